@@ -1,0 +1,158 @@
+use crate::{Error, Result};
+
+/// The type of a tensor's elements.
+///
+/// `C64` and `C128` are storage types: tensors of them can be made, moved and viewed; a kernel that does not support them refuses by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+#[allow(missing_docs)]
+pub enum DType {
+    Bool,
+    U8,
+    U16,
+    U32,
+    U64,
+    I8,
+    I16,
+    I32,
+    I64,
+    F16,
+    BF16,
+    F32,
+    F64,
+    C64,
+    C128,
+}
+
+/// The families that type promotion orders: a dtype of a higher kind wins over any of a lower one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs)]
+pub enum Kind {
+    Bool,
+    Int,
+    Float,
+    Complex,
+}
+
+impl DType {
+    /// Every dtype, in declaration order.
+    pub const ALL: [DType; 15] = [
+        DType::Bool,
+        DType::U8,
+        DType::U16,
+        DType::U32,
+        DType::U64,
+        DType::I8,
+        DType::I16,
+        DType::I32,
+        DType::I64,
+        DType::F16,
+        DType::BF16,
+        DType::F32,
+        DType::F64,
+        DType::C64,
+        DType::C128,
+    ];
+
+    /// Bytes an element takes.
+    pub const fn size_in_bytes(self) -> usize {
+        match self {
+            DType::Bool | DType::U8 | DType::I8 => 1,
+            DType::U16 | DType::I16 | DType::F16 | DType::BF16 => 2,
+            DType::U32 | DType::I32 | DType::F32 => 4,
+            DType::U64 | DType::I64 | DType::F64 | DType::C64 => 8,
+            DType::C128 => 16,
+        }
+    }
+
+    /// The short name, as the Rust API prints it: `"f32"`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            DType::Bool => "bool",
+            DType::U8 => "u8",
+            DType::U16 => "u16",
+            DType::U32 => "u32",
+            DType::U64 => "u64",
+            DType::I8 => "i8",
+            DType::I16 => "i16",
+            DType::I32 => "i32",
+            DType::I64 => "i64",
+            DType::F16 => "f16",
+            DType::BF16 => "bf16",
+            DType::F32 => "f32",
+            DType::F64 => "f64",
+            DType::C64 => "c64",
+            DType::C128 => "c128",
+        }
+    }
+
+    /// The long name, as numpy and the custom-operator ABI spell it: `"float32"`.
+    pub const fn long_name(self) -> &'static str {
+        match self {
+            DType::Bool => "bool",
+            DType::U8 => "uint8",
+            DType::U16 => "uint16",
+            DType::U32 => "uint32",
+            DType::U64 => "uint64",
+            DType::I8 => "int8",
+            DType::I16 => "int16",
+            DType::I32 => "int32",
+            DType::I64 => "int64",
+            DType::F16 => "float16",
+            DType::BF16 => "bfloat16",
+            DType::F32 => "float32",
+            DType::F64 => "float64",
+            DType::C64 => "complex64",
+            DType::C128 => "complex128",
+        }
+    }
+
+    /// The family this dtype belongs to.
+    pub const fn kind(self) -> Kind {
+        match self {
+            DType::Bool => Kind::Bool,
+            DType::U8 | DType::U16 | DType::U32 | DType::U64 => Kind::Int,
+            DType::I8 | DType::I16 | DType::I32 | DType::I64 => Kind::Int,
+            DType::F16 | DType::BF16 | DType::F32 | DType::F64 => Kind::Float,
+            DType::C64 | DType::C128 => Kind::Complex,
+        }
+    }
+
+    /// f16, bf16, f32 or f64.
+    pub const fn is_float(self) -> bool {
+        matches!(self.kind(), Kind::Float)
+    }
+
+    /// Any signed or unsigned integer; not bool.
+    pub const fn is_int(self) -> bool {
+        matches!(self.kind(), Kind::Int)
+    }
+
+    /// complex64 or complex128.
+    pub const fn is_complex(self) -> bool {
+        matches!(self.kind(), Kind::Complex)
+    }
+
+    /// True for dtypes that hold negative values.
+    pub const fn is_signed(self) -> bool {
+        !matches!(self, DType::Bool | DType::U8 | DType::U16 | DType::U32 | DType::U64)
+    }
+}
+
+impl std::fmt::Display for DType {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::str::FromStr for DType {
+    type Err = Error;
+
+    /// Accepts the short and the long name.
+    fn from_str(s: &str) -> Result<Self> {
+        DType::ALL
+            .into_iter()
+            .find(|d| d.as_str() == s || d.long_name() == s)
+            .ok_or_else(|| Error::dtype("dtype", "name", s, "bool, u8..u64, i8..i64, f16, bf16, f32, f64, c64, c128"))
+    }
+}

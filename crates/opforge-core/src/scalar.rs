@@ -1,0 +1,160 @@
+use crate::{DType, Kind};
+use half::{bf16, f16};
+use num_complex::Complex;
+
+/// One number, as an argument of an operator. Integers keep all 64 bits.
+///
+/// Equality and hashing are by bit pattern, so that a scalar can be part of a cache key: NaN equals itself, and 0.0 differs from -0.0.
+#[derive(Debug, Clone, Copy)]
+#[allow(missing_docs)]
+pub enum Scalar {
+    Bool(bool),
+    Int(i64),
+    /// Values above `i64::MAX`.
+    UInt(u64),
+    Float(f64),
+    Complex(f64, f64),
+}
+
+impl Scalar {
+    /// The value as f64: integers round, a complex number loses its imaginary part.
+    pub fn to_f64(self) -> f64 {
+        match self {
+            Scalar::Bool(b) => f64::from(u8::from(b)),
+            Scalar::Int(i) => i as f64,
+            Scalar::UInt(u) => u as f64,
+            Scalar::Float(f) | Scalar::Complex(f, _) => f,
+        }
+    }
+
+    /// The value as i64; floats truncate and saturate, unsigned values wrap.
+    pub fn to_i64(self) -> i64 {
+        match self {
+            Scalar::Bool(b) => i64::from(b),
+            Scalar::Int(i) => i,
+            Scalar::UInt(u) => u as i64,
+            Scalar::Float(f) | Scalar::Complex(f, _) => f as i64,
+        }
+    }
+
+    /// Whether the value differs from zero (NaN does).
+    pub fn to_bool(self) -> bool {
+        match self {
+            Scalar::Bool(b) => b,
+            Scalar::Int(i) => i != 0,
+            Scalar::UInt(u) => u != 0,
+            Scalar::Float(f) => f != 0.0,
+            Scalar::Complex(re, im) => re != 0.0 || im != 0.0,
+        }
+    }
+
+    /// The real and imaginary parts.
+    pub fn to_complex(self) -> (f64, f64) {
+        match self {
+            Scalar::Complex(re, im) => (re, im),
+            real => (real.to_f64(), 0.0),
+        }
+    }
+
+    /// The family of the value, for promotion.
+    pub fn kind(self) -> Kind {
+        match self {
+            Scalar::Bool(_) => Kind::Bool,
+            Scalar::Int(_) | Scalar::UInt(_) => Kind::Int,
+            Scalar::Float(_) => Kind::Float,
+            Scalar::Complex(..) => Kind::Complex,
+        }
+    }
+
+    /// True when the dtype can hold the value: integers within range, floats in any float dtype, whole floats in integers within range.
+    pub fn fits(self, dtype: DType) -> bool {
+        let whole = match self {
+            Scalar::Complex(_, im) => {
+                return dtype.is_complex() || (im == 0.0 && Scalar::Float(self.to_f64()).fits(dtype));
+            }
+            Scalar::Float(f) if dtype.kind() < Kind::Float => {
+                if f.fract() != 0.0 || f.abs() >= 2f64.powi(64) {
+                    return false;
+                }
+                f as i128
+            }
+            Scalar::Float(_) => return true,
+            Scalar::Bool(b) => i128::from(b),
+            Scalar::Int(i) => i128::from(i),
+            Scalar::UInt(u) => i128::from(u),
+        };
+        match dtype.kind() {
+            Kind::Bool => (0..=1).contains(&whole),
+            Kind::Int => {
+                let bits = dtype.size_in_bytes() as u32 * 8;
+                let (low, high) =
+                    if dtype.is_signed() { (-(1i128 << (bits - 1)), 1i128 << (bits - 1)) } else { (0, 1 << bits) };
+                (low..high).contains(&whole)
+            }
+            Kind::Float | Kind::Complex => true,
+        }
+    }
+
+    fn bits(self) -> (u8, u64, u64) {
+        match self {
+            Scalar::Bool(b) => (0, u64::from(b), 0),
+            Scalar::Int(i) => (1, i as u64, 0),
+            Scalar::UInt(u) => (2, u, 0),
+            Scalar::Float(f) => (3, f.to_bits(), 0),
+            Scalar::Complex(re, im) => (4, re.to_bits(), im.to_bits()),
+        }
+    }
+}
+
+impl PartialEq for Scalar {
+    fn eq(&self, other: &Self) -> bool {
+        self.bits() == other.bits()
+    }
+}
+impl Eq for Scalar {}
+impl std::hash::Hash for Scalar {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.bits().hash(state);
+    }
+}
+
+impl std::fmt::Display for Scalar {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Scalar::Bool(b) => write!(f, "{b}"),
+            Scalar::Int(i) => write!(f, "{i}"),
+            Scalar::UInt(u) => write!(f, "{u}"),
+            Scalar::Float(v) => write!(f, "{v:?}"),
+            Scalar::Complex(re, im) => write!(f, "{re:?}{im:+?}j"),
+        }
+    }
+}
+
+macro_rules! from_number {
+    ($($ty:ty => $variant:ident),*) => {
+        $(impl From<$ty> for Scalar { fn from(v: $ty) -> Self { Scalar::$variant(v.into()) } })*
+    };
+}
+from_number!(bool => Bool, u8 => Int, u16 => Int, u32 => Int, i8 => Int, i16 => Int, i32 => Int, i64 => Int);
+from_number!(f16 => Float, bf16 => Float, f32 => Float, f64 => Float);
+
+impl From<u64> for Scalar {
+    fn from(v: u64) -> Self {
+        i64::try_from(v).map_or(Scalar::UInt(v), Scalar::Int)
+    }
+}
+impl From<usize> for Scalar {
+    fn from(v: usize) -> Self {
+        Scalar::from(v as u64)
+    }
+}
+impl From<Complex<f32>> for Scalar {
+    fn from(v: Complex<f32>) -> Self {
+        Scalar::Complex(v.re.into(), v.im.into())
+    }
+}
+impl From<Complex<f64>> for Scalar {
+    fn from(v: Complex<f64>) -> Self {
+        Scalar::Complex(v.re, v.im)
+    }
+}

@@ -1,0 +1,1 @@
+//! The CPU engine of opforge: kernels over raw buffers and layouts, with SIMD chosen at run time. It knows no tensor.

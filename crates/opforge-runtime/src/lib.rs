@@ -1,0 +1,6 @@
+//! The runtime of opforge: devices, storage, the caching allocator, threads, streams and the virtual machine. It knows no operator.
+
+mod kernel;
+pub mod parallel;
+
+pub use kernel::Kernel;

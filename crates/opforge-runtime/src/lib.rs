@@ -1,5 +1,6 @@
 //! The runtime of opforge: devices, storage, the caching allocator, threads, streams and the virtual machine. It knows no operator.
 
+mod fork;
 mod kernel;
 pub mod parallel;
 

@@ -1,0 +1,264 @@
+//! The helper threads behind [`super::parallel_for`].
+//!
+//! A caller posts its loop, works on it until no range is left unclaimed, takes it back, and waits for the helpers that joined. Helpers
+//! look for posted loops, spin for a few microseconds when there is none, then sleep.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a thread looks out for work, or for the end of work, before it sleeps.
+const SPIN: Duration = Duration::from_micros(5);
+
+thread_local! {
+    static INSIDE_LOOP: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the calling thread is working on a loop.
+pub(super) fn inside_loop() -> bool {
+    INSIDE_LOOP.get()
+}
+
+/// Runs a loop of more than one range with the help of up to `max_helpers` other threads.
+pub(super) fn run(n: usize, grain: usize, max_helpers: usize, body: &(dyn Fn(Range<usize>) + Sync)) {
+    let count = n.div_ceil(grain);
+    let max_helpers = max_helpers.min(count - 1);
+    let job = Job {
+        body,
+        n,
+        grain,
+        count,
+        max_helpers,
+        next: AtomicUsize::new(0),
+        helpers: AtomicUsize::new(0),
+        panic: Mutex::new(None),
+    };
+    let pool = pool();
+    pool.post(&job);
+    job.work();
+    pool.take_back(&job);
+    if let Some(payload) = job.panic.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        resume_unwind(payload);
+    }
+}
+
+/// A loop being run. It lives on its caller's stack.
+struct Job<'a> {
+    body: &'a (dyn Fn(Range<usize>) + Sync),
+    n: usize,
+    grain: usize,
+    /// The number of ranges.
+    count: usize,
+    max_helpers: usize,
+    /// The first range that nobody has claimed; `count` or more when all are.
+    next: AtomicUsize,
+    /// The helpers at work. Changed under the pool's lock only.
+    helpers: AtomicUsize,
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+impl Job<'_> {
+    /// Claims and runs ranges until none is left.
+    fn work(&self) {
+        INSIDE_LOOP.set(true);
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            loop {
+                let i = self.next.fetch_add(1, Ordering::Relaxed);
+                if i >= self.count {
+                    break;
+                }
+                (self.body)(super::range(i, self.grain, self.n));
+            }
+        }));
+        INSIDE_LOOP.set(false);
+        if let Err(payload) = outcome {
+            self.next.store(self.count, Ordering::Relaxed);
+            self.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(payload);
+        }
+    }
+
+    fn wants_help(&self) -> bool {
+        self.next.load(Ordering::Relaxed) < self.count && self.helpers.load(Ordering::Relaxed) < self.max_helpers
+    }
+}
+
+/// A posted loop, its lifetime erased.
+///
+/// Valid while it is in [`State::posted`] and as long as its count of helpers is not 0: [`Pool::take_back`] waits for that.
+struct JobPtr(*const Job<'static>);
+
+// SAFETY: what it points to is shared between threads (all of `Job` is `Sync`), never moved or mutated through this pointer.
+unsafe impl Send for JobPtr {}
+
+#[derive(Default)]
+struct State {
+    posted: Vec<JobPtr>,
+    spawned: usize,
+    /// Helpers that are awake and looking for work.
+    spinning: usize,
+    /// Helpers asleep that nobody has called yet.
+    sleeping: usize,
+    /// Calls that sleeping helpers have not followed yet.
+    wake_ups: usize,
+    /// Callers asleep until their helpers are done.
+    callers_waiting: usize,
+}
+
+#[derive(Default)]
+struct Pool {
+    state: Mutex<State>,
+    /// Counts postings, for helpers that spin.
+    epoch: AtomicUsize,
+    work: Condvar,
+    done: Condvar,
+}
+
+static POOL: AtomicPtr<Pool> = AtomicPtr::new(ptr::null_mut());
+
+/// The process's pool. A forked child, which has no helper threads, gets a new one.
+fn pool() -> &'static Pool {
+    let mut current = POOL.load(Ordering::Acquire);
+    if current.is_null() {
+        crate::fork::handle_forks();
+        let new = Box::into_raw(Box::<Pool>::default());
+        current = match POOL.compare_exchange(ptr::null_mut(), new, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => new,
+            Err(other) => {
+                // SAFETY: `new` came from `Box::into_raw` and nobody else has seen it.
+                drop(unsafe { Box::from_raw(new) });
+                other
+            }
+        };
+    }
+    // SAFETY: pools are never freed once they are in `POOL`.
+    unsafe { &*current }
+}
+
+/// Gives up the pool in a forked child: its helpers do not exist here, and its lock may be held by one of them.
+pub(crate) fn after_fork_in_child() {
+    POOL.store(ptr::null_mut(), Ordering::Release);
+}
+
+impl Pool {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes a loop known to the helpers. Must be followed by [`Pool::take_back`] before `job` ends.
+    fn post(&'static self, job: &Job<'_>) {
+        let mut state = self.lock();
+        while state.spawned < job.max_helpers {
+            let thread = std::thread::Builder::new().name(format!("opforge-{}", state.spawned + 1));
+            if thread.spawn(|| self.help()).is_err() {
+                break;
+            }
+            state.spawned += 1;
+            state.spinning += 1;
+        }
+        state.posted.push(JobPtr(ptr::from_ref(job).cast()));
+        self.epoch.fetch_add(1, Ordering::Release);
+        let calls = job.max_helpers.saturating_sub(state.spinning).min(state.sleeping);
+        state.sleeping -= calls;
+        state.wake_ups += calls;
+        drop(state);
+        (0..calls).for_each(|_| self.work.notify_one());
+    }
+
+    /// Ends a loop: no helper joins any more, and those that did are waited for.
+    fn take_back(&self, job: &Job<'_>) {
+        let mut state = self.lock();
+        state.posted.retain(|posted| !ptr::addr_eq(posted.0, job));
+        if job.helpers.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        drop(state);
+        let done = || job.helpers.load(Ordering::Acquire) == 0;
+        if !spin_until(done) {
+            state = self.lock();
+            state.callers_waiting += 1;
+            while !done() {
+                state = self.done.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+            state.callers_waiting -= 1;
+        }
+    }
+
+    /// The life of a helper, which the one who spawned it counted as spinning.
+    fn help(&self) {
+        let mut state = self.lock();
+        loop {
+            state = match state.posted.iter().find_map(JobPtr::join) {
+                Some(job) => {
+                    state.spinning -= 1;
+                    drop(state);
+                    job.work();
+                    self.leave(job)
+                }
+                None => self.wait_for_work(state),
+            };
+        }
+    }
+
+    /// Ends a helper's part in a job; `job` may be gone afterwards.
+    fn leave(&self, job: &Job<'_>) -> MutexGuard<'_, State> {
+        let mut state = self.lock();
+        state.spinning += 1;
+        job.helpers.fetch_sub(1, Ordering::Release);
+        if state.callers_waiting > 0 {
+            self.done.notify_all();
+        }
+        state
+    }
+
+    fn wait_for_work<'a>(&'a self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let seen = self.epoch.load(Ordering::Relaxed);
+        drop(state);
+        let posted = || self.epoch.load(Ordering::Acquire) != seen;
+        if spin_until(posted) {
+            return self.lock();
+        }
+        let mut state = self.lock();
+        if posted() {
+            return state;
+        }
+        state.spinning -= 1;
+        state.sleeping += 1;
+        while state.wake_ups == 0 {
+            state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.wake_ups -= 1;
+        state.spinning += 1;
+        state
+    }
+}
+
+impl JobPtr {
+    /// Joins the job if it wants help. Called under the pool's lock.
+    fn join(&self) -> Option<&'static Job<'static>> {
+        // SAFETY: the job is still posted. It stays valid while this helper is counted, which ends in `Pool::leave`.
+        let job = unsafe { &*self.0 };
+        job.wants_help().then(|| {
+            job.helpers.fetch_add(1, Ordering::Relaxed);
+            job
+        })
+    }
+}
+
+/// Spins until `ready` or until [`SPIN`] is over; says whether it got ready.
+fn spin_until(ready: impl Fn() -> bool) -> bool {
+    let start = Instant::now();
+    while start.elapsed() < SPIN {
+        for _ in 0..16 {
+            if ready() {
+                return true;
+            }
+            std::hint::spin_loop();
+        }
+    }
+    ready()
+}

@@ -1,1 +1,3 @@
 //! The CPU engine of opforge: kernels over raw buffers and layouts, with SIMD chosen at run time. It knows no tensor.
+
+pub mod copy;

@@ -1,0 +1,211 @@
+use opforge_core::Meta;
+use opforge_runtime::parallel::parallel_for;
+
+use super::transpose::Transpose;
+use super::{Axis, Nest};
+
+/// Bytes that a thread moves at a time; less than twice as much is not worth sharing.
+pub(super) const CHUNK: usize = 256 << 10;
+
+/// Rows of at most this many bytes are moved as single elements where their length is that of one.
+const WIDEST_ELEMENT: usize = 16;
+
+/// How to copy between two layouts, decided from their strides.
+pub(crate) struct Plan {
+    /// Where the first element is read, from the input's pointer: a mirrored axis starts at its end.
+    start: isize,
+    bytes: usize,
+    loops: Loops,
+}
+
+enum Loops {
+    Empty,
+    /// Both sides are one run.
+    Flat,
+    /// Runs of `bytes` that are contiguous on both sides.
+    Runs {
+        nest: Nest,
+        bytes: usize,
+    },
+    /// Rows of single elements.
+    Rows {
+        nest: Nest,
+        row: Axis,
+        copy: CopyRow,
+    },
+    /// Contiguous along one axis here, along another there.
+    Transpose(Transpose),
+}
+
+/// Copies a row of elements of a fixed size.
+type CopyRow = unsafe fn(*const u8, *mut u8, Axis);
+
+impl Plan {
+    /// The plan for equal shapes and dtypes, the input mirrored along `flipped`.
+    pub fn new(input: &Meta, output: &Meta, flipped: &[usize]) -> Self {
+        let size = input.dtype.size_in_bytes();
+        let bytes = input.elem_count() * size;
+        if bytes == 0 {
+            return Plan { start: 0, bytes, loops: Loops::Empty };
+        }
+        if flipped.is_empty() {
+            return Plan { start: 0, bytes, loops: Loops::new(Nest::new(input, output), size, bytes) };
+        }
+        let mut start = 0;
+        let axes = input.dims().iter().zip(input.layout.stride()).zip(output.layout.stride()).enumerate();
+        let axes = axes.map(|(axis, ((&len, &src), &dst))| {
+            let (mut src, dst) = ((src * size) as isize, (dst * size) as isize);
+            if flipped.contains(&axis) {
+                start += (len - 1) as isize * src;
+                src = -src;
+            }
+            Axis { len, src, dst }
+        });
+        let nest = Nest::collapse(axes);
+        Plan { start, bytes, loops: Loops::new(nest, size, bytes) }
+    }
+
+    /// Nanoseconds on one core.
+    pub fn cost(&self) -> u64 {
+        let per_ns = match self.loops {
+            Loops::Empty | Loops::Flat => 16,
+            Loops::Runs { .. } | Loops::Transpose(_) => 8,
+            Loops::Rows { .. } => 2,
+        };
+        5 + (self.bytes / per_ns) as u64
+    }
+
+    /// Copies.
+    ///
+    /// # Safety
+    /// `src` and `dst` point to the first elements of tensors of the layouts the plan was made for, readable and writable; they do not overlap,
+    /// unless they are the same tensor.
+    #[inline]
+    pub unsafe fn run(&self, src: *const u8, dst: *mut u8) {
+        let src = src.wrapping_offset(self.start);
+        // SAFETY: each arm touches only what the loops span, which is what the layouts span.
+        unsafe {
+            match &self.loops {
+                Loops::Empty => {}
+                Loops::Flat => copy_flat(src, dst, self.bytes),
+                Loops::Runs { nest, bytes } => share(nest, *bytes, src, dst, |src, dst| {
+                    std::ptr::copy(src, dst, *bytes);
+                }),
+                Loops::Rows { nest, row, copy } => {
+                    let bytes = row.len * row.dst.unsigned_abs();
+                    share(nest, bytes, src, dst, |src, dst| copy(src, dst, *row));
+                }
+                Loops::Transpose(t) => t.run(src, dst),
+            }
+        }
+    }
+}
+
+impl Loops {
+    fn new(mut nest: Nest, mut size: usize, bytes: usize) -> Self {
+        let Some(mut row) = nest.axes.pop() else { return Loops::Flat };
+        if row.src == size as isize && row.dst == row.src {
+            let run = row.len * size;
+            if run == bytes {
+                return Loops::Flat;
+            }
+            if run > WIDEST_ELEMENT || !run.is_power_of_two() {
+                return Loops::Runs { nest, bytes: run };
+            }
+            (size, row) = (run, nest.axes.pop().expect("a run shorter than the whole has loops around it"));
+        }
+        let unit = size as isize;
+        if let Some(i) = nest.axes.iter().position(|a| row.dst == unit && a.src == unit) {
+            let column = nest.axes.remove(i);
+            return Loops::Transpose(Transpose::new(nest, column, row, size));
+        }
+        let copy = match size {
+            1 => copy_row::<u8>,
+            2 => copy_row::<u16>,
+            4 => copy_row::<u32>,
+            8 => copy_row::<u64>,
+            _ => copy_row::<[u64; 2]> as CopyRow,
+        };
+        Loops::Rows { nest, row, copy }
+    }
+}
+
+/// A pointer that threads may share; the loops give each its own elements.
+#[derive(Clone, Copy)]
+pub(crate) struct Shared<T>(pub T);
+// SAFETY: a pointer is a number; whoever dereferences it answers for races.
+unsafe impl<T> Send for Shared<*const T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Shared<*const T> {}
+// SAFETY: as above.
+unsafe impl<T> Send for Shared<*mut T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Shared<*mut T> {}
+
+impl<T: Copy> Shared<T> {
+    /// The pointer; a method, so that closures capture the whole.
+    #[inline(always)]
+    pub fn get(self) -> T {
+        self.0
+    }
+}
+
+/// Runs `step` with the addresses of every step of a nest, on several threads when the steps, of `bytes` each, are enough.
+///
+/// # Safety
+/// The pointers are valid for all of the nest's offsets, and steps may run at once.
+#[inline(always)]
+unsafe fn share(nest: &Nest, bytes: usize, src: *const u8, dst: *mut u8, step: impl Fn(*const u8, *mut u8) + Sync) {
+    let count = nest.count();
+    let (src, dst) = (Shared(src), Shared(dst));
+    let work = |range| {
+        // SAFETY: offsets within the tensors, by the contract.
+        nest.for_each(range, |s, d| unsafe { step(src.get().offset(s), dst.get().offset(d)) });
+    };
+    if count.saturating_mul(bytes) < 2 * CHUNK {
+        return work(0..count);
+    }
+    parallel_for(count, (CHUNK / bytes).max(1), work);
+}
+
+/// # Safety
+/// As `std::ptr::copy`.
+#[inline]
+unsafe fn copy_flat(src: *const u8, dst: *mut u8, bytes: usize) {
+    if bytes < 2 * CHUNK || src == dst {
+        // SAFETY: by the contract.
+        return unsafe { std::ptr::copy(src, dst, bytes) };
+    }
+    let (src, dst) = (Shared(src), Shared(dst));
+    parallel_for(bytes, CHUNK, |range| {
+        // SAFETY: the ranges are disjoint parts of the run.
+        unsafe { std::ptr::copy_nonoverlapping(src.get().add(range.start), dst.get().add(range.start), range.len()) };
+    });
+}
+
+/// # Safety
+/// Valid for `row.len` elements at the row's steps.
+unsafe fn copy_row<T: Copy>(src: *const u8, dst: *mut u8, row: Axis) {
+    let size = size_of::<T>() as isize;
+    // SAFETY: every access is one of the row's elements.
+    unsafe {
+        let copy = |src_step: isize, dst_step: isize| {
+            for i in 0..row.len as isize {
+                let value = src.offset(i * src_step).cast::<T>().read_unaligned();
+                dst.offset(i * dst_step).cast::<T>().write_unaligned(value);
+            }
+        };
+        match (row.src, row.dst) {
+            (0, dst_step) if dst_step == size => {
+                let value = src.cast::<T>().read_unaligned();
+                for i in 0..row.len {
+                    dst.cast::<T>().add(i).write_unaligned(value);
+                }
+            }
+            (src_step, dst_step) if src_step == -size && dst_step == size => copy(-size, size),
+            (src_step, dst_step) if dst_step == size => copy(src_step, size),
+            (src_step, dst_step) if src_step == size => copy(size, dst_step),
+            (src_step, dst_step) => copy(src_step, dst_step),
+        }
+    }
+}

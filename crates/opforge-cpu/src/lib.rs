@@ -1,3 +1,5 @@
 //! The CPU engine of opforge: kernels over raw buffers and layouts, with SIMD chosen at run time. It knows no tensor.
 
 pub mod copy;
+
+pub mod simd;

@@ -1,0 +1,106 @@
+//! Conversions between half-precision slices and f32, rounding to nearest even; NaN stays NaN.
+//!
+//! Each is a [`Routine`] whose arguments are source, destination and number of elements; both must be valid for that many, and they must not
+//! overlap.
+
+use half::{bf16, f16};
+
+#[cfg(target_arch = "x86_64")]
+use super::Isa;
+use super::{Routine, Simd};
+
+/// Widens f16 to f32.
+pub struct WidenF16;
+/// Rounds f32 to f16.
+pub struct NarrowF16;
+/// Widens bf16 to f32.
+pub struct WidenBf16;
+/// Rounds f32 to bf16.
+pub struct NarrowBf16;
+
+impl Routine for WidenF16 {
+    type Args = (*const f16, *mut f32, usize);
+    type Output = ();
+    const AVX512: bool = false;
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, (src, dst, n): Self::Args) {
+        let mut done = 0;
+        // SAFETY: the caller vouches for n elements of both; the level has F16C.
+        unsafe {
+            #[cfg(target_arch = "x86_64")]
+            if S::ISA >= Isa::Avx2 {
+                use std::arch::x86_64::*;
+                while done + 8 <= n {
+                    let half = _mm_loadu_si128(src.add(done).cast());
+                    _mm256_storeu_ps(dst.add(done), _mm256_cvtph_ps(half));
+                    done += 8;
+                }
+            }
+            for i in done..n {
+                dst.add(i).write(src.add(i).read().to_f32());
+            }
+        }
+    }
+}
+
+impl Routine for NarrowF16 {
+    type Args = (*const f32, *mut f16, usize);
+    type Output = ();
+    const AVX512: bool = false;
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, (src, dst, n): Self::Args) {
+        let mut done = 0;
+        // SAFETY: the caller vouches for n elements of both; the level has F16C.
+        unsafe {
+            #[cfg(target_arch = "x86_64")]
+            if S::ISA >= Isa::Avx2 {
+                use std::arch::x86_64::*;
+                while done + 8 <= n {
+                    let half = _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(_mm256_loadu_ps(src.add(done)));
+                    _mm_storeu_si128(dst.add(done).cast(), half);
+                    done += 8;
+                }
+            }
+            for i in done..n {
+                dst.add(i).write(f16::from_f32(src.add(i).read()));
+            }
+        }
+    }
+}
+
+impl Routine for WidenBf16 {
+    type Args = (*const bf16, *mut f32, usize);
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, (src, dst, n): Self::Args) {
+        for i in 0..n {
+            // SAFETY: the caller vouches for n elements of both.
+            unsafe { dst.add(i).write(f32::from_bits(u32::from(src.add(i).read().to_bits()) << 16)) };
+        }
+    }
+}
+
+impl Routine for NarrowBf16 {
+    type Args = (*const f32, *mut bf16, usize);
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, (src, dst, n): Self::Args) {
+        for i in 0..n {
+            // SAFETY: the caller vouches for n elements of both.
+            unsafe { dst.add(i).write(round_to_bf16(src.add(i).read())) };
+        }
+    }
+}
+
+/// Without branches, so that loops vectorise.
+#[inline(always)]
+fn round_to_bf16(x: f32) -> bf16 {
+    let bits = x.to_bits();
+    let nearest = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
+    let quiet = bits >> 16 | 0x40;
+    bf16::from_bits(if x.is_nan() { quiet } else { nearest } as u16)
+}

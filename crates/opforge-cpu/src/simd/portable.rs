@@ -1,0 +1,243 @@
+//! Vectors as arrays of lanes: plain loops that the compiler turns into whatever the target guarantees (SSE2, NEON).
+
+use std::array::from_fn;
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
+
+use super::{Bits, Float, FloatElem, Mask};
+
+/// All ones or all zeros a lane.
+#[derive(Clone, Copy)]
+pub struct Lanes<T, const N: usize>([T; N]);
+
+pub type F32 = Lanes<f32, 4>;
+pub type F64 = Lanes<f64, 2>;
+
+macro_rules! lanewise {
+    ($ty:ty, $n:literal; $($op:ident::$method:ident = |$a:ident, $b:ident| $expr:expr),* $(,)?) => {
+        $(impl $op for Lanes<$ty, $n> {
+            type Output = Self;
+            #[inline(always)]
+            fn $method(self, other: Self) -> Self {
+                Lanes(from_fn(|i| { let ($a, $b) = (self.0[i], other.0[i]); $expr }))
+            }
+        })*
+    };
+}
+
+/// A vector of bits, and the mask with lanes of the same width.
+macro_rules! bits {
+    ($ty:ty, $mask:ty, $n:literal) => {
+        lanewise!($ty, $n; Add::add = |a, b| a.wrapping_add(b), Sub::sub = |a, b| a.wrapping_sub(b),
+            BitAnd::bitand = |a, b| a & b, BitOr::bitor = |a, b| a | b, BitXor::bitxor = |a, b| a ^ b);
+        lanewise!($mask, $n; BitAnd::bitand = |a, b| a & b, BitOr::bitor = |a, b| a | b, BitXor::bitxor = |a, b| a ^ b);
+
+        impl Not for Lanes<$mask, $n> {
+            type Output = Self;
+            #[inline(always)]
+            fn not(self) -> Self {
+                Lanes(self.0.map(|a| !a))
+            }
+        }
+        impl Mask for Lanes<$mask, $n> {
+            #[inline(always)]
+            fn bitmask(self) -> u32 {
+                self.0.iter().enumerate().fold(0, |acc, (i, lane)| acc | (*lane as u32 & 1) << i)
+            }
+        }
+        impl Shl<u32> for Lanes<$ty, $n> {
+            type Output = Self;
+            #[inline(always)]
+            fn shl(self, count: u32) -> Self {
+                Lanes(self.0.map(|a| a.wrapping_shl(count)))
+            }
+        }
+        impl Shr<u32> for Lanes<$ty, $n> {
+            type Output = Self;
+            #[inline(always)]
+            fn shr(self, count: u32) -> Self {
+                Lanes(self.0.map(|a| a.wrapping_shr(count)))
+            }
+        }
+        impl Bits for Lanes<$ty, $n> {
+            type Mask = Lanes<$mask, $n>;
+            #[inline(always)]
+            fn splat(value: i64) -> Self {
+                Lanes([value as $ty; $n])
+            }
+            #[inline(always)]
+            fn eq(self, other: Self) -> Self::Mask {
+                Lanes(from_fn(|i| -<$mask>::from(self.0[i] == other.0[i])))
+            }
+            #[inline(always)]
+            fn gt(self, other: Self) -> Self::Mask {
+                Lanes(from_fn(|i| -<$mask>::from((self.0[i] as $mask) > other.0[i] as $mask)))
+            }
+        }
+    };
+}
+bits!(u32, i32, 4);
+bits!(u64, i64, 2);
+
+macro_rules! float {
+    ($ty:ty, $bits:ty, $mask:ty, $n:literal, $magic:expr, { $($wide:tt)* }) => {
+        lanewise!($ty, $n; Add::add = |a, b| a + b, Sub::sub = |a, b| a - b, Mul::mul = |a, b| a * b, Div::div = |a, b| a / b);
+
+        impl Neg for Lanes<$ty, $n> {
+            type Output = Self;
+            #[inline(always)]
+            fn neg(self) -> Self {
+                Lanes(self.0.map(|a| -a))
+            }
+        }
+
+        impl Float for Lanes<$ty, $n> {
+            type Elem = $ty;
+            type Mask = Lanes<$mask, $n>;
+            type Bits = Lanes<$bits, $n>;
+            type Wide = F64;
+            const LANES: usize = $n;
+            const FUSED: bool = cfg!(target_arch = "aarch64");
+
+            #[inline(always)]
+            fn splat(value: f64) -> Self {
+                Lanes([value as $ty; $n])
+            }
+            #[inline(always)]
+            fn splat_elem(value: $ty) -> Self {
+                Lanes([value; $n])
+            }
+            #[inline(always)]
+            unsafe fn load(ptr: *const $ty) -> Self {
+                // SAFETY: the caller's; read_unaligned asks for no more than the element's alignment.
+                Lanes(unsafe { ptr.cast::<[$ty; $n]>().read_unaligned() })
+            }
+            #[inline(always)]
+            unsafe fn load_partial(ptr: *const $ty, n: usize) -> Self {
+                // SAFETY: only lanes below n are read.
+                Lanes(from_fn(|i| if i < n { unsafe { ptr.add(i).read() } } else { 0.0 }))
+            }
+            #[inline(always)]
+            unsafe fn store(self, ptr: *mut $ty) {
+                // SAFETY: the caller's.
+                unsafe { ptr.cast::<[$ty; $n]>().write_unaligned(self.0) }
+            }
+            #[inline(always)]
+            unsafe fn store_partial(self, ptr: *mut $ty, n: usize) {
+                for (i, lane) in self.0.into_iter().enumerate() {
+                    if i < n {
+                        // SAFETY: only lanes below n are written.
+                        unsafe { ptr.add(i).write(lane) };
+                    }
+                }
+            }
+            #[inline(always)]
+            fn mul_add(self, a: Self, b: Self) -> Self {
+                // Without the instruction, f32::mul_add is a slow library call.
+                if Self::FUSED { Lanes(from_fn(|i| self.0[i].mul_add(a.0[i], b.0[i]))) } else { self * a + b }
+            }
+            #[inline(always)]
+            fn abs(self) -> Self {
+                Lanes(self.0.map(<$ty>::abs))
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                Lanes(self.0.map(<$ty>::sqrt))
+            }
+            #[inline(always)]
+            fn floor(self) -> Self {
+                Lanes(self.0.map(<$ty>::floor))
+            }
+            #[inline(always)]
+            fn ceil(self) -> Self {
+                Lanes(self.0.map(<$ty>::ceil))
+            }
+            #[inline(always)]
+            fn trunc(self) -> Self {
+                Lanes(self.0.map(<$ty>::trunc))
+            }
+            #[inline(always)]
+            fn round_ties_even(self) -> Self {
+                Lanes(self.0.map(<$ty>::round_ties_even))
+            }
+            #[inline(always)]
+            fn min(self, other: Self) -> Self {
+                Lanes(from_fn(|i| FloatElem::minimum(self.0[i], other.0[i])))
+            }
+            #[inline(always)]
+            fn max(self, other: Self) -> Self {
+                Lanes(from_fn(|i| FloatElem::maximum(self.0[i], other.0[i])))
+            }
+            #[inline(always)]
+            fn lt(self, other: Self) -> Self::Mask {
+                Lanes(from_fn(|i| -<$mask>::from(self.0[i] < other.0[i])))
+            }
+            #[inline(always)]
+            fn le(self, other: Self) -> Self::Mask {
+                Lanes(from_fn(|i| -<$mask>::from(self.0[i] <= other.0[i])))
+            }
+            #[inline(always)]
+            fn eq(self, other: Self) -> Self::Mask {
+                Lanes(from_fn(|i| -<$mask>::from(self.0[i] == other.0[i])))
+            }
+            #[inline(always)]
+            fn ne(self, other: Self) -> Self::Mask {
+                Lanes(from_fn(|i| -<$mask>::from(self.0[i] != other.0[i])))
+            }
+            #[inline(always)]
+            fn select(mask: Self::Mask, a: Self, b: Self) -> Self {
+                Lanes(from_fn(|i| {
+                    let mask = mask.0[i] as $bits;
+                    <$ty>::from_bits(a.0[i].to_bits() & mask | b.0[i].to_bits() & !mask)
+                }))
+            }
+            #[inline(always)]
+            fn first(n: usize) -> Self::Mask {
+                Lanes(from_fn(|i| -<$mask>::from(i < n)))
+            }
+            #[inline(always)]
+            fn to_bits(self) -> Self::Bits {
+                Lanes(self.0.map(<$ty>::to_bits))
+            }
+            #[inline(always)]
+            fn from_bits(bits: Self::Bits) -> Self {
+                Lanes(bits.0.map(<$ty>::from_bits))
+            }
+            #[inline(always)]
+            fn to_int(self) -> Self::Bits {
+                // Adding 1.5 * 2^(mantissa bits) leaves the rounded integer in the low bits.
+                let magic: $ty = $magic;
+                Lanes(self.0.map(|a| (a + magic).to_bits().wrapping_sub(magic.to_bits())))
+            }
+            #[inline(always)]
+            fn from_int(int: Self::Bits) -> Self {
+                let magic: $ty = $magic;
+                Lanes(int.0.map(|a| <$ty>::from_bits(a.wrapping_add(magic.to_bits())) - magic))
+            }
+            $($wide)*
+        }
+    };
+}
+float!(f32, u32, i32, 4, 12582912.0, {
+    #[inline(always)]
+    fn via_f64(self, f: impl Fn(F64) -> F64) -> Self {
+        let [a, b, c, d] = self.0.map(f64::from);
+        let ([a, b], [c, d]) = (f(Lanes([a, b])).0, f(Lanes([c, d])).0);
+        Lanes([a, b, c, d].map(|x| x as f32))
+    }
+    #[inline(always)]
+    fn via_f64_2(self, other: Self, f: impl Fn(F64, F64) -> F64) -> Self {
+        let ([a, b, c, d], [p, q, r, s]) = (self.0.map(f64::from), other.0.map(f64::from));
+        let ([a, b], [c, d]) = (f(Lanes([a, b]), Lanes([p, q])).0, f(Lanes([c, d]), Lanes([r, s])).0);
+        Lanes([a, b, c, d].map(|x| x as f32))
+    }
+});
+float!(f64, u64, i64, 2, 6755399441055744.0, {
+    #[inline(always)]
+    fn via_f64(self, f: impl Fn(F64) -> F64) -> Self {
+        f(self)
+    }
+    #[inline(always)]
+    fn via_f64_2(self, other: Self, f: impl Fn(F64, F64) -> F64) -> Self {
+        f(self, other)
+    }
+});

@@ -15,7 +15,7 @@ use opforge_runtime::Kernel;
 
 pub use cat::cat;
 pub(crate) use nest::{Axis, Nest};
-pub(crate) use plan::Plan;
+pub(crate) use plan::{Plan, Shared};
 
 struct CopyKernel(Plan);
 

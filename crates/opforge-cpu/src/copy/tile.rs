@@ -226,4 +226,14 @@ pub(crate) mod x86 {
             _ => None,
         }
     }
+
+    /// Four rows of four 32-bit elements, to be inlined.
+    ///
+    /// # Safety
+    /// As [`FullTile`] with side 4.
+    #[inline(always)]
+    pub unsafe fn tile_4x4(src: *const u8, src_step: isize, dst: *mut u8, dst_step: isize) {
+        // SAFETY: by the contract.
+        unsafe { tile::<Sse32, 4>(src, src_step, dst, dst_step) }
+    }
 }

@@ -1,0 +1,285 @@
+//! The blocked product. A task computes a rectangle of the output: it packs a block of `b` whose strips, one register-block wide, fit the
+//! first-level cache, then blocks of `a` that fit the second level, and runs a micro-kernel on every pair of strips (Goto and van de Geijn,
+//! "Anatomy of high-performance matrix multiplication", 2008). The depth is never split between tasks, so results do not depend on them.
+
+use std::marker::PhantomData;
+
+use opforge_core::Result;
+use opforge_runtime::Kernel;
+use opforge_runtime::parallel::{num_threads, parallel_for};
+
+use super::micro::{Args, Kernels};
+use super::operand::{Accumulator, Operand};
+use super::pack::{Matrix, pack};
+use super::problem::Problem;
+use crate::copy::Shared;
+use crate::scratch::with_scratch;
+
+/// The deepest block.
+const DEPTH: usize = 256;
+/// Rows of a block of `a`; a multiple of every micro-kernel's.
+const ROWS: usize = 240;
+/// Columns of a block of `b`; a multiple of every micro-kernel's.
+const COLUMNS: usize = 1152;
+/// `b` is read in place where a task has at most this many strips of rows to use it for.
+const STRIPS_IN_PLACE: usize = 2;
+/// Multiplications below which a product is not shared among threads.
+const MIN_SHARED_WORK: usize = 1 << 20;
+
+/// The output's division into tasks of `rows x columns`.
+#[derive(Clone, Copy, Debug)]
+struct Grid {
+    rows: usize,
+    columns: usize,
+    /// Tasks along the columns, and in all of one product.
+    across: usize,
+    tasks: usize,
+}
+
+pub(super) struct Gemm<T: Operand> {
+    problem: Problem,
+    kernels: Kernels<T::Acc>,
+    grid: Grid,
+    /// The depth of every block but the last.
+    depth: usize,
+    marker: PhantomData<T>,
+}
+
+impl<T: Operand> Gemm<T> {
+    /// The kernel for a problem of at least one output element.
+    pub fn new(problem: Problem) -> Self {
+        let threads = if problem.work() < MIN_SHARED_WORK { 1 } else { num_threads() };
+        Self::with_threads(problem, threads)
+    }
+
+    /// The same, divided for a number of threads.
+    pub fn with_threads(problem: Problem, threads: usize) -> Self {
+        let kernels = T::Acc::kernels();
+        let grid = Grid::choose::<T>(&problem, &kernels, threads);
+        let depth = problem.k.div_ceil(problem.k.div_ceil(DEPTH).max(1)).max(1);
+        Gemm { problem, kernels, grid, depth, marker: PhantomData }
+    }
+
+    /// # Safety
+    /// The pointers are valid for the problem; `c` for its part that is the task.
+    unsafe fn task(&self, inputs: &[*const u8], c: *mut T, task: usize) {
+        let (p, grid) = (&self.problem, &self.grid);
+        let (batch, tile) = (task / grid.tasks, task % grid.tasks);
+        let (i, j) = (tile / grid.across * grid.rows, tile % grid.across * grid.columns);
+        let (a, b) = p.offsets(batch);
+        let a = Matrix { at: inputs[0].cast::<T>().wrapping_add(a), row: p.a.0, column: p.a.1 };
+        let b = Matrix { at: inputs[1].cast::<T>().wrapping_add(b), row: p.b.0, column: p.b.1 };
+        let bias = p.bias.map(|step| Matrix { at: inputs[2].cast::<T>(), row: 0, column: step });
+        let tile = Tile {
+            gemm: self,
+            a: a.from(i, 0),
+            b: b.from(0, j),
+            bias: bias.map(|bias| bias.from(0, j)),
+            c: c.wrapping_add((batch * p.m + i) * p.n + j),
+            rows: grid.rows.min(p.m - i),
+        };
+        let columns = grid.columns.min(p.n - j);
+        for start in (0..columns).step_by(COLUMNS) {
+            // SAFETY: the tile lies within the output.
+            unsafe { tile.columns(start, COLUMNS.min(columns - start)) };
+        }
+    }
+}
+
+impl<T: Operand> Kernel for Gemm<T> {
+    unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
+        let tasks = self.grid.tasks * self.problem.batches();
+        if tasks == 1 {
+            // SAFETY: by the contract, as below.
+            unsafe { self.task(inputs, outputs[0].cast(), 0) };
+            return Ok(());
+        }
+        let mut pointers = [Shared(std::ptr::null()); 3];
+        for (shared, &input) in pointers.iter_mut().zip(inputs) {
+            *shared = Shared(input);
+        }
+        let c = Shared(outputs[0].cast::<T>());
+        let grain = if self.problem.work() < MIN_SHARED_WORK { tasks } else { tasks.div_ceil(8 * num_threads()) };
+        parallel_for(tasks, grain, |range| {
+            let inputs = pointers.map(Shared::get);
+            // SAFETY: tasks write disjoint parts of the output.
+            range.for_each(|task| unsafe { self.task(&inputs, c.get(), task) });
+        });
+        Ok(())
+    }
+
+    fn cost(&self) -> u64 {
+        40 + (self.problem.work() / 64) as u64
+    }
+}
+
+impl Grid {
+    /// The division with the least estimated time, in units of one step of the depth.
+    fn choose<T: Operand>(problem: &Problem, kernels: &Kernels<T::Acc>, threads: usize) -> Self {
+        /// What packing costs, in multiplications an element.
+        const PACK: usize = 16;
+        let (strips, panels) = (problem.m.div_ceil(kernels.rows()), problem.n.div_ceil(kernels.width()));
+        let batches = problem.batches();
+        // Sums of narrow types live in a block of the thread's memory, which bounds the tasks.
+        let least_down = if T::EXACT { 1 } else { problem.m.div_ceil(ROWS) };
+        let mut best = (usize::MAX, None);
+        for down in least_down..=strips.min(least_down.max(4 * threads)) {
+            let rows = strips.div_ceil(down) * kernels.rows();
+            for across in 1..=panels.min((4 * threads / down).max(1)) {
+                let columns = panels.div_ceil(across) * kernels.width();
+                let (down, across) = (problem.m.div_ceil(rows), problem.n.div_ceil(columns));
+                let rounds = (batches * down * across).div_ceil(threads);
+                let time = rounds.saturating_mul(rows * columns + PACK * (rows + columns));
+                if time < best.0 {
+                    best = (time, Some(Grid { rows, columns, across, tasks: down * across }));
+                }
+            }
+        }
+        best.1.unwrap_or(Grid { rows: problem.m, columns: problem.n, across: 1, tasks: 1 })
+    }
+}
+
+/// A task's part of a product.
+struct Tile<'a, T: Operand> {
+    gemm: &'a Gemm<T>,
+    a: Matrix<T>,
+    b: Matrix<T>,
+    bias: Option<Matrix<T>>,
+    c: *mut T,
+    rows: usize,
+}
+
+/// A block of `b`: packed strips, or the matrix itself.
+struct Block<E> {
+    at: *const E,
+    /// From strip to strip, and from row to row of a strip.
+    strip: usize,
+    row: usize,
+}
+
+impl<T: Operand> Tile<'_, T> {
+    /// Computes columns `start .. start + count`.
+    ///
+    /// # Safety
+    /// The matrices are valid for the tile.
+    unsafe fn columns(&self, start: usize, count: usize) {
+        let (kernels, depth) = (&self.gemm.kernels, self.gemm.depth);
+        let width = kernels.width();
+        let a_size = ROWS.min(self.rows.next_multiple_of(kernels.rows())) * depth;
+        let b_size = count.next_multiple_of(width) * depth;
+        let c_size = if T::EXACT { 0 } else { self.rows * count };
+        with_scratch((a_size + b_size + c_size) * size_of::<T::Acc>(), |scratch| {
+            let b_pack = scratch.cast::<T::Acc>();
+            // SAFETY: the scratch holds the three parts; all else by the contract.
+            unsafe {
+                let (a_pack, sums) = (b_pack.add(b_size), b_pack.add(b_size + a_size));
+                let (n, c) = (self.gemm.problem.n, self.c.add(start));
+                let (sums, sums_row) = if T::EXACT { (c.cast(), n) } else { (sums, count) };
+                if let Some(bias) = self.bias {
+                    self.each_sum(sums, sums_row, count, |sum, j| *sum = bias.from(0, start + j).at.read().widen());
+                } else if self.gemm.problem.k == 0 {
+                    self.each_sum(sums, sums_row, count, |sum, _| *sum = T::Acc::default());
+                }
+                for p in (0..self.gemm.problem.k).step_by(depth) {
+                    let deep = depth.min(self.gemm.problem.k - p);
+                    let block = self.pack_b(self.b.from(p, start), deep, count, b_pack);
+                    for i in (0..self.rows).step_by(ROWS) {
+                        let rows = ROWS.min(self.rows - i);
+                        self.pack_a(self.a.from(i, p), deep, rows, a_pack);
+                        let c =
+                            Output { sums: sums.add(i * sums_row), row: sums_row, add: p > 0 || self.bias.is_some() };
+                        self.multiply(a_pack, &block, deep, rows, count, c);
+                    }
+                }
+                if !T::EXACT {
+                    self.each_sum(sums, sums_row, count, |sum, j| {
+                        let i = sum.offset_from_unsigned(sums) / sums_row;
+                        *c.add(i * n + j) = T::narrow(*sum);
+                    });
+                }
+            }
+        });
+    }
+
+    /// Calls `f` with every sum and its column.
+    ///
+    /// # Safety
+    /// `sums` is valid for the tile's rows of `count` elements.
+    unsafe fn each_sum(&self, sums: *mut T::Acc, row: usize, count: usize, f: impl Fn(*mut T::Acc, usize)) {
+        for i in 0..self.rows {
+            for j in 0..count {
+                // SAFETY: by the contract.
+                f(unsafe { sums.add(i * row + j) }, j);
+            }
+        }
+    }
+
+    /// # Safety
+    /// `b` is valid for `depth x columns`, `packed` for as many in whole strips.
+    unsafe fn pack_b(&self, b: Matrix<T>, depth: usize, columns: usize, packed: *mut T::Acc) -> Block<T::Acc> {
+        let kernels = &self.gemm.kernels;
+        let width = kernels.width();
+        let few_uses = self.rows <= STRIPS_IN_PLACE * kernels.rows();
+        if T::EXACT && b.column == 1 && columns.is_multiple_of(kernels.lanes) && few_uses {
+            return Block { at: b.at.cast(), strip: width, row: b.row };
+        }
+        for j in (0..columns).step_by(width) {
+            // SAFETY: by the contract.
+            unsafe { pack(b.from(0, j), depth, width.min(columns - j), packed.add(j * depth), width) };
+        }
+        Block { at: packed, strip: width * depth, row: width }
+    }
+
+    /// # Safety
+    /// `a` is valid for `rows x depth`, `packed` for as many.
+    unsafe fn pack_a(&self, a: Matrix<T>, depth: usize, rows: usize, packed: *mut T::Acc) {
+        let height = self.gemm.kernels.rows();
+        for i in (0..rows).step_by(height) {
+            let height = height.min(rows - i);
+            // SAFETY: by the contract.
+            unsafe { pack(a.from(i, 0).transposed(), depth, height, packed.add(i * depth), height) };
+        }
+    }
+
+    /// Multiplies a packed block of `a` with one of `b`.
+    ///
+    /// # Safety
+    /// The blocks hold `rows x depth` and `depth x columns` elements, the output `rows x columns`.
+    unsafe fn multiply(
+        &self,
+        a: *const T::Acc,
+        b: &Block<T::Acc>,
+        depth: usize,
+        rows: usize,
+        columns: usize,
+        c: Output<T::Acc>,
+    ) {
+        let kernels = &self.gemm.kernels;
+        let (height, width) = (kernels.rows(), kernels.width());
+        for (strip, j) in (0..columns).step_by(width).enumerate() {
+            for i in (0..rows).step_by(height) {
+                let columns = width.min(columns - j);
+                // SAFETY: all within the blocks; the kernels were chosen for this CPU.
+                unsafe {
+                    kernels.get(height.min(rows - i), columns)(&Args {
+                        depth,
+                        a: a.add(i * depth),
+                        b: b.at.add(strip * b.strip),
+                        b_row: b.row,
+                        c: c.sums.add(i * c.row + j),
+                        c_row: c.row,
+                        columns,
+                        add: c.add,
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// Where sums go, and whether they are added to what is there.
+struct Output<E> {
+    sums: *mut E,
+    row: usize,
+    add: bool,
+}

@@ -1,0 +1,184 @@
+use std::mem::MaybeUninit;
+
+use super::lanes::{Array, Lanes};
+use super::operand::Accumulator;
+
+/// What a micro-kernel computes: `c[i][j] = sum over p of a[p][i] * b[p][j]`, for `MR` rows and `columns` columns.
+pub(super) struct Args<E> {
+    pub depth: usize,
+    /// `MR` elements for each p, without gaps.
+    pub a: *const E,
+    /// A whole kernel width of readable elements for each p, `b_row` apart.
+    pub b: *const E,
+    pub b_row: usize,
+    pub c: *mut E,
+    pub c_row: usize,
+    /// At most the kernel's width.
+    pub columns: usize,
+    /// Whether to add to `c` what it holds.
+    pub add: bool,
+}
+
+/// # Safety
+/// The arguments' pointers are valid as described, and the CPU has the instructions.
+pub(super) type Kernel<E> = unsafe fn(&Args<E>);
+
+/// A machine's micro-kernels for an accumulator type.
+#[derive(Clone, Copy)]
+pub(crate) struct Kernels<E: 'static> {
+    /// Columns of one register.
+    pub(super) lanes: usize,
+    /// `table[v - 1][r - 1]` computes `r` rows of `v` registers.
+    table: &'static [&'static [Kernel<E>]],
+}
+
+impl<E> Kernels<E> {
+    /// Rows of the largest kernel.
+    pub(super) fn rows(&self) -> usize {
+        self.table[0].len()
+    }
+    /// Columns of the widest kernel.
+    pub(super) fn width(&self) -> usize {
+        self.table.len() * self.lanes
+    }
+    /// The kernel of `rows` rows whose width is the smallest that holds `columns`.
+    #[inline]
+    pub(super) fn get(&self, rows: usize, columns: usize) -> Kernel<E> {
+        self.table[(columns - 1) / self.lanes][rows - 1]
+    }
+}
+
+/// # Safety
+/// As [`Kernel`].
+#[inline(always)]
+unsafe fn micro<L: Lanes, const MR: usize, const NV: usize>(args: &Args<L::Element>) {
+    let (mut a, mut b) = (args.a, args.b);
+    // SAFETY: all offsets are within what the arguments promise.
+    unsafe {
+        let mut sums = [[L::splat(L::Element::default()); NV]; MR];
+        for _ in 0..args.depth {
+            let row: [L; NV] = std::array::from_fn(|v| L::load(b.add(v * L::COUNT)));
+            for (i, sums) in sums.iter_mut().enumerate() {
+                let scale = L::splat(*a.add(i));
+                for (sum, b) in sums.iter_mut().zip(row) {
+                    *sum = scale.mul_add(b, *sum);
+                }
+            }
+            a = a.add(MR);
+            b = b.add(args.b_row);
+        }
+        if args.columns == NV * L::COUNT {
+            for (i, row) in sums.into_iter().enumerate() {
+                for (v, sum) in row.into_iter().enumerate() {
+                    let c = args.c.add(i * args.c_row + v * L::COUNT);
+                    if args.add { L::load(c).plus(sum).store(c) } else { sum.store(c) }
+                }
+            }
+        } else {
+            for (i, row) in sums.into_iter().enumerate() {
+                store_part(row, args.c.add(i * args.c_row), args.columns, args.add);
+            }
+        }
+    }
+}
+
+/// Stores the first `columns` elements of a row of registers.
+///
+/// # Safety
+/// `c` is valid for them, and the CPU has the instructions.
+#[inline(always)]
+unsafe fn store_part<L: Lanes, const NV: usize>(row: [L; NV], c: *mut L::Element, columns: usize, add: bool) {
+    let mut whole = MaybeUninit::<[L; NV]>::uninit();
+    let whole = whole.as_mut_ptr().cast::<L::Element>();
+    // SAFETY: a row's registers are stored whole into a buffer of their size, then read back in part.
+    unsafe {
+        for (v, sum) in row.into_iter().enumerate() {
+            sum.store(whole.add(v * L::COUNT));
+        }
+        for j in 0..columns {
+            let sum = *whole.add(j);
+            *c.add(j) = if add { (*c.add(j)).plus(sum) } else { sum };
+        }
+    }
+}
+
+/// The table of kernels of some lanes, compiled with some attributes: for each width in registers, the numbers of rows.
+macro_rules! kernels {
+    ([$($attribute:tt)*] $element:ty, $lanes:ty, $($nv:literal: [$($mr:literal)*]),*) => {{
+        /// # Safety
+        /// As [`Kernel`].
+        $($attribute)*
+        unsafe fn entry<const NV: usize, const MR: usize>(args: &Args<$element>) {
+            // SAFETY: by the contract.
+            unsafe { micro::<$lanes, MR, NV>(args) }
+        }
+        Kernels {
+            lanes: <$lanes as Lanes>::COUNT,
+            table: const { &[$(&[$(entry::<$nv, $mr> as Kernel<$element>),*]),*] },
+        }
+    }};
+}
+
+macro_rules! float {
+    ($ty:ty, $wide:ty, $narrow:ty, $plain:literal) => {
+        impl Accumulator for $ty {
+            #[inline(always)]
+            fn mul_add<const FMA: bool>(self, a: Self, b: Self) -> Self {
+                if FMA { <$ty>::mul_add(self, a, b) } else { self * a + b }
+            }
+            #[inline(always)]
+            fn plus(self, b: Self) -> Self {
+                self + b
+            }
+            fn kernels() -> Kernels<Self> {
+                #[cfg(target_arch = "x86_64")]
+                {
+                    use std::arch::x86_64::*;
+                    if is_x86_feature_detected!("avx512f") {
+                        return kernels!(
+                            [#[target_feature(enable = "avx512f")]] $ty, $wide,
+                            1: [1 2 3 4 5 6 7 8 9 10 11 12], 2: [1 2 3 4 5 6 7 8 9 10 11 12]
+                        );
+                    }
+                    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                        return kernels!(
+                            [#[target_feature(enable = "avx2,fma")]] $ty, $narrow,
+                            1: [1 2 3 4], 2: [1 2 3 4], 3: [1 2 3 4]
+                        );
+                    }
+                }
+                kernels!([] $ty, Array<$ty, $plain>, 1: [1 2 3 4], 2: [1 2 3 4])
+            }
+        }
+    };
+}
+float!(f32, __m512, __m256, 4);
+float!(f64, __m512d, __m256d, 2);
+
+macro_rules! integer {
+    ($($ty:ty: $lanes:literal),*) => {
+        $(impl Accumulator for $ty {
+            #[inline(always)]
+            fn mul_add<const FMA: bool>(self, a: Self, b: Self) -> Self {
+                self.wrapping_mul(a).wrapping_add(b)
+            }
+            #[inline(always)]
+            fn plus(self, b: Self) -> Self {
+                self.wrapping_add(b)
+            }
+            fn kernels() -> Kernels<Self> {
+                #[cfg(target_arch = "x86_64")]
+                {
+                    if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512dq") {
+                        return kernels!([#[target_feature(enable = "avx512bw,avx512dq")]] $ty, Array<$ty, $lanes>, 1: [1 2 3 4]);
+                    }
+                    if is_x86_feature_detected!("avx2") {
+                        return kernels!([#[target_feature(enable = "avx2")]] $ty, Array<$ty, $lanes>, 1: [1 2 3 4]);
+                    }
+                }
+                kernels!([] $ty, Array<$ty, $lanes>, 1: [1 2 3 4])
+            }
+        })*
+    };
+}
+integer!(u8: 32, u16: 16, u32: 16, u64: 8);

@@ -1,0 +1,79 @@
+//! Matrix products.
+
+mod gemm;
+mod gemv;
+mod lanes;
+mod micro;
+mod operand;
+mod pack;
+mod problem;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use opforge_core::{DType, Error, Meta, Result, bf16, f16};
+use opforge_runtime::Kernel;
+
+use gemm::Gemm;
+use gemv::Gemv;
+use operand::Operand;
+use problem::Problem;
+
+/// The kernel for `output [.., m, n] = a [.., m, k] b [.., k, n]`.
+///
+/// Batch dimensions are equal (broadcast ones have stride 0), strides are free, the output is contiguous. `f16` and `bf16` are summed in
+/// `f32` and rounded once; integers wrap. A product over `k == 0` is zero. Results do not depend on the number of threads.
+///
+/// # Errors
+/// Shape or dtype mismatch; bool and complex numbers.
+pub fn matmul(op: &'static str, a: &Meta, b: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+    dispatch(op, a.dtype, Problem::matmul(op, a, b, output)?)
+}
+
+/// The kernel for `output [.., n] = x [.., k] times the transpose of w [n, k], plus bias [n]`.
+///
+/// Inputs are `x`, `w` and, if given, `bias`; all else is as for [`matmul`].
+///
+/// # Errors
+/// As [`matmul`].
+pub fn linear(op: &'static str, x: &Meta, w: &Meta, bias: Option<&Meta>, output: &Meta) -> Result<Arc<dyn Kernel>> {
+    dispatch(op, x.dtype, Problem::linear(op, x, w, bias, output)?)
+}
+
+/// Products of signed integers wrap to the same bits as those of unsigned ones.
+fn dispatch(op: &'static str, dtype: DType, problem: Problem) -> Result<Arc<dyn Kernel>> {
+    match dtype {
+        DType::U8 | DType::I8 => Ok(prepare::<u8>(problem)),
+        DType::U16 | DType::I16 => Ok(prepare::<u16>(problem)),
+        DType::U32 | DType::I32 => Ok(prepare::<u32>(problem)),
+        DType::U64 | DType::I64 => Ok(prepare::<u64>(problem)),
+        DType::F16 => Ok(prepare::<f16>(problem)),
+        DType::BF16 => Ok(prepare::<bf16>(problem)),
+        DType::F32 => Ok(prepare::<f32>(problem)),
+        DType::F64 => Ok(prepare::<f64>(problem)),
+        DType::Bool | DType::C64 | DType::C128 => Err(Error::UnsupportedDTypeForOp(dtype, op)),
+    }
+}
+
+fn prepare<T: Operand>(problem: Problem) -> Arc<dyn Kernel> {
+    if problem.batches() * problem.m * problem.n == 0 {
+        Arc::new(Nothing)
+    } else if problem.m == 1 || problem.n == 1 {
+        Arc::new(Gemv::<T>::new(problem))
+    } else {
+        Arc::new(Gemm::<T>::new(problem))
+    }
+}
+
+/// A product without elements.
+struct Nothing;
+
+impl Kernel for Nothing {
+    unsafe fn run(&self, _: &[*const u8], _: &[*mut u8]) -> Result<()> {
+        Ok(())
+    }
+    fn cost(&self) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,84 @@
+use opforge_core::{bf16, f16};
+
+use super::micro::Kernels;
+
+/// The type in which products are summed.
+pub(crate) trait Accumulator: Copy + Default + Send + Sync + 'static {
+    /// `self * a + b`; integers wrap. Floats round once if `FMA`, which is slow on CPUs without the instruction, else twice.
+    fn mul_add<const FMA: bool>(self, a: Self, b: Self) -> Self;
+    /// `self + b`; integers wrap.
+    fn plus(self, b: Self) -> Self;
+    /// The micro-kernels of this machine.
+    fn kernels() -> Kernels<Self>;
+}
+
+/// A stored element type: how it enters and leaves the type of its sums.
+pub(crate) trait Operand: Copy + Send + Sync + 'static {
+    type Acc: Accumulator;
+    /// Whether elements are their own accumulators.
+    const EXACT: bool;
+    fn widen(self) -> Self::Acc;
+    fn narrow(sum: Self::Acc) -> Self;
+}
+
+macro_rules! own_accumulator {
+    ($($ty:ty),*) => {
+        $(impl Operand for $ty {
+            type Acc = $ty;
+            const EXACT: bool = true;
+            #[inline(always)]
+            fn widen(self) -> $ty { self }
+            #[inline(always)]
+            fn narrow(sum: $ty) -> $ty { sum }
+        })*
+    };
+}
+own_accumulator!(u8, u16, u32, u64, f32, f64);
+
+impl Operand for bf16 {
+    type Acc = f32;
+    const EXACT: bool = false;
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        f32::from_bits(u32::from(self.to_bits()) << 16)
+    }
+    #[inline(always)]
+    fn narrow(sum: f32) -> bf16 {
+        bf16::from_f32(sum)
+    }
+}
+
+impl Operand for f16 {
+    type Acc = f32;
+    const EXACT: bool = false;
+    /// Moves exponent and mantissa into place and corrects the exponent's bias by a multiplication, which is exact also for subnormals.
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        const REBIAS: f32 = f32::from_bits((127 + 127 - 15) << 23);
+        let bits = u32::from(self.to_bits());
+        let magnitude = f32::from_bits((bits & 0x7fff) << 13) * REBIAS;
+        let special = if bits & 0x7c00 == 0x7c00 { 0x7f80_0000 } else { 0 };
+        f32::from_bits(magnitude.to_bits() | special | (bits & 0x8000) << 16)
+    }
+    #[inline(always)]
+    fn narrow(sum: f32) -> f16 {
+        f16::from_f32(sum)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_half_widens_exactly() {
+        for bits in 0..=u16::MAX {
+            let (f, b) = (f16::from_bits(bits), bf16::from_bits(bits));
+            let same = |ours: f32, theirs: f32| {
+                ours == theirs && ours.signum() == theirs.signum() || theirs.is_nan() && ours.is_nan()
+            };
+            assert!(same(f.widen(), f.to_f32()), "f16 {bits:#06x}");
+            assert!(same(b.widen(), b.to_f32()), "bf16 {bits:#06x}");
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Working memory that each thread keeps from call to call.
+
+use std::cell::Cell;
+
+/// A cache line, so that buffers start on one.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+thread_local! {
+    static BUFFER: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
+}
+
+/// Calls `work` with `bytes` bytes of this thread's working memory, aligned to 64 and initialised to anything.
+///
+/// A call inside of a call gets memory of its own, which is not kept.
+pub(crate) fn with_scratch<R>(bytes: usize, work: impl FnOnce(*mut u8) -> R) -> R {
+    let mut buffer = BUFFER.take();
+    let lines = bytes.div_ceil(64);
+    if buffer.len() < lines {
+        buffer = vec![Line([0; 64]); lines];
+    }
+    let result = work(buffer.as_mut_ptr().cast());
+    BUFFER.set(buffer);
+    result
+}

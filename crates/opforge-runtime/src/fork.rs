@@ -1,24 +1,58 @@
 //! What happens to the runtime when the process forks: the child has its memory, but only the thread that forked.
-
-use std::sync::Once;
-
-/// Sees to it, once per process, that forked children start with a usable runtime.
-pub(crate) fn handle_forks() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(register);
-}
+//!
+//! A fork waits for running instructions and then holds the locks, so that the child finds everything consistent.
 
 #[cfg(unix)]
-fn register() {
-    // SAFETY: the handler is a plain function that only stores to an atomic, which is allowed in a forked child.
-    // Registering fails only for lack of memory; then forked children must not use the runtime.
-    unsafe { libc::pthread_atfork(None, None, Some(after_in_child)) };
-}
+pub(crate) use unix::handle_forks;
 
-#[cfg(unix)]
-extern "C" fn after_in_child() {
-    crate::parallel::pool::after_fork_in_child();
-}
-
+/// There are no forks.
 #[cfg(not(unix))]
-fn register() {}
+pub(crate) fn handle_forks() {}
+
+#[cfg(unix)]
+mod unix {
+    use std::cell::RefCell;
+    use std::sync::{MutexGuard, Once};
+
+    use crate::{alloc, parallel, vm};
+
+    thread_local! {
+        /// What the forking thread holds.
+        static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };
+    }
+
+    struct Held {
+        vm: vm::ForkGuard,
+        _heap: MutexGuard<'static, alloc::Heap>,
+    }
+
+    /// Sees to it, once per process, that forked children start with a usable runtime.
+    pub(crate) fn handle_forks() {
+        static ONCE: Once = Once::new();
+        // SAFETY: the handlers are plain functions. They do not allocate in the child.
+        // Registering fails only for lack of memory; then forked children must not use the runtime.
+        ONCE.call_once(|| unsafe {
+            libc::pthread_atfork(Some(prepare), Some(in_parent), Some(in_child));
+        });
+    }
+
+    extern "C" fn prepare() {
+        let vm = vm::before_fork();
+        HELD.set(Some(Held { vm, _heap: alloc::lock() }));
+    }
+
+    extern "C" fn in_parent() {
+        resume(false);
+    }
+
+    extern "C" fn in_child() {
+        parallel::pool::after_fork_in_child();
+        resume(true);
+    }
+
+    fn resume(in_child: bool) {
+        if let Some(held) = HELD.take() {
+            vm::after_fork(held.vm, in_child);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The caching allocator of tensor memory.
+//!
+//! Small blocks (up to 256 KiB) are cut from slabs of 2 MiB and recycled by size class; large ones are mapped one by one and recycled by
+//! best fit. Freed memory is kept for the next request until [`empty_cache`] is called or the [`limit`] is reached. All memory is
+//! initialised: zero when it comes from the system, the remains of earlier data when it is recycled.
+
+mod heap;
+mod limit;
+mod size;
+mod system;
+
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub(crate) use heap::Heap;
+use opforge_core::{Error, Result};
+
+/// What every block's address is a multiple of, in bytes.
+pub const ALIGNMENT: usize = 512;
+
+/// Figures of the allocator, in bytes and in calls. Bytes count whole blocks, requests rounded up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// The blocks handed out.
+    pub in_use: usize,
+    /// What is held for later requests.
+    pub cached: usize,
+    /// The most that was ever in use since the last [`reset_peak`].
+    pub peak: usize,
+    /// How often memory was asked for.
+    pub allocations: u64,
+    /// How many of those were answered with recycled memory.
+    pub reused: u64,
+    /// How often memory was given back.
+    pub frees: u64,
+}
+
+static HEAP: Mutex<Heap> = Mutex::new(Heap::new());
+
+/// The most bytes that may be in use; 0 until it is first asked for or set.
+static LIMIT: AtomicUsize = AtomicUsize::new(0);
+
+pub(crate) fn lock() -> MutexGuard<'static, Heap> {
+    HEAP.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The figures now.
+pub fn stats() -> Stats {
+    lock().stats()
+}
+
+/// Starts a new measurement of the peak.
+pub fn reset_peak() {
+    lock().reset_peak();
+}
+
+/// The most bytes that may be in use. At first the physical memory that this process may use.
+pub fn limit() -> usize {
+    match LIMIT.load(Ordering::Relaxed) {
+        0 => {
+            let default = limit::physical_memory().max(1);
+            match LIMIT.compare_exchange(0, default, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => default,
+                Err(already_set) => already_set,
+            }
+        }
+        limit => limit,
+    }
+}
+
+/// Sets the most bytes that may be in use. What is beyond it already stays valid.
+pub fn set_limit(bytes: usize) {
+    LIMIT.store(bytes.max(1), Ordering::Relaxed);
+}
+
+/// Gives cached memory back to the system.
+pub fn empty_cache() {
+    lock().empty_cache();
+}
+
+/// Refuses a request that could not be met even if nothing were in use.
+pub(crate) fn check_request(nbytes: usize) -> Result<()> {
+    let limit = limit();
+    if nbytes <= limit { Ok(()) } else { Err(Error::OutOfMemory { requested: nbytes, in_use: stats().in_use, limit }) }
+}
+
+/// A block of at least `nbytes` initialised bytes; [`free`] takes it back.
+///
+/// # Errors
+/// [`Error::OutOfMemory`] when the limit or the system's memory is exhausted, also after giving up the cache.
+pub(crate) fn allocate(nbytes: usize) -> Result<NonNull<u8>> {
+    let limit = limit();
+    lock().allocate(nbytes, limit)
+}
+
+/// Takes back a block.
+///
+/// # Safety
+/// `block` came from [`allocate`] with the same `nbytes` and is not used any more.
+pub(crate) unsafe fn free(block: NonNull<u8>, nbytes: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { lock().free(block, nbytes) };
+}

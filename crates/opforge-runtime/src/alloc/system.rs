@@ -1,0 +1,93 @@
+//! Zeroed memory from the operating system.
+
+use std::ptr::NonNull;
+
+use super::size::SLAB;
+
+/// What blocks below [`SLAB`] bytes are aligned to.
+const PAGE: usize = 4096;
+
+fn alignment(size: usize) -> usize {
+    if size >= SLAB { SLAB } else { PAGE }
+}
+
+/// Maps `size` bytes of zeros, aligned and backed by huge pages from 2 MiB on. `None` when the system refuses.
+#[cfg(unix)]
+pub(super) fn map(size: usize) -> Option<NonNull<u8>> {
+    let align = alignment(size);
+    let slack = align - PAGE;
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANON;
+    // SAFETY: a fresh anonymous mapping touches no memory that exists.
+    let start = unsafe { libc::mmap(std::ptr::null_mut(), size.checked_add(slack)?, protection, flags, -1, 0) };
+    if start == libc::MAP_FAILED {
+        return None;
+    }
+    let start = start.cast::<u8>();
+    let lead = start.align_offset(align);
+    // SAFETY: `lead <= slack`, because mappings start at pages; both trimmed ranges and the block lie in the new mapping.
+    unsafe {
+        let block = start.add(lead);
+        unmap_range(start, lead);
+        unmap_range(block.add(size), slack - lead);
+        advise_huge(block, size);
+        NonNull::new(block)
+    }
+}
+
+/// Returns a block to the system.
+///
+/// # Safety
+/// `block` came from [`map`] with the same `size` and is not used any more.
+#[cfg(unix)]
+pub(super) unsafe fn unmap(block: NonNull<u8>, size: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { unmap_range(block.as_ptr(), size) };
+}
+
+/// # Safety
+/// The range consists of whole mapped pages that nobody uses.
+#[cfg(unix)]
+unsafe fn unmap_range(start: *mut u8, size: usize) {
+    if size > 0 {
+        // SAFETY: the caller's promise. Failure (too many mappings) only leaves the range mapped.
+        unsafe { libc::munmap(start.cast(), size) };
+    }
+}
+
+/// # Safety
+/// The range is mapped.
+#[cfg(unix)]
+unsafe fn advise_huge(start: *mut u8, size: usize) {
+    #[cfg(target_os = "linux")]
+    if size >= SLAB {
+        // SAFETY: the advice changes how the range is backed, not what it holds. It may be refused.
+        unsafe { libc::madvise(start.cast(), size, libc::MADV_HUGEPAGE) };
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (start, size);
+}
+
+#[cfg(not(unix))]
+fn layout(size: usize) -> Option<std::alloc::Layout> {
+    std::alloc::Layout::from_size_align(size, alignment(size)).ok()
+}
+
+/// Allocates `size` bytes of zeros. `None` when the system refuses.
+#[cfg(not(unix))]
+pub(super) fn map(size: usize) -> Option<NonNull<u8>> {
+    // SAFETY: no block is empty.
+    NonNull::new(unsafe { std::alloc::alloc_zeroed(layout(size)?) })
+}
+
+/// Returns a block to the system.
+///
+/// # Safety
+/// `block` came from [`map`] with the same `size` and is not used any more.
+#[cfg(not(unix))]
+pub(super) unsafe fn unmap(block: NonNull<u8>, size: usize) {
+    if let Some(layout) = layout(size) {
+        // SAFETY: the layout that `map` used.
+        unsafe { std::alloc::dealloc(block.as_ptr(), layout) };
+    }
+}

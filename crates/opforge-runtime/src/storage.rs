@@ -1,0 +1,183 @@
+use std::any::Any;
+use std::fmt;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+use opforge_core::{Element, Error, Result};
+
+use crate::alloc;
+use crate::device::Device;
+use crate::vm::{Deps, Guarded};
+
+/// Untyped memory that tensors share: its bytes, who owns them, and what the VM knows about them.
+///
+/// The memory of a new storage is reserved when the first kernel that uses it is about to run. Until something is written its bytes are
+/// zero. Bytes are read and written through [`crate::vm::read`] and [`crate::vm::write`], which wait for the kernels before them.
+pub struct Storage {
+    /// The first byte; null until the memory is reserved. Set once.
+    data: AtomicPtr<u8>,
+    nbytes: usize,
+    device: Device,
+    read_only: bool,
+    owner: Owner,
+    version: AtomicU64,
+    /// Guarded by the VM's lock.
+    pub(crate) deps: Guarded<Deps>,
+}
+
+enum Owner {
+    /// The allocator of this crate.
+    Pool,
+    /// Somebody else's memory, valid as long as this lives.
+    Foreign(#[allow(dead_code)] Box<dyn Any + Send + Sync>),
+}
+
+impl Storage {
+    /// A storage of `nbytes` zeros, whose memory is not reserved yet. On [`Device::Meta`] it never is.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] for more bytes than [`alloc::limit`].
+    #[inline]
+    pub fn new(device: Device, nbytes: usize) -> Result<Arc<Self>> {
+        if device.is_cpu() {
+            alloc::check_request(nbytes)?;
+        }
+        Ok(Arc::new(Self::with_owner(ptr::null_mut(), nbytes, device, false, Owner::Pool)))
+    }
+
+    /// A storage in main memory with a copy of these bytes.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Arc<Self>> {
+        let storage = Self::new(Device::Cpu, bytes.len())?;
+        let data = storage.reserve(false)?;
+        // SAFETY: the new memory holds `nbytes` bytes and nobody else knows it.
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), data.as_ptr(), bytes.len()) };
+        Ok(storage)
+    }
+
+    /// A storage that takes over a vector's memory.
+    pub fn from_vec<T: Element>(values: Vec<T>) -> Arc<Self> {
+        let mut values = values;
+        let (data, nbytes) = (values.as_mut_ptr(), size_of_val(values.as_slice()));
+        // SAFETY: the vector owns its buffer wherever its head is moved to, elements have no padding (`Element`), and nothing else uses it.
+        unsafe { Self::from_raw(NonNull::new_unchecked(data).cast(), nbytes, false, Box::new(values)) }
+    }
+
+    /// A storage over foreign main memory, which `owner` keeps alive. `owner` is dropped on any thread.
+    ///
+    /// # Safety
+    /// Until `owner` is dropped, `data` is valid for reads of `nbytes` initialised bytes, and for writes unless `read_only`; and while
+    /// the VM or a guard uses the storage nobody else writes there (nor reads what the VM writes).
+    pub unsafe fn from_raw(
+        data: NonNull<u8>,
+        nbytes: usize,
+        read_only: bool,
+        owner: Box<dyn Any + Send + Sync>,
+    ) -> Arc<Self> {
+        Arc::new(Self::with_owner(data.as_ptr(), nbytes, Device::Cpu, read_only, Owner::Foreign(owner)))
+    }
+
+    #[inline]
+    fn with_owner(data: *mut u8, nbytes: usize, device: Device, read_only: bool, owner: Owner) -> Self {
+        let deps = Guarded::new(Deps::default());
+        Storage { data: AtomicPtr::new(data), nbytes, device, read_only, owner, version: AtomicU64::new(0), deps }
+    }
+
+    /// The size in bytes.
+    pub fn nbytes(&self) -> usize {
+        self.nbytes
+    }
+
+    /// Where the bytes are.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// Whether the memory is somebody else's and must not be written.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Whether the memory has been reserved.
+    pub fn is_reserved(&self) -> bool {
+        !self.data.load(Ordering::Relaxed).is_null()
+    }
+
+    /// How often the content has been changed in place, as counted by [`Storage::bump_version`].
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// Counts an in-place change. Whoever submits the change calls this; the VM does not know which outputs were there before.
+    pub fn bump_version(&self) {
+        self.version.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The address of the first byte, reserving the memory if need be. It stays the same as long as the storage lives.
+    ///
+    /// For handing the memory to others (numpy, DLPack): access through it is not ordered with kernels; see
+    /// [`crate::vm::wait_for_read`] and [`crate::vm::wait_for_write`].
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]; [`Error::Device`] for a storage without data.
+    #[inline]
+    pub fn data(&self) -> Result<NonNull<u8>> {
+        match NonNull::new(self.data.load(Ordering::Acquire)) {
+            Some(data) => Ok(data),
+            None => self.reserve(true),
+        }
+    }
+
+    /// As [`Storage::data`] for a kernel that writes first: memory that is reserved now may hold anything.
+    #[inline]
+    pub(crate) fn data_for_output(&self) -> Result<NonNull<u8>> {
+        match NonNull::new(self.data.load(Ordering::Acquire)) {
+            Some(data) => Ok(data),
+            None => self.reserve(false),
+        }
+    }
+
+    #[inline]
+    fn reserve(&self, zeroed: bool) -> Result<NonNull<u8>> {
+        if !self.device.is_cpu() {
+            return Err(Error::device("storage", "device", self.device, "a device with data"));
+        }
+        let block = alloc::allocate(self.nbytes)?;
+        if zeroed {
+            // SAFETY: the block is new and holds `nbytes` bytes.
+            unsafe { block.write_bytes(0, self.nbytes) };
+        }
+        match self.data.compare_exchange(ptr::null_mut(), block.as_ptr(), Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => Ok(block),
+            Err(other) => {
+                // SAFETY: another thread was first; nobody has seen this block.
+                unsafe { alloc::free(block, self.nbytes) };
+                NonNull::new(other).ok_or_else(|| Error::msg("storage: memory vanished"))
+            }
+        }
+    }
+}
+
+impl Drop for Storage {
+    #[inline]
+    fn drop(&mut self) {
+        if let (Owner::Pool, Some(block)) = (&self.owner, NonNull::new(*self.data.get_mut())) {
+            // SAFETY: `reserve` got the block with this size; with the storage ends every use of it.
+            unsafe { alloc::free(block, self.nbytes) };
+        }
+    }
+}
+
+impl fmt::Debug for Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Storage")
+            .field("device", &self.device)
+            .field("nbytes", &self.nbytes)
+            .field("reserved", &self.is_reserved())
+            .field("version", &self.version())
+            .finish_non_exhaustive()
+    }
+}

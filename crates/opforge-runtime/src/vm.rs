@@ -1,0 +1,22 @@
+//! The virtual machine: it runs kernels in order on streams, and keeps track of who may touch which storage when.
+
+mod buffer;
+mod deps;
+mod failure;
+mod host;
+mod machine;
+mod run;
+mod state;
+mod stream;
+mod submit;
+pub mod trace;
+mod worker;
+
+pub use buffer::{Buffer, BufferRef, Call};
+pub use host::{ReadGuard, WriteGuard, read, read_all, wait_for_read, wait_for_write, write};
+pub use machine::{RunAhead, inline_cost, is_sync, run_ahead, set_inline_cost, set_run_ahead, set_sync, synchronize};
+pub use stream::{Stream, with_stream};
+pub use submit::{clear_poison, submit};
+
+pub(crate) use deps::{Deps, Guarded};
+pub(crate) use machine::{ForkGuard, after_fork, before_fork};

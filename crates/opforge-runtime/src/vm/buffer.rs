@@ -1,0 +1,86 @@
+use std::borrow::{Borrow, Cow};
+use std::panic::Location;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::kernel::Kernel;
+use crate::storage::Storage;
+
+/// A tensor's place in memory, as a kernel's argument.
+#[derive(Debug, Clone)]
+pub struct Buffer<S = Arc<Storage>> {
+    /// The storage, shared or borrowed.
+    pub storage: S,
+    /// The place of the tensor's first element in the storage, in bytes.
+    pub byte_offset: usize,
+    /// For an output: the kernel writes every byte of the storage and reads none, so that an earlier failure no longer matters.
+    pub overwrites: bool,
+}
+
+/// A buffer that borrows its storage.
+pub type BufferRef<'a> = Buffer<&'a Arc<Storage>>;
+
+impl<'a> BufferRef<'a> {
+    /// The tensor at this offset.
+    #[inline]
+    pub fn new(storage: &'a Arc<Storage>, byte_offset: usize) -> Self {
+        Buffer { storage, byte_offset, overwrites: false }
+    }
+
+    /// The same buffer as an output that [overwrites](Buffer::overwrites) the whole storage.
+    #[inline]
+    pub fn overwriting(self) -> Self {
+        Buffer { overwrites: true, ..self }
+    }
+
+    fn to_owned(&self) -> Buffer {
+        Buffer { storage: self.storage.clone(), byte_offset: self.byte_offset, overwrites: self.overwrites }
+    }
+}
+
+impl<S: Borrow<Arc<Storage>>> Buffer<S> {
+    #[inline]
+    pub(crate) fn storage(&self) -> &Storage {
+        self.storage.borrow()
+    }
+}
+
+/// One operator's call, as submitted.
+#[derive(Clone, Copy)]
+pub struct Call<'a> {
+    /// The operator's name, for errors and traces.
+    pub op: &'a Cow<'static, str>,
+    /// Where the user called it.
+    pub at: &'static Location<'static>,
+    /// What computes it.
+    pub kernel: &'a Arc<dyn Kernel>,
+    /// What the kernel reads.
+    pub inputs: &'a [BufferRef<'a>],
+    /// What the kernel writes: new storages, or existing ones (in-place, `out=`).
+    pub outputs: &'a [BufferRef<'a>],
+}
+
+/// A call that waits in a stream's queue; it keeps alive what it needs.
+pub(crate) struct Instruction {
+    pub op: Cow<'static, str>,
+    pub at: &'static Location<'static>,
+    pub kernel: Arc<dyn Kernel>,
+    pub inputs: SmallVec<[Buffer; 4]>,
+    pub outputs: SmallVec<[Buffer; 2]>,
+    /// When it was issued, if a trace is being recorded.
+    pub issued: super::trace::Moment,
+}
+
+impl Call<'_> {
+    pub(crate) fn to_instruction(self) -> Instruction {
+        Instruction {
+            op: self.op.clone(),
+            at: self.at,
+            kernel: self.kernel.clone(),
+            inputs: self.inputs.iter().map(BufferRef::to_owned).collect(),
+            outputs: self.outputs.iter().map(BufferRef::to_owned).collect(),
+            issued: super::trace::now(),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The host's access to storages.
+
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+
+use opforge_core::{Error, Result};
+
+use super::machine::Vm;
+use super::state::{Obstacle, State};
+use crate::storage::Storage;
+use crate::sync::MutexGuard;
+
+/// Waits for the last instruction that writes a storage and gives its bytes. Kernels that write it wait until the guard is dropped.
+///
+/// Do not wait for anything while holding a guard: what is waited for may itself wait for the guard. For several storages at once there
+/// is [`read_all`].
+///
+/// # Errors
+/// [`Error::Deferred`] if the content is unusable because a kernel failed; [`Error::OutOfMemory`]; [`Error::Device`] without data.
+pub fn read(storage: &Storage) -> Result<ReadGuard<'_>> {
+    Vm::global().read(storage)
+}
+
+/// As [`read`] for several storages, waiting until all of them can be read.
+///
+/// # Errors
+/// As for [`read`]; of the first storage that has one.
+pub fn read_all<'a>(storages: &[&'a Storage]) -> Result<Vec<ReadGuard<'a>>> {
+    Vm::global().read_all(storages)
+}
+
+/// Waits for all instructions that use a storage and gives its bytes for writing. Kernels that use it wait until the guard is dropped.
+///
+/// # Errors
+/// As for [`read`]; [`Error::Value`] for read-only memory.
+pub fn write(storage: &Storage) -> Result<WriteGuard<'_>> {
+    Vm::global().write(storage)
+}
+
+/// Waits for the last instruction that writes a storage.
+///
+/// # Errors
+/// [`Error::Deferred`] if the content is unusable because a kernel failed.
+pub fn wait_for_read(storage: &Storage) -> Result<()> {
+    Vm::global().wait_for_host(&[storage], false).map(drop)
+}
+
+/// Waits for all instructions that use a storage.
+///
+/// # Errors
+/// [`Error::Deferred`] if the content is unusable because a kernel failed.
+pub fn wait_for_write(storage: &Storage) -> Result<()> {
+    Vm::global().wait_for_host(&[storage], true).map(drop)
+}
+
+/// A storage's bytes, unchanged as long as this lives.
+#[derive(Debug)]
+pub struct ReadGuard<'a> {
+    // Declared before the access ends: the bytes are not used after it.
+    data: NonNull<u8>,
+    access: Access<'a>,
+}
+
+/// A storage's bytes, for the host alone as long as this lives.
+#[derive(Debug)]
+pub struct WriteGuard<'a> {
+    data: NonNull<u8>,
+    access: Access<'a>,
+}
+
+/// A host access in progress.
+struct Access<'a> {
+    vm: &'a Vm,
+    storage: &'a Storage,
+    write: bool,
+}
+
+impl std::fmt::Debug for Access<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.storage.fmt(f)
+    }
+}
+
+impl Drop for Access<'_> {
+    fn drop(&mut self) {
+        let mut state = self.vm.lock();
+        let deps = self.storage.deps.get(&mut state.token);
+        if self.write {
+            deps.host_write = false;
+        } else {
+            deps.host_reads -= 1;
+        }
+        self.vm.unlock_after_progress(state);
+    }
+}
+
+impl Deref for ReadGuard<'_> {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the storage holds this many initialised bytes; no kernel and no host writes them during the access.
+        unsafe { std::slice::from_raw_parts(self.data.as_ptr(), self.access.storage.nbytes()) }
+    }
+}
+
+impl Deref for WriteGuard<'_> {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the storage holds this many initialised bytes; nobody else uses them during the access.
+        unsafe { std::slice::from_raw_parts(self.data.as_ptr(), self.access.storage.nbytes()) }
+    }
+}
+
+impl DerefMut for WriteGuard<'_> {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: the storage holds this many initialised bytes; nobody else uses them during the access.
+        unsafe { std::slice::from_raw_parts_mut(self.data.as_ptr(), self.access.storage.nbytes()) }
+    }
+}
+
+impl Vm {
+    pub(super) fn read<'a>(&'a self, storage: &'a Storage) -> Result<ReadGuard<'a>> {
+        let state = self.wait_for_host(&[storage], false)?;
+        let access = self.begin_access(state, storage);
+        Ok(ReadGuard { data: storage.data()?, access })
+    }
+
+    fn read_all<'a>(&'a self, storages: &[&'a Storage]) -> Result<Vec<ReadGuard<'a>>> {
+        let mut state = self.wait_for_host(storages, false)?;
+        storages.iter().for_each(|storage| storage.deps.get(&mut state.token).host_reads += 1);
+        drop(state);
+        let accesses: Vec<_> = storages.iter().map(|storage| Access { vm: self, storage, write: false }).collect();
+        accesses.into_iter().map(|access| Ok(ReadGuard { data: access.storage.data()?, access })).collect()
+    }
+
+    pub(super) fn write<'a>(&'a self, storage: &'a Storage) -> Result<WriteGuard<'a>> {
+        if storage.is_read_only() {
+            return Err(Error::value("write", "storage", "read-only memory", "memory that may be written"));
+        }
+        let mut state = self.wait_for_host(&[storage], true)?;
+        storage.deps.get(&mut state.token).host_write = true;
+        drop(state);
+        let access = Access { vm: self, storage, write: true };
+        Ok(WriteGuard { data: storage.data()?, access })
+    }
+
+    fn begin_access<'a>(&'a self, mut state: MutexGuard<'a, State>, storage: &'a Storage) -> Access<'a> {
+        storage.deps.get(&mut state.token).host_reads += 1;
+        drop(state);
+        Access { vm: self, storage, write: false }
+    }
+
+    /// Waits until the host may read, or write, all of these at once; checks that their content is usable.
+    fn wait_for_host(&self, storages: &[&Storage], write: bool) -> Result<MutexGuard<'_, State>> {
+        let mut state = self.lock();
+        while let Some(obstacle) = storages.iter().find_map(|storage| state.host_obstacle(storage, write)) {
+            state = match obstacle {
+                Obstacle::Instruction(ticket) => self.help(state, ticket),
+                Obstacle::HostAccess => self.wait_for_progress(state),
+            };
+        }
+        let failure = storages.iter().find_map(|storage| storage.deps.get(&mut state.token).poison.clone());
+        failure.map_or(Ok(state), |failure| Err(failure.deliver()))
+    }
+}

@@ -1,0 +1,205 @@
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use opforge_core::Result;
+
+use super::deps::{Slot, Ticket};
+use super::run;
+use super::state::{State, Worker};
+use crate::sync::{self, Condvar, Mutex, MutexGuard};
+
+/// The virtual machine. A process has one.
+pub(crate) struct Vm {
+    state: Mutex<State>,
+    /// An instruction or a host access has ended.
+    progress: Condvar,
+    pub(super) sync: AtomicBool,
+    /// Kernels up to this cost run on the caller, in nanoseconds.
+    pub(super) inline_cost: AtomicU64,
+    pub(super) max_queued: AtomicUsize,
+    pub(super) max_queued_bytes: AtomicUsize,
+}
+
+static VM: OnceLock<Vm> = OnceLock::new();
+
+impl Vm {
+    #[inline]
+    pub fn global() -> &'static Vm {
+        VM.get_or_init(|| {
+            crate::fork::handle_forks();
+            // SAFETY: the only one in the process.
+            let vm = unsafe { Vm::new() };
+            vm.sync
+                .store(std::env::var("OPFORGE_SYNC").is_ok_and(|v| !["", "0"].contains(&v.trim())), Ordering::Relaxed);
+            vm
+        })
+    }
+
+    /// # Safety
+    /// No storage may be used with two machines.
+    pub(crate) unsafe fn new() -> Self {
+        let run_ahead = RunAhead::default();
+        Vm {
+            // SAFETY: the caller's promise.
+            state: Mutex::new(unsafe { State::new() }),
+            progress: Condvar::new(),
+            sync: AtomicBool::new(false),
+            inline_cost: AtomicU64::new(20_000),
+            max_queued: AtomicUsize::new(run_ahead.instructions),
+            max_queued_bytes: AtomicUsize::new(run_ahead.bytes),
+        }
+    }
+
+    #[inline]
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        sync::lock(&self.state)
+    }
+
+    /// Sleeps until an instruction or a host access has ended; may wake up without reason.
+    pub(super) fn wait_for_progress<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        state.waiters += 1;
+        let mut state = sync::wait(&self.progress, state);
+        state.waiters -= 1;
+        state
+    }
+
+    /// Unlocks after something has ended, and tells those who wait for that.
+    #[inline]
+    pub(super) fn unlock_after_progress(&self, state: MutexGuard<'_, State>) {
+        let anyone = state.waiters > 0;
+        drop(state);
+        if anyone {
+            self.progress.notify_all();
+        }
+    }
+
+    /// Ends the running instruction of a stream. `wake`: whether the stream's worker has to see to what is queued behind it.
+    #[inline]
+    pub(super) fn end(&self, mut state: MutexGuard<'_, State>, slot: Slot, wake: bool) {
+        let stream = state.stream(slot);
+        stream.completed += 1;
+        stream.busy = false;
+        let nothing_left = stream.queue.is_empty() && !stream.closed;
+        if nothing_left || !wake {
+            return self.unlock_after_progress(state);
+        }
+        let worker = stream.call_worker();
+        self.unlock_after_progress(state);
+        if let Some(worker) = worker {
+            worker.notify_one();
+        }
+    }
+
+    /// Waits until an instruction has ended, running what stands before it where nobody else does.
+    pub(super) fn wait_for<'a>(&'a self, mut state: MutexGuard<'a, State>, ticket: Ticket) -> MutexGuard<'a, State> {
+        while !state.is_done(ticket) {
+            state = self.help(state, ticket);
+        }
+        state
+    }
+
+    /// Brings an unfinished instruction nearer to its end: runs what stands before it, or sleeps while others do.
+    pub(super) fn help<'a>(&'a self, mut state: MutexGuard<'a, State>, ticket: Ticket) -> MutexGuard<'a, State> {
+        match state.startable_before(ticket) {
+            Some(slot) => {
+                // The worker is left asleep as long as this thread goes on with the same queue.
+                let last = Ticket { stream: slot, seq: state.stream(slot).completed + 1 };
+                self.run_head(state, slot, slot != ticket.stream || last.seq >= ticket.seq);
+                self.lock()
+            }
+            None => self.wait_for_progress(state),
+        }
+    }
+
+    /// Waits for what has been issued on a stream; gives the first failure that has not been delivered.
+    pub(super) fn synchronize(&self, slot: Slot) -> Result<()> {
+        let mut state = self.lock();
+        let last = Ticket { stream: slot, seq: state.stream(slot).issued };
+        state = self.wait_for(state, last);
+        match state.stream(slot).failure.take() {
+            Some(failure) if !failure.is_observed() => Err(failure.deliver()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Waits for all instructions issued so far, on all streams.
+///
+/// # Errors
+/// The first failure of a queued instruction, of the first stream that has one, unless it has been delivered before. Each failure is
+/// given once by synchronising; reading the instruction's outputs gives it again.
+pub fn synchronize() -> Result<()> {
+    let vm = Vm::global();
+    let streams = vm.lock().streams.len() as Slot;
+    (0..streams).map(|slot| vm.synchronize(slot)).fold(Ok(()), Result::and)
+}
+
+/// How far instructions may be queued ahead of their execution; beyond it, submitting waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunAhead {
+    /// The most instructions queued on a stream.
+    pub instructions: usize,
+    /// The most bytes that the queued instructions of a stream will reserve. One instruction may always be queued.
+    pub bytes: usize,
+}
+
+impl Default for RunAhead {
+    /// 1024 instructions, 1 GiB.
+    fn default() -> Self {
+        RunAhead { instructions: 1024, bytes: 1 << 30 }
+    }
+}
+
+/// How far instructions may be queued ahead.
+pub fn run_ahead() -> RunAhead {
+    let vm = Vm::global();
+    RunAhead { instructions: vm.max_queued.load(Ordering::Relaxed), bytes: vm.max_queued_bytes.load(Ordering::Relaxed) }
+}
+
+/// Sets how far instructions may be queued ahead. At least one instruction always may.
+pub fn set_run_ahead(run_ahead: RunAhead) {
+    let vm = Vm::global();
+    vm.max_queued.store(run_ahead.instructions.max(1), Ordering::Relaxed);
+    vm.max_queued_bytes.store(run_ahead.bytes, Ordering::Relaxed);
+}
+
+/// The cost, in nanoseconds, up to which a kernel runs on the calling thread if nothing stands before it.
+pub fn inline_cost() -> u64 {
+    Vm::global().inline_cost.load(Ordering::Relaxed)
+}
+
+/// Sets the cost up to which a kernel runs on the calling thread; at first 20 microseconds.
+pub fn set_inline_cost(nanoseconds: u64) {
+    Vm::global().inline_cost.store(nanoseconds, Ordering::Relaxed);
+}
+
+/// Whether every call waits for its kernel. At first if the environment variable `OPFORGE_SYNC` is set to anything but 0.
+pub fn is_sync() -> bool {
+    Vm::global().sync.load(Ordering::Relaxed)
+}
+
+/// Makes every call wait for its kernel and return its error, or stops that.
+pub fn set_sync(sync: bool) {
+    Vm::global().sync.store(sync, Ordering::Relaxed);
+}
+
+/// The VM's lock, held while the process forks.
+pub(crate) type ForkGuard = Option<MutexGuard<'static, State>>;
+
+/// Waits until no instruction is running and stops the VM.
+pub(crate) fn before_fork() -> ForkGuard {
+    let vm = VM.get()?;
+    let mut state = vm.lock();
+    while !run::is_inside_kernel() && state.streams.iter().any(|stream| stream.busy) {
+        state = vm.wait_for_progress(state);
+    }
+    Some(state)
+}
+
+/// Lets the VM go on. In a child, which has no workers, streams get new ones when they need them.
+pub(crate) fn after_fork(guard: ForkGuard, in_child: bool) {
+    if let (Some(mut state), true) = (guard, in_child) {
+        state.waiters = 0;
+        state.streams.iter_mut().for_each(|stream| stream.worker = Worker::Absent);
+    }
+}

@@ -1,0 +1,151 @@
+use std::sync::atomic::Ordering;
+
+use opforge_core::{Error, Result};
+
+use super::buffer::{BufferRef, Call};
+use super::deps::{Slot, Ticket};
+use super::failure::Failure;
+use super::machine::Vm;
+use super::state::{Queued, State};
+use super::{run, stream, trace};
+use crate::storage::Storage;
+use crate::sync::MutexGuard;
+
+/// How often a short kernel of another thread is waited for before queueing behind it; about 2 microseconds.
+const SPINS: usize = if cfg!(loom) { 0 } else { 32 };
+
+/// Has a kernel run on the current stream: here and now if it is cheap and nothing stands before it, else later on the stream's thread.
+///
+/// # Errors
+/// For read-only outputs; and what is known to fail by now: the kernel's own error if it ran, or the [`Error::Deferred`] of an earlier
+/// instruction if an input is unusable because of it. Either way the outputs become unusable too. Whatever fails later is reported to
+/// those who read the outputs or [synchronise](super::synchronize).
+///
+/// # Safety
+/// The kernel was prepared for tensors that, from their buffer's byte offset, lie within the buffer's storage, with addresses aligned as
+/// [`Kernel::run`](crate::Kernel::run) demands. An output shares memory with an input only where the kernel allows it, and with another
+/// output never. The VM sees to the rest of the kernel's conditions.
+#[inline]
+pub unsafe fn submit(call: &Call<'_>) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe { Vm::global().submit(stream::current(), call) }
+}
+
+/// Declares a storage usable again whose content a failed kernel left unspecified.
+pub fn clear_poison(storage: &Storage) {
+    storage.deps.get(&mut Vm::global().lock().token).poison = None;
+}
+
+impl Vm {
+    /// # Safety
+    /// As for [`submit`].
+    #[inline]
+    pub(super) unsafe fn submit(&self, slot: Slot, call: &Call<'_>) -> Result<()> {
+        check_writable(call)?;
+        let sync = self.sync.load(Ordering::Relaxed);
+        let inline = sync || call.kernel.cost() <= self.inline_cost.load(Ordering::Relaxed);
+        let mut state = if inline { self.lock_for_inline(slot) } else { self.lock() };
+        if inline && state.stream(slot).is_idle() && state.can_start(slot, call.inputs, call.outputs) {
+            // SAFETY: the caller's promise; the VM keeps others from the storages.
+            return unsafe { self.run_inline(state, slot, call) };
+        }
+        let ticket = self.enqueue(state, slot, call);
+        if sync { self.outcome(ticket, call.outputs) } else { Ok(()) }
+    }
+
+    /// Locks, after giving a short kernel on the same stream a moment to end.
+    #[inline]
+    fn lock_for_inline(&self, slot: Slot) -> MutexGuard<'_, State> {
+        let mut state = self.lock();
+        for _ in 0..SPINS {
+            let stream = state.stream(slot);
+            if !stream.inline || !stream.busy || !stream.queue.is_empty() {
+                break;
+            }
+            drop(state);
+            (0..16).for_each(|_| std::hint::spin_loop());
+            state = self.lock();
+        }
+        state
+    }
+
+    /// # Safety
+    /// As for [`submit`], and the instruction can start.
+    #[inline]
+    unsafe fn run_inline<'a>(&'a self, mut state: MutexGuard<'a, State>, slot: Slot, call: &Call<'_>) -> Result<()> {
+        if let Some(failure) = state.poison(call.inputs, call.outputs) {
+            state.set_poison(call.outputs, &failure);
+            return Err(failure.deliver());
+        }
+        let ticket = state.issue(slot, call.inputs, call.outputs);
+        let stream = state.stream(slot);
+        (stream.busy, stream.inline) = (true, true);
+        drop(state);
+        let span = trace::begin();
+        // SAFETY: the caller's promise.
+        let result = unsafe { run::run(call.op, &**call.kernel, call.inputs, call.outputs) };
+        span.end(call.op, ticket, span.start(), call.outputs);
+        let mut state = self.lock();
+        match &result {
+            Ok(()) => state.clear_overwritten(call.outputs),
+            Err(error) => {
+                let failure = Failure::new(call.op.clone(), call.at, error.clone());
+                failure.deliver();
+                state.set_poison(call.outputs, &failure);
+            }
+        }
+        self.end(state, slot, true);
+        result
+    }
+
+    #[cold]
+    fn enqueue<'a>(&'a self, state: MutexGuard<'a, State>, slot: Slot, call: &Call<'_>) -> Ticket {
+        let instruction = call.to_instruction();
+        let new = call.outputs.iter().filter(|output| !output.storage.is_reserved());
+        let bytes = new.map(|output| output.storage.nbytes()).fold(0, usize::saturating_add);
+        let mut state = self.wait_for_room(state, slot, bytes);
+        let waits = state.waits(slot, call.inputs, call.outputs);
+        let ticket = state.issue(slot, call.inputs, call.outputs);
+        let stream = state.stream(slot);
+        stream.queue.push_back(Queued { instruction, bytes, waits });
+        stream.queued_bytes = stream.queued_bytes.saturating_add(bytes);
+        self.unlock_and_start(state, slot);
+        ticket
+    }
+
+    /// Waits until the limits of running ahead allow one more instruction.
+    fn wait_for_room<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        slot: Slot,
+        bytes: usize,
+    ) -> MutexGuard<'a, State> {
+        let max_queued = self.max_queued.load(Ordering::Relaxed);
+        let max_bytes = self.max_queued_bytes.load(Ordering::Relaxed);
+        loop {
+            let stream = state.stream(slot);
+            let fits = stream.queued_bytes.saturating_add(bytes) <= max_bytes && stream.queue.len() < max_queued;
+            if fits || stream.queue.is_empty() {
+                return state;
+            }
+            let next = Ticket { stream: slot, seq: stream.completed + 1 };
+            state = self.help(state, next);
+        }
+    }
+
+    /// Waits for an instruction and gives its error.
+    #[cold]
+    fn outcome(&self, ticket: Ticket, outputs: &[BufferRef<'_>]) -> Result<()> {
+        let mut state = self.wait_for(self.lock(), ticket);
+        let failure = outputs.iter().find_map(|output| output.storage.deps.get(&mut state.token).poison.clone());
+        failure.map_or(Ok(()), |failure| Err(failure.deliver()))
+    }
+}
+
+#[inline]
+fn check_writable(call: &Call<'_>) -> Result<()> {
+    if call.outputs.iter().any(|output| output.storage.is_read_only()) {
+        return Err(Error::value(call.op.clone(), "output", "read-only memory", "memory that may be written"));
+    }
+    Ok(())
+}

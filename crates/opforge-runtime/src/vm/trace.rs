@@ -1,0 +1,143 @@
+//! A recorder of what ran when and where. While it is off it costs one relaxed load per instruction.
+
+use std::borrow::Borrow;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use super::buffer::Buffer;
+use super::deps::Ticket;
+use crate::storage::Storage;
+
+/// One instruction's way through the VM. Times are in nanoseconds since an arbitrary moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Event {
+    /// The operator.
+    pub op: String,
+    /// The stream's [id](super::Stream::id).
+    pub stream: u32,
+    /// The number of the instruction on its stream.
+    pub seq: u64,
+    /// A number for the thread that ran it, from 1.
+    pub thread: u32,
+    /// When it was submitted.
+    pub issued: u64,
+    /// When its kernel began.
+    pub start: u64,
+    /// When its kernel had ended.
+    pub end: u64,
+    /// The bytes of its outputs' storages.
+    pub bytes: usize,
+}
+
+/// When something happened; [`OFF`] if nobody is recording.
+pub(crate) type Moment = u64;
+const OFF: Moment = 0;
+
+static RECORDING: AtomicBool = AtomicBool::new(false);
+static EVENTS: Mutex<Vec<Event>> = Mutex::new(Vec::new());
+static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+fn events() -> MutexGuard<'static, Vec<Event>> {
+    EVENTS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts recording, and forgets what was recorded before.
+pub fn start() {
+    LazyLock::force(&EPOCH);
+    events().clear();
+    RECORDING.store(true, Ordering::Relaxed);
+}
+
+/// Stops recording; gives the instructions that ended meanwhile, in the order of their ends.
+pub fn stop() -> Vec<Event> {
+    RECORDING.store(false, Ordering::Relaxed);
+    std::mem::take(&mut events())
+}
+
+/// The time if somebody is recording.
+#[inline]
+pub(super) fn now() -> Moment {
+    if RECORDING.load(Ordering::Relaxed) { clock() } else { OFF }
+}
+
+#[cold]
+fn clock() -> Moment {
+    EPOCH.elapsed().as_nanos() as Moment + 1
+}
+
+/// A kernel's run, being measured.
+pub(super) struct Span(Moment);
+
+/// Begins to measure a kernel's run.
+#[inline]
+pub(super) fn begin() -> Span {
+    Span(now())
+}
+
+impl Span {
+    #[inline]
+    pub fn start(&self) -> Moment {
+        self.0
+    }
+
+    #[inline]
+    pub fn end<S: Borrow<Arc<Storage>>>(&self, op: &str, ticket: Ticket, issued: Moment, outputs: &[Buffer<S>]) {
+        if self.0 != OFF {
+            self.record(op, ticket, issued, outputs.iter().map(|output| output.storage().nbytes()).sum());
+        }
+    }
+
+    #[cold]
+    fn record(&self, op: &str, ticket: Ticket, issued: Moment, bytes: usize) {
+        let issued = if issued == OFF { self.0 } else { issued };
+        let Ticket { stream, seq } = ticket;
+        let event =
+            Event { op: op.to_owned(), stream, seq, thread: thread(), issued, start: self.0, end: clock(), bytes };
+        events().push(event);
+    }
+}
+
+/// The calling thread's number.
+fn thread() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    thread_local!(static NUMBER: u32 = NEXT.fetch_add(1, Ordering::Relaxed));
+    NUMBER.with(|number| *number)
+}
+
+/// Writes events in Chrome's trace format (JSON), which Perfetto and chrome://tracing show: one row a thread.
+pub fn write_chrome(events: &[Event], mut out: impl Write) -> io::Result<()> {
+    out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
+    for (i, event) in events.iter().enumerate() {
+        let Event { op, stream, seq, thread, issued, start, end, bytes } = event;
+        let comma = if i == 0 { "" } else { "," };
+        let (begin, duration, waited) = (micros(*start), micros(end - start), micros(start.saturating_sub(*issued)));
+        write!(
+            out,
+            "{comma}\n{{\"name\":\"{}\",\"cat\":\"kernel\",\"ph\":\"X\",\"pid\":1,\"tid\":{thread},\"ts\":{begin},\"dur\":{duration},\
+             \"args\":{{\"stream\":{stream},\"seq\":{seq},\"bytes\":{bytes},\"waited_us\":{waited}}}}}",
+            escape(op)
+        )?;
+    }
+    out.write_all(b"\n]}\n")
+}
+
+/// Nanoseconds as a decimal number of microseconds.
+fn micros(nanoseconds: u64) -> String {
+    format!("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000)
+}
+
+/// The text as the inside of a JSON string.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => escaped.extend(['\\', c]),
+            c if c.is_control() => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}

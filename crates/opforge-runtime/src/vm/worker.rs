@@ -1,0 +1,105 @@
+//! The threads that run queued instructions.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use smallvec::SmallVec;
+
+use super::buffer::{Buffer, Instruction};
+use super::deps::{Slot, Ticket};
+use super::failure::Failure;
+use super::machine::Vm;
+use super::run;
+use super::state::{Queued, State, Worker};
+use crate::sync::{self, MutexGuard};
+
+impl Vm {
+    /// Unlocks after something was queued, and sees to it that the stream's worker knows.
+    pub(super) fn unlock_and_start<'a>(&'a self, mut state: MutexGuard<'a, State>, slot: Slot) {
+        let stream = state.stream(slot);
+        if stream.worker == Worker::Absent && self.spawn_worker(slot) {
+            stream.worker = Worker::Awake;
+        }
+        // A stream that is busy calls its worker when it no longer is.
+        let worker = if stream.busy { None } else { stream.call_worker() };
+        drop(state);
+        if let Some(worker) = worker {
+            worker.notify_one();
+        }
+    }
+
+    /// Starts a stream's thread. Without one (the system may refuse), those who wait for its instructions run them.
+    #[cfg(not(loom))]
+    fn spawn_worker(&self, slot: Slot) -> bool {
+        let thread = std::thread::Builder::new().name(format!("opforge-stream-{slot}"));
+        thread.spawn(move || Vm::global().work(slot)).is_ok()
+    }
+
+    /// The models start workers themselves.
+    #[cfg(loom)]
+    fn spawn_worker(&self, _: Slot) -> bool {
+        false
+    }
+
+    /// The life of a stream's worker: it ends when the stream is closed and everything issued has run.
+    pub(super) fn work(&self, slot: Slot) {
+        let mut state = self.lock();
+        loop {
+            if state.head_can_start(slot) {
+                self.run_head(state, slot, false);
+                state = self.lock();
+                continue;
+            }
+            let stream = state.stream(slot);
+            if stream.is_idle() && stream.closed {
+                return state.free_stream(slot);
+            }
+            if stream.is_idle() || stream.busy {
+                stream.worker = Worker::Asleep;
+                let work = stream.work.clone();
+                state = sync::wait(&work, state);
+                state.stream(slot).worker = Worker::Awake;
+            } else {
+                state = self.wait_for_progress(state);
+            }
+        }
+    }
+
+    /// Runs the first queued instruction of a stream, which can start. `wake` is as for [`Vm::end`].
+    pub(super) fn run_head<'a>(&'a self, mut state: MutexGuard<'a, State>, slot: Slot, wake: bool) {
+        let stream = state.stream(slot);
+        let Some(Queued { instruction, bytes, .. }) = stream.queue.pop_front() else { return };
+        (stream.busy, stream.inline) = (true, false);
+        stream.queued_bytes = stream.queued_bytes.saturating_sub(bytes);
+        let ticket = Ticket { stream: slot, seq: stream.completed + 1 };
+        let Instruction { op, at, kernel, inputs, mut outputs, issued } = instruction;
+        let mut failure = state.poison(&inputs, &outputs);
+        let is_origin = failure.is_none();
+        drop(state);
+        if is_origin {
+            let span = super::trace::begin();
+            // SAFETY: whoever submitted the call promised what concerns the buffers; the dependences keep others from the storages.
+            let result = unsafe { run::run(&op, &*kernel, &inputs, &outputs) };
+            span.end(&op, ticket, issued, &outputs);
+            failure = result.err().map(|error| Failure::new(op, at, error));
+        }
+        // What is not needed any more is freed before the next instruction looks for memory.
+        drop_quietly((kernel, inputs));
+        outputs.retain(|output| failure.is_some() || output.overwrites);
+        let mut state = self.lock();
+        match &failure {
+            None => state.clear_overwritten(&outputs),
+            Some(failure) => state.set_poison(&outputs, failure),
+        }
+        if let Some(failure) = failure.filter(|_| is_origin) {
+            state.report(slot, &failure);
+        }
+        self.end(state, slot, wake);
+        drop_quietly::<SmallVec<[Buffer; 2]>>(outputs);
+    }
+}
+
+/// Drops something that may own foreign memory; the panic of a foreign destructor must not end a worker.
+fn drop_quietly<T>(value: T) {
+    // The panic hook has reported it; there is nobody else to tell.
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(value)));
+}

@@ -1,0 +1,158 @@
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use num_complex::Complex;
+use opforge_core::{DType, Meta, Result};
+use opforge_runtime::Kernel;
+
+use super::kernel::Spec;
+use super::scalar::{ScalarMap, ScalarStep};
+use super::step::{Step, compute_dtype};
+
+const PICOSECONDS: usize = 150;
+
+/// A truth value as it is stored.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Truth(u8);
+
+/// A type to cast from and to, by way of the widest type of its kind; the compiler merges the two conversions.
+trait Value: Copy + Send + Sync + 'static {
+    fn cast<T: Value>(self) -> T;
+    fn from_i64(v: i64) -> Self;
+    fn from_u64(v: u64) -> Self;
+    fn from_f32(v: f32) -> Self;
+    fn from_f64(v: f64) -> Self;
+    fn from_complex(re: f64, im: f64) -> Self;
+}
+
+/// Numbers convert to numbers as `as` does: integers wrap, floats truncate and saturate, NaN gives 0.
+macro_rules! real {
+    ($($ty:ty => $via:ident $wide:ty),*) => {
+        $(#[allow(clippy::unnecessary_cast)]
+        impl Value for $ty {
+            #[inline(always)]
+            fn cast<T: Value>(self) -> T { T::$via(self as $wide) }
+            #[inline(always)]
+            fn from_i64(v: i64) -> Self { v as $ty }
+            #[inline(always)]
+            fn from_u64(v: u64) -> Self { v as $ty }
+            #[inline(always)]
+            fn from_f32(v: f32) -> Self { v as $ty }
+            #[inline(always)]
+            fn from_f64(v: f64) -> Self { v as $ty }
+            #[inline(always)]
+            fn from_complex(re: f64, _: f64) -> Self { re as $ty }
+        })*
+    };
+}
+real!(u8 => from_u64 u64, u16 => from_u64 u64, u32 => from_u64 u64, u64 => from_u64 u64);
+real!(i8 => from_i64 i64, i16 => from_i64 i64, i32 => from_i64 i64, i64 => from_i64 i64);
+real!(f32 => from_f32 f32, f64 => from_f64 f64);
+
+macro_rules! complex {
+    ($($part:ty),*) => {
+        $(#[allow(clippy::unnecessary_cast)]
+        impl Value for Complex<$part> {
+            #[inline(always)]
+            fn cast<T: Value>(self) -> T { T::from_complex(self.re as f64, self.im as f64) }
+            #[inline(always)]
+            fn from_i64(v: i64) -> Self { Complex::new(v as $part, 0.0) }
+            #[inline(always)]
+            fn from_u64(v: u64) -> Self { Complex::new(v as $part, 0.0) }
+            #[inline(always)]
+            fn from_f32(v: f32) -> Self { Complex::new(v as $part, 0.0) }
+            #[inline(always)]
+            fn from_f64(v: f64) -> Self { Complex::new(v as $part, 0.0) }
+            #[inline(always)]
+            fn from_complex(re: f64, im: f64) -> Self { Complex::new(re as $part, im as $part) }
+        })*
+    };
+}
+complex!(f32, f64);
+
+/// True for whatever differs from zero, NaN included.
+impl Value for Truth {
+    #[inline(always)]
+    fn cast<T: Value>(self) -> T {
+        T::from_u64((self.0 != 0).into())
+    }
+    #[inline(always)]
+    fn from_i64(v: i64) -> Self {
+        Truth((v != 0).into())
+    }
+    #[inline(always)]
+    fn from_u64(v: u64) -> Self {
+        Truth((v != 0).into())
+    }
+    #[inline(always)]
+    fn from_f32(v: f32) -> Self {
+        Truth((v != 0.0).into())
+    }
+    #[inline(always)]
+    fn from_f64(v: f64) -> Self {
+        Truth((v != 0.0).into())
+    }
+    #[inline(always)]
+    fn from_complex(re: f64, im: f64) -> Self {
+        Truth((re != 0.0 || im != 0.0).into())
+    }
+}
+
+struct Convert<From, To>(PhantomData<(From, To)>);
+
+impl<From: Value, To: Value> ScalarMap<1> for Convert<From, To> {
+    type In = From;
+    type Out = To;
+    #[inline(always)]
+    fn map(&self, [x]: [From; 1]) -> To {
+        x.cast()
+    }
+}
+
+/// Evaluates an expression with `$t` as the type that elements of a dtype are computed in.
+macro_rules! with_value {
+    ($dtype:expr, $t:ident => $expr:expr) => {{
+        macro_rules! arm {
+            ($ty:ty) => {{
+                type $t = $ty;
+                $expr
+            }};
+        }
+        match $dtype {
+            DType::Bool => arm!(Truth),
+            DType::U8 => arm!(u8),
+            DType::U16 => arm!(u16),
+            DType::U32 => arm!(u32),
+            DType::U64 => arm!(u64),
+            DType::I8 => arm!(i8),
+            DType::I16 => arm!(i16),
+            DType::I32 => arm!(i32),
+            DType::I64 => arm!(i64),
+            DType::F16 | DType::BF16 | DType::F32 => arm!(f32),
+            DType::F64 => arm!(f64),
+            DType::C64 => arm!(Complex<f32>),
+            DType::C128 => arm!(Complex<f64>),
+        }
+    }};
+}
+
+fn step_from<From: Value>(to: DType) -> Step<1> {
+    with_value!(to, To => Step::new(ScalarStep(Convert::<From, To>(PhantomData))))
+}
+
+/// The kernel that converts every element to the output's dtype.
+///
+/// Integers wrap; floats truncate and saturate to integers, with NaN as 0; bool is whether the value differs from 0; complex numbers lose their
+/// imaginary part. Half precision goes through f32.
+///
+/// # Errors
+/// Shapes that differ; an output that overlaps itself.
+pub fn cast(op: &'static str, input: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+    if input.dtype == output.dtype {
+        return crate::copy::copy(op, input, output);
+    }
+    let (from, to) = (compute_dtype(input.dtype), compute_dtype(output.dtype));
+    let step = with_value!(from, From => step_from::<From>(to));
+    Spec { op, step, widen: true, ps: PICOSECONDS, failure: None }.kernel([input], output)
+}

@@ -1,0 +1,72 @@
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use half::{bf16, f16};
+use num_complex::Complex;
+use opforge_core::{DType, Element, Error, Meta, Result, Scalar};
+use opforge_runtime::Kernel;
+
+use super::check_dtypes;
+use super::kernel::Spec;
+use super::scalar::{ScalarMap, ScalarStep, SelectStep};
+use super::step::Step;
+
+const PICOSECONDS: usize = 100;
+
+/// The kernel that takes the element of `a` where `cond` is not zero, else that of `b`.
+///
+/// # Errors
+/// A condition that is neither bool nor u8; other dtypes or shapes that differ; an output that overlaps itself.
+pub fn select(op: &'static str, cond: &Meta, a: &Meta, b: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+    if !matches!(cond.dtype, DType::Bool | DType::U8) {
+        return Err(Error::dtype(op, "cond", cond.dtype, "bool or u8"));
+    }
+    check_dtypes(op, a.dtype, &[b, output])?;
+    let step = match a.dtype.size_in_bytes() {
+        1 => Step::new(SelectStep(PhantomData::<u8>)),
+        2 => Step::new(SelectStep(PhantomData::<u16>)),
+        4 => Step::new(SelectStep(PhantomData::<u32>)),
+        8 => Step::new(SelectStep(PhantomData::<u64>)),
+        _ => Step::new(SelectStep(PhantomData::<Complex<f64>>)),
+    };
+    Spec { op, step, widen: false, ps: PICOSECONDS, failure: None }.kernel([cond, a, b], output)
+}
+
+struct Constant<T>(T);
+
+impl<T: Copy + Send + Sync + 'static> ScalarMap<0> for Constant<T> {
+    type In = ();
+    type Out = T;
+    #[inline(always)]
+    fn map(&self, []: [(); 0]) -> T {
+        self.0
+    }
+}
+
+/// The kernel that writes one value, converted to the output's dtype, to every element. It takes no inputs.
+///
+/// # Errors
+/// An output that overlaps itself.
+pub fn fill(op: &'static str, value: Scalar, output: &Meta) -> Result<Arc<dyn Kernel>> {
+    fn constant<T: Element>(value: Scalar) -> Step<0> {
+        Step::new(ScalarStep(Constant(T::from_scalar(value))))
+    }
+    let step = match output.dtype {
+        DType::Bool => constant::<bool>(value),
+        DType::U8 => constant::<u8>(value),
+        DType::U16 => constant::<u16>(value),
+        DType::U32 => constant::<u32>(value),
+        DType::U64 => constant::<u64>(value),
+        DType::I8 => constant::<i8>(value),
+        DType::I16 => constant::<i16>(value),
+        DType::I32 => constant::<i32>(value),
+        DType::I64 => constant::<i64>(value),
+        DType::F16 => constant::<f16>(value),
+        DType::BF16 => constant::<bf16>(value),
+        DType::F32 => constant::<f32>(value),
+        DType::F64 => constant::<f64>(value),
+        DType::C64 => constant::<Complex<f32>>(value),
+        DType::C128 => constant::<Complex<f64>>(value),
+    };
+    Spec { op, step, widen: false, ps: PICOSECONDS, failure: None }.kernel([], output)
+}

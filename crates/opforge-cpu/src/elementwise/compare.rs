@@ -1,0 +1,96 @@
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use opforge_core::{DType, Error, Meta, Result};
+use opforge_runtime::Kernel;
+
+use super::float::FloatTest;
+use super::kernel::Spec;
+use super::scalar::{ScalarMap, ScalarStep};
+use super::step::{Step, compute_dtype};
+use super::{check_dtypes, check_truth, with_int};
+use crate::simd::{Float, Int};
+
+const PICOSECONDS: usize = 100;
+
+/// A predicate of two elements. Truth values are compared as the integers 0 and 1.
+pub trait CompareFn: Copy + Send + Sync + 'static {
+    /// The predicate of floats.
+    fn float<V: Float>(self, a: V, b: V) -> V::Mask;
+    /// The predicate of integers.
+    fn int<I: Int>(self, a: I, b: I) -> bool;
+}
+
+/// A predicate of one element. Truth values are tested as the integers 0 and 1.
+pub trait TestFn: Copy + Send + Sync + 'static {
+    /// The predicate of floats.
+    fn float<V: Float>(self, x: V) -> V::Mask;
+    /// The predicate of integers.
+    fn int<I: Int>(self, x: I) -> bool;
+}
+
+struct OfFloat<F>(F);
+struct OfInt<F, I>(F, PhantomData<I>);
+
+impl<F: CompareFn> FloatTest<2> for OfFloat<F> {
+    #[inline(always)]
+    fn test<V: Float>(&self, [a, b]: [V; 2]) -> V::Mask {
+        self.0.float(a, b)
+    }
+}
+impl<F: CompareFn, I: Int> ScalarMap<2> for OfInt<F, I> {
+    type In = I;
+    type Out = u8;
+    #[inline(always)]
+    fn map(&self, [a, b]: [I; 2]) -> u8 {
+        self.0.int(a, b).into()
+    }
+}
+impl<F: TestFn> FloatTest<1> for OfFloat<F> {
+    #[inline(always)]
+    fn test<V: Float>(&self, [x]: [V; 1]) -> V::Mask {
+        self.0.float(x)
+    }
+}
+impl<F: TestFn, I: Int> ScalarMap<1> for OfInt<F, I> {
+    type In = I;
+    type Out = u8;
+    #[inline(always)]
+    fn map(&self, [x]: [I; 1]) -> u8 {
+        self.0.int(x).into()
+    }
+}
+
+/// Truth values are bytes 0 and 1.
+fn as_int(dtype: DType) -> DType {
+    if dtype == DType::Bool { DType::U8 } else { dtype }
+}
+
+/// The kernel of a predicate of two elements of one dtype; the output is bool or u8, with values 0 and 1.
+///
+/// # Errors
+/// Complex inputs; another output dtype; input dtypes or shapes that differ; an output that overlaps itself.
+pub fn compare<F: CompareFn>(op: &'static str, f: F, a: &Meta, b: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+    check_dtypes(op, a.dtype, &[b])?;
+    check_truth(op, output)?;
+    let step = match a.dtype {
+        dtype if dtype.is_float() => Step::<2>::test(OfFloat(f), compute_dtype(dtype)),
+        dtype => with_int!(as_int(dtype), I => Step::<2>::new(ScalarStep(OfInt(f, PhantomData::<I>))),
+            _ => return Err(Error::UnsupportedDTypeForOp(dtype, op))),
+    };
+    Spec { op, step, widen: true, ps: PICOSECONDS, failure: None }.kernel([a, b], output)
+}
+
+/// The kernel of a predicate of one element; the output is bool or u8, with values 0 and 1.
+///
+/// # Errors
+/// A complex input; another output dtype; shapes that differ; an output that overlaps itself.
+pub fn test<F: TestFn>(op: &'static str, f: F, input: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+    check_truth(op, output)?;
+    let step = match input.dtype {
+        dtype if dtype.is_float() => Step::<1>::test(OfFloat(f), compute_dtype(dtype)),
+        dtype => with_int!(as_int(dtype), I => Step::<1>::new(ScalarStep(OfInt(f, PhantomData::<I>))),
+            _ => return Err(Error::UnsupportedDTypeForOp(dtype, op))),
+    };
+    Spec { op, step, widen: true, ps: PICOSECONDS, failure: None }.kernel([input], output)
+}

@@ -1,0 +1,109 @@
+use std::any::Any;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use opforge_core::DType;
+
+use super::block::Block;
+use super::float::{FloatMap, FloatStep, FloatTest, TestStep};
+use crate::simd::convert::{NarrowBf16, NarrowF16, WidenBf16, WidenF16};
+use crate::simd::{Entry, Isa, Routine, resolve};
+
+/// An elementwise function prepared for its types and the instruction set, its own type erased: eager kernels run one over whole tensors,
+/// tile programs run many over tiles.
+#[derive(Clone)]
+pub(super) struct Step<const K: usize> {
+    state: Arc<dyn Any + Send + Sync>,
+    call: unsafe fn(*const (), *const Block<K>) -> bool,
+}
+
+impl<const K: usize> Step<K> {
+    pub fn new<R>(routine: R) -> Self
+    where
+        R: Routine<Args = *const Block<K>, Output = bool> + Send + Sync + 'static,
+    {
+        let entry: Entry<R> = resolve::<R>(Isa::current());
+        // SAFETY: the types differ only in the first argument, a thin pointer in both; `run` passes one to an R.
+        let call = unsafe { std::mem::transmute::<Entry<R>, unsafe fn(*const (), *const Block<K>) -> bool>(entry) };
+        Step { state: Arc::new(routine), call }
+    }
+
+    /// The step of a float function for elements that are computed in as `compute`: f32, or else f64.
+    pub fn float<F: FloatMap<K>>(f: F, compute: DType) -> Self {
+        match compute {
+            DType::F32 => Self::new(FloatStep(f, PhantomData::<f32>)),
+            _ => Self::new(FloatStep(f, PhantomData::<f64>)),
+        }
+    }
+
+    /// The step of a float predicate.
+    pub fn test<F: FloatTest<K>>(f: F, compute: DType) -> Self {
+        match compute {
+            DType::F32 => Self::new(TestStep(f, PhantomData::<f32>)),
+            _ => Self::new(TestStep(f, PhantomData::<f64>)),
+        }
+    }
+
+    /// Computes a block; true if the function failed for an element.
+    ///
+    /// # Safety
+    /// The block's pointers are valid for all its elements, which have the step's types.
+    #[inline(always)]
+    pub unsafe fn run(&self, block: &Block<K>) -> bool {
+        // SAFETY: the state is the routine that `call` expects, and the level was supported when it was resolved.
+        unsafe { (self.call)(Arc::as_ptr(&self.state).cast(), block) }
+    }
+}
+
+/// A conversion of contiguous elements to or from the type they are computed in.
+#[derive(Clone, Copy)]
+pub(super) enum Convert {
+    WidenF16(Entry<WidenF16>),
+    WidenBf16(Entry<WidenBf16>),
+    NarrowF16(Entry<NarrowF16>),
+    NarrowBf16(Entry<NarrowBf16>),
+}
+
+impl Convert {
+    /// The conversion of an input for computing; none where elements are computed in as they are.
+    pub fn input(dtype: DType) -> Option<Convert> {
+        match dtype {
+            DType::F16 => Some(Convert::WidenF16(resolve::<WidenF16>(Isa::current()))),
+            DType::BF16 => Some(Convert::WidenBf16(resolve::<WidenBf16>(Isa::current()))),
+            _ => None,
+        }
+    }
+
+    /// The conversion of a result for storing.
+    pub fn output(dtype: DType) -> Option<Convert> {
+        match dtype {
+            DType::F16 => Some(Convert::NarrowF16(resolve::<NarrowF16>(Isa::current()))),
+            DType::BF16 => Some(Convert::NarrowBf16(resolve::<NarrowBf16>(Isa::current()))),
+            _ => None,
+        }
+    }
+
+    /// Converts `n` elements.
+    ///
+    /// # Safety
+    /// `from` is readable and `to` writable for `n` elements of the conversion's types; they do not overlap.
+    pub unsafe fn run(self, from: *const u8, to: *mut u8, n: usize) {
+        // SAFETY: the caller's; the level was supported when the entry was resolved.
+        unsafe {
+            match self {
+                Convert::WidenF16(entry) => entry(&WidenF16, (from.cast(), to.cast(), n)),
+                Convert::WidenBf16(entry) => entry(&WidenBf16, (from.cast(), to.cast(), n)),
+                Convert::NarrowF16(entry) => entry(&NarrowF16, (from.cast(), to.cast(), n)),
+                Convert::NarrowBf16(entry) => entry(&NarrowBf16, (from.cast(), to.cast(), n)),
+            }
+        }
+    }
+}
+
+/// The dtype that elements are computed in.
+pub(super) fn compute_dtype(dtype: DType) -> DType {
+    match dtype {
+        DType::F16 | DType::BF16 => DType::F32,
+        dtype => dtype,
+    }
+}

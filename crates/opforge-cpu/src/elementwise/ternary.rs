@@ -1,0 +1,65 @@
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use opforge_core::{Error, Meta, Result};
+use opforge_runtime::Kernel;
+
+use super::float::FloatMap;
+use super::kernel::Spec;
+use super::scalar::{ScalarMap, ScalarStep};
+use super::step::{Step, compute_dtype};
+use super::{check_dtypes, with_int};
+use crate::simd::{Float, Int};
+
+/// A function of three elements.
+pub trait TernaryFn: Copy + Send + Sync + 'static {
+    /// Whether integers have the function; then [`int`](TernaryFn::int) must be implemented.
+    const INT: bool = false;
+    /// Roughly the picoseconds an element takes on one core, in the cache.
+    const PICOSECONDS: usize = 100;
+
+    /// The function of floats.
+    fn float<V: Float>(self, a: V, b: V, c: V) -> V;
+    /// The function of integers.
+    #[inline(always)]
+    fn int<I: Int>(self, a: I, b: I, c: I) -> I {
+        const { assert!(!Self::INT, "INT demands an implementation of `int`") };
+        let _ = (b, c);
+        a
+    }
+}
+
+struct OfFloat<F>(F);
+struct OfInt<F, I>(F, PhantomData<I>);
+
+impl<F: TernaryFn> FloatMap<3> for OfFloat<F> {
+    #[inline(always)]
+    fn map<V: Float>(&self, [a, b, c]: [V; 3]) -> V {
+        self.0.float(a, b, c)
+    }
+}
+impl<F: TernaryFn, I: Int> ScalarMap<3> for OfInt<F, I> {
+    type In = I;
+    type Out = I;
+    #[inline(always)]
+    fn map(&self, [a, b, c]: [I; 3]) -> I {
+        self.0.int(a, b, c)
+    }
+}
+
+/// The kernel of a function of three elements; all four dtypes are equal.
+///
+/// # Errors
+/// A dtype that the function does not have; dtypes or shapes that differ; an output that overlaps itself.
+pub fn ternary<F: TernaryFn>(op: &'static str, f: F, [a, b, c]: [&Meta; 3], output: &Meta) -> Result<Arc<dyn Kernel>> {
+    check_dtypes(op, a.dtype, &[b, c, output])?;
+    let unsupported = || Err(Error::UnsupportedDTypeForOp(a.dtype, op));
+    let step = match a.dtype {
+        dtype if dtype.is_float() => Step::float(OfFloat(f), compute_dtype(dtype)),
+        dtype if F::INT => {
+            with_int!(dtype, I => Step::new(ScalarStep(OfInt(f, PhantomData::<I>))), _ => return unsupported())
+        }
+        _ => return unsupported(),
+    };
+    Spec { op, step, widen: true, ps: F::PICOSECONDS, failure: None }.kernel([a, b, c], output)
+}

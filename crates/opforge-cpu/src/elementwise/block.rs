@@ -62,8 +62,8 @@ pub(super) unsafe fn walk<const K: usize, B: Body<K>>(body: &mut B, block: &Bloc
     unsafe {
         for row in 0..block.rows {
             if row > 0 {
-                for k in 0..K {
-                    input[k] = input[k].offset(block.input_row[k]);
+                for (x, step) in input.iter_mut().zip(block.input_row) {
+                    *x = x.offset(step);
                 }
                 output = output.offset(block.output_row);
             }

@@ -137,7 +137,7 @@ impl Operand {
 /// As `copy_nonoverlapping`.
 unsafe fn stream(src: *const u8, dst: *mut u8, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
-    if dst.addr() % 64 == 0 && bytes % 64 == 0 {
+    if dst.addr().is_multiple_of(64) && bytes.is_multiple_of(64) {
         use std::arch::x86_64::{__m128, _mm_loadu_ps, _mm_sfence, _mm_stream_ps};
         // SAFETY: the caller's; every 16 bytes are aligned, and the fence orders them before what follows.
         unsafe {

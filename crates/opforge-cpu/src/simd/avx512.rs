@@ -336,7 +336,7 @@ impl Float for F64 {
     #[inline(always)]
     fn splat(value: f64) -> Self {
         // SAFETY: called only inside a routine.
-        Self(unsafe { _mm512_set1_pd(value as f64) })
+        Self(unsafe { _mm512_set1_pd(value) })
     }
     #[inline(always)]
     fn splat_elem(value: f64) -> Self {

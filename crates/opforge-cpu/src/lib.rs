@@ -3,5 +3,11 @@
 pub mod copy;
 pub mod elementwise;
 pub mod matmul;
-mod scratch;
+pub mod reduce;
 pub mod simd;
+
+mod plan;
+mod scratch;
+mod stored;
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,142 @@
+//! Reductions over any axes of inputs of any strides.
+//!
+//! What is reduced is a [`Reducer`]; this module brings the loops. Blocks of about a thousand elements are combined as a tree of wide
+//! nodes, so rounding errors grow with the logarithm of the number of elements, and the chunks that threads share out depend on the shape
+//! only, so results do not depend on the number of threads. f16 and bf16 accumulate in f32 and are rounded once.
+
+mod cascade;
+mod columns;
+mod fold;
+mod kernel;
+mod plan;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use crate::simd::{Float, Int};
+use crate::stored::StoredFloat;
+use fold::{FloatFold, IntFold};
+use kernel::prepare;
+use opforge_core::{DType, Error, Meta, Result, bf16, f16};
+use opforge_runtime::Kernel;
+use plan::{Plan, check_output, split};
+use std::sync::Arc;
+
+/// How a reduction treats integers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Integers {
+    /// It refuses them and bool.
+    Refuse,
+    /// It computes in the input's type, as max and min can. Bool is u8.
+    Same,
+    /// It computes in i64, wrapping, as sum must; the output is i64 or of the input's type.
+    Widen,
+}
+
+/// The mathematics of a reduction: an associative and commutative `combine` with an identity, and what stands before and after it.
+pub trait Reducer: Copy + Send + Sync + 'static {
+    /// How integers are treated; unless refused, `int_identity` and `int_combine` must be given.
+    const INTEGERS: Integers = Integers::Refuse;
+
+    /// What changes nothing when combined, and what an empty reduction starts from.
+    fn identity(self) -> f64;
+    /// Applied to each element first.
+    #[inline(always)]
+    fn map<V: Float>(self, x: V) -> V {
+        x
+    }
+    /// Combines lane by lane.
+    fn combine<V: Float>(self, a: V, b: V) -> V;
+    /// Applied to each result of `count` elements.
+    #[inline(always)]
+    fn finish<V: Float>(self, acc: V, count: f64) -> V {
+        let _ = count;
+        acc
+    }
+
+    /// As [`Reducer::identity`].
+    #[inline(always)]
+    fn int_identity<T: Int>(self) -> T {
+        T::ZERO
+    }
+    /// As [`Reducer::map`].
+    #[inline(always)]
+    fn int_map<T: Int>(self, x: T) -> T {
+        x
+    }
+    /// As [`Reducer::combine`].
+    #[inline(always)]
+    fn int_combine<T: Int>(self, a: T, b: T) -> T {
+        a.wrapping_add(b)
+    }
+}
+
+/// Reduces `axes` of the input.
+///
+/// The output is contiguous with the kept dimensions in order; dimensions of length 1 may stand for the reduced ones. Its dtype is the
+/// input's, or i64 where [`Integers::Widen`] applies; of bool, u8 and bool are one. An empty reduction gives the finished identity: for
+/// integers that have none, as max has, the caller refuses it.
+///
+/// # Errors
+/// Dtypes that are not supported, an axis out of range, an output of another size.
+pub fn reduce<R: Reducer>(
+    op: &'static str,
+    reducer: R,
+    input: &Meta,
+    axes: &[usize],
+    output: &Meta,
+) -> Result<Arc<dyn Kernel>> {
+    let (kept, reduced) = split(op, input, axes)?;
+    check_output(op, output, &kept)?;
+    let plan = Plan::new(kept, reduced);
+    match input.dtype {
+        DType::F16 => float::<R, f16>(op, reducer, plan, output.dtype),
+        DType::BF16 => float::<R, bf16>(op, reducer, plan, output.dtype),
+        DType::F32 => float::<R, f32>(op, reducer, plan, output.dtype),
+        DType::F64 => float::<R, f64>(op, reducer, plan, output.dtype),
+        DType::Bool | DType::U8 => int::<R, u8>(op, reducer, plan, input.dtype, output.dtype),
+        DType::U16 => int::<R, u16>(op, reducer, plan, input.dtype, output.dtype),
+        DType::U32 => int::<R, u32>(op, reducer, plan, input.dtype, output.dtype),
+        DType::U64 => int::<R, u64>(op, reducer, plan, input.dtype, output.dtype),
+        DType::I8 => int::<R, i8>(op, reducer, plan, input.dtype, output.dtype),
+        DType::I16 => int::<R, i16>(op, reducer, plan, input.dtype, output.dtype),
+        DType::I32 => int::<R, i32>(op, reducer, plan, input.dtype, output.dtype),
+        DType::I64 => int::<R, i64>(op, reducer, plan, input.dtype, output.dtype),
+        DType::C64 | DType::C128 => Err(Error::UnsupportedDTypeForOp(input.dtype, op)),
+    }
+}
+
+fn float<R: Reducer, E: StoredFloat>(
+    op: &'static str,
+    reducer: R,
+    plan: Plan,
+    output: DType,
+) -> Result<Arc<dyn Kernel>> {
+    expect_output(op, output, &[E::DTYPE])?;
+    Ok(prepare(FloatFold::<R, E>::new(reducer), plan))
+}
+
+fn int<R: Reducer, T: Int>(
+    op: &'static str,
+    reducer: R,
+    plan: Plan,
+    input: DType,
+    output: DType,
+) -> Result<Arc<dyn Kernel>> {
+    match R::INTEGERS {
+        Integers::Refuse => Err(Error::UnsupportedDTypeForOp(input, op)),
+        Integers::Same => {
+            let bool_or_u8: &[DType] = &[DType::Bool, DType::U8];
+            expect_output(op, output, if bool_or_u8.contains(&input) { bool_or_u8 } else { &[T::DTYPE] })?;
+            Ok(prepare(IntFold::<R, T, T>::new(reducer, false), plan))
+        }
+        Integers::Widen => {
+            expect_output(op, output, &[T::DTYPE, DType::I64])?;
+            Ok(prepare(IntFold::<R, T, i64>::new(reducer, output == DType::I64), plan))
+        }
+    }
+}
+
+fn expect_output(op: &'static str, given: DType, accepted: &[DType]) -> Result<()> {
+    if accepted.contains(&given) { Ok(()) } else { Err(Error::dtype(op, "output", given, format!("{accepted:?}"))) }
+}

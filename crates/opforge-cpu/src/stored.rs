@@ -1,0 +1,100 @@
+//! Floats as they are stored, and how they get in and out of the vectors they are computed in.
+
+use crate::simd::convert::{NarrowBf16, NarrowF16, WidenBf16, WidenF16};
+use crate::simd::{Float, FloatElem, Routine, Simd};
+use opforge_core::{WithDType, bf16, f16};
+
+/// The vector that elements of `E` are computed in.
+pub(crate) type VectorOf<E, S> = <<E as StoredFloat>::Compute as FloatElem>::Vector<S>;
+
+/// A stored float: f32 and f64 are computed in themselves, f16 and bf16 in f32. All methods are `#[inline(always)]`.
+pub(crate) trait StoredFloat: WithDType {
+    /// What its arithmetic is done in.
+    type Compute: FloatElem;
+    /// Reads and widens a vector of elements.
+    ///
+    /// # Safety
+    /// `ptr` is valid for reading as many elements as the vector has lanes.
+    unsafe fn load<S: Simd>(ptr: *const Self) -> VectorOf<Self, S>;
+    /// Reads and widens `n` elements; the lanes after them are zero.
+    ///
+    /// # Safety
+    /// `ptr` is valid for reading `n` elements, at most as many as the vector has lanes.
+    unsafe fn load_partial<S: Simd>(ptr: *const Self, n: usize) -> VectorOf<Self, S>;
+    /// Rounds and writes a vector of elements.
+    ///
+    /// # Safety
+    /// `ptr` is valid for writing as many elements as the vector has lanes.
+    unsafe fn store<S: Simd>(v: VectorOf<Self, S>, ptr: *mut Self);
+    /// Rounds and writes the first `n` elements.
+    ///
+    /// # Safety
+    /// `ptr` is valid for writing `n` elements, at most as many as the vector has lanes.
+    unsafe fn store_partial<S: Simd>(v: VectorOf<Self, S>, ptr: *mut Self, n: usize);
+}
+
+macro_rules! stored_as_computed {
+    ($($ty:ty),*) => {
+        $(impl StoredFloat for $ty {
+            type Compute = $ty;
+            #[inline(always)]
+            unsafe fn load<S: Simd>(ptr: *const Self) -> VectorOf<Self, S> {
+                // SAFETY: the caller's.
+                unsafe { Float::load(ptr) }
+            }
+            #[inline(always)]
+            unsafe fn load_partial<S: Simd>(ptr: *const Self, n: usize) -> VectorOf<Self, S> {
+                // SAFETY: the caller's.
+                unsafe { Float::load_partial(ptr, n) }
+            }
+            #[inline(always)]
+            unsafe fn store<S: Simd>(v: VectorOf<Self, S>, ptr: *mut Self) {
+                // SAFETY: the caller's.
+                unsafe { v.store(ptr) }
+            }
+            #[inline(always)]
+            unsafe fn store_partial<S: Simd>(v: VectorOf<Self, S>, ptr: *mut Self, n: usize) {
+                // SAFETY: the caller's.
+                unsafe { v.store_partial(ptr, n) }
+            }
+        })*
+    };
+}
+stored_as_computed!(f32, f64);
+
+macro_rules! stored_in_half {
+    ($($ty:ty: $widen:expr, $narrow:expr);*) => {
+        $(impl StoredFloat for $ty {
+            type Compute = f32;
+            #[inline(always)]
+            unsafe fn load<S: Simd>(ptr: *const Self) -> S::F32 {
+                // SAFETY: the caller vouches for LANES elements.
+                unsafe { Self::load_partial::<S>(ptr, S::F32::LANES) }
+            }
+            #[inline(always)]
+            unsafe fn load_partial<S: Simd>(ptr: *const Self, n: usize) -> S::F32 {
+                let mut wide = [0f32; 16];
+                // SAFETY: the caller vouches for n elements; the array holds as many as any vector.
+                unsafe {
+                    $widen.run::<S>((ptr, wide.as_mut_ptr(), n));
+                    S::F32::load(wide.as_ptr())
+                }
+            }
+            #[inline(always)]
+            unsafe fn store<S: Simd>(v: S::F32, ptr: *mut Self) {
+                // SAFETY: the caller vouches for LANES elements.
+                unsafe { Self::store_partial::<S>(v, ptr, S::F32::LANES) }
+            }
+            #[inline(always)]
+            unsafe fn store_partial<S: Simd>(v: S::F32, ptr: *mut Self, n: usize) {
+                let mut wide = [0f32; 16];
+                // SAFETY: the caller vouches for n elements; the array holds as many as any vector.
+                unsafe {
+                    v.store(wide.as_mut_ptr());
+                    $narrow.run::<S>((wide.as_ptr(), ptr, n));
+                }
+            }
+        })*
+    };
+}
+stored_in_half!(f16: WidenF16, NarrowF16; bf16: WidenBf16, NarrowBf16);

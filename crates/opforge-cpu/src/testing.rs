@@ -1,0 +1,169 @@
+//! What the tests of kernels share: tensors of any dtype and strides whose elements are read and written as f64.
+
+use opforge_core::{DType, Element, Layout, Meta, Scalar, Shape, Strides, bf16, f16};
+use opforge_runtime::Kernel;
+
+/// A tensor with its own storage. Storage that the layout does not reach is poisoned with 77.
+pub(crate) struct Array {
+    pub meta: Meta,
+    storage: Vec<u64>,
+}
+
+macro_rules! for_dtype {
+    ($dtype:expr, $t:ident => $body:expr) => {
+        match $dtype {
+            DType::Bool => {
+                type $t = bool;
+                $body
+            }
+            DType::U8 => {
+                type $t = u8;
+                $body
+            }
+            DType::U16 => {
+                type $t = u16;
+                $body
+            }
+            DType::U32 => {
+                type $t = u32;
+                $body
+            }
+            DType::U64 => {
+                type $t = u64;
+                $body
+            }
+            DType::I8 => {
+                type $t = i8;
+                $body
+            }
+            DType::I16 => {
+                type $t = i16;
+                $body
+            }
+            DType::I32 => {
+                type $t = i32;
+                $body
+            }
+            DType::I64 => {
+                type $t = i64;
+                $body
+            }
+            DType::F16 => {
+                type $t = f16;
+                $body
+            }
+            DType::BF16 => {
+                type $t = bf16;
+                $body
+            }
+            DType::F32 => {
+                type $t = f32;
+                $body
+            }
+            DType::F64 => {
+                type $t = f64;
+                $body
+            }
+            DType::C64 | DType::C128 => unreachable!("tests use real dtypes"),
+        }
+    };
+}
+
+fn set<T: Element>(storage: &mut [u64], index: usize, value: f64) {
+    // SAFETY: the storage holds whole elements of any type up to 8 bytes; `index` is checked against its size.
+    unsafe {
+        assert!((index + 1) * size_of::<T>() <= size_of_val(storage));
+        storage.as_mut_ptr().cast::<T>().add(index).write(T::from_scalar(Scalar::Float(value)));
+    }
+}
+
+fn get<T: Element>(storage: &[u64], index: usize) -> f64 {
+    // SAFETY: as in `set`; every element has been written.
+    unsafe {
+        assert!((index + 1) * size_of::<T>() <= size_of_val(storage));
+        storage.as_ptr().cast::<T>().add(index).read().to_scalar().to_f64()
+    }
+}
+
+impl Array {
+    /// Element `i`, in row-major order, is the dtype's nearest to `value(i)`.
+    pub fn new(dtype: DType, layout: Layout, mut value: impl FnMut(usize) -> f64) -> Array {
+        let span = layout.span().max(1);
+        let mut storage = vec![0u64; (span * dtype.size_in_bytes()).div_ceil(8)];
+        for_dtype!(dtype, T => {
+            (0..span).for_each(|i| set::<T>(&mut storage, i, 77.0));
+            layout.indices().enumerate().for_each(|(i, at)| set::<T>(&mut storage, at, value(i)));
+        });
+        Array { meta: Meta { dtype, layout }, storage }
+    }
+
+    pub fn contiguous(dtype: DType, dims: &[usize], value: impl FnMut(usize) -> f64) -> Array {
+        Array::new(dtype, Layout::contiguous(dims), value)
+    }
+
+    /// The elements in row-major order.
+    pub fn values(&self) -> Vec<f64> {
+        let indices = self.meta.layout.indices();
+        for_dtype!(self.meta.dtype, T => indices.map(|at| get::<T>(&self.storage, at)).collect())
+    }
+
+    pub fn ptr(&self) -> *const u8 {
+        self.storage.as_ptr().cast()
+    }
+
+    pub fn ptr_mut(&mut self) -> *mut u8 {
+        self.storage.as_mut_ptr().cast()
+    }
+}
+
+/// Runs a kernel on these inputs and new outputs.
+pub(crate) fn run(kernel: &dyn Kernel, inputs: &[&Array], outputs: &[Meta]) -> Vec<Array> {
+    let mut made: Vec<Array> = outputs.iter().map(|m| Array::new(m.dtype, m.layout.clone(), |_| 55.0)).collect();
+    let inputs: Vec<*const u8> = inputs.iter().map(|a| a.ptr()).collect();
+    let pointers: Vec<*mut u8> = made.iter_mut().map(Array::ptr_mut).collect();
+    // SAFETY: the arrays cover the metas that the tests prepare their kernels for.
+    unsafe { kernel.run(&inputs, &pointers) }.expect("the kernel runs");
+    made
+}
+
+/// Layouts of a shape: contiguous, with gaps, permuted in memory, and with the first dimension repeated.
+pub(crate) fn layouts(dims: &[usize]) -> Vec<Layout> {
+    let from_order = |order: &[usize], gap: usize| {
+        let mut stride = vec![0; dims.len()];
+        let mut next = gap;
+        for &d in order.iter().rev() {
+            stride[d] = next;
+            next *= dims[d].max(1);
+        }
+        Layout::new(Shape::from_dims(dims), Strides::from_vec(stride), 0, "test").expect("small layouts are valid")
+    };
+    let forward: Vec<usize> = (0..dims.len()).collect();
+    let backward: Vec<usize> = forward.iter().rev().copied().collect();
+    let mut rotated = forward.clone();
+    rotated.rotate_left(dims.len().min(1));
+    let mut all =
+        vec![from_order(&forward, 1), from_order(&forward, 3), from_order(&backward, 1), from_order(&rotated, 1)];
+    if !dims.is_empty() {
+        let mut stride: Strides = all[0].stride().into();
+        stride[0] = 0;
+        all.push(Layout::new(Shape::from_dims(dims), stride, 0, "test").expect("small layouts are valid"));
+    }
+    all
+}
+
+/// Reproducible numbers in -4..4 with steps of 1/8, which every float dtype holds exactly.
+pub(crate) fn noise(i: usize) -> f64 {
+    let hash = (i as u64 ^ 0x9e37_79b9).wrapping_mul(0x2545_f491_4f6c_dd1d);
+    ((hash >> 40) % 64) as f64 / 8.0 - 4.0
+}
+
+/// The relative accuracy of a float dtype.
+pub(crate) fn epsilon(dtype: DType) -> f64 {
+    match dtype {
+        DType::F16 => 2f64.powi(-11),
+        DType::BF16 => 2f64.powi(-8),
+        DType::F32 => 2f64.powi(-23),
+        DType::F64 => 2f64.powi(-52),
+        _ => 0.0,
+    }
+}

@@ -3,8 +3,12 @@
 mod buffer;
 mod deps;
 mod failure;
+#[cfg(unix)]
+mod fork;
 mod host;
 mod machine;
+#[cfg(loom)]
+pub mod model;
 mod run;
 mod state;
 mod stream;
@@ -19,4 +23,5 @@ pub use stream::{Stream, with_stream};
 pub use submit::{clear_poison, submit};
 
 pub(crate) use deps::{Deps, Guarded};
-pub(crate) use machine::{ForkGuard, after_fork, before_fork};
+#[cfg(unix)]
+pub(crate) use fork::{ForkGuard, after_fork, before_fork};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::state::Running;
 use crate::kernel::Kernel;
 use crate::storage::Storage;
 
@@ -82,5 +83,13 @@ impl Call<'_> {
             outputs: self.outputs.iter().map(BufferRef::to_owned).collect(),
             issued: super::trace::now(),
         }
+    }
+}
+
+impl Instruction {
+    /// What the stream remembers of it while it runs.
+    pub(crate) fn as_running(&self) -> Running {
+        let outputs = self.outputs.iter().map(|output| Arc::downgrade(&output.storage)).collect();
+        Running { op: self.op.clone(), at: self.at, outputs }
     }
 }

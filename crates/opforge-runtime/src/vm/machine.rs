@@ -4,8 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use opforge_core::Result;
 
 use super::deps::{Slot, Ticket};
-use super::run;
-use super::state::{State, Worker};
+use super::state::State;
 use crate::sync::{self, Condvar, Mutex, MutexGuard};
 
 /// The virtual machine. A process has one.
@@ -33,6 +32,11 @@ impl Vm {
                 .store(std::env::var("OPFORGE_SYNC").is_ok_and(|v| !["", "0"].contains(&v.trim())), Ordering::Relaxed);
             vm
         })
+    }
+
+    /// The machine if it has been used.
+    pub(super) fn if_started() -> Option<&'static Vm> {
+        VM.get()
     }
 
     /// # Safety
@@ -79,6 +83,7 @@ impl Vm {
         let stream = state.stream(slot);
         stream.completed += 1;
         stream.busy = false;
+        stream.running = None;
         let nothing_left = stream.queue.is_empty() && !stream.closed;
         if nothing_left || !wake {
             return self.unlock_after_progress(state);
@@ -181,25 +186,4 @@ pub fn is_sync() -> bool {
 /// Makes every call wait for its kernel and return its error, or stops that.
 pub fn set_sync(sync: bool) {
     Vm::global().sync.store(sync, Ordering::Relaxed);
-}
-
-/// The VM's lock, held while the process forks.
-pub(crate) type ForkGuard = Option<MutexGuard<'static, State>>;
-
-/// Waits until no instruction is running and stops the VM.
-pub(crate) fn before_fork() -> ForkGuard {
-    let vm = VM.get()?;
-    let mut state = vm.lock();
-    while !run::is_inside_kernel() && state.streams.iter().any(|stream| stream.busy) {
-        state = vm.wait_for_progress(state);
-    }
-    Some(state)
-}
-
-/// Lets the VM go on. In a child, which has no workers, streams get new ones when they need them.
-pub(crate) fn after_fork(guard: ForkGuard, in_child: bool) {
-    if let (Some(mut state), true) = (guard, in_child) {
-        state.waiters = 0;
-        state.streams.iter_mut().for_each(|stream| stream.worker = Worker::Absent);
-    }
 }

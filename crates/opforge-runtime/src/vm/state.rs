@@ -1,8 +1,9 @@
 //! The VM's bookkeeping. Everything here happens under its lock, takes no time, and runs nothing.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::panic::Location;
+use std::sync::{Arc, Weak};
 
 use smallvec::SmallVec;
 
@@ -31,6 +32,8 @@ pub(crate) struct StreamState {
     pub busy: bool,
     /// Whether the instruction that runs, or the last that did, was not queued.
     pub inline: bool,
+    /// The queued instruction that is running: its call, and its outputs.
+    pub running: Option<Running>,
     /// What has been issued and not begun.
     pub queue: VecDeque<Queued>,
     /// The memory that the queued instructions will reserve, in bytes.
@@ -42,6 +45,12 @@ pub(crate) struct StreamState {
     pub closed: bool,
     /// The first failure that the user has not seen, or a later one if none.
     pub failure: Option<Arc<Failure>>,
+}
+
+pub(crate) struct Running {
+    pub op: Cow<'static, str>,
+    pub at: &'static Location<'static>,
+    pub outputs: SmallVec<[Weak<Storage>; 2]>,
 }
 
 /// What the thread of a stream does.
@@ -71,6 +80,7 @@ impl StreamState {
             completed: count,
             busy: false,
             inline: false,
+            running: None,
             queue: VecDeque::new(),
             queued_bytes: 0,
             worker: Worker::Absent,

@@ -11,7 +11,7 @@ use super::{run, stream, trace};
 use crate::storage::Storage;
 use crate::sync::MutexGuard;
 
-/// How often a short kernel of another thread is waited for before queueing behind it; about 2 microseconds.
+/// How often a short kernel of another thread is waited for before queueing behind it; a few microseconds.
 const SPINS: usize = if cfg!(loom) { 0 } else { 32 };
 
 /// Has a kernel run on the current stream: here and now if it is cheap and nothing stands before it, else later on the stream's thread.
@@ -63,7 +63,7 @@ impl Vm {
                 break;
             }
             drop(state);
-            (0..16).for_each(|_| std::hint::spin_loop());
+            (0..8).for_each(|_| std::hint::spin_loop());
             state = self.lock();
         }
         state

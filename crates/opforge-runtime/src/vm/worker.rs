@@ -69,6 +69,7 @@ impl Vm {
         let stream = state.stream(slot);
         let Some(Queued { instruction, bytes, .. }) = stream.queue.pop_front() else { return };
         (stream.busy, stream.inline) = (true, false);
+        stream.running = Some(instruction.as_running());
         stream.queued_bytes = stream.queued_bytes.saturating_sub(bytes);
         let ticket = Ticket { stream: slot, seq: stream.completed + 1 };
         let Instruction { op, at, kernel, inputs, mut outputs, issued } = instruction;

@@ -1,0 +1,212 @@
+//! Models of the VM's core, checked by loom over all interleavings (within a bound of preemptions):
+//! `RUSTFLAGS="--cfg loom" cargo test --release -p opforge-runtime --test loom`.
+//!
+//! Each storage has a loom cell beside it, which kernels and host accesses touch in its stead: loom reports every race and every lost
+//! wake-up (as a deadlock).
+#![cfg(loom)]
+
+use std::borrow::Cow;
+use std::panic::Location;
+use std::sync::Arc;
+
+use loom::cell::UnsafeCell;
+use loom::thread;
+use opforge_core::{Error, Result};
+use opforge_runtime::vm::model::Vm;
+use opforge_runtime::vm::{BufferRef, Call};
+use opforge_runtime::{Device, Kernel, Storage};
+
+const CHEAP: u64 = 0;
+const QUEUED: u64 = u64::MAX;
+
+/// A storage and the cell that stands for its content.
+#[derive(Clone)]
+struct Value(Arc<Storage>, Arc<Cell>);
+
+struct Cell(UnsafeCell<u64>);
+
+// SAFETY: this is what the models check: that the VM keeps accesses apart.
+unsafe impl Sync for Cell {}
+
+impl Value {
+    fn new() -> Self {
+        Value(Storage::new(Device::Cpu, 8).unwrap(), Arc::new(Cell(UnsafeCell::new(0))))
+    }
+    fn get(&self) -> u64 {
+        // SAFETY: loom checks it.
+        self.1.0.with(|value| unsafe { *value })
+    }
+    fn set(&self, value: u64) {
+        // SAFETY: loom checks it.
+        self.1.0.with_mut(|cell| unsafe { *cell = value });
+    }
+}
+
+/// `output = input + 1`, or a failure.
+struct Increment {
+    cost: u64,
+    input: Arc<Cell>,
+    output: Arc<Cell>,
+    fails: bool,
+}
+
+impl Kernel for Increment {
+    unsafe fn run(&self, _: &[*const u8], _: &[*mut u8]) -> Result<()> {
+        // SAFETY: loom checks it.
+        let value = self.input.0.with(|input| unsafe { *input });
+        // SAFETY: loom checks it.
+        self.output.0.with_mut(|output| unsafe { *output = value + 1 });
+        if self.fails { Err(Error::msg("failed")) } else { Ok(()) }
+    }
+    fn cost(&self) -> u64 {
+        self.cost
+    }
+}
+
+fn submit(vm: &Vm, slot: u32, cost: u64, input: &Value, output: &Value) {
+    submit_one(vm, slot, cost, false, input, output).unwrap();
+}
+
+fn submit_one(vm: &Vm, slot: u32, cost: u64, fails: bool, input: &Value, output: &Value) -> Result<()> {
+    let kernel: Arc<dyn Kernel> = Arc::new(Increment { cost, input: input.1.clone(), output: output.1.clone(), fails });
+    let (inputs, outputs) = ([BufferRef::new(&input.0, 0)], [BufferRef::new(&output.0, 0)]);
+    let (op, at) = (Cow::Borrowed("increment"), Location::caller());
+    // SAFETY: the kernel ignores the addresses.
+    unsafe { vm.submit(slot, &Call { op: &op, at, kernel: &kernel, inputs: &inputs, outputs: &outputs }) }
+}
+
+fn read(vm: &Vm, value: &Value) -> u64 {
+    let _guard = vm.read(&value.0).unwrap();
+    value.get()
+}
+
+fn check(model: impl Fn(&Vm) + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    // SAFETY: every run of a model makes its own storages.
+    builder.check(move || model(&unsafe { Vm::new() }));
+}
+
+#[test]
+fn a_queued_instruction_runs_once_and_is_waited_for() {
+    check(|vm| {
+        let slot = vm.open_stream();
+        let worker = vm.start_worker(slot);
+        let (a, b) = (Value::new(), Value::new());
+        submit(vm, slot, QUEUED, &a, &b);
+        assert_eq!(read(vm, &b), 1);
+        vm.close_stream(slot);
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn two_threads_share_a_stream() {
+    check(|vm| {
+        let a = Value::new();
+        let other = {
+            let (vm, a) = (vm.clone(), a.clone());
+            thread::spawn(move || submit(&vm, 0, CHEAP, &a, &a))
+        };
+        submit(vm, 0, CHEAP, &a, &a);
+        other.join().unwrap();
+        assert_eq!(read(vm, &a), 2);
+    });
+}
+
+#[test]
+fn an_in_place_write_and_a_host_read_exclude_each_other() {
+    check(|vm| {
+        let a = Value::new();
+        let reader = {
+            let (vm, a) = (vm.clone(), a.clone());
+            thread::spawn(move || {
+                let _guard = vm.read(&a.0).unwrap();
+                let before = a.get();
+                assert_eq!(a.get(), before);
+            })
+        };
+        submit(vm, 0, CHEAP, &a, &a);
+        assert_eq!(read(vm, &a), 1);
+        reader.join().unwrap();
+    });
+}
+
+#[test]
+fn a_host_write_excludes_kernels_and_host_reads() {
+    check(|vm| {
+        let a = Value::new();
+        let writer = {
+            let (vm, a) = (vm.clone(), a.clone());
+            thread::spawn(move || {
+                let _guard = vm.write(&a.0).unwrap();
+                a.set(a.get() + 10);
+            })
+        };
+        submit(vm, 0, CHEAP, &a, &a);
+        assert!([1, 11].contains(&read(vm, &a)));
+        writer.join().unwrap();
+        assert_eq!(read(vm, &a), 11);
+    });
+}
+
+#[test]
+fn two_streams_keep_the_order_of_their_storages() {
+    check(|vm| {
+        let (first, second) = (vm.open_stream(), vm.open_stream());
+        let (a, b) = (Value::new(), Value::new());
+        submit(vm, first, QUEUED, &a, &b);
+        submit(vm, second, QUEUED, &b, &a);
+        submit(vm, first, QUEUED, &a, &b);
+        let reader = {
+            let (vm, a) = (vm.clone(), a.clone());
+            thread::spawn(move || assert_eq!(read(&vm, &a), 2))
+        };
+        assert_eq!(read(vm, &b), 3);
+        reader.join().unwrap();
+    });
+}
+
+#[test]
+fn two_workers_meet_at_a_storage() {
+    check(|vm| {
+        let (first, second) = (vm.open_stream(), vm.open_stream());
+        let (a, b) = (Value::new(), Value::new());
+        submit(vm, first, QUEUED, &a, &b);
+        submit(vm, second, QUEUED, &b, &b);
+        let workers = [vm.start_worker(second), vm.start_worker(first)];
+        vm.close_stream(first);
+        vm.close_stream(second);
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        assert_eq!(read(vm, &b), 2);
+    });
+}
+
+#[test]
+fn a_full_queue_holds_the_caller_back() {
+    check(|vm| {
+        vm.set_max_queued(1);
+        let slot = vm.open_stream();
+        let worker = vm.start_worker(slot);
+        let a = Value::new();
+        (0..3).for_each(|_| submit(vm, slot, QUEUED, &a, &a));
+        vm.close_stream(slot);
+        worker.join().unwrap();
+        assert_eq!(read(vm, &a), 3);
+    });
+}
+
+#[test]
+fn a_failure_reaches_the_reader() {
+    check(|vm| {
+        let slot = vm.open_stream();
+        let worker = vm.start_worker(slot);
+        let (a, b, c) = (Value::new(), Value::new(), Value::new());
+        submit_one(vm, slot, QUEUED, true, &a, &b).unwrap();
+        submit(vm, slot, QUEUED, &b, &c);
+        assert!(matches!(vm.read(&c.0), Err(Error::Deferred { .. })));
+        vm.close_stream(slot);
+        worker.join().unwrap();
+        assert_eq!(c.get(), 0);
+    });
+}

@@ -53,10 +53,12 @@ fn median(mut samples: Vec<f64>) -> f64 {
     samples[samples.len() / 2]
 }
 
-/// How long a second thread takes to start on a loop, after the helpers rested for a while.
+/// How long a second thread takes to start on a loop, a while after the last loop.
 fn wake_latency(rest: Duration) -> f64 {
     let sample = || {
-        std::thread::sleep(rest);
+        if !rest.is_zero() {
+            std::thread::sleep(rest);
+        }
         let caller = std::thread::current().id();
         let start = Instant::now();
         let joined = std::sync::OnceLock::new();
@@ -121,8 +123,8 @@ fn main() -> Result<()> {
     if num_threads() > 1 {
         show("parallel_for: second thread starts, helpers spinning", wake_latency(Duration::ZERO));
         show("parallel_for: second thread starts, helpers asleep", wake_latency(Duration::from_millis(1)));
-        show("parallel_for: two empty ranges", measure(10_000, || parallel_for(2, 1, |r| drop(black_box(r)))));
+        show("parallel_for: two empty ranges", measure(10_000, || parallel_for(2, 1, |r| _ = black_box(r))));
     }
-    show("parallel_for: one range", measure(100_000, || parallel_for(1, 1, |r| drop(black_box(r)))));
+    show("parallel_for: one range", measure(100_000, || parallel_for(1, 1, |r| _ = black_box(r))));
     Ok(())
 }

@@ -1,4 +1,48 @@
 //! The runtime of opforge: devices, storage, the caching allocator, threads, streams and the virtual machine. It knows no operator.
+//!
+//! # The journey of an instruction
+//! ```text
+//!  vm::submit(Call { op, at, kernel, inputs, outputs })                      on the caller's thread
+//!      |
+//!      |  lock: what do these storages wait for?      Deps of a storage: last writer, readers since, host accesses, poison
+//!      |
+//!      +-- cheap, stream idle, nothing to wait for --> issue -> reserve outputs -> kernel -> end: `Ok` or the error
+//!      |                                              (inline: no allocation, no hand-over; about 30 ns)
+//!      |
+//!      +-- else: issue, queue on the stream           a ticket (stream, number); the caller goes on
+//!               |                                     (at most so many instructions and bytes ahead: `RunAhead`)
+//!               v
+//!          head of the queue, its waits done          run by the stream's worker, or by a host thread that waits for it
+//!               |
+//!          reserve outputs -> kernel -> free what nobody needs any more -> end
+//!                               |                                          |
+//!                               | Err or panic                             v
+//!                               v                                     wake who waits
+//!                     poison the outputs ...................> whoever reads them gets `Error::Deferred { op, at, inner }`
+//!
+//!  vm::read(storage) / vm::write(storage)              waits for that storage only; helps meanwhile; guards hold kernels off
+//! ```
+//!
+//! # Rules
+//! - **Order.** Instructions of one [`vm::Stream`] run in the order of their submission. Between streams, an instruction waits for the last
+//!   writers of what it reads, and for the last writer and all readers of what it writes. All submissions have one total order, so
+//!   nothing ever waits in a circle.
+//! - **Memory.** [`Storage::new`] reserves nothing. Memory is reserved right before the first kernel that needs it runs, and freed when the
+//!   last handle or instruction lets go: running ahead needs no more memory than running step by step, and freed blocks are reused while
+//!   they are in the cache.
+//! - **Failure.** A kernel that fails or panics makes its outputs unusable ("poison"). What would read them does not run, and passes the
+//!   failure on. Poison ends when an instruction [overwrites](vm::Buffer::overwrites) the whole storage or with [`vm::clear_poison`];
+//!   a merely in-place or partial write neither runs nor ends it. Failures that nobody has seen are reported by
+//!   [`vm::Stream::synchronize`] and [`vm::synchronize`].
+//! - **Host.** [`vm::read`] and [`vm::write`] give guards to bytes. Waiting for anything else while holding one may wait forever.
+//! - **Forks.** A fork waits for running instructions (at most a second). In the child, helpers and workers start anew when they are
+//!   needed; an instruction that was cut off has failed there.
+//!
+//! # Environment
+//! | variable | meaning |
+//! |---|---|
+//! | `OPFORGE_NUM_THREADS` | threads of [`parallel::parallel_for`], the caller included; else all cores that the process may use |
+//! | `OPFORGE_SYNC` | anything but 0: every call returns when its kernel has run ([`vm::set_sync`]) |
 
 pub mod alloc;
 mod device;

@@ -10,6 +10,7 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use loom::cell::UnsafeCell;
+use loom::sync::Notify;
 use loom::thread;
 use opforge_core::{Error, Result};
 use opforge_runtime::vm::model::Vm;
@@ -48,6 +49,8 @@ struct Increment {
     input: Arc<Cell>,
     output: Arc<Cell>,
     fails: bool,
+    /// Told when the kernel has run.
+    ran: Option<Arc<Notify>>,
 }
 
 impl Kernel for Increment {
@@ -56,6 +59,9 @@ impl Kernel for Increment {
         let value = self.input.0.with(|input| unsafe { *input });
         // SAFETY: loom checks it.
         self.output.0.with_mut(|output| unsafe { *output = value + 1 });
+        if let Some(ran) = &self.ran {
+            ran.notify();
+        }
         if self.fails { Err(Error::msg("failed")) } else { Ok(()) }
     }
     fn cost(&self) -> u64 {
@@ -63,16 +69,20 @@ impl Kernel for Increment {
     }
 }
 
-fn submit(vm: &Vm, slot: u32, cost: u64, input: &Value, output: &Value) {
-    submit_one(vm, slot, cost, false, input, output).unwrap();
+fn increment(cost: u64, input: &Value, output: &Value) -> Increment {
+    Increment { cost, input: input.1.clone(), output: output.1.clone(), fails: false, ran: None }
 }
 
-fn submit_one(vm: &Vm, slot: u32, cost: u64, fails: bool, input: &Value, output: &Value) -> Result<()> {
-    let kernel: Arc<dyn Kernel> = Arc::new(Increment { cost, input: input.1.clone(), output: output.1.clone(), fails });
+fn submit(vm: &Vm, slot: u32, cost: u64, input: &Value, output: &Value) {
+    submit_kernel(vm, slot, increment(cost, input, output), input, output);
+}
+
+fn submit_kernel(vm: &Vm, slot: u32, kernel: Increment, input: &Value, output: &Value) {
+    let kernel: Arc<dyn Kernel> = Arc::new(kernel);
     let (inputs, outputs) = ([BufferRef::new(&input.0, 0)], [BufferRef::new(&output.0, 0)]);
     let (op, at) = (Cow::Borrowed("increment"), Location::caller());
     // SAFETY: the kernel ignores the addresses.
-    unsafe { vm.submit(slot, &Call { op: &op, at, kernel: &kernel, inputs: &inputs, outputs: &outputs }) }
+    unsafe { vm.submit(slot, &Call { op: &op, at, kernel: &kernel, inputs: &inputs, outputs: &outputs }) }.unwrap();
 }
 
 fn read(vm: &Vm, value: &Value) -> u64 {
@@ -82,7 +92,7 @@ fn read(vm: &Vm, value: &Value) -> u64 {
 
 fn check(model: impl Fn(&Vm) + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
+    builder.preemption_bound = Some(4);
     // SAFETY: every run of a model makes its own storages.
     builder.check(move || model(&unsafe { Vm::new() }));
 }
@@ -151,6 +161,58 @@ fn a_host_write_excludes_kernels_and_host_reads() {
 }
 
 #[test]
+fn a_host_write_waits_for_kernels_that_read() {
+    check(|vm| {
+        let slot = vm.open_stream();
+        let worker = vm.start_worker(slot);
+        let (a, b) = (Value::new(), Value::new());
+        submit(vm, slot, QUEUED, &a, &b);
+        let guard = vm.write(&a.0).unwrap();
+        a.set(10);
+        drop(guard);
+        assert_eq!(read(vm, &b), 1);
+        vm.close_stream(slot);
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn a_worker_hears_of_what_is_queued_behind_a_cheap_kernel() {
+    check(|vm| {
+        let slot = vm.open_stream();
+        let worker = vm.start_worker(slot);
+        let (a, b) = (Value::new(), Value::new());
+        let other = {
+            let (vm, a) = (vm.clone(), a.clone());
+            thread::spawn(move || submit(&vm, slot, CHEAP, &a, &a))
+        };
+        let ran = Arc::new(Notify::new());
+        submit_kernel(vm, slot, Increment { ran: Some(ran.clone()), ..increment(QUEUED, &b, &b) }, &b, &b);
+        // Nobody but the worker runs it: there is no reader to help.
+        ran.wait();
+        other.join().unwrap();
+        vm.close_stream(slot);
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn a_helping_reader_leaves_the_rest_to_the_worker() {
+    check(|vm| {
+        let slot = vm.open_stream();
+        let worker = vm.start_worker(slot);
+        let (a, b) = (Value::new(), Value::new());
+        submit(vm, slot, QUEUED, &a, &a);
+        let ran = Arc::new(Notify::new());
+        submit_kernel(vm, slot, Increment { ran: Some(ran.clone()), ..increment(QUEUED, &b, &b) }, &b, &b);
+        assert_eq!(read(vm, &a), 1);
+        ran.wait();
+        vm.close_stream(slot);
+        worker.join().unwrap();
+    });
+}
+
+#[test]
 fn two_streams_keep_the_order_of_their_storages() {
     check(|vm| {
         let (first, second) = (vm.open_stream(), vm.open_stream());
@@ -202,7 +264,7 @@ fn a_failure_reaches_the_reader() {
         let slot = vm.open_stream();
         let worker = vm.start_worker(slot);
         let (a, b, c) = (Value::new(), Value::new(), Value::new());
-        submit_one(vm, slot, QUEUED, true, &a, &b).unwrap();
+        submit_kernel(vm, slot, Increment { fails: true, ..increment(QUEUED, &a, &b) }, &a, &b);
         submit(vm, slot, QUEUED, &b, &c);
         assert!(matches!(vm.read(&c.0), Err(Error::Deferred { .. })));
         vm.close_stream(slot);

@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -226,31 +226,18 @@ fn many_threads_many_streams_many_storages() {
 }
 
 #[test]
-fn streams_end_and_their_slots_are_used_again() {
-    let before = Stream::new().id();
-    for i in 0..200 {
-        let (stream, out) = (Stream::new(), storage());
-        with_stream(&stream, || submit("one", &sum(QUEUED, i), &[], &out)).unwrap();
-        drop(stream);
-        assert_eq!(value(&out).unwrap(), i);
-    }
-    assert!(Stream::new().id() < before + 100);
-}
-
-#[test]
-fn a_waiting_host_runs_what_it_needs() {
-    // The worker is kept from the second instruction by a host read of its output; the reader of the first is not.
-    let stopped = Arc::new(AtomicBool::new(false));
+fn a_waiting_host_runs_what_stands_before_it() {
     let (stream, a) = (Stream::new(), storage());
-    for i in 0..100 {
-        let stopped = stopped.clone();
+    let reader = thread::current().id();
+    let mut helped = 0;
+    for _ in 0..200 {
         let k = kernel(QUEUED, move |_, out| {
-            assert!(!stopped.load(Ordering::Relaxed));
-            *out = i;
+            *out = u64::from(thread::current().id() == reader);
             Ok(())
         });
-        with_stream(&stream, || submit("step", &k, &[&a], &a)).unwrap();
-        assert_eq!(value(&a).unwrap(), i);
+        with_stream(&stream, || submit("where", &k, &[], &a)).unwrap();
+        helped += value(&a).unwrap();
     }
-    stopped.store(true, Ordering::Relaxed);
+    // The worker is told too and sometimes comes first, but not always.
+    assert!(helped > 0);
 }

@@ -80,8 +80,11 @@ impl Gate {
     pub fn open(&self) {
         self.0.store(true, Ordering::Release);
     }
+    pub fn is_open(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
     pub fn pass(&self) {
-        wait_until(|| self.0.load(Ordering::Acquire));
+        wait_until(|| self.is_open());
     }
     /// A queued kernel that stores the sum of its inputs plus `add` when the gate is open.
     pub fn sum(&self, add: u64) -> Arc<dyn Kernel> {

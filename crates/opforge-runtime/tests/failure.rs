@@ -1,0 +1,161 @@
+//! How failures travel: errors and panics of kernels, to whoever needs what they should have written.
+#![cfg(not(loom))]
+
+mod common;
+
+use std::sync::Arc;
+
+use common::*;
+use opforge_core::{Error, ErrorKind};
+use opforge_runtime::vm::{self, BufferRef, Stream, with_stream};
+use opforge_runtime::{Kernel, Storage};
+
+fn failing(cost: u64) -> Arc<dyn Kernel> {
+    kernel(cost, |_, _| Err(Error::index("gather", "index", 7, "0 to 3")))
+}
+
+fn panicking(cost: u64) -> Arc<dyn Kernel> {
+    kernel(cost, |inputs, _| panic!("{} is unlucky", inputs.len()))
+}
+
+fn error_of(storage: &Storage) -> Error {
+    vm::read(storage).unwrap_err()
+}
+
+#[test]
+fn a_cheap_kernels_error_is_returned_and_stays_with_its_output() {
+    let (out, stream) = (storage(), Stream::new());
+    let error = with_stream(&stream, || submit("gather", &failing(CHEAP), &[], &out)).unwrap_err();
+    assert!(matches!(error, Error::Index(_)));
+    assert!(matches!(error_of(&out), Error::Deferred { .. }));
+    stream.synchronize().unwrap();
+}
+
+#[test]
+fn a_queued_kernels_error_names_operator_and_place() {
+    let out = storage();
+    let line = line!() + 1;
+    with_stream(&Stream::new(), || submit("gather", &failing(QUEUED), &[], &out)).unwrap();
+    let error = error_of(&out);
+    let Error::Deferred { op, at, .. } = &error else { panic!("{error:?}") };
+    assert_eq!((op.as_ref(), at.file(), at.line()), ("gather", file!(), line));
+    assert_eq!(error.kind(), ErrorKind::Index);
+    assert_eq!(vm::wait_for_read(&out).unwrap_err().kind(), ErrorKind::Index);
+}
+
+#[test]
+fn a_panic_becomes_an_error_and_the_stream_goes_on() {
+    for cost in [CHEAP, QUEUED] {
+        let (stream, a, out, next) = (Stream::new(), storage_of(1), storage(), storage());
+        let result = with_stream(&stream, || submit("luck", &panicking(cost), &[&a], &out));
+        assert_eq!(result.is_err(), cost == CHEAP);
+        let error = error_of(&out);
+        let Error::Kernel { op, message } = error.root() else { panic!("{error:?}") };
+        assert_eq!((op.as_ref(), message.as_str()), ("luck", "panic: 1 is unlucky"));
+        with_stream(&stream, || submit("next", &sum(cost, 5), &[], &next)).unwrap();
+        assert_eq!(value(&next).unwrap(), 5);
+    }
+}
+
+#[test]
+fn what_needs_a_failed_output_does_not_run() {
+    let stream = Stream::new();
+    let (a, b, c) = (storage(), storage(), storage());
+    let never = kernel(QUEUED, |_, _| panic!("must not run"));
+    with_stream(&stream, || {
+        submit("gather", &failing(QUEUED), &[], &a).unwrap();
+        submit("second", &never, &[&a], &b).unwrap();
+        submit("third", &never, &[&b], &c).unwrap();
+    });
+    for storage in [&c, &b, &a] {
+        let error = error_of(storage);
+        assert!(matches!(&error, Error::Deferred { op, .. } if op == "gather"), "{error}");
+    }
+    // Now that the failure is known, a call that needs it fails at once.
+    let error = with_stream(&stream, || submit("fourth", &sum(CHEAP, 0), &[&c], &storage())).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Index);
+}
+
+#[test]
+fn failures_cross_streams() {
+    let (gate, a, b) = (Gate::default(), storage(), storage());
+    let held = gate.clone();
+    let fail = kernel(QUEUED, move |_, _| {
+        held.pass();
+        Err(Error::msg("late"))
+    });
+    with_stream(&Stream::new(), || submit("late", &fail, &[], &a)).unwrap();
+    with_stream(&Stream::new(), || submit("copy", &sum(CHEAP, 0), &[&a], &b)).unwrap();
+    gate.open();
+    assert!(matches!(error_of(&b), Error::Deferred { op, .. } if op == "late"));
+}
+
+#[test]
+fn a_failure_lasts_until_the_content_is_replaced() {
+    let replacements: [fn(&Arc<Storage>); 2] = [
+        |a| submit_to("fill", &sum(CHEAP, 3), &[], BufferRef::new(a, 0).overwriting()).unwrap(),
+        |a| {
+            vm::clear_poison(a);
+            submit("fill", &sum(CHEAP, 3), &[], a).unwrap();
+        },
+    ];
+    for replace in replacements {
+        let a = storage_of(1);
+        submit("gather", &failing(CHEAP), &[&a], &a).unwrap_err();
+        assert!(submit("inc", &sum(CHEAP, 1), &[&a], &a).is_err());
+        assert!(submit("partial", &sum(CHEAP, 1), &[], &a).is_err());
+        assert!(vm::write(&a).is_err());
+        replace(&a);
+        assert_eq!(value(&a).unwrap(), 3);
+    }
+}
+
+#[test]
+fn synchronising_reports_what_nobody_has_seen_once() {
+    let (stream, a, b) = (Stream::new(), storage(), storage());
+    with_stream(&stream, || submit("gather", &failing(QUEUED), &[], &a)).unwrap();
+    assert_eq!(stream.synchronize().unwrap_err().kind(), ErrorKind::Index);
+    stream.synchronize().unwrap();
+
+    with_stream(&stream, || submit("gather", &failing(QUEUED), &[], &b)).unwrap();
+    assert_eq!(error_of(&b).kind(), ErrorKind::Index);
+    stream.synchronize().unwrap();
+}
+
+#[test]
+fn read_only_memory_is_never_written() {
+    static BYTES: [u64; 1] = [4];
+    // SAFETY: static memory, declared read-only.
+    let a = unsafe { Storage::from_raw(std::ptr::NonNull::from(&BYTES).cast(), 8, true, Box::new(())) };
+    let error = submit("fill", &sum(CHEAP, 3), &[], &a).unwrap_err();
+    assert_eq!(error.report().unwrap().op, "fill");
+    assert_eq!(vm::write(&a).unwrap_err().kind(), ErrorKind::Value);
+    assert_eq!(value(&a).unwrap(), 4);
+}
+
+#[test]
+fn meta_storages_have_no_data() {
+    let meta = Storage::new(opforge_runtime::Device::Meta, usize::MAX).unwrap();
+    assert_eq!(vm::read(&meta).unwrap_err().kind(), ErrorKind::Device);
+    assert_eq!(submit("fill", &sum(CHEAP, 3), &[], &meta).unwrap_err().kind(), ErrorKind::Device);
+}
+
+#[test]
+fn a_panicking_owner_does_not_end_the_worker() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("cannot be dropped");
+        }
+    }
+    let (stream, gate, out) = (Stream::new(), Gate::default(), storage());
+    let memory = Box::leak(Box::new(6u64));
+    // SAFETY: leaked memory that nobody else uses.
+    let a = unsafe { Storage::from_raw(std::ptr::NonNull::from(memory).cast(), 8, false, Box::new(Bomb)) };
+    with_stream(&stream, || submit("copy", &gate.sum(0), &[&a], &out)).unwrap();
+    drop(a);
+    gate.open();
+    assert_eq!(value(&out).unwrap(), 6);
+    with_stream(&stream, || submit("next", &sum(QUEUED, 1), &[&out], &out)).unwrap();
+    assert_eq!(value(&out).unwrap(), 7);
+}

@@ -1,0 +1,270 @@
+//! What concerns the whole process: synchronous mode, the limits of running ahead, traces, forks. These tests take turns.
+#![cfg(not(loom))]
+
+mod common;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use common::*;
+use opforge_core::Error;
+use opforge_runtime::vm::{self, RunAhead, Stream, trace, with_stream};
+use opforge_runtime::{Device, Storage};
+
+fn turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[test]
+fn in_synchronous_mode_calls_return_when_their_kernels_have_run() {
+    let _turn = turn();
+    let (stream, gate) = (Stream::new(), Gate::default());
+    let (a, b, c) = (storage(), storage(), storage());
+    let fail = kernel(QUEUED, |_, _| Err(Error::msg("at once")));
+    with_stream(&stream, || submit("queued before", &gate.sum(1), &[], &a)).unwrap();
+    vm::set_sync(true);
+    assert!(vm::is_sync());
+    thread::scope(|s| {
+        s.spawn(|| gate.open());
+        with_stream(&stream, || submit("behind it", &sum(QUEUED, 1), &[&a], &b)).unwrap();
+        assert!(b.is_reserved());
+    });
+    assert!(with_stream(&stream, || submit("fails", &fail, &[], &c)).is_err());
+    vm::set_sync(false);
+    assert_eq!(value(&b).unwrap(), 2);
+}
+
+#[test]
+fn synchronous_mode_reports_failures_of_what_it_waited_for() {
+    let _turn = turn();
+    let (first, second, gate) = (Stream::new(), Stream::new(), Gate::default());
+    let (a, b) = (storage(), storage());
+    with_stream(&first, || submit("slow", &gate.sum(1), &[], &a)).unwrap();
+    vm::set_sync(true);
+    let fail = kernel(QUEUED, |_, _| Err(Error::msg("behind")));
+    thread::scope(|s| {
+        s.spawn(|| gate.open());
+        assert!(with_stream(&second, || submit("fails", &fail, &[&a], &b)).is_err());
+    });
+    vm::set_sync(false);
+}
+
+/// How many instructions can be submitted behind one that does not end.
+fn queue_length(limits: RunAhead, nbytes: usize) -> usize {
+    let before = vm::run_ahead();
+    vm::set_run_ahead(limits);
+    let (stream, gate, submitted) = (Stream::new(), Gate::default(), AtomicUsize::new(0));
+    let blocked_after = thread::scope(|s| {
+        let started = Gate::default();
+        let first = {
+            let (gate, started) = (gate.clone(), started.clone());
+            kernel(QUEUED, move |_, _| {
+                started.open();
+                gate.pass();
+                Ok(())
+            })
+        };
+        with_stream(&stream, || submit("first", &first, &[], &storage())).unwrap();
+        started.pass();
+        s.spawn(|| {
+            for _ in 0..20 {
+                let out = Storage::new(Device::Cpu, nbytes).unwrap();
+                with_stream(&stream, || submit("more", &sum(QUEUED, 0), &[], &out)).unwrap();
+                submitted.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        // Long enough for the submitter to come to a halt.
+        thread::sleep(std::time::Duration::from_millis(50));
+        let blocked_after = submitted.load(Ordering::SeqCst);
+        gate.open();
+        blocked_after
+    });
+    assert_eq!(submitted.load(Ordering::SeqCst), 20);
+    stream.synchronize().unwrap();
+    vm::set_run_ahead(before);
+    blocked_after
+}
+
+#[test]
+fn the_number_of_queued_instructions_is_limited() {
+    let _turn = turn();
+    assert_eq!(queue_length(RunAhead { instructions: 5, bytes: usize::MAX }, 8), 5);
+}
+
+#[test]
+fn the_bytes_of_queued_outputs_are_limited() {
+    let _turn = turn();
+    assert_eq!(queue_length(RunAhead { instructions: 1000, bytes: 10_000 }, 3000), 3);
+    assert_eq!(queue_length(RunAhead { instructions: 1000, bytes: 10_000 }, 30_000), 1);
+}
+
+#[test]
+fn cost_decides_who_runs_a_kernel() {
+    let _turn = turn();
+    let before = vm::inline_cost();
+    let (stream, caller) = (Stream::new(), thread::current().id());
+    let on_caller = |cost| {
+        let (out, done) = (storage(), Gate::default());
+        let signal = done.clone();
+        let k = kernel(cost, move |_, out| {
+            *out = u64::from(thread::current().id() == caller);
+            signal.open();
+            Ok(())
+        });
+        with_stream(&stream, || submit("where", &k, &[], &out)).unwrap();
+        // Not by reading: a reader may help.
+        done.pass();
+        value(&out).unwrap() == 1
+    };
+    vm::set_inline_cost(500);
+    assert!(on_caller(500));
+    assert!(!on_caller(501));
+    vm::set_inline_cost(before);
+}
+
+#[test]
+fn traces_tell_what_ran_where_and_when() {
+    let _turn = turn();
+    trace::start();
+    let (stream, a, b) = (Stream::new(), storage(), storage());
+    with_stream(&stream, || {
+        submit("first", &sum(CHEAP, 1), &[], &a).unwrap();
+        submit("sec\"ond", &sum(QUEUED, 1), &[&a], &b).unwrap();
+    });
+    stream.synchronize().unwrap();
+    let events = trace::stop();
+    with_stream(&stream, || submit("unseen", &sum(CHEAP, 1), &[], &a)).unwrap();
+    assert!(trace::stop().is_empty());
+
+    let [first, second] = &events[..] else { panic!("{events:?}") };
+    assert_eq!((first.op.as_str(), second.op.as_str()), ("first", "sec\"ond"));
+    assert_eq!((first.stream, second.stream), (stream.id(), stream.id()));
+    assert_eq!((first.seq + 1, first.bytes), (second.seq, 8));
+    for event in &events {
+        assert!(0 < event.issued && event.issued <= event.start && event.start <= event.end, "{event:?}");
+    }
+    assert!(first.end <= second.start);
+
+    let mut json = Vec::new();
+    trace::write_chrome(&events, &mut json).unwrap();
+    let json = String::from_utf8(json).unwrap();
+    assert!(json.contains(r#""name":"sec\"ond","cat":"kernel","ph":"X","#), "{json}");
+    assert_eq!(json.matches("\"ph\"").count(), 2);
+    assert_eq!(json.matches('{').count(), json.matches('}').count());
+}
+
+#[cfg(unix)]
+mod fork {
+    use super::*;
+    use opforge_runtime::parallel::parallel_for;
+
+    /// Runs `f` in a forked child; says whether it returned true within 20 seconds.
+    fn in_child(f: impl FnOnce() -> bool) -> bool {
+        // SAFETY: the child only uses what is made for that, and leaves without unwinding or running destructors.
+        let child = unsafe { libc::fork() };
+        assert!(child >= 0);
+        if child == 0 {
+            let good = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).unwrap_or(false);
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(if good { 0 } else { 1 }) };
+        }
+        let mut status = 0;
+        for _ in 0..2000 {
+            // SAFETY: waits for our own child.
+            if unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) } == child {
+                return libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0;
+            }
+            thread::sleep(std::time::Duration::from_millis(10));
+        }
+        // SAFETY: our own child, which hangs.
+        unsafe { libc::kill(child, libc::SIGKILL) };
+        // SAFETY: as above.
+        unsafe { libc::waitpid(child, &mut status, 0) };
+        false
+    }
+
+    /// Uses every part of the runtime.
+    fn works(stream: &Stream) -> bool {
+        let count = AtomicUsize::new(0);
+        parallel_for(1000, 10, |range| {
+            count.fetch_add(range.len(), Ordering::Relaxed);
+        });
+        let (a, ran) = (storage_of(1), Gate::default());
+        let signal = ran.clone();
+        let last = kernel(QUEUED, move |inputs, out| {
+            *out = inputs[0] + 1;
+            signal.open();
+            Ok(())
+        });
+        with_stream(stream, || {
+            submit("inline", &sum(CHEAP, 1), &[&a], &a).unwrap();
+            submit("queued", &last, &[&a], &a).unwrap();
+        });
+        // The stream has a worker again: it runs without anybody reading.
+        ran.pass();
+        count.into_inner() == 1000 && value(&a).unwrap() == 3
+    }
+
+    #[test]
+    fn a_forked_child_has_a_working_runtime() {
+        let _turn = turn();
+        let stream = Stream::new();
+        assert!(works(&stream));
+        assert!(in_child(|| works(&stream)));
+        assert!(works(&stream));
+    }
+
+    #[test]
+    fn forking_amid_the_work_of_other_threads() {
+        let _turn = turn();
+        let stop = Gate::default();
+        thread::scope(|s| {
+            for _ in 0..2 {
+                s.spawn(|| {
+                    let stream = Stream::new();
+                    while !stop.is_open() {
+                        assert!(works(&stream));
+                    }
+                });
+            }
+            let all_good = (0..20).all(|_| in_child(|| works(&Stream::new())));
+            stop.open();
+            assert!(all_good);
+        });
+    }
+
+    #[test]
+    fn a_kernel_that_a_fork_cuts_off_has_failed_in_the_child() {
+        let _turn = turn();
+        let (stream, gate, out) = (Stream::new(), Gate::default(), storage());
+        let started = Gate::default();
+        let (held, signal) = (gate.clone(), started.clone());
+        let slow = kernel(QUEUED, move |_, out| {
+            signal.open();
+            held.pass();
+            *out = 1;
+            Ok(())
+        });
+        with_stream(&stream, || submit("slow", &slow, &[], &out)).unwrap();
+        started.pass();
+        let failed = || matches!(vm::read(&out), Err(Error::Deferred { op, .. }) if op == "slow");
+        assert!(in_child(|| failed() && works(&stream)));
+        gate.open();
+        assert_eq!(value(&out).unwrap(), 1);
+    }
+}
+
+#[test]
+fn dropped_streams_run_out_and_their_slots_are_used_again() {
+    let _turn = turn();
+    for i in 0..50 {
+        let (stream, out) = (Stream::new(), storage());
+        let id = stream.id();
+        with_stream(&stream, || submit("one", &sum(QUEUED, i), &[], &out)).unwrap();
+        drop(stream);
+        assert_eq!(value(&out).unwrap(), i);
+        wait_until(|| Stream::new().id() == id);
+    }
+}

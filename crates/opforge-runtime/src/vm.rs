@@ -1,6 +1,6 @@
 //! The virtual machine: it runs kernels in order on streams, and keeps track of who may touch which storage when.
 //!
-//! [`submit`] is the way in, [`read`] and [`write`] are the way out; the crate's page draws what happens between.
+//! [`submit`] is the way in, [`read`] and [`write()`] are the way out; the crate's page draws what happens between.
 
 mod buffer;
 mod deps;

@@ -106,7 +106,7 @@ pub fn sum(cost: u64, add: u64) -> Arc<dyn Kernel> {
 }
 
 #[track_caller]
-pub fn wait_until(condition: impl Fn() -> bool) {
+pub fn wait_until(mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
     while !condition() {
         assert!(start.elapsed() < Duration::from_secs(20), "waited for too long");

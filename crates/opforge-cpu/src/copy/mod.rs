@@ -14,7 +14,7 @@ use opforge_core::{Error, Meta, Result};
 use opforge_runtime::Kernel;
 
 pub use cat::cat;
-pub(crate) use nest::{Axis, Nest};
+pub(crate) use nest::{Axis, Nest, byte_steps};
 pub(crate) use plan::{Plan, Shared};
 
 struct CopyKernel(Plan);

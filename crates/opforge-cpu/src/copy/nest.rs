@@ -3,42 +3,46 @@ use std::ops::Range;
 use opforge_core::Meta;
 use smallvec::SmallVec;
 
-/// One loop of a copy: `len` steps that move the source by `src` and the destination by `dst` bytes.
+/// One loop over `N` tensors: `len` iterations, each of which moves tensor `t` by `step[t]` bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Axis {
+pub(crate) struct Axis<const N: usize> {
     pub len: usize,
-    pub src: isize,
-    pub dst: isize,
+    pub step: [isize; N],
 }
 
-/// Nested loops, outermost first, over a source and a destination.
+/// Nested loops over `N` tensors, outermost first. The last tensor is the one written.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Nest {
-    pub axes: SmallVec<[Axis; 4]>,
+pub(crate) struct Nest<const N: usize> {
+    pub axes: SmallVec<[Axis<N>; 4]>,
 }
 
-impl Nest {
+/// The steps of a tensor's dimensions in bytes.
+pub(crate) fn byte_steps(meta: &Meta) -> impl Iterator<Item = isize> + Clone {
+    let size = meta.dtype.size_in_bytes();
+    meta.layout.stride().iter().map(move |&s| (s * size) as isize)
+}
+
+impl Nest<2> {
     /// The loops over two layouts of equal shape, collapsed; those of length 1 are dropped.
     pub fn new(input: &Meta, output: &Meta) -> Self {
-        let size = input.dtype.size_in_bytes() as isize;
-        let steps = input.layout.stride().iter().zip(output.layout.stride());
-        let axes = input.dims().iter().zip(steps);
-        Self::collapse(axes.map(|(&len, (&src, &dst))| Axis {
-            len,
-            src: src as isize * size,
-            dst: dst as isize * size,
-        }))
+        let steps = byte_steps(input).zip(byte_steps(output));
+        Self::collapse(input.dims().iter().zip(steps).map(|(&len, (src, dst))| Axis { len, step: [src, dst] }))
     }
+}
 
-    /// Orders the loops so that the destination is walked as sequentially as can be, and joins those that act as one.
-    pub fn collapse(axes: impl Iterator<Item = Axis>) -> Self {
-        let mut sorted: SmallVec<[Axis; 6]> = axes.filter(|a| a.len != 1).collect();
-        sorted.sort_by_key(|a| std::cmp::Reverse((a.dst.unsigned_abs(), a.src.unsigned_abs())));
-        let mut axes: SmallVec<[Axis; 4]> = SmallVec::new();
+impl<const N: usize> Nest<N> {
+    /// Orders the loops so that the last tensor is walked as sequentially as can be, and joins those that act as one.
+    pub fn collapse(axes: impl Iterator<Item = Axis<N>>) -> Self {
+        let mut sorted: SmallVec<[Axis<N>; 6]> = axes.filter(|a| a.len != 1).collect();
+        sorted.sort_by_key(|a| {
+            let mut key = a.step.map(isize::unsigned_abs);
+            key.reverse();
+            std::cmp::Reverse(key)
+        });
+        let mut axes: SmallVec<[Axis<N>; 4]> = SmallVec::new();
         for inner in sorted {
-            let len = inner.len as isize;
             match axes.last_mut() {
-                Some(outer) if outer.src == inner.src * len && outer.dst == inner.dst * len => {
+                Some(outer) if outer.step == inner.step.map(|s| s * inner.len as isize) => {
                     *outer = Axis { len: outer.len * inner.len, ..inner };
                 }
                 _ => axes.push(inner),
@@ -47,35 +51,51 @@ impl Nest {
         Nest { axes }
     }
 
-    /// The number of innermost steps.
+    /// The number of innermost iterations.
     pub fn count(&self) -> usize {
         self.axes.iter().map(|a| a.len).product()
     }
 
-    /// Calls `step` with the source's and destination's byte offsets for each of the steps `range`, in order.
+    /// Calls `body` with the tensors' byte offsets for each of the iterations `range`, in order.
     #[inline(always)]
-    pub fn for_each(&self, range: Range<usize>, mut step: impl FnMut(isize, isize)) {
+    pub fn for_each(&self, range: Range<usize>, mut body: impl FnMut([isize; N])) {
         let Some((inner, outer)) = self.axes.split_last() else {
-            return range.for_each(|_| step(0, 0));
+            return range.for_each(|_| body([0; N]));
         };
         let mut at = range.start;
         while at < range.end {
             let first = at % inner.len;
-            let (mut src, mut dst) = (first as isize * inner.src, first as isize * inner.dst);
+            let mut offset = inner.step.map(|s| s * first as isize);
             let mut rest = at / inner.len;
             for axis in outer.iter().rev() {
-                let i = (rest % axis.len) as isize;
+                advance(&mut offset, axis.step, rest % axis.len);
                 rest /= axis.len;
-                src += i * axis.src;
-                dst += i * axis.dst;
             }
-            let steps = (inner.len - first).min(range.end - at);
-            for _ in 0..steps {
-                step(src, dst);
-                src += inner.src;
-                dst += inner.dst;
+            let iterations = (inner.len - first).min(range.end - at);
+            for _ in 0..iterations {
+                body(offset);
+                advance(&mut offset, inner.step, 1);
             }
-            at += steps;
+            at += iterations;
         }
+    }
+
+    /// As [`Self::for_each`], where every iteration has `parts` parts: `range` counts parts, `body` also gets the part.
+    #[inline(always)]
+    pub fn for_each_part(&self, parts: usize, range: Range<usize>, mut body: impl FnMut([isize; N], usize)) {
+        let mut at = range.start;
+        while at < range.end {
+            let (iteration, first) = (at / parts, at % parts);
+            let end = parts.min(first + range.end - at);
+            self.for_each(iteration..iteration + 1, |offset| (first..end).for_each(|part| body(offset, part)));
+            at += end - first;
+        }
+    }
+}
+
+#[inline(always)]
+fn advance<const N: usize>(offset: &mut [isize; N], step: [isize; N], times: usize) {
+    for (o, s) in offset.iter_mut().zip(step) {
+        *o += s * times as isize;
     }
 }

@@ -2,7 +2,8 @@ use opforge_core::Meta;
 use opforge_runtime::parallel::parallel_for;
 
 use super::transpose::Transpose;
-use super::{Axis, Nest};
+
+use super::{Axis, Nest, byte_steps};
 
 /// Bytes that a thread moves at a time; less than twice as much is not worth sharing.
 pub(super) const CHUNK: usize = 256 << 10;
@@ -24,13 +25,13 @@ enum Loops {
     Flat,
     /// Runs of `bytes` that are contiguous on both sides.
     Runs {
-        nest: Nest,
+        nest: Nest<2>,
         bytes: usize,
     },
     /// Rows of single elements.
     Rows {
-        nest: Nest,
-        row: Axis,
+        nest: Nest<2>,
+        row: Axis<2>,
         copy: CopyRow,
     },
     /// Contiguous along one axis here, along another there.
@@ -38,7 +39,7 @@ enum Loops {
 }
 
 /// Copies a row of elements of a fixed size.
-type CopyRow = unsafe fn(*const u8, *mut u8, Axis);
+type CopyRow = unsafe fn(*const u8, *mut u8, Axis<2>);
 
 impl Plan {
     /// The plan for equal shapes and dtypes, the input mirrored along `flipped`.
@@ -52,14 +53,13 @@ impl Plan {
             return Plan { start: 0, bytes, loops: Loops::new(Nest::new(input, output), size, bytes) };
         }
         let mut start = 0;
-        let axes = input.dims().iter().zip(input.layout.stride()).zip(output.layout.stride()).enumerate();
-        let axes = axes.map(|(axis, ((&len, &src), &dst))| {
-            let (mut src, dst) = ((src * size) as isize, (dst * size) as isize);
-            if flipped.contains(&axis) {
-                start += (len - 1) as isize * src;
-                src = -src;
+        let axes = input.dims().iter().zip(byte_steps(input).zip(byte_steps(output))).enumerate();
+        let axes = axes.map(|(axis, (&len, (src, dst)))| {
+            if !flipped.contains(&axis) {
+                return Axis { len, step: [src, dst] };
             }
-            Axis { len, src, dst }
+            start += (len - 1) as isize * src;
+            Axis { len, step: [-src, dst] }
         });
         let nest = Nest::collapse(axes);
         Plan { start, bytes, loops: Loops::new(nest, size, bytes) }
@@ -92,7 +92,7 @@ impl Plan {
                     std::ptr::copy(src, dst, *bytes);
                 }),
                 Loops::Rows { nest, row, copy } => {
-                    let bytes = row.len * row.dst.unsigned_abs();
+                    let bytes = row.len * row.step[1].unsigned_abs();
                     share(nest, bytes, src, dst, |src, dst| copy(src, dst, *row));
                 }
                 Loops::Transpose(t) => t.run(src, dst),
@@ -102,9 +102,9 @@ impl Plan {
 }
 
 impl Loops {
-    fn new(mut nest: Nest, mut size: usize, bytes: usize) -> Self {
+    fn new(mut nest: Nest<2>, mut size: usize, bytes: usize) -> Self {
         let Some(mut row) = nest.axes.pop() else { return Loops::Flat };
-        if row.src == size as isize && row.dst == row.src {
+        if row.step == [size as isize; 2] {
             let run = row.len * size;
             if run == bytes {
                 return Loops::Flat;
@@ -115,17 +115,11 @@ impl Loops {
             (size, row) = (run, nest.axes.pop().expect("a run shorter than the whole has loops around it"));
         }
         let unit = size as isize;
-        if let Some(i) = nest.axes.iter().position(|a| row.dst == unit && a.src == unit) {
+        if let Some(i) = nest.axes.iter().position(|a| row.step[1] == unit && a.step[0] == unit) {
             let column = nest.axes.remove(i);
             return Loops::Transpose(Transpose::new(nest, column, row, size));
         }
-        let copy = match size {
-            1 => copy_row::<u8>,
-            2 => copy_row::<u16>,
-            4 => copy_row::<u32>,
-            8 => copy_row::<u64>,
-            _ => copy_row::<[u64; 2]> as CopyRow,
-        };
+        let copy: CopyRow = by_size!(size, T => copy_row::<T>);
         Loops::Rows { nest, row, copy }
     }
 }
@@ -155,12 +149,12 @@ impl<T: Copy> Shared<T> {
 /// # Safety
 /// The pointers are valid for all of the nest's offsets, and steps may run at once.
 #[inline(always)]
-unsafe fn share(nest: &Nest, bytes: usize, src: *const u8, dst: *mut u8, step: impl Fn(*const u8, *mut u8) + Sync) {
+unsafe fn share(nest: &Nest<2>, bytes: usize, src: *const u8, dst: *mut u8, step: impl Fn(*const u8, *mut u8) + Sync) {
     let count = nest.count();
     let (src, dst) = (Shared(src), Shared(dst));
     let work = |range| {
         // SAFETY: offsets within the tensors, by the contract.
-        nest.for_each(range, |s, d| unsafe { step(src.get().offset(s), dst.get().offset(d)) });
+        nest.for_each(range, |[s, d]| unsafe { step(src.get().offset(s), dst.get().offset(d)) });
     };
     if count.saturating_mul(bytes) < 2 * CHUNK {
         return work(0..count);
@@ -185,7 +179,7 @@ unsafe fn copy_flat(src: *const u8, dst: *mut u8, bytes: usize) {
 
 /// # Safety
 /// Valid for `row.len` elements at the row's steps.
-unsafe fn copy_row<T: Copy>(src: *const u8, dst: *mut u8, row: Axis) {
+unsafe fn copy_row<T: Copy>(src: *const u8, dst: *mut u8, row: Axis<2>) {
     let size = size_of::<T>() as isize;
     // SAFETY: every access is one of the row's elements.
     unsafe {
@@ -195,7 +189,7 @@ unsafe fn copy_row<T: Copy>(src: *const u8, dst: *mut u8, row: Axis) {
                 dst.offset(i * dst_step).cast::<T>().write_unaligned(value);
             }
         };
-        match (row.src, row.dst) {
+        match row.step.into() {
             (0, dst_step) if dst_step == size => {
                 let value = src.cast::<T>().read_unaligned();
                 for i in 0..row.len {

@@ -18,13 +18,7 @@ pub(crate) struct Tile {
 
 impl Tile {
     pub fn new(size: usize) -> Self {
-        let part: PartTile = match size {
-            1 => part::<u8>,
-            2 => part::<u16>,
-            4 => part::<u32>,
-            8 => part::<u64>,
-            _ => part::<[u64; 2]>,
-        };
+        let part: PartTile = by_size!(size, T => part::<T>);
         #[cfg(target_arch = "x86_64")]
         if let Some((side, full)) = x86::widest(size) {
             return Tile { side, full, part };

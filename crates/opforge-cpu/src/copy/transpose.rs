@@ -9,9 +9,9 @@ const BLOCK_TILES: usize = 8;
 
 /// A copy whose source is contiguous along `column` and whose destination is contiguous along `row`, within outer loops.
 pub(super) struct Transpose {
-    outer: Nest,
-    column: Axis,
-    row: Axis,
+    outer: Nest<2>,
+    column: Axis<2>,
+    row: Axis<2>,
     size: usize,
     tile: Tile,
     /// Blocks along the column and along the row.
@@ -21,7 +21,7 @@ pub(super) struct Transpose {
 }
 
 impl Transpose {
-    pub fn new(outer: Nest, column: Axis, row: Axis, size: usize) -> Self {
+    pub fn new(outer: Nest<2>, column: Axis<2>, row: Axis<2>, size: usize) -> Self {
         let tile = Tile::new(size);
         let side = tile.side * BLOCK_TILES;
         let blocks = (column.len.div_ceil(side), row.len.div_ceil(side));
@@ -34,18 +34,10 @@ impl Transpose {
         let per_outer = self.blocks.0 * self.blocks.1;
         let (src, dst) = (Shared(src), Shared(dst));
         let work = |range: std::ops::Range<usize>| {
-            let mut at = range.start;
-            while at < range.end {
-                let (outer, first) = (at / per_outer, at % per_outer);
-                let end = per_outer.min(first + range.end - at);
-                self.outer.for_each(outer..outer + 1, |s, d| {
-                    for block in first..end {
-                        // SAFETY: the loops' offsets are valid by the contract; blocks write disjoint elements.
-                        unsafe { self.block(src.get().offset(s), dst.get().offset(d), block) };
-                    }
-                });
-                at += end - first;
-            }
+            self.outer.for_each_part(per_outer, range, |[s, d], block| {
+                // SAFETY: the loops' offsets are valid by the contract; blocks write disjoint elements.
+                unsafe { self.block(src.get().offset(s), dst.get().offset(d), block) };
+            });
         };
         let block_bytes = self.side.min(self.column.len) * self.side.min(self.row.len) * self.size;
         let count = self.outer.count() * per_outer;
@@ -69,12 +61,12 @@ impl Transpose {
                 let columns = t.min(j1 - j);
                 // SAFETY: i and j are within the loops' lengths.
                 unsafe {
-                    let src = src.offset(i as isize * self.column.src + j as isize * self.row.src);
-                    let dst = dst.offset(i as isize * self.column.dst + j as isize * self.row.dst);
+                    let src = src.offset(i as isize * self.column.step[0] + j as isize * self.row.step[0]);
+                    let dst = dst.offset(i as isize * self.column.step[1] + j as isize * self.row.step[1]);
                     if rows == t && columns == t {
-                        (self.tile.full)(src, self.row.src, dst, self.column.dst);
+                        (self.tile.full)(src, self.row.step[0], dst, self.column.step[1]);
                     } else {
-                        (self.tile.part)(src, self.row.src, dst, self.column.dst, rows, columns);
+                        (self.tile.part)(src, self.row.step[0], dst, self.column.step[1], rows, columns);
                     }
                 }
                 j += t;

@@ -9,10 +9,10 @@ use opforge_runtime::Kernel;
 use opforge_runtime::parallel::{num_threads, parallel_for};
 
 use super::micro::{Args, Kernels};
-use super::operand::{Accumulator, Operand};
 use super::pack::{Matrix, pack};
 use super::problem::Problem;
 use crate::copy::Shared;
+use crate::operand::{Accumulator, Operand};
 use crate::scratch::with_scratch;
 
 /// The deepest block.

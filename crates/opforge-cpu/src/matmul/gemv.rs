@@ -6,10 +6,10 @@ use opforge_core::Result;
 use opforge_runtime::Kernel;
 use opforge_runtime::parallel::parallel_for;
 
-use super::operand::{Accumulator, Operand};
 use super::pack::Matrix;
 use super::problem::Problem;
 use crate::copy::Shared;
+use crate::operand::{Accumulator, Operand};
 use crate::scratch::with_scratch;
 
 /// Output elements summed at once where the matrix is contiguous along the output.

@@ -1,4 +1,4 @@
-use super::operand::Accumulator;
+use crate::operand::Accumulator;
 
 /// A register, or a few, of accumulators.
 pub(super) trait Lanes: Copy {

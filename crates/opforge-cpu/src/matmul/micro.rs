@@ -1,7 +1,7 @@
 use std::mem::MaybeUninit;
 
 use super::lanes::{Array, Lanes};
-use super::operand::Accumulator;
+use crate::operand::Accumulator;
 
 /// What a micro-kernel computes: `c[i][j] = sum over p of a[p][i] * b[p][j]`, for `MR` rows and `columns` columns.
 pub(super) struct Args<E> {

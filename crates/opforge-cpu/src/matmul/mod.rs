@@ -4,7 +4,7 @@ mod gemm;
 mod gemv;
 mod lanes;
 mod micro;
-mod operand;
+
 mod pack;
 mod problem;
 #[cfg(test)]
@@ -15,9 +15,10 @@ use std::sync::Arc;
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::Kernel;
 
+use crate::operand::Operand;
 use gemm::Gemm;
 use gemv::Gemv;
-use operand::Operand;
+pub(crate) use micro::Kernels;
 use problem::Problem;
 
 /// The kernel for `output [.., m, n] = a [.., m, k] b [.., k, n]`.

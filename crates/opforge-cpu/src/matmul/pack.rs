@@ -1,4 +1,4 @@
-use super::operand::Operand;
+use crate::operand::Operand;
 
 /// A matrix in memory: element `[i, j]` is at `i * row + j * column`, in elements.
 #[derive(Clone, Copy, Debug)]

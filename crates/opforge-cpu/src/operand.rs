@@ -1,6 +1,6 @@
 use opforge_core::{bf16, f16};
 
-use super::micro::Kernels;
+use crate::matmul::Kernels;
 
 /// The type in which products are summed.
 pub(crate) trait Accumulator: Copy + Default + Send + Sync + 'static {

@@ -1,0 +1,309 @@
+use super::*;
+use opforge_core::{DType, Element, ErrorKind, IntDType, Layout, WithDType, bf16, f16};
+
+/// Runs a kernel on buffers whose first elements are the layouts' offsets.
+fn run<T: Element>(kernel: &dyn Kernel, inputs: &[*const u8], len: usize) -> Result<Vec<T>> {
+    let mut out = vec![T::default(); len];
+    // SAFETY: the tests make buffers of the layouts' spans.
+    unsafe { kernel.run(inputs, &[out.as_mut_ptr().cast()]) }?;
+    Ok(out)
+}
+
+fn numbers<T: WithDType>(n: usize) -> Vec<T> {
+    (0..n).map(|i| T::from_f64((i % 50) as f64)).collect()
+}
+
+fn indices<I: IntDType>(n: usize, below: usize) -> Vec<I> {
+    (0..n).map(|i| I::from_f64((((i * 2654435761) >> 5) % below) as f64)).collect()
+}
+
+/// A tensor for tests: a layout and the values it shows, in row-major order.
+struct Sample<T> {
+    data: Vec<T>,
+    meta: Meta,
+}
+
+impl<T: Element> Sample<T> {
+    /// The same values, contiguous or with gaps and exchanged dimensions.
+    fn new(values: &[T], dims: &[usize], strided: bool) -> Self {
+        let mut layout = Layout::contiguous(dims);
+        if strided && !dims.is_empty() {
+            let last = dims.len() - 1;
+            let mut wide = dims.to_vec();
+            wide[last] = 2 * wide[last] + 1;
+            wide.swap(0, last);
+            layout =
+                Layout::contiguous(wide).transpose(0, last).unwrap().slice(last, 1, 2 * dims[last] + 1, 2).unwrap();
+        }
+        let mut data = vec![T::default(); layout.span()];
+        for (value, at) in values.iter().zip(layout.indices()) {
+            data[at] = *value;
+        }
+        Sample { data, meta: Meta { dtype: T::DTYPE, layout } }
+    }
+    fn ptr(&self) -> *const u8 {
+        self.data[self.meta.layout.start_offset()..].as_ptr().cast()
+    }
+}
+
+/// The position of an element in row-major order, and the parts of it before, along and after an axis.
+fn split(dims: &[usize], axis: usize) -> (usize, usize, usize) {
+    (dims[..axis].iter().product(), dims[axis], dims[axis + 1..].iter().product())
+}
+
+fn check_select<T: WithDType, I: IntDType>(dims: &[usize], id_dims: &[usize], axis: usize, strided: bool) {
+    let (outer, len, inner) = split(dims, axis);
+    let (values, ids) = (numbers::<T>(outer * len * inner), indices::<I>(id_dims.iter().product(), len));
+    let (x, i) = (Sample::new(&values, dims, strided), Sample::new(&ids, id_dims, strided));
+    let out_dims = [&dims[..axis], id_dims, &dims[axis + 1..]].concat();
+    let output = Meta::contiguous(T::DTYPE, out_dims);
+    let kernel = index_select("index_select", &x.meta, &i.meta, axis, OnMax::Error, &output).unwrap();
+    let got = run::<T>(&*kernel, &[x.ptr(), i.ptr()], output.elem_count()).unwrap();
+    let expected: Vec<T> = (0..got.len())
+        .map(|e| {
+            let (o, n, r) = (e / (ids.len() * inner), e / inner % ids.len(), e % inner);
+            values[(o * len + ids[n].as_usize()) * inner + r]
+        })
+        .collect();
+    assert!(got == expected, "{dims:?} at {id_dims:?} along {axis}, strided {strided}");
+}
+
+#[test]
+fn selects() {
+    for strided in [false, true] {
+        for axis in 0..3 {
+            for id_dims in [&[5][..], &[1], &[0], &[2, 3], &[]] {
+                check_select::<f32, i64>(&[4, 3, 7], id_dims, axis, strided);
+                check_select::<bf16, u8>(&[4, 3, 7], id_dims, axis, strided);
+                check_select::<i8, i32>(&[4, 3, 7], id_dims, axis, strided);
+                check_select::<f64, u32>(&[4, 3, 7], id_dims, axis, strided);
+            }
+        }
+        check_select::<f32, u16>(&[1000], &[3000], 0, strided);
+        check_select::<f32, i16>(&[300, 500], &[400], 0, strided);
+        check_select::<f32, u64>(&[300, 500], &[400], 1, strided);
+        check_select::<f32, i8>(&[100, 5], &[30, 20], 0, strided);
+    }
+}
+
+/// The element of a tensor of `dims` that a scatter or gather at element `e` of `id_dims` touches.
+fn target(dims: &[usize], id_dims: &[usize], axis: usize, e: usize, id: usize) -> usize {
+    let mut rest = e;
+    let mut at = vec![0; dims.len()];
+    for d in (0..dims.len()).rev() {
+        at[d] = rest % id_dims[d];
+        rest /= id_dims[d];
+    }
+    at[axis] = id;
+    at.iter().zip(dims).fold(0, |n, (i, d)| n * d + i)
+}
+
+fn check_gather<T: WithDType, I: IntDType>(dims: &[usize], id_dims: &[usize], axis: usize, strided: bool) {
+    let (values, ids) = (numbers::<T>(dims.iter().product()), indices::<I>(id_dims.iter().product(), dims[axis]));
+    let (x, i) = (Sample::new(&values, dims, strided), Sample::new(&ids, id_dims, strided));
+    let output = Meta::contiguous(T::DTYPE, id_dims);
+    let kernel = gather("gather", &x.meta, &i.meta, axis, OnMax::Error, &output).unwrap();
+    let got = run::<T>(&*kernel, &[x.ptr(), i.ptr()], output.elem_count()).unwrap();
+    for (e, got) in got.iter().enumerate() {
+        assert_eq!(*got, values[target(dims, id_dims, axis, e, ids[e].as_usize())], "{dims:?} {id_dims:?} {axis}");
+    }
+}
+
+/// Also shows that a sum of halves is kept in f32: adding ones to 256 in bf16 one by one would not change it.
+fn check_scatter<T: WithDType, I: IntDType>(dims: &[usize], id_dims: &[usize], axis: usize, strided: bool, add: bool) {
+    let n: usize = id_dims.iter().product();
+    let (base, values) = (numbers::<T>(dims.iter().product()), numbers::<T>(n));
+    let ids = indices::<I>(n, dims[axis]);
+    let (b, i, s) = (
+        Sample::new(&base, dims, strided),
+        Sample::new(&ids, id_dims, strided),
+        Sample::new(&values, id_dims, strided),
+    );
+    let output = Meta::contiguous(T::DTYPE, dims);
+    let make = if add { scatter_add } else { scatter };
+    let kernel = make("scatter", &b.meta, &i.meta, &s.meta, axis, OnMax::Error, &output).unwrap();
+    let got = run::<T>(&*kernel, &[b.ptr(), i.ptr(), s.ptr()], base.len()).unwrap();
+    let mut expected: Vec<f64> = base.iter().map(|v| v.to_f64()).collect();
+    for e in 0..n {
+        let at = target(dims, id_dims, axis, e, ids[e].as_usize());
+        expected[at] = values[e].to_f64() + if add { expected[at] } else { 0.0 };
+    }
+    let wrap = |v: f64| match T::DTYPE {
+        DType::U8 => f64::from(v as i64 as u8),
+        DType::I8 => f64::from(v as i64 as i8),
+        _ => T::from_f64(v).to_f64(),
+    };
+    for (e, (got, expected)) in got.iter().zip(expected).enumerate() {
+        assert_eq!(got.to_f64(), wrap(expected), "{} {dims:?} {id_dims:?} {axis} {strided} {add} at {e}", T::DTYPE);
+    }
+}
+
+#[test]
+fn gathers_and_scatters() {
+    let cases: [(&[usize], &[usize]); 7] = [
+        (&[4, 3, 7], &[4, 3, 7]),
+        (&[4, 5, 9], &[2, 5, 9]),
+        (&[40, 12], &[3, 2]),
+        (&[50], &[50]),
+        (&[9, 300], &[9, 300]),
+        (&[200, 130], &[190, 129]),
+        (&[3, 4], &[0, 4]),
+    ];
+    for (dims, id_dims) in cases {
+        for axis in 0..dims.len() {
+            for strided in [false, true] {
+                check_gather::<f32, i64>(dims, id_dims, axis, strided);
+                check_gather::<u16, i32>(dims, id_dims, axis, strided);
+                check_gather::<f64, u32>(dims, id_dims, axis, strided);
+                for add in [false, true] {
+                    check_scatter::<f32, i64>(dims, id_dims, axis, strided, add);
+                    check_scatter::<f64, i32>(dims, id_dims, axis, strided, add);
+                    check_scatter::<u8, u16>(dims, id_dims, axis, strided, add);
+                    check_scatter::<i8, u64>(dims, id_dims, axis, strided, add);
+                    check_scatter::<i64, i16>(dims, id_dims, axis, strided, add);
+                    check_scatter::<f16, i32>(dims, id_dims, axis, strided, add);
+                    check_scatter::<bf16, u32>(dims, id_dims, axis, strided, add);
+                }
+            }
+        }
+    }
+}
+
+fn check_index_add<T: WithDType>(dims: &[usize], axis: usize, n: usize, strided: bool) {
+    let (outer, len, inner) = split(dims, axis);
+    let mut src_dims = dims.to_vec();
+    src_dims[axis] = n;
+    let (base, values) = (numbers::<T>(outer * len * inner), numbers::<T>(outer * n * inner));
+    let ids = indices::<i64>(n, len);
+    let (b, i, s) =
+        (Sample::new(&base, dims, strided), Sample::new(&ids, &[n], strided), Sample::new(&values, &src_dims, strided));
+    let output = Meta::contiguous(T::DTYPE, dims);
+    let kernel = index_add("index_add", &b.meta, &i.meta, &s.meta, axis, OnMax::Error, &output).unwrap();
+    let got = run::<T>(&*kernel, &[b.ptr(), i.ptr(), s.ptr()], base.len()).unwrap();
+    let mut expected: Vec<f64> = base.iter().map(|v| v.to_f64()).collect();
+    for (e, value) in values.iter().enumerate() {
+        let (o, k, r) = (e / (n * inner), e / inner % n, e % inner);
+        expected[(o * len + ids[k] as usize) * inner + r] += value.to_f64();
+    }
+    let expected: Vec<T> = expected.into_iter().map(T::from_f64).collect();
+    assert!(got == expected, "{dims:?} {axis} {n} {strided}");
+}
+
+#[test]
+fn index_adds() {
+    for strided in [false, true] {
+        for axis in 0..3 {
+            check_index_add::<f32>(&[4, 3, 10], axis, 20, strided);
+            check_index_add::<bf16>(&[4, 3, 10], axis, 20, strided);
+            check_index_add::<i32>(&[4, 3, 10], axis, 1, strided);
+        }
+        check_index_add::<f32>(&[20, 9000], 0, 33, strided);
+        check_index_add::<f16>(&[20, 300], 1, 700, strided);
+    }
+}
+
+#[test]
+fn the_largest_index_may_stand_for_nothing() {
+    let (x, ids) = ([1f32, 2.0, 3.0], [2u8, 255, 0]);
+    let (xm, im) = (Meta::contiguous(DType::F32, [3]), Meta::contiguous(DType::U8, [3]));
+    let inputs = [x.as_ptr().cast(), ids.as_ptr().cast()];
+    let skip = gather("gather", &xm, &im, 0, OnMax::Skip, &xm).unwrap();
+    assert_eq!(run::<f32>(&*skip, &inputs, 3).unwrap(), [3.0, 0.0, 1.0]);
+    let rows = Meta::contiguous(DType::F32, [3, 1]);
+    let skip = index_select("index_select", &rows, &im, 0, OnMax::Skip, &rows).unwrap();
+    assert_eq!(run::<f32>(&*skip, &inputs, 3).unwrap(), [3.0, 0.0, 1.0]);
+    let add = [x.as_ptr().cast(), ids.as_ptr().cast(), x.as_ptr().cast()];
+    for (make, expected) in
+        [(scatter_add as fn(_, &_, &_, &_, _, _, &_) -> _, [4.0, 2.0, 4.0]), (scatter, [3.0, 2.0, 1.0])]
+    {
+        let kernel: Arc<dyn Kernel> = make("scatter", &xm, &im, &xm, 0, OnMax::Skip, &xm).unwrap();
+        assert_eq!(run::<f32>(&*kernel, &add, 3).unwrap(), expected);
+    }
+    let error = gather("gather", &xm, &im, 0, OnMax::Error, &xm).unwrap();
+    assert_eq!(run::<f32>(&*error, &inputs, 3).unwrap_err().kind(), ErrorKind::Index);
+    // 255 is an index like any other where the axis is long enough.
+    let long = vec![7f32; 256];
+    let error = gather("gather", &Meta::contiguous(DType::F32, [256]), &im, 0, OnMax::Error, &xm).unwrap();
+    assert_eq!(run::<f32>(&*error, &[long.as_ptr().cast(), ids.as_ptr().cast()], 3).unwrap(), [7.0; 3]);
+}
+
+#[test]
+fn wrong_indices_are_named_and_nothing_is_written() {
+    let x = [1f32; 4];
+    let (xm, im) = (Meta::contiguous(DType::F32, [4]), Meta::contiguous(DType::I64, [4]));
+    for (ids, shown) in [([0i64, 1, 4, 9], "4"), ([-1, 0, 0, 0], "-1"), ([0, i64::MAX, 0, 0], "9223372036854775807")] {
+        let kernel = scatter("scatter", &xm, &im, &xm, 0, OnMax::Error, &xm).unwrap();
+        let mut out = [5f32; 4];
+        let inputs = [x.as_ptr().cast(), ids.as_ptr().cast(), x.as_ptr().cast()];
+        // SAFETY: four elements each.
+        let error = unsafe { kernel.run(&inputs, &[out.as_mut_ptr().cast()]) }.unwrap_err();
+        let report = error.report().unwrap();
+        assert_eq!(
+            (report.op.as_ref(), report.given[0].1.as_str(), report.accepted.as_str()),
+            ("scatter", shown, "0 to 3")
+        );
+        assert_eq!(out, [5.0; 4]);
+    }
+    // -1 is never taken for the largest index.
+    let kernel = gather("gather", &xm, &im, 0, OnMax::Skip, &xm).unwrap();
+    let inputs = [x.as_ptr().cast(), [-1i64; 4].as_ptr().cast()];
+    assert_eq!(run::<f32>(&*kernel, &inputs, 4).unwrap_err().kind(), ErrorKind::Index);
+    // An empty axis has no index, however many are given.
+    let empty = Meta::contiguous(DType::F32, [0]);
+    let kernel = gather("gather", &empty, &im, 0, OnMax::Error, &xm).unwrap();
+    let inputs = [x.as_ptr().cast(), [0i64; 4].as_ptr().cast()];
+    assert_eq!(run::<f32>(&*kernel, &inputs, 4).unwrap_err().kind(), ErrorKind::Index);
+}
+
+#[test]
+fn a_wrong_index_among_many_is_found() {
+    let n = 100_000;
+    let (mut ids, x) = (vec![1u32; n], vec![0u8; n]);
+    ids[n - 7] = 2;
+    let (xm, im, om) =
+        (Meta::contiguous(DType::U8, [2]), Meta::contiguous(DType::U32, [n]), Meta::contiguous(DType::U8, [n]));
+    let kernel = gather("gather", &xm, &im, 0, OnMax::Error, &om).unwrap();
+    let error = run::<u8>(&*kernel, &[x.as_ptr(), ids.as_ptr().cast()], n).unwrap_err();
+    assert_eq!(error.report().unwrap().given[0].1, "2");
+}
+
+#[test]
+fn a_scatter_in_place() {
+    let mut x = [1f32, 2.0, 3.0];
+    let (xm, im) = (Meta::contiguous(DType::F32, [3]), Meta::contiguous(DType::I32, [2]));
+    let sm = Meta::contiguous(DType::F32, [2]);
+    let kernel = scatter_add("scatter_add", &xm, &im, &sm, 0, OnMax::Error, &xm).unwrap();
+    let (ids, src) = ([2i32, 2], [10f32, 5.0]);
+    let out = x.as_mut_ptr().cast::<u8>();
+    // SAFETY: the output is the base.
+    unsafe { kernel.run(&[out, ids.as_ptr().cast(), src.as_ptr().cast()], &[out]) }.unwrap();
+    assert_eq!(x, [1.0, 2.0, 18.0]);
+}
+
+#[test]
+fn many_halves_add_up() {
+    let n = 5000;
+    let (ids, src) = (vec![0i64; n], vec![bf16::ONE; n]);
+    let (bm, im) = (Meta::contiguous(DType::BF16, [1]), Meta::contiguous(DType::I64, [n]));
+    let kernel =
+        scatter_add("scatter_add", &bm, &im, &Meta::contiguous(DType::BF16, [n]), 0, OnMax::Error, &bm).unwrap();
+    let inputs = [[bf16::ZERO].as_ptr().cast(), ids.as_ptr().cast(), src.as_ptr().cast()];
+    assert_eq!(run::<bf16>(&*kernel, &inputs, 1).unwrap(), [bf16::from_f32(5000.0)]);
+}
+
+#[test]
+fn refusals() {
+    let kind = |r: Result<Arc<dyn Kernel>>| r.err().unwrap().kind();
+    let f = |dims: &[usize]| Meta::contiguous(DType::F32, dims);
+    let i = |dims: &[usize]| Meta::contiguous(DType::I64, dims);
+    let e = OnMax::Error;
+    assert_eq!(kind(index_select("s", &f(&[2, 3]), &i(&[4]), 2, e, &f(&[2, 4]))), ErrorKind::Index);
+    assert_eq!(kind(index_select("s", &f(&[2, 3]), &i(&[4]), 1, e, &f(&[2, 3]))), ErrorKind::Shape);
+    assert_eq!(kind(index_select("s", &f(&[2, 3]), &f(&[4]), 1, e, &f(&[2, 4]))), ErrorKind::DType);
+    assert_eq!(kind(gather("g", &f(&[2, 3]), &i(&[3, 3]), 1, e, &f(&[3, 3]))), ErrorKind::Shape);
+    assert_eq!(kind(gather("g", &f(&[]), &i(&[]), 0, e, &f(&[]))), ErrorKind::Index);
+    assert_eq!(kind(scatter("s", &f(&[2, 3]), &i(&[2, 4]), &f(&[2, 3]), 1, e, &f(&[2, 3]))), ErrorKind::Shape);
+    assert_eq!(kind(index_add("a", &f(&[2, 3]), &i(&[4]), &f(&[2, 5]), 1, e, &f(&[2, 3]))), ErrorKind::Shape);
+    let b = Meta::contiguous(DType::Bool, [2]);
+    assert_eq!(kind(scatter_add("a", &b, &i(&[2]), &b, 0, e, &b)), ErrorKind::DType);
+}

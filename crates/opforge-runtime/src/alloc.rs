@@ -42,6 +42,7 @@ static HEAP: Mutex<Heap> = Mutex::new(Heap::new());
 /// The most bytes that may be in use; 0 until it is first asked for or set.
 static LIMIT: AtomicUsize = AtomicUsize::new(0);
 
+#[inline]
 pub(crate) fn lock() -> MutexGuard<'static, Heap> {
     HEAP.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -57,16 +58,20 @@ pub fn reset_peak() {
 }
 
 /// The most bytes that may be in use. At first the physical memory that this process may use.
+#[inline]
 pub fn limit() -> usize {
     match LIMIT.load(Ordering::Relaxed) {
-        0 => {
-            let default = limit::physical_memory().max(1);
-            match LIMIT.compare_exchange(0, default, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => default,
-                Err(already_set) => already_set,
-            }
-        }
+        0 => default_limit(),
         limit => limit,
+    }
+}
+
+#[cold]
+fn default_limit() -> usize {
+    let default = limit::physical_memory().max(1);
+    match LIMIT.compare_exchange(0, default, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => default,
+        Err(already_set) => already_set,
     }
 }
 
@@ -81,15 +86,21 @@ pub fn empty_cache() {
 }
 
 /// Refuses a request that could not be met even if nothing were in use.
+#[inline]
 pub(crate) fn check_request(nbytes: usize) -> Result<()> {
-    let limit = limit();
-    if nbytes <= limit { Ok(()) } else { Err(Error::OutOfMemory { requested: nbytes, in_use: stats().in_use, limit }) }
+    if nbytes <= limit() { Ok(()) } else { Err(too_large(nbytes)) }
+}
+
+#[cold]
+fn too_large(nbytes: usize) -> Error {
+    Error::OutOfMemory { requested: nbytes, in_use: stats().in_use, limit: limit() }
 }
 
 /// A block of at least `nbytes` initialised bytes; [`free`] takes it back.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`] when the limit or the system's memory is exhausted, also after giving up the cache.
+#[inline]
 pub(crate) fn allocate(nbytes: usize) -> Result<NonNull<u8>> {
     let limit = limit();
     lock().allocate(nbytes, limit)
@@ -99,6 +110,7 @@ pub(crate) fn allocate(nbytes: usize) -> Result<NonNull<u8>> {
 ///
 /// # Safety
 /// `block` came from [`allocate`] with the same `nbytes` and is not used any more.
+#[inline]
 pub(crate) unsafe fn free(block: NonNull<u8>, nbytes: usize) {
     // SAFETY: the caller's promise.
     unsafe { lock().free(block, nbytes) };

@@ -87,31 +87,37 @@ impl Storage {
     }
 
     /// The size in bytes.
+    #[inline]
     pub fn nbytes(&self) -> usize {
         self.nbytes
     }
 
     /// Where the bytes are.
+    #[inline]
     pub fn device(&self) -> Device {
         self.device
     }
 
     /// Whether the memory is somebody else's and must not be written.
+    #[inline]
     pub fn is_read_only(&self) -> bool {
         self.read_only
     }
 
     /// Whether the memory has been reserved.
+    #[inline]
     pub fn is_reserved(&self) -> bool {
         !self.data.load(Ordering::Relaxed).is_null()
     }
 
     /// How often the content has been changed in place, as counted by [`Storage::bump_version`].
+    #[inline]
     pub fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
     }
 
     /// Counts an in-place change. Whoever submits the change calls this; the VM does not know which outputs were there before.
+    #[inline]
     pub fn bump_version(&self) {
         self.version.fetch_add(1, Ordering::AcqRel);
     }

@@ -257,6 +257,25 @@ mod fork {
 }
 
 #[test]
+fn synchronising_everything_reports_one_failure_after_the_other() {
+    let _turn = turn();
+    vm::synchronize().unwrap();
+    let (streams, gate) = ([Stream::new(), Stream::new()], Gate::default());
+    for stream in &streams {
+        let held = gate.clone();
+        let fail = kernel(QUEUED, move |_, _| {
+            held.pass();
+            Err(Error::msg("failed"))
+        });
+        with_stream(stream, || submit("fail", &fail, &[], &storage())).unwrap();
+    }
+    gate.open();
+    assert!(vm::synchronize().is_err());
+    assert!(vm::synchronize().is_err());
+    vm::synchronize().unwrap();
+}
+
+#[test]
 fn dropped_streams_run_out_and_their_slots_are_used_again() {
     let _turn = turn();
     for i in 0..50 {

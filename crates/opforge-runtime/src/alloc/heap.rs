@@ -17,7 +17,7 @@ pub(crate) struct Heap {
     /// Free large blocks by size.
     large: BTreeMap<usize, Vec<Block>>,
     /// The sizes of all large blocks in use, by address.
-    large_in_use: Option<HashMap<usize, usize>>,
+    large_in_use: BTreeMap<usize, usize>,
     /// What is mapped, in bytes: in use, cached, and not yet cut.
     mapped: usize,
     stats: Stats,
@@ -40,7 +40,7 @@ impl Heap {
             small: [const { Vec::new() }; CLASSES],
             slabs: Vec::new(),
             large: BTreeMap::new(),
-            large_in_use: None,
+            large_in_use: BTreeMap::new(),
             mapped: 0,
             stats,
         }
@@ -135,7 +135,7 @@ impl Heap {
             }
             None => (self.map(wanted, limit)?, wanted),
         };
-        self.large_in_use.get_or_insert_default().insert(block.addr().get(), size);
+        self.large_in_use.insert(block.addr().get(), size);
         Some((block, size))
     }
 
@@ -151,8 +151,9 @@ impl Heap {
     /// Keeps a large block for reuse; returns its size.
     #[cold]
     fn put_large(&mut self, block: Block) -> usize {
-        let sizes = self.large_in_use.get_or_insert_default();
-        let Some(size) = sizes.remove(&block.addr().get()) else { return 0 };
+        let size = self.large_in_use.remove(&block.addr().get());
+        debug_assert!(size.is_some(), "freed what was not allocated");
+        let Some(size) = size else { return 0 };
         self.large.entry(size).or_default().push(block);
         size
     }

@@ -12,6 +12,7 @@ pub(super) const SLAB: usize = 2 << 20;
 const LARGE_UNIT: usize = 64 << 10;
 
 /// The class of a size of 1 to [`MAX_SMALL`] bytes.
+#[inline]
 pub(super) fn class_of(nbytes: usize) -> usize {
     let last = (nbytes - 1) / UNIT;
     let shift = (last | 1).ilog2().saturating_sub(3);
@@ -19,6 +20,7 @@ pub(super) fn class_of(nbytes: usize) -> usize {
 }
 
 /// The size of the blocks of a class, in bytes.
+#[inline]
 pub(super) fn class_size(class: usize) -> usize {
     let shift = (class / 8).saturating_sub(1);
     (class - shift * 8 + 1) << shift << 9

@@ -56,7 +56,6 @@ pub fn wait_for_write(storage: &Storage) -> Result<()> {
 /// A storage's bytes, unchanged as long as this lives.
 #[derive(Debug)]
 pub struct ReadGuard<'a> {
-    // Declared before the access ends: the bytes are not used after it.
     data: NonNull<u8>,
     access: Access<'a>,
 }
@@ -73,6 +72,23 @@ struct Access<'a> {
     vm: &'a Vm,
     storage: &'a Storage,
     write: bool,
+}
+
+impl<'a> Access<'a> {
+    /// Begins an access that nothing stands in the way of.
+    fn begin(vm: &'a Vm, state: &mut State, storage: &'a Storage, write: bool) -> Self {
+        let deps = storage.deps.get(&mut state.token);
+        if write {
+            deps.host_write = true;
+        } else {
+            deps.host_reads += 1;
+        }
+        Access { vm, storage, write }
+    }
+
+    fn into_read(self) -> Result<ReadGuard<'a>> {
+        Ok(ReadGuard { data: self.storage.data()?, access: self })
+    }
 }
 
 impl std::fmt::Debug for Access<'_> {
@@ -119,17 +135,18 @@ impl DerefMut for WriteGuard<'_> {
 
 impl Vm {
     pub(super) fn read<'a>(&'a self, storage: &'a Storage) -> Result<ReadGuard<'a>> {
-        let state = self.wait_for_host(&[storage], false)?;
-        let access = self.begin_access(state, storage);
-        Ok(ReadGuard { data: storage.data()?, access })
+        let mut state = self.wait_for_host(&[storage], false)?;
+        let access = Access::begin(self, &mut state, storage, false);
+        drop(state);
+        access.into_read()
     }
 
     fn read_all<'a>(&'a self, storages: &[&'a Storage]) -> Result<Vec<ReadGuard<'a>>> {
         let mut state = self.wait_for_host(storages, false)?;
-        storages.iter().for_each(|storage| storage.deps.get(&mut state.token).host_reads += 1);
+        let begin = |storage: &&'a Storage| Access::begin(self, &mut state, storage, false);
+        let accesses: Vec<_> = storages.iter().map(begin).collect();
         drop(state);
-        let accesses: Vec<_> = storages.iter().map(|storage| Access { vm: self, storage, write: false }).collect();
-        accesses.into_iter().map(|access| Ok(ReadGuard { data: access.storage.data()?, access })).collect()
+        accesses.into_iter().map(Access::into_read).collect()
     }
 
     pub(super) fn write<'a>(&'a self, storage: &'a Storage) -> Result<WriteGuard<'a>> {
@@ -137,16 +154,9 @@ impl Vm {
             return Err(Error::value("write", "storage", "read-only memory", "memory that may be written"));
         }
         let mut state = self.wait_for_host(&[storage], true)?;
-        storage.deps.get(&mut state.token).host_write = true;
+        let access = Access::begin(self, &mut state, storage, true);
         drop(state);
-        let access = Access { vm: self, storage, write: true };
         Ok(WriteGuard { data: storage.data()?, access })
-    }
-
-    fn begin_access<'a>(&'a self, mut state: MutexGuard<'a, State>, storage: &'a Storage) -> Access<'a> {
-        storage.deps.get(&mut state.token).host_reads += 1;
-        drop(state);
-        Access { vm: self, storage, write: false }
     }
 
     /// Waits until the host may read, or write, all of these at once; checks that their content is usable.

@@ -1,3 +1,4 @@
+use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -116,27 +117,27 @@ impl Vm {
         }
     }
 
-    /// Waits for what has been issued on a stream; gives the first failure that has not been delivered.
-    pub(super) fn synchronize(&self, slot: Slot) -> Result<()> {
+    /// Waits for what has been issued on these streams; gives the first failure that has not been delivered.
+    pub(super) fn synchronize(&self, slots: Range<Slot>) -> Result<()> {
         let mut state = self.lock();
-        let last = Ticket { stream: slot, seq: state.stream(slot).issued };
-        state = self.wait_for(state, last);
-        match state.stream(slot).failure.take() {
-            Some(failure) if !failure.is_observed() => Err(failure.deliver()),
-            _ => Ok(()),
+        for slot in slots.clone() {
+            let last = Ticket { stream: slot, seq: state.stream(slot).issued };
+            state = self.wait_for(state, last);
         }
+        let mut failures = slots.filter_map(|slot| state.stream(slot).failure.clone());
+        failures.find(|failure| !failure.is_observed()).map_or(Ok(()), |failure| Err(failure.deliver()))
     }
 }
 
 /// Waits for all instructions issued so far, on all streams.
 ///
 /// # Errors
-/// The first failure of a queued instruction, of the first stream that has one, unless it has been delivered before. Each failure is
-/// given once by synchronising; reading the instruction's outputs gives it again.
+/// A failure of a queued instruction that has not been delivered before: the first of the first stream that has one. Synchronising gives
+/// each failure once; reading the instruction's outputs gives it again.
 pub fn synchronize() -> Result<()> {
     let vm = Vm::global();
     let streams = vm.lock().streams.len() as Slot;
-    (0..streams).map(|slot| vm.synchronize(slot)).fold(Ok(()), Result::and)
+    vm.synchronize(0..streams)
 }
 
 /// How far instructions may be queued ahead of their execution; beyond it, submitting waits.

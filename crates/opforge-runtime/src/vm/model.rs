@@ -53,10 +53,6 @@ impl Vm {
     pub fn write<'a>(&'a self, storage: &'a Storage) -> Result<WriteGuard<'a>> {
         self.0.write(storage)
     }
-    /// As [`super::Stream::synchronize`].
-    pub fn synchronize(&self, slot: Slot) -> Result<()> {
-        self.0.synchronize(slot)
-    }
     /// As [`super::set_run_ahead`].
     pub fn set_max_queued(&self, instructions: usize) {
         self.0.max_queued.store(instructions, std::sync::atomic::Ordering::Relaxed);

@@ -27,6 +27,24 @@ impl Kernel for Increment {
     }
 }
 
+/// Fills 32 MiB with ones, on all cores.
+struct Fill;
+
+const LARGE: usize = 32 << 20;
+
+impl Kernel for Fill {
+    unsafe fn run(&self, _: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
+        let out = outputs[0].expose_provenance();
+        let out = |offset: usize| std::ptr::with_exposed_provenance_mut::<u8>(out + offset);
+        // SAFETY: the output holds `LARGE` bytes, and ranges are disjoint.
+        parallel_for(LARGE, 1 << 18, |range| unsafe { out(range.start).write_bytes(1, range.len()) });
+        Ok(())
+    }
+    fn cost(&self) -> u64 {
+        1_000_000
+    }
+}
+
 /// The least time per call over several rounds of `calls` calls, in nanoseconds.
 fn measure(calls: u32, mut f: impl FnMut()) -> f64 {
     let round = |f: &mut dyn FnMut()| {
@@ -119,6 +137,15 @@ fn main() -> Result<()> {
     }
     show("enqueue one and read its output", median(round_trip));
     show("host read of what is ready", measure(100_000, || drop(black_box(vm::read(&b)))));
+
+    let fill: Arc<dyn Kernel> = Arc::new(Fill);
+    let fill_new = || {
+        let _ = Storage::new(Device::Cpu, LARGE)
+            .and_then(|out| submit(&fill, &a, &out).and_then(|()| vm::read(&out).map(drop)));
+    };
+    let time = measure(20, fill_new);
+    show("fill a new 32 MiB, read it, drop it", time);
+    println!("{:<58} {:9.1} GB/s", "", LARGE as f64 / time);
 
     if num_threads() > 1 {
         show("parallel_for: second thread starts, helpers spinning", wake_latency(Duration::ZERO));

@@ -4,6 +4,7 @@
 mod common;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use common::*;
 use opforge_core::{Error, ErrorKind};
@@ -149,9 +150,9 @@ fn a_panicking_owner_does_not_end_the_worker() {
         }
     }
     let (stream, gate, out) = (Stream::new(), Gate::default(), storage());
-    let memory = Box::leak(Box::new(6u64));
-    // SAFETY: leaked memory that nobody else uses.
-    let a = unsafe { Storage::from_raw(std::ptr::NonNull::from(memory).cast(), 8, false, Box::new(Bomb)) };
+    static MEMORY: AtomicU64 = AtomicU64::new(6);
+    // SAFETY: static memory that nobody else uses.
+    let a = unsafe { Storage::from_raw(std::ptr::NonNull::from(&MEMORY).cast(), 8, false, Box::new(Bomb)) };
     with_stream(&stream, || submit("copy", &gate.sum(0), &[&a], &out)).unwrap();
     drop(a);
     gate.open();

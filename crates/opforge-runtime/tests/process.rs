@@ -1,8 +1,9 @@
-//! What concerns the whole process: synchronous mode, the limits of running ahead, traces, forks. These tests take turns.
+//! What concerns the whole process: the environment, synchronous mode, the number of threads, the limits of running ahead, traces, forks. These tests take turns.
 #![cfg(not(loom))]
 
 mod common;
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -10,7 +11,7 @@ use std::thread;
 use common::*;
 use opforge_core::Error;
 use opforge_runtime::vm::{self, RunAhead, Stream, trace, with_stream};
-use opforge_runtime::{Device, Storage};
+use opforge_runtime::{Device, Storage, parallel};
 
 fn turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
@@ -49,6 +50,49 @@ fn synchronous_mode_reports_failures_of_what_it_waited_for() {
         assert!(with_stream(&second, || submit("fails", &fail, &[&a], &b)).is_err());
     });
     vm::set_sync(false);
+}
+
+/// Runs in processes of their own, whose environment is set.
+#[test]
+#[ignore = "run by the_environment_is_followed"]
+fn inside_an_environment() {
+    let set = |name| std::env::var(name).unwrap();
+    assert_eq!(parallel::num_threads().to_string(), set("OPFORGE_NUM_THREADS"));
+    assert_eq!(vm::is_sync(), set("OPFORGE_SYNC") == "1");
+}
+
+#[test]
+fn the_environment_is_followed() {
+    for (threads, sync) in [("1", "0"), ("7", "1")] {
+        let mut test = std::process::Command::new(std::env::current_exe().unwrap());
+        test.args(["--exact", "inside_an_environment", "--ignored"]);
+        let output = test.env("OPFORGE_NUM_THREADS", threads).env("OPFORGE_SYNC", sync).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    }
+}
+
+#[test]
+fn loops_use_as_many_threads_as_they_may() {
+    let _turn = turn();
+    let before = parallel::num_threads();
+    for threads in [1, 4, 2, before] {
+        parallel::set_num_threads(threads);
+        assert_eq!(parallel::num_threads(), threads);
+        let (seen, inside) = (Mutex::new(HashSet::new()), AtomicUsize::new(0));
+        // As many ranges as threads, each of which waits for the others: all threads take part.
+        parallel::parallel_for(threads, 1, |_| {
+            seen.lock().unwrap().insert(thread::current().id());
+            inside.fetch_add(1, Ordering::SeqCst);
+            wait_until(|| inside.load(Ordering::SeqCst) == threads);
+        });
+        assert_eq!(seen.lock().unwrap().len(), threads);
+        // And no others do.
+        parallel::parallel_for(1000, 1, |_| {
+            seen.lock().unwrap().insert(thread::current().id());
+        });
+        assert!(threads > 1 || seen.lock().unwrap().len() == 1);
+    }
 }
 
 /// How many instructions can be submitted behind one that does not end.
@@ -158,7 +202,6 @@ fn traces_tell_what_ran_where_and_when() {
 #[cfg(unix)]
 mod fork {
     use super::*;
-    use opforge_runtime::parallel::parallel_for;
 
     /// Runs `f` in a forked child; says whether it returned true within 20 seconds.
     fn in_child(f: impl FnOnce() -> bool) -> bool {
@@ -188,7 +231,7 @@ mod fork {
     /// Uses every part of the runtime.
     fn works(stream: &Stream) -> bool {
         let count = AtomicUsize::new(0);
-        parallel_for(1000, 10, |range| {
+        parallel::parallel_for(1000, 10, |range| {
             count.fetch_add(range.len(), Ordering::Relaxed);
         });
         let (a, ran) = (storage_of(1), Gate::default());

@@ -140,6 +140,7 @@ fn pool() -> &'static Pool {
 }
 
 /// Gives up the pool in a forked child: its helpers do not exist here, and its lock may be held by one of them.
+#[cfg(unix)]
 pub(crate) fn after_fork_in_child() {
     POOL.store(ptr::null_mut(), Ordering::Release);
 }

@@ -36,6 +36,7 @@ impl Vm {
     }
 
     /// The machine if it has been used.
+    #[cfg(unix)]
     pub(super) fn if_started() -> Option<&'static Vm> {
         VM.get()
     }

@@ -16,6 +16,7 @@ thread_local! {
 }
 
 /// Whether the calling thread is running a kernel for the VM.
+#[cfg(unix)]
 pub(super) fn is_inside_kernel() -> bool {
     INSIDE_KERNEL.get()
 }

@@ -47,6 +47,8 @@ pub(crate) struct StreamState {
     pub failure: Option<Arc<Failure>>,
 }
 
+/// What remains of an instruction while it runs, for the case that a fork cuts it off.
+#[cfg_attr(not(unix), allow(dead_code))]
 pub(crate) struct Running {
     pub op: Cow<'static, str>,
     pub at: &'static Location<'static>,

@@ -1,4 +1,4 @@
-//! Models of the VM's core, checked by loom over all interleavings (within a bound of preemptions):
+//! Models of the VM's core, checked by loom over all interleavings:
 //! `RUSTFLAGS="--cfg loom" cargo test --release -p opforge-runtime --test loom`.
 //!
 //! Each storage has a loom cell beside it, which kernels and host accesses touch in its stead: loom reports every race and every lost
@@ -91,10 +91,8 @@ fn read(vm: &Vm, value: &Value) -> u64 {
 }
 
 fn check(model: impl Fn(&Vm) + Send + Sync + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(4);
     // SAFETY: every run of a model makes its own storages.
-    builder.check(move || model(&unsafe { Vm::new() }));
+    loom::model(move || model(&unsafe { Vm::new() }));
 }
 
 #[test]

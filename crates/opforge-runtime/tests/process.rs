@@ -95,12 +95,13 @@ fn loops_use_as_many_threads_as_they_may() {
     }
 }
 
-/// How many instructions can be submitted behind one that does not end.
-fn queue_length(limits: RunAhead, nbytes: usize) -> usize {
+/// Checks that `length` instructions, and no more, can be submitted behind one that does not end.
+#[track_caller]
+fn check_queue_length(limits: RunAhead, nbytes: usize, length: usize) {
     let before = vm::run_ahead();
     vm::set_run_ahead(limits);
     let (stream, gate, submitted) = (Stream::new(), Gate::default(), AtomicUsize::new(0));
-    let blocked_after = thread::scope(|s| {
+    thread::scope(|s| {
         let started = Gate::default();
         let first = {
             let (gate, started) = (gate.clone(), started.clone());
@@ -119,29 +120,28 @@ fn queue_length(limits: RunAhead, nbytes: usize) -> usize {
                 submitted.fetch_add(1, Ordering::SeqCst);
             }
         });
-        // Long enough for the submitter to come to a halt.
-        thread::sleep(std::time::Duration::from_millis(50));
-        let blocked_after = submitted.load(Ordering::SeqCst);
+        wait_until(|| submitted.load(Ordering::SeqCst) >= length);
+        // Long enough for one more, if it were possible.
+        thread::sleep(std::time::Duration::from_millis(20));
+        assert_eq!(submitted.load(Ordering::SeqCst), length);
         gate.open();
-        blocked_after
     });
     assert_eq!(submitted.load(Ordering::SeqCst), 20);
     stream.synchronize().unwrap();
     vm::set_run_ahead(before);
-    blocked_after
 }
 
 #[test]
 fn the_number_of_queued_instructions_is_limited() {
     let _turn = turn();
-    assert_eq!(queue_length(RunAhead { instructions: 5, bytes: usize::MAX }, 8), 5);
+    check_queue_length(RunAhead { instructions: 5, bytes: usize::MAX }, 8, 5);
 }
 
 #[test]
 fn the_bytes_of_queued_outputs_are_limited() {
     let _turn = turn();
-    assert_eq!(queue_length(RunAhead { instructions: 1000, bytes: 10_000 }, 3000), 3);
-    assert_eq!(queue_length(RunAhead { instructions: 1000, bytes: 10_000 }, 30_000), 1);
+    check_queue_length(RunAhead { instructions: 1000, bytes: 10_000 }, 3000, 3);
+    check_queue_length(RunAhead { instructions: 1000, bytes: 10_000 }, 30_000, 1);
 }
 
 #[test]

@@ -20,6 +20,7 @@ macro_rules! by_size {
 pub mod copy;
 pub mod elementwise;
 pub mod index;
+pub mod math;
 pub mod matmul;
 pub mod reduce;
 pub mod simd;

@@ -61,13 +61,15 @@ fn same<E: FloatElem>(got: E, want: f64, what: &str) {
 }
 
 /// A name, the vector operation, the scalar one.
-type Case<Vector, Scalar> = (&'static str, Vector, Scalar);
+type Unary<V> = (&'static str, fn(V) -> V, fn(f64) -> f64);
+type Binary<V> = (&'static str, fn(V, V) -> V, fn(f64, f64) -> f64);
+type Compare<V, E> = (&'static str, fn(V, V) -> <V as Float>::Mask, fn(E, E) -> bool);
 
 struct Arithmetic;
 impl<E: FloatElem> Check<E> for Arithmetic {
     #[inline(always)]
     fn check<V: Float<Elem = E>>(&self) {
-        let unary: [Case<fn(V) -> V, fn(f64) -> f64>; 8] = [
+        let unary: [Unary<V>; 8] = [
             ("neg", |a| -a, |a| -a),
             ("abs", V::abs, f64::abs),
             ("floor", V::floor, f64::floor),
@@ -77,7 +79,7 @@ impl<E: FloatElem> Check<E> for Arithmetic {
             ("sqrt", V::sqrt, f64::sqrt),
             ("via_f64", |a| a.via_f64(|a| a * V::Wide::splat(2.0)), |a| a * 2.0),
         ];
-        let binary: [Case<fn(V, V) -> V, fn(f64, f64) -> f64>; 8] = [
+        let binary: [Binary<V>; 8] = [
             ("add", |a, b| a + b, |a, b| a + b),
             ("sub", |a, b| a - b, |a, b| a - b),
             ("mul", |a, b| a * b, |a, b| a * b),
@@ -108,7 +110,7 @@ struct Comparisons;
 impl<E: FloatElem> Check<E> for Comparisons {
     #[inline(always)]
     fn check<V: Float<Elem = E>>(&self) {
-        let all: [Case<fn(V, V) -> V::Mask, fn(E, E) -> bool>; 7] = [
+        let all: [Compare<V, E>; 7] = [
             ("lt", V::lt, |a, b| a < b),
             ("le", V::le, |a, b| a <= b),
             ("gt", V::gt, |a, b| a > b),

@@ -1,0 +1,94 @@
+use super::{is_double, pick, polynomial};
+use crate::simd::{Bits, Float};
+
+/// `x = n * ln 2 + r`, with `|r| <= ln 2 / 2`.
+struct Reduced<V: Float> {
+    n: V::Bits,
+    r: V,
+}
+
+/// Needs `|x| < 1500`, or NaN.
+#[inline(always)]
+fn reduce<V: Float>(x: V) -> Reduced<V> {
+    // Adding 1.5 * 2^(mantissa bits) leaves the rounded integer in the low bits.
+    let magic = pick::<V>(12582912.0, 6755399441055744.0);
+    let shifted = x.mul_add(V::splat(std::f64::consts::LOG2_E), magic);
+    let n = shifted - magic;
+    // The high part of ln 2 has trailing zeros enough for n * high to be exact.
+    let r = n.mul_add(pick(-0.693359375, -6.93147180369123816490e-01), x);
+    let r = n.mul_add(pick(2.12194440e-4, -1.90821492927058770002e-10), r);
+    Reduced { n: shifted.to_bits() - magic.to_bits(), r }
+}
+
+/// `(e^r - 1 - r) / r^2` for `|r| <= ln 2 / 2`: for f32 the minimax polynomial of Cephes, for f64 the Taylor series.
+#[inline(always)]
+fn tail<V: Float>(r: V) -> V {
+    if is_double::<V>() {
+        polynomial(
+            r,
+            [
+                1.0 / 6227020800.0,
+                1.0 / 479001600.0,
+                1.0 / 39916800.0,
+                1.0 / 3628800.0,
+                1.0 / 362880.0,
+                1.0 / 40320.0,
+                1.0 / 5040.0,
+                1.0 / 720.0,
+                1.0 / 120.0,
+                1.0 / 24.0,
+                1.0 / 6.0,
+                0.5,
+            ],
+        )
+    } else {
+        polynomial(
+            r,
+            [1.9875691500E-4, 1.3981999507E-3, 8.3334519073E-3, 4.1665795894E-2, 1.6666665459E-1, 5.0000001201E-1],
+        )
+    }
+}
+
+/// Limits to a range, keeping NaN.
+#[inline(always)]
+pub(super) fn clamp<V: Float>(x: V, low: V, high: V) -> V {
+    let x = V::select(x.gt(high), high, x);
+    V::select(x.lt(low), low, x)
+}
+
+/// The factors `2^(n/2)` and `2^(n - n/2)`, neither of which overflows or is subnormal where `2^n` would be, and the inverse of the second.
+#[inline(always)]
+fn powers<V: Float>(n: V::Bits) -> (V, V, V) {
+    let (mantissa, bias) = if is_double::<V>() { (52, 1023) } else { (23, 127) };
+    let double_bias = V::Bits::splat(2 * bias);
+    let biased = n + double_bias; // Positive, so that the logical shift halves it.
+    let half = biased >> 1;
+    let other = biased - half;
+    let power = |exponent: V::Bits| V::from_bits(exponent << mantissa);
+    (power(half), power(other), power(double_bias - other))
+}
+
+/// e^x. Error: f32 0.95, f64 1.
+#[inline(always)]
+pub fn exp<V: Float>(x: V) -> V {
+    // Beyond these every result is 0 or infinity.
+    let x = clamp(x, pick(-104.5, -746.0), pick(89.0, 710.0));
+    let Reduced { n, r } = reduce(x);
+    let y = tail(r).mul_add(r * r, r) + V::splat(1.0);
+    let (a, b, _) = powers::<V>(n);
+    y * a * b
+}
+
+/// e^x - 1, precise near 0. Error: f32 1.5, f64 2.
+#[inline(always)]
+pub fn exp_m1<V: Float>(x: V) -> V {
+    // Below -17 (-37) the result rounds to -1; 2^n overflows before the result does, hence the halves.
+    let limited = clamp(x, pick(-30.0, -50.0), pick(89.0, 710.0));
+    let Reduced { n, r } = reduce(limited);
+    let y = tail(r).mul_add(r * r, r);
+    let (a, b, inverse_b) = powers::<V>(n);
+    // 2^n * y + (2^n - 1), divided by the second factor while that may overflow.
+    let scaled = y.mul_add(a, a - inverse_b) * b;
+    // r * r may underflow, and -0 must stay.
+    V::select(x.abs().lt(pick(1e-10, 1e-20)), x, scaled)
+}

@@ -1,0 +1,47 @@
+//! Mathematical functions over vectors, for f32 and f64.
+//!
+//! Errors are maxima in units in the last place (ULP) of the result, measured against f64 (for f32, over every value) or against a
+//! correctly rounded library (for f64, over dense samples). "Portable" is the level without fused multiply-add.
+//! Signed zeros, infinities, NaN, subnormals, overflow and underflow are as in C's library unless said otherwise.
+
+#![allow(clippy::excessive_precision, reason = "constants stand as published")]
+
+mod activation;
+mod erf;
+mod exp;
+mod log;
+mod pow;
+#[cfg(test)]
+mod tests;
+mod trig;
+
+pub use activation::{gelu, gelu_tanh, sigmoid, silu, tanh};
+pub use erf::erf;
+pub use exp::{exp, exp_m1};
+pub use log::{log, log_1p};
+pub use pow::{pow, recip, rsqrt};
+pub use trig::{cos, sin};
+
+use crate::simd::{Float, FloatElem};
+
+/// Whether lanes are f64.
+#[inline(always)]
+const fn is_double<V: Float>() -> bool {
+    <V::Elem as FloatElem>::BITS == 64
+}
+
+/// The constant of the lane's precision.
+#[inline(always)]
+fn pick<V: Float>(single: f64, double: f64) -> V {
+    V::splat(if is_double::<V>() { double } else { single })
+}
+
+/// `coefficients[0] * x^(N-1) + .. + coefficients[N-1]`.
+#[inline(always)]
+fn polynomial<V: Float, const N: usize>(x: V, coefficients: [f64; N]) -> V {
+    let mut sum = V::splat(coefficients[0]);
+    for coefficient in &coefficients[1..] {
+        sum = sum.mul_add(x, V::splat(*coefficient));
+    }
+    sum
+}

@@ -61,7 +61,7 @@ fn time(kernel: &dyn Kernel, inputs: &[*const u8], outputs: &[*mut u8]) -> f64 {
 const N: usize = 8 << 20;
 
 fn report(name: &str, bytes: usize, seconds: f64) {
-    println!("{name:48} {:9.1} us {:7.1} GB/s", seconds * 1e6, bytes as f64 / seconds / 1e9);
+    println!("{name:48} {:9.3} us {:7.1} GB/s", seconds * 1e6, bytes as f64 / seconds / 1e9);
 }
 
 fn bench<R: Reducer>(name: &str, r: R, input: &Meta, axes: &[usize], buffers: (&[f64], &mut [f64])) -> Result<()> {

@@ -2,6 +2,7 @@
 
 use opforge_core::MAX_RANK;
 use smallvec::SmallVec;
+use std::mem::MaybeUninit;
 
 /// One loop over `len` positions; `stride[k]` is how far operand `k` moves each time, in elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +42,8 @@ pub(crate) fn iterations<const N: usize>(dims: &[LoopDim<N>]) -> usize {
 /// A position in nested loops, with every operand's offset.
 pub(crate) struct Walk<'a, const N: usize> {
     dims: &'a [LoopDim<N>],
-    at: [usize; MAX_RANK],
+    /// The position in each loop; only those of `dims` are initialised, because most walks are short.
+    at: [MaybeUninit<usize>; MAX_RANK],
     offset: [usize; N],
 }
 
@@ -49,7 +51,10 @@ impl<'a, const N: usize> Walk<'a, N> {
     /// The position after `start` steps, `start < iterations(dims)` (or 0 where there are none).
     #[inline(always)]
     pub fn new(dims: &'a [LoopDim<N>], start: usize) -> Self {
-        let mut walk = Walk { dims, at: [0; MAX_RANK], offset: [0; N] };
+        let mut walk = Walk { dims, at: [MaybeUninit::uninit(); MAX_RANK], offset: [0; N] };
+        for at in &mut walk.at[..dims.len()] {
+            at.write(0);
+        }
         if start > 0 {
             walk.advance_to(start);
         }
@@ -59,10 +64,11 @@ impl<'a, const N: usize> Walk<'a, N> {
     fn advance_to(&mut self, mut start: usize) {
         for d in (0..self.dims.len()).rev() {
             let dim = &self.dims[d];
-            self.at[d] = start % dim.len;
+            let at = start % dim.len;
             start /= dim.len;
+            self.at[d].write(at);
             for (offset, stride) in self.offset.iter_mut().zip(dim.stride) {
-                *offset += self.at[d] * stride;
+                *offset += at * stride;
             }
         }
     }
@@ -77,7 +83,9 @@ impl<'a, const N: usize> Walk<'a, N> {
     #[inline(always)]
     pub fn step(&mut self) {
         for d in (0..self.dims.len()).rev() {
-            let (at, dim) = (&mut self.at[d], &self.dims[d]);
+            let dim = &self.dims[d];
+            // SAFETY: `new` has initialised as many positions as there are loops.
+            let at = unsafe { self.at[d].assume_init_mut() };
             *at += 1;
             if *at < dim.len {
                 for (offset, stride) in self.offset.iter_mut().zip(dim.stride) {

@@ -10,7 +10,7 @@ pub(crate) type VectorOf<E, S> = <<E as StoredFloat>::Compute as FloatElem>::Vec
 /// A stored float: f32 and f64 are computed in themselves, f16 and bf16 in f32. All methods are `#[inline(always)]`.
 pub(crate) trait StoredFloat: WithDType {
     /// What its arithmetic is done in.
-    type Compute: FloatElem;
+    type Compute: FloatElem + StoredFloat<Compute = Self::Compute>;
     /// Reads and widens a vector of elements.
     ///
     /// # Safety
@@ -98,3 +98,47 @@ macro_rules! stored_in_half {
     };
 }
 stored_in_half!(f16: WidenF16, NarrowF16; bf16: WidenBf16, NarrowBf16);
+
+/// Reads and widens `n` elements, `stride` apart; the lanes after them are zero.
+///
+/// # Safety
+/// `ptr` is valid for reading these elements; the vector has at least `n` lanes.
+#[inline(always)]
+pub(crate) unsafe fn load_strided<S: Simd, E: StoredFloat>(ptr: *const E, n: usize, stride: usize) -> VectorOf<E, S> {
+    // SAFETY: the caller's; the array holds as many elements as any vector.
+    unsafe {
+        if stride == 1 && n == VectorOf::<E, S>::LANES {
+            return E::load::<S>(ptr);
+        }
+        if stride == 1 {
+            return E::load_partial::<S>(ptr, n);
+        }
+        let mut elements = [E::default(); 16];
+        for (i, element) in elements[..n].iter_mut().enumerate() {
+            *element = ptr.add(i * stride).read();
+        }
+        E::load::<S>(elements.as_ptr())
+    }
+}
+
+/// Rounds and writes the first `n` lanes, `stride` elements apart.
+///
+/// # Safety
+/// `out` is valid for writing these elements; the vector has at least `n` lanes.
+#[inline(always)]
+pub(crate) unsafe fn store_strided<S: Simd, E: StoredFloat>(v: VectorOf<E, S>, n: usize, out: *mut E, stride: usize) {
+    // SAFETY: the caller's; the array holds as many elements as any vector.
+    unsafe {
+        if stride == 1 && n == VectorOf::<E, S>::LANES {
+            E::store::<S>(v, out);
+        } else if stride == 1 {
+            E::store_partial::<S>(v, out, n);
+        } else {
+            let mut elements = [E::default(); 16];
+            E::store_partial::<S>(v, elements.as_mut_ptr(), n);
+            for (i, &element) in elements[..n].iter().enumerate() {
+                out.add(i * stride).write(element);
+            }
+        }
+    }
+}

@@ -167,3 +167,18 @@ pub(crate) fn epsilon(dtype: DType) -> f64 {
         _ => 0.0,
     }
 }
+
+/// The sum with Neumaier's compensation: a reference for sums that are themselves accurate.
+pub(crate) fn exact_sum(values: impl IntoIterator<Item = f64>) -> f64 {
+    let (mut sum, mut lost) = (0.0f64, 0.0f64);
+    for x in values {
+        let next = sum + x;
+        if !next.is_finite() {
+            lost = 0.0;
+        } else {
+            lost += if sum.abs() >= x.abs() { (sum - next) + x } else { (x - next) + sum };
+        }
+        sum = next;
+    }
+    sum + lost
+}

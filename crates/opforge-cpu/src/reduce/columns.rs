@@ -1,12 +1,11 @@
 //! Many outputs side by side: rows of the input are combined into a tile of accumulators, a lane an output.
 
-use super::cascade::{full_levels, levels_used};
+use super::cascade::{LEVELS, full_levels, levels_used};
 use super::fold::Fold;
 use super::kernel::{Job, Loops, Step};
 use super::plan::{Form, Plan, TILE};
-use crate::plan::{LoopDim, LoopDims, Walk, iterations};
+use crate::plan::{LoopDim, Walk, iterations};
 use crate::simd::{Routine, Simd};
-use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// Rows that are combined before they enter the tile.
@@ -16,16 +15,25 @@ const PADDING: usize = 16;
 
 /// Reductions of the forms [`Form::Columns`] and [`Form::Narrow`]. A task is a tile of outputs, a unit a row.
 ///
-/// The tile is the lowest of `LEVELS` levels of a cascade.
-pub(super) struct Columns<F, const LEVELS: usize> {
-    pub fold: F,
-    pub plan: Plan,
+/// The working memory of a task is a tile of accumulators for each level of a cascade, and room for a group of gathered rows.
+pub(super) struct Columns<F> {
+    fold: F,
+    plan: Plan,
+    levels: usize,
+    /// The loop over the rows of [`Form::Narrow`], the shorter last one included.
+    narrow_rows: [LoopDim<1>; 1],
 }
 
-impl<F, const LEVELS: usize> Columns<F, LEVELS> {
-    /// Whether so many levels are enough for the plan's rows.
-    pub fn suffices(plan: &Plan) -> bool {
-        levels_used(plan.count / GROUP, LEVELS + 1) <= LEVELS
+impl<F> Columns<F> {
+    pub fn new(fold: F, plan: Plan) -> Self {
+        let levels = levels_used(plan.count / GROUP, LEVELS);
+        let narrow_rows = match plan.form {
+            Form::Narrow { width, repeat, .. } => {
+                [LoopDim { len: plan.count.div_ceil(repeat), stride: [width * repeat] }]
+            }
+            _ => [LoopDim { len: 1, stride: [0] }],
+        };
+        Columns { fold, plan, levels, narrow_rows }
     }
 }
 
@@ -39,10 +47,7 @@ struct Tile {
     width: usize,
 }
 
-/// `LEVELS` tiles of accumulators.
-type Levels<A, const LEVELS: usize> = [[MaybeUninit<A>; TILE]; LEVELS];
-
-impl<F: Fold, const LEVELS: usize> Columns<F, LEVELS> {
+impl<F: Fold> Columns<F> {
     fn tiles(&self) -> usize {
         match self.plan.form {
             Form::Columns { width, .. } => width.div_ceil(TILE),
@@ -64,8 +69,9 @@ impl<F: Fold, const LEVELS: usize> Columns<F, LEVELS> {
     }
 }
 
-impl<F: Fold, const LEVELS: usize> Loops for Columns<F, LEVELS> {
+impl<F: Fold> Loops for Columns<F> {
     type Acc = F::Acc;
+    const WORKS_IN_MEMORY: bool = true;
     fn tasks(&self) -> usize {
         iterations(&self.plan.outer) * self.tiles()
     }
@@ -75,163 +81,96 @@ impl<F: Fold, const LEVELS: usize> Loops for Columns<F, LEVELS> {
             _ => self.plan.count,
         }
     }
-    fn part_len(&self) -> usize {
-        TILE
+    fn memory(&self) -> usize {
+        const { assert!(size_of::<F::In>() <= size_of::<F::Acc>() && align_of::<F::In>() <= align_of::<F::Acc>()) };
+        (self.levels + GROUP) * TILE
     }
 }
 
-impl<F: Fold, const LEVELS: usize> Routine for Columns<F, LEVELS> {
+impl<F: Fold> Routine for Columns<F> {
     type Args = Job<F::Acc>;
     type Output = ();
+    const AVX512: bool = F::AVX512;
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, job: Self::Args) {
-        let mut levels = [const { [const { MaybeUninit::uninit() }; TILE] }; LEVELS];
-        let input = job.input.cast::<F::In>();
-        // SAFETY: the plan's offsets stay within the tensors that the caller vouches for.
-        unsafe {
-            match job.step {
-                Step::Whole(tasks) => {
-                    let units = self.units();
-                    for task in tasks {
-                        let tile = self.tile(task);
-                        self.fold_rows::<S>(input.add(tile.from), &tile, 0..units, &mut levels);
-                        self.write::<S>(levels[0].as_mut_ptr().cast(), &tile, job.output);
-                    }
-                }
-                Step::Part { task, units, acc } => {
-                    let tile = self.tile(task);
-                    self.fold_rows::<S>(input.add(tile.from), &tile, units, &mut levels);
-                    acc.cast::<MaybeUninit<F::Acc>>().copy_from_nonoverlapping(levels[0].as_ptr(), TILE);
-                }
-                Step::Join { task, acc, parts } => {
-                    let tile = self.tile(task);
+        let (tasks, units, parts, partial) = match job.step {
+            Step::Whole(tasks) => (tasks, 0..self.units(), 0, false),
+            Step::Part { task, units } => (task..task + 1, units, 0, true),
+            Step::Join { task, parts } => (task..task + 1, 0..0, parts, false),
+        };
+        for task in tasks {
+            let tile = self.tile(task);
+            // SAFETY: the plan's offsets stay within the tensors that the caller vouches for.
+            unsafe {
+                if parts == 0 {
+                    self.fold_rows::<S>(job.input.cast::<F::In>().add(tile.from), &tile, units.clone(), job.memory);
+                } else {
                     for part in 1..parts {
-                        merge::<S, F>(self.fold, acc, acc.add(part * TILE), tile.width);
+                        merge::<S, F>(self.fold, job.memory, job.memory.add(part * self.memory()), tile.width);
                     }
-                    self.write::<S>(acc, &tile, job.output);
+                }
+                if !partial {
+                    self.finish::<S>(job.memory, &tile, job.output);
                 }
             }
         }
     }
 }
 
-impl<F: Fold, const LEVELS: usize> Columns<F, LEVELS> {
+impl<F: Fold> Columns<F> {
     /// Leaves the rows' combination in the first level.
     ///
     /// # Safety
-    /// `base` is the tile's first element; the units exist.
+    /// `base` is the tile's first element; the units exist; `levels` is the working memory.
     #[inline(always)]
-    unsafe fn fold_rows<S: Simd>(
-        &self,
-        base: *const F::In,
-        tile: &Tile,
-        units: Range<usize>,
-        levels: &mut Levels<F::Acc, LEVELS>,
-    ) {
-        let used = levels_used(units.len() / GROUP, LEVELS);
-        for level in &mut levels[..used] {
-            fill_identity::<S, F>(self.fold, level, TILE.min(tile.width + PADDING));
-        }
-        // SAFETY: the tile's width is at most TILE; rows lie within the input.
+    unsafe fn fold_rows<S: Simd>(&self, base: *const F::In, tile: &Tile, units: Range<usize>, levels: *mut F::Acc) {
+        let (fold, width) = (self.fold, tile.width);
+        // SAFETY: the tile's width is at most TILE; rows lie within the input, and are gathered before they are read.
         unsafe {
-            match self.plan.form {
-                Form::Columns { stride: 1, .. } => {
-                    self.fold_contiguous::<S>(base, &self.plan.reduced, tile.width, units, levels);
-                }
-                Form::Columns { stride, .. } => self.fold_strided::<S>(base, stride, tile.width, units, levels),
-                Form::Narrow { width, repeat, .. } => {
-                    let rows = self.plan.count / repeat;
-                    let loops: LoopDims<1> = LoopDims::from_elem(LoopDim { len: rows.max(1), stride: [tile.width] }, 1);
-                    let whole = units.start..units.end.min(rows);
-                    self.fold_contiguous::<S>(base, &loops, tile.width, whole, levels);
-                    if units.end > rows {
-                        let rest = (self.plan.count - rows * repeat) * width;
-                        let row = base.add(rows * tile.width);
-                        add_rows::<S, F, 1>(self.fold, [row], rest, levels[0].as_mut_ptr().cast());
-                    }
-                }
-                Form::Rows { .. } | Form::Scattered => {}
+            for level in 0..self.levels {
+                fill_identity::<S, F>(fold, levels.add(level * TILE), TILE.min(width + PADDING));
             }
-            for level in 1..used {
-                let (low, high) = levels.split_at_mut(level);
-                merge::<S, F>(self.fold, low[0].as_mut_ptr().cast(), high[0].as_ptr().cast(), tile.width);
+            let mut rows = self.rows(base, tile, units.start, levels.add(self.levels * TILE).cast());
+            let (whole, rest) = self.whole_rows(units);
+            for group in 1..=whole / GROUP {
+                let pointers = [rows.next(0), rows.next(1), rows.next(2), rows.next(3)];
+                add_rows::<S, F, GROUP>(fold, pointers, width, levels);
+                for full in 0..full_levels(group, self.levels) {
+                    let level = levels.add(full * TILE);
+                    merge::<S, F>(fold, level.add(TILE), level, width);
+                    fill_identity::<S, F>(fold, level, width);
+                }
+            }
+            let single = whole % GROUP;
+            for row in 0..single + usize::from(rest > 0) {
+                add_rows::<S, F, 1>(fold, [rows.next(0)], if row < single { width } else { rest }, levels);
+            }
+            for level in 1..self.levels {
+                merge::<S, F>(fold, levels, levels.add(level * TILE), width);
             }
         }
     }
 
-    /// # Safety
-    /// As [`Columns::fold_rows`], for rows of neighbouring elements at the loops' offsets.
+    /// How many of these rows are whole, and how many elements a shorter last one has.
+    fn whole_rows(&self, units: Range<usize>) -> (usize, usize) {
+        match self.plan.form {
+            Form::Narrow { width, repeat, .. } => {
+                let whole = self.plan.count / repeat;
+                let rest = if units.end > whole { self.plan.count % repeat * width } else { 0 };
+                (units.end.min(whole) - units.start.min(whole), rest)
+            }
+            _ => (units.len(), 0),
+        }
+    }
+
     #[inline(always)]
-    unsafe fn fold_contiguous<S: Simd>(
-        &self,
-        base: *const F::In,
-        loops: &[LoopDim<1>],
-        width: usize,
-        rows: Range<usize>,
-        levels: &mut Levels<F::Acc, LEVELS>,
-    ) {
-        let mut walk = Walk::new(loops, rows.start);
-        let mut next = || {
-            let [row] = walk.offset();
-            walk.step();
-            // SAFETY: the walk stays within the input.
-            unsafe { base.add(row) }
+    fn rows(&self, base: *const F::In, tile: &Tile, first: usize, gathered: *mut F::In) -> Rows<'_, F::In> {
+        let (walk, stride) = match self.plan.form {
+            Form::Columns { stride, .. } => (Walk::new(&self.plan.reduced, first), stride),
+            _ => (Walk::new(&self.narrow_rows, first), 1),
         };
-        // SAFETY: the caller's; all levels in use hold accumulators.
-        unsafe {
-            for group in 1..=rows.len() / GROUP {
-                let group_rows = [next(), next(), next(), next()];
-                add_rows::<S, F, GROUP>(self.fold, group_rows, width, levels[0].as_mut_ptr().cast());
-                self.carry::<S>(group, width, levels);
-            }
-            for _ in 0..rows.len() % GROUP {
-                add_rows::<S, F, 1>(self.fold, [next()], width, levels[0].as_mut_ptr().cast());
-            }
-        }
-    }
-
-    /// # Safety
-    /// As [`Columns::fold_rows`], for elements `stride` apart.
-    #[inline(always)]
-    unsafe fn fold_strided<S: Simd>(
-        &self,
-        base: *const F::In,
-        stride: usize,
-        width: usize,
-        rows: Range<usize>,
-        levels: &mut Levels<F::Acc, LEVELS>,
-    ) {
-        let mut gathered = [const { MaybeUninit::<F::In>::uninit() }; TILE];
-        let mut walk = Walk::new(&self.plan.reduced, rows.start);
-        for row in 1..=rows.len() {
-            let [offset] = walk.offset();
-            walk.step();
-            // SAFETY: the elements lie within the input, and `width` are gathered before they are read.
-            unsafe {
-                for (i, element) in gathered[..width].iter_mut().enumerate() {
-                    element.write(base.add(offset + i * stride).read());
-                }
-                add_rows::<S, F, 1>(self.fold, [gathered.as_ptr().cast()], width, levels[0].as_mut_ptr().cast());
-                if row % GROUP == 0 {
-                    self.carry::<S>(row / GROUP, width, levels);
-                }
-            }
-        }
-    }
-
-    /// Moves full levels up.
-    ///
-    /// # Safety
-    /// All levels in use hold accumulators.
-    #[inline(always)]
-    unsafe fn carry<S: Simd>(&self, group: usize, width: usize, levels: &mut Levels<F::Acc, LEVELS>) {
-        for full in 0..full_levels(group, LEVELS) {
-            let (low, high) = levels.split_at_mut(full + 1);
-            // SAFETY: the caller's.
-            unsafe { merge::<S, F>(self.fold, high[0].as_mut_ptr().cast(), low[full].as_ptr().cast(), width) };
-            fill_identity::<S, F>(self.fold, &mut low[full], width);
-        }
+        Rows { base, walk, width: tile.width, stride, gathered }
     }
 
     /// Finishes a tile's accumulators.
@@ -239,9 +178,10 @@ impl<F: Fold, const LEVELS: usize> Columns<F, LEVELS> {
     /// # Safety
     /// `acc` holds the tile's accumulators, and `output` is the address of the kernel's output.
     #[inline(always)]
-    unsafe fn write<S: Simd>(&self, acc: *mut F::Acc, tile: &Tile, output: *mut u8) {
+    unsafe fn finish<S: Simd>(&self, acc: *mut F::Acc, tile: &Tile, output: *mut u8) {
         let (fold, size) = (self.fold, self.fold.out_size());
         let (width, out_stride) = match self.plan.form {
+            Form::Columns { out_stride, .. } => (tile.width, out_stride),
             Form::Narrow { width, repeat, out_stride } => {
                 let mut half = repeat;
                 while half > 1 {
@@ -252,7 +192,6 @@ impl<F: Fold, const LEVELS: usize> Columns<F, LEVELS> {
                 }
                 (width, out_stride)
             }
-            Form::Columns { out_stride, .. } => (tile.width, out_stride),
             Form::Rows { .. } | Form::Scattered => (1, 1),
         };
         let lanes = F::lanes::<S>();
@@ -260,8 +199,42 @@ impl<F: Fold, const LEVELS: usize> Columns<F, LEVELS> {
             // SAFETY: tiles hold whole vectors; the outputs are the tile's.
             unsafe {
                 let out = output.add((tile.to + i * out_stride) * size);
-                fold.finish::<S>(acc.add(i), lanes.min(width - i), self.plan.count, out, out_stride);
+                fold.finish::<S>(fold.read::<S>(acc.add(i)), lanes.min(width - i), self.plan.count, out, out_stride);
             }
+        }
+    }
+}
+
+/// The rows of one tile, one after another.
+struct Rows<'a, T> {
+    base: *const T,
+    walk: Walk<'a, 1>,
+    width: usize,
+    stride: usize,
+    /// Room for a group of rows whose elements are not neighbours.
+    gathered: *mut T,
+}
+
+impl<T: Copy> Rows<'_, T> {
+    /// The next row, if need be gathered in place `slot`.
+    ///
+    /// # Safety
+    /// There is another row.
+    #[inline(always)]
+    unsafe fn next(&mut self, slot: usize) -> *const T {
+        let [offset] = self.walk.offset();
+        self.walk.step();
+        // SAFETY: the row lies within the input; there is room for a tile's width in every slot.
+        unsafe {
+            let row = self.base.add(offset);
+            if self.stride == 1 {
+                return row;
+            }
+            let gathered = self.gathered.add(slot * TILE);
+            for i in 0..self.width {
+                gathered.add(i).write(row.add(i * self.stride).read());
+            }
+            gathered
         }
     }
 }
@@ -311,10 +284,13 @@ unsafe fn merge<S: Simd, F: Fold>(fold: F, into: *mut F::Acc, from: *const F::Ac
 }
 
 /// Sets the first `width` accumulators, rounded up to whole vectors.
+///
+/// # Safety
+/// `acc` is valid for writing so many accumulators.
 #[inline(always)]
-fn fill_identity<S: Simd, F: Fold>(fold: F, tile: &mut [MaybeUninit<F::Acc>; TILE], width: usize) {
+unsafe fn fill_identity<S: Simd, F: Fold>(fold: F, acc: *mut F::Acc, width: usize) {
     for i in (0..width).step_by(F::lanes::<S>()) {
-        // SAFETY: a tile holds whole vectors, and `width` is at most its length.
-        unsafe { fold.write::<S>(fold.identity::<S>(), tile.as_mut_ptr().add(i).cast()) };
+        // SAFETY: the caller's.
+        unsafe { fold.write::<S>(fold.identity::<S>(), acc.add(i)) };
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Reducer;
 use crate::simd::{Float, Int, Simd};
-use crate::stored::{StoredFloat, VectorOf};
+use crate::stored::{StoredFloat, VectorOf, store_strided};
 use std::marker::PhantomData;
 
 /// A reduction over one element type, in vectors of accumulators. All methods are `#[inline(always)]`, to be compiled in a routine's entry.
@@ -13,6 +13,8 @@ pub(super) trait Fold: Copy + Send + Sync + 'static {
     type Acc: Copy + Default + Send + Sync + 'static;
     /// Accumulators side by side.
     type Vector<S: Simd>: Copy;
+    /// Whether 512-bit vectors pay.
+    const AVX512: bool;
 
     /// The number of lanes; at most 16.
     fn lanes<S: Simd>() -> usize;
@@ -30,8 +32,8 @@ pub(super) trait Fold: Copy + Send + Sync + 'static {
     unsafe fn load_partial<S: Simd>(self, ptr: *const Self::In, n: usize) -> Self::Vector<S>;
     /// Combines lane by lane.
     fn combine<S: Simd>(self, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
-    /// Combines all lanes, as a balanced tree.
-    fn fold_lanes<S: Simd>(self, v: Self::Vector<S>) -> Self::Acc;
+    /// Combines all lanes, as a balanced tree; the result is in the first lane.
+    fn fold_lanes<S: Simd>(self, v: Self::Vector<S>) -> Self::Vector<S>;
     /// Reads accumulators.
     ///
     /// # Safety
@@ -42,11 +44,11 @@ pub(super) trait Fold: Copy + Send + Sync + 'static {
     /// # Safety
     /// `ptr` is valid for writing `lanes` accumulators.
     unsafe fn write<S: Simd>(self, v: Self::Vector<S>, ptr: *mut Self::Acc);
-    /// Finishes the first `n` accumulators, each of `count` elements, and writes the outputs, `out_stride` elements apart.
+    /// Finishes the first `n` lanes, each of `count` elements, and writes the outputs, `out_stride` elements apart.
     ///
     /// # Safety
-    /// `acc` is valid for reading `lanes` accumulators, and `out` for writing these outputs; `n <= lanes`.
-    unsafe fn finish<S: Simd>(self, acc: *const Self::Acc, n: usize, count: usize, out: *mut u8, out_stride: usize);
+    /// `out` is valid for writing these outputs; `n <= lanes`.
+    unsafe fn finish<S: Simd>(self, v: Self::Vector<S>, n: usize, count: usize, out: *mut u8, out_stride: usize);
     /// The size of an output element in bytes.
     fn out_size(self) -> usize;
 }
@@ -74,6 +76,7 @@ impl<R: Reducer, E: StoredFloat> Fold for FloatFold<R, E> {
     type In = E;
     type Acc = E::Compute;
     type Vector<S: Simd> = VectorOf<E, S>;
+    const AVX512: bool = true;
 
     #[inline(always)]
     fn lanes<S: Simd>() -> usize {
@@ -99,11 +102,11 @@ impl<R: Reducer, E: StoredFloat> Fold for FloatFold<R, E> {
         self.reducer.combine(a, b)
     }
     #[inline(always)]
-    fn fold_lanes<S: Simd>(self, v: VectorOf<E, S>) -> E::Compute {
-        v.reduce(|a, b| {
+    fn fold_lanes<S: Simd>(self, v: VectorOf<E, S>) -> VectorOf<E, S> {
+        Float::splat_elem(v.reduce(|a, b| {
             let (a, b) = (VectorOf::<E, S>::splat_elem(a), VectorOf::<E, S>::splat_elem(b));
             first_lane(self.reducer.combine(a, b))
-        })
+        }))
     }
     #[inline(always)]
     unsafe fn read<S: Simd>(self, ptr: *const E::Compute) -> VectorOf<E, S> {
@@ -116,23 +119,11 @@ impl<R: Reducer, E: StoredFloat> Fold for FloatFold<R, E> {
         unsafe { v.store(ptr) }
     }
     #[inline(always)]
-    unsafe fn finish<S: Simd>(self, acc: *const E::Compute, n: usize, count: usize, out: *mut u8, out_stride: usize) {
-        let out = out.cast::<E>();
-        // SAFETY: the caller vouches for a vector of accumulators and for n outputs; the array holds as many as any vector.
+    unsafe fn finish<S: Simd>(self, v: VectorOf<E, S>, n: usize, count: usize, out: *mut u8, out_stride: usize) {
+        // SAFETY: the caller's.
         unsafe {
-            let results = self.reducer.finish(VectorOf::<E, S>::load(acc), count as f64);
-            if out_stride == 1 {
-                return if n == Self::lanes::<S>() {
-                    E::store::<S>(results, out)
-                } else {
-                    E::store_partial::<S>(results, out, n)
-                };
-            }
-            let mut elements = [E::default(); 16];
-            E::store_partial::<S>(results, elements.as_mut_ptr(), n);
-            for (i, &element) in elements[..n].iter().enumerate() {
-                out.add(i * out_stride).write(element);
-            }
+            let results = self.reducer.finish(v, count as f64);
+            store_strided::<S, E>(results, n, out.cast(), out_stride);
         }
     }
     #[inline(always)]
@@ -142,37 +133,69 @@ impl<R: Reducer, E: StoredFloat> Fold for FloatFold<R, E> {
 }
 
 #[inline(always)]
-pub(crate) fn first_lane<V: Float>(v: V) -> V::Elem {
+pub(super) fn first_lane<V: Float>(v: V) -> V::Elem {
     v.reduce(|a, _| a)
 }
 
+/// The mathematics of a reduction of integers.
+pub(super) trait IntMath: Copy + Send + Sync + 'static {
+    fn identity<T: Int>(self) -> T;
+    fn map<T: Int>(self, x: T) -> T;
+    fn combine<T: Int>(self, a: T, b: T) -> T;
+}
+
+impl<R: Reducer> IntMath for R {
+    #[inline(always)]
+    fn identity<T: Int>(self) -> T {
+        self.int_identity()
+    }
+    #[inline(always)]
+    fn map<T: Int>(self, x: T) -> T {
+        self.int_map(x)
+    }
+    #[inline(always)]
+    fn combine<T: Int>(self, a: T, b: T) -> T {
+        self.int_combine(a, b)
+    }
+}
+
+/// What integer results are stored as; the low bits are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum IntOutput {
+    /// The input's type.
+    Same,
+    I64,
+    /// Bool or u8.
+    Byte,
+}
+
 /// A reduction of integers `T`, accumulated in `A`: `T` itself or i64.
-pub(super) struct IntFold<R, T, A> {
-    reducer: R,
-    /// Outputs are i64 rather than `T`.
-    pub wide_output: bool,
+pub(super) struct IntFold<M, T, A> {
+    math: M,
+    output: IntOutput,
     types: PhantomData<(T, A)>,
 }
 
-impl<R: Copy, T, A> Clone for IntFold<R, T, A> {
+impl<M: Copy, T, A> Clone for IntFold<M, T, A> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<R: Copy, T, A> Copy for IntFold<R, T, A> {}
+impl<M: Copy, T, A> Copy for IntFold<M, T, A> {}
 
-impl<R, T, A> IntFold<R, T, A> {
-    pub fn new(reducer: R, wide_output: bool) -> Self {
-        IntFold { reducer, wide_output, types: PhantomData }
+impl<M, T, A> IntFold<M, T, A> {
+    pub fn new(math: M, output: IntOutput) -> Self {
+        IntFold { math, output, types: PhantomData }
     }
 }
 
-const INT_LANES: usize = 16;
+const INT_LANES: usize = 8;
 
-impl<R: Reducer, T: Int, A: Int> Fold for IntFold<R, T, A> {
+impl<M: IntMath, T: Int, A: Int> Fold for IntFold<M, T, A> {
     type In = T;
     type Acc = A;
     type Vector<S: Simd> = [A; INT_LANES];
+    const AVX512: bool = false;
 
     #[inline(always)]
     fn lanes<S: Simd>() -> usize {
@@ -180,30 +203,39 @@ impl<R: Reducer, T: Int, A: Int> Fold for IntFold<R, T, A> {
     }
     #[inline(always)]
     fn identity<S: Simd>(self) -> [A; INT_LANES] {
-        [self.reducer.int_identity(); INT_LANES]
+        [self.math.identity(); INT_LANES]
     }
     #[inline(always)]
     unsafe fn load<S: Simd>(self, ptr: *const T) -> [A; INT_LANES] {
-        // SAFETY: the caller vouches for 16 elements.
-        let elements = unsafe { ptr.cast::<[T; INT_LANES]>().read() };
-        elements.map(|x| self.reducer.int_map(A::from_i64(x.to_i64())))
+        let mut v = self.identity::<S>();
+        for (i, lane) in v.iter_mut().enumerate() {
+            // SAFETY: the caller vouches for all lanes.
+            *lane = self.math.map(A::from_i64(unsafe { ptr.add(i).read() }.to_i64()));
+        }
+        v
     }
     #[inline(always)]
     unsafe fn load_partial<S: Simd>(self, ptr: *const T, n: usize) -> [A; INT_LANES] {
         let mut v = self.identity::<S>();
         for (i, lane) in v[..n].iter_mut().enumerate() {
             // SAFETY: the caller vouches for n elements.
-            *lane = self.reducer.int_map(A::from_i64(unsafe { ptr.add(i).read() }.to_i64()));
+            *lane = self.math.map(A::from_i64(unsafe { ptr.add(i).read() }.to_i64()));
         }
         v
     }
     #[inline(always)]
-    fn combine<S: Simd>(self, a: [A; INT_LANES], b: [A; INT_LANES]) -> [A; INT_LANES] {
-        std::array::from_fn(|i| self.reducer.int_combine(a[i], b[i]))
+    fn combine<S: Simd>(self, mut a: [A; INT_LANES], b: [A; INT_LANES]) -> [A; INT_LANES] {
+        for i in 0..INT_LANES {
+            a[i] = self.math.combine(a[i], b[i]);
+        }
+        a
     }
     #[inline(always)]
-    fn fold_lanes<S: Simd>(self, v: [A; INT_LANES]) -> A {
-        v.into_iter().reduce(|a, b| self.reducer.int_combine(a, b)).unwrap_or(A::ZERO)
+    fn fold_lanes<S: Simd>(self, mut v: [A; INT_LANES]) -> [A; INT_LANES] {
+        for i in 1..INT_LANES {
+            v[0] = self.math.combine(v[0], v[i]);
+        }
+        v
     }
     #[inline(always)]
     unsafe fn read<S: Simd>(self, ptr: *const A) -> [A; INT_LANES] {
@@ -216,21 +248,25 @@ impl<R: Reducer, T: Int, A: Int> Fold for IntFold<R, T, A> {
         unsafe { ptr.cast::<[A; INT_LANES]>().write(v) }
     }
     #[inline(always)]
-    unsafe fn finish<S: Simd>(self, acc: *const A, n: usize, _count: usize, out: *mut u8, out_stride: usize) {
-        for i in 0..n {
-            // SAFETY: the caller vouches for n accumulators and n outputs of the size that `out_size` tells.
+    unsafe fn finish<S: Simd>(self, v: [A; INT_LANES], n: usize, _count: usize, out: *mut u8, out_stride: usize) {
+        for (i, lane) in v[..n].iter().enumerate() {
+            let value = lane.to_i64();
+            // SAFETY: the caller vouches for n outputs of the size that `out_size` tells.
             unsafe {
-                let value = acc.add(i).read().to_i64();
-                if self.wide_output {
-                    out.cast::<i64>().add(i * out_stride).write(value);
-                } else {
-                    out.cast::<T>().add(i * out_stride).write(T::from_i64(value));
+                match self.output {
+                    IntOutput::Same => out.cast::<T>().add(i * out_stride).write(T::from_i64(value)),
+                    IntOutput::I64 => out.cast::<i64>().add(i * out_stride).write(value),
+                    IntOutput::Byte => out.add(i * out_stride).write(value as u8),
                 }
             }
         }
     }
     #[inline(always)]
     fn out_size(self) -> usize {
-        if self.wide_output { size_of::<i64>() } else { size_of::<T>() }
+        match self.output {
+            IntOutput::Same => size_of::<T>(),
+            IntOutput::I64 => size_of::<i64>(),
+            IntOutput::Byte => 1,
+        }
     }
 }

@@ -1,14 +1,13 @@
 //! Sharing a reduction out among threads.
 
-use super::cascade::LEVELS;
 use super::fold::Fold;
-use super::plan::{Form, Plan, TILE};
+use super::plan::{Form, Plan};
 use super::{columns::Columns, rows::Rows};
+use crate::scratch::with_scratch;
 use crate::simd::{Entry, Isa, Routine, resolve};
 use opforge_core::Result;
 use opforge_runtime::Kernel;
 use opforge_runtime::parallel::parallel_for;
-use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -18,42 +17,47 @@ const SERIAL: usize = 1 << 16;
 const GRAIN: usize = 1 << 15;
 /// From this many tasks on, tasks are shared out whole.
 const MANY_TASKS: usize = 16;
-/// Accumulators for partial results, on the stack.
-const SCRATCH: usize = 16 * TILE;
-/// Parts of one task at most.
+/// Partial results of all tasks together, at most.
 const MOST_PARTS: usize = 64;
 
-/// The loops of one reduction. A *task* makes one output, or a tile of them; it is made of *units* (blocks or rows), and a run of units
-/// leaves a partial result of `part_len` accumulators.
+/// The loops of one reduction. A *task* makes one output, or a tile of them; it is made of *units* (blocks or rows).
 pub(super) trait Loops:
     Routine<Args = Job<<Self as Loops>::Acc>, Output = ()> + Send + Sync + Sized + 'static
 {
     type Acc: Copy + Send + Sync + 'static;
+    /// Whether whole tasks need the working memory that partial results need in any case.
+    const WORKS_IN_MEMORY: bool;
     fn tasks(&self) -> usize;
     fn units(&self) -> usize;
-    fn part_len(&self) -> usize;
+    /// Accumulators of working memory.
+    fn memory(&self) -> usize;
 }
 
-/// A piece of a reduction's work, with the addresses of its input and output.
-#[derive(Clone)]
+/// A piece of a reduction's work, with the addresses of its input, its output and its working memory.
 pub(super) struct Job<A> {
     pub input: *const u8,
     pub output: *mut u8,
-    pub step: Step<A>,
+    pub memory: *mut A,
+    pub step: Step,
 }
 
-#[derive(Clone)]
-pub(super) enum Step<A> {
+pub(super) enum Step {
     /// Makes the outputs of these tasks.
     Whole(Range<usize>),
-    /// Leaves these units' partial result at `acc`.
-    Part { task: usize, units: Range<usize>, acc: *mut A },
-    /// Combines `parts` partial results, one after another at `acc`, and makes the outputs.
-    Join { task: usize, acc: *mut A, parts: usize },
+    /// Leaves these units' partial result at the start of its working memory.
+    Part { task: usize, units: Range<usize> },
+    /// Combines partial results, each in working memory of its own, one after another, and makes the outputs.
+    Join { task: usize, parts: usize },
 }
 
-// SAFETY: a job is an address and a range; running it is unsafe, and whoever does so vouches for who reads and writes there.
-unsafe impl<A> Sync for Job<A> {}
+/// The addresses of one run.
+struct Tensors {
+    input: *const u8,
+    output: *mut u8,
+}
+
+// SAFETY: every step writes its own outputs, and the inputs are only read.
+unsafe impl Sync for Tensors {}
 
 /// How the tasks are shared out; depends on the shape only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,8 +75,7 @@ fn sharing(loops: &impl Loops, work: usize) -> Sharing {
         return Sharing::Serial;
     }
     let task_work = work / tasks;
-    let room = (SCRATCH / loops.part_len() / tasks).min(MOST_PARTS);
-    let parts = (task_work / GRAIN).min(units).min(room);
+    let parts = (task_work / GRAIN).min(units).min(MOST_PARTS / tasks);
     if tasks >= MANY_TASKS || parts < 2 {
         return Sharing::Tasks((GRAIN / task_work.max(1)).max(1));
     }
@@ -89,16 +92,10 @@ pub(super) struct ReduceKernel<L: Loops> {
 
 /// The kernel for a fold over a plan.
 pub(super) fn prepare<F: Fold>(fold: F, plan: Plan) -> Arc<dyn Kernel> {
+    let work = plan.work();
     match plan.form {
-        Form::Rows { .. } | Form::Scattered => ReduceKernel::prepare(plan.work(), Rows { fold, plan }),
-        Form::Columns { .. } | Form::Narrow { .. } => {
-            let work = plan.work();
-            if Columns::<F, 1>::suffices(&plan) {
-                ReduceKernel::prepare(work, Columns::<F, 1> { fold, plan })
-            } else {
-                ReduceKernel::prepare(work, Columns::<F, LEVELS> { fold, plan })
-            }
-        }
+        Form::Rows { .. } | Form::Scattered => ReduceKernel::prepare(work, Rows { fold, plan }),
+        Form::Columns { .. } | Form::Narrow { .. } => ReduceKernel::prepare(work, Columns::new(fold, plan)),
     }
 }
 
@@ -112,40 +109,57 @@ impl<L: Loops> ReduceKernel<L> {
 
     /// # Safety
     /// As [`Kernel::run`] demands.
-    unsafe fn run_in_parts(&self, job: &Job<L::Acc>, parts: usize, part: usize) {
-        let mut scratch = [const { MaybeUninit::<L::Acc>::uninit() }; SCRATCH];
-        let (len, units, tasks) = (self.loops.part_len(), self.loops.units(), self.loops.tasks());
-        let scratch = Scratch(scratch.as_mut_ptr().cast::<L::Acc>());
-        parallel_for(tasks * parts, 1, |range| {
-            for i in range {
-                let (task, first) = (i / parts, i % parts * part);
-                let units = first..units.min(first + part);
-                // SAFETY: `sharing` has left room for `tasks * parts` partial results, and each is written by one thread.
-                unsafe { self.step(job, Step::Part { task, units, acc: scratch.at(i * len) }) };
+    unsafe fn run_in_parts(&self, tensors: &Tensors, parts: usize, part: usize) {
+        let (len, units, tasks) = (self.loops.memory(), self.loops.units(), self.loops.tasks());
+        with_scratch(tasks * parts * len * size_of::<L::Acc>(), |memory| {
+            let memory = Memory(memory.cast::<L::Acc>());
+            parallel_for(tasks * parts, 1, |range| {
+                for i in range {
+                    let (task, first) = (i / parts, i % parts * part);
+                    let units = first..units.min(first + part);
+                    // SAFETY: each part has working memory of its own.
+                    unsafe { self.step(tensors, memory.at(i * len), Step::Part { task, units }) };
+                }
+            });
+            for task in 0..tasks {
+                // SAFETY: all parts have been written.
+                unsafe { self.step(tensors, memory.at(task * parts * len), Step::Join { task, parts }) };
             }
         });
-        for task in 0..tasks {
-            // SAFETY: all parts have been written.
-            unsafe { self.step(job, Step::Join { task, acc: scratch.at(task * parts * len), parts }) };
+    }
+
+    /// # Safety
+    /// As [`Kernel::run`] demands, for these tasks' part of the output.
+    #[inline(always)]
+    unsafe fn run_whole(&self, tensors: &Tensors, tasks: Range<usize>) {
+        if L::WORKS_IN_MEMORY {
+            with_scratch(self.loops.memory() * size_of::<L::Acc>(), |memory| {
+                // SAFETY: the caller's.
+                unsafe { self.step(tensors, memory.cast(), Step::Whole(tasks)) }
+            });
+        } else {
+            // SAFETY: the caller's.
+            unsafe { self.step(tensors, std::ptr::null_mut(), Step::Whole(tasks)) }
         }
     }
 
     /// # Safety
-    /// As [`Kernel::run`] demands, for the step's part of the output; accumulators as [`Step`] says.
+    /// As [`Kernel::run`] demands, for the step's part of the output; working memory as [`Step`] says.
     #[inline(always)]
-    unsafe fn step(&self, job: &Job<L::Acc>, step: Step<L::Acc>) {
+    unsafe fn step(&self, tensors: &Tensors, memory: *mut L::Acc, step: Step) {
+        let job = Job { input: tensors.input, output: tensors.output, memory, step };
         // SAFETY: the entry is for the processor's own ISA; the rest is the caller's.
-        unsafe { (self.entry)(&self.loops, Job { step, ..*job }) }
+        unsafe { (self.entry)(&self.loops, job) }
     }
 }
 
-/// The address of the scratch space, for all threads.
-struct Scratch<A>(*mut A);
+/// The address of the working memory, for all threads.
+struct Memory<A>(*mut A);
 // SAFETY: threads write disjoint parts.
-unsafe impl<A: Send> Sync for Scratch<A> {}
-impl<A> Scratch<A> {
+unsafe impl<A: Send> Sync for Memory<A> {}
+impl<A> Memory<A> {
     /// # Safety
-    /// `i` is within the scratch space.
+    /// `i` is within the working memory.
     unsafe fn at(&self, i: usize) -> *mut A {
         // SAFETY: the caller's.
         unsafe { self.0.add(i) }
@@ -154,16 +168,14 @@ impl<A> Scratch<A> {
 
 impl<L: Loops> Kernel for ReduceKernel<L> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
-        let all = Step::Whole(0..self.loops.tasks());
-        let job = Job { input: inputs[0], output: outputs[0], step: all.clone() };
+        let tensors = Tensors { input: inputs[0], output: outputs[0] };
+        let tasks = self.loops.tasks();
         // SAFETY: the caller vouches for the addresses; each step writes its own outputs.
         unsafe {
             match self.sharing {
-                Sharing::Serial => self.step(&job, all),
-                Sharing::Tasks(grain) => {
-                    parallel_for(self.loops.tasks(), grain, |tasks| self.step(&job, Step::Whole(tasks)));
-                }
-                Sharing::Parts(parts, part) => self.run_in_parts(&job, parts, part),
+                Sharing::Serial => self.run_whole(&tensors, 0..tasks),
+                Sharing::Tasks(grain) => parallel_for(tasks, grain, |tasks| self.run_whole(&tensors, tasks)),
+                Sharing::Parts(parts, part) => self.run_in_parts(&tensors, parts, part),
             }
         }
         Ok(())

@@ -4,10 +4,13 @@
 //! nodes, so rounding errors grow with the logarithm of the number of elements, and the chunks that threads share out depend on the shape
 //! only, so results do not depend on the number of threads. f16 and bf16 accumulate in f32 and are rounded once.
 
+mod arg;
 mod cascade;
 mod columns;
 mod fold;
 mod kernel;
+mod logical;
+mod moments;
 mod plan;
 mod rows;
 #[cfg(test)]
@@ -15,12 +18,17 @@ mod tests;
 
 use crate::simd::{Float, Int};
 use crate::stored::StoredFloat;
-use fold::{FloatFold, IntFold};
+use fold::{FloatFold, IntFold, IntOutput};
 use kernel::prepare;
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::Kernel;
 use plan::{Plan, check_output, split};
 use std::sync::Arc;
+
+pub use arg::{Extreme, arg_reduce};
+pub use logical::{TruthReducer, reduce_truth};
+pub use moments::{Moments, reduce_moments};
+pub(crate) use rows::sum_row;
 
 /// How a reduction treats integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,11 +136,12 @@ fn int<R: Reducer, T: Int>(
         Integers::Same => {
             let bool_or_u8: &[DType] = &[DType::Bool, DType::U8];
             expect_output(op, output, if bool_or_u8.contains(&input) { bool_or_u8 } else { &[T::DTYPE] })?;
-            Ok(prepare(IntFold::<R, T, T>::new(reducer, false), plan))
+            Ok(prepare(IntFold::<R, T, T>::new(reducer, IntOutput::Same), plan))
         }
         Integers::Widen => {
             expect_output(op, output, &[T::DTYPE, DType::I64])?;
-            Ok(prepare(IntFold::<R, T, i64>::new(reducer, output == DType::I64), plan))
+            let output = if output == DType::I64 { IntOutput::I64 } else { IntOutput::Same };
+            Ok(prepare(IntFold::<R, T, i64>::new(reducer, output), plan))
         }
     }
 }

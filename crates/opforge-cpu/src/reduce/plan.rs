@@ -74,7 +74,16 @@ pub(super) fn check_output(op: &'static str, output: &Meta, kept: &LoopDims<2>) 
 
 impl Plan {
     /// Chooses the loops that read memory in order and fill vectors.
-    pub fn new(mut kept: LoopDims<2>, mut reduced: LoopDims<1>) -> Plan {
+    pub fn new(kept: LoopDims<2>, reduced: LoopDims<1>) -> Plan {
+        Self::choose(kept, reduced, true)
+    }
+
+    /// As [`Plan::new`], but never [`Form::Narrow`], which needs accumulators that can be read from anywhere.
+    pub fn without_narrow(kept: LoopDims<2>, reduced: LoopDims<1>) -> Plan {
+        Self::choose(kept, reduced, false)
+    }
+
+    fn choose(mut kept: LoopDims<2>, mut reduced: LoopDims<1>, narrow: bool) -> Plan {
         let count = iterations(&reduced);
         let outputs = iterations(&kept);
         if count == 0 || outputs == 0 {
@@ -83,13 +92,13 @@ impl Plan {
         }
         order_and_merge(&mut kept);
         order_and_merge(&mut reduced);
-        let form = choose(&mut kept, &mut reduced, count);
+        let form = choose(&mut kept, &mut reduced, count, narrow);
         Plan { outer: kept, reduced, count, form }
     }
 }
 
 /// Takes the form's own loops out of `kept` and `reduced`.
-fn choose(kept: &mut LoopDims<2>, reduced: &mut LoopDims<1>, count: usize) -> Form {
+fn choose(kept: &mut LoopDims<2>, reduced: &mut LoopDims<1>, count: usize, narrow: bool) -> Form {
     if let Some(row) = reduced.last().copied()
         && row.stride == [1]
         && row.len >= LONG_ROW
@@ -99,7 +108,7 @@ fn choose(kept: &mut LoopDims<2>, reduced: &mut LoopDims<1>, count: usize) -> Fo
     }
     let Some(column) = best_column(kept) else { return Form::Scattered };
     let LoopDim { len: width, stride: [stride, out_stride] } = kept[column];
-    if stride == 1 && width < WIDE && reduced.len() == 1 && reduced[0].stride == [width] {
+    if narrow && stride == 1 && width < WIDE && reduced.len() == 1 && reduced[0].stride == [width] {
         let repeat = narrow_repeat(width, count);
         if repeat > 1 {
             kept.remove(column);

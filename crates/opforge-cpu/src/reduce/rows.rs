@@ -1,16 +1,19 @@
 //! Each output on its own: rows of neighbouring elements, or elements gathered from anywhere.
 
+use super::Reducer;
 use super::cascade::Cascade;
-use super::fold::Fold;
+use super::fold::{FloatFold, Fold, first_lane};
 use super::kernel::{Job, Loops, Step};
 use super::plan::{Form, Plan};
 use crate::plan::{LoopDim, Walk, iterations};
 use crate::simd::{Routine, Simd};
+use crate::stored::StoredFloat;
+use opforge_core::WithDType;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// Elements accumulated in line before the result enters a cascade.
-const BLOCK: usize = 1024;
+pub(super) const BLOCK: usize = 1024;
 /// No vector has more lanes.
 const MAX_LANES: usize = 16;
 
@@ -22,6 +25,7 @@ pub(super) struct Rows<F> {
 
 impl<F: Fold> Loops for Rows<F> {
     type Acc = F::Acc;
+    const WORKS_IN_MEMORY: bool = false;
     fn tasks(&self) -> usize {
         iterations(&self.plan.outer)
     }
@@ -31,7 +35,7 @@ impl<F: Fold> Loops for Rows<F> {
             _ => self.plan.count.div_ceil(BLOCK),
         }
     }
-    fn part_len(&self) -> usize {
+    fn memory(&self) -> usize {
         MAX_LANES
     }
 }
@@ -39,33 +43,33 @@ impl<F: Fold> Loops for Rows<F> {
 impl<F: Fold> Routine for Rows<F> {
     type Args = Job<F::Acc>;
     type Output = ();
+    const AVX512: bool = F::AVX512;
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, job: Self::Args) {
-        let input = job.input.cast::<F::In>();
-        // SAFETY: the plan's offsets stay within the tensors that the caller vouches for.
-        unsafe {
-            match job.step {
-                Step::Whole(tasks) => {
-                    let mut walk = Walk::new(&self.plan.outer, tasks.start);
-                    let units = self.units();
-                    for _ in tasks {
-                        let [from, to] = walk.offset();
-                        let result = self.fold_units::<S>(input.add(from), 0..units);
-                        self.write::<S>(result, job.output.add(to * self.fold.out_size()));
-                        walk.step();
-                    }
-                }
-                Step::Part { task, units, acc } => {
-                    let [from, _] = Walk::new(&self.plan.outer, task).offset();
-                    self.fold.write::<S>(self.fold_units::<S>(input.add(from), units), acc);
-                }
-                Step::Join { task, acc, parts } => {
-                    let [_, to] = Walk::new(&self.plan.outer, task).offset();
-                    let result = self.join::<S>(acc, parts);
-                    self.write::<S>(result, job.output.add(to * self.fold.out_size()));
+        let (tasks, units, parts, partial) = match job.step {
+            Step::Whole(tasks) => (tasks, 0..self.units(), 0, false),
+            Step::Part { task, units } => (task..task + 1, units, 0, true),
+            Step::Join { task, parts } => (task..task + 1, 0..0, parts, false),
+        };
+        let mut walk = Walk::new(&self.plan.outer, tasks.start);
+        for _ in tasks {
+            let [from, to] = walk.offset();
+            // SAFETY: the plan's offsets stay within the tensors that the caller vouches for.
+            unsafe {
+                let result = if parts > 0 {
+                    self.join::<S>(job.memory, parts)
+                } else {
+                    self.fold_units::<S>(job.input.cast::<F::In>().add(from), units.clone())
+                };
+                if partial {
+                    self.fold.write::<S>(result, job.memory);
+                } else {
+                    let output = job.output.add(to * self.fold.out_size());
+                    self.fold.finish::<S>(self.fold.fold_lanes::<S>(result), 1, self.plan.count, output, 1);
                 }
             }
+            walk.step();
         }
     }
 }
@@ -75,60 +79,25 @@ impl<F: Fold> Rows<F> {
     /// `base` is the first element of an output's inputs; the units exist.
     #[inline(always)]
     unsafe fn fold_units<S: Simd>(&self, base: *const F::In, units: Range<usize>) -> F::Vector<S> {
-        // SAFETY: the caller's.
-        unsafe {
-            match self.plan.form {
-                Form::Rows { len } if self.plan.reduced.is_empty() && len <= BLOCK => {
-                    fold_block::<S, F>(self.fold, base, len)
-                }
-                Form::Rows { len } => self.fold_rows::<S>(base, len, units),
-                _ => self.fold_scattered::<S>(base, units),
-            }
-        }
-    }
-
-    /// # Safety
-    /// As [`Rows::fold_units`].
-    #[inline(always)]
-    unsafe fn fold_rows<S: Simd>(&self, base: *const F::In, len: usize, units: Range<usize>) -> F::Vector<S> {
         let fold = self.fold;
-        let mut cascade = Cascade::<F, S>::new(fold);
-        let blocks = len.div_ceil(BLOCK).max(1);
-        let mut walk = Walk::new(&self.plan.reduced, units.start / blocks);
-        let mut block = units.start % blocks;
-        for _ in units {
-            let [row] = walk.offset();
-            let start = block * BLOCK;
-            // SAFETY: the block lies within its row.
-            let v = unsafe { fold_block::<S, F>(fold, base.add(row + start), BLOCK.min(len - start)) };
-            cascade.push(v);
-            block += 1;
-            if block == blocks {
-                block = 0;
-                walk.step();
-            }
-        }
-        cascade.finish()
-    }
-
-    /// # Safety
-    /// As [`Rows::fold_units`].
-    #[inline(always)]
-    unsafe fn fold_scattered<S: Simd>(&self, base: *const F::In, units: Range<usize>) -> F::Vector<S> {
-        let fold = self.fold;
-        let mut cascade = Cascade::<F, S>::new(fold);
         let mut gathered = [const { MaybeUninit::<F::In>::uninit() }; BLOCK];
-        for unit in units {
-            let start = unit * BLOCK;
-            let n = BLOCK.min(self.plan.count - start);
-            // SAFETY: positions below `count` lie within the input; `n` elements have been gathered before they are read.
+        let mut blocks = None;
+        let mut cascade = None;
+        for unit in units.clone() {
+            // SAFETY: blocks lie within the input, and are gathered before they are read.
             let v = unsafe {
-                gather(base, &self.plan.reduced, start, &mut gathered[..n]);
-                fold_block::<S, F>(fold, gathered.as_ptr().cast(), n)
+                let (block, n) = match self.plan.form {
+                    Form::Rows { len } if len <= BLOCK && self.plan.reduced.is_empty() => (base, len),
+                    _ => blocks.get_or_insert_with(|| Blocks::new(self, unit)).next(base, &mut gathered),
+                };
+                fold_block::<S, F>(fold, block, n)
             };
-            cascade.push(v);
+            if units.len() == 1 {
+                return v;
+            }
+            cascade.get_or_insert_with(|| Cascade::<F, S>::new(fold)).push(v);
         }
-        cascade.finish()
+        cascade.map_or_else(|| fold.identity::<S>(), Cascade::finish)
     }
 
     /// # Safety
@@ -144,15 +113,55 @@ impl<F: Fold> Rows<F> {
         }
         cascade.finish()
     }
+}
 
-    /// # Safety
-    /// `output` is valid for writing an output element.
+/// Where the blocks of one output's inputs are.
+struct Blocks<'a> {
+    plan: &'a Plan,
+    walk: Walk<'a, 1>,
+    /// Length of a row; 0 where elements are scattered.
+    row: usize,
+    /// The next block's first element: within its row, or among all.
+    start: usize,
+}
+
+impl<'a> Blocks<'a> {
     #[inline(always)]
-    unsafe fn write<S: Simd>(&self, v: F::Vector<S>, output: *mut u8) {
-        let mut acc = [F::Acc::default(); MAX_LANES];
-        acc[0] = self.fold.fold_lanes::<S>(v);
-        // SAFETY: the array holds as many accumulators as any vector.
-        unsafe { self.fold.finish::<S>(acc.as_ptr(), 1, self.plan.count, output, 1) };
+    fn new<F>(rows: &'a Rows<F>, unit: usize) -> Self {
+        let plan = &rows.plan;
+        match plan.form {
+            Form::Rows { len } => {
+                let per_row = len.div_ceil(BLOCK).max(1);
+                let walk = Walk::new(&plan.reduced, unit / per_row);
+                Blocks { plan, walk, row: len, start: unit % per_row * BLOCK }
+            }
+            _ => Blocks { plan, walk: Walk::new(&[], 0), row: 0, start: unit * BLOCK },
+        }
+    }
+
+    /// The next block: its first element and its length. Scattered elements are copied into `gathered` first.
+    ///
+    /// # Safety
+    /// `base` is the first element of an output's inputs; there is another block.
+    #[inline(always)]
+    unsafe fn next<T: Copy>(&mut self, base: *const T, gathered: &mut [MaybeUninit<T>; BLOCK]) -> (*const T, usize) {
+        if self.row == 0 {
+            let n = BLOCK.min(self.plan.count - self.start);
+            // SAFETY: positions below `count` lie within the input.
+            unsafe { gather(base, &self.plan.reduced, self.start, &mut gathered[..n]) };
+            self.start += BLOCK;
+            return (gathered.as_ptr().cast(), n);
+        }
+        let [row] = self.walk.offset();
+        let n = BLOCK.min(self.row - self.start);
+        // SAFETY: the block lies within its row.
+        let block = unsafe { base.add(row + self.start) };
+        self.start += n;
+        if self.start == self.row {
+            self.start = 0;
+            self.walk.step();
+        }
+        (block, n)
     }
 }
 
@@ -161,7 +170,7 @@ impl<F: Fold> Rows<F> {
 /// # Safety
 /// `ptr` is valid for reading `n` elements.
 #[inline(always)]
-unsafe fn fold_block<S: Simd, F: Fold>(fold: F, ptr: *const F::In, n: usize) -> F::Vector<S> {
+pub(super) unsafe fn fold_block<S: Simd, F: Fold>(fold: F, ptr: *const F::In, n: usize) -> F::Vector<S> {
     let lanes = F::lanes::<S>();
     let mut i = 0;
     // SAFETY: every read ends at or before element n.
@@ -189,6 +198,22 @@ unsafe fn fold_block<S: Simd, F: Fold>(fold: F, ptr: *const F::In, n: usize) -> 
         }
         acc
     }
+}
+
+/// Reduces a row of floats in blocks, which are added up in f64.
+///
+/// # Safety
+/// `ptr` is valid for reading `n` elements.
+#[inline(always)]
+pub(crate) unsafe fn sum_row<S: Simd, T: StoredFloat, R: Reducer>(terms: R, ptr: *const T, n: usize) -> f64 {
+    let fold = FloatFold::<R, T>::new(terms);
+    let mut sum = 0.0;
+    for start in (0..n).step_by(BLOCK) {
+        // SAFETY: the block lies within the row.
+        let block = unsafe { fold_block::<S, _>(fold, ptr.add(start), BLOCK.min(n - start)) };
+        sum += first_lane(fold.fold_lanes::<S>(block)).to_f64();
+    }
+    sum
 }
 
 /// Copies the elements from position `start` in the order of the loops, as many as `into` takes.

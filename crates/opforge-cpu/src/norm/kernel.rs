@@ -1,0 +1,76 @@
+//! Kernels that make rows, or tiles of columns, independently of each other.
+
+use crate::scratch::with_scratch;
+use crate::simd::{Entry, Isa, Routine, resolve};
+use opforge_core::Result;
+use opforge_runtime::Kernel;
+use opforge_runtime::parallel::parallel_for;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Below this many elements one thread is faster than several.
+const SERIAL: usize = 1 << 14;
+/// Elements that a thread takes at a time.
+const GRAIN: usize = 1 << 14;
+/// The most inputs, and outputs, that any of these operators has.
+const MOST: usize = 4;
+
+/// Some tasks of a kernel, with its addresses; working memory as the routine asked for, aligned to 64 bytes.
+#[derive(Clone)]
+pub(super) struct Job {
+    pub inputs: [*const u8; MOST],
+    pub outputs: [*mut u8; MOST],
+    pub memory: *mut u8,
+    pub tasks: Range<usize>,
+}
+
+/// The addresses of one run.
+struct Tensors {
+    inputs: [*const u8; MOST],
+    outputs: [*mut u8; MOST],
+}
+// SAFETY: threads only read the inputs, and each task has outputs of its own.
+unsafe impl Sync for Tensors {}
+
+struct TaskKernel<R: Routine> {
+    routine: R,
+    entry: Entry<R>,
+    tasks: usize,
+    grain: usize,
+    memory: usize,
+    cost: u64,
+}
+
+/// The kernel for `tasks` tasks of about `task_work` elements each, which need `memory` bytes of working memory.
+pub(super) fn prepare<R>(routine: R, tasks: usize, task_work: usize, memory: usize) -> Arc<dyn Kernel>
+where
+    R: Routine<Args = Job, Output = ()> + Send + Sync + 'static,
+{
+    let work = tasks.saturating_mul(task_work);
+    let grain = if work < SERIAL { tasks } else { (GRAIN / task_work.max(1)).max(1) };
+    Arc::new(TaskKernel { routine, entry: resolve::<R>(Isa::current()), tasks, grain, memory, cost: work as u64 })
+}
+
+impl<R> Kernel for TaskKernel<R>
+where
+    R: Routine<Args = Job, Output = ()> + Send + Sync + 'static,
+{
+    unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
+        let mut tensors = Tensors { inputs: [std::ptr::null(); MOST], outputs: [std::ptr::null_mut(); MOST] };
+        tensors.inputs[..inputs.len()].copy_from_slice(inputs);
+        tensors.outputs[..outputs.len()].copy_from_slice(outputs);
+        let tensors = &tensors;
+        parallel_for(self.tasks, self.grain, |tasks| {
+            with_scratch(self.memory, |memory| {
+                let job = Job { inputs: tensors.inputs, outputs: tensors.outputs, memory, tasks };
+                // SAFETY: the entry is for the processor's own ISA; the caller vouches for the addresses.
+                unsafe { (self.entry)(&self.routine, job) }
+            });
+        });
+        Ok(())
+    }
+
+    fn cost(&self) -> u64 {
+        self.cost
+    }
+}

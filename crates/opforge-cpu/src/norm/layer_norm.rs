@@ -1,0 +1,235 @@
+//! Normalising rows by their mean and variance, or by their root mean square.
+
+use super::expect_like;
+use super::kernel::{Job, prepare};
+use crate::plan::{LoopDim, LoopDims, Walk, iterations};
+use crate::reduce::{Reducer, sum_row};
+use crate::simd::{Float, Routine, Simd};
+use crate::stored::{StoredFloat, VectorOf, load_strided};
+use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
+use opforge_runtime::Kernel;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// `(x - mean) * rstd * weight + bias` over the last axis, `rstd = 1 / sqrt(variance + eps)` with the variance of the population.
+///
+/// Inputs: x of any strides, then weight and bias if given, contiguous and as long as the axis, of x's dtype. Outputs: y, contiguous and
+/// like x; then, where `stats` is true, mean and rstd, one number a row, in the dtype that [`stats_dtype`] tells.
+///
+/// # Errors
+/// Dtypes other than floats, rank 0, a weight, bias or output of another shape or dtype.
+pub fn layer_norm(
+    op: &'static str,
+    input: &Meta,
+    weight: Option<&Meta>,
+    bias: Option<&Meta>,
+    eps: f64,
+    output: &Meta,
+    stats: bool,
+) -> Result<Arc<dyn Kernel>> {
+    plan(op, input, weight, bias, Options { centered: true, eps, stats }, output)
+}
+
+/// `x * rstd * weight` over the last axis, `rstd = 1 / sqrt(mean(x^2) + eps)`; otherwise as [`layer_norm`], whose output mean is left out.
+///
+/// # Errors
+/// As [`layer_norm`].
+pub fn rms_norm(
+    op: &'static str,
+    input: &Meta,
+    weight: Option<&Meta>,
+    eps: f64,
+    output: &Meta,
+    stats: bool,
+) -> Result<Arc<dyn Kernel>> {
+    plan(op, input, weight, None, Options { centered: false, eps, stats }, output)
+}
+
+/// The dtype of a row's statistics: what arithmetic on these elements is done in.
+pub fn stats_dtype(input: DType) -> DType {
+    if input == DType::F64 { DType::F64 } else { DType::F32 }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Options {
+    centered: bool,
+    eps: f64,
+    stats: bool,
+}
+
+fn plan(
+    op: &'static str,
+    input: &Meta,
+    weight: Option<&Meta>,
+    bias: Option<&Meta>,
+    options: Options,
+    output: &Meta,
+) -> Result<Arc<dyn Kernel>> {
+    let Some(&len) = input.dims().last() else {
+        return Err(Error::shape(op, "input", "[]", "at least one dimension"));
+    };
+    expect_like(op, "output", output, input)?;
+    let parameter = Meta::contiguous(input.dtype, len);
+    weight.map_or(Ok(()), |w| expect_like(op, "weight", w, &parameter))?;
+    bias.map_or(Ok(()), |b| expect_like(op, "bias", b, &parameter))?;
+    let given = [weight.is_some(), bias.is_some()];
+    match input.dtype {
+        DType::F16 => Ok(rows::<f16>(input, given, options)),
+        DType::BF16 => Ok(rows::<bf16>(input, given, options)),
+        DType::F32 => Ok(rows::<f32>(input, given, options)),
+        DType::F64 => Ok(rows::<f64>(input, given, options)),
+        other => Err(Error::UnsupportedDTypeForOp(other, op)),
+    }
+}
+
+fn rows<E: StoredFloat>(input: &Meta, [weight, bias]: [bool; 2], options: Options) -> Arc<dyn Kernel> {
+    let (last, strides) = (input.rank() - 1, input.layout.stride());
+    let (len, stride) = (input.dims()[last], strides[last]);
+    let outer: LoopDims<1> = (0..last).map(|d| LoopDim { len: input.dims()[d], stride: [strides[d]] }).collect();
+    let tasks = iterations(&outer);
+    let memory = (len + MAX_LANES) * size_of::<E::Compute>();
+    prepare(Rows::<E> { options, outer, len, stride, weight, bias, element: PhantomData }, tasks, len, memory)
+}
+
+/// No vector has more lanes.
+const MAX_LANES: usize = 16;
+
+struct Rows<E> {
+    options: Options,
+    outer: LoopDims<1>,
+    len: usize,
+    stride: usize,
+    weight: bool,
+    bias: bool,
+    element: PhantomData<E>,
+}
+
+/// Sums `(x - shift)^2`.
+#[derive(Clone, Copy)]
+struct SquaresFrom(f64);
+impl Reducer for SquaresFrom {
+    fn identity(self) -> f64 {
+        0.0
+    }
+    #[inline(always)]
+    fn map<V: Float>(self, x: V) -> V {
+        let distance = x - V::splat(self.0);
+        distance * distance
+    }
+    #[inline(always)]
+    fn combine<V: Float>(self, a: V, b: V) -> V {
+        a + b
+    }
+}
+
+/// Sums.
+#[derive(Clone, Copy)]
+struct Sum;
+impl Reducer for Sum {
+    fn identity(self) -> f64 {
+        0.0
+    }
+    #[inline(always)]
+    fn combine<V: Float>(self, a: V, b: V) -> V {
+        a + b
+    }
+}
+
+impl<E: StoredFloat> Routine for Rows<E> {
+    type Args = Job;
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, job: Job) {
+        let row = job.memory.cast::<E::Compute>();
+        let count = self.len as f64;
+        let [weight, bias] = self.parameters(&job);
+        let mut walk = Walk::new(&self.outer, job.tasks.start);
+        for task in job.tasks.clone() {
+            let [from] = walk.offset();
+            walk.step();
+            // SAFETY: the plan's offsets stay within the tensors that the caller vouches for; the memory holds a row of whole vectors.
+            unsafe {
+                self.widen::<S>(job.inputs[0].cast::<E>().add(from), row);
+                let mean =
+                    if self.options.centered { sum_row::<S, E::Compute, _>(Sum, row, self.len) / count } else { 0.0 };
+                let variance = sum_row::<S, E::Compute, _>(SquaresFrom(mean), row, self.len) / count;
+                let rstd = 1.0 / (variance + self.options.eps).sqrt();
+                self.write::<S>(row, mean, rstd, weight, bias, job.outputs[0].cast::<E>().add(task * self.len));
+                if self.options.stats {
+                    self.write_stats(&job, task, mean, rstd);
+                }
+            }
+        }
+    }
+}
+
+impl<E: StoredFloat> Rows<E> {
+    /// The addresses of weight and bias; null where not given.
+    fn parameters(&self, job: &Job) -> [*const E; 2] {
+        let weight = if self.weight { job.inputs[1] } else { std::ptr::null() };
+        let bias = if self.bias { job.inputs[1 + usize::from(self.weight)] } else { std::ptr::null() };
+        [weight.cast(), bias.cast()]
+    }
+
+    /// # Safety
+    /// `from` is a row of the input, `row` is the working memory.
+    #[inline(always)]
+    unsafe fn widen<S: Simd>(&self, from: *const E, row: *mut E::Compute) {
+        let lanes = VectorOf::<E, S>::LANES;
+        for i in (0..self.len).step_by(lanes) {
+            // SAFETY: the caller's.
+            unsafe {
+                load_strided::<S, E>(from.add(i * self.stride), lanes.min(self.len - i), self.stride).store(row.add(i));
+            }
+        }
+    }
+
+    /// # Safety
+    /// `row` holds whole vectors; weight and bias are null or as long as the row; `to` is a row of the output.
+    #[inline(always)]
+    unsafe fn write<S: Simd>(
+        &self,
+        row: *const E::Compute,
+        mean: f64,
+        rstd: f64,
+        weight: *const E,
+        bias: *const E,
+        to: *mut E,
+    ) {
+        let lanes = VectorOf::<E, S>::LANES;
+        let (mean, rstd) = (VectorOf::<E, S>::splat(mean), VectorOf::<E, S>::splat(rstd));
+        for i in (0..self.len).step_by(lanes) {
+            let n = lanes.min(self.len - i);
+            // SAFETY: the caller's.
+            unsafe {
+                let mut y = (VectorOf::<E, S>::load(row.add(i)) - mean) * rstd;
+                if !weight.is_null() {
+                    y = y * load_strided::<S, E>(weight.add(i), n, 1);
+                }
+                if !bias.is_null() {
+                    y = y + load_strided::<S, E>(bias.add(i), n, 1);
+                }
+                if n == lanes {
+                    E::store::<S>(y, to.add(i));
+                } else {
+                    E::store_partial::<S>(y, to.add(i), n);
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// The outputs after the first are the statistics' that the options ask for.
+    #[inline(always)]
+    unsafe fn write_stats(&self, job: &Job, task: usize, mean: f64, rstd: f64) {
+        let write = |output: usize, value: f64| {
+            // SAFETY: the caller's.
+            unsafe { job.outputs[output].cast::<E::Compute>().add(task).write(E::Compute::from_f64(value)) }
+        };
+        if self.options.centered {
+            write(1, mean);
+        }
+        write(1 + usize::from(self.options.centered), rstd);
+    }
+}

@@ -1,0 +1,25 @@
+//! Operators that normalise along an axis, each in one pass over memory: a row is widened into working memory that stays in a cache,
+//! and everything happens there.
+
+mod kernel;
+mod layer_norm;
+mod softmax;
+#[cfg(test)]
+mod tests;
+
+use opforge_core::{Error, Meta, Result};
+
+pub use layer_norm::{layer_norm, rms_norm, stats_dtype};
+pub use softmax::{Softmax, softmax};
+
+/// Refuses a tensor that is not contiguous, of the model's shape and dtype.
+fn expect_like(op: &'static str, name: &'static str, given: &Meta, model: &Meta) -> Result<()> {
+    if given.dtype != model.dtype {
+        return Err(Error::dtype(op, name, given.dtype, model.dtype));
+    }
+    if given.shape() != model.shape() || !given.layout.is_contiguous() {
+        let accepted = format!("a contiguous tensor of the shape {:?}", model.shape());
+        return Err(Error::shape(op, name, format!("{:?}", given.layout), accepted));
+    }
+    Ok(())
+}

@@ -1,0 +1,288 @@
+//! Softmax and its logarithm, shifted by the maximum so that no exponential overflows.
+
+use super::kernel::{Job, prepare};
+use crate::math::{exp, log};
+use crate::plan::{LoopDim, LoopDims, Walk, iterations, order_and_merge};
+use crate::simd::{Float, Routine, Simd};
+use crate::stored::{StoredFloat, VectorOf, load_strided, store_strided};
+use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
+use opforge_runtime::Kernel;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// Which of the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Softmax {
+    /// `e^x / sum(e^x)`
+    Plain,
+    /// `x - ln(sum(e^x))`
+    Log,
+}
+
+/// Normalises along `axis` of an input of any strides; the output is contiguous, of the input's shape and dtype.
+///
+/// f16 and bf16 are computed in f32. A row of nothing but -inf gives NaN.
+///
+/// # Errors
+/// Dtypes other than floats, an axis out of range, an output of another shape or dtype.
+pub fn softmax(op: &'static str, input: &Meta, axis: usize, kind: Softmax, output: &Meta) -> Result<Arc<dyn Kernel>> {
+    if axis >= input.rank() {
+        return Err(Error::index(op, "axis", axis, format!("an axis of the shape {:?}", input.shape())));
+    }
+    super::expect_like(op, "output", output, input)?;
+    match input.dtype {
+        DType::F16 => Ok(plan::<f16>(input, axis, kind, output)),
+        DType::BF16 => Ok(plan::<bf16>(input, axis, kind, output)),
+        DType::F32 => Ok(plan::<f32>(input, axis, kind, output)),
+        DType::F64 => Ok(plan::<f64>(input, axis, kind, output)),
+        other => Err(Error::UnsupportedDTypeForOp(other, op)),
+    }
+}
+
+/// No vector has more lanes.
+const MAX_LANES: usize = 16;
+/// Elements of a tile of columns, unless its rows are longer than that leaves room for.
+const TILE_ELEMENTS: usize = 1 << 15;
+/// Columns of a tile.
+const TILE: usize = 512;
+/// Exponentials added up in line before they enter the whole sum.
+const BLOCK: usize = 64;
+
+fn plan<E: StoredFloat>(input: &Meta, axis: usize, kind: Softmax, output: &Meta) -> Arc<dyn Kernel> {
+    let dim =
+        |d: usize| LoopDim { len: input.dims()[d], stride: [input.layout.stride()[d], output.layout.stride()[d]] };
+    let mut outer: LoopDims<2> = (0..input.rank()).filter(|&d| d != axis).map(dim).collect();
+    let along = dim(axis);
+    if iterations(&outer) > 0 {
+        order_and_merge(&mut outer);
+    }
+    let element = PhantomData::<E>;
+    match outer.last().copied() {
+        Some(columns) if columns.stride == [1, 1] && columns.len >= 8 && along.stride != [1, 1] => {
+            outer.pop();
+            let tile = (TILE_ELEMENTS / along.len.max(1)).clamp(2 * MAX_LANES, TILE) / MAX_LANES * MAX_LANES;
+            let tasks = iterations(&outer) * columns.len.div_ceil(tile);
+            let memory = (along.len + 1) * tile * size_of::<E::Compute>();
+            let routine = Columns { kind, outer, along, width: columns.len, tile, element };
+            prepare(routine, tasks, along.len * tile.min(columns.len), memory)
+        }
+        _ => {
+            let tasks = iterations(&outer);
+            let memory = (along.len + MAX_LANES) * size_of::<E::Compute>();
+            prepare(Rows { kind, outer, along, element }, tasks, along.len, memory)
+        }
+    }
+}
+
+/// One row at a time.
+struct Rows<E> {
+    kind: Softmax,
+    outer: LoopDims<2>,
+    along: LoopDim<2>,
+    element: PhantomData<E>,
+}
+
+impl<E: StoredFloat> Routine for Rows<E> {
+    type Args = Job;
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, job: Job) {
+        let row = job.memory.cast::<E::Compute>();
+        let mut walk = Walk::new(&self.outer, job.tasks.start);
+        for _ in job.tasks {
+            let [from, to] = walk.offset();
+            walk.step();
+            // SAFETY: the plan's offsets stay within the tensors that the caller vouches for; the memory holds a row of whole vectors.
+            unsafe {
+                let max = self.widen::<S>(job.inputs[0].cast::<E>().add(from), row);
+                let sum = self.exponentials::<S>(row, max);
+                self.write::<S>(row, sum, job.outputs[0].cast::<E>().add(to));
+            }
+        }
+    }
+}
+
+impl<E: StoredFloat> Rows<E> {
+    /// Fills the row, and its last vector with -inf; gives the maximum.
+    ///
+    /// # Safety
+    /// `from` is a row of the input, `row` is the working memory.
+    #[inline(always)]
+    unsafe fn widen<S: Simd>(&self, from: *const E, row: *mut E::Compute) -> VectorOf<E, S> {
+        let (lanes, LoopDim { len, stride: [stride, _] }) = (VectorOf::<E, S>::LANES, self.along);
+        let lowest = VectorOf::<E, S>::splat(f64::NEG_INFINITY);
+        let (mut max, mut i) = (lowest, 0);
+        // SAFETY: the caller's.
+        unsafe {
+            while i + lanes <= len {
+                let x = load_strided::<S, E>(from.add(i * stride), lanes, stride);
+                x.store(row.add(i));
+                max = max.max(x);
+                i += lanes;
+            }
+            if i < len {
+                let x = load_strided::<S, E>(from.add(i * stride), len - i, stride);
+                let x = Float::select(VectorOf::<E, S>::first(len - i), x, lowest);
+                x.store(row.add(i));
+                max = max.max(x);
+            }
+        }
+        Float::splat_elem(max.reduce_max())
+    }
+
+    /// Shifts the row by its maximum and takes exponentials, which the logarithm needs the sum of only.
+    ///
+    /// # Safety
+    /// `row` holds whole vectors.
+    #[inline(always)]
+    unsafe fn exponentials<S: Simd>(&self, row: *mut E::Compute, max: VectorOf<E, S>) -> f64 {
+        let lanes = VectorOf::<E, S>::LANES;
+        let len = self.along.len.next_multiple_of(lanes);
+        let mut sum = 0.0;
+        for block in (0..len).step_by(BLOCK * lanes) {
+            let mut block_sum = VectorOf::<E, S>::splat(0.0);
+            for i in (block..len.min(block + BLOCK * lanes)).step_by(lanes) {
+                // SAFETY: the caller's.
+                unsafe {
+                    let x = VectorOf::<E, S>::load(row.add(i)) - max;
+                    let e = exp(x);
+                    if self.kind == Softmax::Plain { e } else { x }.store(row.add(i));
+                    block_sum = block_sum + e;
+                }
+            }
+            sum += block_sum.reduce_sum().to_f64();
+        }
+        sum
+    }
+
+    /// # Safety
+    /// `row` holds whole vectors, `to` is a row of the output.
+    #[inline(always)]
+    unsafe fn write<S: Simd>(&self, row: *const E::Compute, sum: f64, to: *mut E) {
+        let (lanes, LoopDim { len, stride: [_, stride] }) = (VectorOf::<E, S>::LANES, self.along);
+        let scale = VectorOf::<E, S>::splat(if self.kind == Softmax::Plain { 1.0 / sum } else { sum.ln() });
+        for i in (0..len).step_by(lanes) {
+            // SAFETY: the caller's.
+            unsafe {
+                let x = VectorOf::<E, S>::load(row.add(i));
+                let y = if self.kind == Softmax::Plain { x * scale } else { x - scale };
+                store_strided::<S, E>(y, lanes.min(len - i), to.add(i * stride), stride);
+            }
+        }
+    }
+}
+
+/// A tile of neighbouring columns at a time; working memory: a row of statistics, then the tile.
+struct Columns<E> {
+    kind: Softmax,
+    outer: LoopDims<2>,
+    along: LoopDim<2>,
+    width: usize,
+    tile: usize,
+    element: PhantomData<E>,
+}
+
+impl<E: StoredFloat> Routine for Columns<E> {
+    type Args = Job;
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, job: Job) {
+        let tiles = self.width.div_ceil(self.tile);
+        for task in job.tasks {
+            let [from, to] = Walk::new(&self.outer, task / tiles).offset();
+            let first = task % tiles * self.tile;
+            let width = self.tile.min(self.width - first);
+            // SAFETY: the plan's offsets stay within the tensors that the caller vouches for.
+            unsafe {
+                let from = job.inputs[0].cast::<E>().add(from + first);
+                let to = job.outputs[0].cast::<E>().add(to + first);
+                let memory = job.memory.cast::<E::Compute>();
+                let rows = memory.add(self.tile);
+                self.widen::<S>(from, width, memory, rows);
+                self.exponentials::<S>(width, memory, rows);
+                self.write::<S>(width, memory, rows, to);
+            }
+        }
+    }
+}
+
+/// In all of these, `stats` is the first row of the working memory (the maxima, then the sums, then what the sums come to), and `rows`
+/// is the tile after it.
+impl<E: StoredFloat> Columns<E> {
+    /// Fills the tile, and the maxima.
+    ///
+    /// # Safety
+    /// `from` is the tile's first element; the working memory is as described.
+    #[inline(always)]
+    unsafe fn widen<S: Simd>(&self, from: *const E, width: usize, stats: *mut E::Compute, rows: *mut E::Compute) {
+        let lanes = VectorOf::<E, S>::LANES;
+        for row in 0..self.along.len {
+            for i in (0..width).step_by(lanes) {
+                // SAFETY: the caller's; rows in the working memory hold whole vectors.
+                unsafe {
+                    let x = from.add(row * self.along.stride[0] + i);
+                    let x = load_strided::<S, E>(x, lanes.min(width - i), 1);
+                    x.store(rows.add(row * self.tile + i));
+                    let max = if row == 0 { x } else { x.max(Float::load(stats.add(i))) };
+                    max.store(stats.add(i));
+                }
+            }
+        }
+    }
+
+    /// Shifts the tile by the maxima, takes exponentials, which the logarithm needs the sums of only, and replaces the maxima by the sums.
+    ///
+    /// # Safety
+    /// The working memory is as described.
+    #[inline(always)]
+    unsafe fn exponentials<S: Simd>(&self, width: usize, stats: *mut E::Compute, rows: *mut E::Compute) {
+        let lanes = VectorOf::<E, S>::LANES;
+        for i in (0..width).step_by(lanes) {
+            // SAFETY: the caller's.
+            unsafe {
+                let max = VectorOf::<E, S>::load(stats.add(i));
+                let mut sum = VectorOf::<E, S>::splat(0.0);
+                for block in (0..self.along.len).step_by(BLOCK) {
+                    let mut block_sum = VectorOf::<E, S>::splat(0.0);
+                    for row in block..self.along.len.min(block + BLOCK) {
+                        let at = rows.add(row * self.tile + i);
+                        let x = VectorOf::<E, S>::load(at) - max;
+                        let e = exp(x);
+                        if self.kind == Softmax::Plain { e } else { x }.store(at);
+                        block_sum = block_sum + e;
+                    }
+                    sum = sum + block_sum;
+                }
+                sum.store(stats.add(i));
+            }
+        }
+    }
+
+    /// # Safety
+    /// `to` is the tile's first output; the working memory is as described.
+    #[inline(always)]
+    unsafe fn write<S: Simd>(&self, width: usize, stats: *mut E::Compute, rows: *const E::Compute, to: *mut E) {
+        let lanes = VectorOf::<E, S>::LANES;
+        let plain = self.kind == Softmax::Plain;
+        for i in (0..width).step_by(lanes) {
+            // SAFETY: the caller's.
+            unsafe {
+                let sum = VectorOf::<E, S>::load(stats.add(i));
+                if plain { VectorOf::<E, S>::splat(1.0) / sum } else { log(sum) }.store(stats.add(i));
+            }
+        }
+        for row in 0..self.along.len {
+            for i in (0..width).step_by(lanes) {
+                // SAFETY: the caller's.
+                unsafe {
+                    let x = VectorOf::<E, S>::load(rows.add(row * self.tile + i));
+                    let scale = VectorOf::<E, S>::load(stats.add(i));
+                    let y = if plain { x * scale } else { x - scale };
+                    store_strided::<S, E>(y, lanes.min(width - i), to.add(row * self.along.stride[1] + i), 1);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+use super::*;
+use crate::simd::{Isa, with_isa};
+use crate::testing::{Array, epsilon, exact_sum, layouts, noise, run};
+use opforge_core::DType;
+
+const FLOATS: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
+
+fn for_every_isa(test: impl Fn()) {
+    Isa::supported().for_each(|isa| with_isa(isa, &test));
+}
+
+/// The positions of every row along `axis` among the elements in row-major order.
+fn rows(dims: &[usize], axis: usize) -> Vec<Vec<usize>> {
+    let inner: usize = dims[axis + 1..].iter().product();
+    let outer: usize = dims[..axis].iter().product();
+    let row = |o: usize, i: usize| (0..dims[axis]).map(|k| (o * dims[axis] + k) * inner + i).collect();
+    (0..outer).flat_map(|o| (0..inner).map(move |i| (o, i))).map(|(o, i)| row(o, i)).collect()
+}
+
+fn assert_close(got: &[f64], expected: &[f64], dtype: DType, what: &dyn std::fmt::Debug) {
+    for (i, (&g, &e)) in got.iter().zip(expected).enumerate() {
+        let close = g == e || (g - e).abs() <= 8.0 * epsilon(dtype) * e.abs().max(1e-3) || (g.is_nan() && e.is_nan());
+        assert!(close, "{what:?} element {i}: {g}, not {e}");
+    }
+}
+
+fn naive_softmax(x: &[f64], dims: &[usize], axis: usize, kind: Softmax) -> Vec<f64> {
+    let mut y = vec![0.0; x.len()];
+    for row in rows(dims, axis) {
+        let max = row.iter().map(|&i| x[i]).fold(f64::NEG_INFINITY, f64::max);
+        let sum = exact_sum(row.iter().map(|&i| (x[i] - max).exp()));
+        for i in row {
+            y[i] = match kind {
+                Softmax::Plain => (x[i] - max).exp() / sum,
+                Softmax::Log => x[i] - max - sum.ln(),
+            };
+        }
+    }
+    y
+}
+
+fn check_softmax(input: &Array, axis: usize, kind: Softmax) {
+    let (dims, dtype) = (input.meta.dims(), input.meta.dtype);
+    let output = Meta::contiguous(dtype, dims);
+    let kernel = softmax("softmax", &input.meta, axis, kind, &output).expect("a valid softmax");
+    let got = run(&*kernel, &[input], &[output])[0].values();
+    assert_close(&got, &naive_softmax(&input.values(), dims, axis, kind), dtype, &(&input.meta, axis, kind));
+}
+
+#[test]
+fn softmax_over_every_axis_and_layout() {
+    for_every_isa(|| {
+        for dims in [&[1usize][..], &[37], &[3000], &[5, 33], &[70, 3], &[4, 9, 40], &[3, 130, 35]] {
+            for layout in layouts(dims) {
+                for dtype in FLOATS {
+                    let input = Array::new(dtype, layout.clone(), noise);
+                    for axis in 0..dims.len() {
+                        check_softmax(&input, axis, Softmax::Plain);
+                        check_softmax(&input, axis, Softmax::Log);
+                    }
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn softmax_of_special_values() {
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
+    let rows = [
+        [-inf, -inf, -inf, -inf],
+        [-inf, 0.0, 1.0, -inf],
+        [inf, 0.0, 1.0, 2.0],
+        [nan, 0.0, 1.0, 2.0],
+        [1000.0, 999.0, -1000.0, 1000.0],
+        [-1e4, -1e4, -1e4, -1e4],
+    ];
+    for_every_isa(|| {
+        for dtype in [DType::F32, DType::F64] {
+            let by_rows = Array::contiguous(dtype, &[6, 4], |i| rows[i / 4][i % 4]);
+            let by_columns = Array::contiguous(dtype, &[4, 12], |i| rows[i % 12 / 2][i / 12]);
+            for kind in [Softmax::Plain, Softmax::Log] {
+                for (input, axis) in [(&by_rows, 1), (&by_columns, 0)] {
+                    let output = Meta::contiguous(dtype, input.meta.dims());
+                    let kernel = softmax("softmax", &input.meta, axis, kind, &output).expect("a valid softmax");
+                    let got = run(&*kernel, &[input], &[output])[0].values();
+                    let mut expected = naive_softmax(&input.values(), input.meta.dims(), axis, kind);
+                    // f64::max passes NaN over.
+                    let row_of = |i: usize| if axis == 1 { i / 4 } else { i % 12 / 2 };
+                    expected.iter_mut().enumerate().filter(|(i, _)| row_of(*i) == 3).for_each(|(_, e)| *e = nan);
+                    assert_close(&got, &expected, dtype, &(axis, kind));
+                }
+            }
+        }
+    });
+}
+
+/// y, and mean and rstd of every row.
+fn naive_norm(x: &[f64], len: usize, centered: bool, w: &[f64], b: &[f64]) -> [Vec<f64>; 3] {
+    let (mut y, mut means, mut rstds) = (Vec::new(), Vec::new(), Vec::new());
+    for row in x.chunks(len) {
+        let mean = if centered { exact_sum(row.iter().copied()) / len as f64 } else { 0.0 };
+        let variance = exact_sum(row.iter().map(|x| (x - mean) * (x - mean))) / len as f64;
+        let rstd = 1.0 / (variance + 1e-5).sqrt();
+        y.extend(row.iter().enumerate().map(|(i, x)| (x - mean) * rstd * w[i] + b[i]));
+        means.push(mean);
+        rstds.push(rstd);
+    }
+    [y, means, rstds]
+}
+
+#[test]
+fn norms_of_every_dtype_and_layout() {
+    for_every_isa(|| {
+        for dims in [&[3usize][..], &[37], &[5, 33], &[3, 2000], &[4, 9, 40]] {
+            let len = dims[dims.len() - 1];
+            for (layout, dtype) in layouts(dims).into_iter().flat_map(|l| FLOATS.map(|d| (l.clone(), d))) {
+                let input = Array::new(dtype, layout, noise);
+                let weight = Array::contiguous(dtype, &[len], |i| noise(i + 7) + 0.5);
+                let bias = Array::contiguous(dtype, &[len], |i| noise(i + 99));
+                check_norms(&input, &weight, &bias);
+            }
+        }
+    });
+}
+
+fn check_norms(input: &Array, weight: &Array, bias: &Array) {
+    let (dtype, len) = (input.meta.dtype, weight.meta.elem_count());
+    let (ones, zeros) = (vec![1.0; len], vec![0.0; len]);
+    let y = Meta::contiguous(dtype, input.meta.dims());
+    let stat = Meta::contiguous(stats_dtype(dtype), input.meta.elem_count() / len);
+    let x = input.values();
+    let tolerance = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
+    let near = |got: &[f64], expected: &[f64], dtype: DType| {
+        for (g, e) in got.iter().zip(expected) {
+            assert!((g - e).abs() <= 16.0 * epsilon(dtype) * e.abs().max(4.0), "{:?}: {g}, not {e}", input.meta);
+        }
+    };
+
+    let kernel = layer_norm("layer_norm", &input.meta, Some(&weight.meta), Some(&bias.meta), 1e-5, &y, true);
+    let got = run(&*kernel.expect("valid"), &[input, weight, bias], &[y.clone(), stat.clone(), stat.clone()]);
+    let expected = naive_norm(&x, len, true, &weight.values(), &bias.values());
+    near(&got[0].values(), &expected[0], dtype);
+    near(&got[1].values(), &expected[1], tolerance);
+    near(&got[2].values(), &expected[2], tolerance);
+
+    let kernel = layer_norm("layer_norm", &input.meta, None, Some(&bias.meta), 1e-5, &y, false);
+    let got = run(&*kernel.expect("valid"), &[input, bias], std::slice::from_ref(&y));
+    near(&got[0].values(), &naive_norm(&x, len, true, &ones, &bias.values())[0], dtype);
+
+    let kernel = rms_norm("rms_norm", &input.meta, Some(&weight.meta), 1e-5, &y, true);
+    let got = run(&*kernel.expect("valid"), &[input, weight], &[y, stat]);
+    let expected = naive_norm(&x, len, false, &weight.values(), &zeros);
+    near(&got[0].values(), &expected[0], dtype);
+    near(&got[1].values(), &expected[2], tolerance);
+}
+
+#[test]
+fn empty_rows_and_no_rows() {
+    for dims in [[0usize, 3], [3, 0]] {
+        let input = Array::contiguous(DType::F32, &dims, noise);
+        for axis in 0..2 {
+            check_softmax(&input, axis, Softmax::Plain);
+        }
+        let output = Meta::contiguous(DType::F32, &dims);
+        let kernel = layer_norm("layer_norm", &input.meta, None, None, 1e-5, &output, false).expect("valid");
+        assert!(run(&*kernel, &[&input], &[output])[0].values().is_empty());
+    }
+}
+
+#[test]
+fn wrong_requests_are_errors() {
+    let x = Meta::contiguous(DType::F32, (2, 3));
+    let other = Meta::contiguous(DType::F32, (3, 2));
+    let ints = Meta::contiguous(DType::I32, (2, 3));
+    let weight = |n: usize| Meta::contiguous(DType::F32, n);
+    assert!(softmax("softmax", &x, 2, Softmax::Plain, &x).is_err());
+    assert!(softmax("softmax", &x, 0, Softmax::Plain, &other).is_err());
+    assert!(softmax("softmax", &ints, 0, Softmax::Plain, &ints).is_err());
+    assert!(layer_norm("layer_norm", &x, Some(&weight(2)), None, 1e-5, &x, false).is_err());
+    assert!(layer_norm("layer_norm", &x, None, Some(&weight(4)), 1e-5, &x, false).is_err());
+    assert!(layer_norm("layer_norm", &Meta::contiguous(DType::F32, ()), None, None, 1e-5, &x, false).is_err());
+}

@@ -1,0 +1,344 @@
+//! Where along an axis the greatest or least element stands.
+
+use super::plan::{check_output, split};
+use crate::plan::{LoopDims, Walk, iterations, order_and_merge};
+use crate::simd::{Entry, Int, Isa, Routine, Simd, resolve};
+use opforge_core::{DType, Error, Meta, Result, bf16, f16};
+use opforge_runtime::Kernel;
+use opforge_runtime::parallel::parallel_for;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Which element is sought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extreme {
+    /// The least.
+    Min,
+    /// The greatest.
+    Max,
+}
+
+/// Finds the first extreme element along `axis`; NaN is more extreme than any number. The output is I64 or U32 and otherwise as
+/// [`super::reduce`] says.
+///
+/// # Errors
+/// Complex inputs, an axis out of range, of length 0 or too long for the output, an output of another size or dtype.
+pub fn arg_reduce(
+    op: &'static str,
+    extreme: Extreme,
+    input: &Meta,
+    axis: usize,
+    output: &Meta,
+) -> Result<Arc<dyn Kernel>> {
+    let (kept, reduced) = split(op, input, &[axis])?;
+    check_output(op, output, &kept)?;
+    super::expect_output(op, output.dtype, &[DType::I64, DType::U32])?;
+    let len = reduced[0].len;
+    if len == 0 && output.elem_count() > 0 || (output.dtype == DType::U32 && len > u32::MAX as usize) {
+        return Err(Error::shape(op, "input", format!("{:?} along {axis}", input.shape()), "1 to 2^32 - 1 elements"));
+    }
+    let plan = ArgPlan::new(kept, len, reduced[0].stride[0], extreme, output.dtype == DType::I64);
+    Ok(match input.dtype {
+        DType::F16 => prepare::<f16>(plan),
+        DType::BF16 => prepare::<bf16>(plan),
+        DType::F32 => prepare::<f32>(plan),
+        DType::F64 => prepare::<f64>(plan),
+        DType::Bool | DType::U8 => prepare::<u8>(plan),
+        DType::U16 => prepare::<u16>(plan),
+        DType::U32 => prepare::<u32>(plan),
+        DType::U64 => prepare::<u64>(plan),
+        DType::I8 => prepare::<i8>(plan),
+        DType::I16 => prepare::<i16>(plan),
+        DType::I32 => prepare::<i32>(plan),
+        DType::I64 => prepare::<i64>(plan),
+        DType::C64 | DType::C128 => return Err(Error::UnsupportedDTypeForOp(input.dtype, op)),
+    })
+}
+
+/// An element that can be compared as an integer.
+trait ArgElem: Copy + Send + Sync + 'static {
+    type Key: Int;
+    /// An integer that is the greater the more the element is what is sought: `flip` is 0 for the greatest, -1 for the least.
+    fn key(self, flip: Self::Key) -> Self::Key;
+}
+
+macro_rules! int_keys {
+    ($($ty:ty),*) => {
+        $(impl ArgElem for $ty {
+            type Key = $ty;
+            #[inline(always)]
+            fn key(self, flip: $ty) -> $ty { self ^ flip }
+        })*
+    };
+}
+int_keys!(u8, u16, u32, u64, i8, i16, i32, i64);
+
+macro_rules! float_keys {
+    ($($ty:ty => $key:ty),*) => {
+        $(impl ArgElem for $ty {
+            type Key = $key;
+            #[inline(always)]
+            fn key(self, flip: $key) -> $key {
+                let bits = self.to_bits() as $key;
+                let magnitude = bits & <$key>::MAX;
+                let ordered = if bits < 0 { -magnitude } else { magnitude };
+                if magnitude > <$ty>::INFINITY.to_bits() as $key { <$key>::MAX } else { ordered ^ flip }
+            }
+        })*
+    };
+}
+float_keys!(f16 => i16, bf16 => i16, f32 => i32, f64 => i64);
+
+/// Columns searched side by side.
+const TILE: usize = 256;
+/// Elements of a row between looks at which lane leads.
+const BLOCK: usize = 1024;
+/// Elements searched on one thread at a time.
+const GRAIN: usize = 1 << 15;
+/// Pieces that a long row is searched in.
+const PIECES: usize = 64;
+
+struct ArgPlan {
+    outer: LoopDims<2>,
+    len: usize,
+    stride: usize,
+    /// Length of the columns' dimension, contiguous in the input, and its stride in the output; 0 where outputs are found one by one.
+    columns: (usize, usize),
+    flip: i64,
+    wide_output: bool,
+}
+
+impl ArgPlan {
+    fn new(mut outer: LoopDims<2>, len: usize, stride: usize, extreme: Extreme, wide_output: bool) -> Self {
+        if outer.iter().all(|d| d.len > 0) {
+            order_and_merge(&mut outer);
+        }
+        let last = outer.last().copied().filter(|d| d.stride[0] == 1 && d.len >= 8 && stride != 1);
+        // Columns count in u32.
+        let columns = last.filter(|_| len <= u32::MAX as usize).map_or((0, 0), |d| (d.len, d.stride[1]));
+        if columns.0 > 0 {
+            outer.pop();
+        }
+        let flip = if extreme == Extreme::Min { -1 } else { 0 };
+        ArgPlan { outer, len, stride, columns, flip, wide_output }
+    }
+
+    fn tiles(&self) -> usize {
+        if self.columns.0 > 0 { self.columns.0.div_ceil(TILE) } else { 1 }
+    }
+
+    /// # Safety
+    /// `output` is the kernel's output, of which `at` is an element.
+    #[inline(always)]
+    unsafe fn write(&self, output: *mut u8, at: usize, index: usize) {
+        // SAFETY: the caller's; an index fits u32 where the output is u32.
+        unsafe {
+            if self.wide_output {
+                output.cast::<i64>().add(at).write(index as i64);
+            } else {
+                output.cast::<u32>().add(at).write(index as u32);
+            }
+        }
+    }
+}
+
+/// The search: a task is an output, or a tile of columns.
+struct ArgSearch<T> {
+    plan: ArgPlan,
+    element: PhantomData<T>,
+}
+
+/// The addresses of input and output.
+#[derive(Clone, Copy)]
+struct Tensors(*const u8, *mut u8);
+// SAFETY: threads only read the input, and write outputs of their own.
+unsafe impl Sync for Tensors {}
+
+impl<T: ArgElem> Routine for ArgSearch<T> {
+    type Args = (Tensors, Range<usize>);
+    type Output = ();
+    const AVX512: bool = false;
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, (tensors, tasks): Self::Args) {
+        let plan = &self.plan;
+        let tiles = plan.tiles();
+        for task in tasks {
+            let [from, to] = Walk::new(&plan.outer, task / tiles).offset();
+            // SAFETY: the plan's offsets stay within the tensors that the caller vouches for.
+            unsafe {
+                let base = tensors.0.cast::<T>().add(from);
+                if plan.columns.0 > 0 {
+                    let first = task % tiles * TILE;
+                    let width = TILE.min(plan.columns.0 - first);
+                    self.search_columns(base.add(first), width, tensors.1, to + first * plan.columns.1);
+                } else {
+                    plan.write(tensors.1, to, self.search_row(base, 0..plan.len).1);
+                }
+            }
+        }
+    }
+}
+
+impl<T: ArgElem> ArgSearch<T> {
+    /// The greatest key among these positions, and the first that has it.
+    ///
+    /// # Safety
+    /// `base` is valid for reading at these multiples of the stride; there is at least one.
+    #[inline(always)]
+    unsafe fn search_row(&self, base: *const T, range: Range<usize>) -> (T::Key, usize) {
+        let flip = T::Key::from_i64(self.plan.flip);
+        let stride = self.plan.stride;
+        // SAFETY: the caller's, for positions within the range.
+        let key = |i: usize| unsafe { base.add(i * stride).read() }.key(flip);
+        let (mut best, mut best_block) = (key(range.start), range.start);
+        for block in range.clone().step_by(BLOCK) {
+            let end = range.end.min(block + BLOCK);
+            // SAFETY: the block lies within the range.
+            let greatest = unsafe { greatest_key(base.add(block * stride), end - block, stride, flip) };
+            if greatest > best {
+                (best, best_block) = (greatest, block);
+            }
+        }
+        let position = (best_block..range.end).find(|&i| key(i) == best);
+        (best, position.unwrap_or(best_block))
+    }
+
+    /// # Safety
+    /// `base` is valid for reading `width` elements at every multiple of the stride; `output` is the kernel's, and the outputs from
+    /// `to` on are the columns'.
+    #[inline(always)]
+    unsafe fn search_columns(&self, base: *const T, width: usize, output: *mut u8, to: usize) {
+        let plan = &self.plan;
+        let flip = T::Key::from_i64(plan.flip);
+        let mut best = [T::Key::MIN; TILE];
+        let mut index = [0u32; TILE];
+        for row in 0..plan.len {
+            // SAFETY: the row lies within the input.
+            let elements = unsafe { std::slice::from_raw_parts(base.add(row * plan.stride), width) };
+            for ((element, best), index) in elements.iter().zip(&mut best).zip(&mut index) {
+                let key = element.key(flip);
+                let better = key > *best;
+                *best = if better { key } else { *best };
+                *index = if better { row as u32 } else { *index };
+            }
+        }
+        for (i, &index) in index[..width].iter().enumerate() {
+            // SAFETY: the caller's.
+            unsafe { plan.write(output, to + i * plan.columns.1, index as usize) };
+        }
+    }
+}
+
+/// The greatest of `n` keys.
+///
+/// # Safety
+/// `base` is valid for reading at the first `n` multiples of the stride.
+#[inline(always)]
+unsafe fn greatest_key<T: ArgElem>(base: *const T, n: usize, stride: usize, flip: T::Key) -> T::Key {
+    const LANES: usize = 32;
+    let mut lanes = [T::Key::MIN; LANES];
+    let mut rest = 0;
+    if stride == 1 {
+        // SAFETY: the caller's.
+        let elements = unsafe { std::slice::from_raw_parts(base, n) };
+        for chunk in elements.chunks_exact(LANES) {
+            for (lane, element) in lanes.iter_mut().zip(chunk) {
+                let key = element.key(flip);
+                *lane = if key > *lane { key } else { *lane };
+            }
+        }
+        rest = n / LANES * LANES;
+    }
+    // SAFETY: the caller's, for positions below n.
+    let tail = (rest..n).map(|i| unsafe { base.add(i * stride).read() }.key(flip));
+    lanes.into_iter().chain(tail).max().unwrap_or(T::Key::MIN)
+}
+
+/// Searching a piece of one row, the only task: its best key and position.
+struct ArgPiece<T>(ArgSearch<T>);
+
+impl<T: ArgElem> Routine for ArgPiece<T> {
+    type Args = (Tensors, Range<usize>);
+    type Output = (T::Key, usize);
+    const AVX512: bool = false;
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, (tensors, range): Self::Args) -> Self::Output {
+        // SAFETY: the caller's.
+        unsafe { self.0.search_row(tensors.0.cast::<T>(), range) }
+    }
+}
+
+struct ArgKernel<T: ArgElem> {
+    piece: ArgPiece<T>,
+    search_entry: Entry<ArgSearch<T>>,
+    piece_entry: Entry<ArgPiece<T>>,
+    tasks: usize,
+}
+
+fn prepare<T: ArgElem>(plan: ArgPlan) -> Arc<dyn Kernel> {
+    let tasks = iterations(&plan.outer) * plan.tiles();
+    Arc::new(ArgKernel::<T> {
+        piece: ArgPiece(ArgSearch { plan, element: PhantomData }),
+        search_entry: resolve::<ArgSearch<T>>(Isa::current()),
+        piece_entry: resolve::<ArgPiece<T>>(Isa::current()),
+        tasks,
+    })
+}
+
+impl<T: ArgElem> ArgKernel<T> {
+    /// # Safety
+    /// As [`Kernel::run`] demands.
+    unsafe fn run_in_pieces(&self, tensors: Tensors) {
+        let plan = &self.piece.0.plan;
+        let piece = plan.len.div_ceil(PIECES).max(GRAIN);
+        let found = Found(std::cell::UnsafeCell::new([(T::Key::MIN, 0); PIECES]));
+        parallel_for(plan.len, piece, |range| {
+            let slot = range.start / piece;
+            // SAFETY: the entry is for the processor's own ISA; a slot is written by one thread.
+            unsafe {
+                let result = (self.piece_entry)(&self.piece, (tensors, range));
+                found.slot(slot).write(result);
+            }
+        });
+        let found = found.0.into_inner();
+        let pieces = plan.len.div_ceil(piece);
+        let first_best = found[..pieces].iter().copied().reduce(|a, b| if b.0 > a.0 { b } else { a });
+        // SAFETY: the output has one element.
+        unsafe { plan.write(tensors.1, 0, first_best.map_or(0, |(_, index)| index)) };
+    }
+}
+
+/// What the pieces found.
+struct Found<K>(std::cell::UnsafeCell<[(K, usize); PIECES]>);
+// SAFETY: threads write different slots.
+unsafe impl<K: Send> Sync for Found<K> {}
+impl<K> Found<K> {
+    fn slot(&self, i: usize) -> *mut (K, usize) {
+        self.0.get().cast::<(K, usize)>().wrapping_add(i)
+    }
+}
+
+impl<T: ArgElem> Kernel for ArgKernel<T> {
+    unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
+        let tensors = Tensors(inputs[0], outputs[0]);
+        let search = &self.piece.0;
+        let task_work = search.plan.len * if search.plan.columns.0 > 0 { TILE } else { 1 };
+        if self.tasks == 1 && search.plan.columns.0 == 0 && search.plan.len > 2 * GRAIN {
+            // SAFETY: the caller's.
+            unsafe { self.run_in_pieces(tensors) };
+        } else {
+            let grain = (GRAIN / task_work.max(1)).max(1);
+            // SAFETY: the caller's; the entry is for the processor's own ISA.
+            parallel_for(self.tasks, grain, |tasks| unsafe { (self.search_entry)(search, (tensors, tasks)) });
+        }
+        Ok(())
+    }
+
+    fn cost(&self) -> u64 {
+        let plan = &self.piece.0.plan;
+        (iterations(&plan.outer) * plan.columns.0.max(1) * plan.len / 5) as u64
+    }
+}

@@ -3,7 +3,8 @@
 //! `cargo run --release -p opforge-cpu --example reduce_speed`
 
 use opforge_core::{DType, Meta, Result};
-use opforge_cpu::reduce::{Integers, Reducer, reduce};
+use opforge_cpu::norm::{Softmax, layer_norm, softmax};
+use opforge_cpu::reduce::{Extreme, Integers, Moments, Reducer, arg_reduce, reduce, reduce_moments};
 use opforge_cpu::simd::{Float, Int};
 use opforge_runtime::Kernel;
 use std::hint::black_box;
@@ -35,6 +36,15 @@ impl Reducer for Max {
     #[inline(always)]
     fn combine<V: Float>(self, a: V, b: V) -> V {
         a.max(b)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Variance;
+impl Moments for Variance {
+    #[inline(always)]
+    fn finish<V: Float>(self, _mean: V, squares: V, count: f64) -> V {
+        squares / V::splat(count)
     }
 }
 
@@ -106,6 +116,24 @@ fn main() -> Result<()> {
     }
     bench("max", Max, &all, &[0], (&input, &mut output))?;
     bench("max", Max, &Meta::contiguous(DType::F32, (8192, 1024)), &[0], (&input, &mut output))?;
+    let (inputs, outputs) = ([input.as_ptr().cast(); 3], [output.as_mut_ptr().cast()]);
+    let square = Meta::contiguous(DType::F32, (8192, 1024));
+    for axis in 0..2 {
+        let out = |dtype| Meta::contiguous(dtype, square.dims()[1 - axis]);
+        let kernel = arg_reduce("argmax", Extreme::Max, &square, axis, &out(DType::I64))?;
+        report(&format!("argmax over {axis}"), 4 * N, time(&*kernel, &inputs[..1], &outputs));
+        let kernel = reduce_moments("var", Variance, &square, &[axis], &out(DType::F32))?;
+        report(&format!("variance over {axis}"), 4 * N, time(&*kernel, &inputs[..1], &outputs));
+        for kind in [Softmax::Plain, Softmax::Log] {
+            let kernel = softmax("softmax", &square, axis, kind, &square)?;
+            report(&format!("softmax {kind:?} over {axis}"), 8 * N, time(&*kernel, &inputs[..1], &outputs));
+        }
+    }
+    let kernel = arg_reduce("argmax", Extreme::Max, &all, 0, &Meta::contiguous(DType::I64, ()))?;
+    report("argmax over all", 4 * N, time(&*kernel, &inputs[..1], &outputs));
+    let parameter = Meta::contiguous(DType::F32, 1024);
+    let kernel = layer_norm("layer_norm", &square, Some(&parameter), Some(&parameter), 1e-5, &square, false)?;
+    report("layer_norm", 8 * N, time(&*kernel, &inputs, &outputs));
     for dims in [&[4usize][..], &[64], &[1024], &[4, 4], &[64, 64]] {
         for axis in 0..dims.len() {
             bench("small sum", Sum, &Meta::contiguous(DType::F32, dims), &[axis], (&input, &mut output))?;

@@ -22,6 +22,7 @@ pub mod elementwise;
 pub mod index;
 pub mod math;
 pub mod matmul;
+pub mod norm;
 pub mod reduce;
 pub mod simd;
 

@@ -17,12 +17,35 @@ macro_rules! by_size {
     }};
 }
 
+/// Evaluates an expression with `$t` standing for a number dtype's type; returns from the function with an error for bool and complex.
+macro_rules! by_number {
+    ($op:expr, $dtype:expr, $t:ident => $value:expr) => {
+        match $dtype {
+            opforge_core::DType::U8 => by_size!(@with u8, $t, $value),
+            opforge_core::DType::U16 => by_size!(@with u16, $t, $value),
+            opforge_core::DType::U32 => by_size!(@with u32, $t, $value),
+            opforge_core::DType::U64 => by_size!(@with u64, $t, $value),
+            opforge_core::DType::I8 => by_size!(@with i8, $t, $value),
+            opforge_core::DType::I16 => by_size!(@with i16, $t, $value),
+            opforge_core::DType::I32 => by_size!(@with i32, $t, $value),
+            opforge_core::DType::I64 => by_size!(@with i64, $t, $value),
+            opforge_core::DType::F16 => by_size!(@with opforge_core::f16, $t, $value),
+            opforge_core::DType::BF16 => by_size!(@with opforge_core::bf16, $t, $value),
+            opforge_core::DType::F32 => by_size!(@with f32, $t, $value),
+            opforge_core::DType::F64 => by_size!(@with f64, $t, $value),
+            other => return Err(opforge_core::Error::UnsupportedDTypeForOp(other, $op)),
+        }
+    };
+}
+
+pub mod arange;
 pub mod copy;
 pub mod elementwise;
 pub mod index;
 pub mod math;
 pub mod matmul;
 pub mod norm;
+pub mod random;
 pub mod reduce;
 pub mod simd;
 

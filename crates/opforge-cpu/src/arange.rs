@@ -1,0 +1,145 @@
+//! Numbers at equal distances.
+
+use std::sync::Arc;
+
+use opforge_core::{Error, Kind, Meta, Result, Scalar, WithDType};
+use opforge_runtime::Kernel;
+use opforge_runtime::parallel::parallel_for;
+
+use crate::copy::Shared;
+
+/// Elements that a thread fills at a time.
+const GRAIN: usize = 1 << 14;
+
+/// The kernel, without inputs, whose output's element `i` is `start + i * step`.
+///
+/// Of integers it is computed in integers, wrapping to the dtype; else in f64, rounded once.
+///
+/// # Errors
+/// Bool and complex numbers; complex arguments; an output that is not contiguous.
+pub fn arange(op: &'static str, start: Scalar, step: Scalar, output: &Meta) -> Result<Arc<dyn Kernel>> {
+    if !output.layout.is_contiguous() {
+        return Err(Error::shape(op, "output", format!("{:?}", output.layout), "a contiguous layout"));
+    }
+    let kind = start.kind().max(step.kind());
+    if kind == Kind::Complex {
+        return Err(Error::value(op, "start, step", format!("{start}, {step}"), "real numbers"));
+    }
+    let fill: Fill = match output.dtype.size_in_bytes() {
+        _ if kind == Kind::Float || !output.dtype.is_int() => by_number!(op, output.dtype, T => floats::<T>),
+        1 => integers::<u8>,
+        2 => integers::<u16>,
+        4 => integers::<u32>,
+        _ => integers::<u64>,
+    };
+    Ok(Arc::new(Arange { start, step, len: output.elem_count(), fill }))
+}
+
+/// Fills `n` elements from index `first` on.
+type Fill = unsafe fn(start: Scalar, step: Scalar, first: usize, at: *mut u8, n: usize);
+
+struct Arange {
+    start: Scalar,
+    step: Scalar,
+    len: usize,
+    fill: Fill,
+}
+
+impl Kernel for Arange {
+    unsafe fn run(&self, _: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
+        let out = Shared(outputs[0]);
+        parallel_for(self.len, GRAIN, |range| {
+            // SAFETY: ranges are disjoint parts of the output.
+            unsafe { (self.fill)(self.start, self.step, range.start, out.get(), range.len()) };
+        });
+        Ok(())
+    }
+
+    fn cost(&self) -> u64 {
+        10 + self.len as u64
+    }
+}
+
+/// The integers, signed or not, of one size.
+trait Truncate {
+    /// The lowest bits.
+    fn truncate(value: i64) -> Self;
+}
+
+macro_rules! truncate {
+    ($($ty:ty),*) => {
+        $(impl Truncate for $ty {
+            fn truncate(value: i64) -> Self { value as $ty }
+        })*
+    };
+}
+truncate!(u8, u16, u32, u64);
+
+/// # Safety
+/// `at` points to the first element of a tensor of `T` that has these elements.
+unsafe fn integers<T: Truncate>(start: Scalar, step: Scalar, first: usize, at: *mut u8, n: usize) {
+    let (start, step) = (start.to_i64(), step.to_i64());
+    for i in first..first + n {
+        let value = start.wrapping_add(step.wrapping_mul(i as i64));
+        // SAFETY: by the contract.
+        unsafe { at.cast::<T>().add(i).write(T::truncate(value)) };
+    }
+}
+
+/// # Safety
+/// As [`integers`].
+unsafe fn floats<T: WithDType>(start: Scalar, step: Scalar, first: usize, at: *mut u8, n: usize) {
+    let (start, step) = (start.to_f64(), step.to_f64());
+    for i in first..first + n {
+        // SAFETY: by the contract.
+        unsafe { at.cast::<T>().add(i).write(T::from_f64(start + i as f64 * step)) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use opforge_core::{DType, ErrorKind};
+
+    fn values(start: Scalar, step: Scalar, dtype: DType, n: usize) -> Vec<f64> {
+        let output = Meta::contiguous(dtype, n);
+        let kernel = arange("arange", start, step, &output).unwrap();
+        crate::testing::run(&*kernel, &[], &[output])[0].values()
+    }
+
+    #[test]
+    fn every_dtype() {
+        for dtype in DType::ALL.into_iter().filter(|d| d.is_int() || d.is_float()) {
+            assert_eq!(values(3.into(), 2.into(), dtype, 5), [3.0, 5.0, 7.0, 9.0, 11.0], "{dtype}");
+            assert_eq!(values(Scalar::Float(0.0), Scalar::Float(2.0), dtype, 3), [0.0, 2.0, 4.0], "{dtype}");
+            assert!(values(3.into(), 2.into(), dtype, 0).is_empty());
+            let long = values(0.into(), Scalar::Int(1), dtype, 40_000);
+            let size = dtype.size_in_bytes();
+            if size >= 4 {
+                assert!(long.iter().enumerate().all(|(i, v)| *v == i as f64), "{dtype}");
+            }
+        }
+    }
+
+    #[test]
+    fn integers_are_exact_and_floats_do_not_accumulate_errors() {
+        let output = Meta::contiguous(DType::I64, 2);
+        let kernel = arange("arange", Scalar::Int(i64::MAX - 1), Scalar::Int(1), &output).unwrap();
+        let mut out = [0i64; 2];
+        // SAFETY: two elements.
+        unsafe { kernel.run(&[], &[out.as_mut_ptr().cast()]) }.unwrap();
+        assert_eq!(out, [i64::MAX - 1, i64::MAX]);
+        let thirds = values(Scalar::Float(1.0), Scalar::Float(0.1), DType::F64, 1001);
+        assert_eq!(thirds[1000], 1.0 + 1000.0 * 0.1);
+        assert_eq!(values(5.into(), Scalar::Int(-2), DType::I8, 4), [5.0, 3.0, 1.0, -1.0]);
+    }
+
+    #[test]
+    fn refusals() {
+        let kind =
+            |start: Scalar, dtype| arange("arange", start, 1.into(), &Meta::contiguous(dtype, 2)).err().unwrap().kind();
+        assert_eq!(kind(0.into(), DType::Bool), ErrorKind::DType);
+        assert_eq!(kind(0.into(), DType::C64), ErrorKind::DType);
+        assert_eq!(kind(Scalar::Complex(0.0, 1.0), DType::F32), ErrorKind::Value);
+    }
+}

@@ -1,0 +1,45 @@
+//! Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011).
+
+/// Blocks made at a time.
+pub(super) const LANES: usize = 16;
+
+/// The four words of several blocks: word `w` of block `i` is `[w][i]`.
+pub(super) type Words = [[u32; LANES]; 4];
+
+const MULTIPLIERS: [u32; 2] = [0xd251_1f53, 0xcd9e_8d57];
+const KEY_STEPS: [u32; 2] = [0x9e37_79b9, 0xbb67_ae85];
+
+/// The generator's blocks for some counters.
+#[allow(clippy::needless_range_loop)] // All lanes of all words at once.
+#[inline(always)]
+pub(super) fn philox(mut c: Words, [mut k0, mut k1]: [u32; 2]) -> Words {
+    for _ in 0..10 {
+        for i in 0..LANES {
+            let product0 = u64::from(MULTIPLIERS[0]) * u64::from(c[0][i]);
+            let product1 = u64::from(MULTIPLIERS[1]) * u64::from(c[2][i]);
+            c[0][i] = (product1 >> 32) as u32 ^ c[1][i] ^ k0;
+            c[1][i] = product1 as u32;
+            c[2][i] = (product0 >> 32) as u32 ^ c[3][i] ^ k1;
+            c[3][i] = product0 as u32;
+        }
+        k0 = k0.wrapping_add(KEY_STEPS[0]);
+        k1 = k1.wrapping_add(KEY_STEPS[1]);
+    }
+    c
+}
+
+/// The blocks `first ..` of a stream: the seed is the key, the offset the upper half of the counter. Every (seed, offset) is a stream of its
+/// own, of 2^64 blocks.
+#[allow(clippy::needless_range_loop)] // As above.
+#[inline(always)]
+pub(super) fn blocks(seed: u64, offset: u64, first: u64) -> Words {
+    let mut counters = [[0; LANES]; 4];
+    for i in 0..LANES {
+        let block = first.wrapping_add(i as u64);
+        counters[0][i] = block as u32;
+        counters[1][i] = (block >> 32) as u32;
+        counters[2][i] = offset as u32;
+        counters[3][i] = (offset >> 32) as u32;
+    }
+    philox(counters, [seed as u32, (seed >> 32) as u32])
+}

@@ -58,6 +58,7 @@ unsafe fn scalar<T: Copy, const N: usize>(src: *const u8, src_step: isize, dst: 
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86 {
     use super::FullTile;
+    use crate::simd::Isa;
     use std::arch::x86_64::*;
 
     /// A register of elements that can be interleaved with another.
@@ -199,7 +200,7 @@ pub(crate) mod x86 {
 
     /// The side and the function of the widest tile this CPU has for an element size.
     pub fn widest(size: usize) -> Option<(usize, FullTile)> {
-        let avx512 = is_x86_feature_detected!("avx512bw");
+        let avx512 = Isa::current() >= Isa::Avx512;
         let vbmi = avx512 && is_x86_feature_detected!("avx512vbmi");
         match size {
             1 if vbmi => Some((64, zmm8)),

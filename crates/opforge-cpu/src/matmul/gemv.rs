@@ -11,6 +11,8 @@ use super::problem::Problem;
 use crate::copy::Shared;
 use crate::operand::{Accumulator, Operand};
 use crate::scratch::with_scratch;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::Isa;
 
 /// Output elements summed at once where the matrix is contiguous along the output.
 const STRIP: usize = 512;
@@ -114,10 +116,10 @@ fn compute_for_this_cpu<T: Operand>() -> Compute<T> {
             // SAFETY: by the contract.
             unsafe { compute::<T, true>(v, range, scratch) }
         }
-        if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512dq") {
+        if Isa::current() >= Isa::Avx512 {
             return avx512::<T>;
         }
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        if Isa::current() >= Isa::Avx2 {
             return avx2::<T>;
         }
     }

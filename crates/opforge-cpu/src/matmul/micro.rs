@@ -2,6 +2,8 @@ use std::mem::MaybeUninit;
 
 use super::lanes::{Array, Lanes};
 use crate::operand::Accumulator;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::Isa;
 
 /// What a micro-kernel computes: `c[i][j] = sum over p of a[p][i] * b[p][j]`, for `MR` rows and `columns` columns.
 pub(super) struct Args<E> {
@@ -134,13 +136,13 @@ macro_rules! float {
                 #[cfg(target_arch = "x86_64")]
                 {
                     use std::arch::x86_64::*;
-                    if is_x86_feature_detected!("avx512f") {
+                    if Isa::current() >= Isa::Avx512 {
                         return kernels!(
                             [#[target_feature(enable = "avx512f")]] $ty, $wide,
                             1: [1 2 3 4 5 6 7 8 9 10 11 12], 2: [1 2 3 4 5 6 7 8 9 10 11 12]
                         );
                     }
-                    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                    if Isa::current() >= Isa::Avx2 {
                         return kernels!(
                             [#[target_feature(enable = "avx2,fma")]] $ty, $narrow,
                             1: [1 2 3 4], 2: [1 2 3 4], 3: [1 2 3 4]
@@ -169,10 +171,10 @@ macro_rules! integer {
             fn kernels() -> Kernels<Self> {
                 #[cfg(target_arch = "x86_64")]
                 {
-                    if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512dq") {
+                    if Isa::current() >= Isa::Avx512 {
                         return kernels!([#[target_feature(enable = "avx512bw,avx512dq")]] $ty, Array<$ty, $lanes>, 1: [1 2 3 4]);
                     }
-                    if is_x86_feature_detected!("avx2") {
+                    if Isa::current() >= Isa::Avx2 {
                         return kernels!([#[target_feature(enable = "avx2")]] $ty, Array<$ty, $lanes>, 1: [1 2 3 4]);
                     }
                 }

@@ -68,6 +68,12 @@ fn layouts(m: usize, n: usize) -> [Layout; 3] {
 
 #[test]
 fn every_dtype() {
+    for isa in crate::simd::Isa::supported() {
+        crate::simd::with_isa(isa, every_dtype_on_one_isa);
+    }
+}
+
+fn every_dtype_on_one_isa() {
     for (m, k, n) in [(1, 1, 1), (4, 4, 4), (13, 9, 33), (25, 20, 16), (1, 30, 20), (20, 30, 1), (3, 70, 2)] {
         for a in layouts(m, k) {
             for b in layouts(k, n) {
@@ -79,10 +85,12 @@ fn every_dtype() {
 
 #[test]
 fn every_edge_of_the_kernels() {
-    for m in 1..30 {
+    for (isa, m) in crate::simd::Isa::supported().flat_map(|isa| (1..30).map(move |m| (isa, m))) {
         for n in [1, 2, 3, 15, 16, 17, 31, 32, 33, 49, 64] {
-            check::<f32>(Layout::contiguous([m, 5]), Layout::contiguous([5, n]));
-            check::<f64>(Layout::contiguous([m, 3]), Layout::contiguous([3, n]));
+            crate::simd::with_isa(isa, || {
+                check::<f32>(Layout::contiguous([m, 5]), Layout::contiguous([5, n]));
+                check::<f64>(Layout::contiguous([m, 3]), Layout::contiguous([3, n]));
+            });
         }
     }
 }

@@ -13,7 +13,7 @@ const SERIAL: usize = 1 << 14;
 /// Elements that a thread takes at a time.
 const GRAIN: usize = 1 << 14;
 /// The most inputs, and outputs, that any of these operators has.
-const MOST: usize = 4;
+const MOST: usize = 5;
 
 /// Some tasks of a kernel, with its addresses; working memory as the routine asked for, aligned to 64 bytes.
 #[derive(Clone)]

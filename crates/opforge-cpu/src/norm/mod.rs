@@ -1,6 +1,7 @@
 //! Operators that normalise along an axis, each in one pass over memory: a row is widened into working memory that stays in a cache,
 //! and everything happens there.
 
+mod backward;
 mod kernel;
 mod layer_norm;
 mod softmax;
@@ -9,6 +10,7 @@ mod tests;
 
 use opforge_core::{Error, Meta, Result};
 
+pub use backward::{layer_norm_backward, rms_norm_backward, softmax_backward};
 pub use layer_norm::{layer_norm, rms_norm, stats_dtype};
 pub use softmax::{Softmax, softmax};
 

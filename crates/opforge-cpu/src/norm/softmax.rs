@@ -41,12 +41,12 @@ pub fn softmax(op: &'static str, input: &Meta, axis: usize, kind: Softmax, outpu
 
 /// No vector has more lanes.
 const MAX_LANES: usize = 16;
-/// Elements of a tile of columns, unless its rows are longer than that leaves room for.
-const TILE_ELEMENTS: usize = 1 << 15;
 /// Columns of a tile.
 const TILE: usize = 512;
-/// Exponentials added up in line before they enter the whole sum.
+/// Vectors of exponentials added up in line before they enter the whole sum.
 const BLOCK: usize = 64;
+/// Rows of a tile taken together; few, since rows a power of two apart compete for the same places in a cache.
+const ROWS: usize = 8;
 
 fn plan<E: StoredFloat>(input: &Meta, axis: usize, kind: Softmax, output: &Meta) -> Arc<dyn Kernel> {
     let dim =
@@ -60,11 +60,10 @@ fn plan<E: StoredFloat>(input: &Meta, axis: usize, kind: Softmax, output: &Meta)
     match outer.last().copied() {
         Some(columns) if columns.stride == [1, 1] && columns.len >= 8 && along.stride != [1, 1] => {
             outer.pop();
-            let tile = (TILE_ELEMENTS / along.len.max(1)).clamp(2 * MAX_LANES, TILE) / MAX_LANES * MAX_LANES;
-            let tasks = iterations(&outer) * columns.len.div_ceil(tile);
-            let memory = (along.len + 1) * tile * size_of::<E::Compute>();
-            let routine = Columns { kind, outer, along, width: columns.len, tile, element };
-            prepare(routine, tasks, along.len * tile.min(columns.len), memory)
+            let tasks = iterations(&outer) * columns.len.div_ceil(TILE);
+            let memory = 2 * TILE * size_of::<E::Compute>();
+            let routine = Columns { kind, outer, along, width: columns.len, element };
+            prepare(routine, tasks, along.len * TILE.min(columns.len), memory)
         }
         _ => {
             let tasks = iterations(&outer);
@@ -173,13 +172,15 @@ impl<E: StoredFloat> Rows<E> {
     }
 }
 
-/// A tile of neighbouring columns at a time; working memory: a row of statistics, then the tile.
+/// A tile of neighbouring columns at a time; working memory: their maxima, then their sums.
+///
+/// The input is read twice: first for the maximum and the sum of exponentials, which is rescaled whenever a block of rows raises the
+/// maximum (Milakov and Gimelshein, 2018), then for the results.
 struct Columns<E> {
     kind: Softmax,
     outer: LoopDims<2>,
     along: LoopDim<2>,
     width: usize,
-    tile: usize,
     element: PhantomData<E>,
 }
 
@@ -189,98 +190,99 @@ impl<E: StoredFloat> Routine for Columns<E> {
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, job: Job) {
-        let tiles = self.width.div_ceil(self.tile);
+        let lanes = VectorOf::<E, S>::LANES;
+        let tiles = self.width.div_ceil(TILE);
+        let max = job.memory.cast::<E::Compute>();
         for task in job.tasks {
             let [from, to] = Walk::new(&self.outer, task / tiles).offset();
-            let first = task % tiles * self.tile;
-            let width = self.tile.min(self.width - first);
-            // SAFETY: the plan's offsets stay within the tensors that the caller vouches for.
+            let first = task % tiles * TILE;
+            let width = TILE.min(self.width - first);
+            // SAFETY: the plan's offsets stay within the tensors that the caller vouches for; the memory holds two tiles.
             unsafe {
+                let sum = max.add(TILE);
+                for i in (0..width).step_by(lanes) {
+                    VectorOf::<E, S>::splat(f64::NEG_INFINITY).store(max.add(i));
+                    VectorOf::<E, S>::splat(0.0).store(sum.add(i));
+                }
                 let from = job.inputs[0].cast::<E>().add(from + first);
-                let to = job.outputs[0].cast::<E>().add(to + first);
-                let memory = job.memory.cast::<E::Compute>();
-                let rows = memory.add(self.tile);
-                self.widen::<S>(from, width, memory, rows);
-                self.exponentials::<S>(width, memory, rows);
-                self.write::<S>(width, memory, rows, to);
+                for row in (0..self.along.len).step_by(ROWS) {
+                    self.add_rows::<S>(from, row, width, max, sum);
+                }
+                self.write::<S>(from, width, max, sum, job.outputs[0].cast::<E>().add(to + first));
             }
         }
     }
 }
 
-/// In all of these, `stats` is the first row of the working memory (the maxima, then the sums, then what the sums come to), and `rows`
-/// is the tile after it.
 impl<E: StoredFloat> Columns<E> {
-    /// Fills the tile, and the maxima.
+    /// Takes a block of rows into the maxima and sums.
     ///
     /// # Safety
-    /// `from` is the tile's first element; the working memory is as described.
+    /// `from` is the tile's first element; `max` and `sum` are tiles of working memory.
     #[inline(always)]
-    unsafe fn widen<S: Simd>(&self, from: *const E, width: usize, stats: *mut E::Compute, rows: *mut E::Compute) {
+    unsafe fn add_rows<S: Simd>(
+        &self,
+        from: *const E,
+        first: usize,
+        width: usize,
+        max: *mut E::Compute,
+        sum: *mut E::Compute,
+    ) {
         let lanes = VectorOf::<E, S>::LANES;
-        for row in 0..self.along.len {
-            for i in (0..width).step_by(lanes) {
-                // SAFETY: the caller's; rows in the working memory hold whole vectors.
-                unsafe {
-                    let x = from.add(row * self.along.stride[0] + i);
-                    let x = load_strided::<S, E>(x, lanes.min(width - i), 1);
-                    x.store(rows.add(row * self.tile + i));
-                    let max = if row == 0 { x } else { x.max(Float::load(stats.add(i))) };
-                    max.store(stats.add(i));
-                }
-            }
-        }
-    }
-
-    /// Shifts the tile by the maxima, takes exponentials, which the logarithm needs the sums of only, and replaces the maxima by the sums.
-    ///
-    /// # Safety
-    /// The working memory is as described.
-    #[inline(always)]
-    unsafe fn exponentials<S: Simd>(&self, width: usize, stats: *mut E::Compute, rows: *mut E::Compute) {
-        let lanes = VectorOf::<E, S>::LANES;
+        let lowest = VectorOf::<E, S>::splat(f64::NEG_INFINITY);
+        let rows = first..self.along.len.min(first + ROWS);
         for i in (0..width).step_by(lanes) {
+            let n = lanes.min(width - i);
             // SAFETY: the caller's.
             unsafe {
-                let max = VectorOf::<E, S>::load(stats.add(i));
-                let mut sum = VectorOf::<E, S>::splat(0.0);
-                for block in (0..self.along.len).step_by(BLOCK) {
-                    let mut block_sum = VectorOf::<E, S>::splat(0.0);
-                    for row in block..self.along.len.min(block + BLOCK) {
-                        let at = rows.add(row * self.tile + i);
-                        let x = VectorOf::<E, S>::load(at) - max;
-                        let e = exp(x);
-                        if self.kind == Softmax::Plain { e } else { x }.store(at);
-                        block_sum = block_sum + e;
-                    }
-                    sum = sum + block_sum;
+                let load = |row: usize| load_strided::<S, E>(from.add(row * self.along.stride[0] + i), n, 1);
+                let old = VectorOf::<E, S>::load(max.add(i));
+                let mut new = old;
+                for row in rows.clone() {
+                    new = new.max(load(row));
                 }
-                sum.store(stats.add(i));
+                // As long as there is nothing but -inf, the sum stays 0.
+                let shift = Float::select(new.eq(lowest), VectorOf::<E, S>::splat(0.0), new);
+                let mut total = VectorOf::<E, S>::load(sum.add(i)) * exp(old - shift);
+                for row in rows.clone() {
+                    total = total + exp(load(row) - shift);
+                }
+                new.store(max.add(i));
+                total.store(sum.add(i));
             }
         }
     }
 
     /// # Safety
-    /// `to` is the tile's first output; the working memory is as described.
+    /// `from` is the tile's first element and `to` its first output; `max` and `sum` hold what their names say.
     #[inline(always)]
-    unsafe fn write<S: Simd>(&self, width: usize, stats: *mut E::Compute, rows: *const E::Compute, to: *mut E) {
+    unsafe fn write<S: Simd>(
+        &self,
+        from: *const E,
+        width: usize,
+        max: *const E::Compute,
+        sum: *mut E::Compute,
+        to: *mut E,
+    ) {
         let lanes = VectorOf::<E, S>::LANES;
         let plain = self.kind == Softmax::Plain;
         for i in (0..width).step_by(lanes) {
             // SAFETY: the caller's.
             unsafe {
-                let sum = VectorOf::<E, S>::load(stats.add(i));
-                if plain { VectorOf::<E, S>::splat(1.0) / sum } else { log(sum) }.store(stats.add(i));
+                let total = VectorOf::<E, S>::load(sum.add(i));
+                if plain { VectorOf::<E, S>::splat(1.0) / total } else { log(total) }.store(sum.add(i));
             }
         }
         for row in 0..self.along.len {
             for i in (0..width).step_by(lanes) {
+                let n = lanes.min(width - i);
                 // SAFETY: the caller's.
                 unsafe {
-                    let x = VectorOf::<E, S>::load(rows.add(row * self.tile + i));
-                    let scale = VectorOf::<E, S>::load(stats.add(i));
-                    let y = if plain { x * scale } else { x - scale };
-                    store_strided::<S, E>(y, lanes.min(width - i), to.add(row * self.along.stride[1] + i), 1);
+                    let x = load_strided::<S, E>(from.add(row * self.along.stride[0] + i), n, 1);
+                    let x = x - VectorOf::<E, S>::load(max.add(i));
+                    let scale = VectorOf::<E, S>::load(sum.add(i));
+                    let y = if plain { exp(x) * scale } else { x - scale };
+                    store_strided::<S, E>(y, n, to.add(row * self.along.stride[1] + i), 1);
                 }
             }
         }

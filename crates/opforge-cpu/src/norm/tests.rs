@@ -17,9 +17,11 @@ fn rows(dims: &[usize], axis: usize) -> Vec<Vec<usize>> {
     (0..outer).flat_map(|o| (0..inner).map(move |i| (o, i))).map(|(o, i)| row(o, i)).collect()
 }
 
-fn assert_close(got: &[f64], expected: &[f64], dtype: DType, what: &dyn std::fmt::Debug) {
+/// Small logarithms are differences of larger numbers, and as accurate as those.
+fn assert_close(got: &[f64], expected: &[f64], dtype: DType, kind: Softmax, what: &dyn std::fmt::Debug) {
+    let floor = if kind == Softmax::Log { 1.0 } else { 1e-3 };
     for (i, (&g, &e)) in got.iter().zip(expected).enumerate() {
-        let close = g == e || (g - e).abs() <= 8.0 * epsilon(dtype) * e.abs().max(1e-3) || (g.is_nan() && e.is_nan());
+        let close = g == e || (g - e).abs() <= 8.0 * epsilon(dtype) * e.abs().max(floor) || (g.is_nan() && e.is_nan());
         assert!(close, "{what:?} element {i}: {g}, not {e}");
     }
 }
@@ -44,7 +46,7 @@ fn check_softmax(input: &Array, axis: usize, kind: Softmax) {
     let output = Meta::contiguous(dtype, dims);
     let kernel = softmax("softmax", &input.meta, axis, kind, &output).expect("a valid softmax");
     let got = run(&*kernel, &[input], &[output])[0].values();
-    assert_close(&got, &naive_softmax(&input.values(), dims, axis, kind), dtype, &(&input.meta, axis, kind));
+    assert_close(&got, &naive_softmax(&input.values(), dims, axis, kind), dtype, kind, &(&input.meta, axis));
 }
 
 #[test]
@@ -88,7 +90,7 @@ fn softmax_of_special_values() {
                     // f64::max passes NaN over.
                     let row_of = |i: usize| if axis == 1 { i / 4 } else { i % 12 / 2 };
                     expected.iter_mut().enumerate().filter(|(i, _)| row_of(*i) == 3).for_each(|(_, e)| *e = nan);
-                    assert_close(&got, &expected, dtype, &(axis, kind));
+                    assert_close(&got, &expected, dtype, kind, &axis);
                 }
             }
         }
@@ -162,7 +164,7 @@ fn empty_rows_and_no_rows() {
         for axis in 0..2 {
             check_softmax(&input, axis, Softmax::Plain);
         }
-        let output = Meta::contiguous(DType::F32, &dims);
+        let output = Meta::contiguous(DType::F32, dims);
         let kernel = layer_norm("layer_norm", &input.meta, None, None, 1e-5, &output, false).expect("valid");
         assert!(run(&*kernel, &[&input], &[output])[0].values().is_empty());
     }
@@ -180,4 +182,73 @@ fn wrong_requests_are_errors() {
     assert!(layer_norm("layer_norm", &x, Some(&weight(2)), None, 1e-5, &x, false).is_err());
     assert!(layer_norm("layer_norm", &x, None, Some(&weight(4)), 1e-5, &x, false).is_err());
     assert!(layer_norm("layer_norm", &Meta::contiguous(DType::F32, ()), None, None, 1e-5, &x, false).is_err());
+}
+
+/// The gradient by central differences of `sum(y * dy)`, where y is `forward(x)`.
+fn numeric_gradient(x: &[f64], dy: &[f64], forward: impl Fn(&[f64]) -> Vec<f64>) -> Vec<f64> {
+    let loss = |x: &[f64]| exact_sum(forward(x).iter().zip(dy).map(|(y, dy)| y * dy));
+    let slope = |i: usize| {
+        let mut moved = x.to_vec();
+        moved[i] += 1e-5;
+        let above = loss(&moved);
+        moved[i] -= 2e-5;
+        (above - loss(&moved)) / 2e-5
+    };
+    (0..x.len()).map(slope).collect()
+}
+
+fn assert_gradient(got: &[f64], expected: &[f64], dtype: DType) {
+    for (i, (g, e)) in got.iter().zip(expected).enumerate() {
+        let tolerance = 1e-6f64.max(32.0 * epsilon(dtype)) * e.abs().max(1.0);
+        assert!((g - e).abs() <= tolerance, "{dtype} element {i}: {g}, not {e}");
+    }
+}
+
+#[test]
+fn softmax_gradients_agree_with_differences() {
+    for_every_isa(|| {
+        for (dims, axis) in [(&[37usize][..], 0), (&[3, 20], 1), (&[20, 3], 0), (&[2, 5, 4], 1)] {
+            let (x, dy) = (Array::contiguous(DType::F64, dims, noise), |i| noise(i + 5));
+            for kind in [Softmax::Plain, Softmax::Log] {
+                let forward = |x: &[f64]| naive_softmax(x, dims, axis, kind);
+                let expected =
+                    numeric_gradient(&x.values(), &(0..x.values().len()).map(dy).collect::<Vec<_>>(), forward);
+                let y = forward(&x.values());
+                for (layout, dtype) in layouts(dims)[..4].iter().flat_map(|l| [(l, DType::F32), (l, DType::F64)]) {
+                    let y = Array::contiguous(dtype, dims, |i| y[i]);
+                    let dy = Array::new(dtype, layout.clone(), dy);
+                    let out = Meta::contiguous(dtype, dims);
+                    let kernel = softmax_backward("softmax", &y.meta, &dy.meta, axis, kind, &out).expect("valid");
+                    assert_gradient(&run(&*kernel, &[&y, &dy], &[out])[0].values(), &expected, dtype);
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn norm_gradients_agree_with_differences() {
+    for_every_isa(|| {
+        for (dims, dtype) in [&[19usize][..], &[3, 40]].into_iter().flat_map(|d| [(d, DType::F32), (d, DType::F64)]) {
+            let len = dims[dims.len() - 1];
+            let x = Array::contiguous(dtype, dims, noise);
+            let dy = Array::contiguous(dtype, dims, |i| noise(i + 5));
+            let weight = Array::contiguous(dtype, &[len], |i| noise(i + 7) + 0.5);
+            let zeros = vec![0.0; len];
+            let out = Meta::contiguous(dtype, dims);
+            for centered in [true, false] {
+                let forward = |x: &[f64]| naive_norm(x, len, centered, &weight.values(), &zeros);
+                let expected = numeric_gradient(&x.values(), &dy.values(), |x| forward(x)[0].clone());
+                let [_, mean, rstd] = forward(&x.values()).map(|v| Array::contiguous(dtype, &[v.len()], |i| v[i]));
+                let got = if centered {
+                    let kernel = layer_norm_backward("layer_norm", &x.meta, &dy.meta, Some(&weight.meta), &out);
+                    run(&*kernel.expect("valid"), &[&x, &dy, &mean, &rstd, &weight], std::slice::from_ref(&out))
+                } else {
+                    let kernel = rms_norm_backward("rms_norm", &x.meta, &dy.meta, Some(&weight.meta), &out);
+                    run(&*kernel.expect("valid"), &[&x, &dy, &rstd, &weight], std::slice::from_ref(&out))
+                };
+                assert_gradient(&got[0].values(), &expected, dtype);
+            }
+        }
+    });
 }

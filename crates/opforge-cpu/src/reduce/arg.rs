@@ -92,6 +92,8 @@ float_keys!(f16 => i16, bf16 => i16, f32 => i32, f64 => i64);
 
 /// Columns searched side by side.
 const TILE: usize = 256;
+/// Elements compared side by side.
+const LANES: usize = 32;
 /// Elements of a row between looks at which lane leads.
 const BLOCK: usize = 1024;
 /// Elements searched on one thread at a time.
@@ -217,11 +219,17 @@ impl<T: ArgElem> ArgSearch<T> {
         for row in 0..plan.len {
             // SAFETY: the row lies within the input.
             let elements = unsafe { std::slice::from_raw_parts(base.add(row * plan.stride), width) };
-            for ((element, best), index) in elements.iter().zip(&mut best).zip(&mut index) {
+            let leads = best.as_chunks_mut::<LANES>().0.iter_mut().zip(index.as_chunks_mut::<LANES>().0);
+            let (chunks, rest) = elements.as_chunks::<LANES>();
+            for (chunk, (best, index)) in chunks.iter().zip(leads) {
+                keep_greater(chunk, best, index, row as u32, flip);
+            }
+            let done = width - rest.len();
+            for (i, element) in (done..width).zip(rest) {
                 let key = element.key(flip);
-                let better = key > *best;
-                *best = if better { key } else { *best };
-                *index = if better { row as u32 } else { *index };
+                if key > best[i] {
+                    (best[i], index[i]) = (key, row as u32);
+                }
             }
         }
         for (i, &index) in index[..width].iter().enumerate() {
@@ -231,13 +239,30 @@ impl<T: ArgElem> ArgSearch<T> {
     }
 }
 
+/// Replaces what is less than a row's element, and its index.
+#[inline(always)]
+fn keep_greater<T: ArgElem>(
+    elements: &[T; LANES],
+    best: &mut [T::Key; LANES],
+    index: &mut [u32; LANES],
+    row: u32,
+    flip: T::Key,
+) {
+    // Copies, so that the compiler sees at once that they do not overlap.
+    let (old_best, old_index) = (*best, *index);
+    for i in 0..LANES {
+        let key = elements[i].key(flip);
+        best[i] = if key > old_best[i] { key } else { old_best[i] };
+        index[i] = if key > old_best[i] { row } else { old_index[i] };
+    }
+}
+
 /// The greatest of `n` keys.
 ///
 /// # Safety
 /// `base` is valid for reading at the first `n` multiples of the stride.
 #[inline(always)]
 unsafe fn greatest_key<T: ArgElem>(base: *const T, n: usize, stride: usize, flip: T::Key) -> T::Key {
-    const LANES: usize = 32;
     let mut lanes = [T::Key::MIN; LANES];
     let mut rest = 0;
     if stride == 1 {

@@ -57,10 +57,18 @@ impl<F: Fold> Columns<F> {
 
     fn tile(&self, task: usize) -> Tile {
         let tiles = self.tiles();
-        let [from, to] = Walk::new(&self.plan.outer, task / tiles).offset();
+        let (outer, tile) = match self.plan.form {
+            // What lies between the elements of a row belongs to other outputs: take those while it is in a cache.
+            Form::Columns { stride, .. } if stride != 1 => {
+                let outputs = iterations(&self.plan.outer);
+                (task % outputs, task / outputs)
+            }
+            _ => (task / tiles, task % tiles),
+        };
+        let [from, to] = Walk::new(&self.plan.outer, outer).offset();
         match self.plan.form {
             Form::Columns { width, stride, out_stride } => {
-                let first = task % tiles * TILE;
+                let first = tile * TILE;
                 Tile { from: from + first * stride, to: to + first * out_stride, width: TILE.min(width - first) }
             }
             Form::Narrow { width, repeat, .. } => Tile { from, to, width: width * repeat },

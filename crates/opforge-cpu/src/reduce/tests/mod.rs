@@ -204,7 +204,8 @@ fn empty_reductions_give_the_identity() {
 #[test]
 fn large_sums_are_accurate() {
     let n = 4_000_000;
-    let cases: [(&str, fn(usize) -> f64); 3] = [
+    type Case = (&'static str, fn(usize) -> f64);
+    let cases: [Case; 3] = [
         ("ones", |_| 1.0),
         ("one large, many small", |i| if i == 0 { 1e7 } else { 0.125 }),
         ("alternating", |i| if i % 2 == 0 { 1000.1 } else { -1000.0 }),

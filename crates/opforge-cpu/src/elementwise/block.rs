@@ -67,8 +67,9 @@ pub(super) unsafe fn walk<const K: usize, B: Body<K>>(body: &mut B, block: &Bloc
                 }
                 output = output.offset(block.output_row);
             }
-            let (mut x, mut step, mut out) = (input, B::SIZES.map(|size| size * B::CHUNK), output);
+            let (mut x, mut step, mut out) = (input, [0; K], output);
             for k in 0..K {
+                step[k] = B::SIZES[k] * B::CHUNK;
                 if block.repeated[k] {
                     let splat = splats[k].as_mut_ptr().cast();
                     if row == 0 || block.input_row[k] != 0 {

@@ -1,6 +1,7 @@
 //! Steps over elements of any type, by plain loops of fixed length that the compiler vectorises.
 
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 
 use super::block::{Block, Body, walk};
 use crate::simd::{Routine, Simd};
@@ -44,16 +45,16 @@ impl<const K: usize, F: ScalarMap<K>> Body<K> for ScalarBody<'_, F, K> {
     }
     #[inline(always)]
     unsafe fn whole(&mut self, x: [*const u8; K], out: *mut u8) {
-        // SAFETY: the caller's; all is read before anything is written, for the output may be an input.
+        // The output may be an input: results stay apart until all is read, so that the loop vectorises.
+        let mut y = [const { MaybeUninit::<F::Out>::uninit() }; CHUNK];
+        // SAFETY: the caller's.
         unsafe {
-            let x = x.map(|x| x.cast::<[F::In; CHUNK]>().read_unaligned());
-            if F::CAN_FAIL {
-                for i in 0..CHUNK {
-                    self.failed |= self.f.fails(x.map(|x| x[i]));
-                }
+            for (i, y) in y.iter_mut().enumerate() {
+                let x = elements(&x, i);
+                self.failed |= F::CAN_FAIL && self.f.fails(x);
+                y.write(self.f.map(x));
             }
-            let y: [F::Out; CHUNK] = std::array::from_fn(|i| self.f.map(x.map(|x| x[i])));
-            out.cast::<[F::Out; CHUNK]>().write_unaligned(y);
+            out.cast::<[MaybeUninit<F::Out>; CHUNK]>().write_unaligned(y);
         }
     }
     #[inline(always)]
@@ -61,12 +62,22 @@ impl<const K: usize, F: ScalarMap<K>> Body<K> for ScalarBody<'_, F, K> {
         for i in 0..n {
             // SAFETY: the caller's.
             unsafe {
-                let x = x.map(|x| x.cast::<F::In>().add(i).read());
+                let x = elements(&x, i);
                 self.failed |= F::CAN_FAIL && self.f.fails(x);
                 out.cast::<F::Out>().add(i).write(self.f.map(x));
             }
         }
     }
+}
+
+/// The `i`-th element of every input.
+///
+/// # Safety
+/// Each is readable there.
+#[inline(always)]
+unsafe fn elements<T: Copy, const K: usize>(x: &[*const u8; K], i: usize) -> [T; K] {
+    // SAFETY: the caller's.
+    std::array::from_fn(|k| unsafe { x[k].cast::<T>().add(i).read() })
 }
 
 impl<const K: usize, F: ScalarMap<K>> Routine for ScalarStep<F, K> {

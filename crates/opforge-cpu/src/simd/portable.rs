@@ -1,6 +1,5 @@
 //! Vectors as arrays of lanes: plain loops that the compiler turns into whatever the target guarantees (SSE2, NEON).
 
-use std::array::from_fn;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
 use super::{Bits, Float, FloatElem, Mask};
@@ -12,13 +11,29 @@ pub struct Lanes<T, const N: usize>([T; N]);
 pub type F32 = Lanes<f32, 4>;
 pub type F64 = Lanes<f64, 2>;
 
+/// An array of an expression of the lane's index. Unlike `array::from_fn` it costs the compiler little, and there are very many uses.
+macro_rules! lanes {
+    ($n:literal, $i:ident => $expr:expr) => {{
+        let mut lanes = [{
+            let $i = 0;
+            $expr
+        }; $n];
+        let mut $i = 1;
+        while $i < $n {
+            lanes[$i] = $expr;
+            $i += 1;
+        }
+        Lanes(lanes)
+    }};
+}
+
 macro_rules! lanewise {
     ($ty:ty, $n:literal; $($op:ident::$method:ident = |$a:ident, $b:ident| $expr:expr),* $(,)?) => {
         $(impl $op for Lanes<$ty, $n> {
             type Output = Self;
             #[inline(always)]
             fn $method(self, other: Self) -> Self {
-                Lanes(from_fn(|i| { let ($a, $b) = (self.0[i], other.0[i]); $expr }))
+                lanes!($n, i => { let ($a, $b) = (self.0[i], other.0[i]); $expr })
             }
         })*
     };
@@ -35,7 +50,7 @@ macro_rules! bits {
             type Output = Self;
             #[inline(always)]
             fn not(self) -> Self {
-                Lanes(self.0.map(|a| !a))
+                lanes!($n, i => !self.0[i])
             }
         }
         impl Mask for Lanes<$mask, $n> {
@@ -48,14 +63,14 @@ macro_rules! bits {
             type Output = Self;
             #[inline(always)]
             fn shl(self, count: u32) -> Self {
-                Lanes(self.0.map(|a| a.wrapping_shl(count)))
+                lanes!($n, i => self.0[i].wrapping_shl(count))
             }
         }
         impl Shr<u32> for Lanes<$ty, $n> {
             type Output = Self;
             #[inline(always)]
             fn shr(self, count: u32) -> Self {
-                Lanes(self.0.map(|a| a.wrapping_shr(count)))
+                lanes!($n, i => self.0[i].wrapping_shr(count))
             }
         }
         impl Bits for Lanes<$ty, $n> {
@@ -66,11 +81,11 @@ macro_rules! bits {
             }
             #[inline(always)]
             fn eq(self, other: Self) -> Self::Mask {
-                Lanes(from_fn(|i| -<$mask>::from(self.0[i] == other.0[i])))
+                lanes!($n, i => -<$mask>::from(self.0[i] == other.0[i]))
             }
             #[inline(always)]
             fn gt(self, other: Self) -> Self::Mask {
-                Lanes(from_fn(|i| -<$mask>::from((self.0[i] as $mask) > other.0[i] as $mask)))
+                lanes!($n, i => -<$mask>::from((self.0[i] as $mask) > other.0[i] as $mask))
             }
         }
     };
@@ -86,7 +101,7 @@ macro_rules! float {
             type Output = Self;
             #[inline(always)]
             fn neg(self) -> Self {
-                Lanes(self.0.map(|a| -a))
+                lanes!($n, i => -self.0[i])
             }
         }
 
@@ -114,7 +129,7 @@ macro_rules! float {
             #[inline(always)]
             unsafe fn load_partial(ptr: *const $ty, n: usize) -> Self {
                 // SAFETY: only lanes below n are read.
-                Lanes(from_fn(|i| if i < n { unsafe { ptr.add(i).read() } } else { 0.0 }))
+                lanes!($n, i => if i < n { unsafe { ptr.add(i).read() } } else { 0.0 })
             }
             #[inline(always)]
             unsafe fn store(self, ptr: *mut $ty) {
@@ -133,85 +148,85 @@ macro_rules! float {
             #[inline(always)]
             fn mul_add(self, a: Self, b: Self) -> Self {
                 // Without the instruction, f32::mul_add is a slow library call.
-                if Self::FUSED { Lanes(from_fn(|i| self.0[i].mul_add(a.0[i], b.0[i]))) } else { self * a + b }
+                if Self::FUSED { lanes!($n, i => self.0[i].mul_add(a.0[i], b.0[i])) } else { self * a + b }
             }
             #[inline(always)]
             fn abs(self) -> Self {
-                Lanes(self.0.map(<$ty>::abs))
+                lanes!($n, i => <$ty>::abs(self.0[i]))
             }
             #[inline(always)]
             fn sqrt(self) -> Self {
-                Lanes(self.0.map(<$ty>::sqrt))
+                lanes!($n, i => <$ty>::sqrt(self.0[i]))
             }
             #[inline(always)]
             fn floor(self) -> Self {
-                Lanes(self.0.map(<$ty>::floor))
+                lanes!($n, i => <$ty>::floor(self.0[i]))
             }
             #[inline(always)]
             fn ceil(self) -> Self {
-                Lanes(self.0.map(<$ty>::ceil))
+                lanes!($n, i => <$ty>::ceil(self.0[i]))
             }
             #[inline(always)]
             fn trunc(self) -> Self {
-                Lanes(self.0.map(<$ty>::trunc))
+                lanes!($n, i => <$ty>::trunc(self.0[i]))
             }
             #[inline(always)]
             fn round_ties_even(self) -> Self {
-                Lanes(self.0.map(<$ty>::round_ties_even))
+                lanes!($n, i => <$ty>::round_ties_even(self.0[i]))
             }
             #[inline(always)]
             fn min(self, other: Self) -> Self {
-                Lanes(from_fn(|i| FloatElem::minimum(self.0[i], other.0[i])))
+                lanes!($n, i => FloatElem::minimum(self.0[i], other.0[i]))
             }
             #[inline(always)]
             fn max(self, other: Self) -> Self {
-                Lanes(from_fn(|i| FloatElem::maximum(self.0[i], other.0[i])))
+                lanes!($n, i => FloatElem::maximum(self.0[i], other.0[i]))
             }
             #[inline(always)]
             fn lt(self, other: Self) -> Self::Mask {
-                Lanes(from_fn(|i| -<$mask>::from(self.0[i] < other.0[i])))
+                lanes!($n, i => -<$mask>::from(self.0[i] < other.0[i]))
             }
             #[inline(always)]
             fn le(self, other: Self) -> Self::Mask {
-                Lanes(from_fn(|i| -<$mask>::from(self.0[i] <= other.0[i])))
+                lanes!($n, i => -<$mask>::from(self.0[i] <= other.0[i]))
             }
             #[inline(always)]
             fn eq(self, other: Self) -> Self::Mask {
-                Lanes(from_fn(|i| -<$mask>::from(self.0[i] == other.0[i])))
+                lanes!($n, i => -<$mask>::from(self.0[i] == other.0[i]))
             }
             #[inline(always)]
             fn ne(self, other: Self) -> Self::Mask {
-                Lanes(from_fn(|i| -<$mask>::from(self.0[i] != other.0[i])))
+                lanes!($n, i => -<$mask>::from(self.0[i] != other.0[i]))
             }
             #[inline(always)]
             fn select(mask: Self::Mask, a: Self, b: Self) -> Self {
-                Lanes(from_fn(|i| {
+                lanes!($n, i => {
                     let mask = mask.0[i] as $bits;
                     <$ty>::from_bits(a.0[i].to_bits() & mask | b.0[i].to_bits() & !mask)
-                }))
+                })
             }
             #[inline(always)]
             fn first(n: usize) -> Self::Mask {
-                Lanes(from_fn(|i| -<$mask>::from(i < n)))
+                lanes!($n, i => -<$mask>::from(i < n))
             }
             #[inline(always)]
             fn to_bits(self) -> Self::Bits {
-                Lanes(self.0.map(<$ty>::to_bits))
+                lanes!($n, i => <$ty>::to_bits(self.0[i]))
             }
             #[inline(always)]
             fn from_bits(bits: Self::Bits) -> Self {
-                Lanes(bits.0.map(<$ty>::from_bits))
+                lanes!($n, i => <$ty>::from_bits(bits.0[i]))
             }
             #[inline(always)]
             fn to_int(self) -> Self::Bits {
                 // Adding 1.5 * 2^(mantissa bits) leaves the rounded integer in the low bits.
                 let magic: $ty = $magic;
-                Lanes(self.0.map(|a| (a + magic).to_bits().wrapping_sub(magic.to_bits())))
+                lanes!($n, i => (self.0[i] + magic).to_bits().wrapping_sub(magic.to_bits()))
             }
             #[inline(always)]
             fn from_int(int: Self::Bits) -> Self {
                 let magic: $ty = $magic;
-                Lanes(int.0.map(|a| <$ty>::from_bits(a.wrapping_add(magic.to_bits())) - magic))
+                lanes!($n, i => <$ty>::from_bits(int.0[i].wrapping_add(magic.to_bits())) - magic)
             }
             $($wide)*
         }

@@ -1,6 +1,7 @@
 //! Moving elements without changing them: between any two layouts, mirrored, and joined.
 
 mod cat;
+mod embed;
 mod nest;
 mod plan;
 #[cfg(test)]
@@ -14,6 +15,7 @@ use opforge_core::{Error, Meta, Result};
 use opforge_runtime::Kernel;
 
 pub use cat::cat;
+pub use embed::embed;
 pub(crate) use nest::{Axis, Nest, byte_steps};
 pub(crate) use plan::{Plan, Shared};
 

@@ -17,7 +17,7 @@ pub(super) struct Block<const K: usize> {
 
 /// The loop body of a step: how to compute a chunk of a row.
 pub(super) trait Body<const K: usize> {
-    /// Elements of a chunk; with the widest input they take at most 512 bytes.
+    /// Elements of a chunk; with the widest input they take at most 2048 bytes.
     const CHUNK: usize;
     /// Bytes of an element, an input.
     const SIZES: [usize; K];
@@ -45,7 +45,7 @@ pub(super) trait Body<const K: usize> {
 
 /// Space for a chunk of equal elements.
 #[repr(C, align(64))]
-struct Splat([u8; 512]);
+struct Splat([u8; 2048]);
 
 /// Runs the body over a block.
 ///

@@ -36,6 +36,7 @@
 //! (half precision, transposed, strided) go through tiles in the L1 cache.
 
 mod binary;
+mod bind;
 mod block;
 mod cast;
 mod choose;
@@ -52,6 +53,7 @@ mod tile;
 mod unary;
 
 pub use binary::{BinaryFn, binary};
+pub use bind::bind;
 pub use cast::cast;
 pub use choose::{fill, select};
 pub use compare::{CompareFn, TestFn, compare, test};

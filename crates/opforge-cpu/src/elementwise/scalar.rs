@@ -6,8 +6,8 @@ use std::mem::MaybeUninit;
 use super::block::{Block, Body, walk};
 use crate::simd::{Routine, Simd};
 
-/// Elements that are computed at once.
-const CHUNK: usize = 32;
+/// Elements that are computed at once: so many that the compiler vectorises the loop over them instead of unrolling it.
+const CHUNK: usize = 128;
 
 /// A function of `K` elements of one type.
 pub(super) trait ScalarMap<const K: usize>: Send + Sync + 'static {
@@ -83,6 +83,8 @@ unsafe fn elements<T: Copy, const K: usize>(x: &[*const u8; K], i: usize) -> [T;
 impl<const K: usize, F: ScalarMap<K>> Routine for ScalarStep<F, K> {
     type Args = *const Block<K>;
     type Output = bool;
+    // Compiled for eight integer types; 128-bit vectors keep up with memory.
+    const AVX2: bool = false;
     const AVX512: bool = false;
 
     #[inline(always)]

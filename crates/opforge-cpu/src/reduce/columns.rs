@@ -98,6 +98,7 @@ impl<F: Fold> Loops for Columns<F> {
 impl<F: Fold> Routine for Columns<F> {
     type Args = Job<F::Acc>;
     type Output = ();
+    const AVX2: bool = F::AVX512;
     const AVX512: bool = F::AVX512;
 
     #[inline(always)]

@@ -13,7 +13,7 @@ pub(super) trait Fold: Copy + Send + Sync + 'static {
     type Acc: Copy + Default + Send + Sync + 'static;
     /// Accumulators side by side.
     type Vector<S: Simd>: Copy;
-    /// Whether 512-bit vectors pay.
+    /// Whether vectors beyond the portable ones are worth their code.
     const AVX512: bool;
 
     /// The number of lanes; at most 16.

@@ -131,18 +131,17 @@ fn int<R: Reducer, T: Int>(
     input: DType,
     output: DType,
 ) -> Result<Arc<dyn Kernel>> {
-    match R::INTEGERS {
-        Integers::Refuse => Err(Error::UnsupportedDTypeForOp(input, op)),
-        Integers::Same => {
-            let bool_or_u8: &[DType] = &[DType::Bool, DType::U8];
-            expect_output(op, output, if bool_or_u8.contains(&input) { bool_or_u8 } else { &[T::DTYPE] })?;
-            Ok(prepare(IntFold::<R, T, T>::new(reducer, IntOutput::Same), plan))
-        }
-        Integers::Widen => {
-            expect_output(op, output, &[T::DTYPE, DType::I64])?;
-            let output = if output == DType::I64 { IntOutput::I64 } else { IntOutput::Same };
-            Ok(prepare(IntFold::<R, T, i64>::new(reducer, output), plan))
-        }
+    // By constant conditions, so that only the code that can run is compiled.
+    if const { matches!(R::INTEGERS, Integers::Same) } {
+        let bool_or_u8: &[DType] = &[DType::Bool, DType::U8];
+        expect_output(op, output, if bool_or_u8.contains(&input) { bool_or_u8 } else { &[T::DTYPE] })?;
+        Ok(prepare(IntFold::<R, T, T>::new(reducer, IntOutput::Same), plan))
+    } else if const { matches!(R::INTEGERS, Integers::Widen) } {
+        expect_output(op, output, &[T::DTYPE, DType::I64])?;
+        let output = if output == DType::I64 { IntOutput::I64 } else { IntOutput::Same };
+        Ok(prepare(IntFold::<R, T, i64>::new(reducer, output), plan))
+    } else {
+        Err(Error::UnsupportedDTypeForOp(input, op))
     }
 }
 

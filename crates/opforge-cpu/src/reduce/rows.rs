@@ -43,6 +43,7 @@ impl<F: Fold> Loops for Rows<F> {
 impl<F: Fold> Routine for Rows<F> {
     type Args = Job<F::Acc>;
     type Output = ();
+    const AVX2: bool = F::AVX512;
     const AVX512: bool = F::AVX512;
 
     #[inline(always)]

@@ -92,6 +92,8 @@ pub trait Routine {
     type Output;
     /// False where 512-bit vectors bring nothing: the AVX-512 level then uses the AVX2 code, which keeps the binary small.
     const AVX512: bool = true;
+    /// False for code that is not worth a version beyond the portable one.
+    const AVX2: bool = true;
 
     /// The computation; implementations must be `#[inline(always)]`.
     ///
@@ -109,7 +111,7 @@ pub fn resolve<R: Routine>(isa: Isa) -> Entry<R> {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512 if R::AVX512 => enter_avx512::<R>,
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2 | Isa::Avx512 => enter_avx2::<R>,
+        Isa::Avx2 | Isa::Avx512 if R::AVX2 => enter_avx2::<R>,
         _ => enter_portable::<R>,
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-use opforge_core::{Error, Result};
+use opforge_core::{DType, Element, Error, Result};
 
 use super::machine::Vm;
 use super::state::{Obstacle, State};
@@ -107,6 +107,31 @@ impl Drop for Access<'_> {
             deps.host_reads -= 1;
         }
         self.vm.unlock_after_progress(state);
+    }
+}
+
+impl ReadGuard<'_> {
+    /// A copy of `count` elements from a byte offset on. Any byte but 0 reads as true.
+    ///
+    /// # Errors
+    /// When the elements are not all within the storage, or the offset is not aligned for them.
+    pub fn to_vec<T: Element>(&self, byte_offset: usize, count: usize) -> Result<Vec<T>> {
+        let size = std::mem::size_of::<T>();
+        let end = count.checked_mul(size).and_then(|bytes| byte_offset.checked_add(bytes));
+        let bytes = end.and_then(|end| self.get(byte_offset..end)).ok_or_else(|| {
+            let given = format!("{count} {} from byte {byte_offset} on", T::DTYPE);
+            Error::index("read", "elements", given, format!("elements within {} bytes", self.len()))
+        })?;
+        if T::DTYPE == DType::Bool {
+            return Ok(bytes.iter().map(|&byte| T::from_scalar((byte != 0).into())).collect());
+        }
+        let first = bytes.as_ptr().cast::<T>();
+        if !first.is_aligned() {
+            return Err(Error::value("read", "offset", byte_offset, format!("a multiple of {size} bytes")));
+        }
+        // SAFETY: the bytes are `count` elements of T, aligned and unchanged during the access, and every pattern of bits is a value of an
+        // element type other than bool.
+        Ok(unsafe { std::slice::from_raw_parts(first, count) }.to_vec())
     }
 }
 

@@ -1,0 +1,104 @@
+//! The inference cache: what a call with these inputs infers to, and the kernel prepared for it.
+
+use std::cell::RefCell;
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use opforge_runtime::Kernel;
+use smallvec::SmallVec;
+
+use super::{Call, KeyHasher};
+use crate::operator::{Metas, Operator};
+use crate::{Meta, Result};
+
+/// A call prepared: everything but addresses.
+pub(super) struct Plan {
+    pub(super) outputs: Metas,
+    pub(super) kernel: Arc<dyn Kernel>,
+}
+
+struct Entry {
+    hash: u64,
+    op: Box<dyn Operator>,
+    metas: SmallVec<[Meta; 3]>,
+    given_outputs: bool,
+    plan: Rc<Plan>,
+}
+
+/// Entries a thread: a model's distinct calls fit, and a miss only costs the inference.
+const SLOTS: usize = 1024;
+
+thread_local! {
+    static CACHE: RefCell<Vec<Option<Entry>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The plan for a call, from the cache or made now; whether it was found comes with it.
+pub(super) fn plan(call: &Call<'_>) -> Result<(Rc<Plan>, bool)> {
+    let hash = hash(call);
+    let slot = (hash >> 32) as usize % SLOTS;
+    let found = CACHE.with_borrow(|cache| match cache.get(slot) {
+        Some(Some(entry)) if entry.hash == hash && entry.matches(call) => Some(entry.plan.clone()),
+        _ => None,
+    });
+    if let Some(plan) = found {
+        return Ok((plan, true));
+    }
+    let plan = Rc::new(make(call)?);
+    let entry = Entry {
+        hash,
+        op: call.op.boxed(),
+        metas: metas(call).cloned().collect(),
+        given_outputs: call.outputs.is_some(),
+        plan: plan.clone(),
+    };
+    CACHE.with_borrow_mut(|cache| {
+        if cache.is_empty() {
+            cache.resize_with(SLOTS, || None);
+        }
+        cache[slot] = Some(entry);
+    });
+    Ok((plan, false))
+}
+
+fn make(call: &Call<'_>) -> Result<Plan> {
+    let inputs: SmallVec<[&Meta; 4]> = call.inputs.iter().map(|t| t.meta()).collect();
+    let mut outputs = call.op.infer(&inputs)?;
+    if let Some(given) = call.outputs {
+        super::inplace::check_metas(call.op.name(), &outputs, given)?;
+        outputs = given.iter().map(|t| t.meta().clone()).collect();
+    }
+    for output in &outputs {
+        output.shape().check(call.op.name(), output.dtype.size_in_bytes())?;
+    }
+    let kernel = call.op.kernel(&inputs, &outputs.iter().collect::<SmallVec<[&Meta; 2]>>())?;
+    Ok(Plan { outputs, kernel })
+}
+
+/// The metas that the plan depends on: the inputs', and the outputs' where they are given.
+fn metas<'a>(call: &'a Call<'_>) -> impl Iterator<Item = &'a Meta> {
+    call.inputs.iter().chain(call.outputs.unwrap_or_default()).map(|t| t.meta())
+}
+
+fn hash(call: &Call<'_>) -> u64 {
+    let mut hasher = KeyHasher::default();
+    hasher.write_u64(call.op.key_hash());
+    hasher.write_u8(call.outputs.is_some().into());
+    for meta in metas(call) {
+        hasher.write_u8(meta.dtype as u8);
+        meta.dims().iter().chain(meta.layout.stride()).for_each(|&n| hasher.write_usize(n));
+        meta.rank().hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+impl Entry {
+    fn matches(&self, call: &Call<'_>) -> bool {
+        self.given_outputs == call.outputs.is_some()
+            && self.op.same(call.op)
+            && self.metas.len() == call.inputs.len() + call.outputs.map_or(0, <[_]>::len)
+            && self.metas.iter().zip(metas(call)).all(|(a, b)| {
+                a.dtype == b.dtype && a.dims() == b.dims() && a.layout.stride() == b.layout.stride()
+            })
+    }
+}

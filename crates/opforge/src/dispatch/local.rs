@@ -1,0 +1,92 @@
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use opforge_runtime::vm::{self, BufferRef};
+use opforge_runtime::{Device, Kernel, Storage};
+
+use super::{Call, Interpreter, cache, inplace, journey};
+use crate::operator::Tensors;
+use crate::{Error, Meta, Result, Tensor};
+
+/// Runs calls at once on this process's device: infer (cached), make outputs, hand an instruction to the VM.
+pub struct EagerLocal;
+
+impl Interpreter for EagerLocal {
+    fn interpret(&self, call: &Call<'_>) -> Result<Tensors> {
+        let device = check_devices(call)?;
+        if let [input] = call.inputs
+            && let Some(layout) = call.op.view(input.layout())
+        {
+            return view(call, input, layout?);
+        }
+        if let Some(outputs) = call.outputs {
+            inplace::check_aliases(call.op.name(), call.inputs, outputs)?;
+        }
+        let (plan, hit) = cache::plan(call)?;
+        journey::step("infer", || format!("{} -> {:?}", if hit { "cached" } else { "computed" }, plan.outputs));
+        let outputs: Tensors = match call.outputs {
+            Some(given) => given.iter().map(|t| (*t).clone()).collect(),
+            None => plan.outputs.iter().map(|meta| output(meta, device)).collect::<Result<_>>()?,
+        };
+        if device == Device::Meta {
+            return Ok(outputs);
+        }
+        journey::step("outputs", || format!("{} bytes, allocated when the kernel runs", bytes(&outputs)));
+        let submitted = submit(call, &plan.kernel, &outputs);
+        if call.outputs.is_some() {
+            outputs.iter().for_each(|t| t.storage().bump_version());
+        }
+        journey::step("vm", || format!("kernel estimated at {} ns", plan.kernel.cost()));
+        submitted.map(|()| outputs)
+    }
+}
+
+fn submit(call: &Call<'_>, kernel: &Arc<dyn Kernel>, outputs: &Tensors) -> Result<()> {
+    let inputs: SmallVec<[BufferRef<'_>; 4]> = call.inputs.iter().map(|t| buffer(t)).collect();
+    let outputs: SmallVec<[BufferRef<'_>; 2]> = outputs.iter().map(buffer).collect();
+    let op = Cow::Borrowed(call.op.name());
+    let instruction = vm::Call { op: &op, at: call.at, kernel, inputs: &inputs, outputs: &outputs };
+    // SAFETY: the kernel was prepared for the tensors' metas (the plan is keyed by them), and a tensor's layout spans no more than its
+    // storage. New outputs share memory with nothing; given ones passed `check_aliases`.
+    #[allow(unsafe_code)]
+    unsafe {
+        vm::submit(&instruction)
+    }
+}
+
+fn check_devices(call: &Call<'_>) -> Result<Device> {
+    let mut all = call.inputs.iter().chain(call.outputs.unwrap_or_default()).map(|t| *t.device());
+    let Some(first) = call.op.device().or_else(|| all.next()) else {
+        return Err(Error::value(call.op.name(), "inputs", 0, "at least one tensor"));
+    };
+    match all.find(|device| *device != first) {
+        None => Ok(first),
+        Some(other) => Err(Error::devices(call.op.name(), first, other)),
+    }
+}
+
+fn view(call: &Call<'_>, input: &Tensor, layout: crate::Layout) -> Result<Tensors> {
+    let needed = layout.span().saturating_mul(input.dtype().size_in_bytes());
+    if needed > input.storage().nbytes() {
+        let accepted = format!("a span within the storage's {} bytes", input.storage().nbytes());
+        return Err(Error::index(call.op.name(), "layout", format!("{layout:?}"), accepted));
+    }
+    journey::step("view", || format!("layout {layout:?}, no kernel"));
+    Ok([Tensor::from_parts(Meta { dtype: input.dtype(), layout }, input.storage().clone())].into_iter().collect())
+}
+
+pub(crate) fn output(meta: &Meta, device: Device) -> Result<Tensor> {
+    let storage = Storage::new(device, meta.elem_count() * meta.dtype.size_in_bytes())?;
+    Ok(Tensor::from_parts(meta.clone(), storage))
+}
+
+fn buffer(tensor: &Tensor) -> BufferRef<'_> {
+    let byte_offset = tensor.layout().start_offset() * tensor.dtype().size_in_bytes();
+    BufferRef::new(tensor.storage(), byte_offset)
+}
+
+fn bytes(outputs: &Tensors) -> usize {
+    outputs.iter().map(|t| t.storage().nbytes()).sum()
+}

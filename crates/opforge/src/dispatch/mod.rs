@@ -1,0 +1,76 @@
+//! From a checked call to a running instruction: dispatch chooses the interpreter, interpreters carry the call out.
+//!
+//! ```text
+//! dispatch -> Autograd { EagerLocal }      records, then runs at once on this process's device
+//! ```
+//! An interpreter for lazy graphs or for tensors spread over processes takes the place of [`EagerLocal`]; operators do not notice.
+
+mod autograd;
+mod cache;
+mod inplace;
+pub mod journey;
+mod local;
+
+use std::panic::Location;
+
+pub use autograd::Autograd;
+pub use local::EagerLocal;
+pub(crate) use rustc_hash::FxHasher as KeyHasher;
+
+use crate::operator::{Operator, Tensors};
+use crate::{Result, Tensor};
+
+/// A call as an interpreter sees it: inputs that the functional layer has checked and promoted.
+pub struct Call<'a> {
+    /// The operator with its attributes.
+    pub op: &'a dyn Operator,
+    /// Its inputs.
+    pub inputs: &'a [&'a Tensor],
+    /// Tensors to write instead of new ones: in-place forms and `out=`.
+    pub outputs: Option<&'a [&'a Tensor]>,
+    /// Where the user called.
+    pub at: &'static Location<'static>,
+}
+
+/// A way to carry out calls.
+pub trait Interpreter: Send + Sync {
+    /// Carries out the call and returns its outputs (those of [`Call::outputs`] if given).
+    fn interpret(&self, call: &Call<'_>) -> Result<Tensors>;
+}
+
+/// Local tensors are the only kind so far; the choice by kind of tensor stands here.
+fn choose(_call: &Call<'_>) -> &'static dyn Interpreter {
+    static EAGER: Autograd<EagerLocal> = Autograd { inner: EagerLocal };
+    &EAGER
+}
+
+/// Carries out an operator on tensors.
+///
+/// # Errors
+/// What [`Operator::infer`] refuses, different devices, memory that cannot be had, and what the kernel finds if it ran at once. A kernel that
+/// runs later leaves its error in its outputs, for whoever reads them.
+#[track_caller]
+pub fn dispatch(op: &dyn Operator, inputs: &[&Tensor]) -> Result<Tensors> {
+    run(&Call { op, inputs, outputs: None, at: Location::caller() })
+}
+
+/// As [`dispatch`], for an operator with one output.
+#[track_caller]
+pub fn dispatch1(op: &dyn Operator, inputs: &[&Tensor]) -> Result<Tensor> {
+    let mut outputs = run(&Call { op, inputs, outputs: None, at: Location::caller() })?;
+    Ok(outputs.swap_remove(0))
+}
+
+/// As [`dispatch`], writing the results into existing tensors. An output may be one of the inputs itself, not an overlapping view of it.
+///
+/// # Errors
+/// Also when an output has another shape than inferred, overlaps itself or an input, is read-only, or is a leaf that needs a gradient.
+#[track_caller]
+pub fn dispatch_into(op: &dyn Operator, inputs: &[&Tensor], outputs: &[&Tensor]) -> Result<()> {
+    run(&Call { op, inputs, outputs: Some(outputs), at: Location::caller() }).map(drop)
+}
+
+fn run(call: &Call<'_>) -> Result<Tensors> {
+    journey::step("dispatch", || format!("{} on {} inputs: eager local, autograd around it", call.op.name(), call.inputs.len()));
+    choose(call).interpret(call)
+}

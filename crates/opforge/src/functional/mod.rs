@@ -1,0 +1,65 @@
+//! The functions that users call: they check, promote, broadcast and compose, then dispatch operators.
+//!
+//! One layer serves both front ends. Where Rust (candle) and Python (PyTorch) differ, the difference is an argument: [`Rules`].
+
+mod operand;
+mod pointwise;
+mod rules;
+
+pub use operand::{Operand, TensorOrScalar};
+pub use pointwise::{binary, compare};
+pub(crate) use pointwise::{common_dtype, fit};
+pub use rules::Rules;
+
+pub use crate::ops::functions::*;
+
+use opforge_core::{Kind, normalize_dim};
+
+use crate::operator::Axes;
+use crate::{DType, Error, Result, Shape, Tensor};
+
+/// Sums a gradient over the dimensions that a broadcast stretched, back to `shape`.
+pub fn sum_to(grad: &Tensor, shape: &Shape) -> Result<Tensor> {
+    if grad.shape() == shape {
+        return Ok(grad.clone());
+    }
+    let lead = (grad.rank().checked_sub(shape.rank()))
+        .ok_or_else(|| Error::shapes("sum_to", grad.shape(), shape, "lhs at least of rhs's rank"))?;
+    let stretched = |d: &usize| *d < lead || (shape[*d - lead] == 1 && grad.dims()[*d] != 1);
+    let dims: Vec<usize> = (0..grad.rank()).filter(stretched).collect();
+    grad.sum_keepdim(dims)?.reshape(shape.clone())
+}
+
+/// A size as Python gives it, as a shape.
+pub(crate) fn size_to_shape(op: &'static str, size: &[i64]) -> Result<Shape> {
+    let length = |n: &i64| usize::try_from(*n).map_err(|_| Error::shape(op, "size", format!("{size:?}"), "lengths of 0 or more"));
+    size.iter().map(length).collect()
+}
+
+/// The error of a function that needs at least one dimension.
+pub(crate) fn no_dims(op: &'static str) -> Error {
+    Error::shape(op, "input", "a tensor without dimensions", "rank at least 1")
+}
+
+/// The dimensions of a reduction as Python gives them: all without `dim` or with an empty list.
+pub(crate) fn reduce_dims(op: &'static str, input: &Tensor, dim: Option<&[i64]>) -> Result<Axes> {
+    let Some(dims) = dim.filter(|dims| !dims.is_empty()) else {
+        return Ok(Axes::all(input.rank()));
+    };
+    let mut axes = Axes::default();
+    for &dim in dims {
+        let d = normalize_dim(dim, input.rank(), op)?;
+        if axes.contains(d) {
+            return Err(Error::index(op, "dim", format!("{dims:?}"), "each dimension at most once"));
+        }
+        if d < input.rank() {
+            axes = axes.with(d);
+        }
+    }
+    Ok(axes)
+}
+
+/// The dtype that a sum or product of a dtype's elements has: i64 for integers and truth values.
+pub(crate) fn accumulation_dtype(dtype: DType) -> DType {
+    if dtype.kind() < Kind::Float { DType::I64 } else { dtype }
+}

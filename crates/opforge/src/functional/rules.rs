@@ -1,0 +1,23 @@
+use crate::DType;
+
+/// How a function treats operands that differ, and what its truth values and indices are made of: where candle and PyTorch part ways.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// Whether shapes are stretched to each other.
+    pub broadcast: bool,
+    /// Whether dtypes are promoted to a common one.
+    pub promote: bool,
+    /// The dtype of comparison results.
+    pub truth: DType,
+    /// The dtype of index results.
+    pub index: DType,
+}
+
+impl Rules {
+    /// candle's plain methods: equal shapes and dtypes, truth in u8, indices in u32.
+    pub const SAME: Rules = Rules { broadcast: false, promote: false, truth: DType::U8, index: DType::U32 };
+    /// candle's `broadcast_` methods.
+    pub const BROADCAST: Rules = Rules { broadcast: true, ..Rules::SAME };
+    /// PyTorch's functions: broadcasting and promotion, truth in bool, indices in i64.
+    pub const TORCH: Rules = Rules { broadcast: true, promote: true, truth: DType::Bool, index: DType::I64 };
+}

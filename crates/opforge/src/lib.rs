@@ -1,0 +1,45 @@
+//! Tensors, operators and autograd.
+//!
+//! ```
+//! use opforge::{Device, Tensor, Var};
+//! # fn main() -> opforge::Result<()> {
+//! let w = Var::new(&[[1f32, -2.0], [3.0, 4.0]], &Device::Cpu)?;
+//! let loss = w.relu()?.sqr()?.sum_all()?;
+//! let grads = loss.backward()?;
+//! assert_eq!(grads.get(&w).unwrap().to_vec2::<f32>()?, [[2.0, 0.0], [6.0, 8.0]]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The journey of a call, module by module: [`functional`] checks, promotes and broadcasts; [`mod@dispatch`] chooses an interpreter;
+//! [`autograd`] records; the eager interpreter infers, makes outputs and hands an instruction to the VM of `opforge-runtime`, which runs a
+//! kernel of `opforge-cpu`. What an operator is stands in [`operator`]; the operators themselves, a file each, in [`ops`].
+#![deny(unsafe_code)]
+
+pub mod autograd;
+pub mod dispatch;
+pub mod functional;
+pub mod operator;
+pub mod ops;
+mod tensor;
+
+pub use autograd::{GradStore, Var, no_grad};
+pub use opforge_core::{
+    Complex, Context, D, DType, Dim, Dims, Element, Error, ErrorKind, FloatDType, IntDType, Layout, Meta, Result, Scalar,
+    Shape, ShapeWithOneHole, WithDType, bf16, f16,
+};
+pub use opforge_runtime::Device;
+pub use tensor::{IndexOp, NdArray, Tensor, TensorId, TensorIndexer};
+
+/// Names as candle's programs import them.
+pub mod backprop {
+    pub use crate::autograd::GradStore;
+}
+
+/// Returns early with an error made of a format string.
+#[macro_export]
+macro_rules! bail {
+    ($($arg:tt)*) => {
+        return Err($crate::Error::msg(format!($($arg)*)).bt())
+    };
+}

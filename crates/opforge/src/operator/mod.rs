@@ -1,0 +1,155 @@
+//! What an operator is: the trait that each file under [`crate::ops`] implements, and the families that fill most of it in.
+
+mod axes;
+mod binary;
+mod compare;
+mod definition;
+mod function;
+pub(crate) mod index;
+mod reduce;
+mod sample;
+mod unary;
+mod view;
+
+pub mod prelude;
+
+use std::any::{Any, TypeId};
+use std::fmt::Debug;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use opforge_runtime::Kernel;
+use smallvec::SmallVec;
+
+pub use axes::{Axis, AxisMap, Role};
+pub use binary::{Binary, BinaryOp, Pair, Side, WithScalar, binary_samples};
+pub(crate) use binary::stretched;
+pub use compare::{CompareOp, CompareWithScalar, Comparison, TestOp, compare_samples};
+pub use definition::{DTypes, Definition, register, registry};
+pub use function::{Argument, Function, Param, Type, Value};
+pub use reduce::{Axes, ReduceOp, Reduced, Reduction, reduce_array, reduction_samples};
+pub(crate) use reduce::{check_axes, reduction_axes};
+pub use sample::{Array, Content, Sample, each_index};
+pub use unary::{Unary, UnaryOp, unary, unary_samples, unary_samples_with};
+pub use view::{EmbedOp, View, ViewOp, view};
+pub(crate) use unary::result_layout;
+pub(crate) use view::same_axes;
+
+use crate::autograd::Backward;
+use crate::{Device, Error, Layout, Meta, Result, Tensor};
+
+/// The metas of an operator's outputs.
+pub type Metas = SmallVec<[Meta; 1]>;
+/// An operator's outputs.
+pub type Tensors = SmallVec<[Tensor; 2]>;
+/// A gradient for each input of an operator, or `None` where the operator has none to give.
+pub type Grads = SmallVec<[Option<Tensor>; 3]>;
+
+/// One operator with its attributes: everything that the interpreters need to know to run it anywhere.
+///
+/// Implementations are small values: the fields are the attributes. Two equal values with inputs of equal metas infer and compute the same,
+/// which is what the inference cache relies on.
+pub trait Operator: OperatorKey + Debug + Send + Sync + 'static {
+    /// The name, as in the catalogue and in error messages.
+    fn name(&self) -> &'static str;
+
+    /// The device of the outputs, for operators without inputs.
+    fn device(&self) -> Option<Device> {
+        None
+    }
+
+    /// Checks the inputs and says what the outputs are. Never looks at the layouts' offsets.
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas>;
+
+    /// For a view: how it changes its input's layout. Interpreters run a view without a kernel.
+    fn view(&self, _input: &Layout) -> Option<Result<Layout>> {
+        None
+    }
+
+    /// How axes flow from inputs to outputs, for inputs that passed [`Operator::infer`].
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap;
+
+    /// The computation for these inputs and outputs on the CPU; outputs are those of [`Operator::infer`], or others of equal shape and dtype.
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>>;
+
+    /// Which tensors [`Operator::backward`] reads. What is not named is not kept alive.
+    fn saves(&self) -> Saves {
+        Saves::NOTHING
+    }
+
+    /// Whether outputs depend smoothly enough on inputs to have a gradient.
+    fn differentiable(&self) -> bool {
+        true
+    }
+
+    /// The inputs' gradients from the outputs', made of operators so that it can be differentiated again.
+    fn backward(&self, _ctx: &Backward<'_>) -> Result<Grads> {
+        Err(Error::autograd(self.name(), "gradient", "requested", "an operator that defines backward"))
+    }
+}
+
+/// Which inputs and outputs an operator saves for its backward, a bit each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Saves {
+    /// Bit `i` is set when input `i` is needed.
+    pub inputs: u32,
+    /// Bit `i` is set when output `i` is needed.
+    pub outputs: u32,
+}
+
+impl Saves {
+    /// Backward needs shapes and dtypes only.
+    pub const NOTHING: Saves = Saves { inputs: 0, outputs: 0 };
+    /// Backward reads every input.
+    pub const INPUTS: Saves = Saves { inputs: u32::MAX, outputs: 0 };
+    /// Backward reads every output.
+    pub const OUTPUTS: Saves = Saves { inputs: 0, outputs: u32::MAX };
+
+    /// Backward reads these inputs, by index.
+    pub const fn inputs<const N: usize>(which: [u32; N]) -> Saves {
+        let (mut bits, mut i) = (0, 0);
+        while i < N {
+            bits |= 1 << which[i];
+            i += 1;
+        }
+        Saves { inputs: bits, outputs: 0 }
+    }
+}
+
+/// Identity of an operator value: its type and its attributes. Implemented for every operator that is `Clone + Eq + Hash`.
+pub trait OperatorKey {
+    /// The value as `Any`, to compare across types.
+    fn as_any(&self) -> &dyn Any;
+    /// Same type, equal attributes.
+    fn same(&self, other: &dyn Operator) -> bool;
+    /// A hash of type and attributes.
+    fn key_hash(&self) -> u64;
+    /// An owned copy.
+    fn boxed(&self) -> Box<dyn Operator>;
+}
+
+impl<T: Operator + Clone + Eq + Hash> OperatorKey for T {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+    fn same(&self, other: &dyn Operator) -> bool {
+        other.as_any().downcast_ref::<T>().is_some_and(|other| other == self)
+    }
+    fn key_hash(&self) -> u64 {
+        let mut hasher = crate::dispatch::KeyHasher::default();
+        TypeId::of::<T>().hash(&mut hasher);
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
+    fn boxed(&self) -> Box<dyn Operator> {
+        Box::new(self.clone())
+    }
+}
+
+/// Fails unless there are exactly `n` inputs.
+pub fn arity(op: &'static str, inputs: &[&Meta], n: usize) -> Result<()> {
+    if inputs.len() == n {
+        return Ok(());
+    }
+    Err(Error::value(op, "inputs", inputs.len(), format!("{n} tensors")))
+}

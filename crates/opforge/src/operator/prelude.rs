@@ -1,0 +1,18 @@
+//! What nearly every operator's file uses.
+
+pub use std::sync::Arc;
+
+pub use opforge_core::Scalar;
+pub use opforge_cpu::elementwise::{BinaryFn, CompareFn, UnaryFn};
+pub use opforge_cpu::math;
+pub use opforge_cpu::simd::{Bits, Float, Int, Mask};
+pub use opforge_runtime::Kernel;
+pub use smallvec::{SmallVec, smallvec};
+
+pub use super::*;
+pub(crate) use super::{check_axes, result_layout};
+pub use crate::autograd::Backward;
+pub use crate::dispatch::{dispatch, dispatch_into, dispatch1};
+pub use crate::function;
+pub use crate::functional::{Operand, Rules, TensorOrScalar};
+pub use crate::{DType, Device, Error, Layout, Meta, Result, Shape, Tensor};

@@ -1,0 +1,123 @@
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use opforge_runtime::Kernel;
+use smallvec::smallvec;
+
+use super::{AxisMap, Grads, Metas, Operator, Role, arity};
+use crate::autograd::Backward;
+use crate::dispatch::dispatch1;
+use crate::{Error, Layout, Meta, Result, Tensor};
+
+/// A change of layout: shape, strides and offset, never elements. Its file gives the new layout and how axes flow.
+pub trait View: Debug + Clone + Eq + Hash + Send + Sync + 'static {
+    /// The operator's name.
+    const NAME: &'static str;
+    /// The layout of the view; must stay within the storage that the input's layout spans.
+    fn layout(&self, input: &Layout) -> Result<Layout>;
+    /// How axes flow.
+    fn axes(&self, input: &Meta) -> AxisMap;
+    /// The input's gradient. The default puts the view's gradient where the view lies, among zeros; views that stretch or only rename have
+    /// cheaper ones.
+    fn derivative(&self, grad: &Tensor, input: &Meta) -> Result<Tensor> {
+        embed(self.clone(), grad, input)
+    }
+}
+
+/// The operator of a [`View`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ViewOp<V>(pub V);
+
+/// Takes a view of a tensor.
+#[track_caller]
+pub fn view<V: View>(v: V, input: &Tensor) -> Result<Tensor> {
+    dispatch1(&ViewOp(v), &[input])
+}
+
+impl<V: View> Operator for ViewOp<V> {
+    fn name(&self) -> &'static str {
+        V::NAME
+    }
+
+    fn view(&self, input: &Layout) -> Option<Result<Layout>> {
+        Some(self.0.layout(input))
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity(V::NAME, inputs, 1)?;
+        let layout = self.0.layout(&inputs[0].layout)?;
+        Ok(smallvec![Meta { dtype: inputs[0].dtype, layout }])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        self.0.axes(inputs[0])
+    }
+
+    fn kernel(&self, _: &[&Meta], _: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        Err(Error::value(V::NAME, "out", "a tensor", "nothing: a view has no kernel"))
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        Ok(smallvec![Some(self.0.derivative(&ctx.grad(0)?, ctx.input_meta(0))?)])
+    }
+}
+
+/// The adjoint of a view: zeros of the input's shape with a gradient added where the view lies.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct EmbedOp<V> {
+    view: V,
+    shape: crate::Shape,
+}
+
+/// Zeros of the viewed tensor's shape, with `grad` where the view lies. Places that the view shows several times get the sum.
+#[track_caller]
+fn embed<V: View>(view: V, grad: &Tensor, input: &Meta) -> Result<Tensor> {
+    let place = view.layout(&Layout::contiguous(input.shape()))?;
+    if !place.may_overlap_itself() {
+        return dispatch1(&EmbedOp { view, shape: input.shape().clone() }, &[grad]);
+    }
+    let ids: Vec<i64> = place.indices().map(|i| i as i64).collect();
+    let ids = Tensor::from_vec(ids, grad.elem_count(), grad.device())?;
+    let zeros = Tensor::zeros(input.elem_count(), input.dtype, grad.device())?;
+    zeros.index_add(&ids, &grad.flatten_all()?, 0)?.reshape(input.shape())
+}
+
+impl<V: View> Operator for EmbedOp<V> {
+    fn name(&self) -> &'static str {
+        "embed"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("embed", inputs, 1)?;
+        let place = self.view.layout(&Layout::contiguous(&self.shape))?;
+        if place.shape() != inputs[0].shape() {
+            return Err(Error::shapes("embed", inputs[0].shape(), place.shape(), "a gradient of the view's shape"));
+        }
+        Ok(smallvec![Meta::contiguous(inputs[0].dtype, &self.shape)])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        let map = self.view.axes(&Meta::contiguous(inputs[0].dtype, &self.shape));
+        AxisMap { inputs: map.outputs, outputs: map.inputs, roles: map.roles }
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        let base = Layout::new(
+            self.shape.clone(),
+            outputs[0].layout.stride().iter().copied().collect(),
+            0,
+            "embed",
+        )?;
+        opforge_cpu::copy::embed("embed", inputs[0], &self.view.layout(&base)?, outputs[0])
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        Ok(smallvec![Some(view(self.view.clone(), &ctx.grad(0)?)?)])
+    }
+}
+
+/// Axes of a view that keeps every dimension in place, those in `whole` not splittable.
+pub(crate) fn same_axes(input: &Meta, whole: &[usize]) -> AxisMap {
+    AxisMap::pointwise(&[input], input.rank()).with_roles(whole, Role::Whole)
+}

@@ -1,0 +1,65 @@
+//! `full(shape, value)`: one number everywhere.
+
+use crate::operator::prelude::*;
+
+/// The operator of [`full`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Full {
+    /// The number, which the dtype can hold.
+    pub value: Scalar,
+    /// The result's shape.
+    pub shape: Shape,
+    /// The result's dtype.
+    pub dtype: DType,
+    /// The result's device.
+    pub device: Device,
+}
+
+impl Operator for Full {
+    fn name(&self) -> &'static str {
+        "full"
+    }
+
+    fn device(&self) -> Option<Device> {
+        Some(self.device)
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("full", inputs, 0)?;
+        self.shape.check("full", self.dtype.size_in_bytes())?;
+        Ok(smallvec![Meta::contiguous(self.dtype, &self.shape)])
+    }
+
+    fn axes(&self, _: &[&Meta]) -> AxisMap {
+        AxisMap::pointwise(&[], self.shape.rank())
+    }
+
+    fn kernel(&self, _: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        opforge_cpu::elementwise::fill("full", self.value, outputs[0])
+    }
+
+    fn differentiable(&self) -> bool {
+        false
+    }
+}
+
+function! {
+    /// A tensor of one number. Without `dtype` the number decides: bool, i64 or f32.
+    pub fn full(size: &[i64], fill_value: Scalar; dtype: Option<DType> = None, device: Option<Device> = None) -> Result<Tensor> {
+        let default = opforge_core::result_type(None, None, Some(fill_value.kind()), DType::F32);
+        let shape = crate::functional::size_to_shape("full", size)?;
+        Tensor::full_scalar(fill_value, shape, dtype.unwrap_or(default), &device.unwrap_or(Device::Cpu))
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition = Definition { name: "full", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+
+fn samples() -> Vec<Sample> {
+    let sample = |shape: &[usize], value: f64| {
+        let op = Full { value: Scalar::Float(value), shape: shape.into(), dtype: DType::F32, device: Device::Cpu };
+        let shape = shape.to_vec();
+        Sample::new(op, vec![], move |_| Array::from_fn(&shape, |_| value))
+    };
+    vec![sample(&[2, 3], 1.5), sample(&[], -2.0), sample(&[0, 4], 7.0)]
+}

@@ -1,0 +1,95 @@
+//! `gather(x, dim, index)`: the elements that an index tensor of the result's shape names along a dimension.
+
+use opforge_core::normalize_dim;
+use opforge_cpu::index::OnMax;
+
+use crate::Dim;
+use crate::operator::index::{along_axes, check_along};
+use crate::operator::prelude::*;
+
+/// The operator of [`gather`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Gather {
+    /// The dimension that is indexed.
+    pub dim: usize,
+    /// What the largest index of its dtype means.
+    pub on_max: OnMax,
+}
+
+impl Operator for Gather {
+    fn name(&self) -> &'static str {
+        "gather"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("gather", inputs, 2)?;
+        check_along("gather", inputs[0], inputs[1], self.dim)?;
+        Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[1].shape())])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        along_axes(inputs, self.dim)
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        opforge_cpu::index::gather("gather", inputs[0], inputs[1], self.dim, self.on_max, outputs[0])
+    }
+
+    fn saves(&self) -> Saves {
+        Saves::inputs([1])
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        let x = ctx.when(0, || {
+            let meta = ctx.input_meta(0);
+            let zeros = Tensor::zeros(meta.shape(), meta.dtype, ctx.device())?;
+            let op = super::scatter_add::ScatterAdd { dim: self.dim, on_max: self.on_max };
+            dispatch1(&op, &[&zeros, &ctx.input(1)?, &ctx.grad(0)?])
+        })?;
+        Ok(smallvec![x, None])
+    }
+}
+
+function! {
+    /// The element `index[i]` along `dim`, at every place of `index`, which has the input's rank and is nowhere longer but along `dim`.
+    ///
+    /// # Errors
+    /// For an index that is negative or beyond the dimension.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
+    /// let ids = Tensor::new(&[[1i64], [0]], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::gather(&x, 1, &ids)?.to_vec2::<f32>()?, [[2.0], [3.0]]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn gather(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
+        let dim = normalize_dim(dim, input.rank(), "gather")?;
+        dispatch1(&Gather { dim, on_max: OnMax::Error }, &[input, index])
+    }
+}
+
+impl Tensor {
+    /// The elements that an index tensor names along a dimension: see [`gather`]. An index equal to its dtype's maximum gives zero.
+    #[track_caller]
+    pub fn gather<D: Dim>(&self, ids: &Tensor, dim: D) -> Result<Tensor> {
+        let dim = dim.to_index(self.shape(), "gather")?;
+        dispatch1(&Gather { dim, on_max: OnMax::Skip }, &[self, ids])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: "gather", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+
+fn samples() -> Vec<Sample> {
+    let op = |dim| Gather { dim, on_max: OnMax::Error };
+    vec![
+        Sample::new(op(1), vec![Array::spread(&[3, 4], -2.0..2.0), Array::indices(&[2, 5], 4)], |x| {
+            Array::from_fn(&[2, 5], |i| x[0].at(&[i[0], x[1].at(i) as usize]))
+        }),
+        Sample::new(op(0), vec![Array::spread(&[3, 4, 2], -2.0..2.0), Array::indices(&[2, 4, 2], 3)], |x| {
+            Array::from_fn(&[2, 4, 2], |i| x[0].at(&[x[1].at(i) as usize, i[1], i[2]]))
+        }),
+    ]
+}

@@ -1,0 +1,116 @@
+//! `index_add(x, dim, index, src)`: slices of `src` added at the indices of a vector.
+
+use opforge_core::normalize_dim;
+use opforge_cpu::index::OnMax;
+
+use crate::Dim;
+use crate::operator::index::check_ids;
+use crate::operator::prelude::*;
+
+/// The operator of [`index_add`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct IndexAdd {
+    /// The dimension that is indexed.
+    pub dim: usize,
+    /// What the largest index of its dtype means.
+    pub on_max: OnMax,
+}
+
+impl Operator for IndexAdd {
+    fn name(&self) -> &'static str {
+        "index_add"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("index_add", inputs, 3)?;
+        let [x, ids, src] = [inputs[0], inputs[1], inputs[2]];
+        check_ids("index_add", ids)?;
+        let expected = || {
+            let mut dims = x.shape().clone().into_dims();
+            *dims.get_mut(self.dim)? = *ids.dims().first()?;
+            Some(Shape::from(dims))
+        };
+        if ids.rank() != 1 || expected().is_none_or(|shape| &shape != src.shape()) {
+            let accepted = format!("the shape {:?} with the index's length along dim {}", x.shape(), self.dim);
+            return Err(Error::shapes("index_add", ids.shape(), src.shape(), accepted));
+        }
+        if src.dtype != x.dtype {
+            return Err(Error::dtypes("index_add", x.dtype, src.dtype));
+        }
+        Ok(smallvec![Meta::contiguous(x.dtype, x.shape())])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        let (rank, n) = (inputs[0].rank(), inputs[0].rank() as Axis);
+        let own: SmallVec<[Option<Axis>; 6]> = (0..n).map(Some).collect();
+        let mut src = own.clone();
+        src[self.dim] = Some(n);
+        AxisMap {
+            inputs: vec![own.clone(), smallvec![Some(n)], src],
+            outputs: vec![own],
+            roles: SmallVec::from_elem(Role::Map, rank + 1),
+        }
+        .with_roles(&[self.dim, rank], Role::Whole)
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        let [x, ids, src] = [inputs[0], inputs[1], inputs[2]];
+        opforge_cpu::index::index_add("index_add", x, ids, src, self.dim, self.on_max, outputs[0])
+    }
+
+    fn saves(&self) -> Saves {
+        Saves::inputs([1])
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        let grad = ctx.grad(0)?;
+        let src = ctx.when(2, || {
+            let select = super::index_select::IndexSelect { dim: self.dim, on_max: self.on_max };
+            dispatch1(&select, &[&grad, &ctx.input(1)?])
+        })?;
+        Ok(smallvec![Some(grad), None, src])
+    }
+}
+
+function! {
+    /// A copy of `input` with slice `i` of `source` added to slice `index[i]`, along `dim`. Slices named several times get the sum, always in the same order.
+    ///
+    /// # Errors
+    /// For an index that is negative or beyond the dimension, and a source of another shape.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1f32, 2.0, 3.0], &Device::Cpu)?;
+    /// let ids = Tensor::new(&[2i64, 2], &Device::Cpu)?;
+    /// let src = Tensor::new(&[10f32, 20.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::index_add(&x, 0, &ids, &src)?.to_vec1::<f32>()?, [1.0, 2.0, 33.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn index_add(input: &Tensor, dim: i64, index: &Tensor, src: &Tensor) -> Result<Tensor> {
+        let dim = normalize_dim(dim, input.rank(), "index_add")?;
+        dispatch1(&IndexAdd { dim, on_max: OnMax::Error }, &[input, index, src])
+    }
+}
+
+impl Tensor {
+    /// A copy with slices of `src` added at the indices of a vector: see [`index_add`]. An index equal to its dtype's maximum is skipped.
+    #[track_caller]
+    pub fn index_add<D: Dim>(&self, ids: &Tensor, src: &Tensor, dim: D) -> Result<Tensor> {
+        let dim = dim.to_index(self.shape(), "index_add")?;
+        dispatch1(&IndexAdd { dim, on_max: OnMax::Skip }, &[self, ids, src])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: "index_add", function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+
+fn samples() -> Vec<Sample> {
+    let op = IndexAdd { dim: 1, on_max: OnMax::Error };
+    let inputs = vec![Array::spread(&[2, 4], -2.0..2.0), Array::indices(&[5], 4), Array::spread(&[2, 5], -2.0..2.0)];
+    vec![Sample::new(op, inputs, |x| {
+        let mut out = x[0].clone();
+        each_index(&[2, 5], |i| out.data[i[0] * 4 + x[1].at(&[i[1]]) as usize] += x[2].at(i));
+        out
+    })]
+}

@@ -1,0 +1,137 @@
+//! `index_select(x, dim, ids)`: elements along a dimension, by index.
+
+use opforge_core::normalize_dim;
+use opforge_cpu::index::OnMax;
+
+use crate::Dim;
+use crate::functional::no_dims;
+use crate::operator::index::check_ids;
+use crate::operator::prelude::*;
+
+/// The operator of [`index_select`] and of embeddings: the dimension is replaced by those of the index tensor.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct IndexSelect {
+    /// The dimension that is indexed.
+    pub dim: usize,
+    /// What the largest index of its dtype means.
+    pub on_max: OnMax,
+}
+
+impl Operator for IndexSelect {
+    fn name(&self) -> &'static str {
+        "index_select"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("index_select", inputs, 2)?;
+        let (x, ids) = (inputs[0], inputs[1]);
+        check_ids("index_select", ids)?;
+        if self.dim >= x.rank() {
+            return Err(Error::index("index_select", "dim", self.dim, format!("a dimension of {:?}", x.shape())));
+        }
+        let (before, after) = (&x.dims()[..self.dim], &x.dims()[self.dim + 1..]);
+        let shape: Shape = before.iter().chain(ids.dims()).chain(after).copied().collect();
+        Ok(smallvec![Meta::contiguous(x.dtype, shape)])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        let (x, ids) = (inputs[0].rank(), inputs[1].rank());
+        let names = |range: std::ops::Range<usize>| range.map(|a| Some(a as Axis));
+        // The names of the input's dimensions come first, then those of the indices.
+        AxisMap {
+            inputs: vec![names(0..x).collect(), names(x..x + ids).collect()],
+            outputs: vec![names(0..self.dim).chain(names(x..x + ids)).chain(names(self.dim + 1..x)).collect()],
+            roles: SmallVec::from_elem(Role::Map, x + ids),
+        }
+        .with_roles(&[self.dim], Role::Whole)
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        opforge_cpu::index::index_select("index_select", inputs[0], inputs[1], self.dim, self.on_max, outputs[0])
+    }
+
+    fn saves(&self) -> Saves {
+        Saves::inputs([1])
+    }
+
+    /// The gradient's slices are added at their indices.
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        let x = ctx.when(0, || {
+            let (meta, grad, ids) = (ctx.input_meta(0), ctx.grad(0)?, ctx.input(1)?);
+            let zeros = Tensor::zeros(meta.shape(), meta.dtype, ctx.device())?;
+            let (before, after) = (&meta.dims()[..self.dim], &meta.dims()[self.dim + 1..]);
+            let flat: Shape = before.iter().chain([&ids.elem_count()]).chain(after).copied().collect();
+            let op = super::index_add::IndexAdd { dim: self.dim, on_max: self.on_max };
+            dispatch1(&op, &[&zeros, &ids.flatten_all()?, &grad.reshape(flat)?])
+        })?;
+        Ok(smallvec![x, None])
+    }
+}
+
+function! {
+    /// The elements of `dim` that a vector of integers names, in its order.
+    ///
+    /// # Errors
+    /// For an index that is negative or beyond the dimension.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
+    /// let ids = Tensor::new(&[1i64, 1, 0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::index_select(&x, 1, &ids)?.to_vec2::<f32>()?, [[2.0, 2.0, 1.0], [4.0, 4.0, 3.0]]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn index_select(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
+        if input.rank() == 0 {
+            return Err(no_dims("index_select"));
+        }
+        let dim = normalize_dim(dim, input.rank(), "index_select")?;
+        select(input, index, dim, OnMax::Error)
+    }
+}
+
+#[track_caller]
+fn select(input: &Tensor, ids: &Tensor, dim: usize, on_max: OnMax) -> Result<Tensor> {
+    if ids.rank() > 1 {
+        return Err(Error::shape("index_select", "index", format!("{:?}", ids.shape()), "a vector"));
+    }
+    let ids = if ids.rank() == 0 { ids.unsqueeze(0)? } else { ids.clone() };
+    dispatch1(&IndexSelect { dim, on_max }, &[input, &ids])
+}
+
+impl Tensor {
+    /// The elements of a dimension that a vector of integers names. An index equal to its dtype's maximum gives zeros.
+    #[track_caller]
+    pub fn index_select<D: Dim>(&self, ids: &Tensor, dim: D) -> Result<Tensor> {
+        select(self, ids, dim.to_index(self.shape(), "index_select")?, OnMax::Skip)
+    }
+
+    /// The rows of this table that a tensor of integers of any shape names: the result's shape is that of the indices, then the row's.
+    #[track_caller]
+    pub fn embedding(&self, ids: &Tensor) -> Result<Tensor> {
+        if self.rank() != 2 {
+            return Err(Error::shape("embedding", "table", format!("{:?}", self.shape()), "rank 2"));
+        }
+        dispatch1(&IndexSelect { dim: 0, on_max: OnMax::Skip }, &[self, ids])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: "index_select", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+
+fn samples() -> Vec<Sample> {
+    let op = |dim| IndexSelect { dim, on_max: OnMax::Error };
+    let table = |shape: &[usize]| Array::spread(shape, -2.0..2.0);
+    vec![
+        Sample::new(op(0), vec![table(&[4, 3]), Array::indices(&[5], 4)], |x| {
+            Array::from_fn(&[5, 3], |i| x[0].at(&[x[1].at(&[i[0]]) as usize, i[1]]))
+        }),
+        Sample::new(op(1), vec![table(&[2, 4, 3]), Array::indices(&[3], 4)], |x| {
+            Array::from_fn(&[2, 3, 3], |i| x[0].at(&[i[0], x[1].at(&[i[1]]) as usize, i[2]]))
+        }),
+        Sample::new(op(0), vec![table(&[4, 3]), Array::indices(&[2, 3], 4)], |x| {
+            Array::from_fn(&[2, 3, 3], |i| x[0].at(&[x[1].at(&[i[0], i[1]]) as usize, i[2]]))
+        }),
+    ]
+}

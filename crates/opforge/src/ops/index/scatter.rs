@@ -1,0 +1,107 @@
+//! `scatter(x, dim, index, src)`: `src` written at the places that an index tensor names.
+
+use opforge_core::normalize_dim;
+use opforge_cpu::index::OnMax;
+
+use crate::Dim;
+use crate::operator::index::{along_axes, check_along, widen};
+use crate::operator::prelude::*;
+
+/// The operator of [`scatter`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Scatter {
+    /// The dimension that is indexed.
+    pub dim: usize,
+    /// What the largest index of its dtype means.
+    pub on_max: OnMax,
+}
+
+impl Operator for Scatter {
+    fn name(&self) -> &'static str {
+        "scatter"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("scatter", inputs, 3)?;
+        let [x, ids, src] = [inputs[0], inputs[1], inputs[2]];
+        check_along("scatter", x, ids, self.dim)?;
+        if src.rank() != ids.rank() || ids.dims().iter().zip(src.dims()).any(|(i, s)| i > s) {
+            return Err(Error::shapes("scatter", ids.shape(), src.shape(), "a source at least of the index's shape"));
+        }
+        if src.dtype != x.dtype {
+            return Err(Error::dtypes("scatter", x.dtype, src.dtype));
+        }
+        Ok(smallvec![Meta::contiguous(x.dtype, x.shape())])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        along_axes(inputs, self.dim)
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        let [x, ids, src] = [inputs[0], inputs[1], inputs[2]];
+        opforge_cpu::index::scatter("scatter", x, ids, src, self.dim, self.on_max, outputs[0])
+    }
+
+    fn saves(&self) -> Saves {
+        Saves::inputs([1])
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        let grad = ctx.grad(0)?;
+        let ids = ctx.input(1)?;
+        let x = ctx.when(0, || {
+            let zeros = Tensor::zeros(ids.shape(), grad.dtype(), grad.device())?;
+            dispatch1(self, &[&grad, &ids, &zeros])
+        })?;
+        let src = ctx.when(2, || {
+            let gather = super::gather::Gather { dim: self.dim, on_max: self.on_max };
+            widen(&dispatch1(&gather, &[&grad, &ids])?, ctx.input_meta(2))
+        })?;
+        Ok(smallvec![x, None, src])
+    }
+}
+
+function! {
+    /// A copy of `input` with `src` written along `dim` at `index`: `out[.., index[i], ..] = src[i]`. Of several values for one place the last one stays; the gradient assumes that there is only one.
+    ///
+    /// # Errors
+    /// For an index that is negative or beyond the dimension.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1f32, 2.0, 3.0], &Device::Cpu)?;
+    /// let ids = Tensor::new(&[2i64, 0], &Device::Cpu)?;
+    /// let src = Tensor::new(&[10f32, 20.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::scatter(&x, 0, &ids, &src)?.to_vec1::<f32>()?, [20.0, 2.0, 10.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn scatter(input: &Tensor, dim: i64, index: &Tensor, src: &Tensor) -> Result<Tensor> {
+        let dim = normalize_dim(dim, input.rank(), "scatter")?;
+        dispatch1(&Scatter { dim, on_max: OnMax::Error }, &[input, index, src])
+    }
+}
+
+impl Tensor {
+    /// A copy with `src` written at the places that an index tensor names: see [`scatter`]. An index equal to its dtype's maximum is skipped.
+    #[track_caller]
+    pub fn scatter<D: Dim>(&self, ids: &Tensor, src: &Tensor, dim: D) -> Result<Tensor> {
+        let dim = dim.to_index(self.shape(), "scatter")?;
+        dispatch1(&Scatter { dim, on_max: OnMax::Skip }, &[self, ids, src])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: "scatter", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+
+fn samples() -> Vec<Sample> {
+    let op = Scatter { dim: 1, on_max: OnMax::Error };
+    let ids = Array { content: Content::Index, ..Array::new(&[2, 3], vec![3.0, 0.0, 1.0, 2.0, 3.0, 0.0]) };
+    let inputs = vec![Array::spread(&[3, 4], -2.0..2.0), ids, Array::spread(&[2, 3], -2.0..2.0)];
+    vec![Sample::new(op, inputs, |x| {
+        let mut out = x[0].clone();
+        each_index(&[2, 3], |i| out.data[i[0] * 4 + x[1].at(i) as usize] = x[2].at(i));
+        out
+    })]
+}

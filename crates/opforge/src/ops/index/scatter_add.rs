@@ -1,0 +1,102 @@
+//! `scatter_add(x, dim, index, src)`: `src` added at the places that an index tensor names.
+
+use opforge_core::normalize_dim;
+use opforge_cpu::index::OnMax;
+
+use crate::Dim;
+use crate::operator::index::{along_axes, check_along, widen};
+use crate::operator::prelude::*;
+
+/// The operator of [`scatter_add`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ScatterAdd {
+    /// The dimension that is indexed.
+    pub dim: usize,
+    /// What the largest index of its dtype means.
+    pub on_max: OnMax,
+}
+
+impl Operator for ScatterAdd {
+    fn name(&self) -> &'static str {
+        "scatter_add"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("scatter_add", inputs, 3)?;
+        let [x, ids, src] = [inputs[0], inputs[1], inputs[2]];
+        check_along("scatter_add", x, ids, self.dim)?;
+        if src.rank() != ids.rank() || ids.dims().iter().zip(src.dims()).any(|(i, s)| i > s) {
+            return Err(Error::shapes("scatter_add", ids.shape(), src.shape(), "a source at least of the index's shape"));
+        }
+        if src.dtype != x.dtype {
+            return Err(Error::dtypes("scatter_add", x.dtype, src.dtype));
+        }
+        Ok(smallvec![Meta::contiguous(x.dtype, x.shape())])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        along_axes(inputs, self.dim)
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        let [x, ids, src] = [inputs[0], inputs[1], inputs[2]];
+        opforge_cpu::index::scatter_add("scatter_add", x, ids, src, self.dim, self.on_max, outputs[0])
+    }
+
+    fn saves(&self) -> Saves {
+        Saves::inputs([1])
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        let grad = ctx.grad(0)?;
+        let src = ctx.when(2, || {
+            let ids = ctx.input(1)?;
+            let gather = super::gather::Gather { dim: self.dim, on_max: self.on_max };
+            widen(&dispatch1(&gather, &[&grad, &ids])?, ctx.input_meta(2))
+        })?;
+        Ok(smallvec![Some(grad), None, src])
+    }
+}
+
+function! {
+    /// A copy of `input` with `src` added along `dim` at `index`: `out[.., index[i], ..] += src[i]`. Places named several times get the sum, always in the same order.
+    ///
+    /// # Errors
+    /// For an index that is negative or beyond the dimension.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1f32, 2.0, 3.0], &Device::Cpu)?;
+    /// let ids = Tensor::new(&[0i64, 2, 0], &Device::Cpu)?;
+    /// let src = Tensor::new(&[10f32, 20.0, 30.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::scatter_add(&x, 0, &ids, &src)?.to_vec1::<f32>()?, [41.0, 2.0, 23.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn scatter_add(input: &Tensor, dim: i64, index: &Tensor, src: &Tensor) -> Result<Tensor> {
+        let dim = normalize_dim(dim, input.rank(), "scatter_add")?;
+        dispatch1(&ScatterAdd { dim, on_max: OnMax::Error }, &[input, index, src])
+    }
+}
+
+impl Tensor {
+    /// A copy with `src` added at the places that an index tensor names: see [`scatter_add`]. An index equal to its dtype's maximum is skipped.
+    #[track_caller]
+    pub fn scatter_add<D: Dim>(&self, ids: &Tensor, src: &Tensor, dim: D) -> Result<Tensor> {
+        let dim = dim.to_index(self.shape(), "scatter_add")?;
+        dispatch1(&ScatterAdd { dim, on_max: OnMax::Skip }, &[self, ids, src])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: "scatter_add", function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+
+fn samples() -> Vec<Sample> {
+    let op = ScatterAdd { dim: 0, on_max: OnMax::Error };
+    let inputs = vec![Array::spread(&[3, 4], -2.0..2.0), Array::indices(&[5, 3], 3), Array::spread(&[5, 4], -2.0..2.0)];
+    vec![Sample::new(op, inputs, |x| {
+        let mut out = x[0].clone();
+        each_index(&[5, 3], |i| out.data[x[1].at(i) as usize * 4 + i[1]] += x[2].at(i));
+        out
+    })]
+}

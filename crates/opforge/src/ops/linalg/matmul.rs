@@ -1,0 +1,186 @@
+//! `matmul(a, b)`: matrix products over the last two dimensions, batched over the others.
+
+use crate::functional::sum_to;
+use crate::operator::prelude::*;
+
+/// The operator of [`matmul`]: `[.., m, k]` by `[.., k, n]`, leading dimensions broadcast.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct MatMul;
+
+const ACCEPTED: &str = "[.., m, k] and [.., k, n]";
+
+/// Splits a matrix's shape into leading dimensions, rows and columns.
+fn parts(meta: &Meta) -> (&[usize], usize, usize) {
+    let (lead, last) = meta.dims().split_at(meta.rank() - 2);
+    (lead, last[0], last[1])
+}
+
+impl Operator for MatMul {
+    fn name(&self) -> &'static str {
+        "matmul"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("matmul", inputs, 2)?;
+        let [a, b] = [inputs[0], inputs[1]];
+        let mismatch = || Error::shapes("matmul", a.shape(), b.shape(), ACCEPTED);
+        if a.rank() < 2 || b.rank() < 2 {
+            return Err(mismatch());
+        }
+        let ((lead_a, m, k), (lead_b, k2, n)) = (parts(a), parts(b));
+        if k != k2 {
+            return Err(mismatch());
+        }
+        if a.dtype != b.dtype {
+            return Err(Error::dtypes("matmul", a.dtype, b.dtype));
+        }
+        let lead = Shape::from(lead_a).broadcast(&lead_b.into(), "matmul").map_err(|_| mismatch())?;
+        let shape: Shape = lead.dims().iter().copied().chain([m, n]).collect();
+        Ok(smallvec![Meta::contiguous(a.dtype, shape)])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        let rank = inputs[0].rank().max(inputs[1].rank());
+        let (m, k, n) = (rank as Axis - 2, rank as Axis - 1, rank as Axis);
+        let mut map = AxisMap::pointwise(inputs, rank);
+        let rename = |names: &mut SmallVec<[Option<Axis>; 6]>, last: [Axis; 2]| {
+            let lead = names.len() - 2;
+            names.truncate(lead);
+            names.extend(last.map(Some));
+        };
+        rename(&mut map.inputs[0], [m, k]);
+        rename(&mut map.inputs[1], [k, n]);
+        rename(&mut map.outputs[0], [m, n]);
+        map.roles.push(Role::Map);
+        map.with_roles(&[k.into()], Role::Sum)
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        let lead = &outputs[0].dims()[..outputs[0].rank() - 2];
+        let full = |input: &Meta| {
+            let (_, rows, cols) = parts(input);
+            let shape: Shape = lead.iter().copied().chain([rows, cols]).collect();
+            Ok::<_, Error>(Meta { dtype: input.dtype, layout: input.layout.broadcast_as(&shape, "matmul")? })
+        };
+        opforge_cpu::matmul::matmul("matmul", &full(inputs[0])?, &full(inputs[1])?, outputs[0])
+    }
+
+    fn saves(&self) -> Saves {
+        Saves::INPUTS
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        let grad = ctx.grad(0)?;
+        let a = ctx.when(0, || sum_to(&product(&grad, &ctx.input(1)?.t()?)?, ctx.input_meta(0).shape()))?;
+        let b = ctx.when(1, || sum_to(&product(&ctx.input(0)?.t()?, &grad)?, ctx.input_meta(1).shape()))?;
+        Ok(smallvec![a, b])
+    }
+}
+
+#[track_caller]
+fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    dispatch1(&MatMul, &[a, b])
+}
+
+function! {
+    /// The matrix product of the last two dimensions; leading ones are broadcast, dtypes promoted. A vector counts as a row on the left and as
+    /// a column on the right, and that dimension goes away again; two vectors give their dot product.
+    ///
+    /// f16 and bf16 accumulate in f32.
+    ///
+    /// # Errors
+    /// For scalars, and for shapes other than `[.., m, k]` and `[.., k, n]`.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let a = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
+    /// let v = Tensor::new(&[1f32, 1.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::matmul(&a, &v)?.to_vec1::<f32>()?, [3.0, 7.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn matmul(input: &Tensor, other: &Tensor) -> Result<Tensor> {
+        if input.rank() == 0 || other.rank() == 0 {
+            return Err(Error::shapes("matmul", input.shape(), other.shape(), ACCEPTED));
+        }
+        let dtype = crate::functional::common_dtype(input, other);
+        let (mut a, mut b) = (input.to_dtype(dtype)?, other.to_dtype(dtype)?);
+        if input.rank() == 1 {
+            a = a.unsqueeze(0)?;
+        }
+        if other.rank() == 1 {
+            b = b.unsqueeze(1)?;
+        }
+        let mut out = product(&a, &b)?;
+        if other.rank() == 1 {
+            out = out.squeeze(out.rank() - 1)?;
+        }
+        if input.rank() == 1 {
+            out = out.squeeze(if other.rank() == 1 { 0 } else { out.rank() - 2 })?;
+        }
+        Ok(out)
+    }
+}
+
+impl Tensor {
+    /// The matrix product of the last two dimensions; leading ones are equal: see [`matmul`].
+    ///
+    /// # Errors
+    /// When shape, device or dtype do not match, checked in that order.
+    #[track_caller]
+    pub fn matmul(&self, rhs: &Tensor) -> Result<Tensor> {
+        let batch = |t: &Tensor| t.rank().checked_sub(2).map(|lead| Shape::from(&t.dims()[..lead]));
+        if batch(self).is_none() || batch(self) != batch(rhs) {
+            return Err(Error::shapes("matmul", self.shape(), rhs.shape(), ACCEPTED).bt());
+        }
+        product(self, rhs)
+    }
+
+    /// As [`Tensor::matmul`], with leading dimensions broadcast.
+    #[track_caller]
+    pub fn broadcast_matmul(&self, rhs: &Tensor) -> Result<Tensor> {
+        product(self, rhs)
+    }
+
+    /// The dot product of two vectors, as a scalar.
+    #[track_caller]
+    pub fn dot(&self, rhs: &Tensor) -> Result<Tensor> {
+        if self.rank() != 1 || self.shape() != rhs.shape() {
+            return Err(Error::shapes("dot", self.shape(), rhs.shape(), "vectors of one length"));
+        }
+        product(&self.unsqueeze(0)?, &rhs.unsqueeze(1)?)?.reshape(())
+    }
+
+    /// This matrix times a vector.
+    #[track_caller]
+    pub fn mv(&self, rhs: &Tensor) -> Result<Tensor> {
+        if self.rank() != 2 || rhs.dims() != &self.dims()[1..] {
+            return Err(Error::shapes("mv", self.shape(), rhs.shape(), "[m, k] and [k]"));
+        }
+        product(self, &rhs.unsqueeze(1)?)?.squeeze(1)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: "matmul", function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+
+fn samples() -> Vec<Sample> {
+    let sample = |a: &[usize], b: &[usize], out: &[usize]| {
+        let out = out.to_vec();
+        let inputs = vec![Array::spread(a, -2.0..2.0), Array::spread(b, -2.0..2.0)];
+        Sample::new(MatMul, inputs, move |x| {
+            let k = x[0].shape[x[0].shape.len() - 1];
+            Array::from_fn(&out, |index| {
+                let (lead, [i, j]) = (&index[..index.len() - 2], [index[index.len() - 2], index[index.len() - 1]]);
+                let at = |a: &Array, i, j| a.at_broadcast(&[lead, &[i, j]].concat());
+                (0..k).map(|l| at(&x[0], i, l) * at(&x[1], l, j)).sum()
+            })
+        })
+    };
+    vec![
+        sample(&[3, 4], &[4, 2], &[3, 2]),
+        sample(&[2, 3, 4], &[2, 4, 5], &[2, 3, 5]),
+        sample(&[2, 1, 3, 4], &[3, 4, 1], &[2, 3, 3, 1]),
+        sample(&[1, 3], &[3, 1], &[1, 1]),
+    ]
+}

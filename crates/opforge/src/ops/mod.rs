@@ -1,0 +1,38 @@
+//! The operators, a file each, by family; and the one list that names them all.
+
+use crate::operator::Definition;
+
+/// Declares the operators' modules, the registry's built-in part, and the functional layer's names from one list. An operator named `x` of the
+/// family `f` is the file `ops/f/x.rs`, which holds a function `x` and a constant `DEFINITION`.
+macro_rules! catalogue {
+    ($($(#[doc = $doc:literal])* $family:ident { $($name:ident),* $(,)? })*) => {
+        $($(#[doc = $doc])* pub mod $family { $(pub mod $name;)* })*
+
+        /// Every built-in operator, in the order of the list.
+        pub static OPERATORS: &[&Definition] = &[$($(&$family::$name::DEFINITION),*),*];
+
+        /// The operators' functions, all under one roof.
+        pub mod functions { $($(pub use super::$family::$name::$name;)*)* }
+    };
+}
+
+catalogue! {
+    /// Tensors from numbers.
+    create { full }
+    /// One element in, one element out.
+    pointwise {
+        abs, add, affine, ceil, clamp, copy, cos, div, eq, erf, exp, floor, ge, gelu, gt, le, log, logical_and, logical_not,
+        logical_or, logical_xor, lt, maximum, minimum, mul, ne, neg, pow, recip, relu, round, sigmoid, sign, silu, sin, sqr, sqrt,
+        sub, tanh, to_dtype, where_cond,
+    }
+    /// Elements that other tensors name.
+    index { embedding, gather, index_add, index_select, scatter, scatter_add }
+    /// Sums of products.
+    linalg { linear, matmul }
+    /// Many elements in, one out.
+    reduce { amax, amin, mean, prod, sum }
+    /// Views, which change the layout only, and joins.
+    shape {
+        as_strided, cat, diagonal, expand, flip, narrow, permute, reshape, slice, squeeze, stack, transpose, unfold, unsqueeze,
+    }
+}

@@ -1,0 +1,61 @@
+//! `abs(x)`: `|x|`.
+
+use crate::operator::prelude::*;
+
+/// The tile function of [`abs`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Abs;
+
+impl UnaryFn for Abs {
+    const INT: bool = true;
+
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        x.abs()
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, x: I) -> I {
+        x.wrapping_abs()
+    }
+}
+
+impl Unary for Abs {
+    const NAME: &'static str = "abs";
+    const SAVES: Saves = Saves::INPUTS;
+
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        ctx.grad(0)?.mul(&ctx.input(0)?.sign()?)
+    }
+}
+
+function! {
+    /// `|x|`, element by element. The gradient at 0 is 0; the least signed integer stays itself.
+    ///
+    /// Takes a tensor of any numeric dtype of any shape; the result has the same shape and dtype.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1f32, -2.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::abs(&x)?.to_vec1::<f32>()?, [1.0, 2.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn abs(input: &Tensor) -> Result<Tensor> {
+        unary(Abs, input)
+    }
+}
+
+impl Tensor {
+    /// `|x|`: see [`abs`].
+    #[track_caller]
+    pub fn abs(&self) -> Result<Tensor> {
+        abs(self)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: Abs::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+
+fn samples() -> Vec<Sample> {
+    unary_samples(Abs, -3.0..3.0, f64::abs).into_iter().map(Sample::rough).collect()
+}

@@ -1,0 +1,88 @@
+//! `add(a, b)`: `a + b`.
+
+use crate::functional::binary;
+use crate::operator::prelude::*;
+
+/// The tile function of [`add`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Add;
+
+impl BinaryFn for Add {
+    const INT: bool = true;
+    const BOOL: bool = true;
+
+    #[inline(always)]
+    fn float<V: Float>(self, a: V, b: V) -> V {
+        a + b
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, a: I, b: I) -> I {
+        a.wrapping_add(b)
+    }
+    #[inline(always)]
+    fn boolean(self, a: bool, b: bool) -> bool {
+        a || b
+    }
+}
+
+impl Binary for Add {
+    const NAME: &'static str = "add";
+    const SAVES: Saves = Saves::NOTHING;
+
+    fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
+        match side {
+            Side::Left => pair.grad(),
+            Side::Right => pair.grad(),
+        }
+    }
+}
+
+function! {
+    /// `a + b`, element by element. Integers wrap; of truth values, the result is "or".
+    ///
+    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+    ///
+    /// # Errors
+    /// For shapes that do not broadcast, and numbers that the dtype cannot hold.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::add((&x).into(), 2.0.into())?.to_vec1::<f32>()?, [3.0, 4.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn add(input: Operand, other: Operand) -> Result<Tensor> {
+        binary(Add, input, other, Rules::TORCH)
+    }
+}
+
+impl Tensor {
+    /// `a + b` of equal shapes and dtypes: see [`add`].
+    #[track_caller]
+    pub fn add(&self, rhs: &Tensor) -> Result<Tensor> {
+        binary(Add, self.into(), rhs.into(), Rules::SAME)
+    }
+
+    /// `a + b` of shapes broadcast to each other: see [`add`].
+    #[track_caller]
+    pub fn broadcast_add(&self, rhs: &Tensor) -> Result<Tensor> {
+        binary(Add, self.into(), rhs.into(), Rules::BROADCAST)
+    }
+
+    /// `a + b` in place: this tensor is replaced by the result. The other broadcasts to it.
+    ///
+    /// # Errors
+    /// Also when this is a leaf that needs a gradient, or its memory overlaps itself or the other's.
+    #[track_caller]
+    pub fn add_(&self, rhs: &Tensor) -> Result<()> {
+        dispatch_into(&BinaryOp(Add), &[self, rhs], &[self])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: Add::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+
+fn samples() -> Vec<Sample> {
+    binary_samples(Add, -2.0..2.0, -2.0..2.0, |a, b| a + b)
+}

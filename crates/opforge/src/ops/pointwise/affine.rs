@@ -1,0 +1,69 @@
+//! `affine(x, mul, add)`: `x * mul + add` by two numbers.
+
+use crate::operator::prelude::*;
+
+/// The tile function of [`affine`]; the numbers are in the tensor's dtype.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Affine {
+    /// The factor.
+    pub mul: Scalar,
+    /// The summand.
+    pub add: Scalar,
+}
+
+impl UnaryFn for Affine {
+    const INT: bool = true;
+
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        x.mul_add(V::splat(self.mul.to_f64()), V::splat(self.add.to_f64()))
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, x: I) -> I {
+        x.wrapping_mul(I::from_i64(self.mul.to_i64())).wrapping_add(I::from_i64(self.add.to_i64()))
+    }
+}
+
+impl Unary for Affine {
+    const NAME: &'static str = "affine";
+    const SAVES: Saves = Saves::NOTHING;
+
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        ctx.grad(0)?.affine(self.mul.to_f64(), 0.0)
+    }
+}
+
+function! {
+    /// `input * mul + add`, element by element.
+    ///
+    /// # Errors
+    /// For numbers that the dtype cannot hold: integer tensors take whole numbers.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+    /// assert_eq!(x.affine(2.0, 0.5)?.to_vec1::<f32>()?, [2.5, 4.5]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn affine(input: &Tensor, mul: f64, add: f64) -> Result<Tensor> {
+        let fit = |number: f64| crate::functional::fit("affine", Scalar::Float(number), input.dtype());
+        unary(Affine { mul: fit(mul)?, add: fit(add)? }, input)
+    }
+}
+
+impl Tensor {
+    /// `self * mul + add`: see [`affine`].
+    #[track_caller]
+    pub fn affine(&self, mul: f64, add: f64) -> Result<Tensor> {
+        affine(self, mul, add)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: Affine::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+
+fn samples() -> Vec<Sample> {
+    let f = Affine { mul: Scalar::Float(3.0), add: Scalar::Float(2.0) };
+    unary_samples(f, -2.0..2.0, |x| x * 3.0 + 2.0)
+}

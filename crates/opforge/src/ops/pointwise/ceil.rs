@@ -1,0 +1,61 @@
+//! `ceil(x)`: the least integer not below x.
+
+use crate::operator::prelude::*;
+
+/// The tile function of [`ceil`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Ceil;
+
+impl UnaryFn for Ceil {
+    const INT: bool = true;
+
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        x.ceil()
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, x: I) -> I {
+        x
+    }
+}
+
+impl Unary for Ceil {
+    const NAME: &'static str = "ceil";
+    const SAVES: Saves = Saves::NOTHING;
+
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        ctx.grad(0)?.zeros_like()
+    }
+}
+
+function! {
+    /// The least integer not below x, element by element. The gradient is 0.
+    ///
+    /// Takes a tensor of any numeric dtype of any shape; the result has the same shape and dtype.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1.5f32, -1.5], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::ceil(&x)?.to_vec1::<f32>()?, [2.0, -1.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn ceil(input: &Tensor) -> Result<Tensor> {
+        unary(Ceil, input)
+    }
+}
+
+impl Tensor {
+    /// The least integer not below x: see [`ceil`].
+    #[track_caller]
+    pub fn ceil(&self) -> Result<Tensor> {
+        ceil(self)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: Ceil::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+
+fn samples() -> Vec<Sample> {
+    unary_samples(Ceil, -3.0..3.0, f64::ceil).into_iter().map(Sample::rough).collect()
+}

@@ -1,0 +1,110 @@
+//! `clamp(x, min, max)`: x, but at least min and at most max.
+
+use crate::operator::prelude::*;
+
+/// The tile function of [`clamp`]; the bounds are in the tensor's dtype.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Clamp {
+    /// The lower bound.
+    pub min: Scalar,
+    /// The upper bound; wins where it is below the lower one.
+    pub max: Scalar,
+}
+
+impl UnaryFn for Clamp {
+    const INT: bool = true;
+
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        x.max(V::splat(self.min.to_f64())).min(V::splat(self.max.to_f64()))
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, x: I) -> I {
+        x.max(I::from_i64(self.min.to_i64())).min(I::from_i64(self.max.to_i64()))
+    }
+}
+
+impl Unary for Clamp {
+    const NAME: &'static str = "clamp";
+
+    /// The gradient passes where x is within the bounds, themselves included.
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        let (x, grad) = (ctx.input(0)?, ctx.grad(0)?);
+        let bound = |s: Scalar| Operand::Scalar(s);
+        let above = crate::functional::compare(super::ge::Ge, (&x).into(), bound(self.min), Rules::SAME)?;
+        let below = crate::functional::compare(super::le::Le, (&x).into(), bound(self.max), Rules::SAME)?;
+        above.mul(&below)?.where_cond(&grad, &grad.zeros_like()?)
+    }
+}
+
+/// A bound in the tensor's dtype; a missing one, or one beyond the dtype's range, is the range's end.
+fn bound(given: Option<Scalar>, dtype: DType, end: Scalar) -> Result<Scalar> {
+    match given {
+        None => Ok(end),
+        Some(s) if dtype.is_float() => Ok(Scalar::Float(s.to_f64())),
+        Some(s) if s.to_f64().fract() != 0.0 => {
+            Err(Error::dtype("clamp", "bound", s, format!("whole numbers for {dtype}")))
+        }
+        Some(s) if s.fits(dtype) => Ok(s),
+        Some(s) => Ok(if s.to_f64() < 0.0 { lowest(dtype) } else { highest(dtype) }),
+    }
+}
+
+fn lowest(dtype: DType) -> Scalar {
+    match dtype {
+        d if d.is_float() => Scalar::Float(f64::NEG_INFINITY),
+        d if d.is_signed() => Scalar::Int(i64::MIN >> (64 - 8 * d.size_in_bytes())),
+        _ => Scalar::Int(0),
+    }
+}
+
+fn highest(dtype: DType) -> Scalar {
+    match dtype {
+        d if d.is_float() => Scalar::Float(f64::INFINITY),
+        d if d.is_signed() => Scalar::Int(i64::MAX >> (64 - 8 * d.size_in_bytes())),
+        d => Scalar::from(u64::MAX >> (64 - 8 * d.size_in_bytes())),
+    }
+}
+
+function! {
+    /// Each element, but at least `min` and at most `max`; a missing bound does not bind, and `max` wins over a greater `min`. NaN stays NaN.
+    ///
+    /// # Errors
+    /// For broken bounds of an integer tensor.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[-2f32, 0.5, 2.0], &Device::Cpu)?;
+    /// let y = opforge::functional::clamp(&x, Some(0.0.into()), Some(1.0.into()))?;
+    /// assert_eq!(y.to_vec1::<f32>()?, [0.0, 0.5, 1.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn clamp(input: &Tensor, min: Option<Scalar> = None, max: Option<Scalar> = None) -> Result<Tensor> {
+        let dtype = input.dtype();
+        let (min, max) = (bound(min, dtype, lowest(dtype))?, bound(max, dtype, highest(dtype))?);
+        unary(Clamp { min, max }, input)
+    }
+}
+
+impl Tensor {
+    /// Each element, but at least `min` and at most `max`, each a number or a tensor that broadcasts to this one.
+    #[track_caller]
+    pub fn clamp<T1: TensorOrScalar, T2: TensorOrScalar>(&self, min: T1, max: T2) -> Result<Tensor> {
+        use crate::functional::binary;
+        match (min.operand(), max.operand()) {
+            (Operand::Scalar(min), Operand::Scalar(max)) => clamp(self, Some(min), Some(max)),
+            (min, max) => {
+                let at_least = binary(super::maximum::Maximum, self.into(), min, Rules::BROADCAST)?;
+                binary(super::minimum::Minimum, (&at_least).into(), max, Rules::BROADCAST)
+            }
+        }
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: Clamp::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+
+fn samples() -> Vec<Sample> {
+    unary_samples(Clamp { min: Scalar::Int(1), max: Scalar::Int(2) }, 0.0..3.0, |x| x.clamp(1.0, 2.0))
+}

@@ -1,0 +1,74 @@
+//! `copy(x) = x`, row-major and in memory of its own.
+
+use crate::operator::prelude::*;
+
+/// The operator of [`copy`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Copy;
+
+impl Operator for Copy {
+    fn name(&self) -> &'static str {
+        "copy"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("copy", inputs, 1)?;
+        Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape())])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        AxisMap::pointwise(inputs, inputs[0].rank())
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        opforge_cpu::copy::copy("copy", inputs[0], outputs[0])
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        Ok(smallvec![Some(ctx.grad(0)?)])
+    }
+}
+
+function! {
+    /// The same elements in new row-major memory, for any dtype and layout.
+    pub fn copy(input: &Tensor) -> Result<Tensor> {
+        dispatch1(&Copy, &[input])
+    }
+}
+
+impl Tensor {
+    /// The same elements in new row-major memory.
+    #[track_caller]
+    pub fn copy(&self) -> Result<Tensor> {
+        copy(self)
+    }
+
+    /// As [`Tensor::copy`]: a copy even where the tensor is row-major already.
+    #[track_caller]
+    pub fn force_contiguous(&self) -> Result<Tensor> {
+        copy(self)
+    }
+
+    /// The same tensor if it is row-major, otherwise a row-major copy.
+    #[track_caller]
+    pub fn contiguous(&self) -> Result<Tensor> {
+        if self.is_contiguous() { Ok(self.clone()) } else { copy(self) }
+    }
+
+    /// Replaces the elements in place with those of `source`, of equal shape and dtype.
+    ///
+    /// # Errors
+    /// When shape or dtype differ, and as [`crate::dispatch::dispatch_into`].
+    #[track_caller]
+    pub fn copy_from(&self, source: &Tensor) -> Result<()> {
+        dispatch_into(&Copy, &[source], &[self])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition = Definition { name: "copy", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+
+fn samples() -> Vec<Sample> {
+    let shapes: [&[usize]; 3] = [&[], &[5], &[3, 4]];
+    shapes.map(|s| Sample::new(Copy, vec![Array::spread(s, -2.0..2.0)], |x| x[0].clone())).into()
+}

@@ -1,0 +1,103 @@
+//! `div(a, b)`: `a / b`.
+
+use crate::functional::binary;
+use crate::operator::prelude::*;
+
+/// The tile function of [`div`]: true division of floats, truncating division of integers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Div;
+
+impl BinaryFn for Div {
+    const INT: bool = true;
+    const INT_FAILURE: Option<(&'static str, &'static str)> = Some(("divisor", "divisors other than 0"));
+
+    #[inline(always)]
+    fn float<V: Float>(self, a: V, b: V) -> V {
+        a / b
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, a: I, b: I) -> I {
+        a.div_trunc(b)
+    }
+    #[inline(always)]
+    fn int_fails<I: Int>(self, _: I, b: I) -> bool {
+        b == I::ZERO
+    }
+}
+
+impl Binary for Div {
+    const NAME: &'static str = "div";
+
+    fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
+        let slope = pair.grad()?.broadcast_div(&pair.rhs()?)?;
+        match side {
+            Side::Left => Ok(slope),
+            Side::Right => slope.broadcast_mul(&pair.lhs()?.broadcast_div(&pair.rhs()?)?)?.neg(),
+        }
+    }
+}
+
+function! {
+    /// `input / other`, element by element, as real numbers: integers are divided in f32.
+    ///
+    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+    ///
+    /// # Errors
+    /// For shapes that do not broadcast, and numbers that the dtype cannot hold.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1i64, 3], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::div((&x).into(), 2i64.into())?.to_vec1::<f32>()?, [0.5, 1.5]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn div(input: Operand, other: Operand) -> Result<Tensor> {
+        let whole = |operand: &Operand| match operand {
+            Operand::Tensor(t) => t.dtype().kind() < opforge_core::Kind::Float,
+            Operand::Scalar(s) => s.kind() < opforge_core::Kind::Float,
+        };
+        match (input, other) {
+            (Operand::Tensor(a), b) if whole(&input) && whole(&b) => {
+                binary(Div, (&a.to_dtype(DType::F32)?).into(), b, Rules::TORCH)
+            }
+            (a, Operand::Tensor(b)) if whole(&a) && whole(&other) => {
+                binary(Div, a, (&b.to_dtype(DType::F32)?).into(), Rules::TORCH)
+            }
+            (a, b) => binary(Div, a, b, Rules::TORCH),
+        }
+    }
+}
+
+impl Tensor {
+    /// `self / rhs` of equal shapes and dtypes; integers truncate towards zero.
+    ///
+    /// # Errors
+    /// Also when an integer is divided by 0.
+    #[track_caller]
+    pub fn div(&self, rhs: &Tensor) -> Result<Tensor> {
+        binary(Div, self.into(), rhs.into(), Rules::SAME)
+    }
+
+    /// As [`Tensor::div`], of shapes broadcast to each other.
+    #[track_caller]
+    pub fn broadcast_div(&self, rhs: &Tensor) -> Result<Tensor> {
+        binary(Div, self.into(), rhs.into(), Rules::BROADCAST)
+    }
+
+    /// As [`Tensor::broadcast_div`], in place.
+    ///
+    /// # Errors
+    /// Also when this is a leaf that needs a gradient, or its memory overlaps itself or the other's.
+    #[track_caller]
+    pub fn div_(&self, rhs: &Tensor) -> Result<()> {
+        dispatch_into(&BinaryOp(Div), &[self, rhs], &[self])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: Div::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+
+fn samples() -> Vec<Sample> {
+    binary_samples(Div, -2.0..2.0, 0.5..2.0, |a, b| a / b)
+}

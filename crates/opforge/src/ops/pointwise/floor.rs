@@ -1,0 +1,61 @@
+//! `floor(x)`: the greatest integer not above x.
+
+use crate::operator::prelude::*;
+
+/// The tile function of [`floor`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Floor;
+
+impl UnaryFn for Floor {
+    const INT: bool = true;
+
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        x.floor()
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, x: I) -> I {
+        x
+    }
+}
+
+impl Unary for Floor {
+    const NAME: &'static str = "floor";
+    const SAVES: Saves = Saves::NOTHING;
+
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        ctx.grad(0)?.zeros_like()
+    }
+}
+
+function! {
+    /// The greatest integer not above x, element by element. The gradient is 0.
+    ///
+    /// Takes a tensor of any numeric dtype of any shape; the result has the same shape and dtype.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1.5f32, -1.5], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::floor(&x)?.to_vec1::<f32>()?, [1.0, -2.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn floor(input: &Tensor) -> Result<Tensor> {
+        unary(Floor, input)
+    }
+}
+
+impl Tensor {
+    /// The greatest integer not above x: see [`floor`].
+    #[track_caller]
+    pub fn floor(&self) -> Result<Tensor> {
+        floor(self)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: Floor::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+
+fn samples() -> Vec<Sample> {
+    unary_samples(Floor, -3.0..3.0, f64::floor).into_iter().map(Sample::rough).collect()
+}

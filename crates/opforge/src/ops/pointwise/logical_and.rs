@@ -1,0 +1,55 @@
+//! `logical_and(a, b)`: whether both are true; what is not zero is true.
+
+use crate::functional::compare;
+use crate::operator::prelude::*;
+
+/// The tile function of [`logical_and`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct LogicalAnd;
+
+impl CompareFn for LogicalAnd {
+    #[inline(always)]
+    fn float<V: Float>(self, a: V, b: V) -> V::Mask {
+        a.ne(V::splat(0.0)) & b.ne(V::splat(0.0))
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, a: I, b: I) -> bool {
+        (a != I::ZERO) & (b != I::ZERO)
+    }
+}
+
+impl Comparison for LogicalAnd {
+    const NAME: &'static str = "logical_and";
+}
+
+function! {
+    /// Whether both are true (not zero), element by element. NaN counts as true.
+    ///
+    /// Shapes are broadcast and dtypes promoted; the result has dtype bool.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[0f32, 2.0, 3.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::logical_and((&x).into(), 2.0.into())?.to_vec1::<bool>()?, [false, true, true]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn logical_and(input: Operand, other: Operand) -> Result<Tensor> {
+        compare(LogicalAnd, input, other, Rules::TORCH)
+    }
+}
+
+impl Tensor {
+    /// Whether both are true (not zero), as u8, with a tensor of equal shape or a number: see [`logical_and`].
+    #[track_caller]
+    pub fn logical_and<T: TensorOrScalar>(&self, rhs: T) -> Result<Tensor> {
+        compare(LogicalAnd, self.into(), rhs.operand(), Rules::SAME)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: LogicalAnd::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+
+fn samples() -> Vec<Sample> {
+    compare_samples(LogicalAnd, |a, b| a != 0.0 && b != 0.0)
+}

@@ -1,0 +1,46 @@
+//! `logical_not(x)`: whether x is zero.
+
+use crate::operator::prelude::*;
+use opforge_cpu::elementwise::TestFn;
+
+/// The tile function of [`logical_not`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct LogicalNot;
+
+impl TestFn for LogicalNot {
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V::Mask {
+        x.eq(V::splat(0.0))
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, x: I) -> bool {
+        x == I::ZERO
+    }
+}
+
+fn op(truth: DType) -> TestOp<LogicalNot> {
+    TestOp { f: LogicalNot, name: "logical_not", truth }
+}
+
+function! {
+    /// Whether an element is zero, as bool.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[0i64, 3], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::logical_not(&x)?.to_vec1::<bool>()?, [true, false]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn logical_not(input: &Tensor) -> Result<Tensor> {
+        dispatch1(&op(Rules::TORCH.truth), &[input])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: "logical_not", function: &FUNCTION, dtypes: DTypes::REAL, samples };
+
+fn samples() -> Vec<Sample> {
+    let inputs = vec![Array::truths(&[3, 4])];
+    vec![Sample::new(op(DType::Bool), inputs, |x| x[0].map(|x| f64::from(u8::from(x == 0.0)))).rough()]
+}

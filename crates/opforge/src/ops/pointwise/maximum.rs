@@ -1,0 +1,92 @@
+//! `maximum(a, b)`: the greater of `a` and `b`.
+
+use crate::functional::{binary, compare};
+use crate::operator::prelude::*;
+
+/// The tile function of [`maximum`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Maximum;
+
+impl BinaryFn for Maximum {
+    const INT: bool = true;
+    const BOOL: bool = true;
+
+    #[inline(always)]
+    fn float<V: Float>(self, a: V, b: V) -> V {
+        a.max(b)
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, a: I, b: I) -> I {
+        a.max(b)
+    }
+    #[inline(always)]
+    fn boolean(self, a: bool, b: bool) -> bool {
+        a | b
+    }
+}
+
+impl Binary for Maximum {
+    const NAME: &'static str = "maximum";
+    const SAVES: Saves = Saves::INPUTS;
+
+    fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
+        match side {
+            Side::Left => share(pair, Side::Left),
+            Side::Right => share(pair, Side::Right),
+        }
+    }
+}
+
+/// The gradient where this side's operand is the result, half of it where both are.
+fn share(pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
+    let grad = pair.grad()?;
+    let (own, other) = match side {
+        Side::Left => (pair.lhs()?, pair.rhs()?),
+        Side::Right => (pair.rhs()?, pair.lhs()?),
+    };
+    let wins = compare(super::gt::Gt, (&own).into(), (&other).into(), Rules::BROADCAST)?;
+    let ties = compare(super::eq::Eq, (&own).into(), (&other).into(), Rules::BROADCAST)?;
+    let weight = wins.to_dtype(grad.dtype())?.add(&ties.to_dtype(grad.dtype())?.affine(0.5, 0.0)?)?;
+    grad.mul(&weight)
+}
+
+function! {
+    /// The greater of `a` and `b`, element by element. NaN wins. Where both are equal each gets half of the gradient.
+    ///
+    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+    ///
+    /// # Errors
+    /// For shapes that do not broadcast, and numbers that the dtype cannot hold.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::maximum((&x).into(), 2.0.into())?.to_vec1::<f32>()?, [2.0, 2.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn maximum(input: Operand, other: Operand) -> Result<Tensor> {
+        binary(Maximum, input, other, Rules::TORCH)
+    }
+}
+
+impl Tensor {
+    /// The greater of `a` and `b`, with a tensor of equal shape or a number: see [`maximum`].
+    #[track_caller]
+    pub fn maximum<T: TensorOrScalar>(&self, rhs: T) -> Result<Tensor> {
+        binary(Maximum, self.into(), rhs.operand(), Rules::SAME)
+    }
+
+    /// The greater of `a` and `b` of shapes broadcast to each other: see [`maximum`].
+    #[track_caller]
+    pub fn broadcast_maximum(&self, rhs: &Tensor) -> Result<Tensor> {
+        binary(Maximum, self.into(), rhs.into(), Rules::BROADCAST)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: Maximum::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+
+fn samples() -> Vec<Sample> {
+    binary_samples(Maximum, -2.0..2.0, -1.5..2.5, f64::max)
+}

@@ -1,0 +1,88 @@
+//! `mul(a, b)`: `a * b`.
+
+use crate::functional::binary;
+use crate::operator::prelude::*;
+
+/// The tile function of [`mul`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Mul;
+
+impl BinaryFn for Mul {
+    const INT: bool = true;
+    const BOOL: bool = true;
+
+    #[inline(always)]
+    fn float<V: Float>(self, a: V, b: V) -> V {
+        a * b
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, a: I, b: I) -> I {
+        a.wrapping_mul(b)
+    }
+    #[inline(always)]
+    fn boolean(self, a: bool, b: bool) -> bool {
+        a && b
+    }
+}
+
+impl Binary for Mul {
+    const NAME: &'static str = "mul";
+    const SAVES: Saves = Saves::INPUTS;
+
+    fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
+        match side {
+            Side::Left => pair.grad()?.broadcast_mul(&pair.rhs()?),
+            Side::Right => pair.grad()?.broadcast_mul(&pair.lhs()?),
+        }
+    }
+}
+
+function! {
+    /// `a * b`, element by element. Integers wrap; of truth values, the result is "and".
+    ///
+    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+    ///
+    /// # Errors
+    /// For shapes that do not broadcast, and numbers that the dtype cannot hold.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::mul((&x).into(), 2.0.into())?.to_vec1::<f32>()?, [2.0, 4.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn mul(input: Operand, other: Operand) -> Result<Tensor> {
+        binary(Mul, input, other, Rules::TORCH)
+    }
+}
+
+impl Tensor {
+    /// `a * b` of equal shapes and dtypes: see [`mul`].
+    #[track_caller]
+    pub fn mul(&self, rhs: &Tensor) -> Result<Tensor> {
+        binary(Mul, self.into(), rhs.into(), Rules::SAME)
+    }
+
+    /// `a * b` of shapes broadcast to each other: see [`mul`].
+    #[track_caller]
+    pub fn broadcast_mul(&self, rhs: &Tensor) -> Result<Tensor> {
+        binary(Mul, self.into(), rhs.into(), Rules::BROADCAST)
+    }
+
+    /// `a * b` in place: this tensor is replaced by the result. The other broadcasts to it.
+    ///
+    /// # Errors
+    /// Also when this is a leaf that needs a gradient, or its memory overlaps itself or the other's.
+    #[track_caller]
+    pub fn mul_(&self, rhs: &Tensor) -> Result<()> {
+        dispatch_into(&BinaryOp(Mul), &[self, rhs], &[self])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: Mul::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+
+fn samples() -> Vec<Sample> {
+    binary_samples(Mul, -2.0..2.0, -2.0..2.0, |a, b| a * b)
+}

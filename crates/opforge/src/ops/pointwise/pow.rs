@@ -1,0 +1,108 @@
+//! `pow(a, b)`: `a` to the power `b`.
+
+use crate::functional::{binary, compare};
+use crate::operator::prelude::*;
+
+/// The tile function of [`pow`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Pow;
+
+impl BinaryFn for Pow {
+    const INT: bool = true;
+    const INT_FAILURE: Option<(&'static str, &'static str)> = Some(("exponent", "exponents of 0 or more for integers"));
+    const PICOSECONDS: usize = 600;
+
+    #[inline(always)]
+    fn float<V: Float>(self, a: V, b: V) -> V {
+        math::pow(a, b)
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, a: I, b: I) -> I {
+        a.wrapping_pow(b.to_i64() as u32)
+    }
+    #[inline(always)]
+    fn int_fails<I: Int>(self, _: I, b: I) -> bool {
+        b < I::ZERO
+    }
+}
+
+impl Binary for Pow {
+    const NAME: &'static str = "pow";
+    const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
+
+    fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
+        match side {
+            Side::Left => {
+                let exponent = pair.rhs()?;
+                let slope = exponent.broadcast_mul(&pair.lhs()?.broadcast_pow(&exponent.affine(1.0, -1.0)?)?)?;
+                // 0^-1 times an exponent of 0 would be NaN; a constant's slope is 0.
+                let flat = compare(super::eq::Eq, (&exponent).into(), 0.0.into(), Rules::SAME)?;
+                let slope = flat.broadcast_as(slope.shape())?.where_cond(&slope.zeros_like()?, &slope)?;
+                pair.grad()?.mul(&slope)
+            },
+            Side::Right => {
+                let (base, y) = (pair.lhs()?, pair.output()?);
+                // y is 0 where the base is 0, and so is the slope there (not 0 * -inf).
+                let zero = compare(super::eq::Eq, (&base).into(), 0.0.into(), Rules::SAME)?;
+                let log = zero.where_cond(&base.zeros_like()?, &base.log()?)?;
+                pair.grad()?.mul(&y.broadcast_mul(&log)?)
+            },
+        }
+    }
+}
+
+function! {
+    /// `a` to the power `b`, element by element. Integers wrap; a negative exponent of integers is an error.
+    ///
+    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+    ///
+    /// # Errors
+    /// For shapes that do not broadcast, and numbers that the dtype cannot hold.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::pow((&x).into(), 2.0.into())?.to_vec1::<f32>()?, [1.0, 4.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn pow(input: Operand, other: Operand) -> Result<Tensor> {
+        binary(Pow, input, other, Rules::TORCH)
+    }
+}
+
+impl Tensor {
+    /// `a` to the power `b` of equal shapes and dtypes: see [`pow`].
+    #[track_caller]
+    pub fn pow(&self, rhs: &Tensor) -> Result<Tensor> {
+        binary(Pow, self.into(), rhs.into(), Rules::SAME)
+    }
+
+    /// `a` to the power `b` of shapes broadcast to each other: see [`pow`].
+    #[track_caller]
+    pub fn broadcast_pow(&self, rhs: &Tensor) -> Result<Tensor> {
+        binary(Pow, self.into(), rhs.into(), Rules::BROADCAST)
+    }
+
+    /// `a` to the power `b` in place: this tensor is replaced by the result. The other broadcasts to it.
+    ///
+    /// # Errors
+    /// Also when this is a leaf that needs a gradient, or its memory overlaps itself or the other's.
+    #[track_caller]
+    pub fn pow_(&self, rhs: &Tensor) -> Result<()> {
+        dispatch_into(&BinaryOp(Pow), &[self, rhs], &[self])
+    }
+
+    /// Each element to the power of a number.
+    #[track_caller]
+    pub fn powf(&self, exponent: f64) -> Result<Tensor> {
+        binary(Pow, self.into(), exponent.into(), Rules::SAME)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: Pow::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+
+fn samples() -> Vec<Sample> {
+    binary_samples(Pow, 0.3..2.0, -2.0..2.0, f64::powf)
+}

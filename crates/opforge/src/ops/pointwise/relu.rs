@@ -1,0 +1,56 @@
+//! `relu(x) = max(x, 0)`; NaN stays NaN.
+
+use crate::operator::prelude::*;
+
+/// The tile function of [`relu`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Relu;
+
+impl UnaryFn for Relu {
+    fn float<V: Float>(self, x: V) -> V {
+        x.max(V::splat(0.0))
+    }
+}
+
+impl Unary for Relu {
+    const NAME: &'static str = "relu";
+    const SAVES: Saves = Saves::OUTPUTS;
+
+    /// The gradient passes where the output is positive.
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        let positive = ctx.output(0)?.gt(0.0)?;
+        ctx.grad(0)?.mul(&positive.to_dtype(ctx.output_meta(0).dtype)?)
+    }
+}
+
+function! {
+    /// The rectified linear unit, `max(x, 0)` element by element. NaN stays NaN.
+    ///
+    /// Takes a tensor of any shape and numeric dtype; the result has the same shape and dtype.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[-1f32, 0.5], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::relu(&x)?.to_vec1::<f32>()?, [0.0, 0.5]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn relu(input: &Tensor) -> Result<Tensor> {
+        unary(Relu, input)
+    }
+}
+
+impl Tensor {
+    /// `max(x, 0)`: see [`relu`].
+    #[track_caller]
+    pub fn relu(&self) -> Result<Tensor> {
+        relu(self)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: Relu::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+
+fn samples() -> Vec<Sample> {
+    unary_samples(Relu, -3.0..3.0, |x| x.max(0.0))
+}

@@ -1,0 +1,58 @@
+//! `sigmoid(x)`: `1 / (1 + e^-x)`.
+
+use crate::operator::prelude::*;
+
+/// The tile function of [`sigmoid`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Sigmoid;
+
+impl UnaryFn for Sigmoid {
+    const PICOSECONDS: usize = 250;
+
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        math::sigmoid(x)
+    }
+}
+
+impl Unary for Sigmoid {
+    const NAME: &'static str = "sigmoid";
+    const SAVES: Saves = Saves::OUTPUTS;
+
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        let y = ctx.output(0)?;
+        ctx.grad(0)?.mul(&y.mul(&y.affine(-1.0, 1.0)?)?)
+    }
+}
+
+function! {
+    /// `1 / (1 + e^-x)`, element by element.
+    ///
+    /// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[0f32], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::sigmoid(&x)?.to_vec1::<f32>()?, [0.5]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn sigmoid(input: &Tensor) -> Result<Tensor> {
+        unary(Sigmoid, input)
+    }
+}
+
+impl Tensor {
+    /// `1 / (1 + e^-x)`: see [`sigmoid`].
+    #[track_caller]
+    pub fn sigmoid(&self) -> Result<Tensor> {
+        sigmoid(self)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: Sigmoid::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+
+fn samples() -> Vec<Sample> {
+    unary_samples(Sigmoid, -4.0..4.0, |x| 1.0 / (1.0 + (-x).exp()))
+}

@@ -1,0 +1,60 @@
+//! `silu(x)`: `x * sigmoid(x)`.
+
+use crate::operator::prelude::*;
+
+/// The tile function of [`silu`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Silu;
+
+impl UnaryFn for Silu {
+    const PICOSECONDS: usize = 250;
+
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        math::silu(x)
+    }
+}
+
+impl Unary for Silu {
+    const NAME: &'static str = "silu";
+    const SAVES: Saves = Saves::INPUTS;
+
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        let x = ctx.input(0)?;
+        let s = x.sigmoid()?;
+        let slope = s.mul(&x.mul(&s.affine(-1.0, 1.0)?)?.affine(1.0, 1.0)?)?;
+        ctx.grad(0)?.mul(&slope)
+    }
+}
+
+function! {
+    /// `x * sigmoid(x)`, element by element. Source: Hendrycks and Gimpel, "Gaussian Error Linear Units" (2016); there named SiLU.
+    ///
+    /// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[0f32], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::silu(&x)?.to_vec1::<f32>()?, [0.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn silu(input: &Tensor) -> Result<Tensor> {
+        unary(Silu, input)
+    }
+}
+
+impl Tensor {
+    /// `x * sigmoid(x)`: see [`silu`].
+    #[track_caller]
+    pub fn silu(&self) -> Result<Tensor> {
+        silu(self)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: Silu::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+
+fn samples() -> Vec<Sample> {
+    unary_samples(Silu, -4.0..4.0, |x| x / (1.0 + (-x).exp()))
+}

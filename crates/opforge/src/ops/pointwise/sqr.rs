@@ -1,0 +1,61 @@
+//! `sqr(x)`: `x * x`.
+
+use crate::operator::prelude::*;
+
+/// The tile function of [`sqr`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Sqr;
+
+impl UnaryFn for Sqr {
+    const INT: bool = true;
+
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        x * x
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, x: I) -> I {
+        x.wrapping_mul(x)
+    }
+}
+
+impl Unary for Sqr {
+    const NAME: &'static str = "sqr";
+    const SAVES: Saves = Saves::INPUTS;
+
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        ctx.grad(0)?.mul(&ctx.input(0)?.affine(2.0, 0.0)?)
+    }
+}
+
+function! {
+    /// `x * x`, element by element.
+    ///
+    /// Takes a tensor of any numeric dtype of any shape; the result has the same shape and dtype.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[3f32], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::sqr(&x)?.to_vec1::<f32>()?, [9.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn sqr(input: &Tensor) -> Result<Tensor> {
+        unary(Sqr, input)
+    }
+}
+
+impl Tensor {
+    /// `x * x`: see [`sqr`].
+    #[track_caller]
+    pub fn sqr(&self) -> Result<Tensor> {
+        sqr(self)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: Sqr::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+
+fn samples() -> Vec<Sample> {
+    unary_samples(Sqr, -3.0..3.0, |x| x * x)
+}

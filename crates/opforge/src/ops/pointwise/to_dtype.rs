@@ -1,0 +1,74 @@
+//! `to_dtype(x, dtype)`: the elements in another type.
+
+use crate::operator::prelude::*;
+
+/// The operator of [`to_dtype`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ToDType {
+    /// The result's dtype.
+    pub dtype: DType,
+}
+
+impl Operator for ToDType {
+    fn name(&self) -> &'static str {
+        "to_dtype"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("to_dtype", inputs, 1)?;
+        let layout = result_layout(inputs, inputs[0].shape());
+        Ok(smallvec![Meta { dtype: self.dtype, layout }])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        AxisMap::pointwise(inputs, inputs[0].rank())
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        opforge_cpu::elementwise::cast("to_dtype", inputs[0], outputs[0])
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        Ok(smallvec![Some(ctx.grad(0)?.to_dtype(ctx.input_meta(0).dtype)?)])
+    }
+}
+
+function! {
+    /// The elements converted to another dtype: floats to integers truncate and saturate (NaN gives 0), anything but zero is true, a complex
+    /// number loses its imaginary part on the way to a real dtype. The tensor itself if it has the dtype already.
+    ///
+    /// ```
+    /// # use opforge::{DType, Device, Tensor};
+    /// let x = Tensor::new(&[1.7f32, -1.7, 300.0], &Device::Cpu)?;
+    /// assert_eq!(x.to_dtype(DType::U8)?.to_vec1::<u8>()?, [1, 0, 255]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn to_dtype(input: &Tensor, dtype: DType) -> Result<Tensor> {
+        if input.dtype() == dtype { Ok(input.clone()) } else { dispatch1(&ToDType { dtype }, &[input]) }
+    }
+}
+
+impl Tensor {
+    /// The elements converted to another dtype: see [`to_dtype`].
+    #[track_caller]
+    pub fn to_dtype(&self, dtype: DType) -> Result<Tensor> {
+        to_dtype(self, dtype)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: "to_dtype", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+
+fn samples() -> Vec<Sample> {
+    let sample = |dtype, shape: &[usize], reference: fn(f64) -> f64| {
+        Sample::new(ToDType { dtype }, vec![Array::spread(shape, 0.0..9.0)], move |x| x[0].map(reference))
+    };
+    vec![
+        sample(DType::F64, &[3, 4], |x| x),
+        sample(DType::F32, &[5], f64::from),
+        sample(DType::I64, &[2, 3], f64::trunc).rough(),
+        sample(DType::U8, &[], f64::trunc).rough(),
+        sample(DType::Bool, &[4], |x| f64::from(u8::from(x != 0.0))).rough(),
+    ]
+}

@@ -1,0 +1,102 @@
+//! `where_cond(cond, a, b)`: `a` where the condition is true, else `b`.
+
+use crate::functional::sum_to;
+use crate::operator::prelude::*;
+use crate::operator::stretched;
+
+/// The operator of [`where_cond`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct WhereCond;
+
+impl Operator for WhereCond {
+    fn name(&self) -> &'static str {
+        "where_cond"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("where_cond", inputs, 3)?;
+        let [cond, a, b] = [inputs[0], inputs[1], inputs[2]];
+        if !matches!(cond.dtype, DType::Bool | DType::U8) {
+            return Err(Error::dtype("where_cond", "cond", cond.dtype, "bool or u8"));
+        }
+        if a.dtype != b.dtype {
+            return Err(Error::dtypes("where_cond", a.dtype, b.dtype));
+        }
+        let shape = a.shape().broadcast(b.shape(), "where_cond")?.broadcast(cond.shape(), "where_cond")?;
+        Ok(smallvec![Meta::contiguous(a.dtype, shape)])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        AxisMap::pointwise(inputs, inputs.iter().map(|m| m.rank()).max().unwrap_or(0))
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        let full = |i: usize| stretched("where_cond", inputs[i], outputs[0]);
+        opforge_cpu::elementwise::select("where_cond", &full(0)?, &full(1)?, &full(2)?, outputs[0])
+    }
+
+    fn saves(&self) -> Saves {
+        Saves::inputs([0])
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        let (cond, grad) = (ctx.input(0)?, ctx.grad(0)?);
+        let zero = Tensor::zeros((), grad.dtype(), grad.device())?;
+        let a = ctx.when(1, || sum_to(&choose(&cond, &grad, &zero)?, ctx.input_meta(1).shape()))?;
+        let b = ctx.when(2, || sum_to(&choose(&cond, &zero, &grad)?, ctx.input_meta(2).shape()))?;
+        Ok(smallvec![None, a, b])
+    }
+}
+
+#[track_caller]
+fn choose(cond: &Tensor, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    dispatch1(&WhereCond, &[cond, a, b])
+}
+
+function! {
+    /// `input` where the condition (bool or u8) is true, else `other`; all three are broadcast, `input` and `other` promoted.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[-1f32, 2.0], &Device::Cpu)?;
+    /// let positive = x.gt(0.0)?;
+    /// assert_eq!(opforge::functional::where_cond(&positive, &x, &x.zeros_like()?)?.to_vec1::<f32>()?, [0.0, 2.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn where_cond(condition: &Tensor, input: &Tensor, other: &Tensor) -> Result<Tensor> {
+        let dtype = crate::functional::common_dtype(input, other);
+        choose(condition, &input.to_dtype(dtype)?, &other.to_dtype(dtype)?)
+    }
+}
+
+impl Tensor {
+    /// `on_true` where this condition (u8 or bool) is true, else `on_false`; all of one shape.
+    ///
+    /// # Errors
+    /// When shapes or dtypes differ.
+    #[track_caller]
+    pub fn where_cond(&self, on_true: &Tensor, on_false: &Tensor) -> Result<Tensor> {
+        for other in [on_true, on_false] {
+            if other.shape() != self.shape() {
+                return Err(Error::shapes("where_cond", self.shape(), other.shape(), "equal shapes"));
+            }
+        }
+        choose(self, on_true, on_false)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: "where_cond", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+
+fn samples() -> Vec<Sample> {
+    let sample = |shapes: [&[usize]; 3], out: &[usize]| {
+        let [cond, a, b] = shapes;
+        let inputs = vec![Array::truths(cond), Array::spread(a, -2.0..2.0), Array::spread(b, 3.0..5.0)];
+        let out = out.to_vec();
+        Sample::new(WhereCond, inputs, move |x| {
+            Array::from_fn(&out, |i| if x[0].at_broadcast(i) != 0.0 { x[1].at_broadcast(i) } else { x[2].at_broadcast(i) })
+        })
+    };
+    vec![sample([&[3, 4]; 3], &[3, 4]), sample([&[3, 1], &[4], &[]], &[3, 4]), sample([&[], &[5], &[5]], &[5])]
+}

@@ -1,0 +1,97 @@
+//! `min(x, dims)`: the least element over dimensions.
+
+use opforge_cpu::reduce::{Integers, Reducer};
+
+use crate::Dim;
+use crate::functional::reduce_dims;
+use crate::operator::prelude::*;
+
+/// The mathematics of [`amin`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Min;
+
+impl Reducer for Min {
+    const INTEGERS: Integers = Integers::Same;
+
+    #[inline(always)]
+    fn identity(self) -> f64 {
+        f64::INFINITY
+    }
+    #[inline(always)]
+    fn combine<V: Float>(self, a: V, b: V) -> V {
+        a.min(b)
+    }
+    #[inline(always)]
+    fn int_identity<T: Int>(self) -> T {
+        T::MAX
+    }
+    #[inline(always)]
+    fn int_combine<T: Int>(self, a: T, b: T) -> T {
+        a.min(b)
+    }
+}
+
+impl Reduction for Min {
+    const NAME: &'static str = "min";
+    const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
+    const OF_NOTHING: bool = false;
+
+    /// Elements that tie share the gradient equally.
+    fn derivative(&self, of: &Reduced<'_, '_>) -> Result<Tensor> {
+        let x = of.input()?;
+        let ties = x.eq(&of.output()?)?.to_dtype(x.dtype())?;
+        of.grad()?.mul(&ties.div(&of.total(&ties)?)?)
+    }
+}
+
+function! {
+    /// The least element over dimensions, all of them without `dim`. NaN wins.
+    ///
+    /// # Errors
+    /// When there are no elements to reduce.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[[1f32, 5.0], [3.0, 4.0]], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::amin(&x, Some(&[0]), false)?.to_vec1::<f32>()?, [1.0, 4.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn amin(input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false) -> Result<Tensor> {
+        let axes = reduce_dims("min", input, dim)?;
+        dispatch1(&ReduceOp { reduction: Min, axes, keepdim }, &[input])
+    }
+}
+
+impl Tensor {
+    #[track_caller]
+    fn min_impl<D: Dim>(&self, dim: D, keepdim: bool) -> Result<Tensor> {
+        let axes = Axes::of(&[dim.to_index(self.shape(), "min")?]);
+        dispatch1(&ReduceOp { reduction: Min, axes, keepdim }, &[self])
+    }
+
+    /// The least element over a dimension, which goes away; NaN wins.
+    #[track_caller]
+    pub fn min<D: Dim>(&self, dim: D) -> Result<Tensor> {
+        self.min_impl(dim, false)
+    }
+
+    /// The least element over a dimension, which stays with length 1.
+    #[track_caller]
+    pub fn min_keepdim<D: Dim>(&self, dim: D) -> Result<Tensor> {
+        self.min_impl(dim, true)
+    }
+
+    /// The least of all elements, as a scalar.
+    #[track_caller]
+    pub fn min_all(&self) -> Result<Tensor> {
+        dispatch1(&ReduceOp { reduction: Min, axes: Axes::all(self.rank()), keepdim: false }, &[self])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: Min::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+
+fn samples() -> Vec<Sample> {
+    reduction_samples(Min, |x| x.iter().copied().fold(f64::INFINITY, f64::min))
+}

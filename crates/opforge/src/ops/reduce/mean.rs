@@ -1,0 +1,87 @@
+//! `mean(x, dims)`: the mean over dimensions.
+
+use opforge_cpu::reduce::Reducer;
+
+use crate::Dims;
+use crate::functional::reduce_dims;
+use crate::operator::prelude::*;
+
+/// The mathematics of [`mean`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Mean;
+
+impl Reducer for Mean {
+    #[inline(always)]
+    fn identity(self) -> f64 {
+        0.0
+    }
+    #[inline(always)]
+    fn combine<V: Float>(self, a: V, b: V) -> V {
+        a + b
+    }
+    #[inline(always)]
+    fn finish<V: Float>(self, acc: V, count: f64) -> V {
+        acc / V::splat(count)
+    }
+}
+
+impl Reduction for Mean {
+    const NAME: &'static str = "mean";
+
+    fn derivative(&self, of: &Reduced<'_, '_>) -> Result<Tensor> {
+        of.grad()?.affine(1.0 / of.count() as f64, 0.0)
+    }
+}
+
+function! {
+    /// The mean over dimensions, all of them without `dim`. Of no elements it is NaN.
+    ///
+    /// # Errors
+    /// For tensors that are neither floating-point nor converted by `dtype`.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::mean(&x, Some(&[0]), false, None)?.to_vec1::<f32>()?, [2.0, 3.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn mean(input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false; dtype: Option<DType> = None) -> Result<Tensor> {
+        let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.to_dtype(dtype))?;
+        let axes = reduce_dims("mean", &input, dim)?;
+        dispatch1(&ReduceOp { reduction: Mean, axes, keepdim }, &[&input])
+    }
+}
+
+impl Tensor {
+    #[track_caller]
+    fn mean_impl<D: Dims>(&self, dims: D, keepdim: bool) -> Result<Tensor> {
+        let axes = Axes::of(&dims.to_indexes(self.shape(), "mean")?);
+        dispatch1(&ReduceOp { reduction: Mean, axes, keepdim }, &[self])
+    }
+
+    /// The mean over dimensions, which go away.
+    #[track_caller]
+    pub fn mean<D: Dims>(&self, dims: D) -> Result<Tensor> {
+        self.mean_impl(dims, false)
+    }
+
+    /// The mean over dimensions, which stay with length 1.
+    #[track_caller]
+    pub fn mean_keepdim<D: Dims>(&self, dims: D) -> Result<Tensor> {
+        self.mean_impl(dims, true)
+    }
+
+    /// The mean of all elements, as a scalar.
+    #[track_caller]
+    pub fn mean_all(&self) -> Result<Tensor> {
+        dispatch1(&ReduceOp { reduction: Mean, axes: Axes::all(self.rank()), keepdim: false }, &[self])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: Mean::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+
+fn samples() -> Vec<Sample> {
+    reduction_samples(Mean, |x| x.iter().sum::<f64>() / x.len() as f64)
+}

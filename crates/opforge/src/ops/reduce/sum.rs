@@ -1,0 +1,95 @@
+//! `sum(x, dims)`: the sum over dimensions.
+
+use opforge_cpu::reduce::{Integers, Reducer};
+
+use crate::Dims;
+use crate::functional::{accumulation_dtype, reduce_dims};
+use crate::operator::prelude::*;
+
+/// The mathematics of [`sum`]. Rounding errors grow with the logarithm of the number of elements; f16 and bf16 accumulate in f32.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Sum {
+    /// Whether integers are summed into i64.
+    pub widen: bool,
+}
+
+impl Reducer for Sum {
+    const INTEGERS: Integers = Integers::Widen;
+
+    #[inline(always)]
+    fn identity(self) -> f64 {
+        0.0
+    }
+    #[inline(always)]
+    fn combine<V: Float>(self, a: V, b: V) -> V {
+        a + b
+    }
+    #[inline(always)]
+    fn int_combine<T: Int>(self, a: T, b: T) -> T {
+        a.wrapping_add(b)
+    }
+}
+
+impl Reduction for Sum {
+    const NAME: &'static str = "sum";
+    const ROLE: Role = Role::Sum;
+
+    fn dtype(&self, input: DType) -> DType {
+        if self.widen { accumulation_dtype(input) } else { input }
+    }
+
+    fn derivative(&self, of: &Reduced<'_, '_>) -> Result<Tensor> {
+        of.grad()
+    }
+}
+
+function! {
+    /// The sum over dimensions, all of them without `dim`. Integers and truth values are summed into i64, wrapping, unless `dtype` says
+    /// otherwise.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[[1i64, 2], [3, 4]], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::sum(&x, Some(&[0]), false, None)?.to_vec1::<i64>()?, [4, 6]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn sum(input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false; dtype: Option<DType> = None) -> Result<Tensor> {
+        let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.to_dtype(dtype))?;
+        let axes = reduce_dims("sum", &input, dim)?;
+        dispatch1(&ReduceOp { reduction: Sum { widen: dtype.is_none() }, axes, keepdim }, &[&input])
+    }
+}
+
+impl Tensor {
+    #[track_caller]
+    fn sum_impl<D: Dims>(&self, dims: D, keepdim: bool) -> Result<Tensor> {
+        let axes = Axes::of(&dims.to_indexes(self.shape(), "sum")?);
+        dispatch1(&ReduceOp { reduction: Sum { widen: false }, axes, keepdim }, &[self])
+    }
+
+    /// The sum over dimensions, which go away; the dtype stays.
+    #[track_caller]
+    pub fn sum<D: Dims>(&self, dims: D) -> Result<Tensor> {
+        self.sum_impl(dims, false)
+    }
+
+    /// The sum over dimensions, which stay with length 1; the dtype stays.
+    #[track_caller]
+    pub fn sum_keepdim<D: Dims>(&self, dims: D) -> Result<Tensor> {
+        self.sum_impl(dims, true)
+    }
+
+    /// The sum of all elements, as a scalar.
+    #[track_caller]
+    pub fn sum_all(&self) -> Result<Tensor> {
+        dispatch1(&ReduceOp { reduction: Sum { widen: false }, axes: Axes::all(self.rank()), keepdim: false }, &[self])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: Sum::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+
+fn samples() -> Vec<Sample> {
+    reduction_samples(Sum { widen: true }, |x| x.iter().sum())
+}

@@ -1,0 +1,67 @@
+//! `as_strided(x, size, stride, offset)`: any layout over the tensor's storage.
+
+use crate::operator::prelude::*;
+
+/// The view of [`as_strided`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct AsStrided {
+    /// The result's shape.
+    pub shape: Shape,
+    /// The strides, in elements.
+    pub stride: SmallVec<[usize; 6]>,
+    /// The first element in the storage.
+    pub offset: usize,
+}
+
+impl View for AsStrided {
+    const NAME: &'static str = "as_strided";
+
+    fn layout(&self, _: &Layout) -> Result<Layout> {
+        Layout::as_strided(self.shape.clone(), self.stride.clone(), self.offset)
+    }
+
+    fn axes(&self, input: &Meta) -> AxisMap {
+        let none = |rank| SmallVec::from_elem(None, rank);
+        AxisMap { inputs: vec![none(input.rank())], outputs: vec![none(self.shape.rank())], roles: SmallVec::new() }
+    }
+}
+
+function! {
+    /// Any shape and strides over the storage of a tensor: a view. The offset counts from the storage's start; without it, from the tensor's.
+    pub fn as_strided(input: &Tensor, size: &[i64], stride: &[i64], storage_offset: Option<i64> = None) -> Result<Tensor> {
+        let shape = crate::functional::size_to_shape("as_strided", size)?;
+        let natural = |n: &i64| usize::try_from(*n).map_err(|_| Error::value("as_strided", "stride or offset", n, "0 or more"));
+        let stride = stride.iter().map(natural).collect::<Result<_>>()?;
+        let offset = storage_offset.as_ref().map_or(Ok(input.layout().start_offset()), natural)?;
+        view(AsStrided { shape, stride, offset }, input)
+    }
+}
+
+impl Tensor {
+    /// Any shape and strides over this tensor's storage, from an offset counted from the storage's start: a view.
+    ///
+    /// # Errors
+    /// When the layout reaches beyond the storage.
+    #[track_caller]
+    pub fn as_strided<S: Into<Shape>>(&self, shape: S, stride: &[usize], offset: usize) -> Result<Tensor> {
+        view(AsStrided { shape: shape.into(), stride: SmallVec::from_slice(stride), offset }, self)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: AsStrided::NAME, function: &FUNCTION, dtypes: DTypes::ALL, samples };
+
+fn samples() -> Vec<Sample> {
+    let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {
+        Sample::new(op, vec![Array::spread(shape, -2.0..2.0)], move |x| reference(&x[0]))
+    };
+    vec![
+        sample(ViewOp(AsStrided { shape: [3, 2].into(), stride: smallvec![2, 1], offset: 1 }), &[8], |x| {
+            Array::from_fn(&[3, 2], |i| x.at(&[1 + 2 * i[0] + i[1]]))
+        }),
+        sample(ViewOp(AsStrided { shape: [3, 3].into(), stride: smallvec![1, 1], offset: 0 }), &[6], |x| {
+            Array::from_fn(&[3, 3], |i| x.at(&[i[0] + i[1]]))
+        }),
+    ]
+}

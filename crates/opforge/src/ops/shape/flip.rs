@@ -1,0 +1,70 @@
+//! `flip(x, dims)`: dimensions read backwards, as a copy.
+
+use crate::functional::reduce_dims;
+use crate::operator::prelude::*;
+
+/// The operator of [`flip`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Flip {
+    /// The dimensions that are read backwards.
+    pub axes: Axes,
+}
+
+impl Operator for Flip {
+    fn name(&self) -> &'static str {
+        "flip"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("flip", inputs, 1)?;
+        check_axes("flip", self.axes, inputs[0].shape())?;
+        Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape())])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        AxisMap::pointwise(inputs, inputs[0].rank()).with_roles(&self.axes.to_vec(), Role::Whole)
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        opforge_cpu::copy::flip("flip", inputs[0], &self.axes.to_vec(), outputs[0])
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        Ok(smallvec![Some(dispatch1(self, &[&ctx.grad(0)?])?)])
+    }
+}
+
+function! {
+    /// The elements in reverse order along dimensions: a copy.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::flip(&x, &[1])?.to_vec2::<f32>()?, [[2.0, 1.0], [4.0, 3.0]]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn flip(input: &Tensor, dims: &[i64]) -> Result<Tensor> {
+        let axes = if dims.is_empty() { Axes::default() } else { reduce_dims("flip", input, Some(dims))? };
+        dispatch1(&Flip { axes }, &[input])
+    }
+}
+
+impl Tensor {
+    /// The elements in reverse order along dimensions: a copy.
+    #[track_caller]
+    pub fn flip(&self, dims: &[usize]) -> Result<Tensor> {
+        use crate::Dims;
+        dispatch1(&Flip { axes: Axes::of(&dims.to_indexes(self.shape(), "flip")?) }, &[self])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: "flip", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+
+fn samples() -> Vec<Sample> {
+    let op = Flip { axes: Axes::of(&[0, 2]) };
+    vec![Sample::new(op, vec![Array::spread(&[3, 2, 4], -2.0..2.0)], |x| {
+        Array::from_fn(&[3, 2, 4], |i| x[0].at(&[2 - i[0], i[1], 3 - i[2]]))
+    })]
+}

@@ -1,0 +1,66 @@
+//! `narrow(x, dim, start, len)`: elements `start .. start + len` of a dimension.
+
+use crate::Dim;
+use crate::functional::no_dims;
+use crate::operator::prelude::*;
+use crate::operator::same_axes;
+use opforge_core::normalize_dim;
+
+/// The view of [`narrow`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Narrow {
+    /// The dimension.
+    pub dim: usize,
+    /// The first element.
+    pub start: usize,
+    /// The number of elements.
+    pub len: usize,
+}
+
+impl View for Narrow {
+    const NAME: &'static str = "narrow";
+
+    fn layout(&self, input: &Layout) -> Result<Layout> {
+        input.narrow(self.dim, self.start, self.len)
+    }
+
+    fn axes(&self, input: &Meta) -> AxisMap {
+        same_axes(input, &[self.dim])
+    }
+}
+
+function! {
+    /// Elements `start .. start + length` of dimension `dim`: a view. `dim` and `start` may count from the end.
+    pub fn narrow(input: &Tensor, dim: i64, start: i64, length: usize) -> Result<Tensor> {
+        let dim = normalize_dim(dim, input.rank(), "narrow")?;
+        let size = *input.dims().get(dim).ok_or_else(|| no_dims("narrow"))?;
+        let from_end = if start < 0 { start.checked_add(size as i64) } else { Some(start) };
+        let start = from_end.and_then(|s| usize::try_from(s).ok());
+        let start = start.ok_or_else(|| Error::index("narrow", "start", format!("{start:?}"), format!("{} to {size}", -(size as i64))))?;
+        view(Narrow { dim, start, len: length }, input)
+    }
+}
+
+impl Tensor {
+    /// Elements `start .. start + len` of a dimension: a view; the tensor itself if that is all of them.
+    #[track_caller]
+    pub fn narrow<D: Dim>(&self, dim: D, start: usize, len: usize) -> Result<Tensor> {
+        let dim = dim.to_index(self.shape(), "narrow")?;
+        if start == 0 && self.dims()[dim] == len {
+            return Ok(self.clone());
+        }
+        view(Narrow { dim, start, len }, self)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition = Definition { name: Narrow::NAME, function: &FUNCTION, dtypes: DTypes::ALL, samples };
+
+fn samples() -> Vec<Sample> {
+    let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {
+        Sample::new(op, vec![Array::spread(shape, -2.0..2.0)], move |x| reference(&x[0]))
+    };
+    vec![sample(ViewOp(Narrow { dim: 1, start: 1, len: 2 }), &[2, 4], |x| {
+        Array::from_fn(&[2, 2], |i| x.at(&[i[0], i[1] + 1]))
+    })]
+}

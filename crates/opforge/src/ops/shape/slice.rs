@@ -1,0 +1,64 @@
+//! `slice(x, dim, start, end, step)`: every `step`-th element of a dimension.
+
+use crate::Dim;
+use crate::functional::no_dims;
+use crate::operator::prelude::*;
+use crate::operator::same_axes;
+use opforge_core::normalize_dim;
+
+/// The view of [`slice`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Slice {
+    /// The dimension.
+    pub dim: usize,
+    /// The first element.
+    pub start: usize,
+    /// The end, exclusive.
+    pub end: usize,
+    /// The distance between elements, at least 1.
+    pub step: usize,
+}
+
+impl View for Slice {
+    const NAME: &'static str = "slice";
+
+    fn layout(&self, input: &Layout) -> Result<Layout> {
+        input.slice(self.dim, self.start, self.end, self.step)
+    }
+
+    fn axes(&self, input: &Meta) -> AxisMap {
+        same_axes(input, &[self.dim])
+    }
+}
+
+function! {
+    /// Every `step`-th element of `dim` from `start` up to `end`: a view. Negative positions count from the end; positions beyond stop there.
+    pub fn slice(input: &Tensor, dim: i64 = 0, start: Option<i64> = None, end: Option<i64> = None, step: i64 = 1) -> Result<Tensor> {
+        let dim = normalize_dim(dim, input.rank(), "slice")?;
+        let size = *input.dims().get(dim).ok_or_else(|| no_dims("slice"))?;
+        let step = usize::try_from(step).map_err(|_| Error::value("slice", "step", step, "a step of at least 1"))?;
+        let position = |p: i64| (if p < 0 { p.saturating_add(size as i64).max(0) } else { p }) as usize;
+        view(Slice { dim, start: position(start.unwrap_or(0)), end: end.map_or(size, position), step }, input)
+    }
+}
+
+impl Tensor {
+    /// Elements `start, start + step, ..` below `end` of a dimension: a view.
+    #[track_caller]
+    pub fn slice<D: Dim>(&self, dim: D, start: usize, end: usize, step: usize) -> Result<Tensor> {
+        let dim = dim.to_index(self.shape(), "slice")?;
+        view(Slice { dim, start, end, step }, self)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition = Definition { name: Slice::NAME, function: &FUNCTION, dtypes: DTypes::ALL, samples };
+
+fn samples() -> Vec<Sample> {
+    let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {
+        Sample::new(op, vec![Array::spread(shape, -2.0..2.0)], move |x| reference(&x[0]))
+    };
+    vec![sample(ViewOp(Slice { dim: 0, start: 1, end: 6, step: 2 }), &[7, 2], |x| {
+        Array::from_fn(&[3, 2], |i| x.at(&[1 + 2 * i[0], i[1]]))
+    })]
+}

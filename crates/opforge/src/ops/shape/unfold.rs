@@ -1,0 +1,64 @@
+//! `unfold(x, dim, size, step)`: sliding windows along a dimension.
+
+use crate::Dim;
+use crate::operator::prelude::*;
+use crate::operator::same_axes;
+use opforge_core::normalize_dim;
+
+/// The view of [`unfold`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Unfold {
+    /// The dimension.
+    pub dim: usize,
+    /// The window's length.
+    pub size: usize,
+    /// The distance between windows.
+    pub step: usize,
+}
+
+impl View for Unfold {
+    const NAME: &'static str = "unfold";
+
+    fn layout(&self, input: &Layout) -> Result<Layout> {
+        input.unfold(self.dim, self.size, self.step)
+    }
+
+    fn axes(&self, input: &Meta) -> AxisMap {
+        let mut map = same_axes(input, &[self.dim]);
+        map.outputs[0][self.dim] = None;
+        map.outputs[0].push(None);
+        map
+    }
+}
+
+function! {
+    /// Windows of `size` elements, `step` apart, along `dim`; the window is a new last dimension. A view.
+    pub fn unfold(input: &Tensor, dimension: i64, size: usize, step: usize) -> Result<Tensor> {
+        view(Unfold { dim: normalize_dim(dimension, input.rank(), "unfold")?, size, step }, input)
+    }
+}
+
+impl Tensor {
+    /// Windows of `size` elements, `step` apart, along a dimension; the window is a new last dimension. A view.
+    #[track_caller]
+    pub fn unfold<D: Dim>(&self, dim: D, size: usize, step: usize) -> Result<Tensor> {
+        view(Unfold { dim: dim.to_index(self.shape(), "unfold")?, size, step }, self)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition = Definition { name: Unfold::NAME, function: &FUNCTION, dtypes: DTypes::ALL, samples };
+
+fn samples() -> Vec<Sample> {
+    let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {
+        Sample::new(op, vec![Array::spread(shape, -2.0..2.0)], move |x| reference(&x[0]))
+    };
+    vec![
+        sample(ViewOp(Unfold { dim: 0, size: 3, step: 2 }), &[8, 2], |x| {
+            Array::from_fn(&[3, 2, 3], |i| x.at(&[2 * i[0] + i[2], i[1]]))
+        }),
+        sample(ViewOp(Unfold { dim: 0, size: 2, step: 2 }), &[5], |x| {
+            Array::from_fn(&[2, 2], |i| x.at(&[2 * i[0] + i[1]]))
+        }),
+    ]
+}

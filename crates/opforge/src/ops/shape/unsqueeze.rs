@@ -1,0 +1,57 @@
+//! `unsqueeze(x, dim)`: a new dimension of length 1.
+
+use crate::Dim;
+use crate::operator::prelude::*;
+use crate::operator::same_axes;
+use opforge_core::normalize_dim;
+
+/// The view of [`unsqueeze`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Unsqueeze {
+    /// Where it stands in the result.
+    pub dim: usize,
+}
+
+impl View for Unsqueeze {
+    const NAME: &'static str = "unsqueeze";
+
+    fn layout(&self, input: &Layout) -> Result<Layout> {
+        input.unsqueeze(self.dim)
+    }
+
+    fn axes(&self, input: &Meta) -> AxisMap {
+        let mut map = same_axes(input, &[]);
+        map.outputs[0].insert(self.dim, None);
+        map
+    }
+
+    fn derivative(&self, grad: &Tensor, _: &Meta) -> Result<Tensor> {
+        view(super::squeeze::Squeeze { dim: self.dim }, grad)
+    }
+}
+
+function! {
+    /// With a new dimension of length 1 at `dim`: a view.
+    pub fn unsqueeze(input: &Tensor, dim: i64) -> Result<Tensor> {
+        view(Unsqueeze { dim: normalize_dim(dim, input.rank() + 1, "unsqueeze")? }, input)
+    }
+}
+
+impl Tensor {
+    /// With a new dimension of length 1: a view.
+    #[track_caller]
+    pub fn unsqueeze<D: Dim>(&self, dim: D) -> Result<Tensor> {
+        view(Unsqueeze { dim: dim.to_index_plus_one(self.shape(), "unsqueeze")? }, self)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: Unsqueeze::NAME, function: &FUNCTION, dtypes: DTypes::ALL, samples };
+
+fn samples() -> Vec<Sample> {
+    let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {
+        Sample::new(op, vec![Array::spread(shape, -2.0..2.0)], move |x| reference(&x[0]))
+    };
+    vec![sample(ViewOp(Unsqueeze { dim: 2 }), &[3, 2], |x| Array::new(&[3, 2, 1], x.data.clone()))]
+}

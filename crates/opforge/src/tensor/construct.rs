@@ -1,0 +1,90 @@
+//! New tensors from numbers and data.
+
+use opforge_core::{Element, Scalar};
+use opforge_runtime::Storage;
+
+use super::Tensor;
+use crate::dispatch::dispatch1;
+use crate::ops::create::full::Full;
+use crate::{DType, Device, Error, Meta, NdArray, Result, Shape, ShapeWithOneHole, WithDType};
+
+impl Tensor {
+    /// A tensor of one number, which the dtype must be able to hold.
+    #[track_caller]
+    pub fn full_scalar<S: Into<Shape>>(value: Scalar, shape: S, dtype: DType, device: &Device) -> Result<Self> {
+        let value = crate::functional::fit("full", value, dtype)?;
+        dispatch1(&Full { value, shape: shape.into(), dtype, device: *device }, &[])
+    }
+
+    /// A tensor of one number.
+    #[track_caller]
+    pub fn full<D: WithDType, S: Into<Shape>>(value: D, shape: S, device: &Device) -> Result<Self> {
+        Self::full_scalar(value.to_scalar(), shape, D::DTYPE, device)
+    }
+
+    /// Zeros.
+    #[track_caller]
+    pub fn zeros<S: Into<Shape>>(shape: S, dtype: DType, device: &Device) -> Result<Self> {
+        Self::full_scalar(Scalar::Int(0), shape, dtype, device)
+    }
+
+    /// Ones.
+    #[track_caller]
+    pub fn ones<S: Into<Shape>>(shape: S, dtype: DType, device: &Device) -> Result<Self> {
+        Self::full_scalar(Scalar::Int(1), shape, dtype, device)
+    }
+
+    /// Zeros of this tensor's shape, dtype and device.
+    #[track_caller]
+    pub fn zeros_like(&self) -> Result<Self> {
+        Self::zeros(self.shape(), self.dtype(), self.device())
+    }
+
+    /// Ones of this tensor's shape, dtype and device.
+    #[track_caller]
+    pub fn ones_like(&self) -> Result<Self> {
+        Self::ones(self.shape(), self.dtype(), self.device())
+    }
+
+    /// A tensor of a number, or of nested arrays or vectors up to four deep.
+    ///
+    /// # Errors
+    /// When nested vectors differ in length.
+    pub fn new<A: NdArray>(array: A, device: &Device) -> Result<Self> {
+        let shape = array.shape()?;
+        Self::from_vec(array.into_elements(), shape, device)
+    }
+
+    /// A tensor that takes over the elements, in row-major order. One length of the shape may be left open: `(2, ())`.
+    ///
+    /// # Errors
+    /// When the number of elements is not that of the shape.
+    pub fn from_vec<S: ShapeWithOneHole, T: Element>(data: Vec<T>, shape: S, device: &Device) -> Result<Self> {
+        let shape = shape.into_shape(data.len())?;
+        shape.check("from_vec", T::DTYPE.size_in_bytes())?;
+        if shape.elem_count() != data.len() {
+            let accepted = format!("{} elements for the shape {shape:?}", shape.elem_count());
+            return Err(Error::shape("from_vec", "data", format!("{} elements", data.len()), accepted));
+        }
+        let storage = match device {
+            Device::Meta => Storage::new(*device, std::mem::size_of_val(&data[..]))?,
+            _ => Storage::from_vec(data),
+        };
+        Ok(Tensor::from_parts(Meta::contiguous(T::DTYPE, shape), storage))
+    }
+
+    /// A tensor with a copy of the elements, in row-major order.
+    ///
+    /// # Errors
+    /// When the number of elements is not that of the shape.
+    pub fn from_slice<S: ShapeWithOneHole, T: Element>(data: &[T], shape: S, device: &Device) -> Result<Self> {
+        Self::from_vec(data.to_vec(), shape, device)
+    }
+
+    /// A vector of an iterator's elements.
+    pub fn from_iter<T: Element>(iter: impl IntoIterator<Item = T>, device: &Device) -> Result<Self> {
+        let data: Vec<T> = iter.into_iter().collect();
+        let len = data.len();
+        Self::from_vec(data, len, device)
+    }
+}

@@ -1,0 +1,52 @@
+//! How tensors print.
+
+use std::fmt;
+
+use super::Tensor;
+use crate::DType;
+
+/// Vectors up to this length show their elements in `Debug`.
+const DEBUG_ELEMENTS: usize = 10;
+
+impl fmt::Debug for Tensor {
+    /// `Tensor[dims 2, 3; f32]`; scalars and short vectors show their elements.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dims: Vec<String> = self.dims().iter().map(usize::to_string).collect();
+        let device = if self.device().is_cpu() { String::new() } else { format!(", {:?}", self.device()) };
+        let short = self.device().is_cpu() && self.rank() <= 1 && self.elem_count() < DEBUG_ELEMENTS;
+        match (short, self.rank()) {
+            (true, 0) => write!(f, "Tensor[{}; {}]", self.texts().join(""), self.dtype()),
+            (true, _) => write!(f, "Tensor[[{}]; {}]", self.texts().join(", "), self.dtype()),
+            (false, _) => write!(f, "Tensor[dims {}; {}{device}]", dims.join(", "), self.dtype()),
+        }
+    }
+}
+
+impl Tensor {
+    /// Each element's plain text, or what went wrong.
+    fn texts(&self) -> Vec<String> {
+        fn all<T: crate::Element + fmt::Display>(t: &Tensor) -> Vec<String> {
+            match crate::no_grad(|| t.elements::<T>()) {
+                Ok(elements) => elements.iter().map(T::to_string).collect(),
+                Err(error) => vec![format!("<{error}>")],
+            }
+        }
+        match self.dtype() {
+            DType::Bool => all::<bool>(self),
+            DType::U8 => all::<u8>(self),
+            DType::U16 => all::<u16>(self),
+            DType::U32 => all::<u32>(self),
+            DType::U64 => all::<u64>(self),
+            DType::I8 => all::<i8>(self),
+            DType::I16 => all::<i16>(self),
+            DType::I32 => all::<i32>(self),
+            DType::I64 => all::<i64>(self),
+            DType::F16 => all::<crate::f16>(self),
+            DType::BF16 => all::<crate::bf16>(self),
+            DType::F32 => all::<f32>(self),
+            DType::F64 => all::<f64>(self),
+            DType::C64 => all::<crate::Complex<f32>>(self),
+            DType::C128 => all::<crate::Complex<f64>>(self),
+        }
+    }
+}

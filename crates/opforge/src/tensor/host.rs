@@ -1,0 +1,67 @@
+//! Elements as Rust values: every read waits for the storage's last write, and brings the error of a kernel that failed.
+
+use opforge_core::Element;
+use opforge_runtime::vm;
+
+use super::Tensor;
+use crate::{Error, Result};
+
+impl Tensor {
+    fn check_dtype<T: Element>(&self) -> Result<()> {
+        if self.dtype() == T::DTYPE {
+            return Ok(());
+        }
+        Err(Error::UnexpectedDType { msg: "dtype of a host read", expected: T::DTYPE, got: self.dtype() }.bt())
+    }
+
+    fn check_rank(&self, op: &'static str, rank: usize) -> Result<()> {
+        if self.rank() == rank {
+            return Ok(());
+        }
+        Err(Error::shape(op, "shape", format!("{:?}", self.shape()), format!("rank {rank}")))
+    }
+
+    /// All elements in row-major order, whatever the rank.
+    pub(crate) fn elements<T: Element>(&self) -> Result<Vec<T>> {
+        self.check_dtype::<T>()?;
+        let dense = self.contiguous()?;
+        let start = dense.layout().start_offset();
+        vm::read(dense.storage())?.to_vec(start * T::DTYPE.size_in_bytes(), dense.elem_count())
+    }
+
+    /// The element of a tensor without dimensions.
+    pub fn to_vec0<T: Element>(&self) -> Result<T> {
+        self.check_rank("to_vec0", 0)?;
+        Ok(self.elements()?[0])
+    }
+
+    /// As [`Tensor::to_vec0`].
+    pub fn to_scalar<T: Element>(&self) -> Result<T> {
+        self.check_rank("to_scalar", 0)?;
+        Ok(self.elements()?[0])
+    }
+
+    /// The elements of a vector.
+    pub fn to_vec1<T: Element>(&self) -> Result<Vec<T>> {
+        self.check_rank("to_vec1", 1)?;
+        self.elements()
+    }
+
+    /// The rows of a matrix.
+    pub fn to_vec2<T: Element>(&self) -> Result<Vec<Vec<T>>> {
+        self.check_rank("to_vec2", 2)?;
+        Ok(rows(&self.elements()?, self.dims()[0], self.dims()[1]))
+    }
+
+    /// The matrices of a rank-3 tensor.
+    pub fn to_vec3<T: Element>(&self) -> Result<Vec<Vec<Vec<T>>>> {
+        self.check_rank("to_vec3", 3)?;
+        let (all, dims) = (self.elements::<T>()?, self.dims());
+        let area = dims[1] * dims[2];
+        Ok((0..dims[0]).map(|i| rows(&all[i * area..(i + 1) * area], dims[1], dims[2])).collect())
+    }
+}
+
+fn rows<T: Element>(all: &[T], count: usize, len: usize) -> Vec<Vec<T>> {
+    (0..count).map(|i| all[i * len..(i + 1) * len].to_vec()).collect()
+}

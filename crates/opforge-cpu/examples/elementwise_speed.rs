@@ -6,7 +6,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use opforge_core::{DType, Layout, Meta, Shape};
-use opforge_cpu::elementwise::{BinaryFn, UnaryFn, binary, unary};
+use opforge_cpu::elementwise::{BinaryFn, UnaryFn, binary, cast, unary};
+use opforge_cpu::math;
 use opforge_cpu::simd::Float;
 use opforge_runtime::Kernel;
 use opforge_runtime::parallel::{num_threads, parallel_for};
@@ -28,6 +29,32 @@ impl UnaryFn for Relu {
         x.max(V::splat(0.0))
     }
 }
+
+/// A functor per mathematical function.
+macro_rules! functions {
+    ($($name:ident),*) => {
+        $(#[allow(non_camel_case_types)]
+        #[derive(Clone, Copy)]
+        struct $name;
+        impl UnaryFn for $name {
+            #[inline(always)]
+            fn float<V: Float>(self, x: V) -> V {
+                math::$name(x)
+            }
+        })*
+
+        /// Times each in the cache, on one thread.
+        fn maths(x: *const u8, y: *mut u8) {
+            for dtype in [DType::F32, DType::F64] {
+                let m = Meta::contiguous(dtype, 4096usize);
+                $(let kernel = unary(stringify!($name), $name, &m, &m).expect("supported");
+                let ns = run(&*kernel, &[x], y, 100);
+                println!("{:<10} {dtype} {:>8.2} ns for 16 elements", stringify!($name), ns / 256.0);)*
+            }
+        }
+    };
+}
+functions!(exp, exp_m1, log, log_1p, sin, cos, tanh, erf, sigmoid, silu, gelu, gelu_tanh);
 
 /// The least of several runs, in nanoseconds a call.
 fn time(calls: usize, mut f: impl FnMut()) -> f64 {
@@ -102,6 +129,8 @@ fn main() {
         report(&format!("add, {n}"), 12 * n, run(&*kernel, &[pa, pb], py, 100), floor);
     }
 
+    maths(pa, py);
+
     let copy_floor = floor(&a, None, &mut y);
     let add_floor = floor(&a, Some(&b), &mut y);
     report("copy by memcpy", 8 * N, copy_floor, copy_floor);
@@ -112,12 +141,14 @@ fn main() {
     report("relu in place, 8 M", 8 * N, run(&*kernel, &[py.cast_const()], py, 3), copy_floor);
     let kernel = binary("add", Add, &flat, &flat, &flat).expect("supported");
     report("add, 8 M", 12 * N, run(&*kernel, &[pa, pb], py, 3), add_floor);
-    let half = Meta::contiguous(DType::F16, N);
-    let kernel = binary("add", Add, &half, &half, &half).expect("supported");
-    report("add f16, 8 M", 6 * N, run(&*kernel, &[pa, pb], py, 3), add_floor / 2.0);
-    let brain = Meta::contiguous(DType::BF16, N);
-    let kernel = binary("add", Add, &brain, &brain, &brain).expect("supported");
-    report("add bf16, 8 M", 6 * N, run(&*kernel, &[pa, pb], py, 3), add_floor / 2.0);
+    for dtype in [DType::F16, DType::BF16] {
+        let half = Meta::contiguous(dtype, N);
+        let mut converted = vec![0u16; N];
+        let kernel = cast("cast", &flat, &half).expect("supported");
+        run(&*kernel, &[pa], converted.as_mut_ptr().cast(), 1);
+        let (kernel, x) = (binary("add", Add, &half, &half, &half).expect("supported"), converted.as_ptr().cast());
+        report(&format!("add {dtype}, 8 M"), 6 * N, run(&*kernel, &[x, x], py, 3), add_floor / 2.0);
+    }
 
     let dims = [32, 630, 12, 32];
     let n: usize = dims.iter().product();

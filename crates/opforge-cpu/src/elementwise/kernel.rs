@@ -9,13 +9,11 @@ use opforge_runtime::parallel::parallel_for;
 use super::block::Block;
 use super::nest::{Axes, Axis, collapse};
 use super::step::{Convert, Step, compute_dtype};
-use super::tile::{Access, Operand, TILE_BYTES, TILE_ELEMENTS, Tile};
+use super::tile::{Access, Operand, TILE_BYTES, TILE_ELEMENTS, TRANSPOSED_ELEMENTS, Tile};
 use crate::copy::tile::Tile as Transposer;
 
 /// What a thread computes at a time, in picoseconds on one core.
 const CHUNK_PS: usize = 3_200_000;
-/// Outputs of at least this many bytes are written past the caches.
-const STREAM_BYTES: usize = 64 << 20;
 
 /// What an elementwise kernel is made of.
 pub(super) struct Spec<const K: usize> {
@@ -108,8 +106,7 @@ impl<const K: usize> Loops<K> {
             };
         }
         let contiguous = output_operand.col == output_operand.size as isize || col.len == 1;
-        let stream = contiguous && count.saturating_mul(output_operand.size) >= STREAM_BYTES;
-        if !contiguous || stream || output_operand.convert.is_some() {
+        if !contiguous || output_operand.convert.is_some() {
             output_operand.access = Access::Tiled;
         }
         let direct = |x: &Operand| matches!(x.access, Access::Direct);
@@ -120,8 +117,9 @@ impl<const K: usize> Loops<K> {
         }
         let (block_rows, block_cols) = if tiled {
             let widest = input.iter().chain([&output_operand]).map(|x| x.wide.max(x.size)).max().unwrap_or(1);
-            let elements = TILE_ELEMENTS.min(TILE_BYTES / widest);
             let transposed = input.iter().any(|x| matches!(x.access, Access::Transposed(_)));
+            let most = if transposed { TRANSPOSED_ELEMENTS } else { TILE_ELEMENTS };
+            let elements = most.min(TILE_BYTES / widest);
             let cols = col.len.min(if transposed { 1 << (elements.ilog2() / 2) } else { elements });
             (row.len.min(elements / cols), cols)
         } else {

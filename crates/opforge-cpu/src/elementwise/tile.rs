@@ -1,19 +1,26 @@
 //! Moving elements between tensors and tiles: contiguous blocks small enough for the L1 cache.
 
+use std::mem::MaybeUninit;
+
 use super::step::Convert;
 use crate::copy::tile::Tile as Transposer;
 
 /// Bytes of a tile.
 pub(super) const TILE_BYTES: usize = 16 << 10;
-/// The most elements of a tile.
-pub(super) const TILE_ELEMENTS: usize = 4096;
+/// The most elements of a tile: all operands' tiles of f32 fit the L1 cache.
+pub(super) const TILE_ELEMENTS: usize = 2048;
+/// The same where an input is transposed: longer runs along its columns are worth more.
+pub(super) const TRANSPOSED_ELEMENTS: usize = 4096;
+
+/// Keeps tiles from lying a multiple of 4 KiB apart: the processor would take a load from one for a store to another.
+const PADDING: usize = 320;
 
 /// Space for a tile.
 #[repr(C, align(64))]
-pub(super) struct Tile([std::mem::MaybeUninit<u8>; TILE_BYTES]);
+pub(super) struct Tile([MaybeUninit<u8>; TILE_BYTES + PADDING]);
 
 impl Tile {
-    pub const UNINIT: Tile = Tile([std::mem::MaybeUninit::uninit(); TILE_BYTES]);
+    pub const UNINIT: Tile = Tile([MaybeUninit::uninit(); TILE_BYTES + PADDING]);
 
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
         self.0.as_mut_ptr().cast()
@@ -123,33 +130,11 @@ impl Operand {
                         convert.run(from, scratch.as_mut_ptr(), cols);
                         copy_row(self.size, scratch.as_mut_ptr(), self.size as isize, to, self.col, cols);
                     }
-                    None if contiguous => stream(from, to, cols * self.size),
                     None => copy_row(self.size, from, self.size as isize, to, self.col, cols),
                 }
             }
         }
     }
-}
-
-/// Copies past the caches where the destination's alignment allows it, else plainly.
-///
-/// # Safety
-/// As `copy_nonoverlapping`.
-unsafe fn stream(src: *const u8, dst: *mut u8, bytes: usize) {
-    #[cfg(target_arch = "x86_64")]
-    if dst.addr().is_multiple_of(64) && bytes.is_multiple_of(64) {
-        use std::arch::x86_64::{__m128, _mm_loadu_ps, _mm_sfence, _mm_stream_ps};
-        // SAFETY: the caller's; every 16 bytes are aligned, and the fence orders them before what follows.
-        unsafe {
-            for i in (0..bytes).step_by(size_of::<__m128>()) {
-                _mm_stream_ps(dst.add(i).cast(), _mm_loadu_ps(src.add(i).cast()));
-            }
-            _mm_sfence();
-        }
-        return;
-    }
-    // SAFETY: the caller's.
-    unsafe { dst.copy_from_nonoverlapping(src, bytes) }
 }
 
 /// Copies `n` elements of `size` bytes between any steps.

@@ -190,16 +190,6 @@ impl Float for F32 {
         unsafe { _mm256_maskstore_ps(ptr, _mm256_castps_si256(Self::first(n).0), self.0) }
     }
     #[inline(always)]
-    unsafe fn store_streaming(self, ptr: *mut f32) {
-        // SAFETY: the caller's; `fence` follows.
-        unsafe { _mm256_stream_ps(ptr, self.0) }
-    }
-    #[inline(always)]
-    fn fence() {
-        // SAFETY: part of the baseline.
-        unsafe { _mm_sfence() }
-    }
-    #[inline(always)]
     fn mul_add(self, a: Self, b: Self) -> Self {
         // SAFETY: vectors exist only where the processor has the instructions.
         Self(unsafe { _mm256_fmadd_ps(self.0, a.0, b.0) })
@@ -354,16 +344,6 @@ impl Float for F64 {
     unsafe fn store_partial(self, ptr: *mut f64, n: usize) {
         // SAFETY: lanes that are masked off are not accessed.
         unsafe { _mm256_maskstore_pd(ptr, _mm256_castpd_si256(Self::first(n).0), self.0) }
-    }
-    #[inline(always)]
-    unsafe fn store_streaming(self, ptr: *mut f64) {
-        // SAFETY: the caller's; `fence` follows.
-        unsafe { _mm256_stream_pd(ptr, self.0) }
-    }
-    #[inline(always)]
-    fn fence() {
-        // SAFETY: part of the baseline.
-        unsafe { _mm_sfence() }
     }
     #[inline(always)]
     fn mul_add(self, a: Self, b: Self) -> Self {

@@ -199,16 +199,6 @@ impl Float for F32 {
         unsafe { _mm512_mask_storeu_ps(ptr, first(n), self.0) }
     }
     #[inline(always)]
-    unsafe fn store_streaming(self, ptr: *mut f32) {
-        // SAFETY: the caller's; `fence` follows.
-        unsafe { _mm512_stream_ps(ptr, self.0) }
-    }
-    #[inline(always)]
-    fn fence() {
-        // SAFETY: part of the baseline.
-        unsafe { _mm_sfence() }
-    }
-    #[inline(always)]
     fn mul_add(self, a: Self, b: Self) -> Self {
         // SAFETY: vectors exist only where the processor has the instructions.
         Self(unsafe { _mm512_fmadd_ps(self.0, a.0, b.0) })
@@ -362,16 +352,6 @@ impl Float for F64 {
     unsafe fn store_partial(self, ptr: *mut f64, n: usize) {
         // SAFETY: lanes that are masked off are not accessed.
         unsafe { _mm512_mask_storeu_pd(ptr, first(n) as u8, self.0) }
-    }
-    #[inline(always)]
-    unsafe fn store_streaming(self, ptr: *mut f64) {
-        // SAFETY: the caller's; `fence` follows.
-        unsafe { _mm512_stream_pd(ptr, self.0) }
-    }
-    #[inline(always)]
-    fn fence() {
-        // SAFETY: part of the baseline.
-        unsafe { _mm_sfence() }
     }
     #[inline(always)]
     fn mul_add(self, a: Self, b: Self) -> Self {

@@ -123,18 +123,6 @@ pub trait Float:
     /// # Safety
     /// `ptr` is valid for writing `n` elements, and `n <= LANES`.
     unsafe fn store_partial(self, ptr: *mut Self::Elem, n: usize);
-    /// Writes `LANES` elements past the caches, which pays for outputs far larger than they are. Follow the last one with [`fence`](Float::fence).
-    ///
-    /// # Safety
-    /// `ptr` is valid for writing `LANES` elements and aligned to the vector's size.
-    #[inline(always)]
-    unsafe fn store_streaming(self, ptr: *mut Self::Elem) {
-        // SAFETY: the caller's.
-        unsafe { self.store(ptr) }
-    }
-    /// Orders streaming stores before all later stores.
-    #[inline(always)]
-    fn fence() {}
 
     /// `self * a + b`, rounded once where [`FUSED`](Float::FUSED).
     fn mul_add(self, a: Self, b: Self) -> Self;

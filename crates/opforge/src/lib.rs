@@ -19,11 +19,13 @@
 pub mod autograd;
 pub mod dispatch;
 pub mod functional;
+mod module;
 pub mod operator;
 pub mod ops;
 mod tensor;
 
 pub use autograd::{GradStore, Var, no_grad};
+pub use module::{Module, ModuleT};
 pub use opforge_core::{
     Complex, Context, D, DType, Dim, Dims, Element, Error, ErrorKind, FloatDType, IntDType, Layout, Meta, Result, Scalar,
     Shape, ShapeWithOneHole, WithDType, bf16, f16,

@@ -31,6 +31,7 @@ pub use opforge_core::{
     Shape, ShapeWithOneHole, WithDType, bf16, f16,
 };
 pub use opforge_runtime::Device;
+pub use tensor::display;
 pub use tensor::{IndexOp, NdArray, Tensor, TensorId, TensorIndexer};
 
 /// Names as candle's programs import them.

@@ -2,7 +2,7 @@
 
 mod arith;
 mod construct;
-mod display;
+pub mod display;
 mod host;
 mod index;
 mod ndarray;

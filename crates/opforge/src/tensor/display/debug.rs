@@ -1,9 +1,8 @@
-//! How tensors print.
+//! The one-line form, for programmers.
 
 use std::fmt;
 
-use super::Tensor;
-use crate::DType;
+use crate::{DType, Tensor};
 
 /// Vectors up to this length show their elements in `Debug`.
 const DEBUG_ELEMENTS: usize = 10;

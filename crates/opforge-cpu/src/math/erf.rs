@@ -26,7 +26,7 @@ fn complement<V: Float>(t: V) -> V {
     exp(p.mul_add(t, -t))
 }
 
-/// The error function. Error: f32 1, f64 that of libm. f64 is computed lane by lane.
+/// The error function. Error: f32 1.2, f64 that of libm. f64 is computed lane by lane.
 #[inline(always)]
 pub fn erf<V: Float>(x: V) -> V {
     if is_double::<V>() {

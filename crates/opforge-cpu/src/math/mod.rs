@@ -1,6 +1,6 @@
 //! Mathematical functions over vectors, for f32 and f64.
 //!
-//! Errors are maxima in units in the last place (ULP) of the result, measured against f64 (for f32, over every value) or against a
+//! Errors are maxima in units in the last place (ULP) of the result, measured against f64 (for f32, over every seventh value) or against a
 //! correctly rounded library (for f64, over dense samples). "Portable" is the level without fused multiply-add.
 //! Signed zeros, infinities, NaN, subnormals, overflow and underflow are as in C's library unless said otherwise.
 

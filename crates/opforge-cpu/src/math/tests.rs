@@ -146,19 +146,19 @@ macro_rules! errors {
     };
 }
 errors! {
-    exp: Exp, f64::exp, 1.0, 2.0;
-    exp_m1: ExpM1, f64::exp_m1, 1.6, 2.0;
-    log: Log, f64::ln, 0.9, 1.0;
+    exp: Exp, f64::exp, 1.2, 2.0;
+    exp_m1: ExpM1, f64::exp_m1, 1.8, 2.0;
+    log: Log, f64::ln, 1.0, 1.0;
     log_1p: Log1p, f64::ln_1p, 1.0, 2.0;
-    sin: Sin, f64::sin, 1.6, 2.0;
-    cos: Cos, f64::cos, 1.6, 2.0;
-    tanh: Tanh, f64::tanh, 2.5, 3.0;
-    erf: Erf, libm::erf, 1.0, 0.0;
-    sigmoid_: Sigmoid, sigmoid, 2.5, 4.0;
+    sin: Sin, f64::sin, 1.7, 2.0;
+    cos: Cos, f64::cos, 1.7, 2.0;
+    tanh: Tanh, f64::tanh, 2.8, 3.0;
+    erf: Erf, libm::erf, 1.5, 0.0;
+    sigmoid_: Sigmoid, sigmoid, 2.8, 4.0;
     silu: Silu, |x| x * sigmoid(x), 3.5, 4.0, least 1e-36;
-    gelu_: Gelu, gelu, 3.0, 3.0, least 0.125;
-    gelu_tanh_: GeluTanh, gelu_tanh, 3.0, 5.0, least 0.125;
-    rsqrt: Rsqrt, |x| 1.0 / x.sqrt(), 1.5, 1.0;
+    gelu_: Gelu, gelu, 5.0, 3.0, least 0.125;
+    gelu_tanh_: GeluTanh, gelu_tanh, 5.0, 5.0, least 0.125;
+    rsqrt: Rsqrt, |x| 1.0 / x.sqrt(), 1.6, 1.0;
 }
 
 #[test]

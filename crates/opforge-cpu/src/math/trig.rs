@@ -93,13 +93,13 @@ fn cos_polynomial<V: Float>(square: V) -> V {
     w + (p * square).mul_add(square, lost)
 }
 
-/// The sine of radians. Error: f32 1.5 (portable 0.5), f64 2. Vectors with a lane beyond 1e5 (f32), 1e6 (f64) are computed lane by lane.
+/// The sine of radians. Error: f32 1.54 (portable 0.5), f64 2. Vectors with a lane beyond 1e5 (f32), 1e6 (f64) are computed lane by lane.
 #[inline(always)]
 pub fn sin<V: Float>(x: V) -> V {
     sin_cos(x, 0)
 }
 
-/// The cosine of radians. Error: f32 1.5 (portable 0.5), f64 2. Vectors with a lane beyond 1e5 (f32), 1e6 (f64) are computed lane by lane.
+/// The cosine of radians. Error: f32 1.54 (portable 0.5), f64 2. Vectors with a lane beyond 1e5 (f32), 1e6 (f64) are computed lane by lane.
 #[inline(always)]
 pub fn cos<V: Float>(x: V) -> V {
     sin_cos(x, 1)

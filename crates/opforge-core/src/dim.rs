@@ -13,7 +13,7 @@ pub enum D {
 }
 
 impl D {
-    fn from_end(self) -> usize {
+    fn distance_from_end(self) -> usize {
         match self {
             D::Minus1 => 1,
             D::Minus2 => 2,
@@ -45,11 +45,11 @@ impl Dim for usize {
 
 impl Dim for D {
     fn to_index(&self, shape: &Shape, op: &'static str) -> Result<usize> {
-        let n = self.from_end();
+        let n = self.distance_from_end();
         if n >= 1 && n <= shape.rank() { Ok(shape.rank() - n) } else { Err(out_of_range(op, format!("-{n}"), shape)) }
     }
     fn to_index_plus_one(&self, shape: &Shape, op: &'static str) -> Result<usize> {
-        let n = self.from_end();
+        let n = self.distance_from_end();
         if n >= 1 && n <= shape.rank() + 1 {
             Ok(shape.rank() + 1 - n)
         } else {

@@ -128,7 +128,7 @@ impl Layout {
                 }
             }
             let group = &from[first_from..=i];
-            if group.windows(2).any(|w| w[0].1 != w[1].1.checked_mul(w[1].0).unwrap_or(usize::MAX)) {
+            if group.windows(2).any(|w| w[0].1 != w[1].1.saturating_mul(w[1].0)) {
                 return None;
             }
             let mut s = from[i].1;

@@ -47,6 +47,7 @@
 pub mod alloc;
 mod device;
 mod fork;
+pub mod generator;
 mod kernel;
 pub mod parallel;
 mod storage;

@@ -46,7 +46,9 @@ pub fn grad(
         match input.slot().edge() {
             Some(Edge::Node(node, output)) => captures.entry((node.sequence, output)).or_default().push(input.id()),
             Some(Edge::Leaf(_)) => {}
-            None => return Err(Error::autograd("grad", "input", "a tensor without requires_grad", "one that needs it")),
+            None => {
+                return Err(Error::autograd("grad", "input", "a tensor without requires_grad", "one that needs it"));
+            }
         }
     }
     let store = run(roots, options, &captures)?;

@@ -1,6 +1,6 @@
 use std::ops::Deref;
 
-use crate::{DType, Device, Element, Error, NdArray, Result, Shape, ShapeWithOneHole, Tensor};
+use crate::{DType, Device, Element, Error, FloatDType, NdArray, Result, Shape, ShapeWithOneHole, Tensor};
 
 /// A tensor that collects gradients and whose value can be replaced: a parameter.
 #[derive(Clone, Debug)]
@@ -50,6 +50,16 @@ impl Var {
     /// From elements in row-major order.
     pub fn from_slice<S: ShapeWithOneHole, T: Element>(data: &[T], shape: S, device: &Device) -> Result<Self> {
         Self::wrap(Tensor::from_slice(data, shape, device)?)
+    }
+
+    /// Uniform in `[lo, up)`.
+    pub fn rand<S: Into<Shape>, T: FloatDType>(lo: T, up: T, shape: S, device: &Device) -> Result<Self> {
+        Self::wrap(Tensor::rand(lo, up, shape, device)?)
+    }
+
+    /// Normal with this mean and standard deviation.
+    pub fn randn<S: Into<Shape>, T: FloatDType>(mean: T, std: T, shape: S, device: &Device) -> Result<Self> {
+        Self::wrap(Tensor::randn(mean, std, shape, device)?)
     }
 
     /// A variable that starts with a copy of the tensor's elements.

@@ -97,8 +97,10 @@ impl Entry {
         self.given_outputs == call.outputs.is_some()
             && self.op.same(call.op)
             && self.metas.len() == call.inputs.len() + call.outputs.map_or(0, <[_]>::len)
-            && self.metas.iter().zip(metas(call)).all(|(a, b)| {
-                a.dtype == b.dtype && a.dims() == b.dims() && a.layout.stride() == b.layout.stride()
-            })
+            && self
+                .metas
+                .iter()
+                .zip(metas(call))
+                .all(|(a, b)| a.dtype == b.dtype && a.dims() == b.dims() && a.layout.stride() == b.layout.stride())
     }
 }

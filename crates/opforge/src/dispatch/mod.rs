@@ -71,6 +71,8 @@ pub fn dispatch_into(op: &dyn Operator, inputs: &[&Tensor], outputs: &[&Tensor])
 }
 
 fn run(call: &Call<'_>) -> Result<Tensors> {
-    journey::step("dispatch", || format!("{} on {} inputs: eager local, autograd around it", call.op.name(), call.inputs.len()));
+    journey::step("dispatch", || {
+        format!("{} on {} inputs: eager local, autograd around it", call.op.name(), call.inputs.len())
+    });
     choose(call).interpret(call)
 }

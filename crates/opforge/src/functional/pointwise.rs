@@ -77,17 +77,8 @@ fn cast(t: &Tensor, dtype: DType) -> Result<Cow<'_, Tensor>> {
 
 /// The tensor in the dtype that it and the number promote to, and the number in that dtype's family.
 #[track_caller]
-fn with_number<'a>(
-    name: &'static str,
-    t: &'a Tensor,
-    s: Scalar,
-    rules: Rules,
-) -> Result<(Cow<'a, Tensor>, Scalar)> {
-    let dtype = if rules.promote {
-        result_type(Some(t.dtype()), None, Some(s.kind()), DType::F32)
-    } else {
-        t.dtype()
-    };
+fn with_number<'a>(name: &'static str, t: &'a Tensor, s: Scalar, rules: Rules) -> Result<(Cow<'a, Tensor>, Scalar)> {
+    let dtype = if rules.promote { result_type(Some(t.dtype()), None, Some(s.kind()), DType::F32) } else { t.dtype() };
     Ok((cast(t, dtype)?, fit(name, s, dtype)?))
 }
 

@@ -130,15 +130,12 @@ impl<F: Comparison> Operator for CompareWithScalar<F> {
 pub fn compare_samples<F: Comparison>(f: F, reference: fn(f64, f64) -> bool) -> Vec<Sample> {
     let truth = DType::Bool;
     let number = move |a: f64, b: f64| f64::from(u8::from(reference(a, b)));
-    let mut samples = pair_samples(CompareOp { f, truth }, &(0.0..4.0), &(0.0..4.0), move |a, b| number(a, b));
+    let mut samples = pair_samples(CompareOp { f, truth }, &(0.0..4.0), &(0.0..4.0), number);
     for side in [Side::Left, Side::Right] {
         let op = CompareWithScalar { f, scalar: Scalar::Float(2.0), side, truth };
         samples.push(Sample::new(op, vec![super::Array::spread(&[3, 4], 0.0..4.0)], move |x| {
             x[0].map(|x| if side == Side::Left { number(2.0, x) } else { number(x, 2.0) })
         }));
     }
-    for sample in &mut samples {
-        sample.inputs.iter_mut().for_each(|a| a.data.iter_mut().for_each(|x| *x = x.floor()));
-    }
-    samples.into_iter().map(Sample::rough).collect()
+    samples.into_iter().map(|sample| sample.on(f64::floor).rough()).collect()
 }

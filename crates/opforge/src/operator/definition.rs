@@ -24,19 +24,10 @@ impl DTypes {
     /// f16, bf16, f32, f64.
     pub const FLOATS: DTypes = DTypes::of(&[DType::F16, DType::BF16, DType::F32, DType::F64]);
     /// Signed and unsigned integers.
-    pub const INTS: DTypes = DTypes::of(&[
-        DType::U8,
-        DType::U16,
-        DType::U32,
-        DType::U64,
-        DType::I8,
-        DType::I16,
-        DType::I32,
-        DType::I64,
-    ]);
+    pub const INTS: DTypes =
+        DTypes::of(&[DType::U8, DType::U16, DType::U32, DType::U64, DType::I8, DType::I16, DType::I32, DType::I64]);
     /// Floats and signed integers.
-    pub const SIGNED: DTypes =
-        DTypes::FLOATS.and(DTypes::of(&[DType::I8, DType::I16, DType::I32, DType::I64]));
+    pub const SIGNED: DTypes = DTypes::FLOATS.and(DTypes::of(&[DType::I8, DType::I16, DType::I32, DType::I64]));
     /// Floats and integers.
     pub const NUMERIC: DTypes = DTypes::FLOATS.and(DTypes::INTS);
     /// Floats, integers and bool.

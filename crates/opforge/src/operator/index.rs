@@ -28,8 +28,7 @@ pub(crate) fn check_along(op: &'static str, x: &Meta, ids: &Meta, dim: usize) ->
 pub(crate) fn along_axes(inputs: &[&Meta], dim: usize) -> AxisMap {
     let rank = inputs[0].rank();
     let equal = |d: usize| inputs.iter().all(|m| m.dims()[d] == inputs[0].dims()[d]);
-    let shared: SmallVec<[Option<Axis>; 6]> =
-        (0..rank).map(|d| (d != dim && equal(d)).then_some(d as Axis)).collect();
+    let shared: SmallVec<[Option<Axis>; 6]> = (0..rank).map(|d| (d != dim && equal(d)).then_some(d as Axis)).collect();
     let outputs = vec![shared.clone()];
     AxisMap { inputs: vec![shared; inputs.len()], outputs, roles: SmallVec::from_elem(Role::Map, rank) }
 }

@@ -2,7 +2,6 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use opforge_cpu::reduce::Reducer;
 use opforge_runtime::Kernel;
 use smallvec::{SmallVec, smallvec};
 
@@ -50,8 +49,8 @@ impl Axes {
     }
 }
 
-/// A reduction of some dimensions to one element each. Its file gives the mathematics ([`Reducer`]) and the derivative.
-pub trait Reduction: Reducer + Debug + Eq + Hash {
+/// A reduction of some dimensions to one element each. Its file gives the mathematics, as a kernel, and the derivative.
+pub trait Reduction: Copy + Debug + Eq + Hash + Send + Sync + 'static {
     /// The operator's name.
     const NAME: &'static str;
     /// What the derivative reads.
@@ -62,12 +61,17 @@ pub trait Reduction: Reducer + Debug + Eq + Hash {
     const ROLE: Role = Role::Whole;
     /// Whether there is a gradient.
     const DIFFERENTIABLE: bool = true;
+    /// The kernel that reduces `axes`.
+    fn kernel(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn Kernel>>;
     /// The result's dtype.
     fn dtype(&self, input: DType) -> DType {
         input
     }
-    /// The input's gradient.
-    fn derivative(&self, of: &Reduced<'_, '_>) -> Result<Tensor>;
+    /// The input's gradient; only asked of differentiable ones.
+    fn derivative(&self, of: &Reduced<'_, '_>) -> Result<Tensor> {
+        let _ = of;
+        Err(Error::autograd(Self::NAME, "gradient", "requested", "a differentiable reduction"))
+    }
 }
 
 /// What a reduction's derivative sees: everything in the input's shape.
@@ -140,7 +144,7 @@ impl<R: Reduction> Operator for ReduceOp<R> {
     }
 
     fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        opforge_cpu::reduce::reduce(R::NAME, self.reduction, inputs[0], &self.axes.to_vec(), outputs[0])
+        self.reduction.kernel(inputs[0], &self.axes.to_vec(), outputs[0])
     }
 
     fn saves(&self) -> Saves {
@@ -165,7 +169,7 @@ pub(crate) fn check_axes(op: &'static str, axes: Axes, shape: &Shape) -> Result<
 }
 
 /// The axis map of a reduction.
-pub(crate) fn reduction_axes(input: &Meta, axes: Axes, keepdim: bool, role: Role) -> AxisMap {
+fn reduction_axes(input: &Meta, axes: Axes, keepdim: bool, role: Role) -> AxisMap {
     let dims = axes.to_vec();
     let mut map = AxisMap::pointwise(&[input], input.rank()).with_roles(&dims, role);
     if !keepdim {

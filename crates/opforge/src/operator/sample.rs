@@ -159,6 +159,12 @@ impl Sample {
         }
     }
 
+    /// The same sample with a function applied to every element of its inputs.
+    pub fn on(mut self, f: impl Fn(f64) -> f64) -> Self {
+        self.inputs.iter_mut().for_each(|input| *input = input.map(&f));
+        self
+    }
+
     /// The same sample, without the claim that it is smooth.
     pub fn rough(self) -> Self {
         Sample { smooth: false, ..self }

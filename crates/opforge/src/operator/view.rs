@@ -103,12 +103,7 @@ impl<V: View> Operator for EmbedOp<V> {
     }
 
     fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        let base = Layout::new(
-            self.shape.clone(),
-            outputs[0].layout.stride().iter().copied().collect(),
-            0,
-            "embed",
-        )?;
+        let base = Layout::new(self.shape.clone(), outputs[0].layout.stride().iter().copied().collect(), 0, "embed")?;
         opforge_cpu::copy::embed("embed", inputs[0], &self.view.layout(&base)?, outputs[0])
     }
 

@@ -18,7 +18,7 @@ macro_rules! catalogue {
 
 catalogue! {
     /// Tensors from numbers.
-    create { full }
+    create { arange, full }
     /// One element in, one element out.
     pointwise {
         abs, add, affine, ceil, clamp, copy, cos, div, eq, erf, exp, floor, ge, gelu, gt, le, log, logical_and, logical_not,
@@ -29,8 +29,12 @@ catalogue! {
     index { embedding, gather, index_add, index_select, scatter, scatter_add }
     /// Sums of products.
     linalg { linear, matmul }
+    /// What neural networks are made of.
+    nn { cross_entropy, layer_norm, log_softmax, rms_norm, softmax }
+    /// Random numbers.
+    random { bernoulli, dropout, rand, randn }
     /// Many elements in, one out.
-    reduce { amax, amin, mean, prod, sum }
+    reduce { all, amax, amin, any, argmax, argmin, mean, prod, sum, var }
     /// Views, which change the layout only, and joins.
     shape {
         as_strided, cat, diagonal, expand, flip, narrow, permute, reshape, slice, squeeze, stack, transpose, unfold, unsqueeze,

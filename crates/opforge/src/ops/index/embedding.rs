@@ -27,12 +27,14 @@ function! {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "embedding", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition = Definition { name: "embedding", function: &FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let inputs = vec![Array::spread(&[4, 3], -2.0..2.0), Array::indices(&[2, 2], 4)];
-    vec![Sample::composed("embedding", |x| embedding(x[1], x[0]), inputs, |x| {
-        Array::from_fn(&[2, 2, 3], |i| x[0].at(&[x[1].at(&i[..2]) as usize, i[2]]))
-    })]
+    vec![Sample::composed(
+        "embedding",
+        |x| embedding(x[1], x[0]),
+        inputs,
+        |x| Array::from_fn(&[2, 2, 3], |i| x[0].at(&[x[1].at(&i[..2]) as usize, i[2]])),
+    )]
 }

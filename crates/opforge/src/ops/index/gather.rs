@@ -79,8 +79,7 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "gather", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition = Definition { name: "gather", function: &FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let op = |dim| Gather { dim, on_max: OnMax::Error };

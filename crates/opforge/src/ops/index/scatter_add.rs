@@ -26,7 +26,12 @@ impl Operator for ScatterAdd {
         let [x, ids, src] = [inputs[0], inputs[1], inputs[2]];
         check_along("scatter_add", x, ids, self.dim)?;
         if src.rank() != ids.rank() || ids.dims().iter().zip(src.dims()).any(|(i, s)| i > s) {
-            return Err(Error::shapes("scatter_add", ids.shape(), src.shape(), "a source at least of the index's shape"));
+            return Err(Error::shapes(
+                "scatter_add",
+                ids.shape(),
+                src.shape(),
+                "a source at least of the index's shape",
+            ));
         }
         if src.dtype != x.dtype {
             return Err(Error::dtypes("scatter_add", x.dtype, src.dtype));

@@ -100,8 +100,7 @@ function! {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "linear", function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+pub const DEFINITION: Definition = Definition { name: "linear", function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |x: &[usize], n: usize, bias: bool| {

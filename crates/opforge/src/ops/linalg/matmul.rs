@@ -161,8 +161,7 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "matmul", function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+pub const DEFINITION: Definition = Definition { name: "matmul", function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |a: &[usize], b: &[usize], out: &[usize]| {

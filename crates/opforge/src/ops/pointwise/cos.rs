@@ -49,8 +49,7 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Cos::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition = Definition { name: Cos::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Cos, -4.0..4.0, f64::cos)

@@ -50,8 +50,7 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Erf::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition = Definition { name: Erf::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Erf, -3.0..3.0, libm::erf)

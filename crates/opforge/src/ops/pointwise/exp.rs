@@ -49,8 +49,7 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Exp::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition = Definition { name: Exp::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Exp, -3.0..3.0, f64::exp)

@@ -53,8 +53,7 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Le::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+pub const DEFINITION: Definition = Definition { name: Le::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     compare_samples(Le, |a, b| a <= b)

@@ -49,8 +49,7 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Log::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition = Definition { name: Log::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Log, 0.1..5.0, f64::ln)

@@ -53,8 +53,7 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Lt::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+pub const DEFINITION: Definition = Definition { name: Lt::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     compare_samples(Lt, |a, b| a < b)

@@ -53,8 +53,7 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Ne::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+pub const DEFINITION: Definition = Definition { name: Ne::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     compare_samples(Ne, |a, b| a != b)

@@ -39,14 +39,14 @@ impl Binary for Pow {
                 let flat = compare(super::eq::Eq, (&exponent).into(), 0.0.into(), Rules::SAME)?;
                 let slope = flat.broadcast_as(slope.shape())?.where_cond(&slope.zeros_like()?, &slope)?;
                 pair.grad()?.mul(&slope)
-            },
+            }
             Side::Right => {
                 let (base, y) = (pair.lhs()?, pair.output()?);
                 // y is 0 where the base is 0, and so is the slope there (not 0 * -inf).
                 let zero = compare(super::eq::Eq, (&base).into(), 0.0.into(), Rules::SAME)?;
                 let log = zero.where_cond(&base.zeros_like()?, &base.log()?)?;
                 pair.grad()?.mul(&y.broadcast_mul(&log)?)
-            },
+            }
         }
     }
 }

@@ -49,8 +49,7 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Sin::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition = Definition { name: Sin::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Sin, -4.0..4.0, f64::sin)

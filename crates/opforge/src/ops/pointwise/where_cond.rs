@@ -86,8 +86,7 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "where_cond", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition = Definition { name: "where_cond", function: &FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |shapes: [&[usize]; 3], out: &[usize]| {
@@ -95,7 +94,10 @@ fn samples() -> Vec<Sample> {
         let inputs = vec![Array::truths(cond), Array::spread(a, -2.0..2.0), Array::spread(b, 3.0..5.0)];
         let out = out.to_vec();
         Sample::new(WhereCond, inputs, move |x| {
-            Array::from_fn(&out, |i| if x[0].at_broadcast(i) != 0.0 { x[1].at_broadcast(i) } else { x[2].at_broadcast(i) })
+            Array::from_fn(
+                &out,
+                |i| if x[0].at_broadcast(i) != 0.0 { x[1].at_broadcast(i) } else { x[2].at_broadcast(i) },
+            )
         })
     };
     vec![sample([&[3, 4]; 3], &[3, 4]), sample([&[3, 1], &[4], &[]], &[3, 4]), sample([&[], &[5], &[5]], &[5])]

@@ -1,6 +1,6 @@
 //! `max(x, dims)`: the greatest element over dimensions.
 
-use opforge_cpu::reduce::{Integers, Reducer};
+use opforge_cpu::reduce::{Integers, Reducer, reduce};
 
 use crate::Dim;
 use crate::functional::reduce_dims;
@@ -35,6 +35,10 @@ impl Reduction for Max {
     const NAME: &'static str = "max";
     const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
     const OF_NOTHING: bool = false;
+
+    fn kernel(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn Kernel>> {
+        reduce(Self::NAME, *self, input, axes, output)
+    }
 
     /// Elements that tie share the gradient equally.
     fn derivative(&self, of: &Reduced<'_, '_>) -> Result<Tensor> {
@@ -89,8 +93,7 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Max::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+pub const DEFINITION: Definition = Definition { name: Max::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     reduction_samples(Max, |x| x.iter().copied().fold(f64::NEG_INFINITY, f64::max))

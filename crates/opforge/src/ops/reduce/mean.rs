@@ -1,6 +1,6 @@
 //! `mean(x, dims)`: the mean over dimensions.
 
-use opforge_cpu::reduce::Reducer;
+use opforge_cpu::reduce::{Reducer, reduce};
 
 use crate::Dims;
 use crate::functional::reduce_dims;
@@ -27,6 +27,10 @@ impl Reducer for Mean {
 
 impl Reduction for Mean {
     const NAME: &'static str = "mean";
+
+    fn kernel(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn Kernel>> {
+        reduce(Self::NAME, *self, input, axes, output)
+    }
 
     fn derivative(&self, of: &Reduced<'_, '_>) -> Result<Tensor> {
         of.grad()?.affine(1.0 / of.count() as f64, 0.0)

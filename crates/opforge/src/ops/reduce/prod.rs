@@ -1,6 +1,6 @@
 //! `prod(x, dims)`: the product over dimensions.
 
-use opforge_cpu::reduce::{Integers, Reducer};
+use opforge_cpu::reduce::{Integers, Reducer, reduce};
 
 use crate::functional::{accumulation_dtype, reduce_dims};
 use crate::operator::prelude::*;
@@ -33,6 +33,10 @@ impl Reducer for Prod {
 impl Reduction for Prod {
     const NAME: &'static str = "prod";
     const SAVES: Saves = Saves::INPUTS;
+
+    fn kernel(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn Kernel>> {
+        reduce(Self::NAME, *self, input, axes, output)
+    }
 
     fn dtype(&self, input: DType) -> DType {
         accumulation_dtype(input)
@@ -74,8 +78,7 @@ function! {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Prod::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+pub const DEFINITION: Definition = Definition { name: Prod::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     let product = |x: &[f64]| x.iter().product();

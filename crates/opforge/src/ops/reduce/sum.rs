@@ -1,6 +1,6 @@
 //! `sum(x, dims)`: the sum over dimensions.
 
-use opforge_cpu::reduce::{Integers, Reducer};
+use opforge_cpu::reduce::{Integers, Reducer, reduce};
 
 use crate::Dims;
 use crate::functional::{accumulation_dtype, reduce_dims};
@@ -33,6 +33,10 @@ impl Reducer for Sum {
 impl Reduction for Sum {
     const NAME: &'static str = "sum";
     const ROLE: Role = Role::Sum;
+
+    fn kernel(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn Kernel>> {
+        reduce(Self::NAME, *self, input, axes, output)
+    }
 
     fn dtype(&self, input: DType) -> DType {
         if self.widen { accumulation_dtype(input) } else { input }
@@ -87,8 +91,7 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Sum::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+pub const DEFINITION: Definition = Definition { name: Sum::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     reduction_samples(Sum { widen: true }, |x| x.iter().sum())

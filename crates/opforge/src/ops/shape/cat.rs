@@ -127,8 +127,7 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "cat", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition = Definition { name: "cat", function: &FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |dim: usize, shapes: &[&[usize]]| {

@@ -59,8 +59,7 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "flip", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition = Definition { name: "flip", function: &FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let op = Flip { axes: Axes::of(&[0, 2]) };

@@ -3,7 +3,6 @@
 use crate::Dim;
 use crate::functional::no_dims;
 use crate::operator::prelude::*;
-use crate::operator::same_axes;
 use opforge_core::normalize_dim;
 
 /// The view of [`slice`].

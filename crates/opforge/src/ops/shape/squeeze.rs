@@ -2,7 +2,6 @@
 
 use crate::Dim;
 use crate::operator::prelude::*;
-use crate::operator::same_axes;
 use opforge_core::normalize_dim;
 
 /// The view of [`squeeze`].

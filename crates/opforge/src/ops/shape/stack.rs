@@ -48,12 +48,14 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "stack", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition = Definition { name: "stack", function: &FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let inputs = vec![Array::spread(&[3, 2], -2.0..2.0), Array::spread(&[3, 2], 0.0..3.0)];
-    vec![Sample::composed("stack", |x| Tensor::stack(x, 1), inputs, |x| {
-        Array::from_fn(&[3, 2, 2], |i| x[i[1]].at(&[i[0], i[2]]))
-    })]
+    vec![Sample::composed(
+        "stack",
+        |x| Tensor::stack(x, 1),
+        inputs,
+        |x| Array::from_fn(&[3, 2, 2], |i| x[i[1]].at(&[i[0], i[2]])),
+    )]
 }

@@ -1,0 +1,133 @@
+//! `arange(start, end, step)`: evenly spaced numbers.
+
+use crate::WithDType;
+use crate::operator::prelude::*;
+
+/// The operator of [`arange`]: `start + i * step`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Arange {
+    /// The first number.
+    pub start: Scalar,
+    /// The distance between numbers.
+    pub step: Scalar,
+    /// How many there are.
+    pub len: usize,
+    /// The result's dtype.
+    pub dtype: DType,
+    /// The result's device.
+    pub device: Device,
+}
+
+impl Operator for Arange {
+    fn name(&self) -> &'static str {
+        "arange"
+    }
+
+    fn device(&self) -> Option<Device> {
+        Some(self.device)
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("arange", inputs, 0)?;
+        Shape::from(self.len).check("arange", self.dtype.size_in_bytes())?;
+        Ok(smallvec![Meta::contiguous(self.dtype, self.len)])
+    }
+
+    fn axes(&self, _: &[&Meta]) -> AxisMap {
+        AxisMap { inputs: vec![], outputs: vec![smallvec![None]], roles: SmallVec::new() }
+    }
+
+    fn kernel(&self, _: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        opforge_cpu::arange::arange("arange", self.start, self.step, outputs[0])
+    }
+
+    fn differentiable(&self) -> bool {
+        false
+    }
+}
+
+/// How many numbers from `start` on, `step` apart, lie before `end`.
+fn count(start: Scalar, end: Scalar, step: Scalar) -> Result<usize> {
+    let bad_step = || Error::value("arange", "step", step, "a step that leads from start towards end");
+    let whole = |s: Scalar| match s {
+        Scalar::Bool(b) => Some(i128::from(b)),
+        Scalar::Int(i) => Some(i.into()),
+        Scalar::UInt(u) => Some(u.into()),
+        _ => None,
+    };
+    if let (Some(start), Some(end), Some(step)) = (whole(start), whole(end), whole(step)) {
+        if step == 0 || ((end - start) != 0 && (end > start) != (step > 0)) {
+            return Err(bad_step());
+        }
+        let steps = (end - start).unsigned_abs().div_ceil(step.unsigned_abs());
+        return usize::try_from(steps).map_err(|_| bad_step());
+    }
+    let steps = ((end.to_f64() - start.to_f64()) / step.to_f64()).ceil();
+    if (0.0..9e15).contains(&steps) { Ok(steps as usize) } else { Err(bad_step()) }
+}
+
+#[track_caller]
+fn range(start: Scalar, end: Scalar, step: Scalar, dtype: DType, device: Device) -> Result<Tensor> {
+    let len = count(start, end, step)?;
+    dispatch1(&Arange { start, step, len, dtype, device }, &[])
+}
+
+function! {
+    /// The numbers `start, start + step, ..` before `end`. Without `dtype`: i64 for integers, else f32.
+    ///
+    /// # Errors
+    /// For a step of 0, one that leads away from `end`, and bounds that are not finite.
+    ///
+    /// ```
+    /// let x = opforge::functional::arange(0i64.into(), 5i64.into(), 2i64.into(), None, None)?;
+    /// assert_eq!(x.to_vec1::<i64>()?, [0, 2, 4]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn arange(
+        start: Scalar,
+        end: Scalar,
+        step: Scalar = 1;
+        dtype: Option<DType> = None,
+        device: Option<Device> = None,
+    ) -> Result<Tensor> {
+        let kind = [start, end, step].into_iter().map(Scalar::kind).max();
+        let default = opforge_core::result_type(None, None, kind, DType::F32);
+        range(start, end, step, dtype.unwrap_or(default), device.unwrap_or(Device::Cpu))
+    }
+}
+
+impl Tensor {
+    /// The numbers from `start` to before `end`, 1 apart.
+    ///
+    /// # Errors
+    /// For bounds that are not finite.
+    #[track_caller]
+    pub fn arange<D: WithDType>(start: D, end: D, device: &Device) -> Result<Tensor> {
+        if start >= end {
+            return Tensor::zeros(0, D::DTYPE, device);
+        }
+        Self::arange_step(start, end, D::one(), device)
+    }
+
+    /// The numbers `start, start + step, ..` before `end`; the step may be negative.
+    ///
+    /// # Errors
+    /// For a step of 0, one that leads away from `end`, and bounds that are not finite.
+    #[track_caller]
+    pub fn arange_step<D: WithDType>(start: D, end: D, step: D, device: &Device) -> Result<Tensor> {
+        range(start.to_scalar(), end.to_scalar(), step.to_scalar(), D::DTYPE, *device)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition = Definition { name: "arange", function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+
+fn samples() -> Vec<Sample> {
+    let sample = |start: f64, end: f64, step: f64, len: usize| {
+        let [start_at, end, step_by] = [start, end, step].map(Scalar::Float);
+        let call = move |_: &[&Tensor]| range(start_at, end, step_by, DType::F64, Device::Cpu);
+        let reference = move |_: &[Array]| Array::from_fn(&[len], |i| start + i[0] as f64 * step);
+        Sample::composed("arange", call, vec![], reference).rough()
+    };
+    vec![sample(0.0, 5.0, 1.0, 5), sample(1.0, 2.0, 0.25, 4), sample(3.0, -1.0, -1.0, 4), sample(0.0, 0.5, 1.0, 1)]
+}

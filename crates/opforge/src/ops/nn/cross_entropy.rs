@@ -1,0 +1,180 @@
+//! `cross_entropy(input, target)`: the negative logarithm of the probability that softmax gives to the right class.
+
+use crate::functional::{gather, log_softmax, where_cond};
+use crate::operator::prelude::*;
+
+/// How a loss's elements become its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reduce {
+    /// One loss an element.
+    None,
+    /// Their mean, weighted where there are weights.
+    Mean,
+    /// Their sum.
+    Sum,
+}
+
+impl Reduce {
+    /// The reduction of this name.
+    ///
+    /// # Errors
+    /// For a name other than `"none"`, `"mean"` and `"sum"`.
+    pub fn named(op: &'static str, name: &str) -> Result<Self> {
+        match name {
+            "none" => Ok(Reduce::None),
+            "mean" => Ok(Reduce::Mean),
+            "sum" => Ok(Reduce::Sum),
+            other => Err(Error::value(op, "reduction", other, "\"none\", \"mean\" or \"sum\"")),
+        }
+    }
+}
+
+function! {
+    /// The cross entropy between scores (before softmax) and classes. `input` is `[n, classes, ..]`, or `[classes]` for one element; `target`
+    /// holds integers, `[n, ..]`. `weight` (`[classes]`) scales each class; elements of class `ignore_index` count for nothing;
+    /// `label_smoothing` moves that share of the target evenly to all classes. The mean is weighted.
+    ///
+    /// # Errors
+    /// For shapes that do not go together, a class out of range, and an unknown reduction.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let scores = Tensor::new(&[[0f32, 0.0], [0.0, 100.0]], &Device::Cpu)?;
+    /// let classes = Tensor::new(&[0i64, 1], &Device::Cpu)?;
+    /// let loss = opforge::functional::cross_entropy(&scores, &classes, None, -100, "mean", 0.0)?;
+    /// assert!((loss.to_scalar::<f32>()? - 2f32.ln() / 2.0).abs() < 1e-6);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn cross_entropy(
+        input: &Tensor,
+        target: &Tensor,
+        weight: Option<&Tensor> = None;
+        ignore_index: i64 = -100,
+        reduction: &str = "mean",
+        label_smoothing: f64 = 0.0,
+    ) -> Result<Tensor> {
+        let reduce = Reduce::named("cross_entropy", reduction)?;
+        if !(0.0..=1.0).contains(&label_smoothing) {
+            return Err(Error::value("cross_entropy", "label_smoothing", label_smoothing, "0 to 1"));
+        }
+        let dim = class_dim(input, target)?;
+        let log = log_softmax(input, dim as i64, None)?;
+        let terms = Terms::new(&log, target, weight, dim, ignore_index)?;
+        let mut loss = terms.nll(&log)?;
+        if label_smoothing > 0.0 {
+            let smooth = terms.even(&log, weight)?;
+            loss = (loss.affine(1.0 - label_smoothing, 0.0)? + smooth.affine(label_smoothing, 0.0)?)?;
+        }
+        match reduce {
+            Reduce::None => Ok(loss),
+            Reduce::Sum => loss.sum_all(),
+            Reduce::Mean => loss.sum_all()?.div(&terms.share.sum_all()?),
+        }
+    }
+}
+
+/// The dimension of classes, once the shapes go together.
+fn class_dim(input: &Tensor, target: &Tensor) -> Result<usize> {
+    let dim = usize::from(input.rank() > 1);
+    let without: Shape = (0..input.rank()).filter(|&d| d != dim).map(|d| input.dims()[d]).collect();
+    if input.rank() == 0 || &without != target.shape() {
+        let accepted = "scores [n, classes, ..] and classes [n, ..]";
+        return Err(Error::shapes("cross_entropy", input.shape(), target.shape(), accepted));
+    }
+    if !target.dtype().is_int() {
+        return Err(Error::dtype("cross_entropy", "target", target.dtype(), "an integer dtype"));
+    }
+    Ok(dim)
+}
+
+/// What each element's loss is made of.
+struct Terms {
+    dim: usize,
+    /// The classes, with a dimension for them, ignored ones replaced by 0.
+    index: Tensor,
+    /// Each element's weight, 0 where it is ignored.
+    share: Tensor,
+    /// 1, or 0 where the element is ignored.
+    counted: Tensor,
+}
+
+impl Terms {
+    #[track_caller]
+    fn new(log: &Tensor, target: &Tensor, weight: Option<&Tensor>, dim: usize, ignore: i64) -> Result<Self> {
+        let dtype = log.dtype();
+        let target = target.to_dtype(DType::I64)?;
+        let counted = target.ne(ignore)?;
+        let safe = where_cond(&counted, &target, &target.zeros_like()?)?;
+        let counted = counted.to_dtype(dtype)?;
+        let share = match weight {
+            None => counted.clone(),
+            Some(weight) if weight.dims() == [log.dims()[dim]] => {
+                let each = weight.to_dtype(dtype)?.index_select(&safe.flatten_all()?, 0)?;
+                each.reshape(safe.shape())?.mul(&counted)?
+            }
+            Some(weight) => {
+                let accepted = format!("[{}]", log.dims()[dim]);
+                return Err(Error::shape("cross_entropy", "weight", format!("{:?}", weight.shape()), accepted));
+            }
+        };
+        Ok(Terms { dim, index: safe.unsqueeze(dim)?, share, counted })
+    }
+
+    /// The weighted negative logarithm of each right class's probability.
+    #[track_caller]
+    fn nll(&self, log: &Tensor) -> Result<Tensor> {
+        let picked = gather(log, self.dim as i64, &self.index)?.squeeze(self.dim)?;
+        picked.mul(&self.share)?.neg()
+    }
+
+    /// The loss of a target that gives all classes the same share.
+    #[track_caller]
+    fn even(&self, log: &Tensor, weight: Option<&Tensor>) -> Result<Tensor> {
+        let classes = log.dims()[self.dim];
+        let weighted = match weight {
+            None => log.clone(),
+            Some(weight) => {
+                let mut shape = vec![1; log.rank()];
+                shape[self.dim] = classes;
+                log.broadcast_mul(&weight.to_dtype(log.dtype())?.reshape(shape)?)?
+            }
+        };
+        weighted.sum(self.dim)?.mul(&self.counted)?.affine(-1.0 / classes as f64, 0.0)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: "cross_entropy", function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+
+fn samples() -> Vec<Sample> {
+    let nll = |x: &Array, i: usize, class: usize| {
+        let row: Vec<f64> = (0..x.shape[1]).map(|c| x.at(&[i, c])).collect();
+        row.iter().map(|x| x.exp()).sum::<f64>().ln() - row[class]
+    };
+    let inputs = || vec![Array::spread(&[4, 3], -2.0..2.0), Array::indices(&[4], 3)];
+    let mean = Sample::composed(
+        "cross_entropy",
+        |x| cross_entropy(x[0], x[1], None, -100, "mean", 0.0),
+        inputs(),
+        move |x| {
+            let total: f64 = (0..4).map(|i| nll(&x[0], i, x[1].at(&[i]) as usize)).sum();
+            Array::new(&[], vec![total / 4.0])
+        },
+    );
+    let smooth = Sample::composed(
+        "cross_entropy, smoothed, class 0 ignored",
+        |x| cross_entropy(x[0], x[1], None, 0, "none", 0.2),
+        inputs(),
+        move |x| {
+            Array::from_fn(&[4], |i| match x[1].at(i) as usize {
+                0 => 0.0,
+                class => {
+                    let even = (0..3).map(|c| nll(&x[0], i[0], c)).sum::<f64>() / 3.0;
+                    0.8 * nll(&x[0], i[0], class) + 0.2 * even
+                }
+            })
+        },
+    );
+    vec![mean, smooth]
+}

@@ -1,0 +1,158 @@
+//! `layer_norm(x) = (x - mean) / sqrt(variance + eps) * weight + bias` over the last dimensions.
+//!
+//! Source: Ba, Kiros and Hinton, "Layer Normalization" (2016).
+
+use opforge_cpu::norm;
+
+use crate::autograd::is_grad_enabled;
+use crate::operator::norm::{NormInputs, composed_grad, flatten, sum_to_last};
+use crate::operator::prelude::*;
+
+/// The operator of [`layer_norm`] over the last dimension: `x`, then the weight and the bias where there are any. Its outputs are the
+/// result and, a number a row, the mean and the reciprocal of the standard deviation.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct LayerNorm {
+    /// Added to the variance.
+    pub eps: Scalar,
+}
+
+impl Operator for LayerNorm {
+    fn name(&self) -> &'static str {
+        "layer_norm"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        let NormInputs { x, rows, .. } = NormInputs::check("layer_norm", inputs, 2)?;
+        let stats = Meta::contiguous(norm::stats_dtype(x.dtype), rows);
+        Ok(smallvec![Meta::contiguous(x.dtype, x.shape()), stats.clone(), stats])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        crate::operator::norm::axes(inputs, 3)
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        let (weight, bias) = (inputs.get(1).copied(), inputs.get(2).copied());
+        norm::layer_norm("layer_norm", inputs[0], weight, bias, self.eps.to_f64(), outputs[0], true)
+    }
+
+    fn saves(&self) -> Saves {
+        Saves { inputs: 0b11, outputs: 0b110 }
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        let (x, grad) = (ctx.input(0)?, ctx.grad(0)?);
+        let weight = if ctx.input_count() > 1 { Some(ctx.input(1)?) } else { None };
+        if is_grad_enabled() {
+            let (mean, rstd) = statistics(&x, self.eps.to_f64())?;
+            return composed_grad(ctx, &x.broadcast_sub(&mean)?, &rstd, weight.as_ref(), true);
+        }
+        let (mean, rstd) = (ctx.output(1)?, ctx.output(2)?);
+        let by_x = ctx.when(0, || {
+            let mut inputs = smallvec::SmallVec::<[&Tensor; 5]>::from_slice(&[&x, &grad, &mean, &rstd]);
+            inputs.extend(&weight);
+            dispatch1(&LayerNormGrad, &inputs)
+        })?;
+        let mut grads: Grads = smallvec![by_x];
+        if ctx.input_count() > 1 {
+            let by_weight = ctx.when(1, || {
+                let wide = |t: &Tensor| t.unsqueeze(t.rank())?.to_dtype(x.dtype());
+                let normal = x.broadcast_sub(&wide(&mean)?)?.broadcast_mul(&wide(&rstd)?)?;
+                sum_to_last(&normal.mul(&grad)?)
+            })?;
+            grads.push(by_weight);
+        }
+        if ctx.input_count() > 2 {
+            grads.push(ctx.when(2, || sum_to_last(&grad))?);
+        }
+        Ok(grads)
+    }
+}
+
+/// Mean and reciprocal standard deviation of each row, composed of operators.
+#[track_caller]
+fn statistics(x: &Tensor, eps: f64) -> Result<(Tensor, Tensor)> {
+    let mean = x.mean_keepdim(x.rank() - 1)?;
+    let variance = x.broadcast_sub(&mean)?.sqr()?.mean_keepdim(x.rank() - 1)?;
+    Ok((mean, variance.affine(1.0, eps)?.sqrt()?.recip()?))
+}
+
+/// The gradient of [`LayerNorm`] with respect to `x`, from `x`, the output's gradient, mean, reciprocal deviation and weight. Only called
+/// where nothing is recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct LayerNormGrad;
+
+impl Operator for LayerNormGrad {
+    fn name(&self) -> &'static str {
+        "layer_norm_grad"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape())])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        same_axes(inputs[0], &[inputs[0].rank() - 1])
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        norm::layer_norm_backward("layer_norm_grad", inputs[0], inputs[1], inputs.get(4).copied(), outputs[0])
+    }
+}
+
+function! {
+    /// `(x - mean) / sqrt(variance + eps) * weight + bias`, mean and variance (of the population) over the last dimensions, whose lengths are
+    /// `normalized_shape`; weight and bias have that shape.
+    ///
+    /// Takes floating-point tensors of one dtype; the result has the input's shape.
+    ///
+    /// # Errors
+    /// When the input's shape does not end in `normalized_shape`, or weight or bias have another; for a bias without a weight.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[[1f32, 3.0], [5.0, 5.0]], &Device::Cpu)?;
+    /// let y = opforge::functional::layer_norm(&x, &[2], None, None, 0.0)?;
+    /// assert_eq!(y.narrow(0, 0, 1)?.to_vec2::<f32>()?, [[-1.0, 1.0]]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn layer_norm(
+        input: &Tensor,
+        normalized_shape: &[i64],
+        weight: Option<&Tensor> = None,
+        bias: Option<&Tensor> = None,
+        eps: f64 = 1e-5,
+    ) -> Result<Tensor> {
+        let inputs = flatten("layer_norm", input, normalized_shape, [weight, bias])?;
+        let op = LayerNorm { eps: Scalar::Float(eps) };
+        let mut outputs = dispatch(&op, &inputs.iter().collect::<Vec<_>>())?;
+        outputs.swap_remove(0).reshape(input.shape())
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: "layer_norm", function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+
+fn samples() -> Vec<Sample> {
+    const EPS: f64 = 0.1;
+    let sample = |shape: &[usize], params: usize| {
+        let n = shape[shape.len() - 1];
+        let mut inputs = vec![Array::spread(shape, -2.0..2.0)];
+        inputs.extend([Array::spread(&[n], 0.5..2.0), Array::spread(&[n], -1.0..1.0)].into_iter().take(params));
+        let last = Axes::of(&[shape.len() - 1]);
+        Sample::many(LayerNorm { eps: Scalar::Float(EPS) }, inputs, move |x| {
+            let mean = reduce_array(&x[0], last, true, |row| row.iter().sum::<f64>() / row.len() as f64);
+            let off = Array::from_fn(&x[0].shape, |i| x[0].at(i) - mean.at_broadcast(i));
+            let square = |row: &[f64]| row.iter().map(|x| x * x).sum::<f64>() / row.len() as f64;
+            let rstd = reduce_array(&off, last, true, |row| 1.0 / (square(row) + EPS).sqrt());
+            let y = Array::from_fn(&x[0].shape, |i| {
+                let weight = x.get(1).map_or(1.0, |w| w.at_broadcast(i));
+                off.at(i) * rstd.at_broadcast(i) * weight + x.get(2).map_or(0.0, |b| b.at_broadcast(i))
+            });
+            let rows = |a: Array| Array::new(&x[0].shape[..x[0].shape.len() - 1], a.data);
+            vec![y, rows(mean), rows(rstd)]
+        })
+    };
+    vec![sample(&[3, 4], 2), sample(&[2, 3, 5], 1), sample(&[4], 0), sample(&[2, 20], 2)]
+}

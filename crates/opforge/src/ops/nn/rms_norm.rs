@@ -1,0 +1,132 @@
+//! `rms_norm(x) = x / sqrt(mean(x^2) + eps) * weight` over the last dimensions.
+//!
+//! Source: Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019).
+
+use opforge_cpu::norm;
+
+use crate::autograd::is_grad_enabled;
+use crate::operator::norm::{NormInputs, composed_grad, flatten, sum_to_last};
+use crate::operator::prelude::*;
+
+/// The operator of [`rms_norm`] over the last dimension: `x`, then the weight where there is one. Its outputs are the result and, a number a
+/// row, the reciprocal of the root mean square.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct RmsNorm {
+    /// Added to the mean square.
+    pub eps: Scalar,
+}
+
+impl Operator for RmsNorm {
+    fn name(&self) -> &'static str {
+        "rms_norm"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        let NormInputs { x, rows, .. } = NormInputs::check("rms_norm", inputs, 1)?;
+        Ok(smallvec![Meta::contiguous(x.dtype, x.shape()), Meta::contiguous(norm::stats_dtype(x.dtype), rows)])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        crate::operator::norm::axes(inputs, 2)
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        norm::rms_norm("rms_norm", inputs[0], inputs.get(1).copied(), self.eps.to_f64(), outputs[0], true)
+    }
+
+    fn saves(&self) -> Saves {
+        Saves { inputs: 0b11, outputs: 0b10 }
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        let (x, grad) = (ctx.input(0)?, ctx.grad(0)?);
+        let weight = if ctx.input_count() > 1 { Some(ctx.input(1)?) } else { None };
+        if is_grad_enabled() {
+            let square = x.sqr()?.mean_keepdim(x.rank() - 1)?;
+            let rstd = square.affine(1.0, self.eps.to_f64())?.sqrt()?.recip()?;
+            return composed_grad(ctx, &x, &rstd, weight.as_ref(), false);
+        }
+        let rstd = ctx.output(1)?;
+        let by_x = ctx.when(0, || {
+            let mut inputs = smallvec::SmallVec::<[&Tensor; 4]>::from_slice(&[&x, &grad, &rstd]);
+            inputs.extend(&weight);
+            dispatch1(&RmsNormGrad, &inputs)
+        })?;
+        let mut grads: Grads = smallvec![by_x];
+        if ctx.input_count() > 1 {
+            let by_weight = ctx.when(1, || {
+                let wide = rstd.unsqueeze(rstd.rank())?.to_dtype(x.dtype())?;
+                sum_to_last(&x.broadcast_mul(&wide)?.mul(&grad)?)
+            })?;
+            grads.push(by_weight);
+        }
+        Ok(grads)
+    }
+}
+
+/// The gradient of [`RmsNorm`] with respect to `x`, from `x`, the output's gradient, the reciprocal root mean square and the weight. Only
+/// called where nothing is recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct RmsNormGrad;
+
+impl Operator for RmsNormGrad {
+    fn name(&self) -> &'static str {
+        "rms_norm_grad"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape())])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        same_axes(inputs[0], &[inputs[0].rank() - 1])
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        norm::rms_norm_backward("rms_norm_grad", inputs[0], inputs[1], inputs.get(3).copied(), outputs[0])
+    }
+}
+
+function! {
+    /// `x / sqrt(mean(x^2) + eps) * weight`, the mean over the last dimensions, whose lengths are `normalized_shape`; the weight has that shape.
+    ///
+    /// Takes floating-point tensors of one dtype; the result has the input's shape.
+    ///
+    /// # Errors
+    /// When the input's shape does not end in `normalized_shape`, or the weight has another.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[[3f32, -3.0]], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::rms_norm(&x, &[2], None, 0.0)?.to_vec2::<f32>()?, [[1.0, -1.0]]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn rms_norm(input: &Tensor, normalized_shape: &[i64], weight: Option<&Tensor> = None, eps: f64 = 1e-6) -> Result<Tensor> {
+        let inputs = flatten("rms_norm", input, normalized_shape, [weight, None])?;
+        let mut outputs = dispatch(&RmsNorm { eps: Scalar::Float(eps) }, &inputs.iter().collect::<Vec<_>>())?;
+        outputs.swap_remove(0).reshape(input.shape())
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: "rms_norm", function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+
+fn samples() -> Vec<Sample> {
+    const EPS: f64 = 0.1;
+    let sample = |shape: &[usize], weighted: bool| {
+        let n = shape[shape.len() - 1];
+        let mut inputs = vec![Array::spread(shape, -2.0..2.0)];
+        inputs.extend(weighted.then(|| Array::spread(&[n], 0.5..2.0)));
+        let last = Axes::of(&[shape.len() - 1]);
+        Sample::many(RmsNorm { eps: Scalar::Float(EPS) }, inputs, move |x| {
+            let square = |row: &[f64]| row.iter().map(|x| x * x).sum::<f64>() / row.len() as f64;
+            let rstd = reduce_array(&x[0], last, true, |row| 1.0 / (square(row) + EPS).sqrt());
+            let y = Array::from_fn(&x[0].shape, |i| {
+                x[0].at(i) * rstd.at_broadcast(i) * x.get(1).map_or(1.0, |w| w.at_broadcast(i))
+            });
+            vec![y, Array::new(&x[0].shape[..x[0].shape.len() - 1], rstd.data)]
+        })
+    };
+    vec![sample(&[3, 4], true), sample(&[2, 3, 5], false), sample(&[4], true)]
+}

@@ -1,0 +1,149 @@
+//! `softmax(x, dim) = e^x / sum(e^x)` along a dimension.
+
+use opforge_core::normalize_dim;
+use opforge_cpu::norm::{self, Softmax as Kind};
+
+use crate::functional::no_dims;
+use crate::operator::prelude::*;
+
+/// The operator of [`softmax`] and of its logarithm.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Softmax {
+    /// The dimension whose elements then sum to 1.
+    pub dim: usize,
+    /// Plain or logarithm.
+    pub kind: Kind,
+}
+
+impl Softmax {
+    fn name(&self) -> &'static str {
+        match self.kind {
+            Kind::Plain => "softmax",
+            Kind::Log => "log_softmax",
+        }
+    }
+}
+
+impl Operator for Softmax {
+    fn name(&self) -> &'static str {
+        self.name()
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity(self.name(), inputs, 1)?;
+        check_axes(self.name(), Axes::of(&[self.dim]), inputs[0].shape())?;
+        Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape())])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        same_axes(inputs[0], &[self.dim])
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        norm::softmax(self.name(), inputs[0], self.dim, self.kind, outputs[0])
+    }
+
+    fn saves(&self) -> Saves {
+        Saves::OUTPUTS
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        let op = SoftmaxGrad { dim: self.dim, kind: self.kind };
+        Ok(smallvec![Some(dispatch1(&op, &[&ctx.output(0)?, &ctx.grad(0)?])?)])
+    }
+}
+
+/// The gradient of softmax from its output `y` and the output's gradient `g`: `y (g - sum(y g))`, or `g - e^y sum(g)` for the logarithm.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct SoftmaxGrad {
+    dim: usize,
+    kind: Kind,
+}
+
+impl Operator for SoftmaxGrad {
+    fn name(&self) -> &'static str {
+        "softmax_grad"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("softmax_grad", inputs, 2)?;
+        Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape())])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        AxisMap::pointwise(inputs, inputs[0].rank()).with_roles(&[self.dim], Role::Whole)
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        norm::softmax_backward("softmax_grad", inputs[0], inputs[1], self.dim, self.kind, outputs[0])
+    }
+
+    fn saves(&self) -> Saves {
+        Saves::INPUTS
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        let (y, g, upper) = (ctx.input(0)?, ctx.input(1)?, ctx.grad(0)?);
+        let total = |t: &Tensor| t.sum_keepdim(self.dim)?.broadcast_as(y.shape());
+        Ok(match self.kind {
+            Kind::Plain => {
+                let by_y = ctx.when(0, || {
+                    let inner = upper.mul(&g.sub(&total(&y.mul(&g)?)?)?)?;
+                    inner.sub(&g.mul(&total(&upper.mul(&y)?)?)?)
+                })?;
+                smallvec![by_y, ctx.when(1, || dispatch1(self, &[&y, &upper]))?]
+            }
+            Kind::Log => {
+                let p = y.exp()?;
+                let by_y = ctx.when(0, || upper.mul(&p)?.mul(&total(&g)?)?.neg())?;
+                smallvec![by_y, ctx.when(1, || upper.sub(&total(&upper.mul(&p)?)?))?]
+            }
+        })
+    }
+}
+
+/// Either form, for the functions of both files; a scalar counts as one element.
+#[track_caller]
+pub(super) fn apply(name: &'static str, kind: Kind, input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
+    let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.to_dtype(dtype))?;
+    if input.rank() == 0 {
+        return Err(no_dims(name));
+    }
+    let dim = normalize_dim(dim, input.rank(), name)?;
+    dispatch1(&Softmax { dim, kind }, &[&input])
+}
+
+function! {
+    /// `e^x / sum(e^x)` along `dim`, shifted by the maximum so that nothing overflows. A row of nothing but minus infinity gives NaN.
+    ///
+    /// Takes a floating-point tensor (or converts to `dtype` first); the result has the same shape.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1000f32, 1000.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::softmax(&x, -1, None)?.to_vec1::<f32>()?, [0.5, 0.5]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn softmax(input: &Tensor, dim: i64; dtype: Option<DType> = None) -> Result<Tensor> {
+        apply("softmax", Kind::Plain, input, dim, dtype)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition = Definition { name: "softmax", function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+
+fn samples() -> Vec<Sample> {
+    softmax_samples(Kind::Plain, |x, total| x.exp() / total)
+}
+
+/// Samples along every kind of dimension; `f` gets an element and its row's sum of exponentials.
+pub(super) fn softmax_samples(kind: Kind, f: fn(f64, f64) -> f64) -> Vec<Sample> {
+    let sample = |shape: &[usize], dim: usize| {
+        let shape = shape.to_vec();
+        Sample::new(Softmax { dim, kind }, vec![Array::spread(&shape, -3.0..3.0)], move |x| {
+            let totals = reduce_array(&x[0], Axes::of(&[dim]), true, |row| row.iter().map(|x| x.exp()).sum());
+            Array::from_fn(&x[0].shape, |i| f(x[0].at(i), totals.at_broadcast(i)))
+        })
+    };
+    vec![sample(&[5], 0), sample(&[3, 4], 1), sample(&[3, 4], 0), sample(&[2, 3, 4], 1), sample(&[2, 20], 1)]
+}

@@ -1,0 +1,44 @@
+//! `dropout(x, p)`: zeros at random places, the rest scaled to keep the mean.
+
+use super::bernoulli::mask;
+use crate::operator::prelude::*;
+
+function! {
+    /// The input with each element, independently with probability `p`, replaced by 0, the others divided by `1 - p`; the input itself outside
+    /// of training.
+    ///
+    /// # Errors
+    /// For a probability outside of 0 to 1.
+    ///
+    /// ```
+    /// # use opforge::{DType, Device, Tensor};
+    /// let x = Tensor::ones(1000, DType::F32, &Device::Cpu)?;
+    /// let y = opforge::functional::dropout(&x, 0.5, true)?.to_vec1::<f32>()?;
+    /// assert!(y.iter().all(|&y| y == 0.0 || y == 2.0));
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn dropout(input: &Tensor, p: f64 = 0.5, training: bool = true) -> Result<Tensor> {
+        if !(0.0..=1.0).contains(&p) {
+            return Err(Error::value("dropout", "p", p, "a probability from 0 to 1"));
+        }
+        if !training || p == 0.0 {
+            return Ok(input.clone());
+        }
+        if p == 1.0 {
+            return input.mul(&input.zeros_like()?);
+        }
+        let kept = mask(1.0 - p, input.shape(), input.dtype(), input.device())?;
+        input.mul(&kept.affine(1.0 / (1.0 - p), 0.0)?)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition = Definition { name: "dropout", function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+
+fn samples() -> Vec<Sample> {
+    let sample = |p: f64, training: bool, factor: f64| {
+        let inputs = vec![Array::spread(&[3, 4], -2.0..2.0)];
+        Sample::composed("dropout", move |x| dropout(x[0], p, training), inputs, move |x| x[0].map(|x| x * factor))
+    };
+    vec![sample(0.3, false, 1.0), sample(0.0, true, 1.0), sample(1.0, true, 0.0)]
+}

@@ -1,0 +1,55 @@
+//! `all(x, dims)`: whether all elements are true over dimensions.
+
+use opforge_cpu::reduce::{TruthReducer, reduce_truth};
+
+use crate::functional::reduce_dims;
+use crate::operator::prelude::*;
+
+/// The mathematics of [`all`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct All;
+
+impl TruthReducer for All {
+    const IDENTITY: bool = true;
+
+    #[inline(always)]
+    fn combine<T: Int>(self, a: T, b: T) -> T {
+        a.bit_and(b)
+    }
+}
+
+impl Reduction for All {
+    const NAME: &'static str = "all";
+    const DIFFERENTIABLE: bool = false;
+
+    fn kernel(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn Kernel>> {
+        reduce_truth(Self::NAME, *self, input, axes, output)
+    }
+
+    fn dtype(&self, _: DType) -> DType {
+        Rules::TORCH.truth
+    }
+}
+
+function! {
+    /// Whether all elements are true (not zero; NaN is not) over dimensions, all of them without `dim`, as bool. Of no elements it is true.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[[0i64, 0], [3, 0]], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::all(&x, Some(&[1]), false)?.to_vec1::<bool>()?, [false, false]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn all(input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false) -> Result<Tensor> {
+        let axes = reduce_dims("all", input, dim)?;
+        dispatch1(&ReduceOp { reduction: All, axes, keepdim }, &[input])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition = Definition { name: All::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+
+fn samples() -> Vec<Sample> {
+    let truth = |x: &[f64]| f64::from(u8::from(x.iter().all(|&x| x != 0.0)));
+    reduction_samples(All, truth).into_iter().map(|s| s.on(|x| (x - 0.6).max(0.0).ceil()).rough()).collect()
+}

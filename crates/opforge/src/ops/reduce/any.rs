@@ -1,0 +1,55 @@
+//! `any(x, dims)`: whether any element is true over dimensions.
+
+use opforge_cpu::reduce::{TruthReducer, reduce_truth};
+
+use crate::functional::reduce_dims;
+use crate::operator::prelude::*;
+
+/// The mathematics of [`any`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Any;
+
+impl TruthReducer for Any {
+    const IDENTITY: bool = false;
+
+    #[inline(always)]
+    fn combine<T: Int>(self, a: T, b: T) -> T {
+        a.bit_or(b)
+    }
+}
+
+impl Reduction for Any {
+    const NAME: &'static str = "any";
+    const DIFFERENTIABLE: bool = false;
+
+    fn kernel(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn Kernel>> {
+        reduce_truth(Self::NAME, *self, input, axes, output)
+    }
+
+    fn dtype(&self, _: DType) -> DType {
+        Rules::TORCH.truth
+    }
+}
+
+function! {
+    /// Whether any element is true (not zero; NaN is not) over dimensions, all of them without `dim`, as bool. Of no elements it is false.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[[0i64, 0], [3, 0]], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::any(&x, Some(&[1]), false)?.to_vec1::<bool>()?, [false, true]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn any(input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false) -> Result<Tensor> {
+        let axes = reduce_dims("any", input, dim)?;
+        dispatch1(&ReduceOp { reduction: Any, axes, keepdim }, &[input])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition = Definition { name: Any::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+
+fn samples() -> Vec<Sample> {
+    let truth = |x: &[f64]| f64::from(u8::from(x.iter().any(|&x| x != 0.0)));
+    reduction_samples(Any, truth).into_iter().map(|s| s.on(|x| (x - 1.2).max(0.0).ceil()).rough()).collect()
+}

@@ -1,0 +1,94 @@
+//! `var(x, dims)`: the variance over dimensions.
+
+use opforge_cpu::reduce::{Moments, reduce_moments};
+
+use crate::Dim;
+use crate::functional::reduce_dims;
+use crate::operator::prelude::*;
+
+/// The mathematics of [`var`]: the sum of squared distances from the mean over `count - correction`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Var {
+    /// 1 estimates a population's variance from a sample, 0 is the variance of the elements themselves.
+    pub correction: Scalar,
+}
+
+impl Moments for Var {
+    #[inline(always)]
+    fn finish<V: Float>(self, _: V, squares: V, count: f64) -> V {
+        squares / V::splat((count - self.correction.to_f64()).max(0.0))
+    }
+}
+
+impl Reduction for Var {
+    const NAME: &'static str = "var";
+    const SAVES: Saves = Saves::INPUTS;
+
+    fn kernel(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn Kernel>> {
+        reduce_moments(Self::NAME, *self, input, axes, output)
+    }
+
+    fn derivative(&self, of: &Reduced<'_, '_>) -> Result<Tensor> {
+        let x = of.input()?;
+        let count = of.count() as f64;
+        let mean = of.total(&x)?.affine(1.0 / count, 0.0)?;
+        let scale = 2.0 / (count - self.correction.to_f64()).max(0.0);
+        of.grad()?.mul(&x.sub(&mean)?.affine(scale, 0.0)?)
+    }
+}
+
+function! {
+    /// The variance over dimensions, all of them without `dim`: squared distances from the mean, summed over `count - correction`. NaN where
+    /// that is not positive.
+    ///
+    /// Parts are combined without cancellation (Chan, Golub and LeVeque, 1979).
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1f32, 3.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::var(&x, None, 1.0, false)?.to_scalar::<f32>()?, 2.0);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn var(input: &Tensor, dim: Option<&[i64]> = None; correction: f64 = 1.0, keepdim: bool = false) -> Result<Tensor> {
+        let axes = reduce_dims("var", input, dim)?;
+        dispatch1(&ReduceOp { reduction: Var { correction: Scalar::Float(correction) }, axes, keepdim }, &[input])
+    }
+}
+
+impl Tensor {
+    #[track_caller]
+    fn var_impl<D: Dim>(&self, dim: D, keepdim: bool) -> Result<Tensor> {
+        let axes = Axes::of(&[dim.to_index(self.shape(), "var")?]);
+        dispatch1(&ReduceOp { reduction: Var { correction: Scalar::Float(1.0) }, axes, keepdim }, &[self])
+    }
+
+    /// The unbiased variance over a dimension, which goes away.
+    #[track_caller]
+    pub fn var<D: Dim>(&self, dim: D) -> Result<Tensor> {
+        self.var_impl(dim, false)
+    }
+
+    /// The unbiased variance over a dimension, which stays with length 1.
+    #[track_caller]
+    pub fn var_keepdim<D: Dim>(&self, dim: D) -> Result<Tensor> {
+        self.var_impl(dim, true)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition = Definition { name: Var::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+
+fn samples() -> Vec<Sample> {
+    fn squares(x: &[f64]) -> f64 {
+        let mean = x.iter().sum::<f64>() / x.len() as f64;
+        x.iter().map(|x| (x - mean).powi(2)).sum()
+    }
+    let population = Var { correction: Scalar::Float(0.0) };
+    let mut samples = reduction_samples(population, |x| squares(x) / x.len() as f64);
+    let axes = Axes::of(&[1]);
+    let op = ReduceOp { reduction: Var { correction: Scalar::Float(1.0) }, axes, keepdim: false };
+    samples.push(Sample::new(op, vec![Array::spread(&[3, 5], -2.0..2.0)], move |x| {
+        reduce_array(&x[0], axes, false, |x| squares(x) / (x.len() - 1) as f64)
+    }));
+    samples
+}

@@ -166,7 +166,7 @@ macro_rules! function {
         #[track_caller]
         pub fn $name($($arg: $ty,)* $($($kw: $kw_ty,)*)?) -> $crate::Result<$ret> $body
 
-        #[doc = concat!("The signature of [`", stringify!($name), "`] as data.")]
+        #[doc = concat!("The signature of [`", stringify!($name), "`](fn@", stringify!($name), ") as data.")]
         pub const FUNCTION: $crate::operator::Function = $crate::operator::Function {
             name: stringify!($name),
             doc: concat!($($doc, "\n"),*),

@@ -5,7 +5,7 @@ use crate::functional::no_dims;
 use crate::operator::prelude::*;
 use opforge_core::normalize_dim;
 
-/// The view of [`slice`].
+/// The view of [`slice`](fn@slice).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Slice {
     /// The dimension.

@@ -15,7 +15,6 @@ use std::panic::Location;
 
 pub use autograd::Autograd;
 pub use local::EagerLocal;
-pub(crate) use rustc_hash::FxHasher as KeyHasher;
 
 use crate::operator::{Operator, Tensors};
 use crate::{Result, Tensor};

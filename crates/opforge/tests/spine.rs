@@ -94,3 +94,14 @@ fn fused_and_composed_slopes_agree() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn as_strided_of_a_view_gives_the_views_elements_their_gradients() -> Result<()> {
+    let w = Var::new(&[0f64, 1.0, 2.0, 3.0, 4.0, 5.0], CPU)?;
+    // Elements 4 and 2 of the storage; the second is shown twice.
+    let view = w.narrow(0, 2, 3)?.as_strided((2, 2), &[0, 2], 2)?;
+    assert_eq!(view.to_vec2::<f64>()?, [[2.0, 4.0], [2.0, 4.0]]);
+    let grads = view.sqr()?.sum_all()?.backward()?;
+    assert_eq!(grads.get(&w).unwrap().to_vec1::<f64>()?, [0.0, 0.0, 8.0, 0.0, 16.0, 0.0]);
+    Ok(())
+}

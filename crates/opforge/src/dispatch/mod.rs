@@ -69,6 +69,15 @@ pub fn dispatch_into(op: &dyn Operator, inputs: &[&Tensor], outputs: &[&Tensor])
     run(&Call { op, inputs, outputs: Some(outputs), at: Location::caller() }).map(drop)
 }
 
+/// The in-place form of any operator whose output is like its first input: that input is replaced by the result.
+///
+/// # Errors
+/// As [`dispatch_into`].
+#[track_caller]
+pub fn dispatch_in_place(op: &dyn Operator, inputs: &[&Tensor]) -> Result<()> {
+    dispatch_into(op, inputs, &inputs[..inputs.len().min(1)])
+}
+
 fn run(call: &Call<'_>) -> Result<Tensors> {
     journey::step("dispatch", || {
         format!("{} on {} inputs: eager local, autograd around it", call.op.name(), call.inputs.len())

@@ -14,7 +14,7 @@ mod var;
 pub use backward::Backward;
 pub use engine::{BackwardOptions, backward, grad};
 pub use mode::{GradMode, enable_grad, is_grad_enabled, no_grad};
-pub(crate) use node::{Node, Versions, record};
+pub(crate) use node::{Node, record};
 pub use store::GradStore;
 pub use var::Var;
 
@@ -65,41 +65,6 @@ impl Slot {
     pub(crate) fn is_leaf(&self) -> bool {
         !matches!(self.edge(), Some(Edge::Node(..)))
     }
-}
-
-impl Edge {
-    fn same(&self, other: &Edge) -> bool {
-        match (self, other) {
-            (Edge::Leaf(a), Edge::Leaf(b)) => a == b,
-            (Edge::Node(a, i), Edge::Node(b, j)) => Arc::ptr_eq(a, b) && i == j,
-            _ => false,
-        }
-    }
-}
-
-/// Whether a tensor is a view, recorded as one.
-pub(crate) fn is_view(tensor: &Tensor) -> bool {
-    matches!(tensor.slot().edge(), Some(Edge::Node(node, _)) if node.base.is_some())
-}
-
-/// Refuses a view whose base was changed in place, by a recorded call, after the view was taken: its recorded history is not that of its
-/// elements.
-pub(crate) fn check_history(op: &'static str, tensor: &Tensor) -> Result<()> {
-    let mut edge = tensor.slot().edge();
-    while let Some(Edge::Node(node, _)) = edge {
-        let Some(base) = &node.base else { break };
-        let now = base.slot().edge();
-        let unchanged = match (&now, &node.edges[0]) {
-            (Some(now), Some(then)) => now.same(then),
-            (now, then) => now.is_none() == then.is_none(),
-        };
-        if !unchanged {
-            let accepted = "views taken after the last in-place change of what they show";
-            return Err(Error::autograd(op, "input", "a view of a tensor that was changed in place since", accepted));
-        }
-        edge = now;
-    }
-    Ok(())
 }
 
 impl Tensor {

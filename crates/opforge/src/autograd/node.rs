@@ -7,7 +7,6 @@ use opforge_runtime::Storage;
 use smallvec::SmallVec;
 
 use super::{Edge, Slot};
-use crate::dispatch::Call;
 use crate::operator::{Operator, Tensors};
 use crate::{Device, Error, Meta, Result, Tensor};
 
@@ -20,8 +19,6 @@ pub(crate) struct Node {
     pub(crate) device: Device,
     pub(crate) inputs: SmallVec<[Meta; 2]>,
     pub(crate) outputs: SmallVec<[Meta; 1]>,
-    /// For a view, what it is a view of.
-    pub(crate) base: Option<Tensor>,
     /// Where each input's gradient goes; `None` where none is needed.
     pub(crate) edges: SmallVec<[Option<Edge>; 3]>,
     /// `None` once backward has freed them.
@@ -86,17 +83,19 @@ fn next_sequence() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The versions of a call's inputs, to be taken before it runs: an in-place call changes what it would save.
-pub(crate) type Versions = SmallVec<[u64; 4]>;
-
-/// Records a call: its outputs, which must be new or just written in place, get edges to a new node.
-pub(crate) fn record(call: &Call<'_>, versions: &Versions, outputs: &Tensors) {
-    let (op, inputs) = (call.op, call.inputs);
+/// Records a call on inputs that had these versions: its outputs, which must be new or just written in place, get edges to a new node.
+pub(crate) fn record(
+    op: &dyn Operator,
+    inputs: &[&Tensor],
+    versions: &[u64],
+    outputs: &Tensors,
+    at: &'static Location<'static>,
+) {
     let saves = op.saves();
     let wanted = |bits: u32, i: usize| bits & (1 << i.min(31)) != 0;
     let saved = Saved {
-        inputs: (inputs.iter().enumerate())
-            .map(|(i, t)| wanted(saves.inputs, i).then(|| ((*t).clone(), versions[i])))
+        inputs: (inputs.iter().zip(versions).enumerate())
+            .map(|(i, (t, version))| wanted(saves.inputs, i).then(|| ((*t).clone(), *version)))
             .collect(),
         outputs: (outputs.iter().enumerate())
             .map(|(i, t)| {
@@ -111,16 +110,15 @@ pub(crate) fn record(call: &Call<'_>, versions: &Versions, outputs: &Tensors) {
     let node = Arc::new(Node {
         sequence: next_sequence(),
         op: op.boxed(),
-        at: call.at,
-        device: *outputs[0].device(),
-        base: op.view(inputs[0].layout()).map(|_| inputs[0].clone()),
+        at,
+        device: *inputs[0].device(),
         inputs: inputs.iter().map(|t| t.meta().clone()).collect(),
         outputs: outputs.iter().map(|t| t.meta().clone()).collect(),
         edges: inputs.iter().map(|t| t.slot().edge()).collect(),
         saved: Mutex::new(Some(saved)),
     });
     for (i, output) in outputs.iter().enumerate() {
-        if output.dtype().is_float() || output.dtype().is_complex() {
+        if wanted(op.differentiable_outputs(), i) && (output.dtype().is_float() || output.dtype().is_complex()) {
             output.slot().set(Some(Edge::Node(node.clone(), i)));
         }
     }
@@ -131,13 +129,13 @@ thread_local! {
     static GRAVEYARD: RefCell<Option<Vec<Remains>>> = const { RefCell::new(None) };
 }
 
-type Remains = (SmallVec<[Option<Edge>; 3]>, Option<Saved>, Option<Tensor>);
+type Remains = (SmallVec<[Option<Edge>; 3]>, Option<Saved>);
 
 /// Frees chains of nodes in a loop: dropping a node from within another's drop only hands over what it held.
 impl Drop for Node {
     fn drop(&mut self) {
         let saved = self.saved.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        let remains = (std::mem::take(&mut self.edges), saved, self.base.take());
+        let remains = (std::mem::take(&mut self.edges), saved);
         let outermost = GRAVEYARD.try_with(|yard| {
             let mut yard = yard.borrow_mut();
             let outermost = yard.is_none();

@@ -1,7 +1,9 @@
+use smallvec::SmallVec;
+
 use super::{Call, Interpreter, journey};
-use crate::autograd::{Versions, check_history, is_grad_enabled, is_view, record};
+use crate::autograd::{is_grad_enabled, record};
 use crate::operator::Tensors;
-use crate::{Error, Result, Tensor};
+use crate::{Error, Result};
 
 /// Carries calls out with another interpreter and records those whose result needs a gradient.
 pub struct Autograd<I> {
@@ -14,32 +16,28 @@ impl<I: Interpreter> Interpreter for Autograd<I> {
             journey::step("autograd", || "nothing to record".into());
             return self.inner.interpret(call);
         }
-        call.inputs.iter().try_for_each(|input| check_history(call.op.name(), input))?;
         if let Some(outputs) = call.outputs {
             check_in_place(call.op.name(), outputs)?;
         }
-        let versions: Versions = call.inputs.iter().map(|input| input.version()).collect();
+        // What backward needs of the inputs is how they are now: the call may write over them.
+        let versions: SmallVec<[u64; 4]> = call.inputs.iter().map(|t| t.version()).collect();
         let outputs = self.inner.interpret(call)?;
-        record(call, &versions, &outputs);
+        record(call.op, call.inputs, &versions, &outputs, call.at);
         journey::step("autograd", || format!("recorded, {:?}", call.op.saves()));
         Ok(outputs)
     }
 }
 
 fn needs_recording(call: &Call<'_>) -> bool {
-    let any = |tensors: &[&Tensor]| tensors.iter().any(|t| t.requires_grad());
+    let any = |tensors: &[&crate::Tensor]| tensors.iter().any(|t| t.requires_grad());
     (any(call.inputs) || call.outputs.is_some_and(any)) && is_grad_enabled() && call.op.differentiable()
 }
 
-fn check_in_place(op: &'static str, outputs: &[&Tensor]) -> Result<()> {
+fn check_in_place(op: &'static str, outputs: &[&crate::Tensor]) -> Result<()> {
     for output in outputs {
         if output.requires_grad() && output.is_leaf() {
             let accepted = "a computed tensor; change leaves under no_grad";
             return Err(Error::autograd(op, "output", "a leaf that needs a gradient, changed in place", accepted));
-        }
-        if is_view(output) {
-            let accepted = "the whole tensor, or an operator that returns a changed copy, such as slice_scatter";
-            return Err(Error::autograd(op, "output", "a view that needs a gradient, changed in place", accepted));
         }
     }
     Ok(())

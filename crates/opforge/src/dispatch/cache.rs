@@ -8,9 +8,7 @@ use std::sync::Arc;
 use opforge_runtime::Kernel;
 use smallvec::SmallVec;
 
-use rustc_hash::FxHasher;
-
-use super::Call;
+use super::{Call, KeyHasher};
 use crate::operator::{Metas, Operator};
 use crate::{Meta, Result};
 
@@ -83,7 +81,7 @@ fn metas<'a>(call: &'a Call<'_>) -> impl Iterator<Item = &'a Meta> {
 }
 
 fn hash(call: &Call<'_>) -> u64 {
-    let mut hasher = FxHasher::default();
+    let mut hasher = KeyHasher::default();
     hasher.write_u64(call.op.key_hash());
     hasher.write_u8(call.outputs.is_some().into());
     for meta in metas(call) {

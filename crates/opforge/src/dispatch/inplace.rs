@@ -1,6 +1,6 @@
 //! What must hold before an operator may write into an existing tensor.
 
-use crate::operator::Metas;
+use crate::operator::{Metas, Operator};
 use crate::{Error, Result, Tensor};
 
 /// The given outputs have the inferred number, shapes and dtypes.
@@ -20,8 +20,9 @@ pub(super) fn check_metas(op: &'static str, inferred: &Metas, given: &[&Tensor])
 }
 
 /// The outputs can be written: not read-only, no element twice, and not overlapping an input or each other, unless an input is the very
-/// same view.
-pub(super) fn check_aliases(op: &'static str, inputs: &[&Tensor], outputs: &[&Tensor]) -> Result<()> {
+/// same view and the operator may overwrite it.
+pub(super) fn check_aliases(operator: &dyn Operator, inputs: &[&Tensor], outputs: &[&Tensor]) -> Result<()> {
+    let op = operator.name();
     for (i, output) in outputs.iter().enumerate() {
         if output.storage().is_read_only() {
             return Err(Error::value(op, "out", "read-only memory", "writable memory"));
@@ -30,12 +31,20 @@ pub(super) fn check_aliases(op: &'static str, inputs: &[&Tensor], outputs: &[&Te
             let given = format!("{:?}", output.layout());
             return Err(Error::value(op, "out", given, "a layout in which no two elements share memory"));
         }
-        let same_view = |input: &Tensor| input.layout() == output.layout() && input.dtype() == output.dtype();
-        let others = inputs.iter().filter(|input| !same_view(input)).chain(&outputs[..i]);
+        let allowed = |i: usize, input: &Tensor| {
+            input.layout() == output.layout() && input.dtype() == output.dtype() && operator.overwrites(i)
+        };
+        let inputs = inputs.iter().enumerate().filter(|(i, input)| !allowed(*i, input)).map(|(_, input)| input);
+        let others = inputs.chain(&outputs[..i]);
         for other in others {
             if overlap(output, other) {
                 let given = format!("{:?} over {:?}", output.layout(), other.layout());
-                return Err(Error::value(op, "out", given, "memory that no other argument shares, or the same view"));
+                return Err(Error::value(
+                    op,
+                    "out",
+                    given,
+                    "memory that no other argument shares; or, for some operators, the same view",
+                ));
             }
         }
     }

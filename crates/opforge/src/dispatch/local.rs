@@ -22,7 +22,7 @@ impl Interpreter for EagerLocal {
             return view(call, input, layout?);
         }
         if let Some(outputs) = call.outputs {
-            inplace::check_aliases(call.op.name(), call.inputs, outputs)?;
+            inplace::check_aliases(call.op, call.inputs, outputs)?;
         }
         let (plan, hit) = cache::plan(call)?;
         journey::step("infer", || format!("{} -> {:?}", if hit { "cached" } else { "computed" }, plan.outputs));

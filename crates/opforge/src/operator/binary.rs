@@ -112,6 +112,10 @@ impl<F: Binary> Operator for BinaryOp<F> {
         elementwise::binary(F::NAME, self.0, &a, &b, outputs[0])
     }
 
+    fn overwrites(&self, _: usize) -> bool {
+        true
+    }
+
     fn saves(&self) -> Saves {
         F::SAVES
     }
@@ -162,6 +166,10 @@ impl<F: Binary> Operator for WithScalar<F> {
         let (a, b) = if self.side == Side::Left { (&number, inputs[0]) } else { (inputs[0], &number) };
         let kernel = elementwise::binary(F::NAME, self.f, a, b, outputs[0])?;
         elementwise::bind(F::NAME, kernel, self.side as usize, self.scalar, dtype)
+    }
+
+    fn overwrites(&self, _: usize) -> bool {
+        true
     }
 
     fn saves(&self) -> Saves {

@@ -46,6 +46,10 @@ impl<F: Comparison> Operator for CompareOp<F> {
         elementwise::compare(F::NAME, self.f, &a, &b, outputs[0])
     }
 
+    fn overwrites(&self, _: usize) -> bool {
+        true
+    }
+
     fn differentiable(&self) -> bool {
         false
     }
@@ -79,6 +83,10 @@ impl<F: TestFn + Debug + Eq + Hash> Operator for TestOp<F> {
 
     fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
         elementwise::test(self.name, self.f, inputs[0], outputs[0])
+    }
+
+    fn overwrites(&self, _: usize) -> bool {
+        true
     }
 
     fn differentiable(&self) -> bool {
@@ -121,6 +129,10 @@ impl<F: Comparison> Operator for CompareWithScalar<F> {
         elementwise::bind(F::NAME, kernel, self.side as usize, self.scalar, dtype)
     }
 
+    fn overwrites(&self, _: usize) -> bool {
+        true
+    }
+
     fn differentiable(&self) -> bool {
         false
     }
@@ -132,9 +144,9 @@ pub fn compare_samples<F: Comparison>(f: F, reference: fn(f64, f64) -> bool) -> 
     let number = move |a: f64, b: f64| f64::from(u8::from(reference(a, b)));
     let mut samples = pair_samples(CompareOp { f, truth }, &(0.0..4.0), &(0.0..4.0), number);
     for side in [Side::Left, Side::Right] {
-        let op = CompareWithScalar { f, scalar: Scalar::Float(2.0), side, truth };
+        let op = CompareWithScalar { f, scalar: Scalar::Float(1.0), side, truth };
         samples.push(Sample::new(op, vec![super::Array::spread(&[3, 4], 0.0..4.0)], move |x| {
-            x[0].map(|x| if side == Side::Left { number(2.0, x) } else { number(x, 2.0) })
+            x[0].map(|x| if side == Side::Left { number(1.0, x) } else { number(x, 1.0) })
         }));
     }
     samples.into_iter().map(|sample| sample.on(f64::floor).rough()).collect()

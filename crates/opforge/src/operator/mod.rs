@@ -20,7 +20,6 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use opforge_runtime::Kernel;
-use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
 pub use axes::{Axis, AxisMap, Role};
@@ -84,6 +83,17 @@ pub trait Operator: OperatorKey + Debug + Send + Sync + 'static {
         true
     }
 
+    /// Which outputs carry a gradient, a bit each; the others are by-products.
+    fn differentiable_outputs(&self) -> u32 {
+        u32::MAX
+    }
+
+    /// Whether the result may be written over input `i`, given as the very same view: the kernel never reads an element of it after writing
+    /// there.
+    fn overwrites(&self, _i: usize) -> bool {
+        false
+    }
+
     /// The inputs' gradients from the outputs', made of operators so that it can be differentiated again.
     fn backward(&self, _ctx: &Backward<'_>) -> Result<Grads> {
         Err(Error::autograd(self.name(), "gradient", "requested", "an operator that defines backward"))
@@ -138,7 +148,7 @@ impl<T: Operator + Clone + Eq + Hash> OperatorKey for T {
         other.as_any().downcast_ref::<T>().is_some_and(|other| other == self)
     }
     fn key_hash(&self) -> u64 {
-        let mut hasher = FxHasher::default();
+        let mut hasher = crate::dispatch::KeyHasher::default();
         TypeId::of::<T>().hash(&mut hasher);
         self.hash(&mut hasher);
         hasher.finish()

@@ -72,7 +72,7 @@ pub(crate) fn flatten(
         if param.shape() != &shape {
             return Err(Error::shape(op, "weight or bias", format!("{:?}", param.shape()), format!("{shape:?}")));
         }
-        inputs.push(param.flatten_all()?);
+        inputs.push(param.flatten_all()?.contiguous()?);
     }
     Ok(inputs)
 }

@@ -58,6 +58,10 @@ impl Operator for IndexAdd {
         opforge_cpu::index::index_add("index_add", x, ids, src, self.dim, self.on_max, outputs[0])
     }
 
+    fn overwrites(&self, i: usize) -> bool {
+        i == 0
+    }
+
     fn saves(&self) -> Saves {
         Saves::inputs([1])
     }

@@ -43,6 +43,10 @@ impl Operator for Scatter {
         opforge_cpu::index::scatter("scatter", x, ids, src, self.dim, self.on_max, outputs[0])
     }
 
+    fn overwrites(&self, i: usize) -> bool {
+        i == 0
+    }
+
     fn saves(&self) -> Saves {
         Saves::inputs([1])
     }

@@ -48,6 +48,10 @@ impl Operator for ScatterAdd {
         opforge_cpu::index::scatter_add("scatter_add", x, ids, src, self.dim, self.on_max, outputs[0])
     }
 
+    fn overwrites(&self, i: usize) -> bool {
+        i == 0
+    }
+
     fn saves(&self) -> Saves {
         Saves::inputs([1])
     }

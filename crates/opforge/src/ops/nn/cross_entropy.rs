@@ -94,7 +94,7 @@ struct Terms {
     index: Tensor,
     /// Each element's weight, 0 where it is ignored.
     share: Tensor,
-    /// 1, or 0 where the element is ignored.
+    /// Whether the element is not ignored.
     counted: Tensor,
 }
 
@@ -105,12 +105,11 @@ impl Terms {
         let target = target.to_dtype(DType::I64)?;
         let counted = target.ne(ignore)?;
         let safe = where_cond(&counted, &target, &target.zeros_like()?)?;
-        let counted = counted.to_dtype(dtype)?;
         let share = match weight {
-            None => counted.clone(),
+            None => counted.to_dtype(dtype)?,
             Some(weight) if weight.dims() == [log.dims()[dim]] => {
                 let each = weight.to_dtype(dtype)?.index_select(&safe.flatten_all()?, 0)?;
-                each.reshape(safe.shape())?.mul(&counted)?
+                each.reshape(safe.shape())?.mul(&counted.to_dtype(dtype)?)?
             }
             Some(weight) => {
                 let accepted = format!("[{}]", log.dims()[dim]);
@@ -124,7 +123,13 @@ impl Terms {
     #[track_caller]
     fn nll(&self, log: &Tensor) -> Result<Tensor> {
         let picked = gather(log, self.dim as i64, &self.index)?.squeeze(self.dim)?;
-        picked.mul(&self.share)?.neg()
+        self.unless_ignored(&picked.mul(&self.share)?.neg()?)
+    }
+
+    /// The losses, or 0 where an element is ignored, whatever its scores.
+    #[track_caller]
+    fn unless_ignored(&self, loss: &Tensor) -> Result<Tensor> {
+        where_cond(&self.counted, loss, &loss.zeros_like()?)
     }
 
     /// The loss of a target that gives all classes the same share.
@@ -139,7 +144,7 @@ impl Terms {
                 log.broadcast_mul(&weight.to_dtype(log.dtype())?.reshape(shape)?)?
             }
         };
-        weighted.sum(self.dim)?.mul(&self.counted)?.affine(-1.0 / classes as f64, 0.0)
+        self.unless_ignored(&weighted.sum(self.dim)?.affine(-1.0 / classes as f64, 0.0)?)
     }
 }
 

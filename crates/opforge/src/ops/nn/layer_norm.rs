@@ -36,6 +36,10 @@ impl Operator for LayerNorm {
         norm::layer_norm("layer_norm", inputs[0], weight, bias, self.eps.to_f64(), outputs[0], true)
     }
 
+    fn differentiable_outputs(&self) -> u32 {
+        0b1
+    }
+
     fn saves(&self) -> Saves {
         Saves { inputs: 0b11, outputs: 0b110 }
     }
@@ -154,5 +158,13 @@ fn samples() -> Vec<Sample> {
             vec![y, rows(mean), rows(rstd)]
         })
     };
-    vec![sample(&[3, 4], 2), sample(&[2, 3, 5], 1), sample(&[4], 0), sample(&[2, 20], 2)]
+    let mut samples = vec![sample(&[3, 4], 2), sample(&[2, 3, 5], 1), sample(&[4], 0), sample(&[2, 20], 2)];
+    let (inputs, by_operator) = (samples[0].inputs.clone(), samples[0].clone());
+    samples.push(Sample::composed(
+        "layer_norm",
+        |x| layer_norm(x[0], &[4], Some(x[1]), Some(x[2]), EPS),
+        inputs,
+        move |x| by_operator.expected(x).swap_remove(0),
+    ));
+    samples
 }

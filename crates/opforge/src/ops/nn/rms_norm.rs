@@ -34,6 +34,10 @@ impl Operator for RmsNorm {
         norm::rms_norm("rms_norm", inputs[0], inputs.get(1).copied(), self.eps.to_f64(), outputs[0], true)
     }
 
+    fn differentiable_outputs(&self) -> u32 {
+        0b1
+    }
+
     fn saves(&self) -> Saves {
         Saves { inputs: 0b11, outputs: 0b10 }
     }
@@ -128,5 +132,13 @@ fn samples() -> Vec<Sample> {
             vec![y, Array::new(&x[0].shape[..x[0].shape.len() - 1], rstd.data)]
         })
     };
-    vec![sample(&[3, 4], true), sample(&[2, 3, 5], false), sample(&[4], true)]
+    let mut samples = vec![sample(&[3, 4], true), sample(&[2, 3, 5], false), sample(&[4], true)];
+    let (inputs, by_operator) = (samples[0].inputs.clone(), samples[0].clone());
+    samples.push(Sample::composed(
+        "rms_norm",
+        |x| rms_norm(x[0], &[4], Some(x[1]), EPS),
+        inputs,
+        move |x| by_operator.expected(x).swap_remove(0),
+    ));
+    samples
 }

@@ -136,13 +136,17 @@ fn samples() -> Vec<Sample> {
     softmax_samples(Kind::Plain, |x, total| x.exp() / total)
 }
 
-/// Samples along every kind of dimension; `f` gets an element and its row's sum of exponentials.
+/// Samples along every kind of dimension; `f` gets an element, shifted by its row's greatest, and the row's sum of exponentials.
 pub(super) fn softmax_samples(kind: Kind, f: fn(f64, f64) -> f64) -> Vec<Sample> {
     let sample = |shape: &[usize], dim: usize| {
         let shape = shape.to_vec();
         Sample::new(Softmax { dim, kind }, vec![Array::spread(&shape, -3.0..3.0)], move |x| {
-            let totals = reduce_array(&x[0], Axes::of(&[dim]), true, |row| row.iter().map(|x| x.exp()).sum());
-            Array::from_fn(&x[0].shape, |i| f(x[0].at(i), totals.at_broadcast(i)))
+            let along = Axes::of(&[dim]);
+            let greatest =
+                reduce_array(&x[0], along, true, |row| row.iter().copied().fold(f64::NEG_INFINITY, f64::max));
+            let off = Array::from_fn(&x[0].shape, |i| x[0].at(i) - greatest.at_broadcast(i));
+            let totals = reduce_array(&off, along, true, |row| row.iter().map(|x| x.exp()).sum());
+            Array::from_fn(&off.shape, |i| f(off.at(i), totals.at_broadcast(i)))
         })
     };
     vec![sample(&[5], 0), sample(&[3, 4], 1), sample(&[3, 4], 0), sample(&[2, 3, 4], 1), sample(&[2, 20], 1)]

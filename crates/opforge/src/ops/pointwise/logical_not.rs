@@ -41,6 +41,6 @@ pub const DEFINITION: Definition =
     Definition { name: "logical_not", function: &FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
-    let inputs = vec![Array::truths(&[3, 4])];
+    let inputs = vec![Array { content: Content::Real, ..Array::truths(&[3, 4]) }];
     vec![Sample::new(op(DType::Bool), inputs, |x| x[0].map(|x| f64::from(u8::from(x == 0.0)))).rough()]
 }

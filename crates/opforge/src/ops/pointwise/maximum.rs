@@ -88,5 +88,5 @@ pub const DEFINITION: Definition =
     Definition { name: Maximum::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
-    binary_samples(Maximum, -2.0..2.0, -1.5..2.5, f64::max)
+    binary_samples(Maximum, -2.0..2.0, -1.5..2.5, |a, b| if a >= b || a.is_nan() { a } else { b })
 }

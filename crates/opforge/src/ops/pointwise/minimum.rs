@@ -88,5 +88,5 @@ pub const DEFINITION: Definition =
     Definition { name: Minimum::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
-    binary_samples(Minimum, -2.0..2.0, -1.5..2.5, f64::min)
+    binary_samples(Minimum, -2.0..2.0, -1.5..2.5, |a, b| if a <= b || a.is_nan() { a } else { b })
 }

@@ -7,25 +7,25 @@ use crate::operator::prelude::*;
 pub struct Relu;
 
 impl UnaryFn for Relu {
+    const INT: bool = true;
+
     fn float<V: Float>(self, x: V) -> V {
         x.max(V::splat(0.0))
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, x: I) -> I {
+        x.max(I::ZERO)
     }
 }
 
 impl Unary for Relu {
     const NAME: &'static str = "relu";
     const SAVES: Saves = Saves::OUTPUTS;
-    const FUSED: bool = true;
 
     /// The gradient passes where the output is positive.
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         let positive = ctx.output(0)?.gt(0.0)?;
         ctx.grad(0)?.mul(&positive.to_dtype(ctx.output_meta(0).dtype)?)
-    }
-
-    #[inline(always)]
-    fn slope<V: Float>(self, y: V) -> V {
-        V::select(y.gt(V::splat(0.0)), V::splat(1.0), V::splat(0.0))
     }
 }
 
@@ -58,5 +58,5 @@ pub const DEFINITION: Definition =
     Definition { name: Relu::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
-    unary_samples(Relu, -3.0..3.0, |x| x.max(0.0))
+    unary_samples(Relu, -3.0..3.0, |x| if x <= 0.0 { 0.0 } else { x })
 }

@@ -35,6 +35,10 @@ impl Operator for WhereCond {
         opforge_cpu::elementwise::select("where_cond", &full(0)?, &full(1)?, &full(2)?, outputs[0])
     }
 
+    fn overwrites(&self, _: usize) -> bool {
+        true
+    }
+
     fn saves(&self) -> Saves {
         Saves::inputs([0])
     }

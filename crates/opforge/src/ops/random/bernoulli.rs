@@ -80,5 +80,8 @@ pub const DEFINITION: Definition =
 fn samples() -> Vec<Sample> {
     let inputs = vec![Array::truths(&[3, 4])];
     let inputs = inputs.into_iter().map(|a| Array { content: Content::Real, ..a }).collect();
-    vec![Sample::composed("bernoulli", |x| bernoulli(x[0]), inputs, |x| x[0].clone()).rough()]
+    vec![
+        Sample::composed("bernoulli", |x| bernoulli(x[0]), inputs, |x| x[0].map(|p| f64::from(u8::from(p >= 1.0))))
+            .rough(),
+    ]
 }

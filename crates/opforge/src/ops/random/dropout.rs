@@ -8,7 +8,7 @@ function! {
     /// of training.
     ///
     /// # Errors
-    /// For a probability outside of 0 to 1.
+    /// For a probability outside of 0 to 1, and tensors that are not floating-point.
     ///
     /// ```
     /// # use opforge::{DType, Device, Tensor};
@@ -20,6 +20,9 @@ function! {
     pub fn dropout(input: &Tensor, p: f64 = 0.5, training: bool = true) -> Result<Tensor> {
         if !(0.0..=1.0).contains(&p) {
             return Err(Error::value("dropout", "p", p, "a probability from 0 to 1"));
+        }
+        if !input.dtype().is_float() {
+            return Err(Error::dtype("dropout", "input", input.dtype(), "a floating-point dtype"));
         }
         if !training || p == 0.0 {
             return Ok(input.clone());

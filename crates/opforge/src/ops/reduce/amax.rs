@@ -96,5 +96,7 @@ impl Tensor {
 pub const DEFINITION: Definition = Definition { name: Max::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
-    reduction_samples(Max, |x| x.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+    reduction_samples(Max, |x| {
+        x.iter().copied().fold(f64::NEG_INFINITY, |a, b| if a >= b || a.is_nan() { a } else { b })
+    })
 }

@@ -96,5 +96,5 @@ impl Tensor {
 pub const DEFINITION: Definition = Definition { name: Min::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
-    reduction_samples(Min, |x| x.iter().copied().fold(f64::INFINITY, f64::min))
+    reduction_samples(Min, |x| x.iter().copied().fold(f64::INFINITY, |a, b| if a <= b || a.is_nan() { a } else { b }))
 }

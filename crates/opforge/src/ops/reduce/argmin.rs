@@ -86,7 +86,8 @@ fn samples() -> Vec<Sample> {
     let sample = |shape: &[usize], dim: usize, keepdim: bool| {
         let axes = Axes::of(&[dim]);
         let op = ReduceOp { reduction: ArgMin { index: DType::I64 }, axes, keepdim };
-        let first = |x: &[f64]| (1..x.len()).fold(0, |best, i| if x[i] < x[best] { i } else { best }) as f64;
+        let wins = |a: f64, b: f64| a < b || a.is_nan() && !b.is_nan();
+        let first = move |x: &[f64]| (1..x.len()).fold(0, |best, i| if wins(x[i], x[best]) { i } else { best }) as f64;
         let inputs = vec![Array::spread(shape, 0.0..5.0).map(f64::floor)];
         Sample::new(op, inputs, move |x| reduce_array(&x[0], axes, keepdim, first)).rough()
     };

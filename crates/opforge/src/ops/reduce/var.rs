@@ -15,8 +15,9 @@ pub struct Var {
 
 impl Moments for Var {
     #[inline(always)]
-    fn finish<V: Float>(self, _: V, squares: V, count: f64) -> V {
-        squares / V::splat((count - self.correction.to_f64()).max(0.0))
+    fn finish<V: Float>(self, mean: V, squares: V, count: f64) -> V {
+        // An infinite or NaN mean makes the variance NaN, which the sum of squares may have missed.
+        (squares + mean * V::splat(0.0)) / V::splat((count - self.correction.to_f64()).max(0.0))
     }
 }
 

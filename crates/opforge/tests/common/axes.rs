@@ -1,0 +1,99 @@
+//! What axis maps promise: halves of the inputs give halves, or summands, of the outputs.
+
+use opforge::operator::{AxisMap, Definition, Role, Sample};
+use opforge::{DType, Tensor};
+
+use super::data::{Types, epsilon, inputs_in, read_f64, refs, tensors};
+use super::{Report, text};
+
+/// Operators whose attributes hold the whole output's shape, so that the same operator cannot be called on parts.
+const WHOLE_SHAPE: [&str; 3] = ["expand", "reshape", "full"];
+
+/// Each axis of each sample that may be split.
+pub fn axis_maps(definition: &Definition, report: &mut Report) {
+    let dtype = [DType::F64, DType::F32].into_iter().find(|&d| definition.dtypes.contains(d));
+    let Some(dtype) = dtype.or(definition.dtypes.iter().next()) else { return };
+    let types = Types::real(dtype);
+    for sample in (definition.samples)() {
+        let inputs = tensors(&inputs_in(definition.name, &sample, types), types);
+        let Some(op) = sample.operator() else { continue };
+        let map = op.axes(&inputs.iter().map(Tensor::meta).collect::<Vec<_>>());
+        report.case(definition, &sample, "axis map", || well_formed(&sample, &map, &inputs));
+        if WHOLE_SHAPE.contains(&definition.name) {
+            continue;
+        }
+        for (axis, role) in map.roles.iter().enumerate().filter(|(_, role)| **role != Role::Whole) {
+            let Some(len) = length(&map, axis as u8, &inputs).filter(|&n| n >= 2) else { continue };
+            let variant = format!("axis {axis}, {role:?}");
+            report.case(definition, &sample, variant, || split(&sample, &map, axis as u8, len, &inputs));
+        }
+    }
+}
+
+/// A name for each dimension, each with a role; dimensions of one name that may be split have one length.
+fn well_formed(sample: &Sample, map: &AxisMap, inputs: &[Tensor]) -> Result<(), String> {
+    let outputs = sample.call(&refs(inputs)).map_err(text)?;
+    if (map.inputs.len(), map.outputs.len()) != (inputs.len(), outputs.len()) {
+        return Err(format!("{} inputs and {} outputs in {map:?}", inputs.len(), outputs.len()));
+    }
+    let mut lengths = vec![None; map.roles.len()];
+    for (names, t) in map.inputs.iter().zip(inputs).chain(map.outputs.iter().zip(&outputs)) {
+        if names.len() != t.rank() {
+            return Err(format!("{} names for {:?} in {map:?}", names.len(), t.dims()));
+        }
+        for (name, &n) in names.iter().zip(t.dims()) {
+            let Some(a) = name else { continue };
+            let seen = lengths.get_mut(usize::from(*a)).ok_or(format!("axis {a} has no role in {map:?}"))?;
+            let splits = map.roles[usize::from(*a)] != Role::Whole;
+            if seen.replace(n).is_some_and(|m| m != n) && splits {
+                return Err(format!("axis {a} has several lengths in {map:?}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn length(map: &AxisMap, axis: u8, inputs: &[Tensor]) -> Option<usize> {
+    let of = |(names, t): (&_, &Tensor)| place(names, axis).map(|d| t.dims()[d]);
+    map.inputs.iter().zip(inputs).find_map(of)
+}
+
+fn place(names: &smallvec::SmallVec<[Option<u8>; 6]>, axis: u8) -> Option<usize> {
+    names.iter().position(|&name| name == Some(axis))
+}
+
+fn split(sample: &Sample, map: &AxisMap, axis: u8, len: usize, inputs: &[Tensor]) -> Result<(), String> {
+    let part = |start: usize, n: usize| -> opforge::Result<Vec<Tensor>> {
+        let cut = |(names, t): (&_, &Tensor)| match place(names, axis) {
+            Some(d) => t.narrow(d, start, n),
+            None => Ok(t.clone()),
+        };
+        let inputs = map.inputs.iter().zip(inputs).map(cut).collect::<opforge::Result<Vec<_>>>()?;
+        Ok(sample.call(&refs(&inputs))?.into_vec())
+    };
+    let whole = sample.call(&refs(inputs)).map_err(text)?;
+    let parts = [part(0, len / 2).map_err(text)?, part(len / 2, len - len / 2).map_err(text)?];
+    for (i, whole) in whole.iter().enumerate() {
+        let joined = match (map.roles[usize::from(axis)], place(&map.outputs[i], axis)) {
+            (Role::Sum, None) => parts[0][i].add(&parts[1][i]),
+            (Role::Map, Some(d)) => Tensor::cat(&[&parts[0][i], &parts[1][i]], d),
+            (role, at) => return Err(format!("{role:?} axis at {at:?} of output {i}")),
+        };
+        let joined = joined.map_err(text)?;
+        same(&joined, whole).map_err(|e| format!("output {i}: {e}"))?;
+    }
+    Ok(())
+}
+
+fn same(joined: &Tensor, whole: &Tensor) -> Result<(), String> {
+    if (joined.shape(), joined.dtype()) != (whole.shape(), whole.dtype()) {
+        return Err(format!("parts make {:?}, the whole is {:?}", joined.meta(), whole.meta()));
+    }
+    let tolerance = 16.0 * epsilon(whole.dtype());
+    for (k, (got, want)) in read_f64(joined)?.into_iter().zip(read_f64(whole)?).enumerate() {
+        if (got - want).abs() > tolerance * (1.0 + want.abs()) {
+            return Err(format!("element {k} is {got:e} of parts, {want:e} of the whole"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! Inputs without elements: the inferred result, or a typed error.
+
+use opforge::operator::{Array, Definition, Sample};
+use opforge::{DType, ErrorKind, Tensor};
+
+use super::data::{Types, check_output, refs, tensors};
+use super::{Report, guarded, text};
+
+/// Each dimension of each input in turn with length 0; and each axis, in all inputs at once.
+pub fn empty(definition: &Definition, report: &mut Report) {
+    let dtype = [DType::F32].into_iter().chain(definition.dtypes.iter()).find(|&d| definition.dtypes.contains(d));
+    let types = Types::real(dtype.unwrap_or(DType::F32));
+    for sample in (definition.samples)() {
+        for (variant, inputs) in variants(&sample, types) {
+            report.case(definition, &sample, variant, || run(&sample, &inputs, types));
+        }
+    }
+}
+
+fn variants(sample: &Sample, types: Types) -> Vec<(String, Vec<Array>)> {
+    let mut variants = Vec::new();
+    let emptied = |cut: &dyn Fn(usize, usize) -> bool| -> Vec<Array> {
+        let one = |(i, a): (usize, &Array)| {
+            let shape: Vec<usize> = a.shape.iter().enumerate().map(|(d, &n)| if cut(i, d) { 0 } else { n }).collect();
+            if shape == a.shape { a.clone() } else { Array { shape, data: vec![], content: a.content } }
+        };
+        sample.inputs.iter().enumerate().map(one).collect()
+    };
+    for (i, input) in sample.inputs.iter().enumerate() {
+        for d in 0..input.shape.len() {
+            variants.push((format!("input {i} empty along {d}"), emptied(&|j, e| (i, d) == (j, e))));
+        }
+    }
+    if let Some(op) = sample.operator() {
+        let tensors = tensors(&sample.inputs, types);
+        let map = op.axes(&tensors.iter().map(Tensor::meta).collect::<Vec<_>>());
+        for axis in 0..map.roles.len() as u8 {
+            variants.push((format!("axis {axis} empty"), emptied(&|i, d| map.inputs[i][d] == Some(axis))));
+        }
+    }
+    variants
+}
+
+fn run(sample: &Sample, inputs: &[Array], types: Types) -> Result<(), String> {
+    let tensors = tensors(inputs, types);
+    let outputs = match sample.call(&refs(&tensors)) {
+        Ok(outputs) => outputs,
+        Err(e) if matches!(e.kind(), ErrorKind::Shape | ErrorKind::Index | ErrorKind::Value) => return Ok(()),
+        Err(e) => return Err(text(e)),
+    };
+    if let Some(op) = sample.operator() {
+        let metas = op.infer(&tensors.iter().map(Tensor::meta).collect::<Vec<_>>()).map_err(text)?;
+        for (output, meta) in outputs.iter().zip(&metas) {
+            if (output.shape(), output.dtype()) != (meta.shape(), meta.dtype) {
+                return Err(format!("gave {:?}, inferred {meta:?}", output.meta()));
+            }
+        }
+    }
+    // References of fixed shapes do not apply.
+    if let Ok(expected) = guarded(|| sample.expected(inputs)) {
+        for (output, expected) in outputs.iter().zip(&expected) {
+            if output.dims() == &expected.shape[..] {
+                check_output(output, expected, types.real, 1.0)?;
+            }
+        }
+    }
+    backward(sample, &tensors)
+}
+
+/// A gradient through nothing has the inputs' shapes.
+fn backward(sample: &Sample, inputs: &[Tensor]) -> Result<(), String> {
+    let floats: Vec<&Tensor> = inputs.iter().filter(|t| t.dtype().is_float()).collect();
+    floats.iter().try_for_each(|t| t.set_requires_grad(true)).map_err(text)?;
+    for output in sample.call(&refs(inputs)).map_err(text)?.iter().filter(|t| t.requires_grad()) {
+        let store = opforge::autograd::backward(
+            &[(output.clone(), None)],
+            opforge::autograd::BackwardOptions { retain_graph: true, ..Default::default() },
+        );
+        let store = store.map_err(|e| format!("backward: {}", text(e)))?;
+        for (i, input) in floats.iter().enumerate() {
+            match store.get(input) {
+                Some(gradient) if gradient.shape() != input.shape() => {
+                    return Err(format!("gradient {i} has the shape {:?}", gradient.shape()));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! Results against references.
+
+use opforge::operator::{Array, Content, Definition, Sample};
+use opforge::{DType, ErrorKind};
+
+use super::data::{Types, all_types, check_outputs, inputs_in, refs, tensors};
+use super::{Report, text};
+
+fn run(sample: &Sample, inputs: &[Array], types: Types) -> Result<(), String> {
+    let tensors = tensors(inputs, types);
+    let outputs = sample.call(&refs(&tensors)).map_err(text)?;
+    check_outputs(&outputs, sample, inputs, types.real)
+}
+
+/// Each sample in each dtype that the operator takes.
+pub fn values(definition: &Definition, report: &mut Report) {
+    for sample in (definition.samples)() {
+        for types in all_types(&sample.inputs, definition.dtypes.iter()) {
+            let inputs = inputs_in(definition.name, &sample, types);
+            report.case(definition, &sample, types, || run(&sample, &inputs, types));
+        }
+    }
+}
+
+/// Any other dtype is refused, whether in all inputs or in one.
+pub fn refused_dtypes(definition: &Definition, report: &mut Report) {
+    for sample in (definition.samples)() {
+        let base = definition.dtypes.iter().find(|d| d.is_float()).unwrap_or(DType::F32);
+        let contents: Vec<Content> = sample.inputs.iter().map(|a| a.content).collect();
+        for dtype in DType::ALL {
+            if contents.contains(&Content::Real) && !definition.dtypes.contains(dtype) {
+                report.case(definition, &sample, format_args!("{dtype}"), || refused(&sample, Types::real(dtype)));
+            }
+            if contents.contains(&Content::Index) && !dtype.is_int() {
+                let types = Types { index: dtype, ..Types::real(base) };
+                report.case(definition, &sample, types, || refused(&sample, types));
+            }
+            if contents.contains(&Content::Truth) && !matches!(dtype, DType::Bool | DType::U8) {
+                let types = Types { truth: dtype, ..Types::real(base) };
+                report.case(definition, &sample, types, || refused(&sample, types));
+            }
+        }
+    }
+}
+
+fn refused(sample: &Sample, types: Types) -> Result<(), String> {
+    match sample.call(&refs(&tensors(&sample.inputs, types))) {
+        Ok(outputs) => Err(format!("gave {:?}", outputs.iter().map(|t| t.dtype()).collect::<Vec<_>>())),
+        Err(e) if e.kind() == ErrorKind::DType => Ok(()),
+        Err(e) => Err(text(e)),
+    }
+}
+
+/// NaN, infinities and negative zero among the inputs.
+pub fn special_numbers(definition: &Definition, report: &mut Report) {
+    for sample in (definition.samples)() {
+        let reals: Vec<usize> =
+            (0..sample.inputs.len()).filter(|&i| sample.inputs[i].content == Content::Real).collect();
+        for dtype in definition.dtypes.iter().filter(|d| d.is_float()) {
+            let types = Types::real(dtype);
+            for special in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0] {
+                for &i in &reals {
+                    let mut inputs = inputs_in(definition.name, &sample, types);
+                    inputs[i].data.iter_mut().step_by(3).for_each(|x| *x = special);
+                    let variant = format!("{dtype}, {special:?} in input {i}");
+                    report.case(definition, &sample, variant, || run(&sample, &inputs, types));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+use opforge::functional as f;
+use opforge::{D, Module, Result, Tensor};
+
+use crate::{Init, VarBuilder};
+
+/// How a [`LayerNorm`] is made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LayerNormConfig {
+    /// Added to the variance.
+    pub eps: f64,
+    /// Whether the mean is taken away; without, the norm is that of the root mean square.
+    pub remove_mean: bool,
+    /// Whether there is a bias.
+    pub affine: bool,
+}
+
+impl Default for LayerNormConfig {
+    fn default() -> Self {
+        LayerNormConfig { eps: 1e-5, remove_mean: true, affine: true }
+    }
+}
+
+impl From<f64> for LayerNormConfig {
+    fn from(eps: f64) -> Self {
+        LayerNormConfig { eps, ..LayerNormConfig::default() }
+    }
+}
+
+/// Brings the last dimension to mean 0 and variance 1, then scales and shifts it: `(x - mean) / sqrt(var + eps) * weight + bias`.
+#[derive(Debug, Clone)]
+pub struct LayerNorm {
+    weight: Tensor,
+    bias: Option<Tensor>,
+    remove_mean: bool,
+    eps: f64,
+}
+
+impl LayerNorm {
+    /// With weight and bias, vectors of the last dimension's length.
+    pub fn new(weight: Tensor, bias: Tensor, eps: f64) -> Self {
+        LayerNorm { weight, bias: Some(bias), remove_mean: true, eps }
+    }
+
+    /// Without bias.
+    pub fn new_no_bias(weight: Tensor, eps: f64) -> Self {
+        LayerNorm { weight, bias: None, remove_mean: true, eps }
+    }
+
+    /// By the root mean square: without taking the mean away, and without bias.
+    pub fn rms_norm(weight: Tensor, eps: f64) -> Self {
+        LayerNorm { weight, bias: None, remove_mean: false, eps }
+    }
+
+    /// The weight.
+    pub fn weight(&self) -> &Tensor {
+        &self.weight
+    }
+
+    /// The bias.
+    pub fn bias(&self) -> Option<&Tensor> {
+        self.bias.as_ref()
+    }
+}
+
+/// The last dimension's length, as a normalised shape.
+fn last(xs: &Tensor) -> Result<[i64; 1]> {
+    Ok([xs.dim(D::Minus1)? as i64])
+}
+
+impl Module for LayerNorm {
+    #[track_caller]
+    fn forward(&self, xs: &Tensor) -> Result<Tensor> {
+        if self.remove_mean {
+            return f::layer_norm(xs, &last(xs)?, Some(&self.weight), self.bias.as_ref(), self.eps);
+        }
+        let normal = f::rms_norm(xs, &last(xs)?, Some(&self.weight), self.eps)?;
+        match &self.bias {
+            Some(bias) => normal.broadcast_add(bias),
+            None => Ok(normal),
+        }
+    }
+}
+
+/// Scales the last dimension to a root mean square of 1, then by a weight: `x / sqrt(mean(x^2) + eps) * weight`.
+#[derive(Debug, Clone)]
+pub struct RmsNorm(LayerNorm);
+
+impl RmsNorm {
+    /// With this weight, a vector of the last dimension's length.
+    pub fn new(weight: Tensor, eps: f64) -> Self {
+        RmsNorm(LayerNorm::rms_norm(weight, eps))
+    }
+
+    /// As a [`LayerNorm`].
+    pub fn into_inner(self) -> LayerNorm {
+        self.0
+    }
+}
+
+impl Module for RmsNorm {
+    #[track_caller]
+    fn forward(&self, xs: &Tensor) -> Result<Tensor> {
+        self.0.forward(xs)
+    }
+}
+
+/// A layer norm of `size` elements, of the variables `weight` (ones at first) and, if affine, `bias` (zeros).
+///
+/// # Errors
+/// When the builder has no variables of these names and shapes.
+pub fn layer_norm<C: Into<LayerNormConfig>>(size: usize, config: C, vb: VarBuilder<'_>) -> Result<LayerNorm> {
+    let LayerNormConfig { eps, remove_mean, affine } = config.into();
+    let weight = vb.get_with_hints(size, "weight", Init::Const(1.0))?;
+    let bias = if affine { Some(vb.get_with_hints(size, "bias", Init::Const(0.0))?) } else { None };
+    Ok(LayerNorm { weight, bias, remove_mean, eps })
+}
+
+/// As [`layer_norm`], without bias.
+///
+/// # Errors
+/// As [`layer_norm`].
+pub fn layer_norm_no_bias(size: usize, eps: f64, vb: VarBuilder<'_>) -> Result<LayerNorm> {
+    layer_norm(size, LayerNormConfig { eps, remove_mean: true, affine: false }, vb)
+}
+
+/// An RMS norm of `size` elements, of the variable `weight` (ones at first).
+///
+/// # Errors
+/// As [`layer_norm`].
+pub fn rms_norm(size: usize, eps: f64, vb: VarBuilder<'_>) -> Result<RmsNorm> {
+    layer_norm(size, LayerNormConfig { eps, remove_mean: false, affine: false }, vb).map(RmsNorm)
+}

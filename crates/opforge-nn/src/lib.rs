@@ -1,0 +1,50 @@
+//! Layers, losses, optimizers and learning-rate schedules over [`opforge`], under candle-nn's names.
+//!
+//! ```
+//! use opforge::{DType, Device, Module, Tensor};
+//! use opforge_nn::{AdamW, Optimizer, VarBuilder, VarMap, linear, loss, seq};
+//! # fn main() -> opforge::Result<()> {
+//! let vars = VarMap::new();
+//! let vb = VarBuilder::from_varmap(&vars, DType::F32, &Device::Cpu);
+//! let model = seq().add(linear(2, 16, vb.pp("in"))?).add_fn(|x| x.tanh()).add(linear(16, 1, vb.pp("out"))?);
+//!
+//! let x = Tensor::new(&[[0f32, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], &Device::Cpu)?;
+//! let xor = Tensor::new(&[[0f32], [1.0], [1.0], [0.0]], &Device::Cpu)?;
+//! let mut optimizer = AdamW::new_lr(vars.all_vars(), 0.05)?;
+//! for _ in 0..200 {
+//!     optimizer.backward_step(&loss::mse(&model.forward(&x)?, &xor)?)?;
+//! }
+//! assert!(loss::mse(&model.forward(&x)?, &xor)?.to_scalar::<f32>()? < 0.01);
+//! # Ok(())
+//! # }
+//! ```
+
+pub mod activation;
+mod dropout;
+mod embedding;
+pub mod encoding;
+mod file;
+mod func;
+pub mod init;
+mod layer_norm;
+mod linear;
+pub mod loss;
+pub mod ops;
+pub mod optim;
+pub mod schedule;
+mod sequential;
+pub mod var_builder;
+mod var_map;
+
+pub use activation::{Activation, PReLU, prelu};
+pub use dropout::Dropout;
+pub use embedding::{Embedding, embedding};
+pub use func::{Func, FuncT, func, func_t};
+pub use init::Init;
+pub use layer_norm::{LayerNorm, LayerNormConfig, RmsNorm, layer_norm, layer_norm_no_bias, rms_norm};
+pub use linear::{Linear, linear, linear_b, linear_no_bias};
+pub use opforge::{Module, ModuleT};
+pub use optim::{Adam, AdamW, Optimizer, ParamsAdam, ParamsAdamW, ParamsSGD, SGD};
+pub use sequential::{Sequential, seq};
+pub use var_builder::VarBuilder;
+pub use var_map::VarMap;

@@ -1,0 +1,230 @@
+//! Where layers get their parameters from.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use opforge::{DType, Device, Error, Result, Shape, Tensor};
+
+use crate::var_map::check_shape;
+use crate::{Init, VarMap, file};
+
+/// Where a [`VarBuilder`] gets its tensors.
+pub trait SimpleBackend: Send + Sync {
+    /// The tensor of this name and shape; a backend that makes variables starts a new one as `init` says.
+    ///
+    /// # Errors
+    /// When there is no such tensor.
+    fn get(&self, shape: Shape, name: &str, init: Init, dtype: DType, device: &Device) -> Result<Tensor>;
+
+    /// The tensor of this name, whatever its shape.
+    ///
+    /// # Errors
+    /// When there is no such tensor, or the backend needs a shape.
+    fn get_unchecked(&self, name: &str, dtype: DType, device: &Device) -> Result<Tensor>;
+
+    /// Whether there is a tensor of this name.
+    fn contains_tensor(&self, name: &str) -> bool;
+}
+
+/// Hands out a model's tensors by name: variables to train, or tensors from a file. Layers are built from it, each under its own prefix.
+#[derive(Clone)]
+pub struct VarBuilder<'a> {
+    backend: Arc<dyn SimpleBackend + 'a>,
+    path: Vec<String>,
+    dtype: DType,
+    device: Device,
+}
+
+impl<'a> VarBuilder<'a> {
+    fn with(backend: impl SimpleBackend + 'a, dtype: DType, device: &Device) -> Self {
+        VarBuilder { backend: Arc::new(backend), path: Vec::new(), dtype, device: *device }
+    }
+
+    /// Over a backend of one's own.
+    pub fn from_backend(backend: Box<dyn SimpleBackend + 'a>, dtype: DType, device: Device) -> Self {
+        VarBuilder { backend: Arc::from(backend), path: Vec::new(), dtype, device }
+    }
+
+    /// Over a map of variables, which are made as they are asked for.
+    pub fn from_varmap(map: &VarMap, dtype: DType, device: &Device) -> Self {
+        Self::with(map.clone(), dtype, device)
+    }
+
+    /// Zeros of every shape asked for.
+    pub fn zeros(dtype: DType, device: &Device) -> Self {
+        Self::with(Zeros, dtype, device)
+    }
+
+    /// Over given tensors; they are converted to `dtype`.
+    pub fn from_tensors(tensors: HashMap<String, Tensor>, dtype: DType, device: &Device) -> Self {
+        Self::with(Tensors(tensors), dtype, device)
+    }
+
+    /// Over the tensors of safetensors files; they are converted to `dtype`. Of equal names, the last file's counts.
+    ///
+    /// # Errors
+    /// When a file cannot be read or is malformed.
+    pub fn from_safetensors<P: AsRef<Path>>(paths: &[P], dtype: DType, device: &Device) -> Result<Self> {
+        let mut tensors = HashMap::new();
+        for path in paths {
+            tensors.extend(file::load(path.as_ref())?);
+        }
+        Ok(Self::from_tensors(tensors, dtype, device))
+    }
+
+    /// Over the tensors of a safetensors file in memory.
+    ///
+    /// # Errors
+    /// When the bytes are malformed.
+    pub fn from_buffered_safetensors(data: Vec<u8>, dtype: DType, device: &Device) -> Result<Self> {
+        Ok(Self::from_tensors(file::parse(&data)?, dtype, device))
+    }
+
+    /// The builder with a further prefix, which a dot parts from what follows.
+    pub fn pp<S: ToString>(&self, prefix: S) -> Self {
+        let mut pushed = self.clone();
+        pushed.path.push(prefix.to_string());
+        pushed
+    }
+
+    /// As [`VarBuilder::pp`].
+    pub fn push_prefix<S: ToString>(&self, prefix: S) -> Self {
+        self.pp(prefix)
+    }
+
+    /// The builder with this prefix alone.
+    pub fn set_prefix(&self, prefix: impl ToString) -> Self {
+        VarBuilder { path: vec![prefix.to_string()], ..self.clone() }
+    }
+
+    /// The builder without prefix.
+    pub fn root(&self) -> Self {
+        VarBuilder { path: Vec::new(), ..self.clone() }
+    }
+
+    /// The prefix so far.
+    pub fn prefix(&self) -> String {
+        self.path.join(".")
+    }
+
+    /// The device of the tensors.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// The dtype of the tensors.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The builder of another dtype.
+    pub fn to_dtype(&self, dtype: DType) -> Self {
+        VarBuilder { dtype, ..self.clone() }
+    }
+
+    /// The name under the prefix.
+    fn path(&self, name: &str) -> String {
+        self.path.iter().map(String::as_str).chain([name]).collect::<Vec<_>>().join(".")
+    }
+
+    /// Whether there is a tensor of this name under the prefix.
+    pub fn contains_tensor(&self, name: &str) -> bool {
+        self.backend.contains_tensor(&self.path(name))
+    }
+
+    /// The tensor of this name and shape; a new variable starts with zeros.
+    ///
+    /// # Errors
+    /// When there is none, or it has another shape.
+    pub fn get<S: Into<Shape>>(&self, shape: S, name: &str) -> Result<Tensor> {
+        self.get_with_hints(shape, name, Init::default())
+    }
+
+    /// The tensor of this name and shape; a new variable starts as `init` says.
+    ///
+    /// # Errors
+    /// As [`VarBuilder::get`].
+    pub fn get_with_hints<S: Into<Shape>>(&self, shape: S, name: &str, init: Init) -> Result<Tensor> {
+        self.get_with_hints_dtype(shape, name, init, self.dtype)
+    }
+
+    /// As [`VarBuilder::get_with_hints`], in another dtype.
+    ///
+    /// # Errors
+    /// As [`VarBuilder::get`].
+    pub fn get_with_hints_dtype<S: Into<Shape>>(
+        &self,
+        shape: S,
+        name: &str,
+        init: Init,
+        dtype: DType,
+    ) -> Result<Tensor> {
+        self.backend.get(shape.into(), &self.path(name), init, dtype, &self.device)
+    }
+
+    /// The tensor of this name, whatever its shape.
+    ///
+    /// # Errors
+    /// When there is none, or the shape would be needed to make it.
+    pub fn get_unchecked(&self, name: &str) -> Result<Tensor> {
+        self.backend.get_unchecked(&self.path(name), self.dtype, &self.device)
+    }
+}
+
+impl SimpleBackend for VarMap {
+    fn get(&self, shape: Shape, name: &str, init: Init, dtype: DType, device: &Device) -> Result<Tensor> {
+        VarMap::get(self, shape, name, init, dtype, device)
+    }
+
+    fn get_unchecked(&self, name: &str, _: DType, _: &Device) -> Result<Tensor> {
+        let data = self.data().lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        data.get(name).map(|var| var.as_tensor().clone()).ok_or_else(|| missing(name))
+    }
+
+    fn contains_tensor(&self, name: &str) -> bool {
+        self.data().lock().unwrap_or_else(std::sync::PoisonError::into_inner).contains_key(name)
+    }
+}
+
+struct Zeros;
+
+impl SimpleBackend for Zeros {
+    fn get(&self, shape: Shape, _: &str, _: Init, dtype: DType, device: &Device) -> Result<Tensor> {
+        Tensor::zeros(shape, dtype, device)
+    }
+
+    fn get_unchecked(&self, name: &str, _: DType, _: &Device) -> Result<Tensor> {
+        Err(Error::value("get_unchecked", "name", name, "a builder of tensors with shapes; this one makes zeros"))
+    }
+
+    fn contains_tensor(&self, _: &str) -> bool {
+        true
+    }
+}
+
+struct Tensors(HashMap<String, Tensor>);
+
+impl SimpleBackend for Tensors {
+    fn get(&self, shape: Shape, name: &str, _: Init, dtype: DType, device: &Device) -> Result<Tensor> {
+        let tensor = self.get_unchecked(name, dtype, device)?;
+        check_shape(name, &shape, &tensor)?;
+        Ok(tensor)
+    }
+
+    fn get_unchecked(&self, name: &str, dtype: DType, device: &Device) -> Result<Tensor> {
+        let tensor = self.0.get(name).ok_or_else(|| missing(name))?;
+        if tensor.device() != device {
+            return Err(Error::devices("get", device, tensor.device()));
+        }
+        tensor.to_dtype(dtype)
+    }
+
+    fn contains_tensor(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+}
+
+fn missing(name: &str) -> Error {
+    Error::CannotFindTensor { path: name.to_owned() }
+}

@@ -134,30 +134,6 @@ impl Layout {
         }
         false
     }
-
-    /// The storage index of every element in row-major order.
-    pub fn indices(&self) -> impl Iterator<Item = usize> + '_ {
-        let mut at: SmallVec<[usize; 6]> = SmallVec::from_elem(0, self.rank());
-        let mut left = self.elem_count();
-        let mut index = self.offset;
-        std::iter::from_fn(move || {
-            if left == 0 {
-                return None;
-            }
-            left -= 1;
-            let current = index;
-            for d in (0..at.len()).rev() {
-                at[d] += 1;
-                index += self.stride[d];
-                if at[d] < self.shape[d] {
-                    break;
-                }
-                index -= at[d] * self.stride[d];
-                at[d] = 0;
-            }
-            Some(current)
-        })
-    }
 }
 
 impl std::fmt::Debug for Layout {

@@ -3,6 +3,7 @@
 //! Nothing here owns tensor memory or computes; all arithmetic on sizes is checked.
 #![forbid(unsafe_code)]
 
+mod blocks;
 mod dim;
 mod dtype;
 mod element;
@@ -10,10 +11,12 @@ mod error;
 mod layout;
 mod meta;
 mod promote;
+mod ranks;
 mod scalar;
 mod shape;
 mod view;
 
+pub use blocks::{StridedBlocks, StridedIndex};
 pub use dim::{D, Dim, Dims, normalize_dim};
 pub use dtype::{DType, Kind};
 pub use element::{Element, FloatDType, IntDType, WithDType};

@@ -47,7 +47,9 @@ pub mod matmul;
 pub mod norm;
 pub mod random;
 pub mod reduce;
+pub mod scan;
 pub mod simd;
+pub mod sort;
 
 mod operand;
 mod plan;

@@ -28,7 +28,7 @@ pub use autograd::{GradStore, Var, no_grad};
 pub use module::{Module, ModuleT};
 pub use opforge_core::{
     Complex, Context, D, DType, Dim, Dims, Element, Error, ErrorKind, FloatDType, IntDType, Layout, Meta, Result,
-    Scalar, Shape, ShapeWithOneHole, WithDType, bf16, f16,
+    Scalar, Shape, ShapeWithOneHole, StridedBlocks, StridedIndex, WithDType, bf16, f16,
 };
 pub use opforge_runtime::Device;
 pub use tensor::display;

@@ -14,7 +14,7 @@ mod var;
 pub use backward::Backward;
 pub use engine::{BackwardOptions, backward, grad};
 pub use mode::{GradMode, enable_grad, is_grad_enabled, no_grad};
-pub(crate) use node::{Node, record};
+pub(crate) use node::{Before, Node, record};
 pub use store::GradStore;
 pub use var::Var;
 
@@ -36,27 +36,33 @@ pub(crate) enum Edge {
 #[derive(Default)]
 pub(crate) struct Slot {
     requires_grad: AtomicBool,
-    edge: Mutex<Option<Edge>>,
+    /// With the storage's version when the edge was set.
+    edge: Mutex<Option<(Edge, u64)>>,
 }
 
 impl Slot {
-    pub(crate) fn new(edge: Edge) -> Self {
-        Slot { requires_grad: AtomicBool::new(true), edge: Mutex::new(Some(edge)) }
+    pub(crate) fn new(edge: Edge, version: u64) -> Self {
+        Slot { requires_grad: AtomicBool::new(true), edge: Mutex::new(Some((edge, version))) }
     }
 
     pub(crate) fn requires_grad(&self) -> bool {
         self.requires_grad.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn edge(&self) -> Option<Edge> {
+    fn stamped_edge(&self) -> Option<(Edge, u64)> {
         if !self.requires_grad() {
             return None;
         }
         self.edge.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(crate) fn set(&self, edge: Option<Edge>) {
+    pub(crate) fn edge(&self) -> Option<Edge> {
+        self.stamped_edge().map(|(edge, _)| edge)
+    }
+
+    pub(crate) fn set(&self, edge: Option<Edge>, version: u64) {
         self.requires_grad.store(edge.is_some(), Ordering::Relaxed);
+        let edge = edge.map(|edge| (edge, version));
         let old = std::mem::replace(&mut *self.edge.lock().unwrap_or_else(PoisonError::into_inner), edge);
         // Dropped outside of the lock: it may free a long graph.
         drop(old);
@@ -78,6 +84,23 @@ impl Tensor {
         self.slot().is_leaf()
     }
 
+    /// Where this tensor's gradient goes. A leaf's elements may change; those of a computed tensor must be as they were computed, or the
+    /// gradient would be that of something else.
+    ///
+    /// # Errors
+    /// When they were changed in place through another tensor.
+    pub(crate) fn current_edge(&self, op: &'static str) -> Result<Option<Edge>> {
+        let Some((edge, version)) = self.slot().stamped_edge() else { return Ok(None) };
+        match &edge {
+            Edge::Node(node, _) if version != self.version() => {
+                let given = format!("version {}, computed as version {version} at {}", self.version(), node.at);
+                let accepted = "a tensor not changed in place through another one that shares its storage";
+                Err(Error::autograd(op, "input", given, accepted))
+            }
+            _ => Ok(Some(edge)),
+        }
+    }
+
     /// Makes a leaf collect gradients, or stop doing so.
     ///
     /// # Errors
@@ -92,7 +115,7 @@ impl Tensor {
         if requires_grad && !self.dtype().is_float() && !self.dtype().is_complex() {
             return Err(Error::dtype("set_requires_grad", "dtype", self.dtype(), "a floating-point dtype"));
         }
-        self.slot().set(requires_grad.then(|| Edge::Leaf(self.id())));
+        self.slot().set(requires_grad.then(|| Edge::Leaf(self.id())), self.version());
         Ok(())
     }
 

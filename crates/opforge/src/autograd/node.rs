@@ -69,9 +69,11 @@ impl Saved {
 
     pub(crate) fn output(&self, node: &Arc<Node>, i: usize) -> Result<Tensor> {
         match self.outputs.get(i).and_then(Option::as_ref) {
-            Some(s) if s.storage.version() == s.version => {
-                Ok(Tensor::with_slot(s.meta.clone(), s.storage.clone(), Slot::new(Edge::Node(node.clone(), i))))
-            }
+            Some(s) if s.storage.version() == s.version => Ok(Tensor::with_slot(
+                s.meta.clone(),
+                s.storage.clone(),
+                Slot::new(Edge::Node(node.clone(), i), s.version),
+            )),
             Some(s) => Err(node.changed("output", i, s.version, s.storage.version())),
             None => Err(Error::autograd(node.op.name(), "saved output", i, "an output that `saves` names")),
         }
@@ -83,18 +85,33 @@ fn next_sequence() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Records a call on inputs that had these versions: its outputs, which must be new or just written in place, get edges to a new node.
+/// The inputs of a call to be recorded, as they are before it: the call may write over them.
+pub(crate) struct Before {
+    edges: SmallVec<[Option<Edge>; 3]>,
+    versions: SmallVec<[u64; 4]>,
+}
+
+impl Before {
+    /// # Errors
+    /// When a computed input was changed in place through another tensor.
+    pub(crate) fn of(op: &'static str, inputs: &[&Tensor]) -> Result<Self> {
+        let edges = inputs.iter().map(|t| t.current_edge(op)).collect::<Result<_>>()?;
+        Ok(Before { edges, versions: inputs.iter().map(|t| t.version()).collect() })
+    }
+}
+
+/// Records a call: its outputs, which must be new or just written in place, get edges to a new node.
 pub(crate) fn record(
     op: &dyn Operator,
     inputs: &[&Tensor],
-    versions: &[u64],
+    before: Before,
     outputs: &Tensors,
     at: &'static Location<'static>,
 ) {
     let saves = op.saves();
     let wanted = |bits: u32, i: usize| bits & (1 << i.min(31)) != 0;
     let saved = Saved {
-        inputs: (inputs.iter().zip(versions).enumerate())
+        inputs: (inputs.iter().zip(&before.versions).enumerate())
             .map(|(i, (t, version))| wanted(saves.inputs, i).then(|| ((*t).clone(), *version)))
             .collect(),
         outputs: (outputs.iter().enumerate())
@@ -114,12 +131,12 @@ pub(crate) fn record(
         device: *inputs[0].device(),
         inputs: inputs.iter().map(|t| t.meta().clone()).collect(),
         outputs: outputs.iter().map(|t| t.meta().clone()).collect(),
-        edges: inputs.iter().map(|t| t.slot().edge()).collect(),
+        edges: before.edges,
         saved: Mutex::new(Some(saved)),
     });
     for (i, output) in outputs.iter().enumerate() {
         if wanted(op.differentiable_outputs(), i) && (output.dtype().is_float() || output.dtype().is_complex()) {
-            output.slot().set(Some(Edge::Node(node.clone(), i)));
+            output.slot().set(Some(Edge::Node(node.clone(), i)), output.version());
         }
     }
 }

@@ -1,7 +1,5 @@
-use smallvec::SmallVec;
-
 use super::{Call, Interpreter, journey};
-use crate::autograd::{is_grad_enabled, record};
+use crate::autograd::{Before, is_grad_enabled, record};
 use crate::operator::Tensors;
 use crate::{Error, Result};
 
@@ -12,17 +10,20 @@ pub struct Autograd<I> {
 
 impl<I: Interpreter> Interpreter for Autograd<I> {
     fn interpret(&self, call: &Call<'_>) -> Result<Tensors> {
-        if !needs_recording(call) {
-            journey::step("autograd", || "nothing to record".into());
-            return self.inner.interpret(call);
-        }
-        if let Some(outputs) = call.outputs {
+        if let Some(outputs) = call.outputs
+            && is_grad_enabled()
+        {
             check_in_place(call.op.name(), outputs)?;
         }
-        // What backward needs of the inputs is how they are now: the call may write over them.
-        let versions: SmallVec<[u64; 4]> = call.inputs.iter().map(|t| t.version()).collect();
+        if !needs_recording(call) {
+            journey::step("autograd", || "nothing to record".into());
+            let outputs = self.inner.interpret(call);
+            call.outputs.unwrap_or_default().iter().for_each(|t| written_unrecorded(t));
+            return outputs;
+        }
+        let before = Before::of(call.op.name(), call.inputs)?;
         let outputs = self.inner.interpret(call)?;
-        record(call.op, call.inputs, &versions, &outputs, call.at);
+        record(call.op, call.inputs, before, &outputs, call.at);
         journey::step("autograd", || format!("recorded, {:?}", call.op.saves()));
         Ok(outputs)
     }
@@ -31,6 +32,15 @@ impl<I: Interpreter> Interpreter for Autograd<I> {
 fn needs_recording(call: &Call<'_>) -> bool {
     let any = |tensors: &[&crate::Tensor]| tensors.iter().any(|t| t.requires_grad());
     (any(call.inputs) || call.outputs.is_some_and(any)) && is_grad_enabled() && call.op.differentiable()
+}
+
+/// Without recording, new elements take the place of a computed tensor's, as if it had given them; after an operator without a gradient it is
+/// a constant.
+fn written_unrecorded(output: &crate::Tensor) {
+    if output.requires_grad() {
+        let edge = output.slot().edge().filter(|_| !is_grad_enabled());
+        output.slot().set(edge, output.version());
+    }
 }
 
 fn check_in_place(op: &'static str, outputs: &[&crate::Tensor]) -> Result<()> {

@@ -21,12 +21,12 @@ catalogue! {
     create { arange, full }
     /// One element in, one element out.
     pointwise {
-        abs, add, affine, ceil, clamp, copy, cos, div, eq, erf, exp, floor, ge, gelu, gt, le, log, logical_and, logical_not,
+        abs, add, affine, ceil, clamp, copy, cos, div, elu, eq, erf, exp, floor, ge, gelu, gt, le, log, logical_and, logical_not,
         logical_or, logical_xor, lt, maximum, minimum, mul, ne, neg, pow, recip, relu, round, sigmoid, sign, silu, sin, sqr, sqrt,
         sub, tanh, to_dtype, where_cond,
     }
     /// Elements that other tensors name.
-    index { embedding, gather, index_add, index_select, scatter, scatter_add }
+    index { argsort, embedding, gather, index_add, index_select, scatter, scatter_add, sort }
     /// Sums of products.
     linalg { linear, matmul }
     /// What neural networks are made of.
@@ -34,7 +34,7 @@ catalogue! {
     /// Random numbers.
     random { bernoulli, dropout, rand, randn }
     /// Many elements in, one out.
-    reduce { all, amax, amin, any, argmax, argmin, mean, prod, sum, var }
+    reduce { all, amax, amin, any, argmax, argmin, cumsum, mean, prod, sum, var }
     /// Views, which change the layout only, and joins.
     shape {
         as_strided, cat, diagonal, expand, flip, narrow, permute, reshape, slice, squeeze, stack, transpose, unfold, unsqueeze,

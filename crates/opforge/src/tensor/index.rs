@@ -76,7 +76,7 @@ impl Tensor {
 }
 
 /// A range's start and exclusive end. A reversed range starts where it says and is empty.
-fn positions(start: Bound<usize>, end: Bound<usize>, size: usize) -> (usize, usize) {
+pub(super) fn positions(start: Bound<usize>, end: Bound<usize>, size: usize) -> (usize, usize) {
     let start = match start {
         Bound::Included(n) => n,
         Bound::Excluded(n) => n.saturating_add(1),

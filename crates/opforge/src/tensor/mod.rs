@@ -2,10 +2,16 @@
 
 mod arith;
 mod construct;
+mod convert;
+mod create;
 pub mod display;
 mod host;
 mod index;
 mod ndarray;
+mod parts;
+mod place;
+mod summary;
+mod write;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -129,7 +129,8 @@ impl Tensor {
     #[track_caller]
     pub fn matmul(&self, rhs: &Tensor) -> Result<Tensor> {
         let batch = |t: &Tensor| t.rank().checked_sub(2).map(|lead| Shape::from(&t.dims()[..lead]));
-        if batch(self).is_none() || batch(self) != batch(rhs) {
+        let inner = |lhs: &Tensor, rhs: &Tensor| lhs.dims().last() == rhs.dims().iter().rev().nth(1);
+        if batch(self).is_none() || batch(self) != batch(rhs) || !inner(self, rhs) {
             return Err(Error::shapes("matmul", self.shape(), rhs.shape(), ACCEPTED).bt());
         }
         product(self, rhs)

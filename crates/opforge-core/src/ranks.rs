@@ -1,0 +1,28 @@
+//! A shape's lengths as a tuple, for shapes whose rank the program knows.
+
+use crate::{Error, Result, Shape};
+
+macro_rules! ranks {
+    ($($name:ident, $rank:literal, ($($d:ident),*), $ty:ty;)*) => {
+        impl Shape {
+            $(#[doc = concat!("The lengths of a shape of rank ", stringify!($rank), ".")]
+            ///
+            /// # Errors
+            /// For a shape of another rank.
+            pub fn $name(&self) -> Result<$ty> {
+                match *self.dims() {
+                    [$($d),*] => Ok(($($d),*)),
+                    _ => Err(Error::shape(stringify!($name), "shape", format!("{self:?}"), concat!("rank ", $rank))),
+                }
+            })*
+        }
+    };
+}
+ranks! {
+    dims0, 0, (), ();
+    dims1, 1, (a), usize;
+    dims2, 2, (a, b), (usize, usize);
+    dims3, 3, (a, b, c), (usize, usize, usize);
+    dims4, 4, (a, b, c, d), (usize, usize, usize, usize);
+    dims5, 5, (a, b, c, d, e), (usize, usize, usize, usize, usize);
+}

@@ -1,0 +1,91 @@
+use opforge_core::{bf16, f16};
+
+/// An element type whose order is that of integers.
+pub(super) trait Key: Copy {
+    /// A key and an index in one integer.
+    type Packed: Packed;
+    /// An integer that orders like the value.
+    fn key(self) -> u64;
+}
+
+/// A key in the upper bits and an index in the lower 32.
+pub(super) trait Packed: Copy + Ord {
+    fn new(key: u64, descending: bool, index: u32) -> Self;
+    fn index(self) -> u32;
+}
+
+macro_rules! packed {
+    ($($ty:ty),*) => {
+        $(impl Packed for $ty {
+            #[inline(always)]
+            fn new(key: u64, descending: bool, index: u32) -> Self {
+                let key = if descending { !key } else { key };
+                <$ty>::from(key as Half<$ty>) << 32 | <$ty>::from(index)
+            }
+            #[inline(always)]
+            fn index(self) -> u32 {
+                self as u32
+            }
+        })*
+    };
+}
+packed!(u64, u128);
+
+/// The type of keys that fit beside an index.
+type Half<T> = <T as KeyBits>::Bits;
+
+pub(super) trait KeyBits {
+    type Bits;
+}
+impl KeyBits for u64 {
+    type Bits = u32;
+}
+impl KeyBits for u128 {
+    type Bits = u64;
+}
+
+macro_rules! integers {
+    ($($ty:ty => $packed:ty, $offset:expr);* $(;)?) => {
+        $(impl Key for $ty {
+            type Packed = $packed;
+            /// Signed numbers are shifted up so that the lowest is 0.
+            #[inline(always)]
+            fn key(self) -> u64 {
+                (self as u64).wrapping_add($offset)
+            }
+        })*
+    };
+}
+integers! {
+    u8 => u64, 0;
+    u16 => u64, 0;
+    u32 => u64, 0;
+    u64 => u128, 0;
+    i8 => u64, 1 << 7;
+    i16 => u64, 1 << 15;
+    i32 => u64, 1 << 31;
+    i64 => u128, 1 << 63;
+}
+
+/// Floats order like their bits when those of negative numbers are turned over and the sign of others is set.
+macro_rules! floats {
+    ($($ty:ty => $bits:ty, $packed:ty);* $(;)?) => {
+        $(impl Key for $ty {
+            type Packed = $packed;
+            #[inline(always)]
+            fn key(self) -> u64 {
+                const SIGN: $bits = 1 << (<$bits>::BITS - 1);
+                let bits = self.to_bits();
+                let bits = if bits == SIGN { 0 } else { bits };
+                let key = if bits & SIGN != 0 { !bits } else { bits | SIGN };
+                u64::from(if self.is_nan() { <$bits>::MAX } else { key })
+            }
+        })*
+    };
+}
+floats! {
+    f16 => u16, u64;
+    bf16 => u16, u64;
+    f32 => u32, u64;
+    f64 => u64, u128;
+}

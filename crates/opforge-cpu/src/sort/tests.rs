@@ -1,0 +1,65 @@
+use super::*;
+use crate::testing::{Array, layouts, noise, run};
+
+/// The stable order, NaN last, by comparison.
+fn expected(values: &[f64], descending: bool) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    let rank = |i: usize| if values[i].is_nan() { f64::INFINITY } else { values[i] };
+    order.sort_by(|&a, &b| {
+        let ascending = (rank(a), values[a].is_nan()).partial_cmp(&(rank(b), values[b].is_nan()));
+        let ascending = ascending.expect("ranks are numbers");
+        if descending { ascending.reverse() } else { ascending }
+    });
+    order.into_iter().map(|i| i as f64).collect()
+}
+
+#[test]
+fn every_dtype_sorts_stably() -> Result<()> {
+    let special = [f64::NAN, 0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, -1.5, 1.5];
+    for dtype in DType::ALL.into_iter().filter(|d| !d.is_complex()) {
+        let value = |i: usize| match dtype {
+            d if d.is_float() && i % 3 == 0 => special[i / 3 % special.len()],
+            DType::Bool => f64::from(i % 3 == 0),
+            d if d.is_signed() => (noise(i) * 9.0).round(),
+            _ => (noise(i) * 9.0).round().abs(),
+        };
+        let input = Array::contiguous(dtype, &[100], value);
+        for (index, descending) in [(DType::U32, false), (DType::I64, true), (DType::U32, true)] {
+            let output = Meta::contiguous(index, 100);
+            let kernel = arg_sort("arg_sort", &input.meta, 0, descending, &output)?;
+            let order = run(&*kernel, &[&input], &[output])[0].values();
+            assert_eq!(order, expected(&input.values(), descending), "{dtype} descending {descending}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn extremes_keep_their_order() -> Result<()> {
+    for (dtype, low, high) in [(DType::I64, i64::MIN as f64, i64::MAX as f64), (DType::I8, -128.0, 127.0)] {
+        let input = Array::contiguous(dtype, &[3], |i| [high, 0.0, low][i]);
+        let output = Meta::contiguous(DType::U32, 3);
+        let kernel = arg_sort("arg_sort", &input.meta, 0, false, &output)?;
+        assert_eq!(run(&*kernel, &[&input], &[output])[0].values(), [2.0, 1.0, 0.0], "{dtype}");
+    }
+    Ok(())
+}
+
+#[test]
+fn any_axis_of_any_layout() -> Result<()> {
+    let dims = [3, 5, 4];
+    for layout in layouts(&dims) {
+        let input = Array::new(DType::F32, layout, noise);
+        let values = input.values();
+        for (axis, step) in [(0, 20), (1, 4), (2, 1)] {
+            let output = Meta::contiguous(DType::I64, &dims);
+            let kernel = arg_sort("arg_sort", &input.meta, axis, false, &output)?;
+            let order = run(&*kernel, &[&input], &[output])[0].values();
+            for first in (0..60).filter(|i| i / step % dims[axis] == 0) {
+                let row = |all: &[f64]| -> Vec<f64> { (0..dims[axis]).map(|i| all[first + i * step]).collect() };
+                assert_eq!(row(&order), expected(&row(&values), false), "{:?} axis {axis}", input.meta.layout);
+            }
+        }
+    }
+    Ok(())
+}

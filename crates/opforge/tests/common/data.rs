@@ -188,10 +188,15 @@ pub fn refs(tensors: &[Tensor]) -> Vec<&Tensor> {
     tensors.iter().collect()
 }
 
-/// The elements in row-major order.
+/// The elements in row-major order, errors as text.
 pub fn read(tensor: &Tensor) -> Result<Vec<Scalar>, String> {
-    let flat = tensor.detach().flatten_all().map_err(text)?;
-    with_element!(tensor.dtype(), T => Ok(flat.to_vec1::<T>().map_err(text)?.into_iter().map(T::to_scalar).collect()))
+    elements(tensor).map_err(text)
+}
+
+/// The elements in row-major order.
+pub fn elements(tensor: &Tensor) -> opforge::Result<Vec<Scalar>> {
+    let flat = tensor.detach().flatten_all()?;
+    with_element!(tensor.dtype(), T => Ok(flat.to_vec1::<T>()?.into_iter().map(T::to_scalar).collect()))
 }
 
 /// The elements in row-major order as f64.

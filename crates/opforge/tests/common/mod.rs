@@ -21,6 +21,7 @@ use opforge::operator::{Definition, Sample, registry};
 pub type Check = fn(&Definition, &mut Report);
 
 /// Every check and what passing it means: hands the list to a macro, which makes tests of it.
+#[allow(unused_macros)]
 macro_rules! each_check {
     ($make:ident) => {
         $make! {

@@ -81,6 +81,9 @@ function! {
     /// ```
     pub fn clamp(input: &Tensor, min: Option<Scalar> = None, max: Option<Scalar> = None) -> Result<Tensor> {
         let dtype = input.dtype();
+        if !dtype.is_float() && !dtype.is_int() {
+            return Err(Error::UnsupportedDTypeForOp(dtype, "clamp"));
+        }
         let (min, max) = (bound(min, dtype, lowest(dtype))?, bound(max, dtype, highest(dtype))?);
         unary(Clamp { min, max }, input)
     }

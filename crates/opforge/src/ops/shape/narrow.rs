@@ -34,8 +34,8 @@ function! {
         let dim = normalize_dim(dim, input.rank(), "narrow")?;
         let size = *input.dims().get(dim).ok_or_else(|| no_dims("narrow"))?;
         let from_end = if start < 0 { start.checked_add(size as i64) } else { Some(start) };
-        let start = from_end.and_then(|s| usize::try_from(s).ok());
-        let start = start.ok_or_else(|| Error::index("narrow", "start", format!("{start:?}"), format!("{} to {size}", -(size as i64))))?;
+        let out_of_range = || Error::index("narrow", "start", start, format!("{} to {size}", -(size as i64)));
+        let start = from_end.and_then(|s| usize::try_from(s).ok()).ok_or_else(out_of_range)?;
         view(Narrow { dim, start, len: length }, input)
     }
 }

@@ -46,6 +46,7 @@
 
 pub mod alloc;
 mod device;
+mod file;
 mod fork;
 pub mod generator;
 mod kernel;
@@ -55,5 +56,6 @@ mod sync;
 pub mod vm;
 
 pub use device::Device;
+pub use file::MappedFile;
 pub use kernel::Kernel;
 pub use storage::Storage;

@@ -19,12 +19,14 @@
 pub mod autograd;
 pub mod dispatch;
 pub mod functional;
+pub mod io;
 mod module;
 pub mod operator;
 pub mod ops;
 mod tensor;
 
 pub use autograd::{GradStore, Var, no_grad};
+pub use io::{npy, safetensors};
 pub use module::{Module, ModuleT};
 pub use opforge_core::{
     Complex, Context, D, DType, Dim, Dims, Element, Error, ErrorKind, FloatDType, IntDType, Layout, Meta, Result,

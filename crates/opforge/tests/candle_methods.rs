@@ -103,6 +103,8 @@ fn slices_replaced_out_of_place() -> Result<()> {
     Ok(())
 }
 
+// One range for the one dimension, not a list of its numbers.
+#[allow(clippy::single_range_in_vec_init)]
 #[test]
 fn slices_carry_gradients() -> Result<()> {
     let (a, b) = (Var::new(&[1f32, 2.0, 3.0], CPU)?, Var::new(&[10f32], CPU)?);

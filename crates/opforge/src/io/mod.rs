@@ -1,8 +1,8 @@
 //! Tensors in files: numpy's `.npy` and `.npz`, and `.safetensors`.
 //!
 //! A file's sizes are claims, checked against its bytes before anything is allocated. Whatever contradicts the format is an
-//! [`Error::Format`]. Files are written beside their destination and renamed, so that a failed write loses nothing and tensors that are
-//! mapped from the old file stay valid.
+//! [`Error::Format`](crate::Error::Format). Files are written beside their destination and renamed, so that a failed write loses nothing
+//! and tensors that are mapped from the old file stay valid.
 
 mod bytes;
 pub mod npy;

@@ -11,8 +11,11 @@ pub(super) enum Entry<'a> {
     List,
 }
 
+/// Keys and values in their order.
+pub(super) type Dict<'a> = Vec<(&'a str, Entry<'a>)>;
+
 /// The entries of a dictionary literal, or `None` where the text is not one.
-pub(super) fn parse_dict(text: &str) -> Option<Vec<(&str, Entry<'_>)>> {
+pub(super) fn parse_dict(text: &str) -> Option<Dict<'_>> {
     let mut rest = Rest(text);
     rest.skip('{')?;
     let mut entries = Vec::new();
@@ -100,7 +103,7 @@ mod tests {
     #[test]
     fn dictionaries_as_python_writes_them() {
         let numbers = |n: &[usize]| Entry::Numbers(n.to_vec());
-        let cases: &[(&str, Option<Vec<(&str, Entry<'_>)>>)] = &[
+        let cases: &[(&str, Option<Dict<'_>>)] = &[
             ("{}", Some(vec![])),
             ("{'a': (3, 4), } \n", Some(vec![("a", numbers(&[3, 4]))])),
             ("{\"a\":True,'b':()}", Some(vec![("a", Entry::Bool(true)), ("b", numbers(&[]))])),

@@ -64,7 +64,7 @@ fn run(
     let _mode = GradMode::set(options.create_graph);
     for (root, seed) in roots {
         let seed = seed_for(root, seed.as_ref())?;
-        if let Some(edge) = root.current_edge("backward")? {
+        if let Some(edge) = root.slot().edge() {
             engine.deliver(&edge, seed)?;
         }
     }

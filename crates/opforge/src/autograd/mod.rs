@@ -14,7 +14,7 @@ mod var;
 pub use backward::Backward;
 pub use engine::{BackwardOptions, backward, grad};
 pub use mode::{GradMode, enable_grad, is_grad_enabled, no_grad};
-pub(crate) use node::{Before, Node, record};
+pub(crate) use node::{Node, Versions, record};
 pub use store::GradStore;
 pub use var::Var;
 
@@ -36,33 +36,27 @@ pub(crate) enum Edge {
 #[derive(Default)]
 pub(crate) struct Slot {
     requires_grad: AtomicBool,
-    /// With the storage's version when the edge was set.
-    edge: Mutex<Option<(Edge, u64)>>,
+    edge: Mutex<Option<Edge>>,
 }
 
 impl Slot {
-    pub(crate) fn new(edge: Edge, version: u64) -> Self {
-        Slot { requires_grad: AtomicBool::new(true), edge: Mutex::new(Some((edge, version))) }
+    pub(crate) fn new(edge: Edge) -> Self {
+        Slot { requires_grad: AtomicBool::new(true), edge: Mutex::new(Some(edge)) }
     }
 
     pub(crate) fn requires_grad(&self) -> bool {
         self.requires_grad.load(Ordering::Relaxed)
     }
 
-    fn stamped_edge(&self) -> Option<(Edge, u64)> {
+    pub(crate) fn edge(&self) -> Option<Edge> {
         if !self.requires_grad() {
             return None;
         }
         self.edge.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(crate) fn edge(&self) -> Option<Edge> {
-        self.stamped_edge().map(|(edge, _)| edge)
-    }
-
-    pub(crate) fn set(&self, edge: Option<Edge>, version: u64) {
+    pub(crate) fn set(&self, edge: Option<Edge>) {
         self.requires_grad.store(edge.is_some(), Ordering::Relaxed);
-        let edge = edge.map(|edge| (edge, version));
         let old = std::mem::replace(&mut *self.edge.lock().unwrap_or_else(PoisonError::into_inner), edge);
         // Dropped outside of the lock: it may free a long graph.
         drop(old);
@@ -71,6 +65,41 @@ impl Slot {
     pub(crate) fn is_leaf(&self) -> bool {
         !matches!(self.edge(), Some(Edge::Node(..)))
     }
+}
+
+impl Edge {
+    fn same(&self, other: &Edge) -> bool {
+        match (self, other) {
+            (Edge::Leaf(a), Edge::Leaf(b)) => a == b,
+            (Edge::Node(a, i), Edge::Node(b, j)) => Arc::ptr_eq(a, b) && i == j,
+            _ => false,
+        }
+    }
+}
+
+/// Whether a tensor is a view, recorded as one.
+pub(crate) fn is_view(tensor: &Tensor) -> bool {
+    matches!(tensor.slot().edge(), Some(Edge::Node(node, _)) if node.base.is_some())
+}
+
+/// Refuses a view whose base was changed in place, by a recorded call, after the view was taken: its recorded history is not that of its
+/// elements.
+pub(crate) fn check_history(op: &'static str, tensor: &Tensor) -> Result<()> {
+    let mut edge = tensor.slot().edge();
+    while let Some(Edge::Node(node, _)) = edge {
+        let Some(base) = &node.base else { break };
+        let now = base.slot().edge();
+        let unchanged = match (&now, &node.edges[0]) {
+            (Some(now), Some(then)) => now.same(then),
+            (now, then) => now.is_none() == then.is_none(),
+        };
+        if !unchanged {
+            let accepted = "views taken after the last in-place change of what they show";
+            return Err(Error::autograd(op, "input", "a view of a tensor that was changed in place since", accepted));
+        }
+        edge = now;
+    }
+    Ok(())
 }
 
 impl Tensor {
@@ -82,23 +111,6 @@ impl Tensor {
     /// Whether this tensor was not computed from others that need a gradient.
     pub fn is_leaf(&self) -> bool {
         self.slot().is_leaf()
-    }
-
-    /// Where this tensor's gradient goes. A leaf's elements may change; those of a computed tensor must be as they were computed, or the
-    /// gradient would be that of something else.
-    ///
-    /// # Errors
-    /// When they were changed in place through another tensor.
-    pub(crate) fn current_edge(&self, op: &'static str) -> Result<Option<Edge>> {
-        let Some((edge, version)) = self.slot().stamped_edge() else { return Ok(None) };
-        match &edge {
-            Edge::Node(node, _) if version != self.version() => {
-                let given = format!("version {}, computed as version {version} at {}", self.version(), node.at);
-                let accepted = "a tensor not changed in place through another one that shares its storage";
-                Err(Error::autograd(op, "input", given, accepted))
-            }
-            _ => Ok(Some(edge)),
-        }
     }
 
     /// Makes a leaf collect gradients, or stop doing so.
@@ -115,7 +127,7 @@ impl Tensor {
         if requires_grad && !self.dtype().is_float() && !self.dtype().is_complex() {
             return Err(Error::dtype("set_requires_grad", "dtype", self.dtype(), "a floating-point dtype"));
         }
-        self.slot().set(requires_grad.then(|| Edge::Leaf(self.id())), self.version());
+        self.slot().set(requires_grad.then(|| Edge::Leaf(self.id())));
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use opforge_runtime::Storage;
 use smallvec::SmallVec;
 
 use super::{Edge, Slot};
+use crate::dispatch::Call;
 use crate::operator::{Operator, Tensors};
 use crate::{Device, Error, Meta, Result, Tensor};
 
@@ -19,6 +20,8 @@ pub(crate) struct Node {
     pub(crate) device: Device,
     pub(crate) inputs: SmallVec<[Meta; 2]>,
     pub(crate) outputs: SmallVec<[Meta; 1]>,
+    /// For a view, what it is a view of.
+    pub(crate) base: Option<Tensor>,
     /// Where each input's gradient goes; `None` where none is needed.
     pub(crate) edges: SmallVec<[Option<Edge>; 3]>,
     /// `None` once backward has freed them.
@@ -69,11 +72,9 @@ impl Saved {
 
     pub(crate) fn output(&self, node: &Arc<Node>, i: usize) -> Result<Tensor> {
         match self.outputs.get(i).and_then(Option::as_ref) {
-            Some(s) if s.storage.version() == s.version => Ok(Tensor::with_slot(
-                s.meta.clone(),
-                s.storage.clone(),
-                Slot::new(Edge::Node(node.clone(), i), s.version),
-            )),
+            Some(s) if s.storage.version() == s.version => {
+                Ok(Tensor::with_slot(s.meta.clone(), s.storage.clone(), Slot::new(Edge::Node(node.clone(), i))))
+            }
             Some(s) => Err(node.changed("output", i, s.version, s.storage.version())),
             None => Err(Error::autograd(node.op.name(), "saved output", i, "an output that `saves` names")),
         }
@@ -85,34 +86,17 @@ fn next_sequence() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The inputs of a call to be recorded, as they are before it: the call may write over them.
-pub(crate) struct Before {
-    edges: SmallVec<[Option<Edge>; 3]>,
-    versions: SmallVec<[u64; 4]>,
-}
-
-impl Before {
-    /// # Errors
-    /// When a computed input was changed in place through another tensor.
-    pub(crate) fn of(op: &'static str, inputs: &[&Tensor]) -> Result<Self> {
-        let edges = inputs.iter().map(|t| t.current_edge(op)).collect::<Result<_>>()?;
-        Ok(Before { edges, versions: inputs.iter().map(|t| t.version()).collect() })
-    }
-}
+/// The versions of a call's inputs, to be taken before it runs: an in-place call changes what it would save.
+pub(crate) type Versions = SmallVec<[u64; 4]>;
 
 /// Records a call: its outputs, which must be new or just written in place, get edges to a new node.
-pub(crate) fn record(
-    op: &dyn Operator,
-    inputs: &[&Tensor],
-    before: Before,
-    outputs: &Tensors,
-    at: &'static Location<'static>,
-) {
+pub(crate) fn record(call: &Call<'_>, versions: &Versions, outputs: &Tensors) {
+    let (op, inputs) = (call.op, call.inputs);
     let saves = op.saves();
     let wanted = |bits: u32, i: usize| bits & (1 << i.min(31)) != 0;
     let saved = Saved {
-        inputs: (inputs.iter().zip(&before.versions).enumerate())
-            .map(|(i, (t, version))| wanted(saves.inputs, i).then(|| ((*t).clone(), *version)))
+        inputs: (inputs.iter().enumerate())
+            .map(|(i, t)| wanted(saves.inputs, i).then(|| ((*t).clone(), versions[i])))
             .collect(),
         outputs: (outputs.iter().enumerate())
             .map(|(i, t)| {
@@ -127,16 +111,17 @@ pub(crate) fn record(
     let node = Arc::new(Node {
         sequence: next_sequence(),
         op: op.boxed(),
-        at,
-        device: *inputs[0].device(),
+        at: call.at,
+        device: *outputs[0].device(),
+        base: op.view(inputs[0].layout()).map(|_| inputs[0].clone()),
         inputs: inputs.iter().map(|t| t.meta().clone()).collect(),
         outputs: outputs.iter().map(|t| t.meta().clone()).collect(),
-        edges: before.edges,
+        edges: inputs.iter().map(|t| t.slot().edge()).collect(),
         saved: Mutex::new(Some(saved)),
     });
     for (i, output) in outputs.iter().enumerate() {
         if wanted(op.differentiable_outputs(), i) && (output.dtype().is_float() || output.dtype().is_complex()) {
-            output.slot().set(Some(Edge::Node(node.clone(), i)), output.version());
+            output.slot().set(Some(Edge::Node(node.clone(), i)));
         }
     }
 }
@@ -146,13 +131,13 @@ thread_local! {
     static GRAVEYARD: RefCell<Option<Vec<Remains>>> = const { RefCell::new(None) };
 }
 
-type Remains = (SmallVec<[Option<Edge>; 3]>, Option<Saved>);
+type Remains = (SmallVec<[Option<Edge>; 3]>, Option<Saved>, Option<Tensor>);
 
 /// Frees chains of nodes in a loop: dropping a node from within another's drop only hands over what it held.
 impl Drop for Node {
     fn drop(&mut self) {
         let saved = self.saved.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        let remains = (std::mem::take(&mut self.edges), saved);
+        let remains = (std::mem::take(&mut self.edges), saved, self.base.take());
         let outermost = GRAVEYARD.try_with(|yard| {
             let mut yard = yard.borrow_mut();
             let outermost = yard.is_none();

@@ -1,7 +1,7 @@
 use super::{Call, Interpreter, journey};
-use crate::autograd::{Before, is_grad_enabled, record};
-use crate::operator::Tensors;
-use crate::{Error, Result};
+use crate::autograd::{Versions, check_history, is_grad_enabled, is_view, record};
+use crate::operator::{Operator, Tensors};
+use crate::{Error, Result, Tensor};
 
 /// Carries calls out with another interpreter and records those whose result needs a gradient.
 pub struct Autograd<I> {
@@ -10,44 +10,42 @@ pub struct Autograd<I> {
 
 impl<I: Interpreter> Interpreter for Autograd<I> {
     fn interpret(&self, call: &Call<'_>) -> Result<Tensors> {
-        if let Some(outputs) = call.outputs
-            && is_grad_enabled()
-        {
-            check_in_place(call.op.name(), outputs)?;
-        }
         if !needs_recording(call) {
             journey::step("autograd", || "nothing to record".into());
-            let outputs = self.inner.interpret(call);
-            call.outputs.unwrap_or_default().iter().for_each(|t| written_unrecorded(t));
-            return outputs;
+            return self.inner.interpret(call);
         }
-        let before = Before::of(call.op.name(), call.inputs)?;
+        call.inputs.iter().try_for_each(|input| check_history(call.op.name(), input))?;
+        if let Some(outputs) = call.outputs {
+            check_in_place(call.op, outputs)?;
+        }
+        let versions: Versions = call.inputs.iter().map(|input| input.version()).collect();
         let outputs = self.inner.interpret(call)?;
-        record(call.op, call.inputs, before, &outputs, call.at);
+        record(call, &versions, &outputs);
         journey::step("autograd", || format!("recorded, {:?}", call.op.saves()));
         Ok(outputs)
     }
 }
 
 fn needs_recording(call: &Call<'_>) -> bool {
-    let any = |tensors: &[&crate::Tensor]| tensors.iter().any(|t| t.requires_grad());
-    (any(call.inputs) || call.outputs.is_some_and(any)) && is_grad_enabled() && call.op.differentiable()
+    let any = |tensors: &[&Tensor]| tensors.iter().any(|t| t.requires_grad());
+    let written = call.outputs.is_some_and(any);
+    (written || (call.op.differentiable() && any(call.inputs))) && is_grad_enabled()
 }
 
-/// Without recording, new elements take the place of a computed tensor's, as if it had given them; after an operator without a gradient it is
-/// a constant.
-fn written_unrecorded(output: &crate::Tensor) {
-    if output.requires_grad() {
-        let edge = output.slot().edge().filter(|_| !is_grad_enabled());
-        output.slot().set(edge, output.version());
-    }
-}
-
-fn check_in_place(op: &'static str, outputs: &[&crate::Tensor]) -> Result<()> {
-    for output in outputs {
-        if output.requires_grad() && output.is_leaf() {
+fn check_in_place(operator: &dyn Operator, outputs: &[&Tensor]) -> Result<()> {
+    let op = operator.name();
+    for output in outputs.iter().filter(|t| t.requires_grad()) {
+        if !operator.differentiable() {
+            let accepted = "an operator that has a gradient; change constants under no_grad";
+            return Err(Error::autograd(op, "output", "a tensor that needs a gradient, changed in place", accepted));
+        }
+        if output.is_leaf() {
             let accepted = "a computed tensor; change leaves under no_grad";
             return Err(Error::autograd(op, "output", "a leaf that needs a gradient, changed in place", accepted));
+        }
+        if is_view(output) {
+            let accepted = "the whole tensor, or an operator that returns a changed copy, such as slice_scatter";
+            return Err(Error::autograd(op, "output", "a view that needs a gradient, changed in place", accepted));
         }
     }
     Ok(())

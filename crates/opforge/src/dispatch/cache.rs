@@ -8,7 +8,9 @@ use std::sync::Arc;
 use opforge_runtime::Kernel;
 use smallvec::SmallVec;
 
-use super::{Call, KeyHasher};
+use rustc_hash::FxHasher;
+
+use super::Call;
 use crate::operator::{Metas, Operator};
 use crate::{Meta, Result};
 
@@ -81,7 +83,7 @@ fn metas<'a>(call: &'a Call<'_>) -> impl Iterator<Item = &'a Meta> {
 }
 
 fn hash(call: &Call<'_>) -> u64 {
-    let mut hasher = KeyHasher::default();
+    let mut hasher = FxHasher::default();
     hasher.write_u64(call.op.key_hash());
     hasher.write_u8(call.outputs.is_some().into());
     for meta in metas(call) {

@@ -15,7 +15,6 @@ use std::panic::Location;
 
 pub use autograd::Autograd;
 pub use local::EagerLocal;
-pub(crate) use rustc_hash::FxHasher as KeyHasher;
 
 use crate::operator::{Operator, Tensors};
 use crate::{Result, Tensor};
@@ -68,6 +67,15 @@ pub fn dispatch1(op: &dyn Operator, inputs: &[&Tensor]) -> Result<Tensor> {
 #[track_caller]
 pub fn dispatch_into(op: &dyn Operator, inputs: &[&Tensor], outputs: &[&Tensor]) -> Result<()> {
     run(&Call { op, inputs, outputs: Some(outputs), at: Location::caller() }).map(drop)
+}
+
+/// The in-place form of any operator whose output is like its first input: that input is replaced by the result.
+///
+/// # Errors
+/// As [`dispatch_into`].
+#[track_caller]
+pub fn dispatch_in_place(op: &dyn Operator, inputs: &[&Tensor]) -> Result<()> {
+    dispatch_into(op, inputs, &inputs[..inputs.len().min(1)])
 }
 
 fn run(call: &Call<'_>) -> Result<Tensors> {

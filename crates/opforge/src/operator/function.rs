@@ -66,6 +66,24 @@ pub enum Value {
     Text(String),
 }
 
+impl std::fmt::Display for Function {
+    /// The signature: `sum(input: Tensor, dim: Ints? = None, keepdim: Bool = false, *, dtype: DType? = None) -> Tensor`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}(", self.name)?;
+        let mut by_name = false;
+        for (i, param) in self.params.iter().enumerate() {
+            let comma = if i > 0 { ", " } else { "" };
+            let star =
+                if param.keyword_only && !std::mem::replace(&mut by_name, param.keyword_only) { "*, " } else { "" };
+            write!(f, "{comma}{star}{}: {}", param.name, param.ty)?;
+            if let Some(default) = param.default {
+                write!(f, " = {default}")?;
+            }
+        }
+        write!(f, ") -> {}", self.returns)
+    }
+}
+
 impl std::fmt::Display for Type {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

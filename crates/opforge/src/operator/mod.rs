@@ -20,6 +20,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use opforge_runtime::Kernel;
+use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
 pub use axes::{Axis, AxisMap, Role};
@@ -148,7 +149,7 @@ impl<T: Operator + Clone + Eq + Hash> OperatorKey for T {
         other.as_any().downcast_ref::<T>().is_some_and(|other| other == self)
     }
     fn key_hash(&self) -> u64 {
-        let mut hasher = crate::dispatch::KeyHasher::default();
+        let mut hasher = FxHasher::default();
         TypeId::of::<T>().hash(&mut hasher);
         self.hash(&mut hasher);
         hasher.finish()

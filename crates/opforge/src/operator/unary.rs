@@ -3,12 +3,13 @@ use std::hash::Hash;
 use std::ops::Range;
 use std::sync::Arc;
 
-use opforge_cpu::elementwise::{self, UnaryFn};
+use opforge_cpu::elementwise::{self, BinaryFn, UnaryFn};
+use opforge_cpu::simd::Float;
 use opforge_runtime::Kernel;
 use smallvec::smallvec;
 
 use super::{Array, AxisMap, Grads, Metas, Operator, Sample, Saves, arity};
-use crate::autograd::Backward;
+use crate::autograd::{Backward, is_grad_enabled};
 use crate::dispatch::dispatch1;
 use crate::{Layout, Meta, Result, Tensor};
 
@@ -18,8 +19,17 @@ pub trait Unary: UnaryFn + Debug + Eq + Hash {
     const NAME: &'static str;
     /// What the derivative reads.
     const SAVES: Saves = Saves::INPUTS;
-    /// The input's gradient.
+    /// Whether [`Unary::slope`] is given.
+    const FUSED: bool = false;
+    /// The input's gradient, made of operators.
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor>;
+    /// The slope at a point, as a tile function of what is saved: the output where `SAVES` is [`Saves::OUTPUTS`], else the input. Where the
+    /// gradient need not be differentiated again, it replaces [`Unary::derivative`]: one pass instead of several.
+    #[inline(always)]
+    fn slope<V: Float>(self, saved: V) -> V {
+        const { assert!(!Self::FUSED, "FUSED demands an implementation of `slope`") };
+        saved
+    }
 }
 
 /// The operator of a [`Unary`] function.
@@ -80,7 +90,47 @@ impl<F: Unary> Operator for UnaryOp<F> {
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
-        Ok(smallvec![ctx.when(0, || self.0.derivative(ctx))?])
+        if !F::FUSED || is_grad_enabled() {
+            return Ok(smallvec![ctx.when(0, || self.0.derivative(ctx))?]);
+        }
+        let saved = if F::SAVES == Saves::OUTPUTS { ctx.output(0)? } else { ctx.input(0)? };
+        Ok(smallvec![Some(dispatch1(&SlopeOp(self.0), &[&saved, &ctx.grad(0)?])?)])
+    }
+}
+
+/// `slope(saved) * grad` in one pass. Only called where nothing is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct SlopeOp<F>(F);
+
+/// The tile function of [`SlopeOp`].
+#[derive(Clone, Copy)]
+struct Slope<F>(F);
+
+impl<F: Unary> BinaryFn for Slope<F> {
+    const PICOSECONDS: usize = F::PICOSECONDS;
+
+    #[inline(always)]
+    fn float<V: Float>(self, saved: V, grad: V) -> V {
+        self.0.slope(saved) * grad
+    }
+}
+
+impl<F: Unary> Operator for SlopeOp<F> {
+    fn name(&self) -> &'static str {
+        F::NAME
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity(F::NAME, inputs, 2)?;
+        Ok(smallvec![Meta { dtype: inputs[0].dtype, layout: result_layout(inputs, inputs[0].shape()) }])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        AxisMap::pointwise(inputs, inputs[0].rank())
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        elementwise::binary(F::NAME, Slope(self.0), inputs[0], inputs[1], outputs[0])
     }
 }
 

@@ -4,7 +4,6 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
-use crate::functional::binary;
 use crate::operator::prelude::*;
 
 /// The tile function of [`gelu`].
@@ -41,30 +40,38 @@ impl UnaryFn for Gelu {
 
 impl Unary for Gelu {
     const NAME: &'static str = "gelu";
+    const FUSED: bool = true;
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        binary(GeluGrad { form: self.form }, (&ctx.input(0)?).into(), (&ctx.grad(0)?).into(), Rules::SAME)
+        let x = ctx.input(0)?;
+        let slope = match self.form {
+            // Phi(x) + x phi(x)
+            Form::Erf => {
+                let cdf = x.affine(FRAC_1_SQRT_2, 0.0)?.erf()?.affine(0.5, 0.5)?;
+                let density = x.sqr()?.affine(-0.5, 0.0)?.exp()?.affine(SCALE * 0.5, 0.0)?;
+                cdf.add(&x.mul(&density)?)?
+            }
+            // With u = SCALE (x + CUBE x^3) and t = tanh(u): (1 + t) / 2 + x (1 - t^2) u' / 2
+            Form::Tanh => {
+                let x2 = x.sqr()?;
+                let t = x.mul(&x2.affine(CUBE * SCALE, SCALE)?)?.tanh()?;
+                let inner = x2.affine(1.5 * CUBE * SCALE, 0.5 * SCALE)?;
+                let bend = t.sqr()?.affine(-1.0, 1.0)?;
+                t.affine(0.5, 0.5)?.add(&x.mul(&bend)?.mul(&inner)?)?
+            }
+        };
+        ctx.grad(0)?.mul(&slope)
     }
-}
-
-/// `gelu'(x) * g` in one pass.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct GeluGrad {
-    form: Form,
-}
-
-impl BinaryFn for GeluGrad {
-    const PICOSECONDS: usize = 500;
 
     #[inline(always)]
-    fn float<V: Float>(self, x: V, g: V) -> V {
+    fn slope<V: Float>(self, x: V) -> V {
         let (one, half) = (V::splat(1.0), V::splat(0.5));
-        let slope = match self.form {
+        match self.form {
             Form::Erf => {
-                let phi = math::exp(x * x * V::splat(-0.5)) * V::splat(SCALE * 0.5);
+                let density = math::exp(x * x * V::splat(-0.5)) * V::splat(SCALE * 0.5);
                 let cdf = half * (one + math::erf(x * V::splat(FRAC_1_SQRT_2)));
-                // x * phi is inf * 0 at infinite x; its limit is 0.
-                cdf + V::select(phi.eq(V::splat(0.0)), phi, x * phi)
+                // x times the density is inf * 0 at infinite x; its limit is 0.
+                cdf + V::select(density.eq(V::splat(0.0)), density, x * density)
             }
             Form::Tanh => {
                 let x2 = x * x;
@@ -72,38 +79,6 @@ impl BinaryFn for GeluGrad {
                 let inner = V::splat(SCALE) * x2.mul_add(V::splat(3.0 * CUBE), one);
                 let bend = one - t * t;
                 half * (one + t) + V::select(bend.eq(V::splat(0.0)), bend, half * x * bend * inner)
-            }
-        };
-        slope * g
-    }
-}
-
-impl Binary for GeluGrad {
-    const NAME: &'static str = "gelu_grad";
-
-    fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
-        let (x, g, upper) = (pair.lhs()?, pair.rhs()?, pair.grad()?);
-        match side {
-            Side::Right => binary(*self, (&x).into(), (&upper).into(), Rules::SAME),
-            Side::Left => upper.mul(&g)?.mul(&self.curvature(&x)?),
-        }
-    }
-}
-
-impl GeluGrad {
-    /// The second derivative of gelu, composed of operators.
-    fn curvature(&self, x: &Tensor) -> Result<Tensor> {
-        let x2 = x.sqr()?;
-        match self.form {
-            // phi(x) (2 - x^2)
-            Form::Erf => x2.affine(-0.5, 0.0)?.exp()?.affine(SCALE * 0.5, 0.0)?.mul(&x2.affine(-1.0, 2.0)?),
-            // With u = SCALE (x + CUBE x^3), t = tanh(u), d = 1 - t^2: d u' + x d (u'' / 2 - t u'^2)
-            Form::Tanh => {
-                let t = x.mul(&x2.affine(CUBE * SCALE, SCALE)?)?.tanh()?;
-                let d = t.sqr()?.affine(-1.0, 1.0)?;
-                let u1 = x2.affine(3.0 * CUBE * SCALE, SCALE)?;
-                let half_u2 = x.affine(3.0 * CUBE * SCALE, 0.0)?;
-                d.mul(&u1.add(&x.mul(&half_u2.sub(&t.mul(&u1.sqr()?)?)?)?)?)
             }
         }
     }

@@ -21,11 +21,17 @@ impl UnaryFn for Relu {
 impl Unary for Relu {
     const NAME: &'static str = "relu";
     const SAVES: Saves = Saves::OUTPUTS;
+    const FUSED: bool = true;
 
     /// The gradient passes where the output is positive.
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         let positive = ctx.output(0)?.gt(0.0)?;
         ctx.grad(0)?.mul(&positive.to_dtype(ctx.output_meta(0).dtype)?)
+    }
+
+    #[inline(always)]
+    fn slope<V: Float>(self, y: V) -> V {
+        V::select(y.gt(V::splat(0.0)), V::splat(1.0), V::splat(0.0))
     }
 }
 

@@ -18,10 +18,16 @@ impl UnaryFn for Sigmoid {
 impl Unary for Sigmoid {
     const NAME: &'static str = "sigmoid";
     const SAVES: Saves = Saves::OUTPUTS;
+    const FUSED: bool = true;
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         let y = ctx.output(0)?;
         ctx.grad(0)?.mul(&y.mul(&y.affine(-1.0, 1.0)?)?)
+    }
+
+    #[inline(always)]
+    fn slope<V: Float>(self, y: V) -> V {
+        y * (V::splat(1.0) - y)
     }
 }
 

@@ -18,12 +18,21 @@ impl UnaryFn for Silu {
 impl Unary for Silu {
     const NAME: &'static str = "silu";
     const SAVES: Saves = Saves::INPUTS;
+    const FUSED: bool = true;
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         let x = ctx.input(0)?;
         let s = x.sigmoid()?;
         let slope = s.mul(&x.mul(&s.affine(-1.0, 1.0)?)?.affine(1.0, 1.0)?)?;
         ctx.grad(0)?.mul(&slope)
+    }
+
+    #[inline(always)]
+    fn slope<V: Float>(self, x: V) -> V {
+        let s = math::sigmoid(x);
+        // x s (1 - s) is inf * 0 at infinite x; its limit is 0.
+        let bend = s * (V::splat(1.0) - s);
+        s + V::select(bend.eq(V::splat(0.0)), bend, x * bend)
     }
 }
 

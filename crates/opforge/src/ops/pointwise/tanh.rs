@@ -18,9 +18,15 @@ impl UnaryFn for Tanh {
 impl Unary for Tanh {
     const NAME: &'static str = "tanh";
     const SAVES: Saves = Saves::OUTPUTS;
+    const FUSED: bool = true;
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.mul(&ctx.output(0)?.sqr()?.affine(-1.0, 1.0)?)
+    }
+
+    #[inline(always)]
+    fn slope<V: Float>(self, y: V) -> V {
+        V::splat(1.0) - y * y
     }
 }
 

@@ -24,6 +24,19 @@ impl View for AsStrided {
         let none = |rank| SmallVec::from_elem(None, rank);
         AxisMap { inputs: vec![none(input.rank())], outputs: vec![none(self.shape.rank())], roles: SmallVec::new() }
     }
+
+    /// The view's gradient goes to the storage, where the input finds its own part of it.
+    fn derivative(&self, grad: &Tensor, input: &Meta) -> Result<Tensor> {
+        if input.layout.may_overlap_itself() {
+            let given = format!("a gradient through the layout {:?}", input.layout);
+            return Err(Error::autograd("as_strided", "input", given, "elements that share no memory"));
+        }
+        let place = self.layout(&input.layout)?;
+        let storage = Tensor::zeros(place.span().max(input.layout.span()), input.dtype, grad.device())?;
+        let ids = Tensor::from_iter(place.indices().map(|i| i as i64), grad.device())?;
+        let storage = storage.index_add(&ids, &grad.flatten_all()?, 0)?;
+        storage.as_strided(input.shape(), input.layout.stride(), input.layout.start_offset())
+    }
 }
 
 function! {

@@ -7,16 +7,31 @@ use super::deps::Slot;
 use super::machine::Vm;
 use super::state::Worker;
 
-const DEFAULT: Slot = 0;
+/// For threads that are ending and have no stream of their own any more.
+const LAST_RESORT: Slot = 0;
 
 thread_local! {
-    static CURRENT: Cell<Slot> = const { Cell::new(DEFAULT) };
+    /// The stream that calls on this thread go to, once known.
+    static CURRENT: Cell<Option<Slot>> = const { Cell::new(None) };
+    /// The thread's own stream: threads do not stand in each other's way, and their small kernels run on the spot.
+    static OWN: Stream = Stream::new();
 }
 
 /// The stream that calls on this thread go to.
 #[inline]
 pub(super) fn current() -> Slot {
-    CURRENT.get()
+    CURRENT.get().unwrap_or_else(open_own)
+}
+
+#[cold]
+fn open_own() -> Slot {
+    match OWN.try_with(Stream::id) {
+        Ok(slot) => {
+            CURRENT.set(Some(slot));
+            slot
+        }
+        Err(_) => LAST_RESORT,
+    }
 }
 
 /// A queue of instructions that run one after the other. Streams run side by side, except where storages tie them together.
@@ -35,7 +50,7 @@ impl Stream {
         Stream(Arc::new(Handle(Vm::global().lock().open_stream())))
     }
 
-    /// A number that tells streams apart; the default stream is 0. Numbers of dropped streams are used again.
+    /// A number that tells streams apart. Numbers of dropped streams are used again.
     pub fn id(&self) -> u32 {
         self.0.0
     }
@@ -51,6 +66,8 @@ impl Stream {
 
 impl Drop for Handle {
     fn drop(&mut self) {
+        // An ending thread may still drop tensors, and even call operators.
+        let _ = CURRENT.try_with(|current| current.set(current.get().filter(|&slot| slot != self.0)));
         Vm::global().close_stream(self.0);
     }
 }
@@ -71,15 +88,15 @@ impl Vm {
     }
 }
 
-/// Runs `f` with the calls that this thread makes meanwhile going to `stream`; elsewhere they go to the default stream.
+/// Runs `f` with the calls that this thread makes meanwhile going to `stream`; otherwise they go to the thread's own.
 pub fn with_stream<R>(stream: &Stream, f: impl FnOnce() -> R) -> R {
     /// Restores the outer stream, also after a panic.
-    struct Restore(Slot);
+    struct Restore(Option<Slot>);
     impl Drop for Restore {
         fn drop(&mut self) {
             CURRENT.set(self.0);
         }
     }
-    let _restore = Restore(CURRENT.replace(stream.id()));
+    let _restore = Restore(CURRENT.replace(Some(stream.id())));
     f()
 }

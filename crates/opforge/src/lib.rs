@@ -24,6 +24,7 @@ mod module;
 pub mod operator;
 pub mod ops;
 mod tensor;
+pub mod test_utils;
 
 pub use autograd::{GradStore, Var, no_grad};
 pub use io::{npy, safetensors};
@@ -39,6 +40,22 @@ pub use tensor::{IndexOp, NdArray, Tensor, TensorId, TensorIndexer};
 /// Names as candle's programs import them.
 pub mod backprop {
     pub use crate::autograd::GradStore;
+}
+
+/// Names as candle's programs import them.
+pub mod shape {
+    pub use crate::{D, Dim, Dims, Shape, ShapeWithOneHole};
+}
+
+/// Names as candle's programs import them.
+pub mod scalar {
+    pub use crate::Scalar;
+    pub use crate::functional::TensorOrScalar;
+}
+
+/// Names as candle's programs import them.
+pub mod error {
+    pub use crate::{Context, Error, Result};
 }
 
 /// Returns early with an error made of a format string.

@@ -55,7 +55,7 @@ impl Module for Activation {
             Activation::Swiglu => ops::swiglu(xs),
             Activation::Mish => ops::mish(xs),
             Activation::HardSwish => xs.mul(&ops::hard_sigmoid(xs)?),
-            Activation::Elu(alpha) => ops::elu(xs, alpha),
+            Activation::Elu(alpha) => xs.elu(alpha),
             Activation::LeakyRelu(slope) => ops::leaky_relu(xs, slope),
         }
     }

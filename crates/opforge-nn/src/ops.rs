@@ -86,16 +86,6 @@ pub fn mish(xs: &Tensor) -> Result<Tensor> {
     xs.mul(&top.div(&top.affine(1.0, 2.0)?)?)
 }
 
-/// `x` where positive, else `alpha (e^x - 1)`.
-///
-/// # Errors
-/// As [`sigmoid`].
-#[track_caller]
-pub fn elu(xs: &Tensor, alpha: f64) -> Result<Tensor> {
-    let negative = xs.minimum(&xs.zeros_like()?)?.exp()?.affine(alpha, -alpha)?;
-    xs.gt(0f32)?.where_cond(xs, &negative)
-}
-
 /// `x` where positive, else `negative_slope x`.
 ///
 /// # Errors

@@ -21,7 +21,7 @@ impl<I: Interpreter> Interpreter for Autograd<I> {
         let versions: Versions = call.inputs.iter().map(|input| input.version()).collect();
         let outputs = self.inner.interpret(call)?;
         record(call, &versions, &outputs);
-        journey::step("autograd", || format!("recorded, {:?}", call.op.saves()));
+        journey::step("autograd", || format!("recorded; saves {:?}", call.op.saves()));
         Ok(outputs)
     }
 }

@@ -102,12 +102,24 @@ pub trait Operator: OperatorKey + Debug + Send + Sync + 'static {
 }
 
 /// Which inputs and outputs an operator saves for its backward, a bit each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Saves {
     /// Bit `i` is set when input `i` is needed.
     pub inputs: u32,
     /// Bit `i` is set when output `i` is needed.
     pub outputs: u32,
+}
+
+impl Debug for Saves {
+    /// `inputs [0, 1], outputs all`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names = |bits: u32| match bits {
+            0 => "none".to_owned(),
+            u32::MAX => "all".to_owned(),
+            some => format!("{:?}", (0..u32::BITS).filter(|i| some >> i & 1 == 1).collect::<Vec<_>>()),
+        };
+        write!(f, "inputs {}, outputs {}", names(self.inputs), names(self.outputs))
+    }
 }
 
 impl Saves {

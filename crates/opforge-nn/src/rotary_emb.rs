@@ -1,0 +1,85 @@
+//! Rotary position embeddings (Su et al., 2021): pairs of a head's elements are turned by angles that grow with the position.
+//!
+//! `cos` and `sin` are `[positions, d / 2]`, or `[batch, positions, d / 2]`; they may hold more positions than `x`, whose first is their first.
+
+use opforge::{D, Error, Result, Tensor};
+
+/// Turns the pairs `(i, i + d / 2)` of `x`, `[batch, heads, positions, d]`.
+///
+/// # Errors
+/// For other shapes, an odd `d`, or fewer positions in `cos` and `sin`.
+#[track_caller]
+pub fn rope(x: &Tensor, cos: &Tensor, sin: &Tensor) -> Result<Tensor> {
+    let half = check("rope", x, 2, cos, sin)?;
+    let [cos, sin] = angles(x, 2, [cos, sin])?;
+    turn_halves(x, half, &cos, &sin)
+}
+
+/// As [`rope`], for `x` of `[batch, positions, heads, d]`.
+///
+/// # Errors
+/// As [`rope`].
+#[track_caller]
+pub fn rope_thd(x: &Tensor, cos: &Tensor, sin: &Tensor) -> Result<Tensor> {
+    let half = check("rope_thd", x, 1, cos, sin)?;
+    let [cos, sin] = angles(x, 1, [cos, sin])?;
+    turn_halves(x, half, &cos, &sin)
+}
+
+/// Turns the neighbours `(2 i, 2 i + 1)` of `x`, `[batch, heads, positions, d]`.
+///
+/// # Errors
+/// As [`rope`].
+#[track_caller]
+pub fn rope_i(x: &Tensor, cos: &Tensor, sin: &Tensor) -> Result<Tensor> {
+    let half = check("rope_i", x, 2, cos, sin)?;
+    let [cos, sin] = angles(x, 2, [cos, sin])?;
+    let dims = x.dims();
+    let pairs = x.reshape((dims[0], dims[1], dims[2], half, 2))?;
+    let part = |i: usize| pairs.narrow(D::Minus1, i, 1)?.squeeze(D::Minus1);
+    let (a, b) = turn(&part(0)?, &part(1)?, &cos, &sin)?;
+    Tensor::stack(&[a, b], D::Minus1)?.reshape(x.shape())
+}
+
+fn turn(a: &Tensor, b: &Tensor, cos: &Tensor, sin: &Tensor) -> Result<(Tensor, Tensor)> {
+    Ok((a.broadcast_mul(cos)?.sub(&b.broadcast_mul(sin)?)?, a.broadcast_mul(sin)?.add(&b.broadcast_mul(cos)?)?))
+}
+
+fn turn_halves(x: &Tensor, half: usize, cos: &Tensor, sin: &Tensor) -> Result<Tensor> {
+    let part = |start: usize| x.narrow(D::Minus1, start, half);
+    let (a, b) = turn(&part(0)?, &part(half)?, cos, sin)?;
+    Tensor::cat(&[a, b], D::Minus1)
+}
+
+/// `d / 2`, if the shapes go together; `positions` is the dimension of `x` that counts them.
+fn check(op: &'static str, x: &Tensor, positions: usize, cos: &Tensor, sin: &Tensor) -> Result<usize> {
+    let &[batch, _, _, d] = x.dims() else {
+        return Err(Error::shape(op, "x", format!("{:?}", x.shape()), "rank 4"));
+    };
+    if d % 2 != 0 {
+        return Err(Error::shape(op, "x", format!("{:?}", x.shape()), "a last dimension of even length"));
+    }
+    for (name, angles) in [("cos", cos), ("sin", sin)] {
+        let fits = match *angles.dims() {
+            [t, n] => t >= x.dims()[positions] && n == d / 2,
+            [b, t, n] => b == batch && t >= x.dims()[positions] && n == d / 2,
+            _ => false,
+        };
+        if !fits {
+            let accepted = format!("[{}, {}], or with a batch of {batch} before", x.dims()[positions], d / 2);
+            return Err(Error::shape(op, name, format!("{:?}", angles.shape()), accepted));
+        }
+    }
+    Ok(d / 2)
+}
+
+/// The angles of the positions of `x`, ready to broadcast over its heads.
+fn angles(x: &Tensor, positions: usize, tables: [&Tensor; 2]) -> Result<[Tensor; 2]> {
+    let ready = |table: &Tensor| {
+        let rank = table.rank();
+        let own = table.narrow(rank - 2, 0, x.dims()[positions])?;
+        // The heads come before the positions, or after them.
+        own.unsqueeze(if positions == 2 { rank - 2 } else { rank - 1 })
+    };
+    Ok([ready(tables[0])?, ready(tables[1])?])
+}

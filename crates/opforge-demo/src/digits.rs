@@ -208,13 +208,13 @@ impl Trained {
         vars.load(path)?;
         target(saved == scores(&reloaded)?, || "the reloaded model scores differently".into())?;
         let bytes = std::fs::metadata(path)?.len();
-        Ok(format!("{}: {bytes} bytes; the reloaded model gives equal scores", path.display()))
+        Ok(format!("{bytes} bytes in {}; reloaded, they give equal scores", path.display()))
     }
 }
 
 /// The first digits side by side, two characters a pixel, above what the classifier takes them for.
 fn gallery(pictures: &Tensor, predictions: &[u32]) -> Result<String> {
-    const SHOWN: usize = 5;
+    const SHOWN: usize = 4;
     const SHADES: [&str; 5] = ["  ", "░░", "▒▒", "▓▓", "██"];
     let pictures = pictures.narrow(0, 0, SHOWN)?.reshape((SHOWN, SIDE, SIDE))?.to_vec3::<f32>()?;
     let mut text = String::new();

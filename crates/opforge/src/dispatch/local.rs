@@ -25,7 +25,10 @@ impl Interpreter for EagerLocal {
             inplace::check_aliases(call.op, call.inputs, outputs)?;
         }
         let (plan, hit) = cache::plan(call)?;
-        journey::step("infer", || format!("{} -> {:?}", if hit { "cached" } else { "computed" }, plan.outputs));
+        journey::step("infer", || {
+            let outputs: Vec<String> = plan.outputs.iter().map(|m| format!("{} {:?}", m.dtype, m.layout)).collect();
+            format!("{}: {}", if hit { "cached" } else { "computed" }, outputs.join(", "))
+        });
         let outputs: Tensors = match call.outputs {
             Some(given) => given.iter().map(|t| (*t).clone()).collect(),
             None => plan.outputs.iter().map(|meta| output(meta, device)).collect::<Result<_>>()?,

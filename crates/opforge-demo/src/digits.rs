@@ -139,7 +139,7 @@ fn accuracy(predictions: &[u32], classes: &[u32]) -> f64 {
 }
 
 fn progress() -> ProgressBar {
-    let style = ProgressStyle::with_template("training {bar:40} {pos:>2}/{len} epochs  {msg}");
+    let style = ProgressStyle::with_template("training {bar:24} {pos:>2}/{len} epochs  {msg}");
     ProgressBar::new(EPOCHS as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
@@ -172,7 +172,7 @@ pub fn train() -> Result<Trained> {
         curves.train_loss.push(total / batches as f64);
         curves.test_loss.push(test_loss.to_scalar::<f32>()?.into());
         curves.accuracy.push(right);
-        bar.set_message(format!("loss {:.4}, held-out accuracy {:.1} %", total / batches as f64, right * 100.0));
+        bar.set_message(format!("loss {:.4}, accuracy {:.1} %", total / batches as f64, right * 100.0));
         bar.inc(1);
     }
     bar.finish_and_clear();

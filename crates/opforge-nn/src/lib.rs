@@ -23,7 +23,6 @@ pub mod activation;
 mod dropout;
 mod embedding;
 pub mod encoding;
-mod file;
 mod func;
 pub mod init;
 pub mod kv_cache;

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use opforge::safetensors::{BufferedSafetensors, MmapedSafetensors};
 use opforge::{DType, Device, Error, Result, Shape, Tensor};
 
 use crate::var_map::check_shape;
-use crate::{Init, VarMap, file};
+use crate::{Init, VarMap};
 
 /// Where a [`VarBuilder`] gets its tensors.
 pub trait SimpleBackend: Send + Sync {
@@ -61,24 +62,21 @@ impl<'a> VarBuilder<'a> {
         Self::with(Tensors(tensors), dtype, device)
     }
 
-    /// Over the tensors of safetensors files; they are converted to `dtype`. Of equal names, the last file's counts.
+    /// Over the tensors of safetensors files, which are read as they are asked for and converted to `dtype`. Of equal names, the last file's
+    /// counts.
     ///
     /// # Errors
     /// When a file cannot be read or is malformed.
-    pub fn from_safetensors<P: AsRef<Path>>(paths: &[P], dtype: DType, device: &Device) -> Result<Self> {
-        let mut tensors = HashMap::new();
-        for path in paths {
-            tensors.extend(file::load(path.as_ref())?);
-        }
-        Ok(Self::from_tensors(tensors, dtype, device))
+    pub fn from_mmaped_safetensors<P: AsRef<Path>>(paths: &[P], dtype: DType, device: &Device) -> Result<Self> {
+        Ok(Self::with(MmapedSafetensors::multi(paths)?, dtype, device))
     }
 
-    /// Over the tensors of a safetensors file in memory.
+    /// Over the tensors of a safetensors file in memory; they are converted to `dtype`.
     ///
     /// # Errors
     /// When the bytes are malformed.
     pub fn from_buffered_safetensors(data: Vec<u8>, dtype: DType, device: &Device) -> Result<Self> {
-        Ok(Self::from_tensors(file::parse(&data)?, dtype, device))
+        Ok(Self::with(BufferedSafetensors::new(data)?, dtype, device))
     }
 
     /// The builder with a further prefix, which a dot parts from what follows.
@@ -205,25 +203,41 @@ impl SimpleBackend for Zeros {
 
 struct Tensors(HashMap<String, Tensor>);
 
-impl SimpleBackend for Tensors {
-    fn get(&self, shape: Shape, name: &str, _: Init, dtype: DType, device: &Device) -> Result<Tensor> {
-        let tensor = self.get_unchecked(name, dtype, device)?;
-        check_shape(name, &shape, &tensor)?;
-        Ok(tensor)
-    }
-
-    fn get_unchecked(&self, name: &str, dtype: DType, device: &Device) -> Result<Tensor> {
+impl Tensors {
+    fn load(&self, name: &str, device: &Device) -> Result<Tensor> {
         let tensor = self.0.get(name).ok_or_else(|| missing(name))?;
         if tensor.device() != device {
             return Err(Error::devices("get", device, tensor.device()));
         }
-        tensor.to_dtype(dtype)
+        Ok(tensor.clone())
     }
 
-    fn contains_tensor(&self, name: &str) -> bool {
-        self.0.contains_key(name)
+    fn get(&self, name: &str) -> Result<&Tensor> {
+        self.0.get(name).ok_or_else(|| missing(name))
     }
 }
+
+/// Backends of given tensors, which `load` gives by name and `get` finds.
+macro_rules! given_tensors {
+    ($($ty:ty),*) => {
+        $(impl SimpleBackend for $ty {
+            fn get(&self, shape: Shape, name: &str, _: Init, dtype: DType, device: &Device) -> Result<Tensor> {
+                let tensor = self.load(name, device)?;
+                check_shape(name, &shape, &tensor)?;
+                tensor.to_dtype(dtype)
+            }
+
+            fn get_unchecked(&self, name: &str, dtype: DType, device: &Device) -> Result<Tensor> {
+                self.load(name, device)?.to_dtype(dtype)
+            }
+
+            fn contains_tensor(&self, name: &str) -> bool {
+                <$ty>::get(self, name).is_ok()
+            }
+        })*
+    };
+}
+given_tensors!(Tensors, MmapedSafetensors, BufferedSafetensors);
 
 fn missing(name: &str) -> Error {
     Error::CannotFindTensor { path: name.to_owned() }

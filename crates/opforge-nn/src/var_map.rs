@@ -2,9 +2,9 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use opforge::{DType, Device, Error, Result, Shape, Tensor, Var};
+use opforge::{DType, Device, Error, Result, Shape, Tensor, Var, safetensors};
 
-use crate::{Init, file};
+use crate::Init;
 
 /// Variables by name: a model's parameters. Clones share them.
 #[derive(Clone, Default)]
@@ -41,9 +41,9 @@ impl VarMap {
     /// When the file cannot be written, or a variable's value failed to compute.
     pub fn save<P: AsRef<Path>>(&self, path: P) -> Result<()> {
         let data = self.lock();
-        let mut named: Vec<_> = data.iter().map(|(name, var)| (name.as_str(), var.as_tensor())).collect();
-        named.sort_by_key(|(name, _)| *name);
-        file::save(&named, path.as_ref())
+        let tensors: HashMap<&str, Tensor> =
+            data.iter().map(|(name, var)| (name.as_str(), var.as_tensor().clone())).collect();
+        safetensors::save(&tensors, path)
     }
 
     /// Sets every variable to the tensor of its name in a safetensors file. The file may hold others too.
@@ -52,13 +52,12 @@ impl VarMap {
     /// When the file cannot be read, or lacks a variable's tensor or has it with another shape or dtype; then no variable has changed.
     pub fn load<P: AsRef<Path>>(&mut self, path: P) -> Result<()> {
         let path = path.as_ref();
-        let loaded = file::load(path)?;
+        let context = |e: Error| e.context(format!("loading {}", path.display()));
+        let loaded = safetensors::load(path, &Device::Cpu).map_err(context)?;
         let data = self.lock();
         let mut pairs = Vec::with_capacity(data.len());
         for (name, var) in data.iter() {
-            let tensor = loaded.get(name).ok_or_else(|| {
-                Error::CannotFindTensor { path: name.clone() }.context(format!("loading {}", path.display()))
-            })?;
+            let tensor = loaded.get(name).ok_or_else(|| context(Error::CannotFindTensor { path: name.clone() }))?;
             check(name, var, tensor)?;
             pairs.push((var, tensor));
         }

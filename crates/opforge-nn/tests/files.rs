@@ -33,7 +33,7 @@ fn what_is_saved_is_loaded() -> Result<()> {
     };
     assert_eq!(bits(&saved)?, bits(&loaded)?);
     assert_ne!(weight.to_vec2::<f32>()?, [[0.0; 2]; 3], "earlier clones see what was loaded");
-    let vb = VarBuilder::from_safetensors(&[path("floats.safetensors")], DType::F64, CPU)?;
+    let vb = VarBuilder::from_mmaped_safetensors(&[path("floats.safetensors")], DType::F64, CPU)?;
     assert_eq!(vb.pp("f64").get((3, 2), "weight")?.flatten_all()?.to_vec1::<f64>()?, bits(&saved)?[3]);
     Ok(())
 }

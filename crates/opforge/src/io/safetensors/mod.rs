@@ -43,7 +43,12 @@ fn from_file_dtype(dtype: Dtype) -> Result<DType> {
         Dtype::F64 => DType::F64,
         Dtype::C64 => DType::C64,
         other => {
-            return Err(Error::dtype("safetensors", "dtype", other, "bool, u8..u64, i8..i64, f16, bf16, f32, f64, c64"));
+            return Err(Error::dtype(
+                "safetensors",
+                "dtype",
+                other,
+                "bool, u8..u64, i8..i64, f16, bf16, f32, f64, c64",
+            ));
         }
     })
 }

@@ -1,0 +1,155 @@
+//! Large inputs give the same bits with any number of threads, queued or at once; and nearly the same with any instruction set.
+
+mod common;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use common::data::{Types, inputs_in, read, refs, tensors};
+use common::{Report, text};
+use opforge::operator::{Array, Definition, Sample, registry};
+use opforge::{DType, Scalar, Tensor};
+use opforge_cpu::simd::{Isa, with_isa};
+use opforge_runtime::{parallel, vm};
+
+/// Elements of the largest input: enough for several ranges of a parallel loop and for the queue.
+const LARGE: usize = 1 << 17;
+
+/// The number of threads and the way of calling are the process's: one test at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A sample and inputs for it, one axis of which is long.
+struct Case {
+    definition: &'static Definition,
+    sample: Sample,
+    inputs: Vec<Array>,
+    types: Types,
+    axis: u8,
+}
+
+/// For each operator its sample of the highest rank, with each axis in turn long.
+fn cases() -> Vec<Case> {
+    registry().into_iter().flat_map(of_operator).collect()
+}
+
+fn of_operator(definition: &'static Definition) -> Vec<Case> {
+    let dtype = [DType::F32].into_iter().chain(definition.dtypes.iter()).find(|&d| definition.dtypes.contains(d));
+    let types = Types::real(dtype.expect("an operator takes some dtype"));
+    let rank = |s: &Sample| s.inputs.iter().map(|a| a.shape.len()).max().unwrap_or(0);
+    let samples = (definition.samples)();
+    let Some(sample) = samples.iter().filter(|s| s.operator().is_some() && rank(s) > 0).max_by_key(|s| rank(s)) else {
+        return vec![];
+    };
+    let inputs = inputs_in(definition.name, sample, types);
+    let small = tensors(&inputs, types);
+    let map = sample.operator().expect("chosen so").axes(&small.iter().map(Tensor::meta).collect::<Vec<_>>());
+    let long = |axis: u8| -> Option<Case> {
+        let largest = inputs.iter().map(|a| a.data.len()).max()?;
+        let times = LARGE.div_ceil(largest);
+        let grown: Vec<Array> = (inputs.iter().zip(&map.inputs))
+            .map(|(a, names)| match names.iter().position(|&n| n == Some(axis)) {
+                Some(d) => repeated(a, d, times),
+                None => a.clone(),
+            })
+            .collect();
+        let tensors = tensors(&grown, types);
+        let metas: Vec<_> = tensors.iter().map(Tensor::meta).collect();
+        // Attributes of a fixed shape do not fit longer inputs.
+        let fits = grown != inputs && sample.operator()?.infer(&metas).is_ok();
+        fits.then(|| Case { definition, sample: sample.clone(), inputs: grown, types, axis })
+    };
+    (0..map.roles.len() as u8).filter_map(long).collect()
+}
+
+/// The array, several times one after another along a dimension.
+fn repeated(array: &Array, d: usize, times: usize) -> Array {
+    let block: usize = array.shape[d..].iter().product();
+    let mut shape = array.shape.clone();
+    shape[d] *= times;
+    let data = array.data.chunks(block.max(1)).flat_map(|block| block.repeat(times)).collect();
+    Array { content: array.content, ..Array::new(&shape, data) }
+}
+
+impl Case {
+    fn run(&self) -> Result<Vec<Vec<Scalar>>, String> {
+        let tensors = tensors(&self.inputs, self.types);
+        let outputs = self.sample.call(&refs(&tensors)).map_err(text)?;
+        outputs.iter().map(read).collect()
+    }
+}
+
+fn check(name: &str, same: impl Fn(&Case, &[Vec<Scalar>]) -> Result<(), String>) {
+    let mut report = Report::default();
+    for case in cases() {
+        let variant = format!("{name}, axis {} long", case.axis);
+        report.case(case.definition, &case.sample, variant, || {
+            let threads = parallel::num_threads();
+            parallel::set_num_threads(1);
+            vm::set_sync(true);
+            let expected = case.run();
+            let result = expected.and_then(|expected| same(&case, &expected));
+            parallel::set_num_threads(threads);
+            vm::set_sync(false);
+            result
+        });
+    }
+    report.finish();
+}
+
+fn equal(got: &[Vec<Scalar>], expected: &[Vec<Scalar>], how: &str) -> Result<(), String> {
+    for (got, expected) in got.iter().zip(expected) {
+        if let Some(k) = (0..expected.len()).find(|&k| got.get(k) != Some(&expected[k])) {
+            return Err(format!("{how}: element {k} is {}, with one thread {}", got[k], expected[k]));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_number_of_threads_changes_no_bit() {
+    let _turn = alone();
+    check("threads", |case, expected| {
+        [2, 5].into_iter().try_for_each(|threads| {
+            parallel::set_num_threads(threads);
+            equal(&case.run()?, expected, &format!("{threads} threads"))
+        })
+    });
+}
+
+#[test]
+fn queued_calls_are_the_same_as_calls_at_once() {
+    let _turn = alone();
+    check("queue", |case, expected| {
+        parallel::set_num_threads(2);
+        vm::set_sync(false);
+        equal(&case.run()?, expected, "queued")
+    });
+}
+
+#[test]
+fn instruction_sets_agree() {
+    let _turn = alone();
+    check("instruction sets", |case, expected| {
+        Isa::supported().try_for_each(|isa| {
+            // Kernels are kept by thread, so that a thread of its own prepares new ones.
+            let run = || std::thread::scope(|s| s.spawn(|| with_isa(isa, || case.run())).join());
+            let got = run().map_err(|_| format!("{isa:?} panicked"))??;
+            near(&got, expected).map_err(|e| format!("{isa:?}: {e}"))
+        })
+    });
+}
+
+fn near(got: &[Vec<Scalar>], expected: &[Vec<Scalar>]) -> Result<(), String> {
+    for (got, expected) in got.iter().zip(expected) {
+        for (k, (got, expected)) in got.iter().zip(expected).enumerate() {
+            let (a, b) = (got.to_f64(), expected.to_f64());
+            let near = a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= 1e-5 * (1.0 + b.abs());
+            if !near {
+                return Err(format!("element {k} is {a:e}, not {b:e}"));
+            }
+        }
+    }
+    Ok(())
+}

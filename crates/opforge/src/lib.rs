@@ -17,6 +17,7 @@
 #![deny(unsafe_code)]
 
 pub mod autograd;
+pub mod custom_op;
 pub mod dispatch;
 pub mod functional;
 pub mod io;
@@ -27,6 +28,7 @@ mod tensor;
 pub mod test_utils;
 
 pub use autograd::{GradStore, Var, no_grad};
+pub use custom_op::{CpuStorage, CustomOp1, CustomOp2, CustomOp3, InplaceOp1, InplaceOp2, InplaceOp3};
 pub use io::{npy, safetensors};
 pub use module::{Module, ModuleT};
 pub use opforge_core::{
@@ -40,6 +42,16 @@ pub use tensor::{IndexOp, NdArray, Tensor, TensorId, TensorIndexer};
 /// Names as candle's programs import them.
 pub mod backprop {
     pub use crate::autograd::GradStore;
+}
+
+/// Names as candle's programs import them.
+pub mod backend {
+    pub use crate::custom_op::BackendStorage;
+}
+
+/// Names as candle's programs import them.
+pub mod cpu_backend {
+    pub use crate::custom_op::{CpuStorage, binary_map, unary_map};
 }
 
 /// Names as candle's programs import them.

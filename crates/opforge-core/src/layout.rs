@@ -7,11 +7,19 @@ pub type Strides = SmallVec<[usize; 6]>;
 /// How a tensor's elements lie in its storage: element `[i, j, ..]` is at `offset + i * stride[0] + j * stride[1] + ..`.
 ///
 /// All in elements, not bytes. A layout is built only by checked constructors: its byte size and the index of its last element fit `isize`.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(PartialEq, Eq, Hash)]
 pub struct Layout {
     pub(crate) shape: Shape,
     pub(crate) stride: Strides,
     pub(crate) offset: usize,
+}
+
+/// As for [`Shape`]: strides are copied at once.
+impl Clone for Layout {
+    #[inline]
+    fn clone(&self) -> Self {
+        Layout { shape: self.shape.clone(), stride: SmallVec::from_slice(&self.stride), offset: self.offset }
+    }
 }
 
 pub(crate) fn contiguous_strides(shape: &Shape) -> Strides {
@@ -53,26 +61,32 @@ impl Layout {
     }
 
     /// The shape.
+    #[inline]
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
     /// The lengths of the dimensions.
+    #[inline]
     pub fn dims(&self) -> &[usize] {
         self.shape.dims()
     }
     /// The strides in elements.
+    #[inline]
     pub fn stride(&self) -> &[usize] {
         &self.stride
     }
     /// The index of the first element in the storage.
+    #[inline]
     pub fn start_offset(&self) -> usize {
         self.offset
     }
     /// The number of dimensions.
+    #[inline]
     pub fn rank(&self) -> usize {
         self.shape.rank()
     }
     /// The number of elements.
+    #[inline]
     pub fn elem_count(&self) -> usize {
         self.shape.elem_count()
     }

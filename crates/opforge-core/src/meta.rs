@@ -15,18 +15,22 @@ impl Meta {
         Meta { dtype, layout: Layout::contiguous(shape) }
     }
     /// The shape.
+    #[inline]
     pub fn shape(&self) -> &Shape {
         self.layout.shape()
     }
     /// The lengths of the dimensions.
+    #[inline]
     pub fn dims(&self) -> &[usize] {
         self.layout.dims()
     }
     /// The number of dimensions.
+    #[inline]
     pub fn rank(&self) -> usize {
         self.layout.rank()
     }
     /// The number of elements.
+    #[inline]
     pub fn elem_count(&self) -> usize {
         self.layout.elem_count()
     }

@@ -8,8 +8,16 @@ pub const MAX_RANK: usize = 32;
 ///
 /// Up to six dimensions are held inline. A `Shape` built by hand may be of any size; operators check it with
 /// [`Shape::check`] before they use it, and a [`crate::Layout`] only ever holds a checked one.
-#[derive(Clone, PartialEq, Eq, Hash, Default)]
+#[derive(PartialEq, Eq, Hash, Default)]
 pub struct Shape(SmallVec<[usize; 6]>);
+
+/// A copy of the memory: the derived clone goes element by element, and every call of an operator clones shapes.
+impl Clone for Shape {
+    #[inline]
+    fn clone(&self) -> Self {
+        Shape(SmallVec::from_slice(&self.0))
+    }
+}
 
 impl Shape {
     /// The shape with these dimensions.
@@ -18,11 +26,13 @@ impl Shape {
     }
 
     /// The number of dimensions.
+    #[inline]
     pub fn rank(&self) -> usize {
         self.0.len()
     }
 
     /// The dimensions, outermost first.
+    #[inline]
     pub fn dims(&self) -> &[usize] {
         &self.0
     }
@@ -37,6 +47,7 @@ impl Shape {
     }
 
     /// The number of elements. Saturates; a shape that passed [`Shape::check`] never does.
+    #[inline]
     pub fn elem_count(&self) -> usize {
         self.0.iter().fold(1usize, |n, &d| n.saturating_mul(d))
     }

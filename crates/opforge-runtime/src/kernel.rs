@@ -6,7 +6,8 @@ use opforge_core::Result;
 pub trait Kernel: Send + Sync + 'static {
     /// Computes the outputs from the inputs. Pointers are to each tensor's first element, its layout's offset applied.
     ///
-    /// An error leaves the outputs in an unspecified but initialised state. A kernel must not call the VM.
+    /// An error leaves the outputs in an unspecified but initialised state. A kernel must not call the VM, nor fork the
+    /// process: it may be running under the VM's lock.
     ///
     /// # Safety
     /// There are as many pointers as tensors the kernel was prepared for. Each is aligned to its element size and valid for every element of

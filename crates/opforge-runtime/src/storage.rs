@@ -1,4 +1,5 @@
 use std::any::Any;
+use std::cell::UnsafeCell;
 use std::fmt;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
@@ -12,8 +13,8 @@ use crate::vm::{Deps, Guarded};
 
 /// Untyped memory that tensors share: its bytes, who owns them, and what the VM knows about them.
 ///
-/// The memory of a new storage is reserved when the first kernel that uses it is about to run. Until something is written its bytes are
-/// zero. Bytes are read and written through [`crate::vm::read`] and [`crate::vm::write`], which wait for the kernels before them.
+/// Up to 64 bytes are held in the storage itself, aligned to 16; more is reserved from the [allocator](crate::alloc) when the first kernel
+/// that uses it is about to run. Until something is written its bytes are zero. Bytes are read and written through [`crate::vm::read`] and [`crate::vm::write`], which wait for the kernels before them.
 pub struct Storage {
     /// The first byte; null until the memory is reserved. Set once.
     data: AtomicPtr<u8>,
@@ -24,7 +25,19 @@ pub struct Storage {
     version: AtomicU64,
     /// Guarded by the VM's lock.
     pub(crate) deps: Guarded<Deps>,
+    tiny: Tiny,
 }
+
+/// The memory of a storage of the pool's that needs no more: scalars and the like cost no block.
+#[repr(align(16))]
+struct Tiny(UnsafeCell<[u8; Tiny::SIZE]>);
+
+impl Tiny {
+    const SIZE: usize = 64;
+}
+
+// SAFETY: as for any storage's memory, the VM orders the accesses.
+unsafe impl Sync for Tiny {}
 
 enum Owner {
     /// The allocator of this crate.
@@ -43,7 +56,7 @@ impl Storage {
         if device.is_cpu() {
             alloc::check_request(nbytes)?;
         }
-        Ok(Arc::new(Self::with_owner(ptr::null_mut(), nbytes, device, false, Owner::Pool)))
+        Ok(Self::with_owner(ptr::null_mut(), nbytes, device, false, Owner::Pool))
     }
 
     /// A storage in main memory with a copy of these bytes.
@@ -77,13 +90,22 @@ impl Storage {
         read_only: bool,
         owner: Box<dyn Any + Send + Sync>,
     ) -> Arc<Self> {
-        Arc::new(Self::with_owner(data.as_ptr(), nbytes, Device::Cpu, read_only, Owner::Foreign(owner)))
+        Self::with_owner(data.as_ptr(), nbytes, Device::Cpu, read_only, Owner::Foreign(owner))
     }
 
     #[inline]
-    fn with_owner(data: *mut u8, nbytes: usize, device: Device, read_only: bool, owner: Owner) -> Self {
-        let deps = Guarded::new(Deps::default());
-        Storage { data: AtomicPtr::new(data), nbytes, device, read_only, owner, version: AtomicU64::new(0), deps }
+    fn with_owner(data: *mut u8, nbytes: usize, device: Device, read_only: bool, owner: Owner) -> Arc<Self> {
+        let storage = Storage {
+            data: AtomicPtr::new(data),
+            nbytes,
+            device,
+            read_only,
+            owner,
+            version: AtomicU64::new(0),
+            deps: Guarded::new(Deps::default()),
+            tiny: Tiny(UnsafeCell::new([0; Tiny::SIZE])),
+        };
+        Arc::new(storage)
     }
 
     /// The size in bytes.
@@ -146,10 +168,22 @@ impl Storage {
         }
     }
 
+    /// Whether the memory is the storage's own. It is always in an `Arc`, where it does not move.
+    #[inline]
+    fn is_tiny(&self) -> bool {
+        (1..=Tiny::SIZE).contains(&self.nbytes) && matches!(self.owner, Owner::Pool)
+    }
+
     #[inline]
     fn reserve(&self, zeroed: bool) -> Result<NonNull<u8>> {
         if !self.device.is_cpu() {
             return Err(Error::device("storage", "device", self.device, "a device with data"));
+        }
+        if self.is_tiny() {
+            let data = self.tiny.0.get().cast::<u8>();
+            self.data.store(data, Ordering::Release);
+            // SAFETY: the address of a field.
+            return Ok(unsafe { NonNull::new_unchecked(data) });
         }
         let block = alloc::allocate(self.nbytes)?;
         if zeroed {
@@ -170,6 +204,9 @@ impl Storage {
 impl Drop for Storage {
     #[inline]
     fn drop(&mut self) {
+        if self.is_tiny() {
+            return;
+        }
         if let (Owner::Pool, Some(block)) = (&self.owner, NonNull::new(*self.data.get_mut())) {
             // SAFETY: `reserve` got the block with this size; with the storage ends every use of it.
             unsafe { alloc::free(block, self.nbytes) };

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opforge_core::{Error, ErrorKind, Result};
-use opforge_runtime::{Device, Storage, alloc};
+use opforge_runtime::{Device, Storage, alloc, vm};
 
 const MIB: usize = 1 << 20;
 
@@ -82,9 +82,24 @@ fn blocks_are_aligned_and_apart() {
     spans.sort_unstable();
     assert!(spans.windows(2).all(|pair| pair[0].1 <= pair[1].0));
     for storage in &storages {
-        let alignment = if storage.nbytes() >= 2 * MIB { 2 * MIB } else { alloc::ALIGNMENT };
+        let alignment = match storage.nbytes() {
+            ..=64 => 16,
+            nbytes if nbytes >= 2 * MIB => 2 * MIB,
+            _ => alloc::ALIGNMENT,
+        };
         assert!(address(storage).is_multiple_of(alignment), "{} bytes", storage.nbytes());
     }
+}
+
+#[test]
+fn tiny_storages_need_no_block() {
+    let _turn = turn();
+    let before = alloc::stats();
+    let storage = reserved(64).unwrap();
+    assert_eq!(alloc::stats(), before);
+    assert!(vm::read(&storage).unwrap().iter().all(|&byte| byte == 0));
+    vm::write(&storage).unwrap().fill(7);
+    assert!(vm::read(&storage.clone()).unwrap().iter().all(|&byte| byte == 7));
 }
 
 #[test]

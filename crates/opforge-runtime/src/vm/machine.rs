@@ -1,4 +1,3 @@
-use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -118,9 +117,10 @@ impl Vm {
         }
     }
 
-    /// Waits for what has been issued on these streams; gives the first failure that has not been delivered.
-    pub(super) fn synchronize(&self, slots: Range<Slot>) -> Result<()> {
+    /// Waits for what has been issued on a stream, or on all; gives the first failure that has not been delivered.
+    pub(super) fn synchronize(&self, slot: Option<Slot>) -> Result<()> {
         let mut state = self.lock();
+        let slots = slot.map_or(0..state.streams.len() as Slot, |slot| slot..slot + 1);
         for slot in slots.clone() {
             let last = Ticket { stream: slot, seq: state.stream(slot).issued };
             state = self.wait_for(state, last);
@@ -136,9 +136,7 @@ impl Vm {
 /// A failure of a queued instruction that has not been delivered before: the first of the first stream that has one. Synchronising gives
 /// each failure once; reading the instruction's outputs gives it again.
 pub fn synchronize() -> Result<()> {
-    let vm = Vm::global();
-    let streams = vm.lock().streams.len() as Slot;
-    vm.synchronize(0..streams)
+    Vm::global().synchronize(None)
 }
 
 /// How far instructions may be queued ahead of their execution; beyond it, submitting waits.

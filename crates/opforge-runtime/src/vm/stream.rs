@@ -60,7 +60,7 @@ impl Stream {
     /// # Errors
     /// The first failure of a queued instruction, unless it has been delivered before.
     pub fn synchronize(&self) -> Result<()> {
-        Vm::global().synchronize(self.id()..self.id() + 1)
+        Vm::global().synchronize(Some(self.id()))
     }
 }
 

@@ -14,6 +14,9 @@ use crate::sync::MutexGuard;
 /// How often a short kernel of another thread is waited for before queueing behind it; a few microseconds.
 const SPINS: usize = if cfg!(loom) { 0 } else { 32 };
 
+/// The cost, in nanoseconds, up to which a kernel runs under the VM's lock: less than what is saved by locking once, and needing no ticket.
+const BRIEF: u64 = 500;
+
 /// Has a kernel run on the current stream: here and now if it is cheap and nothing stands before it, else later on the stream's thread.
 ///
 /// # Errors
@@ -47,7 +50,12 @@ impl Vm {
         let mut state = if inline { self.lock_for_inline(slot) } else { self.lock() };
         if inline && state.stream(slot).is_idle() && state.can_start(slot, call.inputs, call.outputs) {
             // SAFETY: the caller's promise; the VM keeps others from the storages.
-            return unsafe { self.run_inline(state, slot, call) };
+            return unsafe {
+                match call.kernel.cost() {
+                    ..=BRIEF => run_brief(state, slot, call),
+                    _ => self.run_inline(state, slot, call),
+                }
+            };
         }
         let ticket = self.enqueue(state, slot, call);
         if sync { self.outcome(ticket, call.outputs) } else { Ok(()) }
@@ -86,14 +94,7 @@ impl Vm {
         let result = unsafe { run::run(call.op, &**call.kernel, call.inputs, call.outputs) };
         span.end(call.op, ticket, span.start(), call.outputs);
         let mut state = self.lock();
-        match &result {
-            Ok(()) => state.clear_overwritten(call.outputs),
-            Err(error) => {
-                let failure = Failure::new(call.op.clone(), call.at, error.clone());
-                failure.deliver();
-                state.set_poison(call.outputs, &failure);
-            }
-        }
+        state.note_outcome(call, &result);
         self.end(state, slot, true);
         result
     }
@@ -139,6 +140,43 @@ impl Vm {
         let mut state = self.wait_for(self.lock(), ticket);
         let failure = outputs.iter().find_map(|output| output.storage.deps.get(&mut state.token).poison.clone());
         failure.map_or(Ok(()), |failure| Err(failure.deliver()))
+    }
+}
+
+/// Runs a kernel that can start and is over before anybody misses the lock: for all others nothing happens in between, so that the storages
+/// need not remember who uses them.
+///
+/// # Safety
+/// As for [`submit`], and the instruction can start.
+#[inline]
+unsafe fn run_brief(mut state: MutexGuard<'_, State>, slot: Slot, call: &Call<'_>) -> Result<()> {
+    if let Some(failure) = state.poison(call.inputs, call.outputs) {
+        state.set_poison(call.outputs, &failure);
+        return Err(failure.deliver());
+    }
+    let stream = state.stream(slot);
+    (stream.issued, stream.completed) = (stream.issued + 1, stream.completed + 1);
+    let ticket = Ticket { stream: slot, seq: stream.issued };
+    let span = trace::begin();
+    // SAFETY: the caller's promise.
+    let result = unsafe { run::run(call.op, &**call.kernel, call.inputs, call.outputs) };
+    span.end(call.op, ticket, span.start(), call.outputs);
+    state.note_outcome(call, &result);
+    result
+}
+
+impl State {
+    /// Notes in the outputs' storages how a kernel ended that ran on the calling thread.
+    #[inline]
+    fn note_outcome(&mut self, call: &Call<'_>, result: &Result<()>) {
+        match result {
+            Ok(()) => self.clear_overwritten(call.outputs),
+            Err(error) => {
+                let failure = Failure::new(call.op.clone(), call.at, error.clone());
+                failure.deliver();
+                self.set_poison(call.outputs, &failure);
+            }
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The inference cache: what a call with these inputs infers to, and the kernel prepared for it.
 
 use std::cell::RefCell;
-use std::hash::{Hash, Hasher};
+use std::hash::Hasher;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -28,8 +28,10 @@ struct Entry {
     plan: Rc<Plan>,
 }
 
-/// Entries a thread: a model's distinct calls fit, and a miss only costs the inference.
-const SLOTS: usize = 1024;
+/// Sets of entries a thread: a model's distinct calls fit, and a miss only costs the inference.
+const SETS: usize = 256;
+/// The entries of a set, the newest first: so many calls whose hashes agree do not drive each other out.
+const WAYS: usize = 4;
 
 thread_local! {
     static CACHE: RefCell<Vec<Option<Entry>>> = const { RefCell::new(Vec::new()) };
@@ -38,10 +40,10 @@ thread_local! {
 /// The plan for a call, from the cache or made now; whether it was found comes with it.
 pub(super) fn plan(call: &Call<'_>) -> Result<(Rc<Plan>, bool)> {
     let hash = hash(call);
-    let slot = (hash >> 32) as usize % SLOTS;
-    let found = CACHE.with_borrow(|cache| match cache.get(slot) {
-        Some(Some(entry)) if entry.hash == hash && entry.matches(call) => Some(entry.plan.clone()),
-        _ => None,
+    let first = (hash >> 32) as usize % SETS * WAYS;
+    let found = CACHE.with_borrow(|cache| {
+        let mut set = cache.get(first..first + WAYS)?.iter().flatten();
+        set.find(|entry| entry.hash == hash && entry.matches(call)).map(|entry| entry.plan.clone())
     });
     if let Some(plan) = found {
         return Ok((plan, true));
@@ -56,9 +58,10 @@ pub(super) fn plan(call: &Call<'_>) -> Result<(Rc<Plan>, bool)> {
     };
     CACHE.with_borrow_mut(|cache| {
         if cache.is_empty() {
-            cache.resize_with(SLOTS, || None);
+            cache.resize_with(SETS * WAYS, || None);
         }
-        cache[slot] = Some(entry);
+        cache[first..first + WAYS].rotate_right(1);
+        cache[first] = Some(entry);
     });
     Ok((plan, false))
 }
@@ -88,8 +91,9 @@ fn hash(call: &Call<'_>) -> u64 {
     hasher.write_u8(call.outputs.is_some().into());
     for meta in metas(call) {
         hasher.write_u8(meta.dtype as u8);
-        meta.dims().iter().chain(meta.layout.stride()).for_each(|&n| hasher.write_usize(n));
-        meta.rank().hash(&mut hasher);
+        hasher.write_usize(meta.rank());
+        meta.dims().iter().for_each(|&n| hasher.write_usize(n));
+        meta.layout.stride().iter().for_each(|&n| hasher.write_usize(n));
     }
     hasher.finish()
 }
@@ -99,10 +103,12 @@ impl Entry {
         self.given_outputs == call.outputs.is_some()
             && self.op.same(call.op)
             && self.metas.len() == call.inputs.len() + call.outputs.map_or(0, <[_]>::len)
-            && self
-                .metas
-                .iter()
-                .zip(metas(call))
-                .all(|(a, b)| a.dtype == b.dtype && a.dims() == b.dims() && a.layout.stride() == b.layout.stride())
+            && self.metas.iter().zip(metas(call)).all(|(a, b)| same(a, b))
     }
+}
+
+fn same(a: &Meta, b: &Meta) -> bool {
+    // For so few numbers the comparison of slices, a call of `memcmp`, takes longer.
+    let equal = |a: &[usize], b: &[usize]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b);
+    a.dtype == b.dtype && equal(a.dims(), b.dims()) && equal(a.layout.stride(), b.layout.stride())
 }

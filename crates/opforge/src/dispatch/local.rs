@@ -7,7 +7,7 @@ use opforge_runtime::vm::{self, BufferRef};
 use opforge_runtime::{Device, Kernel, Storage};
 
 use super::{Call, Interpreter, cache, inplace, journey};
-use crate::operator::Tensors;
+use crate::operator::{Metas, Tensors};
 use crate::{Error, Meta, Result, Tensor};
 
 /// Runs calls at once on this process's device: infer (cached), make outputs, hand an instruction to the VM.
@@ -29,10 +29,8 @@ impl Interpreter for EagerLocal {
             let outputs: Vec<String> = plan.outputs.iter().map(|m| format!("{} {:?}", m.dtype, m.layout)).collect();
             format!("{}: {}", if hit { "cached" } else { "computed" }, outputs.join(", "))
         });
-        let outputs: Tensors = match call.outputs {
-            Some(given) => given.iter().map(|t| (*t).clone()).collect(),
-            None => plan.outputs.iter().map(|meta| output(meta, device)).collect::<Result<_>>()?,
-        };
+        let mut outputs = Tensors::new();
+        push_outputs(&mut outputs, call, &plan.outputs, device)?;
         if device == Device::Meta {
             return Ok(outputs);
         }
@@ -46,11 +44,32 @@ impl Interpreter for EagerLocal {
     }
 }
 
+/// The tensors to write: those given, or new ones. Pushed one by one, where they stay: that is half of what collecting them costs.
+fn push_outputs(outputs: &mut Tensors, call: &Call<'_>, metas: &Metas, device: Device) -> Result<()> {
+    match call.outputs {
+        Some(given) => given.iter().for_each(|t| outputs.push((*t).clone())),
+        None => {
+            for meta in metas {
+                outputs.push(output(meta, device)?);
+            }
+        }
+    }
+    Ok(())
+}
+
 fn submit(call: &Call<'_>, kernel: &Arc<dyn Kernel>, outputs: &Tensors) -> Result<()> {
-    let inputs: SmallVec<[BufferRef<'_>; 4]> = call.inputs.iter().map(|t| buffer(t)).collect();
-    let outputs: SmallVec<[BufferRef<'_>; 2]> = outputs.iter().map(buffer).collect();
+    with_buffers(call.inputs, |inputs| with_buffers(outputs, |outputs| submit_buffers(call, kernel, inputs, outputs)))
+}
+
+#[inline(never)]
+fn submit_buffers(
+    call: &Call<'_>,
+    kernel: &Arc<dyn Kernel>,
+    inputs: &[BufferRef<'_>],
+    outputs: &[BufferRef<'_>],
+) -> Result<()> {
     let op = Cow::Borrowed(call.op.name());
-    let instruction = vm::Call { op: &op, at: call.at, kernel, inputs: &inputs, outputs: &outputs };
+    let instruction = vm::Call { op: &op, at: call.at, kernel, inputs, outputs };
     // SAFETY: the kernel was prepared for the tensors' metas (the plan is keyed by them), and a tensor's layout spans no more than its
     // storage. New outputs share memory with nothing; given ones passed `check_aliases`.
     #[allow(unsafe_code)]
@@ -85,6 +104,17 @@ pub(crate) fn output(meta: &Meta, device: Device) -> Result<Tensor> {
     Ok(Tensor::from_parts(meta.clone(), storage))
 }
 
+/// Gives `f` the tensors' buffers: for the usual one or two of them, arrays that are built in place.
+#[inline]
+fn with_buffers<T: AsRef<Tensor>, R>(tensors: &[T], f: impl FnOnce(&[BufferRef<'_>]) -> R) -> R {
+    match tensors {
+        [a] => f(&[buffer(a.as_ref())]),
+        [a, b] => f(&[buffer(a.as_ref()), buffer(b.as_ref())]),
+        _ => f(&tensors.iter().map(|t| buffer(t.as_ref())).collect::<SmallVec<[_; 4]>>()),
+    }
+}
+
+#[inline]
 fn buffer(tensor: &Tensor) -> BufferRef<'_> {
     let byte_offset = tensor.layout().start_offset() * tensor.dtype().size_in_bytes();
     BufferRef::new(tensor.storage(), byte_offset)

@@ -13,3 +13,15 @@ macro_rules! suite {
 }
 
 each_check!(suite);
+
+#[test]
+fn every_operator_has_its_own_name_dtypes_and_samples() {
+    let registry = opforge::operator::registry();
+    for (i, definition) in registry.iter().enumerate() {
+        let name = definition.name;
+        assert!(registry[..i].iter().all(|other| other.name != name), "{name} is there twice");
+        assert!(definition.dtypes.iter().next().is_some(), "{name} takes no dtype");
+        assert!(!(definition.samples)().is_empty(), "{name} has no sample");
+        assert!(!definition.function.doc.is_empty(), "{name} is not documented");
+    }
+}

@@ -30,11 +30,11 @@ struct Case {
 }
 
 /// For each operator its sample of the highest rank, with each axis in turn long.
-fn cases() -> Vec<Case> {
-    registry().into_iter().flat_map(of_operator).collect()
+fn cases(len: usize) -> Vec<Case> {
+    registry().into_iter().flat_map(|definition| of_operator(definition, len)).collect()
 }
 
-fn of_operator(definition: &'static Definition) -> Vec<Case> {
+fn of_operator(definition: &'static Definition, len: usize) -> Vec<Case> {
     let dtype = [DType::F32].into_iter().chain(definition.dtypes.iter()).find(|&d| definition.dtypes.contains(d));
     let types = Types::real(dtype.expect("an operator takes some dtype"));
     let rank = |s: &Sample| s.inputs.iter().map(|a| a.shape.len()).max().unwrap_or(0);
@@ -47,7 +47,7 @@ fn of_operator(definition: &'static Definition) -> Vec<Case> {
     let map = sample.operator().expect("chosen so").axes(&small.iter().map(Tensor::meta).collect::<Vec<_>>());
     let long = |axis: u8| -> Option<Case> {
         let largest = inputs.iter().map(|a| a.data.len()).max()?;
-        let times = LARGE.div_ceil(largest);
+        let times = len.div_ceil(largest);
         let grown: Vec<Array> = (inputs.iter().zip(&map.inputs))
             .map(|(a, names)| match names.iter().position(|&n| n == Some(axis)) {
                 Some(d) => repeated(a, d, times),
@@ -80,9 +80,9 @@ impl Case {
     }
 }
 
-fn check(name: &str, same: impl Fn(&Case, &[Vec<Scalar>]) -> Result<(), String>) {
+fn check(name: &str, len: usize, same: impl Fn(&Case, &[Vec<Scalar>]) -> Result<(), String>) {
     let mut report = Report::default();
-    for case in cases() {
+    for case in cases(len) {
         let variant = format!("{name}, axis {} long", case.axis);
         report.case(case.definition, &case.sample, variant, || {
             let threads = parallel::num_threads();
@@ -110,7 +110,7 @@ fn equal(got: &[Vec<Scalar>], expected: &[Vec<Scalar>], how: &str) -> Result<(),
 #[test]
 fn the_number_of_threads_changes_no_bit() {
     let _turn = alone();
-    check("threads", |case, expected| {
+    check("threads", LARGE, |case, expected| {
         [2, 5].into_iter().try_for_each(|threads| {
             parallel::set_num_threads(threads);
             equal(&case.run()?, expected, &format!("{threads} threads"))
@@ -121,7 +121,7 @@ fn the_number_of_threads_changes_no_bit() {
 #[test]
 fn queued_calls_are_the_same_as_calls_at_once() {
     let _turn = alone();
-    check("queue", |case, expected| {
+    check("queue", LARGE, |case, expected| {
         parallel::set_num_threads(2);
         vm::set_sync(false);
         equal(&case.run()?, expected, "queued")
@@ -131,7 +131,7 @@ fn queued_calls_are_the_same_as_calls_at_once() {
 #[test]
 fn instruction_sets_agree() {
     let _turn = alone();
-    check("instruction sets", |case, expected| {
+    check("instruction sets", 1000, |case, expected| {
         Isa::supported().try_for_each(|isa| {
             // Kernels are kept by thread, so that a thread of its own prepares new ones.
             let run = || std::thread::scope(|s| s.spawn(|| with_isa(isa, || case.run())).join());

@@ -4,16 +4,64 @@ use opforge::autograd::{BackwardOptions, grad};
 use opforge::operator::{Array, Content, Definition, Sample};
 use opforge::{DType, Tensor};
 
-use super::data::{Types, read_f64, refs, tensor, tensors};
+use super::data::{Types, epsilon, held, read_f64, refs, tensor, tensors};
 use super::{Report, text};
 
 /// Half of the distance between the points of a difference. The error is of the order of its square.
 const STEP: f64 = 1e-5;
 const TOLERANCE: f64 = 1e-6;
 
-/// The gradient of every smooth sample that has real inputs.
+/// The gradient of every smooth sample that has real inputs: against differences; of each input alone; and in the other floating-point
+/// dtypes against that in f64.
 pub fn gradients(definition: &Definition, report: &mut Report) {
-    each_smooth(definition, |sample| report.case(definition, sample, "gradient", || first(sample)));
+    each_smooth(definition, |sample| {
+        report.case(definition, sample, "gradient", || first(sample));
+        for i in reals(sample) {
+            report.case(definition, sample, format_args!("gradient of input {i} alone"), || alone(sample, i));
+        }
+        for dtype in definition.dtypes.iter().filter(|d| d.is_float()) {
+            report.case(definition, sample, format_args!("gradient in {dtype}"), || narrow(sample, dtype));
+        }
+    });
+}
+
+/// The gradient of one input does not depend on which others need theirs.
+fn alone(sample: &Sample, i: usize) -> Result<(), String> {
+    let gradient = |needed: &[usize]| -> Result<Option<Vec<f64>>, String> {
+        let inputs = f64_tensors(&sample.inputs);
+        needed.iter().try_for_each(|&i| inputs[i].set_requires_grad(true)).map_err(text)?;
+        let outputs = sample.call(&refs(&inputs)).map_err(text)?;
+        let seeds: Vec<Tensor> = outputs.iter().map(|t| tensor(&weights(t.dims(), 0), DType::F64)).collect();
+        let found = taped(sample, &inputs, &[i], &seeds, BackwardOptions::default())?;
+        found[0].as_ref().map(read_f64).transpose()
+    };
+    let (one, all) = (gradient(&[i])?, gradient(&reals(sample))?);
+    if one == all { Ok(()) } else { Err(format!("{one:?}, with all others {all:?}")) }
+}
+
+/// The gradient in a dtype is that in f64, of the inputs as the dtype holds them, up to rounding.
+fn narrow(sample: &Sample, dtype: DType) -> Result<(), String> {
+    let wrt = reals(sample);
+    let arrays: Vec<Array> = sample.inputs.iter().map(|a| held(a, dtype, false)).collect();
+    let gradient = |dtype: DType| -> Result<Vec<Vec<f64>>, String> {
+        let inputs = tensors(&arrays, Types::real(dtype));
+        wrt.iter().try_for_each(|&i| inputs[i].set_requires_grad(true)).map_err(text)?;
+        let outputs = sample.call(&refs(&inputs)).map_err(text)?;
+        let seeds: Vec<Tensor> = outputs.iter().map(|t| tensor(&weights(t.dims(), 0), t.dtype())).collect();
+        let found = taped(sample, &inputs, &wrt, &seeds, BackwardOptions::default())?;
+        found.iter().zip(&wrt).map(|(g, &i)| g.as_ref().map_or(Ok(vec![0.0; arrays[i].data.len()]), read_f64)).collect()
+    };
+    let tolerance = 40.0 * epsilon(dtype);
+    for (i, (got, want)) in gradient(dtype)?.iter().zip(&gradient(DType::F64)?).enumerate() {
+        let scale = want.iter().fold(1f64, |m, x| m.max(x.abs()));
+        for (k, (got, want)) in got.iter().zip(want).enumerate() {
+            let near = (got - want).abs() <= tolerance * scale;
+            if !near {
+                return Err(format!("input {}: element {k} is {got:e}, in f64 {want:e}", wrt[i]));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The gradient of the gradient, with respect to the inputs and to the outputs' gradients.

@@ -1,5 +1,6 @@
 //! What is inferred, what the meta device gives and what is computed agree.
 
+use opforge::autograd::{BackwardOptions, backward};
 use opforge::operator::{Definition, Sample};
 use opforge::{DType, Device, Tensor};
 
@@ -15,7 +16,30 @@ pub fn meta(definition: &Definition, report: &mut Report) {
                 report.case(definition, &sample, variant, || run(definition, &sample, types, transposed));
             }
         }
+        if sample.smooth && definition.dtypes.contains(DType::F32) && !sample.inputs.is_empty() {
+            report.case(definition, &sample, "gradient", || gradient(&sample));
+        }
     }
+}
+
+/// Gradients on the meta device have the inputs' shapes.
+fn gradient(sample: &Sample) -> Result<(), String> {
+    let types = Types::real(DType::F32);
+    let inputs: Vec<Tensor> = sample.inputs.iter().map(|a| tensor_on(a, types.of(a.content), &Device::Meta)).collect();
+    let floats: Vec<&Tensor> = inputs.iter().filter(|t| t.dtype().is_float()).collect();
+    floats.iter().try_for_each(|t| t.set_requires_grad(true)).map_err(text)?;
+    let outputs = sample.call(&refs(&inputs)).map_err(text)?;
+    for output in outputs.iter().filter(|t| t.requires_grad()) {
+        let options = BackwardOptions { retain_graph: true, ..Default::default() };
+        let store = backward(&[(output.clone(), None)], options).map_err(text)?;
+        for input in &floats {
+            let wrong = |g: &&Tensor| g.shape() != input.shape() || !g.device().is_meta();
+            if let Some(gradient) = store.get(input).filter(wrong) {
+                return Err(format!("gradient {:?} of {:?}", gradient.meta(), input.meta()));
+            }
+        }
+    }
+    Ok(())
 }
 
 type Facts = (DType, Vec<usize>, Vec<usize>);

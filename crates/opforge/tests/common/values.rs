@@ -1,9 +1,9 @@
 //! Results against references.
 
-use opforge::operator::{Array, Content, Definition, Sample};
+use opforge::operator::{Array, Content, Definition, Sample, Tensors};
 use opforge::{DType, ErrorKind};
 
-use super::data::{Types, all_types, check_outputs, inputs_in, refs, tensors};
+use super::data::{Types, all_types, check_outputs, inputs_in, refs, tensor, tensors};
 use super::{Report, text};
 
 fn run(sample: &Sample, inputs: &[Array], types: Types) -> Result<(), String> {
@@ -25,6 +25,7 @@ pub fn values(definition: &Definition, report: &mut Report) {
 /// Any other dtype is refused, whether in all inputs or in one.
 pub fn refused_dtypes(definition: &Definition, report: &mut Report) {
     for sample in (definition.samples)() {
+        refused_mixtures(definition, &sample, report);
         let base = definition.dtypes.iter().find(|d| d.is_float()).unwrap_or(DType::F32);
         let contents: Vec<Content> = sample.inputs.iter().map(|a| a.content).collect();
         for dtype in DType::ALL {
@@ -43,8 +44,27 @@ pub fn refused_dtypes(definition: &Definition, report: &mut Report) {
     }
 }
 
+/// Each of several real inputs alone in another dtype than the rest.
+fn refused_mixtures(definition: &Definition, sample: &Sample, report: &mut Report) {
+    let reals: Vec<usize> = (0..sample.inputs.len()).filter(|&i| sample.inputs[i].content == Content::Real).collect();
+    let (Some(base), Some(op)) = (definition.dtypes.iter().find(|d| d.is_float()), sample.operator()) else { return };
+    for &i in reals.iter().filter(|_| reals.len() > 1) {
+        for dtype in DType::ALL.into_iter().filter(|&d| d != base) {
+            report.case(definition, sample, format_args!("{base}, input {i} in {dtype}"), || {
+                let mut inputs = tensors(&sample.inputs, Types::real(base));
+                inputs[i] = tensor(&sample.inputs[i], dtype);
+                must_refuse(opforge::dispatch::dispatch(op, &refs(&inputs)))
+            });
+        }
+    }
+}
+
 fn refused(sample: &Sample, types: Types) -> Result<(), String> {
-    match sample.call(&refs(&tensors(&sample.inputs, types))) {
+    must_refuse(sample.call(&refs(&tensors(&sample.inputs, types))))
+}
+
+fn must_refuse(result: opforge::Result<Tensors>) -> Result<(), String> {
+    match result {
         Ok(outputs) => Err(format!("gave {:?}", outputs.iter().map(|t| t.dtype()).collect::<Vec<_>>())),
         Err(e) if e.kind() == ErrorKind::DType => Ok(()),
         Err(e) => Err(text(e)),

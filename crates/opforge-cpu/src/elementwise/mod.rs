@@ -51,6 +51,7 @@ mod ternary;
 mod tests;
 mod tile;
 mod unary;
+mod update;
 
 pub use binary::{BinaryFn, binary};
 pub use bind::bind;
@@ -59,6 +60,7 @@ pub use choose::{fill, select};
 pub use compare::{CompareFn, TestFn, compare, test};
 pub use ternary::{TernaryFn, ternary};
 pub use unary::{UnaryFn, unary};
+pub use update::{UpdateFn, update};
 
 use opforge_core::{DType, Error, Meta, Result};
 

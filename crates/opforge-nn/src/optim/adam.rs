@@ -1,8 +1,8 @@
-use opforge::{Error, GradStore, Result, Scalar, Tensor, Var, no_grad};
-use opforge_cpu::elementwise::{BinaryFn, TernaryFn};
+use opforge::{Error, GradStore, Result, Scalar, Tensor, Var};
+use opforge_cpu::elementwise::UpdateFn;
 use opforge_cpu::simd::Float;
 
-use super::update::{by1, by2};
+use super::update::update;
 use super::{Optimizer, trainable};
 
 /// The numbers of [`AdamW`].
@@ -74,29 +74,21 @@ impl State {
     /// A step; `decoupled` says whether weights decay by themselves or through their gradients.
     fn update(&mut self, grads: &GradStore, p: &ParamsAdamW, decoupled: bool) -> Result<()> {
         self.step = self.step.saturating_add(1);
-        let apply = Apply {
+        let f = Adapt {
+            betas: [p.beta1.into(), p.beta2.into()],
             keep: if decoupled { 1.0 - p.lr * p.weight_decay } else { 1.0 }.into(),
+            decay: if decoupled { 0.0 } else { p.weight_decay }.into(),
             rate: (p.lr / (1.0 - p.beta1.powi(self.step))).into(),
             correction: (1.0 / (1.0 - p.beta2.powi(self.step))).into(),
             eps: p.eps.into(),
         };
         for Moments { var, mean, square } in &self.vars {
-            let Some(grad) = grads.get(var) else { continue };
-            if decoupled || p.weight_decay == 0.0 {
-                average(mean, square, grad, p)?;
-            } else {
-                let decayed = no_grad(|| var.affine(p.weight_decay, 0.0)?.add(grad))?;
-                average(mean, square, &decayed, p)?;
+            if let Some(grad) = grads.get(var) {
+                update("adam", f, [var, mean, square], grad)?;
             }
-            by2("adam", apply, var, mean, square)?;
         }
         Ok(())
     }
-}
-
-fn average(mean: &Tensor, square: &Tensor, grad: &Tensor, p: &ParamsAdamW) -> Result<()> {
-    by1("adam_mean", Mean { beta: p.beta1.into() }, mean, grad)?;
-    by1("adam_square", MeanSquare { beta: p.beta2.into() }, square, grad)
 }
 
 /// Adam with decoupled weight decay (Loshchilov and Hutter, 2019).
@@ -194,48 +186,27 @@ impl Optimizer for Adam {
     }
 }
 
-/// `beta m + (1 - beta) g`.
+/// Both optimizers' formula for a variable and its moments: [`Adam`]'s has a `keep` of 1, [`AdamW`]'s a `decay` of 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Mean {
-    beta: Scalar,
-}
-
-impl BinaryFn for Mean {
-    #[inline(always)]
-    fn float<V: Float>(self, m: V, g: V) -> V {
-        let beta = self.beta.to_f64();
-        m.mul_add(V::splat(beta), g * V::splat(1.0 - beta))
-    }
-}
-
-/// `beta v + (1 - beta) g^2`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct MeanSquare {
-    beta: Scalar,
-}
-
-impl BinaryFn for MeanSquare {
-    #[inline(always)]
-    fn float<V: Float>(self, v: V, g: V) -> V {
-        let beta = self.beta.to_f64();
-        v.mul_add(V::splat(beta), g * g * V::splat(1.0 - beta))
-    }
-}
-
-/// `keep x - rate m / (sqrt(correction v) + eps)`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Apply {
+struct Adapt {
+    betas: [Scalar; 2],
     keep: Scalar,
+    decay: Scalar,
+    /// The learning rate over `1 - beta1^t`.
     rate: Scalar,
+    /// `1 / (1 - beta2^t)`.
     correction: Scalar,
     eps: Scalar,
 }
 
-impl TernaryFn for Apply {
+impl UpdateFn<3> for Adapt {
     #[inline(always)]
-    fn float<V: Float>(self, x: V, m: V, v: V) -> V {
-        let at = |scalar: Scalar| V::splat(scalar.to_f64());
-        let divisor = (v * at(self.correction)).sqrt() + at(self.eps);
-        x * at(self.keep) - m * at(self.rate) / divisor
+    fn float<V: Float>(self, [x, m, v]: [V; 3], g: V) -> [V; 3] {
+        let [beta1, beta2] = [self.betas[0].to_f64(), self.betas[1].to_f64()];
+        let g = x.mul_add(V::splat(self.decay.to_f64()), g);
+        let m = m.mul_add(V::splat(beta1), g * V::splat(1.0 - beta1));
+        let v = v.mul_add(V::splat(beta2), g * g * V::splat(1.0 - beta2));
+        let divisor = (v * V::splat(self.correction.to_f64())).sqrt() + V::splat(self.eps.to_f64());
+        [x * V::splat(self.keep.to_f64()) - m * V::splat(self.rate.to_f64()) / divisor, m, v]
     }
 }

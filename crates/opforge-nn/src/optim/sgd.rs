@@ -1,8 +1,8 @@
 use opforge::{Error, GradStore, Result, Scalar, Tensor, Var};
-use opforge_cpu::elementwise::{BinaryFn, TernaryFn};
+use opforge_cpu::elementwise::UpdateFn;
 use opforge_cpu::simd::Float;
 
-use super::update::{by1, by2};
+use super::update::update;
 use super::{Optimizer, trainable};
 
 /// The numbers of [`SGD`].
@@ -91,80 +91,51 @@ impl Optimizer for SGD {
 
 impl ParamsSGD {
     fn update(&self, var: &Var, grad: &Tensor, buffer: &mut Option<Tensor>) -> Result<()> {
-        let keep = 1.0 - self.lr * self.weight_decay;
+        let (rate, decay) = (Scalar::Float(self.lr), Scalar::Float(self.weight_decay));
         if self.momentum == 0.0 {
-            return by1("sgd", Descend { keep: keep.into(), rate: self.lr.into() }, var, grad);
+            return update("sgd", Descend { rate, decay }, [var], grad);
         }
         let buffer = match buffer {
             Some(buffer) => buffer,
             None => buffer.insert(var.zeros_like()?),
         };
-        let (momentum, decay) = (Scalar::Float(self.momentum), Scalar::Float(self.weight_decay));
-        match self.weight_decay {
-            0.0 => by1("sgd_momentum", Momentum { momentum }, buffer, grad)?,
-            _ => by2("sgd_momentum", MomentumWithDecay { momentum, decay }, buffer, grad, var)?,
-        }
-        if self.nesterov {
-            let f = Nesterov { keep: keep.into(), rate: self.lr.into(), ahead: (self.lr * self.momentum).into() };
-            return by2("sgd_nesterov", f, var, grad, buffer);
-        }
-        by1("sgd", Descend { keep: 1.0.into(), rate: self.lr.into() }, var, buffer)
+        let momentum = Scalar::Float(self.momentum);
+        let f = Momentum { rate, decay, momentum, nesterov: self.nesterov };
+        update("sgd_momentum", f, [var, buffer], grad)
     }
 }
 
-/// `keep x - rate d`.
+/// `x - rate (g + decay x)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Descend {
-    keep: Scalar,
     rate: Scalar,
-}
-
-impl BinaryFn for Descend {
-    #[inline(always)]
-    fn float<V: Float>(self, x: V, d: V) -> V {
-        x * V::splat(self.keep.to_f64()) - d * V::splat(self.rate.to_f64())
-    }
-}
-
-/// `momentum b + g`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Momentum {
-    momentum: Scalar,
-}
-
-impl BinaryFn for Momentum {
-    #[inline(always)]
-    fn float<V: Float>(self, b: V, g: V) -> V {
-        b.mul_add(V::splat(self.momentum.to_f64()), g)
-    }
-}
-
-/// `momentum b + g + decay x`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct MomentumWithDecay {
-    momentum: Scalar,
     decay: Scalar,
 }
 
-impl TernaryFn for MomentumWithDecay {
+impl UpdateFn<1> for Descend {
     #[inline(always)]
-    fn float<V: Float>(self, b: V, g: V, x: V) -> V {
-        b.mul_add(V::splat(self.momentum.to_f64()), x.mul_add(V::splat(self.decay.to_f64()), g))
+    fn float<V: Float>(self, [x]: [V; 1], g: V) -> [V; 1] {
+        let d = x.mul_add(V::splat(self.decay.to_f64()), g);
+        [x - d * V::splat(self.rate.to_f64())]
     }
 }
 
-/// `keep x - rate g - ahead b`.
+/// [`SGD`]'s formula for a variable and its buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Nesterov {
-    keep: Scalar,
+struct Momentum {
     rate: Scalar,
-    ahead: Scalar,
+    decay: Scalar,
+    momentum: Scalar,
+    nesterov: bool,
 }
 
-impl TernaryFn for Nesterov {
+impl UpdateFn<2> for Momentum {
     #[inline(always)]
-    fn float<V: Float>(self, x: V, g: V, b: V) -> V {
-        let at = |scalar: Scalar| V::splat(scalar.to_f64());
-        x * at(self.keep) - g.mul_add(at(self.rate), b * at(self.ahead))
+    fn float<V: Float>(self, [x, b]: [V; 2], g: V) -> [V; 2] {
+        let momentum = V::splat(self.momentum.to_f64());
+        let d = x.mul_add(V::splat(self.decay.to_f64()), g);
+        let b = b.mul_add(momentum, d);
+        let direction = if self.nesterov { b.mul_add(momentum, d) } else { b };
+        [x - direction * V::splat(self.rate.to_f64()), b]
     }
 }

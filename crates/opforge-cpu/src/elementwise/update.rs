@@ -1,0 +1,201 @@
+//! Updates: functions that change several tensors in one pass, as an optimizer changes a parameter and its state.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+use opforge_core::{DType, Error, Meta, Result, bf16, f16};
+use opforge_runtime::Kernel;
+use opforge_runtime::parallel::parallel_for;
+
+use super::check_dtypes;
+use crate::simd::{Entry, Float, Isa, Routine, Simd, resolve};
+use crate::stored::{StoredFloat, VectorOf};
+
+/// A function of `N` elements to be changed and one that is only read, which gives the `N` changed ones.
+pub trait UpdateFn<const N: usize>: Copy + Send + Sync + 'static {
+    /// The changed elements. Must be `#[inline(always)]`.
+    fn float<V: Float>(self, changed: [V; N], read: V) -> [V; N];
+}
+
+/// The kernel of an update. Its inputs are the `N` tensors to be changed, then the one that is only read; its outputs are the `N` changed
+/// ones, usually the very same tensors. All are contiguous floats of one shape and dtype.
+///
+/// # Errors
+/// Dtypes that are not floats; dtypes, shapes or numbers of tensors that differ from that; layouts that are not contiguous.
+pub fn update<const N: usize, F: UpdateFn<N>>(
+    op: &'static str,
+    f: F,
+    inputs: &[&Meta],
+    outputs: &[&Meta],
+) -> Result<Arc<dyn Kernel>> {
+    if inputs.len() != N + 1 || outputs.len() != N {
+        let given = format!("{} inputs, {} outputs", inputs.len(), outputs.len());
+        return Err(Error::value(op, "tensors", given, format!("{} inputs, {N} outputs", N + 1)));
+    }
+    let first = inputs[0];
+    check_dtypes(op, first.dtype, inputs)?;
+    check_dtypes(op, first.dtype, outputs)?;
+    for meta in inputs.iter().chain(outputs) {
+        if meta.shape() != first.shape() || !meta.layout.is_contiguous() {
+            let accepted = format!("{:?}, contiguous", first.shape());
+            return Err(Error::shape(op, "tensor", format!("{:?}", meta.layout), accepted));
+        }
+    }
+    let len = first.elem_count();
+    match first.dtype {
+        DType::F16 => Ok(Update::<f16, N, F>::kernel(f, len)),
+        DType::BF16 => Ok(Update::<bf16, N, F>::kernel(f, len)),
+        DType::F32 => Ok(Update::<f32, N, F>::kernel(f, len)),
+        DType::F64 => Ok(Update::<f64, N, F>::kernel(f, len)),
+        other => Err(Error::UnsupportedDTypeForOp(other, op)),
+    }
+}
+
+/// Elements that one thread takes at a time.
+const GRAIN: usize = 1 << 14;
+
+struct Update<E: StoredFloat, const N: usize, F: UpdateFn<N>> {
+    len: usize,
+    pass: Pass<E, N, F>,
+    entry: Entry<Pass<E, N, F>>,
+}
+
+impl<E: StoredFloat, const N: usize, F: UpdateFn<N>> Update<E, N, F> {
+    fn kernel(f: F, len: usize) -> Arc<dyn Kernel> {
+        let entry = resolve::<Pass<E, N, F>>(Isa::current());
+        Arc::new(Update { len, pass: Pass { f, element: PhantomData }, entry })
+    }
+}
+
+/// The tensors' first elements.
+#[derive(Clone, Copy)]
+struct Addresses<E, const N: usize> {
+    changed: [*const E; N],
+    read: *const E,
+    outputs: [*mut E; N],
+}
+
+// SAFETY: addresses are numbers; threads use them for disjoint ranges of elements.
+unsafe impl<E, const N: usize> Sync for Addresses<E, N> {}
+
+impl<E: StoredFloat, const N: usize, F: UpdateFn<N>> Kernel for Update<E, N, F> {
+    unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
+        let addresses = Addresses {
+            changed: std::array::from_fn(|i| inputs[i].cast::<E>()),
+            read: inputs[N].cast(),
+            outputs: std::array::from_fn(|i| outputs[i].cast::<E>()),
+        };
+        parallel_for(self.len, GRAIN, |range| {
+            let addresses = &addresses;
+            // SAFETY: the tensors are as the caller promises, ranges disjoint; the entry was resolved for this CPU.
+            unsafe { (self.entry)(&self.pass, (range, *addresses)) };
+        });
+        Ok(())
+    }
+
+    /// Half a nanosecond an element and changed tensor: what memory takes.
+    fn cost(&self) -> u64 {
+        20 + (self.len as u64).saturating_mul(N as u64) / 2
+    }
+}
+
+struct Pass<E, const N: usize, F> {
+    f: F,
+    element: PhantomData<fn() -> E>,
+}
+
+impl<E: StoredFloat, const N: usize, F: UpdateFn<N>> Routine for Pass<E, N, F> {
+    type Args = (Range<usize>, Addresses<E, N>);
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, (range, Addresses { changed, read, outputs }): Self::Args) {
+        let lanes = VectorOf::<E, S>::LANES;
+        let mut at = range.start;
+        while at + lanes <= range.end {
+            let mut values = [VectorOf::<E, S>::splat(0.0); N];
+            for i in 0..N {
+                // SAFETY: a vector's elements from `at` on are within each tensor.
+                values[i] = unsafe { E::load::<S>(changed[i].add(at)) };
+            }
+            // SAFETY: as above.
+            let values = self.f.float(values, unsafe { E::load::<S>(read.add(at)) });
+            for i in 0..N {
+                // SAFETY: as above.
+                unsafe { E::store::<S>(values[i], outputs[i].add(at)) };
+            }
+            at += lanes;
+        }
+        let rest = range.end - at;
+        if rest > 0 {
+            let mut values = [VectorOf::<E, S>::splat(0.0); N];
+            for i in 0..N {
+                // SAFETY: the rest, fewer than a vector's elements, is within each tensor.
+                values[i] = unsafe { E::load_partial::<S>(changed[i].add(at), rest) };
+            }
+            // SAFETY: as above.
+            let values = self.f.float(values, unsafe { E::load_partial::<S>(read.add(at), rest) });
+            for i in 0..N {
+                // SAFETY: as above.
+                unsafe { E::store_partial::<S>(values[i], outputs[i].add(at), rest) };
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::with_isa;
+
+    /// Two tensors by a third: their sum with it, and their product.
+    #[derive(Clone, Copy)]
+    struct Mix;
+    impl UpdateFn<2> for Mix {
+        #[inline(always)]
+        fn float<V: Float>(self, [a, b]: [V; 2], g: V) -> [V; 2] {
+            [a + b + g, a * b]
+        }
+    }
+
+    fn check<T: opforge_core::WithDType>(len: usize) {
+        let meta = Meta::contiguous(T::DTYPE, len);
+        let all = |start: usize| -> Vec<T> { (0..len).map(|i| T::from_f64(((start + i) % 7) as f64)).collect() };
+        let (mut a, mut b, g) = (all(0), all(3), all(5));
+        let kernel = update("mix", Mix, &[&meta; 3], &[&meta; 2]).unwrap();
+        let (pa, pb) = (a.as_mut_ptr().cast::<u8>(), b.as_mut_ptr().cast::<u8>());
+        // SAFETY: the vectors have the metas' length and dtype; outputs may be the inputs to be changed.
+        unsafe { kernel.run(&[pa, pb, g.as_ptr().cast()], &[pa, pb]) }.unwrap();
+        for i in 0..len {
+            let [x, y, z] = [i % 7, (3 + i) % 7, (5 + i) % 7].map(|n| n as f64);
+            assert_eq!((a[i].to_f64(), b[i].to_f64()), (x + y + z, x * y), "{} element {i} of {len}", T::DTYPE);
+        }
+    }
+
+    #[test]
+    fn changes_every_element_once() {
+        for isa in Isa::supported() {
+            with_isa(isa, || {
+                for len in [0, 1, 7, 8, 31, 33, 3 * GRAIN + 5] {
+                    check::<f16>(len);
+                    check::<bf16>(len);
+                    check::<f32>(len);
+                    check::<f64>(len);
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn refuses_what_it_cannot_read() {
+        let (float, long) = (Meta::contiguous(DType::F32, 4), Meta::contiguous(DType::F32, 5));
+        let int = Meta::contiguous(DType::I32, 4);
+        let strided = Meta { layout: float.layout.broadcast_as(&(4, 4).into(), "test").unwrap(), ..float.clone() };
+        assert!(update("mix", Mix, &[&float; 3], &[&float; 1]).is_err());
+        assert!(update("mix", Mix, &[&float, &float, &long], &[&float; 2]).is_err());
+        assert!(update("mix", Mix, &[&float, &float, &int], &[&float; 2]).is_err());
+        assert!(update("mix", Mix, &[&int; 3], &[&int; 2]).is_err());
+        assert!(update("mix", Mix, &[&strided; 3], &[&strided; 2]).is_err());
+    }
+}

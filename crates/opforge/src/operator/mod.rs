@@ -72,6 +72,8 @@ pub trait Operator: OperatorKey + Debug + Send + Sync + 'static {
     fn axes(&self, inputs: &[&Meta]) -> AxisMap;
 
     /// The computation for these inputs and outputs on the CPU; outputs are those of [`Operator::infer`], or others of equal shape and dtype.
+    ///
+    /// The kernel must be prepared for exactly these metas: interpreters run it on memory of these layouts.
     fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>>;
 
     /// Which tensors [`Operator::backward`] reads. What is not named is not kept alive.

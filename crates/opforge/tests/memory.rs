@@ -44,6 +44,18 @@ fn backward_frees_as_it_goes() {
 }
 
 #[test]
+fn in_place_calls_make_no_cycles() {
+    let _turn = alone();
+    let base = in_use();
+    let (x, factor) = (Var::zeros(MIB, DType::F32, CPU).unwrap(), Var::zeros(MIB, DType::F32, CPU).unwrap());
+    let y = x.affine(2.0, 0.0).unwrap();
+    // The product saves both operands, one of which is its output.
+    y.mul_(&factor).unwrap();
+    drop((x, factor, y));
+    assert!(in_use() <= base);
+}
+
+#[test]
 fn dropped_graphs_and_cycles_free_their_memory() {
     let _turn = alone();
     let base = in_use();

@@ -94,9 +94,12 @@ pub(crate) fn record(call: &Call<'_>, versions: &Versions, outputs: &Tensors) {
     let (op, inputs) = (call.op, call.inputs);
     let saves = op.saves();
     let wanted = |bits: u32, i: usize| bits & (1 << i.min(31)) != 0;
+    // What an in-place call overwrites is of no use to backward, which says so. Saved with its new edge it would be a reference cycle.
+    let overwritten = |t: &Tensor| call.outputs.is_some_and(|outputs| outputs.iter().any(|o| o.shares_storage(t)));
+    let kept = |t: &Tensor| if overwritten(t) { t.detach() } else { t.clone() };
     let saved = Saved {
         inputs: (inputs.iter().enumerate())
-            .map(|(i, t)| wanted(saves.inputs, i).then(|| ((*t).clone(), versions[i])))
+            .map(|(i, t)| wanted(saves.inputs, i).then(|| (kept(t), versions[i])))
             .collect(),
         outputs: (outputs.iter().enumerate())
             .map(|(i, t)| {

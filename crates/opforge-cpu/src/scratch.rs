@@ -11,6 +11,9 @@ thread_local! {
     static BUFFER: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
 }
 
+/// Larger buffers than this many lines, 4 MiB, are given back after use.
+const KEPT: usize = 1 << 16;
+
 /// Calls `work` with `bytes` bytes of this thread's working memory, aligned to 64 and initialised to anything.
 ///
 /// A call inside of a call gets memory of its own, which is not kept.
@@ -21,6 +24,8 @@ pub(crate) fn with_scratch<R>(bytes: usize, work: impl FnOnce(*mut u8) -> R) -> 
         buffer = vec![Line([0; 64]); lines];
     }
     let result = work(buffer.as_mut_ptr().cast());
-    BUFFER.set(buffer);
+    if buffer.len() <= KEPT {
+        BUFFER.set(buffer);
+    }
     result
 }

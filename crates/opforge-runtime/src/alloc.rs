@@ -86,8 +86,11 @@ pub fn empty_cache() {
 }
 
 /// Refuses a request that could not be met even if nothing were in use.
+///
+/// # Errors
+/// [`Error::OutOfMemory`] for more bytes than [`limit`].
 #[inline]
-pub(crate) fn check_request(nbytes: usize) -> Result<()> {
+pub fn check_request(nbytes: usize) -> Result<()> {
     if nbytes <= limit() { Ok(()) } else { Err(too_large(nbytes)) }
 }
 

@@ -200,7 +200,14 @@ fn compressed_and_malformed_archives() -> Result<()> {
         std::fs::write(&path, &whole[..n])?;
         assert_eq!(kind(Tensor::read_npz(&path)), Some(ErrorKind::Format), "cut at {n}");
     }
+    Tensor::write_npz(&[("a", Tensor::new(&[1u8; 100], CPU)?)], &path)?;
+    let mut damaged = std::fs::read(&path)?;
+    let element = damaged.windows(100).position(|w| w == [1; 100]).expect("stored as it is");
+    damaged[element + 50] = 2;
+    std::fs::write(&path, damaged)?;
+    assert_eq!(kind(Tensor::read_npz(&path)), Some(ErrorKind::Format), "the checksum");
     let bad = [
+        file(&header("<f4", "False", "(1,)"), &[0; 8]),
         file(&header("<f4", "False", "(4,)"), &[0; 8]),
         file(&header("<f4", "False", &format!("({},)", 1usize << 50)), &[0; 8]),
         file(&header("|O", "False", "(1,)"), &[0; 8]),

@@ -5,8 +5,8 @@ mod key;
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result};
-use opforge_runtime::Kernel;
 use opforge_runtime::parallel::parallel_for;
+use opforge_runtime::{Kernel, alloc};
 
 use crate::copy::{Axis, Nest, Shared, byte_steps};
 use crate::scratch::with_scratch;
@@ -45,12 +45,19 @@ pub fn arg_sort(
     if u32::try_from(row.len).is_err() {
         return Err(Error::shape(op, "input", format!("{:?}", input.shape()), "fewer than 2^32 elements in a row"));
     }
-    let sort: SortRow = match input.dtype {
-        DType::Bool => sort_row::<u8>,
-        dtype => by_number!(op, dtype, T => sort_row::<T>),
+    let (sort, pair): (SortRow, usize) = match input.dtype {
+        DType::Bool => (sort_row::<u8>, size_of::<u64>()),
+        dtype => by_number!(op, dtype, T => (sort_row::<T>, size_of::<<T as Key>::Packed>())),
     };
     let wide = output.dtype == DType::I64;
-    Ok(Arc::new(ArgSort { nest: Nest::collapse(axes.into_iter()), row, descending, wide, sort }))
+    Ok(Arc::new(ArgSort {
+        nest: Nest::collapse(axes.into_iter()),
+        row,
+        scratch: row.len * pair,
+        descending,
+        wide,
+        sort,
+    }))
 }
 
 /// Writes the indices that sort a row, as i64 if `wide`.
@@ -59,6 +66,8 @@ type SortRow = unsafe fn(row: Axis<2>, descending: bool, wide: bool, src: *const
 struct ArgSort {
     nest: Nest<2>,
     row: Axis<2>,
+    /// Bytes of working memory that a row takes.
+    scratch: usize,
     descending: bool,
     wide: bool,
     sort: SortRow,
@@ -70,6 +79,7 @@ impl Kernel for ArgSort {
         if self.row.len == 0 {
             return Ok(());
         }
+        alloc::check_request(self.scratch)?;
         let grain = (GRAIN / self.row.len).max(1);
         parallel_for(self.nest.count(), grain, |range| {
             self.nest.for_each(range, |[s, d]| {

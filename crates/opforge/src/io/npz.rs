@@ -102,6 +102,15 @@ fn read_exact(from: &mut impl Read, into: &mut [u8]) -> Result<()> {
     })
 }
 
+/// Nothing may follow the elements; reading the end is also what verifies the checksum.
+fn check_end(entry: &mut impl Read) -> Result<()> {
+    match entry.read(&mut [0]) {
+        Ok(0) => Ok(()),
+        Ok(_) => Err(Error::format(FORMAT, "bytes after an array's elements")),
+        Err(error) => Err(Error::format(FORMAT, error)),
+    }
+}
+
 fn read_header(entry: &mut ZipFile<'_, BufReader<File>>) -> Result<Header> {
     // The longest fixed part; every array has more bytes than that.
     let mut head = vec![0; 12];
@@ -132,6 +141,7 @@ fn read_entry(archive: &mut Archive, i: usize) -> Result<Tensor> {
     read_exact(&mut entry, &mut into)?;
     claim.normalize(&mut into);
     drop(into);
+    check_end(&mut entry)?;
     let tensor = Tensor::from_parts(Meta::contiguous(claim.dtype, &claim.shape), storage);
     if fortran_order { npy::reversed(&tensor)?.contiguous() } else { Ok(tensor) }
 }

@@ -12,11 +12,12 @@ use crate::{Part, target};
 
 /// Elements of a large tensor (16 MiB of f32), and rounds of the computation.
 const ELEMENTS: usize = 1 << 22;
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 8;
 /// Operators a round, with the one that makes the input.
 const OPERATORS: usize = 6;
-/// The largest part of the whole time that calling may take: the host does not wait for what it asks for.
-const ISSUE_PART: f64 = 0.25;
+/// The largest part of the whole time that calling may take, even on a busy machine: the host does not wait for what it asks for, unless
+/// everything is to be synchronous.
+const ISSUE_PART: f64 = 0.5;
 
 /// Asks for a few large results and does not look at them.
 fn work(round: usize) -> Result<Tensor> {
@@ -41,7 +42,7 @@ pub fn record(path: &Path) -> Part {
     let figures = format!("{kernels} kernels, called in {issued_ms:.1} ms, done after {whole_ms:.0} ms");
     println!("{} shows in https://ui.perfetto.dev what ran when", path.display());
     target(kernels == ROUNDS * OPERATORS, || format!("{figures}; {} were called", ROUNDS * OPERATORS))?;
-    target(issued < whole * ISSUE_PART, || format!("{figures}; the host waited"))?;
+    target(vm::is_sync() || issued < whole * ISSUE_PART, || format!("{figures}; the host waited"))?;
     Ok(figures)
 }
 

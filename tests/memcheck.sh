@@ -26,5 +26,5 @@ suite() {
 packages="$*"
 suite opforge-core --lib --tests
 suite opforge-runtime --lib --test vm --test failure --test alloc -- --skip address_space --skip system_may_refuse
-suite opforge-cpu --lib -- --skip math::
+suite opforge-cpu --lib -- arange:: copy::
 suite opforge --test spine --test new_operator

@@ -373,6 +373,18 @@ fn class_12_writes_through_stride_0() {
 }
 
 #[test]
+fn class_12_writes_into_a_mapped_file() -> opforge::Result<()> {
+    let path = std::env::temp_dir().join(format!("opforge-read-only-{}.safetensors", std::process::id()));
+    x(&[4]).save_safetensors("x", &path)?;
+    let mapped = opforge::safetensors::load(&path, &Device::Cpu)?.remove("x").expect("what was saved");
+    std::fs::remove_file(&path)?;
+    let target = mapped.clone();
+    all_refused(vec![case(&[Value], &["add", "read-only"], move || done(target.add_(&x(&[4]))))]);
+    assert_eq!(mapped.to_vec1::<f32>()?, x(&[4]).to_vec1::<f32>()?);
+    Ok(())
+}
+
+#[test]
 fn class_13_layouts_beyond_the_storage() {
     all_refused(vec![
         case(&[Index], &["as_strided", "16 bytes"], || x(&[4]).as_strided(5, &[1], 0)),

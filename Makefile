@@ -20,11 +20,11 @@ bench: tools
 # The operators' files are named by the catalogue's macro, where `cargo fmt` does not look.
 fmt:
 	$(CARGO) fmt
-	rustfmt --edition 2024 $(OPERATOR_FILES)
+	@rustfmt --edition 2024 $(OPERATOR_FILES)
 
 lint:
 	$(CARGO) fmt --check
-	rustfmt --edition 2024 --check $(OPERATOR_FILES)
+	@rustfmt --edition 2024 --check $(OPERATOR_FILES)
 	$(CARGO) clippy --workspace --all-targets --quiet -- -D warnings
 
 doc:

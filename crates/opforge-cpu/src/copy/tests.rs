@@ -126,6 +126,7 @@ fn scalars_and_empty() {
 #[test]
 fn narrow_tiles() {
     for size in [1usize, 2, 4, 8, 16] {
+        #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
         let mut tiles = vec![tile::Tile::new(size)];
         #[cfg(target_arch = "x86_64")]
         if let Some((side, full)) = tile::x86::baseline(size) {

@@ -25,6 +25,7 @@ impl Routine for WidenF16 {
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, (src, dst, n): Self::Args) {
+        #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
         let mut done = 0;
         // SAFETY: the caller vouches for n elements of both; the level has F16C.
         unsafe {
@@ -51,6 +52,7 @@ impl Routine for NarrowF16 {
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, (src, dst, n): Self::Args) {
+        #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))]
         let mut done = 0;
         // SAFETY: the caller vouches for n elements of both; the level has F16C.
         unsafe {

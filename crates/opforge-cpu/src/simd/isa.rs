@@ -1,7 +1,11 @@
 use std::cell::Cell;
 use std::sync::OnceLock;
 
-use super::{Float, portable};
+use super::Float;
+#[cfg(target_arch = "aarch64")]
+use super::neon as portable;
+#[cfg(not(target_arch = "aarch64"))]
+use super::portable;
 #[cfg(target_arch = "x86_64")]
 use super::{avx2, avx512};
 

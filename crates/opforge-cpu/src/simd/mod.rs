@@ -51,6 +51,9 @@ pub mod convert;
 mod float;
 mod int;
 mod isa;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+#[cfg(not(target_arch = "aarch64"))]
 mod portable;
 #[cfg(test)]
 mod tests;

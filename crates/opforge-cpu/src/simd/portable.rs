@@ -1,4 +1,4 @@
-//! Vectors as arrays of lanes: plain loops that the compiler turns into whatever the target guarantees (SSE2, NEON).
+//! Vectors as arrays of lanes: plain loops that the compiler turns into whatever the target guarantees, SSE2 on x86-64.
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
@@ -111,7 +111,7 @@ macro_rules! float {
             type Bits = Lanes<$bits, $n>;
             type Wide = F64;
             const LANES: usize = $n;
-            const FUSED: bool = cfg!(target_arch = "aarch64");
+            const FUSED: bool = false;
 
             #[inline(always)]
             fn splat(value: f64) -> Self {
@@ -147,8 +147,8 @@ macro_rules! float {
             }
             #[inline(always)]
             fn mul_add(self, a: Self, b: Self) -> Self {
-                // Without the instruction, f32::mul_add is a slow library call.
-                if Self::FUSED { lanes!($n, i => self.0[i].mul_add(a.0[i], b.0[i])) } else { self * a + b }
+                // Not all targets have the instruction, and without it f32::mul_add is a slow library call.
+                self * a + b
             }
             #[inline(always)]
             fn abs(self) -> Self {

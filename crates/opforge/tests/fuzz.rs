@@ -6,7 +6,7 @@ mod common;
 use common::data::{self, read_f64, tensor};
 use common::guarded;
 use opforge::functional as f;
-use opforge::operator::{Array, Param, Type, Value, each_index, registry};
+use opforge::operator::{Array, Param, Type, Value, each_index, functions};
 use opforge::{DType, Device, ErrorKind, Result, Scalar, Tensor};
 use proptest::prelude::*;
 
@@ -278,6 +278,10 @@ fn value(ty: Type) -> BoxedStrategy<Value> {
         Type::Float => number().prop_map(|x| Value::Scalar(Scalar::Float(x))).boxed(),
         Type::Bool => any::<bool>().prop_map(|b| Value::Scalar(Scalar::Bool(b))).boxed(),
         Type::Ints => prop::collection::vec(whole(), 0..4).prop_map(Value::Ints).boxed(),
+        Type::Floats => prop::collection::vec(number(), 0..4).prop_map(Value::Floats).boxed(),
+        Type::OptionalTensors => {
+            prop::collection::vec(prop::option::of(some_tensor()), 0..4).prop_map(Value::OptionalTensors).boxed()
+        }
         Type::DType => prop::sample::select(&DType::ALL[..]).prop_map(Value::DType).boxed(),
         Type::Device => prop_oneof![Just(Device::Cpu), Just(Device::Meta)].prop_map(Value::Device).boxed(),
         Type::Text => {
@@ -322,8 +326,7 @@ fn settle(value: Value) -> Result<()> {
 fn no_function_panics() {
     let config = ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() };
     let mut failures = Vec::new();
-    for definition in registry() {
-        let function = definition.function;
+    for function in functions() {
         let mut runner = proptest::test_runner::TestRunner::new_with_rng(
             config.clone(),
             proptest::test_runner::TestRng::deterministic_rng(Default::default()),

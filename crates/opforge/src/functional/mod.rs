@@ -13,6 +13,18 @@ pub use rules::Rules;
 
 pub use crate::ops::functions::*;
 
+/// Declares the files of functions that are composed of operators, and [`COMPOSITIONS`], the list of what they declare.
+macro_rules! compositions {
+    ($($file:ident),* $(,)?) => {
+        $(mod $file; #[allow(ambiguous_glob_reexports)] pub use $file::*;)*
+
+        /// The composed functions' signatures, a list a file.
+        pub static COMPOSITIONS: &[&[crate::operator::Function]] = &[$($file::FUNCTIONS),*];
+    };
+}
+
+compositions! { checks }
+
 use opforge_core::{Kind, normalize_dim};
 
 use crate::operator::Axes;

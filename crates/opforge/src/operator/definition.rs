@@ -84,6 +84,12 @@ pub fn register(definition: &'static Definition) -> Result<()> {
     Ok(())
 }
 
+/// Every function that users call, in the order in which overloads are tried: the operators' own, then compositions.
+pub fn functions() -> Vec<&'static Function> {
+    let operators = registry().into_iter().map(|definition| definition.function);
+    operators.chain(crate::functional::COMPOSITIONS.iter().copied().flatten()).collect()
+}
+
 /// Every operator in the registry: the built-in ones, then those added at run time.
 pub fn registry() -> Vec<&'static Definition> {
     let added = ADDED.read().unwrap_or_else(std::sync::PoisonError::into_inner);

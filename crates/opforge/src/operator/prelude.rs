@@ -13,6 +13,6 @@ pub use super::*;
 pub(crate) use super::{check_axes, result_layout, same_axes};
 pub use crate::autograd::Backward;
 pub use crate::dispatch::{dispatch, dispatch_into, dispatch1};
-pub use crate::function;
 pub use crate::functional::{Operand, Rules, TensorOrScalar};
 pub use crate::{DType, Device, Error, Layout, Meta, Result, Shape, Tensor};
+pub use crate::{function, functions};

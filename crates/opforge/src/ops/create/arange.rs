@@ -86,7 +86,7 @@ function! {
     pub fn arange(
         start: Scalar,
         end: Scalar,
-        step: Scalar = 1;
+        step: Scalar = Scalar::Int(1);
         dtype: Option<DType> = None,
         device: Option<Device> = None,
     ) -> Result<Tensor> {

@@ -38,9 +38,10 @@ type CopyRow = unsafe fn(Option<*const u8>, isize, *mut u8, isize, n: usize);
 type CopyElements = unsafe fn(&[usize], *const u8, isize, isize, *mut u8, isize);
 
 impl Gather {
-    /// `id_steps` and `input_steps` are those along the output's dimensions, the input's without the indexed axis.
-    pub fn new(ids: Ids, id_steps: &[isize], input: &Meta, axis: usize, input_steps: &[isize], output: &Meta) -> Self {
-        let size = input.dtype.size_in_bytes();
+    /// `id_steps` and `input_steps` are those along the output's dimensions, the input's without the indexed axis, whose step is
+    /// `axis_step`.
+    pub fn new(ids: Ids, id_steps: &[isize], axis_step: isize, input_steps: &[isize], output: &Meta) -> Self {
+        let size = output.dtype.size_in_bytes();
         let steps = id_steps.iter().zip(input_steps).zip(byte_steps(output));
         let axes = output.dims().iter().zip(steps);
         let mut nest = Nest::collapse(axes.map(|(&len, ((&id, &src), dst))| Axis { len, step: [id, src, dst] }));
@@ -52,7 +53,6 @@ impl Gather {
         } else {
             (Inner::Elements(by_size!(size, T => copy_elements::<T>)), row.len.min(BATCH))
         };
-        let axis_step = (input.layout.stride()[axis] * size) as isize;
         Gather { ids, nest, row, axis_step, size, part: part.max(1), inner }
     }
 
@@ -84,15 +84,15 @@ impl Gather {
             }
         });
     }
-}
 
-impl Kernel for Gather {
-    unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
-        // SAFETY: by the contract, as below.
-        unsafe { self.ids.check(inputs[1])? };
+    /// Reads what `ids` name, without checking them.
+    ///
+    /// # Safety
+    /// As [`Kernel::run`], and no index is out of range.
+    pub unsafe fn copy(&self, input: *const u8, ids: *const u8, output: *mut u8) {
         let parts = self.row.len.div_ceil(self.part);
         let count = self.nest.count() * parts;
-        let (input, ids, output) = (Shared(inputs[0]), Shared(inputs[1]), Shared(outputs[0]));
+        let (input, ids, output) = (Shared(input), Shared(ids), Shared(output));
         // SAFETY: parts write disjoint elements.
         let work = |range| unsafe { self.parts([input.get(), ids.get()], output.get(), parts, range) };
         let grain = (CHUNK / (self.part * self.size)).max(1);
@@ -100,6 +100,16 @@ impl Kernel for Gather {
             work(0..count);
         } else {
             parallel_for(count, grain, work);
+        }
+    }
+}
+
+impl Kernel for Gather {
+    unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
+        // SAFETY: by the contract; the indices are checked first.
+        unsafe {
+            self.ids.check(inputs[1])?;
+            self.copy(inputs[0], inputs[1], outputs[0]);
         }
         Ok(())
     }

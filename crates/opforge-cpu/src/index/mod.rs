@@ -5,9 +5,11 @@
 
 mod gather;
 mod ids;
+mod nonzero;
 mod scatter;
 #[cfg(test)]
 mod tests;
+mod tuples;
 
 use std::sync::Arc;
 
@@ -17,8 +19,10 @@ use smallvec::SmallVec;
 
 use crate::copy::{byte_steps, check_output};
 use gather::Gather;
+pub use nonzero::nonzero;
+pub use tuples::{get, put};
 use ids::Ids;
-use scatter::Scatter;
+use scatter::{Loops, Scatter};
 
 /// What an index means that is the largest value of its dtype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -55,9 +59,10 @@ pub fn index_select(
         |before: &[isize], middle: &[isize], after: &[isize]| -> Steps { [before, middle, after].concat().into() };
     let (id_steps, input_steps) = (steps(ids), steps(input));
     let id_steps = along(&vec![0; before.len()], &id_steps, &vec![0; after.len()]);
+    let axis_step = input_steps[axis];
     let input_steps = along(&input_steps[..axis], &vec![0; ids.rank()], &input_steps[axis + 1..]);
     let ids = Ids::new(op, ids, input.dims()[axis], on_max)?;
-    Ok(Arc::new(Gather::new(ids, &id_steps, input, axis, &input_steps, output)))
+    Ok(Arc::new(Gather::new(ids, &id_steps, axis_step, &input_steps, output)))
 }
 
 /// The kernel for `output[.., i, ..] = input[.., ids[.., i, ..], ..]`, `i` along `axis`.
@@ -82,9 +87,9 @@ pub fn gather(
     }
     let id_steps = steps(ids);
     let mut input_steps = steps(input);
-    input_steps[axis] = 0;
+    let axis_step = std::mem::take(&mut input_steps[axis]);
     let ids = Ids::new(op, ids, input.dims()[axis], on_max)?;
-    Ok(Arc::new(Gather::new(ids, &id_steps, input, axis, &input_steps, output)))
+    Ok(Arc::new(Gather::new(ids, &id_steps, axis_step, &input_steps, output)))
 }
 
 /// The kernel that copies `base` to the output and then does `output[.., ids[.., i, ..], ..] = src[.., i, ..]`, `i` along `axis`.
@@ -104,17 +109,18 @@ pub fn scatter(
     output: &Meta,
 ) -> Result<Arc<dyn Kernel>> {
     check_scatter(op, base, ids, src, axis, output)?;
-    let (dims, id_steps) = (ids.dims(), steps(ids));
+    let loops = Loops::along(ids.dims(), &steps(ids), src, axis, output);
     let ids = Ids::new(op, ids, base.dims()[axis], on_max)?;
-    Scatter::set(ids, dims, &id_steps, base, src, axis, output)
+    Ok(Arc::new(Scatter::set(ids, loops, base, output)))
 }
 
 /// As [`scatter`], but adds: `output[.., ids[.., i, ..], ..] += src[.., i, ..]`.
 ///
-/// Additions to one place happen in order along the axis. `f16` and `bf16` are summed in `f32` and rounded once; integers wrap.
+/// Additions to one place happen in order along the axis. `f16` and `bf16` are summed in `f32` and rounded once; integers wrap; a sum of
+/// truth values is whether any is true.
 ///
 /// # Errors
-/// As [`scatter`]; bool and complex numbers.
+/// As [`scatter`].
 pub fn scatter_add(
     op: &'static str,
     base: &Meta,
@@ -125,9 +131,9 @@ pub fn scatter_add(
     output: &Meta,
 ) -> Result<Arc<dyn Kernel>> {
     check_scatter(op, base, ids, src, axis, output)?;
-    let (dims, id_steps) = (ids.dims(), steps(ids));
+    let loops = Loops::along(ids.dims(), &steps(ids), src, axis, output);
     let ids = Ids::new(op, ids, base.dims()[axis], on_max)?;
-    Scatter::add(op, ids, dims, &id_steps, base, src, axis, output)
+    Ok(Arc::new(Scatter::add(op, ids, loops, base, output)?))
 }
 
 /// As [`scatter_add`] with `ids` of one dimension: adds the `i`-th slice of `src` along `axis` to slice `ids[i]`.
@@ -154,8 +160,18 @@ pub fn index_add(
     }
     let mut id_steps: Steps = SmallVec::from_elem(0, dims.len());
     id_steps[axis] = steps(ids)[0];
+    let loops = Loops::along(&dims, &id_steps, src, axis, output);
     let ids = Ids::new(op, ids, base.dims()[axis], on_max)?;
-    Scatter::add(op, ids, &dims, &id_steps, base, src, axis, output)
+    Ok(Arc::new(Scatter::add(op, ids, loops, base, output)?))
+}
+
+/// Room for `len` elements of a kernel's own, uninitialised.
+fn buffer<T>(len: usize) -> Result<Vec<T>> {
+    let mut buffer = Vec::new();
+    let requested = len.saturating_mul(size_of::<T>());
+    let out_of_memory = |_| Error::OutOfMemory { requested, in_use: 0, limit: isize::MAX as usize };
+    buffer.try_reserve_exact(len).map_err(out_of_memory)?;
+    Ok(buffer)
 }
 
 /// Steps in bytes, one a dimension.

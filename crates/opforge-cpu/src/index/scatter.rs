@@ -1,12 +1,11 @@
-use std::sync::Arc;
-
-use opforge_core::{DType, Error, Meta, Result, bf16, f16};
+use opforge_core::{Complex, DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::Kernel;
 use opforge_runtime::parallel::parallel_for;
 
 use super::ids::{BATCH, Ids, SKIP};
 use crate::copy::{Axis, Nest, Plan, Shared, byte_steps};
 use crate::operand::{Accumulator, Operand};
+use smallvec::SmallVec;
 
 /// Rows along another dimension than the indexed are walked side by side when they are at least this long.
 const MIN_ROW: usize = 8;
@@ -50,34 +49,38 @@ struct Sums {
     narrow: unsafe fn(*const u8, *mut u8, usize),
 }
 
+/// The loops of a scatter: over indices, source and output.
+pub(super) struct Loops {
+    /// Along the indices; what a step by one index is in the output.
+    pub axis: Axis<3>,
+    /// Those beside it.
+    pub beside: SmallVec<[Axis<3>; 6]>,
+    /// How far apart in the output neighbours along the indexed axis are.
+    pub stride: isize,
+}
+
+impl Loops {
+    /// The loops for indices of the source's rank into one axis.
+    pub fn along(dims: &[usize], id_steps: &[isize], src: &Meta, axis: usize, output: &Meta) -> Self {
+        let steps = id_steps.iter().zip(byte_steps(src)).zip(byte_steps(output));
+        let mut beside: SmallVec<[Axis<3>; 6]> =
+            dims.iter().zip(steps).map(|(&len, ((&id, src), dst))| Axis { len, step: [id, src, dst] }).collect();
+        let axis = beside.remove(axis);
+        Loops { axis, beside, stride: axis.step[2] }
+    }
+}
+
 impl Scatter {
-    /// The kernel that overwrites. `dims` and `id_steps` are those of the indices, seen with the source's rank.
-    pub fn set(
-        ids: Ids,
-        dims: &[usize],
-        id_steps: &[isize],
-        base: &Meta,
-        src: &Meta,
-        axis: usize,
-        output: &Meta,
-    ) -> Result<Arc<dyn Kernel>> {
+    /// The kernel that overwrites.
+    pub fn set(ids: Ids, loops: Loops, base: &Meta, output: &Meta) -> Self {
         let write = by_size!(base.dtype.size_in_bytes(), T => Write { elements: set::<T>, row: set_row::<T> });
-        Ok(Arc::new(Self::new(ids, dims, id_steps, base, src, axis, output, write, None)))
+        Self::new(ids, loops, base, output, write, None)
     }
 
-    /// The kernel that adds.
-    #[allow(clippy::too_many_arguments)]
-    pub fn add(
-        op: &'static str,
-        ids: Ids,
-        dims: &[usize],
-        id_steps: &[isize],
-        base: &Meta,
-        src: &Meta,
-        axis: usize,
-        output: &Meta,
-    ) -> Result<Arc<dyn Kernel>> {
+    /// The kernel that adds. Dtypes whose sums are wider than their elements need a contiguous output.
+    pub fn add(op: &'static str, ids: Ids, loops: Loops, base: &Meta, output: &Meta) -> Result<Self> {
         let (write, sums) = match base.dtype {
+            DType::Bool => (Write::adding::<Truth>(), None),
             DType::U8 | DType::I8 => (Write::adding::<u8>(), None),
             DType::U16 | DType::I16 => (Write::adding::<u16>(), None),
             DType::U32 | DType::I32 => (Write::adding::<u32>(), None),
@@ -86,35 +89,49 @@ impl Scatter {
             DType::BF16 => (Write::adding::<bf16>(), Some(Sums::of::<bf16>())),
             DType::F32 => (Write::adding::<f32>(), None),
             DType::F64 => (Write::adding::<f64>(), None),
-            other => return Err(Error::UnsupportedDTypeForOp(other, op)),
+            DType::C64 => (Write::adding::<Complex<f32>>(), None),
+            DType::C128 => (Write::adding::<Complex<f64>>(), None),
         };
-        Ok(Arc::new(Self::new(ids, dims, id_steps, base, src, axis, output, write, sums)))
+        if sums.is_some() && !output.layout.is_contiguous() {
+            let accepted = format!("a contiguous layout in {}", output.dtype);
+            return Err(Error::value(op, "output", format!("{:?}", output.layout), accepted));
+        }
+        Ok(Self::new(ids, loops, base, output, write, sums))
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn new(
-        ids: Ids,
-        dims: &[usize],
-        id_steps: &[isize],
-        base: &Meta,
-        src: &Meta,
-        axis: usize,
-        output: &Meta,
-        write: Write,
-        sums: Option<Sums>,
-    ) -> Self {
-        let size = output.dtype.size_in_bytes();
-        let widened = sums.map_or(1, |s| s.size / size) as isize;
-        let steps = id_steps.iter().zip(byte_steps(src)).zip(byte_steps(output));
-        let axes = dims.iter().zip(steps).map(|(&len, ((&id, src), dst))| Axis { len, step: [id, src, dst * widened] });
-        let along = axes.clone().nth(axis).expect("the axis was checked");
-        let mut nest = Nest::collapse(axes.enumerate().filter(|(d, _)| *d != axis).map(|(_, a)| a));
-        let beside = nest.axes.last().is_some_and(|a| a.len >= MIN_ROW && a.step[2] < along.step[2]);
+    fn new(ids: Ids, loops: Loops, base: &Meta, output: &Meta, write: Write, sums: Option<Sums>) -> Self {
+        let widened = sums.map_or(1, |s| s.size / output.dtype.size_in_bytes()) as isize;
+        let widen = |axis: &Axis<3>| Axis { step: [axis.step[0], axis.step[1], axis.step[2] * widened], ..*axis };
+        let mut nest = Nest::collapse(loops.beside.iter().map(widen));
+        let beside = nest.axes.last().is_some_and(|a| a.len >= MIN_ROW && a.step[2] < loops.stride * widened);
         let row = if beside { nest.axes.pop() } else { None }.unwrap_or(Axis { len: 1, step: [0; 3] });
         // A row that shares one index needs no room for many.
         let part = row.len.clamp(1, if row.step[0] == 0 { ROW_PART } else { BATCH });
-        let base = Plan::new(base, output, &[]);
-        Scatter { ids, base, len: output.elem_count(), nest, axis: along, row, part, write, sums }
+        let (len, base) = (output.elem_count(), Plan::new(base, output, &[]));
+        Scatter { ids, base, len, nest, axis: widen(&loops.axis), row, part, write, sums }
+    }
+
+    /// Copies the base to the output and writes over it at `ids`, without checking them.
+    ///
+    /// # Safety
+    /// As [`Kernel::run`], and no index is out of range.
+    pub unsafe fn write(&self, base: *const u8, ids: *const u8, src: *const u8, output: *mut u8) -> Result<()> {
+        // SAFETY: by the contract; the buffer for sums is as large as the output's elements need.
+        unsafe {
+            if base != output.cast_const() {
+                self.base.run(base, output);
+            }
+            let Some(sums) = self.sums else {
+                self.scatter(ids, src, output);
+                return Ok(());
+            };
+            let mut buffer = super::buffer::<u64>((self.len * sums.size).div_ceil(8))?;
+            let buffer = buffer.as_mut_ptr().cast::<u8>();
+            (sums.widen)(output, buffer, self.len);
+            self.scatter(ids, src, buffer);
+            (sums.narrow)(buffer, output, self.len);
+        }
+        Ok(())
     }
 
     /// # Safety
@@ -193,30 +210,12 @@ impl Scatter {
 
 impl Kernel for Scatter {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
-        let ([base, ids, src], output) = (*inputs.first_chunk().expect("three inputs"), outputs[0]);
-        // SAFETY: by the contract; the buffer for sums is as large as the output's elements need.
+        let [base, ids, src] = *inputs.first_chunk().expect("three inputs");
+        // SAFETY: by the contract; the indices are checked first.
         unsafe {
             self.ids.check(ids)?;
-            if base != output.cast_const() {
-                self.base.run(base, output);
-            }
-            let Some(sums) = self.sums else {
-                self.scatter(ids, src, output);
-                return Ok(());
-            };
-            let bytes = self.len * sums.size;
-            let mut buffer: Vec<u64> = Vec::new();
-            buffer.try_reserve_exact(bytes.div_ceil(8)).map_err(|_| Error::OutOfMemory {
-                requested: bytes,
-                in_use: 0,
-                limit: isize::MAX as usize,
-            })?;
-            let buffer = buffer.as_mut_ptr().cast::<u8>();
-            (sums.widen)(output, buffer, self.len);
-            self.scatter(ids, src, buffer);
-            (sums.narrow)(buffer, output, self.len);
+            self.write(base, ids, src, outputs[0])
         }
-        Ok(())
     }
 
     fn cost(&self) -> u64 {
@@ -225,33 +224,82 @@ impl Kernel for Scatter {
     }
 }
 
+/// An element that can be added: how it enters and leaves the type of its sums.
+trait Summand: Copy {
+    type Sum: Copy;
+    fn widen(self) -> Self::Sum;
+    fn narrow(sum: Self::Sum) -> Self;
+    fn plus(a: Self::Sum, b: Self::Sum) -> Self::Sum;
+}
+
+impl<T: Operand> Summand for T {
+    type Sum = T::Acc;
+    #[inline(always)]
+    fn widen(self) -> T::Acc {
+        Operand::widen(self)
+    }
+    #[inline(always)]
+    fn narrow(sum: T::Acc) -> T {
+        Operand::narrow(sum)
+    }
+    #[inline(always)]
+    fn plus(a: T::Acc, b: T::Acc) -> T::Acc {
+        a.plus(b)
+    }
+}
+
+/// A bool's byte; the sum of truth values is whether any is true.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Truth(u8);
+
+/// Types that are their own sums.
+macro_rules! own_sum {
+    ($($ty:ty: $a:ident, $b:ident => $plus:expr;)*) => {
+        $(impl Summand for $ty {
+            type Sum = $ty;
+            #[inline(always)]
+            fn widen(self) -> $ty { self }
+            #[inline(always)]
+            fn narrow(sum: $ty) -> $ty { sum }
+            #[inline(always)]
+            fn plus($a: $ty, $b: $ty) -> $ty { $plus }
+        })*
+    };
+}
+own_sum!(
+    Truth: a, b => Truth(a.0 | b.0);
+    Complex<f32>: a, b => a + b;
+    Complex<f64>: a, b => a + b;
+);
+
 impl Write {
-    fn adding<T: Operand>() -> Self {
+    fn adding<T: Summand>() -> Self {
         Write { elements: add::<T>, row: add_row::<T> }
     }
 }
 
 impl Sums {
-    fn of<T: Operand>() -> Self {
-        Sums { size: size_of::<T::Acc>(), widen: widen::<T>, narrow: narrow::<T> }
+    fn of<T: Summand>() -> Self {
+        Sums { size: size_of::<T::Sum>(), widen: widen::<T>, narrow: narrow::<T> }
     }
 }
 
 /// # Safety
 /// Valid for `n` elements.
-unsafe fn widen<T: Operand>(from: *const u8, to: *mut u8, n: usize) {
+unsafe fn widen<T: Summand>(from: *const u8, to: *mut u8, n: usize) {
     for i in 0..n {
         // SAFETY: by the contract.
-        unsafe { *to.cast::<T::Acc>().add(i) = (*from.cast::<T>().add(i)).widen() };
+        unsafe { *to.cast::<T::Sum>().add(i) = (*from.cast::<T>().add(i)).widen() };
     }
 }
 
 /// # Safety
 /// Valid for `n` elements.
-unsafe fn narrow<T: Operand>(from: *const u8, to: *mut u8, n: usize) {
+unsafe fn narrow<T: Summand>(from: *const u8, to: *mut u8, n: usize) {
     for i in 0..n {
         // SAFETY: by the contract.
-        unsafe { *to.cast::<T>().add(i) = T::narrow(*from.cast::<T::Acc>().add(i)) };
+        unsafe { *to.cast::<T>().add(i) = T::narrow(*from.cast::<T::Sum>().add(i)) };
     }
 }
 
@@ -277,7 +325,7 @@ unsafe fn set<T: Copy>(
 
 /// # Safety
 /// As [`set`]; sums are of the accumulator's type.
-unsafe fn add<T: Operand>(
+unsafe fn add<T: Summand>(
     ids: &[usize],
     src: *const u8,
     src_step: isize,
@@ -290,8 +338,8 @@ unsafe fn add<T: Operand>(
         // SAFETY: by the contract.
         unsafe {
             let value = (*src.offset(i * src_step).cast::<T>()).widen();
-            let sum = sums.offset(i * sum_step + id as isize * axis_step).cast::<T::Acc>();
-            *sum = (*sum).plus(value);
+            let sum = sums.offset(i * sum_step + id as isize * axis_step).cast::<T::Sum>();
+            *sum = T::plus(*sum, value);
         }
     }
 }
@@ -308,19 +356,19 @@ unsafe fn set_row<T: Copy>(src: *const u8, src_step: isize, dst: *mut u8, dst_st
 
 /// # Safety
 /// As [`set_row`]; sums are of the accumulator's type.
-unsafe fn add_row<T: Operand>(src: *const u8, src_step: isize, sums: *mut u8, sum_step: isize, n: usize) {
+unsafe fn add_row<T: Summand>(src: *const u8, src_step: isize, sums: *mut u8, sum_step: isize, n: usize) {
     // SAFETY: by the contract.
     unsafe {
-        if src_step == size_of::<T>() as isize && sum_step == size_of::<T::Acc>() as isize {
+        if src_step == size_of::<T>() as isize && sum_step == size_of::<T::Sum>() as isize {
             let src = std::slice::from_raw_parts(src.cast::<T>(), n);
-            let sums = std::slice::from_raw_parts_mut(sums.cast::<T::Acc>(), n);
-            sums.iter_mut().zip(src).for_each(|(sum, value)| *sum = sum.plus(value.widen()));
+            let sums = std::slice::from_raw_parts_mut(sums.cast::<T::Sum>(), n);
+            sums.iter_mut().zip(src).for_each(|(sum, value)| *sum = T::plus(*sum, value.widen()));
             return;
         }
         for i in 0..n as isize {
             let value = (*src.offset(i * src_step).cast::<T>()).widen();
-            let sum = sums.offset(i * sum_step).cast::<T::Acc>();
-            *sum = (*sum).plus(value);
+            let sum = sums.offset(i * sum_step).cast::<T::Sum>();
+            *sum = T::plus(*sum, value);
         }
     }
 }

@@ -19,10 +19,10 @@ use smallvec::SmallVec;
 
 use crate::copy::{byte_steps, check_output};
 use gather::Gather;
-pub use nonzero::nonzero;
-pub use tuples::{get, put};
 use ids::Ids;
+pub use nonzero::nonzero;
 use scatter::{Loops, Scatter};
+pub use tuples::{get, put};
 
 /// What an index means that is the largest value of its dtype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -131,7 +131,8 @@ struct IndexedAxis {
 
 impl Tuples {
     fn new(op: &'static str, tensor: &Meta, axis: usize, ids: &[&Meta]) -> Result<Self> {
-        let Some(first) = ids.first().filter(|first| ids.iter().all(|m| m.rank() == 1 && m.dims() == first.dims())) else {
+        let Some(first) = ids.first().filter(|first| ids.iter().all(|m| m.rank() == 1 && m.dims() == first.dims()))
+        else {
             return Err(Error::shape(op, "indices", format!("{} tensors", ids.len()), "vectors of equal length"));
         };
         if axis + ids.len() > tensor.rank() {
@@ -188,7 +189,11 @@ impl Tuples {
                 }
             }
         };
-        if self.len <= CHUNK { work(0..self.len) } else { parallel_for(self.len, CHUNK, work) }
+        if self.len <= CHUNK {
+            work(0..self.len)
+        } else {
+            parallel_for(self.len, CHUNK, work)
+        }
         if !ok.into_inner() {
             // SAFETY: by the contract.
             return Err(unsafe { self.first_wrong(&ids) });

@@ -13,6 +13,8 @@ pub(crate) struct Selection {
     pub dim: usize,
     /// Indices into each indexed dimension, vectors of one length.
     pub ids: Vec<Tensor>,
+    /// The dimensions that were moved to the front.
+    moved: Option<SmallVec<[usize; 6]>>,
     /// The shape of what is selected: for the indexed dimensions it has those of the indices, broadcast together.
     pub shape: Shape,
 }
@@ -39,10 +41,22 @@ impl Selection {
         }
         let apart = last - first + 1 > indexed.len();
         let (tensor, dim) = if apart { (to_front(&tensor, &indexed)?, 0) } else { (tensor, first) };
-        let (before, after) = (&tensor.dims()[..dim], &tensor.dims()[dim + indexed.len()..]);
+        let moved = apart.then_some(indexed);
+        let (before, after) = (&tensor.dims()[..dim], &tensor.dims()[dim + ids.len()..]);
         let shape = before.iter().chain(common.dims()).chain(after).copied().collect();
         let ids = ids.iter().map(|ids| ids.broadcast_as(&common)?.flatten_all()).collect::<Result<_>>()?;
-        Ok(Some(Selection { tensor, dim, ids, shape }))
+        Ok(Some(Selection { tensor, dim, ids, moved, shape }))
+    }
+
+    /// A changed copy of [`Selection::tensor`] with dimensions and shape as they were in `input`.
+    #[track_caller]
+    pub fn undo(&self, changed: &Tensor, input: &Tensor) -> Result<Tensor> {
+        let Some(moved) = &self.moved else { return changed.reshape(input.shape()) };
+        let rank = changed.rank();
+        let rest = (0..rank).filter(|d| !moved.contains(d));
+        let order: SmallVec<[usize; 6]> = moved.iter().copied().chain(rest).collect();
+        let place = |d: usize| order.iter().position(|&o| o == d).unwrap_or(d);
+        changed.permute((0..rank).map(place).collect::<Vec<_>>())?.reshape(input.shape())
     }
 
     /// Values for what is selected, broadcast to it, with one dimension for the indices.

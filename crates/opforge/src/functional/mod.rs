@@ -2,10 +2,12 @@
 //!
 //! One layer serves both front ends. Where Rust (candle) and Python (PyTorch) differ, the difference is an argument: [`Rules`].
 
+mod indices;
 mod operand;
 mod pointwise;
 mod rules;
 
+pub(crate) use indices::Selection;
 pub use operand::{Operand, TensorOrScalar};
 pub use pointwise::{binary, compare};
 pub(crate) use pointwise::{common_dtype, fit};

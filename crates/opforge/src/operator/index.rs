@@ -1,9 +1,9 @@
 //! What operators share that are told places by a tensor of integers.
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::{Axis, AxisMap, Role};
-use crate::{Error, Meta, Result, Tensor};
+use crate::{Error, Meta, Result, Shape, Tensor};
 
 /// Refuses index tensors that are not integers.
 pub(crate) fn check_ids(op: &'static str, ids: &Meta) -> Result<()> {
@@ -43,4 +43,37 @@ pub(crate) fn widen(grad: &Tensor, source: &Meta) -> Result<Tensor> {
         }
     }
     Ok(out)
+}
+
+/// Refuses what does not fit together: a tensor, and vectors of indices, of one length, into its dimensions from `dim` on. The shape with one
+/// dimension for the indices.
+pub(crate) fn check_tuples(op: &'static str, x: &Meta, ids: &[&Meta], dim: usize) -> Result<Shape> {
+    ids.iter().try_for_each(|ids| check_ids(op, ids))?;
+    let Some(first) = ids.first().filter(|first| ids.iter().all(|m| m.rank() == 1 && m.dims() == first.dims())) else {
+        return Err(Error::shape(op, "indices", format!("{} tensors", ids.len()), "vectors of one length"));
+    };
+    if dim + ids.len() > x.rank() {
+        let given = format!("{} from dim {dim} on", ids.len());
+        return Err(Error::index(op, "indices", given, format!("dimensions of {:?}", x.shape())));
+    }
+    let (before, after) = (&x.dims()[..dim], &x.dims()[dim + ids.len()..]);
+    Ok(before.iter().chain(first.dims()).chain(after).copied().collect())
+}
+
+type Names = SmallVec<[Option<Axis>; 6]>;
+
+/// The axes of a tensor that tuples of indices point into, of what they select, of the indices, and their roles.
+pub(crate) fn tuple_axes(
+    rank: usize,
+    dim: usize,
+    count: usize,
+    tuples: Role,
+) -> (Names, Names, Names, SmallVec<[Role; 6]>) {
+    let name = |d: usize| Some(d as Axis);
+    let end = dim + count;
+    let x = (0..rank).map(|d| if (dim..end).contains(&d) { None } else { name(d) }).collect();
+    let part = (0..dim).map(name).chain([name(rank)]).chain((end..rank).map(name)).collect();
+    let mut roles: SmallVec<[Role; 6]> = SmallVec::from_elem(Role::Map, rank + 1);
+    roles[rank] = tuples;
+    (x, part, smallvec![name(rank)], roles)
 }

@@ -26,7 +26,7 @@ catalogue! {
         sub, tanh, to_dtype, where_cond,
     }
     /// Elements that other tensors name.
-    index { argsort, embedding, gather, index_add, index_select, scatter, scatter_add, sort }
+    index { argsort, embedding, gather, index_add, index_get, index_put, index_select, nonzero, scatter, scatter_add, sort }
     /// Sums of products.
     linalg { linear, matmul }
     /// What neural networks are made of.

@@ -106,8 +106,7 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "index_add", function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+pub const DEFINITION: Definition = Definition { name: "index_add", function: &FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let op = IndexAdd { dim: 1, on_max: OnMax::Error };

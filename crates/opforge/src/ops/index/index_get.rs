@@ -97,13 +97,5 @@ fn samples() -> Vec<Sample> {
     let two = Sample::new(IndexGet { dim: 0, count: 2 }, inputs, |x| {
         Array::from_fn(&[6, 2], |i| x[0].at(&[x[1].at(&i[..1]) as usize, x[2].at(&i[..1]) as usize, i[1]]))
     });
-    let apart = Sample::composed(
-        "index_get, apart",
-        |x| index_get(x[0], &[Some(x[1].clone()), None, Some(x[2].clone())]),
-        vec![x(), Array::indices(&[2, 1], 3), Array::indices(&[3], 2)],
-        |x| {
-            Array::from_fn(&[2, 3, 4], |i| x[0].at(&[x[1].at(&[i[0], 0]) as usize, i[2], x[2].at(&[i[1]]) as usize]))
-        },
-    );
-    vec![one, two, apart]
+    vec![one, two]
 }

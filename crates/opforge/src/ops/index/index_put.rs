@@ -70,10 +70,7 @@ impl Operator for IndexPut {
                 put(&grad, self.dim, &ids, &zero.broadcast_as(values.shape())?, false)
             }
         })?;
-        let values = ctx.when(1 + self.count, || match self.accumulate {
-            true => super::index_get::get(&grad, self.dim, &ids),
-            false => self.grad_of_last(&grad, &ids),
-        })?;
+        let values = ctx.when(1 + self.count, || super::index_get::get(&grad, self.dim, &ids))?;
         let mut grads: Grads = SmallVec::from_elem(None, 2 + self.count);
         (grads[0], grads[1 + self.count]) = (x, values);
         Ok(grads)
@@ -85,4 +82,84 @@ impl Operator for IndexPut {
 pub(super) fn put(x: &Tensor, dim: usize, ids: &[Tensor], values: &Tensor, accumulate: bool) -> Result<Tensor> {
     let inputs: SmallVec<[&Tensor; 5]> = [x].into_iter().chain(ids).chain([values]).collect();
     dispatch1(&IndexPut { dim, count: ids.len(), accumulate }, &inputs)
+}
+
+function! {
+    /// A copy of `input` with `values` written at the elements that index tensors name together, or added with `accumulate`; see
+    /// [`index_get`](fn@crate::functional::index_get). The values are broadcast. Of several writes to one place the last stays; sums are always
+    /// in the same order.
+    ///
+    /// # Errors
+    /// For an index out of range, no indices, and shapes or dtypes that do not go together.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1f32, 2.0, 3.0], &Device::Cpu)?;
+    /// let (ids, values) = (Tensor::new(&[2i64, 2, 0], &Device::Cpu)?, Tensor::new(10f32, &Device::Cpu)?);
+    /// let y = opforge::functional::index_put(&x, &[Some(ids)], &values, true)?;
+    /// assert_eq!(y.to_vec1::<f32>()?, [11.0, 2.0, 23.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method)]
+    pub fn index_put(input: &Tensor, indices: &[Option<Tensor>], values: &Tensor, accumulate: bool = false) -> Result<Tensor> {
+        let Some(s) = Selection::new("index_put", input, indices)? else { return Err(no_indices()) };
+        let changed = put(&s.tensor, s.dim, &s.ids, &s.values("index_put", values)?, accumulate)?;
+        s.undo(&changed, input)
+    }
+}
+
+fn no_indices() -> Error {
+    Error::value("index_put", "indices", "none", "at least one index tensor")
+}
+
+impl Tensor {
+    /// Writes, or adds, `values` in place at the elements that index tensors name together: see [`index_put`]. Where gradients are recorded
+    /// this tensor becomes the result of [`index_put`].
+    ///
+    /// # Errors
+    /// As [`index_put`]; for read-only memory and elements that share memory.
+    #[track_caller]
+    pub fn index_put_set(&self, indices: &[Option<Tensor>], values: &Tensor, accumulate: bool) -> Result<()> {
+        if is_grad_enabled() && (self.requires_grad() || values.requires_grad()) {
+            return self.copy_from(&index_put(self, indices, values, accumulate)?);
+        }
+        let Some(s) = Selection::new("index_put", &self.detach(), indices)? else { return Err(no_indices()) };
+        let own = if values.shares_storage(self) { values.copy()? } else { values.clone() };
+        let values = s.values("index_put", &own)?;
+        let ids = s.ids.iter().map(|ids| if ids.shares_storage(self) { ids.copy() } else { Ok(ids.clone()) });
+        let ids = ids.collect::<Result<Vec<_>>>()?;
+        let summed_wider = accumulate && matches!(self.dtype(), DType::F16 | DType::BF16);
+        if summed_wider && !s.tensor.is_contiguous() {
+            return s.tensor.copy_from(&put(&s.tensor, s.dim, &ids, &values, accumulate)?);
+        }
+        let inputs: SmallVec<[&Tensor; 5]> = [&s.tensor].into_iter().chain(&ids).chain([&values]).collect();
+        dispatch_into(&IndexPut { dim: s.dim, count: ids.len(), accumulate }, &inputs, &[&s.tensor])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition = Definition { name: "index_put", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+
+fn samples() -> Vec<Sample> {
+    let distinct =
+        |shape: &[usize], data: &[f64]| Array { content: Content::Index, ..Array::new(shape, data.to_vec()) };
+    let inputs = vec![
+        Array::spread(&[3, 4, 2], -2.0..2.0),
+        distinct(&[3], &[2.0, 0.0, 1.0]),
+        distinct(&[3], &[1.0, 3.0, 1.0]),
+        Array::spread(&[3, 2], -2.0..2.0),
+    ];
+    let set = Sample::new(IndexPut { dim: 0, count: 2, accumulate: false }, inputs, |x| {
+        let mut out = x[0].clone();
+        let place = |i: &[usize]| (x[1].at(&i[..1]) as usize * 4 + x[2].at(&i[..1]) as usize) * 2 + i[1];
+        each_index(&[3, 2], |i| out.data[place(i)] = x[3].at(i));
+        out
+    });
+    let inputs = vec![Array::spread(&[2, 3], -2.0..2.0), Array::indices(&[5], 3), Array::spread(&[2, 5], -2.0..2.0)];
+    let add = Sample::new(IndexPut { dim: 1, count: 1, accumulate: true }, inputs, |x| {
+        let mut out = x[0].clone();
+        each_index(&[2, 5], |i| out.data[i[0] * 3 + x[1].at(&i[1..]) as usize] += x[2].at(i));
+        out
+    });
+    vec![set, add]
 }

@@ -49,7 +49,10 @@ function! {
     /// # Ok::<(), opforge::Error>(())
     /// ```
     pub fn nonzero(input: &Tensor) -> Result<Tensor> {
-        let mask = crate::functional::truths(&input.detach())?;
+        let mask = match input.dtype() {
+            DType::Bool => input.clone(),
+            _ => crate::functional::ne((&input.detach()).into(), Operand::Scalar(Scalar::Int(0)))?,
+        };
         let count = crate::functional::sum(&mask, None, false, Some(DType::I64))?.to_scalar::<i64>()?;
         dispatch1(&NonZero { count: count as usize }, &[&mask])
     }

@@ -98,7 +98,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "scatter_add", function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+    Definition { name: "scatter_add", function: &FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let op = ScatterAdd { dim: 0, on_max: OnMax::Error };

@@ -304,6 +304,33 @@ fn refusals() {
     assert_eq!(kind(gather("g", &f(&[]), &i(&[]), 0, e, &f(&[]))), ErrorKind::Index);
     assert_eq!(kind(scatter("s", &f(&[2, 3]), &i(&[2, 4]), &f(&[2, 3]), 1, e, &f(&[2, 3]))), ErrorKind::Shape);
     assert_eq!(kind(index_add("a", &f(&[2, 3]), &i(&[4]), &f(&[2, 5]), 1, e, &f(&[2, 3]))), ErrorKind::Shape);
-    let b = Meta::contiguous(DType::Bool, [2]);
-    assert_eq!(kind(scatter_add("a", &b, &i(&[2]), &b, 0, e, &b)), ErrorKind::DType);
+    assert_eq!(kind(get("i", &f(&[2, 3]), &[&i(&[4]), &i(&[3])], 0, &f(&[4]))), ErrorKind::Shape);
+    assert_eq!(kind(get("i", &f(&[2]), &[&i(&[4]), &i(&[4])], 0, &f(&[4]))), ErrorKind::Index);
+    assert_eq!(kind(put("i", &f(&[2, 3]), &[&i(&[4])], &f(&[4, 2]), 0, true, &f(&[2, 3]))), ErrorKind::Shape);
+    assert_eq!(kind(nonzero("n", &f(&[2]), &i(&[1, 1]))), ErrorKind::DType);
+}
+
+/// Halves are summed wider, truth values with `or`, complex numbers by part.
+#[test]
+fn sums_of_every_kind() {
+    let ids: [i64; 3] = [1, -1, 0];
+    let sum = |dtype: DType, base: *const u8, src: *const u8, out: *mut u8| {
+        let m = |n: usize| Meta::contiguous(dtype, [n]);
+        let kernel = put("p", &m(2), &[&Meta::contiguous(DType::I64, [3])], &m(3), 0, true, &m(2)).unwrap();
+        // SAFETY: two and three elements of the dtype.
+        unsafe { kernel.run(&[base, ids.as_ptr().cast(), src], &[out]) }.unwrap();
+    };
+    let mut truths = [false; 2];
+    sum(DType::Bool, [true, false].as_ptr().cast(), [false; 3].as_ptr().cast(), truths.as_mut_ptr().cast());
+    assert_eq!(truths, [true, false]);
+    let bf = bf16::from_f32;
+    let mut halves = [bf(0.0); 2];
+    let src = [bf(1.0), bf(1.0), bf(3.0)];
+    sum(DType::BF16, [bf(0.0), bf(256.0)].as_ptr().cast(), src.as_ptr().cast(), halves.as_mut_ptr().cast());
+    assert_eq!(halves, [bf(3.0), bf(258.0)]);
+    let c = opforge_core::Complex::<f32>::new;
+    let mut sums = [c(0.0, 0.0); 2];
+    let src = [c(1.0, 1.0), c(2.0, 0.0), c(0.0, -3.0)];
+    sum(DType::C64, [c(1.0, 2.0); 2].as_ptr().cast(), src.as_ptr().cast(), sums.as_mut_ptr().cast());
+    assert_eq!(sums, [c(1.0, -1.0), c(4.0, 3.0)]);
 }

@@ -1,9 +1,14 @@
 # `make demo` and `make test` are all that a fresh clone needs; each checks for what it uses.
 
 CARGO ?= cargo
+PYTHON ?= python3
+# The Cargo profile of the Python extension module: `make develop PROFILE=dev` builds in seconds what runs slowly.
+PROFILE ?= release
 OPERATOR_FILES = $(wildcard crates/opforge/src/ops/*/*.rs)
+VENV = .venv
+BIN = $(CURDIR)/$(VENV)/bin
 
-.PHONY: demo test bench lint fmt doc loom memcheck callgrind tools
+.PHONY: demo test bench lint fmt doc loom memcheck callgrind tools develop wheel
 
 demo: tools
 	$(CARGO) run --release --quiet --package opforge-demo
@@ -41,6 +46,20 @@ callgrind:
 # The core suites under valgrind; takes some minutes.
 memcheck:
 	tests/memcheck.sh
+
+# The Python package, built in place into a virtual environment of the project's own.
+develop: tools $(VENV)/ready
+	PATH="$(BIN):$$PATH" VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet --profile $(PROFILE)
+
+wheel: tools $(VENV)/ready
+	PATH="$(BIN):$$PATH" $(BIN)/maturin build --quiet --release --out dist
+
+$(VENV)/ready: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "opforge needs Python 3.11 or later")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/python tests/requirements.py | $(BIN)/pip install --quiet --requirement /dev/stdin
+	@touch $@
 
 tools:
 	@command -v $(CARGO) >/dev/null || { echo "opforge needs Rust 1.89 or later (https://rustup.rs): cargo was not found"; exit 1; }

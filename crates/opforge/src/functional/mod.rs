@@ -25,7 +25,7 @@ macro_rules! compositions {
     };
 }
 
-compositions! { checks }
+compositions! { assign, checks }
 
 use opforge_core::{Kind, normalize_dim};
 

@@ -1,0 +1,133 @@
+use std::collections::HashMap;
+
+use opforge::functional::write_back;
+use opforge::operator::Value;
+use opforge::{Error, Tensor};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyTuple;
+
+use super::bind::Arguments;
+use super::mismatch::{Mismatch, explain};
+use super::{Signature, results};
+use crate::error::{OrRaise, raise};
+use crate::tensor::PyTensor;
+
+/// What a name does with its function's result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// Returns it.
+    Plain,
+    /// Writes it back into the receiver.
+    InPlace,
+}
+
+/// One Python name: the functions behind it, in the order in which they are tried.
+pub struct Entry {
+    pub name: &'static str,
+    pub form: Form,
+    pub overloads: Vec<&'static Signature>,
+}
+
+static ENTRIES: PyOnceLock<HashMap<(&'static str, Form), &'static Entry>> = PyOnceLock::new();
+
+/// Makes the entries known that [`entry`] finds.
+pub fn register(py: Python<'_>, entries: Vec<&'static Entry>) {
+    let by_name = entries.into_iter().map(|e| ((e.name, e.form), e)).collect();
+    let _ = ENTRIES.set(py, by_name);
+}
+
+/// The entry of a function's name.
+pub fn entry(py: Python<'_>, name: &str, form: Form) -> PyResult<&'static Entry> {
+    let found = ENTRIES.get(py).and_then(|entries| entries.get(&(name, form)));
+    found.copied().ok_or_else(|| raise(py, &Error::value(name.to_owned(), "name", name, "the name of a function")))
+}
+
+impl Entry {
+    /// Calls the first overload that the arguments fit; `None` if they fit none.
+    #[inline]
+    pub fn try_call<'py>(&self, py: Python<'py>, args: &Arguments<'_, 'py>) -> Option<PyResult<Py<PyAny>>> {
+        self.overloads
+            .iter()
+            .find_map(|signature| Some(self.run(py, signature, signature.bind(args).ok()?.as_slice(), args)))
+    }
+
+    /// Calls the first overload that the arguments fit.
+    ///
+    /// # Errors
+    /// TypeError, which says what was given and what is accepted; what the function raises.
+    #[inline]
+    pub fn call<'py>(&self, py: Python<'py>, args: &Arguments<'_, 'py>) -> PyResult<Py<PyAny>> {
+        self.try_call(py, args).unwrap_or_else(|| self.call_with_out(py, args))
+    }
+
+    #[inline]
+    fn run(
+        &self,
+        py: Python<'_>,
+        signature: &Signature,
+        values: &[Value],
+        args: &Arguments<'_, '_>,
+    ) -> PyResult<Py<PyAny>> {
+        let result = (signature.function.call)(values).or_raise(py)?;
+        match self.form {
+            Form::Plain => results::object(py, result, signature.results.as_ref()),
+            Form::InPlace => self.write_back(py, result, args),
+        }
+    }
+
+    /// The in-place form: the receiver gets the result, as elements or, from a view, as its new self.
+    fn write_back(&self, py: Python<'_>, result: Value, args: &Arguments<'_, '_>) -> PyResult<Py<PyAny>> {
+        let receiver = args.at(0).cast::<PyTensor>()?;
+        let Value::Tensor(result) = result else {
+            return Err(raise(py, &Error::value(self.name, "result", "several tensors", "one tensor")));
+        };
+        let tensor = receiver.get().tensor(py);
+        if result.id() == tensor.id() {
+            return Ok(receiver.to_owned().into_any().unbind());
+        }
+        if is_view_of(&result, &tensor) {
+            receiver.get().replace(py, result);
+        } else {
+            write_back(self.name, &tensor, &result).or_raise(py)?;
+        }
+        Ok(receiver.to_owned().into_any().unbind())
+    }
+
+    /// Calls with the result going to the keyword `out`, if there is one; else explains why nothing fits.
+    #[cold]
+    fn call_with_out<'py>(&self, py: Python<'py>, args: &Arguments<'_, 'py>) -> PyResult<Py<PyAny>> {
+        let Some((out, rest)) = args.without(py, "out")? else { return Err(self.explain(args)) };
+        let args = rest.arguments(args);
+        let result = self.try_call(py, &args).unwrap_or_else(|| Err(self.explain(&args)))?;
+        write_out(py, self.name, out.bind(py), result.bind(py))?;
+        Ok(out)
+    }
+
+    #[cold]
+    fn explain(&self, args: &Arguments<'_, '_>) -> PyErr {
+        let fails = |s: &&'static Signature| Some((*s, s.bind(args).err()?));
+        let failures: Vec<(&Signature, Mismatch)> = self.overloads.iter().filter_map(fails).collect();
+        let name = if self.form == Form::InPlace { format!("{}_", self.name) } else { self.name.to_owned() };
+        explain(&name, &failures, args)
+    }
+}
+
+fn is_view_of(result: &Tensor, tensor: &Tensor) -> bool {
+    result.shares_storage(tensor) && result.shape() != tensor.shape()
+}
+
+/// Writes results into the tensors given as `out`: one, or a tuple of as many. An empty one takes the result's shape.
+fn write_out(py: Python<'_>, name: &'static str, out: &Bound<'_, PyAny>, result: &Bound<'_, PyAny>) -> PyResult<()> {
+    if let (Ok(outs), Ok(results)) = (out.cast::<PyTuple>(), result.cast::<PyTuple>()) {
+        let pairs = outs.iter().zip(results.iter());
+        return pairs.into_iter().try_for_each(|(out, result)| write_out(py, name, &out, &result));
+    }
+    let (out, result) = (out.cast::<PyTensor>()?.get(), result.cast::<PyTensor>()?.get().tensor(py));
+    let destination = out.tensor(py);
+    if destination.elem_count() == 0 && destination.shape() != result.shape() {
+        out.replace(py, result.to_dtype(destination.dtype()).or_raise(py)?);
+        return Ok(());
+    }
+    write_back(name, &destination, &result).or_raise(py)
+}

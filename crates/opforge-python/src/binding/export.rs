@@ -1,0 +1,72 @@
+//! Puts the declared functions where their faces say: the module itself, its submodules, the tensor class.
+
+use std::collections::HashMap;
+
+use opforge::operator::{Faces, Function, functions};
+use pyo3::prelude::*;
+
+use super::entry::{Entry, Form, register};
+use super::{Signature, native};
+use crate::tensor::PyTensor;
+
+/// A place where functions are shown: a submodule's name (empty for the module itself) and which functions belong there.
+const PLACES: [(&str, fn(&Faces) -> bool); 4] =
+    [("", |f| f.torch || f.hidden), ("nn", |f| f.nn), ("linalg", |f| f.linalg), ("special", |f| f.special)];
+
+/// The functions of one place by Python name, overloads together, in order.
+fn by_name(
+    signatures: &[&'static Signature],
+    belongs: impl Fn(&Faces) -> bool,
+) -> Vec<(&'static str, Vec<&'static Signature>)> {
+    let mut names: Vec<(&'static str, Vec<&'static Signature>)> = Vec::new();
+    let mut places: HashMap<&'static str, usize> = HashMap::new();
+    for signature in signatures.iter().filter(|s| belongs(&s.function.faces())) {
+        let name = signature.function.python_name();
+        let place = *places.entry(name).or_insert_with(|| {
+            names.push((name, Vec::new()));
+            names.len() - 1
+        });
+        names[place].1.push(signature);
+    }
+    names
+}
+
+fn leak(name: &'static str, form: Form, overloads: Vec<&'static Signature>) -> &'static Entry {
+    Box::leak(Box::new(Entry { name, form, overloads }))
+}
+
+/// The documentation that `help` shows: the signatures, then the text of the first.
+fn doc(overloads: &[&'static Signature]) -> String {
+    let signatures: Vec<String> = overloads.iter().map(|s| s.to_string()).collect();
+    format!("{}\n\n{}", signatures.join("\n"), overloads.first().map_or("", |s| s.function.doc))
+}
+
+pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    let signature =
+        |f: &'static Function| -> PyResult<&'static Signature> { Ok(Box::leak(Box::new(Signature::new(py, f)?))) };
+    let signatures = functions().into_iter().map(signature).collect::<PyResult<Vec<_>>>()?;
+    for (place, belongs) in PLACES {
+        let target =
+            if place.is_empty() { module.clone() } else { PyModule::new(py, &format!("opforge._core.{place}"))? };
+        for (name, overloads) in by_name(&signatures, belongs) {
+            let entry = leak(name, Form::Plain, overloads);
+            target.add(name, native::new_function(&target, name, &doc(&entry.overloads), entry)?)?;
+        }
+        if !place.is_empty() {
+            module.add(place, target)?;
+        }
+    }
+    let mut entries = Vec::new();
+    let class = py.get_type::<PyTensor>();
+    for (form, belongs) in [(Form::Plain, (|f| f.method) as fn(&Faces) -> bool), (Form::InPlace, |f| f.in_place)] {
+        for (name, overloads) in by_name(&signatures, belongs) {
+            let entry = leak(name, form, overloads);
+            let shown = if form == Form::InPlace { format!("{name}_") } else { name.to_owned() };
+            class.setattr(shown.as_str(), native::new_method(&class, &shown, &doc(&entry.overloads), entry)?)?;
+            entries.push(entry);
+        }
+    }
+    register(py, entries);
+    Ok(())
+}

@@ -1,0 +1,85 @@
+use std::fmt::Write;
+
+use pyo3::Borrowed;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+use super::bind::Arguments;
+use super::signature::{Signature, TypeName};
+use crate::tensor::PyTensor;
+
+/// Why arguments do not fit a signature. Parameters are named by their places.
+#[derive(Debug)]
+pub enum Mismatch {
+    Missing { param: usize },
+    Type { param: usize },
+    Twice { param: usize },
+    TooMany { given: usize, most: usize },
+    Unexpected { name: String },
+}
+
+impl Mismatch {
+    fn text(&self, name: &str, signature: &Signature, args: &Arguments<'_, '_>) -> String {
+        let param = |i: usize| &signature.params[i];
+        match self {
+            Mismatch::Missing { param: i } => format!("{name}(): missing required argument '{}'", param(*i).name),
+            Mismatch::Twice { param: i } => format!("{name}(): got multiple values for argument '{}'", param(*i).name),
+            Mismatch::TooMany { given, most } => {
+                format!("{name}(): takes {most} positional arguments but {given} were given")
+            }
+            Mismatch::Unexpected { name: key } => format!("{name}(): got an unexpected keyword argument '{key}'"),
+            Mismatch::Type { param: i } => {
+                let param = param(*i);
+                let by_name = args
+                    .named()
+                    .find(|(key, _)| key.extract::<&str>().is_ok_and(|key| key == param.name))
+                    .map(|(_, value)| value);
+                let given = by_name.or_else(|| (*i < args.count()).then(|| args.at(*i)));
+                let given = given.map_or_else(String::new, |given| format!(", not {}", describe(given)));
+                format!(
+                    "{name}(): argument '{}' (position {}) must be {}{given}",
+                    param.name,
+                    i + 1,
+                    TypeName(param.ty)
+                )
+            }
+        }
+    }
+}
+
+/// The TypeError for a call that fits no signature: what was given, what would be accepted.
+#[cold]
+pub fn explain(name: &str, failures: &[(&Signature, Mismatch)], args: &Arguments<'_, '_>) -> PyErr {
+    let mut text = match failures {
+        [(signature, mismatch)] => mismatch.text(name, signature, args),
+        _ => format!("{name}(): received an invalid combination of arguments"),
+    };
+    let positional = (0..args.count()).map(|i| describe(args.at(i)));
+    let named = args.named().map(|(key, value)| format!("{}={}", key.to_owned(), describe(value)));
+    let given: Vec<String> = positional.chain(named).collect();
+    let _ = write!(text, "\n  given: ({})\n  accepted:", given.join(", "));
+    for (signature, mismatch) in failures {
+        let _ = write!(text, "\n    {signature}");
+        if failures.len() > 1 {
+            let _ = write!(text, "\n      {}", mismatch.text(name, signature, args));
+        }
+    }
+    PyTypeError::new_err(text)
+}
+
+/// An argument as error messages show it: its type; of tensors also shape and dtype, of short numbers and texts the value.
+fn describe(object: Borrowed<'_, '_, PyAny>) -> String {
+    if let Ok(tensor) = object.cast::<PyTensor>() {
+        let tensor = tensor.get().tensor(object.py());
+        return format!("Tensor{:?} of {}", tensor.dims(), tensor.dtype().long_name());
+    }
+    if object.is_none() {
+        return "None".into();
+    }
+    let class = object.get_type().name().map_or_else(|_| "?".into(), |name| name.to_string());
+    let simple = matches!(class.as_str(), "int" | "float" | "bool" | "str" | "tuple" | "list");
+    match object.repr() {
+        Ok(repr) if simple && repr.len().is_ok_and(|n| n <= 40) => format!("{class} {repr}"),
+        _ => class,
+    }
+}

@@ -1,0 +1,111 @@
+use std::fmt;
+
+use opforge::operator::{Function, Type, Value};
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyType};
+
+use super::results;
+
+/// A declared function, made ready for calls from Python.
+pub struct Signature {
+    pub function: &'static Function,
+    pub params: Vec<Parameter>,
+    /// How many parameters may be given by position.
+    pub positional: usize,
+    /// The class of the named tuple that it returns, if it does.
+    pub results: Option<Py<PyType>>,
+}
+
+pub struct Parameter {
+    pub name: &'static str,
+    /// The interned name: keywords that are written in a program are the same object.
+    pub key: Py<PyString>,
+    pub ty: Type,
+    pub default: Option<Value>,
+}
+
+impl Signature {
+    pub fn new(py: Python<'_>, function: &'static Function) -> PyResult<Self> {
+        let params = function.params.iter().map(|p| Parameter {
+            name: p.name,
+            key: PyString::intern(py, p.name).unbind(),
+            ty: p.ty,
+            default: p.default.map(|d| (d.value)()).or(matches!(p.ty, Type::Optional(_)).then_some(Value::None)),
+        });
+        Ok(Signature {
+            function,
+            params: params.collect(),
+            positional: function.params.iter().filter(|p| !p.keyword_only).count(),
+            results: results::class(py, function)?,
+        })
+    }
+}
+
+/// The name of a type as Python's users know it.
+pub struct TypeName(pub Type);
+
+impl fmt::Display for TypeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Type::Tensor => "Tensor",
+            Type::Tensors => "sequence of Tensors",
+            Type::OptionalTensors => "sequence of Tensors or None",
+            Type::Operand => "Tensor or Number",
+            Type::Scalar => "Number",
+            Type::Int => "int",
+            Type::Float => "float",
+            Type::Bool => "bool",
+            Type::Ints => "int or sequence of ints",
+            Type::Floats => "sequence of floats",
+            Type::DType => "dtype",
+            Type::Device => "device",
+            Type::Text => "str",
+            Type::Optional(inner) => return write!(f, "{} or None", TypeName(*inner)),
+        })
+    }
+}
+
+/// A default as Python spells it.
+pub fn python_default(value: &Value) -> String {
+    use opforge::Scalar;
+    match value {
+        Value::None => "None".into(),
+        Value::Scalar(Scalar::Bool(true)) => "True".into(),
+        Value::Scalar(Scalar::Bool(false)) => "False".into(),
+        Value::Scalar(Scalar::Int(i)) => i.to_string(),
+        Value::Scalar(Scalar::UInt(u)) => u.to_string(),
+        Value::Scalar(Scalar::Float(x)) if x.is_infinite() => {
+            format!("float('{}inf')", if *x < 0.0 { "-" } else { "" })
+        }
+        Value::Scalar(Scalar::Float(x)) => format!("{x:?}"),
+        Value::Scalar(Scalar::Complex(re, im)) => format!("complex({re:?}, {im:?})"),
+        Value::Ints(ints) => python_tuple(ints.iter().map(i64::to_string)),
+        Value::Floats(floats) => python_tuple(floats.iter().map(|x| format!("{x:?}"))),
+        Value::Text(text) => format!("'{text}'"),
+        Value::DType(dtype) => dtype.long_name().into(),
+        Value::Device(device) => format!("'{device}'"),
+        Value::Tensor(_) | Value::Tensors(_) | Value::OptionalTensors(_) => "...".into(),
+    }
+}
+
+fn python_tuple(items: impl Iterator<Item = String>) -> String {
+    let items: Vec<String> = items.collect();
+    let comma = if items.len() == 1 { "," } else { "" };
+    format!("({}{comma})", items.join(", "))
+}
+
+impl fmt::Display for Signature {
+    /// `sum(Tensor input, int or sequence of ints or None dim=None, bool keepdim=False, *, dtype or None dtype=None)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}(", self.function.python_name())?;
+        for (i, param) in self.params.iter().enumerate() {
+            let comma = if i > 0 { ", " } else { "" };
+            let star = if i == self.positional { "*, " } else { "" };
+            write!(f, "{comma}{star}{} {}", TypeName(param.ty), param.name)?;
+            if let Some(default) = &param.default {
+                write!(f, "={}", python_default(default))?;
+            }
+        }
+        f.write_str(")")
+    }
+}

@@ -1,0 +1,23 @@
+//! opforge for Python: the extension module `opforge._core`, which the package `opforge` is made of.
+//!
+//! [`binding`] makes Python functions and methods from the operators' declared signatures; nothing in it knows an operator. What else a tensor
+//! of Python's has (properties, conversions, indexing) is in [`tensor`].
+
+mod binding;
+mod cell;
+mod device;
+mod dtype;
+mod error;
+mod tensor;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    error::add_to(module)?;
+    dtype::add_to(module)?;
+    module.add_class::<device::PyDevice>()?;
+    module.add_class::<tensor::PyTensor>()?;
+    module.add_function(wrap_pyfunction!(tensor::set_size_class, module)?)?;
+    binding::add_to(module)
+}

@@ -1,0 +1,95 @@
+//! Elements as Python numbers.
+
+use opforge::{DType, Error, Scalar, Tensor};
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+
+use super::PyTensor;
+use crate::binding;
+use crate::error::{OrRaise, raise};
+
+/// The one element of a tensor.
+pub fn item(py: Python<'_>, tensor: &Tensor) -> PyResult<Scalar> {
+    if tensor.elem_count() != 1 {
+        let given = format!("a tensor of {} elements", tensor.elem_count());
+        return Err(raise(py, &Error::value("item", "input", given, "a tensor of one element")));
+    }
+    let tensor = tensor.detach();
+    py.detach(|| Ok(scalars(&tensor)?.remove(0))).or_raise(py)
+}
+
+/// All elements in row-major order.
+fn scalars(tensor: &Tensor) -> opforge::Result<Vec<Scalar>> {
+    let flat = opforge::no_grad(|| tensor.contiguous()?.flatten_all())?;
+    Ok(match tensor.dtype() {
+        DType::Bool => flat.to_vec1::<bool>()?.into_iter().map(Scalar::Bool).collect(),
+        DType::U64 => flat.to_vec1::<u64>()?.into_iter().map(Scalar::UInt).collect(),
+        DType::C64 | DType::C128 => {
+            let values = flat.to_dtype(DType::C128)?.to_vec1::<opforge::Complex<f64>>()?;
+            values.into_iter().map(|c| Scalar::Complex(c.re, c.im)).collect()
+        }
+        dtype if dtype.is_float() => {
+            flat.to_dtype(DType::F64)?.to_vec1::<f64>()?.into_iter().map(Scalar::Float).collect()
+        }
+        _ => flat.to_dtype(DType::I64)?.to_vec1::<i64>()?.into_iter().map(Scalar::Int).collect(),
+    })
+}
+
+fn nested<'py>(py: Python<'py>, dims: &[usize], elements: &[Scalar]) -> PyResult<Bound<'py, PyAny>> {
+    let Some((&first, inner)) = dims.split_first() else {
+        return Ok(binding::number(py, elements[0])?.into_bound(py));
+    };
+    let step: usize = inner.iter().product();
+    let part = |i: usize| nested(py, inner, &elements[i * step..(i + 1) * step]);
+    let parts = (0..first).map(part).collect::<PyResult<Vec<_>>>()?;
+    Ok(PyList::new(py, parts)?.into_any())
+}
+
+#[pymethods]
+impl PyTensor {
+    /// The one element, as a Python number.
+    fn item(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        binding::number(py, item(py, &self.tensor(py))?)
+    }
+
+    /// The elements as nested lists.
+    fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let tensor = self.tensor(py).detach();
+        let elements = py.detach(|| scalars(&tensor)).or_raise(py)?;
+        nested(py, tensor.dims(), &elements)
+    }
+
+    fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
+        let tensor = self.tensor(py);
+        if tensor.elem_count() != 1 {
+            let accepted = "a tensor of one element; see any() and all()";
+            let given = format!("a tensor of {} elements", tensor.elem_count());
+            return Err(raise(py, &Error::value("bool", "input", given, accepted)));
+        }
+        Ok(item(py, &tensor)?.to_bool())
+    }
+
+    fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
+        Ok(item(py, &self.tensor(py))?.to_f64())
+    }
+
+    fn __int__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let value = self.item(py)?;
+        py.get_type::<pyo3::types::PyInt>().call1((value,)).map(Bound::unbind)
+    }
+
+    fn __index__(&self, py: Python<'_>) -> PyResult<i64> {
+        match item(py, &self.tensor(py))? {
+            Scalar::Int(i) => Ok(i),
+            Scalar::Bool(b) => Ok(i64::from(b)),
+            _ => Err(pyo3::exceptions::PyTypeError::new_err(
+                "only integer tensors of a single element can be converted to an index",
+            )),
+        }
+    }
+
+    fn __complex__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let (re, im) = item(py, &self.tensor(py))?.to_complex();
+        binding::number(py, Scalar::Complex(re, im))
+    }
+}

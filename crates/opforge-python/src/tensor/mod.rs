@@ -1,0 +1,37 @@
+//! The class `Tensor`: what it has beyond the declared functions.
+
+mod host;
+mod operators;
+mod properties;
+mod repr;
+
+use opforge::Tensor;
+use pyo3::prelude::*;
+
+use crate::cell::Cell;
+
+pub use host::item;
+pub use properties::set_size_class;
+
+/// A tensor: elements of one dtype in a shape, on a device. The methods are the declared functions'; see `opforge.Tensor.add` and so on.
+#[pyclass(name = "Tensor", module = "opforge", subclass, weakref, dict, frozen)]
+pub struct PyTensor(Cell<Tensor>);
+
+impl PyTensor {
+    /// A new Python object for a tensor.
+    #[inline]
+    pub fn wrap(py: Python<'_>, tensor: Tensor) -> PyResult<Py<PyAny>> {
+        Ok(Py::new(py, PyTensor(Cell::new(tensor)))?.into_any())
+    }
+
+    /// The tensor that the object stands for now.
+    #[inline]
+    pub fn tensor(&self, py: Python<'_>) -> Tensor {
+        self.0.get(py)
+    }
+
+    /// Makes the object stand for another tensor.
+    pub fn replace(&self, py: Python<'_>, tensor: Tensor) {
+        self.0.set(py, tensor);
+    }
+}

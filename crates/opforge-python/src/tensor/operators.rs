@@ -1,0 +1,112 @@
+//! Python's operators, each the method of that name.
+#![allow(unsafe_op_in_unsafe_fn)] // what `#[pymethods]` makes of methods that a macro writes
+
+use pyo3::basic::CompareOp;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyNotImplemented;
+
+use super::PyTensor;
+use crate::binding::{Arguments, Entry, Form, entry};
+
+/// `function(left, right)`; NotImplemented if it does not take these, so that Python asks the other operand.
+#[inline]
+fn apply<'py>(entry: &'static Entry, left: &Bound<'py, PyAny>, right: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+    let py = left.py();
+    Arguments::pair(left, right, |args| entry.try_call(py, args))
+        .unwrap_or_else(|| Ok(PyNotImplemented::get(py).to_owned().into_any().unbind()))
+}
+
+/// The entry of a name, looked up once.
+macro_rules! lookup {
+    ($py:expr, $name:literal, $form:ident) => {{
+        static ENTRY: PyOnceLock<&'static Entry> = PyOnceLock::new();
+        *ENTRY.get_or_try_init($py, || entry($py, $name, Form::$form))?
+    }};
+}
+
+macro_rules! operators {
+    (
+        binary { $($forward:ident / $reflected:ident: $name:literal;)* }
+        in_place { $($in_place:ident: $in_place_name:literal;)* }
+        unary { $($unary:ident: $unary_name:literal;)* }
+    ) => {
+        #[pymethods]
+        impl PyTensor {
+            $(
+                fn $forward<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+                    apply(lookup!(slf.py(), $name, Plain), slf.as_any(), other)
+                }
+                fn $reflected<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+                    apply(lookup!(slf.py(), $name, Plain), other, slf.as_any())
+                }
+            )*
+            $(
+                fn $in_place<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+                    apply(lookup!(slf.py(), $in_place_name, InPlace), slf.as_any(), other).map(drop)
+                }
+            )*
+            $(
+                fn $unary<'py>(slf: &Bound<'py, Self>) -> PyResult<Py<PyAny>> {
+                    slf.call_method0($unary_name).map(Bound::unbind)
+                }
+            )*
+
+            fn __pow__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>, _modulo: Option<&Bound<'py, PyAny>>) -> PyResult<Py<PyAny>> {
+                apply(lookup!(slf.py(), "pow", Plain), slf.as_any(), other)
+            }
+            fn __rpow__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>, _modulo: Option<&Bound<'py, PyAny>>) -> PyResult<Py<PyAny>> {
+                apply(lookup!(slf.py(), "pow", Plain), other, slf.as_any())
+            }
+            fn __richcmp__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>, op: CompareOp) -> PyResult<Py<PyAny>> {
+                let py = slf.py();
+                let entry = match op {
+                    CompareOp::Eq => lookup!(py, "eq", Plain),
+                    CompareOp::Ne => lookup!(py, "ne", Plain),
+                    CompareOp::Lt => lookup!(py, "lt", Plain),
+                    CompareOp::Le => lookup!(py, "le", Plain),
+                    CompareOp::Gt => lookup!(py, "gt", Plain),
+                    CompareOp::Ge => lookup!(py, "ge", Plain),
+                };
+                apply(entry, slf.as_any(), other)
+            }
+            /// By identity, as equality is element by element.
+            fn __hash__(slf: &Bound<'_, Self>) -> isize {
+                slf.as_ptr() as isize >> 4
+            }
+        }
+    };
+}
+
+operators! {
+    binary {
+        __add__ / __radd__: "add";
+        __sub__ / __rsub__: "sub";
+        __mul__ / __rmul__: "mul";
+        __truediv__ / __rtruediv__: "div";
+        __floordiv__ / __rfloordiv__: "floor_divide";
+        __mod__ / __rmod__: "remainder";
+        __matmul__ / __rmatmul__: "matmul";
+        __and__ / __rand__: "bitwise_and";
+        __or__ / __ror__: "bitwise_or";
+        __xor__ / __rxor__: "bitwise_xor";
+        __lshift__ / __rlshift__: "bitwise_left_shift";
+        __rshift__ / __rrshift__: "bitwise_right_shift";
+    }
+    in_place {
+        __iadd__: "add";
+        __isub__: "sub";
+        __imul__: "mul";
+        __itruediv__: "div";
+        __ifloordiv__: "floor_divide";
+        __imod__: "remainder";
+        __iand__: "bitwise_and";
+        __ior__: "bitwise_or";
+        __ixor__: "bitwise_xor";
+    }
+    unary {
+        __neg__: "neg";
+        __abs__: "abs";
+        __invert__: "bitwise_not";
+    }
+}

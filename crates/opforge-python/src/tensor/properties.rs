@@ -1,0 +1,178 @@
+use opforge::Tensor;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyTuple, PyType};
+
+use super::PyTensor;
+use crate::device::PyDevice;
+use crate::dtype::{self, PyDType};
+use crate::error::OrRaise;
+
+/// The class of shapes, a tuple with `numel`, which the package defines.
+static SIZE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+
+/// Makes the class of shapes known.
+#[pyfunction]
+pub fn set_size_class(py: Python<'_>, class: Py<PyType>) {
+    let _ = SIZE.set(py, class);
+}
+
+fn size<'py>(py: Python<'py>, dims: &[usize]) -> PyResult<Bound<'py, PyAny>> {
+    let dims = PyTuple::new(py, dims)?;
+    match SIZE.get(py) {
+        Some(class) => class.bind(py).call1((dims,)),
+        None => Ok(dims.into_any()),
+    }
+}
+
+impl PyTensor {
+    fn dim_of(py: Python<'_>, tensor: &Tensor, dim: i64) -> PyResult<usize> {
+        opforge_core::normalize_dim(dim, tensor.rank(), "size").or_raise(py)
+    }
+}
+
+#[pymethods]
+impl PyTensor {
+    /// The lengths of the dimensions.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        size(py, self.tensor(py).dims())
+    }
+
+    /// The lengths of the dimensions, or of one.
+    #[pyo3(signature = (dim = None))]
+    fn size<'py>(&self, py: Python<'py>, dim: Option<i64>) -> PyResult<Bound<'py, PyAny>> {
+        let tensor = self.tensor(py);
+        match dim {
+            None => size(py, tensor.dims()),
+            Some(dim) => Ok(tensor.dims()[Self::dim_of(py, &tensor, dim)?].into_pyobject(py)?.into_any()),
+        }
+    }
+
+    /// The strides, in elements; or that of one dimension.
+    #[pyo3(signature = (dim = None))]
+    fn stride<'py>(&self, py: Python<'py>, dim: Option<i64>) -> PyResult<Bound<'py, PyAny>> {
+        let tensor = self.tensor(py);
+        match dim {
+            None => Ok(PyTuple::new(py, tensor.stride())?.into_any()),
+            Some(dim) => Ok(tensor.stride()[Self::dim_of(py, &tensor, dim)?].into_pyobject(py)?.into_any()),
+        }
+    }
+
+    /// The element type.
+    #[getter]
+    fn dtype(&self, py: Python<'_>) -> PyResult<Py<PyDType>> {
+        dtype::object(py, self.tensor(py).dtype())
+    }
+
+    /// Where the elements are.
+    #[getter]
+    fn device(&self, py: Python<'_>) -> PyDevice {
+        PyDevice(*self.tensor(py).device())
+    }
+
+    /// The number of dimensions.
+    #[getter]
+    fn ndim(&self, py: Python<'_>) -> usize {
+        self.tensor(py).rank()
+    }
+
+    /// The number of dimensions.
+    fn dim(&self, py: Python<'_>) -> usize {
+        self.tensor(py).rank()
+    }
+
+    /// The number of elements.
+    fn numel(&self, py: Python<'_>) -> usize {
+        self.tensor(py).elem_count()
+    }
+
+    /// The number of elements.
+    fn nelement(&self, py: Python<'_>) -> usize {
+        self.tensor(py).elem_count()
+    }
+
+    /// Bytes an element takes.
+    fn element_size(&self, py: Python<'_>) -> usize {
+        self.tensor(py).dtype().size_in_bytes()
+    }
+
+    /// Bytes an element takes.
+    #[getter]
+    fn itemsize(&self, py: Python<'_>) -> usize {
+        self.tensor(py).dtype().size_in_bytes()
+    }
+
+    /// Bytes all elements take.
+    #[getter]
+    fn nbytes(&self, py: Python<'_>) -> usize {
+        let tensor = self.tensor(py);
+        tensor.elem_count() * tensor.dtype().size_in_bytes()
+    }
+
+    /// The place of the first element in the storage, in elements.
+    fn storage_offset(&self, py: Python<'_>) -> usize {
+        self.tensor(py).layout().start_offset()
+    }
+
+    /// Whether the elements lie in row-major order without gaps.
+    #[pyo3(signature = (**_options))]
+    fn is_contiguous(&self, py: Python<'_>, _options: Option<&Bound<'_, pyo3::types::PyDict>>) -> bool {
+        self.tensor(py).is_contiguous()
+    }
+
+    /// Whether the dtype is one of floats.
+    fn is_floating_point(&self, py: Python<'_>) -> bool {
+        self.tensor(py).dtype().is_float()
+    }
+
+    /// Whether the dtype is one of complex numbers.
+    fn is_complex(&self, py: Python<'_>) -> bool {
+        self.tensor(py).dtype().is_complex()
+    }
+
+    /// Whether the dtype has a sign.
+    fn is_signed(&self, py: Python<'_>) -> PyResult<bool> {
+        let dtype = dtype::object(py, self.tensor(py).dtype())?;
+        dtype.bind(py).getattr("is_signed")?.extract()
+    }
+
+    /// Whether the elements are on a CUDA device.
+    #[getter]
+    fn is_cuda(&self) -> bool {
+        false
+    }
+
+    /// Whether this is a tensor without elements, which only has a shape.
+    #[getter]
+    fn is_meta(&self, py: Python<'_>) -> bool {
+        self.tensor(py).device().is_meta()
+    }
+
+    /// How often the storage was changed in place.
+    #[getter]
+    fn _version(&self, py: Python<'_>) -> u64 {
+        self.tensor(py).version()
+    }
+
+    /// Transposed, the last dimension first.
+    #[getter(T)]
+    fn transposed(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let tensor = self.tensor(py);
+        let dims: Vec<usize> = (0..tensor.rank()).rev().collect();
+        Self::wrap(py, tensor.permute(dims).or_raise(py)?)
+    }
+
+    /// With the last two dimensions transposed.
+    #[getter(mT)]
+    fn matrix_transposed(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let tensor = self.tensor(py);
+        Self::wrap(py, tensor.transpose(opforge::D::Minus2, opforge::D::Minus1).or_raise(py)?)
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        let tensor = self.tensor(py);
+        let none = || pyo3::exceptions::PyTypeError::new_err("len() of a 0-d tensor");
+        tensor.dims().first().copied().ok_or_else(none)
+    }
+}

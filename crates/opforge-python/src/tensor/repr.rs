@@ -1,0 +1,37 @@
+use opforge::display::{self, Style};
+use opforge::{DType, Tensor};
+use pyo3::prelude::*;
+
+use super::PyTensor;
+use crate::error::OrRaise;
+
+/// What follows the elements: what they do not tell themselves.
+fn suffix(tensor: &Tensor) -> String {
+    let mut parts = Vec::new();
+    if tensor.elem_count() == 0 && tensor.rank() != 1 || tensor.device().is_meta() {
+        parts.push(format!("size={:?}", tensor.dims()).replace('[', "(").replace(']', ")"));
+    }
+    if !tensor.device().is_cpu() {
+        parts.push(format!("device='{}'", tensor.device()));
+    }
+    let telling = matches!(tensor.dtype(), DType::F32 | DType::I64 | DType::Bool) && tensor.elem_count() > 0;
+    if !telling && !(tensor.dtype() == DType::F32) {
+        parts.push(format!("dtype=opforge.{}", tensor.dtype().long_name()));
+    }
+    if !tensor.is_leaf() {
+        parts.push("grad_fn".into());
+    } else if tensor.requires_grad() {
+        parts.push("requires_grad=True".into());
+    }
+    parts.iter().map(|part| format!(", {part}")).collect()
+}
+
+#[pymethods]
+impl PyTensor {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let tensor = self.tensor(py);
+        let options = display::print_options().lock().unwrap_or_else(|e| e.into_inner()).clone();
+        let text = py.detach(|| display::text(&tensor, Style::Python, 7, &options)).or_raise(py)?;
+        Ok(format!("tensor({text}{})", suffix(&tensor)))
+    }
+}

@@ -1,0 +1,47 @@
+//! Writing results into tensors that are there already: `copy_`, in-place forms and `out=`.
+
+use opforge_core::Kind;
+
+use crate::operator::prelude::*;
+
+functions! {
+    /// Replaces the elements of `input` with those of `src`, stretched to its shape and cast to its dtype; returns `input`.
+    ///
+    /// # Errors
+    /// For a source that does not broadcast, and for memory that must not be written.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+    /// opforge::functional::copy_into(&x, &Tensor::new(3i64, &Device::Cpu)?, false)?;
+    /// assert_eq!(x.to_vec1::<f32>()?, [3.0, 3.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(method, name = "copy_")]
+    pub fn copy_into(input: &Tensor, src: &Tensor, non_blocking: bool = false) -> Result<Tensor> {
+        let _ = non_blocking;
+        let source = src.to_dtype(input.dtype())?;
+        let source = if source.shape() == input.shape() { source } else { source.broadcast_as(input.shape())? };
+        let same = source.layout() == input.layout();
+        let source = if source.shares_storage(input) && !same { source.copy()? } else { source };
+        input.copy_from(&source)?;
+        Ok(input.clone())
+    }
+}
+
+/// Writes the result of `op` into a tensor of its shape, as in-place forms and `out=` do. Dtypes may differ, but not lose their kind.
+///
+/// # Errors
+/// For another shape; for a result of floats into integers and the like.
+#[track_caller]
+pub fn write_back(op: &'static str, destination: &Tensor, result: &Tensor) -> Result<()> {
+    if result.shape() != destination.shape() {
+        let accepted = format!("a result of the destination's shape {:?}", destination.shape());
+        return Err(Error::shape(op, "out", format!("{:?}", result.shape()), accepted));
+    }
+    if result.dtype().kind() > destination.dtype().kind() && destination.dtype().kind() < Kind::Complex {
+        let accepted = format!("a dtype that casts to the destination's {}", destination.dtype().long_name());
+        return Err(Error::dtype(op, "out", result.dtype().long_name(), accepted));
+    }
+    copy_into(destination, result, false).map(drop)
+}

@@ -155,12 +155,12 @@ fn device(object: Object<'_, '_>) -> Option<opforge::Device> {
 }
 
 /// The dtype that a number has as a tensor of its own.
-pub fn natural_dtype(number: Scalar, default: DType) -> DType {
+pub fn natural_dtype(number: Scalar) -> DType {
     match number {
         Scalar::Bool(_) => DType::Bool,
         Scalar::Int(_) => DType::I64,
         Scalar::UInt(_) => DType::U64,
-        Scalar::Float(_) => default,
+        Scalar::Float(_) => DType::F32,
         Scalar::Complex(..) => DType::C64,
     }
 }

@@ -45,6 +45,17 @@ fn nested<'py>(py: Python<'py>, dims: &[usize], elements: &[Scalar]) -> PyResult
     Ok(PyList::new(py, parts)?.into_any())
 }
 
+/// What is not a tensor as one: numbers (of the given dtype, if any) here, anything else as `opforge.tensor` does it.
+pub fn from_object(object: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Tensor> {
+    let py = object.py();
+    if let Some(number) = binding::scalar(object.as_borrowed()) {
+        let dtype = dtype.unwrap_or_else(|| binding::natural_dtype(number));
+        return Tensor::full_scalar(number, (), dtype, &opforge::Device::Cpu).or_raise(py);
+    }
+    let made = py.import("opforge._core")?.getattr("tensor")?.call1((object,))?;
+    Ok(made.cast::<PyTensor>()?.get().tensor(py))
+}
+
 #[pymethods]
 impl PyTensor {
     /// The one element, as a Python number.

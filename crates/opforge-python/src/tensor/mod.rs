@@ -1,6 +1,8 @@
 //! The class `Tensor`: what it has beyond the declared functions.
 
+mod cast;
 mod host;
+mod index;
 mod operators;
 mod properties;
 mod repr;

@@ -1,0 +1,173 @@
+//! The same elements elsewhere: other dtypes, devices, memory.
+
+use opforge::{DType, Device, Tensor};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use super::PyTensor;
+use crate::device::{self, PyDevice};
+use crate::dtype;
+use crate::error::OrRaise;
+
+/// What `to` is asked for.
+#[derive(Default)]
+struct Target {
+    dtype: Option<DType>,
+    device: Option<Device>,
+    copy: bool,
+}
+
+impl Target {
+    /// Takes a dtype, a device or its name, or a tensor to be like.
+    fn take(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = value.py();
+        if let Ok(tensor) = value.cast::<PyTensor>() {
+            let like = tensor.get().tensor(py);
+            (self.dtype, self.device) = (Some(like.dtype()), Some(*like.device()));
+        } else if let Ok(device) = value.cast::<PyDevice>() {
+            self.device = Some(device.get().0);
+        } else if let Some(dtype) = dtype::extract(value) {
+            self.dtype = Some(dtype);
+        } else if let Ok(name) = value.extract::<String>() {
+            self.device = Some(device::parse(&name).or_raise(py)?);
+        } else if !value.is_none() {
+            let class = value.get_type().name()?;
+            return Err(PyTypeError::new_err(format!("to(): expected a dtype, a device or a Tensor, not {class}")));
+        }
+        Ok(())
+    }
+
+    fn parse(args: &Bound<'_, PyTuple>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let mut target = Target::default();
+        // After dtype and device PyTorch takes `non_blocking` and `copy` by position.
+        let flags = args.iter().skip_while(|a| a.cast::<pyo3::types::PyBool>().is_err());
+        target.copy = flags.skip(1).next().is_some_and(|copy| copy.is_truthy().unwrap_or(false));
+        let targets = args.iter().take_while(|a| a.cast::<pyo3::types::PyBool>().is_err());
+        targets.into_iter().try_for_each(|value| target.take(&value))?;
+        for (name, value) in options.into_iter().flatten() {
+            match name.extract::<String>()?.as_str() {
+                "dtype" | "device" | "other" => target.take(&value)?,
+                "copy" => target.copy = value.is_truthy()?,
+                "non_blocking" | "memory_format" => {}
+                other => {
+                    return Err(PyTypeError::new_err(format!("to(): got an unexpected keyword argument '{other}'")));
+                }
+            }
+        }
+        Ok(target)
+    }
+
+    fn apply(&self, tensor: &Tensor) -> opforge::Result<Tensor> {
+        let moved = tensor.to_device(&self.device.unwrap_or(*tensor.device()))?;
+        let cast = moved.to_dtype(self.dtype.unwrap_or(tensor.dtype()))?;
+        if self.copy && cast.id() == tensor.id() { cast.copy() } else { Ok(cast) }
+    }
+}
+
+/// The result as a Python object: the receiver itself if nothing had to be done.
+fn same_or_new(slf: &Bound<'_, PyTensor>, tensor: &Tensor, result: Tensor) -> PyResult<Py<PyAny>> {
+    if result.id() == tensor.id() { Ok(slf.clone().into_any().unbind()) } else { PyTensor::wrap(slf.py(), result) }
+}
+
+macro_rules! casts {
+    ($($(#[doc = $doc:literal])* $name:ident: $dtype:ident;)*) => {
+        #[pymethods]
+        impl PyTensor {
+            $($(#[doc = $doc])*
+            #[pyo3(signature = (**_options))]
+            fn $name(slf: &Bound<'_, Self>, _options: Option<&Bound<'_, PyDict>>) -> PyResult<Py<PyAny>> {
+                let tensor = slf.get().tensor(slf.py());
+                let result = tensor.to_dtype(DType::$dtype).or_raise(slf.py())?;
+                same_or_new(slf, &tensor, result)
+            })*
+        }
+    };
+}
+
+#[allow(unsafe_op_in_unsafe_fn)] // what `#[pymethods]` makes of methods that a macro writes
+mod dtypes {
+    use super::*;
+
+    casts! {
+        /// In float16.
+        half: F16;
+        /// In bfloat16.
+        bfloat16: BF16;
+        /// In float32.
+        float: F32;
+        /// In float64.
+        double: F64;
+        /// In int64.
+        long: I64;
+        /// In int32.
+        int: I32;
+        /// In int16.
+        short: I16;
+        /// In int8.
+        char: I8;
+        /// In uint8.
+        byte: U8;
+        /// In bool: whether elements differ from zero.
+        bool: Bool;
+    }
+}
+
+#[pymethods]
+impl PyTensor {
+    /// The elements in another dtype or on another device: `to(dtype)`, `to(device, dtype)`, `to(other)`. The tensor itself if it is there
+    /// already and no copy is asked for.
+    #[pyo3(signature = (*args, **options))]
+    fn to(
+        slf: &Bound<'_, Self>,
+        args: &Bound<'_, PyTuple>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Py<PyAny>> {
+        let target = Target::parse(args, options)?;
+        let tensor = slf.get().tensor(slf.py());
+        same_or_new(slf, &tensor, target.apply(&tensor).or_raise(slf.py())?)
+    }
+
+    /// In main memory.
+    #[pyo3(signature = (**_options))]
+    fn cpu(slf: &Bound<'_, Self>, _options: Option<&Bound<'_, PyDict>>) -> PyResult<Py<PyAny>> {
+        let tensor = slf.get().tensor(slf.py());
+        let result = tensor.to_device(&Device::Cpu).or_raise(slf.py())?;
+        same_or_new(slf, &tensor, result)
+    }
+
+    /// The dtype's name, or the elements in another dtype.
+    #[pyo3(signature = (dtype = None, **_options))]
+    fn r#type(
+        slf: &Bound<'_, Self>,
+        dtype: Option<&Bound<'_, PyAny>>,
+        _options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Py<PyAny>> {
+        let py = slf.py();
+        match dtype {
+            None => Ok(dtype::object(py, slf.get().tensor(py).dtype())?.bind(py).repr()?.into_any().unbind()),
+            Some(dtype) => Self::to(slf, &PyTuple::new(py, [dtype])?, None),
+        }
+    }
+
+    /// In the dtype of another tensor.
+    fn type_as(slf: &Bound<'_, Self>, other: &Bound<'_, PyTensor>) -> PyResult<Py<PyAny>> {
+        let tensor = slf.get().tensor(slf.py());
+        let result = tensor.to_dtype(other.get().tensor(slf.py()).dtype()).or_raise(slf.py())?;
+        same_or_new(slf, &tensor, result)
+    }
+
+    /// The tensor itself if it is row-major, otherwise a row-major copy.
+    #[pyo3(signature = (**_options))]
+    fn contiguous(slf: &Bound<'_, Self>, _options: Option<&Bound<'_, PyDict>>) -> PyResult<Py<PyAny>> {
+        let tensor = slf.get().tensor(slf.py());
+        let result = tensor.contiguous().or_raise(slf.py())?;
+        same_or_new(slf, &tensor, result)
+    }
+
+    /// A copy, through which gradients flow.
+    #[pyo3(signature = (**_options))]
+    fn clone(&self, py: Python<'_>, _options: Option<&Bound<'_, PyDict>>) -> PyResult<Py<PyAny>> {
+        Self::wrap(py, self.tensor(py).copy().or_raise(py)?)
+    }
+}

@@ -60,15 +60,9 @@ fn an_in_place_call_joins_the_graph() -> Result<()> {
 }
 
 #[test]
-fn leaves_views_and_stale_views_refuse_in_place_gradients() -> Result<()> {
+fn leaves_refuse_in_place_gradients() -> Result<()> {
     let w = Var::new(&[1f32, -2.0], CPU)?;
-    let one = Tensor::ones(1, opforge::DType::F32, CPU)?;
     assert_eq!(w.add_(&w).unwrap_err().kind(), ErrorKind::Autograd);
-    let y = w.affine(3.0, 0.0)?;
-    let view = y.narrow(0, 0, 1)?;
-    assert_eq!(view.add_(&one).unwrap_err().kind(), ErrorKind::Autograd);
-    y.mul_(&w)?;
-    assert_eq!(view.sqr().unwrap_err().kind(), ErrorKind::Autograd);
     // A leaf whose value is replaced keeps its views' history.
     let view = w.narrow(0, 0, 1)?;
     w.set(&Tensor::new(&[5f32, 6.0], CPU)?)?;

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use super::node::{Node, Saved};
+use super::reach::Reach;
 use crate::{Device, Error, Meta, Result, Tensor};
 
 /// What an operator's backward sees: the outputs' gradients, and what the operator asked to be saved.
@@ -8,6 +9,8 @@ pub struct Backward<'a> {
     pub(crate) node: &'a Arc<Node>,
     pub(crate) saved: Saved,
     pub(crate) grads: &'a [Option<Tensor>],
+    /// Where gradients are asked for, if not everywhere.
+    pub(super) reach: Option<&'a Reach>,
 }
 
 impl Backward<'_> {
@@ -19,7 +22,12 @@ impl Backward<'_> {
                 let meta = &self.node.outputs[i];
                 Tensor::zeros(meta.shape(), meta.dtype, &self.node.device)
             }
-            None => Err(Error::index(self.node.op.name(), "output", i, format!("below {}", self.grads.len()))),
+            None => Err(Error::index(
+                self.node.action.name().to_owned(),
+                "output",
+                i,
+                format!("below {}", self.grads.len()),
+            )),
         }
     }
 
@@ -60,7 +68,8 @@ impl Backward<'_> {
 
     /// Whether the gradient of input `i` is wanted.
     pub fn needs(&self, i: usize) -> bool {
-        self.node.edges[i].is_some()
+        let edge = self.node.edges.get(i).and_then(Option::as_ref);
+        edge.is_some_and(|edge| self.reach.is_none_or(|reach| reach.contains(edge)))
     }
 
     /// `f()` if the gradient of input `i` is wanted.

@@ -3,7 +3,10 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{Backward, Edge, GradMode, GradStore, Node, is_grad_enabled};
+use super::hooks::{run_after_hooks, run_leaf_hooks};
+use super::reach::Reach;
+use super::slot::Edge;
+use super::{Backward, GradMode, GradStore, Node, is_grad_enabled};
 use crate::{Error, Result, Tensor, TensorId};
 
 /// How a backward treats the graph.
@@ -15,6 +18,96 @@ pub struct BackwardOptions {
     pub create_graph: bool,
 }
 
+/// The gradients of `sum(root * seed)` over all roots, with respect to every leaf. A missing seed stands for ones.
+///
+/// # Errors
+/// As [`Tensor::backward`]; for seeds of another shape than their root's.
+#[track_caller]
+pub fn backward(roots: &[(Tensor, Option<Tensor>)], options: BackwardOptions) -> Result<GradStore> {
+    let engine = Engine::run(roots, options, None)?;
+    let mut store = GradStore::default();
+    for (leaf, grad) in engine.leaves.gradients() {
+        store.insert(&leaf, grad);
+    }
+    Ok(store)
+}
+
+/// The gradients of `sum(root * seed)` with respect to the given tensors, leaves or not; `None` where nothing depends on one. Only what lies
+/// between the roots and these tensors is visited, and freed.
+///
+/// # Errors
+/// As [`backward`]; for an input that needs no gradient.
+pub fn grad(
+    roots: &[(Tensor, Option<Tensor>)],
+    inputs: &[&Tensor],
+    options: BackwardOptions,
+) -> Result<Vec<Option<Tensor>>> {
+    let reach = Reach::new("grad", roots, inputs)?;
+    let engine = Engine::run(roots, options, Some(&reach))?;
+    let mut found = engine.captured;
+    for (leaf, grad) in engine.leaves.gradients() {
+        found.insert(leaf.id(), grad);
+    }
+    Ok(inputs.iter().map(|input| found.get(&input.id()).cloned()).collect())
+}
+
+/// Adds the gradients of `sum(root * seed)` to [`Tensor::grad`] of every leaf and of every tensor with [`Tensor::retain_grad`]; or of the
+/// given inputs only, leaves or not. A missing seed stands for one.
+///
+/// Nothing is added when it fails, but for errors of hooks that run [after](Tensor::register_post_accumulate_grad_hook) that.
+///
+/// # Errors
+/// As [`backward`] and [`grad`], and for roots that [`check_roots`] refuses.
+///
+/// ```
+/// # use opforge::{Device, Var, autograd};
+/// let x = Var::new(&[1f32, 2.0], &Device::Cpu)?;
+/// for _ in 0..2 {
+///     autograd::accumulate(&[(x.sqr()?.sum_all()?, None)], None, Default::default())?;
+/// }
+/// assert_eq!(x.grad().unwrap().to_vec1::<f32>()?, [4.0, 8.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[track_caller]
+pub fn accumulate(
+    roots: &[(Tensor, Option<Tensor>)],
+    inputs: Option<&[&Tensor]>,
+    options: BackwardOptions,
+) -> Result<()> {
+    check_roots(roots)?;
+    let reach = inputs.map(|inputs| Reach::new("backward", roots, inputs)).transpose()?;
+    for input in inputs.unwrap_or_default() {
+        input.retain_grad()?;
+    }
+    let Engine { leaves, retained, .. } = Engine::run(roots, options, reach.as_ref())?;
+    let _mode = GradMode::set(options.create_graph);
+    for (tensor, grad) in retained {
+        tensor.add_grad(grad)?;
+    }
+    let leaves: Vec<Tensor> =
+        (leaves.gradients()).map(|(leaf, grad)| leaf.add_grad(grad).map(|()| leaf)).collect::<Result<_>>()?;
+    leaves.iter().try_for_each(run_after_hooks)
+}
+
+/// Refuses roots of a backward as PyTorch does: those that need no gradient, and those of several elements without a seed.
+///
+/// # Errors
+/// For such a root.
+pub fn check_roots(roots: &[(Tensor, Option<Tensor>)]) -> Result<()> {
+    for (i, (root, seed)) in roots.iter().enumerate() {
+        let given = if !root.requires_grad() {
+            format!("element {i} of tensors does not require grad and does not have a grad_fn")
+        } else if seed.is_none() && root.elem_count() != 1 {
+            "grad can be implicitly created only for scalar outputs".to_owned()
+        } else {
+            continue;
+        };
+        let accepted = "tensors that need a gradient, of one element or with a gradient of their own";
+        return Err(Error::autograd("backward", "root", given, accepted));
+    }
+    Ok(())
+}
+
 /// A node waiting for its turn, with the gradients of its outputs so far.
 struct Pending {
     node: Arc<Node>,
@@ -24,72 +117,142 @@ struct Pending {
 struct Engine<'a> {
     /// By sequence number: the last entry depends on no other.
     queue: BTreeMap<u64, Pending>,
-    store: GradStore,
-    /// Computed tensors whose gradients are asked for: (sequence, output) to identity.
-    captures: &'a HashMap<(u64, usize), Vec<TensorId>>,
+    leaves: Leaves,
+    /// Where gradients are asked for, if not everywhere.
+    reach: Option<&'a Reach>,
+    /// Gradients of computed tensors that are asked for.
+    captured: HashMap<TensorId, Tensor>,
+    /// Gradients of tensors that keep theirs.
+    retained: Vec<(Tensor, Tensor)>,
 }
 
-/// The gradients of `sum(root * seed)` over all roots, with respect to every leaf. A missing seed stands for ones.
-#[track_caller]
-pub fn backward(roots: &[(Tensor, Option<Tensor>)], options: BackwardOptions) -> Result<GradStore> {
-    run(roots, options, &HashMap::new())
+/// Leaves with the sums of their gradients, in the order of their first ones.
+#[derive(Default)]
+struct Leaves {
+    sums: Vec<(Tensor, Option<Tensor>)>,
+    places: HashMap<TensorId, usize>,
 }
 
-/// The gradients of `sum(root * seed)` with respect to the given tensors, leaves or not; `None` where nothing depends on one.
-pub fn grad(
-    roots: &[(Tensor, Option<Tensor>)],
-    inputs: &[&Tensor],
-    options: BackwardOptions,
-) -> Result<Vec<Option<Tensor>>> {
-    let mut captures: HashMap<(u64, usize), Vec<TensorId>> = HashMap::new();
-    for input in inputs {
-        match input.slot().edge() {
-            Some(Edge::Node(node, output)) => captures.entry((node.sequence, output)).or_default().push(input.id()),
-            Some(Edge::Leaf(_)) => {}
-            None => {
-                return Err(Error::autograd("grad", "input", "a tensor without requires_grad", "one that needs it"));
+impl<'a> Engine<'a> {
+    fn run(
+        roots: &[(Tensor, Option<Tensor>)],
+        options: BackwardOptions,
+        reach: Option<&'a Reach>,
+    ) -> Result<Engine<'a>> {
+        let mut engine = Engine {
+            queue: BTreeMap::new(),
+            leaves: Leaves::default(),
+            reach,
+            captured: HashMap::new(),
+            retained: Vec::new(),
+        };
+        let _mode = GradMode::set(options.create_graph);
+        for (i, (root, seed)) in roots.iter().enumerate() {
+            let seed = seed_for(i, root, seed.as_ref())?;
+            if let Some(edge) = root.edge() {
+                engine.deliver(&edge, seed)?;
             }
         }
-    }
-    let store = run(roots, options, &captures)?;
-    Ok(inputs.iter().map(|t| store.get(t).cloned()).collect())
-}
-
-fn run(
-    roots: &[(Tensor, Option<Tensor>)],
-    options: BackwardOptions,
-    captures: &HashMap<(u64, usize), Vec<TensorId>>,
-) -> Result<GradStore> {
-    let mut engine = Engine { queue: BTreeMap::new(), store: GradStore::default(), captures };
-    let _mode = GradMode::set(options.create_graph);
-    for (root, seed) in roots {
-        let seed = seed_for(root, seed.as_ref())?;
-        if let Some(edge) = root.slot().edge() {
-            engine.deliver(&edge, seed)?;
+        let keep = options.retain_graph || options.create_graph;
+        while let Some((_, pending)) = engine.queue.pop_last() {
+            engine.step(pending, keep)?;
         }
+        for (leaf, sum) in &mut engine.leaves.sums {
+            if let Some(grad) = sum.take() {
+                *sum = Some(run_leaf_hooks(leaf, grad)?);
+            }
+        }
+        Ok(engine)
     }
-    let keep = options.retain_graph || options.create_graph;
-    while let Some((_, Pending { node, grads })) = engine.queue.pop_last() {
-        engine.capture(&node, &grads);
-        let ctx = Backward { node: &node, saved: node.saved(keep)?, grads: &grads };
-        let input_grads = node.op.backward(&ctx)?;
+
+    /// Passes the gradients of a node's outputs on to its inputs.
+    fn step(&mut self, Pending { node, mut grads }: Pending, keep: bool) -> Result<()> {
+        let retained = &mut self.retained;
+        node.watchers.run(&mut grads, |tensor, grad| retained.push((tensor, grad.clone())))?;
+        self.capture(&node, &grads);
+        if !node.edges.iter().flatten().any(|edge| self.wants(edge)) {
+            return Ok(());
+        }
+        let ctx = Backward { node: &node, saved: node.saved(keep)?, grads: &grads, reach: self.reach };
+        let input_grads = node.backward(&ctx)?;
         drop(ctx);
         drop(grads);
         for (i, (edge, grad)) in node.edges.iter().zip(input_grads).enumerate() {
             if let (Some(edge), Some(grad)) = (edge, grad) {
                 check_grad(&node, i, &grad)?;
-                engine.deliver(edge, grad)?;
+                self.deliver(edge, grad)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn wants(&self, edge: &Edge) -> bool {
+        self.reach.is_none_or(|reach| reach.contains(edge))
+    }
+
+    fn deliver(&mut self, edge: &Edge, grad: Tensor) -> Result<()> {
+        if !self.wants(edge) {
+            return Ok(());
+        }
+        let grad = if is_grad_enabled() { grad } else { without_graph(grad) };
+        match edge {
+            Edge::Leaf(leaf) => self.leaves.add(leaf, grad),
+            Edge::Node(node, output) => {
+                let pending = self.queue.entry(node.sequence).or_insert_with(|| Pending {
+                    node: node.clone(),
+                    grads: SmallVec::from_elem(None, node.outputs.len()),
+                });
+                add(&mut pending.grads[*output], grad)
             }
         }
     }
-    Ok(engine.store)
+
+    fn capture(&mut self, node: &Node, grads: &[Option<Tensor>]) {
+        let Some(reach) = self.reach else { return };
+        for (output, grad) in grads.iter().enumerate() {
+            let Some(grad) = grad else { continue };
+            for id in reach.asked(node, output) {
+                self.captured.insert(*id, grad.clone());
+            }
+        }
+    }
 }
 
-fn seed_for(root: &Tensor, seed: Option<&Tensor>) -> Result<Tensor> {
+impl Leaves {
+    fn add(&mut self, leaf: &Tensor, grad: Tensor) -> Result<()> {
+        let place = *self.places.entry(leaf.id()).or_insert(self.sums.len());
+        if place == self.sums.len() {
+            self.sums.push((leaf.clone(), None));
+        }
+        add(&mut self.sums[place].1, grad)
+    }
+
+    fn gradients(self) -> impl Iterator<Item = (Tensor, Tensor)> {
+        self.sums.into_iter().filter_map(|(leaf, sum)| Some((leaf, sum?)))
+    }
+}
+
+fn add(sum: &mut Option<Tensor>, grad: Tensor) -> Result<()> {
+    *sum = Some(match sum.take() {
+        None => grad,
+        Some(sum) => sum.add(&grad)?,
+    });
+    Ok(())
+}
+
+fn seed_for(i: usize, root: &Tensor, seed: Option<&Tensor>) -> Result<Tensor> {
     match seed {
         None => root.ones_like(),
-        Some(seed) if seed.shape() == root.shape() => Ok(seed.clone()),
-        Some(seed) => Err(Error::shapes("backward", root.shape(), seed.shape(), "a gradient of the root's shape")),
+        Some(seed) if seed.shape() != root.shape() => {
+            let given = format!(
+                "Mismatch in shape: grad_output[{i}] has a shape of {:?} and output[{i}] has a shape of {:?}",
+                seed.dims(),
+                root.dims()
+            );
+            Err(Error::shape("backward", "gradient", given, "a gradient of the root's shape"))
+        }
+        Some(seed) if seed.dtype() != root.dtype() => seed.to_dtype(root.dtype()),
+        Some(seed) => Ok(seed.clone()),
     }
 }
 
@@ -101,57 +264,10 @@ fn check_grad(node: &Node, i: usize, grad: &Tensor) -> Result<()> {
     }
     let given = format!("{:?} {}", grad.shape(), grad.dtype());
     let accepted = format!("{:?} {}, as the input", meta.shape(), meta.dtype);
-    Err(Error::autograd(node.op.name(), format!("gradient of input {i}"), given, accepted))
-}
-
-fn accumulate(sum: &mut Option<Tensor>, grad: Tensor) -> Result<()> {
-    *sum = Some(match sum.take() {
-        None => grad,
-        Some(sum) => sum.add(&grad)?,
-    });
-    Ok(())
-}
-
-impl Engine<'_> {
-    fn deliver(&mut self, edge: &Edge, grad: Tensor) -> Result<()> {
-        let grad = if is_grad_enabled() { grad } else { without_graph(grad) };
-        match edge {
-            Edge::Leaf(id) => self.store.accumulate(*id, grad),
-            Edge::Node(node, output) => {
-                let pending = self.queue.entry(node.sequence).or_insert_with(|| Pending {
-                    node: node.clone(),
-                    grads: SmallVec::from_elem(None, node.outputs.len()),
-                });
-                accumulate(&mut pending.grads[*output], grad)
-            }
-        }
-    }
-
-    fn capture(&mut self, node: &Node, grads: &[Option<Tensor>]) {
-        if self.captures.is_empty() {
-            return;
-        }
-        for (output, grad) in grads.iter().enumerate() {
-            let (Some(ids), Some(grad)) = (self.captures.get(&(node.sequence, output)), grad) else { continue };
-            for id in ids {
-                self.store.insert_id(*id, grad.clone());
-            }
-        }
-    }
+    Err(Error::autograd(node.action.name().to_owned(), format!("gradient of input {i}"), given, accepted))
 }
 
 /// A gradient may be a saved tensor itself (as in `y = x * w`, where w's may be x): cut it off, or the graph would stay alive through it.
 fn without_graph(grad: Tensor) -> Tensor {
     if grad.requires_grad() { grad.detach() } else { grad }
-}
-
-impl GradStore {
-    fn accumulate(&mut self, id: TensorId, grad: Tensor) -> Result<()> {
-        let mut sum = self.take_id(id);
-        accumulate(&mut sum, grad)?;
-        if let Some(sum) = sum {
-            self.insert_id(id, sum);
-        }
-        Ok(())
-    }
 }

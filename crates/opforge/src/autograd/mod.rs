@@ -6,101 +6,33 @@
 
 mod backward;
 mod engine;
+mod function;
+mod grad;
+mod grad_fn;
+mod hooks;
 mod mode;
 mod node;
+mod reach;
+mod slot;
 mod store;
 mod var;
+mod view;
 
 pub use backward::Backward;
-pub use engine::{BackwardOptions, backward, grad};
+pub use engine::{BackwardOptions, accumulate, backward, check_roots, grad};
+pub use function::{FunctionBackward, SavedTensor, record_function, record_function_in_place};
+pub use grad_fn::GradFn;
+pub use hooks::{AfterHook, Hook, HookId};
 pub use mode::{GradMode, enable_grad, is_grad_enabled, no_grad};
 pub(crate) use node::{Node, Versions, record};
+pub(crate) use slot::Slot;
 pub use store::GradStore;
 pub use var::Var;
+pub(crate) use view::{check_write, has_history};
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use slot::Edge;
 
-use crate::{Error, Result, Tensor, TensorId};
-
-/// Where a tensor's gradient goes.
-#[derive(Clone)]
-pub(crate) enum Edge {
-    /// Into the gradient store, under the leaf's identity.
-    Leaf(TensorId),
-    /// Into output `.1` of a recorded operator.
-    Node(Arc<Node>, usize),
-}
-
-/// A tensor's place in the graph.
-#[derive(Default)]
-pub(crate) struct Slot {
-    requires_grad: AtomicBool,
-    edge: Mutex<Option<Edge>>,
-}
-
-impl Slot {
-    pub(crate) fn new(edge: Edge) -> Self {
-        Slot { requires_grad: AtomicBool::new(true), edge: Mutex::new(Some(edge)) }
-    }
-
-    pub(crate) fn requires_grad(&self) -> bool {
-        self.requires_grad.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn edge(&self) -> Option<Edge> {
-        if !self.requires_grad() {
-            return None;
-        }
-        self.edge.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    pub(crate) fn set(&self, edge: Option<Edge>) {
-        self.requires_grad.store(edge.is_some(), Ordering::Relaxed);
-        let old = std::mem::replace(&mut *self.edge.lock().unwrap_or_else(PoisonError::into_inner), edge);
-        // Dropped outside of the lock: it may free a long graph.
-        drop(old);
-    }
-
-    pub(crate) fn is_leaf(&self) -> bool {
-        !matches!(self.edge(), Some(Edge::Node(..)))
-    }
-}
-
-impl Edge {
-    fn same(&self, other: &Edge) -> bool {
-        match (self, other) {
-            (Edge::Leaf(a), Edge::Leaf(b)) => a == b,
-            (Edge::Node(a, i), Edge::Node(b, j)) => Arc::ptr_eq(a, b) && i == j,
-            _ => false,
-        }
-    }
-}
-
-/// Whether a tensor is a view, recorded as one.
-pub(crate) fn is_view(tensor: &Tensor) -> bool {
-    matches!(tensor.slot().edge(), Some(Edge::Node(node, _)) if node.base.is_some())
-}
-
-/// Refuses a view whose base was changed in place, by a recorded call, after the view was taken: its recorded history is not that of its
-/// elements.
-pub(crate) fn check_history(op: &'static str, tensor: &Tensor) -> Result<()> {
-    let mut edge = tensor.slot().edge();
-    while let Some(Edge::Node(node, _)) = edge {
-        let Some(base) = &node.base else { break };
-        let now = base.slot().edge();
-        let unchanged = match (&now, &node.edges[0]) {
-            (Some(now), Some(then)) => now.same(then),
-            (now, then) => now.is_none() == then.is_none(),
-        };
-        if !unchanged {
-            let accepted = "views taken after the last in-place change of what they show";
-            return Err(Error::autograd(op, "input", "a view of a tensor that was changed in place since", accepted));
-        }
-        edge = now;
-    }
-    Ok(())
-}
+use crate::{Error, Result, Tensor};
 
 impl Tensor {
     /// Whether gradients flow to this tensor.
@@ -110,7 +42,7 @@ impl Tensor {
 
     /// Whether this tensor was not computed from others that need a gradient.
     pub fn is_leaf(&self) -> bool {
-        self.slot().is_leaf()
+        !matches!(self.edge(), Some(Edge::Node(..)))
     }
 
     /// Makes a leaf collect gradients, or stop doing so.
@@ -122,18 +54,32 @@ impl Tensor {
             if requires_grad {
                 return Ok(());
             }
-            return Err(Error::autograd("set_requires_grad", "tensor", "a computed tensor", "a leaf; see detach"));
+            let given = "you can only change requires_grad flags of leaf variables.";
+            return Err(Error::autograd("set_requires_grad", "tensor", given, "a leaf; see detach"));
         }
         if requires_grad && !self.dtype().is_float() && !self.dtype().is_complex() {
             return Err(Error::dtype("set_requires_grad", "dtype", self.dtype(), "a floating-point dtype"));
         }
-        self.slot().set(requires_grad.then(|| Edge::Leaf(self.id())));
+        self.slot().set(requires_grad, None);
         Ok(())
     }
 
     /// The same elements (shared storage) under a new identity, outside of the graph.
     pub fn detach(&self) -> Tensor {
         Tensor::from_parts(self.meta().clone(), self.storage().clone())
+    }
+
+    /// Makes this tensor a leaf that needs no gradient, with the elements that it has.
+    ///
+    /// # Errors
+    /// For a view, whose history is that of its base.
+    pub fn detach_(&self) -> Result<()> {
+        if self.slot().base().is_some() {
+            let given = "Can't detach views in-place. Use detach() instead.";
+            return Err(Error::autograd("detach_", "tensor", given, "a tensor that is not a view"));
+        }
+        self.slot().set(false, None);
+        Ok(())
     }
 
     /// The gradients of this tensor's sum with respect to the variables it was computed from.

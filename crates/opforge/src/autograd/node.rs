@@ -6,77 +6,170 @@ use std::sync::{Arc, Mutex, PoisonError};
 use opforge_runtime::Storage;
 use smallvec::SmallVec;
 
-use super::{Edge, Slot};
+use super::function::FunctionBackward;
+use super::hooks::Watchers;
+use super::slot::{Edge, Slot, lock};
+use super::view::{overwrite_backward, rewrite};
+use super::{Backward, function};
 use crate::dispatch::Call;
-use crate::operator::{Operator, Tensors};
+use crate::operator::{Grads, Operator, Tensors};
 use crate::{Device, Error, Meta, Result, Tensor};
 
-/// One recorded call of an operator.
+/// One recorded call.
 pub(crate) struct Node {
     /// Larger than that of every node this one depends on.
     pub(crate) sequence: u64,
-    pub(crate) op: Box<dyn Operator>,
+    pub(crate) action: Action,
     pub(crate) at: &'static Location<'static>,
     pub(crate) device: Device,
     pub(crate) inputs: SmallVec<[Meta; 2]>,
     pub(crate) outputs: SmallVec<[Meta; 1]>,
-    /// For a view, what it is a view of.
-    pub(crate) base: Option<Tensor>,
     /// Where each input's gradient goes; `None` where none is needed.
-    pub(crate) edges: SmallVec<[Option<Edge>; 3]>,
+    pub(crate) edges: Edges,
+    pub(crate) watchers: Watchers,
     /// `None` once backward has freed them.
     saved: Mutex<Option<Saved>>,
+}
+
+/// An edge for each input.
+pub(crate) type Edges = SmallVec<[Option<Edge>; 3]>;
+
+/// What was called.
+pub(crate) enum Action {
+    Operator(Box<dyn Operator>),
+    /// A function that brings its own backward, which is saved.
+    Function(Arc<str>),
+    /// A part of a tensor (input 0) took the elements of a value (input 1), whose layout is the part's.
+    Overwrite,
 }
 
 /// What a node keeps alive for its backward.
 #[derive(Clone, Default)]
 pub(crate) struct Saved {
-    inputs: SmallVec<[Option<(Tensor, u64)>; 3]>,
-    outputs: SmallVec<[Option<SavedOutput>; 1]>,
+    pub(super) inputs: SmallVec<[Option<Elements>; 3]>,
+    pub(super) outputs: SmallVec<[Option<Elements>; 1]>,
+    pub(super) function: Option<Arc<FunctionBackward>>,
 }
 
-/// An output's data without its place in the graph: holding the tensor itself would be a reference cycle.
-#[derive(Clone)]
-struct SavedOutput {
-    meta: Meta,
-    storage: Arc<Storage>,
-    version: u64,
+/// A tensor's elements at some version of their storage, without its place in the graph: holding the tensor itself could be a reference cycle.
+type Elements = (Arc<Storage>, u64);
+
+impl Action {
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Action::Operator(op) => op.name(),
+            Action::Function(name) => name,
+            Action::Overwrite => "overwrite",
+        }
+    }
 }
 
 impl Node {
+    /// A node that nobody called for: it follows from calls that share memory.
+    pub(super) fn derived(
+        action: Action,
+        at: &'static Location<'static>,
+        inputs: &[&Meta],
+        output: &Tensor,
+        edges: Edges,
+    ) -> Arc<Self> {
+        Self::new(action, at, inputs.iter().copied(), [output].into_iter(), edges, Saved::default())
+    }
+
+    pub(super) fn new<'a>(
+        action: Action,
+        at: &'static Location<'static>,
+        inputs: impl Iterator<Item = &'a Meta>,
+        outputs: impl Iterator<Item = &'a Tensor> + Clone,
+        edges: Edges,
+        saved: Saved,
+    ) -> Arc<Self> {
+        Arc::new(Node {
+            // After the edges were found: finding them may have made nodes.
+            sequence: next_sequence(),
+            action,
+            at,
+            device: outputs.clone().next().map_or(Device::Cpu, |output| *output.device()),
+            inputs: inputs.cloned().collect(),
+            outputs: outputs.map(|output| output.meta().clone()).collect(),
+            edges,
+            watchers: Watchers::default(),
+            saved: Mutex::new(Some(saved)),
+        })
+    }
+
+    pub(super) fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        match &self.action {
+            Action::Operator(op) => op.backward(ctx),
+            Action::Function(name) => function::backward(name, ctx),
+            Action::Overwrite => overwrite_backward(ctx),
+        }
+    }
+
     /// What was saved; taken out of the node unless it is to be kept.
     pub(crate) fn saved(&self, keep: bool) -> Result<Saved> {
-        let mut saved = self.saved.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = if keep { saved.clone() } else { saved.take() };
+        let mut saved = lock(&self.saved);
+        let found = match &*saved {
+            Some(all) if keep || all.is_empty() => Some(all.clone()),
+            _ => saved.take(),
+        };
         found.ok_or_else(|| {
-            let given = format!("a graph that an earlier backward freed (recorded at {})", self.at);
-            Error::autograd(self.op.name(), "backward", given, "a first backward, or retain_graph the time before")
+            let given = format!(
+                "Trying to backward through the graph a second time: an earlier backward freed it (recorded at {})",
+                self.at
+            );
+            let accepted = "a first backward, or retain_graph the time before";
+            Error::autograd(self.action.name().to_owned(), "backward", given, accepted)
         })
     }
 
     fn changed(&self, which: &str, i: usize, saved: u64, now: u64) -> Error {
-        let given = format!("version {now}, saved at version {saved}");
+        let given = format!(
+            "one of the variables needed for gradient computation has been modified by an inplace operation: \
+             it is at version {now}; expected version {saved} instead"
+        );
         let accepted = format!("a tensor not changed in place since the call at {}", self.at);
-        Error::autograd(self.op.name(), format!("saved {which} {i}"), given, accepted)
+        Error::autograd(self.action.name().to_owned(), format!("saved {which} {i}"), given, accepted)
+    }
+
+    fn not_saved(&self, which: &str, i: usize) -> Error {
+        Error::autograd(
+            self.action.name().to_owned(),
+            format!("saved {which}"),
+            i,
+            format!("an {which} that `saves` names"),
+        )
     }
 }
 
 impl Saved {
+    fn is_empty(&self) -> bool {
+        self.function.is_none() && self.inputs.iter().chain(&self.outputs).all(Option::is_none)
+    }
+
     pub(crate) fn input(&self, node: &Node, i: usize) -> Result<Tensor> {
         match self.inputs.get(i).and_then(Option::as_ref) {
-            Some((tensor, version)) if tensor.version() == *version => Ok(tensor.clone()),
-            Some((tensor, version)) => Err(node.changed("input", i, *version, tensor.version())),
-            None => Err(Error::autograd(node.op.name(), "saved input", i, "an input that `saves` names")),
+            Some((storage, version)) if storage.version() == *version => Ok(match &node.edges[i] {
+                Some(Edge::Leaf(leaf)) => leaf.clone(),
+                Some(Edge::Node(from, output)) => {
+                    let slot = Slot::computed((from.clone(), *output));
+                    Tensor::with_slot(node.inputs[i].clone(), storage.clone(), slot)
+                }
+                None => Tensor::from_parts(node.inputs[i].clone(), storage.clone()),
+            }),
+            Some((storage, version)) => Err(node.changed("input", i, *version, storage.version())),
+            None => Err(node.not_saved("input", i)),
         }
     }
 
     pub(crate) fn output(&self, node: &Arc<Node>, i: usize) -> Result<Tensor> {
         match self.outputs.get(i).and_then(Option::as_ref) {
-            Some(s) if s.storage.version() == s.version => {
-                Ok(Tensor::with_slot(s.meta.clone(), s.storage.clone(), Slot::new(Edge::Node(node.clone(), i))))
+            Some((storage, version)) if storage.version() == *version => {
+                let slot = Slot::computed((node.clone(), i));
+                Ok(Tensor::with_slot(node.outputs[i].clone(), storage.clone(), slot))
             }
-            Some(s) => Err(node.changed("output", i, s.version, s.storage.version())),
-            None => Err(Error::autograd(node.op.name(), "saved output", i, "an output that `saves` names")),
+            Some((storage, version)) => Err(node.changed("output", i, *version, storage.version())),
+            None => Err(node.not_saved("output", i)),
         }
     }
 }
@@ -86,7 +179,7 @@ fn next_sequence() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The versions of a call's inputs, to be taken before it runs: an in-place call changes what it would save.
+/// The versions of a call's inputs, to be taken before it runs: an in-place call changes what it would save, which backward then says.
 pub(crate) type Versions = SmallVec<[u64; 4]>;
 
 /// Records a call: its outputs, which must be new or just written in place, get edges to a new node.
@@ -94,39 +187,33 @@ pub(crate) fn record(call: &Call<'_>, versions: &Versions, outputs: &Tensors) {
     let (op, inputs) = (call.op, call.inputs);
     let saves = op.saves();
     let wanted = |bits: u32, i: usize| bits & (1 << i.min(31)) != 0;
-    // What an in-place call overwrites is of no use to backward, which says so. Saved with its new edge it would be a reference cycle.
-    let overwritten = |t: &Tensor| call.outputs.is_some_and(|outputs| outputs.iter().any(|o| o.shares_storage(t)));
-    let kept = |t: &Tensor| if overwritten(t) { t.detach() } else { t.clone() };
+    // A call without a gradient is recorded only when it overwrites one that has it: with constants.
+    let edges = inputs.iter().map(|input| op.differentiable().then(|| input.edge()).flatten()).collect();
     let saved = Saved {
         inputs: (inputs.iter().enumerate())
-            .map(|(i, t)| wanted(saves.inputs, i).then(|| (kept(t), versions[i])))
+            .map(|(i, t)| wanted(saves.inputs, i).then(|| (t.storage().clone(), versions[i])))
             .collect(),
         outputs: (outputs.iter().enumerate())
-            .map(|(i, t)| {
-                wanted(saves.outputs, i).then(|| SavedOutput {
-                    meta: t.meta().clone(),
-                    storage: t.storage().clone(),
-                    version: t.version(),
-                })
-            })
+            .map(|(i, t)| wanted(saves.outputs, i).then(|| (t.storage().clone(), t.version())))
             .collect(),
+        function: None,
     };
-    let node = Arc::new(Node {
-        sequence: next_sequence(),
-        op: op.boxed(),
-        at: call.at,
-        device: *outputs[0].device(),
-        base: op.view(inputs[0].layout()).map(|_| inputs[0].clone()),
-        inputs: inputs.iter().map(|t| t.meta().clone()).collect(),
-        outputs: outputs.iter().map(|t| t.meta().clone()).collect(),
-        edges: inputs.iter().map(|t| t.slot().edge()).collect(),
-        saved: Mutex::new(Some(saved)),
-    });
+    let metas = inputs.iter().map(|input| input.meta());
+    let node = Node::new(Action::Operator(op.boxed()), call.at, metas, outputs.iter(), edges, saved);
     for (i, output) in outputs.iter().enumerate() {
-        if wanted(op.differentiable_outputs(), i) && (output.dtype().is_float() || output.dtype().is_complex()) {
-            output.slot().set(Some(Edge::Node(node.clone(), i)));
+        if !wanted(op.differentiable_outputs(), i) || !is_differentiable(output) {
+            continue;
+        }
+        match call.outputs {
+            None => output.slot().set(true, Some((node.clone(), i))),
+            Some(_) => rewrite(output, (node.clone(), i)),
         }
     }
+}
+
+/// Whether elements of the tensor's dtype have gradients.
+pub(super) fn is_differentiable(tensor: &Tensor) -> bool {
+    tensor.dtype().is_float() || tensor.dtype().is_complex()
 }
 
 thread_local! {
@@ -134,13 +221,13 @@ thread_local! {
     static GRAVEYARD: RefCell<Option<Vec<Remains>>> = const { RefCell::new(None) };
 }
 
-type Remains = (SmallVec<[Option<Edge>; 3]>, Option<Saved>, Option<Tensor>);
+type Remains = (Edges, Option<Saved>, Watchers);
 
 /// Frees chains of nodes in a loop: dropping a node from within another's drop only hands over what it held.
 impl Drop for Node {
     fn drop(&mut self) {
         let saved = self.saved.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        let remains = (std::mem::take(&mut self.edges), saved, self.base.take());
+        let remains = (std::mem::take(&mut self.edges), saved, std::mem::take(&mut self.watchers));
         let outermost = GRAVEYARD.try_with(|yard| {
             let mut yard = yard.borrow_mut();
             let outermost = yard.is_none();

@@ -31,12 +31,4 @@ impl GradStore {
     pub fn get_ids(&self) -> impl Iterator<Item = &TensorId> {
         self.0.keys()
     }
-
-    pub(super) fn take_id(&mut self, id: TensorId) -> Option<Tensor> {
-        self.0.remove(&id)
-    }
-
-    pub(super) fn insert_id(&mut self, id: TensorId, grad: Tensor) {
-        self.0.insert(id, grad);
-    }
 }

@@ -1,7 +1,7 @@
 use super::{Call, Interpreter, journey};
-use crate::autograd::{Versions, check_history, is_grad_enabled, is_view, record};
-use crate::operator::{Operator, Tensors};
-use crate::{Error, Result, Tensor};
+use crate::autograd::{Versions, check_write, has_history, is_grad_enabled, record};
+use crate::operator::Tensors;
+use crate::{Result, Tensor};
 
 /// Carries calls out with another interpreter and records those whose result needs a gradient.
 pub struct Autograd<I> {
@@ -14,10 +14,7 @@ impl<I: Interpreter> Interpreter for Autograd<I> {
             journey::step("autograd", || "nothing to record".into());
             return self.inner.interpret(call);
         }
-        call.inputs.iter().try_for_each(|input| check_history(call.op.name(), input))?;
-        if let Some(outputs) = call.outputs {
-            check_in_place(call.op, outputs)?;
-        }
+        call.outputs.unwrap_or_default().iter().try_for_each(|output| check_write(call.op.name(), output))?;
         let versions: Versions = call.inputs.iter().map(|input| input.version()).collect();
         let outputs = self.inner.interpret(call)?;
         record(call, &versions, &outputs);
@@ -27,26 +24,8 @@ impl<I: Interpreter> Interpreter for Autograd<I> {
 }
 
 fn needs_recording(call: &Call<'_>) -> bool {
-    let any = |tensors: &[&Tensor]| tensors.iter().any(|t| t.requires_grad());
-    let written = call.outputs.is_some_and(any);
-    (written || (call.op.differentiable() && any(call.inputs))) && is_grad_enabled()
-}
-
-fn check_in_place(operator: &dyn Operator, outputs: &[&Tensor]) -> Result<()> {
-    let op = operator.name();
-    for output in outputs.iter().filter(|t| t.requires_grad()) {
-        if !operator.differentiable() {
-            let accepted = "an operator that has a gradient; change constants under no_grad";
-            return Err(Error::autograd(op, "output", "a tensor that needs a gradient, changed in place", accepted));
-        }
-        if output.is_leaf() {
-            let accepted = "a computed tensor; change leaves under no_grad";
-            return Err(Error::autograd(op, "output", "a leaf that needs a gradient, changed in place", accepted));
-        }
-        if is_view(output) {
-            let accepted = "the whole tensor, or an operator that returns a changed copy, such as slice_scatter";
-            return Err(Error::autograd(op, "output", "a view that needs a gradient, changed in place", accepted));
-        }
-    }
-    Ok(())
+    let reads = |t: &&Tensor| t.requires_grad();
+    let writes = |t: &&Tensor| has_history(t);
+    let written = call.outputs.is_some_and(|outputs| outputs.iter().any(writes));
+    (written || (call.op.differentiable() && call.inputs.iter().any(reads))) && is_grad_enabled()
 }

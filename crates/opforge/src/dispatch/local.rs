@@ -96,7 +96,7 @@ fn view(call: &Call<'_>, input: &Tensor, layout: crate::Layout) -> Result<Tensor
         return Err(Error::index(call.op.name(), "layout", format!("{layout:?}"), accepted));
     }
     journey::step("view", || format!("layout {layout:?}, no kernel"));
-    Ok([Tensor::from_parts(Meta { dtype: input.dtype(), layout }, input.storage().clone())].into_iter().collect())
+    Ok([input.with_layout(layout)].into_iter().collect())
 }
 
 pub(crate) fn output(meta: &Meta, device: Device) -> Result<Tensor> {

@@ -34,8 +34,8 @@ pub use reduce::{Axes, ReduceOp, Reduced, Reduction, reduce_array, reduction_sam
 pub use sample::{Array, Content, Sample, each_index};
 pub(crate) use unary::result_layout;
 pub use unary::{Unary, UnaryOp, unary, unary_samples, unary_samples_with};
-pub(crate) use view::same_axes;
 pub use view::{EmbedOp, View, ViewOp, view};
+pub(crate) use view::{embed, same_axes};
 
 use crate::autograd::Backward;
 use crate::{Device, Error, Layout, Meta, Result, Tensor};

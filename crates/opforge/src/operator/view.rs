@@ -14,6 +14,8 @@ use crate::{Error, Layout, Meta, Result, Tensor};
 pub trait View: Debug + Clone + Eq + Hash + Send + Sync + 'static {
     /// The operator's name.
     const NAME: &'static str;
+    /// Whether the layout is one of the whole storage, whatever part of it the input shows.
+    const OF_STORAGE: bool = false;
     /// The layout of the view; must stay within the storage that the input's layout spans.
     fn layout(&self, input: &Layout) -> Result<Layout>;
     /// How axes flow.
@@ -72,7 +74,7 @@ pub struct EmbedOp<V> {
 
 /// Zeros of the viewed tensor's shape, with `grad` where the view lies. Places that the view shows several times get the sum.
 #[track_caller]
-fn embed<V: View>(view: V, grad: &Tensor, input: &Meta) -> Result<Tensor> {
+pub(crate) fn embed<V: View>(view: V, grad: &Tensor, input: &Meta) -> Result<Tensor> {
     let place = view.layout(&Layout::contiguous(input.shape()))?;
     if !place.may_overlap_itself() {
         return dispatch1(&EmbedOp { view, shape: input.shape().clone() }, &[grad]);
@@ -108,7 +110,9 @@ impl<V: View> Operator for EmbedOp<V> {
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
-        Ok(smallvec![Some(view(self.view.clone(), &ctx.grad(0)?)?)])
+        let grad = ctx.grad(0)?;
+        let grad = if V::OF_STORAGE { grad.copy()? } else { grad };
+        Ok(smallvec![Some(view(self.view.clone(), &grad)?)])
     }
 }
 

@@ -13,8 +13,8 @@ mod place;
 mod summary;
 mod write;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 
 use opforge_runtime::{Device, Storage};
 
@@ -50,6 +50,21 @@ struct Inner {
     slot: Slot,
 }
 
+/// A tensor that lives as long as others hold it.
+#[derive(Clone)]
+pub(crate) struct WeakTensor(Weak<Inner>);
+
+impl WeakTensor {
+    pub(crate) fn upgrade(&self) -> Option<Tensor> {
+        self.0.upgrade().map(Tensor)
+    }
+
+    /// Whether both are the same tensor, alive or not.
+    pub(crate) fn is(&self, other: &WeakTensor) -> bool {
+        self.0.ptr_eq(&other.0)
+    }
+}
+
 impl AsRef<Tensor> for Tensor {
     fn as_ref(&self) -> &Tensor {
         self
@@ -64,6 +79,20 @@ impl Tensor {
 
     pub(crate) fn with_slot(meta: Meta, storage: Arc<Storage>, slot: Slot) -> Self {
         Tensor(Arc::new(Inner { id: TensorId::next(), meta, device: storage.device(), storage, slot }))
+    }
+
+    /// A view: some layout over this tensor's storage that it spans.
+    pub(crate) fn with_layout(&self, layout: Layout) -> Self {
+        Self::with_slot(Meta { dtype: self.dtype(), layout }, self.storage().clone(), Slot::view_of(self))
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakTensor {
+        WeakTensor(Arc::downgrade(&self.0))
+    }
+
+    /// Whether nobody else holds this tensor, nor another one over its storage.
+    pub(crate) fn is_unshared(&self) -> bool {
+        Arc::strong_count(&self.0) == 1 && Arc::strong_count(&self.0.storage) == 1
     }
 
     pub(crate) fn storage(&self) -> &Arc<Storage> {

@@ -1,5 +1,6 @@
 //! `as_strided(x, size, stride, offset)`: any layout over the tensor's storage.
 
+use crate::operator::embed;
 use crate::operator::prelude::*;
 
 /// The view of [`as_strided`].
@@ -15,6 +16,7 @@ pub struct AsStrided {
 
 impl View for AsStrided {
     const NAME: &'static str = "as_strided";
+    const OF_STORAGE: bool = true;
 
     fn layout(&self, _: &Layout) -> Result<Layout> {
         Layout::as_strided(self.shape.clone(), self.stride.clone(), self.offset)
@@ -31,11 +33,13 @@ impl View for AsStrided {
             let given = format!("a gradient through the layout {:?}", input.layout);
             return Err(Error::autograd("as_strided", "input", given, "elements that share no memory"));
         }
-        let place = self.layout(&input.layout)?;
-        let storage = Tensor::zeros(place.span().max(input.layout.span()), input.dtype, grad.device())?;
-        let ids = Tensor::from_iter(place.indices().map(|i| i as i64), grad.device())?;
-        let storage = storage.index_add(&ids, &grad.flatten_all()?, 0)?;
-        storage.as_strided(input.shape(), input.layout.stride(), input.layout.start_offset())
+        let (place, from) = (self.layout(&input.layout)?, input.layout.start_offset());
+        let within = from <= self.offset && place.span() <= input.layout.span();
+        if within && input.layout.is_contiguous() {
+            return embed(AsStrided { offset: self.offset - from, ..self.clone() }, grad, input);
+        }
+        let storage = Meta::contiguous(input.dtype, place.span().max(input.layout.span()));
+        embed(self.clone(), grad, &storage)?.as_strided(input.shape(), input.layout.stride(), from)
     }
 }
 

@@ -1,0 +1,84 @@
+//! `.grad`: the gradient that a tensor keeps, and how backward adds to it.
+
+use super::is_grad_enabled;
+use super::slot::{Extra, lock};
+use crate::{Error, Result, Tensor};
+
+impl Tensor {
+    /// The gradient that [`accumulate`](super::accumulate) has left here, or [`Tensor::set_grad`].
+    pub fn grad(&self) -> Option<Tensor> {
+        lock(&self.slot().extra_opt()?.grad).clone()
+    }
+
+    /// Replaces the gradient, or clears it. Any tensor may have one; backward adds to those of leaves.
+    ///
+    /// # Errors
+    /// For a gradient of another shape, dtype or device, and for the tensor itself.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+    /// x.set_grad(Some(&x.ones_like()?))?;
+    /// assert_eq!(x.grad().unwrap().to_vec1::<f32>()?, [1.0, 1.0]);
+    /// assert!(x.set_grad(Some(&Tensor::new(1f32, &Device::Cpu)?)).is_err());
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn set_grad(&self, grad: Option<&Tensor>) -> Result<()> {
+        if let Some(grad) = grad {
+            check(self, grad)?;
+        } else if self.slot().extra_opt().is_none() {
+            return Ok(());
+        }
+        let old = std::mem::replace(&mut *lock(&self.slot().extra().grad), grad.cloned());
+        // Dropped outside of the lock: it may free a graph.
+        drop(old);
+        Ok(())
+    }
+
+    /// Adds to the gradient, in place unless this is recorded.
+    pub(super) fn add_grad(&self, grad: Tensor) -> Result<()> {
+        let Extra { grad: held, .. } = self.slot().extra();
+        let mut held = lock(held);
+        let sum = match &*held {
+            None => own(self, grad)?,
+            Some(old) if is_grad_enabled() || !can_add(old, &grad) => old.add(&grad)?,
+            Some(old) => return old.add_(&grad),
+        };
+        *held = Some(sum);
+        Ok(())
+    }
+}
+
+fn check(tensor: &Tensor, grad: &Tensor) -> Result<()> {
+    if grad.id() == tensor.id() {
+        return Err(Error::autograd("set_grad", "grad", "the tensor itself", "can't assign Variable as its own grad"));
+    }
+    if grad.shape() != tensor.shape() {
+        let accepted = "a gradient of the tensor's size";
+        let given = format!(
+            "attempting to assign a gradient of size '{:?}' to a tensor of size '{:?}'",
+            grad.dims(),
+            tensor.dims()
+        );
+        return Err(Error::autograd("set_grad", "grad", given, accepted));
+    }
+    if grad.dtype() != tensor.dtype() {
+        return Err(Error::dtypes("set_grad", tensor.dtype(), grad.dtype()));
+    }
+    if grad.device() != tensor.device() {
+        return Err(Error::devices("set_grad", *tensor.device(), *grad.device()));
+    }
+    Ok(())
+}
+
+/// Whether a gradient can be added in place to the one before.
+fn can_add(old: &Tensor, grad: &Tensor) -> bool {
+    !old.storage().is_read_only() && !old.layout().may_overlap_itself() && !old.shares_storage(grad)
+}
+
+/// The gradient in memory that nobody else sees, laid out as its tensor: later gradients are added to it in place.
+fn own(tensor: &Tensor, grad: Tensor) -> Result<Tensor> {
+    let bytes = grad.elem_count() * grad.dtype().size_in_bytes();
+    let same_layout = grad.stride() == tensor.stride() || grad.is_contiguous();
+    if same_layout && grad.storage().nbytes() == bytes && grad.is_unshared() { Ok(grad) } else { grad.copy() }
+}

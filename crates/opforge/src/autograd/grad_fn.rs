@@ -1,0 +1,91 @@
+use std::sync::Arc;
+
+use super::Node;
+use super::node::Action;
+use super::slot::Edge;
+use crate::Tensor;
+
+/// A handle of a recorded call, or of a leaf as the place where gradients end.
+#[derive(Clone)]
+pub struct GradFn(Place);
+
+#[derive(Clone)]
+enum Place {
+    Node(Arc<Node>),
+    Leaf(Tensor),
+}
+
+impl GradFn {
+    /// PyTorch's kind of name: `MulBackward0` for `mul`, `AccumulateGrad` for a leaf, `CopySlices` for a change of a part in place.
+    pub fn name(&self) -> String {
+        match &self.0 {
+            Place::Leaf(_) => "AccumulateGrad".to_owned(),
+            Place::Node(node) => match &node.action {
+                Action::Operator(op) => format!("{}Backward0", camel_case(op.name())),
+                Action::Function(name) => name.to_string(),
+                Action::Overwrite => "CopySlices".to_owned(),
+            },
+        }
+    }
+
+    /// Where the inputs' gradients go, input by input: the call that computed it and as which output; `None` where none is needed.
+    pub fn next_functions(&self) -> Vec<(Option<GradFn>, usize)> {
+        let Place::Node(node) = &self.0 else { return Vec::new() };
+        let next = |edge: &Option<Edge>| match edge.clone() {
+            None => (None, 0),
+            Some(Edge::Leaf(leaf)) => (Some(GradFn(Place::Leaf(leaf))), 0),
+            Some(Edge::Node(node, output)) => (Some(GradFn(Place::Node(node))), output),
+        };
+        node.edges.iter().map(next).collect()
+    }
+
+    /// The leaf, if this is one.
+    pub fn variable(&self) -> Option<&Tensor> {
+        match &self.0 {
+            Place::Leaf(leaf) => Some(leaf),
+            Place::Node(_) => None,
+        }
+    }
+
+    /// Whether both are handles of the same call or leaf.
+    pub fn same(&self, other: &GradFn) -> bool {
+        match (&self.0, &other.0) {
+            (Place::Node(a), Place::Node(b)) => Arc::ptr_eq(a, b),
+            (Place::Leaf(a), Place::Leaf(b)) => a.id() == b.id(),
+            _ => false,
+        }
+    }
+}
+
+impl std::fmt::Debug for GradFn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "<{}>", self.name())
+    }
+}
+
+/// `log_softmax` as `LogSoftmax`.
+fn camel_case(name: &str) -> String {
+    let capital = |word: &str| {
+        let mut chars = word.chars();
+        chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+    };
+    name.split('_').map(capital).collect()
+}
+
+impl Tensor {
+    /// The recorded call that computed this tensor; `None` for leaves and constants.
+    pub fn grad_fn(&self) -> Option<GradFn> {
+        match self.edge()? {
+            Edge::Leaf(_) => None,
+            Edge::Node(node, _) => Some(GradFn(Place::Node(node))),
+        }
+    }
+
+    /// Which output of [`Tensor::grad_fn`] this tensor is.
+    pub fn output_nr(&self) -> usize {
+        match self.edge() {
+            Some(Edge::Node(_, output)) => output,
+            _ => 0,
+        }
+    }
+}

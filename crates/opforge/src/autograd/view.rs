@@ -1,0 +1,124 @@
+//! Histories of tensors that share elements.
+//!
+//! A view remembers its base: the tensor, itself not a view, whose elements it shows. A recorded in-place call on a view gives the base a new
+//! origin, [`Action::Overwrite`](super::node::Action), which passes the gradient of the part to the written value and that of the rest to what
+//! the base was before. Every view that finds its base's history moved on takes a new origin from there: a strided view of the base.
+
+use smallvec::{SmallVec, smallvec};
+
+use super::Backward;
+use super::hooks::move_retained;
+use super::node::{Action, Node};
+use super::slot::{Edge, Origin};
+use crate::dispatch::dispatch_into;
+use crate::operator::{Grads, ViewOp, embed, view as take};
+use crate::ops::create::full::Full;
+use crate::ops::shape::as_strided::AsStrided;
+use crate::{Error, Layout, Meta, Result, Tensor};
+
+impl Tensor {
+    /// Where this tensor's gradient goes; a view catches up with its base first.
+    pub(crate) fn edge(&self) -> Option<Edge> {
+        let slot = self.slot();
+        if !slot.requires_grad() {
+            return None;
+        }
+        if let Some(base) = slot.base()
+            && !slot.is_current(base)
+        {
+            follow(self, base);
+        }
+        Some(slot.origin().map_or_else(|| Edge::Leaf(self.clone()), |(node, output)| Edge::Node(node, output)))
+    }
+}
+
+#[cold]
+fn follow(view: &Tensor, base: &Tensor) {
+    let derive = || {
+        let Edge::Node(from, output) = base.edge()? else { return None };
+        let at = from.at;
+        let edges = [Some(Edge::Node(from, output))].into_iter().collect();
+        Some((Node::derived(show(view.layout()), at, &[base.meta()], view, edges), 0))
+    };
+    if let Some((old, new)) = view.slot().follow(base, derive) {
+        move_retained(view, old.as_ref(), new.as_ref());
+    }
+}
+
+fn show(layout: &Layout) -> Action {
+    Action::Operator(Box::new(ViewOp(strided(layout, layout.start_offset()))))
+}
+
+fn strided(layout: &Layout, offset: usize) -> AsStrided {
+    AsStrided { shape: layout.shape().clone(), stride: SmallVec::from_slice(layout.stride()), offset }
+}
+
+/// Refuses to write into a tensor what recording could not follow.
+pub(crate) fn check_write(op: &str, output: &Tensor) -> Result<()> {
+    let refuse = |given: &str, accepted: &str| Err(Error::autograd(op.to_owned(), "output", given, accepted));
+    if output.requires_grad() && output.is_leaf() {
+        let given = "a leaf Variable that requires grad is being used in an in-place operation.";
+        return refuse(given, "a computed tensor; change leaves under no_grad");
+    }
+    let Some(base) = output.slot().base() else { return Ok(()) };
+    if base.requires_grad() && base.is_leaf() {
+        let given = "a view of a leaf Variable that requires grad is being used in an in-place operation.";
+        return refuse(given, "a view of a computed tensor; change leaves under no_grad");
+    }
+    if base.requires_grad() && !output.requires_grad() {
+        let given = "A view was created in no_grad mode and is being modified inplace with grad mode enabled.";
+        return refuse(given, "view and change both under no_grad, or both outside of it");
+    }
+    if base.layout().may_overlap_itself() {
+        return refuse("a view of a tensor some of whose elements share memory", "a copy of it");
+    }
+    Ok(())
+}
+
+/// Whether a recorded write into a tensor changes a history.
+pub(crate) fn has_history(tensor: &Tensor) -> bool {
+    tensor.requires_grad() || tensor.slot().base().is_some_and(Tensor::requires_grad)
+}
+
+/// Makes `origin` the history of a tensor that was just written in place, and so of all that show its elements.
+pub(crate) fn rewrite(output: &Tensor, origin: Origin) {
+    let Some(base) = output.slot().base() else { return replace(output, origin) };
+    let (node, i) = origin;
+    let at = node.at;
+    let edges = [base.edge(), Some(Edge::Node(node, i))].into_iter().collect();
+    let node = Node::derived(Action::Overwrite, at, &[base.meta(), output.meta()], base, edges);
+    replace(base, (node, 0));
+}
+
+fn replace(tensor: &Tensor, origin: Origin) {
+    let old = tensor.slot().origin();
+    tensor.slot().rewrite(origin.clone());
+    move_retained(tensor, old.as_ref(), Some(&origin));
+}
+
+/// The gradients of [`Action::Overwrite`]: of the base as it was before, zero where it was overwritten, and of the value that was written.
+pub(super) fn overwrite_backward(ctx: &Backward<'_>) -> Result<Grads> {
+    let (base, view) = (&ctx.input_meta(0).layout, &ctx.input_meta(1).layout);
+    let (memory, start) = lay_out(&ctx.grad(0)?, base, view)?;
+    let part = take(strided(view, view.start_offset() - start), &memory)?;
+    let written = ctx.when(1, || part.copy())?;
+    let kept = ctx.when(0, || {
+        let zero =
+            Full { value: 0i64.into(), shape: view.shape().clone(), dtype: part.dtype(), device: *part.device() };
+        dispatch_into(&zero, &[], &[&part])?;
+        take(strided(base, base.start_offset() - start), &memory)
+    })?;
+    Ok(smallvec![kept, written])
+}
+
+/// A copy of a base's gradient whose elements lie in memory as the base's do, and the place in the base's storage at which it starts.
+fn lay_out(grad: &Tensor, base: &Layout, view: &Layout) -> Result<(Tensor, usize)> {
+    let within = base.start_offset() <= view.start_offset() && view.span() <= base.span();
+    if within && base.is_contiguous() {
+        return Ok((grad.copy()?, base.start_offset()));
+    }
+    let start = base.start_offset().min(view.start_offset());
+    let len = base.span().max(view.span()) - start;
+    let memory = embed(strided(base, base.start_offset() - start), grad, &Meta::contiguous(grad.dtype(), len))?;
+    Ok((memory, start))
+}

@@ -9,6 +9,7 @@ from . import _core
 from ._size import Size
 
 _core.set_size_class(Size)
+_core.set_package_folder(__path__[0])
 for _name in dir(_core):
     if not _name.startswith("_"):
         globals()[_name] = getattr(_core, _name)

@@ -74,8 +74,9 @@ pub enum Error {
     #[error("{0}")]
     Wrapped(Arc<dyn std::error::Error + Send + Sync>),
     /// An error that surfaced after the call that caused it had returned.
-    #[error("{inner} (raised by {op}, called at {at})")]
-    Deferred { op: Cow<'static, str>, at: &'static Location<'static>, inner: Box<Error> },
+    /// `caller` is the place of the call in another language, where a front end knows it.
+    #[error("{inner} (raised by {op}, called at {})", caller.as_deref().map_or_else(|| at.to_string(), str::to_owned))]
+    Deferred { op: Cow<'static, str>, at: &'static Location<'static>, caller: Option<Arc<str>>, inner: Box<Error> },
     #[error("{context}\n  caused by: {inner}")]
     Context { context: String, inner: Box<Error> },
     #[error("{inner}\n{backtrace}")]

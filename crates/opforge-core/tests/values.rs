@@ -172,7 +172,8 @@ fn dimensions_count_from_both_ends() -> Result<()> {
 fn wrapped_errors_keep_their_class() {
     let inner = Error::index("gather", "index", 7, "0 to 4");
     let at = std::panic::Location::caller();
-    let error = Error::Deferred { op: "gather".into(), at, inner: Box::new(inner) }.context("reading a batch");
+    let error =
+        Error::Deferred { op: "gather".into(), at, caller: None, inner: Box::new(inner) }.context("reading a batch");
     assert_eq!(error.kind(), ErrorKind::Index);
     assert_eq!(error.report().map(|r| r.accepted.as_str()), Some("0 to 4"));
     let text = error.to_string();

@@ -8,16 +8,19 @@ mod cell;
 mod device;
 mod dtype;
 mod error;
+mod front_end;
 mod tensor;
 
 use pyo3::prelude::*;
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    front_end::install();
     error::add_to(module)?;
     dtype::add_to(module)?;
     module.add_class::<device::PyDevice>()?;
     module.add_class::<tensor::PyTensor>()?;
     module.add_function(wrap_pyfunction!(tensor::set_size_class, module)?)?;
+    module.add_function(wrap_pyfunction!(front_end::set_package_folder, module)?)?;
     binding::add_to(module)
 }

@@ -1,6 +1,7 @@
 //! The synchronisation primitives of the VM: std's, or loom's when its models are checked (`--cfg loom`).
 
 use std::sync::PoisonError;
+use std::time::Duration;
 
 #[cfg(loom)]
 pub(crate) use loom::{
@@ -15,9 +16,18 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits on a condition; may wake up without reason.
-pub(crate) fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-    condition.wait(guard).unwrap_or_else(PoisonError::into_inner)
+/// Waits on a condition, at most so long; may wake up without reason. In models time does not pass.
+pub(crate) fn wait<'a, T>(
+    condition: &Condvar,
+    guard: MutexGuard<'a, T>,
+    at_most: Option<Duration>,
+) -> MutexGuard<'a, T> {
+    match at_most {
+        Some(at_most) if !cfg!(loom) => {
+            condition.wait_timeout(guard, at_most).unwrap_or_else(PoisonError::into_inner).0
+        }
+        _ => condition.wait(guard).unwrap_or_else(PoisonError::into_inner),
+    }
 }
 
 /// std's cell with the interface of loom's.

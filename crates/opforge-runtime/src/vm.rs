@@ -11,6 +11,7 @@ mod host;
 mod machine;
 #[cfg(loom)]
 pub mod model;
+mod patience;
 mod run;
 mod state;
 mod stream;
@@ -21,6 +22,7 @@ mod worker;
 pub use buffer::{Buffer, BufferRef, Call};
 pub use host::{ReadGuard, WriteGuard, read, read_all, wait_for_read, wait_for_write, write};
 pub use machine::{RunAhead, inline_cost, is_sync, run_ahead, set_inline_cost, set_run_ahead, set_sync, synchronize};
+pub use patience::{FrontEnd, Step, set_front_end};
 pub use stream::{Stream, with_stream};
 pub use submit::{clear_poison, submit};
 

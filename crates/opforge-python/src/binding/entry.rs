@@ -11,6 +11,7 @@ use super::bind::Arguments;
 use super::mismatch::{Mismatch, explain};
 use super::{Signature, results};
 use crate::error::{OrRaise, raise};
+use crate::front_end;
 use crate::tensor::PyTensor;
 
 /// What a name does with its function's result.
@@ -69,7 +70,7 @@ impl Entry {
         values: &[Value],
         args: &Arguments<'_, '_>,
     ) -> PyResult<Py<PyAny>> {
-        let result = (signature.function.call)(values).or_raise(py)?;
+        let result = front_end::called(|| (signature.function.call)(values)).or_raise(py)?;
         match self.form {
             Form::Plain => results::object(py, result, signature.results.as_ref()),
             Form::InPlace => self.write_back(py, result, args),

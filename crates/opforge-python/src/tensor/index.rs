@@ -229,8 +229,6 @@ impl PyTensor {
     }
 
     fn __contains__(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
-        slf.as_any()
-            .eq(value)
-            .and_then(|_| slf.rich_compare(value, pyo3::basic::CompareOp::Eq)?.call_method0("any")?.is_truthy())
+        slf.rich_compare(value, pyo3::basic::CompareOp::Eq)?.call_method0("any")?.is_truthy()
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::failure::Place;
 use super::state::Running;
 use crate::kernel::Kernel;
 use crate::storage::Storage;
@@ -65,7 +66,7 @@ pub struct Call<'a> {
 /// A call that waits in a stream's queue; it keeps alive what it needs.
 pub(crate) struct Instruction {
     pub op: Cow<'static, str>,
-    pub at: &'static Location<'static>,
+    pub at: Place,
     pub kernel: Arc<dyn Kernel>,
     pub inputs: SmallVec<[Buffer; 4]>,
     pub outputs: SmallVec<[Buffer; 2]>,
@@ -74,10 +75,10 @@ pub(crate) struct Instruction {
 }
 
 impl Call<'_> {
-    pub(crate) fn to_instruction(self) -> Instruction {
+    pub(crate) fn to_instruction(self, caller: Option<Arc<str>>) -> Instruction {
         Instruction {
             op: self.op.clone(),
-            at: self.at,
+            at: Place { at: self.at, caller },
             kernel: self.kernel.clone(),
             inputs: self.inputs.iter().map(BufferRef::to_owned).collect(),
             outputs: self.outputs.iter().map(BufferRef::to_owned).collect(),
@@ -90,6 +91,6 @@ impl Instruction {
     /// What the stream remembers of it while it runs.
     pub(crate) fn as_running(&self) -> Running {
         let outputs = self.outputs.iter().map(|output| Arc::downgrade(&output.storage)).collect();
-        Running { op: self.op.clone(), at: self.at, outputs }
+        Running { op: self.op.clone(), at: self.at.clone(), outputs }
     }
 }

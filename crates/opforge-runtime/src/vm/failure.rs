@@ -6,6 +6,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use opforge_core::Error;
 
+/// Where a call was made.
+#[derive(Clone)]
+pub(crate) struct Place {
+    /// In Rust.
+    pub at: &'static Location<'static>,
+    /// In the language of a front end.
+    pub caller: Option<Arc<str>>,
+}
+
+impl From<&'static Location<'static>> for Place {
+    fn from(at: &'static Location<'static>) -> Self {
+        Place { at, caller: None }
+    }
+}
+
 /// Why the outputs of an instruction are unusable.
 pub(crate) struct Failure {
     error: Error,
@@ -13,8 +28,9 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    pub fn new(op: Cow<'static, str>, at: &'static Location<'static>, inner: Error) -> Arc<Self> {
-        let error = Error::Deferred { op, at, inner: Box::new(inner) };
+    pub fn new(op: Cow<'static, str>, at: Place, inner: Error) -> Arc<Self> {
+        let Place { at, caller } = at;
+        let error = Error::Deferred { op, at, caller, inner: Box::new(inner) };
         Arc::new(Failure { error, observed: AtomicBool::new(false) })
     }
 

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use opforge_core::{DType, Element, Error, Result};
 
 use super::machine::Vm;
-use super::state::{Obstacle, State};
+use super::state::State;
 use crate::storage::Storage;
 use crate::sync::MutexGuard;
 
@@ -186,13 +186,8 @@ impl Vm {
 
     /// Waits until the host may read, or write, all of these at once; checks that their content is usable.
     fn wait_for_host(&self, storages: &[&Storage], write: bool) -> Result<MutexGuard<'_, State>> {
-        let mut state = self.lock();
-        while let Some(obstacle) = storages.iter().find_map(|storage| state.host_obstacle(storage, write)) {
-            state = match obstacle {
-                Obstacle::Instruction(ticket) => self.help(state, ticket),
-                Obstacle::HostAccess => self.wait_for_progress(state),
-            };
-        }
+        let obstacle = |state: &mut State| storages.iter().find_map(|storage| state.host_obstacle(storage, write));
+        let mut state = self.wait_while(obstacle)?;
         let failure = storages.iter().find_map(|storage| storage.deps.get(&mut state.token).poison.clone());
         failure.map_or(Ok(state), |failure| Err(failure.deliver()))
     }

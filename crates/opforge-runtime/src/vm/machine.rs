@@ -1,5 +1,6 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use opforge_core::Result;
 
@@ -60,10 +61,14 @@ impl Vm {
         sync::lock(&self.state)
     }
 
-    /// Sleeps until an instruction or a host access has ended; may wake up without reason.
-    pub(super) fn wait_for_progress<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    /// Sleeps until an instruction or a host access has ended, or the time is over; may wake up without reason.
+    pub(super) fn wait_for_progress<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        at_most: Option<Duration>,
+    ) -> MutexGuard<'a, State> {
         state.waiters += 1;
-        let mut state = sync::wait(&self.progress, state);
+        let mut state = sync::wait(&self.progress, state, at_most);
         state.waiters -= 1;
         state
     }
@@ -96,16 +101,13 @@ impl Vm {
         }
     }
 
-    /// Waits until an instruction has ended, running what stands before it where nobody else does.
-    pub(super) fn wait_for<'a>(&'a self, mut state: MutexGuard<'a, State>, ticket: Ticket) -> MutexGuard<'a, State> {
-        while !state.is_done(ticket) {
-            state = self.help(state, ticket);
-        }
-        state
-    }
-
     /// Brings an unfinished instruction nearer to its end: runs what stands before it, or sleeps while others do.
-    pub(super) fn help<'a>(&'a self, mut state: MutexGuard<'a, State>, ticket: Ticket) -> MutexGuard<'a, State> {
+    pub(super) fn help<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        ticket: Ticket,
+        at_most: Option<Duration>,
+    ) -> MutexGuard<'a, State> {
         match state.startable_before(ticket) {
             Some(slot) => {
                 // The worker is left asleep as long as this thread goes on with the same queue.
@@ -113,7 +115,7 @@ impl Vm {
                 self.run_head(state, slot, slot != ticket.stream || last.seq >= ticket.seq);
                 self.lock()
             }
-            None => self.wait_for_progress(state),
+            None => self.wait_for_progress(state, at_most),
         }
     }
 
@@ -123,7 +125,8 @@ impl Vm {
         let slots = slot.map_or(0..state.streams.len() as Slot, |slot| slot..slot + 1);
         for slot in slots.clone() {
             let last = Ticket { stream: slot, seq: state.stream(slot).issued };
-            state = self.wait_for(state, last);
+            drop(state);
+            state = self.wait_while(|state| state.unfinished(last))?;
         }
         let mut failures = slots.filter_map(|slot| state.stream(slot).failure.clone());
         failures.find(|failure| !failure.is_observed()).map_or(Ok(()), |failure| Err(failure.deliver()))

@@ -2,14 +2,13 @@
 
 use std::borrow::{Borrow, Cow};
 use std::collections::VecDeque;
-use std::panic::Location;
 use std::sync::{Arc, Weak};
 
 use smallvec::SmallVec;
 
 use super::buffer::{Buffer, Instruction};
 use super::deps::{Slot, Ticket, Token};
-use super::failure::Failure;
+use super::failure::{Failure, Place};
 use crate::storage::Storage;
 use crate::sync::Condvar;
 
@@ -51,7 +50,7 @@ pub(crate) struct StreamState {
 #[cfg_attr(not(unix), allow(dead_code))]
 pub(crate) struct Running {
     pub op: Cow<'static, str>,
-    pub at: &'static Location<'static>,
+    pub at: Place,
     pub outputs: SmallVec<[Weak<Storage>; 2]>,
 }
 
@@ -148,6 +147,11 @@ impl State {
     #[inline]
     pub fn is_done(&self, ticket: Ticket) -> bool {
         is_done(&self.streams, ticket)
+    }
+
+    /// An instruction as an obstacle, as long as it has not ended.
+    pub fn unfinished(&self, ticket: Ticket) -> Option<Obstacle> {
+        (!self.is_done(ticket)).then_some(Obstacle::Instruction(ticket))
     }
 
     /// Whether an instruction issued now on an idle stream could start at once.

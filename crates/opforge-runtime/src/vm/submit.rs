@@ -6,8 +6,8 @@ use super::buffer::{BufferRef, Call};
 use super::deps::{Slot, Ticket};
 use super::failure::Failure;
 use super::machine::Vm;
-use super::state::{Queued, State};
-use super::{run, stream, trace};
+use super::state::{Obstacle, Queued, State};
+use super::{patience, run, stream, trace};
 use crate::storage::Storage;
 use crate::sync::MutexGuard;
 
@@ -57,7 +57,8 @@ impl Vm {
                 }
             };
         }
-        let ticket = self.enqueue(state, slot, call);
+        drop(state);
+        let ticket = self.enqueue(slot, call)?;
         if sync { self.outcome(ticket, call.outputs) } else { Ok(()) }
     }
 
@@ -100,44 +101,36 @@ impl Vm {
     }
 
     #[cold]
-    fn enqueue<'a>(&'a self, state: MutexGuard<'a, State>, slot: Slot, call: &Call<'_>) -> Ticket {
-        let instruction = call.to_instruction();
+    fn enqueue(&self, slot: Slot, call: &Call<'_>) -> Result<Ticket> {
+        let instruction = call.to_instruction(patience::caller());
         let new = call.outputs.iter().filter(|output| !output.storage.is_reserved());
         let bytes = new.map(|output| output.storage.nbytes()).fold(0, usize::saturating_add);
-        let mut state = self.wait_for_room(state, slot, bytes);
+        let mut state = self.wait_for_room(slot, bytes)?;
         let waits = state.waits(slot, call.inputs, call.outputs);
         let ticket = state.issue(slot, call.inputs, call.outputs);
         let stream = state.stream(slot);
         stream.queue.push_back(Queued { instruction, bytes, waits });
         stream.queued_bytes = stream.queued_bytes.saturating_add(bytes);
         self.unlock_and_start(state, slot);
-        ticket
+        Ok(ticket)
     }
 
     /// Waits until the limits of running ahead allow one more instruction.
-    fn wait_for_room<'a>(
-        &'a self,
-        mut state: MutexGuard<'a, State>,
-        slot: Slot,
-        bytes: usize,
-    ) -> MutexGuard<'a, State> {
+    fn wait_for_room(&self, slot: Slot, bytes: usize) -> Result<MutexGuard<'_, State>> {
         let max_queued = self.max_queued.load(Ordering::Relaxed);
         let max_bytes = self.max_queued_bytes.load(Ordering::Relaxed);
-        loop {
+        self.wait_while(|state| {
             let stream = state.stream(slot);
             let fits = stream.queued_bytes.saturating_add(bytes) <= max_bytes && stream.queue.len() < max_queued;
-            if fits || stream.queue.is_empty() {
-                return state;
-            }
             let next = Ticket { stream: slot, seq: stream.completed + 1 };
-            state = self.help(state, next);
-        }
+            (!fits && !stream.queue.is_empty()).then_some(Obstacle::Instruction(next))
+        })
     }
 
     /// Waits for an instruction and gives its error.
     #[cold]
     fn outcome(&self, ticket: Ticket, outputs: &[BufferRef<'_>]) -> Result<()> {
-        let mut state = self.wait_for(self.lock(), ticket);
+        let mut state = self.wait_while(|state| state.unfinished(ticket))?;
         let failure = outputs.iter().find_map(|output| output.storage.deps.get(&mut state.token).poison.clone());
         failure.map_or(Ok(()), |failure| Err(failure.deliver()))
     }
@@ -172,7 +165,7 @@ impl State {
         match result {
             Ok(()) => self.clear_overwritten(call.outputs),
             Err(error) => {
-                let failure = Failure::new(call.op.clone(), call.at, error.clone());
+                let failure = Failure::new(call.op.clone(), call.at.into(), error.clone());
                 failure.deliver();
                 self.set_poison(call.outputs, &failure);
             }

@@ -56,10 +56,10 @@ impl Vm {
             if stream.is_idle() || stream.busy {
                 stream.worker = Worker::Asleep;
                 let work = stream.work.clone();
-                state = sync::wait(&work, state);
+                state = sync::wait(&work, state, None);
                 state.stream(slot).worker = Worker::Awake;
             } else {
-                state = self.wait_for_progress(state);
+                state = self.wait_for_progress(state, None);
             }
         }
     }

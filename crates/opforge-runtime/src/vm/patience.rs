@@ -1,0 +1,83 @@
+//! How the host waits, and what a front end in another language does meanwhile.
+
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use opforge_core::Result;
+
+use super::machine::Vm;
+use super::state::{Obstacle, State};
+use crate::sync::MutexGuard;
+
+/// A step of waiting: waits at most so long, and says whether the wait is over.
+pub type Step<'a> = dyn FnMut(Duration) -> bool + Send + 'a;
+
+/// What the VM asks of a front end in another language.
+#[derive(Clone, Copy)]
+pub struct FrontEnd {
+    /// Takes steps until the wait is over. Between them it may do what the other language needs (let others run, look for signals), and give up
+    /// with an error, which whoever waits returns. The VM's lock is free.
+    pub wait: fn(&mut Step<'_>) -> Result<()>,
+    /// Where in the other language the current call was made, if it was made there. Asked for each call that is queued.
+    pub caller: fn() -> Option<Arc<str>>,
+}
+
+static FRONT_END: OnceLock<FrontEnd> = OnceLock::new();
+
+/// Names the front end; the first stays.
+pub fn set_front_end(front_end: FrontEnd) {
+    let _ = FRONT_END.set(front_end);
+}
+
+/// Where the current call was made, in the front end's language.
+pub(super) fn caller() -> Option<Arc<str>> {
+    FRONT_END.get().and_then(|front_end| (front_end.caller)())
+}
+
+impl Vm {
+    /// Locks when nothing stands in the way any more; helps with what does.
+    ///
+    /// # Errors
+    /// The front end's, if it gives up.
+    pub(super) fn wait_while(
+        &self,
+        mut obstacle: impl FnMut(&mut State) -> Option<Obstacle> + Send,
+    ) -> Result<MutexGuard<'_, State>> {
+        let mut state = self.lock();
+        if obstacle(&mut state).is_none() {
+            return Ok(state);
+        }
+        let Some(front_end) = FRONT_END.get() else { return Ok(self.overcome(state, &mut obstacle, None)) };
+        loop {
+            drop(state);
+            (front_end.wait)(&mut |at_most| {
+                let mut state = self.overcome(self.lock(), &mut obstacle, Some(Instant::now() + at_most));
+                obstacle(&mut state).is_none()
+            })?;
+            state = self.lock();
+            if obstacle(&mut state).is_none() {
+                return Ok(state);
+            }
+        }
+    }
+
+    /// Helps until nothing stands in the way or the time is over.
+    fn overcome<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        obstacle: &mut dyn FnMut(&mut State) -> Option<Obstacle>,
+        end: Option<Instant>,
+    ) -> MutexGuard<'a, State> {
+        while let Some(obstacle) = obstacle(&mut state) {
+            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                break;
+            }
+            state = match obstacle {
+                Obstacle::Instruction(ticket) => self.help(state, ticket, left),
+                Obstacle::HostAccess => self.wait_for_progress(state, left),
+            };
+        }
+        state
+    }
+}

@@ -79,6 +79,18 @@ pub fn exp<V: Float>(x: V) -> V {
     y * a * b
 }
 
+/// 2^x. Error: f32 1.1, f64 1.
+#[inline(always)]
+pub fn exp2<V: Float>(x: V) -> V {
+    // Beyond these every result is 0 or infinity.
+    let x = clamp(x, pick(-151.0, -1076.0), pick(128.0, 1024.0));
+    let n = x.round_ties_even();
+    let r = (x - n) * V::splat(std::f64::consts::LN_2);
+    let y = tail(r).mul_add(r * r, r) + V::splat(1.0);
+    let (a, b, _) = powers::<V>(n.to_int());
+    y * a * b
+}
+
 /// e^x - 1, precise near 0. Error: f32 1.6, f64 2.
 #[inline(always)]
 pub fn exp_m1<V: Float>(x: V) -> V {

@@ -10,6 +10,7 @@
 mod activation;
 mod erf;
 mod exp;
+mod lanes;
 mod log;
 mod pow;
 #[cfg(test)]
@@ -18,10 +19,14 @@ mod trig;
 
 pub use activation::{gelu, gelu_tanh, sigmoid, silu, tanh};
 pub use erf::erf;
-pub use exp::{exp, exp_m1};
+pub use exp::{exp, exp_m1, exp2};
+pub use lanes::{
+    acos, acosh, asin, asinh, atan, atan2, atanh, cosh, digamma, erf_inv, erfc, fmod, hypot, lgamma, log2, log10,
+    polygamma, sinh,
+};
 pub use log::{log, log_1p};
 pub use pow::{pow, recip, rsqrt};
-pub use trig::{cos, sin};
+pub use trig::{cos, sin, tan};
 
 use crate::simd::{Float, FloatElem};
 

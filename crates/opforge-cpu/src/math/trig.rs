@@ -104,3 +104,9 @@ pub fn sin<V: Float>(x: V) -> V {
 pub fn cos<V: Float>(x: V) -> V {
     sin_cos(x, 1)
 }
+
+/// The tangent of radians. Error: f32 4, f64 4.
+#[inline(always)]
+pub fn tan<V: Float>(x: V) -> V {
+    sin(x) / cos(x)
+}

@@ -3,14 +3,16 @@
 //! One layer serves both front ends. Where Rust (candle) and Python (PyTorch) differ, the difference is an argument: [`Rules`].
 
 mod indices;
+mod dtype;
 mod operand;
 mod pointwise;
 mod rules;
 
 pub(crate) use indices::Selection;
+pub use dtype::{default_dtype, set_default_dtype};
 pub use operand::{Operand, TensorOrScalar};
-pub use pointwise::{binary, compare};
-pub(crate) use pointwise::{common_dtype, fit};
+pub use pointwise::{binary, binary_float, compare, unary_float};
+pub(crate) use pointwise::{binary_scaled, common_dtype, dtype_with, fit, floating};
 pub use rules::Rules;
 
 pub use crate::ops::functions::*;
@@ -25,7 +27,7 @@ macro_rules! compositions {
     };
 }
 
-compositions! { assign, checks }
+compositions! { activations, aliases, assign, checks, numbers }
 
 use opforge_core::{Kind, normalize_dim};
 

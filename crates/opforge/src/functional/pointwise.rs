@@ -2,11 +2,14 @@
 
 use std::borrow::Cow;
 
-use opforge_core::{Scalar, promote, result_type};
+use opforge_core::{Kind, Scalar, promote, result_type};
 
-use super::{Operand, Rules};
+use super::{Operand, Rules, default_dtype};
 use crate::dispatch::{dispatch1, journey};
-use crate::operator::{Binary, BinaryOp, CompareOp, CompareWithScalar, Comparison, Operator, Side, WithScalar};
+use crate::operator::{
+    Binary, BinaryOp, CompareOp, CompareWithScalar, Comparison, Operator, Side, Unary, UnaryOp, WithScalar,
+};
+use crate::ops::pointwise::mul::Mul;
 use crate::{DType, Error, Result, Tensor};
 
 /// Applies a binary function.
@@ -18,6 +21,57 @@ pub fn binary<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules) -> 
         (Operand::Scalar(s), Operand::Tensor(t)) => tensor_and_number(f, t, s, Side::Left, rules),
         (Operand::Scalar(_), Operand::Scalar(_)) => Err(two_numbers(F::NAME)),
     }
+}
+
+/// Applies a function that only floating-point numbers have: integers and truth values are converted first.
+#[track_caller]
+pub fn unary_float<F: Unary>(f: F, input: &Tensor) -> Result<Tensor> {
+    dispatch1(&UnaryOp(f), &[&*floating(input)?])
+}
+
+/// As [`unary_float`], of two operands.
+#[track_caller]
+pub fn binary_float<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+    match (a, b) {
+        (Operand::Tensor(a), Operand::Tensor(b)) if is_whole(a) && is_whole(b) => {
+            binary(f, (&*floating(a)?).into(), b.into(), Rules::TORCH)
+        }
+        (Operand::Tensor(a), b @ Operand::Scalar(_)) => binary(f, (&*floating(a)?).into(), b, Rules::TORCH),
+        (a @ Operand::Scalar(_), Operand::Tensor(b)) => binary(f, a, (&*floating(b)?).into(), Rules::TORCH),
+        (a, b) => binary(f, a, b, Rules::TORCH),
+    }
+}
+
+/// `f(a, alpha * b)`, the product in b's dtype.
+#[track_caller]
+pub(crate) fn binary_scaled<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>, alpha: Scalar) -> Result<Tensor> {
+    match (b, alpha) {
+        (b, Scalar::Int(1)) => binary(f, a, b, Rules::TORCH),
+        (Operand::Tensor(b), alpha) => {
+            let scaled = binary(Mul, b.into(), alpha.into(), Rules::BROADCAST)?;
+            binary(f, a, (&scaled).into(), Rules::TORCH)
+        }
+        (Operand::Scalar(b), alpha) => binary(f, a, times(F::NAME, b, alpha)?.into(), Rules::TORCH),
+    }
+}
+
+/// The product of two numbers.
+fn times(name: &'static str, a: Scalar, b: Scalar) -> Result<Scalar> {
+    if a.kind().max(b.kind()) >= Kind::Float {
+        return Ok(Scalar::Float(a.to_f64() * b.to_f64()));
+    }
+    let too_large = || Error::value(name, "alpha", b, "a number whose product with other fits 64 bits");
+    a.to_i64().checked_mul(b.to_i64()).map(Scalar::Int).ok_or_else(too_large)
+}
+
+fn is_whole(t: &Tensor) -> bool {
+    t.dtype().kind() < Kind::Float
+}
+
+/// The tensor itself, or an integer one in the default floating-point dtype.
+#[track_caller]
+pub(crate) fn floating(t: &Tensor) -> Result<Cow<'_, Tensor>> {
+    if is_whole(t) { cast(t, default_dtype()) } else { Ok(Cow::Borrowed(t)) }
 }
 
 #[track_caller]
@@ -64,8 +118,8 @@ fn two_tensors(name: &'static str, op: &dyn Operator, a: &Tensor, b: &Tensor, ru
 /// The dtype that two tensors promote to; 0-d tensors give way to others of the same or a higher kind.
 pub(crate) fn common_dtype(a: &Tensor, b: &Tensor) -> DType {
     match (a.rank() == 0, b.rank() == 0) {
-        (true, false) => result_type(Some(b.dtype()), Some(a.dtype()), None, DType::F32),
-        (false, true) => result_type(Some(a.dtype()), Some(b.dtype()), None, DType::F32),
+        (true, false) => result_type(Some(b.dtype()), Some(a.dtype()), None, default_dtype()),
+        (false, true) => result_type(Some(a.dtype()), Some(b.dtype()), None, default_dtype()),
         _ => promote(a.dtype(), b.dtype()),
     }
 }
@@ -78,8 +132,13 @@ fn cast(t: &Tensor, dtype: DType) -> Result<Cow<'_, Tensor>> {
 /// The tensor in the dtype that it and the number promote to, and the number in that dtype's family.
 #[track_caller]
 fn with_number<'a>(name: &'static str, t: &'a Tensor, s: Scalar, rules: Rules) -> Result<(Cow<'a, Tensor>, Scalar)> {
-    let dtype = if rules.promote { result_type(Some(t.dtype()), None, Some(s.kind()), DType::F32) } else { t.dtype() };
+    let dtype = if rules.promote { dtype_with(t, s.kind()) } else { t.dtype() };
     Ok((cast(t, dtype)?, fit(name, s, dtype)?))
+}
+
+/// The dtype that a tensor and a number of this kind promote to.
+pub(crate) fn dtype_with(t: &Tensor, kind: Kind) -> DType {
+    result_type(Some(t.dtype()), None, Some(kind), default_dtype())
 }
 
 /// A number as a dtype's elements hold it; an error where that loses the value.

@@ -21,9 +21,13 @@ catalogue! {
     create { arange, full }
     /// One element in, one element out.
     pointwise {
-        abs, add, affine, ceil, clamp, copy, cos, div, elu, eq, erf, exp, floor, ge, gelu, gt, le, log, logical_and, logical_not,
-        logical_or, logical_xor, lt, maximum, minimum, mul, ne, neg, pow, recip, relu, round, sigmoid, sign, silu, sin, sqr, sqrt,
-        sub, tanh, to_dtype, where_cond,
+        abs, acos, acosh, add, affine, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_left_shift, bitwise_or,
+        bitwise_right_shift, bitwise_xor, ceil, clamp, copy, copysign, cos, cosh, digamma, div, elu, eq, erf, erfc, erfinv, exp, exp2,
+        expm1, floor, floor_divide, fmax, fmin, fmod, frac, gcd, ge, gelu, gt, heaviside, hypot, isfinite, isinf, isnan, isneginf,
+        isposinf, lcm, le, leaky_relu, lgamma, log, log10, log1p, log2, logaddexp, logaddexp2, logical_and, logical_not, logical_or,
+        logical_xor, logsigmoid, lt, maximum, minimum, mish, mul, nan_to_num, ne, neg, polygamma, pow, recip, relu,
+        remainder, round, rsqrt, sigmoid, sign, signbit, silu, sin, sinc, sinh, softplus, sqr, sqrt, sub, tan, tanh, to_dtype, trunc,
+        where_cond, xlogy,
     }
     /// Elements that other tensors name.
     index { argsort, embedding, gather, index_add, index_get, index_put, index_select, nonzero, scatter, scatter_add, sort }

@@ -91,6 +91,7 @@ function! {
     /// assert_eq!(opforge::functional::linear(&x, &w, Some(&b))?.to_vec1::<f32>()?, [3.0, 2.0, 3.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(nn)]
     pub fn linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor> = None) -> Result<Tensor> {
         match bias {
             Some(bias) => dispatch1(&Linear, &[input, weight, bias]),

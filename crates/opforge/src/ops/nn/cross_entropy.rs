@@ -104,7 +104,7 @@ impl Terms {
         let dtype = log.dtype();
         let target = target.to_dtype(DType::I64)?;
         let counted = target.ne(ignore)?;
-        let safe = where_cond(&counted, &target, &target.zeros_like()?)?;
+        let safe = where_cond(&counted, (&target).into(), 0i64.into())?;
         let share = match weight {
             None => counted.to_dtype(dtype)?,
             Some(weight) if weight.dims() == [log.dims()[dim]] => {
@@ -129,7 +129,7 @@ impl Terms {
     /// The losses, or 0 where an element is ignored, whatever its scores.
     #[track_caller]
     fn unless_ignored(&self, loss: &Tensor) -> Result<Tensor> {
-        where_cond(&self.counted, loss, &loss.zeros_like()?)
+        where_cond(&self.counted, loss.into(), (&loss.zeros_like()?).into())
     }
 
     /// The loss of a target that gives all classes the same share.

@@ -1,6 +1,6 @@
 //! `add(a, b)`: `a + b`.
 
-use crate::functional::binary;
+use crate::functional::{binary, binary_scaled};
 use crate::operator::prelude::*;
 
 /// The tile function of [`add`].
@@ -38,21 +38,22 @@ impl Binary for Add {
 }
 
 function! {
-    /// `a + b`, element by element. Integers wrap; of truth values, the result is "or".
+    /// `input + alpha * other`, element by element. Integers wrap; of truth values, the result is "or".
     ///
     /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
     ///
     /// # Errors
-    /// For shapes that do not broadcast, and numbers that the dtype cannot hold.
+    /// For shapes that do not broadcast, numbers that the dtype cannot hold, and a broken `alpha` of integers.
     ///
     /// ```
     /// # use opforge::{Device, Tensor};
     /// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::add((&x).into(), 2.0.into())?.to_vec1::<f32>()?, [3.0, 4.0]);
+    /// assert_eq!(opforge::functional::add((&x).into(), 2.0.into(), 1i64.into())?.to_vec1::<f32>()?, [3.0, 4.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    pub fn add(input: Operand, other: Operand) -> Result<Tensor> {
-        binary(Add, input, other, Rules::TORCH)
+    #[python(torch, method, in_place)]
+    pub fn add(input: Operand, other: Operand; alpha: Scalar = Scalar::Int(1)) -> Result<Tensor> {
+        binary_scaled(Add, input, other, alpha)
     }
 }
 

@@ -45,6 +45,7 @@ function! {
     /// assert_eq!(x.affine(2.0, 0.5)?.to_vec1::<f32>()?, [2.5, 4.5]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(hidden)]
     pub fn affine(input: &Tensor, mul: f64, add: f64) -> Result<Tensor> {
         let fit = |number: f64| crate::functional::fit("affine", Scalar::Float(number), input.dtype());
         unary(Affine { mul: fit(mul)?, add: fit(add)? }, input)

@@ -39,6 +39,7 @@ function! {
     /// assert_eq!(opforge::functional::ceil(&x)?.to_vec1::<f32>()?, [2.0, -1.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place)]
     pub fn ceil(input: &Tensor) -> Result<Tensor> {
         unary(Ceil, input)
     }

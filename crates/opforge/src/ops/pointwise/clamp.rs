@@ -1,5 +1,6 @@
 //! `clamp(x, min, max)`: x, but at least min and at most max.
 
+use crate::functional::compare;
 use crate::operator::prelude::*;
 
 /// The tile function of [`clamp`]; the bounds are in the tensor's dtype.
@@ -9,6 +10,8 @@ pub struct Clamp {
     pub min: Scalar,
     /// The upper bound; wins where it is below the lower one.
     pub max: Scalar,
+    /// Whether the gradient passes at the bounds themselves.
+    pub closed: bool,
 }
 
 impl UnaryFn for Clamp {
@@ -27,13 +30,32 @@ impl UnaryFn for Clamp {
 impl Unary for Clamp {
     const NAME: &'static str = "clamp";
 
-    /// The gradient passes where x is within the bounds, themselves included.
+    /// The gradient passes where x is within the bounds.
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         let (x, grad) = (ctx.input(0)?, ctx.grad(0)?);
-        let bound = |s: Scalar| Operand::Scalar(s);
-        let above = crate::functional::compare(super::ge::Ge, (&x).into(), bound(self.min), Rules::SAME)?;
-        let below = crate::functional::compare(super::le::Le, (&x).into(), bound(self.max), Rules::SAME)?;
+        let (min, max) = (Operand::Scalar(self.min), Operand::Scalar(self.max));
+        let (above, below) = if self.closed {
+            (
+                compare(super::ge::Ge, (&x).into(), min, Rules::SAME)?,
+                compare(super::le::Le, (&x).into(), max, Rules::SAME)?,
+            )
+        } else {
+            (
+                compare(super::gt::Gt, (&x).into(), min, Rules::SAME)?,
+                compare(super::lt::Lt, (&x).into(), max, Rules::SAME)?,
+            )
+        };
         above.mul(&below)?.where_cond(&grad, &grad.zeros_like()?)
+    }
+}
+
+/// The greatest finite number of a dtype.
+pub(crate) fn greatest_finite(dtype: DType) -> f64 {
+    match dtype {
+        DType::F16 => crate::f16::MAX.to_f64(),
+        DType::BF16 => crate::bf16::MAX.to_f64(),
+        DType::F32 => f32::MAX.into(),
+        _ => f64::MAX,
     }
 }
 
@@ -69,8 +91,10 @@ fn highest(dtype: DType) -> Scalar {
 function! {
     /// Each element, but at least `min` and at most `max`; a missing bound does not bind, and `max` wins over a greater `min`. NaN stays NaN.
     ///
+    /// Bounds are numbers or tensors, which broadcast; all promote to one dtype.
+    ///
     /// # Errors
-    /// For broken bounds of an integer tensor.
+    /// Without any bound.
     ///
     /// ```
     /// # use opforge::{Device, Tensor};
@@ -79,14 +103,50 @@ function! {
     /// assert_eq!(y.to_vec1::<f32>()?, [0.0, 0.5, 1.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    pub fn clamp(input: &Tensor, min: Option<Scalar> = None, max: Option<Scalar> = None) -> Result<Tensor> {
-        let dtype = input.dtype();
-        if !dtype.is_float() && !dtype.is_int() {
-            return Err(Error::UnsupportedDTypeForOp(dtype, "clamp"));
+    #[python(torch, method, in_place)]
+    pub fn clamp(input: &Tensor, min: Option<Operand> = None, max: Option<Operand> = None) -> Result<Tensor> {
+        let number = |bound: Option<Operand>| match bound {
+            None => Ok(None),
+            Some(Operand::Scalar(s)) => Ok(Some(s)),
+            Some(Operand::Tensor(_)) => Err(()),
+        };
+        match (number(min), number(max)) {
+            (Ok(None), Ok(None)) => Err(Error::value("clamp", "min, max", "nothing", "at least one bound")),
+            (Ok(min), Ok(max)) => {
+                let kind = [min, max].into_iter().flatten().map(Scalar::kind).max().unwrap_or(opforge_core::Kind::Bool);
+                between(&input.to_dtype(crate::functional::dtype_with(input, kind))?, min, max)
+            }
+            _ => {
+                let raised = match min {
+                    Some(min) => crate::functional::maximum(input.into(), min)?,
+                    None => input.clone(),
+                };
+                max.map_or(Ok(raised.clone()), |max| crate::functional::minimum((&raised).into(), max))
+            }
         }
-        let (min, max) = (bound(min, dtype, lowest(dtype))?, bound(max, dtype, highest(dtype))?);
-        unary(Clamp { min, max }, input)
     }
+}
+
+/// `input` between two numbers, in its dtype.
+#[track_caller]
+fn between(input: &Tensor, min: Option<Scalar>, max: Option<Scalar>) -> Result<Tensor> {
+    limit(input, min, max, true)
+}
+
+/// `input` between two numbers, with a gradient of 0 at both.
+#[track_caller]
+pub(crate) fn limited(input: &Tensor, min: f64, max: f64) -> Result<Tensor> {
+    limit(input, Some(Scalar::Float(min)), Some(Scalar::Float(max)), false)
+}
+
+#[track_caller]
+fn limit(input: &Tensor, min: Option<Scalar>, max: Option<Scalar>, closed: bool) -> Result<Tensor> {
+    let dtype = input.dtype();
+    if !dtype.is_float() && !dtype.is_int() {
+        return Err(Error::UnsupportedDTypeForOp(dtype, "clamp"));
+    }
+    let (min, max) = (bound(min, dtype, lowest(dtype))?, bound(max, dtype, highest(dtype))?);
+    unary(Clamp { min, max, closed }, input)
 }
 
 impl Tensor {
@@ -95,7 +155,7 @@ impl Tensor {
     pub fn clamp<T1: TensorOrScalar, T2: TensorOrScalar>(&self, min: T1, max: T2) -> Result<Tensor> {
         use crate::functional::binary;
         match (min.operand(), max.operand()) {
-            (Operand::Scalar(min), Operand::Scalar(max)) => clamp(self, Some(min), Some(max)),
+            (Operand::Scalar(min), Operand::Scalar(max)) => between(self, Some(min), Some(max)),
             (min, max) => {
                 let at_least = binary(super::maximum::Maximum, self.into(), min, Rules::BROADCAST)?;
                 binary(super::minimum::Minimum, (&at_least).into(), max, Rules::BROADCAST)
@@ -109,5 +169,5 @@ pub const DEFINITION: Definition =
     Definition { name: Clamp::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
-    unary_samples(Clamp { min: Scalar::Int(1), max: Scalar::Int(2) }, 0.0..3.0, |x| x.clamp(1.0, 2.0))
+    unary_samples(Clamp { min: Scalar::Int(1), max: Scalar::Int(2), closed: true }, 0.0..3.0, |x| x.clamp(1.0, 2.0))
 }

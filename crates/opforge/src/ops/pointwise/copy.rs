@@ -31,6 +31,7 @@ impl Operator for Copy {
 
 function! {
     /// The same elements in new row-major memory, for any dtype and layout.
+    #[python(hidden)]
     pub fn copy(input: &Tensor) -> Result<Tensor> {
         dispatch1(&Copy, &[input])
     }

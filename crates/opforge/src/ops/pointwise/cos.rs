@@ -1,5 +1,6 @@
 //! `cos(x)`: the cosine of an angle in radians.
 
+use crate::functional::unary_float;
 use crate::operator::prelude::*;
 
 /// The tile function of [`cos`].
@@ -35,8 +36,9 @@ function! {
     /// assert_eq!(opforge::functional::cos(&x)?.to_vec1::<f32>()?, [1.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place)]
     pub fn cos(input: &Tensor) -> Result<Tensor> {
-        unary(Cos, input)
+        unary_float(Cos, input)
     }
 }
 
@@ -44,7 +46,7 @@ impl Tensor {
     /// The cosine of an angle in radians: see [`cos`].
     #[track_caller]
     pub fn cos(&self) -> Result<Tensor> {
-        cos(self)
+        unary(Cos, self)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `div(a, b)`: `a / b`.
 
-use crate::functional::binary;
+use crate::functional::{binary, default_dtype};
 use crate::operator::prelude::*;
 
 /// The tile function of [`div`]: true division of floats, truncating division of integers.
@@ -51,20 +51,31 @@ function! {
     /// assert_eq!(opforge::functional::div((&x).into(), 2i64.into())?.to_vec1::<f32>()?, [0.5, 1.5]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    pub fn div(input: Operand, other: Operand) -> Result<Tensor> {
-        let whole = |operand: &Operand| match operand {
-            Operand::Tensor(t) => t.dtype().kind() < opforge_core::Kind::Float,
-            Operand::Scalar(s) => s.kind() < opforge_core::Kind::Float,
-        };
-        match (input, other) {
-            (Operand::Tensor(a), b) if whole(&input) && whole(&b) => {
-                binary(Div, (&a.to_dtype(DType::F32)?).into(), b, Rules::TORCH)
-            }
-            (a, Operand::Tensor(b)) if whole(&a) && whole(&other) => {
-                binary(Div, a, (&b.to_dtype(DType::F32)?).into(), Rules::TORCH)
-            }
-            (a, b) => binary(Div, a, b, Rules::TORCH),
+    #[python(torch, method, in_place)]
+    pub fn div(input: Operand, other: Operand; rounding_mode: Option<&str> = None) -> Result<Tensor> {
+        match rounding_mode {
+            None => quotient(input, other),
+            Some("floor") => crate::functional::floor_divide(input, other),
+            Some("trunc") => crate::functional::trunc(&binary(Div, input, other, Rules::TORCH)?),
+            Some(mode) => Err(Error::value("div", "rounding_mode", mode, "None, \"trunc\" or \"floor\"")),
         }
+    }
+}
+
+/// The quotient in floating point, also of integers.
+#[track_caller]
+fn quotient(a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+    let whole = |operand: &Operand| match operand {
+        Operand::Tensor(t) => t.dtype().kind() < opforge_core::Kind::Float,
+        Operand::Scalar(s) => s.kind() < opforge_core::Kind::Float,
+    };
+    if !whole(&a) || !whole(&b) {
+        return binary(Div, a, b, Rules::TORCH);
+    }
+    match (a, b) {
+        (Operand::Tensor(a), b) => binary(Div, (&a.to_dtype(default_dtype())?).into(), b, Rules::TORCH),
+        (a, Operand::Tensor(b)) => binary(Div, a, (&b.to_dtype(default_dtype())?).into(), Rules::TORCH),
+        (a, b) => binary(Div, a, b, Rules::TORCH),
     }
 }
 

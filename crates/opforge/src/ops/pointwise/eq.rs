@@ -33,6 +33,7 @@ function! {
     /// assert_eq!(opforge::functional::eq((&x).into(), 2.0.into())?.to_vec1::<bool>()?, [false, true, false]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place)]
     pub fn eq(input: Operand, other: Operand) -> Result<Tensor> {
         compare(Eq, input, other, Rules::TORCH)
     }

@@ -1,5 +1,6 @@
 //! `erf(x)`: the error function, `2 / sqrt(pi)` times the integral of `exp(-t^2)` from 0 to x.
 
+use crate::functional::unary_float;
 use crate::operator::prelude::*;
 
 /// The tile function of [`erf`].
@@ -36,8 +37,9 @@ function! {
     /// assert_eq!(opforge::functional::erf(&x)?.to_vec1::<f32>()?, [0.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place, special)]
     pub fn erf(input: &Tensor) -> Result<Tensor> {
-        unary(Erf, input)
+        unary_float(Erf, input)
     }
 }
 
@@ -45,7 +47,7 @@ impl Tensor {
     /// The error function, `2 / sqrt(pi)` times the integral of `exp(-t^2)` from 0 to x: see [`erf`].
     #[track_caller]
     pub fn erf(&self) -> Result<Tensor> {
-        erf(self)
+        unary(Erf, self)
     }
 }
 

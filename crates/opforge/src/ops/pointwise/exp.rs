@@ -1,5 +1,6 @@
 //! `exp(x)`: `e^x`.
 
+use crate::functional::unary_float;
 use crate::operator::prelude::*;
 
 /// The tile function of [`exp`].
@@ -35,8 +36,9 @@ function! {
     /// assert_eq!(opforge::functional::exp(&x)?.to_vec1::<f32>()?, [1.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place)]
     pub fn exp(input: &Tensor) -> Result<Tensor> {
-        unary(Exp, input)
+        unary_float(Exp, input)
     }
 }
 
@@ -44,7 +46,7 @@ impl Tensor {
     /// `e^x`: see [`exp`].
     #[track_caller]
     pub fn exp(&self) -> Result<Tensor> {
-        exp(self)
+        unary(Exp, self)
     }
 }
 

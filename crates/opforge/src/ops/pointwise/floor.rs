@@ -39,6 +39,7 @@ function! {
     /// assert_eq!(opforge::functional::floor(&x)?.to_vec1::<f32>()?, [1.0, -2.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place)]
     pub fn floor(input: &Tensor) -> Result<Tensor> {
         unary(Floor, input)
     }

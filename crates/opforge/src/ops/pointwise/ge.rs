@@ -33,6 +33,7 @@ function! {
     /// assert_eq!(opforge::functional::ge((&x).into(), 2.0.into())?.to_vec1::<bool>()?, [false, true, true]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place)]
     pub fn ge(input: Operand, other: Operand) -> Result<Tensor> {
         compare(Ge, input, other, Rules::TORCH)
     }

@@ -99,6 +99,7 @@ function! {
     /// assert!((y[1] - 0.841345).abs() < 1e-6);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(nn)]
     pub fn gelu(input: &Tensor; approximate: &str = "none") -> Result<Tensor> {
         let form = match approximate {
             "none" => Form::Erf,

@@ -33,6 +33,7 @@ function! {
     /// assert_eq!(opforge::functional::gt((&x).into(), 2.0.into())?.to_vec1::<bool>()?, [false, false, true]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place)]
     pub fn gt(input: Operand, other: Operand) -> Result<Tensor> {
         compare(Gt, input, other, Rules::TORCH)
     }

@@ -33,6 +33,7 @@ function! {
     /// assert_eq!(opforge::functional::le((&x).into(), 2.0.into())?.to_vec1::<bool>()?, [true, true, false]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place)]
     pub fn le(input: Operand, other: Operand) -> Result<Tensor> {
         compare(Le, input, other, Rules::TORCH)
     }

@@ -1,5 +1,6 @@
 //! `log(x)`: the natural logarithm.
 
+use crate::functional::unary_float;
 use crate::operator::prelude::*;
 
 /// The tile function of [`log`].
@@ -35,8 +36,9 @@ function! {
     /// assert_eq!(opforge::functional::log(&x)?.to_vec1::<f32>()?, [0.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place)]
     pub fn log(input: &Tensor) -> Result<Tensor> {
-        unary(Log, input)
+        unary_float(Log, input)
     }
 }
 
@@ -44,7 +46,7 @@ impl Tensor {
     /// The natural logarithm: see [`log`].
     #[track_caller]
     pub fn log(&self) -> Result<Tensor> {
-        log(self)
+        unary(Log, self)
     }
 }
 

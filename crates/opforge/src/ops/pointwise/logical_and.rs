@@ -33,6 +33,7 @@ function! {
     /// assert_eq!(opforge::functional::logical_and((&x).into(), 2.0.into())?.to_vec1::<bool>()?, [false, true, true]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place)]
     pub fn logical_and(input: Operand, other: Operand) -> Result<Tensor> {
         compare(LogicalAnd, input, other, Rules::TORCH)
     }

@@ -31,6 +31,7 @@ function! {
     /// assert_eq!(opforge::functional::logical_not(&x)?.to_vec1::<bool>()?, [true, false]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place)]
     pub fn logical_not(input: &Tensor) -> Result<Tensor> {
         dispatch1(&op(Rules::TORCH.truth), &[input])
     }

@@ -33,6 +33,7 @@ function! {
     /// assert_eq!(opforge::functional::logical_or((&x).into(), 2.0.into())?.to_vec1::<bool>()?, [true, true, true]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place)]
     pub fn logical_or(input: Operand, other: Operand) -> Result<Tensor> {
         compare(LogicalOr, input, other, Rules::TORCH)
     }

@@ -33,6 +33,7 @@ function! {
     /// assert_eq!(opforge::functional::lt((&x).into(), 2.0.into())?.to_vec1::<bool>()?, [true, false, false]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place)]
     pub fn lt(input: Operand, other: Operand) -> Result<Tensor> {
         compare(Lt, input, other, Rules::TORCH)
     }

@@ -64,6 +64,7 @@ function! {
     /// assert_eq!(opforge::functional::maximum((&x).into(), 2.0.into())?.to_vec1::<f32>()?, [2.0, 2.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method)]
     pub fn maximum(input: Operand, other: Operand) -> Result<Tensor> {
         binary(Maximum, input, other, Rules::TORCH)
     }

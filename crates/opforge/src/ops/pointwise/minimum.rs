@@ -64,6 +64,7 @@ function! {
     /// assert_eq!(opforge::functional::minimum((&x).into(), 2.0.into())?.to_vec1::<f32>()?, [1.0, 2.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method)]
     pub fn minimum(input: Operand, other: Operand) -> Result<Tensor> {
         binary(Minimum, input, other, Rules::TORCH)
     }

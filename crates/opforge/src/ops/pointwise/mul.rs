@@ -51,6 +51,7 @@ function! {
     /// assert_eq!(opforge::functional::mul((&x).into(), 2.0.into())?.to_vec1::<f32>()?, [2.0, 4.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place)]
     pub fn mul(input: Operand, other: Operand) -> Result<Tensor> {
         binary(Mul, input, other, Rules::TORCH)
     }

@@ -33,6 +33,7 @@ function! {
     /// assert_eq!(opforge::functional::ne((&x).into(), 2.0.into())?.to_vec1::<bool>()?, [true, false, true]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place)]
     pub fn ne(input: Operand, other: Operand) -> Result<Tensor> {
         compare(Ne, input, other, Rules::TORCH)
     }

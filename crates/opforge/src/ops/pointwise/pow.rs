@@ -52,7 +52,7 @@ impl Binary for Pow {
 }
 
 function! {
-    /// `a` to the power `b`, element by element. Integers wrap; a negative exponent of integers is an error.
+    /// `input` to the power `exponent`, element by element. Integers wrap; a negative exponent of integers is an error.
     ///
     /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
     ///
@@ -62,11 +62,34 @@ function! {
     /// ```
     /// # use opforge::{Device, Tensor};
     /// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::pow((&x).into(), 2.0.into())?.to_vec1::<f32>()?, [1.0, 4.0]);
+    /// assert_eq!(opforge::functional::pow((&x).into(), 2i64.into())?.to_vec1::<f32>()?, [1.0, 4.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    pub fn pow(input: Operand, other: Operand) -> Result<Tensor> {
-        binary(Pow, input, other, Rules::TORCH)
+    #[python(torch, method, in_place)]
+    pub fn pow(input: Operand, exponent: Operand) -> Result<Tensor> {
+        match (input, exponent) {
+            (Operand::Tensor(base), Operand::Scalar(number)) => match by_multiplication(base, number) {
+                Some(power) => power,
+                None => binary(Pow, input, exponent, Rules::TORCH),
+            },
+            _ => binary(Pow, input, exponent, Rules::TORCH),
+        }
+    }
+}
+
+/// Powers that are faster without logarithms. Integers stay with whole exponents.
+#[track_caller]
+fn by_multiplication(base: &Tensor, exponent: Scalar) -> Option<Result<Tensor>> {
+    let (whole, integer) = (exponent.kind() == opforge_core::Kind::Int, base.dtype().is_int());
+    if !base.dtype().is_float() && !(integer && whole) {
+        return None;
+    }
+    match exponent.to_f64() {
+        2.0 => Some(base.sqr()),
+        3.0 => Some(base.sqr().and_then(|square| square.mul(base))),
+        0.5 if !integer => Some(base.sqrt()),
+        -1.0 if !integer => Some(base.recip()),
+        _ => None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! `recip(x)`: `1 / x`.
 
+use crate::functional::unary_float;
 use crate::operator::prelude::*;
 
 /// The tile function of [`recip`].
@@ -35,8 +36,9 @@ function! {
     /// assert_eq!(opforge::functional::recip(&x)?.to_vec1::<f32>()?, [0.25]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place, name = "reciprocal")]
     pub fn recip(input: &Tensor) -> Result<Tensor> {
-        unary(Recip, input)
+        unary_float(Recip, input)
     }
 }
 
@@ -44,7 +46,7 @@ impl Tensor {
     /// `1 / x`: see [`recip`].
     #[track_caller]
     pub fn recip(&self) -> Result<Tensor> {
-        recip(self)
+        unary(Recip, self)
     }
 }
 

@@ -46,6 +46,7 @@ function! {
     /// assert_eq!(opforge::functional::relu(&x)?.to_vec1::<f32>()?, [0.0, 0.5]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place, nn)]
     pub fn relu(input: &Tensor) -> Result<Tensor> {
         unary(Relu, input)
     }

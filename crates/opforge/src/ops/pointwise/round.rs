@@ -48,16 +48,26 @@ impl Unary for Round {
 }
 
 function! {
-    /// The nearest integer, halves to the even one, element by element. The gradient is 0.
+    /// The nearest number of so many `decimals`, which may be negative; halves go to the even one. The gradient is 0.
     ///
     /// ```
     /// # use opforge::{Device, Tensor};
     /// let x = Tensor::new(&[1.4f32, 2.5], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::round(&x)?.to_vec1::<f32>()?, [1.0, 2.0]);
+    /// assert_eq!(opforge::functional::round(&x, 0)?.to_vec1::<f32>()?, [1.0, 2.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    pub fn round(input: &Tensor) -> Result<Tensor> {
-        unary(Round { halves: Halves::ToEven }, input)
+    #[python(torch, method, in_place, special)]
+    pub fn round(input: &Tensor; decimals: i64 = 0) -> Result<Tensor> {
+        let nearest = |x: &Tensor| unary(Round { halves: Halves::ToEven }, x);
+        if decimals == 0 || !input.dtype().is_float() {
+            return nearest(input);
+        }
+        let scale = 10f64.powi(decimals.unsigned_abs().min(400) as i32);
+        if decimals > 0 {
+            nearest(&input.affine(scale, 0.0)?)?.affine(1.0 / scale, 0.0)
+        } else {
+            nearest(&input.affine(1.0 / scale, 0.0)?)?.affine(scale, 0.0)
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! `sigmoid(x)`: `1 / (1 + e^-x)`.
 
+use crate::functional::unary_float;
 use crate::operator::prelude::*;
 
 /// The tile function of [`sigmoid`].
@@ -42,8 +43,9 @@ function! {
     /// assert_eq!(opforge::functional::sigmoid(&x)?.to_vec1::<f32>()?, [0.5]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place, nn)]
     pub fn sigmoid(input: &Tensor) -> Result<Tensor> {
-        unary(Sigmoid, input)
+        unary_float(Sigmoid, input)
     }
 }
 
@@ -51,7 +53,7 @@ impl Tensor {
     /// `1 / (1 + e^-x)`: see [`sigmoid`].
     #[track_caller]
     pub fn sigmoid(&self) -> Result<Tensor> {
-        sigmoid(self)
+        unary(Sigmoid, self)
     }
 }
 

@@ -41,6 +41,7 @@ function! {
     /// assert_eq!(opforge::functional::sign(&x)?.to_vec1::<f32>()?, [1.0, 0.0, -1.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place)]
     pub fn sign(input: &Tensor) -> Result<Tensor> {
         unary(Sign, input)
     }

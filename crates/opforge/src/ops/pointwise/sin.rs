@@ -1,5 +1,6 @@
 //! `sin(x)`: the sine of an angle in radians.
 
+use crate::functional::unary_float;
 use crate::operator::prelude::*;
 
 /// The tile function of [`sin`].
@@ -35,8 +36,9 @@ function! {
     /// assert_eq!(opforge::functional::sin(&x)?.to_vec1::<f32>()?, [0.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place)]
     pub fn sin(input: &Tensor) -> Result<Tensor> {
-        unary(Sin, input)
+        unary_float(Sin, input)
     }
 }
 
@@ -44,7 +46,7 @@ impl Tensor {
     /// The sine of an angle in radians: see [`sin`].
     #[track_caller]
     pub fn sin(&self) -> Result<Tensor> {
-        sin(self)
+        unary(Sin, self)
     }
 }
 

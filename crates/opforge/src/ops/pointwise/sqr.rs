@@ -39,6 +39,7 @@ function! {
     /// assert_eq!(opforge::functional::sqr(&x)?.to_vec1::<f32>()?, [9.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place, name = "square")]
     pub fn sqr(input: &Tensor) -> Result<Tensor> {
         unary(Sqr, input)
     }

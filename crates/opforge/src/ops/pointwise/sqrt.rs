@@ -1,5 +1,6 @@
 //! `sqrt(x)`: the square root.
 
+use crate::functional::unary_float;
 use crate::operator::prelude::*;
 
 /// The tile function of [`sqrt`].
@@ -35,8 +36,9 @@ function! {
     /// assert_eq!(opforge::functional::sqrt(&x)?.to_vec1::<f32>()?, [2.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place)]
     pub fn sqrt(input: &Tensor) -> Result<Tensor> {
-        unary(Sqrt, input)
+        unary_float(Sqrt, input)
     }
 }
 
@@ -44,7 +46,7 @@ impl Tensor {
     /// The square root: see [`sqrt`].
     #[track_caller]
     pub fn sqrt(&self) -> Result<Tensor> {
-        sqrt(self)
+        unary(Sqrt, self)
     }
 }
 

@@ -1,5 +1,6 @@
 //! `tanh(x)`: the hyperbolic tangent.
 
+use crate::functional::unary_float;
 use crate::operator::prelude::*;
 
 /// The tile function of [`tanh`].
@@ -41,8 +42,9 @@ function! {
     /// assert_eq!(opforge::functional::tanh(&x)?.to_vec1::<f32>()?, [0.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place, nn)]
     pub fn tanh(input: &Tensor) -> Result<Tensor> {
-        unary(Tanh, input)
+        unary_float(Tanh, input)
     }
 }
 
@@ -50,7 +52,7 @@ impl Tensor {
     /// The hyperbolic tangent: see [`tanh`].
     #[track_caller]
     pub fn tanh(&self) -> Result<Tensor> {
-        tanh(self)
+        unary(Tanh, self)
     }
 }
 

@@ -43,6 +43,7 @@ function! {
     /// assert_eq!(x.to_dtype(DType::U8)?.to_vec1::<u8>()?, [1, 0, 255]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(hidden)]
     pub fn to_dtype(input: &Tensor, dtype: DType) -> Result<Tensor> {
         if input.dtype() == dtype { Ok(input.clone()) } else { dispatch1(&ToDType { dtype }, &[input]) }
     }

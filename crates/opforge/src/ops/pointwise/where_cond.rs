@@ -1,6 +1,6 @@
 //! `where_cond(cond, a, b)`: `a` where the condition is true, else `b`.
 
-use crate::functional::sum_to;
+use crate::functional::{common_dtype, default_dtype, dtype_with, sum_to};
 use crate::operator::prelude::*;
 use crate::operator::stretched;
 
@@ -58,18 +58,29 @@ fn choose(cond: &Tensor, a: &Tensor, b: &Tensor) -> Result<Tensor> {
 }
 
 function! {
-    /// `input` where the condition (bool or u8) is true, else `other`; all three are broadcast, `input` and `other` promoted.
+    /// `input` where the condition (bool or u8) is true, else `other`; tensors are broadcast, `input` and `other` promoted. Either may be a number.
     ///
     /// ```
     /// # use opforge::{Device, Tensor};
     /// let x = Tensor::new(&[-1f32, 2.0], &Device::Cpu)?;
     /// let positive = x.gt(0.0)?;
-    /// assert_eq!(opforge::functional::where_cond(&positive, &x, &x.zeros_like()?)?.to_vec1::<f32>()?, [0.0, 2.0]);
+    /// assert_eq!(opforge::functional::where_cond(&positive, (&x).into(), 0.0.into())?.to_vec1::<f32>()?, [0.0, 2.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    pub fn where_cond(condition: &Tensor, input: &Tensor, other: &Tensor) -> Result<Tensor> {
-        let dtype = crate::functional::common_dtype(input, other);
-        choose(condition, &input.to_dtype(dtype)?, &other.to_dtype(dtype)?)
+    #[python(torch, name = "where")]
+    pub fn where_cond(condition: &Tensor, input: Operand, other: Operand) -> Result<Tensor> {
+        let dtype = match (input, other) {
+            (Operand::Tensor(a), Operand::Tensor(b)) => common_dtype(a, b),
+            (Operand::Tensor(t), Operand::Scalar(s)) | (Operand::Scalar(s), Operand::Tensor(t)) => dtype_with(t, s.kind()),
+            (Operand::Scalar(a), Operand::Scalar(b)) => {
+                opforge_core::result_type(None, None, Some(a.kind().max(b.kind())), default_dtype())
+            }
+        };
+        let tensor = |operand: Operand| match operand {
+            Operand::Tensor(t) => t.to_dtype(dtype),
+            Operand::Scalar(s) => Tensor::full_scalar(s, (), dtype, condition.device()),
+        };
+        choose(condition, &tensor(input)?, &tensor(other)?)
     }
 }
 

@@ -17,6 +17,7 @@ function! {
     /// assert!(y.iter().all(|&y| y == 0.0 || y == 2.0));
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, nn)]
     pub fn dropout(input: &Tensor, p: f64 = 0.5, training: bool = true) -> Result<Tensor> {
         if !(0.0..=1.0).contains(&p) {
             return Err(Error::value("dropout", "p", p, "a probability from 0 to 1"));

@@ -43,6 +43,7 @@ function! {
     /// assert_eq!(opforge::functional::argmax(&x, Some(0), false)?.to_vec1::<i64>()?, [1, 0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method)]
     pub fn argmax(input: &Tensor, dim: Option<i64> = None, keepdim: bool = false) -> Result<Tensor> {
         let reduction = ArgMax { index: Rules::TORCH.index };
         match dim {

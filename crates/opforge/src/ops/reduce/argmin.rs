@@ -43,6 +43,7 @@ function! {
     /// assert_eq!(opforge::functional::argmin(&x, Some(0), false)?.to_vec1::<i64>()?, [0, 1]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method)]
     pub fn argmin(input: &Tensor, dim: Option<i64> = None, keepdim: bool = false) -> Result<Tensor> {
         let reduction = ArgMin { index: Rules::TORCH.index };
         match dim {

@@ -1,0 +1,227 @@
+//! Pointwise functions that are a few operators each.
+
+use std::f64::consts::{FRAC_1_SQRT_2, PI};
+
+use crate::functional as f;
+use crate::operator::prelude::*;
+
+functions! {
+    /// `input + weight * (end - input)`: the way from `input` to `end`, exact at both.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let (a, b) = (Tensor::new(&[0f32, 1.0], &Device::Cpu)?, Tensor::new(&[4f32, 3.0], &Device::Cpu)?);
+    /// assert_eq!(opforge::functional::lerp(&a, &b, 0.25.into())?.to_vec1::<f32>()?, [1.0, 1.5]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method, in_place)]
+    pub fn lerp(input: &Tensor, end: &Tensor, weight: Operand) -> Result<Tensor> {
+        let way = f::sub(end.into(), input.into(), ONE)?;
+        let from_start = |weight: Operand| f::add(input.into(), (&f::mul((&way).into(), weight)?).into(), ONE);
+        let from_end = |weight: Operand| {
+            let rest = f::rsub(weight, 1.0.into(), ONE)?;
+            f::sub(end.into(), (&f::mul((&way).into(), (&rest).into())?).into(), ONE)
+        };
+        match weight {
+            Operand::Scalar(w) if w.to_f64() < 0.5 => from_start(weight),
+            Operand::Scalar(w) => {
+                f::sub(end.into(), (&f::mul((&way).into(), (1.0 - w.to_f64()).into())?).into(), ONE)
+            }
+            Operand::Tensor(w) => {
+                let near = f::lt(w.into(), 0.5.into())?;
+                f::where_cond(&near, (&from_start(weight)?).into(), (&from_end(weight)?).into())
+            }
+        }
+    }
+
+    /// `input + value * tensor1 * tensor2`.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::addcmul(&x, &x, &x, 2i64.into())?.to_vec1::<f32>()?, [3.0, 10.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method, in_place)]
+    pub fn addcmul(input: &Tensor, tensor1: &Tensor, tensor2: &Tensor; value: Scalar = Scalar::Int(1)) -> Result<Tensor> {
+        f::add(input.into(), (&f::mul(tensor1.into(), tensor2.into())?).into(), value)
+    }
+
+    /// `input + value * tensor1 / tensor2`.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::addcdiv(&x, &x, &x, 2i64.into())?.to_vec1::<f32>()?, [3.0, 4.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method, in_place)]
+    pub fn addcdiv(input: &Tensor, tensor1: &Tensor, tensor2: &Tensor; value: Scalar = Scalar::Int(1)) -> Result<Tensor> {
+        f::add(input.into(), (&f::div(tensor1.into(), tensor2.into(), None)?).into(), value)
+    }
+
+    /// `other - alpha * input`.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::rsub((&x).into(), 3.0.into(), 1i64.into())?.to_vec1::<f32>()?, [2.0, 1.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn rsub(input: Operand, other: Operand; alpha: Scalar = Scalar::Int(1)) -> Result<Tensor> {
+        f::sub(other, input, alpha)
+    }
+
+    /// The opposite bits of integers, the opposite of truth values.
+    ///
+    /// # Errors
+    /// For floating-point tensors.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[0i64, 5], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::bitwise_not(&x)?.to_vec1::<i64>()?, [-1, -6]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method, in_place)]
+    pub fn bitwise_not(input: &Tensor) -> Result<Tensor> {
+        let dtype = input.dtype();
+        let bits = if dtype.is_signed() { Scalar::Int(-1) } else { (u64::MAX >> (64 - 8 * dtype.size_in_bytes())).into() };
+        match dtype {
+            DType::Bool => f::logical_not(input),
+            _ if dtype.is_int() => f::bitwise_xor(input.into(), bits.into()),
+            _ => Err(Error::UnsupportedDTypeForOp(dtype, "bitwise_not")),
+        }
+    }
+
+    /// `input` to the power `exponent`, both in f64.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[2i64, 3], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::float_power((&x).into(), (-1i64).into())?.to_vec1::<f64>()?, [0.5, 1.0 / 3.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn float_power(input: Operand, exponent: Operand) -> Result<Tensor> {
+        match (input, exponent) {
+            (Operand::Tensor(a), Operand::Tensor(b)) => f::pow((&a.to_dtype(DType::F64)?).into(), (&b.to_dtype(DType::F64)?).into()),
+            (Operand::Tensor(a), b) => f::pow((&a.to_dtype(DType::F64)?).into(), b),
+            (a, Operand::Tensor(b)) => f::pow(a, (&b.to_dtype(DType::F64)?).into()),
+            (a, b) => f::pow(a, b),
+        }
+    }
+
+    /// `input * 2^other`.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::ldexp(&x, &Tensor::new(&[3i64, -1], &Device::Cpu)?)?.to_vec1::<f32>()?, [8.0, 1.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method, in_place)]
+    pub fn ldexp(input: &Tensor, other: &Tensor) -> Result<Tensor> {
+        f::mul(input.into(), (&f::exp2(other)?).into())
+    }
+
+    /// The tensor itself.
+    ///
+    /// # Errors
+    /// For truth values.
+    pub fn positive(input: &Tensor) -> Result<Tensor> {
+        if input.dtype() == DType::Bool { Err(Error::UnsupportedDTypeForOp(DType::Bool, "positive")) } else { Ok(input.clone()) }
+    }
+
+    /// `log(x / (1 - x))`, of x between `eps` and `1 - eps` if given.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[0.5f32, 1.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::logit(&x, None)?.to_vec1::<f32>()?, [0.0, f32::INFINITY]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method, in_place, special)]
+    pub fn logit(input: &Tensor, eps: Option<f64> = None) -> Result<Tensor> {
+        let x = f::floating(input)?;
+        let x = match eps {
+            Some(eps) => f::clamp(&x, Some(eps.into()), Some((1.0 - eps).into()))?,
+            None => x.into_owned(),
+        };
+        x.div(&x.affine(-1.0, 1.0)?)?.log()
+    }
+
+    /// Degrees as radians.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[180f32], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::deg2rad(&x)?.to_vec1::<f32>()?, [std::f32::consts::PI]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method, in_place)]
+    pub fn deg2rad(input: &Tensor) -> Result<Tensor> {
+        f::floating(input)?.affine(PI / 180.0, 0.0)
+    }
+
+    /// Radians as degrees.
+    #[python(torch, method, in_place)]
+    pub fn rad2deg(input: &Tensor) -> Result<Tensor> {
+        f::floating(input)?.affine(180.0 / PI, 0.0)
+    }
+
+    /// The distribution function of the normal distribution.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[0f32], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::ndtr(&x)?.to_vec1::<f32>()?, [0.5]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(special)]
+    pub fn ndtr(input: &Tensor) -> Result<Tensor> {
+        f::erfc(&f::floating(input)?.affine(-FRAC_1_SQRT_2, 0.0)?)?.affine(0.5, 0.0)
+    }
+
+    /// `-x log(x)`, 0 at 0 and minus infinity for negative numbers.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[0f32, 1.0, -1.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::entr(&x)?.to_vec1::<f32>()?, [0.0, 0.0, f32::NEG_INFINITY]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(special)]
+    pub fn entr(input: &Tensor) -> Result<Tensor> {
+        let x = f::floating(input)?;
+        let entropy = f::neg(&f::xlogy((&*x).into(), (&*x).into())?)?;
+        f::where_cond(&x.lt(0.0)?.to_dtype(DType::Bool)?, f64::NEG_INFINITY.into(), (&entropy).into())
+    }
+
+    /// `input * log(1 + other)`, 0 where `input` is 0.
+    #[python(special)]
+    pub fn xlog1py(input: &Tensor, other: &Tensor) -> Result<Tensor> {
+        let product = f::mul(input.into(), (&f::log1p(other)?).into())?;
+        let flat = f::logical_and((&f::eq(input.into(), 0.0.into())?).into(), (&f::logical_not(&f::isnan(other)?)?).into())?;
+        f::where_cond(&flat, 0.0.into(), (&product).into())
+    }
+
+    /// Each element, but at least `min`.
+    #[python(torch, method, in_place)]
+    pub fn clamp_min(input: &Tensor, min: Operand) -> Result<Tensor> {
+        f::clamp(input, Some(min), None)
+    }
+
+    /// Each element, but at most `max`.
+    #[python(torch, method, in_place)]
+    pub fn clamp_max(input: &Tensor, max: Operand) -> Result<Tensor> {
+        f::clamp(input, None, Some(max))
+    }
+
+    /// `self` where the condition is true, else `other`.
+    #[python(method, name = "where")]
+    pub fn where_method(input: &Tensor, condition: &Tensor, other: Operand) -> Result<Tensor> {
+        f::where_cond(condition, input.into(), other)
+    }
+}
+
+const ONE: Scalar = Scalar::Int(1);

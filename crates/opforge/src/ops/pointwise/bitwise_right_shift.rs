@@ -1,0 +1,70 @@
+//! `bitwise_right_shift(a, b)`: the bits of `a` shifted by `b` places.
+
+use crate::functional::binary;
+use crate::operator::prelude::*;
+
+/// The tile function of [`bitwise_right_shift`](fn@bitwise_right_shift).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BitwiseRightShift;
+
+impl BinaryFn for BitwiseRightShift {
+    const FLOAT: bool = false;
+    const INT: bool = true;
+    const INT_FAILURE: Option<(&'static str, &'static str)> =
+        Some(("shift", "shifts of at least 0 and less than the bits of the dtype"));
+
+    #[inline(always)]
+    fn float<V: Float>(self, a: V, b: V) -> V {
+        let _ = b;
+        a
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, a: I, b: I) -> I {
+        a.shift_right(b)
+    }
+    #[inline(always)]
+    fn int_fails<I: Int>(self, _: I, b: I) -> bool {
+        !(I::ZERO..I::from_i64(8 * size_of::<I>() as i64)).contains(&b)
+    }
+}
+
+impl Binary for BitwiseRightShift {
+    const NAME: &'static str = "bitwise_right_shift";
+    const SAVES: Saves = Saves::NOTHING;
+
+    fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
+        let _ = side;
+        pair.grad()?.zeros_like()
+    }
+}
+
+function! {
+    /// The bits of `input` shifted to the right by `other` places; to the right, negative numbers stay negative.
+    ///
+    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+    ///
+    /// # Errors
+    /// For shapes that do not broadcast, floating-point tensors, and shifts that are negative or by all bits.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[6i64], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::bitwise_right_shift((&x).into(), 2i64.into())?.to_vec1::<i64>()?, [1]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method, in_place)]
+    pub fn bitwise_right_shift(input: Operand, other: Operand) -> Result<Tensor> {
+        binary(BitwiseRightShift, input, other, Rules::TORCH)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: BitwiseRightShift::NAME, function: &FUNCTION, dtypes: DTypes::INTS, samples };
+
+fn samples() -> Vec<Sample> {
+    binary_samples(BitwiseRightShift, 0.0..7.0, 0.0..4.0, |a, b| ((a as i64) >> (b as i64)) as f64)
+        .into_iter()
+        .map(|sample| sample.on(f64::floor).rough())
+        .collect()
+}

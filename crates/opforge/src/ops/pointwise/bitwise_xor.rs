@@ -1,0 +1,74 @@
+//! `bitwise_xor(a, b)`: the bits that one has, but not both.
+
+use crate::functional::binary;
+use crate::operator::prelude::*;
+
+/// The tile function of [`bitwise_xor`](fn@bitwise_xor).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct BitwiseXor;
+
+impl BinaryFn for BitwiseXor {
+    const FLOAT: bool = false;
+    const INT: bool = true;
+    const BOOL: bool = true;
+
+    #[inline(always)]
+    fn float<V: Float>(self, a: V, b: V) -> V {
+        let _ = b;
+        a
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, a: I, b: I) -> I {
+        a.bit_xor(b)
+    }
+    #[inline(always)]
+    fn boolean(self, a: bool, b: bool) -> bool {
+        a ^ b
+    }
+}
+
+impl Binary for BitwiseXor {
+    const NAME: &'static str = "bitwise_xor";
+    const SAVES: Saves = Saves::NOTHING;
+
+    fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
+        let _ = side;
+        pair.grad()?.zeros_like()
+    }
+}
+
+function! {
+    /// The bits that one has, but not both, of integers and truth values.
+    ///
+    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+    ///
+    /// # Errors
+    /// For shapes that do not broadcast, and floating-point tensors.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[6i64], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::bitwise_xor((&x).into(), 3i64.into())?.to_vec1::<i64>()?, [5]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method, in_place)]
+    pub fn bitwise_xor(input: Operand, other: Operand) -> Result<Tensor> {
+        binary(BitwiseXor, input, other, Rules::TORCH)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition = Definition {
+    name: BitwiseXor::NAME,
+    function: &FUNCTION,
+    dtypes: DTypes::INTS.and(DTypes::of(&[DType::Bool])),
+    samples,
+};
+
+fn samples() -> Vec<Sample> {
+    binary_samples(BitwiseXor, 0.0..9.0, 0.0..9.0, |a, b| ((a as i64) ^ (b as i64)) as f64)
+        .into_iter()
+        .take(5) // Without those of a number, which bool cannot hold.
+        .map(|sample| sample.on(f64::floor).rough())
+        .collect()
+}

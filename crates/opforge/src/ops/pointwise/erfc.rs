@@ -1,0 +1,51 @@
+//! `erfc(x) = 1 - erf(x)`.
+
+use crate::functional::unary_float;
+use crate::operator::prelude::*;
+
+/// The tile function of [`erfc`](fn@erfc).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Erfc;
+
+impl UnaryFn for Erfc {
+    const PICOSECONDS: usize = 8000;
+
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        math::erfc(x)
+    }
+}
+
+impl Unary for Erfc {
+    const NAME: &'static str = "erfc";
+    const SAVES: Saves = Saves::INPUTS;
+
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        ctx.grad(0)?.mul(&ctx.input(0)?.sqr()?.neg()?.exp()?.affine(-std::f64::consts::FRAC_2_SQRT_PI, 0.0)?)
+    }
+}
+
+function! {
+    /// `1 - erf(x)`, element by element, without cancellation.
+    ///
+    /// Integers and truth values become floating-point numbers first.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[0f32], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::erfc(&x)?.to_vec1::<f32>()?, [1.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method, in_place, special)]
+    pub fn erfc(input: &Tensor) -> Result<Tensor> {
+        unary_float(Erfc, input)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: Erfc::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+
+fn samples() -> Vec<Sample> {
+    unary_samples(Erfc, -2.0..2.0, libm::erfc)
+}

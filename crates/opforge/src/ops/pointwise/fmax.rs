@@ -1,0 +1,76 @@
+//! `fmax(a, b)`: the greater, numbers before NaN.
+
+use crate::functional::binary;
+use crate::functional::compare;
+use crate::operator::prelude::*;
+
+/// The tile function of [`fmax`](fn@fmax).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fmax;
+
+impl BinaryFn for Fmax {
+    const INT: bool = true;
+    const BOOL: bool = true;
+
+    #[inline(always)]
+    fn float<V: Float>(self, a: V, b: V) -> V {
+        let y = V::select(b.is_nan(), a, a.max(b));
+        V::select(a.is_nan(), b, y)
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, a: I, b: I) -> I {
+        a.max(b)
+    }
+    #[inline(always)]
+    fn boolean(self, a: bool, b: bool) -> bool {
+        a | b
+    }
+}
+
+impl Binary for Fmax {
+    const NAME: &'static str = "fmax";
+
+    fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
+        match side {
+            Side::Left => {
+                let (a, b) = (pair.lhs()?, pair.rhs()?);
+                let chosen = compare(super::ge::Ge, (&a).into(), (&b).into(), Rules::BROADCAST)?;
+                let chosen = crate::functional::logical_or((&chosen).into(), (&super::isnan::isnan(&b)?).into())?;
+                pair.grad()?.mul(&chosen.to_dtype(pair.grad()?.dtype())?)
+            }
+            Side::Right => {
+                let (a, b) = (pair.lhs()?, pair.rhs()?);
+                let chosen = compare(super::lt::Lt, (&a).into(), (&b).into(), Rules::BROADCAST)?;
+                let chosen = crate::functional::logical_or((&chosen).into(), (&super::isnan::isnan(&a)?).into())?;
+                pair.grad()?.mul(&chosen.to_dtype(pair.grad()?.dtype())?)
+            }
+        }
+    }
+}
+
+function! {
+    /// The greater of both, element by element; NaN only where both are.
+    ///
+    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+    ///
+    /// # Errors
+    /// For shapes that do not broadcast.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1f32, f32::NAN], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::fmax((&x).into(), 2.0.into())?.to_vec1::<f32>()?, [2.0, 2.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method)]
+    pub fn fmax(input: Operand, other: Operand) -> Result<Tensor> {
+        binary(Fmax, input, other, Rules::TORCH)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition = Definition { name: Fmax::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+
+fn samples() -> Vec<Sample> {
+    binary_samples(Fmax, -2.0..2.0, -1.5..2.5, |a, b| f64::max(a, b))
+}

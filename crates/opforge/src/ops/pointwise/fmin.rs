@@ -1,0 +1,76 @@
+//! `fmin(a, b)`: the lesser, numbers before NaN.
+
+use crate::functional::binary;
+use crate::functional::compare;
+use crate::operator::prelude::*;
+
+/// The tile function of [`fmin`](fn@fmin).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Fmin;
+
+impl BinaryFn for Fmin {
+    const INT: bool = true;
+    const BOOL: bool = true;
+
+    #[inline(always)]
+    fn float<V: Float>(self, a: V, b: V) -> V {
+        let y = V::select(b.is_nan(), a, a.min(b));
+        V::select(a.is_nan(), b, y)
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, a: I, b: I) -> I {
+        a.min(b)
+    }
+    #[inline(always)]
+    fn boolean(self, a: bool, b: bool) -> bool {
+        a & b
+    }
+}
+
+impl Binary for Fmin {
+    const NAME: &'static str = "fmin";
+
+    fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
+        match side {
+            Side::Left => {
+                let (a, b) = (pair.lhs()?, pair.rhs()?);
+                let chosen = compare(super::le::Le, (&a).into(), (&b).into(), Rules::BROADCAST)?;
+                let chosen = crate::functional::logical_or((&chosen).into(), (&super::isnan::isnan(&b)?).into())?;
+                pair.grad()?.mul(&chosen.to_dtype(pair.grad()?.dtype())?)
+            }
+            Side::Right => {
+                let (a, b) = (pair.lhs()?, pair.rhs()?);
+                let chosen = compare(super::gt::Gt, (&a).into(), (&b).into(), Rules::BROADCAST)?;
+                let chosen = crate::functional::logical_or((&chosen).into(), (&super::isnan::isnan(&a)?).into())?;
+                pair.grad()?.mul(&chosen.to_dtype(pair.grad()?.dtype())?)
+            }
+        }
+    }
+}
+
+function! {
+    /// The lesser of both, element by element; NaN only where both are.
+    ///
+    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+    ///
+    /// # Errors
+    /// For shapes that do not broadcast.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1f32, f32::NAN], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::fmin((&x).into(), 2.0.into())?.to_vec1::<f32>()?, [1.0, 2.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method)]
+    pub fn fmin(input: Operand, other: Operand) -> Result<Tensor> {
+        binary(Fmin, input, other, Rules::TORCH)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition = Definition { name: Fmin::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+
+fn samples() -> Vec<Sample> {
+    binary_samples(Fmin, -2.0..2.0, -1.5..2.5, |a, b| f64::min(a, b))
+}

@@ -1,0 +1,75 @@
+//! `gcd(a, b)`: the greatest common divisor.
+
+use crate::functional::binary;
+use crate::operator::prelude::*;
+
+/// The tile function of [`gcd`](fn@gcd).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Gcd;
+
+impl BinaryFn for Gcd {
+    const FLOAT: bool = false;
+    const INT: bool = true;
+    const PICOSECONDS: usize = 20000;
+
+    #[inline(always)]
+    fn float<V: Float>(self, a: V, b: V) -> V {
+        let _ = b;
+        a
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, a: I, b: I) -> I {
+        greatest_divisor(a, b)
+    }
+}
+
+impl Binary for Gcd {
+    const NAME: &'static str = "gcd";
+    const SAVES: Saves = Saves::NOTHING;
+
+    fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
+        let _ = side;
+        pair.grad()?.zeros_like()
+    }
+}
+
+function! {
+    /// The greatest common divisor of integers, not negative.
+    ///
+    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+    ///
+    /// # Errors
+    /// For shapes that do not broadcast, and tensors that are not integers.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[12i64], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::gcd((&x).into(), 18i64.into())?.to_vec1::<i64>()?, [6]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method, in_place)]
+    pub fn gcd(input: Operand, other: Operand) -> Result<Tensor> {
+        binary(Gcd, input, other, Rules::TORCH)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition = Definition { name: Gcd::NAME, function: &FUNCTION, dtypes: DTypes::INTS, samples };
+
+fn samples() -> Vec<Sample> {
+    binary_samples(Gcd, 0.0..30.0, 0.0..30.0, euclid).into_iter().map(|sample| sample.on(f64::floor).rough()).collect()
+}
+
+/// The algorithm of Euclid.
+#[inline(always)]
+pub(super) fn greatest_divisor<I: Int>(mut a: I, mut b: I) -> I {
+    while b != I::ZERO {
+        (a, b) = (b, a.rem_trunc(b));
+    }
+    a.wrapping_abs()
+}
+
+fn euclid(a: f64, b: f64) -> f64 {
+    let (a, b) = (a as i64, b as i64);
+    (1..=a.max(b)).rev().find(|d| a % d == 0 && b % d == 0).unwrap_or(0) as f64
+}

@@ -1,0 +1,46 @@
+//! `isinf(x)`: whether x is infinite.
+
+use opforge_cpu::elementwise::TestFn;
+
+use crate::operator::prelude::*;
+
+/// The tile function of [`isinf`](fn@isinf).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Isinf;
+
+impl TestFn for Isinf {
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V::Mask {
+        x.abs().eq(V::splat(f64::INFINITY))
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, _: I) -> bool {
+        false
+    }
+}
+
+const OP: TestOp<Isinf> = TestOp { f: Isinf, name: "isinf", truth: Rules::TORCH.truth };
+
+function! {
+    /// Whether each element is plus or minus infinity.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[f32::NEG_INFINITY, 1.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::isinf(&x)?.to_vec1::<bool>()?, [true, false]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method)]
+    pub fn isinf(input: &Tensor) -> Result<Tensor> {
+        dispatch1(&OP, &[input])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition = Definition { name: "isinf", function: &FUNCTION, dtypes: DTypes::REAL, samples };
+
+fn samples() -> Vec<Sample> {
+    let holds: fn(f64) -> bool = f64::is_infinite;
+    let reference = move |x: &[Array]| x[0].map(|x| f64::from(u8::from(holds(x))));
+    vec![Sample::new(OP, vec![Array::spread(&[3, 4], -2.0..2.0)], reference).rough()]
+}

@@ -1,0 +1,46 @@
+//! `isnan(x)`: whether x is not a number.
+
+use opforge_cpu::elementwise::TestFn;
+
+use crate::operator::prelude::*;
+
+/// The tile function of [`isnan`](fn@isnan).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Isnan;
+
+impl TestFn for Isnan {
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V::Mask {
+        x.is_nan()
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, _: I) -> bool {
+        false
+    }
+}
+
+const OP: TestOp<Isnan> = TestOp { f: Isnan, name: "isnan", truth: Rules::TORCH.truth };
+
+function! {
+    /// Whether each element is NaN.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[f32::NAN, 1.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::isnan(&x)?.to_vec1::<bool>()?, [true, false]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method)]
+    pub fn isnan(input: &Tensor) -> Result<Tensor> {
+        dispatch1(&OP, &[input])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition = Definition { name: "isnan", function: &FUNCTION, dtypes: DTypes::REAL, samples };
+
+fn samples() -> Vec<Sample> {
+    let holds: fn(f64) -> bool = f64::is_nan;
+    let reference = move |x: &[Array]| x[0].map(|x| f64::from(u8::from(holds(x))));
+    vec![Sample::new(OP, vec![Array::spread(&[3, 4], -2.0..2.0)], reference).rough()]
+}

@@ -1,0 +1,46 @@
+//! `isneginf(x)`: whether x is minus infinity.
+
+use opforge_cpu::elementwise::TestFn;
+
+use crate::operator::prelude::*;
+
+/// The tile function of [`isneginf`](fn@isneginf).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Isneginf;
+
+impl TestFn for Isneginf {
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V::Mask {
+        x.eq(V::splat(f64::NEG_INFINITY))
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, _: I) -> bool {
+        false
+    }
+}
+
+const OP: TestOp<Isneginf> = TestOp { f: Isneginf, name: "isneginf", truth: Rules::TORCH.truth };
+
+function! {
+    /// Whether each element is minus infinity.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[f32::INFINITY, f32::NEG_INFINITY], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::isneginf(&x)?.to_vec1::<bool>()?, [false, true]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method)]
+    pub fn isneginf(input: &Tensor) -> Result<Tensor> {
+        dispatch1(&OP, &[input])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition = Definition { name: "isneginf", function: &FUNCTION, dtypes: DTypes::REAL, samples };
+
+fn samples() -> Vec<Sample> {
+    let holds: fn(f64) -> bool = |x| x == f64::NEG_INFINITY;
+    let reference = move |x: &[Array]| x[0].map(|x| f64::from(u8::from(holds(x))));
+    vec![Sample::new(OP, vec![Array::spread(&[3, 4], -2.0..2.0)], reference).rough()]
+}

@@ -1,0 +1,68 @@
+//! `lcm(a, b)`: the least common multiple.
+
+use super::gcd::greatest_divisor;
+use crate::functional::binary;
+use crate::operator::prelude::*;
+
+/// The tile function of [`lcm`](fn@lcm).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Lcm;
+
+impl BinaryFn for Lcm {
+    const FLOAT: bool = false;
+    const INT: bool = true;
+    const PICOSECONDS: usize = 20000;
+
+    #[inline(always)]
+    fn float<V: Float>(self, a: V, b: V) -> V {
+        let _ = b;
+        a
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, a: I, b: I) -> I {
+        let divisor = greatest_divisor(a, b);
+        a.div_trunc(divisor).wrapping_mul(b).wrapping_abs()
+    }
+}
+
+impl Binary for Lcm {
+    const NAME: &'static str = "lcm";
+    const SAVES: Saves = Saves::NOTHING;
+
+    fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
+        let _ = side;
+        pair.grad()?.zeros_like()
+    }
+}
+
+function! {
+    /// The least common multiple of integers, not negative; 0 with 0.
+    ///
+    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+    ///
+    /// # Errors
+    /// For shapes that do not broadcast, and tensors that are not integers.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[4i64], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::lcm((&x).into(), 6i64.into())?.to_vec1::<i64>()?, [12]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method, in_place)]
+    pub fn lcm(input: Operand, other: Operand) -> Result<Tensor> {
+        binary(Lcm, input, other, Rules::TORCH)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition = Definition { name: Lcm::NAME, function: &FUNCTION, dtypes: DTypes::INTS, samples };
+
+fn samples() -> Vec<Sample> {
+    binary_samples(Lcm, 0.0..9.0, 0.0..9.0, multiple).into_iter().map(|sample| sample.on(f64::floor).rough()).collect()
+}
+
+fn multiple(a: f64, b: f64) -> f64 {
+    let (a, b) = (a as i64, b as i64);
+    (1..=a * b).find(|m| m % a == 0 && m % b == 0).unwrap_or(0) as f64
+}

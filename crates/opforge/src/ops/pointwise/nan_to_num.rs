@@ -1,0 +1,69 @@
+//! `nan_to_num(x)`: finite numbers in the place of NaN and infinities.
+
+use crate::operator::prelude::*;
+
+/// The tile function of [`nan_to_num`](fn@nan_to_num).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct NanToNum {
+    /// What NaN becomes.
+    pub nan: Scalar,
+    /// What infinity becomes.
+    pub posinf: Scalar,
+    /// What minus infinity becomes.
+    pub neginf: Scalar,
+}
+
+impl UnaryFn for NanToNum {
+    const INT: bool = true;
+
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        let x = V::select(x.is_nan(), V::splat(self.nan.to_f64()), x);
+        let x = V::select(x.eq(V::splat(f64::INFINITY)), V::splat(self.posinf.to_f64()), x);
+        V::select(x.eq(V::splat(f64::NEG_INFINITY)), V::splat(self.neginf.to_f64()), x)
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, x: I) -> I {
+        x
+    }
+}
+
+impl Unary for NanToNum {
+    const NAME: &'static str = "nan_to_num";
+    const SAVES: Saves = Saves::INPUTS;
+
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        let grad = ctx.grad(0)?;
+        super::isfinite::isfinite(&ctx.input(0)?)?.where_cond(&grad, &grad.zeros_like()?)
+    }
+}
+
+function! {
+    /// NaN and infinities replaced by numbers: 0, and the dtype's greatest and least, unless given.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[f32::NAN, 1.0, f32::INFINITY], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::nan_to_num(&x, None, Some(7.0), None)?.to_vec1::<f32>()?, [0.0, 1.0, 7.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method, in_place)]
+    pub fn nan_to_num(input: &Tensor, nan: Option<f64> = None, posinf: Option<f64> = None, neginf: Option<f64> = None) -> Result<Tensor> {
+        let greatest = super::clamp::greatest_finite(input.dtype());
+        let number = |given: Option<f64>, default: f64| Scalar::Float(given.unwrap_or(default));
+        let (nan, posinf, neginf) = (number(nan, 0.0), number(posinf, greatest), number(neginf, -greatest));
+        if input.dtype() == DType::Bool { Ok(input.clone()) } else { unary(NanToNum { nan, posinf, neginf }, input) }
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: NanToNum::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+
+fn samples() -> Vec<Sample> {
+    unary_samples_with(
+        NanToNum { nan: Scalar::Float(0.5), posinf: Scalar::Float(9.0), neginf: Scalar::Float(-9.0) },
+        -4.0..4.0,
+        |x: f64| if x.is_nan() { 0.5 } else { x.clamp(-9.0, 9.0) },
+    )
+}

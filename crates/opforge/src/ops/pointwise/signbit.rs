@@ -1,0 +1,46 @@
+//! `signbit(x)`: whether the sign bit is set.
+
+use opforge_cpu::elementwise::TestFn;
+
+use crate::operator::prelude::*;
+
+/// The tile function of [`signbit`](fn@signbit).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Signbit;
+
+impl TestFn for Signbit {
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V::Mask {
+        V::splat(1.0).copysign(x).lt(V::splat(0.0))
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, x: I) -> bool {
+        x < I::ZERO
+    }
+}
+
+const OP: TestOp<Signbit> = TestOp { f: Signbit, name: "signbit", truth: Rules::TORCH.truth };
+
+function! {
+    /// Whether the sign bit is set: of negative numbers, and of -0 and some NaN.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[-0f32, 1.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::signbit(&x)?.to_vec1::<bool>()?, [true, false]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method)]
+    pub fn signbit(input: &Tensor) -> Result<Tensor> {
+        dispatch1(&OP, &[input])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition = Definition { name: "signbit", function: &FUNCTION, dtypes: DTypes::REAL, samples };
+
+fn samples() -> Vec<Sample> {
+    let holds: fn(f64) -> bool = f64::is_sign_negative;
+    let reference = move |x: &[Array]| x[0].map(|x| f64::from(u8::from(holds(x))));
+    vec![Sample::new(OP, vec![Array::spread(&[3, 4], -2.0..2.0)], reference).rough()]
+}

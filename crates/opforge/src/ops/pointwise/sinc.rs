@@ -1,0 +1,60 @@
+//! `sinc(x) = sin(pi x) / (pi x)`.
+
+use crate::functional::unary_float;
+use crate::operator::prelude::*;
+
+/// The tile function of [`sinc`](fn@sinc).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Sinc;
+
+impl UnaryFn for Sinc {
+    const PICOSECONDS: usize = 400;
+
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        let angle = x * V::splat(std::f64::consts::PI);
+        V::select(x.eq(V::splat(0.0)), V::splat(1.0), math::sin(angle) / angle)
+    }
+}
+
+impl Unary for Sinc {
+    const NAME: &'static str = "sinc";
+    const SAVES: Saves = Saves::INPUTS;
+
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        let x = ctx.input(0)?;
+        let flat = x.eq(0.0)?;
+        // (cos(pi x) - sinc(x)) / x, and 0 at 0.
+        let safe = flat.where_cond(&x.ones_like()?, &x)?;
+        let angle = safe.affine(std::f64::consts::PI, 0.0)?;
+        let slope = angle.cos()?.sub(&angle.sin()?.div(&angle)?)?.div(&safe)?;
+        ctx.grad(0)?.mul(&flat.where_cond(&x.zeros_like()?, &slope)?)
+    }
+}
+
+function! {
+    /// `sin(pi x) / (pi x)`, 1 at 0, element by element.
+    ///
+    /// Integers and truth values become floating-point numbers first.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[0f32], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::sinc(&x)?.to_vec1::<f32>()?, [1.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method, in_place, special)]
+    pub fn sinc(input: &Tensor) -> Result<Tensor> {
+        unary_float(Sinc, input)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: Sinc::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+
+fn samples() -> Vec<Sample> {
+    unary_samples(Sinc, 0.1..2.4, |x| {
+        if x == 0.0 { 1.0 } else { (std::f64::consts::PI * x).sin() / (std::f64::consts::PI * x) }
+    })
+}

@@ -1,0 +1,65 @@
+//! `xlogy(a, b) = a log(b)`, 0 where `a` is 0.
+
+use crate::functional::binary_float;
+use crate::functional::compare;
+use crate::operator::prelude::*;
+
+/// The tile function of [`xlogy`](fn@xlogy).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Xlogy;
+
+impl BinaryFn for Xlogy {
+    const PICOSECONDS: usize = 300;
+
+    #[inline(always)]
+    fn float<V: Float>(self, a: V, b: V) -> V {
+        let zero = V::splat(0.0);
+        let product = V::select(a.eq(zero), zero, a * math::log(b));
+        V::select(b.is_nan(), b, product)
+    }
+}
+
+impl Binary for Xlogy {
+    const NAME: &'static str = "xlogy";
+
+    fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
+        let (a, b) = (pair.lhs()?, pair.rhs()?);
+        match side {
+            Side::Left => {
+                let flat = compare(super::eq::Eq, (&a).into(), 0.0.into(), Rules::SAME)?;
+                let log = b.log()?;
+                let zero = Tensor::zeros((), log.dtype(), log.device())?;
+                pair.grad()?.broadcast_mul(&crate::functional::where_cond(&flat, (&zero).into(), (&log).into())?)
+            }
+            Side::Right => pair.grad()?.mul(&a.broadcast_div(&b)?),
+        }
+    }
+}
+
+function! {
+    /// `input * log(other)`, element by element; 0 where `input` is 0, unless `other` is NaN.
+    ///
+    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+    ///
+    /// # Errors
+    /// For shapes that do not broadcast.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::xlogy((&x).into(), 1.0.into())?.to_vec1::<f32>()?, [0.0, 0.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method, in_place, special)]
+    pub fn xlogy(input: Operand, other: Operand) -> Result<Tensor> {
+        binary_float(Xlogy, input, other)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: Xlogy::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+
+fn samples() -> Vec<Sample> {
+    binary_samples(Xlogy, 0.5..2.0, 0.5..2.0, |a, b| if a == 0.0 && !b.is_nan() { 0.0 } else { a * b.ln() })
+}

@@ -241,7 +241,9 @@ fn class_7_indices_that_are_not_integers() {
         case(&[DTypeError], &["cross_entropy", "f32"], || {
             f::cross_entropy(&x(&[2, 3]), &x(&[2]), None, -100, "mean", 0.0)
         }),
-        case(&[DTypeError], &["where_cond", "f32", "bool or u8"], || f::where_cond(&x(&[2]), &x(&[2]), &x(&[2]))),
+        case(&[DTypeError], &["where_cond", "f32", "bool or u8"], || {
+            f::where_cond(&x(&[2]), (&x(&[2])).into(), 0.0.into())
+        }),
     ]);
 }
 
@@ -254,7 +256,7 @@ fn class_8_shapes_that_do_not_go_together() {
         case(&[Shape], &["add"], || done(x(&[3]).add_(&x(&[2, 3])))),
         case(&[Shape], &["copy"], || done(x(&[3]).copy_from(&x(&[1])))),
         case(&[Shape], &["eq"], || x(&[2]).eq(&x(&[3]))),
-        case(&[Shape], &["where_cond"], || f::where_cond(&x(&[2]).gt(0.0)?, &x(&[3]), &x(&[3]))),
+        case(&[Shape], &["where_cond"], || f::where_cond(&x(&[2]).gt(0.0)?, (&x(&[3])).into(), 0.0.into())),
         case(&[Shape], &["expand", "[2, 3]", "[2, 4]"], || x(&[2, 3]).broadcast_as((2, 4))),
         case(&[Shape], &["expand"], || x(&[2, 3]).broadcast_as(3)),
         case(&[Shape], &["matmul", "[2, 3]", "[2, 3]"], || x(&[2, 3]).matmul(&x(&[2, 3]))),
@@ -292,14 +294,18 @@ fn class_9_dtypes_and_values_that_do_not_fit() {
         case(&[DTypeError], &["add", "c64"], move || typed(DType::C64).add(&typed(DType::C64))),
         case(&[DTypeError], &["sub", "bool"], move || typed(DType::Bool).sub(&typed(DType::Bool))),
         case(&[DTypeError], &["sqrt", "i64"], move || typed(DType::I64).sqrt()),
-        case(&[DTypeError], &["add", "300", "u8"], move || f::add((&typed(DType::U8)).into(), 300i64.into())),
-        case(&[DTypeError], &["sub", "-1", "u8"], move || f::sub((&typed(DType::U8)).into(), (-1i64).into())),
+        case(&[DTypeError], &["add", "300", "u8"], move || {
+            f::add((&typed(DType::U8)).into(), 300i64.into(), 1i64.into())
+        }),
+        case(&[DTypeError], &["sub", "-1", "u8"], move || {
+            f::sub((&typed(DType::U8)).into(), (-1i64).into(), 1i64.into())
+        }),
         case(&[DTypeError], &["affine", "0.5", "i64"], move || typed(DType::I64).affine(0.5, 0.0)),
         case(&[DTypeError], &["affine", "u32"], move || typed(DType::U32).affine(1.0, -1.0)),
         case(&[DTypeError], &["full", "300", "u8"], || f::full(&[2], Scalar::Int(300), Some(DType::U8), None)),
         case(&[DTypeError], &["full", "NaN", "i32"], || f::full(&[2], Scalar::Float(f64::NAN), Some(DType::I32), None)),
         case(&[DTypeError], &["full", "f32"], || f::full(&[2], Scalar::Complex(1.0, 1.0), Some(DType::F32), None)),
-        case(&[DTypeError], &["clamp", "0.5"], move || f::clamp(&typed(DType::I64), Some(Scalar::Float(0.5)), None)),
+        case(&[DTypeError], &["clamp", "0.5"], move || typed(DType::I64).clamp(0.5, 9.0)),
         case(&[DTypeError], &["const_set", "-1"], move || done(typed(DType::U8).const_set(-1i64))),
         case(&[DTypeError], &["copy"], move || done(x(&[2]).copy_from(&typed(DType::F64)))),
         case(&[DTypeError], &["set", "f64"], move || done(Var::ones(2, DType::F32, CPU)?.set(&typed(DType::F64)))),
@@ -319,7 +325,9 @@ fn class_10_devices() {
     all_refused(vec![
         case(&[DeviceError], &["add", "one device"], move || x(&[2]).add(&meta())),
         case(&[DeviceError], &["cat"], move || Tensor::cat(&[x(&[2]), meta()], 0)),
-        case(&[DeviceError], &["where_cond"], move || f::where_cond(&x(&[2]).gt(0.0)?, &x(&[2]), &meta())),
+        case(&[DeviceError], &["where_cond"], move || {
+            f::where_cond(&x(&[2]).gt(0.0)?, (&x(&[2])).into(), (&meta()).into())
+        }),
         case(&[DeviceError], &["index_select"], move || {
             f::index_select(&x(&[2]), 0, &Tensor::zeros(1, DType::I64, &Device::Meta)?)
         }),

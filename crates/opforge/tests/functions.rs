@@ -28,10 +28,7 @@ fn signatures_read_as_declared() {
         of("sum"),
         "sum(input: Tensor, dim: Ints? = None, keepdim: Bool = false, *, dtype: DType? = None) -> Tensor"
     );
-    assert_eq!(
-        of("add"),
-        "add(input: Operand, other: Operand, *, alpha: Scalar = Scalar::Int(1)) -> Tensor"
-    );
+    assert_eq!(of("add"), "add(input: Operand, other: Operand, *, alpha: Scalar = Scalar::Int(1)) -> Tensor");
 }
 
 #[test]

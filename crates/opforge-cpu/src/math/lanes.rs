@@ -150,7 +150,7 @@ fn derivative_of_psi(n: u32, x: f64) -> f64 {
 /// The zeta function of Hurwitz for whole exponents `s` above 1, by the formula of Euler and Maclaurin. NaN below -10^4, where the sum is too
 /// long, and infinite at 0 and negative integers.
 fn zeta(s: f64, mut q: f64) -> f64 {
-    if !(q > -1e4) {
+    if q.is_nan() || q <= -1e4 {
         return f64::NAN;
     }
     let mut sum = 0.0;

@@ -41,7 +41,7 @@ function! {
     /// ```
     /// # use opforge::{Device, Tensor};
     /// let x = Tensor::new(&[1f32, -2.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::copysign((&x).into(), -1.0.into())?.to_vec1::<f32>()?, [-1.0, -2.0]);
+    /// assert_eq!(opforge::functional::copysign((&x).into(), (-1.0).into())?.to_vec1::<f32>()?, [-1.0, -2.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
     #[python(torch, method, in_place)]

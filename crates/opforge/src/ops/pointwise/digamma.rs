@@ -47,7 +47,7 @@ pub const DEFINITION: Definition =
     Definition { name: Digamma::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
-    unary_samples(Digamma, 0.3..5.0, |x| (0..60).map(|k| -1.0 / (x + f64::from(k))).sum::<f64>() + asymptotic(x + 60.0))
+    unary_samples(Digamma, 2.0..5.0, |x| (0..60).map(|k| -1.0 / (x + f64::from(k))).sum::<f64>() + asymptotic(x + 60.0))
 }
 
 /// The first terms of the series for large arguments.

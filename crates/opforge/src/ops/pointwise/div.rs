@@ -48,7 +48,7 @@ function! {
     /// ```
     /// # use opforge::{Device, Tensor};
     /// let x = Tensor::new(&[1i64, 3], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::div((&x).into(), 2i64.into())?.to_vec1::<f32>()?, [0.5, 1.5]);
+    /// assert_eq!(opforge::functional::div((&x).into(), 2i64.into(), None)?.to_vec1::<f32>()?, [0.5, 1.5]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
     #[python(torch, method, in_place)]

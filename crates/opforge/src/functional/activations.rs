@@ -145,7 +145,7 @@ functions! {
     /// ```
     #[python(nn)]
     pub fn softshrink(input: &Tensor, lambd: f64 = 0.5) -> Result<Tensor> {
-        if !(lambd >= 0.0) {
+        if lambd.is_nan() || lambd < 0.0 {
             return Err(Error::value("softshrink", "lambd", lambd, "0 or more"));
         }
         input.sub(&input.clamp(-lambd, lambd)?)
@@ -203,7 +203,7 @@ functions! {
         }
         let dim = opforge_core::normalize_dim(dim, input.rank(), "glu")?;
         let len = input.dims()[dim];
-        if len % 2 != 0 {
+        if !len.is_multiple_of(2) {
             return Err(Error::shape("glu", "input", format!("{:?}", input.shape()), format!("dim {dim} of even length")));
         }
         input.narrow(dim, 0, len / 2)?.mul(&input.narrow(dim, len / 2, len / 2)?.sigmoid()?)

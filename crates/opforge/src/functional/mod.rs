@@ -2,14 +2,14 @@
 //!
 //! One layer serves both front ends. Where Rust (candle) and Python (PyTorch) differ, the difference is an argument: [`Rules`].
 
-mod indices;
 mod dtype;
+mod indices;
 mod operand;
 mod pointwise;
 mod rules;
 
-pub(crate) use indices::Selection;
 pub use dtype::{default_dtype, set_default_dtype};
+pub(crate) use indices::Selection;
 pub use operand::{Operand, TensorOrScalar};
 pub use pointwise::{binary, binary_float, compare, unary_float};
 pub(crate) use pointwise::{binary_scaled, common_dtype, dtype_with, fit, floating};

@@ -72,5 +72,5 @@ function! {
 pub const DEFINITION: Definition = Definition { name: Fmax::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
-    binary_samples(Fmax, -2.0..2.0, -1.5..2.5, |a, b| f64::max(a, b))
+    binary_samples(Fmax, -2.0..2.0, -1.5..2.5, f64::max)
 }

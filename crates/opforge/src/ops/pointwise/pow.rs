@@ -81,7 +81,7 @@ function! {
 #[track_caller]
 fn by_multiplication(base: &Tensor, exponent: Scalar) -> Option<Result<Tensor>> {
     let (whole, integer) = (exponent.kind() == opforge_core::Kind::Int, base.dtype().is_int());
-    if !base.dtype().is_float() && !(integer && whole) {
+    if !(base.dtype().is_float() || integer && whole) {
         return None;
     }
     match exponent.to_f64() {

@@ -98,3 +98,17 @@ fn memory_beyond_the_limit_is_an_error_and_nothing_is_lost() {
     }
     assert_eq!(x.affine(2.0, 0.0).unwrap().max_all().unwrap().to_scalar::<f32>().unwrap(), 2.0);
 }
+
+#[test]
+fn changes_through_views_make_no_cycles() {
+    let _turn = alone();
+    let base = in_use();
+    let (x, factor) = (Tensor::zeros((2, MIB), DType::F32, CPU).unwrap(), Var::zeros(MIB, DType::F32, CPU).unwrap());
+    // The product saves a view of what it becomes a part of.
+    let (first, second) = (x.get(0).unwrap(), x.get(1).unwrap());
+    second.copy_from(&first.mul(&factor).unwrap()).unwrap();
+    first.mul_(&factor).unwrap();
+    assert!(second.requires_grad());
+    drop((x, first, second, factor));
+    assert!(in_use() <= base);
+}

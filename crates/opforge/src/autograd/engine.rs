@@ -33,7 +33,7 @@ pub fn backward(roots: &[(Tensor, Option<Tensor>)], options: BackwardOptions) ->
 }
 
 /// The gradients of `sum(root * seed)` with respect to the given tensors, leaves or not; `None` where nothing depends on one. Only what lies
-/// between the roots and these tensors is visited, and freed.
+/// between the roots and these tensors is visited, and freed. Leaves [`Tensor::grad`] of leaves alone.
 ///
 /// # Errors
 /// As [`backward`]; for an input that needs no gradient.
@@ -44,6 +44,7 @@ pub fn grad(
 ) -> Result<Vec<Option<Tensor>>> {
     let reach = Reach::new("grad", roots, inputs)?;
     let engine = Engine::run(roots, options, Some(&reach))?;
+    keep(engine.retained, options)?;
     let mut found = engine.captured;
     for (leaf, grad) in engine.leaves.gradients() {
         found.insert(leaf.id(), grad);
@@ -80,13 +81,17 @@ pub fn accumulate(
         input.retain_grad()?;
     }
     let Engine { leaves, retained, .. } = Engine::run(roots, options, reach.as_ref())?;
+    keep(retained, options)?;
     let _mode = GradMode::set(options.create_graph);
-    for (tensor, grad) in retained {
-        tensor.add_grad(grad)?;
-    }
     let leaves: Vec<Tensor> =
         (leaves.gradients()).map(|(leaf, grad)| leaf.add_grad(grad).map(|()| leaf)).collect::<Result<_>>()?;
     leaves.iter().try_for_each(run_after_hooks)
+}
+
+/// Adds to the gradients of computed tensors that keep theirs.
+fn keep(retained: Vec<(Tensor, Tensor)>, options: BackwardOptions) -> Result<()> {
+    let _mode = GradMode::set(options.create_graph);
+    retained.into_iter().try_for_each(|(tensor, grad)| tensor.add_grad(grad))
 }
 
 /// Refuses roots of a backward as PyTorch does: those that need no gradient, and those of several elements without a seed.
@@ -122,7 +127,7 @@ struct Engine<'a> {
     reach: Option<&'a Reach>,
     /// Gradients of computed tensors that are asked for.
     captured: HashMap<TensorId, Tensor>,
-    /// Gradients of tensors that keep theirs.
+    /// Gradients of computed tensors that keep theirs.
     retained: Vec<(Tensor, Tensor)>,
 }
 

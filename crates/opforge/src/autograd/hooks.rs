@@ -186,7 +186,8 @@ impl Tensor {
         }
     }
 
-    /// Has [`accumulate`](super::accumulate) leave this computed tensor's gradient in [`Tensor::grad`] too. For a leaf it does so anyway.
+    /// Has [`accumulate`](super::accumulate) and [`grad`](super::grad) leave this computed tensor's gradient in [`Tensor::grad`] too. For a leaf
+    /// the former does so anyway.
     ///
     /// # Errors
     /// For a tensor that needs no gradient.

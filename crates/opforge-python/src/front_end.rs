@@ -1,6 +1,6 @@
 //! What the VM asks of Python: to let other threads run and signals through while a thread waits, and where a call was made.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -16,6 +16,8 @@ const PATIENCE: Duration = Duration::from_millis(50);
 thread_local! {
     /// Whether this thread is in a function that Python called, attached to the interpreter.
     static IN_CALL: Cell<bool> = const { Cell::new(false) };
+    /// The line on whose behalf this thread runs operators without the interpreter's lock.
+    static BEHALF: RefCell<Option<Arc<str>>> = const { RefCell::new(None) };
 }
 
 /// Runs a function that Python called.
@@ -46,12 +48,25 @@ fn wait(step: &mut vm::Step<'_>) -> opforge::Result<()> {
     })
 }
 
-/// The innermost line of Python's outside of this package: `file.py:12 in f`.
+/// Where in Python the current call was made.
 fn caller() -> Option<Arc<str>> {
-    if !IN_CALL.get() {
-        return None;
+    if let Some(place) = BEHALF.with_borrow(Clone::clone) {
+        return Some(place);
     }
-    Python::try_attach(|py| {
+    if IN_CALL.get() { Python::try_attach(place)? } else { None }
+}
+
+/// Runs `f` without the interpreter's lock, for a line of Python's.
+pub fn on_behalf_of<R>(place: Option<Arc<str>>, f: impl FnOnce() -> R) -> R {
+    let outer = BEHALF.replace(place);
+    let result = f();
+    BEHALF.set(outer);
+    result
+}
+
+/// The innermost line of Python's outside of this package: `file.py:12 in f`.
+pub fn place(py: Python<'_>) -> Option<Arc<str>> {
+    {
         // SAFETY: attached; the frame is borrowed from the running thread, or null outside of Python code.
         let mut frame = unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) }?;
         loop {
@@ -65,7 +80,7 @@ fn caller() -> Option<Arc<str>> {
             }
             frame = outer;
         }
-    })?
+    }
 }
 
 /// The folder of the package `opforge`.

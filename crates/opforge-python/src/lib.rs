@@ -3,6 +3,7 @@
 //! [`binding`] makes Python functions and methods from the operators' declared signatures; nothing in it knows an operator. What else a tensor
 //! of Python's has (properties, conversions, indexing) is in [`tensor`].
 
+mod autograd;
 mod binding;
 mod cell;
 mod device;
@@ -22,5 +23,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tensor::PyTensor>()?;
     module.add_function(wrap_pyfunction!(tensor::set_size_class, module)?)?;
     module.add_function(wrap_pyfunction!(front_end::set_package_folder, module)?)?;
+    autograd::add_to(module)?;
     binding::add_to(module)
 }

@@ -18,8 +18,8 @@ fn suffix(tensor: &Tensor) -> String {
     if !telling && !(tensor.dtype() == DType::F32) {
         parts.push(format!("dtype=opforge.{}", tensor.dtype().long_name()));
     }
-    if !tensor.is_leaf() {
-        parts.push("grad_fn".into());
+    if let Some(grad_fn) = tensor.grad_fn() {
+        parts.push(format!("grad_fn=<{}>", grad_fn.name()));
     } else if tensor.requires_grad() {
         parts.push("requires_grad=True".into());
     }

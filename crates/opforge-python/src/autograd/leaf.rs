@@ -1,0 +1,125 @@
+//! What tensors have of autograd.
+
+use pyo3::prelude::*;
+
+use super::graph::PyGradFn;
+use super::{backward, hooks};
+use crate::error::OrRaise;
+use crate::tensor::PyTensor;
+
+#[pymethods]
+impl PyTensor {
+    /// Whether gradients flow to this tensor.
+    #[getter]
+    fn requires_grad(&self, py: Python<'_>) -> bool {
+        self.tensor(py).requires_grad()
+    }
+
+    #[setter]
+    fn set_requires_grad(&self, py: Python<'_>, requires_grad: bool) -> PyResult<()> {
+        self.tensor(py).set_requires_grad(requires_grad).or_raise(py)
+    }
+
+    /// Makes a leaf collect gradients, or stop doing so; returns the tensor.
+    #[pyo3(signature = (requires_grad = true))]
+    fn requires_grad_<'py>(slf: &Bound<'py, Self>, requires_grad: bool) -> PyResult<Bound<'py, Self>> {
+        slf.get().tensor(slf.py()).set_requires_grad(requires_grad).or_raise(slf.py())?;
+        Ok(slf.clone())
+    }
+
+    /// Whether this tensor was not computed from others that need a gradient.
+    #[getter]
+    fn is_leaf(&self, py: Python<'_>) -> bool {
+        self.tensor(py).is_leaf()
+    }
+
+    /// The gradient that `backward` has accumulated.
+    #[getter]
+    fn grad(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.tensor(py).grad().map(|grad| Self::wrap(py, grad)).transpose()
+    }
+
+    #[setter]
+    fn set_grad(&self, py: Python<'_>, grad: Option<&Bound<'_, PyTensor>>) -> PyResult<()> {
+        let grad = grad.map(|grad| grad.get().tensor(py));
+        self.tensor(py).set_grad(grad.as_ref()).or_raise(py)
+    }
+
+    #[deleter]
+    fn delete_grad(&self, py: Python<'_>) -> PyResult<()> {
+        self.tensor(py).set_grad(None).or_raise(py)
+    }
+
+    /// The recorded operator that computed this tensor.
+    #[getter]
+    fn grad_fn(&self, py: Python<'_>) -> Option<PyGradFn> {
+        self.tensor(py).grad_fn().map(PyGradFn)
+    }
+
+    /// Which output of `grad_fn` this is.
+    #[getter]
+    fn output_nr(&self, py: Python<'_>) -> usize {
+        self.tensor(py).output_nr()
+    }
+
+    /// The same elements, outside of the graph.
+    fn detach(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        Self::wrap(py, self.tensor(py).detach())
+    }
+
+    /// Takes this tensor out of the graph.
+    fn detach_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
+        slf.get().tensor(slf.py()).detach_().or_raise(slf.py())?;
+        Ok(slf.clone())
+    }
+
+    /// The same elements, outside of the graph. Assigning makes the tensor stand for other elements; gradient and `requires_grad` stay.
+    #[getter]
+    fn data(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.detach(py)
+    }
+
+    #[setter]
+    fn set_data(&self, py: Python<'_>, data: &Bound<'_, PyTensor>) -> PyResult<()> {
+        let (old, new) = (self.tensor(py), data.get().tensor(py).detach());
+        new.set_requires_grad(old.requires_grad() && old.is_leaf()).or_raise(py)?;
+        if old.shape() == new.shape() && old.dtype() == new.dtype() {
+            new.set_grad(old.grad().as_ref()).or_raise(py)?;
+        }
+        self.replace(py, new);
+        Ok(())
+    }
+
+    /// Adds the gradients of this tensor (times `gradient`) to `.grad` of the leaves that it was computed from.
+    #[pyo3(signature = (gradient = None, retain_graph = None, create_graph = false, inputs = None))]
+    fn backward(
+        slf: &Bound<'_, Self>,
+        gradient: Option<&Bound<'_, PyAny>>,
+        retain_graph: Option<bool>,
+        create_graph: bool,
+        inputs: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        backward(slf.as_any(), gradient, retain_graph, create_graph, inputs)
+    }
+
+    /// Keeps the gradient of a computed tensor in `.grad`.
+    fn retain_grad(&self, py: Python<'_>) -> PyResult<()> {
+        self.tensor(py).retain_grad().or_raise(py)
+    }
+
+    /// Whether the gradient of this computed tensor is kept.
+    #[getter]
+    fn retains_grad(&self, py: Python<'_>) -> bool {
+        self.tensor(py).retains_grad()
+    }
+
+    /// Has `hook(grad)` called when the gradient of this tensor is known; what it returns, if anything, replaces the gradient.
+    fn register_hook(&self, py: Python<'_>, hook: Py<PyAny>) -> PyResult<hooks::RemovableHandle> {
+        hooks::register(py, self.tensor(py), hook)
+    }
+
+    /// Has `hook(tensor)` called when a gradient has been added to `.grad` of this leaf.
+    fn register_post_accumulate_grad_hook(slf: &Bound<'_, Self>, hook: Py<PyAny>) -> PyResult<hooks::RemovableHandle> {
+        hooks::register_after(slf, hook)
+    }
+}

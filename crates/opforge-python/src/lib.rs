@@ -10,6 +10,7 @@ mod device;
 mod dtype;
 mod error;
 mod front_end;
+mod generator;
 mod tensor;
 
 use pyo3::prelude::*;
@@ -21,6 +22,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     dtype::add_to(module)?;
     module.add_class::<device::PyDevice>()?;
     module.add_class::<tensor::PyTensor>()?;
+    generator::add_to(module)?;
     module.add_function(wrap_pyfunction!(tensor::set_size_class, module)?)?;
     module.add_function(wrap_pyfunction!(front_end::set_package_folder, module)?)?;
     autograd::add_to(module)?;

@@ -57,5 +57,6 @@ pub mod vm;
 
 pub use device::Device;
 pub use file::MappedFile;
+pub use generator::Generator;
 pub use kernel::Kernel;
 pub use storage::Storage;

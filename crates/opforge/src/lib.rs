@@ -35,7 +35,7 @@ pub use opforge_core::{
     Complex, Context, D, DType, Dim, Dims, Element, Error, ErrorKind, FloatDType, IntDType, Layout, Meta, Result,
     Scalar, Shape, ShapeWithOneHole, StridedBlocks, StridedIndex, WithDType, bf16, f16,
 };
-pub use opforge_runtime::Device;
+pub use opforge_runtime::{Device, Generator};
 pub use tensor::display;
 pub use tensor::{IndexOp, NdArray, Tensor, TensorId, TensorIndexer};
 

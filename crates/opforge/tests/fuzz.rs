@@ -284,6 +284,7 @@ fn value(ty: Type) -> BoxedStrategy<Value> {
         }
         Type::DType => prop::sample::select(&DType::ALL[..]).prop_map(Value::DType).boxed(),
         Type::Device => prop_oneof![Just(Device::Cpu), Just(Device::Meta)].prop_map(Value::Device).boxed(),
+        Type::Generator => Just(Value::Generator(opforge::Generator::new())).boxed(),
         Type::Text => {
             prop::sample::select(vec!["none", "mean", "sum", "tanh", ""]).prop_map(|s| Value::Text(s.into())).boxed()
         }

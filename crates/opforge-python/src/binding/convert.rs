@@ -6,6 +6,7 @@ use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use crate::device::{self, PyDevice};
 use crate::dtype;
+use crate::generator::PyGenerator;
 use crate::tensor::PyTensor;
 
 type Object<'a, 'py> = Borrowed<'a, 'py, PyAny>;
@@ -26,6 +27,7 @@ pub fn value(object: Object<'_, '_>, ty: Type) -> Option<Value> {
         Type::OptionalTensors => list(object, optional_tensor).map(Value::OptionalTensors),
         Type::DType => dtype::extract(&object).map(Value::DType),
         Type::Device => device(object).map(Value::Device),
+        Type::Generator => object.cast::<PyGenerator>().ok().map(|g| Value::Generator(g.get().0.clone())),
         Type::Text => object.cast::<PyString>().ok().map(|s| Value::Text(s.to_string())),
         Type::Optional(_) if object.is_none() => Some(Value::None),
         Type::Optional(inner) => value(object, *inner),
@@ -96,6 +98,10 @@ pub fn is_index(object: Object<'_, '_>) -> bool {
 /// A whole number: an int, a numpy integer, a tensor of one integer.
 #[inline]
 pub fn int(object: Object<'_, '_>) -> Option<i64> {
+    // True is a truth value here, though Python has it as an int too.
+    if object.cast::<PyBool>().is_ok() {
+        return None;
+    }
     if object.cast::<PyInt>().is_ok() {
         return object.extract::<i64>().ok();
     }

@@ -6,6 +6,7 @@ use pyo3::types::{PyTuple, PyType};
 
 use crate::device::PyDevice;
 use crate::dtype;
+use crate::generator::PyGenerator;
 use crate::tensor::PyTensor;
 
 /// The class of the named tuple that a function returns, if it names its results: made by `collections.namedtuple`.
@@ -43,6 +44,7 @@ pub fn object(py: Python<'_>, value: Value, class: Option<&Py<PyType>>) -> PyRes
         Value::Floats(floats) => PyTuple::new(py, floats)?.into_py_any(py),
         Value::DType(dtype) => dtype::object(py, dtype)?.into_py_any(py),
         Value::Device(device) => PyDevice(device).into_py_any(py),
+        Value::Generator(generator) => PyGenerator(generator).into_py_any(py),
         Value::Text(text) => text.into_py_any(py),
     }
 }

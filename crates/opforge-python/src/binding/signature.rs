@@ -59,6 +59,7 @@ impl fmt::Display for TypeName {
             Type::Floats => "sequence of floats",
             Type::DType => "dtype",
             Type::Device => "device",
+            Type::Generator => "Generator",
             Type::Text => "str",
             Type::Optional(inner) => return write!(f, "{} or None", TypeName(*inner)),
         })
@@ -84,7 +85,7 @@ pub fn python_default(value: &Value) -> String {
         Value::Text(text) => format!("'{text}'"),
         Value::DType(dtype) => dtype.long_name().into(),
         Value::Device(device) => format!("'{device}'"),
-        Value::Tensor(_) | Value::Tensors(_) | Value::OptionalTensors(_) => "...".into(),
+        Value::Tensor(_) | Value::Tensors(_) | Value::OptionalTensors(_) | Value::Generator(_) => "...".into(),
     }
 }
 

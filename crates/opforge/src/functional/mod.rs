@@ -27,7 +27,7 @@ macro_rules! compositions {
     };
 }
 
-compositions! { activations, aliases, assign, checks, numbers }
+compositions! { activations, aliases, assign, checks, create, create_like, numbers, random, random_fill, ranges }
 
 use opforge_core::{Kind, normalize_dim};
 
@@ -52,6 +52,14 @@ pub(crate) fn size_to_shape(op: &'static str, size: &[i64]) -> Result<Shape> {
         usize::try_from(*n).map_err(|_| Error::shape(op, "size", format!("{size:?}"), "lengths of 0 or more"))
     };
     size.iter().map(length).collect()
+}
+
+/// The tensor as a leaf that collects gradients, if asked for.
+pub(crate) fn leaf(tensor: Tensor, requires_grad: bool) -> Result<Tensor> {
+    if requires_grad {
+        tensor.set_requires_grad(true)?;
+    }
+    Ok(tensor)
 }
 
 /// The error of a function that needs at least one dimension.

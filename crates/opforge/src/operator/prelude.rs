@@ -14,5 +14,5 @@ pub(crate) use super::{check_axes, result_layout, same_axes};
 pub use crate::autograd::Backward;
 pub use crate::dispatch::{dispatch, dispatch_into, dispatch1};
 pub use crate::functional::{Operand, Rules, TensorOrScalar};
-pub use crate::{DType, Device, Error, Layout, Meta, Result, Shape, Tensor};
+pub use crate::{DType, Device, Error, Generator, Layout, Meta, Result, Shape, Tensor};
 pub use crate::{function, functions};

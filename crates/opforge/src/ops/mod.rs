@@ -36,7 +36,7 @@ catalogue! {
     /// What neural networks are made of.
     nn { cross_entropy, layer_norm, log_softmax, rms_norm, softmax }
     /// Random numbers.
-    random { bernoulli, dropout, rand, randn }
+    random { bernoulli, dropout, rand, randint, randn }
     /// Many elements in, one out.
     reduce { all, amax, amin, any, argmax, argmin, cumsum, mean, prod, sum, var }
     /// Views, which change the layout only, and joins.

@@ -2,7 +2,7 @@ use opforge_core::Scalar;
 
 use super::{Type, Value};
 use crate::functional::Operand;
-use crate::{DType, Device, Error, Result, Tensor};
+use crate::{DType, Device, Error, Generator, Result, Tensor};
 
 /// A Rust parameter type that a [`Value`] converts to.
 pub trait Argument<'a>: Sized {
@@ -49,6 +49,7 @@ arguments!(
     &'a [f64] => Floats, Value::Floats(v) => Some(v), v => Value::Floats(v.to_vec());
     DType => DType, Value::DType(d) => Some(*d), d => Value::DType(d);
     Device => Device, Value::Device(d) => Some(*d), d => Value::Device(d);
+    Generator => Generator, Value::Generator(g) => Some(g.clone()), g => Value::Generator(g);
     Operand<'a> => Operand, value => match value {
         Value::Tensor(t) => Some(Operand::Tensor(t)),
         Value::Scalar(s) => Some(Operand::Scalar(*s)),

@@ -1,6 +1,6 @@
 use opforge_core::Scalar;
 
-use crate::{DType, Device, Tensor};
+use crate::{DType, Device, Generator, Tensor};
 
 /// The types that parameters may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,7 @@ pub enum Type {
     Floats,
     DType,
     Device,
+    Generator,
     Text,
     Optional(&'static Type),
 }
@@ -46,6 +47,7 @@ pub enum Value {
     Floats(Vec<f64>),
     DType(DType),
     Device(Device),
+    Generator(Generator),
     Text(String),
 }
 

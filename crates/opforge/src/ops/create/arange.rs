@@ -1,6 +1,7 @@
 //! `arange(start, end, step)`: evenly spaced numbers.
 
 use crate::WithDType;
+use crate::functional::{default_dtype, leaf};
 use crate::operator::prelude::*;
 
 /// The operator of [`arange`]: `start + i * step`.
@@ -73,13 +74,13 @@ fn range(start: Scalar, end: Scalar, step: Scalar, dtype: DType, device: Device)
 }
 
 function! {
-    /// The numbers `start, start + step, ..` before `end`. Without `dtype`: i64 for integers, else f32.
+    /// The numbers `start, start + step, ..` before `end`. Without `dtype`: i64 for integers, else the default dtype.
     ///
     /// # Errors
     /// For a step of 0, one that leads away from `end`, and bounds that are not finite.
     ///
     /// ```
-    /// let x = opforge::functional::arange(0i64.into(), 5i64.into(), 2i64.into(), None, None)?;
+    /// let x = opforge::functional::arange(0i64.into(), 5i64.into(), 2i64.into(), None, None, false)?;
     /// assert_eq!(x.to_vec1::<i64>()?, [0, 2, 4]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
@@ -89,10 +90,11 @@ function! {
         step: Scalar = Scalar::Int(1);
         dtype: Option<DType> = None,
         device: Option<Device> = None,
+        requires_grad: bool = false,
     ) -> Result<Tensor> {
         let kind = [start, end, step].into_iter().map(Scalar::kind).max();
-        let default = opforge_core::result_type(None, None, kind, DType::F32);
-        range(start, end, step, dtype.unwrap_or(default), device.unwrap_or(Device::Cpu))
+        let default = opforge_core::result_type(None, None, kind, default_dtype());
+        leaf(range(start, end, step, dtype.unwrap_or(default), device.unwrap_or(Device::Cpu))?, requires_grad)
     }
 }
 

@@ -1,5 +1,6 @@
 //! `full(shape, value)`: one number everywhere.
 
+use crate::functional::{default_dtype, leaf, size_to_shape};
 use crate::operator::prelude::*;
 
 /// The operator of [`full`].
@@ -44,11 +45,23 @@ impl Operator for Full {
 }
 
 function! {
-    /// A tensor of one number. Without `dtype` the number decides: bool, i64 or f32.
-    pub fn full(size: &[i64], fill_value: Scalar; dtype: Option<DType> = None, device: Option<Device> = None) -> Result<Tensor> {
-        let default = opforge_core::result_type(None, None, Some(fill_value.kind()), DType::F32);
-        let shape = crate::functional::size_to_shape("full", size)?;
-        Tensor::full_scalar(fill_value, shape, dtype.unwrap_or(default), &device.unwrap_or(Device::Cpu))
+    /// A tensor of one number. Without `dtype` the number decides: bool, i64 or the default floating-point dtype.
+    ///
+    /// ```
+    /// let x = opforge::functional::full(&[2], 7i64.into(), None, None, false)?;
+    /// assert_eq!(x.to_vec1::<i64>()?, [7, 7]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn full(
+        size: &[i64],
+        fill_value: Scalar;
+        dtype: Option<DType> = None,
+        device: Option<Device> = None,
+        requires_grad: bool = false,
+    ) -> Result<Tensor> {
+        let default = opforge_core::result_type(None, None, Some(fill_value.kind()), default_dtype());
+        let shape = size_to_shape("full", size)?;
+        leaf(Tensor::full_scalar(fill_value, shape, dtype.unwrap_or(default), &device.unwrap_or(Device::Cpu))?, requires_grad)
     }
 }
 

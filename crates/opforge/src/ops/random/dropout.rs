@@ -31,7 +31,7 @@ function! {
         if p == 1.0 {
             return input.mul(&input.zeros_like()?);
         }
-        let kept = mask(1.0 - p, input.shape(), input.dtype(), input.device())?;
+        let kept = mask(1.0 - p, input, None)?;
         input.mul(&kept.affine(1.0 / (1.0 - p), 0.0)?)
     }
 }

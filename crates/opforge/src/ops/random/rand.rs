@@ -1,71 +1,55 @@
 //! `rand(size)`: random numbers, uniform in `[0, 1)`.
 
 use crate::FloatDType;
-use crate::functional::size_to_shape;
+use crate::functional::{default_dtype, leaf, size_to_shape};
 use crate::operator::prelude::*;
 
-/// The operator of [`rand`]; its input is the draw's key.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+/// The distribution of [`rand`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rand {
     /// The least value.
     pub low: Scalar,
     /// The end of the range, exclusive.
     pub high: Scalar,
-    /// The result's shape.
-    pub shape: Shape,
-    /// The result's dtype.
-    pub dtype: DType,
 }
 
-impl Operator for Rand {
-    fn name(&self) -> &'static str {
-        "rand"
-    }
+impl Distribution for Rand {
+    const NAME: &'static str = "rand";
 
-    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("rand", inputs, 1)?;
-        self.shape.check("rand", self.dtype.size_in_bytes())?;
-        Ok(smallvec![Meta::contiguous(self.dtype, &self.shape)])
-    }
-
-    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        // Elements depend on their place in the whole.
-        let none = |rank| SmallVec::from_elem(None, rank);
-        AxisMap { inputs: vec![none(inputs[0].rank())], outputs: vec![none(self.shape.rank())], roles: SmallVec::new() }
-    }
-
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        let (low, high) = (self.low.to_f64(), self.high.to_f64());
-        opforge_cpu::random::uniform("rand", low, high, inputs[0], outputs[0])
-    }
-
-    fn differentiable(&self) -> bool {
-        false
+    fn kernel(&self, key: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+        opforge_cpu::random::uniform("rand", self.low.to_f64(), self.high.to_f64(), key, output)
     }
 }
 
-#[track_caller]
-fn draw(low: f64, high: f64, shape: Shape, dtype: DType, device: &Device) -> Result<Tensor> {
-    let (low, high) = (Scalar::Float(low), Scalar::Float(high));
-    dispatch1(&Rand { low, high, shape, dtype }, &[&super::bernoulli::next_key(device)?])
+impl Rand {
+    /// Uniform in `[low, high)`.
+    pub(crate) fn of(low: f64, high: f64) -> Self {
+        Rand { low: Scalar::Float(low), high: Scalar::Float(high) }
+    }
 }
 
 function! {
-    /// Random numbers, uniform in `[0, 1)`, f32 unless `dtype` says otherwise. The same seed and calls give the same numbers on any number of threads
-    /// (Philox 4x32-10; Salmon and others, "Parallel Random Numbers: As Easy as 1, 2, 3", 2011).
+    /// Random numbers, uniform in `[0, 1)`, of the default dtype unless `dtype` says otherwise. The same seed and calls give the same numbers on
+    /// any number of threads (Philox 4x32-10; Salmon and others, "Parallel Random Numbers: As Easy as 1, 2, 3", 2011).
     ///
     /// # Errors
     /// For dtypes other than floats.
     ///
     /// ```
-    /// # use opforge::Device;
-    /// let x = opforge::functional::rand(&[2, 3], None, None)?;
+    /// let x = opforge::functional::rand(&[2, 3], None, None, None, false)?;
     /// assert_eq!(x.dims(), [2, 3]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    pub fn rand(size: &[i64]; dtype: Option<DType> = None, device: Option<Device> = None) -> Result<Tensor> {
-        let shape = size_to_shape("rand", size)?;
-        draw(0.0, 1.0, shape, dtype.unwrap_or(DType::F32), &device.unwrap_or(Device::Cpu))
+    pub fn rand(
+        size: &[i64];
+        generator: Option<Generator> = None,
+        dtype: Option<DType> = None,
+        device: Option<Device> = None,
+        requires_grad: bool = false,
+    ) -> Result<Tensor> {
+        let (shape, dtype) = (size_to_shape("rand", size)?, dtype.unwrap_or(default_dtype()));
+        let device = device.unwrap_or(Device::Cpu);
+        leaf(draw(Rand::of(0.0, 1.0), &shape, dtype, &device, generator.as_ref())?, requires_grad)
     }
 }
 
@@ -76,7 +60,7 @@ impl Tensor {
     /// For bounds that are not finite or not in order.
     #[track_caller]
     pub fn rand<S: Into<Shape>, T: FloatDType>(low: T, high: T, shape: S, device: &Device) -> Result<Tensor> {
-        draw(low.to_f64(), high.to_f64(), shape.into(), T::DTYPE, device)
+        draw(Rand::of(low.to_f64(), high.to_f64()), &shape.into(), T::DTYPE, device, None)
     }
 
     /// Random numbers, uniform in `[low, high)`, with this tensor's shape, dtype and device.
@@ -85,7 +69,7 @@ impl Tensor {
     /// For bounds that are not finite or not in order.
     #[track_caller]
     pub fn rand_like(&self, low: f64, high: f64) -> Result<Tensor> {
-        draw(low, high, self.shape().clone(), self.dtype(), self.device())
+        draw(Rand::of(low, high), self.shape(), self.dtype(), self.device(), None)
     }
 }
 
@@ -94,6 +78,6 @@ pub const DEFINITION: Definition = Definition { name: "rand", function: &FUNCTIO
 
 /// Sure cases only: a range of one number. The tests of the random kernels look at the distribution.
 fn samples() -> Vec<Sample> {
-    let call = |_: &[&Tensor]| draw(1.5, 1.5, [3, 4].into(), DType::F64, &Device::Cpu);
+    let call = |_: &[&Tensor]| draw(Rand::of(1.5, 1.5), &[3, 4].into(), DType::F64, &Device::Cpu, None);
     vec![Sample::composed("rand", call, vec![], |_| Array::from_fn(&[3, 4], |_| 1.5)).rough()]
 }

@@ -1,71 +1,55 @@
 //! `randn(size)`: random numbers, normal with mean 0 and standard deviation 1.
 
 use crate::FloatDType;
-use crate::functional::size_to_shape;
+use crate::functional::{default_dtype, leaf, size_to_shape};
 use crate::operator::prelude::*;
 
-/// The operator of [`randn`]; its input is the draw's key.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+/// The distribution of [`randn`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Randn {
     /// The mean.
     pub mean: Scalar,
     /// The standard deviation.
     pub std: Scalar,
-    /// The result's shape.
-    pub shape: Shape,
-    /// The result's dtype.
-    pub dtype: DType,
 }
 
-impl Operator for Randn {
-    fn name(&self) -> &'static str {
-        "randn"
-    }
+impl Distribution for Randn {
+    const NAME: &'static str = "randn";
 
-    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("randn", inputs, 1)?;
-        self.shape.check("randn", self.dtype.size_in_bytes())?;
-        Ok(smallvec![Meta::contiguous(self.dtype, &self.shape)])
-    }
-
-    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        // Elements depend on their place in the whole.
-        let none = |rank| SmallVec::from_elem(None, rank);
-        AxisMap { inputs: vec![none(inputs[0].rank())], outputs: vec![none(self.shape.rank())], roles: SmallVec::new() }
-    }
-
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        let (mean, std) = (self.mean.to_f64(), self.std.to_f64());
-        opforge_cpu::random::normal("randn", mean, std, inputs[0], outputs[0])
-    }
-
-    fn differentiable(&self) -> bool {
-        false
+    fn kernel(&self, key: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+        opforge_cpu::random::normal("randn", self.mean.to_f64(), self.std.to_f64(), key, output)
     }
 }
 
-#[track_caller]
-fn draw(mean: f64, std: f64, shape: Shape, dtype: DType, device: &Device) -> Result<Tensor> {
-    let (mean, std) = (Scalar::Float(mean), Scalar::Float(std));
-    dispatch1(&Randn { mean, std, shape, dtype }, &[&super::bernoulli::next_key(device)?])
+impl Randn {
+    /// Normal with this mean and standard deviation.
+    pub(crate) fn of(mean: f64, std: f64) -> Self {
+        Randn { mean: Scalar::Float(mean), std: Scalar::Float(std) }
+    }
 }
 
 function! {
-    /// Random numbers, normal with mean 0 and standard deviation 1, f32 unless `dtype` says otherwise. The same seed and calls give the same numbers on any number of threads
-    /// (Philox 4x32-10; Salmon and others, "Parallel Random Numbers: As Easy as 1, 2, 3", 2011).
+    /// Random numbers, normal with mean 0 and standard deviation 1, of the default dtype unless `dtype` says otherwise. The same seed and calls give the same numbers on
+    /// any number of threads (Philox 4x32-10; Salmon and others, "Parallel Random Numbers: As Easy as 1, 2, 3", 2011).
     ///
     /// # Errors
     /// For dtypes other than floats.
     ///
     /// ```
-    /// # use opforge::Device;
-    /// let x = opforge::functional::randn(&[2, 3], None, None)?;
+    /// let x = opforge::functional::randn(&[2, 3], None, None, None, false)?;
     /// assert_eq!(x.dims(), [2, 3]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    pub fn randn(size: &[i64]; dtype: Option<DType> = None, device: Option<Device> = None) -> Result<Tensor> {
-        let shape = size_to_shape("randn", size)?;
-        draw(0.0, 1.0, shape, dtype.unwrap_or(DType::F32), &device.unwrap_or(Device::Cpu))
+    pub fn randn(
+        size: &[i64];
+        generator: Option<Generator> = None,
+        dtype: Option<DType> = None,
+        device: Option<Device> = None,
+        requires_grad: bool = false,
+    ) -> Result<Tensor> {
+        let (shape, dtype) = (size_to_shape("randn", size)?, dtype.unwrap_or(default_dtype()));
+        let device = device.unwrap_or(Device::Cpu);
+        leaf(draw(Randn::of(0.0, 1.0), &shape, dtype, &device, generator.as_ref())?, requires_grad)
     }
 }
 
@@ -76,7 +60,7 @@ impl Tensor {
     /// For a mean or deviation that is not finite, and a negative deviation.
     #[track_caller]
     pub fn randn<S: Into<Shape>, T: FloatDType>(mean: T, std: T, shape: S, device: &Device) -> Result<Tensor> {
-        draw(mean.to_f64(), std.to_f64(), shape.into(), T::DTYPE, device)
+        draw(Randn::of(mean.to_f64(), std.to_f64()), &shape.into(), T::DTYPE, device, None)
     }
 
     /// Random numbers, normal with this mean and standard deviation, with this tensor's shape, dtype and device.
@@ -85,7 +69,7 @@ impl Tensor {
     /// For a mean or deviation that is not finite, and a negative deviation.
     #[track_caller]
     pub fn randn_like(&self, mean: f64, std: f64) -> Result<Tensor> {
-        draw(mean, std, self.shape().clone(), self.dtype(), self.device())
+        draw(Randn::of(mean, std), self.shape(), self.dtype(), self.device(), None)
     }
 }
 
@@ -94,6 +78,6 @@ pub const DEFINITION: Definition = Definition { name: "randn", function: &FUNCTI
 
 /// Sure cases only: no deviation. The tests of the random kernels look at the distribution.
 fn samples() -> Vec<Sample> {
-    let call = |_: &[&Tensor]| draw(1.5, 0.0, [3, 4].into(), DType::F64, &Device::Cpu);
+    let call = |_: &[&Tensor]| draw(Randn::of(1.5, 0.0), &[3, 4].into(), DType::F64, &Device::Cpu, None);
     vec![Sample::composed("randn", call, vec![], |_| Array::from_fn(&[3, 4], |_| 1.5)).rough()]
 }

@@ -1,0 +1,95 @@
+//! Numbers between bounds.
+
+use crate::functional as f;
+use crate::functional::{default_dtype, leaf};
+use crate::operator::prelude::*;
+
+functions! {
+    /// The numbers 0, 1, .. before `end`: [`arange`](fn@crate::functional::arange) from 0.
+    ///
+    /// # Errors
+    /// For an end that is negative or not finite.
+    ///
+    /// ```
+    /// let x = opforge::functional::arange_to(3i64.into(), None, None, false)?;
+    /// assert_eq!(x.to_vec1::<i64>()?, [0, 1, 2]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, name = "arange")]
+    pub fn arange_to(
+        end: Scalar;
+        dtype: Option<DType> = None,
+        device: Option<Device> = None,
+        requires_grad: bool = false,
+    ) -> Result<Tensor> {
+        f::arange(0i64.into(), end, 1i64.into(), dtype, device, requires_grad)
+    }
+
+    /// `steps` numbers at equal distances from `start` to `end`, both included, of the default dtype unless `dtype` says otherwise.
+    ///
+    /// # Errors
+    /// For a negative number of steps, and bounds that are not real.
+    ///
+    /// ```
+    /// let x = opforge::functional::linspace(0i64.into(), 1i64.into(), 5, None, None, false)?;
+    /// assert_eq!(x.to_vec1::<f32>()?, [0.0, 0.25, 0.5, 0.75, 1.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn linspace(
+        start: Scalar,
+        end: Scalar,
+        steps: i64;
+        dtype: Option<DType> = None,
+        device: Option<Device> = None,
+        requires_grad: bool = false,
+    ) -> Result<Tensor> {
+        let numbers = spaced("linspace", start, end, steps, device)?;
+        leaf(numbers.to_dtype(dtype.unwrap_or(default_dtype()))?, requires_grad)
+    }
+
+    /// `base` to the power of `steps` numbers at equal distances from `start` to `end`, both included.
+    ///
+    /// # Errors
+    /// For a negative number of steps, and bounds that are not real.
+    ///
+    /// ```
+    /// let x = opforge::functional::logspace(0i64.into(), 2i64.into(), 3, 10.0, None, None, false)?;
+    /// assert_eq!(x.to_vec1::<f32>()?, [1.0, 10.0, 100.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn logspace(
+        start: Scalar,
+        end: Scalar,
+        steps: i64,
+        base: f64 = 10.0;
+        dtype: Option<DType> = None,
+        device: Option<Device> = None,
+        requires_grad: bool = false,
+    ) -> Result<Tensor> {
+        let powers = f::pow(base.into(), (&spaced("logspace", start, end, steps, device)?).into())?;
+        leaf(powers.to_dtype(dtype.unwrap_or(default_dtype()))?, requires_grad)
+    }
+}
+
+/// In f64; the second half is counted from the end, so that both bounds are exact.
+#[track_caller]
+fn spaced(op: &'static str, start: Scalar, end: Scalar, steps: i64, device: Option<Device>) -> Result<Tensor> {
+    if steps < 0 {
+        return Err(Error::value(op, "steps", steps, "0 or more"));
+    }
+    if [start, end].iter().any(|s| matches!(s, Scalar::Complex(..))) {
+        return Err(Error::value(op, "start, end", format!("{start}, {end}"), "real numbers"));
+    }
+    let (start, end) = (start.to_f64(), end.to_f64());
+    let step = if steps > 1 { (end - start) / (steps - 1) as f64 } else { 0.0 };
+    let numbers = |from: f64, step: f64, len: i64| {
+        let places = f::arange(0i64.into(), len.into(), 1i64.into(), Some(DType::F64), device, false)?;
+        places.affine(step, from)
+    };
+    let first = steps - steps / 2;
+    let ahead = numbers(start, step, first)?;
+    if steps < 2 {
+        return Ok(ahead);
+    }
+    Tensor::cat(&[&ahead, &numbers(end, -step, steps - first)?.flip(&[0])?], 0)
+}

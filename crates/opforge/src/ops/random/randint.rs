@@ -1,0 +1,57 @@
+//! `randint(low, high, size)`: random integers.
+
+use crate::functional::{leaf, size_to_shape};
+use crate::operator::prelude::*;
+
+/// The distribution of [`randint`]: integers from `low` to before `high`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RandInt {
+    /// The least value.
+    pub low: i64,
+    /// The end of the range, exclusive.
+    pub high: i64,
+}
+
+impl Distribution for RandInt {
+    const NAME: &'static str = "randint";
+
+    fn kernel(&self, key: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+        opforge_cpu::random::randint("randint", self.low, self.high, key, output)
+    }
+}
+
+function! {
+    /// Random integers from `low` to before `high`, all equally likely, in i64 unless `dtype` says otherwise.
+    ///
+    /// # Errors
+    /// For an empty range, and one beyond the dtype's.
+    ///
+    /// ```
+    /// let x = opforge::functional::randint(3, 5, &[100], None, None, None, false)?.to_vec1::<i64>()?;
+    /// assert!(x.contains(&3) && x.contains(&4) && x.iter().all(|x| (3..5).contains(x)));
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn randint(
+        low: i64,
+        high: i64,
+        size: &[i64];
+        generator: Option<Generator> = None,
+        dtype: Option<DType> = None,
+        device: Option<Device> = None,
+        requires_grad: bool = false,
+    ) -> Result<Tensor> {
+        let (shape, dtype) = (size_to_shape("randint", size)?, dtype.unwrap_or(DType::I64));
+        let device = device.unwrap_or(Device::Cpu);
+        leaf(draw(RandInt { low, high }, &shape, dtype, &device, generator.as_ref())?, requires_grad)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: "randint", function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+
+/// Sure cases only: a range of one number. The tests of the random kernels look at the distribution.
+fn samples() -> Vec<Sample> {
+    let call = |_: &[&Tensor]| draw(RandInt { low: 3, high: 4 }, &[3, 4].into(), DType::I64, &Device::Cpu, None);
+    vec![Sample::composed("randint", call, vec![], |_| Array::from_fn(&[3, 4], |_| 3.0)).rough()]
+}

@@ -5,12 +5,46 @@
 
 from __future__ import annotations
 
+import importlib as _importlib
+
 from . import _core
 from ._size import Size
 
 _core.set_size_class(Size)
 _core.set_package_folder(__path__[0])
-for _name in dir(_core):
-    if not _name.startswith("_"):
-        globals()[_name] = getattr(_core, _name)
-del _name
+
+_PRIVATE = {"set_size_class", "set_package_folder"}
+globals().update({name: value for name, value in vars(_core).items() if name[0] != "_" and name not in _PRIVATE})
+
+# The submodules that the core module has too are found by their files.
+for _name in ("nn", "linalg", "special"):
+    globals().pop(_name, None)
+
+inf, nan, pi, e = _core.inf, _core.nan, _core.pi, _core.e
+__version__: str = _core.__version__
+
+_SUBMODULES = ("autograd", "cuda", "linalg", "nn", "optim", "profiler", "special", "utils")
+# Names that are imported when they are first used, and the modules that have them.
+_LAZY = {
+    "save": "serialization",
+    "load": "serialization",
+    "no_grad": "autograd.grad_mode",
+    "enable_grad": "autograd.grad_mode",
+    "set_grad_enabled": "autograd.grad_mode",
+    "inference_mode": "autograd.grad_mode",
+}
+
+
+def __getattr__(name: str):
+    """Imports submodules when they are first used."""
+    if name in _SUBMODULES:
+        return _importlib.import_module(f".{name}", __name__)
+    if name in _LAZY:
+        value = getattr(_importlib.import_module(f".{_LAZY[name]}", __name__), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'opforge' has no attribute '{name}'")
+
+
+def __dir__():
+    return sorted({*globals(), *_SUBMODULES, *_LAZY})

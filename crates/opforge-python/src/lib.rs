@@ -13,11 +13,17 @@ mod front_end;
 mod generator;
 mod tensor;
 
+use std::f64::consts::{E, PI};
+
 use pyo3::prelude::*;
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     front_end::install();
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    for (name, value) in [("inf", f64::INFINITY), ("nan", f64::NAN), ("pi", PI), ("e", E)] {
+        module.add(name, value)?;
+    }
     error::add_to(module)?;
     dtype::add_to(module)?;
     module.add_class::<device::PyDevice>()?;

@@ -1,5 +1,6 @@
 use std::collections::HashMap;
 
+use opforge::dispatch::write_to;
 use opforge::functional::write_back;
 use opforge::operator::Value;
 use opforge::{Error, Tensor};
@@ -70,10 +71,17 @@ impl Entry {
         values: &[Value],
         args: &Arguments<'_, '_>,
     ) -> PyResult<Py<PyAny>> {
-        let result = front_end::called(|| (signature.function.call)(values)).or_raise(py)?;
+        let function = signature.function;
         match self.form {
-            Form::Plain => results::object(py, result, signature.results.as_ref()),
-            Form::InPlace => self.write_back(py, result, args),
+            Form::Plain => {
+                let result = front_end::called(|| (function.call)(values)).or_raise(py)?;
+                results::object(py, result, signature.results.as_ref())
+            }
+            Form::InPlace => {
+                let receiver = args.at(0).cast::<PyTensor>()?.get().tensor(py);
+                let call = || write_to(&receiver, function.name, || (function.call)(values));
+                self.write_back(py, front_end::called(call).or_raise(py)?, args)
+            }
         }
     }
 

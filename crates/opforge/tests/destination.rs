@@ -1,0 +1,38 @@
+//! Functions that write their result where it is meant to go.
+
+use opforge::dispatch::write_to;
+use opforge::{Device, Result, Tensor, functional};
+
+fn floats(values: &[f32]) -> Tensor {
+    Tensor::new(values, &Device::Cpu).unwrap()
+}
+
+#[test]
+fn the_operator_writes_to_the_destination() -> Result<()> {
+    let (x, y) = (floats(&[1.0, 2.0]), floats(&[3.0, 5.0]));
+    let version = x.version();
+    let result = write_to(&x, "mul", || functional::mul((&x).into(), (&y).into()))?;
+    assert_eq!(result.id(), x.id());
+    assert_eq!(x.to_vec1::<f32>()?, [3.0, 10.0]);
+    assert_eq!(x.version(), version + 1);
+    Ok(())
+}
+
+#[test]
+fn a_result_that_does_not_fit_is_a_new_tensor() -> Result<()> {
+    let (x, y) = (floats(&[1.0]), floats(&[3.0, 5.0]));
+    let result = write_to(&x, "mul", || functional::mul((&x).into(), (&y).into()))?;
+    assert_ne!(result.id(), x.id());
+    assert_eq!(result.to_vec1::<f32>()?, [3.0, 5.0]);
+    assert_eq!(x.to_vec1::<f32>()?, [1.0]);
+    Ok(())
+}
+
+#[test]
+fn a_destination_does_not_outlive_its_call() -> Result<()> {
+    let (x, y) = (floats(&[1.0, 2.0]), floats(&[3.0, 5.0]));
+    write_to(&x, "mul", || functional::add((&x).into(), (&y).into(), 1i64.into()))?;
+    functional::mul((&y).into(), (&y).into())?;
+    assert_eq!(x.to_vec1::<f32>()?, [1.0, 2.0]);
+    Ok(())
+}

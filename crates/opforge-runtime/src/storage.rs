@@ -3,7 +3,7 @@ use std::cell::UnsafeCell;
 use std::fmt;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use opforge_core::{Element, Error, Result};
 
@@ -23,6 +23,8 @@ pub struct Storage {
     read_only: bool,
     owner: Owner,
     version: AtomicU64,
+    /// How many references are those of queued instructions.
+    pub(crate) queued: AtomicU32,
     /// Guarded by the VM's lock.
     pub(crate) deps: Guarded<Deps>,
     tiny: Tiny,
@@ -102,6 +104,7 @@ impl Storage {
             read_only,
             owner,
             version: AtomicU64::new(0),
+            queued: AtomicU32::new(0),
             deps: Guarded::new(Deps::default()),
             tiny: Tiny(UnsafeCell::new([0; Tiny::SIZE])),
         };
@@ -142,6 +145,15 @@ impl Storage {
     #[inline]
     pub fn bump_version(&self) {
         self.version.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Whether nobody else holds the storage but instructions that wait for their turn: what is submitted next is the next to use it.
+    pub fn is_unshared(self: &Arc<Self>) -> bool {
+        let before = self.queued.load(Ordering::Acquire);
+        let holders = Arc::strong_count(self);
+        // An instruction may begin or end to wait meanwhile: in doubt it counts as a holder.
+        let queued = before.min(self.queued.load(Ordering::Acquire));
+        holders <= 1 + queued as usize
     }
 
     /// The address of the first byte, reserving the memory if need be. It stays the same as long as the storage lives.

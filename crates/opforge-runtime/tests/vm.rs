@@ -32,6 +32,22 @@ fn a_costly_kernel_lets_the_caller_go_on() {
 }
 
 #[test]
+fn instructions_that_wait_do_not_share_storages() {
+    let (gate, a, b) = (Gate::default(), storage(), storage());
+    with_stream(&Stream::new(), || {
+        submit("slow", &gate.sum(7), &[], &a).unwrap();
+        submit("read", &sum(QUEUED, 0), &[&a], &b).unwrap();
+    });
+    assert!(a.is_unshared() && b.is_unshared());
+    let other = a.clone();
+    assert!(!a.is_unshared());
+    drop(other);
+    gate.open();
+    assert_eq!(value(&b).unwrap(), 7);
+    assert!(a.is_unshared() && b.is_unshared());
+}
+
+#[test]
 fn a_stream_keeps_its_order() {
     let stream = Stream::new();
     let (a, log) = (storage(), Arc::new(Mutex::new(Vec::new())));

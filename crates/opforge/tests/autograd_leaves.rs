@@ -87,6 +87,23 @@ fn stored_gradients_share_memory_with_nobody() {
 }
 
 #[test]
+fn gradients_that_nobody_shares_are_not_copied() {
+    // Small, and large enough to be computed in the background.
+    for len in [2, 1 << 20] {
+        let x = Var::ones(len, DType::F64, CPU).unwrap();
+        let seen = Arc::new(Mutex::new(None));
+        let log = seen.clone();
+        let watch = move |grad: &Tensor| {
+            *log.lock().unwrap() = Some(grad.id());
+            Ok(None)
+        };
+        x.register_hook(Arc::new(watch)).unwrap();
+        run(&total(&x.sqr().unwrap()), ONCE).unwrap();
+        assert_eq!(seen.lock().unwrap().take(), x.grad().map(|grad| grad.id()), "{len}");
+    }
+}
+
+#[test]
 fn gradients_are_set_by_hand() {
     let x = vector(&[1.0, 2.0]);
     let given = Tensor::new(&[1f64, 1.0], CPU).unwrap();

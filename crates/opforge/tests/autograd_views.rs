@@ -46,6 +46,10 @@ fn writing_a_part_gives_the_whole_a_history() {
     let corner = row.narrow(0, 0, 1).unwrap();
     let names = |t: &Tensor| t.grad_fn().map(|f| f.name()).unwrap_or_default();
     assert_eq!(names(&x), "");
+    assert_eq!(
+        [&x, &row, &corner, &x.detach()].map(|t| t.base().map(Tensor::id)),
+        [None, Some(x.id()), Some(x.id()), None]
+    );
     row.copy_from(&w).unwrap();
     assert_eq!([&x, &row, &column, &corner].map(Tensor::requires_grad), [true; 4]);
     assert_eq!([&x, &row, &column].map(names), ["CopySlices", "AsStridedBackward0", "AsStridedBackward0"]);

@@ -1,6 +1,8 @@
 use std::borrow::{Borrow, Cow};
+use std::ops::Deref;
 use std::panic::Location;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use smallvec::SmallVec;
 
@@ -11,7 +13,7 @@ use crate::storage::Storage;
 
 /// A tensor's place in memory, as a kernel's argument.
 #[derive(Debug, Clone)]
-pub struct Buffer<S = Arc<Storage>> {
+pub struct Buffer<S = Held> {
     /// The storage, shared or borrowed.
     pub storage: S,
     /// The place of the tensor's first element in the storage, in bytes.
@@ -37,7 +39,44 @@ impl<'a> BufferRef<'a> {
     }
 
     fn to_owned(&self) -> Buffer {
-        Buffer { storage: self.storage.clone(), byte_offset: self.byte_offset, overwrites: self.overwrites }
+        let storage = Held::new(self.storage.clone());
+        Buffer { storage, byte_offset: self.byte_offset, overwrites: self.overwrites }
+    }
+}
+
+/// A queued instruction's hold on a storage, which [`Storage::is_unshared`] does not count.
+#[derive(Debug)]
+pub struct Held(Arc<Storage>);
+
+impl Held {
+    fn new(storage: Arc<Storage>) -> Self {
+        storage.queued.fetch_add(1, Ordering::AcqRel);
+        Held(storage)
+    }
+}
+
+impl Clone for Held {
+    fn clone(&self) -> Self {
+        Held::new(self.0.clone())
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.queued.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Borrow<Arc<Storage>> for Held {
+    fn borrow(&self) -> &Arc<Storage> {
+        &self.0
+    }
+}
+
+impl Deref for Held {
+    type Target = Arc<Storage>;
+    fn deref(&self) -> &Arc<Storage> {
+        &self.0
     }
 }
 

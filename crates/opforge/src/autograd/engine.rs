@@ -237,9 +237,14 @@ impl Leaves {
     }
 }
 
+/// Adds a gradient, in the sum's own memory if nobody else can see that.
 fn add(sum: &mut Option<Tensor>, grad: Tensor) -> Result<()> {
     *sum = Some(match sum.take() {
         None => grad,
+        Some(sum) if !is_grad_enabled() && sum.is_unshared() && !sum.layout().may_overlap_itself() => {
+            sum.add_(&grad)?;
+            sum
+        }
         Some(sum) => sum.add(&grad)?,
     });
     Ok(())

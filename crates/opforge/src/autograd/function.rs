@@ -93,7 +93,7 @@ pub fn record_function_in_place(
         }
         if changed(i) {
             rewrite(output, origin);
-        } else if is_input(output) || output.requires_grad() || output.slot().base().is_some() {
+        } else if is_input(output) || output.requires_grad() || output.base().is_some() {
             return Tensor::with_slot(output.meta().clone(), output.storage().clone(), Slot::computed(origin));
         } else {
             output.slot().set(true, Some(origin));

@@ -78,7 +78,9 @@ fn can_add(old: &Tensor, grad: &Tensor) -> bool {
 
 /// The gradient in memory that nobody else sees, laid out as its tensor: later gradients are added to it in place.
 fn own(tensor: &Tensor, grad: Tensor) -> Result<Tensor> {
+    // A view would share memory with its base, if only the view itself held that.
+    let grad = if grad.base().is_some() && !grad.requires_grad() { grad.detach() } else { grad };
     let bytes = grad.elem_count() * grad.dtype().size_in_bytes();
-    let same_layout = grad.stride() == tensor.stride() || grad.is_contiguous();
-    if same_layout && grad.storage().nbytes() == bytes && grad.is_unshared() { Ok(grad) } else { grad.copy() }
+    let fits = grad.storage().nbytes() == bytes && (grad.is_contiguous() || grad.stride() == tensor.stride());
+    if fits && grad.is_unshared() { Ok(grad) } else { grad.copy() }
 }

@@ -1,3 +1,4 @@
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::Node;
@@ -47,12 +48,29 @@ impl GradFn {
         }
     }
 
-    /// Whether both are handles of the same call or leaf.
+    /// Whether both are handles of the same call or leaf, as `==` says too.
     pub fn same(&self, other: &GradFn) -> bool {
         match (&self.0, &other.0) {
             (Place::Node(a), Place::Node(b)) => Arc::ptr_eq(a, b),
             (Place::Leaf(a), Place::Leaf(b)) => a.id() == b.id(),
             _ => false,
+        }
+    }
+}
+
+impl PartialEq for GradFn {
+    fn eq(&self, other: &Self) -> bool {
+        self.same(other)
+    }
+}
+
+impl Eq for GradFn {}
+
+impl Hash for GradFn {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match &self.0 {
+            Place::Node(node) => node.sequence.hash(state),
+            Place::Leaf(leaf) => leaf.id().hash(state),
         }
     }
 }

@@ -58,7 +58,12 @@ impl Tensor {
             return Err(Error::autograd("set_requires_grad", "tensor", given, "a leaf; see detach"));
         }
         if requires_grad && !self.dtype().is_float() && !self.dtype().is_complex() {
-            return Err(Error::dtype("set_requires_grad", "dtype", self.dtype(), "a floating-point dtype"));
+            return Err(Error::dtype(
+                "set_requires_grad",
+                "dtype",
+                self.dtype(),
+                "only Tensors of floating point dtype can require gradients",
+            ));
         }
         self.slot().set(requires_grad, None);
         Ok(())
@@ -74,7 +79,7 @@ impl Tensor {
     /// # Errors
     /// For a view, whose history is that of its base.
     pub fn detach_(&self) -> Result<()> {
-        if self.slot().base().is_some() {
+        if self.base().is_some() {
             let given = "Can't detach views in-place. Use detach() instead.";
             return Err(Error::autograd("detach_", "tensor", given, "a tensor that is not a view"));
         }

@@ -17,6 +17,11 @@ use crate::ops::shape::as_strided::AsStrided;
 use crate::{Error, Layout, Meta, Result, Tensor};
 
 impl Tensor {
+    /// The tensor, itself not a view, whose elements this view shows; `None` for what is not a view. Detached tensors are not.
+    pub fn base(&self) -> Option<&Tensor> {
+        self.slot().base()
+    }
+
     /// Where this tensor's gradient goes; a view catches up with its base first.
     pub(crate) fn edge(&self) -> Option<Edge> {
         let slot = self.slot();
@@ -60,7 +65,7 @@ pub(crate) fn check_write(op: &str, output: &Tensor) -> Result<()> {
         let given = "a leaf Variable that requires grad is being used in an in-place operation.";
         return refuse(given, "a computed tensor; change leaves under no_grad");
     }
-    let Some(base) = output.slot().base() else { return Ok(()) };
+    let Some(base) = output.base() else { return Ok(()) };
     if base.requires_grad() && base.is_leaf() {
         let given = "a view of a leaf Variable that requires grad is being used in an in-place operation.";
         return refuse(given, "a view of a computed tensor; change leaves under no_grad");
@@ -77,12 +82,12 @@ pub(crate) fn check_write(op: &str, output: &Tensor) -> Result<()> {
 
 /// Whether a recorded write into a tensor changes a history.
 pub(crate) fn has_history(tensor: &Tensor) -> bool {
-    tensor.requires_grad() || tensor.slot().base().is_some_and(Tensor::requires_grad)
+    tensor.requires_grad() || tensor.base().is_some_and(Tensor::requires_grad)
 }
 
 /// Makes `origin` the history of a tensor that was just written in place, and so of all that show its elements.
 pub(crate) fn rewrite(output: &Tensor, origin: Origin) {
-    let Some(base) = output.slot().base() else { return replace(output, origin) };
+    let Some(base) = output.base() else { return replace(output, origin) };
     let (node, i) = origin;
     let at = node.at;
     let edges = [base.edge(), Some(Edge::Node(node, i))].into_iter().collect();

@@ -39,6 +39,7 @@ macro_rules! by_number {
 }
 
 pub mod arange;
+pub mod conv;
 pub mod copy;
 pub mod elementwise;
 pub mod index;
@@ -51,9 +52,11 @@ pub mod scan;
 pub mod simd;
 pub mod sort;
 
+mod fallible;
 mod operand;
 mod plan;
 mod scratch;
+mod staged;
 mod stored;
 #[cfg(test)]
 mod testing;

@@ -8,6 +8,7 @@ mod heap;
 mod limit;
 mod size;
 mod system;
+mod workspace;
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,6 +16,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(crate) use heap::Heap;
 use opforge_core::{Error, Result};
+pub use workspace::Workspace;
 
 /// What every block's address is a multiple of, in bytes.
 pub const ALIGNMENT: usize = 512;

@@ -6,7 +6,7 @@ use crate::operand::Accumulator;
 use crate::simd::Isa;
 
 /// What a micro-kernel computes: `c[i][j] = sum over p of a[p][i] * b[p][j]`, for `MR` rows and `columns` columns.
-pub(super) struct Args<E> {
+pub(crate) struct Args<E> {
     pub depth: usize,
     /// `MR` elements for each p, without gaps.
     pub a: *const E,
@@ -23,7 +23,7 @@ pub(super) struct Args<E> {
 
 /// # Safety
 /// The arguments' pointers are valid as described, and the CPU has the instructions.
-pub(super) type Kernel<E> = unsafe fn(&Args<E>);
+pub(crate) type Kernel<E> = unsafe fn(&Args<E>);
 
 /// A machine's micro-kernels for an accumulator type.
 #[derive(Clone, Copy)]
@@ -36,16 +36,16 @@ pub(crate) struct Kernels<E: 'static> {
 
 impl<E> Kernels<E> {
     /// Rows of the largest kernel.
-    pub(super) fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.table[0].len()
     }
     /// Columns of the widest kernel.
-    pub(super) fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.table.len() * self.lanes
     }
     /// The kernel of `rows` rows whose width is the smallest that holds `columns`.
     #[inline]
-    pub(super) fn get(&self, rows: usize, columns: usize) -> Kernel<E> {
+    pub(crate) fn get(&self, rows: usize, columns: usize) -> Kernel<E> {
         self.table[(columns - 1) / self.lanes][rows - 1]
     }
 }

@@ -4,7 +4,6 @@ mod gemm;
 mod gemv;
 mod lanes;
 mod micro;
-
 mod pack;
 mod problem;
 #[cfg(test)]
@@ -18,7 +17,8 @@ use opforge_runtime::Kernel;
 use crate::operand::Operand;
 use gemm::Gemm;
 use gemv::Gemv;
-pub(crate) use micro::Kernels;
+pub(crate) use micro::{Args, Kernels};
+pub(crate) use pack::{Matrix, pack};
 use problem::Problem;
 
 /// The kernel for `output [.., m, n] = a [.., m, k] b [.., k, n]`.

@@ -2,7 +2,7 @@ use crate::operand::Operand;
 
 /// A matrix in memory: element `[i, j]` is at `i * row + j * column`, in elements.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Matrix<T> {
+pub(crate) struct Matrix<T> {
     pub at: *const T,
     pub row: usize,
     pub column: usize,
@@ -24,7 +24,7 @@ impl<T> Matrix<T> {
 ///
 /// # Safety
 /// The matrix is readable for `depth x count`, the panel writable for `depth * width` elements; `count <= width`.
-pub(super) unsafe fn pack<T: Operand>(from: Matrix<T>, depth: usize, count: usize, panel: *mut T::Acc, width: usize) {
+pub(crate) unsafe fn pack<T: Operand>(from: Matrix<T>, depth: usize, count: usize, panel: *mut T::Acc, width: usize) {
     // SAFETY: the same contract.
     unsafe {
         match (from.column, from.row, width) {

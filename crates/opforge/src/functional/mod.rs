@@ -27,7 +27,7 @@ macro_rules! compositions {
     };
 }
 
-compositions! { activations, aliases, assign, checks, create, create_like, numbers, random, random_fill, ranges }
+compositions! { activations, aliases, assign, checks, conv, create, create_like, numbers, random, random_fill, ranges }
 
 use opforge_core::{Kind, normalize_dim};
 

@@ -12,6 +12,7 @@ mod reduce;
 mod sample;
 mod unary;
 mod view;
+pub(crate) mod window;
 
 pub mod prelude;
 

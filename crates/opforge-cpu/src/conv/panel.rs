@@ -1,0 +1,107 @@
+//! Packing what a slab holds into the panels that micro-kernels read: the matrix of a convolution ("im2col"), never made as a whole.
+
+use super::geometry::Lengths;
+use super::slab::Read;
+use crate::matmul::Kernels;
+use crate::simd::{Float, FloatElem, Simd};
+
+/// Columns of a panel at most: those of the widest micro-kernel.
+const WIDEST: usize = 32;
+/// Elements after a panel that packing may overwrite.
+pub(super) const SLACK: usize = 16;
+
+/// Columns of a panel that lie next to each other in the slab.
+#[derive(Debug, Clone, Copy, Default)]
+struct Run {
+    from: usize,
+    to: usize,
+    len: usize,
+}
+
+/// The runs of one panel.
+pub(super) struct Runs {
+    runs: [Run; WIDEST],
+    count: usize,
+}
+
+impl Runs {
+    fn none() -> Self {
+        Runs { runs: [Run::default(); WIDEST], count: 0 }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, from: usize, to: usize, len: usize) {
+        if let Some(last) = self.count.checked_sub(1).map(|i| &mut self.runs[i])
+            && last.from + last.len == from
+        {
+            last.len += len;
+            return;
+        }
+        self.runs[self.count] = Run { from, to, len };
+        self.count += 1;
+    }
+
+    /// Of `count` target positions from `first` on, row-major in `targets`.
+    #[inline(always)]
+    pub fn of_targets(first: usize, count: usize, targets: Lengths, steps: Lengths) -> Self {
+        let mut runs = Runs::none();
+        let mut to = 0;
+        while to < count {
+            let [a, b, c] = position(first + to, targets);
+            let from = a * steps[0] + b * steps[1] + c * steps[2];
+            let len = if steps[2] == 1 { (targets[2] - c).min(count - to) } else { 1 };
+            runs.push(from, to, len);
+            to += len;
+        }
+        runs
+    }
+
+    /// Of these reads.
+    #[inline(always)]
+    pub fn of_reads(reads: &[Read]) -> Self {
+        let mut runs = Runs::none();
+        for (to, read) in reads.iter().enumerate() {
+            runs.push(read.at, to, 1);
+        }
+        runs
+    }
+
+    /// Copies the columns from one row of the matrix to `panel`; what follows them there is overwritten, up to [`SLACK`] elements.
+    ///
+    /// # Safety
+    /// The runs are readable from `row`, and the panel writable.
+    #[inline(always)]
+    pub unsafe fn copy<S: Simd, F: FloatElem>(&self, row: *const F, panel: *mut F) {
+        let lanes = <F::Vector<S>>::LANES;
+        // SAFETY: by the contract; a store after a partial load writes at most SLACK elements too many.
+        unsafe {
+            for run in &self.runs[..self.count] {
+                let (from, to) = (row.add(run.from), panel.add(run.to));
+                if run.len == 1 {
+                    *to = *from;
+                    continue;
+                }
+                let mut i = 0;
+                while i + lanes <= run.len {
+                    <F::Vector<S>>::load(from.add(i)).store(to.add(i));
+                    i += lanes;
+                }
+                if i < run.len {
+                    <F::Vector<S>>::load_partial(from.add(i), run.len - i).store(to.add(i));
+                }
+            }
+        }
+    }
+}
+
+/// The position with a number in row-major order.
+#[inline(always)]
+pub(super) fn position(i: usize, lengths: Lengths) -> Lengths {
+    let (line, c) = (i / lengths[2], i % lengths[2]);
+    [line / lengths[1], line % lengths[1], c]
+}
+
+/// Elements that panels of a block of the matrix take.
+pub(super) fn panels_len<F>(kernels: &Kernels<F>, depth: usize, columns: usize) -> usize {
+    depth * columns.next_multiple_of(kernels.width()) + SLACK
+}

@@ -1,0 +1,57 @@
+//! Products of packed blocks.
+
+use crate::matmul::{Args, Kernels};
+
+/// Depth of a packed block at most.
+pub(super) const DEPTH: usize = 256;
+/// Columns of a packed block at most; a multiple of every micro-kernel's.
+pub(super) const COLUMNS: usize = 768;
+
+/// The depth of blocks, all but the last equal.
+pub(super) fn block_depth(depth: usize) -> usize {
+    depth.div_ceil(depth.div_ceil(DEPTH).max(1)).max(1)
+}
+
+/// `c [rows, columns] = a [rows, depth] b [depth, columns]`, or that added to `c`.
+pub(super) struct Product<F> {
+    /// Strips of rows: element `[i, p]` of the strip that starts at row `s` is at `s * a_depth + p * height + i`, the strip's height being
+    /// the kernels' or, of the last one, what is left.
+    pub a: *const F,
+    pub a_depth: usize,
+    /// The first depth of `a`.
+    pub from: usize,
+    /// Panels of `depth` rows, one register block wide, one after the other.
+    pub b: *const F,
+    pub c: *mut F,
+    pub c_row: usize,
+    pub rows: usize,
+    pub columns: usize,
+    pub depth: usize,
+    pub add: bool,
+}
+
+impl<F> Product<F> {
+    /// # Safety
+    /// All addresses are valid for what is described; the kernels are for this CPU.
+    pub unsafe fn run(&self, kernels: &Kernels<F>) {
+        let (height, width) = (kernels.rows(), kernels.width());
+        for j in (0..self.columns).step_by(width) {
+            for i in (0..self.rows).step_by(height) {
+                let (rows, columns) = (height.min(self.rows - i), width.min(self.columns - j));
+                // SAFETY: by the contract.
+                unsafe {
+                    kernels.get(rows, columns)(&Args {
+                        depth: self.depth,
+                        a: self.a.add(i * self.a_depth + self.from * rows),
+                        b: self.b.add(j * self.depth),
+                        b_row: width,
+                        c: self.c.add(i * self.c_row + j),
+                        c_row: self.c_row,
+                        columns,
+                        add: self.add,
+                    });
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The part of the source that a task reads: a padded copy in the type of the arithmetic, or the source itself where nothing needs padding.
+
+use opforge_core::Result;
+
+use super::Element;
+use super::geometry::{Lengths, MAX_SPATIAL};
+use super::phase::{Phase, each_tap};
+use crate::matmul::{Matrix, pack};
+use crate::simd::{Float, Simd};
+use crate::stored::VectorOf;
+
+/// Target positions that a task should have, where there are as many.
+const TARGETS: usize = 1024;
+
+/// How a phase's targets are divided into blocks along one dimension, and what of the source a block needs.
+#[derive(Debug, Clone)]
+pub(super) struct Blocks {
+    /// The dimension, the targets of a block along it, and the number of blocks.
+    pub axis: usize,
+    pub len: usize,
+    pub count: usize,
+    /// Targets of a whole block along each dimension.
+    pub targets: Lengths,
+    /// How far source positions move from target to target.
+    pub step: Lengths,
+    /// The source position of the slab's first element, for block 0.
+    origin: [isize; MAX_SPATIAL],
+    /// Lengths of the slab.
+    extent: Lengths,
+    /// Channels that are read, and the source's lengths.
+    channels: usize,
+    source: Lengths,
+    /// Whether tasks read the source in place.
+    pub in_place: bool,
+    /// Whether a position's channels lie next to each other, rather than a channel's positions.
+    channels_last: bool,
+}
+
+impl Blocks {
+    /// The division of a phase's targets into at least about `least` blocks.
+    pub fn new(
+        phase: &Phase,
+        channels: usize,
+        source: Lengths,
+        least: usize,
+        exact: bool,
+        channels_last: bool,
+    ) -> Self {
+        let counts: Lengths = std::array::from_fn(|d| phase[d].count);
+        let axis = counts.iter().position(|&n| n > 1).unwrap_or(MAX_SPATIAL - 1);
+        let inner: usize = counts[axis + 1..].iter().product::<usize>().max(1);
+        let total = counts[axis].max(1);
+        let wanted = (total * inner).div_ceil(TARGETS).max(least.min((total * inner).div_ceil(64)));
+        let len = total.div_ceil(wanted.clamp(1, total));
+        let mut targets = counts;
+        targets[axis] = len.min(counts[axis]);
+        let step: Lengths = std::array::from_fn(|d| phase[d].step);
+        let span = |d: usize| {
+            let at = phase[d].taps.iter().map(|tap| tap.at);
+            (at.clone().min().unwrap_or(0), at.max().unwrap_or(0))
+        };
+        let reach = |d: usize, targets: Lengths| targets[d].saturating_sub(1) * step[d];
+        let origin = std::array::from_fn(|d| span(d).0);
+        let extent = std::array::from_fn(|d| reach(d, targets) + (span(d).1 - span(d).0) as usize + 1);
+        let inside = |d: usize| span(d).0 >= 0 && reach(d, counts) as isize + span(d).1 < source[d] as isize;
+        let in_place = exact && !channels_last && (0..MAX_SPATIAL).all(inside);
+        let count = total.div_ceil(len);
+        Blocks { axis, len, count, targets, step, origin, extent, channels, source, in_place, channels_last }
+    }
+
+    /// The lengths within which the slab's elements are addressed.
+    fn lengths(&self) -> Lengths {
+        if self.in_place { self.source } else { self.extent }
+    }
+
+    /// From channel to channel and from position to position.
+    pub fn strides(&self) -> (usize, Lengths) {
+        let [_, b, c] = self.lengths();
+        let unit = if self.channels_last { self.channels } else { 1 };
+        let channel = if self.channels_last { 1 } else { self.lengths().iter().product() };
+        (channel, [b * c * unit, c * unit, unit])
+    }
+
+    /// Elements of a slab; none where the source is read in place.
+    ///
+    /// # Errors
+    /// When they cannot be counted.
+    pub fn elements(&self, op: &'static str) -> Result<usize> {
+        if self.in_place {
+            return Ok(0);
+        }
+        let all = self.extent.iter().try_fold(self.channels, |n, &d| n.checked_mul(d));
+        all.filter(|&n| n <= isize::MAX as usize / 64).ok_or_else(|| {
+            let given = format!("{:?} padded to {:?}", self.source, self.extent);
+            opforge_core::Error::shape(op, "input", given, "a padded input that fits the address space")
+        })
+    }
+
+    /// Where each tap of each channel reads for the block's first target, and the tap's place in the kernel: channels outermost, or
+    /// innermost where they come last.
+    pub fn reads(&self, phase: &Phase, k: Lengths) -> Vec<Read> {
+        let (channel, strides) = self.strides();
+        let mut taps = Vec::new();
+        each_tap(phase, k, |at, k| {
+            let from: usize = (0..MAX_SPATIAL).map(|d| (at[d] - self.origin[d]) as usize * strides[d]).sum();
+            taps.push(Read { at: from, channel: 0, k });
+        });
+        let read = |c: usize, tap: &Read| Read { at: tap.at + c * channel, channel: c, k: tap.k };
+        if self.channels_last {
+            taps.iter().flat_map(|tap| (0..self.channels).map(move |c| read(c, tap))).collect()
+        } else {
+            (0..self.channels).flat_map(|c| taps.iter().map(move |tap| read(c, tap))).collect()
+        }
+    }
+
+    /// The targets of a block along each dimension.
+    pub fn targets_of(&self, block: usize, counts: usize) -> Lengths {
+        let mut targets = self.targets;
+        targets[self.axis] = self.len.min(counts - block * self.len);
+        targets
+    }
+
+    /// The slab of a block: the source itself, or `room` filled from it. `source` points to the first of the channels.
+    ///
+    /// # Safety
+    /// The source is valid for its channels; `room` for as many elements as the slab has.
+    #[inline(always)]
+    pub unsafe fn open<S: Simd, E: Element>(
+        &self,
+        source: *const E,
+        block: usize,
+        room: *mut E::Compute,
+    ) -> *const E::Compute {
+        let mut origin = self.origin;
+        origin[self.axis] += (block * self.len * self.step[self.axis]) as isize;
+        // SAFETY: by the contract; in place, all that is read lies within the source.
+        unsafe {
+            if self.in_place {
+                let (_, strides) = self.strides();
+                let from: usize = (0..MAX_SPATIAL).map(|d| origin[d] as usize * strides[d]).sum();
+                return source.add(from).cast();
+            }
+            let elements = self.channels * self.extent.iter().product::<usize>();
+            room.write_bytes(0, elements);
+            for a in self.inside(origin, 0) {
+                for b in self.inside(origin, 1) {
+                    self.fill_line::<S, E>(source, origin, [a, b], room);
+                }
+            }
+        }
+        room
+    }
+
+    /// The slab's positions along a dimension that lie within the source.
+    #[inline(always)]
+    fn inside(&self, origin: [isize; MAX_SPATIAL], d: usize) -> std::ops::Range<usize> {
+        let from = (-origin[d]).clamp(0, self.extent[d] as isize);
+        let to = (self.source[d] as isize - origin[d]).clamp(from, self.extent[d] as isize);
+        from as usize..to as usize
+    }
+
+    /// Copies the line at `[a, b]` of every channel.
+    ///
+    /// # Safety
+    /// As [`Blocks::open`]; the line lies within the source.
+    #[inline(always)]
+    unsafe fn fill_line<S: Simd, E: Element>(
+        &self,
+        source: *const E,
+        origin: [isize; MAX_SPATIAL],
+        [a, b]: [usize; 2],
+        room: *mut E::Compute,
+    ) {
+        let inside = self.inside(origin, 2);
+        if inside.is_empty() {
+            return;
+        }
+        let (channel, strides) = self.strides();
+        let [_, rows, columns] = self.source;
+        let plane: usize = self.source.iter().product();
+        let row = (origin[0] + a as isize) as usize * rows + (origin[1] + b as isize) as usize;
+        let from = row * columns + (origin[2] + inside.start as isize) as usize;
+        let to = a * strides[0] + b * strides[1] + inside.start * strides[2];
+        // SAFETY: by the contract.
+        unsafe {
+            if self.channels_last {
+                let from = Matrix { at: source.add(from), row: 1, column: plane };
+                return pack::<E>(from, inside.len(), self.channels, room.add(to), self.channels);
+            }
+            for c in 0..self.channels {
+                widen::<S, E>(source.add(from + c * plane), room.add(to + c * channel), inside.len());
+            }
+        }
+    }
+}
+
+/// Copies `n` elements into the type of the arithmetic.
+///
+/// # Safety
+/// Both sides are valid for `n` elements.
+#[inline(always)]
+unsafe fn widen<S: Simd, E: Element>(from: *const E, to: *mut E::Compute, n: usize) {
+    let lanes = VectorOf::<E, S>::LANES;
+    let whole = n / lanes * lanes;
+    // SAFETY: by the contract.
+    unsafe {
+        for i in (0..whole).step_by(lanes) {
+            E::load::<S>(from.add(i)).store(to.add(i));
+        }
+        if whole < n {
+            E::load_partial::<S>(from.add(whole), n - whole).store_partial(to.add(whole), n - whole);
+        }
+    }
+}
+
+/// One term of the sums: where the slab is read, and what it is multiplied with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Read {
+    /// The slab's element for the block's first target.
+    pub at: usize,
+    pub channel: usize,
+    /// The place in the kernel.
+    pub k: usize,
+}

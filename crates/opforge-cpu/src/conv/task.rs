@@ -1,0 +1,266 @@
+//! One task of a convolution: some target channels at a block of target positions.
+
+use std::ops::Range;
+
+use opforge_core::Result;
+use opforge_runtime::alloc::Workspace;
+
+use super::Element;
+use super::correlate::{Correlation, Plan, Tensors, is_direct};
+use super::geometry::{Lengths, MAX_SPATIAL};
+use super::panel::{Runs, panels_len, position};
+use super::product::{COLUMNS, Product, block_depth};
+use crate::operand::Operand;
+use crate::simd::{Float, Routine, Simd};
+use crate::stored::{VectorOf, load_strided, store_strided};
+
+impl<E: Element> Routine for Correlation<E> {
+    type Args = (Tensors<E>, Range<usize>);
+    type Output = Result<()>;
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, (tensors, tasks): Self::Args) -> Result<()> {
+        let room = Workspace::new(self.room * size_of::<E::Compute>())?;
+        for task in tasks {
+            let plan = &self.plans[self.plans.partition_point(|plan| plan.first_task <= task) - 1];
+            // SAFETY: the task is one of the plan's, the room as large as any plan's needs.
+            unsafe { Part::new(self, plan, tensors, task - plan.first_task).run::<S>(room.as_ptr().cast()) };
+        }
+        Ok(())
+    }
+}
+
+/// The targets of one task.
+struct Part<'a, E: Element> {
+    correlation: &'a Correlation<E>,
+    plan: &'a Plan,
+    tensors: Tensors<E>,
+    /// Which image of the batch, group of channels, and block of positions.
+    image: usize,
+    group: usize,
+    block: usize,
+    /// Target channels of the group.
+    channels: Range<usize>,
+    /// Target positions along each dimension.
+    targets: Lengths,
+}
+
+impl<'a, E: Element> Part<'a, E> {
+    #[inline(always)]
+    fn new(correlation: &'a Correlation<E>, plan: &'a Plan, tensors: Tensors<E>, task: usize) -> Self {
+        let (channels, blocks) = (&correlation.spec.channels, &plan.blocks);
+        let parts = channels.target.div_ceil(plan.rows);
+        let (rest, row) = (task / parts, task % parts * plan.rows);
+        let (image, block) = (rest / blocks.count, rest % blocks.count);
+        Part {
+            correlation,
+            plan,
+            tensors,
+            image: image / channels.groups,
+            group: image % channels.groups,
+            block,
+            channels: row..channels.target.min(row + plan.rows),
+            targets: blocks.targets_of(block, plan.phase[blocks.axis].count),
+        }
+    }
+
+    /// # Safety
+    /// The tensors are valid, and the room for what the plan needs.
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, room: *mut E::Compute) {
+        let spec = &self.correlation.spec;
+        let plane: usize = spec.source.iter().product();
+        let image = (self.image * spec.channels.groups + self.group) * spec.channels.source * plane;
+        // SAFETY: by the contract.
+        unsafe {
+            let slab = match self.plan.reads.is_empty() {
+                true => room.cast_const(),
+                false => self.plan.blocks.open::<S, E>(self.tensors.source.get().add(image), self.block, room),
+            };
+            let room = room.add(self.plan.slab);
+            match is_direct(spec) {
+                true => self.channels.clone().for_each(|channel| self.direct::<S>(slab, channel, room)),
+                false => self.products::<S>(slab, room),
+            }
+        }
+    }
+
+    /// The bias of a channel of the group.
+    ///
+    /// # Safety
+    /// The tensors are valid.
+    #[inline(always)]
+    unsafe fn bias(&self, channel: usize) -> E::Compute {
+        let bias = self.tensors.bias.get();
+        if bias.is_null() {
+            return E::Compute::default();
+        }
+        // SAFETY: by the contract.
+        Operand::widen(unsafe { *bias.add(self.group * self.correlation.spec.channels.target + channel) })
+    }
+
+    /// Where a channel of the group begins in the target.
+    #[inline(always)]
+    fn target(&self, channel: usize) -> *mut E {
+        let spec = &self.correlation.spec;
+        let plane: usize = spec.target.iter().product();
+        let channels = (self.image * spec.channels.groups + self.group) * spec.channels.target + channel;
+        self.tensors.target.get().wrapping_add(channels * plane)
+    }
+
+    /// Where the target has the position with coordinates in this block.
+    #[inline(always)]
+    fn place(&self, mut at: Lengths) -> usize {
+        at[self.plan.blocks.axis] += self.block * self.plan.blocks.len;
+        let place = |d: usize| self.plan.phase[d].first + at[d] * self.plan.phase[d].gap;
+        let target = &self.correlation.spec.target;
+        (place(0) * target[1] + place(1)) * target[2] + place(2)
+    }
+
+    /// Packed weights times panels, some columns and some depth at a time.
+    ///
+    /// # Safety
+    /// As [`Part::run`]; the slab is open.
+    #[inline(always)]
+    unsafe fn products<S: Simd>(&self, slab: *const E::Compute, room: *mut E::Compute) {
+        let (plan, kernels) = (self.plan, &self.correlation.kernels);
+        let (deep, rows) = (plan.reads.len(), self.channels.len());
+        let depth = block_depth(deep);
+        let all: usize = self.targets.iter().product();
+        let plane: usize = self.correlation.spec.target.iter().product();
+        let a = plan.packed + (self.group * self.correlation.spec.channels.target + self.channels.start) * deep;
+        for start in (0..all).step_by(COLUMNS) {
+            let columns = COLUMNS.min(all - start);
+            // SAFETY: by the contract; the room holds panels, then sums.
+            unsafe {
+                let (c, c_row) = if plan.in_place {
+                    let at = self.place(position(start, self.targets));
+                    (self.target(self.channels.start).add(at).cast::<E::Compute>(), plane)
+                } else {
+                    (room.add(panels_len(kernels, depth, columns)), columns)
+                };
+                self.start(c, c_row, columns);
+                for from in (0..deep).step_by(depth) {
+                    let depth = depth.min(deep - from);
+                    self.pack::<S>(slab, start..start + columns, from..from + depth, room);
+                    let a = self.tensors.packed.get().add(a);
+                    let add = from > 0 || self.correlation.spec.bias;
+                    let b = room.cast_const();
+                    Product { a, a_depth: deep, from, b, c, c_row, rows, columns, depth, add }.run(kernels);
+                }
+                if !plan.in_place {
+                    self.finish::<S>(c, start, columns);
+                }
+            }
+        }
+    }
+
+    /// Sets sums to the bias, or to zero where nothing will be stored over them.
+    ///
+    /// # Safety
+    /// The sums are valid.
+    #[inline(always)]
+    unsafe fn start(&self, sums: *mut E::Compute, row: usize, columns: usize) {
+        if !(self.correlation.spec.bias || self.plan.reads.is_empty()) {
+            return;
+        }
+        for (i, channel) in self.channels.clone().enumerate() {
+            // SAFETY: by the contract.
+            unsafe { std::slice::from_raw_parts_mut(sums.add(i * row), columns).fill(self.bias(channel)) };
+        }
+    }
+
+    /// Packs the panels of some target positions and reads.
+    ///
+    /// # Safety
+    /// The slab is open; the room is large enough.
+    #[inline(always)]
+    unsafe fn pack<S: Simd>(
+        &self,
+        slab: *const E::Compute,
+        columns: Range<usize>,
+        reads: Range<usize>,
+        room: *mut E::Compute,
+    ) {
+        let blocks = &self.plan.blocks;
+        let (width, (_, strides)) = (self.correlation.kernels.width(), blocks.strides());
+        let steps: Lengths = std::array::from_fn(|d| blocks.step[d] * strides[d]);
+        for (panel, j) in columns.clone().step_by(width).enumerate() {
+            let runs = Runs::of_targets(j, width.min(columns.end - j), self.targets, steps);
+            let panel = room.wrapping_add(panel * width * reads.len());
+            for (row, read) in self.plan.reads[reads.clone()].iter().enumerate() {
+                // SAFETY: by the contract; what a row overwrites of the next one comes before it is packed.
+                unsafe { runs.copy::<S, E::Compute>(slab.add(read.at), panel.add(row * width)) };
+            }
+        }
+    }
+
+    /// Rounds sums and writes them to their places in the target.
+    ///
+    /// # Safety
+    /// The sums and the target are valid.
+    #[inline(always)]
+    unsafe fn finish<S: Simd>(&self, sums: *const E::Compute, start: usize, columns: usize) {
+        let mut done = 0;
+        while done < columns {
+            let at = position(start + done, self.targets);
+            let len = (self.targets[MAX_SPATIAL - 1] - at[MAX_SPATIAL - 1]).min(columns - done);
+            for (i, channel) in self.channels.clone().enumerate() {
+                // SAFETY: by the contract.
+                unsafe { self.write_line::<S>(sums.add(i * columns + done), channel, at, len) };
+            }
+            done += len;
+        }
+    }
+
+    /// # Safety
+    /// As [`Part::finish`], for `len` targets of one line.
+    #[inline(always)]
+    unsafe fn write_line<S: Simd>(&self, sums: *const E::Compute, channel: usize, at: Lengths, len: usize) {
+        let (lanes, gap) = (VectorOf::<E, S>::LANES, self.plan.phase[MAX_SPATIAL - 1].gap);
+        let to = self.target(channel).wrapping_add(self.place(at));
+        for i in (0..len).step_by(lanes) {
+            let n = lanes.min(len - i);
+            // SAFETY: by the contract.
+            unsafe {
+                store_strided::<S, E>(VectorOf::<E, S>::load_partial(sums.add(i), n), n, to.add(i * gap), gap);
+            }
+        }
+    }
+
+    /// One target channel, a vector of positions at a time, straight from the slab.
+    ///
+    /// # Safety
+    /// As [`Part::run`]; the slab is open.
+    #[inline(always)]
+    unsafe fn direct<S: Simd>(&self, slab: *const E::Compute, channel: usize, room: *mut E::Compute) {
+        let (plan, lanes) = (self.plan, VectorOf::<E, S>::LANES);
+        let (_, strides) = plan.blocks.strides();
+        let steps: Lengths = std::array::from_fn(|d| plan.blocks.step[d] * strides[d]);
+        let [by_group, by_row, _] = self.correlation.spec.channels.weight;
+        let gap = plan.phase[MAX_SPATIAL - 1].gap;
+        // SAFETY: by the contract.
+        unsafe {
+            let weight = self.tensors.weight.get().add(self.group * by_group + channel * by_row);
+            for (to, &from) in plan.weights.iter().enumerate() {
+                *room.add(to) = Operand::widen(*weight.add(from));
+            }
+            let weights = std::slice::from_raw_parts(room, plan.weights.len());
+            let bias = VectorOf::<E, S>::splat_elem(self.bias(channel));
+            for line in 0..self.targets[0] * self.targets[1] {
+                let [a, b] = [line / self.targets[1], line % self.targets[1]];
+                let from = slab.add(a * steps[0] + b * steps[1]);
+                let to = self.target(channel).wrapping_add(self.place([a, b, 0]));
+                for c in (0..self.targets[2]).step_by(lanes) {
+                    let (n, from) = (lanes.min(self.targets[2] - c), from.wrapping_add(c * steps[2]));
+                    let mut sum = bias;
+                    for (read, &weight) in plan.reads.iter().zip(weights) {
+                        let x = load_strided::<S, E::Compute>(from.add(read.at), n, steps[2]);
+                        sum = x.mul_add(VectorOf::<E, S>::splat_elem(weight), sum);
+                    }
+                    store_strided::<S, E>(sum, n, to.add(c * gap), gap);
+                }
+            }
+        }
+    }
+}

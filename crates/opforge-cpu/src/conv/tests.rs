@@ -1,0 +1,229 @@
+use opforge_core::{DType, Meta};
+use opforge_runtime::Kernel;
+use opforge_runtime::parallel::set_num_threads;
+use std::sync::Arc;
+
+use super::*;
+use crate::simd::{Isa, with_isa};
+use crate::testing::{Array, epsilon, layouts, noise, run};
+
+/// A convolution's sizes: batch, groups, channels of a group, and for each spatial dimension x, kernel, stride, padding, dilation.
+struct Case {
+    batch: usize,
+    groups: usize,
+    inputs: usize,
+    outputs: usize,
+    spatial: &'static [[usize; 5]],
+    bias: bool,
+}
+
+const CASES: &[Case] = &[
+    case(2, 1, 3, 5, &[[7, 3, 1, 1, 1], [9, 3, 1, 1, 1]], true),
+    case(1, 1, 4, 13, &[[8, 1, 1, 0, 1], [6, 1, 1, 0, 1]], true),
+    case(3, 2, 2, 3, &[[8, 3, 2, 1, 1], [7, 2, 3, 0, 2]], false),
+    case(1, 1, 5, 4, &[[30, 4, 2, 3, 3]], true),
+    case(2, 1, 2, 3, &[[4, 2, 1, 1, 1], [5, 3, 2, 1, 1], [6, 2, 1, 0, 2]], true),
+    case(2, 6, 1, 1, &[[9, 3, 1, 1, 1], [40, 3, 1, 1, 1]], true),
+    case(1, 3, 1, 2, &[[9, 3, 2, 1, 1], [9, 3, 2, 1, 1]], false),
+    case(9, 1, 17, 26, &[[12, 3, 1, 0, 1], [37, 3, 1, 2, 1]], true),
+    case(1, 1, 33, 14, &[[32, 3, 1, 1, 1], [40, 3, 1, 1, 1]], false),
+    case(2, 1, 3, 4, &[[6, 2, 4, 0, 1], [6, 1, 3, 0, 1]], true),
+    case(2, 1, 3, 4, &[[3, 2, 1, 4, 1]], false),
+    case(1, 1, 40, 3, &[[16, 4, 4, 0, 1], [16, 4, 4, 0, 1]], true),
+];
+
+const fn case(
+    batch: usize,
+    groups: usize,
+    inputs: usize,
+    outputs: usize,
+    spatial: &'static [[usize; 5]],
+    bias: bool,
+) -> Case {
+    Case { batch, groups, inputs, outputs, spatial, bias }
+}
+
+impl Case {
+    fn geometry(&self) -> Geometry {
+        let mut windows = [Window::UNIT; MAX_SPATIAL];
+        for (window, s) in windows[MAX_SPATIAL - self.spatial.len()..].iter_mut().zip(self.spatial) {
+            *window = Window { stride: s[2], padding: s[3], dilation: s[4] };
+        }
+        Geometry { windows, groups: self.groups }
+    }
+
+    /// The dimensions of x, w and y.
+    fn dims(&self) -> [Vec<usize>; 3] {
+        let length = |s: &[usize; 5]| (s[0] + 2 * s[3] - s[4] * (s[1] - 1) - 1) / s[2] + 1;
+        let with = |lead: [usize; 2], f: &dyn Fn(&[usize; 5]) -> usize| {
+            lead.into_iter().chain(self.spatial.iter().map(f)).collect::<Vec<_>>()
+        };
+        [
+            with([self.batch, self.groups * self.inputs], &|s| s[0]),
+            with([self.groups * self.outputs, self.inputs], &|s| s[1]),
+            with([self.batch, self.groups * self.outputs], &length),
+        ]
+    }
+
+    /// Calls `f` with the flat places of x, w and y of every product.
+    fn each_product(&self, mut f: impl FnMut([usize; 3])) {
+        let [x, w, y] = self.dims();
+        let planes = [&x, &w, &y].map(|dims| dims[2..].iter().product::<usize>());
+        for (t, at_t) in positions(&y[2..]).iter().enumerate() {
+            for (k, at_k) in positions(&w[2..]).iter().enumerate() {
+                let meet = |d: usize| {
+                    let [length, _, stride, padding, dilation] = self.spatial[d];
+                    (at_t[d] * stride + at_k[d] * dilation).checked_sub(padding).filter(|&at| at < length)
+                };
+                let step = |flat: Option<usize>, d: usize| Some(flat? * x[d + 2] + meet(d)?);
+                let Some(at) = (0..at_t.len()).fold(Some(0), step) else { continue };
+                for n in 0..self.batch {
+                    for o in 0..y[1] {
+                        for c in 0..self.inputs {
+                            let from = n * x[1] + o / self.outputs * self.inputs + c;
+                            let of = o * self.inputs + c;
+                            f([from * planes[0] + at, of * planes[1] + k, (n * y[1] + o) * planes[2] + t]);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// All positions in row-major order.
+fn positions(dims: &[usize]) -> Vec<Vec<usize>> {
+    let one = |mut i: usize| {
+        let mut at: Vec<usize> = dims.iter().rev().map(|n| (i % n, i /= n).0).collect();
+        at.reverse();
+        at
+    };
+    (0..dims.iter().product()).map(one).collect()
+}
+
+/// Which tensor is computed from the other two.
+#[derive(Clone, Copy, Debug)]
+enum Computed {
+    Y,
+    X,
+    W,
+}
+
+const ALL: [Computed; 3] = [Computed::Y, Computed::X, Computed::W];
+
+/// Where a tensor stands in [`Case::dims`].
+fn places(computed: Computed) -> [usize; 3] {
+    match computed {
+        Computed::Y => [0, 1, 2],
+        Computed::X => [2, 1, 0],
+        Computed::W => [0, 2, 1],
+    }
+}
+
+fn kernel(case: &Case, computed: Computed, inputs: &[&Meta], output: &Meta) -> Arc<dyn Kernel> {
+    let (geometry, bias) = (case.geometry(), inputs.get(2).copied());
+    match computed {
+        Computed::Y => convolve("test", &geometry, inputs[0], inputs[1], bias, output),
+        Computed::X => transposed("test", &geometry, inputs[0], inputs[1], bias, output),
+        Computed::W => weight_gradient("test", &geometry, inputs[0], inputs[1], output),
+    }
+    .expect("a right call")
+}
+
+/// Inputs, and what loops in f64 make of them.
+struct Reference {
+    inputs: Vec<Array>,
+    expected: Vec<f64>,
+    /// The sum of the magnitudes of each result's terms.
+    size: Vec<f64>,
+}
+
+/// The numbers are so coarse that every dtype holds them.
+fn reference(case: &Case, computed: Computed, dtype: DType, variant: usize) -> Reference {
+    let dims = case.dims();
+    let [a, b, out] = places(computed);
+    let make =
+        |dims: &[usize], seed: usize| Array::new(dtype, layouts(dims).swap_remove(variant), |i| noise(i + seed) / 4.0);
+    let mut inputs = vec![make(&dims[a], 1), make(&dims[b], 1000)];
+    let len: usize = dims[out].iter().product();
+    let (mut expected, mut size) = (vec![0.0; len], vec![0.0; len]);
+    if case.bias && !matches!(computed, Computed::W) {
+        inputs.push(make(&dims[out][1..2], 5000));
+        let (bias, plane) = (inputs[2].values(), dims[out][2..].iter().product::<usize>());
+        expected.iter_mut().enumerate().for_each(|(i, e)| *e = bias[i / plane % dims[out][1]]);
+    }
+    let (a_values, b_values) = (inputs[0].values(), inputs[1].values());
+    case.each_product(|at| {
+        let term = a_values[at[a]] * b_values[at[b]];
+        expected[at[out]] += term;
+        size[at[out]] += term.abs();
+    });
+    Reference { inputs, expected, size }
+}
+
+/// Runs one kernel on the reference's inputs, or others of equal value, and compares.
+fn check(case: &Case, computed: Computed, inputs: &[Array], reference: &Reference) -> Vec<f64> {
+    let dims = &case.dims()[places(computed)[2]];
+    let dtype = inputs[0].meta.dtype;
+    let output = Meta::contiguous(dtype, &dims[..]);
+    let kernel = kernel(case, computed, &inputs.iter().map(|a| &a.meta).collect::<Vec<_>>(), &output);
+    let got = run(&*kernel, &inputs.iter().collect::<Vec<_>>(), &[output])[0].values();
+    for (i, (got, want)) in got.iter().zip(&reference.expected).enumerate() {
+        let tolerance = 2.0 * epsilon(dtype) * want.abs() + 16.0 * epsilon(dtype).min(1e-6) * (1.0 + reference.size[i]);
+        assert!((got - want).abs() <= tolerance, "{computed:?} of {dims:?} in {dtype}: {got} at {i}, expected {want}");
+    }
+    got
+}
+
+#[test]
+fn agrees_with_loops_in_every_dtype_and_instruction_set() {
+    for (case, computed) in CASES.iter().flat_map(|case| ALL.map(|computed| (case, computed))) {
+        let reference = reference(case, computed, DType::F64, 0);
+        for dtype in [DType::F32, DType::F64, DType::F16, DType::BF16] {
+            let cast = |a: &Array| {
+                let values = a.values();
+                Array::contiguous(dtype, a.meta.dims(), |i| values[i])
+            };
+            let inputs: Vec<Array> = reference.inputs.iter().map(cast).collect();
+            for isa in Isa::supported() {
+                with_isa(isa, || check(case, computed, &inputs, &reference));
+            }
+        }
+    }
+}
+
+#[test]
+fn takes_any_strides() {
+    for (case, computed) in CASES.iter().take(7).flat_map(|case| ALL.map(|computed| (case, computed))) {
+        for variant in 1..5 {
+            let reference = reference(case, computed, DType::F32, variant);
+            check(case, computed, &reference.inputs, &reference);
+        }
+    }
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    for (case, computed) in CASES.iter().flat_map(|case| ALL.map(|computed| (case, computed))) {
+        let reference = reference(case, computed, DType::F32, 0);
+        let results = [1, 2, 5].map(|threads| {
+            set_num_threads(threads);
+            check(case, computed, &reference.inputs, &reference)
+        });
+        assert!(results.iter().all(|r| *r == results[0]));
+    }
+}
+
+#[test]
+fn windows_beyond_the_address_space_are_refused() {
+    let meta = |dims: &[usize]| Meta::contiguous(DType::F32, dims);
+    let (x, w, y) = (meta(&[1, 1, 4]), meta(&[1, 1, 2]), meta(&[1, 1, 3]));
+    let refused = |stride, padding, dilation, groups| {
+        let mut windows = [Window::UNIT; MAX_SPATIAL];
+        windows[2] = Window { stride, padding, dilation };
+        convolve("test", &Geometry { windows, groups }, &x, &w, None, &y).is_err()
+    };
+    assert!(!refused(1, 0, 1, 1));
+    assert!(refused(0, 0, 1, 1) && refused(1, 0, 0, 1) && refused(1, 0, 1, 0) && refused(1, 0, 1, 2));
+    assert!(refused(usize::MAX, 0, 1, 1) && refused(1, usize::MAX, 1, 1) && refused(1, 0, usize::MAX / 2, 1));
+}

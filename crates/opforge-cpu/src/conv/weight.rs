@@ -1,0 +1,296 @@
+//! Gradients of weights: the products of a batch's output gradients with the windows of its inputs, summed over the batch.
+//!
+//! The batch is divided into chunks by its shape alone; each chunk has sums of its own, which are added in order at the end.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use opforge_core::Result;
+use opforge_runtime::Kernel;
+use opforge_runtime::alloc::Workspace;
+use opforge_runtime::parallel::{num_threads, parallel_for};
+
+use super::Element;
+use super::correlate::MIN_SHARED_WORK;
+use super::geometry::{Lengths, Sizes};
+use super::panel::{Runs, SLACK, panels_len, position};
+use super::phase::Phase;
+use super::product::{DEPTH, Product};
+use super::slab::{Blocks, Read};
+use crate::copy::Shared;
+use crate::fallible::try_parallel_for;
+use crate::matmul::{Kernels, Matrix, pack};
+use crate::operand::Accumulator;
+use crate::simd::{Entry, Isa, Routine, Simd, resolve};
+
+/// Chunks of the batch at most.
+const CHUNKS: usize = 8;
+/// Elements of all chunks' sums at most, where there is more than one.
+const MAX_SUMS: usize = 1 << 20;
+/// Columns of a task at least, where there are as many.
+const MIN_COLUMNS: usize = 128;
+
+pub(super) struct WeightGradient<E: Element> {
+    sizes: Sizes,
+    axis_targets: usize,
+    blocks: Blocks,
+    reads: Vec<Read>,
+    slab: usize,
+    /// Images of a chunk, and chunks.
+    images: usize,
+    chunks: usize,
+    /// Columns of a task, and tasks that share a group's columns.
+    columns: usize,
+    parts: usize,
+    kernels: Kernels<E::Compute>,
+    entry: Entry<Self>,
+}
+
+/// The addresses of one run.
+pub(super) struct Tensors<E: Element> {
+    x: Shared<*const E>,
+    y: Shared<*const E>,
+    /// For each chunk, `[groups, outputs, reads]`.
+    sums: Shared<*mut E::Compute>,
+}
+
+impl<E: Element> Clone for Tensors<E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<E: Element> Copy for Tensors<E> {}
+
+impl<E: Element> WeightGradient<E> {
+    pub fn prepare(op: &'static str, sizes: Sizes, phase: Phase) -> Result<Arc<dyn Kernel>> {
+        let kernels = <E::Compute as Accumulator>::kernels();
+        let blocks = Blocks::new(&phase, sizes.inputs, sizes.x, 1, E::EXACT, true);
+        let reads = blocks.reads(&phase, sizes.k);
+        let elements = (sizes.groups * sizes.outputs * reads.len()).max(1);
+        let chunks = (MAX_SUMS / elements).clamp(1, CHUNKS).min(sizes.batch.max(1));
+        let images = sizes.batch.div_ceil(chunks).max(1);
+        let chunks = sizes.batch.div_ceil(images);
+        let wanted = CHUNKS.div_ceil((chunks * sizes.groups).max(1));
+        let parts = wanted.min(reads.len().div_ceil(MIN_COLUMNS)).max(1);
+        let columns = reads.len().div_ceil(parts).next_multiple_of(kernels.width());
+        let parts = reads.len().div_ceil(columns.max(1));
+        let entry = resolve::<Self>(Isa::current());
+        let (slab, axis_targets) = (blocks.elements(op)?, phase[blocks.axis].count);
+        Ok(Arc::new(WeightGradient {
+            sizes,
+            axis_targets,
+            blocks,
+            reads,
+            slab,
+            images,
+            chunks,
+            columns,
+            parts,
+            kernels,
+            entry,
+        }))
+    }
+
+    fn elements(&self) -> usize {
+        self.sizes.groups * self.sizes.outputs * self.reads.len()
+    }
+
+    /// Adds up the chunks' sums and writes them in the weight's order.
+    ///
+    /// # Safety
+    /// The sums and the weight are valid.
+    unsafe fn finish(&self, sums: Shared<*mut E::Compute>, weight: Shared<*mut E>) {
+        let (rows, deep) = (self.sizes.groups * self.sizes.outputs, self.reads.len());
+        let taps = self.sizes.taps();
+        let grain = (1usize << 14).div_ceil((deep * self.chunks).max(1));
+        parallel_for(rows, grain, |range| {
+            for row in range {
+                for (q, read) in self.reads.iter().enumerate() {
+                    let mut sum = E::Compute::default();
+                    for chunk in 0..self.chunks {
+                        // SAFETY: by the contract; rows are disjoint.
+                        sum = sum.plus(unsafe { *sums.get().add(chunk * self.elements() + row * deep + q) });
+                    }
+                    // SAFETY: as above.
+                    unsafe { *weight.get().add(row * deep + read.channel * taps + read.k) = E::narrow(sum) };
+                }
+            }
+        });
+    }
+}
+
+impl<E: Element> Kernel for WeightGradient<E> {
+    unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
+        let sums = Workspace::new(self.chunks * self.elements() * size_of::<E::Compute>())?;
+        let tensors = Tensors {
+            x: Shared(inputs[0].cast::<E>()),
+            y: Shared(inputs[1].cast::<E>()),
+            sums: Shared(sums.as_ptr().cast::<E::Compute>()),
+        };
+        let tasks = self.chunks * self.sizes.groups * self.parts;
+        let grain = if self.sizes.work() < MIN_SHARED_WORK { tasks } else { tasks.div_ceil(8 * num_threads()) };
+        try_parallel_for(tasks, grain, |range| {
+            // SAFETY: the entry is for this CPU; tasks have sums of their own.
+            unsafe { (self.entry)(self, (tensors, range)) }
+        })?;
+        // SAFETY: by the contract; all sums are made.
+        unsafe { self.finish(tensors.sums, Shared(outputs[0].cast())) };
+        Ok(())
+    }
+
+    fn cost(&self) -> u64 {
+        200 + (self.sizes.work() / 32) as u64
+    }
+}
+
+impl<E: Element> Routine for WeightGradient<E> {
+    type Args = (Tensors<E>, Range<usize>);
+    type Output = Result<()>;
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, (tensors, tasks): Self::Args) -> Result<()> {
+        let a = self.sizes.outputs * DEPTH;
+        let b = panels_len(&self.kernels, DEPTH, self.columns);
+        let room = Workspace::new((self.slab + SLACK + b + a) * size_of::<E::Compute>())?;
+        for task in tasks {
+            // SAFETY: the task is one of this kernel's, and the room is as large as it needs.
+            unsafe { self.task::<S>(tensors, task, room.as_ptr().cast()) };
+        }
+        Ok(())
+    }
+}
+
+impl<E: Element> WeightGradient<E> {
+    /// The sums of some columns over a chunk of the batch.
+    ///
+    /// # Safety
+    /// The tensors are valid; the room holds the slab and packed blocks of both sides.
+    #[inline(always)]
+    unsafe fn task<S: Simd>(&self, tensors: Tensors<E>, task: usize, room: *mut E::Compute) {
+        let sizes = &self.sizes;
+        let (rest, part) = (task / self.parts, task % self.parts * self.columns);
+        let (chunk, group) = (rest / sizes.groups, rest % sizes.groups);
+        let columns = part..self.reads.len().min(part + self.columns);
+        let row = chunk * self.elements() + group * sizes.outputs * self.reads.len();
+        let mut sums = Sums { at: tensors.sums.get().wrapping_add(row + part), columns, begun: false };
+        let [x_plane, y_plane]: [usize; 2] = [sizes.x, sizes.y].map(|lengths| lengths.iter().product());
+        for image in chunk * self.images..sizes.batch.min((chunk + 1) * self.images) {
+            let channels = image * sizes.groups + group;
+            let y = tensors.y.get().wrapping_add(channels * sizes.outputs * y_plane);
+            for block in 0..if y_plane == 0 { 0 } else { self.blocks.count } {
+                // SAFETY: by the contract.
+                unsafe {
+                    let x = tensors.x.get().add(channels * sizes.inputs * x_plane);
+                    let slab = self.blocks.open::<S, E>(x, block, room);
+                    self.block::<S>(slab, y, block, &mut sums, room.add(self.slab));
+                }
+            }
+        }
+        if !sums.begun {
+            for i in 0..sizes.outputs {
+                // SAFETY: by the contract.
+                unsafe {
+                    let row = sums.at.add(i * self.reads.len());
+                    std::slice::from_raw_parts_mut(row, sums.columns.len()).fill(E::Compute::default());
+                }
+            }
+        }
+    }
+
+    /// Adds what a block of positions contributes.
+    ///
+    /// # Safety
+    /// As [`WeightGradient::task`]; the slab is open, `y` points to the first channel of the group.
+    #[inline(always)]
+    unsafe fn block<S: Simd>(
+        &self,
+        slab: *const E::Compute,
+        y: *const E,
+        block: usize,
+        sums: &mut Sums<E::Compute>,
+        room: *mut E::Compute,
+    ) {
+        let targets = self.blocks.targets_of(block, self.axis_targets);
+        let all: usize = targets.iter().product();
+        let inner: usize = self.sizes.y[self.blocks.axis + 1..].iter().product();
+        let y = y.wrapping_add(block * self.blocks.len * inner);
+        let a_room = room.wrapping_add(panels_len(&self.kernels, DEPTH, self.columns));
+        for start in (0..all).step_by(DEPTH) {
+            let depth = DEPTH.min(all - start);
+            // SAFETY: by the contract.
+            unsafe {
+                self.pack_y(y.wrapping_add(start), depth, a_room);
+                self.pack_windows::<S>(slab, targets, start..start + depth, sums.columns.clone(), room);
+                Product {
+                    a: a_room.cast_const(),
+                    a_depth: depth,
+                    from: 0,
+                    b: room.cast_const(),
+                    c: sums.at,
+                    c_row: self.reads.len(),
+                    rows: self.sizes.outputs,
+                    columns: sums.columns.len(),
+                    depth,
+                    add: std::mem::replace(&mut sums.begun, true),
+                }
+                .run(&self.kernels);
+            }
+        }
+    }
+
+    /// Packs the output gradients of some positions, strip by strip.
+    ///
+    /// # Safety
+    /// `y` is valid for `depth` positions of each output channel, the room for as many elements.
+    #[inline(always)]
+    unsafe fn pack_y(&self, y: *const E, depth: usize, room: *mut E::Compute) {
+        let (height, plane): (usize, usize) = (self.kernels.rows(), self.sizes.y.iter().product());
+        for i in (0..self.sizes.outputs).step_by(height) {
+            let rows = height.min(self.sizes.outputs - i);
+            // SAFETY: by the contract.
+            unsafe {
+                let from = Matrix { at: y.add(i * plane), row: 1, column: plane };
+                pack::<E>(from, depth, rows, room.add(i * depth), rows);
+            }
+        }
+    }
+
+    /// Packs the windows of some positions, those elements that are the columns.
+    ///
+    /// # Safety
+    /// The slab is open, the room large enough.
+    #[inline(always)]
+    unsafe fn pack_windows<S: Simd>(
+        &self,
+        slab: *const E::Compute,
+        targets: Lengths,
+        positions: Range<usize>,
+        columns: Range<usize>,
+        room: *mut E::Compute,
+    ) {
+        let (width, (_, strides)) = (self.kernels.width(), self.blocks.strides());
+        let steps: Lengths = std::array::from_fn(|d| self.blocks.step[d] * strides[d]);
+        for (panel, j) in columns.clone().step_by(width).enumerate() {
+            let runs = Runs::of_reads(&self.reads[j..columns.end.min(j + width)]);
+            let panel = room.wrapping_add(panel * width * positions.len());
+            let mut at = position(positions.start, targets);
+            for row in 0..positions.len() {
+                let from = at[0] * steps[0] + at[1] * steps[1] + at[2] * steps[2];
+                // SAFETY: by the contract; what a row overwrites of the next one comes before it is packed.
+                unsafe { runs.copy::<S, E::Compute>(slab.add(from), panel.add(row * width)) };
+                at[2] += 1;
+                if at[2] == targets[2] {
+                    at = position(positions.start + row + 1, targets);
+                }
+            }
+        }
+    }
+}
+
+/// A task's sums: the first of its columns, in rows as long as all columns.
+struct Sums<F> {
+    at: *mut F,
+    columns: Range<usize>,
+    /// Whether they hold anything yet.
+    begun: bool,
+}

@@ -1,0 +1,18 @@
+//! Parallel loops whose body may fail.
+
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use opforge_core::Result;
+use opforge_runtime::parallel::parallel_for;
+
+/// As [`parallel_for`], with a body that may fail: the error is the first that was seen.
+pub(crate) fn try_parallel_for(n: usize, grain: usize, body: impl Fn(Range<usize>) -> Result<()> + Sync) -> Result<()> {
+    let failure = Mutex::new(None);
+    parallel_for(n, grain, |range| {
+        if let Err(error) = body(range) {
+            failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        }
+    });
+    failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+}

@@ -438,6 +438,54 @@ fn class_16_windows() {
 }
 
 #[test]
+fn class_16_convolutions() {
+    const HUGE: i64 = i64::MAX;
+    let conv2d = |stride: &[i64], padding: &[i64], dilation: &[i64], groups: i64| {
+        f::conv2d(&x(&[1, 4, 5, 5]), &x(&[4, 4, 3, 3]), None, stride, padding, dilation, groups)
+    };
+    let transpose = |stride: &[i64], padding: &[i64], extra: &[i64]| {
+        f::conv_transpose2d(&x(&[1, 4, 5, 5]), &x(&[4, 4, 3, 3]), None, stride, padding, extra, 1, &[1])
+    };
+    all_refused(vec![
+        case(&[Value], &["conv2d", "stride", "[0]"], move || conv2d(&[0], &[0], &[1], 1)),
+        case(&[Value], &["conv2d", "stride", "[1, -1]"], move || conv2d(&[1, -1], &[0], &[1], 1)),
+        case(&[Value], &["conv2d", "stride", "[1, 1, 1]"], move || conv2d(&[1, 1, 1], &[0], &[1], 1)),
+        case(&[Value], &["conv2d", "padding", "[-1]"], move || conv2d(&[1], &[-1], &[1], 1)),
+        case(&[Value], &["conv2d", "dilation", "[0]"], move || conv2d(&[1], &[0], &[0], 1)),
+        case(&[Value], &["conv2d", "groups"], move || conv2d(&[1], &[0], &[1], 0)),
+        case(&[Value], &["conv2d", "groups"], move || conv2d(&[1], &[0], &[1], -2)),
+        case(&[Shape], &["conv2d", "3 groups"], move || conv2d(&[1], &[0], &[1], 3)),
+        case(&[Shape], &["conv2d", "kernel", "dilation 3"], move || conv2d(&[1], &[0], &[3], 1)),
+        case(&[Shape], &["conv2d", "kernel"], move || conv2d(&[1], &[0], &[HUGE], 1)),
+        case(&[Shape, Value, OutOfMemory], &["conv"], move || conv2d(&[1], &[HUGE], &[1], 1)),
+        case(&[Shape, Value, OutOfMemory], &[], move || conv2d(&[1], &[1 << 40], &[1], 1)),
+        case(&[Shape, Value, OutOfMemory], &[], move || conv2d(&[1 << 40], &[1 << 40], &[1], 1)),
+        case(&[Shape, Value, OutOfMemory], &[], move || conv2d(&[HUGE], &[1 << 40], &[1 << 40], 1)),
+        case(&[Shape], &["conv2d", "input"], || f::conv2d(&x(&[5, 5]), &x(&[4, 4, 3, 3]), None, &[1], &[0], &[1], 1)),
+        case(&[Shape], &["conv1d"], || f::conv1d(&x(&[1, 2, 5]), &x(&[2, 3]), None, &[1], &[0], &[1], 1)),
+        case(&[Shape], &["convolution", "bias"], || {
+            f::conv1d(&x(&[1, 2, 5]), &x(&[3, 2, 3]), Some(&x(&[2])), &[1], &[0], &[1], 1)
+        }),
+        case(&[DTypeError], &["convolution"], || {
+            f::conv1d(&x(&[1, 2, 5]), &x(&[3, 2, 3]).to_dtype(DType::F64)?, None, &[1], &[0], &[1], 1)
+        }),
+        case(&[Value], &["conv1d", "same"], || {
+            f::conv1d_named_padding(&x(&[1, 2, 5]), &x(&[3, 2, 3]), None, &[2], "same", &[1], 1)
+        }),
+        case(&[Value], &["conv1d", "full"], || {
+            f::conv1d_named_padding(&x(&[1, 2, 5]), &x(&[3, 2, 3]), None, &[1], "full", &[1], 1)
+        }),
+        case(&[Value], &["conv_transpose2d", "output_padding"], move || transpose(&[2], &[0], &[2])),
+        case(&[Value], &["conv_transpose2d", "output_padding"], move || transpose(&[2], &[0], &[-1])),
+        case(&[Shape], &["conv_transpose2d", "input"], move || transpose(&[1], &[4], &[0])),
+        case(&[Shape, OutOfMemory], &["conv_transpose2d"], move || transpose(&[HUGE], &[0], &[0])),
+        case(&[Shape, Value, OutOfMemory], &[], move || transpose(&[1 << 40], &[0], &[0])),
+        case(&[Shape], &["conv_transpose2d"], || x(&[1, 3, 5, 5]).conv_transpose2d(&x(&[4, 4, 3, 3]), 0, 0, 1, 1)),
+        case(&[Value], &["conv1d"], || x(&[1, 3, 5]).conv1d(&x(&[4, 3, 3]), 0, 0, 1, 1)),
+    ]);
+}
+
+#[test]
 fn class_17_integer_arithmetic() {
     let zero = || ids(&[1, 0]);
     all_refused(vec![

@@ -71,8 +71,6 @@ pub(super) struct Plan {
     pub reads: Vec<Read>,
     /// Where each target position's row of `reads` finds its weight, from the row's first.
     pub weights: Vec<usize>,
-    /// Elements of a slab.
-    pub slab: usize,
     /// Elements of packed weights before this phase's.
     pub packed: usize,
     /// Whether sums are made where they stay: the targets are all of the target's positions, in order, and not rounded.
@@ -88,7 +86,7 @@ impl Plan {
         let columns = COLUMNS.min(self.blocks.targets.iter().product());
         let depth = block_depth(self.reads.len());
         let sums = if self.in_place { 0 } else { self.rows * columns };
-        self.slab + if direct { self.reads.len() } else { panels_len(kernels, depth, columns) + sums }
+        self.blocks.elements + if direct { self.reads.len() } else { panels_len(kernels, depth, columns) + sums }
     }
 }
 
@@ -114,14 +112,13 @@ impl<E: Element> Correlation<E> {
             if phase.iter().any(|line| line.count == 0) {
                 continue;
             }
-            let blocks = Blocks::new(&phase, spec.channels.source, spec.source, least, E::EXACT, false);
-            let reads = blocks.reads(&phase, spec.k);
+            let blocks = Blocks::new(spec.op, &phase, [spec.channels.source, least], spec.source, E::EXACT, false)?;
+            let reads = blocks.reads(&phase, spec.k)?;
             let weights = reads.iter().map(|r| r.channel * spec.channels.weight[2] + r.k).collect();
             let whole = |d: usize| phase[d].gap == 1 && phase[d].count == spec.target[d];
             let rows = rows_of_task(spec.channels.target, kernels.rows(), least.div_ceil(blocks.count));
             let per_image = blocks.count * spec.channels.target.div_ceil(rows);
             let plan = Plan {
-                slab: blocks.elements(spec.op)?,
                 in_place: E::EXACT && (0..MAX_SPATIAL).all(whole),
                 first_task: tasks,
                 packed,

@@ -1,6 +1,7 @@
 //! The part of the source that a task reads: a padded copy in the type of the arithmetic, or the source itself where nothing needs padding.
 
-use opforge_core::Result;
+use opforge_core::{Error, Result};
+use opforge_runtime::alloc::check_request;
 
 use super::Element;
 use super::geometry::{Lengths, MAX_SPATIAL};
@@ -30,22 +31,26 @@ pub(super) struct Blocks {
     /// Channels that are read, and the source's lengths.
     channels: usize,
     source: Lengths,
-    /// Whether tasks read the source in place.
-    pub in_place: bool,
+    /// Elements of a slab; none where tasks read the source in place.
+    pub elements: usize,
+    in_place: bool,
     /// Whether a position's channels lie next to each other, rather than a channel's positions.
     channels_last: bool,
 }
 
 impl Blocks {
     /// The division of a phase's targets into at least about `least` blocks.
+    ///
+    /// # Errors
+    /// When a slab's elements cannot be counted.
     pub fn new(
+        op: &'static str,
         phase: &Phase,
-        channels: usize,
+        [channels, least]: [usize; 2],
         source: Lengths,
-        least: usize,
         exact: bool,
         channels_last: bool,
-    ) -> Self {
+    ) -> Result<Self> {
         let counts: Lengths = std::array::from_fn(|d| phase[d].count);
         let axis = counts.iter().position(|&n| n > 1).unwrap_or(MAX_SPATIAL - 1);
         let inner: usize = counts[axis + 1..].iter().product::<usize>().max(1);
@@ -65,7 +70,26 @@ impl Blocks {
         let inside = |d: usize| span(d).0 >= 0 && reach(d, counts) as isize + span(d).1 < source[d] as isize;
         let in_place = exact && !channels_last && (0..MAX_SPATIAL).all(inside);
         let count = total.div_ceil(len);
-        Blocks { axis, len, count, targets, step, origin, extent, channels, source, in_place, channels_last }
+        let elements = extent.iter().try_fold(channels, |n, &d: &usize| n.checked_mul(d));
+        let Some(elements) = elements.filter(|&n| in_place || n <= isize::MAX as usize / 64) else {
+            let given = format!("{source:?} padded to {extent:?}");
+            return Err(Error::shape(op, "input", given, "a padded input that fits the address space"));
+        };
+        let elements = if in_place { 0 } else { elements };
+        Ok(Blocks {
+            axis,
+            len,
+            count,
+            targets,
+            step,
+            origin,
+            extent,
+            channels,
+            source,
+            elements,
+            in_place,
+            channels_last,
+        })
     }
 
     /// The lengths within which the slab's elements are addressed.
@@ -81,36 +105,26 @@ impl Blocks {
         (channel, [b * c * unit, c * unit, unit])
     }
 
-    /// Elements of a slab; none where the source is read in place.
-    ///
-    /// # Errors
-    /// When they cannot be counted.
-    pub fn elements(&self, op: &'static str) -> Result<usize> {
-        if self.in_place {
-            return Ok(0);
-        }
-        let all = self.extent.iter().try_fold(self.channels, |n, &d| n.checked_mul(d));
-        all.filter(|&n| n <= isize::MAX as usize / 64).ok_or_else(|| {
-            let given = format!("{:?} padded to {:?}", self.source, self.extent);
-            opforge_core::Error::shape(op, "input", given, "a padded input that fits the address space")
-        })
-    }
-
     /// Where each tap of each channel reads for the block's first target, and the tap's place in the kernel: channels outermost, or
     /// innermost where they come last.
-    pub fn reads(&self, phase: &Phase, k: Lengths) -> Vec<Read> {
+    ///
+    /// # Errors
+    /// For more of them than memory could hold.
+    pub fn reads(&self, phase: &Phase, k: Lengths) -> Result<Vec<Read>> {
         let (channel, strides) = self.strides();
+        let count = phase.iter().fold(self.channels, |n, line| n.saturating_mul(line.taps.len()));
+        check_request(count.saturating_mul(2 * size_of::<Read>()))?;
         let mut taps = Vec::new();
         each_tap(phase, k, |at, k| {
             let from: usize = (0..MAX_SPATIAL).map(|d| (at[d] - self.origin[d]) as usize * strides[d]).sum();
             taps.push(Read { at: from, channel: 0, k });
         });
         let read = |c: usize, tap: &Read| Read { at: tap.at + c * channel, channel: c, k: tap.k };
-        if self.channels_last {
+        Ok(if self.channels_last {
             taps.iter().flat_map(|tap| (0..self.channels).map(move |c| read(c, tap))).collect()
         } else {
             (0..self.channels).flat_map(|c| taps.iter().map(move |tap| read(c, tap))).collect()
-        }
+        })
     }
 
     /// The targets of a block along each dimension.
@@ -140,8 +154,7 @@ impl Blocks {
                 let from: usize = (0..MAX_SPATIAL).map(|d| origin[d] as usize * strides[d]).sum();
                 return source.add(from).cast();
             }
-            let elements = self.channels * self.extent.iter().product::<usize>();
-            room.write_bytes(0, elements);
+            room.write_bytes(0, self.elements);
             for a in self.inside(origin, 0) {
                 for b in self.inside(origin, 1) {
                     self.fill_line::<S, E>(source, origin, [a, b], room);

@@ -77,7 +77,7 @@ impl<'a, E: Element> Part<'a, E> {
                 true => room.cast_const(),
                 false => self.plan.blocks.open::<S, E>(self.tensors.source.get().add(image), self.block, room),
             };
-            let room = room.add(self.plan.slab);
+            let room = room.add(self.plan.blocks.elements);
             match is_direct(spec) {
                 true => self.channels.clone().for_each(|channel| self.direct::<S>(slab, channel, room)),
                 false => self.products::<S>(slab, room),

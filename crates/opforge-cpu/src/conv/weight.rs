@@ -35,7 +35,6 @@ pub(super) struct WeightGradient<E: Element> {
     axis_targets: usize,
     blocks: Blocks,
     reads: Vec<Read>,
-    slab: usize,
     /// Images of a chunk, and chunks.
     images: usize,
     chunks: usize,
@@ -64,8 +63,8 @@ impl<E: Element> Copy for Tensors<E> {}
 impl<E: Element> WeightGradient<E> {
     pub fn prepare(op: &'static str, sizes: Sizes, phase: Phase) -> Result<Arc<dyn Kernel>> {
         let kernels = <E::Compute as Accumulator>::kernels();
-        let blocks = Blocks::new(&phase, sizes.inputs, sizes.x, 1, E::EXACT, true);
-        let reads = blocks.reads(&phase, sizes.k);
+        let blocks = Blocks::new(op, &phase, [sizes.inputs, 1], sizes.x, E::EXACT, true)?;
+        let reads = blocks.reads(&phase, sizes.k)?;
         let elements = (sizes.groups * sizes.outputs * reads.len()).max(1);
         let chunks = (MAX_SUMS / elements).clamp(1, CHUNKS).min(sizes.batch.max(1));
         let images = sizes.batch.div_ceil(chunks).max(1);
@@ -75,13 +74,12 @@ impl<E: Element> WeightGradient<E> {
         let columns = reads.len().div_ceil(parts).next_multiple_of(kernels.width());
         let parts = reads.len().div_ceil(columns.max(1));
         let entry = resolve::<Self>(Isa::current());
-        let (slab, axis_targets) = (blocks.elements(op)?, phase[blocks.axis].count);
+        let axis_targets = phase[blocks.axis].count;
         Ok(Arc::new(WeightGradient {
             sizes,
             axis_targets,
             blocks,
             reads,
-            slab,
             images,
             chunks,
             columns,
@@ -151,7 +149,7 @@ impl<E: Element> Routine for WeightGradient<E> {
     unsafe fn run<S: Simd>(&self, (tensors, tasks): Self::Args) -> Result<()> {
         let a = self.sizes.outputs * DEPTH;
         let b = panels_len(&self.kernels, DEPTH, self.columns);
-        let room = Workspace::new((self.slab + SLACK + b + a) * size_of::<E::Compute>())?;
+        let room = Workspace::new((self.blocks.elements + SLACK + b + a) * size_of::<E::Compute>())?;
         for task in tasks {
             // SAFETY: the task is one of this kernel's, and the room is as large as it needs.
             unsafe { self.task::<S>(tensors, task, room.as_ptr().cast()) };
@@ -182,7 +180,7 @@ impl<E: Element> WeightGradient<E> {
                 unsafe {
                     let x = tensors.x.get().add(channels * sizes.inputs * x_plane);
                     let slab = self.blocks.open::<S, E>(x, block, room);
-                    self.block::<S>(slab, y, block, &mut sums, room.add(self.slab));
+                    self.block::<S>(slab, y, block, &mut sums, room.add(self.blocks.elements));
                 }
             }
         }

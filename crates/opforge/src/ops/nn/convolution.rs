@@ -209,9 +209,10 @@ impl Arguments {
             return Err(Error::shapes(self.op, input.shape(), weight.shape(), accepted));
         }
         let mut lengths = [1; MAX_SPATIAL];
-        for d in MAX_SPATIAL - self.spatial..MAX_SPATIAL {
-            let at = d + rank - MAX_SPATIAL;
-            lengths[d] = length(d, input.dims()[at], weight.dims()[at])?;
+        let first = MAX_SPATIAL - self.spatial;
+        for (d, to) in lengths.iter_mut().enumerate().skip(first) {
+            let at = d - first + 2;
+            *to = length(d, input.dims()[at], weight.dims()[at])?;
         }
         Ok(lengths)
     }
@@ -250,8 +251,9 @@ impl Arguments {
             })
         };
         let padding = self.lengths(input, weight, before)?;
-        for d in MAX_SPATIAL - self.spatial..MAX_SPATIAL {
-            self.geometry.windows[d].padding = padding[d];
+        let first = MAX_SPATIAL - self.spatial;
+        for (window, padding) in self.geometry.windows.iter_mut().zip(padding).skip(first) {
+            window.padding = padding;
         }
         self.check_channels(input, weight, weight.dims()[1].checked_mul(self.geometry.groups))?;
         self.call(Part::Output, self.lengths(input, weight, |_, x, _| Ok(x))?, input, weight, bias)

@@ -10,8 +10,9 @@ BIN = $(CURDIR)/$(VENV)/bin
 
 .PHONY: demo test bench lint fmt doc loom memcheck callgrind tools develop wheel
 
-demo: tools
+demo: develop
 	$(CARGO) run --release --quiet --package opforge-demo
+	$(BIN)/python demo/main.py
 
 # Unoptimised where tests are small (seconds to build instead of minutes), optimised where they sweep over millions of numbers.
 test: tools lint doc
@@ -19,8 +20,16 @@ test: tools lint doc
 	$(CARGO) test --package opforge-cpu --release --quiet
 	$(MAKE) --no-print-directory loom callgrind
 
-bench: tools
+# Against candle, then against PyTorch, which gets an environment of its own.
+bench: wheel bench/.venv/ready
 	$(CARGO) run --release --quiet --manifest-path bench/Cargo.toml
+	bench/.venv/bin/pip install --quiet --force-reinstall --no-deps dist/opforge-*.whl
+	bench/.venv/bin/python bench/python/main.py
+
+bench/.venv/ready:
+	$(PYTHON) -m venv bench/.venv
+	bench/.venv/bin/pip install --quiet torch==2.15.* numpy
+	@touch $@
 
 # The operators' files are named by the catalogue's macro, where `cargo fmt` does not look.
 fmt:

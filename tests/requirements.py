@@ -1,7 +1,7 @@
-"""Prints what the tests need, one requirement a line, from where it is declared: pyproject.toml."""
+"""Prints what tests and demo need, one requirement a line, from where it is declared: pyproject.toml."""
 
 import pathlib
 import tomllib
 
 project = tomllib.loads((pathlib.Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
-print("\n".join(project["optional-dependencies"]["test"]))
+print("\n".join(sum(project["optional-dependencies"].values(), [])))

@@ -20,7 +20,6 @@ globals().update({name: value for name, value in vars(_core).items() if name[0] 
 for _name in ("nn", "linalg", "special"):
     globals().pop(_name, None)
 
-inf, nan, pi, e = _core.inf, _core.nan, _core.pi, _core.e
 __version__: str = _core.__version__
 
 _SUBMODULES = ("autograd", "cuda", "linalg", "nn", "optim", "profiler", "special", "utils")

@@ -1,0 +1,104 @@
+"""The cases that are timed: prints the median seconds of each as JSON. Usage: cases.py opforge|torch"""
+
+import importlib
+import json
+import sys
+import time
+
+SECONDS = 0.4
+
+
+def clock(call, settle):
+    """The median seconds of a call, over batches that fill `SECONDS`."""
+    for _ in range(3):
+        call()
+    settle()
+    start = time.perf_counter()
+    call()
+    settle()
+    batch = max(1, int(SECONDS / 20 / max(time.perf_counter() - start, 1e-7)))
+    times = []
+    for _ in range(20):
+        start = time.perf_counter()
+        for _ in range(batch):
+            call()
+        settle()
+        times.append((time.perf_counter() - start) / batch)
+    return sorted(times)[len(times) // 2]
+
+
+def tiny(torch):
+    functional = torch.nn.functional
+    a, b = torch.ones(4), torch.ones(4)
+    r = torch.ones(4, requires_grad=True)
+    return {
+        "a + b, 4 floats": lambda: a + b,
+        "a + b, 4 floats, recorded": lambda: r + b,
+        "x[1:3]": lambda: a[1:3],
+        "F.relu(x), 4 floats": lambda: functional.relu(a),
+        "a.add_(b), 4 floats": lambda: a.add_(b),
+        "x.sum(), 4 floats": lambda: a.sum(),
+    }
+
+
+def large(torch):
+    functional = torch.nn.functional
+    x, m = torch.randn(4096, 1024), torch.randn(512, 512)
+    image, kernel = torch.randn(16, 16, 28, 28), torch.randn(32, 16, 3, 3)
+    return {
+        "x + 1, 4 M floats": lambda: x + 1,
+        "exp, 4 M floats": lambda: x.exp(),
+        "gelu, 4 M floats": lambda: functional.gelu(x),
+        "softmax, 4096 x 1024": lambda: functional.softmax(x, dim=-1),
+        "sum over dim 0, 4096 x 1024": lambda: x.sum(0),
+        "matmul, 512": lambda: m @ m,
+        "conv2d, 16x16x28x28 to 32, 3x3": lambda: functional.conv2d(image, kernel, padding=1),
+        "max_pool2d, 16x16x28x28": lambda: functional.max_pool2d(image, 2),
+    }
+
+
+def mlp(torch):
+    """A training step of an MLP 784-512-10, batch 128, SGD."""
+    nn = torch.nn
+    model = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 10))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    inputs, labels = torch.randn(128, 784), torch.randint(0, 10, (128,))
+    criterion = nn.CrossEntropyLoss()
+
+    def step():
+        optimizer.zero_grad()
+        loss = criterion(model(inputs), labels)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return {"training step, MLP 784-512-10": step}
+
+
+def cnn(torch):
+    """A training step of a small convolutional network, batch 64, Adam."""
+    nn = torch.nn
+    model = nn.Sequential(
+        nn.Conv2d(1, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(16 * 14 * 14, 10)
+    )
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+    inputs, labels = torch.randn(64, 1, 28, 28), torch.randint(0, 10, (64,))
+
+    def step():
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(inputs), labels).backward()
+        optimizer.step()
+
+    return {"training step, CNN": step}
+
+
+def main():
+    torch = importlib.import_module(sys.argv[1])
+    torch.set_num_threads(2)
+    settle = getattr(torch, "synchronize", lambda: None)
+    cases = {name: call for group in (tiny, large, mlp, cnn) for name, call in group(torch).items()}
+    json.dump({name: clock(call, settle) for name, call in cases.items()}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,9 +1,10 @@
+use opforge::functional::default_dtype;
 use opforge::{DType, Error};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
-use crate::error::raise;
+use crate::error::{OrRaise, raise};
 
 /// The type of a tensor's elements: `float32`, `int64`, `bool`, ..
 #[pyclass(name = "dtype", module = "opforge", frozen, from_py_object)]
@@ -102,8 +103,23 @@ impl PyDType {
     }
 }
 
+/// The dtype that Python's floats become.
+#[pyfunction]
+fn get_default_dtype(py: Python<'_>) -> PyResult<Py<PyDType>> {
+    object(py, default_dtype())
+}
+
+/// Changes the dtype that Python's floats become: float16, bfloat16, float32 or float64.
+#[pyfunction]
+fn set_default_dtype(py: Python<'_>, d: &Bound<'_, PyAny>) -> PyResult<()> {
+    let unknown = || raise(py, &Error::dtype("set_default_dtype", "d", d, "a floating-point dtype"));
+    opforge::functional::set_default_dtype(extract(d).ok_or_else(unknown)?).or_raise(py)
+}
+
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyDType>()?;
+    module.add_function(wrap_pyfunction!(get_default_dtype, module)?)?;
+    module.add_function(wrap_pyfunction!(set_default_dtype, module)?)?;
     let names = DType::ALL.into_iter().map(|d| (d.long_name(), d)).chain(ALIASES);
     names.into_iter().try_for_each(|(name, dtype)| module.add(name, object(module.py(), dtype)?))
 }

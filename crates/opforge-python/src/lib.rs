@@ -29,6 +29,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<device::PyDevice>()?;
     module.add_class::<tensor::PyTensor>()?;
     generator::add_to(module)?;
+    tensor::add_to(module)?;
     module.add_function(wrap_pyfunction!(tensor::set_size_class, module)?)?;
     module.add_function(wrap_pyfunction!(front_end::set_package_folder, module)?)?;
     autograd::add_to(module)?;

@@ -3,7 +3,7 @@ use std::cell::UnsafeCell;
 use std::fmt;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use opforge_core::{Element, Error, Result};
 
@@ -21,6 +21,8 @@ pub struct Storage {
     nbytes: usize,
     device: Device,
     read_only: bool,
+    /// Whether others know the address and use it whenever they like.
+    exposed: AtomicBool,
     owner: Owner,
     version: AtomicU64,
     /// How many references are those of queued instructions.
@@ -102,6 +104,7 @@ impl Storage {
             nbytes,
             device,
             read_only,
+            exposed: AtomicBool::new(false),
             owner,
             version: AtomicU64::new(0),
             queued: AtomicU32::new(0),
@@ -158,8 +161,7 @@ impl Storage {
 
     /// The address of the first byte, reserving the memory if need be. It stays the same as long as the storage lives.
     ///
-    /// For handing the memory to others (numpy, DLPack): access through it is not ordered with kernels; see
-    /// [`crate::vm::wait_for_read`] and [`crate::vm::wait_for_write`].
+    /// Access through it is not ordered with kernels; see [`Storage::expose`].
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]; [`Error::Device`] for a storage without data.
@@ -169,6 +171,23 @@ impl Storage {
             Some(data) => Ok(data),
             None => self.reserve(true),
         }
+    }
+
+    /// As [`Storage::data`], for handing the memory to others (numpy, DLPack), who use it between calls: waits for the instructions that use
+    /// the storage, and from now on [`crate::vm::submit`] returns only when an instruction on it has run.
+    ///
+    /// # Errors
+    /// As [`Storage::data`]; [`Error::Deferred`] if the content is unusable because a kernel failed.
+    pub fn expose(&self) -> Result<NonNull<u8>> {
+        self.exposed.store(true, Ordering::Relaxed);
+        crate::vm::wait_for_write(self)?;
+        self.data()
+    }
+
+    /// Whether others use the memory too: see [`Storage::expose`].
+    #[inline]
+    pub fn is_exposed(&self) -> bool {
+        self.exposed.load(Ordering::Relaxed)
     }
 
     /// As [`Storage::data`] for a kernel that writes first: memory that is reserved now may hold anything.

@@ -1,3 +1,4 @@
+use opforge::functional::default_dtype;
 use opforge::operator::{Type, Value};
 use opforge::{DType, Scalar, Tensor};
 use pyo3::Borrowed;
@@ -153,7 +154,8 @@ fn list<T>(object: Object<'_, '_>, each: impl Fn(Object<'_, '_>) -> Option<T>) -
     object.try_iter().ok()?.map(|item| each(item.ok()?.as_borrowed())).collect()
 }
 
-fn device(object: Object<'_, '_>) -> Option<opforge::Device> {
+/// A device, or its name.
+pub fn device(object: Object<'_, '_>) -> Option<opforge::Device> {
     if let Ok(device) = object.cast::<PyDevice>() {
         return Some(device.get().0);
     }
@@ -166,7 +168,8 @@ pub fn natural_dtype(number: Scalar) -> DType {
         Scalar::Bool(_) => DType::Bool,
         Scalar::Int(_) => DType::I64,
         Scalar::UInt(_) => DType::U64,
-        Scalar::Float(_) => DType::F32,
+        Scalar::Float(_) => default_dtype(),
+        Scalar::Complex(..) if default_dtype() == DType::F64 => DType::C128,
         Scalar::Complex(..) => DType::C64,
     }
 }

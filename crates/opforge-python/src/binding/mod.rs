@@ -11,7 +11,7 @@ mod results;
 mod signature;
 
 pub use bind::Arguments;
-pub use convert::{natural_dtype, scalar};
+pub use convert::{device, int, natural_dtype, scalar};
 pub use entry::{Entry, Form, entry};
 pub use export::add_to;
 pub use results::scalar as number;

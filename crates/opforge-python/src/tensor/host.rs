@@ -4,7 +4,7 @@ use opforge::{DType, Error, Scalar, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-use super::PyTensor;
+use super::{PyTensor, construct};
 use crate::binding;
 use crate::error::{OrRaise, raise};
 
@@ -19,7 +19,7 @@ pub fn item(py: Python<'_>, tensor: &Tensor) -> PyResult<Scalar> {
 }
 
 /// All elements in row-major order.
-fn scalars(tensor: &Tensor) -> opforge::Result<Vec<Scalar>> {
+pub fn scalars(tensor: &Tensor) -> opforge::Result<Vec<Scalar>> {
     let flat = opforge::no_grad(|| tensor.contiguous()?.flatten_all())?;
     Ok(match tensor.dtype() {
         DType::Bool => flat.to_vec1::<bool>()?.into_iter().map(Scalar::Bool).collect(),
@@ -52,8 +52,7 @@ pub fn from_object(object: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<
         let dtype = dtype.unwrap_or_else(|| binding::natural_dtype(number));
         return Tensor::full_scalar(number, (), dtype, &opforge::Device::Cpu).or_raise(py);
     }
-    let made = py.import("opforge._core")?.getattr("tensor")?.call1((object,))?;
-    Ok(made.cast::<PyTensor>()?.get().tensor(py))
+    construct::from_data("tensor", object, construct::Like::default())
 }
 
 #[pymethods]

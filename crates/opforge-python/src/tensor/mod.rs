@@ -1,8 +1,12 @@
 //! The class `Tensor`: what it has beyond the declared functions.
 
+mod buffer;
 mod cast;
+mod construct;
+mod dlpack;
 mod host;
 mod index;
+mod numpy;
 mod operators;
 mod properties;
 mod repr;
@@ -36,4 +40,14 @@ impl PyTensor {
     pub fn replace(&self, py: Python<'_>, tensor: Tensor) {
         self.0.set(py, tensor);
     }
+}
+
+/// The functions of the module that make tensors of Python's data.
+pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(construct::tensor, module)?)?;
+    module.add_function(wrap_pyfunction!(construct::as_tensor, module)?)?;
+    module.add_function(wrap_pyfunction!(construct::asarray, module)?)?;
+    module.add_function(wrap_pyfunction!(construct::frombuffer, module)?)?;
+    module.add_function(wrap_pyfunction!(numpy::from_numpy, module)?)?;
+    module.add_function(wrap_pyfunction!(dlpack::from_dlpack, module)?)
 }

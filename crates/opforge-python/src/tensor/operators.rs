@@ -6,15 +6,35 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyNotImplemented;
 
-use super::PyTensor;
+use super::{PyTensor, numpy};
 use crate::binding::{Arguments, Entry, Form, entry};
 
 /// `function(left, right)`; NotImplemented if it does not take these, so that Python asks the other operand.
 #[inline]
 fn apply<'py>(entry: &'static Entry, left: &Bound<'py, PyAny>, right: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
     let py = left.py();
-    Arguments::pair(left, right, |args| entry.try_call(py, args))
-        .unwrap_or_else(|| Ok(PyNotImplemented::get(py).to_owned().into_any().unbind()))
+    Arguments::pair(left, right, |args| entry.try_call(py, args)).unwrap_or_else(|| {
+        with_array(entry, left, right)?.unwrap_or_else(|| Ok(PyNotImplemented::get(py).to_owned().into_any().unbind()))
+    })
+}
+
+/// As [`apply`] with an operand that is a numpy array, taken as a tensor; `None` if there is none or the function does not take it.
+#[cold]
+fn with_array<'py>(
+    entry: &'static Entry,
+    left: &Bound<'py, PyAny>,
+    right: &Bound<'py, PyAny>,
+) -> PyResult<Option<PyResult<Py<PyAny>>>> {
+    let py = left.py();
+    let (left_is_array, right_is_array) = (numpy::is_ndarray(left)?, numpy::is_ndarray(right)?);
+    if !left_is_array && !right_is_array {
+        return Ok(None);
+    }
+    let tensor = |object: &Bound<'py, PyAny>, is_array: bool| {
+        if is_array { numpy::from_numpy(object).map(|tensor| tensor.into_bound(py)) } else { Ok(object.clone()) }
+    };
+    let (left, right) = (tensor(left, left_is_array)?, tensor(right, right_is_array)?);
+    Ok(Arguments::pair(&left, &right, |args| entry.try_call(py, args)))
 }
 
 /// The entry of a name, looked up once.

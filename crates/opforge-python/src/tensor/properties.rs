@@ -25,6 +25,11 @@ fn size<'py>(py: Python<'py>, dims: &[usize]) -> PyResult<Bound<'py, PyAny>> {
     }
 }
 
+/// Whether an object is a shape.
+pub fn is_size(object: &Bound<'_, PyAny>) -> bool {
+    SIZE.get(object.py()).is_some_and(|class| object.is_instance(class.bind(object.py())).unwrap_or(false))
+}
+
 impl PyTensor {
     fn dim_of(py: Python<'_>, tensor: &Tensor, dim: i64) -> PyResult<usize> {
         opforge_core::normalize_dim(dim, tensor.rank(), "size").or_raise(py)

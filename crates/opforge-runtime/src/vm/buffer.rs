@@ -114,6 +114,11 @@ pub(crate) struct Instruction {
 }
 
 impl Call<'_> {
+    /// Whether it uses memory that others use too, who do not wait for it.
+    pub(crate) fn is_exposed(&self) -> bool {
+        self.inputs.iter().chain(self.outputs).any(|buffer| buffer.storage.is_exposed())
+    }
+
     pub(crate) fn to_instruction(self, caller: Option<Arc<str>>) -> Instruction {
         Instruction {
             op: self.op.clone(),

@@ -59,7 +59,7 @@ impl Vm {
         }
         drop(state);
         let ticket = self.enqueue(slot, call)?;
-        if sync { self.outcome(ticket, call.outputs) } else { Ok(()) }
+        if sync || call.is_exposed() { self.outcome(ticket, call.outputs) } else { Ok(()) }
     }
 
     /// Locks, after giving a short kernel on the same stream a moment to end.

@@ -47,7 +47,7 @@ pub fn sum_to(grad: &Tensor, shape: &Shape) -> Result<Tensor> {
 }
 
 /// A size as Python gives it, as a shape.
-pub(crate) fn size_to_shape(op: &'static str, size: &[i64]) -> Result<Shape> {
+pub fn size_to_shape(op: &'static str, size: &[i64]) -> Result<Shape> {
     let length = |n: &i64| {
         usize::try_from(*n).map_err(|_| Error::shape(op, "size", format!("{size:?}"), "lengths of 0 or more"))
     };

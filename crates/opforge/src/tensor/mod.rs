@@ -10,6 +10,7 @@ mod index;
 mod ndarray;
 mod parts;
 mod place;
+mod storage;
 mod summary;
 mod write;
 
@@ -95,7 +96,8 @@ impl Tensor {
         Arc::strong_count(&self.0) == 1 && self.storage().is_unshared()
     }
 
-    pub(crate) fn storage(&self) -> &Arc<Storage> {
+    /// The memory that this tensor and its views share.
+    pub fn storage(&self) -> &Arc<Storage> {
         &self.0.storage
     }
 

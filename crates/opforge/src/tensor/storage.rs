@@ -28,7 +28,12 @@ impl Tensor {
         let bytes = layout.span().checked_mul(size).filter(|&bytes| bytes <= storage.nbytes());
         if bytes.is_none() {
             let given = format!("{layout:?} of {dtype}");
-            return Err(Error::shape("from_storage", "layout", given, format!("one within {} bytes", storage.nbytes())));
+            return Err(Error::shape(
+                "from_storage",
+                "layout",
+                given,
+                format!("one within {} bytes", storage.nbytes()),
+            ));
         }
         // Memory that is reserved later is aligned for every dtype.
         let has_data = storage.device().is_cpu() && storage.is_reserved();

@@ -30,7 +30,8 @@ pub fn tensor(
 /// The object itself if it is a tensor that is as asked for already; else a tensor that shares its memory if that can be, else a copy.
 fn share_or_copy(op: &'static str, data: &Bound<'_, PyAny>, like: Like) -> PyResult<Py<PyAny>> {
     let py = data.py();
-    let Some(shared) = sharing(op, data)? else { return PyTensor::wrap(py, from_data(op, data, like)?) };
+    // What cannot be shared may be copied, or that says why it cannot.
+    let Ok(Some(shared)) = sharing(op, data) else { return PyTensor::wrap(py, from_data(op, data, like)?) };
     let made = like.apply(&shared).or_raise(py)?;
     if data.cast::<PyTensor>().is_ok() && made.id() == shared.id() {
         return Ok(data.clone().unbind());

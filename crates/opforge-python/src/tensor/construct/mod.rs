@@ -53,9 +53,17 @@ fn is_array_like(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 /// A tensor over an array's memory where that can be, otherwise over a copy.
 fn array_like(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     if numpy::is_ndarray(object)? {
-        return buffer::import(op, object)
-            .or_else(|_| numpy::in_native_order(object).and_then(|copy| buffer::import(op, &copy)));
+        let copied = |_| numpy::in_native_order(object).and_then(|copy| buffer::import(op, &copy));
+        return buffer::import(op, object).or_else(copied);
     }
+    array_memory(op, object)
+}
+
+/// A tensor over an array's memory.
+///
+/// # Errors
+/// TypeError and ValueError for arrays that a tensor cannot show as they are.
+fn array_memory(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     // SAFETY: asks for the type's slots only.
     if unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) } != 0 {
         return buffer::import(op, object);
@@ -64,7 +72,7 @@ fn array_like(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
         return dlpack::import(object);
     }
     let array = object.py().import("numpy")?.call_method1("asarray", (object,))?;
-    array_like(op, &array)
+    buffer::import(op, &array)
 }
 
 /// Whether data is to be walked through rather than taken as an array.
@@ -109,14 +117,14 @@ pub fn from_data(op: &'static str, data: &Bound<'_, PyAny>, like: Like) -> PyRes
 ///
 /// # Errors
 /// TypeError and ValueError for arrays that a tensor cannot show as they are.
-pub fn sharing(op: &'static str, data: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
+fn sharing(op: &'static str, data: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     if let Ok(tensor) = data.cast::<PyTensor>() {
         return Ok(Some(tensor.get().tensor(data.py())));
     }
     if is_nested(data)? {
         return Ok(None);
     }
-    array_like(op, data).map(Some)
+    array_memory(op, data).map(Some)
 }
 
 /// Makes a new tensor collect gradients if it is to.

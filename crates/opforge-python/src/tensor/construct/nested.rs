@@ -120,14 +120,14 @@ impl Walk {
             return Ok(());
         }
         if depth < self.shape.len() {
-            let accepted = format!("expected sequence of length {} at dim {depth} (got {len})", self.shape[depth]);
-            return Err(Fault::shape(format!("{len} items"), accepted));
+            let accepted = format!("length {}, as at first in dim {depth}", self.shape[depth]);
+            return Err(Fault::shape(format!("a sequence of length {len}"), accepted));
         }
         if self.leaf_seen {
-            return Err(Fault::shape(format!("a sequence of {len} items"), "a number"));
+            return Err(Fault::shape(format!("a sequence of length {len}"), "a number"));
         }
         if depth == MAX_RANK {
-            return Err(Fault::shape(format!("too many dimensions: more than {MAX_RANK}"), "fewer nested sequences"));
+            return Err(Fault::shape("one more dimension", format!("at most {MAX_RANK}")));
         }
         self.shape.push(len);
         self.leaf_seen = len == 0;

@@ -67,11 +67,8 @@ unsafe fn claim(tensor: &DlTensor) -> Result<Claim> {
     let shape = Shape::from(list(*shape)?);
     shape.check("from_dlpack", dtype.size_in_bytes())?;
     let dense = strides.is_null() || shape.elem_count() == 0;
-    let layout = if dense {
-        Layout::contiguous(shape)
-    } else {
-        Layout::new(shape, list(*strides)?.into(), 0, "from_dlpack")?
-    };
+    let layout =
+        if dense { Layout::contiguous(shape) } else { Layout::new(shape, list(*strides)?.into(), 0, "from_dlpack")? };
     let nbytes = layout.span() * dtype.size_in_bytes();
     let data = usize::try_from(*byte_offset).ok().map(|offset| data.cast::<u8>().wrapping_add(offset));
     let data = data.filter(|data| !data.is_null() && !tensor.data.is_null()).and_then(NonNull::new);

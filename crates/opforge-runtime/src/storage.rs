@@ -156,7 +156,7 @@ impl Storage {
         let holders = Arc::strong_count(self);
         // An instruction may begin or end to wait meanwhile: in doubt it counts as a holder.
         let queued = before.min(self.queued.load(Ordering::Acquire));
-        holders <= 1 + queued as usize
+        holders <= 1 + queued as usize && !self.is_exposed()
     }
 
     /// The address of the first byte, reserving the memory if need be. It stays the same as long as the storage lives.

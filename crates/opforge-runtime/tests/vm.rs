@@ -257,3 +257,20 @@ fn a_waiting_host_runs_what_stands_before_it() {
     // The worker is told too and sometimes comes first, but not always.
     assert!(helped > 0);
 }
+
+#[test]
+fn kernels_on_exposed_memory_have_run_when_their_calls_return() {
+    let (a, b) = (storage_of(1), storage());
+    a.expose().unwrap();
+    let done = Arc::new(AtomicU64::new(0));
+    let seen = done.clone();
+    let k = kernel(QUEUED, move |inputs, out| {
+        thread::sleep(Duration::from_millis(20));
+        *out = inputs[0] + 1;
+        seen.store(1, Ordering::SeqCst);
+        Ok(())
+    });
+    with_stream(&Stream::new(), || submit("read", &k, &[&a], &b)).unwrap();
+    assert_eq!(done.load(Ordering::SeqCst), 1);
+    assert!(a.is_exposed() && !a.is_unshared());
+}

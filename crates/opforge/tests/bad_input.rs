@@ -303,8 +303,12 @@ fn class_9_dtypes_and_values_that_do_not_fit() {
         case(&[DTypeError], &["affine", "0.5", "i64"], move || typed(DType::I64).affine(0.5, 0.0)),
         case(&[DTypeError], &["affine", "u32"], move || typed(DType::U32).affine(1.0, -1.0)),
         case(&[DTypeError], &["full", "300", "u8"], || f::full(&[2], Scalar::Int(300), Some(DType::U8), None, false)),
-        case(&[DTypeError], &["full", "NaN", "i32"], || f::full(&[2], Scalar::Float(f64::NAN), Some(DType::I32), None, false)),
-        case(&[DTypeError], &["full", "f32"], || f::full(&[2], Scalar::Complex(1.0, 1.0), Some(DType::F32), None, false)),
+        case(&[DTypeError], &["full", "NaN", "i32"], || {
+            f::full(&[2], Scalar::Float(f64::NAN), Some(DType::I32), None, false)
+        }),
+        case(&[DTypeError], &["full", "f32"], || {
+            f::full(&[2], Scalar::Complex(1.0, 1.0), Some(DType::F32), None, false)
+        }),
         case(&[DTypeError], &["clamp", "0.5"], move || typed(DType::I64).clamp(0.5, 9.0)),
         case(&[DTypeError], &["const_set", "-1"], move || done(typed(DType::U8).const_set(-1i64))),
         case(&[DTypeError], &["copy"], move || done(x(&[2]).copy_from(&typed(DType::F64)))),

@@ -89,9 +89,11 @@ impl PyTensor {
     }
 
     fn __index__(&self, py: Python<'_>) -> PyResult<i64> {
-        match item(py, &self.tensor(py))? {
-            Scalar::Int(i) => Ok(i),
-            Scalar::Bool(b) => Ok(i64::from(b)),
+        let tensor = self.tensor(py);
+        let number = if tensor.elem_count() == 1 { Some(item(py, &tensor)?) } else { None };
+        match number {
+            Some(Scalar::Int(i)) => Ok(i),
+            Some(Scalar::Bool(b)) => Ok(i64::from(b)),
             _ => Err(pyo3::exceptions::PyTypeError::new_err(
                 "only integer tensors of a single element can be converted to an index",
             )),

@@ -1,7 +1,7 @@
 //! `.grad`: the gradient that a tensor keeps, and how backward adds to it.
 
 use super::is_grad_enabled;
-use super::slot::{Extra, lock};
+use super::slot::lock;
 use crate::{Error, Result, Tensor};
 
 impl Tensor {
@@ -36,16 +36,32 @@ impl Tensor {
     }
 
     /// Adds to the gradient, in place unless this is recorded.
-    pub(super) fn add_grad(&self, grad: Tensor) -> Result<()> {
-        let Extra { grad: held, .. } = self.slot().extra();
-        let mut held = lock(held);
-        let sum = match &*held {
-            None => own(self, grad)?,
-            Some(old) if is_grad_enabled() || !can_add(old, &grad) => old.add(&grad)?,
-            Some(old) => return old.add_(&grad),
-        };
-        *held = Some(sum);
-        Ok(())
+    ///
+    /// Nothing is computed under the lock: whoever waits for it may hold what the computation waits for, such as Python's interpreter lock.
+    pub(super) fn add_grad(&self, mut grad: Tensor) -> Result<()> {
+        let held = &self.slot().extra().grad;
+        loop {
+            let before = lock(held).clone();
+            let Some(old) = &before else {
+                grad = own(self, grad)?;
+                let mut now = lock(held);
+                if now.is_none() {
+                    *now = Some(grad);
+                    return Ok(());
+                }
+                continue;
+            };
+            if !is_grad_enabled() && can_add(old, &grad) {
+                return old.add_(&grad);
+            }
+            let sum = old.add(&grad)?;
+            let mut now = lock(held);
+            if now.as_ref().is_some_and(|now| now.id() == old.id()) {
+                *now = Some(sum);
+                // `before` still holds what was there: it is dropped last, outside of the lock.
+                return Ok(());
+            }
+        }
     }
 }
 

@@ -43,7 +43,7 @@ pub(crate) struct Watchers(OnceLock<Box<Mutex<Watching>>>);
 #[derive(Default, Clone)]
 struct Watching {
     /// By output.
-    hooks: Vec<(usize, u64, Arc<Hook>)>,
+    hooks: Vec<(u64, (usize, Arc<Hook>))>,
     /// Tensors that keep their gradients, by output.
     retaining: Vec<(usize, WeakTensor)>,
 }
@@ -55,7 +55,8 @@ impl Watchers {
 
     fn remove(&self, number: u64) {
         if let Some(watching) = self.0.get() {
-            lock(watching).hooks.retain(|hook| hook.1 != number);
+            let hook = take(&mut lock(watching).hooks, number);
+            drop(hook);
         }
     }
 
@@ -64,7 +65,7 @@ impl Watchers {
         let Some(watching) = self.0.get() else { return Ok(()) };
         // Hooks may add and remove hooks.
         let watching = lock(watching).clone();
-        for (output, _, hook) in &watching.hooks {
+        for (_, (output, hook)) in &watching.hooks {
             call(hook, &mut grads[*output])?;
         }
         for (output, tensor) in &watching.retaining {
@@ -74,6 +75,12 @@ impl Watchers {
         }
         Ok(())
     }
+}
+
+/// Takes a hook out of a list, to be dropped when the list is not locked any more: that may run anything.
+fn take<T>(hooks: &mut Vec<(u64, T)>, number: u64) -> Option<T> {
+    let place = hooks.iter().position(|hook| hook.0 == number)?;
+    Some(hooks.remove(place).1)
 }
 
 fn call(hook: &Arc<Hook>, grad: &mut Option<Tensor>) -> Result<()> {
@@ -151,7 +158,7 @@ impl Tensor {
                 None
             }
             Some(Edge::Node(node, output)) => {
-                node.watchers.add(|watching| watching.hooks.push((output, number, hook)));
+                node.watchers.add(|watching| watching.hooks.push((number, (output, hook))));
                 Some(WeakNode(Arc::downgrade(&node)))
             }
         };
@@ -181,8 +188,9 @@ impl Tensor {
             return node.watchers.remove(id.number);
         }
         if let Some(extra) = self.slot().extra_opt() {
-            lock(&extra.hooks).retain(|hook| hook.0 != id.number);
-            lock(&extra.after).retain(|hook| hook.0 != id.number);
+            let hook = take(&mut lock(&extra.hooks), id.number);
+            let after = take(&mut lock(&extra.after), id.number);
+            drop((hook, after));
         }
     }
 

@@ -8,7 +8,7 @@ OPERATOR_FILES = $(wildcard crates/opforge/src/ops/*/*.rs)
 VENV = .venv
 BIN = $(CURDIR)/$(VENV)/bin
 
-.PHONY: demo test bench lint fmt doc loom memcheck callgrind tools develop wheel
+.PHONY: demo test bench lint fmt doc loom memcheck callgrind tools develop wheel generate check-generated test-python
 
 demo: develop
 	$(CARGO) run --release --quiet --package opforge-demo
@@ -18,7 +18,7 @@ demo: develop
 test: tools lint doc
 	$(CARGO) test --workspace --exclude opforge-cpu --quiet
 	$(CARGO) test --package opforge-cpu --release --quiet
-	$(MAKE) --no-print-directory loom callgrind
+	$(MAKE) --no-print-directory test-python loom callgrind
 
 # Against candle, then against PyTorch, which gets an environment of its own.
 bench: wheel bench/.venv/ready
@@ -59,6 +59,19 @@ memcheck:
 # The Python package, built in place into a virtual environment of the project's own.
 develop: tools $(VENV)/ready
 	PATH="$(BIN):$$PATH" VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --quiet --profile $(PROFILE)
+
+# Type stubs, the function reference and the catalogue, from the declared functions.
+generate: develop
+	$(BIN)/python tools/generate.py
+
+check-generated: develop
+	$(BIN)/python tools/generate.py --check
+
+# What Python users see: generated files up to date, types as users check them, behaviour.
+test-python: check-generated
+	$(BIN)/mypy --strict tests/python/typing/program.py
+	$(BIN)/python -m mypy.stubtest opforge._core --ignore-disjoint-bases --allowlist tests/python/typing/allowed
+	$(BIN)/pytest --quiet
 
 wheel: tools $(VENV)/ready
 	PATH="$(BIN):$$PATH" $(BIN)/maturin build --quiet --release --out dist

@@ -6,7 +6,7 @@ use opforge::operator::{Faces, Function, functions};
 use pyo3::prelude::*;
 
 use super::entry::{Entry, Form, register};
-use super::{Signature, native};
+use super::{Signature, catalogue, doc, native};
 use crate::tensor::PyTensor;
 
 /// A place where functions are shown: a submodule's name (empty for the module itself) and which functions belong there.
@@ -35,12 +35,6 @@ fn leak(name: &'static str, form: Form, overloads: Vec<&'static Signature>) -> &
     Box::leak(Box::new(Entry { name, form, overloads }))
 }
 
-/// The documentation that `help` shows: the signatures, then the text of the first.
-fn doc(overloads: &[&'static Signature]) -> String {
-    let signatures: Vec<String> = overloads.iter().map(|s| s.to_string()).collect();
-    format!("{}\n\n{}", signatures.join("\n"), overloads.first().map_or("", |s| s.function.doc))
-}
-
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     let signature =
@@ -51,19 +45,24 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
             if place.is_empty() { module.clone() } else { PyModule::new(py, &format!("opforge._core.{place}"))? };
         for (name, overloads) in by_name(&signatures, belongs) {
             let entry = leak(name, Form::Plain, overloads);
-            target.add(name, native::new_function(&target, name, &doc(&entry.overloads), entry)?)?;
+            target.add(name, native::new_function(&target, name, &doc::of(name, &entry.overloads, false), entry)?)?;
         }
         if !place.is_empty() {
+            py.import("sys")?.getattr("modules")?.set_item(target.name()?, &target)?;
             module.add(place, target)?;
         }
     }
+    module.add_function(wrap_pyfunction!(catalogue::catalogue, module)?)?;
     let mut entries = Vec::new();
     let class = py.get_type::<PyTensor>();
     for (form, belongs) in [(Form::Plain, (|f| f.method) as fn(&Faces) -> bool), (Form::InPlace, |f| f.in_place)] {
         for (name, overloads) in by_name(&signatures, belongs) {
             let entry = leak(name, form, overloads);
             let shown = if form == Form::InPlace { format!("{name}_") } else { name.to_owned() };
-            class.setattr(shown.as_str(), native::new_method(&class, &shown, &doc(&entry.overloads), entry)?)?;
+            class.setattr(
+                shown.as_str(),
+                native::new_method(&class, &shown, &doc::of(&shown, &entry.overloads, true), entry)?,
+            )?;
             entries.push(entry);
         }
     }

@@ -2,7 +2,9 @@
 //! [`convert`] turns objects into values and [`results`] values into objects; [`Entry`] is one Python name with its overloads.
 
 mod bind;
+mod catalogue;
 mod convert;
+mod doc;
 mod entry;
 mod export;
 mod mismatch;

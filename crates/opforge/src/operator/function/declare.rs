@@ -31,6 +31,7 @@ macro_rules! function {
     ) [$ret:ty]) => {
         $crate::operator::Function {
             name: stringify!($name),
+            module: module_path!(),
             doc: concat!($($doc, "\n"),*),
             params: &[
                 $($crate::function!(@param $arg, $ty, false $(, $default)?),)*

@@ -16,6 +16,8 @@ use crate::Result;
 pub struct Function {
     /// The name.
     pub name: &'static str,
+    /// The Rust module that declares it.
+    pub module: &'static str,
     /// The documentation, in Markdown.
     pub doc: &'static str,
     /// The parameters in order.
@@ -57,6 +59,13 @@ impl Function {
         let receiver = |p: &Param| p.name == "input" && matches!(p.ty, Type::Tensor | Type::Operand);
         let method = self.params.first().is_some_and(receiver);
         self.declared_faces.unwrap_or(Faces { torch: true, method, ..Faces::NOWHERE })
+    }
+
+    /// The family that it belongs to: the folder of an operator's file, the file of a composition.
+    pub fn family(&self) -> &'static str {
+        let mut parts = self.module.rsplit("::");
+        let file = parts.next().unwrap_or_default();
+        if file == self.name { parts.next().unwrap_or(file) } else { file }
     }
 
     /// The name in Python.

@@ -1,0 +1,123 @@
+//! The declared functions as plain data: what stubs, the reference and tests are made of.
+
+use std::fmt;
+
+use opforge::operator::{Content, Definition, Function, Type, functions, registry};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use super::doc;
+use super::signature::{Parameter, Signature, python_default};
+
+/// A parameter's type as a Python annotation.
+struct Annotation(Type);
+
+impl fmt::Display for Annotation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
+            Type::Tensor => "Tensor",
+            Type::Tensors => "Sequence[Tensor]",
+            Type::OptionalTensors => "Sequence[Tensor | None]",
+            Type::Operand => "Tensor | Number",
+            Type::Scalar => "Number",
+            Type::Int => "int",
+            Type::Float => "float",
+            Type::Bool => "bool",
+            Type::Ints => "int | Sequence[int]",
+            Type::Floats => "Sequence[float]",
+            Type::DType => "dtype",
+            Type::Device => "device | str",
+            Type::Text => "str",
+            Type::Optional(inner) => return write!(f, "{} | None", Annotation(*inner)),
+        })
+    }
+}
+
+/// A Rust return type as a Python annotation.
+fn returned(rust: &str) -> String {
+    let rust: String = rust.chars().filter(|c| !c.is_whitespace()).collect();
+    let inner = |open: &str, close: char| rust.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
+    if let Some(element) = inner("Vec<", '>') {
+        return format!("tuple[{}, ...]", returned(element));
+    }
+    if let Some(element) = inner("Option<", '>') {
+        return format!("{} | None", returned(element));
+    }
+    match inner("(", ')') {
+        Some("") => "None".into(),
+        Some(parts) => format!("tuple[{}]", parts.split(',').map(returned).collect::<Vec<_>>().join(", ")),
+        None => match rust.as_str() {
+            "i64" | "usize" => "int".into(),
+            "f64" => "float".into(),
+            "DType" => "dtype".into(),
+            "Device" => "device".into(),
+            "String" => "str".into(),
+            "Scalar" => "Number".into(),
+            other => other.to_owned(),
+        },
+    }
+}
+
+fn parameter<'py>(py: Python<'py>, param: &Parameter, keyword_only: bool) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("name", param.name)?;
+    dict.set_item("type", Annotation(param.ty).to_string())?;
+    dict.set_item("default", param.default.as_ref().map(python_default))?;
+    dict.set_item("keyword_only", keyword_only)?;
+    Ok(dict)
+}
+
+/// Whether one of an operator's samples has a gradient: a composition has those of its parts.
+fn differentiable(definition: &Definition) -> bool {
+    let samples = (definition.samples)();
+    samples.iter().any(|sample| {
+        sample.inputs.iter().any(|input| input.content == Content::Real)
+            && sample.operator().is_none_or(|operator| operator.differentiable())
+    })
+}
+
+fn entry<'py>(
+    py: Python<'py>,
+    function: &'static Function,
+    operator: Option<&Definition>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let signature = Signature::new(py, function)?;
+    let faces = function.faces();
+    let shown = [
+        ("torch", faces.torch),
+        ("method", faces.method),
+        ("in_place", faces.in_place),
+        ("nn", faces.nn),
+        ("linalg", faces.linalg),
+        ("special", faces.special),
+        ("hidden", faces.hidden),
+    ];
+    let params = signature.params.iter().enumerate().map(|(i, p)| parameter(py, p, i >= signature.positional));
+    let dict = PyDict::new(py);
+    dict.set_item("name", function.name)?;
+    dict.set_item("python_name", function.python_name())?;
+    dict.set_item("family", function.family())?;
+    dict.set_item("faces", PyList::new(py, shown.iter().filter(|(_, is)| *is).map(|(face, _)| *face))?)?;
+    dict.set_item("parameters", PyList::new(py, params.collect::<PyResult<Vec<_>>>()?)?)?;
+    dict.set_item("returns", returned(function.returns))?;
+    dict.set_item("results", faces.results.to_vec())?;
+    dict.set_item("in_place", faces.in_place)?;
+    dict.set_item("out", doc::takes_out(function))?;
+    dict.set_item("doc", doc::for_python(function.doc))?;
+    dict.set_item("operator", operator.is_some())?;
+    let dtypes = operator.map(|definition| definition.dtypes.iter().map(|d| d.long_name()).collect::<Vec<_>>());
+    dict.set_item("dtypes", dtypes)?;
+    dict.set_item("differentiable", operator.map(differentiable))?;
+    Ok(dict)
+}
+
+/// Every declared function as a dict, in the order in which overloads are tried.
+///
+/// Functions that are operators (not compositions) also tell the dtypes that their kernels take and whether they have a gradient.
+#[pyfunction]
+pub fn catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
+    let operators = registry();
+    let operator = |function: &Function| operators.iter().copied().find(|d| std::ptr::eq(d.function, function));
+    let entries = functions().into_iter().map(|function| entry(py, function, operator(function)));
+    PyList::new(py, entries.collect::<PyResult<Vec<_>>>()?)
+}

@@ -136,7 +136,7 @@ def unknown(name: str, value: object) -> list[str]:
         return [*decorator, f"def {name}({', '.join([*receiver, '*args: Any', '**options: Any'])}) -> Any: ..."]
     receivers = {"self", "cls", "type"}
     parameters = [p if p.name in receivers else p.replace(annotation=Any) for p in signature.parameters.values()]
-    return [*decorator, f"def {name}{signature.replace(parameters=parameters, return_annotation=Any)}: ..."]
+    return [*decorator, f"def {name}{signature.replace(parameters=parameters, return_annotation=Any)}: ...".replace("Ellipsis", "...")]
 
 
 # Py_TPFLAGS_BASETYPE
@@ -216,6 +216,6 @@ def submodule_stub(module: types.ModuleType, functions: list[dict], face: str) -
     """The stub of a submodule of the extension module: `nn`, `linalg`, `special`."""
     defined = [line for name, group in sorted(grouped(functions, face).items()) for line in definitions(name, group)]
     body = "\n".join(defined)
-    used = sorted(set(re.findall(r"\b(?:_Number|_DTypeLike|_dtype|_device|_\w+Result|Tensor)\b", body)))
+    used = sorted(set(re.findall(r"\b(?:_Number|_DTypeLike|_dtype|_device|_\w+Result|Tensor|Generator)\b", body)))
     imports = f"from . import {', '.join(used)}\n" if used else ""
     return "\n".join([HEAD + ALIASES.strip(), "", imports, *exported(module), body]) + "\n"

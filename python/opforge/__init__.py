@@ -13,7 +13,17 @@ from ._size import Size
 _core.set_size_class(Size)
 _core.set_package_folder(__path__[0])
 
-_PRIVATE = {"set_size_class", "set_package_folder"}
+# What of the core is for this package alone.
+_PRIVATE = _core._hidden | {
+    "SavedTensor",
+    "backward",
+    "catalogue",
+    "grad",
+    "record_function",
+    "set_grad_mode",
+    "set_package_folder",
+    "set_size_class",
+}
 globals().update({name: value for name, value in vars(_core).items() if name[0] != "_" and name not in _PRIVATE})
 
 # The submodules that the core module has too are found by their files.

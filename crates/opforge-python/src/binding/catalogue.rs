@@ -27,6 +27,7 @@ impl fmt::Display for Annotation {
             Type::Floats => "Sequence[float]",
             Type::DType => "dtype",
             Type::Device => "device | str",
+            Type::Generator => "Generator",
             Type::Text => "str",
             Type::Optional(inner) => return write!(f, "{} | None", Annotation(*inner)),
         })

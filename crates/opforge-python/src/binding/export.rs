@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use opforge::operator::{Faces, Function, functions};
 use pyo3::prelude::*;
+use pyo3::types::PyFrozenSet;
 
 use super::entry::{Entry, Form, register};
 use super::{Signature, catalogue, doc, native};
@@ -31,6 +32,12 @@ fn by_name(
     names
 }
 
+/// The names that the package does not pass on to its users.
+fn hidden(signatures: &[&'static Signature]) -> Vec<&'static str> {
+    let names = by_name(signatures, |f| f.torch || f.hidden).into_iter();
+    names.filter(|(_, overloads)| overloads.iter().all(|s| !s.function.faces().torch)).map(|(name, _)| name).collect()
+}
+
 fn leak(name: &'static str, form: Form, overloads: Vec<&'static Signature>) -> &'static Entry {
     Box::leak(Box::new(Entry { name, form, overloads }))
 }
@@ -53,6 +60,7 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
         }
     }
     module.add_function(wrap_pyfunction!(catalogue::catalogue, module)?)?;
+    module.add("_hidden", PyFrozenSet::new(py, hidden(&signatures))?)?;
     let mut entries = Vec::new();
     let class = py.get_type::<PyTensor>();
     for (form, belongs) in [(Form::Plain, (|f| f.method) as fn(&Faces) -> bool), (Form::InPlace, |f| f.in_place)] {

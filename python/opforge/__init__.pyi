@@ -69,6 +69,13 @@ from ._core import clamp_min as clamp_min
 from ._core import clip as clip
 from ._core import complex128 as complex128
 from ._core import complex64 as complex64
+from ._core import conv1d as conv1d
+from ._core import conv2d as conv2d
+from ._core import conv3d as conv3d
+from ._core import conv_transpose1d as conv_transpose1d
+from ._core import conv_transpose2d as conv_transpose2d
+from ._core import conv_transpose3d as conv_transpose3d
+from ._core import convolution as convolution
 from ._core import copysign as copysign
 from ._core import cos as cos
 from ._core import cosh as cosh

@@ -10,8 +10,11 @@ use super::entry::{Entry, Form, register};
 use super::{Signature, catalogue, doc, native};
 use crate::tensor::PyTensor;
 
-/// A place where functions are shown: a submodule's name (empty for the module itself) and which functions belong there.
-const PLACES: [(&str, fn(&Faces) -> bool); 4] =
+/// Which functions belong somewhere.
+type Belongs = fn(&Faces) -> bool;
+
+/// The places where functions are shown: a submodule's name (empty for the module itself) and which functions belong there.
+const PLACES: [(&str, Belongs); 4] =
     [("", |f| f.torch || f.hidden), ("nn", |f| f.nn), ("linalg", |f| f.linalg), ("special", |f| f.special)];
 
 /// The functions of one place by Python name, overloads together, in order.
@@ -63,7 +66,7 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("_hidden", PyFrozenSet::new(py, hidden(&signatures))?)?;
     let mut entries = Vec::new();
     let class = py.get_type::<PyTensor>();
-    for (form, belongs) in [(Form::Plain, (|f| f.method) as fn(&Faces) -> bool), (Form::InPlace, |f| f.in_place)] {
+    for (form, belongs) in [(Form::Plain, (|f| f.method) as Belongs), (Form::InPlace, |f| f.in_place)] {
         for (name, overloads) in by_name(&signatures, belongs) {
             let entry = leak(name, form, overloads);
             let shown = if form == Form::InPlace { format!("{name}_") } else { name.to_owned() };

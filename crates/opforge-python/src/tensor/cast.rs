@@ -42,7 +42,7 @@ impl Target {
         let mut target = Target::default();
         // After dtype and device PyTorch takes `non_blocking` and `copy` by position.
         let flags = args.iter().skip_while(|a| a.cast::<pyo3::types::PyBool>().is_err());
-        target.copy = flags.skip(1).next().is_some_and(|copy| copy.is_truthy().unwrap_or(false));
+        target.copy = flags.into_iter().nth(1).is_some_and(|copy| copy.is_truthy().unwrap_or(false));
         let targets = args.iter().take_while(|a| a.cast::<pyo3::types::PyBool>().is_err());
         targets.into_iter().try_for_each(|value| target.take(&value))?;
         for (name, value) in options.into_iter().flatten() {

@@ -150,7 +150,7 @@ fn sliced(tensor: &Tensor, dim: usize, slice: &Bound<'_, PySlice>) -> PyResult<T
     if range.step <= 0 {
         return Err(PyValueError::new_err("step must be greater than zero"));
     }
-    let (start, length) = (range.start as usize, range.slicelength as usize);
+    let (start, length) = (range.start as usize, range.slicelength);
     if range.step == 1 {
         return tensor.narrow(dim, start, length).or_raise(slice.py());
     }

@@ -15,7 +15,7 @@ fn suffix(tensor: &Tensor) -> String {
         parts.push(format!("device='{}'", tensor.device()));
     }
     let telling = matches!(tensor.dtype(), DType::F32 | DType::I64 | DType::Bool) && tensor.elem_count() > 0;
-    if !telling && !(tensor.dtype() == DType::F32) {
+    if !telling && tensor.dtype() != DType::F32 {
         parts.push(format!("dtype=opforge.{}", tensor.dtype().long_name()));
     }
     if let Some(grad_fn) = tensor.grad_fn() {

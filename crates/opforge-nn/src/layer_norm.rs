@@ -73,7 +73,7 @@ impl Module for LayerNorm {
         if self.remove_mean {
             return f::layer_norm(xs, &last(xs)?, Some(&self.weight), self.bias.as_ref(), self.eps);
         }
-        let normal = f::rms_norm(xs, &last(xs)?, Some(&self.weight), self.eps)?;
+        let normal = f::rms_norm(xs, &last(xs)?, Some(&self.weight), Some(self.eps))?;
         match &self.bias {
             Some(bias) => normal.broadcast_add(bias),
             None => Ok(normal),

@@ -233,10 +233,10 @@ fn class_7_indices_that_are_not_integers() {
         case(&[DTypeError], &["index_select", "f32", "integer"], move || f::index_select(&x(&[3]), 0, &with(1.0))),
         case(&[DTypeError], &["index_select", "f32"], move || f::index_select(&x(&[3]), 0, &with(f32::NAN))),
         case(&[DTypeError], &["gather", "f32"], move || f::gather(&x(&[3]), 0, &with(f32::NAN))),
-        case(&[DTypeError], &["scatter", "f32"], move || f::scatter(&x(&[3]), 0, &with(0.0), &x(&[1]))),
+        case(&[DTypeError], &["scatter", "f32"], move || f::scatter(&x(&[3]), 0, &with(0.0), &x(&[1]), None)),
         case(&[DTypeError], &["scatter_add", "f32"], move || f::scatter_add(&x(&[3]), 0, &with(0.0), &x(&[1]))),
         case(&[DTypeError], &["index_add", "bool"], || {
-            f::index_add(&x(&[3]), 0, &Tensor::new(&[true], CPU)?, &x(&[1]))
+            f::index_add(&x(&[3]), 0, &Tensor::new(&[true], CPU)?, &x(&[1]), Scalar::Int(1))
         }),
         case(&[DTypeError], &["cross_entropy", "f32"], || {
             f::cross_entropy(&x(&[2, 3]), &x(&[2]), None, -100, "mean", 0.0)
@@ -266,7 +266,7 @@ fn class_8_shapes_that_do_not_go_together() {
         case(&[Shape], &["layer_norm"], || f::layer_norm(&x(&[2, 3]), &[2], None, None, 1e-5)),
         case(&[Shape], &["layer_norm", "[2]"], || f::layer_norm(&x(&[2, 3]), &[3], Some(&x(&[2])), None, 1e-5)),
         case(&[Value], &["layer_norm", "bias"], || f::layer_norm(&x(&[2, 3]), &[3], None, Some(&x(&[3])), 1e-5)),
-        case(&[Shape], &["rms_norm"], || f::rms_norm(&x(&[2, 3]), &[3], Some(&x(&[4])), 1e-5)),
+        case(&[Shape], &["rms_norm"], || f::rms_norm(&x(&[2, 3]), &[3], Some(&x(&[4])), Some(1e-5))),
         case(&[Shape], &["cross_entropy"], || f::cross_entropy(&x(&[2, 3]), &ids(&[0]), None, -100, "mean", 0.0)),
         case(&[Shape], &["cross_entropy", "weight"], || {
             f::cross_entropy(&x(&[2, 3]), &ids(&[0, 1]), Some(&x(&[2])), -100, "mean", 0.0)
@@ -277,8 +277,8 @@ fn class_8_shapes_that_do_not_go_together() {
         case(&[Value], &["stack"], || Tensor::stack::<Tensor, _>(&[], 0)),
         case(&[Shape], &["stack"], || Tensor::stack(&[x(&[2]), x(&[3])], 0)),
         case(&[Shape], &["gather"], || f::gather(&x(&[2, 3]), 0, &ids(&[0]))),
-        case(&[Shape], &["index_add"], || f::index_add(&x(&[2, 3]), 0, &ids(&[0]), &x(&[2, 3]))),
-        case(&[Shape], &["scatter"], || f::scatter(&x(&[3]), 0, &ids(&[0, 1]), &x(&[1]))),
+        case(&[Shape], &["index_add"], || f::index_add(&x(&[2, 3]), 0, &ids(&[0]), &x(&[2, 3]), Scalar::Int(1))),
+        case(&[Shape], &["scatter"], || f::scatter(&x(&[3]), 0, &ids(&[0, 1]), &x(&[1]), None)),
         case(&[Shape], &["from_vec", "3 elements"], || Tensor::from_vec(vec![1f32; 3], (2, 2), CPU)),
         case(&[Shape], &["new"], || Tensor::new(vec![vec![1f32], vec![1.0, 2.0]], CPU)),
     ]);
@@ -314,7 +314,9 @@ fn class_9_dtypes_and_values_that_do_not_fit() {
         case(&[DTypeError], &["copy"], move || done(x(&[2]).copy_from(&typed(DType::F64)))),
         case(&[DTypeError], &["set", "f64"], move || done(Var::ones(2, DType::F32, CPU)?.set(&typed(DType::F64)))),
         case(&[DTypeError], &["mean", "i64"], move || f::mean(&typed(DType::I64), None, false, None)),
-        case(&[DTypeError], &["index_add"], move || f::index_add(&x(&[2]), 0, &ids(&[0, 1]), &typed(DType::F64))),
+        case(&[DTypeError], &["index_add"], move || {
+            f::index_add(&x(&[2]), 0, &ids(&[0, 1]), &typed(DType::F64), Scalar::Int(1))
+        }),
         case(&[DTypeError], &["matmul"], move || x(&[2, 2]).matmul(&typed(DType::F64).broadcast_as((2, 2))?)),
         case(&[DTypeError], &["linear"], move || f::linear(&x(&[2]), &typed(DType::F64).unsqueeze(0)?, None)),
         case(&[DTypeError], &["f32", "i64"], move || typed(DType::I64).to_vec1::<f32>().map(|_| x(&[1]))),

@@ -62,7 +62,7 @@ fn apply(step: &Step, x: &Tensor) -> Result<Tensor> {
         Step::Expand(size) => f::expand(x, size),
         Step::Reshape(size) => f::reshape(x, size),
         Step::Unsqueeze(dim) => f::unsqueeze(x, *dim),
-        Step::Squeeze(dim) => f::squeeze(x, Some(*dim)),
+        Step::Squeeze(dim) => f::squeeze(x, Some(&[*dim])),
         Step::Diagonal(offset, a, b) => f::diagonal(x, *offset, *a, *b),
         Step::Unfold(dim, size, step) => f::unfold(x, *dim, *size, *step),
         Step::Sum(dims, keepdim) => f::sum(x, Some(dims), *keepdim, None),

@@ -3,9 +3,11 @@ use std::sync::Arc;
 use opforge_core::{Error, Layout, Meta, Result, Scalar};
 use opforge_runtime::Kernel;
 
-/// Zeros everywhere, then a copy into a part.
+/// A number or another tensor's elements everywhere, then a copy into a part.
 struct Embed {
-    zero: Arc<dyn Kernel>,
+    base: Arc<dyn Kernel>,
+    /// How many of the inputs are the base's.
+    base_inputs: usize,
     copy: Arc<dyn Kernel>,
     /// Where the part begins, in bytes from the output's first element.
     start: usize,
@@ -17,6 +19,26 @@ struct Embed {
 /// # Errors
 /// When input and place differ in shape, input and output in dtype, or the place reaches beyond the output.
 pub fn embed(op: &'static str, input: &Meta, place: &Layout, output: &Meta) -> Result<Arc<dyn Kernel>> {
+    let zero = crate::elementwise::fill(op, Scalar::Int(0), output)?;
+    over(op, zero, 0, input, place, output)
+}
+
+/// As [`embed`] with the elements of `base`, the first input, in place of zeros. The output may be the base itself.
+///
+/// # Errors
+/// As [`embed`].
+pub fn overlay(op: &'static str, base: &Meta, input: &Meta, place: &Layout, output: &Meta) -> Result<Arc<dyn Kernel>> {
+    over(op, super::copy(op, base, output)?, 1, input, place, output)
+}
+
+fn over(
+    op: &'static str,
+    base: Arc<dyn Kernel>,
+    base_inputs: usize,
+    input: &Meta,
+    place: &Layout,
+    output: &Meta,
+) -> Result<Arc<dyn Kernel>> {
     let span = output.layout.span() - output.layout.start_offset();
     if place.span() > span || place.may_overlap_itself() {
         let accepted = format!("distinct places within {span} elements");
@@ -24,7 +46,8 @@ pub fn embed(op: &'static str, input: &Meta, place: &Layout, output: &Meta) -> R
     }
     let target = Meta { dtype: output.dtype, layout: place.clone() };
     Ok(Arc::new(Embed {
-        zero: crate::elementwise::fill(op, Scalar::Int(0), output)?,
+        base,
+        base_inputs,
         copy: super::copy(op, input, &target)?,
         start: place.start_offset() * output.dtype.size_in_bytes(),
     }))
@@ -34,12 +57,15 @@ impl Kernel for Embed {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         // SAFETY: the caller's, for the whole output; the place lies within it, as the constructor checked.
         unsafe {
-            self.zero.run(&[], outputs)?;
-            self.copy.run(inputs, &[outputs[0].add(self.start)])
+            let (base, part) = inputs.split_at(self.base_inputs);
+            if base.first() != Some(&outputs[0].cast_const()) {
+                self.base.run(base, outputs)?;
+            }
+            self.copy.run(part, &[outputs[0].add(self.start)])
         }
     }
 
     fn cost(&self) -> u64 {
-        self.zero.cost() + self.copy.cost()
+        self.base.cost() + self.copy.cost()
     }
 }

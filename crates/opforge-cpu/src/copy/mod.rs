@@ -8,6 +8,7 @@ mod plan;
 mod tests;
 pub(crate) mod tile;
 mod transpose;
+mod triangle;
 
 use std::sync::Arc;
 
@@ -15,9 +16,10 @@ use opforge_core::{Error, Meta, Result};
 use opforge_runtime::Kernel;
 
 pub use cat::cat;
-pub use embed::embed;
+pub use embed::{embed, overlay};
 pub(crate) use nest::{Axis, Nest, byte_steps};
 pub(crate) use plan::{Plan, Shared};
+pub use triangle::triangle;
 
 struct CopyKernel(Plan);
 

@@ -3,6 +3,7 @@
 //! Indices may be of any integer dtype. All of them are checked before anything is written; an index that is negative or beyond the axis is
 //! an [`Error::Index`].
 
+mod combine;
 mod gather;
 mod ids;
 mod nonzero;
@@ -18,6 +19,7 @@ use opforge_runtime::Kernel;
 use smallvec::SmallVec;
 
 use crate::copy::{byte_steps, check_output};
+pub use combine::Reduce;
 use gather::Gather;
 use ids::Ids;
 pub use nonzero::nonzero;
@@ -134,6 +136,26 @@ pub fn scatter_add(
     let loops = Loops::along(ids.dims(), &steps(ids), src, axis, output);
     let ids = Ids::new(op, ids, base.dims()[axis], on_max)?;
     Ok(Arc::new(Scatter::add(op, ids, loops, base, output)?))
+}
+
+/// As [`scatter_add`], but multiplies, or keeps the smallest or largest.
+///
+/// # Errors
+/// As [`scatter`]; bool and complex numbers.
+#[allow(clippy::too_many_arguments)]
+pub fn scatter_reduce(
+    op: &'static str,
+    base: &Meta,
+    ids: &Meta,
+    src: &Meta,
+    axis: usize,
+    how: Reduce,
+    output: &Meta,
+) -> Result<Arc<dyn Kernel>> {
+    check_scatter(op, base, ids, src, axis, output)?;
+    let loops = Loops::along(ids.dims(), &steps(ids), src, axis, output);
+    let ids = Ids::new(op, ids, base.dims()[axis], OnMax::Error)?;
+    Ok(Arc::new(Scatter::reduce(op, ids, loops, base, how, output)?))
 }
 
 /// As [`scatter_add`] with `ids` of one dimension: adds the `i`-th slice of `src` along `axis` to slice `ids[i]`.

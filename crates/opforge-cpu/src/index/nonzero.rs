@@ -34,7 +34,7 @@ pub fn nonzero(op: &'static str, input: &Meta, output: &Meta) -> Result<Arc<dyn 
     Ok(Arc::new(Nonzero {
         op,
         count: *count,
-        rows: lead.iter().product(),
+        rows: if row == 0 { 0 } else { lead.iter().product() },
         row,
         dims: lead.to_vec(),
         step: steps.last().copied().unwrap_or(1),

@@ -2,9 +2,9 @@ use opforge_core::{Complex, DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::Kernel;
 use opforge_runtime::parallel::parallel_for;
 
+use super::combine::{Add, Combine, Largest, Multiply, Number, Plain, Reduce, Smallest, Summand, Truth};
 use super::ids::{BATCH, Ids, SKIP};
 use crate::copy::{Axis, Nest, Plan, Shared, byte_steps};
-use crate::operand::{Accumulator, Operand};
 use smallvec::SmallVec;
 
 /// Rows along another dimension than the indexed are walked side by side when they are at least this long.
@@ -80,23 +80,36 @@ impl Scatter {
     /// The kernel that adds. Dtypes whose sums are wider than their elements need a contiguous output.
     pub fn add(op: &'static str, ids: Ids, loops: Loops, base: &Meta, output: &Meta) -> Result<Self> {
         let (write, sums) = match base.dtype {
-            DType::Bool => (Write::adding::<Truth>(), None),
-            DType::U8 | DType::I8 => (Write::adding::<u8>(), None),
-            DType::U16 | DType::I16 => (Write::adding::<u16>(), None),
-            DType::U32 | DType::I32 => (Write::adding::<u32>(), None),
-            DType::U64 | DType::I64 => (Write::adding::<u64>(), None),
-            DType::F16 => (Write::adding::<f16>(), Some(Sums::of::<f16>())),
-            DType::BF16 => (Write::adding::<bf16>(), Some(Sums::of::<bf16>())),
-            DType::F32 => (Write::adding::<f32>(), None),
-            DType::F64 => (Write::adding::<f64>(), None),
-            DType::C64 => (Write::adding::<Complex<f32>>(), None),
-            DType::C128 => (Write::adding::<Complex<f64>>(), None),
+            DType::Bool => (Write::combining::<Truth, Add>(), None),
+            DType::U8 | DType::I8 => (Write::combining::<u8, Add>(), None),
+            DType::U16 | DType::I16 => (Write::combining::<u16, Add>(), None),
+            DType::U32 | DType::I32 => (Write::combining::<u32, Add>(), None),
+            DType::U64 | DType::I64 => (Write::combining::<u64, Add>(), None),
+            DType::F16 => (Write::combining::<f16, Add>(), Some(Sums::of::<f16>())),
+            DType::BF16 => (Write::combining::<bf16, Add>(), Some(Sums::of::<bf16>())),
+            DType::F32 => (Write::combining::<f32, Add>(), None),
+            DType::F64 => (Write::combining::<f64, Add>(), None),
+            DType::C64 => (Write::combining::<Complex<f32>, Add>(), None),
+            DType::C128 => (Write::combining::<Complex<f64>, Add>(), None),
         };
         if sums.is_some() && !output.layout.is_contiguous() {
             let accepted = format!("a contiguous layout in {}", output.dtype);
             return Err(Error::value(op, "output", format!("{:?}", output.layout), accepted));
         }
         Ok(Self::new(ids, loops, base, output, write, sums))
+    }
+
+    /// The kernel that multiplies, or keeps the smallest or largest: of numbers, NaN counting as both.
+    pub fn reduce(op: &'static str, ids: Ids, loops: Loops, base: &Meta, how: Reduce, output: &Meta) -> Result<Self> {
+        fn write<T: Number>(how: Reduce) -> Write {
+            match how {
+                Reduce::Product => Write::combining::<Plain<T>, Multiply>(),
+                Reduce::Smallest => Write::combining::<Plain<T>, Smallest>(),
+                Reduce::Largest => Write::combining::<Plain<T>, Largest>(),
+            }
+        }
+        let write = by_number!(op, base.dtype, T => write::<T>(how));
+        Ok(Self::new(ids, loops, base, output, write, None))
     }
 
     fn new(ids: Ids, loops: Loops, base: &Meta, output: &Meta, write: Write, sums: Option<Sums>) -> Self {
@@ -224,58 +237,9 @@ impl Kernel for Scatter {
     }
 }
 
-/// An element that can be added: how it enters and leaves the type of its sums.
-trait Summand: Copy {
-    type Sum: Copy;
-    fn widen(self) -> Self::Sum;
-    fn narrow(sum: Self::Sum) -> Self;
-    fn plus(a: Self::Sum, b: Self::Sum) -> Self::Sum;
-}
-
-impl<T: Operand> Summand for T {
-    type Sum = T::Acc;
-    #[inline(always)]
-    fn widen(self) -> T::Acc {
-        Operand::widen(self)
-    }
-    #[inline(always)]
-    fn narrow(sum: T::Acc) -> T {
-        Operand::narrow(sum)
-    }
-    #[inline(always)]
-    fn plus(a: T::Acc, b: T::Acc) -> T::Acc {
-        a.plus(b)
-    }
-}
-
-/// A bool's byte; the sum of truth values is whether any is true.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-struct Truth(u8);
-
-/// Types that are their own sums.
-macro_rules! own_sum {
-    ($($ty:ty: $a:ident, $b:ident => $plus:expr;)*) => {
-        $(impl Summand for $ty {
-            type Sum = $ty;
-            #[inline(always)]
-            fn widen(self) -> $ty { self }
-            #[inline(always)]
-            fn narrow(sum: $ty) -> $ty { sum }
-            #[inline(always)]
-            fn plus($a: $ty, $b: $ty) -> $ty { $plus }
-        })*
-    };
-}
-own_sum!(
-    Truth: a, b => Truth(a.0 | b.0);
-    Complex<f32>: a, b => a + b;
-    Complex<f64>: a, b => a + b;
-);
-
 impl Write {
-    fn adding<T: Summand>() -> Self {
-        Write { elements: add::<T>, row: add_row::<T> }
+    fn combining<T: Summand, C: Combine<T>>() -> Self {
+        Write { elements: add::<T, C>, row: add_row::<T, C> }
     }
 }
 
@@ -325,7 +289,7 @@ unsafe fn set<T: Copy>(
 
 /// # Safety
 /// As [`set`]; sums are of the accumulator's type.
-unsafe fn add<T: Summand>(
+unsafe fn add<T: Summand, C: Combine<T>>(
     ids: &[usize],
     src: *const u8,
     src_step: isize,
@@ -339,7 +303,7 @@ unsafe fn add<T: Summand>(
         unsafe {
             let value = (*src.offset(i * src_step).cast::<T>()).widen();
             let sum = sums.offset(i * sum_step + id as isize * axis_step).cast::<T::Sum>();
-            *sum = T::plus(*sum, value);
+            *sum = C::combine(*sum, value);
         }
     }
 }
@@ -356,19 +320,25 @@ unsafe fn set_row<T: Copy>(src: *const u8, src_step: isize, dst: *mut u8, dst_st
 
 /// # Safety
 /// As [`set_row`]; sums are of the accumulator's type.
-unsafe fn add_row<T: Summand>(src: *const u8, src_step: isize, sums: *mut u8, sum_step: isize, n: usize) {
+unsafe fn add_row<T: Summand, C: Combine<T>>(
+    src: *const u8,
+    src_step: isize,
+    sums: *mut u8,
+    sum_step: isize,
+    n: usize,
+) {
     // SAFETY: by the contract.
     unsafe {
         if src_step == size_of::<T>() as isize && sum_step == size_of::<T::Sum>() as isize {
             let src = std::slice::from_raw_parts(src.cast::<T>(), n);
             let sums = std::slice::from_raw_parts_mut(sums.cast::<T::Sum>(), n);
-            sums.iter_mut().zip(src).for_each(|(sum, value)| *sum = T::plus(*sum, value.widen()));
+            sums.iter_mut().zip(src).for_each(|(sum, value)| *sum = C::combine(*sum, value.widen()));
             return;
         }
         for i in 0..n as isize {
             let value = (*src.offset(i * src_step).cast::<T>()).widen();
             let sum = sums.offset(i * sum_step).cast::<T::Sum>();
-            *sum = T::plus(*sum, value);
+            *sum = C::combine(*sum, value);
         }
     }
 }

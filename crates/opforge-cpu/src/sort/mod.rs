@@ -1,6 +1,7 @@
 //! The order of elements along an axis.
 
 mod key;
+mod search;
 
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use opforge_runtime::{Kernel, alloc};
 use crate::copy::{Axis, Nest, Shared, byte_steps};
 use crate::scratch::with_scratch;
 use key::{Key, Packed};
+pub use search::search;
 
 /// Elements that a thread sorts at a time.
 const GRAIN: usize = 1 << 12;

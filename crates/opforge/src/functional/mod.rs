@@ -27,7 +27,9 @@ macro_rules! compositions {
     };
 }
 
-compositions! { activations, aliases, assign, checks, conv, create, create_like, numbers, random, random_fill, ranges }
+compositions! {
+    activations, aliases, arrange, assign, checks, conv, create, create_like, diagonals, join, numbers, padding, random, random_fill, ranges, select, shape, sorted, split,
+}
 
 use opforge_core::{Kind, normalize_dim};
 
@@ -88,4 +90,28 @@ pub(crate) fn reduce_dims(op: &'static str, input: &Tensor, dim: Option<&[i64]>)
 /// The dtype that a sum or product of a dtype's elements has: i64 for integers and truth values.
 pub(crate) fn accumulation_dtype(dtype: DType) -> DType {
     if dtype.kind() < Kind::Float { DType::I64 } else { dtype }
+}
+
+/// A dimension as Python counts it, of a tensor that has some.
+pub(crate) fn existing_dim(op: &'static str, input: &Tensor, dim: i64) -> Result<usize> {
+    if input.rank() == 0 { Err(no_dims(op)) } else { normalize_dim(dim, input.rank(), op) }
+}
+
+/// A position along a dimension as Python counts it.
+pub(crate) fn position(op: &'static str, len: usize, index: i64) -> Result<usize> {
+    let from_start = if index < 0 { index.saturating_add(len as i64) } else { index };
+    let place = usize::try_from(from_start).ok().filter(|&p| p < len);
+    place.ok_or_else(|| Error::index(op, "index", index, format!("-{len} to {}", len as i64 - 1)))
+}
+
+/// The number that is below and the one that is above all others of a real dtype.
+pub(crate) fn limits(dtype: DType) -> (opforge_core::Scalar, opforge_core::Scalar) {
+    use opforge_core::Scalar;
+    let bits = 8 * dtype.size_in_bytes() as u32;
+    match dtype.kind() {
+        Kind::Bool => (Scalar::Bool(false), Scalar::Bool(true)),
+        Kind::Int if dtype.is_signed() => (Scalar::Int(i64::MIN >> (64 - bits)), Scalar::Int(i64::MAX >> (64 - bits))),
+        Kind::Int => (Scalar::Int(0), Scalar::UInt(u64::MAX >> (64 - bits))),
+        _ => (Scalar::Float(f64::NEG_INFINITY), Scalar::Float(f64::INFINITY)),
+    }
 }

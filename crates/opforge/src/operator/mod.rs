@@ -37,7 +37,7 @@ pub use reduce::{Axes, ReduceOp, Reduced, Reduction, reduce_array, reduction_sam
 pub use sample::{Array, Content, Sample, each_index};
 pub(crate) use unary::result_layout;
 pub use unary::{Unary, UnaryOp, unary, unary_samples, unary_samples_with};
-pub use view::{EmbedOp, View, ViewOp, view};
+pub use view::{EmbedOp, OverlayOp, View, ViewOp, overlay, view};
 pub(crate) use view::{embed, same_axes};
 
 use crate::autograd::Backward;

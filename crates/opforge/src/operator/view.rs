@@ -105,8 +105,7 @@ impl<V: View> Operator for EmbedOp<V> {
     }
 
     fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        let base = Layout::new(self.shape.clone(), outputs[0].layout.stride().iter().copied().collect(), 0, "embed")?;
-        opforge_cpu::copy::embed("embed", inputs[0], &self.view.layout(&base)?, outputs[0])
+        opforge_cpu::copy::embed("embed", inputs[0], &self.view.layout(&from_zero(&outputs[0].layout)?)?, outputs[0])
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
@@ -114,6 +113,65 @@ impl<V: View> Operator for EmbedOp<V> {
         let grad = if V::OF_STORAGE { grad.copy()? } else { grad };
         Ok(smallvec![Some(view(self.view.clone(), &grad)?)])
     }
+}
+
+/// A tensor with a part of it, what a view shows, replaced: `x`, then the new part, of the view's shape.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct OverlayOp<V>(pub V);
+
+/// A copy of `x` with `part` in place of what a view of it would show.
+#[track_caller]
+pub fn overlay<V: View>(view: V, x: &Tensor, part: &Tensor) -> Result<Tensor> {
+    dispatch1(&OverlayOp(view), &[x, part])
+}
+
+impl<V: View> Operator for OverlayOp<V> {
+    fn name(&self) -> &'static str {
+        "overlay"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("overlay", inputs, 2)?;
+        let (x, part) = (inputs[0], inputs[1]);
+        let place = self.0.layout(&Layout::contiguous(x.shape()))?;
+        if place.shape() != part.shape() {
+            let accepted = format!("a part of the shape {:?}", place.shape());
+            return Err(Error::shapes("overlay", x.shape(), part.shape(), accepted));
+        }
+        if part.dtype != x.dtype {
+            return Err(Error::dtypes("overlay", x.dtype, part.dtype));
+        }
+        Ok(smallvec![Meta::contiguous(x.dtype, x.shape())])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        let map = self.0.axes(inputs[0]);
+        let x = map.inputs[0].clone();
+        AxisMap { inputs: vec![x.clone(), map.outputs[0].clone()], outputs: vec![x], roles: map.roles }
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        let place = self.0.layout(&from_zero(&outputs[0].layout)?)?;
+        opforge_cpu::copy::overlay("overlay", inputs[0], inputs[1], &place, outputs[0])
+    }
+
+    fn overwrites(&self, i: usize) -> bool {
+        i == 0
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        let grad = ctx.grad(0)?;
+        let x = ctx.when(0, || {
+            let part = ctx.input_meta(1);
+            overlay(self.0.clone(), &grad, &Tensor::zeros(part.shape(), part.dtype, ctx.device())?)
+        })?;
+        Ok(smallvec![x, ctx.when(1, || view(self.0.clone(), &grad))?])
+    }
+}
+
+/// The same layout from offset 0 on.
+fn from_zero(layout: &Layout) -> Result<Layout> {
+    Layout::new(layout.shape().clone(), layout.stride().iter().copied().collect(), 0, "overlay")
 }
 
 /// Axes of a view that keeps every dimension in place, those in `whole` not splittable.

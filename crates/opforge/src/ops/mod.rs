@@ -30,7 +30,8 @@ catalogue! {
         where_cond, xlogy,
     }
     /// Elements that other tensors name.
-    index { argsort, embedding, gather, index_add, index_get, index_put, index_select, nonzero, scatter, scatter_add, sort }
+    index { argsort, embedding, gather, index_add, index_get, index_put, index_select, nonzero, scatter, scatter_add, scatter_reduce,
+        searchsorted, sort }
     /// Sums of products.
     linalg { linear, matmul }
     /// What neural networks are made of.
@@ -41,6 +42,7 @@ catalogue! {
     reduce { all, amax, amin, any, argmax, argmin, cumsum, mean, prod, sum, var }
     /// Views, which change the layout only, and joins.
     shape {
-        as_strided, cat, diagonal, expand, flip, narrow, permute, reshape, slice, squeeze, stack, transpose, unfold, unsqueeze,
+        as_strided, cat, diagonal, expand, flip, narrow, permute, reshape, slice, squeeze, stack, transpose, tril, triu, unfold,
+        unsqueeze, window,
     }
 }

@@ -1,6 +1,7 @@
 //! The tensor: an identity, a [`Meta`], shared storage, and a place in the autograd graph.
 
 mod arith;
+mod bits;
 mod construct;
 mod convert;
 mod create;

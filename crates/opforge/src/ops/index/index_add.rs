@@ -77,7 +77,8 @@ impl Operator for IndexAdd {
 }
 
 function! {
-    /// A copy of `input` with slice `i` of `source` added to slice `index[i]`, along `dim`. Slices named several times get the sum, always in the same order.
+    /// A copy of `input` with slice `i` of `source`, times `alpha`, added to slice `index[i]`, along `dim`. Slices named several times get the
+    /// sum, always in the same order.
     ///
     /// # Errors
     /// For an index that is negative or beyond the dimension, and a source of another shape.
@@ -87,12 +88,17 @@ function! {
     /// let x = Tensor::new(&[1f32, 2.0, 3.0], &Device::Cpu)?;
     /// let ids = Tensor::new(&[2i64, 2], &Device::Cpu)?;
     /// let src = Tensor::new(&[10f32, 20.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::index_add(&x, 0, &ids, &src)?.to_vec1::<f32>()?, [1.0, 2.0, 33.0]);
+    /// assert_eq!(opforge::functional::index_add(&x, 0, &ids, &src, 1i64.into())?.to_vec1::<f32>()?, [1.0, 2.0, 33.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    pub fn index_add(input: &Tensor, dim: i64, index: &Tensor, src: &Tensor) -> Result<Tensor> {
+    #[python(torch, method, in_place)]
+    pub fn index_add(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor; alpha: Scalar = Scalar::Int(1)) -> Result<Tensor> {
         let dim = normalize_dim(dim, input.rank(), "index_add")?;
-        dispatch1(&IndexAdd { dim, on_max: OnMax::Error }, &[input, index, src])
+        let scaled = match alpha.to_f64() == 1.0 {
+            true => source.clone(),
+            false => crate::functional::mul(source.into(), Operand::Scalar(alpha))?,
+        };
+        dispatch1(&IndexAdd { dim, on_max: OnMax::Error }, &[input, index, &scaled])
     }
 }
 

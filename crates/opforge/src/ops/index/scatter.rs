@@ -67,7 +67,8 @@ impl Operator for Scatter {
 }
 
 function! {
-    /// A copy of `input` with `src` written along `dim` at `index`: `out[.., index[i], ..] = src[i]`. Of several values for one place the last one stays; the gradient assumes that there is only one.
+    /// A copy of `input` with `src` written along `dim` at `index`: `out[.., index[i], ..] = src[i]`. Of several values for one place the last one
+    /// stays; the gradient assumes that there is only one. With `reduce`, `"add"` or `"multiply"`, values are combined with what is there.
     ///
     /// # Errors
     /// For an index that is negative or beyond the dimension.
@@ -77,10 +78,17 @@ function! {
     /// let x = Tensor::new(&[1f32, 2.0, 3.0], &Device::Cpu)?;
     /// let ids = Tensor::new(&[2i64, 0], &Device::Cpu)?;
     /// let src = Tensor::new(&[10f32, 20.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::scatter(&x, 0, &ids, &src)?.to_vec1::<f32>()?, [20.0, 2.0, 10.0]);
+    /// assert_eq!(opforge::functional::scatter(&x, 0, &ids, &src, None)?.to_vec1::<f32>()?, [20.0, 2.0, 10.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    pub fn scatter(input: &Tensor, dim: i64, index: &Tensor, src: &Tensor) -> Result<Tensor> {
+    #[python(torch, method, in_place)]
+    pub fn scatter(input: &Tensor, dim: i64, index: &Tensor, src: &Tensor; reduce: Option<&str> = None) -> Result<Tensor> {
+        match reduce {
+            None => {}
+            Some("add") => return crate::functional::scatter_add(input, dim, index, src),
+            Some("multiply") => return crate::functional::scatter_reduce(input, dim, index, src, "prod", true),
+            Some(other) => return Err(Error::value("scatter", "reduce", other, "\"add\", \"multiply\" or none")),
+        }
         let dim = normalize_dim(dim, input.rank(), "scatter")?;
         dispatch1(&Scatter { dim, on_max: OnMax::Error }, &[input, index, src])
     }

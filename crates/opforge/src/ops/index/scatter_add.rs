@@ -81,6 +81,7 @@ function! {
     /// assert_eq!(opforge::functional::scatter_add(&x, 0, &ids, &src)?.to_vec1::<f32>()?, [41.0, 2.0, 23.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place)]
     pub fn scatter_add(input: &Tensor, dim: i64, index: &Tensor, src: &Tensor) -> Result<Tensor> {
         let dim = normalize_dim(dim, input.rank(), "scatter_add")?;
         dispatch1(&ScatterAdd { dim, on_max: OnMax::Error }, &[input, index, src])

@@ -17,6 +17,7 @@ function! {
     /// assert_eq!(ids.to_vec1::<i64>()?, [0, 2, 1]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, results(values, indices))]
     pub fn sort(input: &Tensor, dim: i64 = -1, descending: bool = false; stable: bool = false) -> Result<(Tensor, Tensor)> {
         let ids = super::argsort::argsort(input, dim, descending, stable)?;
         let sorted = if input.rank() == 0 { input.clone() } else { super::gather::gather(input, dim, &ids)? };

@@ -120,6 +120,7 @@ function! {
     /// assert_eq!(y.narrow(0, 0, 1)?.to_vec2::<f32>()?, [[-1.0, 1.0]]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, nn)]
     pub fn layer_norm(
         input: &Tensor,
         normalized_shape: &[i64],

@@ -16,6 +16,7 @@ function! {
     /// assert_eq!(opforge::functional::log_softmax(&x, -1, None)?.to_vec1::<f32>()?, [-1000.0, 0.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, nn)]
     pub fn log_softmax(input: &Tensor, dim: i64; dtype: Option<DType> = None) -> Result<Tensor> {
         apply("log_softmax", Kind::Log, input, dim, dtype)
     }

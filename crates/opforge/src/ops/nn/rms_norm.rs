@@ -92,7 +92,8 @@ impl Operator for RmsNormGrad {
 }
 
 function! {
-    /// `x / sqrt(mean(x^2) + eps) * weight`, the mean over the last dimensions, whose lengths are `normalized_shape`; the weight has that shape.
+    /// `x / sqrt(mean(x^2) + eps) * weight`, the mean over the last dimensions, whose lengths are `normalized_shape`; the weight has
+    /// that shape. Without `eps`: the distance from 1 to the next number of the dtype.
     ///
     /// Takes floating-point tensors of one dtype; the result has the input's shape.
     ///
@@ -102,13 +103,25 @@ function! {
     /// ```
     /// # use opforge::{Device, Tensor};
     /// let x = Tensor::new(&[[3f32, -3.0]], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::rms_norm(&x, &[2], None, 0.0)?.to_vec2::<f32>()?, [[1.0, -1.0]]);
+    /// assert_eq!(opforge::functional::rms_norm(&x, &[2], None, Some(0.0))?.to_vec2::<f32>()?, [[1.0, -1.0]]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    pub fn rms_norm(input: &Tensor, normalized_shape: &[i64], weight: Option<&Tensor> = None, eps: f64 = 1e-6) -> Result<Tensor> {
+    #[python(torch, nn)]
+    pub fn rms_norm(input: &Tensor, normalized_shape: &[i64], weight: Option<&Tensor> = None, eps: Option<f64> = None) -> Result<Tensor> {
+        let eps = eps.unwrap_or_else(|| epsilon(input.dtype()));
         let inputs = flatten("rms_norm", input, normalized_shape, [weight, None])?;
         let mut outputs = dispatch(&RmsNorm { eps: Scalar::Float(eps) }, &inputs.iter().collect::<Vec<_>>())?;
         outputs.swap_remove(0).reshape(input.shape())
+    }
+}
+
+/// The distance from 1 to the next number of a floating-point dtype.
+fn epsilon(dtype: DType) -> f64 {
+    match dtype {
+        DType::F16 => crate::f16::EPSILON.to_f64(),
+        DType::BF16 => crate::bf16::EPSILON.to_f64(),
+        DType::F64 => f64::EPSILON,
+        _ => f32::EPSILON.into(),
     }
 }
 
@@ -136,7 +149,7 @@ fn samples() -> Vec<Sample> {
     let (inputs, by_operator) = (samples[0].inputs.clone(), samples[0].clone());
     samples.push(Sample::composed(
         "rms_norm",
-        |x| rms_norm(x[0], &[4], Some(x[1]), EPS),
+        |x| rms_norm(x[0], &[4], Some(x[1]), Some(EPS)),
         inputs,
         move |x| by_operator.expected(x).swap_remove(0),
     ));

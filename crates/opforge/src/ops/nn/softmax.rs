@@ -124,6 +124,7 @@ function! {
     /// assert_eq!(opforge::functional::softmax(&x, -1, None)?.to_vec1::<f32>()?, [0.5, 0.5]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, nn)]
     pub fn softmax(input: &Tensor, dim: i64; dtype: Option<DType> = None) -> Result<Tensor> {
         apply("softmax", Kind::Plain, input, dim, dtype)
     }

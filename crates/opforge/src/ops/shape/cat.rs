@@ -77,7 +77,7 @@ fn join(tensors: &[&Tensor], dim: usize) -> Result<Tensor> {
 }
 
 function! {
-    /// The tensors one after another along `dim`; elsewhere their lengths are equal. Dtypes are promoted.
+    /// The tensors one after another along `dim`; elsewhere their lengths are equal. Dtypes are promoted. Vectors without elements are left out.
     ///
     /// # Errors
     /// For no tensors, and shapes that differ in another dimension.
@@ -90,8 +90,11 @@ function! {
     /// ```
     pub fn cat(tensors: &[Tensor], dim: i64 = 0) -> Result<Tensor> {
         let dtype = tensors.iter().map(Tensor::dtype).reduce(opforge_core::promote).unwrap_or(DType::F32);
-        let cast = tensors.iter().map(|t| t.to_dtype(dtype)).collect::<Result<Vec<_>>>()?;
-        let dim = normalize_dim(dim, tensors.first().map_or(0, Tensor::rank), "cat")?;
+        let nothing = |t: &&Tensor| t.dims() == [0];
+        let all_nothing = tensors.iter().all(|t| nothing(&t));
+        let parts = tensors.iter().filter(|t| all_nothing || !nothing(t));
+        let cast = parts.map(|t| t.to_dtype(dtype)).collect::<Result<Vec<_>>>()?;
+        let dim = normalize_dim(dim, cast.first().map_or(0, Tensor::rank), "cat")?;
         join(&cast.iter().collect::<Vec<_>>(), dim)
     }
 }

@@ -67,7 +67,7 @@ fn to_shape(input: &Tensor, shape: Shape) -> Result<Tensor> {
 }
 
 /// The shape with its one -1 replaced by the length that makes the count right.
-fn resolve(elem_count: usize, shape: &[i64]) -> Result<Shape> {
+pub(crate) fn resolve(elem_count: usize, shape: &[i64]) -> Result<Shape> {
     let bad = |accepted: &str| Error::shape("reshape", "shape", format!("{shape:?}"), accepted);
     if shape.iter().any(|&n| n < -1) || shape.iter().filter(|&&n| n == -1).count() > 1 {
         return Err(bad("lengths of 0 or more, and at most one -1"));

@@ -1,9 +1,7 @@
 //! `slice(x, dim, start, end, step)`: every `step`-th element of a dimension.
 
 use crate::Dim;
-use crate::functional::no_dims;
 use crate::operator::prelude::*;
-use opforge_core::normalize_dim;
 
 /// The view of [`slice`](fn@slice).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -32,12 +30,27 @@ impl View for Slice {
 
 function! {
     /// Every `step`-th element of `dim` from `start` up to `end`: a view. Negative positions count from the end; positions beyond stop there.
+    #[python(hidden)]
     pub fn slice(input: &Tensor, dim: i64 = 0, start: Option<i64> = None, end: Option<i64> = None, step: i64 = 1) -> Result<Tensor> {
-        let dim = normalize_dim(dim, input.rank(), "slice")?;
-        let size = *input.dims().get(dim).ok_or_else(|| no_dims("slice"))?;
-        let step = usize::try_from(step).map_err(|_| Error::value("slice", "step", step, "a step of at least 1"))?;
+        view(Slice::of("slice", input, dim, start, end, step)?, input)
+    }
+}
+
+impl Slice {
+    /// The slice that Python's numbers mean for a tensor.
+    pub(crate) fn of(
+        op: &'static str,
+        input: &Tensor,
+        dim: i64,
+        start: Option<i64>,
+        end: Option<i64>,
+        step: i64,
+    ) -> Result<Slice> {
+        let dim = crate::functional::existing_dim(op, input, dim)?;
+        let size = input.dims()[dim];
+        let step = usize::try_from(step).map_err(|_| Error::value(op, "step", step, "a step of at least 1"))?;
         let position = |p: i64| (if p < 0 { p.saturating_add(size as i64).max(0) } else { p }) as usize;
-        view(Slice { dim, start: position(start.unwrap_or(0)), end: end.map_or(size, position), step }, input)
+        Ok(Slice { dim, start: position(start.unwrap_or(0)), end: end.map_or(size, position), step })
     }
 }
 

@@ -2,7 +2,6 @@
 
 use crate::Dim;
 use crate::operator::prelude::*;
-use opforge_core::normalize_dim;
 
 /// The view of [`squeeze`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -28,18 +27,22 @@ impl View for Squeeze {
 }
 
 function! {
-    /// Without dimension `dim` if its length is 1, otherwise the tensor as it is; without `dim`, all dimensions of length 1 go. A view.
-    pub fn squeeze(input: &Tensor, dim: Option<i64> = None) -> Result<Tensor> {
-        match dim {
-            Some(dim) => {
-                let dim = normalize_dim(dim, input.rank(), "squeeze")?;
-                if input.dims().get(dim) == Some(&1) { view(Squeeze { dim }, input) } else { Ok(input.clone()) }
-            }
-            None => {
-                let ones = (0..input.rank()).rev().filter(|&d| input.dims()[d] == 1);
-                ones.into_iter().try_fold(input.clone(), |t, dim| view(Squeeze { dim }, &t))
-            }
-        }
+    /// Without those of the dimensions `dim` whose length is 1; without `dim`, all dimensions of length 1 go. A view.
+    ///
+    /// ```
+    /// # use opforge::{DType, Device, Tensor, functional as f};
+    /// let x = Tensor::zeros((1, 2, 1), DType::F32, &Device::Cpu)?;
+    /// assert_eq!(f::squeeze(&x, None)?.dims(), [2]);
+    /// assert_eq!(f::squeeze(&x, Some(&[0, 1]))?.dims(), [2, 1]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn squeeze(input: &Tensor, dim: Option<&[i64]> = None) -> Result<Tensor> {
+        let named = match dim {
+            Some([]) => Axes::default(),
+            dim => crate::functional::reduce_dims("squeeze", input, dim)?,
+        };
+        let ones = (0..input.rank()).rev().filter(|&d| named.contains(d) && input.dims()[d] == 1);
+        ones.into_iter().try_fold(input.clone(), |t, dim| view(Squeeze { dim }, &t))
     }
 }
 

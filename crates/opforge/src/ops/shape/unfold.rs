@@ -32,6 +32,7 @@ impl View for Unfold {
 
 function! {
     /// Windows of `size` elements, `step` apart, along `dim`; the window is a new last dimension. A view.
+    #[python(method)]
     pub fn unfold(input: &Tensor, dimension: i64, size: usize, step: usize) -> Result<Tensor> {
         view(Unfold { dim: normalize_dim(dimension, input.rank(), "unfold")?, size, step }, input)
     }

@@ -1,0 +1,89 @@
+//! `tril(x, diagonal)`: the lower triangles of matrices.
+
+use crate::operator::prelude::*;
+
+/// The operator of [`tril`] and of [`triu`](fn@crate::functional::triu).
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Triangle {
+    /// Whether what is on and below the diagonal stays; otherwise what is on and above it.
+    pub lower: bool,
+    /// How far above (or, negative, below) the main diagonal the diagonal is.
+    pub diagonal: i64,
+}
+
+impl Triangle {
+    fn name(&self) -> &'static str {
+        if self.lower { "tril" } else { "triu" }
+    }
+}
+
+impl Operator for Triangle {
+    fn name(&self) -> &'static str {
+        self.name()
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity(self.name(), inputs, 1)?;
+        if inputs[0].rank() < 2 {
+            return Err(Error::shape(self.name(), "input", format!("{:?}", inputs[0].shape()), "rank at least 2"));
+        }
+        Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape())])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        let rank = inputs[0].rank();
+        same_axes(inputs[0], &[rank - 2, rank - 1])
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        opforge_cpu::copy::triangle(self.name(), inputs[0], self.lower, self.diagonal, outputs[0])
+    }
+
+    fn overwrites(&self, _: usize) -> bool {
+        true
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        Ok(smallvec![Some(dispatch1(self, &[&ctx.grad(0)?])?)])
+    }
+}
+
+function! {
+    /// The matrices, the last two dimensions, with zeros above the diagonal that is `diagonal` above the main one.
+    ///
+    /// # Errors
+    /// For fewer than two dimensions.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::tril(&x, 0)?.to_vec2::<f32>()?, [[1.0, 0.0], [3.0, 4.0]]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method, in_place)]
+    pub fn tril(input: &Tensor, diagonal: i64 = 0) -> Result<Tensor> {
+        dispatch1(&Triangle { lower: true, diagonal }, &[input])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition = Definition { name: "tril", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+
+fn samples() -> Vec<Sample> {
+    triangle_samples(true)
+}
+
+/// Samples above, on and below the main diagonal.
+pub(super) fn triangle_samples(lower: bool) -> Vec<Sample> {
+    let sample = |shape: &[usize], diagonal: i64| {
+        let inputs = vec![Array::spread(shape, 0.5..2.0)];
+        Sample::new(Triangle { lower, diagonal }, inputs, move |x| {
+            Array::from_fn(&x[0].shape, |i| {
+                let above = i[i.len() - 1] as i64 - i[i.len() - 2] as i64 - diagonal;
+                let kept = if lower { above <= 0 } else { above >= 0 };
+                if kept { x[0].at(i) } else { 0.0 }
+            })
+        })
+    };
+    vec![sample(&[3, 4], 0), sample(&[4, 3], 1), sample(&[2, 3, 3], -1), sample(&[2, 2], 7), sample(&[2, 2], -7)]
+}

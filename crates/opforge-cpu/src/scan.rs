@@ -1,27 +1,77 @@
-//! Running sums along an axis.
+//! Running sums, products and extremes along an axis.
 
 use std::sync::Arc;
 
-use opforge_core::{Error, Meta, Result, bf16, f16};
+use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
 use opforge_runtime::Kernel;
 use opforge_runtime::parallel::parallel_for;
 
 use crate::copy::{Axis, Nest, Shared, byte_steps, check_output};
+use crate::reduce::Extreme;
 
-/// Additions that a thread does at a time.
+/// Elements that a thread combines at a time.
 const GRAIN: usize = 1 << 14;
 
-/// Sums that are formed side by side.
+/// Rows that are walked side by side.
 const LANES: usize = 16;
 
-/// The kernel for `output[.., i, ..] = input[.., 0, ..] + .. + input[.., i, ..]`, `i` along `axis`.
+/// How a running result takes up the next element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Scan {
+    /// Adds it.
+    Sum,
+    /// Multiplies by it.
+    Product,
+    /// `log(e^a + e^b)`; floats only.
+    LogSumExp,
+}
+
+/// The kernel for `output[.., i, ..]`, `i` along `axis`, that combines `input[.., 0, ..]` to `input[.., i, ..]`.
 ///
-/// Sums are formed in order, those of floats in f64; integers wrap. The output may be the input itself.
+/// Results are formed in order, those of floats in f64; integers wrap. The output may be the input itself.
 ///
 /// # Errors
 /// Shape or dtype mismatch, an axis beyond the rank, bool and complex numbers.
-pub fn cumsum(op: &'static str, input: &Meta, axis: usize, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn scan(op: &'static str, scan: Scan, input: &Meta, axis: usize, output: &Meta) -> Result<Arc<dyn Kernel>> {
     check_output(op, input, output)?;
+    let run: Run = match scan {
+        Scan::Sum => by_number!(op, input.dtype, T => run::<T, Sums>),
+        Scan::Product => by_number!(op, input.dtype, T => run::<T, Products>),
+        Scan::LogSumExp => match input.dtype {
+            DType::F16 => run::<f16, LogSums>,
+            DType::BF16 => run::<bf16, LogSums>,
+            DType::F32 => run::<f32, LogSums>,
+            DType::F64 => run::<f64, LogSums>,
+            other => return Err(Error::UnsupportedDTypeForOp(other, op)),
+        },
+    };
+    prepare(op, input, axis, output, run)
+}
+
+/// The kernel for the place, along `axis`, of the extreme among the elements up to each: of several the last, and the first NaN of all. The
+/// output is I64.
+///
+/// # Errors
+/// Shape mismatch, another output dtype, an axis beyond the rank, complex numbers.
+pub fn running_arg(
+    op: &'static str,
+    extreme: Extreme,
+    input: &Meta,
+    axis: usize,
+    output: &Meta,
+) -> Result<Arc<dyn Kernel>> {
+    if output.dtype != DType::I64 || output.layout.may_overlap_itself() {
+        return Err(Error::dtype(op, "output", output.dtype, "i64, each element in memory of its own"));
+    }
+    let dtype = if input.dtype == DType::Bool { DType::U8 } else { input.dtype };
+    let run: Run = match extreme {
+        Extreme::Max => by_number!(op, dtype, T => run_arg::<T, false>),
+        Extreme::Min => by_number!(op, dtype, T => run_arg::<T, true>),
+    };
+    prepare(op, input, axis, output, run)
+}
+
+fn prepare(op: &'static str, input: &Meta, axis: usize, output: &Meta, run: Run) -> Result<Arc<dyn Kernel>> {
     if input.dims() != output.dims() || axis >= input.rank() {
         let accepted = format!("equal shapes that have dim {axis}");
         return Err(Error::shapes(op, input.shape(), output.shape(), accepted));
@@ -32,23 +82,22 @@ pub fn cumsum(op: &'static str, input: &Meta, axis: usize, output: &Meta) -> Res
     let along = axes.remove(axis);
     let mut nest = Nest::collapse(axes.into_iter());
     let lanes = nest.axes.pop().unwrap_or(Axis { len: 1, step: [0, 0] });
-    let run: Run = by_number!(op, input.dtype, T => run::<T>);
-    Ok(Arc::new(CumSum { nest, lanes, along, run }))
+    Ok(Arc::new(ScanKernel { nest, lanes, along, run }))
 }
 
-/// Sums `n` lanes, at most [`LANES`], at the addresses of their first elements.
+/// Walks `n` lanes, at most [`LANES`], at the addresses of their first elements.
 type Run = unsafe fn(lanes: Axis<2>, n: usize, along: Axis<2>, src: *const u8, dst: *mut u8);
 
-struct CumSum {
+struct ScanKernel {
     nest: Nest<2>,
-    /// The innermost loop over sums.
+    /// The innermost loop over rows.
     lanes: Axis<2>,
-    /// The loop over a sum's elements.
+    /// The loop over a row's elements.
     along: Axis<2>,
     run: Run,
 }
 
-impl Kernel for CumSum {
+impl Kernel for ScanKernel {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let (src, dst) = (Shared(inputs[0]), Shared(outputs[0]));
         let parts = self.lanes.len.div_ceil(LANES);
@@ -72,62 +121,130 @@ impl Kernel for CumSum {
 
 /// # Safety
 /// Valid for all elements of the lanes.
-unsafe fn run<T: Running>(lanes: Axis<2>, n: usize, along: Axis<2>, src: *const u8, dst: *mut u8) {
-    let mut sums = [T::Sum::default(); LANES];
+unsafe fn run<T: Running, C: Combine<T>>(lanes: Axis<2>, n: usize, along: Axis<2>, src: *const u8, dst: *mut u8) {
+    let mut results = [C::START; LANES];
     for i in 0..along.len as isize {
-        for (lane, sum) in sums[..n].iter_mut().enumerate() {
+        for (lane, result) in results[..n].iter_mut().enumerate() {
             let at = |t: usize| i * along.step[t] + lane as isize * lanes.step[t];
             // SAFETY: by the contract.
             unsafe {
-                *sum = src.offset(at(0)).cast::<T>().read_unaligned().added_to(*sum);
-                dst.offset(at(1)).cast::<T>().write_unaligned(T::round(*sum));
+                *result = C::combine(*result, src.offset(at(0)).cast::<T>().read_unaligned().widen());
+                dst.offset(at(1)).cast::<T>().write_unaligned(T::round(*result));
             }
         }
     }
 }
 
-/// An element type and the type of its running sums.
-trait Running: Copy {
-    type Sum: Copy + Default;
-    fn added_to(self, sum: Self::Sum) -> Self::Sum;
-    fn round(sum: Self::Sum) -> Self;
+/// # Safety
+/// Valid for all elements of the lanes.
+unsafe fn run_arg<T: WithDType, const LEAST: bool>(
+    lanes: Axis<2>,
+    n: usize,
+    along: Axis<2>,
+    src: *const u8,
+    dst: *mut u8,
+) {
+    let wins = |new: T, old: T| if LEAST { new <= old } else { new >= old };
+    let is_nan = |x: T| x.partial_cmp(&x).is_none();
+    for lane in 0..n as isize {
+        let mut best: Option<(T, i64)> = None;
+        for i in 0..along.len as isize {
+            let at = |t: usize| i * along.step[t] + lane * lanes.step[t];
+            // SAFETY: by the contract.
+            unsafe {
+                let x = src.offset(at(0)).cast::<T>().read_unaligned();
+                let place = match best {
+                    Some((old, place)) if is_nan(old) || !(is_nan(x) || wins(x, old)) => (old, place),
+                    _ => (x, i as i64),
+                };
+                dst.offset(at(1)).cast::<i64>().write_unaligned(place.1);
+                best = Some(place);
+            }
+        }
+    }
 }
 
-macro_rules! running {
-    ($($ty:ty => $sum:ty: $add:expr, $round:expr;)*) => {
+/// An element type and the type of its running results.
+trait Running: Copy {
+    type Wide: Copy;
+    fn widen(self) -> Self::Wide;
+    fn round(result: Self::Wide) -> Self;
+}
+
+/// A [`Scan`] of an element type.
+trait Combine<T: Running> {
+    const START: T::Wide;
+    fn combine(result: T::Wide, x: T::Wide) -> T::Wide;
+}
+
+struct Sums;
+struct Products;
+struct LogSums;
+
+impl<T: Running<Wide = f64>> Combine<T> for LogSums {
+    const START: f64 = f64::NEG_INFINITY;
+    #[inline(always)]
+    fn combine(result: f64, x: f64) -> f64 {
+        let (least, greatest) = if result < x { (result, x) } else { (x, result) };
+        // Infinity less infinity is NaN.
+        if least == greatest && least.is_infinite() { least } else { greatest + (least - greatest).exp().ln_1p() }
+    }
+}
+
+macro_rules! running_floats {
+    ($($ty:ty: $widen:expr, $round:expr;)*) => {
         $(impl Running for $ty {
-            type Sum = $sum;
+            type Wide = f64;
             #[inline(always)]
-            fn added_to(self, sum: $sum) -> $sum {
-                ($add)(sum, self)
-            }
+            fn widen(self) -> f64 { ($widen)(self) }
             #[inline(always)]
-            fn round(sum: $sum) -> $ty {
-                ($round)(sum)
-            }
+            fn round(result: f64) -> $ty { ($round)(result) }
+        }
+        running_floats!(@combine $ty, Sums, 0.0, |result: f64, x: f64| result + x);
+        running_floats!(@combine $ty, Products, 1.0, |result: f64, x: f64| result * x);)*
+    };
+    (@combine $ty:ty, $scan:ty, $start:expr, $combine:expr) => {
+        impl Combine<$ty> for $scan {
+            const START: f64 = $start;
+            #[inline(always)]
+            fn combine(result: f64, x: f64) -> f64 { ($combine)(result, x) }
+        }
+    };
+}
+running_floats! {
+    f64: |x| x, |result| result;
+    f32: f64::from, |result| result as f32;
+    f16: f16::to_f64, f16::from_f64;
+    bf16: bf16::to_f64, bf16::from_f64;
+}
+
+macro_rules! running_ints {
+    ($($ty:ty),*) => {
+        $(impl Running for $ty {
+            type Wide = $ty;
+            #[inline(always)]
+            fn widen(self) -> $ty { self }
+            #[inline(always)]
+            fn round(result: $ty) -> $ty { result }
+        }
+        impl Combine<$ty> for Sums {
+            const START: $ty = 0;
+            #[inline(always)]
+            fn combine(result: $ty, x: $ty) -> $ty { result.wrapping_add(x) }
+        }
+        impl Combine<$ty> for Products {
+            const START: $ty = 1;
+            #[inline(always)]
+            fn combine(result: $ty, x: $ty) -> $ty { result.wrapping_mul(x) }
         })*
     };
 }
-running! {
-    f64 => f64: |sum, x| sum + x, |sum| sum;
-    f32 => f64: |sum, x| sum + f64::from(x), |sum| sum as f32;
-    f16 => f64: |sum, x: f16| sum + x.to_f64(), f16::from_f64;
-    bf16 => f64: |sum, x: bf16| sum + x.to_f64(), bf16::from_f64;
-    u8 => u8: u8::wrapping_add, |sum| sum;
-    u16 => u16: u16::wrapping_add, |sum| sum;
-    u32 => u32: u32::wrapping_add, |sum| sum;
-    u64 => u64: u64::wrapping_add, |sum| sum;
-    i8 => i8: i8::wrapping_add, |sum| sum;
-    i16 => i16: i16::wrapping_add, |sum| sum;
-    i32 => i32: i32::wrapping_add, |sum| sum;
-    i64 => i64: i64::wrapping_add, |sum| sum;
-}
+running_ints!(u8, u16, u32, u64, i8, i16, i32, i64);
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{Array, layouts, noise, run};
-    use opforge_core::DType;
 
     #[test]
     fn every_axis_layout_and_dtype() -> Result<()> {
@@ -139,7 +256,7 @@ mod tests {
             let input = Array::new(dtype, layout, |i| (noise(i) * 3.0).round().abs());
             let output = Meta::contiguous(dtype, &dims);
             for axis in 0..3 {
-                let kernel = cumsum("cumsum", &input.meta, axis, &output)?;
+                let kernel = scan("cumsum", Scan::Sum, &input.meta, axis, &output)?;
                 let sums = run(&*kernel, &[&input], std::slice::from_ref(&output))[0].values();
                 let (values, step) = (input.values(), [80, 4, 1][axis]);
                 for (i, &sum) in sums.iter().enumerate() {
@@ -147,6 +264,20 @@ mod tests {
                     assert_eq!(sum, before + values[i], "{dtype} {:?} axis {axis} at {i}", input.meta.layout);
                 }
             }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn places_of_extremes() -> Result<()> {
+        let input =
+            Array::new(DType::F32, opforge_core::Layout::contiguous(6), |i| [1.0, 3.0, 3.0, 2.0, f64::NAN, 9.0][i]);
+        let output = Meta::contiguous(DType::I64, 6);
+        for (extreme, want) in
+            [(Extreme::Max, [0.0, 1.0, 2.0, 2.0, 4.0, 4.0]), (Extreme::Min, [0.0, 0.0, 0.0, 0.0, 4.0, 4.0])]
+        {
+            let kernel = running_arg("cummax", extreme, &input.meta, 0, &output)?;
+            assert_eq!(run(&*kernel, &[&input], std::slice::from_ref(&output))[0].values(), want, "{extreme:?}");
         }
         Ok(())
     }

@@ -39,7 +39,9 @@ catalogue! {
     /// Random numbers.
     random { bernoulli, dropout, rand, randint, randn }
     /// Many elements in, one out.
-    reduce { all, amax, amin, any, argmax, argmin, cumsum, mean, prod, sum, var }
+    reduce {
+        all, amax, amin, any, argmax, argmin, cummax, cummin, cumprod, cumsum, logcumsumexp, mean, norm2, prod, std, sum, var,
+    }
     /// Views, which change the layout only, and joins.
     shape {
         as_strided, cat, diagonal, expand, flip, narrow, permute, reshape, slice, squeeze, stack, transpose, tril, triu, unfold,

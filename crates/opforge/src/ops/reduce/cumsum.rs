@@ -5,42 +5,25 @@ use opforge_core::normalize_dim;
 use crate::Dim;
 use crate::functional::{accumulation_dtype, no_dims};
 use crate::operator::prelude::*;
-use crate::operator::same_axes;
 
-/// The operator of [`cumsum`]; keeps the dtype.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct CumSum {
-    /// The dimension.
-    pub dim: usize,
+/// The mathematics of [`cumsum`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CumSum;
+
+impl Scan for CumSum {
+    const NAME: &'static str = "cumsum";
+    const KIND: opforge_cpu::scan::Scan = opforge_cpu::scan::Scan::Sum;
+    const SAVES: Saves = Saves::NOTHING;
+
+    fn derivative(&self, ctx: &Backward<'_>, dim: usize) -> Result<Tensor> {
+        from_the_end(&ctx.grad(0)?, dim)
+    }
 }
 
-impl Operator for CumSum {
-    fn name(&self) -> &'static str {
-        "cumsum"
-    }
-
-    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("cumsum", inputs, 1)?;
-        let x = inputs[0];
-        if self.dim >= x.rank() {
-            return Err(Error::index("cumsum", "dim", self.dim, format!("a dimension of {:?}", x.shape())));
-        }
-        Ok(smallvec![Meta::contiguous(x.dtype, x.shape())])
-    }
-
-    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        same_axes(inputs[0], &[self.dim])
-    }
-
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        opforge_cpu::scan::cumsum("cumsum", inputs[0], self.dim, outputs[0])
-    }
-
-    /// The same from the other end.
-    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
-        let grad = ctx.grad(0)?.flip(&[self.dim])?;
-        Ok(smallvec![Some(dispatch1(self, &[&grad])?.flip(&[self.dim])?)])
-    }
+/// The sums of each element and all after it.
+#[track_caller]
+pub(super) fn from_the_end(x: &Tensor, dim: usize) -> Result<Tensor> {
+    x.flip(&[dim])?.cumsum(dim)?.flip(&[dim])
 }
 
 function! {
@@ -55,10 +38,11 @@ function! {
     /// assert_eq!(opforge::functional::cumsum(&x, 0, None)?.to_vec2::<f32>()?, [[1.0, 2.0], [4.0, 6.0]]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place)]
     pub fn cumsum(input: &Tensor, dim: i64; dtype: Option<DType> = None) -> Result<Tensor> {
         let input = input.to_dtype(dtype.unwrap_or(accumulation_dtype(input.dtype())))?;
         let dim = normalize_dim(dim, input.rank(), "cumsum")?;
-        if input.rank() == 0 { Ok(input) } else { dispatch1(&CumSum { dim }, &[&input]) }
+        if input.rank() == 0 { Ok(input) } else { dispatch1(&ScanOp { scan: CumSum, dim }, &[&input]) }
     }
 }
 
@@ -69,7 +53,7 @@ impl Tensor {
         if self.rank() == 0 {
             return Err(no_dims("cumsum"));
         }
-        dispatch1(&CumSum { dim: dim.to_index(self.shape(), "cumsum")? }, &[self])
+        dispatch1(&ScanOp { scan: CumSum, dim: dim.to_index(self.shape(), "cumsum")? }, &[self])
     }
 }
 
@@ -77,18 +61,5 @@ impl Tensor {
 pub const DEFINITION: Definition = Definition { name: "cumsum", function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
-    let sample = |dim: usize, shape: &'static [usize]| {
-        Sample::new(CumSum { dim }, vec![Array::spread(shape, -2.0..2.0)], move |x| {
-            Array::from_fn(shape, |i| {
-                let mut before = i.to_vec();
-                (0..=i[dim])
-                    .map(|n| {
-                        before[dim] = n;
-                        x[0].at(&before)
-                    })
-                    .sum()
-            })
-        })
-    };
-    vec![sample(0, &[7]), sample(0, &[5, 3]), sample(1, &[2, 4, 3])]
+    scan_samples(CumSum, |x| x.iter().sum())
 }

@@ -1,0 +1,201 @@
+//! Norms of vectors and matrices.
+#![allow(non_snake_case, reason = "parameters are named as in Python")]
+
+use crate::functional as f;
+use crate::functional::floating;
+use crate::operator::prelude::*;
+
+functions! {
+    /// The `p`-norm over dimensions, all of them without `dim`: see [`vector_norm`]. Without `p`, of 2.
+    ///
+    /// # Errors
+    /// For a dimension out of range.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[3f32, -4.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::norm(&x, Some(1.0), None, false, None)?.to_scalar::<f32>()?, 7.0);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn norm(
+        input: &Tensor,
+        p: Option<f64> = None,
+        dim: Option<&[i64]> = None,
+        keepdim: bool = false,
+        dtype: Option<DType> = None,
+    ) -> Result<Tensor> {
+        vector_norm(input, p.unwrap_or(2.0), dim, keepdim, dtype)
+    }
+
+    /// The norm of this name: `"fro"`, the square root of the sum of squares.
+    ///
+    /// # Errors
+    /// For another name, and a dimension out of range.
+    #[python(torch, method, name = "norm")]
+    pub fn norm_named(
+        input: &Tensor,
+        p: &str = "fro",
+        dim: Option<&[i64]> = None,
+        keepdim: bool = false,
+        dtype: Option<DType> = None,
+    ) -> Result<Tensor> {
+        match p {
+            "fro" => vector_norm(input, 2.0, dim, keepdim, dtype),
+            other => Err(Error::value("norm", "p", other, "a number or \"fro\"")),
+        }
+    }
+
+    /// `(sum |x|^ord)^(1/ord)` over dimensions, all of them without `dim`; of infinity the greatest magnitude, of minus infinity the least, of 0
+    /// the number of elements that are not 0.
+    ///
+    /// # Errors
+    /// For a dimension out of range.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[3f32, -4.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::vector_norm(&x, 2.0, None, false, None)?.to_scalar::<f32>()?, 5.0);
+    /// assert_eq!(opforge::functional::vector_norm(&x, f64::INFINITY, None, false, None)?.to_scalar::<f32>()?, 4.0);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(linalg)]
+    pub fn vector_norm(
+        x: &Tensor,
+        ord: f64 = 2.0,
+        dim: Option<&[i64]> = None,
+        keepdim: bool = false;
+        dtype: Option<DType> = None,
+    ) -> Result<Tensor> {
+        let x = floating(x)?;
+        let x = x.to_dtype(dtype.unwrap_or(x.dtype()))?;
+        match ord {
+            2.0 => f::norm2(&x, dim, keepdim),
+            1.0 => f::sum(&x.abs()?, dim, keepdim, None),
+            0.0 => f::sum(&f::ne((&x).into(), 0.0.into())?.to_dtype(x.dtype())?, dim, keepdim, None),
+            f64::INFINITY => f::amax(&x.abs()?, dim, keepdim),
+            f64::NEG_INFINITY => f::amin(&x.abs()?, dim, keepdim),
+            _ => f::pow((&f::sum(&x.abs()?.powf(ord)?, dim, keepdim, None)?).into(), (1.0 / ord).into()),
+        }
+    }
+
+    /// The norm of the matrices that two dimensions hold: of 1 the greatest sum of a column's magnitudes, of infinity that of a row's, of -1 and
+    /// minus infinity the least.
+    ///
+    /// # Errors
+    /// For another order, and dimensions that are not two different ones.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[[1f32, -2.0], [3.0, 4.0]], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::matrix_norm_of(&x, 1.0, &[-2, -1], false, None)?.to_scalar::<f32>()?, 6.0);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(linalg, name = "matrix_norm")]
+    pub fn matrix_norm_of(
+        A: &Tensor,
+        ord: f64,
+        dim: &[i64] = &[-2, -1],
+        keepdim: bool = false;
+        dtype: Option<DType> = None,
+    ) -> Result<Tensor> {
+        let x = matrices(A, dim, dtype)?;
+        let (rows, columns) = (opforge_core::normalize_dim(dim[0], x.rank(), "matrix_norm")?, opforge_core::normalize_dim(dim[1], x.rank(), "matrix_norm")?);
+        let (summed, chosen) = if ord.abs() == 1.0 { (rows, columns) } else { (columns, rows) };
+        let sums = f::sum(&x.abs()?, Some(&[summed as i64]), true, None)?;
+        let extreme = match ord {
+            1.0 | f64::INFINITY => f::amax(&sums, Some(&[chosen as i64]), true)?,
+            -1.0 | f64::NEG_INFINITY => f::amin(&sums, Some(&[chosen as i64]), true)?,
+            other => return Err(Error::value("matrix_norm", "ord", other, "\"fro\", 1, -1, inf or -inf")),
+        };
+        if keepdim { Ok(extreme) } else { extreme.reshape(Axes::of(&[rows, columns]).reduced(x.shape(), false)) }
+    }
+
+    /// The norm of this name of the matrices that two dimensions hold: `"fro"`, the square root of the sum of squares.
+    ///
+    /// # Errors
+    /// For another name, and dimensions that are not two different ones.
+    #[python(linalg)]
+    pub fn matrix_norm(
+        A: &Tensor,
+        ord: &str = "fro",
+        dim: &[i64] = &[-2, -1],
+        keepdim: bool = false;
+        dtype: Option<DType> = None,
+    ) -> Result<Tensor> {
+        match ord {
+            "fro" => f::norm2(&matrices(A, dim, dtype)?, Some(dim), keepdim),
+            other => Err(Error::value("matrix_norm", "ord", other, "\"fro\" or a number")),
+        }
+    }
+
+    /// The norm of vectors or matrices: without `ord`, the square root of the sum of squares over `dim`; with it, of matrices if `dim` is two
+    /// dimensions, or none is given and the tensor has two, else of vectors.
+    ///
+    /// # Errors
+    /// As [`vector_norm`] and [`matrix_norm_of`].
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[3f32, -4.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::linalg_norm(&x, None, None, false, None)?.to_scalar::<f32>()?, 5.0);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(linalg, name = "norm")]
+    pub fn linalg_norm(
+        A: &Tensor,
+        ord: Option<f64> = None,
+        dim: Option<&[i64]> = None,
+        keepdim: bool = false;
+        dtype: Option<DType> = None,
+    ) -> Result<Tensor> {
+        match (ord, dim) {
+            (Some(ord), Some(dim)) if dim.len() == 2 => matrix_norm_of(A, ord, dim, keepdim, dtype),
+            (Some(ord), None) if A.rank() == 2 => matrix_norm_of(A, ord, &[-2, -1], keepdim, dtype),
+            (ord, dim) => vector_norm(A, ord.unwrap_or(2.0), dim, keepdim, dtype),
+        }
+    }
+
+    /// The norm of this name of matrices: see [`matrix_norm`].
+    ///
+    /// # Errors
+    /// As [`matrix_norm`].
+    #[python(linalg, name = "norm")]
+    pub fn linalg_norm_named(
+        A: &Tensor,
+        ord: &str,
+        dim: &[i64] = &[-2, -1],
+        keepdim: bool = false;
+        dtype: Option<DType> = None,
+    ) -> Result<Tensor> {
+        matrix_norm(A, ord, dim, keepdim, dtype)
+    }
+
+    /// The `p`-norm of the difference of two tensors.
+    ///
+    /// # Errors
+    /// For shapes that do not broadcast.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let (a, b) = (Tensor::new(&[3f32, 4.0], &Device::Cpu)?, Tensor::new(&[0f32, 0.0], &Device::Cpu)?);
+    /// assert_eq!(opforge::functional::dist(&a, &b, 2.0)?.to_scalar::<f32>()?, 5.0);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn dist(input: &Tensor, other: &Tensor, p: f64 = 2.0) -> Result<Tensor> {
+        vector_norm(&f::sub(input.into(), other.into(), Scalar::Int(1))?, p, None, false, None)
+    }
+}
+
+/// The tensor in floating point, checked to have matrices in two dimensions.
+#[track_caller]
+fn matrices(x: &Tensor, dim: &[i64], dtype: Option<DType>) -> Result<Tensor> {
+    if dim.len() != 2 {
+        return Err(Error::value("matrix_norm", "dim", format!("{dim:?}"), "two dimensions"));
+    }
+    if x.rank() < 2 {
+        return Err(Error::shape("matrix_norm", "A", format!("{:?}", x.shape()), "at least two dimensions"));
+    }
+    f::reduce_dims("matrix_norm", x, Some(dim))?;
+    let x = floating(x)?;
+    x.to_dtype(dtype.unwrap_or(x.dtype()))
+}

@@ -1,0 +1,69 @@
+//! `norm2(x, dims)`: the Euclidean length over dimensions.
+
+use opforge_cpu::reduce::{Reducer, reduce};
+
+use crate::functional::reduce_dims;
+use crate::operator::prelude::*;
+
+/// The mathematics of [`norm2`]: the square root of the sum of squares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Norm2;
+
+impl Reducer for Norm2 {
+    #[inline(always)]
+    fn identity(self) -> f64 {
+        0.0
+    }
+    #[inline(always)]
+    fn map<V: Float>(self, x: V) -> V {
+        x * x
+    }
+    #[inline(always)]
+    fn combine<V: Float>(self, a: V, b: V) -> V {
+        a + b
+    }
+    #[inline(always)]
+    fn finish<V: Float>(self, acc: V, _: f64) -> V {
+        acc.sqrt()
+    }
+}
+
+impl Reduction for Norm2 {
+    const NAME: &'static str = "norm2";
+    const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
+
+    fn kernel(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn Kernel>> {
+        reduce(Self::NAME, *self, input, axes, output)
+    }
+
+    /// The direction; 0 where the length is 0.
+    fn derivative(&self, of: &Reduced<'_, '_>) -> Result<Tensor> {
+        let (x, length) = (of.input()?, of.output()?);
+        let divisor = length.eq(0.0)?.where_cond(&length.ones_like()?, &length)?;
+        of.grad()?.mul(&x.div(&divisor)?)
+    }
+}
+
+function! {
+    /// The Euclidean length over dimensions, all of them without `dim`: what [`norm`](fn@crate::functional::norm) computes for `p` of 2.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[3f32, 4.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::norm2(&x, None, false)?.to_scalar::<f32>()?, 5.0);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(hidden)]
+    pub fn norm2(input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false) -> Result<Tensor> {
+        let axes = reduce_dims("norm", input, dim)?;
+        dispatch1(&ReduceOp { reduction: Norm2, axes, keepdim }, &[input])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: Norm2::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+
+fn samples() -> Vec<Sample> {
+    reduction_samples(Norm2, |x| x.iter().map(|x| x * x).sum::<f64>().sqrt())
+}

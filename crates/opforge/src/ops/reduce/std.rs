@@ -1,0 +1,70 @@
+//! `std(x, dims)`: the standard deviation over dimensions.
+
+use opforge_cpu::reduce::{Moments, reduce_moments};
+
+use super::var::Var;
+use crate::functional::reduce_dims;
+use crate::operator::prelude::*;
+
+/// The mathematics of [`std`]: the square root of [`Var`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Std {
+    /// As [`Var`] has it.
+    pub correction: Scalar,
+}
+
+impl Moments for Std {
+    #[inline(always)]
+    fn finish<V: Float>(self, mean: V, squares: V, count: f64) -> V {
+        Var { correction: self.correction }.finish(mean, squares, count).sqrt()
+    }
+}
+
+impl Reduction for Std {
+    const NAME: &'static str = "std";
+    const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
+
+    fn kernel(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn Kernel>> {
+        reduce_moments(Self::NAME, *self, input, axes, output)
+    }
+
+    /// The distance from the mean over `(count - correction) * std`; 0 where the deviation is 0.
+    fn derivative(&self, of: &Reduced<'_, '_>) -> Result<Tensor> {
+        let (x, deviation) = (of.input()?, of.output()?);
+        let count = of.count() as f64;
+        let distance = x.sub(&of.total(&x)?.affine(1.0 / count, 0.0)?)?;
+        let scale = 1.0 / (count - self.correction.to_f64()).max(0.0);
+        let slope = distance.div(&deviation)?.affine(scale, 0.0)?;
+        let flat = deviation.eq(0.0)?;
+        of.grad()?.mul(&flat.where_cond(&slope.zeros_like()?, &slope)?)
+    }
+}
+
+function! {
+    /// The standard deviation over dimensions, all of them without `dim`: the square root of [`var`](fn@crate::functional::var).
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1f32, 5.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::std(&x, None, 0.0, false)?.to_scalar::<f32>()?, 2.0);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn std(input: &Tensor, dim: Option<&[i64]> = None; correction: f64 = 1.0, keepdim: bool = false) -> Result<Tensor> {
+        let axes = reduce_dims("std", input, dim)?;
+        dispatch1(&ReduceOp { reduction: Std { correction: Scalar::Float(correction) }, axes, keepdim }, &[input])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition = Definition { name: Std::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+
+fn samples() -> Vec<Sample> {
+    fn deviation(x: &[f64]) -> f64 {
+        let mean = x.iter().sum::<f64>() / x.len() as f64;
+        (x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / x.len() as f64).sqrt()
+    }
+    // Of one element it is not smooth.
+    let several = |sample: &Sample| !sample.inputs[0].shape.is_empty();
+    let population = Std { correction: Scalar::Float(0.0) };
+    reduction_samples(population, deviation).into_iter().filter(several).collect()
+}

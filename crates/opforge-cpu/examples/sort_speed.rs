@@ -26,7 +26,7 @@ fn main() -> Result<()> {
         let mut output = vec![0; n];
         let x = Meta::contiguous(DType::F32, [rows, len]);
         let order = sort::arg_sort("argsort", &x, 1, false, &Meta::contiguous(DType::U32, [rows, len]))?;
-        let sums = scan::cumsum("cumsum", &x, 1, &x)?;
+        let sums = scan::scan("cumsum", scan::Scan::Sum, &x, 1, &x)?;
         let (sort, sum) = (best_of(&*order, &input, &mut output)?, best_of(&*sums, &input, &mut output)?);
         let rate = (8 * n) as f64 / sum / 1e9;
         println!("{:>16} {:>12.2} {:>12.1} {rate:>14.1}", format!("{rows} x {len}"), sort * 1e3, n as f64 / sort / 1e6);

@@ -23,7 +23,7 @@ HEAD = """\
 ALIASES = """
 from builtins import bool as _bool, complex as _complex, float as _float, int as _int
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Self, TypeAlias, final, overload
+from typing import Any, NamedTuple, Self, TypeAlias, TypeVar, final, overload
 """
 
 
@@ -127,6 +127,8 @@ def unknown(name: str, value: object) -> list[str]:
     """What can be said of a member without annotations: whether it is a property, and its parameters' names."""
     if isinstance(value, (types.GetSetDescriptorType, property)):
         return ["@property", f"def {name}(self) -> Any: ..."]
+    if not callable(value) and not hasattr(value, "__get__"):
+        return [f"{name}: {annotation(type(value).__name__)}"]
     decorator = ["@staticmethod"] if isinstance(value, staticmethod) else []
     decorator = ["@classmethod"] if isinstance(value, (classmethod, types.ClassMethodDescriptorType)) else decorator
     try:
@@ -203,7 +205,7 @@ def core_stub(core: types.ModuleType, functions: list[dict]) -> str:
     lines = [
         "import builtins", ALIASES.strip(), "", "from .._size import Size", "",
         "_Number: TypeAlias = _bool | _int | _float | _complex", "_dtype: TypeAlias = dtype",
-        "_DTypeLike: TypeAlias = dtype | type[Any] | str", "_device: TypeAlias = device", "",
+        "_DTypeLike: TypeAlias = dtype | type[Any] | str", "_device: TypeAlias = device", '_T = TypeVar("_T")', "",
         *exported(core),
         *named_tuples(functions),
         *(line for _, stub in sorted(classes, key=lambda c: c[0]) for line in stub),

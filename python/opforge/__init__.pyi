@@ -42,6 +42,8 @@ from ._core import argmax as argmax
 from ._core import argmin as argmin
 from ._core import argsort as argsort
 from ._core import as_strided as as_strided
+from ._core import as_tensor as as_tensor
+from ._core import asarray as asarray
 from ._core import asin as asin
 from ._core import asinh as asinh
 from ._core import atan as atan
@@ -119,11 +121,15 @@ from ._core import fmax as fmax
 from ._core import fmin as fmin
 from ._core import fmod as fmod
 from ._core import frac as frac
+from ._core import from_dlpack as from_dlpack
+from ._core import from_numpy as from_numpy
+from ._core import frombuffer as frombuffer
 from ._core import full as full
 from ._core import full_like as full_like
 from ._core import gather as gather
 from ._core import gcd as gcd
 from ._core import ge as ge
+from ._core import get_default_dtype as get_default_dtype
 from ._core import get_rng_state as get_rng_state
 from ._core import greater as greater
 from ._core import greater_equal as greater_equal
@@ -220,6 +226,7 @@ from ._core import scatter as scatter
 from ._core import scatter_add as scatter_add
 from ._core import seed as seed
 from ._core import selu as selu
+from ._core import set_default_dtype as set_default_dtype
 from ._core import set_rng_state as set_rng_state
 from ._core import sgn as sgn
 from ._core import short as short
@@ -242,6 +249,7 @@ from ._core import subtract as subtract
 from ._core import sum as sum
 from ._core import tan as tan
 from ._core import tanh as tanh
+from ._core import tensor as tensor
 from ._core import threshold as threshold
 from ._core import transpose as transpose
 from ._core import true_divide as true_divide

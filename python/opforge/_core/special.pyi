@@ -2,7 +2,7 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, misc"
 from builtins import bool as _bool, complex as _complex, float as _float, int as _int
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, Self, TypeAlias, final, overload
+from typing import Any, NamedTuple, Self, TypeAlias, TypeVar, final, overload
 
 from . import Tensor, _Number
 

@@ -107,9 +107,6 @@ impl<'a, 'py> Arguments<'a, 'py> {
     pub fn without(&self, py: Python<'py>, keyword: &str) -> PyResult<Option<(Py<PyAny>, Rest<'py>)>> {
         let is_it = |name: &Borrowed<'_, '_, PyAny>| name.extract::<&str>().is_ok_and(|name| name == keyword);
         let Some((_, value)) = self.named().find(|(name, _)| is_it(name)) else { return Ok(None) };
-        if value.is_none() {
-            return Ok(None);
-        }
         let rest: Vec<_> = self.named().filter(|(name, _)| !is_it(name)).collect();
         let names = PyTuple::new(py, rest.iter().map(|(name, _)| name.to_owned()))?;
         let keywords = rest.iter().map(|(_, value)| value.as_ptr()).collect();

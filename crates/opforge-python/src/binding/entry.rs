@@ -4,12 +4,13 @@ use opforge::dispatch::write_to;
 use opforge::functional::write_back;
 use opforge::operator::Value;
 use opforge::{Error, Tensor};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 
 use super::bind::Arguments;
-use super::mismatch::{Mismatch, explain};
+use super::mismatch::{Mismatch, describe, explain};
 use super::{Signature, results};
 use crate::error::{OrRaise, raise};
 use crate::front_end;
@@ -109,6 +110,9 @@ impl Entry {
         let Some((out, rest)) = args.without(py, "out")? else { return Err(self.explain(args)) };
         let args = rest.arguments(args);
         let result = self.try_call(py, &args).unwrap_or_else(|| Err(self.explain(&args)))?;
+        if out.is_none(py) {
+            return Ok(result);
+        }
         write_out(py, self.name, out.bind(py), result.bind(py))?;
         Ok(out)
     }
@@ -126,13 +130,22 @@ fn is_view_of(result: &Tensor, tensor: &Tensor) -> bool {
     result.shares_storage(tensor) && result.shape() != tensor.shape()
 }
 
+#[cold]
+fn wrong_out(name: &str, out: &Bound<'_, PyAny>, accepted: &str) -> PyErr {
+    PyTypeError::new_err(format!("{name}(): argument 'out' must be {accepted}, not {}", describe(out.as_borrowed())))
+}
+
 /// Writes results into the tensors given as `out`: one, or a tuple of as many. An empty one takes the result's shape.
 fn write_out(py: Python<'_>, name: &'static str, out: &Bound<'_, PyAny>, result: &Bound<'_, PyAny>) -> PyResult<()> {
-    if let (Ok(outs), Ok(results)) = (out.cast::<PyTuple>(), result.cast::<PyTuple>()) {
+    if let Ok(results) = result.cast::<PyTuple>() {
+        let outs = out.cast::<PyTuple>().ok().filter(|outs| outs.len() == results.len());
+        let outs = outs.ok_or_else(|| wrong_out(name, out, &format!("a tuple of {} Tensors", results.len())))?;
         let pairs = outs.iter().zip(results.iter());
         return pairs.into_iter().try_for_each(|(out, result)| write_out(py, name, &out, &result));
     }
-    let (out, result) = (out.cast::<PyTensor>()?.get(), result.cast::<PyTensor>()?.get().tensor(py));
+    let result = result.cast::<PyTensor>().map_err(|_| wrong_out(name, out, "left out: the result is no tensor"))?;
+    let out = out.cast::<PyTensor>().map_err(|_| wrong_out(name, out, "Tensor"))?.get();
+    let result = result.get().tensor(py);
     let destination = out.tensor(py);
     if destination.elem_count() == 0 && destination.shape() != result.shape() {
         out.replace(py, result.to_dtype(destination.dtype()).or_raise(py)?);

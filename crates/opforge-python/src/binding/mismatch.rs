@@ -1,11 +1,14 @@
 use std::fmt::Write;
 
+use opforge::operator::Type;
 use pyo3::Borrowed;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::bind::Arguments;
 use super::signature::{Signature, TypeName};
+use crate::device;
+use crate::error::raise;
 use crate::tensor::PyTensor;
 
 /// Why arguments do not fit a signature. Parameters are named by their places.
@@ -50,6 +53,9 @@ impl Mismatch {
 /// The TypeError for a call that fits no signature: what was given, what would be accepted.
 #[cold]
 pub fn explain(name: &str, failures: &[(&Signature, Mismatch)], args: &Arguments<'_, '_>) -> PyErr {
+    if let Some(error) = unknown_device(failures, args) {
+        return error;
+    }
     let mut text = match failures {
         [(signature, mismatch)] => mismatch.text(name, signature, args),
         _ => format!("{name}(): received an invalid combination of arguments"),
@@ -67,8 +73,22 @@ pub fn explain(name: &str, failures: &[(&Signature, Mismatch)], args: &Arguments
     PyTypeError::new_err(text)
 }
 
+/// The error of a device's name that nothing is known by, if that is why.
+fn unknown_device(failures: &[(&Signature, Mismatch)], args: &Arguments<'_, '_>) -> Option<PyErr> {
+    failures.iter().find_map(|(signature, mismatch)| {
+        let Mismatch::Type { param } = mismatch else { return None };
+        let param = &signature.params[*param];
+        if !matches!(param.ty, Type::Device | Type::Optional(Type::Device)) {
+            return None;
+        }
+        let (_, value) = args.named().find(|(key, _)| key.extract::<&str>().is_ok_and(|key| key == param.name))?;
+        let error = device::parse(value.extract::<&str>().ok()?).err()?;
+        Some(raise(value.py(), &error))
+    })
+}
+
 /// An argument as error messages show it: its type; of tensors also shape and dtype, of short numbers and texts the value.
-fn describe(object: Borrowed<'_, '_, PyAny>) -> String {
+pub fn describe(object: Borrowed<'_, '_, PyAny>) -> String {
     if let Ok(tensor) = object.cast::<PyTensor>() {
         let tensor = tensor.get().tensor(object.py());
         return format!("Tensor{:?} of {}", tensor.dims(), tensor.dtype().long_name());

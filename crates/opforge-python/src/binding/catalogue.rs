@@ -54,6 +54,7 @@ fn returned(rust: &str) -> String {
             "Device" => "device".into(),
             "String" => "str".into(),
             "Scalar" => "Number".into(),
+            "Value" => "Any".into(),
             other => other.to_owned(),
         },
     }

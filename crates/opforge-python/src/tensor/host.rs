@@ -14,25 +14,7 @@ pub fn item(py: Python<'_>, tensor: &Tensor) -> PyResult<Scalar> {
         let given = format!("a tensor of {} elements", tensor.elem_count());
         return Err(raise(py, &Error::value("item", "input", given, "a tensor of one element")));
     }
-    let tensor = tensor.detach();
-    py.detach(|| Ok(scalars(&tensor)?.remove(0))).or_raise(py)
-}
-
-/// All elements in row-major order.
-pub fn scalars(tensor: &Tensor) -> opforge::Result<Vec<Scalar>> {
-    let flat = opforge::no_grad(|| tensor.contiguous()?.flatten_all())?;
-    Ok(match tensor.dtype() {
-        DType::Bool => flat.to_vec1::<bool>()?.into_iter().map(Scalar::Bool).collect(),
-        DType::U64 => flat.to_vec1::<u64>()?.into_iter().map(Scalar::UInt).collect(),
-        DType::C64 | DType::C128 => {
-            let values = flat.to_dtype(DType::C128)?.to_vec1::<opforge::Complex<f64>>()?;
-            values.into_iter().map(|c| Scalar::Complex(c.re, c.im)).collect()
-        }
-        dtype if dtype.is_float() => {
-            flat.to_dtype(DType::F64)?.to_vec1::<f64>()?.into_iter().map(Scalar::Float).collect()
-        }
-        _ => flat.to_dtype(DType::I64)?.to_vec1::<i64>()?.into_iter().map(Scalar::Int).collect(),
-    })
+    Ok(tensor.to_scalars().or_raise(py)?.remove(0))
 }
 
 fn nested<'py>(py: Python<'py>, dims: &[usize], elements: &[Scalar]) -> PyResult<Bound<'py, PyAny>> {
@@ -65,7 +47,7 @@ impl PyTensor {
     /// The elements as nested lists.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let tensor = self.tensor(py).detach();
-        let elements = py.detach(|| scalars(&tensor)).or_raise(py)?;
+        let elements = tensor.to_scalars().or_raise(py)?;
         nested(py, tensor.dims(), &elements)
     }
 

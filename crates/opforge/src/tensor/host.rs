@@ -1,6 +1,6 @@
 //! Elements as Rust values: every read waits for the storage's last write, and brings the error of a kernel that failed.
 
-use opforge_core::Element;
+use opforge_core::{Complex, DType, Element, Scalar, bf16, f16};
 use opforge_runtime::vm;
 
 use super::Tensor;
@@ -27,6 +27,24 @@ impl Tensor {
         let dense = self.contiguous()?;
         let start = dense.layout().start_offset();
         vm::read(dense.storage())?.to_vec(start * T::DTYPE.size_in_bytes(), dense.elem_count())
+    }
+
+    /// All elements in row-major order as numbers, whatever shape and dtype.
+    ///
+    /// # Errors
+    /// When the elements cannot be had.
+    pub fn to_scalars(&self) -> Result<Vec<Scalar>> {
+        macro_rules! by_dtype {
+            ($($dtype:ident: $ty:ty),*) => {
+                match self.dtype() {
+                    $(DType::$dtype => self.elements::<$ty>()?.into_iter().map(Element::to_scalar).collect(),)*
+                }
+            };
+        }
+        Ok(by_dtype!(
+            Bool: bool, U8: u8, U16: u16, U32: u32, U64: u64, I8: i8, I16: i16, I32: i32, I64: i64,
+            F16: f16, BF16: bf16, F32: f32, F64: f64, C64: Complex<f32>, C128: Complex<f64>
+        ))
     }
 
     /// The element of a tensor without dimensions.

@@ -9,7 +9,6 @@ use super::fault::Fault;
 use super::{array_like, is_array_like};
 use crate::binding;
 use crate::tensor::PyTensor;
-use crate::tensor::host::scalars;
 
 /// A walk through nested sequences of numbers, in one pass: the first branch tells the shape, which all others must have.
 pub struct Walk {
@@ -144,7 +143,7 @@ impl Walk {
             return Ok(());
         }
         self.check_leaf(depth + tensor.rank())?;
-        scalars(tensor)?.into_iter().try_for_each(|number| self.elements.push(number, tensor.dtype()))
+        tensor.to_scalars()?.into_iter().try_for_each(|number| self.elements.push(number, tensor.dtype()))
     }
 }
 

@@ -261,3 +261,19 @@ fn threads_catch_up_alike() {
         assert_eq!(gradient(&view, &w), [1.0]);
     }
 }
+
+#[test]
+fn long_histories_need_no_stack() {
+    const TIMES: usize = 3_000;
+    let change = || -> Result<Vec<f64>> {
+        let w = vector(&[1.0]);
+        let y = Tensor::zeros(4, DType::F64, CPU)?;
+        let parts = (0..4).map(|i| y.narrow(0, i, 1)).collect::<Result<Vec<_>>>()?;
+        for i in 0..TIMES {
+            parts[i % 4].add_(&w)?;
+        }
+        Ok(gradient(&y, &w))
+    };
+    let thread = std::thread::Builder::new().stack_size(256 << 10).spawn(change).unwrap();
+    assert_eq!(thread.join().unwrap().unwrap(), [TIMES as f64]);
+}

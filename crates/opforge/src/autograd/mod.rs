@@ -3,6 +3,10 @@
 //! A tensor that needs a gradient has an edge to the node that made it (or to itself, when it is a leaf). Nodes are numbered as they are made, so
 //! descending numbers are a topological order: the engine is a loop over a priority queue, never a recursion. Backward functions are made of
 //! operators and can be recorded in turn, which gives derivatives of any order.
+//!
+//! One engine serves both front ends: [`backward`] gives gradients away in a [`GradStore`] (candle's way), [`accumulate`] adds them to
+//! [`Tensor::grad`] (PyTorch's), [`grad`] finds those of some tensors. Hooks see gradients on their way; in-place changes are followed through
+//! views.
 
 mod backward;
 mod engine;

@@ -77,11 +77,11 @@ pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
         return raised.clone_ref(py);
     }
     if let Error::Io(io) = error.root() {
-        let number = io.raw_os_error();
-        return number.map_or_else(
-            || PyOSError::new_err(error.to_string()),
-            |number| PyOSError::new_err((number, error.to_string())),
-        );
+        let text = error.to_string();
+        return match io.raw_os_error() {
+            Some(number) => PyOSError::new_err((number, text)),
+            None => std::io::Error::new(io.kind(), text).into(),
+        };
     }
     match types(py) {
         Ok(types) => PyErr::from_type(types[class_of(error).unwrap_or(0)].bind(py).clone(), error.to_string()),

@@ -192,3 +192,20 @@ proptest! {
         let _ = safetensors::load_buffer(&file(&text, 16), CPU);
     }
 }
+
+#[test]
+fn texts_about_the_whole_are_kept() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("t.safetensors");
+    let texts = HashMap::from([("format".to_owned(), "pt".to_owned()), ("quotes".to_owned(), "\"é\"".to_owned())]);
+    safetensors::save_with_metadata(&tensors()?, texts.clone(), &path)?;
+    let mapped = MmapedSafetensors::new(&path)?;
+    assert_eq!(mapped.metadata(0)?, &texts);
+    assert_eq!(kind(mapped.metadata(1)), Some(ErrorKind::Index));
+    let bytes = safetensors::to_bytes(&tensors()?, texts.clone())?;
+    let slice = SliceSafetensors::new(&bytes)?;
+    assert_eq!(slice.metadata(), &texts);
+    assert_eq!(slice.names(), mapped.names());
+    assert_eq!(slice.names().len(), tensors()?.len());
+    Ok(())
+}

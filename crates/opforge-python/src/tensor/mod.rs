@@ -8,8 +8,10 @@ mod host;
 mod index;
 mod numpy;
 mod operators;
+mod pickle;
 mod properties;
 mod repr;
+mod storage;
 
 use opforge::Tensor;
 use pyo3::prelude::*;
@@ -44,6 +46,8 @@ impl PyTensor {
 
 /// The functions of the module that make tensors of Python's data.
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<storage::PyStorage>()?;
+    module.add_function(wrap_pyfunction!(pickle::_rebuild_tensor, module)?)?;
     module.add_function(wrap_pyfunction!(construct::tensor, module)?)?;
     module.add_function(wrap_pyfunction!(construct::as_tensor, module)?)?;
     module.add_function(wrap_pyfunction!(construct::asarray, module)?)?;

@@ -53,51 +53,72 @@ fn refusal(tensor: &Tensor, flags: c_int) -> Option<&'static str> {
     }
 }
 
+/// Shows a tensor's elements as a view of `owner`'s.
+///
+/// # Errors
+/// BufferError for what cannot be shown as the flags ask.
+///
+/// # Safety
+/// `view` has room for a view, which is handed back to [`release`] when `owner` is asked to release it.
+pub unsafe fn show(owner: Bound<'_, PyAny>, tensor: &Tensor, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+    let py = owner.py();
+    if view.is_null() {
+        return Err(PyBufferError::new_err("no view to fill in"));
+    }
+    if let Some(what) = refusal(tensor, flags) {
+        return Err(PyBufferError::new_err(format!("cannot show {what}")));
+    }
+    let size = tensor.dtype().size_in_bytes();
+    let data = tensor.storage().expose().or_raise(py)?;
+    let data = data.as_ptr().wrapping_add(tensor.layout().start_offset() * size);
+    let in_bytes = |&stride: &usize| (stride * size) as isize;
+    let export = Box::new(Export {
+        shape: tensor.dims().iter().map(|&d| d as isize).collect(),
+        strides: tensor.stride().iter().map(in_bytes).collect(),
+        _tensor: tensor.clone(),
+    });
+    let asked = |flag: c_int, list: &[isize]| {
+        if flags & flag == flag { list.as_ptr().cast_mut() } else { ptr::null_mut() }
+    };
+    let format = format::of_dtype(tensor.dtype()).filter(|_| flags & ffi::PyBUF_FORMAT == ffi::PyBUF_FORMAT);
+    let filled = ffi::Py_buffer {
+        buf: data.cast::<c_void>(),
+        len: (tensor.elem_count() * size) as isize,
+        itemsize: size as isize,
+        readonly: c_int::from(tensor.storage().is_read_only()),
+        ndim: tensor.rank() as c_int,
+        format: format.map_or(ptr::null_mut(), |format| format.as_ptr().cast_mut()),
+        shape: asked(ffi::PyBUF_ND, &export.shape),
+        strides: asked(ffi::PyBUF_STRIDES, &export.strides),
+        suboffsets: ptr::null_mut(),
+        internal: Box::into_raw(export).cast(),
+        obj: owner.into_ptr(),
+    };
+    // SAFETY: the caller's promise.
+    unsafe { view.write(filled) };
+    Ok(())
+}
+
+/// Frees what a view points to.
+///
+/// # Safety
+/// [`show`] filled in the view, which is released once.
+pub unsafe fn release(view: *mut ffi::Py_buffer) {
+    // SAFETY: the caller's promise.
+    drop(unsafe { Box::from_raw((*view).internal.cast::<Export>()) });
+}
+
 #[pymethods]
 impl PyTensor {
     /// Shows the elements without a copy. Kernels that were called before have run, and later ones run before their calls return.
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
-        let py = slf.py();
-        let tensor = slf.get().tensor(py);
-        if view.is_null() {
-            return Err(PyBufferError::new_err("no view to fill in"));
-        }
-        if let Some(what) = refusal(&tensor, flags) {
-            return Err(PyBufferError::new_err(format!("cannot show {what}")));
-        }
-        let size = tensor.dtype().size_in_bytes();
-        let data = tensor.storage().expose().or_raise(py)?;
-        let data = data.as_ptr().wrapping_add(tensor.layout().start_offset() * size);
-        let in_bytes = |&stride: &usize| (stride * size) as isize;
-        let export = Box::new(Export {
-            shape: tensor.dims().iter().map(|&d| d as isize).collect(),
-            strides: tensor.stride().iter().map(in_bytes).collect(),
-            _tensor: tensor.clone(),
-        });
-        let asked = |flag: c_int, list: &[isize]| {
-            if flags & flag == flag { list.as_ptr().cast_mut() } else { ptr::null_mut() }
-        };
-        let format = format::of_dtype(tensor.dtype()).filter(|_| flags & ffi::PyBUF_FORMAT == ffi::PyBUF_FORMAT);
-        let filled = ffi::Py_buffer {
-            buf: data.cast::<c_void>(),
-            len: (tensor.elem_count() * size) as isize,
-            itemsize: size as isize,
-            readonly: c_int::from(tensor.storage().is_read_only()),
-            ndim: tensor.rank() as c_int,
-            format: format.map_or(ptr::null_mut(), |format| format.as_ptr().cast_mut()),
-            shape: asked(ffi::PyBUF_ND, &export.shape),
-            strides: asked(ffi::PyBUF_STRIDES, &export.strides),
-            suboffsets: ptr::null_mut(),
-            internal: Box::into_raw(export).cast(),
-            obj: slf.into_any().into_ptr(),
-        };
-        // SAFETY: the interpreter gives room for a view, which it hands back to `__releasebuffer__`.
-        unsafe { view.write(filled) };
-        Ok(())
+        let tensor = slf.get().tensor(slf.py());
+        // SAFETY: the interpreter gives room for a view, and hands it back to `__releasebuffer__`.
+        unsafe { show(slf.into_any(), &tensor, view, flags) }
     }
 
     unsafe fn __releasebuffer__(&self, view: *mut ffi::Py_buffer) {
         // SAFETY: the interpreter releases each view of `__getbuffer__` once.
-        drop(unsafe { Box::from_raw((*view).internal.cast::<Export>()) });
+        unsafe { release(view) };
     }
 }

@@ -8,6 +8,7 @@ use opforge::{DType, Error, Layout, Shape, Tensor};
 use pyo3::prelude::*;
 
 use crate::error::{OrRaise, raise};
+pub use export::{release, show};
 pub use region::Region;
 
 const SUPPORTED: &str = "bool, uint8..uint64, int8..int64, float16..float64, complex64, complex128";

@@ -19,6 +19,7 @@ use crate::binding;
 use crate::error::OrRaise;
 pub use functions::{as_tensor, asarray, frombuffer, tensor};
 use nested::Walk;
+pub use new::instance;
 
 /// What a tensor is to be like.
 #[derive(Clone, Copy, Default)]
@@ -128,7 +129,7 @@ fn sharing(op: &'static str, data: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>
 }
 
 /// Makes a new tensor collect gradients if it is to.
-fn with_grad(py: Python<'_>, tensor: Tensor, requires_grad: bool) -> PyResult<Tensor> {
+pub fn with_grad(py: Python<'_>, tensor: Tensor, requires_grad: bool) -> PyResult<Tensor> {
     if requires_grad {
         tensor.set_requires_grad(true).or_raise(py)?;
     }

@@ -21,6 +21,8 @@ pub(super) struct Header {
     tensors: HashMap<String, TensorInfo>,
     /// The names in the order of their bytes.
     order: Vec<String>,
+    /// What the writer says about the whole.
+    metadata: HashMap<String, String>,
 }
 
 fn bad(message: impl fmt::Display) -> Error {
@@ -37,15 +39,19 @@ impl Header {
         }
         let start = LENGTH + length as usize;
         let entries: Entries = serde_json::from_slice(&bytes[LENGTH..start]).map_err(bad)?;
-        let mut entries = entries.0;
+        let Entries { mut entries, metadata } = entries;
         entries.sort_by_key(|(_, info)| info.data_offsets);
         check(&entries, bytes.len() - start)?;
         let order = entries.iter().map(|(name, _)| name.clone()).collect();
-        Ok(Header { start, tensors: entries.into_iter().collect(), order })
+        Ok(Header { start, tensors: entries.into_iter().collect(), order, metadata })
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.order.iter().map(String::as_str)
+    }
+
+    pub fn metadata(&self) -> &HashMap<String, String> {
+        &self.metadata
     }
 
     /// A tensor's description, and where in the file its elements are.
@@ -79,8 +85,12 @@ fn check(entries: &[(String, TensorInfo)], available: usize) -> Result<()> {
     Err(bad(format!("{available} bytes of elements, of which {expected} belong to tensors")))
 }
 
-/// The header's entries but `__metadata__`, none of them twice.
-struct Entries(Vec<(String, TensorInfo)>);
+/// The header's entries, none of them twice.
+struct Entries {
+    entries: Vec<(String, TensorInfo)>,
+    /// The entry `__metadata__`.
+    metadata: HashMap<String, String>,
+}
 
 impl<'de> Deserialize<'de> for Entries {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
@@ -99,17 +109,17 @@ impl<'de> Visitor<'de> for EntriesVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Entries, A::Error> {
         let mut seen = std::collections::HashSet::new();
-        let mut entries = Vec::new();
+        let (mut entries, mut metadata) = (Vec::new(), HashMap::new());
         while let Some(name) = map.next_key::<String>()? {
             if !seen.insert(name.clone()) {
                 return Err(A::Error::custom(format!("{name:?} twice")));
             }
             if name == "__metadata__" {
-                map.next_value::<HashMap<String, String>>()?;
+                metadata = map.next_value()?;
             } else {
                 entries.push((name, map.next_value()?));
             }
         }
-        Ok(Entries(entries))
+        Ok(Entries { entries, metadata })
     }
 }

@@ -22,7 +22,7 @@ use safetensors::tensor::{Dtype, TensorView};
 use super::bytes::{Claim, Source};
 use crate::{DType, Device, Error, Result, Tensor};
 use header::Header;
-pub use save::save;
+pub use save::{save, save_with_metadata, to_bytes};
 
 const FORMAT: &str = "safetensors";
 
@@ -216,6 +216,21 @@ impl MmapedSafetensors {
         Ok(Reader { header, source: Source::Mapped(file) })
     }
 
+    /// What a file says about the whole, by name.
+    ///
+    /// # Errors
+    /// [`Error::Index`] for a file that is not there.
+    pub fn metadata(&self, file: usize) -> Result<&HashMap<String, String>> {
+        let accepted = format!("one of {} files", self.files.len());
+        let file = self.files.get(file).ok_or_else(|| Error::index("metadata", "file", file, accepted))?;
+        Ok(file.1.metadata())
+    }
+
+    /// The names of the tensors, file by file in the order of their bytes.
+    pub fn names(&self) -> Vec<&str> {
+        self.files.iter().flat_map(|(_, header)| header.names()).collect()
+    }
+
     /// All tensors, file by file.
     pub fn tensors(&self) -> Vec<(String, TensorView<'_>)> {
         let views = |(file, header)| Reader { header, source: Source::Mapped(file) }.views();
@@ -245,6 +260,16 @@ impl<'a> SliceSafetensors<'a> {
     /// All tensors.
     pub fn tensors(&self) -> Vec<(String, TensorView<'_>)> {
         Reader { header: &self.header, source: Source::Slice(self.data) }.views()
+    }
+
+    /// The names of the tensors, in the order of their bytes.
+    pub fn names(&self) -> Vec<&str> {
+        self.header.names().collect()
+    }
+
+    /// What the file says about the whole, by name.
+    pub fn metadata(&self) -> &HashMap<String, String> {
+        self.header.metadata()
     }
 }
 

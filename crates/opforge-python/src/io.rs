@@ -1,0 +1,87 @@
+//! `.safetensors` files for the module `opforge.serialization`, which turns nested containers into named tensors and a text.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use opforge::safetensors::{MmapedSafetensors, SliceSafetensors, save_with_metadata, to_bytes};
+use opforge::{Device, Tensor};
+use opforge_runtime::MappedFile;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::error::OrRaise;
+use crate::tensor::PyTensor;
+
+/// Writes named tensors and texts to a file, which is replaced as a whole; without a path, returns the file's bytes.
+#[pyfunction]
+fn _save_safetensors<'py>(
+    py: Python<'py>,
+    tensors: HashMap<String, Py<PyTensor>>,
+    metadata: Texts,
+    path: Option<PathBuf>,
+) -> PyResult<Option<Bound<'py, PyBytes>>> {
+    let tensors: HashMap<String, Tensor> =
+        tensors.into_iter().map(|(name, tensor)| (name, tensor.get().tensor(py).detach())).collect();
+    match path {
+        Some(path) => {
+            py.detach(|| save_with_metadata(&tensors, metadata, path)).or_raise(py)?;
+            Ok(None)
+        }
+        None => {
+            let bytes = py.detach(|| to_bytes(&tensors, metadata)).or_raise(py)?;
+            Ok(Some(PyBytes::new(py, &bytes)))
+        }
+    }
+}
+
+/// Texts about a whole file, by name.
+type Texts = HashMap<String, String>;
+
+/// Tensors by name, and texts.
+type Content<'py> = (Bound<'py, PyDict>, Texts);
+
+fn content<'py>(py: Python<'py>, tensors: Vec<(String, Tensor)>, metadata: Texts) -> PyResult<Content<'py>> {
+    let dict = PyDict::new(py);
+    for (name, tensor) in tensors {
+        dict.set_item(name, PyTensor::wrap(py, tensor)?)?;
+    }
+    Ok((dict, metadata))
+}
+
+/// All tensors of a file's bytes, and its texts.
+fn read(bytes: &[u8]) -> opforge::Result<(Vec<(String, Tensor)>, Texts)> {
+    let file = SliceSafetensors::new(bytes)?;
+    let load = |name: &str| Ok((name.to_owned(), file.load(name, &Device::Cpu)?));
+    let tensors = file.names().into_iter().map(load).collect::<opforge::Result<_>>()?;
+    Ok((tensors, file.metadata().clone()))
+}
+
+/// Copies of all tensors in a file, and its texts.
+#[pyfunction]
+fn _load_safetensors(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
+    let (tensors, metadata) = py.detach(|| read(&MappedFile::open(path)?)).or_raise(py)?;
+    content(py, tensors, metadata)
+}
+
+/// As [`_load_safetensors`], from a file's bytes.
+#[pyfunction]
+fn _load_safetensors_bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Content<'py>> {
+    let (tensors, metadata) = read(bytes).or_raise(py)?;
+    content(py, tensors, metadata)
+}
+
+/// As [`_load_safetensors`], with tensors that are read-only views of the file where its bytes are aligned.
+#[pyfunction]
+fn _map_safetensors(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
+    let file = MmapedSafetensors::new(path).or_raise(py)?;
+    let load = |name: &str| Ok((name.to_owned(), file.load(name, &Device::Cpu)?));
+    let tensors = file.names().into_iter().map(load).collect::<opforge::Result<_>>().or_raise(py)?;
+    content(py, tensors, file.metadata(0).or_raise(py)?.clone())
+}
+
+pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(_save_safetensors, module)?)?;
+    module.add_function(wrap_pyfunction!(_load_safetensors, module)?)?;
+    module.add_function(wrap_pyfunction!(_load_safetensors_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(_map_safetensors, module)?)
+}

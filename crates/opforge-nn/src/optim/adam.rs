@@ -1,8 +1,6 @@
-use opforge::{Error, GradStore, Result, Scalar, Tensor, Var};
-use opforge_cpu::elementwise::UpdateFn;
-use opforge_cpu::simd::Float;
+use opforge::functional::adam_step;
+use opforge::{Error, GradStore, Result, Tensor, Var};
 
-use super::update::update;
 use super::{Optimizer, trainable};
 
 /// The numbers of [`AdamW`].
@@ -59,7 +57,7 @@ struct Moments {
 #[derive(Debug)]
 struct State {
     vars: Vec<Moments>,
-    step: i32,
+    step: i64,
 }
 
 impl State {
@@ -74,17 +72,25 @@ impl State {
     /// A step; `decoupled` says whether weights decay by themselves or through their gradients.
     fn update(&mut self, grads: &GradStore, p: &ParamsAdamW, decoupled: bool) -> Result<()> {
         self.step = self.step.saturating_add(1);
-        let f = Adapt {
-            betas: [p.beta1.into(), p.beta2.into()],
-            keep: if decoupled { 1.0 - p.lr * p.weight_decay } else { 1.0 }.into(),
-            decay: if decoupled { 0.0 } else { p.weight_decay }.into(),
-            rate: (p.lr / (1.0 - p.beta1.powi(self.step))).into(),
-            correction: (1.0 / (1.0 - p.beta2.powi(self.step))).into(),
-            eps: p.eps.into(),
-        };
+        let ParamsAdamW { lr, beta1, beta2, eps, weight_decay } = *p;
         for Moments { var, mean, square } in &self.vars {
             if let Some(grad) = grads.get(var) {
-                update("adam", f, [var, mean, square], grad)?;
+                let [var, grad, mean, square] = [var.as_tensor(), grad, mean, square].map(|t| [t.clone()]);
+                adam_step(
+                    &var,
+                    &grad,
+                    &mean,
+                    &square,
+                    &[],
+                    self.step,
+                    lr,
+                    beta1,
+                    beta2,
+                    eps,
+                    weight_decay,
+                    decoupled,
+                    false,
+                )?;
             }
         }
         Ok(())
@@ -183,30 +189,5 @@ impl Optimizer for Adam {
     fn step(&mut self, grads: &GradStore) -> Result<()> {
         let ParamsAdam { lr, beta1, beta2, eps, weight_decay } = self.params;
         self.state.update(grads, &ParamsAdamW { lr, beta1, beta2, eps, weight_decay }, false)
-    }
-}
-
-/// Both optimizers' formula for a variable and its moments: [`Adam`]'s has a `keep` of 1, [`AdamW`]'s a `decay` of 0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Adapt {
-    betas: [Scalar; 2],
-    keep: Scalar,
-    decay: Scalar,
-    /// The learning rate over `1 - beta1^t`.
-    rate: Scalar,
-    /// `1 / (1 - beta2^t)`.
-    correction: Scalar,
-    eps: Scalar,
-}
-
-impl UpdateFn<3> for Adapt {
-    #[inline(always)]
-    fn float<V: Float>(self, [x, m, v]: [V; 3], g: V) -> [V; 3] {
-        let [beta1, beta2] = [self.betas[0].to_f64(), self.betas[1].to_f64()];
-        let g = x.mul_add(V::splat(self.decay.to_f64()), g);
-        let m = m.mul_add(V::splat(beta1), g * V::splat(1.0 - beta1));
-        let v = v.mul_add(V::splat(beta2), g * g * V::splat(1.0 - beta2));
-        let divisor = (v * V::splat(self.correction.to_f64())).sqrt() + V::splat(self.eps.to_f64());
-        [x * V::splat(self.keep.to_f64()) - m * V::splat(self.rate.to_f64()) / divisor, m, v]
     }
 }

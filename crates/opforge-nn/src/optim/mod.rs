@@ -4,7 +4,6 @@
 
 mod adam;
 mod sgd;
-mod update;
 
 pub use adam::{Adam, AdamW, ParamsAdam, ParamsAdamW};
 pub use sgd::{ParamsSGD, SGD};

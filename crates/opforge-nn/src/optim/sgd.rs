@@ -1,8 +1,6 @@
-use opforge::{Error, GradStore, Result, Scalar, Tensor, Var};
-use opforge_cpu::elementwise::UpdateFn;
-use opforge_cpu::simd::Float;
+use opforge::functional::sgd_step;
+use opforge::{Error, GradStore, Result, Tensor, Var};
 
-use super::update::update;
 use super::{Optimizer, trainable};
 
 /// The numbers of [`SGD`].
@@ -91,51 +89,14 @@ impl Optimizer for SGD {
 
 impl ParamsSGD {
     fn update(&self, var: &Var, grad: &Tensor, buffer: &mut Option<Tensor>) -> Result<()> {
-        let (rate, decay) = (Scalar::Float(self.lr), Scalar::Float(self.weight_decay));
-        if self.momentum == 0.0 {
-            return update("sgd", Descend { rate, decay }, [var], grad);
-        }
-        let buffer = match buffer {
-            Some(buffer) => buffer,
-            None => buffer.insert(var.zeros_like()?),
+        let ParamsSGD { lr, momentum, nesterov, weight_decay } = *self;
+        let is_first_step = buffer.is_none();
+        let buffers = match buffer {
+            _ if momentum == 0.0 => vec![],
+            Some(buffer) => vec![buffer.clone()],
+            None => vec![buffer.insert(var.zeros_like()?).clone()],
         };
-        let momentum = Scalar::Float(self.momentum);
-        let f = Momentum { rate, decay, momentum, nesterov: self.nesterov };
-        update("sgd_momentum", f, [var, buffer], grad)
-    }
-}
-
-/// `x - rate (g + decay x)`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Descend {
-    rate: Scalar,
-    decay: Scalar,
-}
-
-impl UpdateFn<1> for Descend {
-    #[inline(always)]
-    fn float<V: Float>(self, [x]: [V; 1], g: V) -> [V; 1] {
-        let d = x.mul_add(V::splat(self.decay.to_f64()), g);
-        [x - d * V::splat(self.rate.to_f64())]
-    }
-}
-
-/// [`SGD`]'s formula for a variable and its buffer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Momentum {
-    rate: Scalar,
-    decay: Scalar,
-    momentum: Scalar,
-    nesterov: bool,
-}
-
-impl UpdateFn<2> for Momentum {
-    #[inline(always)]
-    fn float<V: Float>(self, [x, b]: [V; 2], g: V) -> [V; 2] {
-        let momentum = V::splat(self.momentum.to_f64());
-        let d = x.mul_add(V::splat(self.decay.to_f64()), g);
-        let b = b.mul_add(momentum, d);
-        let direction = if self.nesterov { b.mul_add(momentum, d) } else { b };
-        [x - direction * V::splat(self.rate.to_f64()), b]
+        let (var, grad) = ([var.as_tensor().clone()], [grad.clone()]);
+        sgd_step(&var, &grad, &buffers, lr, momentum, 0.0, weight_decay, nesterov, false, is_first_step)
     }
 }

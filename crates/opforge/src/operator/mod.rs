@@ -12,6 +12,7 @@ mod reduce;
 mod sample;
 mod scan;
 mod unary;
+mod update;
 mod view;
 pub(crate) mod window;
 
@@ -39,6 +40,7 @@ pub use sample::{Array, Content, Sample, each_index};
 pub use scan::{Scan, ScanOp, scan_samples};
 pub(crate) use unary::result_layout;
 pub use unary::{Unary, UnaryOp, unary, unary_samples, unary_samples_with};
+pub use update::update;
 pub use view::{EmbedOp, OverlayOp, View, ViewOp, overlay, view};
 pub(crate) use view::{embed, same_axes};
 

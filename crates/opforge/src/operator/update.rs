@@ -4,11 +4,12 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use opforge::dispatch::dispatch_into;
-use opforge::operator::{AxisMap, Metas, Operator, arity};
-use opforge::{Error, Meta, Result, Tensor, no_grad};
 use opforge_cpu::elementwise::{self, UpdateFn};
 use opforge_runtime::Kernel;
+
+use super::{AxisMap, Metas, Operator, arity};
+use crate::dispatch::dispatch_into;
+use crate::{Error, Meta, Result, Tensor, no_grad};
 
 /// The operator of an update: its inputs are the `N` tensors to be changed and the gradient, its outputs the changed ones.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -54,7 +55,7 @@ impl<F: UpdateFn<N> + Debug + Eq + Hash, const N: usize> Operator for Update<F, 
 }
 
 /// `changed = f(changed, grad)`, unrecorded.
-pub(super) fn update<F, const N: usize>(name: &'static str, f: F, changed: [&Tensor; N], grad: &Tensor) -> Result<()>
+pub fn update<F, const N: usize>(name: &'static str, f: F, changed: [&Tensor; N], grad: &Tensor) -> Result<()>
 where
     F: UpdateFn<N> + Debug + Eq + Hash,
 {

@@ -174,9 +174,14 @@ impl Signature {
         if used < args.keywords.len() { Err(self.unexpected(args)) } else { Ok(values) }
     }
 
-    /// The parameter that takes all further numbers: the last positional one, if it takes a list and gets a number. `f(2, 3)` is `f((2, 3))`.
+    /// The parameter that takes all further numbers, or tensors: the last positional one, if it takes a list and gets one of them. `f(2, 3)` is
+    /// `f((2, 3))`.
     #[inline]
     fn rest(&self, args: &Arguments<'_, '_>) -> Option<usize> {
+        if let Some(last) = self.positional.checked_sub(1).filter(|&last| self.params[last].ty == Type::Tensors) {
+            let only_tensors = (last..args.count()).all(|i| convert::is_tensor(args.at(i)));
+            return (args.count() > last && only_tensors).then_some(last);
+        }
         let last = self.params[..self.positional].iter().rposition(|p| takes_ints(p.ty))?;
         let only_number = |i: usize| convert::is_index(args.at(i));
         let required_after = self.params[last + 1..self.positional].iter().any(|p| p.default.is_none());
@@ -200,6 +205,10 @@ fn takes_ints(ty: Type) -> bool {
 }
 
 fn rest_of(args: &Arguments<'_, '_>, first: usize) -> Result<Value, Mismatch> {
+    if convert::is_tensor(args.at(first)) {
+        let tensors = (first..args.count()).map(|i| convert::tensor(args.at(i)));
+        return tensors.collect::<Option<Vec<_>>>().map(Value::Tensors).ok_or(Mismatch::Type { param: first });
+    }
     let ints = (first..args.count()).map(|i| convert::int(args.at(i)));
     ints.collect::<Option<Vec<i64>>>().map(Value::Ints).ok_or(Mismatch::Type { param: first })
 }

@@ -35,8 +35,14 @@ pub fn value(object: Object<'_, '_>, ty: Type) -> Option<Value> {
     }
 }
 
+/// Whether an object is a tensor.
 #[inline]
-fn tensor(object: Object<'_, '_>) -> Option<Tensor> {
+pub fn is_tensor(object: Object<'_, '_>) -> bool {
+    object.cast::<PyTensor>().is_ok()
+}
+
+#[inline]
+pub fn tensor(object: Object<'_, '_>) -> Option<Tensor> {
     let tensor = object.cast::<PyTensor>().ok()?;
     Some(tensor.get().tensor(object.py()))
 }

@@ -27,7 +27,7 @@ macro_rules! compositions {
     };
 }
 
-compositions! { activations, aliases, arrange, assign, checks, conv, counts, create, create_like, diagonals, differences, extrema, join, norms, numbers, optim, order, padding, random, random_fill, ranges, select, shape, sorted, split, statistics }
+compositions! { activations, aliases, arrange, assign, checks, conv, counts, create, create_like, diagonals, differences, einsum, extrema, join, norms, numbers, optim, order, padding, products, random, random_fill, ranges, select, shape, sorted, split, statistics }
 
 use opforge_core::{Kind, normalize_dim};
 

@@ -98,6 +98,7 @@ function! {
     /// assert_eq!(opforge::functional::matmul(&a, &v)?.to_vec1::<f32>()?, [3.0, 7.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, linalg)]
     pub fn matmul(input: &Tensor, other: &Tensor) -> Result<Tensor> {
         if input.rank() == 0 || other.rank() == 0 {
             return Err(Error::shapes("matmul", input.shape(), other.shape(), ACCEPTED));

@@ -101,7 +101,7 @@ pub fn leaky_relu(xs: &Tensor, negative_slope: f64) -> Result<Tensor> {
 /// When the probability is not within 0 and 1.
 #[track_caller]
 pub fn dropout(xs: &Tensor, drop_p: f32) -> Result<Tensor> {
-    f::dropout(xs, drop_p.into(), true)
+    f::dropout(xs, drop_p.into(), true, false)
 }
 
 /// `x / sqrt(mean(x^2) + eps) * weight` over the last dimension.

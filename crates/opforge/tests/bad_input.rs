@@ -201,7 +201,7 @@ fn class_6_indices_out_of_range() {
         case(&[Index], &["narrow", "-4"], || f::narrow(&x(&[3]), 0, -4, 1)),
         case(&[Index], &["narrow", "5"], || x(&[3]).i(5)),
         case(&[Index], &["gather"], || f::cross_entropy(&x(&[2, 3]), &ids(&[0, 3]), None, -100, "mean", 0.0)),
-        case(&[Index], &["index_select"], || f::embedding(&ids(&[4]), &x(&[4, 2]))),
+        case(&[Index], &["index_select"], || f::embedding(&ids(&[4]), &x(&[4, 2]), None, None, 2.0, false, false)),
     ];
     for (dtype, value) in [
         (DType::U8, 3),
@@ -320,7 +320,7 @@ fn class_9_dtypes_and_values_that_do_not_fit() {
         case(&[DTypeError], &["matmul"], move || x(&[2, 2]).matmul(&typed(DType::F64).broadcast_as((2, 2))?)),
         case(&[DTypeError], &["linear"], move || f::linear(&x(&[2]), &typed(DType::F64).unsqueeze(0)?, None)),
         case(&[DTypeError], &["f32", "i64"], move || typed(DType::I64).to_vec1::<f32>().map(|_| x(&[1]))),
-        case(&[DTypeError], &["dropout", "i64"], move || f::dropout(&typed(DType::I64), 0.5, true)),
+        case(&[DTypeError], &["dropout", "i64"], move || f::dropout(&typed(DType::I64), 0.5, true, false)),
         case(&[DTypeError], &["bernoulli", "i64"], move || f::bernoulli(&typed(DType::I64), None)),
     ]);
 }
@@ -435,7 +435,7 @@ fn class_16_windows() {
         case(&[Value], &["arange", "step"], || Tensor::arange_step(0i64, 4, 0, CPU)),
         case(&[Value], &["arange", "step"], || Tensor::arange_step(0f32, 4.0, -1.0, CPU)),
         case(&[Value], &["arange"], || Tensor::arange_step(0f32, f32::NAN, 1.0, CPU)),
-        case(&[Value], &["dropout", "1.5"], || f::dropout(&x(&[2]), 1.5, true)),
+        case(&[Value], &["dropout", "1.5"], || f::dropout(&x(&[2]), 1.5, true, false)),
         case(&[Value], &["gelu", "quick"], || f::gelu(&x(&[2]), "quick")),
         case(&[Value], &["cross_entropy", "median"], || {
             f::cross_entropy(&x(&[2, 3]), &ids(&[0, 1]), None, -100, "median", 0.0)

@@ -8,6 +8,8 @@ mod operand;
 mod pointwise;
 mod rules;
 
+pub(crate) use distance::p_norm;
+pub(crate) use dropouts::replaced;
 pub use dtype::{default_dtype, set_default_dtype};
 pub(crate) use indices::Selection;
 pub use operand::{Operand, TensorOrScalar};
@@ -27,7 +29,9 @@ macro_rules! compositions {
     };
 }
 
-compositions! { activations, aliases, arrange, assign, checks, conv, counts, create, create_like, diagonals, differences, einsum, extrema, join, norms, numbers, optim, order, padding, products, random, random_fill, ranges, select, shape, sorted, split, statistics }
+compositions! {
+    activations, aliases, arrange, assign, attention, checks, conv, counts, create, create_like, diagonals, differences, distance, dropouts, einsum, extrema, join, loss, loss_margin, norms, numbers, optim, order, padding, products, random, random_fill, ranges, select, shape, sorted, split, statistics,
+}
 
 use opforge_core::{Kind, normalize_dim};
 

@@ -31,8 +31,9 @@ impl Reduce {
 
 function! {
     /// The cross entropy between scores (before softmax) and classes. `input` is `[n, classes, ..]`, or `[classes]` for one element; `target`
-    /// holds integers, `[n, ..]`. `weight` (`[classes]`) scales each class; elements of class `ignore_index` count for nothing;
-    /// `label_smoothing` moves that share of the target evenly to all classes. The mean is weighted.
+    /// holds integers, `[n, ..]`, or probabilities, of the input's shape. `weight` (`[classes]`) scales each class; elements of class
+    /// `ignore_index` count for nothing; `label_smoothing` moves that share of the target evenly to all classes. The mean is weighted, but of
+    /// probabilities it is one over the elements.
     ///
     /// # Errors
     /// For shapes that do not go together, a class out of range, and an unknown reduction.
@@ -45,6 +46,7 @@ function! {
     /// assert!((loss.to_scalar::<f32>()? - 2f32.ln() / 2.0).abs() < 1e-6);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(nn)]
     pub fn cross_entropy(
         input: &Tensor,
         target: &Tensor,
@@ -57,32 +59,87 @@ function! {
         if !(0.0..=1.0).contains(&label_smoothing) {
             return Err(Error::value("cross_entropy", "label_smoothing", label_smoothing, "0 to 1"));
         }
-        let dim = class_dim(input, target)?;
+        if target.dtype().is_float() && target.shape() == input.shape() {
+            return of_probabilities(input, target, weight, reduce, label_smoothing);
+        }
+        let dim = class_dim("cross_entropy", input, target)?;
         let log = log_softmax(input, dim as i64, None)?;
-        let terms = Terms::new(&log, target, weight, dim, ignore_index)?;
-        let mut loss = terms.nll(&log)?;
-        if label_smoothing > 0.0 {
-            let smooth = terms.even(&log, weight)?;
-            loss = (loss.affine(1.0 - label_smoothing, 0.0)? + smooth.affine(label_smoothing, 0.0)?)?;
-        }
-        match reduce {
-            Reduce::None => Ok(loss),
-            Reduce::Sum => loss.sum_all(),
-            Reduce::Mean => loss.sum_all()?.div(&terms.share.sum_all()?),
-        }
+        class_loss(&log, target, weight, dim, ignore_index, reduce, label_smoothing)
     }
 }
 
+/// The loss of a target that gives each class a share.
+#[track_caller]
+fn of_probabilities(
+    input: &Tensor,
+    target: &Tensor,
+    weight: Option<&Tensor>,
+    reduce: Reduce,
+    smoothing: f64,
+) -> Result<Tensor> {
+    if input.rank() == 0 {
+        return Err(crate::functional::no_dims("cross_entropy"));
+    }
+    let dim = usize::from(input.rank() > 1);
+    let log = log_softmax(input, dim as i64, None)?;
+    let target = target.to_dtype(log.dtype())?.affine(1.0 - smoothing, smoothing / input.dims()[dim] as f64)?;
+    let log = match weight {
+        Some(weight) => log.broadcast_mul(&along_classes(weight, &log, dim)?)?,
+        None => log,
+    };
+    let loss = log.mul(&target)?.sum(dim)?.neg()?;
+    match reduce {
+        Reduce::None => Ok(loss),
+        Reduce::Sum => loss.sum_all(),
+        Reduce::Mean => loss.mean_all(),
+    }
+}
+
+/// The negative logarithm of each right class's probability, weighted, smoothed and reduced.
+#[track_caller]
+pub(crate) fn class_loss(
+    log: &Tensor,
+    target: &Tensor,
+    weight: Option<&Tensor>,
+    dim: usize,
+    ignore_index: i64,
+    reduce: Reduce,
+    smoothing: f64,
+) -> Result<Tensor> {
+    let terms = Terms::new(log, target, weight, dim, ignore_index)?;
+    let mut loss = terms.nll(log)?;
+    if smoothing > 0.0 {
+        loss = loss.affine(1.0 - smoothing, 0.0)?.add(&terms.even(log, weight)?.affine(smoothing, 0.0)?)?;
+    }
+    match reduce {
+        Reduce::None => Ok(loss),
+        Reduce::Sum => loss.sum_all(),
+        Reduce::Mean => loss.sum_all()?.div(&terms.share.sum_all()?),
+    }
+}
+
+/// A weight for each class, with dimensions for the others.
+#[track_caller]
+fn along_classes(weight: &Tensor, log: &Tensor, dim: usize) -> Result<Tensor> {
+    if weight.dims() != [log.dims()[dim]] {
+        let accepted = format!("[{}]", log.dims()[dim]);
+        return Err(Error::shape("cross_entropy", "weight", format!("{:?}", weight.shape()), accepted));
+    }
+    let mut shape = vec![1; log.rank()];
+    shape[dim] = log.dims()[dim];
+    weight.to_dtype(log.dtype())?.reshape(shape)
+}
+
 /// The dimension of classes, once the shapes go together.
-fn class_dim(input: &Tensor, target: &Tensor) -> Result<usize> {
+pub(crate) fn class_dim(op: &'static str, input: &Tensor, target: &Tensor) -> Result<usize> {
     let dim = usize::from(input.rank() > 1);
     let without: Shape = (0..input.rank()).filter(|&d| d != dim).map(|d| input.dims()[d]).collect();
     if input.rank() == 0 || &without != target.shape() {
         let accepted = "scores [n, classes, ..] and classes [n, ..]";
-        return Err(Error::shapes("cross_entropy", input.shape(), target.shape(), accepted));
+        return Err(Error::shapes(op, input.shape(), target.shape(), accepted));
     }
     if !target.dtype().is_int() {
-        return Err(Error::dtype("cross_entropy", "target", target.dtype(), "an integer dtype"));
+        return Err(Error::dtype(op, "target", target.dtype(), "an integer dtype"));
     }
     Ok(dim)
 }
@@ -138,11 +195,7 @@ impl Terms {
         let classes = log.dims()[self.dim];
         let weighted = match weight {
             None => log.clone(),
-            Some(weight) => {
-                let mut shape = vec![1; log.rank()];
-                shape[self.dim] = classes;
-                log.broadcast_mul(&weight.to_dtype(log.dtype())?.reshape(shape)?)?
-            }
+            Some(weight) => log.broadcast_mul(&along_classes(weight, log, self.dim)?)?,
         };
         self.unless_ignored(&weighted.sum(self.dim)?.affine(-1.0 / classes as f64, 0.0)?)
     }

@@ -5,7 +5,7 @@ use crate::operator::prelude::*;
 
 function! {
     /// The input with each element, independently with probability `p`, replaced by 0, the others divided by `1 - p`; the input itself outside
-    /// of training.
+    /// of training. With `inplace` the input itself is changed.
     ///
     /// # Errors
     /// For a probability outside of 0 to 1, and tensors that are not floating-point.
@@ -13,12 +13,15 @@ function! {
     /// ```
     /// # use opforge::{DType, Device, Tensor};
     /// let x = Tensor::ones(1000, DType::F32, &Device::Cpu)?;
-    /// let y = opforge::functional::dropout(&x, 0.5, true)?.to_vec1::<f32>()?;
+    /// let y = opforge::functional::dropout(&x, 0.5, true, false)?.to_vec1::<f32>()?;
     /// assert!(y.iter().all(|&y| y == 0.0 || y == 2.0));
     /// # Ok::<(), opforge::Error>(())
     /// ```
     #[python(torch, nn)]
-    pub fn dropout(input: &Tensor, p: f64 = 0.5, training: bool = true) -> Result<Tensor> {
+    pub fn dropout(input: &Tensor, p: f64 = 0.5, training: bool = true, inplace: bool = false) -> Result<Tensor> {
+        if inplace {
+            return crate::functional::replaced("dropout", input, dropout(input, p, training, false)?);
+        }
         if !(0.0..=1.0).contains(&p) {
             return Err(Error::value("dropout", "p", p, "a probability from 0 to 1"));
         }
@@ -42,7 +45,12 @@ pub const DEFINITION: Definition = Definition { name: "dropout", function: &FUNC
 fn samples() -> Vec<Sample> {
     let sample = |p: f64, training: bool, factor: f64| {
         let inputs = vec![Array::spread(&[3, 4], -2.0..2.0)];
-        Sample::composed("dropout", move |x| dropout(x[0], p, training), inputs, move |x| x[0].map(|x| x * factor))
+        Sample::composed(
+            "dropout",
+            move |x| dropout(x[0], p, training, false),
+            inputs,
+            move |x| x[0].map(|x| x * factor),
+        )
     };
     vec![sample(0.3, false, 1.0), sample(0.0, true, 1.0), sample(1.0, true, 0.0)]
 }

@@ -1,0 +1,118 @@
+//! Norms, and distances and angles between vectors.
+
+use opforge_core::normalize_dim;
+
+use crate::operator::prelude::*;
+
+functions! {
+    /// Vectors along `dim` divided by their norm of order `p`, or by `eps` if that is larger.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor, functional as f};
+    /// let x = Tensor::new(&[[3f32, 4.0]], &Device::Cpu)?;
+    /// assert_eq!(f::normalize(&x, 2.0, 1, 1e-12)?.to_vec2::<f32>()?, [[0.6, 0.8]]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(nn)]
+    pub fn normalize(input: &Tensor, p: f64 = 2.0, dim: i64 = 1, eps: f64 = 1e-12) -> Result<Tensor> {
+        let dim = super::existing_dim("normalize", input, dim)?;
+        let norm = p_norm(input, p, dim, true)?;
+        input.broadcast_div(&super::clamp(&norm, Some(eps.into()), None)?)
+    }
+
+    /// The cosine of the angle between vectors along `dim`; norms are at least `eps`. Inputs are broadcast.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor, functional as f};
+    /// let (x, y) = (Tensor::new(&[[1f32, 0.0]], &Device::Cpu)?, Tensor::new(&[[0f32, 2.0]], &Device::Cpu)?);
+    /// assert_eq!(f::cosine_similarity(&x, &y, 1, 1e-8)?.to_vec1::<f32>()?, [0.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, nn)]
+    pub fn cosine_similarity(x1: &Tensor, x2: &Tensor, dim: i64 = 1, eps: f64 = 1e-8) -> Result<Tensor> {
+        let (x1, x2) = super::loss::pair("cosine_similarity", x1, x2)?;
+        let dim = super::existing_dim("cosine_similarity", &x1, dim)?;
+        let unit = |x: &Tensor| x.broadcast_div(&super::clamp(&p_norm(x, 2.0, dim, true)?, Some(eps.into()), None)?);
+        unit(&x1)?.mul(&unit(&x2)?)?.sum(dim)
+    }
+
+    /// The norm of order `p` of `x1 - x2 + eps` along the last dimension. Inputs are broadcast.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor, functional as f};
+    /// let (x, y) = (Tensor::new(&[[3f32, 0.0]], &Device::Cpu)?, Tensor::new(&[[0f32, 4.0]], &Device::Cpu)?);
+    /// assert_eq!(f::pairwise_distance(&x, &y, 2.0, 0.0, false)?.to_vec1::<f32>()?, [5.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, nn)]
+    pub fn pairwise_distance(x1: &Tensor, x2: &Tensor, p: f64 = 2.0, eps: f64 = 1e-6, keepdim: bool = false) -> Result<Tensor> {
+        let (x1, x2) = super::loss::pair("pairwise_distance", x1, x2)?;
+        let last = super::existing_dim("pairwise_distance", &x1, -1)?;
+        p_norm(&x1.sub(&x2)?.affine(1.0, eps)?, p, last, keepdim)
+    }
+
+    /// The distances, norms of order `p`, between all rows of `x1` (`[.., n, width]`) and of `x2` (`[.., m, width]`): `[.., n, m]`.
+    ///
+    /// # Errors
+    /// For shapes that do not go together.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor, functional as f};
+    /// let (x, y) = (Tensor::new(&[[3f32, 0.0]], &Device::Cpu)?, Tensor::new(&[[0f32, 4.0], [3.0, 1.0]], &Device::Cpu)?);
+    /// assert_eq!(f::cdist(&x, &y, 2.0, None)?.to_vec2::<f32>()?, [[5.0, 1.0]]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch)]
+    pub fn cdist(x1: &Tensor, x2: &Tensor, p: f64 = 2.0, compute_mode: Option<&str> = None) -> Result<Tensor> {
+        let _ = compute_mode;
+        let matrices = x1.rank() >= 2 && x2.rank() >= 2 && x1.dims().last() == x2.dims().last();
+        if !matrices || x1.dtype() != x2.dtype() {
+            return Err(Error::shapes("cdist", x1.shape(), x2.shape(), "[.., n, width] and [.., m, width] of one dtype"));
+        }
+        let (a, b) = (x1.unsqueeze(x1.rank() - 1)?, x2.unsqueeze(x2.rank() - 2)?);
+        let differences = a.broadcast_sub(&b)?;
+        p_norm(&differences, p, differences.rank() - 1, false)
+    }
+
+    /// The distances, norms of order `p`, between all pairs of different rows of a matrix.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor, functional as f};
+    /// let x = Tensor::new(&[[3f32, 0.0], [0.0, 4.0]], &Device::Cpu)?;
+    /// assert_eq!(f::pdist(&x, 2.0)?.to_vec1::<f32>()?, [5.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, nn)]
+    pub fn pdist(input: &Tensor, p: f64 = 2.0) -> Result<Tensor> {
+        let (n, _) = input.shape().dims2()?;
+        let pairs = super::triu_indices(n, n, 1, None, None)?;
+        let row = |i: usize| input.index_select(&pairs.get(i)?, 0);
+        p_norm(&row(0)?.sub(&row(1)?)?, p, 1, false)
+    }
+}
+
+/// The norm of order `p` along a dimension; its gradient at 0 is 0.
+#[track_caller]
+pub(crate) fn p_norm(x: &Tensor, p: f64, dim: usize, keepdim: bool) -> Result<Tensor> {
+    normalize_dim(dim as i64, x.rank(), "norm")?;
+    if p.is_nan() || p < 0.0 {
+        return Err(Error::value("norm", "p", p, "0 or more"));
+    }
+    let dims = [dim as i64];
+    let sum = |t: &Tensor| super::sum(t, Some(&dims), keepdim, None);
+    match p {
+        0.0 => sum(&x.ne(0.0)?.to_dtype(x.dtype())?),
+        1.0 => sum(&x.abs()?),
+        f64::INFINITY => super::amax(&x.abs()?, Some(&dims), keepdim),
+        2.0 => away_from_zero(&sum(&x.sqr()?)?, Tensor::sqrt),
+        p => away_from_zero(&sum(&away_from_zero(&x.abs()?, |t| t.powf(p))?)?, |t| t.powf(1.0 / p)),
+    }
+}
+
+/// `f` of the elements that are not 0, and 0 of the others: for functions whose derivative at 0 is infinite.
+#[track_caller]
+fn away_from_zero(t: &Tensor, f: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    let zero = t.eq(0.0)?;
+    let safe = zero.where_cond(&t.ones_like()?, t)?;
+    zero.where_cond(&t.zeros_like()?, &f(&safe)?)
+}

@@ -47,6 +47,7 @@ pub mod math;
 pub mod matmul;
 pub mod norm;
 pub mod random;
+pub mod recurrent;
 pub mod reduce;
 pub mod scan;
 pub mod simd;

@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use opforge_core::{Error, Result};
+
 /// A cache line, so that buffers start on one.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
@@ -28,4 +30,16 @@ pub(crate) fn with_scratch<R>(bytes: usize, work: impl FnOnce(*mut u8) -> R) -> 
         BUFFER.set(buffer);
     }
     result
+}
+
+/// Room for `len` elements of a kernel's own, uninitialised: where working memory must not be taken away from what the kernel calls.
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub(crate) fn buffer<T>(len: usize) -> Result<Vec<T>> {
+    let mut buffer = Vec::new();
+    let requested = len.saturating_mul(size_of::<T>());
+    let out_of_memory = |_| Error::OutOfMemory { requested, in_use: 0, limit: isize::MAX as usize };
+    buffer.try_reserve_exact(len).map_err(out_of_memory)?;
+    Ok(buffer)
 }

@@ -19,6 +19,7 @@ use opforge_runtime::Kernel;
 use smallvec::SmallVec;
 
 use crate::copy::{byte_steps, check_output};
+use crate::scratch::buffer;
 pub use combine::Reduce;
 use gather::Gather;
 use ids::Ids;
@@ -185,15 +186,6 @@ pub fn index_add(
     let loops = Loops::along(&dims, &id_steps, src, axis, output);
     let ids = Ids::new(op, ids, base.dims()[axis], on_max)?;
     Ok(Arc::new(Scatter::add(op, ids, loops, base, output)?))
-}
-
-/// Room for `len` elements of a kernel's own, uninitialised.
-fn buffer<T>(len: usize) -> Result<Vec<T>> {
-    let mut buffer = Vec::new();
-    let requested = len.saturating_mul(size_of::<T>());
-    let out_of_memory = |_| Error::OutOfMemory { requested, in_use: 0, limit: isize::MAX as usize };
-    buffer.try_reserve_exact(len).map_err(out_of_memory)?;
-    Ok(buffer)
 }
 
 /// Steps in bytes, one a dimension.

@@ -22,7 +22,7 @@ pub use crate::ops::functions::*;
 /// Declares the files of functions that are composed of operators, and [`COMPOSITIONS`], the list of what they declare.
 macro_rules! compositions {
     ($($file:ident),* $(,)?) => {
-        $(mod $file; #[allow(ambiguous_glob_reexports)] pub use $file::*;)*
+        $(pub(crate) mod $file; #[allow(ambiguous_glob_reexports)] pub use $file::*;)*
 
         /// The composed functions' signatures, a list a file.
         pub static COMPOSITIONS: &[&[crate::operator::Function]] = &[$($file::FUNCTIONS),*];
@@ -30,7 +30,7 @@ macro_rules! compositions {
 }
 
 compositions! {
-    activations, aliases, arrange, assign, attention, checks, conv, counts, create, create_like, diagonals, differences, distance, dropouts, einsum, extrema, join, loss, loss_margin, norms, numbers, optim, order, padding, products, random, random_fill, ranges, select, shape, sorted, split, statistics,
+    activations, aliases, arrange, assign, attention, checks, conv, counts, create, create_like, diagonals, differences, distance, dropouts, einsum, extrema, join, loss, loss_margin, norms, numbers, optim, order, padding, products, random, random_fill, ranges, recurrent, select, shape, sorted, split, statistics,
 }
 
 use opforge_core::{Kind, normalize_dim};

@@ -20,7 +20,7 @@ functions! {
     /// ```
     #[python(nn)]
     pub fn pad(input: &Tensor, pad: &[i64], mode: &str = "constant", value: Option<f64> = None) -> Result<Tensor> {
-        if pad.len() % 2 != 0 || pad.len() > 2 * input.rank() {
+        if !pad.len().is_multiple_of(2) || pad.len() > 2 * input.rank() {
             let accepted = format!("two sizes for each of at most {} dimensions", input.rank());
             return Err(Error::value("pad", "pad", format!("{pad:?}"), accepted));
         }

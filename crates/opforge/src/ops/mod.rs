@@ -35,7 +35,7 @@ catalogue! {
     /// Sums of products.
     linalg { linear, matmul }
     /// What neural networks are made of.
-    nn { convolution, cross_entropy, layer_norm, log_softmax, rms_norm, softmax }
+    nn { convolution, cross_entropy, layer_norm, log_softmax, lstm, rms_norm, softmax }
     /// Random numbers.
     random { bernoulli, dropout, rand, randint, randn }
     /// Many elements in, one out.

@@ -1,0 +1,164 @@
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+use opforge_core::{Meta, Result};
+use opforge_runtime::Kernel;
+use opforge_runtime::parallel::parallel_for;
+
+use super::Sizes;
+use super::cell::Cell;
+use crate::copy::Shared;
+use crate::matmul;
+use crate::scratch::buffer;
+use crate::simd::{Entry, Float, FloatElem, Isa, Routine, Simd, resolve};
+
+/// Elements of a state that a thread computes at a time.
+const GRAIN: usize = 2048;
+
+/// A step's pointwise part.
+struct Step<C, E> {
+    cell: C,
+    sizes: Sizes,
+    element: PhantomData<E>,
+}
+
+/// The addresses of a step: what was saved, the states before and now, their gradients from outside and from the step after (directly, and
+/// through its gates), and where the gates' gradients and the direct ones go.
+#[derive(Clone, Copy)]
+struct At<E> {
+    saved: Shared<*const E>,
+    before: [Shared<*const E>; 2],
+    now: [Shared<*const E>; 2],
+    grad: [Shared<*const E>; 2],
+    direct: [Shared<*mut E>; 2],
+    through: Shared<*const E>,
+    dx: Shared<*mut E>,
+    dh: Shared<*mut E>,
+}
+
+impl<C: Cell, E: FloatElem> Routine for Step<C, E> {
+    type Args = (At<E>, Range<usize>);
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, (at, rows): (At<E>, Range<usize>)) {
+        let (n, lanes) = (self.sizes.hidden, <E::Vector<S>>::LANES);
+        let zero = <E::Vector<S>>::splat(0.0);
+        for row in rows {
+            let mut j = 0;
+            while j < n {
+                let (m, place) = (lanes.min(n - j), row * n + j);
+                // SAFETY: the caller's tensors hold these rows.
+                unsafe {
+                    let load = |ptr: *const E| <E::Vector<S>>::load_partial(ptr, m);
+                    let state = |of: [Shared<*const E>; 2]| {
+                        let c = if C::HAS_CELL { load(of[1].get().add(place)) } else { zero };
+                        [load(of[0].get().add(place)), c]
+                    };
+                    let (mut saved, mut dx, mut dh) = ([zero; 4], [zero; 4], [zero; 4]);
+                    for (g, saved) in saved[..C::SAVED].iter_mut().enumerate() {
+                        *saved = load(at.saved.get().add((row * C::SAVED + g) * n + j));
+                    }
+                    let after = state(at.direct.map(|p| Shared(p.get().cast_const())));
+                    let [mut dh_now, mut dc_now] = state(at.grad);
+                    dh_now = dh_now + after[0] + load(at.through.get().add(place));
+                    dc_now = dc_now + after[1];
+                    let (before, now) = (state(at.before), state(at.now));
+                    let direct = self.cell.backward(&saved, before, now, [dh_now, dc_now], &mut dx, &mut dh);
+                    for g in 0..C::GATES {
+                        let place = (row * C::GATES + g) * n + j;
+                        dx[g].store_partial(at.dx.get().add(place), m);
+                        dh[g].store_partial(at.dh.get().add(place), m);
+                    }
+                    direct[0].store_partial(at.direct[0].get().add(place), m);
+                    if C::HAS_CELL {
+                        direct[1].store_partial(at.direct[1].get().add(place), m);
+                    }
+                }
+                j += m;
+            }
+        }
+    }
+}
+
+struct Backward<C: Cell, E: FloatElem> {
+    step: Step<C, E>,
+    entry: Entry<Step<C, E>>,
+    reverse: bool,
+    /// The hidden state's gradient from that of its gates.
+    product: Arc<dyn Kernel>,
+}
+
+pub(super) fn kernel<C: Cell, E: FloatElem>(
+    op: &'static str,
+    cell: C,
+    sizes: Sizes,
+    reverse: bool,
+) -> Result<Arc<dyn Kernel>> {
+    let wide = C::GATES * sizes.hidden;
+    let gates = Meta::contiguous(E::DTYPE, [sizes.batch, wide]);
+    let weight = Meta::contiguous(E::DTYPE, [wide, sizes.hidden]);
+    let state = Meta::contiguous(E::DTYPE, [sizes.batch, sizes.hidden]);
+    let product = matmul::matmul(op, &gates, &weight, &state)?;
+    let step = Step { cell, sizes, element: PhantomData::<E> };
+    Ok(Arc::new(Backward { step, entry: resolve::<Step<C, E>>(Isa::current()), reverse, product }))
+}
+
+impl<C: Cell, E: FloatElem> Backward<C, E> {
+    /// # Safety
+    /// As [`Kernel::run`]; `through` has room for a state.
+    unsafe fn steps(&self, inputs: &[*const u8], outputs: &[*mut u8], through: *mut E) -> Result<()> {
+        let Sizes { steps, batch, hidden } = self.step.sizes;
+        let area = batch * hidden;
+        let none = std::ptr::null();
+        let input = |i: usize| inputs.get(i).map_or(none, |p| p.cast::<E>());
+        // The gradients of the first states hold what each step hands to the one before.
+        let direct = [outputs[2].cast::<E>(), outputs.get(3).map_or(std::ptr::null_mut(), |p| p.cast::<E>())];
+        // SAFETY: the tensors hold all steps, and a step's rows are disjoint.
+        unsafe {
+            through.write_bytes(0, area);
+            direct.iter().filter(|p| !p.is_null()).for_each(|p| p.write_bytes(0, area));
+            for step in (0..steps).rev() {
+                let t = if self.reverse { steps - 1 - step } else { step };
+                let at_time = |p: *const E, t: usize| if p.is_null() { p } else { p.add(t * area) };
+                let before = match (step, self.reverse) {
+                    (0, _) => [input(2), input(6)],
+                    (_, false) => [at_time(input(1), t - 1), at_time(input(5), t - 1)],
+                    (_, true) => [at_time(input(1), t + 1), at_time(input(5), t + 1)],
+                };
+                let dh = outputs[1].cast::<E>().add(t * area * C::GATES);
+                let at = At {
+                    saved: Shared(input(0).add(t * area * C::SAVED)),
+                    before: before.map(Shared),
+                    now: [at_time(input(1), t), at_time(input(5), t)].map(Shared),
+                    grad: [at_time(input(4), t), at_time(input(7), t)].map(Shared),
+                    direct: direct.map(Shared),
+                    through: Shared(through.cast_const()),
+                    dx: Shared(outputs[0].cast::<E>().add(t * area * C::GATES)),
+                    dh: Shared(dh),
+                };
+                parallel_for(batch, (GRAIN / hidden.max(1)).max(1), |rows| (self.entry)(&self.step, (at, rows)));
+                self.product.run(&[dh.cast_const().cast(), inputs[3]], &[through.cast()])?;
+            }
+            for i in 0..area {
+                *direct[0].add(i) += *through.add(i);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<C: Cell, E: FloatElem> Kernel for Backward<C, E> {
+    unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
+        let Sizes { batch, hidden, .. } = self.step.sizes;
+        let mut through = buffer::<E>(batch * hidden)?;
+        // SAFETY: the caller's.
+        unsafe { self.steps(inputs, outputs, through.as_mut_ptr()) }
+    }
+
+    fn cost(&self) -> u64 {
+        let Sizes { steps, batch, hidden } = self.step.sizes;
+        (steps as u64).saturating_mul(self.product.cost() + (batch * hidden * C::GATES) as u64)
+    }
+}

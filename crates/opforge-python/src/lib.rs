@@ -11,7 +11,11 @@ mod dtype;
 mod error;
 mod front_end;
 mod generator;
+mod info;
 mod io;
+mod print;
+mod profiler;
+mod runtime;
 mod tensor;
 
 use std::f64::consts::{E, PI};
@@ -30,7 +34,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<device::PyDevice>()?;
     module.add_class::<tensor::PyTensor>()?;
     generator::add_to(module)?;
+    info::add_to(module)?;
     io::add_to(module)?;
+    print::add_to(module)?;
+    profiler::add_to(module)?;
+    runtime::add_to(module)?;
     tensor::add_to(module)?;
     module.add_function(wrap_pyfunction!(tensor::set_size_class, module)?)?;
     module.add_function(wrap_pyfunction!(front_end::set_package_folder, module)?)?;

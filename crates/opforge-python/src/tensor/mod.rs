@@ -20,6 +20,7 @@ use crate::cell::Cell;
 
 pub use host::item;
 pub use properties::set_size_class;
+pub use storage::PyStorage;
 
 /// A tensor: elements of one dtype in a shape, on a device. The methods are the declared functions'; see `opforge.Tensor.add` and so on.
 #[pyclass(name = "Tensor", module = "opforge", subclass, weakref, dict, frozen)]

@@ -170,14 +170,16 @@ impl PyTensor {
     }
 
     /// Main memory needs no pinning.
-    #[pyo3(signature = (_device = None))]
-    fn pin_memory<'py>(slf: &Bound<'py, Self>, _device: Option<&Bound<'py, PyAny>>) -> Bound<'py, Self> {
+    #[pyo3(signature = (device = None))]
+    fn pin_memory<'py>(slf: &Bound<'py, Self>, device: Option<&Bound<'py, PyAny>>) -> Bound<'py, Self> {
+        let _ = device; // There is one memory.
         slf.clone()
     }
 
     /// Whether a GPU may read the memory directly.
-    #[pyo3(signature = (_device = None))]
-    fn is_pinned(&self, _device: Option<&Bound<'_, PyAny>>) -> bool {
+    #[pyo3(signature = (device = None))]
+    fn is_pinned(&self, device: Option<&Bound<'_, PyAny>>) -> bool {
+        let _ = device; // There is one memory.
         false
     }
 }

@@ -1,0 +1,39 @@
+//! The VM's recorder, for the module `opforge.profiler`.
+
+use opforge_runtime::vm::{self, trace};
+use pyo3::prelude::*;
+
+use crate::error::OrRaise;
+
+/// Operator, stream, thread; when it was called, began and ended, in nanoseconds; bytes of its results.
+type Event = (String, u32, u32, u64, u64, u64, usize);
+
+/// Begins to record kernels, once those called for so far have run.
+#[pyfunction]
+fn _start_trace(py: Python<'_>) -> PyResult<()> {
+    vm::synchronize().or_raise(py)?;
+    trace::start();
+    Ok(())
+}
+
+/// Ends to record, once the kernels called for so far have run; gives them in the order of their ends.
+#[pyfunction]
+fn _stop_trace(py: Python<'_>) -> PyResult<Vec<Event>> {
+    let waited = vm::synchronize();
+    let events = trace::stop();
+    waited.or_raise(py)?;
+    let event = |e: trace::Event| (e.op, e.stream, e.thread, e.issued, e.start, e.end, e.bytes);
+    Ok(events.into_iter().map(event).collect())
+}
+
+/// The time on the recorder's clock, in nanoseconds.
+#[pyfunction]
+fn _trace_clock() -> u64 {
+    trace::clock()
+}
+
+pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(_start_trace, module)?)?;
+    module.add_function(wrap_pyfunction!(_stop_trace, module)?)?;
+    module.add_function(wrap_pyfunction!(_trace_clock, module)?)
+}

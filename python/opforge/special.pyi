@@ -12,6 +12,7 @@ from ._core.special import expm1 as expm1
 from ._core.special import gammaln as gammaln
 from ._core.special import log1p as log1p
 from ._core.special import logit as logit
+from ._core.special import logsumexp as logsumexp
 from ._core.special import ndtr as ndtr
 from ._core.special import polygamma as polygamma
 from ._core.special import psi as psi

@@ -1,5 +1,7 @@
 //! Questions about tensors and dtypes, whose answers are plain Python values.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use opforge::functional::default_dtype;
 use opforge::{DType, Error};
 use opforge_core::{Kind, promote};
@@ -144,6 +146,10 @@ impl FloatInfo {
         })
     }
 
+    fn __hash__(&self) -> u64 {
+        hash(self.dtype)
+    }
+
     fn __repr__(&self) -> String {
         let FloatInfo { eps, max, min, tiny, smallest_normal, resolution, dtype, .. } = self;
         format!(
@@ -180,9 +186,20 @@ impl IntInfo {
         Ok(IntInfo { bits, max, min, dtype: dtype.long_name() })
     }
 
+    fn __hash__(&self) -> u64 {
+        hash(self.dtype)
+    }
+
     fn __repr__(&self) -> String {
         format!("iinfo(min={}, max={}, dtype={})", self.min, self.max, self.dtype)
     }
+}
+
+/// The dtype's name tells these apart.
+fn hash(dtype: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    dtype.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn dtype_or(py: Python<'_>, op: &'static str, given: Option<&Bound<'_, PyAny>>, default: DType) -> PyResult<DType> {

@@ -73,7 +73,8 @@ fn memory_stats<'py>(py: Python<'py>, device: Option<&Bound<'py, PyAny>>) -> PyR
 /// Starts a new measurement of `max_memory_allocated`.
 #[pyfunction]
 #[pyo3(signature = (device = None))]
-fn reset_peak_memory_stats(_device: Option<&Bound<'_, PyAny>>) {
+fn reset_peak_memory_stats(device: Option<&Bound<'_, PyAny>>) {
+    let _ = device; // There is one memory.
     alloc::reset_peak();
 }
 

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 
-use super::bind::Arguments;
+use super::bind::{Arguments, Values};
 use super::mismatch::{Mismatch, describe, explain};
 use super::{Signature, results};
 use crate::error::{OrRaise, raise};
@@ -50,9 +50,7 @@ impl Entry {
     /// Calls the first overload that the arguments fit; `None` if they fit none.
     #[inline]
     pub fn try_call<'py>(&self, py: Python<'py>, args: &Arguments<'_, 'py>) -> Option<PyResult<Py<PyAny>>> {
-        self.overloads
-            .iter()
-            .find_map(|signature| Some(self.run(py, signature, signature.bind(args).ok()?.as_slice(), args)))
+        self.overloads.iter().find_map(|signature| Some(self.run(py, signature, signature.bind(args).ok()?, args)))
     }
 
     /// Calls the first overload that the arguments fit.
@@ -69,18 +67,18 @@ impl Entry {
         &self,
         py: Python<'_>,
         signature: &Signature,
-        values: &[Value],
+        mut values: Values,
         args: &Arguments<'_, '_>,
     ) -> PyResult<Py<PyAny>> {
         let function = signature.function;
-        match self.form {
+        match signature.take_form(self.form, &mut values) {
             Form::Plain => {
-                let result = front_end::called(|| (function.call)(values)).or_raise(py)?;
+                let result = front_end::called(|| (function.call)(&values)).or_raise(py)?;
                 results::object(py, result, signature.results.as_ref())
             }
             Form::InPlace => {
                 let receiver = args.at(0).cast::<PyTensor>()?.get().tensor(py);
-                let call = || write_to(&receiver, function.name, || (function.call)(values));
+                let call = || write_to(&receiver, function.name, || (function.call)(&values));
                 self.write_back(py, front_end::called(call).or_raise(py)?, args)
             }
         }

@@ -45,6 +45,15 @@ fn leak(name: &'static str, form: Form, overloads: Vec<&'static Signature>) -> &
     Box::leak(Box::new(Entry { name, form, overloads }))
 }
 
+/// A function as `nn.functional` shows it: with `inplace` if it has an in-place form.
+fn in_module(py: Python<'_>, signature: &'static Signature) -> PyResult<&'static Signature> {
+    let (function, name) = (signature.function, "inplace");
+    if !function.faces().in_place || function.params.iter().any(|p| p.name == name) {
+        return Ok(signature);
+    }
+    Ok(Box::leak(Box::new(Signature::with_inplace(py, function)?)))
+}
+
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     let signature =
@@ -53,7 +62,10 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     for (place, belongs) in PLACES {
         let target =
             if place.is_empty() { module.clone() } else { PyModule::new(py, &format!("opforge._core.{place}"))? };
-        for (name, overloads) in by_name(&signatures, belongs) {
+        for (name, mut overloads) in by_name(&signatures, belongs) {
+            if place == "nn" {
+                overloads = overloads.into_iter().map(|s| in_module(py, s)).collect::<PyResult<_>>()?;
+            }
             let entry = leak(name, Form::Plain, overloads);
             target.add(name, native::new_function(&target, name, &doc::of(name, &entry.overloads, false), entry)?)?;
         }

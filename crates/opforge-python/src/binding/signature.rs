@@ -1,9 +1,12 @@
 use std::fmt;
 
+use opforge::Scalar;
 use opforge::operator::{Function, Type, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 
+use super::bind::Values;
+use super::entry::Form;
 use super::results;
 
 /// A declared function, made ready for calls from Python.
@@ -14,6 +17,8 @@ pub struct Signature {
     pub positional: usize,
     /// The class of the named tuple that it returns, if it does.
     pub results: Option<Py<PyType>>,
+    /// Whether the last positional parameter is `inplace`, which the function itself does not have.
+    pub inplace: bool,
 }
 
 pub struct Parameter {
@@ -37,7 +42,33 @@ impl Signature {
             params: params.collect(),
             positional: function.params.iter().filter(|p| !p.keyword_only).count(),
             results: results::class(py, function)?,
+            inplace: false,
         })
+    }
+
+    /// The function with a last positional parameter `inplace`, as functions of `nn.functional` have it.
+    pub fn with_inplace(py: Python<'_>, function: &'static Function) -> PyResult<Self> {
+        let mut signature = Self::new(py, function)?;
+        let param = Parameter {
+            name: "inplace",
+            key: PyString::intern(py, "inplace").unbind(),
+            ty: Type::Bool,
+            default: Some(false.into()),
+        };
+        signature.params.insert(signature.positional, param);
+        (signature.positional, signature.inplace) = (signature.positional + 1, true);
+        Ok(signature)
+    }
+
+    /// The form that a call asks for; takes the value of `inplace` out.
+    pub fn take_form(&self, form: Form, values: &mut Values) -> Form {
+        if !self.inplace {
+            return form;
+        }
+        match values.remove(self.positional - 1) {
+            Value::Scalar(Scalar::Bool(true)) => Form::InPlace,
+            _ => form,
+        }
     }
 }
 
@@ -68,7 +99,6 @@ impl fmt::Display for TypeName {
 
 /// A default as Python spells it.
 pub fn python_default(value: &Value) -> String {
-    use opforge::Scalar;
     match value {
         Value::None => "None".into(),
         Value::Scalar(Scalar::Bool(true)) => "True".into(),

@@ -1,0 +1,32 @@
+"""Gradients: `backward` and `grad`, modes, functions with a backward of their own, and what is made of them."""
+
+from __future__ import annotations
+
+from .. import _core
+from .function import Function, once_differentiable
+from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+
+backward, grad = _core.backward, _core.grad
+is_grad_enabled = _core.is_grad_enabled
+Variable = _core.Tensor
+
+# Names that are imported when they are first used, and the modules that have them.
+_LAZY = {
+    "gradcheck": "gradcheck",
+    "gradgradcheck": "gradcheck",
+    "functional": None,
+    "jacobian": "functional",
+    "hessian": "functional",
+}
+
+
+def __getattr__(name: str):
+    """Imports what is rarely used when it is first used."""
+    import importlib
+
+    if name not in _LAZY:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    module = importlib.import_module(f".{_LAZY[name] or name}", __name__)
+    value = getattr(module, name) if _LAZY[name] else module
+    globals()[name] = value
+    return value

@@ -1,0 +1,9 @@
+"""Neural networks: modules, their parameters, and the functions that they are made of."""
+
+from __future__ import annotations
+
+from . import functional, init, modules, parameter, utils
+from .modules import *  # noqa: F403
+from .parameter import Buffer, Parameter
+
+__all__ = [*modules.__all__, "Buffer", "Parameter", "functional", "init", "modules", "parameter", "utils"]

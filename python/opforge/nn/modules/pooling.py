@@ -1,0 +1,241 @@
+"""Pooling."""
+
+from __future__ import annotations
+
+from .. import functional as F
+from .module import Module
+from .utils import ntuple
+
+
+class _MaxPool(Module):
+    def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False):
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.dilation = dilation
+        self.return_indices = return_indices
+        self.ceil_mode = ceil_mode
+
+    def forward(self, input):
+        pool = getattr(F, f"max_pool{self._dims}d")
+        return pool(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.dilation,
+            ceil_mode=self.ceil_mode,
+            return_indices=self.return_indices,
+        )
+
+    def extra_repr(self):
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class MaxPool1d(_MaxPool):
+    """The maximum of each window of `(N, C, L)`; with `return_indices` also where it was."""
+
+    _dims = 1
+
+
+class MaxPool2d(_MaxPool):
+    """The maximum of each window of `(N, C, H, W)`; with `return_indices` also where it was.
+
+    >>> opforge.nn.MaxPool2d(2)(opforge.arange(16.0).reshape(1, 1, 4, 4)).flatten().tolist()
+    [5.0, 7.0, 13.0, 15.0]
+    """
+
+    _dims = 2
+
+
+class MaxPool3d(_MaxPool):
+    """The maximum of each window of `(N, C, D, H, W)`; with `return_indices` also where it was."""
+
+    _dims = 3
+
+
+class _MaxUnpool(Module):
+    def __init__(self, kernel_size, stride=None, padding=0):
+        super().__init__()
+        of = ntuple(self._dims)
+        self.kernel_size = of(kernel_size)
+        self.stride = of(kernel_size if stride is None else stride)
+        self.padding = of(padding)
+
+    def forward(self, input, indices, output_size=None):
+        unpool = getattr(F, f"max_unpool{self._dims}d")
+        return unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+    def extra_repr(self):
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """Puts maxima back where [`MaxPool1d`] found them, zeros elsewhere."""
+
+    _dims = 1
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """Puts maxima back where [`MaxPool2d`] found them, zeros elsewhere."""
+
+    _dims = 2
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """Puts maxima back where [`MaxPool3d`] found them, zeros elsewhere."""
+
+    _dims = 3
+
+
+class AvgPool1d(Module):
+    """The mean of each window of `(N, C, L)`."""
+
+    def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+        super().__init__()
+        of = ntuple(1)
+        self.kernel_size = of(kernel_size)
+        self.stride = of(kernel_size if stride is None else stride)
+        self.padding = of(padding)
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+
+    def forward(self, input):
+        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+
+    def extra_repr(self):
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class _AvgPool(Module):
+    def __init__(
+        self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+    ):
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def forward(self, input):
+        pool = getattr(F, f"avg_pool{self._dims}d")
+        return pool(
+            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override
+        )
+
+    def extra_repr(self):
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool2d(_AvgPool):
+    """The mean of each window of `(N, C, H, W)`; `count_include_pad` counts padding zeros, `divisor_override` divides by itself instead."""
+
+    _dims = 2
+
+
+class AvgPool3d(_AvgPool):
+    """[`AvgPool2d`] of `(N, C, D, H, W)`."""
+
+    _dims = 3
+
+
+class _LPPool(Module):
+    def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
+        super().__init__()
+        self.norm_type = norm_type
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.ceil_mode = ceil_mode
+
+    def forward(self, input):
+        pool = getattr(F, f"lp_pool{self._dims}d")
+        return pool(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+    def extra_repr(self):
+        return f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, ceil_mode={self.ceil_mode}"
+
+
+class LPPool1d(_LPPool):
+    """`(Σ x^p)^(1/p)` of each window of `(N, C, L)`, `p` being `norm_type`."""
+
+    _dims = 1
+
+
+class LPPool2d(_LPPool):
+    """[`LPPool1d`] of `(N, C, H, W)`."""
+
+    _dims = 2
+
+
+class LPPool3d(_LPPool):
+    """[`LPPool1d`] of `(N, C, D, H, W)`."""
+
+    _dims = 3
+
+
+class _AdaptiveMaxPool(Module):
+    def __init__(self, output_size, return_indices=False):
+        super().__init__()
+        self.output_size = output_size
+        self.return_indices = return_indices
+
+    def forward(self, input):
+        pool = getattr(F, f"adaptive_max_pool{self._dims}d")
+        return pool(input, self.output_size, return_indices=self.return_indices)
+
+    def extra_repr(self):
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+    """The maximum of each of `output_size` windows that cover `(N, C, L)`; None as a size keeps the length."""
+
+    _dims = 1
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+    """[`AdaptiveMaxPool1d`] of `(N, C, H, W)`."""
+
+    _dims = 2
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+    """[`AdaptiveMaxPool1d`] of `(N, C, D, H, W)`."""
+
+    _dims = 3
+
+
+class _AdaptiveAvgPool(Module):
+    def __init__(self, output_size):
+        super().__init__()
+        self.output_size = output_size
+
+    def forward(self, input):
+        return getattr(F, f"adaptive_avg_pool{self._dims}d")(input, self.output_size)
+
+    def extra_repr(self):
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+    """The mean of each of `output_size` windows that cover `(N, C, L)`; None as a size keeps the length."""
+
+    _dims = 1
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+    """[`AdaptiveAvgPool1d`] of `(N, C, H, W)`."""
+
+    _dims = 2
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+    """[`AdaptiveAvgPool1d`] of `(N, C, D, H, W)`."""
+
+    _dims = 3

@@ -1,0 +1,54 @@
+"""Tensors that a [`Module`](modules/module.py) registers when they are assigned to it."""
+
+from __future__ import annotations
+
+from .. import _core as _C
+
+
+class Parameter(_C.Tensor):
+    """A tensor that is trained: a leaf that shares `data`'s memory and requires a gradient unless told otherwise.
+
+    >>> layer = opforge.nn.Module()
+    >>> layer.weight = opforge.nn.Parameter(opforge.ones(2, 3))
+    >>> [name for name, _ in layer.named_parameters()]
+    ['weight']
+    """
+
+    def __new__(cls, data=None, requires_grad=True):
+        data = _C.empty(0) if data is None else data
+        if not isinstance(data, _C.Tensor):
+            raise TypeError(f"Parameter: data must be a Tensor, not {type(data).__name__}")
+        return _C.Tensor._make_subclass(cls, data.detach(), requires_grad)
+
+    def __deepcopy__(self, memo):
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.detach().clone(), self.requires_grad)
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol):
+        return _rebuild_parameter, (type(self), _C.Tensor._make_subclass(_C.Tensor, self.detach(), False), self.requires_grad)
+
+    def __repr__(self):
+        return "Parameter containing:\n" + super().__repr__()
+
+
+def _rebuild_parameter(cls, data, requires_grad):
+    return cls(data, requires_grad)
+
+
+class Buffer(_C.Tensor):
+    """A tensor that belongs to a module's state without being trained, such as a running mean.
+
+    A buffer that is not `persistent` is left out of the `state_dict`.
+    """
+
+    def __new__(cls, data=None, *, persistent=True):
+        data = _C.empty(0) if data is None else data
+        buffer = _C.Tensor._make_subclass(cls, data.detach(), data.requires_grad)
+        buffer.persistent = persistent
+        return buffer
+
+    def __deepcopy__(self, memo):
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.detach().clone(), persistent=self.persistent)
+        return memo[id(self)]

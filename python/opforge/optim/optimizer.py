@@ -1,0 +1,276 @@
+"""The base class of optimizers."""
+
+from __future__ import annotations
+
+import functools
+from collections import OrderedDict, defaultdict
+from copy import deepcopy
+
+from .. import _core as _C
+from ..autograd.grad_mode import enable_grad, no_grad
+from ..utils.hooks import register
+
+_global_step_pre_hooks: OrderedDict = OrderedDict()
+_global_step_post_hooks: OrderedDict = OrderedDict()
+
+# Settings that other implementations have several kernels for; here there is one, so they change nothing and are only kept.
+_IGNORED = {"foreach": None, "capturable": False, "fused": None, "differentiable": False}
+
+
+class _Required:
+    def __repr__(self):
+        return "<required parameter>"
+
+
+required = _Required()
+
+
+def register_optimizer_step_pre_hook(hook):
+    """Runs `hook(optimizer, args, kwargs)` before every step of every optimizer."""
+    return register(_global_step_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook):
+    """Runs `hook(optimizer, args, kwargs)` after every step of every optimizer."""
+    return register(_global_step_post_hooks, hook)
+
+
+def check_range(name, value, low=0.0, high=None):
+    """Raises ValueError unless `low <= value`, and `value < high` if there is a `high`."""
+    if not low <= value or (high is not None and not value < high):
+        raise ValueError(f"Invalid {name}: {value}")
+
+
+def check_betas(betas):
+    """Raises ValueError unless both decay rates are in `[0, 1)`."""
+    for i, beta in enumerate(betas):
+        check_range(f"beta parameter at index {i}", beta, high=1.0)
+
+
+def ignored(settings):
+    """`settings` in full, once it is known that they ask for nothing that is not there."""
+    unknown = next((name for name in settings if name not in _IGNORED), None)
+    if unknown:
+        raise TypeError(f"got an unexpected keyword argument '{unknown}'")
+    if settings.get("differentiable"):
+        raise ValueError("differentiable=True: updates are not recorded, so gradients cannot flow through them")
+    return {**_IGNORED, **settings}
+
+
+def decayed(grad, param, weight_decay):
+    """The gradient with that of `weight_decay / 2 * ‖param‖²` added."""
+    return grad.add(param, alpha=weight_decay) if weight_decay else grad
+
+
+def _with_hooks(step):
+    """The method `step` between the hooks."""
+
+    @functools.wraps(step)
+    def hooked(self, *args, **kwargs):
+        for hook in (*_global_step_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()):
+            replaced = hook(self, args, kwargs)
+            if replaced is not None:
+                args, kwargs = replaced
+        result = step(self, *args, **kwargs)
+        self._opt_called = True  # read by the schedulers
+        for hook in (*self._optimizer_step_post_hooks.values(), *_global_step_post_hooks.values()):
+            hook(self, args, kwargs)
+        return result
+
+    return hooked
+
+
+class Optimizer:
+    """Updates parameters by their gradients.
+
+    `params` are tensors, `(name, tensor)` pairs, or dictionaries: groups with settings of their own beside `"params"`. `defaults` are the
+    settings of groups that do not say. A subclass writes `_update_one`, or `_update` to treat a group at once, or `step`.
+    """
+
+    _HOOK_TABLES = (
+        "_optimizer_step_pre_hooks", "_optimizer_step_post_hooks", "_optimizer_state_dict_pre_hooks",
+        "_optimizer_state_dict_post_hooks", "_optimizer_load_state_dict_pre_hooks", "_optimizer_load_state_dict_post_hooks",
+    )  # fmt: skip
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            cls.step = _with_hooks(cls.step)
+
+    def __init__(self, params, defaults):
+        self.defaults = defaults
+        for name in self._HOOK_TABLES:
+            setattr(self, name, OrderedDict())
+        if isinstance(params, _C.Tensor):
+            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got Tensor")
+        self.state = defaultdict(dict)
+        self.param_groups = []
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
+            self.add_param_group(group)
+
+    def add_param_group(self, param_group):
+        """Adds parameters with settings of their own: `{"params": .., "lr": ..}`."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        params = param_group["params"]
+        if isinstance(params, set):
+            raise TypeError("optimizer parameters need to be ordered, and a set is not: use a list instead")
+        params = [params] if isinstance(params, _C.Tensor) else list(params)
+        names = [param[0] for param in params if isinstance(param, tuple)]
+        if names and len(names) != len(params):
+            raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+        param_group["params"] = params = [param[1] if isinstance(param, tuple) else param for param in params]
+        if names:
+            param_group["param_names"] = names
+        self._check_params(params)
+        for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
+            param_group.setdefault(name, default)
+        self.param_groups.append(param_group)
+
+    def _check_params(self, params):
+        known = {id(param) for group in self.param_groups for param in group["params"]}
+        for param in params:
+            if not isinstance(param, _C.Tensor):
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(param).__name__}")
+            if not param.is_leaf:
+                raise ValueError("can't optimize a non-leaf Tensor")
+            if id(param) in known:
+                raise ValueError("some parameters appear in more than one parameter group")
+
+    def step(self, closure=None):
+        """Updates all parameters that have a gradient. `closure`, if given, computes the loss again and is returned."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with no_grad():
+            for group in self.param_groups:
+                params = [param for param in group["params"] if param.grad is not None]
+                if params:
+                    self._update(group, params)
+        return loss
+
+    def _update(self, group, params):
+        """Updates the parameters of a group; all have a gradient, and nothing is recorded."""
+        for param in params:
+            self._update_one(param, -param.grad if group["maximize"] else param.grad, self.state[param], group)
+
+    def _update_one(self, param, grad, state, group):
+        """Updates a parameter."""
+        raise NotImplementedError(f"{type(self).__name__} has no step")
+
+    def zero_grad(self, set_to_none=True):
+        """Drops all gradients; with `set_to_none=False` fills them with zeros."""
+        for group in self.param_groups:
+            for param in group["params"]:
+                if param.grad is None:
+                    continue
+                if set_to_none:
+                    param.grad = None
+                else:
+                    param.grad = param.grad.detach().zero_()
+
+    def state_dict(self):
+        """`{"state": .., "param_groups": ..}` with parameters replaced by their positions over all groups."""
+        for hook in self._optimizer_state_dict_pre_hooks.values():
+            hook(self)
+        position = {}
+        for group in self.param_groups:
+            for param in group["params"]:
+                position.setdefault(id(param), len(position))
+        groups = [{**group, "params": [position[id(param)] for param in group["params"]]} for group in self.param_groups]
+        for group in groups:
+            group["params"] = group.pop("params")  # last, as in PyTorch's files
+        state = {position[id(key)] if isinstance(key, _C.Tensor) else key: value for key, value in self.state.items()}
+        result = {"state": state, "param_groups": groups}
+        for hook in self._optimizer_state_dict_post_hooks.values():
+            replaced = hook(self, result)
+            result = result if replaced is None else replaced
+        return result
+
+    def load_state_dict(self, state_dict):
+        """Takes the state and the settings of `state_dict`, whose groups must be as many and as large as this optimizer's."""
+        state_dict = dict(state_dict)
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
+            replaced = hook(self, state_dict)
+            state_dict = state_dict if replaced is None else replaced
+        saved = deepcopy(state_dict["param_groups"])
+        if len(saved) != len(self.param_groups):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(a["params"]) != len(b["params"]) for a, b in zip(saved, self.param_groups)):
+            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+        params = {}
+        for theirs, ours in zip(saved, self.param_groups):
+            params.update(zip(theirs["params"], ours["params"]))
+            theirs["params"] = ours["params"]
+            if "param_names" in ours:
+                theirs.setdefault("param_names", ours["param_names"])
+        state = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            state[params.get(key, key)] = _cast(value, params[key]) if key in params else value
+        self.__setstate__({"state": state, "param_groups": saved})
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
+            hook(self)
+
+    def __getstate__(self):
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        for name in self._HOOK_TABLES:
+            self.__dict__.setdefault(name, OrderedDict())
+        defaults = self.__dict__.setdefault("defaults", {})
+        for group in self.param_groups:
+            for name, default in defaults.items():
+                group.setdefault(name, default)
+
+    def register_step_pre_hook(self, hook):
+        """Runs `hook(optimizer, args, kwargs)` before `step`; it may return other arguments."""
+        return register(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook):
+        """Runs `hook(optimizer, args, kwargs)` after `step`."""
+        return register(self._optimizer_step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook, prepend=False):
+        """Runs `hook(optimizer)` before `state_dict`."""
+        return register(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(self, hook, prepend=False):
+        """Runs `hook(optimizer, state_dict)` after `state_dict`; it may return another one."""
+        return register(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook, prepend=False):
+        """Runs `hook(optimizer, state_dict)` before `load_state_dict`; it may return another one."""
+        return register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook, prepend=False):
+        """Runs `hook(optimizer)` after `load_state_dict`."""
+        return register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+
+    def __repr__(self):
+        lines = []
+        for i, group in enumerate(self.param_groups):
+            settings = sorted(key for key in group if key != "params")
+            lines += [f"Parameter Group {i}", *(f"    {key}: {group[key]}" for key in settings)]
+        return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"
+
+
+Optimizer.step = _with_hooks(Optimizer.step)
+
+
+def _cast(value, param, key=None):
+    """A copy of saved state; floating point tensors in the parameter's dtype, except step counts."""
+    if isinstance(value, _C.Tensor):
+        dtype = param.dtype if param.is_floating_point() and key != "step" else value.dtype
+        return value.detach().to(param.device, dtype).clone()
+    if isinstance(value, dict):
+        return {key: _cast(item, param, key) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_cast(item, param) for item in value)
+    return value

@@ -86,11 +86,21 @@ def definitions(name: str, overloads: list[dict], *, method: bool = False, in_pl
     return [line for signature in signatures for line in ("@overload", signature)]
 
 
+def with_inplace(function: dict) -> dict:
+    """The function as `nn.functional` has it, with `inplace` after its other positional parameters."""
+    inplace = {"name": "inplace", "type": "bool", "default": "False", "keyword_only": False}
+    given = function["parameters"]
+    positional = [p for p in given if not p["keyword_only"]]
+    return {**function, "parameters": [*positional, inplace, *given[len(positional) :]]}
+
+
 def grouped(functions: list[dict], face: str) -> dict[str, list[dict]]:
     """The functions of one face by Python name."""
     groups: dict[str, list[dict]] = {}
     for function in functions:
         if face in function["faces"]:
+            if face == "nn" and "inplace" in function["faces"]:
+                function = with_inplace(function)
             groups.setdefault(function["python_name"], []).append(function)
     return groups
 

@@ -90,6 +90,10 @@ fn entry<'py>(
         ("method", faces.method),
         ("in_place", faces.in_place),
         ("nn", faces.nn),
+        (
+            "inplace",
+            faces.nn && (faces.in_place || faces.inplace) && function.params.iter().all(|p| p.name != "inplace"),
+        ),
         ("linalg", faces.linalg),
         ("special", faces.special),
         ("hidden", faces.hidden),

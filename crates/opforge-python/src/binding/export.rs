@@ -48,7 +48,8 @@ fn leak(name: &'static str, form: Form, overloads: Vec<&'static Signature>) -> &
 /// A function as `nn.functional` shows it: with `inplace` if it has an in-place form.
 fn in_module(py: Python<'_>, signature: &'static Signature) -> PyResult<&'static Signature> {
     let (function, name) = (signature.function, "inplace");
-    if !function.faces().in_place || function.params.iter().any(|p| p.name == name) {
+    let faces = function.faces();
+    if !(faces.in_place || faces.inplace) || function.params.iter().any(|p| p.name == name) {
         return Ok(signature);
     }
     Ok(Box::leak(Box::new(Signature::with_inplace(py, function)?)))

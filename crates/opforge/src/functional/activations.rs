@@ -16,7 +16,7 @@ functions! {
     /// assert_eq!(opforge::functional::celu(&x, 1.0)?.to_vec1::<f32>()?, [0.0, 2.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    #[python(torch, nn)]
+    #[python(torch, nn, inplace)]
     pub fn celu(input: &Tensor, alpha: f64 = 1.0) -> Result<Tensor> {
         if alpha == 0.0 {
             return Err(Error::value("celu", "alpha", alpha, "a number other than 0"));
@@ -34,7 +34,7 @@ functions! {
     /// assert_eq!(opforge::functional::selu(&x)?.to_vec1::<f32>()?, [0.0, 1.050_701]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    #[python(torch, nn)]
+    #[python(torch, nn, inplace)]
     pub fn selu(input: &Tensor) -> Result<Tensor> {
         f::elu(input, 1.673_263_242_354_377_2)?.affine(1.050_700_987_355_480_5, 0.0)
     }
@@ -75,7 +75,7 @@ functions! {
     /// assert_eq!(opforge::functional::hardtanh(&x, -1.0, 1.0)?.to_vec1::<f32>()?, [-1.0, 0.5]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    #[python(nn)]
+    #[python(nn, inplace)]
     pub fn hardtanh(input: &Tensor, min_val: f64 = -1.0, max_val: f64 = 1.0) -> Result<Tensor> {
         limited(input, min_val, max_val)
     }
@@ -88,7 +88,7 @@ functions! {
     /// assert_eq!(opforge::functional::relu6(&x)?.to_vec1::<f32>()?, [0.0, 0.5, 6.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    #[python(nn)]
+    #[python(nn, inplace)]
     pub fn relu6(input: &Tensor) -> Result<Tensor> {
         limited(input, 0.0, 6.0)
     }
@@ -101,7 +101,7 @@ functions! {
     /// assert_eq!(opforge::functional::hardsigmoid(&x)?.to_vec1::<f32>()?, [0.0, 0.5, 1.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    #[python(nn)]
+    #[python(nn, inplace)]
     pub fn hardsigmoid(input: &Tensor) -> Result<Tensor> {
         limited(&input.affine(1.0, 3.0)?, 0.0, 6.0)?.affine(1.0 / 6.0, 0.0)
     }
@@ -114,7 +114,7 @@ functions! {
     /// assert_eq!(opforge::functional::hardswish(&x)?.to_vec1::<f32>()?, [0.0, 0.0, 8.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    #[python(nn)]
+    #[python(nn, inplace)]
     pub fn hardswish(input: &Tensor) -> Result<Tensor> {
         input.mul(&f::hardsigmoid(input)?)
     }
@@ -178,7 +178,7 @@ functions! {
     /// assert_eq!(opforge::functional::threshold(&x, 0.0, 9.0)?.to_vec1::<f32>()?, [9.0, 3.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    #[python(torch, nn)]
+    #[python(torch, nn, inplace)]
     pub fn threshold(input: &Tensor, threshold: f64, value: f64) -> Result<Tensor> {
         let value = Tensor::full_scalar(Scalar::Float(value), input.shape(), input.dtype(), input.device())?;
         input.le(threshold)?.where_cond(&value, input)

@@ -11,6 +11,8 @@ pub struct Faces {
     pub in_place: bool,
     /// A function of `nn.functional`.
     pub nn: bool,
+    /// With a last parameter `inplace` in `nn.functional`, as functions that have an in-place form have it anyway.
+    pub inplace: bool,
     /// A function of `linalg`.
     pub linalg: bool,
     /// A function of `special`.
@@ -29,6 +31,7 @@ impl Faces {
         method: false,
         in_place: false,
         nn: false,
+        inplace: false,
         linalg: false,
         special: false,
         hidden: false,

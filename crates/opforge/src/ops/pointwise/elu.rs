@@ -43,7 +43,7 @@ function! {
     /// assert_eq!(opforge::functional::elu(&x, 1.0)?.to_vec1::<f32>()?, [2.0, 0.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    #[python(nn)]
+    #[python(nn, inplace)]
     pub fn elu(input: &Tensor, alpha: f64 = 1.0) -> Result<Tensor> {
         unary(Elu { alpha: Scalar::Float(alpha) }, input)
     }

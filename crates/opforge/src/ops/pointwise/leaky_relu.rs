@@ -38,7 +38,7 @@ function! {
     /// assert_eq!(opforge::functional::leaky_relu(&x, 0.5)?.to_vec1::<f32>()?, [-1.0, 3.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    #[python(nn)]
+    #[python(nn, inplace)]
     pub fn leaky_relu(input: &Tensor, negative_slope: f64 = 0.01) -> Result<Tensor> {
         unary_float(LeakyRelu { slope: Scalar::Float(negative_slope) }, input)
     }

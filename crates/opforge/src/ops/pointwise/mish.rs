@@ -42,7 +42,7 @@ function! {
     /// assert_eq!(opforge::functional::mish(&x)?.to_vec1::<f32>()?, [0.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    #[python(nn)]
+    #[python(nn, inplace)]
     pub fn mish(input: &Tensor) -> Result<Tensor> {
         unary_float(Mish, input)
     }

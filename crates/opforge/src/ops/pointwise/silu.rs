@@ -47,7 +47,7 @@ function! {
     /// assert_eq!(opforge::functional::silu(&x)?.to_vec1::<f32>()?, [0.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    #[python(nn)]
+    #[python(nn, inplace)]
     pub fn silu(input: &Tensor) -> Result<Tensor> {
         unary(Silu, input)
     }

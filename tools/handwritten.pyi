@@ -282,6 +282,9 @@ def grad(
     is_grads_batched: _bool = False,
     materialize_grads: _bool = False,
 ) -> tuple[Tensor, ...]: ...
+class UntypedStorage:
+    def __new__(cls, data: Any, device: _device | str | None = None) -> UntypedStorage: ...
+
 def tensor(
     data: Any,
     *,

@@ -66,10 +66,11 @@ def rest(function: dict, plain: list[str], *, method: bool) -> list[str] | None:
     """The parameters with a list spelled out as arguments of their own, if the function takes it so: `f(2, 3)` for `f((2, 3))`."""
     positional = [p for p in function["parameters"] if not p["keyword_only"]]
     last = len(positional) - 1
-    if last < int(method) or not positional[last]["type"].startswith("int | Sequence[int]"):
+    element = {"int | Sequence[int]": "_int", "Sequence[Tensor]": "Tensor"}.get(positional[last]["type"].removesuffix(" | None")) if positional else None
+    if last < int(method) or element is None:
         return None
     by_name = [p for p in plain[last + 1 :] if p != "*"]
-    return [*(p.split(" = ")[0] for p in plain[:last]), f"*{positional[last]['name']}: _int", *by_name]
+    return [*(p.split(" = ")[0] for p in plain[:last]), f"*{positional[last]['name']}: {element}", *by_name]
 
 
 def definitions(name: str, overloads: list[dict], *, method: bool = False, in_place: bool = False) -> list[str]:

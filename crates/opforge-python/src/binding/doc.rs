@@ -43,7 +43,7 @@ fn literal(value: &Value) -> bool {
 fn text_signature(overloads: &[&'static Signature], is_method: bool) -> Option<String> {
     let [signature] = overloads else { return None };
     let last = signature.positional.checked_sub(1).map(|last| signature.params[last].ty);
-    let takes_rest = matches!(last, Some(Type::Ints | Type::Optional(Type::Ints)));
+    let takes_rest = matches!(last, Some(Type::Tensors | Type::Ints | Type::Optional(Type::Ints)));
     if takes_rest || !signature.params.iter().filter_map(|p| p.default.as_ref()).all(literal) {
         return None;
     }

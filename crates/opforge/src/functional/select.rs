@@ -99,9 +99,22 @@ functions! {
     /// assert_eq!(f::nonzero_tuple(&x)?[1].to_vec1::<i64>()?, [1, 0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    #[python(hidden)]
-    pub fn nonzero_tuple(input: &Tensor) -> Result<Vec<Tensor>> {
-        super::unbind(&super::nonzero(&super::atleast_1d(input)?)?, 1)
+    #[python(torch, name = "where")]
+    pub fn nonzero_tuple(condition: &Tensor) -> Result<Vec<Tensor>> {
+        super::unbind(&super::nonzero(&super::atleast_1d(condition)?)?, 1)
+    }
+
+    /// The positions of the elements that are not zero: rows of a matrix, or with `as_tuple` a vector for each dimension.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor, functional as f, operator::Value};
+    /// let x = Tensor::new(&[0f32, 2.0], &Device::Cpu)?;
+    /// assert!(matches!(f::nonzero_as(&x, true)?, Value::Tensors(columns) if columns.len() == 1));
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method, name = "nonzero")]
+    pub fn nonzero_as(input: &Tensor; as_tuple: bool) -> Result<Value> {
+        if as_tuple { Ok(nonzero_tuple(input)?.into()) } else { Ok(super::nonzero(input)?.into()) }
     }
 
     /// A copy of `input` with a number along `dim` at `index`, as [`scatter`](fn@crate::functional::scatter) writes a tensor.

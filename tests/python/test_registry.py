@@ -1,0 +1,321 @@
+"""Every declared function against references, in all the ways in which it can be called: driven by the catalogue and the tables in `cases`."""
+
+import importlib
+import pathlib
+import pkgutil
+
+import numpy as np
+import pytest
+
+import cases
+import opforge as torch
+from cases import CATALOGUE
+
+FILES = [importlib.import_module(f"cases.{m.name}") for m in pkgutil.iter_modules([str(pathlib.Path(cases.__file__).parent)])]
+CASES = [case for file in FILES for case in file.CASES]
+EXACT = [case for case in CASES if case.exact]
+# The largest relative error of a result, in terms of the largest element, by dtype.
+TOLERANCE = {"float64": 1e-9, "float32": 2e-5, "float16": 1e-2, "bfloat16": 8e-2}
+
+
+def each(selected):
+    return pytest.mark.parametrize("case", selected, ids=str)
+
+
+def is_float(array):
+    return isinstance(array, np.ndarray) and array.dtype == np.float64
+
+
+def mapped(args, f):
+    """Arguments with a function applied to each array, in lists too."""
+    one = lambda a: f(a) if isinstance(a, np.ndarray) else a  # noqa: E731
+    return tuple([one(b) for b in a] if isinstance(a, (list, tuple)) and a and isinstance(a[0], (np.ndarray, type(None))) else one(a) for a in args)
+
+
+def tensors(args, dtype=torch.float64, **options):
+    return mapped(args, lambda a: torch.tensor(a, dtype=dtype if is_float(a) else None, **options))
+
+
+def arrays(args):
+    """What the tensors hold, floats in float64."""
+    convert = lambda t: (t.double() if t.is_floating_point() else t).numpy() if isinstance(t, torch.Tensor) else t  # noqa: E731
+    return tuple([convert(b) for b in a] if isinstance(a, list) else convert(a) for a in args)
+
+
+def leaves(result):
+    """The tensors and numbers of a result."""
+    return [leaf for part in result for leaf in leaves(part)] if isinstance(result, (tuple, list)) else [result]
+
+
+def array(leaf):
+    return arrays([leaf])[0] if isinstance(leaf, torch.Tensor) else np.asarray(leaf)
+
+
+def check(result, expected, tolerance):
+    result, expected = leaves(result), leaves(expected)
+    assert len(result) == len(expected)
+    for got, wanted in zip(map(array, result), map(np.asarray, expected)):
+        assert got.shape == wanted.shape
+        assert got.dtype.kind == wanted.dtype.kind, f"{got.dtype}, wanted {wanted.dtype}"
+        finite = wanted[np.isfinite(wanted)]
+        scale = max(1.0, np.abs(finite).max(initial=0)) if wanted.dtype.kind in "fc" else 0
+        np.testing.assert_allclose(got, wanted, rtol=0, atol=tolerance * scale)
+
+
+def call(case, args, function=None):
+    like = next((leaf for leaf in leaves(args) if isinstance(leaf, torch.Tensor)), None)
+    given = {key: torch.tensor(v).to(like) if isinstance(v, np.ndarray) else v for key, v in case.options.items()}
+    return (function or case.function)(*args, **given)
+
+
+def same(result, other):
+    for a, b in zip(leaves(result), leaves(other), strict=True):
+        np.testing.assert_array_equal(array(a), array(b))
+
+
+# The catalogue and the tables cover each other
+
+# Steps of optimizers change several tensors and return nothing: the optimizers' tests have them.
+ELSEWHERE = {"sgd_step", "adam_step"}
+
+
+def test_every_function_has_a_case():
+    missing = sorted(set(CATALOGUE) - {case.name for case in CASES} - ELSEWHERE)
+    assert not missing, f"functions without a case in tests/python/cases: {missing}"
+
+
+def test_every_case_has_a_function():
+    assert not sorted({case.name for case in CASES} - set(CATALOGUE))
+
+
+# Values
+
+
+@each(CASES)
+def test_value(case):
+    args = tensors(case.args)
+    result = call(case, args)
+    if case.exact:
+        check(result, case.expected(case.args), TOLERANCE["float64"] * case.tolerance)
+    else:
+        case.expected(tuple(array(leaf) for leaf in leaves(result)))
+    for before, after in zip(leaves(case.args), leaves(arrays(args)), strict=True):
+        if isinstance(before, np.ndarray) and case.entry["faces"] != ["hidden"] and case.function.__name__[-1] != "_":
+            np.testing.assert_array_equal(after, before, "an argument was changed")
+
+
+HALF = [case for case in EXACT if case.half and any(is_float(leaf) for leaf in leaves(case.args))]
+
+
+@each(HALF)
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_lower_precision(case, dtype):
+    args = tensors(case.args, getattr(torch, dtype))
+    result = call(case, args)
+    if dtype != "float32" and any(a.dtype.kind in "bi" for a in map(array, leaves(result))):
+        return  # Rounded arguments may compare otherwise; values in full precision are checked above.
+    check(result, case.expected(arrays(args)), TOLERANCE[dtype] * case.tolerance)
+    for leaf in leaves(result):
+        if isinstance(leaf, torch.Tensor) and leaf.is_floating_point() and "dtype" not in case.options:
+            assert leaf.dtype is getattr(torch, dtype)
+
+
+# Layouts
+
+
+def transposed(a):
+    return torch.tensor(a.T.copy()).permute(*reversed(range(a.ndim))) if a.ndim > 1 else torch.tensor(a)
+
+
+def strided(a):
+    if a.ndim == 0:
+        return torch.tensor(np.stack([a, a]))[1]
+    return torch.tensor(np.repeat(a, 2, axis=-1))[..., ::2]
+
+
+# What only some layouts can be seen as.
+LAYOUTS = [case for case in EXACT if case.entry["python_name"] not in {"as_strided", "view", "view_as"}]
+
+
+@each(LAYOUTS)
+@pytest.mark.parametrize("layout", [transposed, strided])
+def test_layouts(case, layout):
+    args = mapped(case.args, layout)
+    check(call(case, args), case.expected(case.args), TOLERANCE["float64"] * case.tolerance)
+
+
+POINTWISE = [case for case in EXACT if case.pointwise]
+
+
+@each(POINTWISE)
+@pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3), (1, 1), (70,), (3, 1, 5)], ids=str)
+def test_shapes(case, shape):
+    args = mapped(case.args, lambda a: np.resize(a, shape))
+    check(call(case, tensors(args)), case.expected(args), TOLERANCE["float64"] * case.tolerance)
+
+
+@each([case for case in POINTWISE if all(a.ndim == 2 for a in case.args if isinstance(a, np.ndarray))])
+def test_expanded_inputs(case):
+    first = mapped(case.args, lambda a: a[:1, :1])
+    args = mapped(first, lambda a: torch.tensor(a).expand(5, 3))
+    wanted = case.expected(mapped(first, lambda a: np.broadcast_to(a, (5, 3))))
+    check(call(case, args), wanted, TOLERANCE["float64"] * case.tolerance)
+
+
+@each(POINTWISE)
+def test_nan_and_infinities(case):
+    values = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0])
+    grids = dict(zip([i for i, a in enumerate(case.args) if is_float(a)], np.meshgrid(values, values)))
+    args = tuple(grids.get(i, a) for i, a in enumerate(case.args))
+    with np.errstate(all="ignore"):
+        wanted = case.expected(args)
+    check(call(case, tensors(args)), wanted, TOLERANCE["float64"] * case.tolerance)
+
+
+# Forms
+
+
+@each([case for case in EXACT if "method" in case.entry["faces"]])
+def test_method(case):
+    args = tensors(case.args)
+    if isinstance(args[0], torch.Tensor):
+        same(call(case, args, case.shown_in("method")), call(case, args))
+
+
+@each([case for case in EXACT if case.entry["in_place"]])
+def test_in_place(case):
+    args = tensors(case.args)
+    if not isinstance(args[0], torch.Tensor) or set(case.entry["faces"]) == {"in_place"}:
+        return
+    plain = call(case, args)
+    receiver = args[0].clone()
+    form = case.shown_in("in_place")
+    castable = not (plain.is_floating_point() and not receiver.is_floating_point())
+    if plain.shape == receiver.shape and castable:
+        assert form(receiver, *args[1:], **case.options) is receiver
+        same(receiver, plain.to(receiver.dtype))
+        padded = torch.tensor(np.repeat(args[0].numpy(), 2, axis=-1)) if receiver.ndim else None
+        if padded is not None:
+            form(padded[..., ::2], *args[1:], **case.options)
+            same(padded[..., ::2], receiver)
+            same(padded[..., 1::2], args[0])
+    elif plain.shape.numel() != receiver.shape.numel() or not castable:
+        with pytest.raises(torch.OpforgeError):
+            form(receiver, *args[1:], **case.options)
+
+
+@each([case for case in EXACT if case.entry["out"] and {"torch", "linalg", "special"} & set(case.entry["faces"])])
+def test_out(case):
+    args = tensors(case.args)
+    plain = call(case, args)
+    if isinstance(plain, torch.Tensor):
+        out = torch.empty(plain.shape, dtype=plain.dtype)
+        assert case.function(*args, **case.options, out=out) is out
+        same(out, plain)
+        wrong = torch.empty((7, *plain.shape), dtype=plain.dtype)
+        with pytest.raises(torch.ShapeError):
+            case.function(*args, **case.options, out=wrong)
+    else:
+        out = tuple(torch.empty(p.shape, dtype=p.dtype) for p in plain)
+        case.function(*args, **case.options, out=out)
+        same(out, plain)
+
+
+SHAPELESS = {"nonzero", "nonzero_tuple", "nonzero_as", "argwhere", "masked_select", "unique", "unique_consecutive", "equal", "allclose", "one_hot"}
+
+
+@each([case for case in EXACT if case.name not in SHAPELESS])
+def test_meta_tensors_tell_shapes_and_dtypes(case):
+    args = tensors(case.args)
+    plain = call(case, args)
+    try:
+        meta = call(case, mapped_tensors(args, lambda t: t.to("meta")))
+    except torch.OpforgeError as error:
+        assert "meta" in str(error).lower(), f"refused without naming the device: {error}"
+        return
+    for got, wanted in zip(leaves(meta), leaves(plain), strict=True):
+        if isinstance(wanted, torch.Tensor):
+            assert (got.shape, got.dtype) == (wanted.shape, wanted.dtype)
+
+
+# Gradients
+
+
+def mapped_tensors(args, f):
+    one = lambda a: f(a) if isinstance(a, torch.Tensor) else a  # noqa: E731
+    return tuple([one(b) for b in a] if isinstance(a, list) else one(a) for a in args)
+
+
+def weights(leaf, seed):
+    return torch.tensor(np.random.default_rng(seed).uniform(-1, 1, leaf.shape))
+
+
+def scalar(case, args):
+    """The result as one number: a weighted sum of its floats."""
+    parts = [leaf for leaf in leaves(call(case, args)) if isinstance(leaf, torch.Tensor) and leaf.dtype is torch.float64]
+    return sum(((part * weights(part, i)).sum() for i, part in enumerate(parts)), torch.tensor(0.0, dtype=torch.float64))
+
+
+def floats(args):
+    return [leaf for leaf in leaves(args) if isinstance(leaf, torch.Tensor) and leaf.dtype is torch.float64]
+
+
+def differences(f, args, h=1e-6):
+    """The gradient of a number with respect to each tensor of floats, by central differences."""
+    gradients = []
+    for tensor in floats(args):
+        flat, gradient = tensor.view(-1), []
+        for i in range(flat.numel()):
+            before, values = flat[i].item(), []
+            for step in (h, -h):
+                flat[i] = before + step
+                values.append(float(f(args)))
+            flat[i] = before
+            gradient.append((values[0] - values[1]) / (2 * h))
+        gradients.append(np.array(gradient).reshape(tuple(tensor.shape)))
+    return gradients
+
+
+def gradients(number, inputs, **options):
+    found = torch._core.grad(number, inputs, allow_unused=True, materialize_grads=True, **options)
+    return [g if g is not None else torch.zeros(i.shape, dtype=i.dtype) for g, i in zip(found, inputs)]
+
+
+SMOOTH = [case for case in EXACT if case.smooth and any(is_float(leaf) for leaf in leaves(case.args))]
+
+
+@each(SMOOTH)
+def test_gradient(case):
+    args = tensors(case.args)
+    wanted = differences(lambda args: scalar(case, args), args)
+    inputs = [t.requires_grad_() for t in floats(args)]
+    number = scalar(case, args)
+    if not number.requires_grad:
+        assert all(np.abs(w).max(initial=0) < 1e-6 for w in wanted), "no gradient, but the result changes with the input"
+        return
+    for got, expected in zip(gradients(number, inputs), wanted):
+        np.testing.assert_allclose(got.numpy(), expected, rtol=1e-4, atol=1e-5 * case.tolerance)
+
+
+@each([case for case in SMOOTH if case.twice])
+def test_second_derivative(case):
+    def slope(args):
+        inputs = [t.detach().requires_grad_() for t in floats(args)]
+        fresh = iter(inputs)
+        args = mapped_tensors(args, lambda t: next(fresh) if t.dtype is torch.float64 else t)
+        number = scalar(case, args)
+        if not number.requires_grad:
+            return None, inputs
+        first = gradients(number, inputs, create_graph=True)
+        return sum((g * weights(g, 10 + i)).sum() for i, g in enumerate(first)), inputs
+
+    args = tensors(case.args)
+    number, inputs = slope(args)
+    if number is None:
+        return
+    wanted = differences(lambda args: slope(args)[0], tensors(case.args))
+    if not number.requires_grad:
+        assert all(np.abs(w).max(initial=0) < 1e-5 for w in wanted), "no second derivative, but the gradient changes"
+        return
+    for got, expected in zip(gradients(number, inputs), wanted):
+        np.testing.assert_allclose(got.numpy(), expected, rtol=1e-3, atol=1e-4 * case.tolerance)

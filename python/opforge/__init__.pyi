@@ -60,6 +60,7 @@ from ._core import atanh as atanh
 from ._core import atleast_1d as atleast_1d
 from ._core import atleast_2d as atleast_2d
 from ._core import atleast_3d as atleast_3d
+from . import autograd as autograd
 from ._core import baddbmm as baddbmm
 from ._core import bernoulli as bernoulli
 from ._core import bfloat16 as bfloat16
@@ -146,6 +147,7 @@ from ._core import einsum as einsum
 from ._core import empty as empty
 from ._core import empty_cache as empty_cache
 from ._core import empty_like as empty_like
+from .autograd.grad_mode import enable_grad as enable_grad
 from ._core import eq as eq
 from ._core import equal as equal
 from ._core import erf as erf
@@ -207,6 +209,7 @@ from ._core import index_fill as index_fill
 from ._core import index_put as index_put
 from ._core import index_select as index_select
 from ._core import inf as inf
+from .autograd.grad_mode import inference_mode as inference_mode
 from ._core import initial_seed as initial_seed
 from ._core import inner as inner
 from ._core import int as int
@@ -294,6 +297,8 @@ from ._core import narrow as narrow
 from ._core import ne as ne
 from ._core import neg as neg
 from ._core import negative as negative
+from . import nn as nn
+from .autograd.grad_mode import no_grad as no_grad
 from ._core import nonzero as nonzero
 from ._core import norm as norm
 from ._core import normal as normal
@@ -301,6 +306,7 @@ from ._core import not_equal as not_equal
 from ._core import numel as numel
 from ._core import ones as ones
 from ._core import ones_like as ones_like
+from . import optim as optim
 from ._core import outer as outer
 from ._core import pairwise_distance as pairwise_distance
 from ._core import pdist as pdist
@@ -353,6 +359,7 @@ from ._core import select as select
 from ._core import select_scatter as select_scatter
 from ._core import selu as selu
 from ._core import set_default_dtype as set_default_dtype
+from .autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from ._core import set_memory_limit as set_memory_limit
 from ._core import set_num_threads as set_num_threads
 from ._core import set_printoptions as set_printoptions
@@ -413,6 +420,7 @@ from ._core import unflatten as unflatten
 from ._core import unique as unique
 from ._core import unique_consecutive as unique_consecutive
 from ._core import unsqueeze as unsqueeze
+from . import utils as utils
 from ._core import var as var
 from ._core import var_mean as var_mean
 from ._core import vdot as vdot

@@ -1,0 +1,77 @@
+# Written by `make generate` from the declared functions; do not edit.
+# mypy: disable-error-code="overload-overlap, overload-cannot-match, misc"
+from typing import Any
+from .._core.nn import alpha_dropout as alpha_dropout
+from .._core.nn import binary_cross_entropy as binary_cross_entropy
+from .._core.nn import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
+from .._core.nn import celu as celu
+from .._core.nn import channel_shuffle as channel_shuffle
+from .._core.nn import conv1d as conv1d
+from .._core.nn import conv2d as conv2d
+from .._core.nn import conv3d as conv3d
+from .._core.nn import conv_transpose1d as conv_transpose1d
+from .._core.nn import conv_transpose2d as conv_transpose2d
+from .._core.nn import conv_transpose3d as conv_transpose3d
+from .._core.nn import cosine_embedding_loss as cosine_embedding_loss
+from .._core.nn import cosine_similarity as cosine_similarity
+from .._core.nn import cross_entropy as cross_entropy
+from .._core.nn import dropout as dropout
+from .._core.nn import dropout1d as dropout1d
+from .._core.nn import dropout2d as dropout2d
+from .._core.nn import dropout3d as dropout3d
+from .._core.nn import elu as elu
+from .._core.nn import embedding as embedding
+from .._core.nn import feature_alpha_dropout as feature_alpha_dropout
+from .._core.nn import gaussian_nll_loss as gaussian_nll_loss
+from .._core.nn import gelu as gelu
+from .._core.nn import glu as glu
+from .._core.nn import hardshrink as hardshrink
+from .._core.nn import hardsigmoid as hardsigmoid
+from .._core.nn import hardswish as hardswish
+from .._core.nn import hardtanh as hardtanh
+from .._core.nn import hinge_embedding_loss as hinge_embedding_loss
+from .._core.nn import huber_loss as huber_loss
+from .._core.nn import kl_div as kl_div
+from .._core.nn import l1_loss as l1_loss
+from .._core.nn import layer_norm as layer_norm
+from .._core.nn import leaky_relu as leaky_relu
+from .._core.nn import linear as linear
+from .._core.nn import log_softmax as log_softmax
+from .._core.nn import logsigmoid as logsigmoid
+from .._core.nn import margin_ranking_loss as margin_ranking_loss
+from .._core.nn import mish as mish
+from .._core.nn import mse_loss as mse_loss
+from .._core.nn import multi_margin_loss as multi_margin_loss
+from .._core.nn import multilabel_margin_loss as multilabel_margin_loss
+from .._core.nn import multilabel_soft_margin_loss as multilabel_soft_margin_loss
+from .._core.nn import nll_loss as nll_loss
+from .._core.nn import normalize as normalize
+from .._core.nn import one_hot as one_hot
+from .._core.nn import pad as pad
+from .._core.nn import pairwise_distance as pairwise_distance
+from .._core.nn import pdist as pdist
+from .._core.nn import pixel_shuffle as pixel_shuffle
+from .._core.nn import pixel_unshuffle as pixel_unshuffle
+from .._core.nn import poisson_nll_loss as poisson_nll_loss
+from .._core.nn import prelu as prelu
+from .._core.nn import relu as relu
+from .._core.nn import relu6 as relu6
+from .._core.nn import rms_norm as rms_norm
+from .._core.nn import scaled_dot_product_attention as scaled_dot_product_attention
+from .._core.nn import selu as selu
+from .._core.nn import sigmoid as sigmoid
+from .._core.nn import silu as silu
+from .._core.nn import smooth_l1_loss as smooth_l1_loss
+from .._core.nn import soft_margin_loss as soft_margin_loss
+from .._core.nn import softmax as softmax
+from .._core.nn import softmin as softmin
+from .._core.nn import softplus as softplus
+from .._core.nn import softshrink as softshrink
+from .._core.nn import softsign as softsign
+from .._core.nn import tanh as tanh
+from .._core.nn import tanhshrink as tanhshrink
+from .._core.nn import threshold as threshold
+from .._core.nn import triplet_margin_loss as triplet_margin_loss
+
+def gumbel_softmax(logits: Any, tau: Any=1.0, hard: Any=False, eps: Any=1e-10, dim: Any=-1) -> Any: ...
+def multi_head_attention_forward(*args: Any, **kwargs: Any) -> Any: ...

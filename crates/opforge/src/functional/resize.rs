@@ -49,6 +49,25 @@ functions! {
             resized(&x, k + 2, out, scale, align_corners.unwrap_or(false), taps)
         })
     }
+
+    /// As [`interpolate`], with one factor for all dimensions.
+    ///
+    /// # Errors
+    /// As [`interpolate`].
+    #[python(nn, name = "interpolate")]
+    pub fn interpolate_by(
+        input: &Tensor,
+        size: Option<&[i64]> = None,
+        scale_factor: Option<f64> = None,
+        mode: &str = "nearest",
+        align_corners: Option<bool> = None,
+        recompute_scale_factor: Option<bool> = None,
+        antialias: bool = false,
+    ) -> Result<Tensor> {
+        let factor = scale_factor.map(|factor| [factor]);
+        let factor = factor.as_ref().map(|factor| &factor[..]);
+        interpolate(input, size, factor, mode, align_corners, recompute_scale_factor, antialias)
+    }
 }
 
 /// The new length of each spatial dimension, and how far apart its elements are in the old one.

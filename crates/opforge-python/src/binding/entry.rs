@@ -125,7 +125,7 @@ impl Entry {
 }
 
 fn is_view_of(result: &Tensor, tensor: &Tensor) -> bool {
-    result.shares_storage(tensor) && result.shape() != tensor.shape()
+    result.shares_storage(tensor) && result.layout() != tensor.layout()
 }
 
 #[cold]

@@ -87,6 +87,22 @@ impl PyTensor {
         self.tensor(py).rank()
     }
 
+    /// The number of dimensions.
+    fn ndimension(&self, py: Python<'_>) -> usize {
+        self.tensor(py).rank()
+    }
+
+    /// Whether both have the same shape.
+    fn is_same_size(&self, py: Python<'_>, other: &Bound<'_, PyTensor>) -> bool {
+        self.tensor(py).shape() == other.get().tensor(py).shape()
+    }
+
+    /// Whether the elements are in main memory.
+    #[getter]
+    fn is_cpu(&self, py: Python<'_>) -> bool {
+        self.tensor(py).device().is_cpu()
+    }
+
     /// The number of elements.
     fn numel(&self, py: Python<'_>) -> usize {
         self.tensor(py).elem_count()

@@ -30,7 +30,8 @@ macro_rules! compositions {
 }
 
 compositions! {
-    activations, aliases, arrange, assign, attention, bags, checks, conv, counts, create, create_like, diagonals, differences, distance, dropouts, einsum, extrema, image_blocks, join, loss, loss_margin, norms, numbers, optim, order, padding, products, random, random_fill, ranges, recurrent, resize, select, shape, sorted, split, statistics,
+compositions! {
+}
 }
 
 use opforge_core::{Kind, normalize_dim};

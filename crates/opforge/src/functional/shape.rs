@@ -107,6 +107,7 @@ functions! {
     ///
     /// # Errors
     /// For more than two dimensions.
+    #[python(torch, method, in_place)]
     pub fn t(input: &Tensor) -> Result<Tensor> {
         match input.rank() {
             0 | 1 => Ok(input.clone()),
@@ -116,11 +117,13 @@ functions! {
     }
 
     /// Two dimensions exchanged: a view. The same as [`transpose`](fn@crate::functional::transpose).
+    #[python(torch, method, in_place)]
     pub fn swapaxes(input: &Tensor, axis0: i64, axis1: i64) -> Result<Tensor> {
         super::transpose(input, axis0, axis1)
     }
 
     /// Two dimensions exchanged: a view. The same as [`transpose`](fn@crate::functional::transpose).
+    #[python(torch, method, in_place)]
     pub fn swapdims(input: &Tensor, dim0: i64, dim1: i64) -> Result<Tensor> {
         super::transpose(input, dim0, dim1)
     }

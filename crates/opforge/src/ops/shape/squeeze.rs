@@ -36,6 +36,7 @@ function! {
     /// assert_eq!(f::squeeze(&x, Some(&[0, 1]))?.dims(), [2, 1]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[python(torch, method, in_place)]
     pub fn squeeze(input: &Tensor, dim: Option<&[i64]> = None) -> Result<Tensor> {
         let named = match dim {
             Some([]) => Axes::default(),

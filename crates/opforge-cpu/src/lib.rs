@@ -41,6 +41,7 @@ macro_rules! by_number {
 pub mod arange;
 pub mod conv;
 pub mod copy;
+pub mod dense;
 pub mod elementwise;
 pub mod index;
 pub mod math;

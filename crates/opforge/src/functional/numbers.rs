@@ -217,6 +217,20 @@ functions! {
         f::clamp(input, None, Some(max))
     }
 
+    /// The places where the condition is true: a vector of indices for each dimension.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[[1f32, -1.0], [-1.0, 2.0]], &Device::Cpu)?;
+    /// let places = opforge::functional::where_places(&x.gt(0.0)?)?;
+    /// assert_eq!(places[1].to_vec1::<i64>()?, [0, 1]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, name = "where")]
+    pub fn where_places(condition: &Tensor) -> Result<Vec<Tensor>> {
+        f::nonzero_tuple(condition)
+    }
+
     /// `self` where the condition is true, else `other`.
     #[python(method, name = "where")]
     pub fn where_method(input: &Tensor, condition: &Tensor, other: Operand) -> Result<Tensor> {

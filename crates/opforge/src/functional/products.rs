@@ -332,10 +332,11 @@ functions! {
         f::contract("tensordot", a, b, &axes(a, dims_a)?, &axes(b, dims_b)?)
     }
 
-    /// A square matrix, or each of a batch, to a whole power: multiplied with itself `n` times.
+    /// A square matrix, or each of a batch, to a whole power: multiplied with itself `n` times, its inverse for a
+    /// negative power.
     ///
     /// # Errors
-    /// For matrices that are not square, and a negative power.
+    /// For matrices that are not square, and negative powers of those that have no inverse.
     ///
     /// ```
     /// # use opforge::{Device, Tensor};
@@ -352,7 +353,8 @@ functions! {
             return Err(Error::shape("matrix_power", "input", format!("{:?}", input.shape()), "square matrices"));
         }
         if n < 0 {
-            return Err(Error::value("matrix_power", "n", n, "0 or more"));
+            let power = n.checked_neg().ok_or_else(|| Error::value("matrix_power", "n", n, "above -2^63"))?;
+            return matrix_power(&f::inverse(input)?, power);
         }
         let mut power = None;
         let (mut square, mut rest) = (input.clone(), n);

@@ -33,7 +33,7 @@ catalogue! {
     index { argsort, embedding, gather, index_add, index_get, index_put, index_select, nonzero, scatter, scatter_add, scatter_reduce,
         searchsorted, sort }
     /// Sums of products.
-    linalg { linear, matmul }
+    linalg { cholesky, linear, matmul, slogdet, solve }
     /// What neural networks are made of.
     nn { convolution, cross_entropy, layer_norm, log_softmax, lstm, rms_norm, softmax }
     /// Random numbers.

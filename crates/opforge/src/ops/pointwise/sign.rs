@@ -8,16 +8,20 @@ pub struct Sign;
 
 impl UnaryFn for Sign {
     const INT: bool = true;
+    const BOOL: bool = true;
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {
         let (zero, one) = (V::splat(0.0), V::splat(1.0));
-        let sign = V::select(x.gt(zero), one, V::select(x.lt(zero), -one, zero));
-        V::select(x.is_nan(), x, sign)
+        V::select(x.gt(zero), one, V::select(x.lt(zero), -one, zero))
     }
     #[inline(always)]
     fn int<I: Int>(self, x: I) -> I {
         x.signum()
+    }
+    #[inline(always)]
+    fn boolean(self, x: bool) -> bool {
+        x
     }
 }
 
@@ -31,7 +35,7 @@ impl Unary for Sign {
 }
 
 function! {
-    /// -1, 0 or 1 by the sign, element by element. NaN stays NaN. The gradient is 0.
+    /// -1, 0 or 1 by the sign, element by element. 0 for NaN. The gradient is 0.
     ///
     /// Takes a tensor of any numeric dtype of any shape; the result has the same shape and dtype.
     ///
@@ -56,9 +60,11 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Sign::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+pub const DEFINITION: Definition = Definition { name: Sign::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
-    unary_samples(Sign, -3.0..3.0, |x| if x == 0.0 { 0.0 } else { x.signum() }).into_iter().map(Sample::rough).collect()
+    unary_samples(Sign, -3.0..3.0, |x| f64::from(i8::from(x > 0.0) - i8::from(x < 0.0)))
+        .into_iter()
+        .map(Sample::rough)
+        .collect()
 }

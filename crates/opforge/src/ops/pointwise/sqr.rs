@@ -41,7 +41,8 @@ function! {
     /// ```
     #[python(torch, method, in_place, name = "square")]
     pub fn sqr(input: &Tensor) -> Result<Tensor> {
-        unary(Sqr, input)
+        let truth = input.dtype() == DType::Bool;
+        if truth { unary(Sqr, &input.to_dtype(DType::I64)?) } else { unary(Sqr, input) }
     }
 }
 

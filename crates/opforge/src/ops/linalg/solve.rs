@@ -1,0 +1,130 @@
+//! `solve(A, B) = X` with `A X = B`.
+#![allow(non_snake_case, reason = "parameters are named as in Python")]
+
+use opforge_cpu::dense::{Dense, dense};
+
+use crate::functional as f;
+use crate::operator::prelude::*;
+
+/// The operator of [`solve`]: `A` is `[.., n, n]`, `B` `[.., n, k]`, with equal leading dimensions.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Solve;
+
+/// Refuses what holds no square matrices in its last two dimensions.
+pub(super) fn square(op: &'static str, a: &Meta) -> Result<usize> {
+    match *a.dims() {
+        [.., rows, columns] if rows == columns => Ok(rows),
+        _ => Err(Error::shape(op, "A", format!("{:?}", a.shape()), "square matrices")),
+    }
+}
+
+/// `A^-1 B`.
+#[track_caller]
+pub(super) fn solved(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    dispatch1(&Solve, &[a, b])
+}
+
+impl Operator for Solve {
+    fn name(&self) -> &'static str {
+        "solve"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("solve", inputs, 2)?;
+        let (a, b) = (inputs[0], inputs[1]);
+        let n = square("solve", a)?;
+        let lead = a.rank() - 2;
+        if b.rank() != a.rank() || b.dims()[..lead] != a.dims()[..lead] || b.dims()[lead] != n {
+            return Err(Error::shapes("solve", a.shape(), b.shape(), "[.., n, n] and [.., n, k]"));
+        }
+        if a.dtype != b.dtype {
+            return Err(Error::dtypes("solve", a.dtype, b.dtype));
+        }
+        Ok(smallvec![Meta::contiguous(b.dtype, b.shape())])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        let lead = inputs[0].rank() - 2;
+        let names = |last: Option<Axis>| (0..lead as Axis).map(Some).chain([None, last]).collect::<SmallVec<_>>();
+        let k = Some(lead as Axis);
+        AxisMap {
+            inputs: vec![names(None), names(k)],
+            outputs: vec![names(k)],
+            roles: SmallVec::from_elem(Role::Map, lead + 1),
+        }
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        dense("solve", Dense::Solve, inputs, outputs[0])
+    }
+
+    fn saves(&self) -> Saves {
+        Saves { inputs: 1, outputs: u32::MAX }
+    }
+
+    /// `A^-T G` for B, and minus that times `X^T` for A.
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        let of_b = solved(&ctx.input(0)?.t()?, &ctx.grad(0)?)?;
+        let of_a = ctx.when(0, || of_b.matmul(&ctx.output(0)?.t()?)?.neg())?;
+        Ok(smallvec![of_a, Some(of_b)])
+    }
+}
+
+function! {
+    /// The `X` with `A X = B`, or `X A = B` if not `left`, for each matrix of a batch; leading dimensions are broadcast. A `B` of one dimension
+    /// less than `A` holds vectors.
+    ///
+    /// # Errors
+    /// For matrices that are not square or have no inverse, and dtypes other than f32 and f64.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let a = Tensor::new(&[[2f32, 0.0], [0.0, 4.0]], &Device::Cpu)?;
+    /// let b = Tensor::new(&[2f32, 2.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::solve(&a, &b, true)?.to_vec1::<f32>()?, [1.0, 0.5]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(linalg)]
+    pub fn solve(A: &Tensor, B: &Tensor; left: bool = true) -> Result<Tensor> {
+        square("solve", A.meta())?;
+        let vectors = B.rank() == 1 || (B.rank() + 1 == A.rank() && B.dims() == &A.dims()[..A.rank() - 1]);
+        if vectors {
+            let column = solve(A, &B.unsqueeze(B.rank())?, left)?;
+            return column.squeeze(column.rank() - 1);
+        }
+        if !left {
+            let x = solve(&f::transpose(A, -2, -1)?, &f::transpose(B, -2, -1)?, true)?;
+            return f::transpose(&x, -2, -1);
+        }
+        let lead = |t: &Tensor| Shape::from(&t.dims()[..t.rank().saturating_sub(2)]);
+        let batch = lead(A).broadcast(&lead(B), "solve")?;
+        let over = |t: &Tensor| {
+            let last = &t.dims()[t.rank().saturating_sub(2)..];
+            t.broadcast_as([batch.dims(), last].concat())
+        };
+        solved(&over(A)?, &over(B)?)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: "solve", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
+
+/// By Cramer's rule. Operands are limited by tanh, since infinities take other ways there.
+fn samples() -> Vec<Sample> {
+    let call = |x: &[&Tensor]| {
+        let diagonal = Tensor::eye(2, x[0].dtype(), x[0].device())?.affine(3.0, 0.0)?;
+        solved(&x[0].tanh()?.broadcast_add(&diagonal)?, &x[1].tanh()?)
+    };
+    let reference = |x: &[Array]| {
+        Array::from_fn(&[2, 2, 3], |i| {
+            let a = |r: usize, c: usize| x[0].at(&[i[0], r, c]).tanh() + if r == c { 3.0 } else { 0.0 };
+            let b = |r: usize| x[1].at(&[i[0], r, i[2]]).tanh();
+            let determinant = a(0, 0) * a(1, 1) - a(0, 1) * a(1, 0);
+            let own = if i[1] == 0 { b(0) * a(1, 1) - a(0, 1) * b(1) } else { a(0, 0) * b(1) - b(0) * a(1, 0) };
+            own / determinant
+        })
+    };
+    let inputs = vec![Array::spread(&[2, 2, 2], -2.0..2.0), Array::spread(&[2, 2, 3], -2.0..2.0)];
+    vec![Sample::composed("solve", call, inputs, reference)]
+}

@@ -1,0 +1,170 @@
+"""Checkpointing: what a function computes is not kept for backward, but computed again there. Time for memory."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, nullcontext
+
+from .. import _core as _C
+from ..autograd.function import Function, once_differentiable
+from ..autograd.grad_mode import enable_grad
+
+
+def checkpoint(
+    function, *args, use_reentrant=None, preserve_rng_state=True, context_fn=None, determinism_check="default", debug=False, **kwargs
+):
+    """`function(*args, **kwargs)`, which runs again in backward instead of keeping what it computed.
+
+    Gradients flow to tensors among the arguments (in lists, tuples and dictionaries too) and to the parameters that the function uses; they
+    cannot be differentiated again. The second run has the same random numbers unless `preserve_rng_state` is false. It must compute the same:
+    RuntimeError if its outputs have other shapes or dtypes, which `determinism_check="none"` leaves out. `context_fn` returns two context
+    managers, one for each run. `use_reentrant` chooses between two ways that PyTorch has; here is one, which can do what either can.
+
+    >>> x = opforge.ones(2, requires_grad=True)
+    >>> checkpoint(lambda x: x.exp().sin(), x, use_reentrant=False).sum().backward()
+    """
+    if determinism_check not in ("default", "none"):
+        raise ValueError(f"determinism_check must be 'default' or 'none', got {determinism_check!r}")
+    first, second = (nullcontext(), nullcontext()) if context_fn is None else context_fn()
+    if not _C.is_grad_enabled():
+        with first:
+            return function(*args, **kwargs)
+    given, rebuild = _flatten((args, kwargs))
+
+    def run(tensors):
+        args, kwargs = rebuild([t.detach().requires_grad_(t.requires_grad) for t in tensors])
+        return function(*args, **kwargs), _flatten((args, kwargs))[0]
+
+    random_state = _C.get_rng_state() if preserve_rng_state else None
+    with first:
+        result, inputs = run(given)
+    outputs, rebuild_result = _flatten(result)
+    parameters = _leaves(outputs, inputs)
+
+    def run_again(tensors):
+        with enable_grad(), second, _random_numbers(random_state):
+            result, inputs = run(tensors)
+        again = _flatten(result)[0]
+        if determinism_check != "none":
+            _check_same(outputs, again)
+        return again, inputs
+
+    constant = [not output.requires_grad for output in outputs]
+    outputs = [output.detach() for output in outputs]  # the first run's history is gone with this
+    result = None
+    return rebuild_result(_Checkpoint.apply(run_again, outputs, constant, len(given), *given, *parameters))
+
+
+class _Checkpoint(Function):
+    """Outputs that are there already, with a backward that computes them again, with history, from the first `count` of `tensors`."""
+
+    @staticmethod
+    def forward(ctx, run_again, outputs, constant, count, *tensors):
+        ctx.run_again, ctx.parameters = run_again, tensors[count:]
+        ctx.save_for_backward(*tensors[:count])
+        ctx.set_materialize_grads(False)
+        ctx.mark_non_differentiable(*(output for output, is_constant in zip(outputs, constant) if is_constant))
+        return tuple(outputs)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, *grads):
+        outputs, inputs = ctx.run_again(ctx.saved_tensors)
+        pairs = [(output, grad) for output, grad in zip(outputs, grads) if grad is not None and output.requires_grad]
+        sources = [*inputs, *ctx.parameters]
+        which = [i for i, source in enumerate(sources) if source.requires_grad]
+        found = [None] * len(sources)
+        if pairs and which:
+            # A tensor that the function took from its surroundings has a history that others want too: hence `retain_graph`.
+            outputs, grads = zip(*pairs)
+            wanted = _C.grad(outputs, [sources[i] for i in which], grads, retain_graph=True, allow_unused=True)
+            for i, grad in zip(which, wanted):
+                found[i] = grad
+        return None, None, None, None, *found
+
+
+def _flatten(tree):
+    """The tensors in a tree of tuples, lists and dictionaries, and a function that makes the tree of other tensors."""
+    tensors = []
+
+    def collect(node):
+        if isinstance(node, _C.Tensor):
+            tensors.append(node)
+        elif type(node) in (tuple, list):
+            for item in node:
+                collect(item)
+        elif type(node) is dict:
+            collect(list(node.values()))
+
+    def rebuild(others):
+        others = iter(others)
+
+        def build(node):
+            if isinstance(node, _C.Tensor):
+                return next(others)
+            if type(node) in (tuple, list):
+                return type(node)(map(build, node))
+            return {key: build(value) for key, value in node.items()} if type(node) is dict else node
+
+        return build(tree)
+
+    collect(tree)
+    return tensors, rebuild
+
+
+def _leaves(outputs, inputs):
+    """The leaves that gradients of the outputs reach, besides the inputs."""
+    nodes = [output.grad_fn for output in outputs if output.grad_fn is not None]
+    found = {id(output): output for output in outputs if output.requires_grad and output.is_leaf}
+    seen = set()
+    while nodes:
+        node = nodes.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if node.variable is not None:
+            found[id(node.variable)] = node.variable
+        nodes += [source for source, _ in node.next_functions if source is not None]
+    known = {id(tensor) for tensor in inputs}
+    return [leaf for key, leaf in found.items() if key not in known]
+
+
+@contextmanager
+def _random_numbers(state):
+    """Random numbers go back to `state` for the block; None leaves them."""
+    if state is None:
+        yield
+        return
+    after = _C.get_rng_state()
+    _C.set_rng_state(state)
+    try:
+        yield
+    finally:
+        _C.set_rng_state(after)
+
+
+def _check_same(outputs, again):
+    before, after = ([(tuple(o.shape), o.dtype) for o in tensors] for tensors in (outputs, again))
+    if before != after:
+        raise RuntimeError(f"checkpoint: a function that computes the same each time expected; first it returned {before}, then {after}")
+
+
+def checkpoint_sequential(functions, segments, input, use_reentrant=None, preserve_rng_state=True):
+    """`functions` (a Sequential, or a list) applied one after the other, in `segments` parts of about one length, all but the last
+    checkpointed."""
+    functions = list(functions.children()) if hasattr(functions, "children") else list(functions)
+    if not 1 <= segments <= max(len(functions), 1):
+        raise ValueError(f"checkpoint_sequential: segments from 1 to the number of functions, {len(functions)}, expected, got {segments}")
+    size = len(functions) // segments
+
+    def run(start, end):
+        def apply(input):
+            for function in functions[start:end]:
+                input = function(input)
+            return input
+
+        return apply
+
+    for i in range(segments - 1):
+        part = run(i * size, (i + 1) * size)
+        input = checkpoint(part, input, use_reentrant=use_reentrant, preserve_rng_state=preserve_rng_state)
+    return run((segments - 1) * size, len(functions))(input)

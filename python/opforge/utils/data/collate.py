@@ -1,0 +1,102 @@
+"""Batches out of samples."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
+
+from ... import _core as _C
+
+
+def _is_numpy(value) -> bool:
+    return type(value).__module__ == "numpy" and hasattr(value, "__array__")
+
+
+def _is_namedtuple(value) -> bool:
+    return isinstance(value, tuple) and hasattr(value, "_fields")
+
+
+def _has_numbers(array) -> bool:
+    """Whether an array of NumPy has elements that are numbers, not strings or objects."""
+    return array.dtype.kind in "biufc"
+
+
+def _like_mapping(sample, items):
+    """A mapping of the sample's kind with other values; a dict if its kind does not allow that."""
+    try:
+        if isinstance(sample, MutableMapping):
+            result = copy.copy(sample)
+            result.update(items)
+            return result
+        return type(sample)(items)
+    except TypeError:
+        return items
+
+
+def _like_sequence(sample, items):
+    """A sequence of the sample's kind with other items; a list if its kind does not allow that."""
+    try:
+        if isinstance(sample, MutableSequence):
+            result = copy.copy(sample)
+            for i, item in enumerate(items):
+                result[i] = item
+            return result
+        return type(sample)(items)
+    except TypeError:
+        return items
+
+
+def default_convert(data):
+    """Turns the NumPy arrays in a sample into tensors, in whatever containers they are; all else stays as it is."""
+    if _is_numpy(data):
+        return _C.as_tensor(data) if _has_numbers(data) else data
+    if isinstance(data, Mapping):
+        return _like_mapping(data, {key: default_convert(value) for key, value in data.items()})
+    if _is_namedtuple(data):
+        return type(data)(*map(default_convert, data))
+    if isinstance(data, tuple):
+        return [default_convert(item) for item in data]
+    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
+        return _like_sequence(data, [default_convert(item) for item in data])
+    return data
+
+
+def default_collate(batch):
+    """Makes a batch of a list of samples.
+
+    Tensors, arrays and numbers are stacked along a new first dimension (floats as float64); strings and bytes become a list; mappings, named
+    tuples and sequences are batched item by item, in containers of their kind (tuples in lists). TypeError for anything else.
+
+    >>> default_collate([{"x": 1, "name": "a"}, {"x": 2, "name": "b"}])
+    {'x': tensor([1, 2]), 'name': ['a', 'b']}
+    """
+    sample = batch[0]
+    if isinstance(sample, _C.Tensor):
+        return _C.stack(list(batch))
+    if _is_numpy(sample):
+        if not _has_numbers(sample):
+            raise TypeError(f"default_collate: arrays of dtype {sample.dtype} have no tensor")
+        return _C.stack([_C.as_tensor(item) for item in batch])
+    if isinstance(sample, float):
+        return _C.tensor(batch, dtype=_C.float64)
+    if isinstance(sample, (int, complex)):
+        return _C.tensor(batch)
+    if isinstance(sample, (str, bytes)):
+        return batch
+    if isinstance(sample, Mapping):
+        return _like_mapping(sample, {key: default_collate([item[key] for item in batch]) for key in sample})
+    if isinstance(sample, Sequence):
+        return _collate_sequences(sample, batch)
+    raise TypeError(
+        "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
+        f"found {type(sample).__module__}.{type(sample).__qualname__}"
+    )
+
+
+def _collate_sequences(sample, batch):
+    if any(len(item) != len(sample) for item in batch):
+        raise RuntimeError("each element in list of batch should be of equal size")
+    columns = [default_collate(list(column)) for column in zip(*batch)]
+    if _is_namedtuple(sample):
+        return type(sample)(*columns)
+    return columns if isinstance(sample, tuple) else _like_sequence(sample, columns)

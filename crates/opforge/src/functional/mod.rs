@@ -29,7 +29,9 @@ macro_rules! compositions {
     };
 }
 
-compositions! { activations, aliases, arrange, assign, attention, bags, checks, conv, counts, create, create_like, diagonals, differences, distance, dropouts, einsum, extrema, fill, image_blocks, inverse, join, loss, loss_margin, norms, numbers, optim, order, padding, products, random, random_fill, ranges, recurrent, resize, select, shape, sorted, split, statistics }
+compositions! {
+    activations, aliases, arrange, assign, attention, bags, checks, conv, counts, create, create_like, ctc, diagonals, differences, distance, dropouts, einsum, extrema, fill, image_blocks, inverse, join, loss, loss_margin, norms, numbers, optim, order, padding, products, random, random_fill, ranges, recurrent, resize, select, shape, sorted, split, statistics,
+}
 
 use opforge_core::{Kind, normalize_dim};
 

@@ -6,6 +6,7 @@ import ctypes
 import gc
 import subprocess
 import sys
+import threading
 import weakref
 
 import numpy as np
@@ -676,3 +677,25 @@ def test_objects_with_odd_dlpack_methods():
     assert torch.from_dlpack(old).tolist() == [[0, 1, 2], [3, 4, 5]]
     with pytest.raises(TypeError):
         torch.from_dlpack(Liar())
+
+
+def test_threads_may_let_go_of_shared_memory_anywhere():
+    """Arrays are freed by whichever thread runs the last kernel on them, while others hold the interpreter's lock."""
+
+    def work(failures):
+        try:
+            for i in range(20):
+                numbers = np.full(300_000, float(i))
+                result = (torch.from_numpy(numbers) + 1).exp().log()
+                del numbers
+                assert result[0].item() == pytest.approx(i + 1)
+        except BaseException as error:
+            failures.append(error)
+
+    failures = []
+    threads = [threading.Thread(target=work, args=(failures,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert not failures and not any(thread.is_alive() for thread in threads)

@@ -67,7 +67,8 @@ fn array<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
 
 #[pymethods]
 impl PyTensor {
-    /// As a numpy array over the same memory: writes through either are seen by the other. `force` detaches first.
+    /// As a numpy array over the same memory: writes through either are seen by the other, though autograd does not notice those through the
+    /// array. `force` detaches first.
     #[pyo3(signature = (*, force = false))]
     fn numpy<'py>(&self, py: Python<'py>, force: bool) -> PyResult<Bound<'py, PyAny>> {
         let tensor = self.tensor(py);

@@ -47,6 +47,7 @@ pub mod index;
 pub mod math;
 pub mod matmul;
 pub mod norm;
+pub mod pool;
 pub mod random;
 pub mod recurrent;
 pub mod reduce;
@@ -60,5 +61,6 @@ mod plan;
 mod scratch;
 mod staged;
 mod stored;
+mod tasks;
 #[cfg(test)]
 mod testing;

@@ -1,12 +1,12 @@
 //! Gradients of softmax and of the norms with respect to their input, a row at a time.
 
 use super::expect_like;
-use super::kernel::{Job, prepare};
 use super::softmax::Softmax;
 use crate::math::exp;
 use crate::plan::{LoopDim, LoopDims, Walk, iterations};
 use crate::simd::{Float, Routine, Simd};
 use crate::stored::{StoredFloat, VectorOf, load_strided, store_strided};
+use crate::tasks::{Job, prepare};
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
 use opforge_runtime::Kernel;
 use std::marker::PhantomData;

@@ -2,7 +2,6 @@
 //! and everything happens there.
 
 mod backward;
-mod kernel;
 mod layer_norm;
 mod softmax;
 #[cfg(test)]

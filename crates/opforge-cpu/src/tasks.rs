@@ -17,7 +17,7 @@ const MOST: usize = 5;
 
 /// Some tasks of a kernel, with its addresses; working memory as the routine asked for, aligned to 64 bytes.
 #[derive(Clone)]
-pub(super) struct Job {
+pub(crate) struct Job {
     pub inputs: [*const u8; MOST],
     pub outputs: [*mut u8; MOST],
     pub memory: *mut u8,
@@ -42,7 +42,7 @@ struct TaskKernel<R: Routine> {
 }
 
 /// The kernel for `tasks` tasks of about `task_work` elements each, which need `memory` bytes of working memory.
-pub(super) fn prepare<R>(routine: R, tasks: usize, task_work: usize, memory: usize) -> Arc<dyn Kernel>
+pub(crate) fn prepare<R>(routine: R, tasks: usize, task_work: usize, memory: usize) -> Arc<dyn Kernel>
 where
     R: Routine<Args = Job, Output = ()> + Send + Sync + 'static,
 {

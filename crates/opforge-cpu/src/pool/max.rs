@@ -1,0 +1,235 @@
+//! The greatest element under a window, and where it is.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
+use opforge_runtime::Kernel;
+
+use super::check_output;
+use super::windows::{Planes, Tap, Windows};
+use crate::operand::{Accumulator, Operand};
+use crate::simd::{Routine, Simd};
+use crate::staged::with_contiguous;
+use crate::tasks::{Job, prepare};
+
+/// The kernel for the greatest element of each window of the last `spatial` dimensions, and its place in the plane of those dimensions.
+///
+/// Input: x, of any strides. Outputs: y, like x but for those dimensions, and i64 like y, both contiguous. NaN counts as greatest; of equal
+/// elements the first is taken. A window without elements gives the least number of the dtype, at place -1.
+///
+/// # Errors
+/// Bool and complex numbers; shapes and dtypes that do not go together; windows whose positions overflow.
+pub fn max_pool(
+    op: &'static str,
+    windows: &Windows,
+    spatial: usize,
+    x: &Meta,
+    [y, places]: [&Meta; 2],
+) -> Result<Arc<dyn Kernel>> {
+    let planes = Planes::new(op, windows, spatial, x, y)?;
+    check_output(op, y, x)?;
+    check_output(op, places, &Meta::contiguous(DType::I64, y.shape()))?;
+    if places.shape() != y.shape() {
+        return Err(Error::shapes(op, y.shape(), places.shape(), "places of the output's shape"));
+    }
+    with_contiguous(&[x], |_| {
+        let (tasks, work) = (planes.count * planes.lines(), planes.axes[2].output.saturating_mul(planes.window()));
+        by_number!(op, x.dtype, T => Ok(prepare(MaxLines::<T> { planes, element: PhantomData }, tasks, work, 0)))
+    })
+}
+
+struct MaxLines<T> {
+    planes: Planes,
+    element: PhantomData<T>,
+}
+
+/// Numbers that windows compare.
+trait Compared: WithDType {
+    /// Whether the arithmetic is worth compiling for wide vectors.
+    const WIDE: bool;
+    /// What every number but NaN is at least.
+    const LEAST: Self;
+    /// Whether `self` is taken rather than an earlier `best`.
+    fn beats(self, best: Self) -> bool;
+}
+
+macro_rules! compared {
+    ($($ty:ty: $wide:literal, $least:expr, $beats:expr;)*) => {
+        $(impl Compared for $ty {
+            const WIDE: bool = $wide;
+            const LEAST: Self = $least;
+            #[inline(always)]
+            fn beats(self, best: Self) -> bool {
+                let beats: fn(Self, Self) -> bool = $beats;
+                beats(self, best)
+            }
+        })*
+    };
+    (integers $($ty:ty)*) => { compared! { $($ty: false, <$ty>::MIN, |x, best| x > best;)* } };
+}
+compared! {
+    f32: true, f32::NEG_INFINITY, |x, best| x > best || x.is_nan();
+    f64: true, f64::NEG_INFINITY, |x, best| x > best || x.is_nan();
+    f16: false, f16::NEG_INFINITY, |x, best| Operand::widen(x) > Operand::widen(best) || x.is_nan();
+    bf16: false, bf16::NEG_INFINITY, |x, best| Operand::widen(x) > Operand::widen(best) || x.is_nan();
+}
+compared!(integers u8 u16 u32 u64 i8 i16 i32 i64);
+
+impl<T: Compared> Routine for MaxLines<T> {
+    type Args = Job;
+    type Output = ();
+    const AVX512: bool = T::WIDE;
+    const AVX2: bool = T::WIDE;
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, job: Job) {
+        let (lines, n) = (self.planes.lines(), self.planes.axes[2].output);
+        for task in job.tasks.clone() {
+            let (plane, line) = (task / lines, task % lines);
+            // SAFETY: by the contract of the kernel; lines of the outputs are disjoint.
+            unsafe {
+                let x = job.inputs[0].cast::<T>().add(plane * self.planes.input());
+                let best = std::slice::from_raw_parts_mut(job.outputs[0].cast::<T>().add(task * n), n);
+                let places = std::slice::from_raw_parts_mut(job.outputs[1].cast::<i64>().add(task * n), n);
+                best.fill(T::LEAST);
+                places.fill(-1);
+                self.planes.each_row(line, |row| self.row(x, row, best, places));
+            }
+        }
+    }
+}
+
+impl<T: Compared> MaxLines<T> {
+    /// Compares with one line of the plane `x`.
+    ///
+    /// # Safety
+    /// The line is readable.
+    #[inline(always)]
+    unsafe fn row(&self, x: *const T, row: usize, best: &mut [T], places: &mut [i64]) {
+        let axis = &self.planes.axes[2];
+        // SAFETY: by the contract; positions of taps and spans are within the line.
+        unsafe {
+            match axis.taps() {
+                Some(taps) => taps.for_each(|tap| update_run(x, row, tap, best, places)),
+                None => {
+                    for (output, (best, place)) in best.iter_mut().zip(places).enumerate() {
+                        let span = axis.span(output);
+                        span.positions().for_each(|at| update(*x.add(row + at), (row + at) as i64, best, place));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// One comparison. Without a place yet, anything is taken.
+#[inline(always)]
+fn update<T: Compared>(x: T, at: i64, best: &mut T, place: &mut i64) {
+    let take = x.beats(*best) | (*place < 0);
+    *best = if take { x } else { *best };
+    *place = if take { at } else { *place };
+}
+
+/// The comparisons of one element of all windows of a line.
+///
+/// # Safety
+/// The tap's positions are readable from `x + row`.
+#[inline(always)]
+unsafe fn update_run<T: Compared>(x: *const T, row: usize, tap: Tap, best: &mut [T], places: &mut [i64]) {
+    let Tap { from, span } = tap;
+    let first = row + span.first;
+    let outputs = best[from..][..span.count].iter_mut().zip(&mut places[from..][..span.count]);
+    // By constant steps, so that the loops are compiled to vectors.
+    macro_rules! steps {
+        ($($step:literal)*) => {
+            match span.step {
+                $($step => outputs.enumerate().for_each(|(i, (best, place))| {
+                    // SAFETY: by the contract.
+                    update(unsafe { *x.add(first + i * $step) }, (first + i * $step) as i64, best, place);
+                }),)*
+                step => outputs.enumerate().for_each(|(i, (best, place))| {
+                    // SAFETY: by the contract.
+                    update(unsafe { *x.add(first + i * step) }, (first + i * step) as i64, best, place);
+                }),
+            }
+        };
+    }
+    steps!(1 2);
+}
+
+/// The kernel that adds gradients up at the places that [`max_pool`] has found.
+///
+/// Inputs: the output's gradient `dy` and its places (i64), of any strides and equal shape. Output: `dx`, contiguous, which differs in the
+/// last `spatial` dimensions. Negative places are left out.
+///
+/// # Errors
+/// Dtypes other than floats, shapes that do not go together. Running it: a place beyond the plane.
+pub fn max_pool_gradient(
+    op: &'static str,
+    spatial: usize,
+    dy: &Meta,
+    places: &Meta,
+    dx: &Meta,
+) -> Result<Arc<dyn Kernel>> {
+    // Only the planes' sizes matter here.
+    let planes = Planes::new(op, &Windows::Adaptive, spatial, dx, dy)?;
+    check_output(op, dx, dy)?;
+    if places.dtype != DType::I64 || places.shape() != dy.shape() {
+        return Err(Error::shapes(op, dy.shape(), places.shape(), "i64 places of the gradient's shape"));
+    }
+    with_contiguous(&[dy, places], |_| match dy.dtype {
+        DType::F16 => Ok(scatter::<f16>(op, planes)),
+        DType::BF16 => Ok(scatter::<bf16>(op, planes)),
+        DType::F32 => Ok(scatter::<f32>(op, planes)),
+        DType::F64 => Ok(scatter::<f64>(op, planes)),
+        other => Err(Error::UnsupportedDTypeForOp(other, op)),
+    })
+}
+
+fn scatter<E: Operand>(op: &'static str, planes: Planes) -> Arc<dyn Kernel> {
+    Arc::new(Scatter::<E> { op, planes, element: PhantomData })
+}
+
+struct Scatter<E> {
+    op: &'static str,
+    planes: Planes,
+    element: PhantomData<E>,
+}
+
+impl<E: Operand> Kernel for Scatter<E> {
+    unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
+        use crate::copy::Shared;
+        let (input, output) = (self.planes.input(), self.planes.output());
+        let dy = Shared(inputs[0].cast::<E>());
+        let places = Shared(inputs[1].cast::<i64>());
+        let dx = Shared(outputs[0].cast::<E>());
+        let grain = (1usize << 14).div_ceil((input + output).max(1));
+        crate::fallible::try_parallel_for(self.planes.count, grain, |range| {
+            let room = opforge_runtime::alloc::Workspace::new(input * size_of::<E::Acc>())?;
+            for plane in range {
+                // SAFETY: by the contract; planes are disjoint, and the room holds one.
+                let (sums, dx, dy, places) = unsafe {
+                    (
+                        std::slice::from_raw_parts_mut(room.as_ptr().cast::<E::Acc>(), input),
+                        std::slice::from_raw_parts_mut(dx.get().add(plane * input), input),
+                        std::slice::from_raw_parts(dy.get().add(plane * output), output),
+                        std::slice::from_raw_parts(places.get().add(plane * output), output),
+                    )
+                };
+                sums.fill(E::Acc::default());
+                for (dy, &place) in dy.iter().zip(places).filter(|(_, place)| **place >= 0) {
+                    let sum = usize::try_from(place).ok().and_then(|at| sums.get_mut(at));
+                    let sum = sum.ok_or_else(|| Error::index(self.op, "place", place, format!("below {input}")))?;
+                    *sum = sum.plus(dy.widen());
+                }
+                dx.iter_mut().zip(&*sums).for_each(|(dx, &sum)| *dx = E::narrow(sum));
+            }
+            Ok(())
+        })
+    }
+
+    fn cost(&self) -> u64 {
+        40 + (self.planes.count * (self.planes.input() + self.planes.output())) as u64
+    }
+}

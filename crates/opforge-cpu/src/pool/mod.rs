@@ -1,0 +1,24 @@
+//! Pooling: the greatest, or the average, of the elements under each position of a window.
+
+mod average;
+mod max;
+#[cfg(test)]
+mod tests;
+mod windows;
+
+pub use average::{Average, Divisor, average_pool, average_pool_gradient};
+pub use max::{max_pool, max_pool_gradient};
+pub use windows::Windows;
+
+use opforge_core::{Error, Meta, Result};
+
+/// Refuses an output that is not contiguous or of another dtype than its model's.
+fn check_output(op: &'static str, output: &Meta, model: &Meta) -> Result<()> {
+    if output.dtype != model.dtype {
+        return Err(Error::dtypes(op, model.dtype, output.dtype));
+    }
+    if !output.layout.is_contiguous() {
+        return Err(Error::shape(op, "output", format!("{:?}", output.layout), "contiguous"));
+    }
+    Ok(())
+}

@@ -1,0 +1,192 @@
+use opforge_core::{Error, Meta, Result};
+
+use crate::conv::{MAX_SPATIAL, Window};
+
+/// Which positions of the input a position of the output is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Windows {
+    /// Windows of `kernel` elements that move along each dimension.
+    Sliding {
+        /// Elements of a window along each dimension.
+        kernel: [usize; MAX_SPATIAL],
+        /// How it moves.
+        windows: [Window; MAX_SPATIAL],
+    },
+    /// As many windows as the output is long, about equal, that cover the input: from `floor(i n / m)` to `ceil((i + 1) n / m)` for output `i`
+    /// of `m` and an input of length `n`.
+    Adaptive,
+}
+
+/// The windows along one dimension.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Axis {
+    pub input: usize,
+    pub output: usize,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Sliding { kernel: usize, window: Window },
+    Adaptive,
+}
+
+/// Some elements of a window that lie within the input: those `first + i step` for `i` below `count`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Span {
+    pub first: usize,
+    pub step: usize,
+    pub count: usize,
+}
+
+impl Span {
+    #[inline(always)]
+    pub fn positions(self) -> impl Iterator<Item = usize> {
+        (0..self.count).map(move |i| self.first + i * self.step)
+    }
+}
+
+/// One element of all windows: outputs `from ..`, as many as `span` counts, read the input at the span's positions.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tap {
+    pub from: usize,
+    pub span: Span,
+}
+
+impl Axis {
+    /// The dimensions of input and output after the first `lead`.
+    pub fn all(op: &'static str, windows: &Windows, x: &[usize], y: &[usize]) -> Result<[Axis; MAX_SPATIAL]> {
+        let mut axes = [Axis { input: 1, output: 1, kind: Kind::Adaptive }; MAX_SPATIAL];
+        for (d, axis) in axes.iter_mut().enumerate().skip(MAX_SPATIAL - x.len()) {
+            let at = d + x.len() - MAX_SPATIAL;
+            let kind = match windows {
+                Windows::Adaptive => Kind::Adaptive,
+                Windows::Sliding { kernel, windows } => Kind::Sliding { kernel: kernel[d], window: windows[d] },
+            };
+            *axis = Axis { input: x[at], output: y[at], kind };
+            axis.check(op)?;
+        }
+        Ok(axes)
+    }
+
+    /// Refuses windows whose positions do not fit the address space.
+    fn check(&self, op: &'static str) -> Result<()> {
+        const LIMIT: usize = isize::MAX as usize / 64;
+        let Kind::Sliding { kernel, window } = self.kind else { return Ok(()) };
+        let reach = |n: usize, step: usize| n.saturating_sub(1).checked_mul(step);
+        let all = [reach(self.output, window.stride), reach(kernel, window.dilation), Some(window.padding)];
+        let sum = all.into_iter().try_fold(self.input, |sum, n| sum.checked_add(n?));
+        let steps = [kernel, window.stride, window.dilation];
+        if steps.iter().any(|n| !(1..=LIMIT).contains(n)) || sum.is_none_or(|sum| sum > LIMIT) {
+            let accepted = "a kernel, stride and dilation of at least 1, and windows that fit the address space";
+            return Err(Error::value(op, "window", format!("{kernel} elements, {window:?}"), accepted));
+        }
+        Ok(())
+    }
+
+    /// The part of an output's window that lies within the input.
+    #[inline(always)]
+    pub fn span(&self, output: usize) -> Span {
+        match self.kind {
+            Kind::Adaptive => {
+                let (n, m) = (self.input as u128, self.output as u128);
+                let (from, to) = (output as u128 * n / m, ((output as u128 + 1) * n).div_ceil(m));
+                Span { first: from as usize, step: 1, count: (to - from) as usize }
+            }
+            Kind::Sliding { kernel, window } => {
+                let start = (output * window.stride) as isize - window.padding as isize;
+                let step = window.dilation;
+                let skipped = (-start).max(0) as usize;
+                let skipped = skipped.div_ceil(step);
+                let first = (start + (skipped * step) as isize) as usize;
+                let room = self.input.saturating_sub(first).div_ceil(step);
+                Span { first, step, count: kernel.saturating_sub(skipped).min(room) }
+            }
+        }
+    }
+
+    /// The elements of an output's window, those in the padding included but not those beyond it.
+    pub fn padded_len(&self, output: usize) -> usize {
+        match self.kind {
+            Kind::Adaptive => self.span(output).count,
+            Kind::Sliding { kernel, window } => {
+                let start = output * window.stride;
+                kernel.min((self.input + 2 * window.padding).saturating_sub(start))
+            }
+        }
+    }
+
+    /// The windows' elements one by one, where each is one run of positions for neighbouring outputs.
+    #[inline(always)]
+    pub fn taps(&self) -> Option<impl Iterator<Item = Tap>> {
+        let Kind::Sliding { kernel, window } = self.kind else { return None };
+        let axis = *self;
+        Some((0..kernel).map(move |k| {
+            let start = (k * window.dilation) as isize - window.padding as isize;
+            let from = ((-start).max(0) as usize).div_ceil(window.stride);
+            let first = (start + (from * window.stride) as isize) as usize;
+            let room = axis.input.saturating_sub(first).div_ceil(window.stride);
+            let count = room.min(axis.output.saturating_sub(from));
+            Tap { from: from.min(axis.output), span: Span { first, step: window.stride, count } }
+        }))
+    }
+}
+
+/// Planes of input and output, each of up to three spatial dimensions.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Planes {
+    pub count: usize,
+    pub axes: [Axis; MAX_SPATIAL],
+}
+
+impl Planes {
+    /// The planes of tensors that are alike but for the last `spatial` dimensions, `x` the larger side.
+    pub fn new(op: &'static str, windows: &Windows, spatial: usize, x: &Meta, y: &Meta) -> Result<Self> {
+        let mismatch = || {
+            let accepted = format!("tensors that differ in their last {spatial} dimensions, 1 to 3, only");
+            Error::shapes(op, x.shape(), y.shape(), accepted)
+        };
+        if x.rank() != y.rank() || x.rank() < spatial || !(1..=MAX_SPATIAL).contains(&spatial) {
+            return Err(mismatch());
+        }
+        let ((lead, x), (lead_y, y)) = (x.dims().split_at(x.rank() - spatial), y.dims().split_at(y.rank() - spatial));
+        if lead != lead_y {
+            return Err(mismatch());
+        }
+        Ok(Planes { count: lead.iter().product(), axes: Axis::all(op, windows, x, y)? })
+    }
+
+    /// Elements of a plane of the input, and of the output.
+    pub fn input(&self) -> usize {
+        self.axes.iter().map(|axis| axis.input).product()
+    }
+
+    pub fn output(&self) -> usize {
+        self.axes.iter().map(|axis| axis.output).product()
+    }
+
+    /// Lines of a plane of the output.
+    pub fn lines(&self) -> usize {
+        self.axes[0].output * self.axes[1].output
+    }
+
+    /// Calls `f` with the first element of each line of the input, within its plane, that a line of the output reads.
+    #[inline(always)]
+    pub fn each_row(&self, line: usize, mut f: impl FnMut(usize)) {
+        let [a, b, c] = &self.axes;
+        for i in a.span(line / b.output).positions() {
+            for j in b.span(line % b.output).positions() {
+                f((i * b.input + j) * c.input);
+            }
+        }
+    }
+
+    /// The elements that one output is made of, at most; for estimates.
+    pub fn window(&self) -> usize {
+        let longest = |axis: &Axis| match axis.kind {
+            Kind::Adaptive => axis.input.div_ceil(axis.output.max(1)) + 1,
+            Kind::Sliding { kernel, .. } => kernel.min(axis.input),
+        };
+        self.axes.iter().map(longest).fold(1, usize::saturating_mul)
+    }
+}

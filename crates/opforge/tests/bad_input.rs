@@ -492,6 +492,38 @@ fn class_16_convolutions() {
 }
 
 #[test]
+fn class_16_pooling() {
+    const HUGE: i64 = i64::MAX;
+    let max = |kernel: &[i64], stride: &[i64], padding: &[i64], dilation: &[i64]| {
+        f::max_pool2d(&x(&[1, 2, 5, 5]), kernel, Some(stride), padding, dilation, false)
+    };
+    let avg =
+        |shape: &[usize], kernel: &[i64], divisor| f::avg_pool2d(&x(shape), kernel, None, &[0], false, true, divisor);
+    all_refused(vec![
+        case(&[Value], &["max_pool2d", "kernel_size", "[0]"], move || max(&[0], &[1], &[0], &[1])),
+        case(&[Value], &["max_pool2d", "kernel_size", "[2, -2]"], move || max(&[2, -2], &[1], &[0], &[1])),
+        case(&[Value], &["max_pool2d", "kernel_size", "[2, 2, 2]"], move || max(&[2, 2, 2], &[1], &[0], &[1])),
+        case(&[Value], &["max_pool2d", "stride", "[0]"], move || max(&[2], &[0], &[0], &[1])),
+        case(&[Value], &["max_pool2d", "dilation", "[0]"], move || max(&[2], &[1], &[0], &[0])),
+        case(&[Value], &["max_pool2d", "padding", "[-1]"], move || max(&[2], &[1], &[-1], &[1])),
+        case(&[Value], &["max_pool2d", "padding", "half"], move || max(&[3], &[1], &[2], &[1])),
+        case(&[Value], &["max_pool2d", "padding"], move || max(&[3], &[1], &[HUGE], &[1])),
+        case(&[Shape], &["max_pool2d", "kernel_size", "length 5"], move || max(&[6], &[1], &[0], &[1])),
+        case(&[Shape, Value], &["max_pool2d"], move || max(&[HUGE], &[HUGE], &[0], &[1])),
+        case(&[Shape, Value], &["max_pool2d"], move || max(&[2], &[HUGE], &[0], &[HUGE])),
+        case(&[Shape, Value, OutOfMemory], &["max_pool"], move || max(&[HUGE / 2], &[1], &[HUGE / 4], &[1])),
+        case(&[Shape], &["avg_pool2d", "input"], move || avg(&[5, 5], &[2], None)),
+        case(&[Shape], &["avg_pool2d", "input"], move || avg(&[1, 2, 0, 5], &[2], None)),
+        case(&[Value], &["avg_pool2d", "divisor_override", "0"], move || avg(&[1, 5, 5], &[2], Some(0))),
+        case(&[Value], &["adaptive_avg_pool2d", "output_size", "-2"], || f::adaptive_avg_pool2d(&x(&[1, 5, 5]), &[-2])),
+        case(&[Value], &["adaptive_avg_pool1d", "output_size"], || f::adaptive_avg_pool1d(&x(&[1, 5]), &[1, 2])),
+        case(&[Shape, OutOfMemory], &[], || f::adaptive_avg_pool1d(&x(&[1, 5]), &[HUGE])),
+        case(&[Value], &["max_pool2d"], || x(&[1, 1, 5, 5]).max_pool2d_with_stride(2, 0)),
+        case(&[Value], &["avg_pool2d"], || x(&[1, 1, 5, 5]).avg_pool2d(0)),
+    ]);
+}
+
+#[test]
 fn class_17_integer_arithmetic() {
     let zero = || ids(&[1, 0]);
     all_refused(vec![

@@ -8,6 +8,7 @@ mod draw;
 mod function;
 pub(crate) mod index;
 pub(crate) mod norm;
+pub(crate) mod pool;
 mod reduce;
 mod sample;
 mod scan;

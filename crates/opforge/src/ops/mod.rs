@@ -35,7 +35,9 @@ catalogue! {
     /// Sums of products.
     linalg { cholesky, linear, matmul, slogdet, solve }
     /// What neural networks are made of.
-    nn { convolution, cross_entropy, layer_norm, log_softmax, lstm, rms_norm, softmax }
+    nn {
+        avg_pool2d, convolution, cross_entropy, layer_norm, log_softmax, lstm, max_pool2d, rms_norm, softmax,
+    }
     /// Random numbers.
     random { bernoulli, dropout, rand, randint, randn }
     /// Many elements in, one out.

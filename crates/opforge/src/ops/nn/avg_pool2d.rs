@@ -1,0 +1,206 @@
+//! `avg_pool2d(x, kernel_size)`: the average of the elements under each position of a window; the operator is for one to three dimensions.
+
+use opforge_cpu::conv::{MAX_SPATIAL, Window};
+use opforge_cpu::pool::{self, Average, Divisor, Windows};
+
+use crate::operator::pool::{Pooling, one, plane_axes, with_lengths};
+use crate::operator::prelude::*;
+use crate::operator::window::{PerDim, spatial_lengths};
+
+/// The operator of average pooling over the last `spatial` dimensions, or of its gradient, which is its transpose as a linear map.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct AvgPool {
+    /// The windows and what their sums are divided by.
+    pub average: Average,
+    /// The dimensions they move along.
+    pub spatial: usize,
+    /// The result's lengths along them, missing ones first and 1.
+    pub lengths: PerDim,
+    /// Whether this is the gradient: from the averages' gradients to the elements'.
+    pub gradient: bool,
+}
+
+impl Operator for AvgPool {
+    fn name(&self) -> &'static str {
+        if self.gradient { "avg_pool_grad" } else { "avg_pool" }
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity(self.name(), inputs, 1)?;
+        let shape = with_lengths(self.name(), inputs[0], self.spatial, &self.lengths)?;
+        Ok(one(Meta::contiguous(inputs[0].dtype, shape)))
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        plane_axes(inputs, self.spatial, 1)
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        let kernel = if self.gradient { pool::average_pool_gradient } else { pool::average_pool };
+        kernel(self.name(), &self.average, self.spatial, inputs[0], outputs[0])
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        let x = ctx.input_meta(0);
+        let lengths = spatial_lengths(&x.dims()[x.rank() - self.spatial..]);
+        let op = AvgPool { lengths, gradient: !self.gradient, ..self.clone() };
+        Ok(smallvec![Some(dispatch1(&op, &[&ctx.grad(0)?])?)])
+    }
+}
+
+/// The averages under sliding or adaptive windows.
+#[track_caller]
+pub(crate) fn avg_pool(pooling: &Pooling, divisor: Divisor, input: &Tensor, lengths: PerDim) -> Result<Tensor> {
+    let average = Average { windows: pooling.windows, divisor };
+    dispatch1(&AvgPool { average, spatial: pooling.spatial, lengths, gradient: false }, &[input])
+}
+
+/// The divisor that Python's arguments ask for.
+pub(crate) fn divisor(op: &'static str, count_include_pad: bool, divisor_override: Option<i64>) -> Result<Divisor> {
+    match divisor_override {
+        Some(0) => Err(Error::value(op, "divisor_override", 0, "another number")),
+        Some(n) => Ok(Divisor::Number(n)),
+        None => Ok(if count_include_pad { Divisor::Padded } else { Divisor::Inside }),
+    }
+}
+
+function! {
+    /// The average of the elements under each position of a window that moves over the last two dimensions of
+    /// `[batch, channels, height, width]` (the batch may be missing). Each argument of windows is one number, or one for each of the two
+    /// dimensions; `stride` is the kernel's size unless given. Zeros of the padding count as elements, unless `count_include_pad` is false;
+    /// `divisor_override` replaces the number of elements. With `ceil_mode` a last window may begin in the input and end beyond it.
+    ///
+    /// # Errors
+    /// For a kernel larger than the padded input, a padding of more than half the kernel, strides below 1 and a divisor of 0.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[[[1f32, 5.0, 2.0], [3.0, 4.0, 9.0]]], &Device::Cpu)?;
+    /// let y = opforge::functional::avg_pool2d(&x, &[2], Some(&[1]), &[0], false, true, None)?;
+    /// assert_eq!(y.to_vec3::<f32>()?, [[[3.25, 5.0]]]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(nn)]
+    pub fn avg_pool2d(
+        input: &Tensor,
+        kernel_size: &[i64],
+        stride: Option<&[i64]> = None,
+        padding: &[i64] = &[0],
+        ceil_mode: bool = false,
+        count_include_pad: bool = true,
+        divisor_override: Option<i64> = None,
+    ) -> Result<Tensor> {
+        let pooling = Pooling::new("avg_pool2d", 2, kernel_size, stride, [padding, &[1]], ceil_mode)?;
+        let divisor = divisor("avg_pool2d", count_include_pad, divisor_override)?;
+        avg_pool(&pooling, divisor, input, pooling.lengths(input)?)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: "avg_pool2d", function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+
+/// Shapes of input and output; of sliding windows kernel, stride, padding and dilation.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PoolCase {
+    pub x: &'static [usize],
+    pub y: &'static [usize],
+    sliding: Option<[usize; 4]>,
+}
+
+/// Cases for the samples of all pooling operators. The first two dimensions are planes.
+pub(super) fn pool_cases() -> Vec<PoolCase> {
+    let case = |x, y, sliding| PoolCase { x, y, sliding };
+    vec![
+        case(&[2, 1, 7], &[2, 1, 4], Some([3, 2, 1, 1])),
+        case(&[1, 2, 4, 5], &[1, 2, 3, 4], Some([2, 1, 0, 1])),
+        case(&[2, 2, 5, 4], &[2, 2, 3, 2], Some([2, 2, 0, 1])),
+        case(&[1, 1, 5, 6], &[1, 1, 3, 4], Some([2, 1, 0, 2])),
+        case(&[1, 2, 3, 4, 2], &[1, 2, 2, 2, 1], Some([2, 2, 0, 1])),
+        case(&[2, 1, 7], &[2, 1, 3], None),
+        case(&[1, 2, 5, 3], &[1, 2, 3, 4], None),
+    ]
+}
+
+impl PoolCase {
+    pub fn spatial(&self) -> usize {
+        self.x.len() - 2
+    }
+
+    pub fn windows(&self) -> Windows {
+        let Some([kernel, stride, padding, dilation]) = self.sliding else { return Windows::Adaptive };
+        let missing = MAX_SPATIAL - self.spatial();
+        let window = Window { stride, padding, dilation };
+        Windows::Sliding {
+            kernel: std::array::from_fn(|d| if d < missing { 1 } else { kernel }),
+            windows: std::array::from_fn(|d| if d < missing { Window::UNIT } else { window }),
+        }
+    }
+
+    pub fn lengths(&self) -> PerDim {
+        spatial_lengths(&self.y[2..])
+    }
+
+    /// Elements of a plane of the input.
+    pub fn plane(&self) -> usize {
+        self.x[2..].iter().product()
+    }
+
+    /// The positions within dimension `d` of the window of output `i`.
+    fn window(&self, d: usize, i: usize) -> Vec<usize> {
+        let (n, m) = (self.x[d + 2], self.y[d + 2]);
+        match self.sliding {
+            Some([kernel, stride, padding, dilation]) => {
+                let at = |k: usize| (i * stride + k * dilation).checked_sub(padding);
+                (0..kernel).filter_map(at).filter(|&at| at < n).collect()
+            }
+            None => (i * n / m..((i + 1) * n).div_ceil(m)).collect(),
+        }
+    }
+
+    /// `f` of each output: its plane, and the places in the plane that its window covers.
+    pub fn outputs<R>(&self, mut f: impl FnMut(usize, &[usize]) -> R) -> Vec<R> {
+        let mut results = Vec::new();
+        each_index(self.y, |at| {
+            let mut places = vec![0];
+            for d in 0..self.spatial() {
+                let window = self.window(d, at[d + 2]);
+                let step = |p: &usize| window.iter().map(move |w| p * self.x[d + 2] + w).collect::<Vec<_>>();
+                places = places.iter().flat_map(step).collect();
+            }
+            results.push(f(at[0] * self.x[1] + at[1], &places));
+        });
+        results
+    }
+}
+
+fn samples() -> Vec<Sample> {
+    let divisors = [Divisor::Padded, Divisor::Inside, Divisor::Number(3)];
+    let sample = |(i, case): (usize, PoolCase), gradient: bool| {
+        let divisor = divisors[i % 3];
+        let average = Average { windows: case.windows(), divisor };
+        let (from, to) = if gradient { (case.y, case.x) } else { (case.x, case.y) };
+        let op = AvgPool { average, spatial: case.spatial(), lengths: spatial_lengths(&to[2..]), gradient };
+        Sample::new(op, vec![Array::spread(from, -2.0..2.0)], move |x| {
+            let mut out = Array::from_fn(to, |_| 0.0);
+            let mut y = 0;
+            case.outputs(|plane, places| {
+                // No sample's window reaches beyond the padding.
+                let whole = case.sliding.map(|s| s[0].pow(case.spatial() as u32));
+                let count = match divisor {
+                    Divisor::Padded => whole.unwrap_or(places.len()) as f64,
+                    Divisor::Inside => places.len() as f64,
+                    Divisor::Number(n) => n as f64,
+                };
+                for place in places {
+                    let at = plane * case.plane() + place;
+                    if gradient { out.data[at] += x[0].data[y] / count } else { out.data[y] += x[0].data[at] / count }
+                }
+                y += 1;
+            });
+            out
+        })
+    };
+    let cases = || pool_cases().into_iter().enumerate();
+    cases().map(|case| sample(case, false)).chain(cases().map(|case| sample(case, true))).collect()
+}

@@ -1,0 +1,160 @@
+//! `max_pool2d(x, kernel_size)`: the greatest element under each position of a window; the operator is for one to three dimensions.
+
+use opforge_cpu::pool::{self, Windows};
+
+use crate::operator::pool::{Pooling, one, plane_axes, with_lengths};
+use crate::operator::prelude::*;
+use crate::operator::window::{PerDim, spatial_lengths};
+
+/// The operator of max pooling over the last `spatial` dimensions. Its outputs are the greatest elements and, in i64, their places among the
+/// elements of those dimensions.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct MaxPool {
+    /// The windows.
+    pub windows: Windows,
+    /// The dimensions they move along.
+    pub spatial: usize,
+    /// The result's lengths along them, missing ones first and 1.
+    pub lengths: PerDim,
+}
+
+impl Operator for MaxPool {
+    fn name(&self) -> &'static str {
+        "max_pool"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("max_pool", inputs, 1)?;
+        let shape = with_lengths("max_pool", inputs[0], self.spatial, &self.lengths)?;
+        Ok(smallvec![Meta::contiguous(inputs[0].dtype, shape.clone()), Meta::contiguous(DType::I64, shape)])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        plane_axes(inputs, self.spatial, 2)
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        pool::max_pool("max_pool", &self.windows, self.spatial, inputs[0], [outputs[0], outputs[1]])
+    }
+
+    fn differentiable_outputs(&self) -> u32 {
+        0b1
+    }
+
+    fn saves(&self) -> Saves {
+        Saves { inputs: 0, outputs: 0b10 }
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        let x = ctx.input_meta(0);
+        let lengths = spatial_lengths(&x.dims()[x.rank() - self.spatial..]);
+        let op = MaxPoolGradient { spatial: self.spatial, lengths };
+        Ok(smallvec![Some(dispatch1(&op, &[&ctx.grad(0)?, &ctx.output(1)?])?)])
+    }
+}
+
+/// Adds the first input up at the places, among the elements of the last dimensions, that the second one tells.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct MaxPoolGradient {
+    spatial: usize,
+    lengths: PerDim,
+}
+
+impl Operator for MaxPoolGradient {
+    fn name(&self) -> &'static str {
+        "max_pool_grad"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("max_pool_grad", inputs, 2)?;
+        let shape = with_lengths("max_pool_grad", inputs[0], self.spatial, &self.lengths)?;
+        Ok(one(Meta::contiguous(inputs[0].dtype, shape)))
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        plane_axes(inputs, self.spatial, 1)
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        pool::max_pool_gradient("max_pool_grad", self.spatial, inputs[0], inputs[1], outputs[0])
+    }
+
+    fn saves(&self) -> Saves {
+        Saves::inputs([1])
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        let (grad, places) = (ctx.grad(0)?, ctx.input(1)?);
+        let flat = |t: &Tensor| {
+            let (lead, plane) = t.dims().split_at(t.rank() - self.spatial);
+            t.reshape([lead, &[plane.iter().product::<usize>()]].concat())
+        };
+        let dim = grad.rank() - self.spatial;
+        Ok(smallvec![Some(flat(&grad)?.gather(&flat(&places)?, dim)?.reshape(places.shape())?), None])
+    }
+}
+
+/// The greatest elements under sliding or adaptive windows, and their places.
+#[track_caller]
+pub(crate) fn max_pool(pooling: &Pooling, input: &Tensor, lengths: PerDim) -> Result<(Tensor, Tensor)> {
+    let op = MaxPool { windows: pooling.windows, spatial: pooling.spatial, lengths };
+    let mut outputs = dispatch(&op, &[input])?;
+    let places = outputs.swap_remove(1);
+    Ok((outputs.swap_remove(0), places))
+}
+
+function! {
+    /// The greatest element under each position of a window that moves over the last two dimensions of `[batch, channels, height, width]` (the
+    /// batch may be missing). Each argument of windows is one number, or one for each of the two dimensions; `stride` is the kernel's size
+    /// unless given. `padding` is never the greatest. With `ceil_mode` a last window may begin in the input and end beyond it. NaN counts as
+    /// greatest.
+    ///
+    /// # Errors
+    /// For a kernel larger than the padded input, a padding of more than half the kernel, and strides and dilations below 1.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[[[1f32, 5.0, 2.0], [3.0, 4.0, 9.0]]], &Device::Cpu)?;
+    /// let y = opforge::functional::max_pool2d(&x, &[2], Some(&[1]), &[0], &[1], false)?;
+    /// assert_eq!(y.to_vec3::<f32>()?, [[[5.0, 9.0]]]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch)]
+    pub fn max_pool2d(
+        input: &Tensor,
+        kernel_size: &[i64],
+        stride: Option<&[i64]> = None,
+        padding: &[i64] = &[0],
+        dilation: &[i64] = &[1],
+        ceil_mode: bool = false,
+    ) -> Result<Tensor> {
+        let pooling = Pooling::new("max_pool2d", 2, kernel_size, stride, [padding, dilation], ceil_mode)?;
+        Ok(max_pool(&pooling, input, pooling.lengths(input)?)?.0)
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: "max_pool2d", function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+
+fn samples() -> Vec<Sample> {
+    let take = |best: Option<(f64, usize)>, x: f64, at: usize| match best {
+        Some((b, _)) if !(x > b || x.is_nan()) => best,
+        _ => Some((x, at)),
+    };
+    super::avg_pool2d::pool_cases()
+        .into_iter()
+        .map(|case| {
+            let op = MaxPool { windows: case.windows(), spatial: case.spatial(), lengths: case.lengths() };
+            Sample::many(op, vec![Array::spread(case.x, -2.0..2.0)], move |x| {
+                let best: Vec<(f64, usize)> = case.outputs(|plane, positions| {
+                    let at = |best, &p: &usize| take(best, x[0].data[plane * case.plane() + p], p);
+                    positions.iter().fold(None, at).expect("a window with elements")
+                });
+                let values = best.iter().map(|b| b.0).collect();
+                let places = best.iter().map(|b| b.1 as f64).collect();
+                vec![Array::new(case.y, values), Array::new(case.y, places)]
+            })
+        })
+        .collect()
+}

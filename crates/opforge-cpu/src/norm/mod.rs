@@ -2,6 +2,7 @@
 //! and everything happens there.
 
 mod backward;
+mod batch_norm;
 mod layer_norm;
 mod softmax;
 #[cfg(test)]
@@ -10,6 +11,7 @@ mod tests;
 use opforge_core::{Error, Meta, Result};
 
 pub use backward::{layer_norm_backward, rms_norm_backward, softmax_backward};
+pub use batch_norm::{batch_norm, batch_norm_backward};
 pub use layer_norm::{layer_norm, rms_norm, stats_dtype};
 pub use softmax::{Softmax, softmax};
 

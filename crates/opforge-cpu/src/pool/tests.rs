@@ -76,6 +76,7 @@ fn the_greatest_and_its_place_in_every_dtype_and_layout() {
                 let metas = [Meta::contiguous(dtype, case.1), Meta::contiguous(DType::I64, case.1)];
                 let kernel = with_isa(isa, || max_pool("test", &windows(&case), 3, &x.meta, [&metas[0], &metas[1]]));
                 let got = run(&*kernel.unwrap(), &[&x], &metas);
+                let (values, found) = (got[0].values(), got[1].values());
                 let best = outputs(&case, &x.values(), |plane, under| {
                     let better = |best: usize, &at: &usize| {
                         if plane[at] > plane[best] || plane[at].is_nan() { at } else { best }
@@ -85,7 +86,7 @@ fn the_greatest_and_its_place_in_every_dtype_and_layout() {
                 });
                 let same = |a: f64, b: f64| a == b || a.is_nan() && b.is_nan();
                 for (i, (value, place)) in best.into_iter().enumerate() {
-                    let (v, p) = (got[0].values()[i], got[1].values()[i]);
+                    let (v, p) = (values[i], found[i]);
                     assert!(
                         same(v, value) && p == place,
                         "{case:?} in {dtype}, {isa:?}: {v} at {p}, expected {value} at {place}"

@@ -36,6 +36,7 @@ compositions! {
     assign,
     attention,
     bags,
+    channel_norms,
     checks,
     conv,
     counts,

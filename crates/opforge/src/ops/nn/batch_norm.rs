@@ -1,0 +1,283 @@
+//! `batch_norm(x)`: each channel normalised by its mean and variance over the batch, or by running averages of them.
+//!
+//! Source: Ioffe and Szegedy, "Batch Normalization" (2015).
+
+use opforge_cpu::norm;
+
+use crate::autograd::{is_grad_enabled, no_grad};
+use crate::operator::prelude::*;
+
+/// The operator of [`batch_norm`] in training: `x [batch, channels, ..]`, then the weight and the bias where there are any. Its outputs are the
+/// result and, a number a channel, the mean and the variance of the population.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct BatchNorm {
+    /// Added to the variance.
+    pub eps: Scalar,
+}
+
+impl Operator for BatchNorm {
+    fn name(&self) -> &'static str {
+        "batch_norm"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        let (Some(&x), true) = (inputs.first(), inputs.len() <= 3) else {
+            return Err(Error::value("batch_norm", "inputs", inputs.len(), "1 to 3 tensors"));
+        };
+        let channels = channels("batch_norm", x.shape())?;
+        for param in &inputs[1..] {
+            check_channels("weight or bias", param.shape(), channels)?;
+            if param.dtype != x.dtype {
+                return Err(Error::dtypes("batch_norm", x.dtype, param.dtype));
+            }
+        }
+        let stats = Meta::contiguous(norm::stats_dtype(x.dtype), channels);
+        Ok(smallvec![Meta::contiguous(x.dtype, x.shape()), stats.clone(), stats])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        channel_axes(inputs, 3)
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        let (weight, bias) = (inputs.get(1).copied(), inputs.get(2).copied());
+        let outputs = [outputs[0], outputs[1], outputs[2]];
+        norm::batch_norm("batch_norm", inputs[0], weight, bias, self.eps.to_f64(), outputs)
+    }
+
+    fn differentiable_outputs(&self) -> u32 {
+        0b1
+    }
+
+    fn saves(&self) -> Saves {
+        Saves { inputs: 0b11, outputs: 0b110 }
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        let (x, grad) = (ctx.input(0)?, ctx.grad(0)?);
+        let weight = if ctx.input_count() > 1 { Some(ctx.input(1)?) } else { None };
+        let mut grads: Grads = if is_grad_enabled() {
+            composed_grads(&x, &grad, weight.as_ref(), self.eps.to_f64())?
+        } else {
+            let (mean, var) = (ctx.output(1)?, ctx.output(2)?);
+            let inputs: SmallVec<[&Tensor; 5]> = [&x, &grad, &mean, &var].into_iter().chain(&weight).collect();
+            dispatch(&BatchNormGrad { eps: self.eps }, &inputs)?.into_iter().map(Some).collect()
+        };
+        grads.truncate(ctx.input_count());
+        Ok(grads)
+    }
+}
+
+/// The dimensions that a channel extends over.
+fn others(x: &Tensor) -> Vec<usize> {
+    (0..x.rank()).filter(|&d| d != 1).collect()
+}
+
+/// A number a channel, to be broadcast to a tensor of this rank.
+#[track_caller]
+fn along(t: &Tensor, rank: usize) -> Result<Tensor> {
+    t.reshape((0..rank).map(|d| if d == 1 { t.elem_count() } else { 1 }).collect::<Vec<_>>())
+}
+
+/// The gradients of `x`, weight and bias made of operators, so that they can be differentiated again.
+#[track_caller]
+fn composed_grads(x: &Tensor, grad: &Tensor, weight: Option<&Tensor>, eps: f64) -> Result<Grads> {
+    let dims = others(x);
+    let count = dims.iter().map(|&d| x.dims()[d]).product::<usize>() as f64;
+    let mean = |t: &Tensor| t.sum_keepdim(dims.clone())?.affine(1.0 / count, 0.0);
+    let offset = x.broadcast_sub(&mean(x)?)?;
+    let rstd = mean(&offset.sqr()?)?.affine(1.0, eps)?.sqrt()?.recip()?;
+    let normal = offset.broadcast_mul(&rstd)?;
+    let inner = grad.broadcast_sub(&mean(grad)?)?.sub(&normal.broadcast_mul(&mean(&grad.mul(&normal)?)?)?)?;
+    let mut by_x = inner.broadcast_mul(&rstd)?;
+    if let Some(weight) = weight {
+        by_x = by_x.broadcast_mul(&along(weight, x.rank())?)?;
+    }
+    Ok(smallvec![Some(by_x), Some(normal.mul(grad)?.sum(dims.clone())?), Some(grad.sum(dims)?)])
+}
+
+/// The gradients of [`BatchNorm`] with respect to `x`, weight and bias, from `x`, the output's gradient, mean, variance and weight. Only
+/// called where nothing is recorded.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct BatchNormGrad {
+    eps: Scalar,
+}
+
+impl Operator for BatchNormGrad {
+    fn name(&self) -> &'static str {
+        "batch_norm_grad"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        let x = inputs[0];
+        let param = Meta::contiguous(x.dtype, channels("batch_norm_grad", x.shape())?);
+        Ok(smallvec![Meta::contiguous(x.dtype, x.shape()), param.clone(), param])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        let mut map = channel_axes(inputs, 3);
+        map.inputs[1] = map.inputs[0].clone();
+        map
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        let (weight, eps) = (inputs.get(4).copied(), self.eps.to_f64());
+        let (inputs, outputs) = ([inputs[0], inputs[1], inputs[2], inputs[3]], [outputs[0], outputs[1], outputs[2]]);
+        norm::batch_norm_backward("batch_norm_grad", inputs, weight, eps, outputs)
+    }
+}
+
+/// Channels are independent; what a channel extends over is needed whole. The first input and output have all dimensions.
+fn channel_axes(inputs: &[&Meta], outputs: usize) -> AxisMap {
+    let full: String = (0..inputs[0].rank()).map(|d| if d == 1 { 'c' } else { '.' }).collect();
+    let all = |count: usize| [full.clone(), ",c".repeat(count - 1)].concat();
+    AxisMap::letters(&format!("{}->{}", all(inputs.len()), all(outputs)), &[])
+}
+
+/// The number of channels of `[batch, channels, ..]`.
+fn channels(op: &'static str, shape: &Shape) -> Result<usize> {
+    let channels = shape.dims().get(1).copied();
+    channels.ok_or_else(|| Error::shape(op, "input", format!("{shape:?}"), "[batch, channels, ..]"))
+}
+
+fn check_channels(name: &'static str, shape: &Shape, channels: usize) -> Result<()> {
+    if shape.dims() == [channels] {
+        return Ok(());
+    }
+    Err(Error::shape("batch_norm", name, format!("{shape:?}"), format!("[{channels}]")))
+}
+
+/// What is added to a running average, and what of it stays.
+#[track_caller]
+pub(crate) fn update_running(running: &Tensor, now: &Tensor, momentum: f64) -> Result<()> {
+    let old = running.detach();
+    let new = old.affine(1.0 - momentum, 0.0)?.add(&now.affine(momentum, 0.0)?.to_dtype(old.dtype())?)?;
+    old.copy_from(&new)
+}
+
+/// Weight and bias in the input's dtype, ones if there is a bias alone.
+#[track_caller]
+fn parameters(input: &Tensor, channels: usize, given: [Option<&Tensor>; 2]) -> Result<SmallVec<[Tensor; 2]>> {
+    for (name, param) in ["weight", "bias"].into_iter().zip(given) {
+        param.map_or(Ok(()), |param| check_channels(name, param.shape(), channels))?;
+    }
+    let ones = match given {
+        [None, Some(_)] => Some(Tensor::ones(channels, input.dtype(), input.device())?),
+        _ => None,
+    };
+    let all = [given[0].or(ones.as_ref()), given[1]];
+    all.into_iter().flatten().map(|param| param.to_dtype(input.dtype())).collect()
+}
+
+/// The result, the mean and the unbiased variance of a batch.
+#[track_caller]
+pub(crate) fn of_batch(input: &Tensor, given: [Option<&Tensor>; 2], eps: f64) -> Result<(Tensor, Tensor, Tensor)> {
+    let channels = channels("batch_norm", input.shape())?;
+    let count = input.elem_count().checked_div(channels).unwrap_or(0);
+    if count < 2 && channels > 0 {
+        let accepted = "more than one value a channel in training";
+        return Err(Error::shape("batch_norm", "input", format!("{:?}", input.shape()), accepted));
+    }
+    let params = parameters(input, channels, given)?;
+    let inputs: SmallVec<[&Tensor; 3]> = [input].into_iter().chain(&params).collect();
+    let mut outputs = dispatch(&BatchNorm { eps: Scalar::Float(eps) }, &inputs)?.into_iter();
+    let (y, mean, var) = (outputs.next(), outputs.next(), outputs.next());
+    let [y, mean, var] = [y, mean, var].map(|t| t.expect("three outputs"));
+    let unbiased = count as f64 / (count as f64 - 1.0);
+    let var = no_grad(|| var.affine(unbiased, 0.0))?;
+    Ok((y, mean, var))
+}
+
+/// The input normalised by given statistics.
+#[track_caller]
+fn by_running(input: &Tensor, [mean, var]: [&Tensor; 2], given: [Option<&Tensor>; 2], eps: f64) -> Result<Tensor> {
+    let channels = channels("batch_norm", input.shape())?;
+    let params = parameters(input, channels, given)?;
+    let stats = norm::stats_dtype(input.dtype());
+    let mut scale = var.to_dtype(stats)?.affine(1.0, eps)?.sqrt()?.recip()?;
+    if let Some(weight) = params.first() {
+        scale = scale.mul(&weight.to_dtype(stats)?)?;
+    }
+    let mut shift = mean.to_dtype(stats)?.mul(&scale)?.neg()?;
+    if let Some(bias) = params.get(1) {
+        shift = shift.add(&bias.to_dtype(stats)?)?;
+    }
+    let wide = |t: Tensor| along(&t, input.rank());
+    let y = input.to_dtype(stats)?.broadcast_mul(&wide(scale)?)?.broadcast_add(&wide(shift)?)?;
+    y.to_dtype(input.dtype())
+}
+
+function! {
+    /// Each channel of `[batch, channels, ..]` normalised: `(x - mean) / sqrt(variance + eps) * weight + bias`. In training, mean and variance
+    /// (of the population) are those of the batch, and the running ones, if given, move towards them by the share `momentum` (the variance
+    /// towards the unbiased one), in place. Otherwise the running ones are used.
+    ///
+    /// # Errors
+    /// For parameters or statistics that are not one number a channel; in training for less than two values a channel; without running
+    /// statistics outside of training.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[[1f32, 10.0], [3.0, 10.0]], &Device::Cpu)?;
+    /// let y = opforge::functional::batch_norm(&x, None, None, None, None, true, 0.1, 0.0)?;
+    /// assert_eq!(y.i((.., 0))?.to_vec1::<f32>()?, [-1.0, 1.0]);
+    /// # use opforge::IndexOp;
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(nn)]
+    pub fn batch_norm(
+        input: &Tensor,
+        running_mean: Option<&Tensor>,
+        running_var: Option<&Tensor>,
+        weight: Option<&Tensor> = None,
+        bias: Option<&Tensor> = None,
+        training: bool = false,
+        momentum: f64 = 0.1,
+        eps: f64 = 1e-5,
+    ) -> Result<Tensor> {
+        let channels = channels("batch_norm", input.shape())?;
+        for (name, running) in [("running_mean", running_mean), ("running_var", running_var)] {
+            running.map_or(Ok(()), |t| check_channels(name, t.shape(), channels))?;
+        }
+        if !training {
+            let (Some(mean), Some(var)) = (running_mean, running_var) else {
+                return Err(Error::value("batch_norm", "running_mean or running_var", "None", "both, outside of training"));
+            };
+            return by_running(input, [mean, var], [weight, bias], eps);
+        }
+        let (y, mean, var) = of_batch(input, [weight, bias], eps)?;
+        no_grad(|| {
+            for (running, now) in [(running_mean, mean), (running_var, var)] {
+                running.map_or(Ok(()), |running| update_running(running, &now, momentum))?;
+            }
+            Ok(y)
+        })
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: "batch_norm", function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+
+fn samples() -> Vec<Sample> {
+    const EPS: f64 = 0.1;
+    let sample = |shape: &[usize], params: usize| {
+        let c = shape[1];
+        let mut inputs = vec![Array::spread(shape, -2.0..2.0)];
+        inputs.extend([Array::spread(&[c], 0.5..2.0), Array::spread(&[c], -1.0..1.0)].into_iter().take(params));
+        let axes = Axes::of(&(0..shape.len()).filter(|&d| d != 1).collect::<Vec<_>>());
+        Sample::many(BatchNorm { eps: Scalar::Float(EPS) }, inputs, move |x| {
+            let average = |x: &[f64]| x.iter().sum::<f64>() / x.len() as f64;
+            let mean = reduce_array(&x[0], axes, false, average);
+            let off = Array::from_fn(&x[0].shape, |i| x[0].at(i) - mean.at(&i[1..2]));
+            let var = reduce_array(&off.map(|x| x * x), axes, false, average);
+            let y = Array::from_fn(&x[0].shape, |i| {
+                let (weight, bias) =
+                    (x.get(1).map_or(1.0, |w| w.at(&i[1..2])), x.get(2).map_or(0.0, |b| b.at(&i[1..2])));
+                off.at(i) / (var.at(&i[1..2]) + EPS).sqrt() * weight + bias
+            });
+            vec![y, mean, var]
+        })
+    };
+    vec![sample(&[3, 2, 4], 2), sample(&[4, 3], 2), sample(&[2, 2, 3, 3], 1), sample(&[2, 3, 20], 0)]
+}

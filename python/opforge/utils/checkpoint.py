@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager, nullcontext
 
 from .. import _core as _C
-from ..autograd.function import Function, once_differentiable
+from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad
 
 
@@ -66,8 +66,9 @@ class _Checkpoint(Function):
         return tuple(outputs)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx, *grads):
+        if _C.is_grad_enabled():
+            raise RuntimeError("checkpoint: gradients of what a checkpoint computed cannot be differentiated (create_graph=True)")
         outputs, inputs = ctx.run_again(ctx.saved_tensors)
         pairs = [(output, grad) for output, grad in zip(outputs, grads) if grad is not None and output.requires_grad]
         sources = [*inputs, *ctx.parameters]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import multiprocessing
 import os
@@ -41,7 +42,7 @@ class WorkersIterator:
     """A pass over a loader's batches, which its workers read ahead; `begin` starts another one with the same workers."""
 
     def __init__(self, loader):
-        self._loader = loader
+        self._loader = copy.copy(loader)  # without iterator: the loader may hold this one
         self._numbers = itertools.count()
         self._workers = []
         self._shut_down = weakref.finalize(self, shut_down, self._workers, os.getpid())
@@ -166,6 +167,8 @@ class WorkersIterator:
 
     def _give_up(self):
         self._tasks.clear()
+        for each in self._workers:
+            each.process.terminate()
         self._shut_down()
 
 

@@ -52,7 +52,10 @@ class Failure:
             error = self.kind(_Lines(self.text) if issubclass(self.kind, KeyError) else self.text)
         except Exception:
             error = RuntimeError(self.text)
-        raise error
+        try:
+            raise error
+        finally:
+            del error  # its traceback has this frame
 
 
 class _Lines(str):

@@ -26,6 +26,8 @@ _PRIVATE = _core._hidden | {
 }
 globals().update({name: value for name, value in vars(_core).items() if name[0] != "_" and name not in _PRIVATE})
 
+from ._functions import tensordot  # noqa: E402
+
 # The submodules that the core module has too are found by their files.
 for _name in ("nn", "linalg", "special"):
     globals().pop(_name, None)

@@ -6,19 +6,92 @@ from .. import _core as _C
 
 globals().update((name, getattr(_C.nn, name)) for name in dir(_C.nn) if not name.startswith("_"))
 
+from ._windows import (  # noqa: E402, F401
+    interpolate,
+    local_response_norm,
+    lp_pool1d,
+    lp_pool2d,
+    lp_pool3d,
+    max_unpool1d,
+    max_unpool2d,
+    max_unpool3d,
+    upsample,
+    upsample_bilinear,
+    upsample_nearest,
+)
 
-def gumbel_softmax(logits, tau=1.0, hard=False, eps=1e-10, dim=-1):
-    """Samples of the Gumbel-Softmax distribution: `softmax((logits + g) / tau)` with standard Gumbel noise `g`.
 
-    With `hard` the result is one-hot, with the gradient of the soft sample. `eps` has no effect.
-    """
-    noise = -_C.empty_like(logits).exponential_().log()
-    soft = ((logits + noise) / tau).softmax(dim)
-    if not hard:
-        return soft
-    index = soft.max(dim, keepdim=True)[1]
-    one_hot = _C.zeros_like(logits).scatter_(dim, index, 1.0)
-    return one_hot - soft.detach() + soft
+def _in_place(name):
+    """The activation `name` that writes into its input."""
+    function = getattr(_C.nn, name)
+
+    def apply(input, *args, **kwargs):
+        return function(input, *args, inplace=True, **kwargs)
+
+    apply.__name__ = apply.__qualname__ = f"{name}_"
+    apply.__doc__ = f"`{name}` in place."
+    return apply
+
+
+relu_, elu_, celu_, selu_, leaky_relu_, hardtanh_, threshold_ = map(
+    _in_place, ("relu", "elu", "celu", "selu", "leaky_relu", "hardtanh", "threshold")
+)
+
+
+def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+    """Leaky ReLU whose slope is drawn from `U(lower, upper)` for each element in training, and is their mean otherwise."""
+    if not training:
+        return _C.nn.leaky_relu(input, (lower + upper) / 2, inplace)
+    slope = _C.empty_like(input, requires_grad=False).uniform_(lower, upper).masked_fill_(input.detach() >= 0, 1.0)
+    return input.mul_(slope) if inplace else input * slope
+
+
+def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):
+    """`rrelu` in place."""
+    return rrelu(input, lower, upper, training, True)
+
+
+def _implicit_dim(input):
+    """The dimension that softmax takes if none is named."""
+    return 0 if input.dim() in (0, 1, 3) else 1
+
+
+def softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """`exp(x) / Σ exp(x)` along `dim`; name it: without it is 0 or 1, by the number of dimensions."""
+    return _C.nn.softmax(input, _implicit_dim(input) if dim is None else dim, dtype=dtype)
+
+
+def softmin(input, dim=None, _stacklevel=3, dtype=None):
+    """[`softmax`] of `-x`."""
+    return softmax(-input, dim, dtype=dtype)
+
+
+def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """`log(softmax(x))` along `dim`, see [`softmax`]."""
+    return _C.nn.log_softmax(input, _implicit_dim(input) if dim is None else dim, dtype=dtype)
+
+
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+    """Connectionist temporal classification (Graves et al., 2006); the lengths are tensors or sequences of integers."""
+    input_lengths, target_lengths = (
+        lengths if isinstance(lengths, _C.Tensor) else _C.tensor(list(lengths), dtype=_C.int64)
+        for lengths in (input_lengths, target_lengths)
+    )
+    return _C.nn.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)
+
+
+def triplet_margin_with_distance_loss(
+    anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
+):
+    """`triplet_margin_loss` with any `distance_function(a, b)`; it is `pairwise_distance` unless given."""
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    distance = _C.nn.pairwise_distance if distance_function is None else distance_function
+    far = distance(anchor, negative)
+    if swap:
+        far = far.minimum(distance(positive, negative))
+    loss = (distance(anchor, positive) - far + margin).clamp(min=0)
+    return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
 
 
 def multi_head_attention_forward(*args, **kwargs):

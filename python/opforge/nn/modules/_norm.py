@@ -15,16 +15,17 @@ class _NormBase(Module):
     _ranks: tuple[int, ...]
 
     def __init__(
-        self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None
-    ):
+        self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, device=None, dtype=None, *,
+        bias=True,
+    ):  # fmt: skip
         super().__init__()
         self.num_features = num_features
         self.eps = eps
         self.momentum = momentum
         self.affine = affine
         self.track_running_stats = track_running_stats
-        for name in ("weight", "bias"):
-            self.register_parameter(name, Parameter(_C.empty(num_features, device=device, dtype=dtype)) if affine else None)
+        for name, wanted in ("weight", affine), ("bias", affine and bias):
+            self.register_parameter(name, Parameter(_C.empty(num_features, device=device, dtype=dtype)) if wanted else None)
         tracked = track_running_stats
         self.register_buffer("running_mean", _C.zeros(num_features, device=device, dtype=dtype) if tracked else None)
         self.register_buffer("running_var", _C.ones(num_features, device=device, dtype=dtype) if tracked else None)
@@ -43,6 +44,7 @@ class _NormBase(Module):
         self.reset_running_stats()
         if self.affine:
             init.ones_(self.weight)
+        if self.bias is not None:
             init.zeros_(self.bias)
 
     def _check_input_dim(self, input):
@@ -53,7 +55,7 @@ class _NormBase(Module):
     def extra_repr(self):
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"track_running_stats={self.track_running_stats}"
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
         )
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, *rest):

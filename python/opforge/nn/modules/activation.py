@@ -300,11 +300,6 @@ class GLU(Module):
         return f"dim={self.dim}"
 
 
-def _implicit_dim(input):
-    """The dimension that softmax took before it had to be named."""
-    return 0 if input.dim() in (0, 1, 3) else 1
-
-
 class Softmax(Module):
     """`exp(x) / sum(exp(x))` along `dim`."""
 
@@ -312,11 +307,8 @@ class Softmax(Module):
         super().__init__()
         self.dim = dim
 
-    def _dim(self, input):
-        return _implicit_dim(input) if self.dim is None else self.dim
-
     def forward(self, input):
-        return F.softmax(input, self._dim(input))
+        return F.softmax(input, self.dim)
 
     def extra_repr(self):
         return f"dim={self.dim}"
@@ -326,14 +318,14 @@ class Softmin(Softmax):
     """`exp(-x) / sum(exp(-x))` along `dim`."""
 
     def forward(self, input):
-        return F.softmax(-input, self._dim(input))
+        return F.softmin(input, self.dim)
 
 
 class LogSoftmax(Softmax):
     """`log(softmax(x))` along `dim`."""
 
     def forward(self, input):
-        return F.log_softmax(input, self._dim(input))
+        return F.log_softmax(input, self.dim)
 
 
 class Softmax2d(_Plain):

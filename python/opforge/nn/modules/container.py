@@ -237,10 +237,10 @@ def _as_parameter(value):
 
 def _describe(key, value):
     if not isinstance(value, _C.Tensor):
-        return f"({key}): Object of type: {type(value).__name__}"
+        return f"  ({key}): Object of type: {type(value).__name__}"
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
     size = "x".join(str(n) for n in value.shape)
-    return f"({key}): {kind} containing: [{value.dtype} of size {size}]"
+    return f"  ({key}): {kind} containing: [{value.dtype} of size {size}]"
 
 
 class ParameterList(Module):
@@ -287,9 +287,6 @@ class ParameterList(Module):
 
     def extra_repr(self):
         return "\n".join(_describe(i, value) for i, value in enumerate(self))
-
-    def __repr__(self):
-        return f"{self._get_name()}(\n" + "\n".join(f"  {line}" for line in self.extra_repr().split("\n")) + "\n)"
 
 
 class ParameterDict(Module):
@@ -391,6 +388,3 @@ class ParameterDict(Module):
 
     def extra_repr(self):
         return "\n".join(_describe(key, value) for key, value in self.items())
-
-    def __repr__(self):
-        return f"{self._get_name()}(\n" + "\n".join(f"  {line}" for line in self.extra_repr().split("\n")) + "\n)"

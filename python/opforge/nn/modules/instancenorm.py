@@ -8,9 +8,10 @@ from ._norm import _NormBase
 
 class _InstanceNorm(_NormBase):
     def __init__(
-        self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None, dtype=None
-    ):
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype)
+        self, num_features, eps=1e-5, momentum=0.1, affine=False, track_running_stats=False, device=None, dtype=None, *,
+        bias=True,
+    ):  # fmt: skip
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def forward(self, input):
         self._check_input_dim(input)

@@ -274,12 +274,15 @@ class TripletMarginWithDistanceLoss(_Loss):
         self.swap = swap
 
     def forward(self, anchor, positive, negative):
-        distance = self.distance_function
-        far = distance(anchor, negative)
-        if self.swap:
-            far = far.minimum(distance(positive, negative))
-        loss = (distance(anchor, positive) - far + self.margin).clamp(min=0)
-        return loss if self.reduction == "none" else loss.mean() if self.reduction == "mean" else loss.sum()
+        return F.triplet_margin_with_distance_loss(
+            anchor,
+            positive,
+            negative,
+            distance_function=self.distance_function,
+            margin=self.margin,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
 
 
 class CTCLoss(_Loss):

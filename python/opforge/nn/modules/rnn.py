@@ -16,10 +16,24 @@ _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 def _run(mode, input, hx, weights, bias, num_layers=1, dropout=0.0, train=False, bidirectional=False, batch_first=False):
     """The output and the final states, as a tuple, of a whole network: one call of the core."""
+    if len(weights) % 2:
+        return _run_projected(input, hx, weights)
     function = getattr(_C, mode.lower())
     hx = list(hx) if mode == "LSTM" else hx[0]
     output, *states = function(input, hx, weights, bias, num_layers, dropout, train, bidirectional, batch_first)
     return output, tuple(states)
+
+
+def _run_projected(input, hx, weights):
+    """One direction of one layer of an LSTM whose `h` is projected by the last of the weights, step by step."""
+    *weights, projection = weights
+    (h,), (c,) = hx
+    outputs = []
+    for step in input.unbind(0):
+        h, c = _C.lstm_cell(step, [h, c], *weights)
+        h = F.linear(h, projection)
+        outputs.append(h)
+    return _C.stack(outputs), (h.unsqueeze(0), c.unsqueeze(0))
 
 
 class RNNBase(Module):
@@ -113,11 +127,14 @@ class RNNBase(Module):
             input = input.unsqueeze(batch_dim)
             states = None if states is None else [state.unsqueeze(1) for state in states]
         states = self._checked_states(input, input.size(batch_dim), states)
-        weights = [weight for layer in self.all_weights for weight in layer]
-        output, states = _run(
-            self.mode, input, states, weights, self.bias, self.num_layers, self.dropout, self.training, self.bidirectional,
-            self.batch_first,
-        )  # fmt: skip
+        if self.proj_size:
+            output, states = self._forward_projected(input, states)
+        else:
+            weights = [weight for layer in self.all_weights for weight in layer]
+            output, states = _run(
+                self.mode, input, states, weights, self.bias, self.num_layers, self.dropout, self.training, self.bidirectional,
+                self.batch_first,
+            )  # fmt: skip
         if not batched:
             output, states = output.squeeze(batch_dim), tuple(state.squeeze(1) for state in states)
         return output, states
@@ -134,13 +151,25 @@ class RNNBase(Module):
                 raise RuntimeError(f"Expected {what} size {shape}, got {list(state.shape)}")
         return states
 
+    def _forward_projected(self, input, states):
+        """As of packed sequences that all have the same length."""
+        input = input.transpose(0, 1) if self.batch_first else input
+        steps, batch, width = input.shape
+        data, states = self._layers(input.reshape(steps * batch, width), [batch] * steps, states)
+        output = data.reshape(steps, batch, -1)
+        return output.transpose(0, 1) if self.batch_first else output, states
+
     def _forward_packed(self, packed, states):
-        """Layer by layer, each direction in runs of steps that the same sequences have."""
         sizes = packed.batch_sizes.tolist()
-        data = packed.data
         if states is not None and packed.sorted_indices is not None:
             states = [state.index_select(1, packed.sorted_indices) for state in states]
-        states = self._checked_states(data, sizes[0], states)
+        data, states = self._layers(packed.data, sizes, self._checked_states(packed.data, sizes[0], states))
+        if packed.unsorted_indices is not None:
+            states = tuple(state.index_select(1, packed.unsorted_indices) for state in states)
+        return packed._replace(data=data), states
+
+    def _layers(self, data, sizes, states):
+        """Layer by layer, each direction in runs of steps that the same sequences have."""
         weights, finals = self.all_weights, []
         for layer in range(self.num_layers):
             outputs = []
@@ -153,10 +182,7 @@ class RNNBase(Module):
             data = _C.cat(outputs, -1) if len(outputs) > 1 else outputs[0]
             if self.dropout and layer + 1 < self.num_layers:
                 data = F.dropout(data, self.dropout, self.training)
-        states = tuple(_C.cat(parts) for parts in zip(*finals))
-        if packed.unsorted_indices is not None:
-            states = tuple(state.index_select(1, packed.unsorted_indices) for state in states)
-        return packed._replace(data=data), states
+        return data, tuple(_C.cat(parts) for parts in zip(*finals))
 
     def _packed_forward(self, data, sizes, states, weights):
         """One direction of one layer. Sequences that end leave their states behind; the shortest are last."""

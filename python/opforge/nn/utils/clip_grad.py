@@ -27,13 +27,19 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
 
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """Scales all gradients, in place, so that their norm together is at most `max_norm`; returns the norm before."""
+    parameters = [parameters] if isinstance(parameters, _C.Tensor) else list(parameters)
+    total = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite)
+    clip_grads_with_norm_(parameters, max_norm, total)
+    return total
+
+
+def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
+    """Scales all gradients, in place, by `max_norm / total_norm` unless that is above 1."""
     gradients = _gradients(parameters)
-    total = get_total_norm(gradients, norm_type, error_if_nonfinite)
-    scale = (float(max_norm) / (total + 1e-6)).clamp(max=1.0)
+    scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     with_scale = {gradient.dtype: scale.to(gradient.dtype) for gradient in gradients}
     for gradient in gradients:
         gradient.detach().mul_(with_scale[gradient.dtype])
-    return total
 
 
 def clip_grad_value_(parameters, clip_value, foreach=None):

@@ -240,7 +240,7 @@ class Rprop(Optimizer):
         if fresh:
             state["step_size"] = _C.full_like(grad, group["lr"])
         (shrink, grow), agreement = group["etas"], grad.mul(state["prev"])
-        factor = _C.where(agreement > 0, grow, _C.where(agreement < 0, shrink, 1.0))
+        factor = _C.ones_like(grad).masked_fill_(agreement > 0, grow).masked_fill_(agreement < 0, shrink)
         state["step_size"].mul_(factor).clamp_(*group["step_sizes"])
         grad = grad.masked_fill(agreement < 0, 0.0)
         param.addcmul_(grad.sign(), state["step_size"], value=-1)

@@ -92,8 +92,7 @@ class inference_mode(_Mode):
     """As `no_grad`; `inference_mode(False)` changes nothing."""
 
     def __new__(cls, mode=True):
-        self = object.__new__(cls)
-        return self(mode) if callable(mode) else self
+        return cls()(mode) if callable(mode) else object.__new__(cls)
 
     def __init__(self, mode: bool = True):
         self._mode = mode

@@ -77,22 +77,26 @@ class Module(Hooks, StateDict, Traversal):
 
     def __getattr__(self, name):
         state = self.__dict__
-        for table in _TABLES:
-            entries = state.get(table)
-            if entries is not None and name in entries:
+        if "_modules" in state:  # what is set last in __init__
+            # Written out: this runs for every parameter that a forward uses.
+            if name in (entries := state["_parameters"]):
+                return entries[name]
+            if name in (entries := state["_modules"]):
+                return entries[name]
+            if name in (entries := state["_buffers"]):
                 return entries[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __setattr__(self, name, value):
         state = self.__dict__
         if isinstance(value, Parameter):
-            self._forget(name, "parameters")
+            self._forget(name, "parameters", "_parameters")
             self.register_parameter(name, value)
         elif isinstance(value, Module):
-            self._forget(name, "module")
+            self._forget(name, "module", "_modules")
             state["_modules"][name] = value
         elif isinstance(value, Buffer):
-            self._forget(name, "buffers")
+            self._forget(name, "buffers", "_buffers")
             self.register_buffer(name, value, value.persistent)
         elif value is not None and name in state.get("_parameters", ()):
             raise TypeError(f"cannot assign '{type(value).__name__}' as parameter '{name}' (nn.Parameter or None expected)")
@@ -119,14 +123,15 @@ class Module(Hooks, StateDict, Traversal):
         names = {*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers}
         return sorted(name for name in names if not name[0].isdigit())
 
-    def _forget(self, name, what):
-        """Frees `name` for a new registration."""
+    def _forget(self, name, what, table):
+        """Frees `name` for a registration in `table`, where it keeps its place if it is there already."""
         state = self.__dict__
         if "_parameters" not in state:
             raise AttributeError(f"cannot assign {what} before Module.__init__() call")
         state.pop(name, None)
-        for table in _TABLES:
-            state[table].pop(name, None)
+        for other in _TABLES:
+            if other != table:
+                state[other].pop(name, None)
         state["_non_persistent_buffers_set"].discard(name)
 
     def _check_name(self, name, table, kind):

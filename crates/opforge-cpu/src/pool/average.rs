@@ -121,7 +121,7 @@ impl Lines {
             Divisor::Inside => (a.span(i).count * b.span(j).count * c.span(k).count) as f64,
         };
         for (k, sum) in sums.iter_mut().enumerate() {
-            *sum = *sum / F::from_f64(count(k));
+            *sum /= F::from_f64(count(k));
         }
     }
 }

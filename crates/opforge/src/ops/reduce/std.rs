@@ -6,7 +6,7 @@ use super::var::Var;
 use crate::functional::reduce_dims;
 use crate::operator::prelude::*;
 
-/// The mathematics of [`std`]: the square root of [`Var`].
+/// The mathematics of [`std()`]: the square root of [`Var`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Std {
     /// As [`Var`] has it.

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -72,7 +73,7 @@ def is_alive(pid):
 def children():
     """The processes that this one started and has not waited for, zombies among them, but for one that multiprocessing keeps."""
     tasks = f"/proc/{os.getpid()}/task"
-    found = {int(pid) for task in os.listdir(tasks) for pid in open(f"{tasks}/{task}/children").read().split()}
+    found = {int(pid) for task in os.listdir(tasks) for pid in Path(tasks, task, "children").read_text().split()}
     return found - {multiprocessing.resource_tracker._resource_tracker._pid}
 
 

@@ -11,6 +11,7 @@ import socket
 import sys
 import time
 import weakref
+from contextlib import suppress
 from multiprocessing.connection import wait
 
 from . import channel, worker
@@ -184,8 +185,8 @@ def shut_down(workers, owner):
     mine = os.getpid() == owner
     for each in workers:
         if mine:
-            # Reaches the worker even if other processes have copies of this end.
-            with socket.fromfd(each.connection.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            # Reaches the worker even if other processes have copies of this end; fails where the worker is gone.
+            with suppress(OSError), socket.fromfd(each.connection.fileno(), socket.AF_UNIX, socket.SOCK_STREAM) as connection:
                 connection.shutdown(socket.SHUT_RDWR)
         each.connection.close()
     end = time.monotonic() + _PATIENCE

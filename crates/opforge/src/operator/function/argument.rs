@@ -15,7 +15,10 @@ pub trait Argument<'a>: Sized {
     /// The value as this type, or an error that names function and parameter.
     fn take(function: &'static str, param: &'static str, value: Option<&'a Value>) -> Result<Self> {
         let value = value.unwrap_or(&Value::None);
-        Self::from_value(value).ok_or_else(|| Error::dtype(function, param, format!("{value:?}"), Self::TYPE))
+        Self::from_value(value).ok_or_else(|| match value {
+            Value::Scalar(Scalar::Int(i)) => Error::value(function, param, i, "a whole number of 0 or more"),
+            other => Error::dtype(function, param, format!("{other:?}"), Self::TYPE),
+        })
     }
 }
 

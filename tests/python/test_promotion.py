@@ -1,0 +1,106 @@
+"""Result dtypes: PyTorch's documented rules, for every pair of dtypes and for numbers; integer arithmetic in every width."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import opforge as torch
+
+INTS = ["uint8", "int8", "int16", "int32", "int64"]
+FLOATS = ["float16", "bfloat16", "float32", "float64"]
+KINDS = {"bool": 0, **dict.fromkeys(INTS, 1), **dict.fromkeys(FLOATS, 2)}
+DTYPES = list(KINDS)
+
+
+def promoted(a, b):
+    """The higher kind wins; within a kind the wider dtype; what neither holds, the next that holds both."""
+    if KINDS[a] != KINDS[b]:
+        return max(a, b, key=KINDS.get)
+    if a == b:
+        return a
+    if {a, b} == {"float16", "bfloat16"}:
+        return "float32"
+    if KINDS[a] == 2:
+        return max(a, b, key=lambda d: int(d.lstrip("bfloat")))
+    return str(np.promote_types(a, b))
+
+
+def ones(dtype, *shape):
+    return torch.ones(*shape or (2,), dtype=getattr(torch, dtype))
+
+
+def name(tensor):
+    return repr(tensor.dtype).removeprefix("opforge.")
+
+
+@pytest.mark.parametrize(("a", "b"), itertools.product(DTYPES, DTYPES))
+def test_two_tensors(a, b):
+    wanted = promoted(a, b)
+    for f in (torch.add, torch.mul, torch.maximum, lambda x, y: torch.where(x.bool(), x, y), lambda x, y: torch.cat([x, y])):
+        assert name(f(ones(a), ones(b))) == wanted
+    assert name(ones(a) / ones(b)) == (wanted if KINDS[wanted] == 2 else "float32")
+    assert name(ones(a) == ones(b)) == "bool"
+
+
+@pytest.mark.parametrize(("a", "b"), itertools.product(DTYPES, DTYPES))
+def test_a_tensor_without_dimensions_only_lends_its_kind(a, b):
+    scalar = torch.tensor(1, dtype=getattr(torch, b))
+    wanted = a if KINDS[a] >= KINDS[b] else b
+    assert name(ones(a) + scalar) == wanted
+    assert name(scalar + ones(a)) == wanted
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numbers_only_lend_their_kind(dtype):
+    kind = KINDS[dtype]
+    assert name(ones(dtype) + True) == dtype
+    assert name(ones(dtype) * 2) == (dtype if kind else "int64")
+    assert name(ones(dtype) * 2.0) == (dtype if kind == 2 else "float32")
+    assert name(2.0 * ones(dtype)) == (dtype if kind == 2 else "float32")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_functions_of_floats_make_floats(dtype):
+    wanted = dtype if KINDS[dtype] == 2 else "float32"
+    for f in (torch.sin, torch.exp, torch.sqrt, torch.sigmoid, torch.erf, torch.log1p):
+        assert name(f(ones(dtype))) == wanted
+    for f in (torch.sum, torch.prod):
+        assert name(f(ones(dtype))) == (dtype if KINDS[dtype] == 2 else "int64")
+    assert name(torch.argmax(ones(dtype).to(torch.float32))) == "int64"
+
+
+@pytest.mark.parametrize("dtype", INTS)
+@pytest.mark.parametrize("f", ["add", "sub", "mul", "floor_divide", "remainder", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor", "fmod"])
+def test_integers_wrap_as_machines_do(dtype, f):
+    info = np.iinfo(dtype)
+    values = np.array([info.min, info.min + 1, 0, 1, 2, 7, info.max - 1, info.max], dtype)
+    divisors = np.array([1, 2, 3, 5, 7, info.max], dtype)
+    a, b = np.meshgrid(values, divisors if f in ("floor_divide", "remainder", "fmod") else values)
+    wanted = getattr(np, {"sub": "subtract", "mul": "multiply"}.get(f, f))(a, b)
+    got = getattr(torch, f)(torch.tensor(a), torch.tensor(b)).numpy()
+    assert got.dtype == wanted.dtype
+    np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize(("a", "b"), itertools.product(DTYPES, DTYPES))
+def test_casts(a, b):
+    values = [0, 1] if a == "bool" else [0, 1, 2, 100]
+    cast = torch.tensor(values, dtype=getattr(torch, a)).to(getattr(torch, b))
+    assert name(cast) == b
+    assert cast.tolist() == ([bool(v) for v in values] if b == "bool" else values)
+
+
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if d != "bool"])
+def test_in_place_results_keep_the_receivers_dtype(dtype):
+    x = ones(dtype)
+    x += 1
+    assert name(x) == dtype and x.tolist() == [2, 2]
+    x *= ones("bool")
+    assert name(x) == dtype
+    if KINDS[dtype] == 1:
+        for change in (lambda: x.add_(0.5), lambda: x.mul_(ones("float32")), lambda: x.div_(2)):
+            with pytest.raises(TypeError):
+                change()
+    else:
+        assert name(x.add_(ones("float64"))) == dtype

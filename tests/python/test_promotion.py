@@ -11,6 +11,7 @@ INTS = ["uint8", "int8", "int16", "int32", "int64"]
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
 KINDS = {"bool": 0, **dict.fromkeys(INTS, 1), **dict.fromkeys(FLOATS, 2)}
 DTYPES = list(KINDS)
+PAIRS = list(itertools.product(DTYPES, DTYPES))
 
 
 def promoted(a, b):
@@ -34,7 +35,7 @@ def name(tensor):
     return repr(tensor.dtype).removeprefix("opforge.")
 
 
-@pytest.mark.parametrize(("a", "b"), itertools.product(DTYPES, DTYPES))
+@pytest.mark.parametrize(("a", "b"), PAIRS)
 def test_two_tensors(a, b):
     wanted = promoted(a, b)
     for f in (torch.add, torch.mul, torch.maximum, lambda x, y: torch.where(x.bool(), x, y), lambda x, y: torch.cat([x, y])):
@@ -43,7 +44,7 @@ def test_two_tensors(a, b):
     assert name(ones(a) == ones(b)) == "bool"
 
 
-@pytest.mark.parametrize(("a", "b"), itertools.product(DTYPES, DTYPES))
+@pytest.mark.parametrize(("a", "b"), PAIRS)
 def test_a_tensor_without_dimensions_only_lends_its_kind(a, b):
     scalar = torch.tensor(1, dtype=getattr(torch, b))
     wanted = a if KINDS[a] >= KINDS[b] else b
@@ -83,7 +84,7 @@ def test_integers_wrap_as_machines_do(dtype, f):
     np.testing.assert_array_equal(got, wanted)
 
 
-@pytest.mark.parametrize(("a", "b"), itertools.product(DTYPES, DTYPES))
+@pytest.mark.parametrize(("a", "b"), PAIRS)
 def test_casts(a, b):
     values = [0, 1] if a == "bool" else [0, 1, 2, 100]
     cast = torch.tensor(values, dtype=getattr(torch, a)).to(getattr(torch, b))

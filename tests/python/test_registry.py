@@ -221,7 +221,7 @@ def test_out(case):
         same(out, plain)
 
 
-SHAPELESS = {"nonzero", "nonzero_tuple", "nonzero_as", "argwhere", "masked_select", "unique", "unique_consecutive", "equal", "allclose", "one_hot"}
+SHAPELESS = {"nonzero", "nonzero_tuple", "nonzero_as", "where_places", "argwhere", "masked_select", "unique", "unique_consecutive", "equal", "allclose", "one_hot"}
 
 
 @each([case for case in EXACT if case.name not in SHAPELESS])

@@ -115,7 +115,7 @@ CASES = [
     case("masked_scatter", masked_scatter, X, TRUTH, spread(-1, 1, 12)),
     case("nonzero", np.argwhere, I),
     case("argwhere", np.argwhere, TRUTH),
-    case("nonzero_tuple", np.nonzero, I),
+    *(case(name, np.nonzero, x) for name, x in [("nonzero_tuple", I), ("where_places", TRUTH)]),
     case("nonzero_as", lambda x, as_tuple: np.nonzero(x), I, as_tuple=True),
     case("nonzero_as", lambda x, as_tuple: np.argwhere(x), TRUTH, as_tuple=False),
     case("embedding", lambda i, w: w[i], whole(0, 3, 2, 5), X),

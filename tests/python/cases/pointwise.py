@@ -29,6 +29,11 @@ def lgamma(x):
     return np.where(np.isneginf(x), np.inf, special.gammaln(x))
 
 
+def sign(x):
+    """As PyTorch has it: 0 for NaN."""
+    return np.where(np.isnan(x), 0.0, np.sign(x))
+
+
 def heaviside(x, at_zero):
     """As PyTorch has it: 0 for NaN."""
     return np.where(x == 0, at_zero, (x > 0).astype(x.dtype))
@@ -95,8 +100,8 @@ CASES = [
     case("round", lambda x, decimals: np.round(x, decimals), X, decimals=1, smooth=False, half=False),
     unary("rsqrt", lambda x: 1 / np.sqrt(x), POSITIVE),
     unary("sigmoid", special.expit),
-    unary("sign", np.sign),
-    unary("sgn", np.sign),
+    unary("sign", sign),
+    unary("sgn", sign),
     unary("signbit", np.signbit),
     unary("sin", np.sin),
     unary("sinc", np.sinc),

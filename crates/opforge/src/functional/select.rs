@@ -99,7 +99,7 @@ functions! {
     /// assert_eq!(f::nonzero_tuple(&x)?[1].to_vec1::<i64>()?, [1, 0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    #[python(torch, name = "where")]
+    #[python(hidden)]
     pub fn nonzero_tuple(condition: &Tensor) -> Result<Vec<Tensor>> {
         super::unbind(&super::nonzero(&super::atleast_1d(condition)?)?, 1)
     }

@@ -23,6 +23,8 @@ from ._core import abs as abs
 from ._core import absolute as absolute
 from ._core import acos as acos
 from ._core import acosh as acosh
+from ._core import adaptive_avg_pool1d as adaptive_avg_pool1d
+from ._core import adaptive_max_pool1d as adaptive_max_pool1d
 from ._core import add as add
 from ._core import addbmm as addbmm
 from ._core import addcdiv as addcdiv
@@ -61,6 +63,7 @@ from ._core import atleast_1d as atleast_1d
 from ._core import atleast_2d as atleast_2d
 from ._core import atleast_3d as atleast_3d
 from . import autograd as autograd
+from ._core import avg_pool1d as avg_pool1d
 from ._core import baddbmm as baddbmm
 from ._core import bernoulli as bernoulli
 from ._core import bfloat16 as bfloat16
@@ -89,6 +92,7 @@ from ._core import cfloat as cfloat
 from ._core import chain_matmul as chain_matmul
 from ._core import channel_shuffle as channel_shuffle
 from ._core import char as char
+from ._core import cholesky as cholesky
 from ._core import chunk as chunk
 from ._core import clamp as clamp
 from ._core import clamp_max as clamp_max
@@ -125,6 +129,7 @@ from ._core import cumsum as cumsum
 from ._core import cumulative_trapezoid as cumulative_trapezoid
 from ._core import default_generator as default_generator
 from ._core import deg2rad as deg2rad
+from ._core import det as det
 from ._core import device as device
 from ._core import diag as diag
 from ._core import diag_embed as diag_embed
@@ -217,6 +222,7 @@ from ._core import int16 as int16
 from ._core import int32 as int32
 from ._core import int64 as int64
 from ._core import int8 as int8
+from ._core import inverse as inverse
 from ._core import is_complex as is_complex
 from ._core import is_floating_point as is_floating_point
 from ._core import is_grad_enabled as is_grad_enabled
@@ -250,6 +256,7 @@ from ._core import log_softmax as log_softmax
 from ._core import logaddexp as logaddexp
 from ._core import logaddexp2 as logaddexp2
 from ._core import logcumsumexp as logcumsumexp
+from ._core import logdet as logdet
 from ._core import logical_and as logical_and
 from ._core import logical_not as logical_not
 from ._core import logical_or as logical_or
@@ -270,6 +277,10 @@ from ._core import matmul as matmul
 from ._core import matrix_power as matrix_power
 from ._core import max as max
 from ._core import max_memory_allocated as max_memory_allocated
+from ._core import max_pool1d as max_pool1d
+from ._core import max_pool1d_with_indices as max_pool1d_with_indices
+from ._core import max_pool2d as max_pool2d
+from ._core import max_pool3d as max_pool3d
 from ._core import maximum as maximum
 from ._core import mean as mean
 from ._core import median as median
@@ -373,6 +384,7 @@ from ._core import sin as sin
 from ._core import sinc as sinc
 from ._core import sinh as sinh
 from ._core import slice_scatter as slice_scatter
+from ._core import slogdet as slogdet
 from ._core import softmax as softmax
 from ._core import sort as sort
 from . import special as special

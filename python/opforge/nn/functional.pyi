@@ -1,7 +1,18 @@
 # Written by `make generate` from the declared functions; do not edit.
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, misc"
 from typing import Any
+from .._core.nn import adaptive_avg_pool1d as adaptive_avg_pool1d
+from .._core.nn import adaptive_avg_pool2d as adaptive_avg_pool2d
+from .._core.nn import adaptive_avg_pool3d as adaptive_avg_pool3d
+from .._core.nn import adaptive_max_pool1d as adaptive_max_pool1d
+from .._core.nn import adaptive_max_pool2d as adaptive_max_pool2d
+from .._core.nn import adaptive_max_pool3d as adaptive_max_pool3d
 from .._core.nn import alpha_dropout as alpha_dropout
+from .._core.nn import avg_pool1d as avg_pool1d
+from .._core.nn import avg_pool2d as avg_pool2d
+from .._core.nn import avg_pool3d as avg_pool3d
+from .._core.nn import batch_norm as batch_norm
+from .._core.nn import bilinear as bilinear
 from .._core.nn import binary_cross_entropy as binary_cross_entropy
 from .._core.nn import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from .._core.nn import celu as celu
@@ -15,22 +26,28 @@ from .._core.nn import conv_transpose3d as conv_transpose3d
 from .._core.nn import cosine_embedding_loss as cosine_embedding_loss
 from .._core.nn import cosine_similarity as cosine_similarity
 from .._core.nn import cross_entropy as cross_entropy
+from .._core.nn import ctc_loss as ctc_loss
 from .._core.nn import dropout as dropout
 from .._core.nn import dropout1d as dropout1d
 from .._core.nn import dropout2d as dropout2d
 from .._core.nn import dropout3d as dropout3d
 from .._core.nn import elu as elu
 from .._core.nn import embedding as embedding
+from .._core.nn import embedding_bag as embedding_bag
 from .._core.nn import feature_alpha_dropout as feature_alpha_dropout
+from .._core.nn import fold as fold
 from .._core.nn import gaussian_nll_loss as gaussian_nll_loss
 from .._core.nn import gelu as gelu
 from .._core.nn import glu as glu
+from .._core.nn import group_norm as group_norm
 from .._core.nn import hardshrink as hardshrink
 from .._core.nn import hardsigmoid as hardsigmoid
 from .._core.nn import hardswish as hardswish
 from .._core.nn import hardtanh as hardtanh
 from .._core.nn import hinge_embedding_loss as hinge_embedding_loss
 from .._core.nn import huber_loss as huber_loss
+from .._core.nn import instance_norm as instance_norm
+from .._core.nn import interpolate as interpolate
 from .._core.nn import kl_div as kl_div
 from .._core.nn import l1_loss as l1_loss
 from .._core.nn import layer_norm as layer_norm
@@ -39,6 +56,12 @@ from .._core.nn import linear as linear
 from .._core.nn import log_softmax as log_softmax
 from .._core.nn import logsigmoid as logsigmoid
 from .._core.nn import margin_ranking_loss as margin_ranking_loss
+from .._core.nn import max_pool1d as max_pool1d
+from .._core.nn import max_pool1d_with_indices as max_pool1d_with_indices
+from .._core.nn import max_pool2d as max_pool2d
+from .._core.nn import max_pool2d_with_indices as max_pool2d_with_indices
+from .._core.nn import max_pool3d as max_pool3d
+from .._core.nn import max_pool3d_with_indices as max_pool3d_with_indices
 from .._core.nn import mish as mish
 from .._core.nn import mse_loss as mse_loss
 from .._core.nn import multi_margin_loss as multi_margin_loss
@@ -72,6 +95,7 @@ from .._core.nn import tanh as tanh
 from .._core.nn import tanhshrink as tanhshrink
 from .._core.nn import threshold as threshold
 from .._core.nn import triplet_margin_loss as triplet_margin_loss
+from .._core.nn import unfold as unfold
 
 def gumbel_softmax(logits: Any, tau: Any=1.0, hard: Any=False, eps: Any=1e-10, dim: Any=-1) -> Any: ...
 def multi_head_attention_forward(*args: Any, **kwargs: Any) -> Any: ...

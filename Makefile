@@ -71,7 +71,7 @@ check-generated: develop
 test-python: check-generated
 	$(BIN)/mypy --strict tests/python/typing/program.py
 	$(BIN)/python -m mypy.stubtest opforge._core --ignore-disjoint-bases --allowlist tests/python/typing/allowed
-	$(BIN)/pytest --quiet
+	$(BIN)/pytest --quiet -p no:cacheprovider
 
 wheel: tools $(VENV)/ready
 	PATH="$(BIN):$$PATH" $(BIN)/maturin build --quiet --release --out dist

@@ -409,7 +409,7 @@ from ._core import tan as tan
 from ._core import tanh as tanh
 from ._core import tensor as tensor
 from ._core import tensor_split as tensor_split
-from ._core import tensordot as tensordot
+from ._functions import tensordot as tensordot
 from ._core import threshold as threshold
 from ._core import tile as tile
 from ._core import topk as topk

@@ -26,7 +26,6 @@ from .._core.nn import conv_transpose3d as conv_transpose3d
 from .._core.nn import cosine_embedding_loss as cosine_embedding_loss
 from .._core.nn import cosine_similarity as cosine_similarity
 from .._core.nn import cross_entropy as cross_entropy
-from .._core.nn import ctc_loss as ctc_loss
 from .._core.nn import dropout as dropout
 from .._core.nn import dropout1d as dropout1d
 from .._core.nn import dropout2d as dropout2d
@@ -40,6 +39,7 @@ from .._core.nn import gaussian_nll_loss as gaussian_nll_loss
 from .._core.nn import gelu as gelu
 from .._core.nn import glu as glu
 from .._core.nn import group_norm as group_norm
+from .._core.nn import gumbel_softmax as gumbel_softmax
 from .._core.nn import hardshrink as hardshrink
 from .._core.nn import hardsigmoid as hardsigmoid
 from .._core.nn import hardswish as hardswish
@@ -47,13 +47,11 @@ from .._core.nn import hardtanh as hardtanh
 from .._core.nn import hinge_embedding_loss as hinge_embedding_loss
 from .._core.nn import huber_loss as huber_loss
 from .._core.nn import instance_norm as instance_norm
-from .._core.nn import interpolate as interpolate
 from .._core.nn import kl_div as kl_div
 from .._core.nn import l1_loss as l1_loss
 from .._core.nn import layer_norm as layer_norm
 from .._core.nn import leaky_relu as leaky_relu
 from .._core.nn import linear as linear
-from .._core.nn import log_softmax as log_softmax
 from .._core.nn import logsigmoid as logsigmoid
 from .._core.nn import margin_ranking_loss as margin_ranking_loss
 from .._core.nn import max_pool1d as max_pool1d
@@ -86,8 +84,6 @@ from .._core.nn import sigmoid as sigmoid
 from .._core.nn import silu as silu
 from .._core.nn import smooth_l1_loss as smooth_l1_loss
 from .._core.nn import soft_margin_loss as soft_margin_loss
-from .._core.nn import softmax as softmax
-from .._core.nn import softmin as softmin
 from .._core.nn import softplus as softplus
 from .._core.nn import softshrink as softshrink
 from .._core.nn import softsign as softsign
@@ -97,5 +93,11 @@ from .._core.nn import threshold as threshold
 from .._core.nn import triplet_margin_loss as triplet_margin_loss
 from .._core.nn import unfold as unfold
 
-def gumbel_softmax(logits: Any, tau: Any=1.0, hard: Any=False, eps: Any=1e-10, dim: Any=-1) -> Any: ...
+def rrelu(input: Any, lower: Any=1.0 / 8, upper: Any=1.0 / 3, training: Any=False, inplace: Any=False) -> Any: ...
+def rrelu_(input: Any, lower: Any=1.0 / 8, upper: Any=1.0 / 3, training: Any=False) -> Any: ...
+def softmax(input: Any, dim: Any=None, _stacklevel: Any=3, dtype: Any=None) -> Any: ...
+def softmin(input: Any, dim: Any=None, _stacklevel: Any=3, dtype: Any=None) -> Any: ...
+def log_softmax(input: Any, dim: Any=None, _stacklevel: Any=3, dtype: Any=None) -> Any: ...
+def ctc_loss(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: Any=0, reduction: Any='mean', zero_infinity: Any=False) -> Any: ...
+def triplet_margin_with_distance_loss(anchor: Any, positive: Any, negative: Any, *, distance_function: Any=None, margin: Any=1.0, swap: Any=False, reduction: Any='mean') -> Any: ...
 def multi_head_attention_forward(*args: Any, **kwargs: Any) -> Any: ...

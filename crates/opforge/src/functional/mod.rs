@@ -31,12 +31,14 @@ macro_rules! compositions {
 
 compositions! {
     activations,
+    addmm,
     aliases,
     arrange,
     assign,
     attention,
     bags,
     channel_norms,
+    chains,
     checks,
     conv,
     counts,

@@ -1,0 +1,107 @@
+//! Products of matrices added to what is there already.
+
+use crate::functional as f;
+use crate::operator::prelude::*;
+
+functions! {
+    /// `beta * input + alpha * mat1 mat2`, of matrices. With a `beta` of 0, NaN in `input` does not matter.
+    ///
+    /// # Errors
+    /// For shapes that do not go together.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
+    /// let y = opforge::functional::addmm(&x, &x, &x, 1i64.into(), 1i64.into())?;
+    /// assert_eq!(y.to_vec2::<f32>()?, [[8.0, 12.0], [18.0, 26.0]]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method, in_place)]
+    pub fn addmm(
+        input: &Tensor,
+        mat1: &Tensor,
+        mat2: &Tensor;
+        beta: Scalar = Scalar::Int(1),
+        alpha: Scalar = Scalar::Int(1),
+    ) -> Result<Tensor> {
+        combine(input, &f::mm(mat1, mat2)?, beta, alpha)
+    }
+
+    /// `beta * input + alpha * mat vec`.
+    ///
+    /// # Errors
+    /// For shapes that do not go together.
+    #[python(torch, method, in_place)]
+    pub fn addmv(
+        input: &Tensor,
+        mat: &Tensor,
+        vec: &Tensor;
+        beta: Scalar = Scalar::Int(1),
+        alpha: Scalar = Scalar::Int(1),
+    ) -> Result<Tensor> {
+        combine(input, &f::mv(mat, vec)?, beta, alpha)
+    }
+
+    /// `beta * input + alpha * outer(vec1, vec2)`.
+    ///
+    /// # Errors
+    /// For shapes that do not go together.
+    #[python(torch, method, in_place)]
+    pub fn addr(
+        input: &Tensor,
+        vec1: &Tensor,
+        vec2: &Tensor;
+        beta: Scalar = Scalar::Int(1),
+        alpha: Scalar = Scalar::Int(1),
+    ) -> Result<Tensor> {
+        combine(input, &f::outer(vec1, vec2)?, beta, alpha)
+    }
+
+    /// `beta * input + alpha * (the sum of a batch's matrix products)`.
+    ///
+    /// # Errors
+    /// For shapes that do not go together.
+    #[python(torch, method, in_place)]
+    pub fn addbmm(
+        input: &Tensor,
+        batch1: &Tensor,
+        batch2: &Tensor;
+        beta: Scalar = Scalar::Int(1),
+        alpha: Scalar = Scalar::Int(1),
+    ) -> Result<Tensor> {
+        combine(input, &f::bmm(batch1, batch2)?.sum(0)?, beta, alpha)
+    }
+
+    /// `beta * input + alpha * (a batch's matrix products)`.
+    ///
+    /// # Errors
+    /// For shapes that do not go together.
+    #[python(torch, method, in_place)]
+    pub fn baddbmm(
+        input: &Tensor,
+        batch1: &Tensor,
+        batch2: &Tensor;
+        beta: Scalar = Scalar::Int(1),
+        alpha: Scalar = Scalar::Int(1),
+    ) -> Result<Tensor> {
+        combine(input, &f::bmm(batch1, batch2)?, beta, alpha)
+    }
+}
+
+/// `beta * input + alpha * product`, of the product's shape.
+#[track_caller]
+fn combine(input: &Tensor, product: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
+    let scaled = |t: &Tensor, by: Scalar| match by {
+        Scalar::Int(1) => Ok(t.clone()),
+        by => crate::functional::binary(crate::ops::pointwise::mul::Mul, t.into(), by.into(), Rules::BROADCAST),
+    };
+    let product = scaled(product, alpha)?;
+    input.shape().broadcast(product.shape(), "addmm").and_then(|shape| match shape == *product.shape() {
+        true => Ok(()),
+        false => Err(Error::shapes("addmm", input.shape(), product.shape(), "an input that broadcasts to the product")),
+    })?;
+    if beta.to_f64() == 0.0 {
+        return Ok(product);
+    }
+    f::add((&product).into(), (&scaled(input, beta)?).into(), Scalar::Int(1))
+}

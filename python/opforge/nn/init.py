@@ -143,10 +143,12 @@ def orthogonal_(tensor, gain=1, generator=None):
         return tensor
     rows, cols = tensor.shape[0], tensor.numel() // tensor.shape[0]
     with no_grad():
-        random = _C.empty(rows, cols, dtype=tensor.dtype).normal_(0, 1, generator=generator)
-        q, r = _C.linalg.qr(random.t() if rows < cols else random)
-        q = q * _C.diagonal(r).sign()  # makes the distribution uniform: Mezzadri, 2006
-        q = q.t() if rows < cols else q
+        q = _C.empty(min(rows, cols), max(rows, cols), dtype=_C.float64).normal_(0, 1, generator=generator)
+        # The factor of Cholesky has a positive diagonal, which makes the distribution uniform (Mezzadri, 2006). The second time removes
+        # what the first, of a matrix far from orthogonal, left (Yamamoto et al., 2015).
+        for _ in range(2):
+            q = _C.linalg.solve(_C.linalg.cholesky(q.matmul(q.t())), q)
+        q = q.t() if rows > cols else q
         return tensor.copy_(q.reshape(tensor.shape)).mul_(gain)
 
 

@@ -74,6 +74,9 @@ impl Entry {
         match signature.take_form(self.form, &mut values) {
             Form::Plain => {
                 let result = front_end::called(|| (function.call)(&values)).or_raise(py)?;
+                if let Some(receiver) = self.written(py, &result, args) {
+                    return Ok(receiver);
+                }
                 results::object(py, result, signature.results.as_ref())
             }
             Form::InPlace => {
@@ -82,6 +85,16 @@ impl Entry {
                 self.write_back(py, front_end::called(call).or_raise(py)?, args)
             }
         }
+    }
+
+    /// The receiver of a function that itself writes in place, such as `fill_`, and returns what it wrote into.
+    fn written(&self, py: Python<'_>, result: &Value, args: &Arguments<'_, '_>) -> Option<Py<PyAny>> {
+        let Value::Tensor(result) = result else { return None };
+        if !self.name.ends_with('_') || args.count() == 0 {
+            return None;
+        }
+        let receiver = args.at(0).cast::<PyTensor>().ok()?;
+        (receiver.get().tensor(py).id() == result.id()).then(|| receiver.to_owned().into_any().unbind())
     }
 
     /// The in-place form: the receiver gets the result, as elements or, from a view, as its new self.

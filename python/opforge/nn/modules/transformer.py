@@ -123,7 +123,12 @@ def _is_causal(mask, is_causal, length):
     """What `is_causal` says, or, if it is None, whether `mask` is the causal mask."""
     if is_causal is not None or mask is None:
         return bool(is_causal)
-    return tuple(mask.shape) == (length, length) and bool((mask == _causal_mask(length, dtype=mask.dtype)).all())
+    if tuple(mask.shape) != (length, length):
+        return False
+    allowed = mask.logical_not() if mask.dtype == _C.bool else mask == 0
+    forbidden = mask if mask.dtype == _C.bool else mask == -math.inf
+    causal = _C.ones((length, length), dtype=_C.bool, device=mask.device).triu(1)
+    return bool(_C.where(causal, forbidden, allowed).all())
 
 
 def _length(x, batch_first):

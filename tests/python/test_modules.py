@@ -249,7 +249,13 @@ def test_adaptive_sizes_of_none_stay():
 @pytest.mark.parametrize("dims", [1, 2, 3])
 @pytest.mark.parametrize(
     ("name", "mode", "extra"),
-    [("Zero", "constant", ()), ("Constant", "constant", (2.5,)), ("Reflection", "reflect", ()), ("Replication", "edge", ()), ("Circular", "wrap", ())],
+    [
+        ("Zero", "constant", ()),
+        ("Constant", "constant", (2.5,)),
+        ("Reflection", "reflect", ()),
+        ("Replication", "edge", ()),
+        ("Circular", "wrap", ()),
+    ],
 )
 def test_padding(dims, name, mode, extra):
     x = RNG.standard_normal((2, 3, 5, 4, 6)[: dims + 2])

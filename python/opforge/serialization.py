@@ -43,7 +43,8 @@ def save(obj, f, *, pickle=False, pickle_protocol=_pickle.DEFAULT_PROTOCOL):
 
 
 def load(f, map_location=None, *, weights_only=True, mmap=None, unpickle=False):
-    """What `save` wrote to a path or an open file; of a `.safetensors` file by others, the dict of its tensors.
+    """What `save` wrote to a path or an open file; of a `.safetensors` or `.npz` file by others, the dict of its tensors; the tensor of a `.npy`
+    file.
 
     `map_location` is the device that tensors are to be on. With `mmap=True` tensors are read-only views of the file. `unpickle=True` reads a
     pickle, which may run any code: only for files whose origin you trust. `weights_only` is there for PyTorch's programs; no value of it
@@ -62,6 +63,8 @@ def load(f, map_location=None, *, weights_only=True, mmap=None, unpickle=False):
             raise TypeError(f"load(): f must be open in binary mode, but reads {type(data).__name__}")
         if unpickle:
             return _unpickle(io.BytesIO(data), data[:9])
+        if data.startswith(_NPY):
+            return _mover(map_location)(_core._load_npy_bytes(data))
         _check_start(data[:9])
         return _tree(*_core._load_safetensors_bytes(data), map_location)
     path = os.fspath(f)
@@ -70,9 +73,19 @@ def load(f, map_location=None, *, weights_only=True, mmap=None, unpickle=False):
         if unpickle:
             file.seek(0)
             return _unpickle(file, start)
+        if start.startswith(_NPY) and not mmap:
+            return _mover(map_location)(_core._load_npy_bytes(start + file.read()))
+    if start.startswith(_NPY):
+        return _mover(map_location)(_core._map_npy(path))
+    if os.path.splitext(path)[1] == ".npz":
+        move = _mover(map_location)
+        return {name: move(tensor) for name, tensor in _core._load_npz(path).items()}
     _check_start(start)
     read = _core._map_safetensors if mmap else _core._load_safetensors
     return _tree(*read(path), map_location)
+
+
+_NPY = b"\x93NUMPY"
 
 
 def _is_path(f):

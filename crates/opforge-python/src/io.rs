@@ -1,4 +1,4 @@
-//! `.safetensors` files for the module `opforge.serialization`, which turns nested containers into named tensors and a text.
+//! `.safetensors` files (and numpy's, to read) for the module `opforge.serialization`, which turns nested containers into named tensors and a text.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -79,9 +79,31 @@ fn _map_safetensors(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
     content(py, tensors, file.metadata(0).or_raise(py)?.clone())
 }
 
+/// The tensor in the bytes of a `.npy` file.
+#[pyfunction]
+fn _load_npy_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Py<PyAny>> {
+    PyTensor::wrap(py, Tensor::from_npy_bytes(bytes).or_raise(py)?)
+}
+
+/// As [`_load_npy_bytes`] from a file, as a read-only view of it where its bytes are aligned.
+#[pyfunction]
+fn _map_npy(py: Python<'_>, path: PathBuf) -> PyResult<Py<PyAny>> {
+    PyTensor::wrap(py, Tensor::read_npy(path).or_raise(py)?)
+}
+
+/// The tensors in a `.npz` archive by name.
+#[pyfunction]
+fn _load_npz(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
+    let tensors = py.detach(|| Tensor::read_npz(path)).or_raise(py)?;
+    Ok(content(py, tensors, Texts::new())?.0)
+}
+
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(_save_safetensors, module)?)?;
     module.add_function(wrap_pyfunction!(_load_safetensors, module)?)?;
     module.add_function(wrap_pyfunction!(_load_safetensors_bytes, module)?)?;
-    module.add_function(wrap_pyfunction!(_map_safetensors, module)?)
+    module.add_function(wrap_pyfunction!(_map_safetensors, module)?)?;
+    module.add_function(wrap_pyfunction!(_load_npy_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(_map_npy, module)?)?;
+    module.add_function(wrap_pyfunction!(_load_npz, module)?)
 }

@@ -28,18 +28,10 @@ def origin(package: str, name: str, value: object) -> str | None:
     return None
 
 
-def member(package: types.ModuleType, name: str) -> object:
-    """A member of the package; None for a submodule that is still to come."""
-    try:
-        return getattr(package, name)
-    except ModuleNotFoundError:
-        return None
-
-
 def package_stub(package: types.ModuleType) -> str:
     """The stub of `opforge` itself: each public name, from where it is defined."""
     names = [name for name in dir(package) if not name.startswith("_") or name == "__version__"]
-    found = {name: value for name in sorted(names) if (value := member(package, name)) is not None}
+    found = {name: getattr(package, name) for name in sorted(names)}
     lines = [line for name, value in found.items() if (line := origin(package.__name__, name, value))]
     functions = [line for line in lines if line.startswith("from")]
     values = [line.replace(": float", ": builtins.float") for line in lines if not line.startswith("from")]

@@ -69,7 +69,7 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
     many, _ = _as_tuple(inputs, "input")
 
     def gradient(*arguments):
-        _, (_, outputs) = (arguments, _as_tuple(func(*arguments), "output"))
+        _, outputs = _as_tuple(func(*arguments), "output")
         if len(outputs) != 1 or outputs[0].numel() != 1:
             raise RuntimeError("hessian needs a function that returns one element")
         found = _gradients(outputs, arguments, None, True, strict)

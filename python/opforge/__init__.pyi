@@ -3,6 +3,7 @@
 import builtins
 from ._core import ArgumentError as ArgumentError
 from ._core import AutogradError as AutogradError
+from ._core import CustomOpError as CustomOpError
 from ._core import DTypeError as DTypeError
 from ._core import DeviceError as DeviceError
 from ._core import FormatError as FormatError

@@ -206,6 +206,7 @@ BASES = {
     "OutOfMemoryError": [RuntimeError, MemoryError],
     "AutogradError": [RuntimeError],
     "KernelError": [RuntimeError],
+    "CustomOpError": [RuntimeError],
     "FormatError": [RuntimeError, ValueError],
     "UnsupportedError": [RuntimeError, NotImplementedError, TypeError],
 }

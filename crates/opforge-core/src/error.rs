@@ -32,6 +32,27 @@ impl fmt::Display for Report {
     }
 }
 
+/// What went wrong with an operator that a user brought.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CustomFault {
+    /// The operator's name; empty where it is not known yet.
+    pub op: String,
+    /// The library, or the source file that it is made from.
+    pub library: String,
+    /// The function in it; empty where the fault is not in one.
+    pub function: String,
+    /// What happened, as the compiler, the loader or the kernel says it.
+    pub message: String,
+}
+
+impl fmt::Display for CustomFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let CustomFault { op, library, function, message } = self;
+        let (space, colon) = (if op.is_empty() { "" } else { " " }, if function.is_empty() { "" } else { ":" });
+        write!(f, "custom operator{space}{op} ({library}{colon}{function}): {message}")
+    }
+}
+
 /// Everything that can go wrong, by class. Front ends map classes to their own exceptions with [`Error::kind`].
 #[derive(thiserror::Error, Debug, Clone)]
 #[non_exhaustive]
@@ -61,6 +82,9 @@ pub enum Error {
     /// A kernel failed or panicked; what it would have written is unusable.
     #[error("kernel of {op} failed: {message}")]
     Kernel { op: Cow<'static, str>, message: String },
+    /// A custom operator that cannot be built or loaded, or whose kernel failed.
+    #[error("{0}")]
+    CustomOp(Box<CustomFault>),
     /// A file's content contradicts its format.
     #[error("malformed {format} data: {message}")]
     Format { format: &'static str, message: String },
@@ -96,6 +120,7 @@ pub enum ErrorKind {
     OutOfMemory,
     Autograd,
     Kernel,
+    CustomOp,
     Format,
     Io,
     Other,
@@ -161,6 +186,18 @@ impl Error {
         Box::new(Report { op: op.into(), given, accepted: accepted.to_string() })
     }
 
+    /// A custom operator that cannot be built or loaded, or whose kernel failed. `op` and `function` may be empty.
+    #[cold]
+    pub fn custom(
+        op: impl Into<String>,
+        library: impl fmt::Display,
+        function: impl Into<String>,
+        message: impl fmt::Display,
+    ) -> Self {
+        let (library, message) = (library.to_string(), message.to_string());
+        Error::CustomOp(Box::new(CustomFault { op: op.into(), library, function: function.into(), message }))
+    }
+
     /// A file whose content contradicts its format.
     #[cold]
     pub fn format(format: &'static str, message: impl fmt::Display) -> Self {
@@ -218,6 +255,7 @@ impl Error {
             Error::OutOfMemory { .. } => ErrorKind::OutOfMemory,
             Error::Autograd(_) => ErrorKind::Autograd,
             Error::Kernel { .. } => ErrorKind::Kernel,
+            Error::CustomOp(_) => ErrorKind::CustomOp,
             Error::Format { .. } => ErrorKind::Format,
             Error::Io(_) => ErrorKind::Io,
             _ => ErrorKind::Other,

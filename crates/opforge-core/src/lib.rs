@@ -20,7 +20,7 @@ pub use blocks::{StridedBlocks, StridedIndex};
 pub use dim::{D, Dim, Dims, normalize_dim};
 pub use dtype::{DType, Kind};
 pub use element::{Element, FloatDType, IntDType, WithDType};
-pub use error::{Context, Error, ErrorKind, Report, Result};
+pub use error::{Context, CustomFault, Error, ErrorKind, Report, Result};
 pub use half::{bf16, f16};
 pub use layout::{Layout, Strides};
 pub use meta::Meta;

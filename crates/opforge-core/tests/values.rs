@@ -180,3 +180,14 @@ fn wrapped_errors_keep_their_class() {
     assert!(text.contains("reading a batch") && text.contains("gather") && text.contains("values.rs"), "{text}");
     assert_eq!(None::<u8>.context("no value").unwrap_err().to_string(), "no value");
 }
+
+#[test]
+fn faults_of_custom_operators_name_what_is_known() {
+    let error = Error::custom("add", "kernel.cc", "Add", "returned 3");
+    assert_eq!(error.kind(), ErrorKind::CustomOp);
+    assert_eq!(error.to_string(), "custom operator add (kernel.cc:Add): returned 3");
+    assert_eq!(
+        Error::custom("", "kernel.cc", "", "no such file").to_string(),
+        "custom operator (kernel.cc): no such file"
+    );
+}

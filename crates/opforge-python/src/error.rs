@@ -14,7 +14,7 @@ static TYPES: PyOnceLock<Vec<Py<PyType>>> = PyOnceLock::new();
 type Base = for<'py> fn(Python<'py>) -> Bound<'py, PyType>;
 
 /// Name, bases, meaning. The first class is the base of all others.
-const CLASSES: [(&str, &[Base], &str); 11] = [
+const CLASSES: [(&str, &[Base], &str); 12] = [
     ("OpforgeError", &[|py| py.get_type::<PyRuntimeError>()], "What all errors of opforge derive from."),
     ("ShapeError", &[|py| py.get_type::<PyValueError>()], "Shapes that do not go together."),
     ("DTypeError", &[|py| py.get_type::<PyTypeError>()], "A dtype that is not accepted."),
@@ -24,6 +24,7 @@ const CLASSES: [(&str, &[Base], &str); 11] = [
     ("OutOfMemoryError", &[|py| py.get_type::<PyMemoryError>()], "Memory that cannot be had."),
     ("AutogradError", &[], "Misuse of gradients."),
     ("KernelError", &[], "A kernel that failed."),
+    ("CustomOpError", &[], "A custom operator that cannot be built or loaded, or whose kernel failed."),
     ("FormatError", &[|py| py.get_type::<PyValueError>()], "A file whose content contradicts its format."),
     (
         "UnsupportedError",
@@ -34,7 +35,7 @@ const CLASSES: [(&str, &[Base], &str); 11] = [
 
 fn class_of(error: &Error) -> Option<usize> {
     if matches!(error.root(), Error::UnsupportedDTypeForOp(..)) {
-        return Some(10);
+        return Some(11);
     }
     Some(match error.kind() {
         ErrorKind::Shape => 1,
@@ -45,7 +46,8 @@ fn class_of(error: &Error) -> Option<usize> {
         ErrorKind::OutOfMemory => 6,
         ErrorKind::Autograd => 7,
         ErrorKind::Kernel => 8,
-        ErrorKind::Format => 9,
+        ErrorKind::CustomOp => 9,
+        ErrorKind::Format => 10,
         ErrorKind::Io => return None,
         _ => 0,
     })

@@ -32,8 +32,8 @@ pub use custom_op::{CpuStorage, CustomOp1, CustomOp2, CustomOp3, InplaceOp1, Inp
 pub use io::{npy, safetensors};
 pub use module::{Module, ModuleT};
 pub use opforge_core::{
-    Complex, Context, D, DType, Dim, Dims, Element, Error, ErrorKind, FloatDType, IntDType, Layout, Meta, Result,
-    Scalar, Shape, ShapeWithOneHole, StridedBlocks, StridedIndex, WithDType, bf16, f16,
+    Complex, Context, CustomFault, D, DType, Dim, Dims, Element, Error, ErrorKind, FloatDType, IntDType, Layout, Meta,
+    Result, Scalar, Shape, ShapeWithOneHole, StridedBlocks, StridedIndex, WithDType, bf16, f16,
 };
 pub use opforge_runtime::{Device, Generator};
 pub use tensor::display;

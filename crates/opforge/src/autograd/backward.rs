@@ -66,6 +66,11 @@ impl Backward<'_> {
         self.node.inputs.len()
     }
 
+    /// The number of outputs.
+    pub fn output_count(&self) -> usize {
+        self.node.outputs.len()
+    }
+
     /// Whether the gradient of input `i` is wanted.
     pub fn needs(&self, i: usize) -> bool {
         let edge = self.node.edges.get(i).and_then(Option::as_ref);

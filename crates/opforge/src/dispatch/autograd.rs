@@ -5,7 +5,8 @@ use crate::{Result, Tensor};
 
 /// Carries calls out with another interpreter and records those whose result needs a gradient.
 pub struct Autograd<I> {
-    pub(crate) inner: I,
+    /// What carries calls out.
+    pub inner: I,
 }
 
 impl<I: Interpreter> Interpreter for Autograd<I> {

@@ -105,6 +105,11 @@ pub trait Operator: OperatorKey + Debug + Send + Sync + 'static {
         false
     }
 
+    /// Whether a call does more than computing its outputs: it must then neither be left out nor merged with an equal one.
+    fn has_effects(&self) -> bool {
+        false
+    }
+
     /// The inputs' gradients from the outputs', made of operators so that it can be differentiated again.
     fn backward(&self, _ctx: &Backward<'_>) -> Result<Grads> {
         Err(Error::autograd(self.name(), "gradient", "requested", "an operator that defines backward"))

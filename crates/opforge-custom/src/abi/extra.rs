@@ -1,0 +1,238 @@
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+
+use opforge_core::DType;
+use smallvec::SmallVec;
+
+use super::bridge::{self, Address};
+use super::dtype::{dtype_of, dtype_of_type_id, type_id};
+use super::outcome::RawOutcome;
+use super::{Arrays, Outcome, TYPE_CAPACITY};
+use crate::attribute::Attributes;
+
+/// Which class a library's functions take as `extra`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(crate) struct Variant {
+    /// The class that passes texts as vectors of characters.
+    pub dual: bool,
+    /// The older ABI of `std::string`.
+    pub old_strings: bool,
+}
+
+/// An output as a library infers it: what it does not state is `None`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Inferred {
+    /// The dtype, or a name or number that no dtype has.
+    pub dtype: Option<Result<DType, String>>,
+    /// The shape; -1 is an unknown length, a single -2 an unknown rank.
+    pub shape: Option<Vec<i64>>,
+}
+
+/// The object that kernels get as `extra`: attributes, workspaces, kernel data. Not for two threads at once.
+pub(crate) struct Extra {
+    object: NonNull<c_void>,
+    /// What the object reads.
+    _attributes: Arc<Attributes>,
+}
+
+// SAFETY: the object is used by one thread at a time, any thread; so the contract with kernels says.
+unsafe impl Send for Extra {}
+
+impl Extra {
+    /// A new object; `None` if memory is exhausted.
+    pub fn new(variant: Variant, attributes: &Arc<Attributes>) -> Option<Self> {
+        let raw = attributes.raw();
+        // SAFETY: the attributes are kept alive and in place by the `Arc`.
+        let object = unsafe {
+            match variant.old_strings {
+                #[cfg(two_string_abis)]
+                true => bridge::opforge_extra_new_old(variant.dual.into(), raw.as_ptr(), raw.len()),
+                _ => bridge::opforge_extra_new(variant.dual.into(), raw.as_ptr(), raw.len()),
+            }
+        };
+        Some(Extra { object: NonNull::new(object)?, _attributes: attributes.clone() })
+    }
+
+    /// The workspaces that the library asked for, in bytes.
+    pub fn workspaces(&self) -> Vec<usize> {
+        let mut sizes = ptr::null();
+        // SAFETY: the object lives; the sizes are copied before anything else happens to it.
+        unsafe {
+            match bridge::opforge_extra_workspaces(self.object.as_ptr(), &mut sizes) {
+                0 => Vec::new(),
+                count => std::slice::from_raw_parts(sizes, count).to_vec(),
+            }
+        }
+    }
+
+    /// Calls a main function.
+    ///
+    /// # Safety
+    /// `function` and `last_error` (or null) are of an open library and have those types. `params` point to memory as the contract with kernels
+    /// says, for the arguments that `arrays` describes.
+    #[inline]
+    pub unsafe fn call_main(
+        &mut self,
+        function: Address,
+        last_error: Address,
+        params: &mut [*mut c_void],
+        arrays: &mut Arrays,
+    ) -> Outcome {
+        let mut outcome = RawOutcome::new();
+        // SAFETY: the caller's promise; the bridge throws nothing and writes the outcome.
+        unsafe {
+            bridge::opforge_call_main(
+                function,
+                last_error,
+                params.len() as c_int,
+                params.as_mut_ptr(),
+                arrays.ndims.as_mut_ptr(),
+                arrays.shapes.as_mut_ptr(),
+                arrays.dtypes.as_mut_ptr(),
+                ptr::null_mut(),
+                self.object.as_ptr(),
+                outcome.as_mut_ptr(),
+            );
+            RawOutcome::read(outcome)
+        }
+    }
+
+    /// Calls an initialisation function.
+    ///
+    /// # Safety
+    /// `function` and `last_error` (or null) are of an open library and have those types.
+    pub unsafe fn call_init(&mut self, function: Address, last_error: Address, arrays: &mut Arrays) -> Outcome {
+        let mut outcome = RawOutcome::new();
+        // SAFETY: the caller's promise; the bridge throws nothing and writes the outcome.
+        unsafe {
+            bridge::opforge_call_init(
+                function,
+                last_error,
+                arrays.ndims.as_mut_ptr(),
+                arrays.shapes.as_mut_ptr(),
+                arrays.dtypes.as_mut_ptr(),
+                self.object.as_ptr(),
+                outcome.as_mut_ptr(),
+            );
+            RawOutcome::read(outcome)
+        }
+    }
+
+    /// Calls an inference function of C's form.
+    ///
+    /// # Safety
+    /// As for [`Extra::call_init`].
+    pub unsafe fn call_infer(
+        &mut self,
+        function: Address,
+        last_error: Address,
+        arrays: &mut Arrays,
+    ) -> (Outcome, Vec<Inferred>) {
+        let mut outcome = RawOutcome::new();
+        let mut found: Vec<Inferred> = Vec::new();
+        // SAFETY: the caller's promise; the bridge throws nothing and writes the outcome; `receive` gets what it expects.
+        let outcome = unsafe {
+            bridge::opforge_call_infer(
+                function,
+                last_error,
+                arrays.len() as c_int,
+                arrays.ndims.as_ptr(),
+                arrays.shapes.as_ptr(),
+                arrays.dtypes.as_ptr(),
+                self.object.as_ptr(),
+                receive,
+                (&raw mut found).cast(),
+                outcome.as_mut_ptr(),
+            );
+            RawOutcome::read(outcome)
+        };
+        (outcome, found)
+    }
+
+    /// Calls a shape function of C++'s form, which returns one shape or `several`.
+    ///
+    /// # Safety
+    /// As for [`Extra::call_init`].
+    pub unsafe fn call_infer_shape(
+        &mut self,
+        function: Address,
+        several: bool,
+        arrays: &mut Arrays,
+    ) -> (Outcome, Vec<Inferred>) {
+        let mut outcome = RawOutcome::new();
+        let mut found: Vec<Inferred> = Vec::new();
+        // SAFETY: as in `call_infer`.
+        let outcome = unsafe {
+            bridge::opforge_call_infer_shape(
+                function,
+                several,
+                arrays.ndims.as_mut_ptr(),
+                arrays.shapes.as_mut_ptr(),
+                self.object.as_ptr(),
+                receive,
+                (&raw mut found).cast(),
+                outcome.as_mut_ptr(),
+            );
+            RawOutcome::read(outcome)
+        };
+        (outcome, found)
+    }
+
+    /// Calls a type function of C++'s form, which returns one type or `several`.
+    ///
+    /// # Safety
+    /// As for [`Extra::call_init`].
+    pub unsafe fn call_infer_type(
+        &mut self,
+        function: Address,
+        several: bool,
+        inputs: &[DType],
+    ) -> (Outcome, Vec<Result<DType, String>>) {
+        let inputs: SmallVec<[i32; 8]> = inputs.iter().map(|&dtype| type_id(dtype)).collect();
+        let mut types = [0; TYPE_CAPACITY];
+        let mut outcome = RawOutcome::new();
+        // SAFETY: as in `call_infer`.
+        let (outcome, count) = unsafe {
+            let count = bridge::opforge_call_infer_type(
+                function,
+                several,
+                inputs.as_ptr(),
+                inputs.len(),
+                self.object.as_ptr(),
+                types.as_mut_ptr(),
+                types.len(),
+                outcome.as_mut_ptr(),
+            );
+            (RawOutcome::read(outcome), count)
+        };
+        let dtype = |id: &i32| dtype_of_type_id(*id).ok_or_else(|| format!("type number {id}"));
+        (outcome, types.iter().take(count).map(dtype).collect())
+    }
+}
+
+impl Drop for Extra {
+    fn drop(&mut self) {
+        // SAFETY: the object is deleted once, and its library is still open: whoever owns an `Extra` drops it before the library.
+        unsafe { bridge::opforge_extra_delete(self.object.as_ptr()) };
+    }
+}
+
+/// Takes an inferred output into the `Vec<Inferred>` at `context`.
+///
+/// # Safety
+/// `context` is that vector, borrowed by nobody else; `dtype` is null or a text; `shape` is null or has `ndim` lengths.
+unsafe extern "C" fn receive(context: *mut c_void, dtype: *const c_char, ndim: c_int, shape: *const i64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let found = &mut *context.cast::<Vec<Inferred>>();
+        let name = (!dtype.is_null()).then(|| CStr::from_ptr(dtype));
+        let dtype = name.map(|name| dtype_of(name).ok_or_else(|| format!("dtype {:?}", name.to_string_lossy())));
+        let shape = match usize::try_from(ndim) {
+            Ok(0) => Some(Vec::new()),
+            Ok(ndim) if !shape.is_null() => Some(std::slice::from_raw_parts(shape, ndim).to_vec()),
+            _ => None,
+        };
+        found.push(Inferred { dtype, shape });
+    }
+}

@@ -1,0 +1,13 @@
+//! The kernels' binary interface, from Rust: what `native/bridge.h` declares, made safe to hold.
+
+mod arrays;
+mod bridge;
+mod dtype;
+mod extra;
+mod outcome;
+
+pub(crate) use arrays::{Arrays, lengths};
+pub(crate) use bridge::{Address, RawAttribute};
+pub(crate) use dtype::TYPE_CAPACITY;
+pub(crate) use extra::{Extra, Inferred, Variant};
+pub(crate) use outcome::Outcome;

@@ -1,0 +1,13 @@
+//! Operators that users bring: kernels in C, C++, CUDA and Rust, compiled where needed and loaded at run time.
+
+mod abi;
+pub mod attribute;
+mod elf;
+mod library;
+mod op;
+mod runner;
+mod schema;
+
+pub use attribute::{Attribute, AttributeType, Attributes};
+pub use op::{CustomOp, DTypeRule, Gradient, GradientContext, Lengths, ShapeRule};
+pub use schema::{Param, ParamKind, Schema};

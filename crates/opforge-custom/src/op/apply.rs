@@ -1,0 +1,131 @@
+//! Calling an operator.
+
+use std::panic::Location;
+
+use opforge::dispatch::{self, Autograd, Interpreter, dispatch, dispatch_into};
+use opforge::operator::{Operator, Tensors};
+use opforge::{DType, Device, Error, Meta, Result, Tensor};
+use smallvec::SmallVec;
+
+use super::call::Call;
+use super::{Body, CustomOp, Function, Lengths};
+use crate::attribute::Attribute;
+
+impl CustomOp {
+    /// Calls an operator that has one output.
+    ///
+    /// # Errors
+    /// What the declaration refuses; what the library's functions return or throw; an operator that has not one output.
+    #[track_caller]
+    pub fn apply(&self, inputs: &[&Tensor]) -> Result<Tensor> {
+        let mut outputs = self.run(self.declared()?, inputs)?;
+        if outputs.len() != 1 {
+            let given = format!("{} of them", outputs.len());
+            return Err(Error::value(self.name(), "outputs", given, "one; apply_all gives several"));
+        }
+        Ok(outputs.swap_remove(0))
+    }
+
+    /// Calls an operator of any number of outputs.
+    ///
+    /// # Errors
+    /// As [`CustomOp::apply`].
+    #[track_caller]
+    pub fn apply_all(&self, inputs: &[&Tensor]) -> Result<Tensors> {
+        self.run(self.declared()?, inputs)
+    }
+
+    /// Calls an operator with further attributes, which win over declared ones.
+    ///
+    /// # Errors
+    /// As [`CustomOp::apply`]; attributes that the schema does not have.
+    #[track_caller]
+    pub fn apply_with(&self, inputs: &[&Tensor], attributes: &[(String, Attribute)]) -> Result<Tensors> {
+        self.run(&self.with(attributes)?, inputs)
+    }
+
+    /// The shapes and dtypes of the outputs for inputs whose shapes may be known in part: -1 is a length and a single -2 a rank that is not known.
+    ///
+    /// # Errors
+    /// As [`CustomOp::apply`].
+    pub fn infer(
+        &self,
+        inputs: &[(Lengths, DType)],
+        attributes: &[(String, Attribute)],
+    ) -> Result<Vec<(Lengths, DType)>> {
+        let (shapes, dtypes): (Vec<_>, Vec<_>) = inputs.iter().cloned().unzip();
+        self.with(attributes)?.0.infer_outputs(&shapes, &dtypes)
+    }
+
+    #[track_caller]
+    fn run(&self, call: &Call, inputs: &[&Tensor]) -> Result<Tensors> {
+        if let Body::Function(function) = &self.spec.body {
+            return on_host(call, &**function, inputs);
+        }
+        if self.spec.schema.as_ref().is_some_and(|schema| schema.tensors().any(|(_, changed)| changed)) {
+            return self.in_place(call, inputs);
+        }
+        if inputs.iter().all(|input| input.is_contiguous()) {
+            return dispatch(call, inputs);
+        }
+        let inputs = inputs.iter().map(|input| input.contiguous()).collect::<Result<SmallVec<[Tensor; 4]>>>()?;
+        dispatch(call, &inputs.iter().collect::<SmallVec<[&Tensor; 4]>>())
+    }
+
+    /// Calls an operator that changes some of its inputs. Those that are not contiguous are changed as copies and written back.
+    #[track_caller]
+    fn in_place(&self, call: &Call, inputs: &[&Tensor]) -> Result<Tensors> {
+        let spec = &self.spec;
+        let contiguous = inputs.iter().map(|input| input.contiguous()).collect::<Result<Vec<_>>>()?;
+        let tensors: Vec<&Tensor> = contiguous.iter().collect();
+        let metas: Vec<&Meta> = tensors.iter().map(|input| input.meta()).collect();
+        let inferred = call.infer(&metas)?;
+        let declared = inferred.len() - spec.changed_only().len();
+        let aliases: Vec<Option<usize>> =
+            (0..declared).map(|i| spec.alias(i)).chain(spec.changed_only().into_iter().map(Some)).collect();
+        let device = tensors.first().map_or(Device::Cpu, |input| *input.device());
+        let output = |(meta, alias): (&Meta, &Option<usize>)| match alias {
+            Some(input) => Ok(contiguous[*input].clone()),
+            None => Tensor::zeros(meta.shape(), meta.dtype, &device),
+        };
+        let mut outputs = inferred.iter().zip(&aliases).map(output).collect::<Result<Tensors>>()?;
+        dispatch_into(call, &tensors, &outputs.iter().collect::<Vec<_>>())?;
+        for (output, input) in outputs.iter_mut().zip(&aliases).filter_map(|(output, alias)| Some((output, (*alias)?)))
+        {
+            if !inputs[input].is_contiguous() {
+                inputs[input].copy_from(output)?;
+            }
+            *output = inputs[input].clone();
+        }
+        outputs.truncate(declared);
+        Ok(outputs)
+    }
+}
+
+/// Runs an operator that is a function of tensors, and records it as one step.
+#[track_caller]
+fn on_host(call: &Call, function: &Function, inputs: &[&Tensor]) -> Result<Tensors> {
+    let at = Location::caller();
+    Autograd { inner: OnHost(function) }.interpret(&dispatch::Call { op: call, inputs, outputs: None, at })
+}
+
+struct OnHost<'a>(&'a Function);
+
+impl Interpreter for OnHost<'_> {
+    fn interpret(&self, call: &dispatch::Call<'_>) -> Result<Tensors> {
+        let bound = call.op.as_any().downcast_ref::<Call>();
+        let bound = &bound.ok_or_else(|| Error::value(call.op.name(), "op", "not custom", "a custom operator"))?.0;
+        let inputs: Vec<Tensor> = call.inputs.iter().map(|input| input.detach()).collect();
+        let outputs = opforge::no_grad(|| (self.0)(&inputs, &bound.attributes))?;
+        if let Some(count) = bound.spec.output_count().filter(|&count| count != outputs.len()) {
+            let message = format_args!("gave {} outputs where {count} are declared", outputs.len());
+            return Err(bound.spec.place.fault(message));
+        }
+        // An output that is an input gets a place of its own in the graph.
+        let own = |output: Tensor| {
+            let is_input = inputs.iter().any(|input| input.shares_storage(&output));
+            if is_input { output.copy() } else { Ok(output.detach()) }
+        };
+        outputs.into_iter().map(own).collect()
+    }
+}

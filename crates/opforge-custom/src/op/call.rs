@@ -1,0 +1,98 @@
+//! A custom operator as the rest of opforge sees it.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use opforge::autograd::Backward;
+use opforge::operator::{AxisMap, Grads, Metas, Operator, Saves};
+use opforge::{Error, Meta, Result};
+use opforge_runtime::Kernel;
+use smallvec::SmallVec;
+
+use super::kernel::CustomKernel;
+use super::{Body, Spec};
+use crate::attribute::Attributes;
+
+/// An operator with its attributes.
+pub(super) struct Bound {
+    pub spec: Arc<Spec>,
+    pub attributes: Arc<Attributes>,
+}
+
+/// A call of an operator; equal to calls of the same operator with the same attributes.
+#[derive(Clone)]
+pub(super) struct Call(pub Arc<Bound>);
+
+impl PartialEq for Call {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Call {}
+
+impl Hash for Call {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.0).hash(state);
+    }
+}
+
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{:?}", self.0.spec.name, self.0.attributes)
+    }
+}
+
+impl Operator for Call {
+    fn name(&self) -> &'static str {
+        self.0.spec.name
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        self.0.infer_metas(inputs)
+    }
+
+    /// As declared; otherwise nothing may be split.
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        let declared = self.0.spec.axes.as_ref().map(|(text, roles)| AxisMap::letters(text, roles));
+        let fits = |map: &AxisMap| {
+            map.inputs.len() == inputs.len()
+                && map.inputs.iter().zip(inputs).all(|(axes, meta)| axes.len() == meta.rank())
+        };
+        declared.filter(fits).unwrap_or_else(|| AxisMap {
+            inputs: inputs.iter().map(|meta| SmallVec::from_elem(None, meta.rank())).collect(),
+            outputs: vec![],
+            roles: SmallVec::new(),
+        })
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        let Body::Kernel(runner) = &self.0.spec.body else {
+            return Err(Error::value(self.name(), "kernel", "a function of tensors", "an operator in a library"));
+        };
+        if let Some(meta) = inputs.iter().chain(outputs).find(|meta| !meta.layout.is_contiguous()) {
+            return Err(Error::value(self.name(), "layout", format!("{:?}", meta.layout), "contiguous tensors"));
+        }
+        let declared = outputs.len() - self.0.spec.changed_only().len();
+        let prepared = runner.prepare(&self.0.attributes, inputs, &outputs[..declared])?;
+        let bytes = inputs.iter().chain(outputs).map(|meta| meta.elem_count() * meta.dtype.size_in_bytes()).sum();
+        Ok(Arc::new(CustomKernel::new(prepared, declared, bytes)))
+    }
+
+    fn saves(&self) -> Saves {
+        if self.0.spec.gradient.is_some() { Saves { inputs: u32::MAX, outputs: u32::MAX } } else { Saves::NOTHING }
+    }
+
+    fn overwrites(&self, i: usize) -> bool {
+        self.0.spec.changes(i)
+    }
+
+    fn has_effects(&self) -> bool {
+        self.0.spec.effects
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        super::gradient::backward(&self.0, ctx)
+    }
+}

@@ -1,0 +1,220 @@
+//! Loading an operator, and declaring what is to be known of it.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use opforge::operator::Role;
+use opforge::{DType, Error, Result, Tensor};
+
+use super::{Body, Bounds, CustomOp, DTypeRule, Function, Gradient, Lengths, ShapeRule, Spec};
+use crate::attribute::{Attribute, Attributes};
+use crate::library::Place;
+use crate::runner::{InProcess, Runner};
+use crate::schema::Schema;
+
+impl CustomOp {
+    /// The operator that a runner has.
+    pub(crate) fn with_runner(place: Place, runner: Arc<dyn Runner>) -> Self {
+        Self::from_body(place, Body::Kernel(runner))
+    }
+
+    /// The operator `function` in a library that is opened as it is, without a look at the allow-list.
+    ///
+    /// # Errors
+    /// The dynamic loader's message; a missing main function.
+    #[doc(hidden)]
+    pub fn open(file: &Path, function: &str) -> Result<Self> {
+        let library = file.display().to_string();
+        let place = Place { op: function.to_owned(), library, function: function.to_owned() };
+        let runner = Arc::new(InProcess::open(file, place.clone())?);
+        Ok(Self::with_runner(place, runner))
+    }
+
+    /// An operator that is a function of tensors. It runs on the calling thread and records nothing itself: declare its
+    /// [gradient](CustomOp::gradient).
+    ///
+    /// ```
+    /// use opforge::{Device, Tensor};
+    /// use opforge_custom::CustomOp;
+    /// # fn main() -> opforge::Result<()> {
+    /// let twice = CustomOp::from_fn("twice", |x, _| Ok(vec![(&x[0] + &x[0])?]));
+    /// assert_eq!(twice.apply(&[&Tensor::new(&[1f32, 2.0], &Device::Cpu)?])?.to_vec1::<f32>()?, [2.0, 4.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn from_fn(
+        name: impl Into<String>,
+        function: impl Fn(&[Tensor], &Attributes) -> Result<Vec<Tensor>> + Send + Sync + 'static,
+    ) -> Self {
+        let op = name.into();
+        let place = Place { library: "a function".to_owned(), function: op.clone(), op };
+        let function: Arc<Function> = Arc::new(function);
+        Self::from_body(place, Body::Function(function))
+    }
+
+    fn from_body(place: Place, body: Body) -> Self {
+        let spec = Spec {
+            name: interned(&place.op),
+            place,
+            body,
+            schema: None,
+            outputs: None,
+            shapes: ShapeRule::default(),
+            dtypes: DTypeRule::default(),
+            accepted: Vec::new(),
+            attributes: Vec::new(),
+            gradient: None,
+            axes: None,
+            effects: false,
+        };
+        CustomOp { spec: Arc::new(spec), bounds: Arc::default() }
+    }
+
+    /// The same operator, declared otherwise. What it has been called with before is prepared anew.
+    fn changed(mut self, change: impl FnOnce(&mut Spec)) -> Self {
+        change(Arc::make_mut(&mut self.spec));
+        self.bounds = Arc::new(Bounds::default());
+        self
+    }
+
+    fn invalid(
+        &self,
+        argument: &'static str,
+        given: impl std::fmt::Display,
+        accepted: impl std::fmt::Display,
+    ) -> Error {
+        Error::value(self.name(), argument, given, accepted)
+    }
+
+    /// Gives the operator a name of its own; else it has its function's.
+    pub fn named(self, name: impl Into<String>) -> Self {
+        let name = name.into();
+        self.changed(|spec| {
+            spec.name = interned(&name);
+            spec.place.op = name;
+        })
+    }
+
+    /// Fixes an attribute.
+    ///
+    /// # Errors
+    /// For a name that the schema does not have, or a value that is not of the schema's type.
+    pub fn attr(self, name: impl Into<String>, value: impl Into<Attribute>) -> Result<Self> {
+        let (name, mut value) = (name.into(), value.into());
+        if let Some(schema) = &self.spec.schema {
+            value = super::bind::checked(&self.spec, schema, &name, value)?;
+        }
+        Ok(self.changed(|spec| {
+            spec.attributes.retain(|(own, _)| *own != name);
+            spec.attributes.push((name, value));
+        }))
+    }
+
+    /// Declares parameters and results, in the notation of [`Schema`]. Attributes that were fixed before are checked against it.
+    ///
+    /// # Errors
+    /// For what is no schema, or contradicts what was declared before.
+    pub fn with_schema(self, schema: &str) -> Result<Self> {
+        let schema: Schema = schema.parse()?;
+        if schema.tensors().any(|(_, changed)| changed) && self.has_gradient() {
+            return Err(self.invalid("schema", schema, "no changes in place: the operator has a gradient"));
+        }
+        let fixed = std::mem::take(&mut self.spec.attributes.clone());
+        let declared = self.changed(|spec| {
+            spec.schema = Some(schema);
+            spec.attributes.clear();
+        });
+        fixed.into_iter().try_fold(declared, |op, (name, value)| op.attr(name, value))
+    }
+
+    /// Declares how many outputs there are; else the schema or the shapes tell, or it is one.
+    pub fn outputs(self, count: usize) -> Self {
+        self.changed(|spec| spec.outputs = Some(count))
+    }
+
+    /// Declares the outputs' shapes.
+    pub fn shapes(self, rule: ShapeRule) -> Self {
+        self.changed(|spec| spec.shapes = rule)
+    }
+
+    /// Declares the outputs' shapes by a function of the inputs': [`ShapeRule::Function`].
+    pub fn shapes_by(
+        self,
+        rule: impl Fn(&[Lengths], &Attributes) -> Result<Vec<Lengths>> + Send + Sync + 'static,
+    ) -> Self {
+        self.shapes(ShapeRule::Function(Arc::new(rule)))
+    }
+
+    /// Declares the outputs' dtypes.
+    pub fn dtypes(self, rule: DTypeRule) -> Self {
+        self.changed(|spec| spec.dtypes = rule)
+    }
+
+    /// Declares one more combination of dtypes that is accepted: of the inputs, then of the outputs. `None` stands for any dtype.
+    pub fn accepts(self, combination: Vec<Option<DType>>) -> Self {
+        self.changed(|spec| spec.accepted.push(combination))
+    }
+
+    /// Declares the gradient.
+    ///
+    /// # Errors
+    /// For an operator that changes tensors in place: what its backward would read is no longer there.
+    pub fn gradient(self, gradient: Gradient) -> Result<Self> {
+        if self.spec.schema.as_ref().is_some_and(|schema| schema.tensors().any(|(_, changed)| changed)) {
+            return Err(self.invalid(
+                "gradient",
+                "of an operator that changes its inputs",
+                "one that makes new outputs",
+            ));
+        }
+        Ok(self.changed(|spec| spec.gradient = Some(gradient)))
+    }
+
+    /// Declares the gradient as a function: [`Gradient::Function`].
+    ///
+    /// # Errors
+    /// As [`CustomOp::gradient`].
+    pub fn gradient_by(
+        self,
+        function: impl Fn(&super::GradientContext<'_>) -> Result<Vec<Option<Tensor>>> + Send + Sync + 'static,
+    ) -> Result<Self> {
+        self.gradient(Gradient::Function(Arc::new(function)))
+    }
+
+    /// Declares how axes flow from inputs to outputs, so that the operator can be split: `"mk,kn->mn"` with the role of each letter that is not
+    /// independent, `&[('k', Role::Sum)]`. A `.` is a dimension that takes no part.
+    ///
+    /// # Errors
+    /// For a text without an arrow, or with something else than letters.
+    pub fn axes(self, text: &str, roles: &[(char, Role)]) -> Result<Self> {
+        let is_valid = |(left, right): (&str, &str)| {
+            [left, right].iter().all(|side| side.chars().all(|c| c.is_alphabetic() || c == ',' || c == '.'))
+        };
+        if !text.split_once("->").is_some_and(is_valid) {
+            return Err(self.invalid("axes", format!("{text:?}"), "letters for dimensions, such as \"mk,kn->mn\""));
+        }
+        let axes = (text.to_owned(), roles.to_vec());
+        Ok(self.changed(|spec| spec.axes = Some(axes)))
+    }
+
+    /// Declares that the operator does more than computing its outputs: calls must neither be left out nor merged.
+    pub fn with_effects(self) -> Self {
+        self.changed(|spec| spec.effects = true)
+    }
+}
+
+/// The name as a text that lives as long as the program; equal names are kept once.
+fn interned(name: &str) -> &'static str {
+    static NAMES: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    let names = names.get_or_insert_default();
+    match names.get(name) {
+        Some(known) => known,
+        None => {
+            let kept: &'static str = Box::leak(name.into());
+            names.insert(kept);
+            kept
+        }
+    }
+}

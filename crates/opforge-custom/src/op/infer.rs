@@ -1,0 +1,158 @@
+//! What an operator's outputs are, by its declared rules and its library; whatever they say is checked.
+
+use opforge::operator::Metas;
+use opforge::{DType, Error, Meta, Result};
+
+use super::call::Bound;
+use super::{Body, DTypeRule, Lengths, ShapeRule};
+use crate::abi::{Inferred, lengths};
+use crate::runner::Query;
+
+/// A length, or a rank as the only length, that is not known.
+const UNKNOWN_LENGTH: i64 = -1;
+const UNKNOWN_RANK: i64 = -2;
+
+impl Bound {
+    /// The outputs for inputs of these metas, and behind them the inputs that are changed without being outputs.
+    pub(super) fn infer_metas(&self, inputs: &[&Meta]) -> Result<Metas> {
+        let shapes: Vec<Lengths> = inputs.iter().map(|meta| lengths(meta)).collect();
+        let dtypes: Vec<DType> = inputs.iter().map(|meta| meta.dtype).collect();
+        let mut metas = Metas::new();
+        for (i, (shape, dtype)) in self.infer_outputs(&shapes, &dtypes)?.into_iter().enumerate() {
+            let known = |&n: &i64| usize::try_from(n).ok();
+            let dims: Option<Vec<usize>> = shape.iter().map(known).collect();
+            let unknown =
+                || self.spec.place.fault(format_args!("output {i} has shape {shape:?}, although all inputs are known"));
+            metas.push(Meta::contiguous(dtype, dims.ok_or_else(unknown)?));
+        }
+        metas.extend(self.spec.changed_only().into_iter().map(|i| inputs[i].clone()));
+        Ok(metas)
+    }
+
+    /// The outputs' shapes and dtypes; shapes may be known in part.
+    pub(super) fn infer_outputs(&self, shapes: &[Lengths], dtypes: &[DType]) -> Result<Vec<(Lengths, DType)>> {
+        let spec = &self.spec;
+        self.check_count(shapes.len())?;
+        self.check_dtypes(dtypes, 0)?;
+        let library = self.ask_library(shapes, dtypes)?;
+        let mut out_shapes = self.output_shapes(shapes, &library)?;
+        let count = spec.output_count().unwrap_or(out_shapes.len());
+        if out_shapes.len() == 1 && matches!(spec.shapes, ShapeRule::Like(_)) {
+            out_shapes.resize(count, out_shapes[0].clone());
+        }
+        if out_shapes.len() != count {
+            let message =
+                format_args!("inferred {} output shapes where {count} outputs are declared", out_shapes.len());
+            return Err(spec.place.fault(message));
+        }
+        let mut out_dtypes = self.output_dtypes(dtypes, &library)?;
+        if out_dtypes.len() == 1 {
+            out_dtypes.resize(count, out_dtypes[0]);
+        }
+        if out_dtypes.len() != count {
+            let message = format_args!("inferred {} output dtypes where there are {count} outputs", out_dtypes.len());
+            return Err(spec.place.fault(message));
+        }
+        for (i, input) in (0..count).filter_map(|i| Some((i, spec.alias(i)?))) {
+            (out_shapes[i], out_dtypes[i]) = (shapes[input].clone(), dtypes[input]);
+        }
+        out_shapes.iter().enumerate().try_for_each(|(i, shape)| self.check_shape(i, shape))?;
+        self.check_dtypes(&out_dtypes, dtypes.len())?;
+        Ok(out_shapes.into_iter().zip(out_dtypes).collect())
+    }
+
+    fn check_count(&self, given: usize) -> Result<()> {
+        let Some(schema) = &self.spec.schema else { return Ok(()) };
+        let count = schema.tensors().count();
+        if count == given {
+            Ok(())
+        } else {
+            Err(Error::value(self.spec.name, "inputs", given, format!("{count} tensors: {schema}")))
+        }
+    }
+
+    /// The dtypes of inputs (from 0) or outputs (from the number of inputs) are among the accepted combinations.
+    fn check_dtypes(&self, dtypes: &[DType], from: usize) -> Result<()> {
+        let spec = &self.spec;
+        let fits = |combination: &Vec<Option<DType>>| {
+            let expected = combination.iter().skip(from);
+            dtypes.iter().zip(expected).all(|(dtype, expected)| expected.is_none_or(|expected| expected == *dtype))
+        };
+        if spec.accepted.is_empty() || spec.accepted.iter().any(fits) {
+            return Ok(());
+        }
+        let list = |dtypes: &mut dyn Iterator<Item = String>| dtypes.collect::<Vec<_>>().join(", ");
+        let name = |dtype: &Option<DType>| dtype.map_or("any", DType::long_name).to_owned();
+        let accepted = spec
+            .accepted
+            .iter()
+            .map(|combination| list(&mut combination.iter().skip(from).take(dtypes.len()).map(name)));
+        let argument = if from == 0 { "inputs" } else { "outputs" };
+        let given = list(&mut dtypes.iter().map(|dtype| dtype.long_name().to_owned()));
+        Err(Error::dtype(spec.name, argument, given, accepted.collect::<Vec<_>>().join(" or ")))
+    }
+
+    fn ask_library(&self, shapes: &[Lengths], dtypes: &[DType]) -> Result<Vec<Inferred>> {
+        let Body::Kernel(runner) = &self.spec.body else { return Ok(Vec::new()) };
+        let infers = runner.infers();
+        let asks_shape = matches!(self.spec.shapes, ShapeRule::Library) && infers.shape;
+        let asks_dtype = matches!(self.spec.dtypes, DTypeRule::Library) && infers.dtype;
+        if !asks_shape && !asks_dtype {
+            return Ok(Vec::new());
+        }
+        let several = self.spec.output_count().is_some_and(|count| count != 1);
+        let want = crate::runner::Infers { shape: asks_shape, dtype: asks_dtype };
+        runner.infer(&Query { attributes: &self.attributes, shapes, dtypes, several, want })
+    }
+
+    fn output_shapes(&self, shapes: &[Lengths], library: &[Inferred]) -> Result<Vec<Lengths>> {
+        let spec = &self.spec;
+        match &spec.shapes {
+            ShapeRule::Like(i) => Ok(vec![self.input(shapes, *i)?.clone()]),
+            ShapeRule::Fixed(fixed) => Ok(fixed.clone()),
+            ShapeRule::Function(rule) => rule(shapes, &self.attributes),
+            ShapeRule::Library => {
+                let found: Option<Vec<Lengths>> = library.iter().map(|output| output.shape.clone()).collect();
+                let aliased = || (0..spec.output_count()?).map(|i| Some(shapes[spec.alias(i)?].clone())).collect();
+                let found = found.filter(|found| !found.is_empty()).or_else(aliased);
+                found.ok_or_else(|| {
+                    let function = &spec.place.function;
+                    spec.place.fault(format_args!(
+                        "has no shape for its outputs: declare one, or define {function}InferShape or {function}Infer"
+                    ))
+                })
+            }
+        }
+    }
+
+    fn output_dtypes(&self, dtypes: &[DType], library: &[Inferred]) -> Result<Vec<DType>> {
+        match &self.spec.dtypes {
+            DTypeRule::Like(i) => Ok(vec![*self.input(dtypes, *i)?]),
+            DTypeRule::Fixed(fixed) => Ok(fixed.clone()),
+            DTypeRule::Function(rule) => rule(dtypes, &self.attributes),
+            DTypeRule::Library => {
+                let stated: Vec<_> = library.iter().filter_map(|output| output.dtype.clone()).collect();
+                if stated.is_empty() {
+                    return Ok(vec![*self.input(dtypes, 0)?]);
+                }
+                let unknown = |what: String| self.spec.place.fault(format_args!("inferred {what}, which no dtype has"));
+                stated.into_iter().map(|dtype| dtype.map_err(unknown)).collect()
+            }
+        }
+    }
+
+    fn input<'a, T>(&self, inputs: &'a [T], i: usize) -> Result<&'a T> {
+        let missing = || Error::value(self.spec.name, "inputs", inputs.len(), format!("at least {} tensors", i + 1));
+        inputs.get(i).ok_or_else(missing)
+    }
+
+    fn check_shape(&self, output: usize, shape: &[i64]) -> Result<()> {
+        if shape == [UNKNOWN_RANK] || shape.iter().all(|&n| n >= UNKNOWN_LENGTH) {
+            return Ok(());
+        }
+        Err(self
+            .spec
+            .place
+            .fault(format_args!("inferred shape {shape:?} for output {output}: lengths must not be negative")))
+    }
+}

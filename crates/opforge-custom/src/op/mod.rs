@@ -1,0 +1,151 @@
+//! A custom operator: what is declared of it, and how it is called.
+
+mod apply;
+mod bind;
+mod call;
+mod declare;
+mod gradient;
+mod infer;
+mod kernel;
+mod rules;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use opforge::operator::Role;
+use opforge::{DType, Result, Tensor};
+
+use crate::attribute::{Attribute, Attributes};
+use crate::library::Place;
+use crate::runner::Runner;
+use crate::schema::Schema;
+
+pub use gradient::{Gradient, GradientContext};
+pub use rules::{DTypeRule, Lengths, ShapeRule};
+
+type Function = dyn Fn(&[Tensor], &Attributes) -> Result<Vec<Tensor>> + Send + Sync;
+
+/// What computes an operator.
+#[derive(Clone)]
+enum Body {
+    /// A library's functions.
+    Kernel(Arc<dyn Runner>),
+    /// A function of tensors, which runs on the calling thread.
+    Function(Arc<Function>),
+}
+
+/// An operator that a user brought.
+///
+/// It is declared step by step and then called; clones share everything.
+///
+/// ```no_run
+/// use opforge::{Device, Tensor};
+/// use opforge_custom::CustomOp;
+/// # fn main() -> opforge::Result<()> {
+/// let reduce = CustomOp::load("kernel.cc:CustomKernel")?.attr("axis", 1)?.attr("keep_dim", false)?;
+/// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
+/// let y = reduce.apply(&[&x, &x])?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct CustomOp {
+    spec: Arc<Spec>,
+    bounds: Arc<Bounds>,
+}
+
+/// Everything declared of an operator.
+#[derive(Clone)]
+struct Spec {
+    place: Place,
+    /// The name for the rest of opforge, which knows operators by names that live as long as the program.
+    name: &'static str,
+    body: Body,
+    schema: Option<Schema>,
+    /// How many outputs there are, if that was declared.
+    outputs: Option<usize>,
+    shapes: ShapeRule,
+    dtypes: DTypeRule,
+    /// The combinations of dtypes accepted, of inputs and then outputs; `None` is any dtype. Empty: all combinations.
+    accepted: Vec<Vec<Option<DType>>>,
+    attributes: Vec<(String, Attribute)>,
+    gradient: Option<Gradient>,
+    axes: Option<(String, Vec<(char, Role)>)>,
+    effects: bool,
+}
+
+/// The operator with each set of attributes that it has been called with: the cache of prepared calls knows an operator by its identity.
+#[derive(Default)]
+struct Bounds {
+    /// With the attributes that were declared.
+    declared: OnceLock<call::Call>,
+    others: Mutex<HashMap<Vec<(String, Attribute)>, call::Call>>,
+}
+
+impl CustomOp {
+    /// The operator's name.
+    pub fn name(&self) -> &'static str {
+        self.spec.name
+    }
+
+    /// The declared parameters, if there are any declared.
+    pub fn schema(&self) -> Option<&Schema> {
+        self.spec.schema.as_ref()
+    }
+
+    /// The declared attributes.
+    pub fn attributes(&self) -> &[(String, Attribute)] {
+        &self.spec.attributes
+    }
+
+    /// How many outputs are declared.
+    pub fn output_count(&self) -> Option<usize> {
+        self.spec.output_count()
+    }
+
+    /// Whether a gradient is declared.
+    pub fn has_gradient(&self) -> bool {
+        self.spec.gradient.is_some()
+    }
+}
+
+impl Spec {
+    fn output_count(&self) -> Option<usize> {
+        let fixed = match &self.shapes {
+            ShapeRule::Fixed(shapes) => Some(shapes.len()),
+            _ => None,
+        };
+        self.outputs.or_else(|| self.schema.as_ref().map(|schema| schema.outputs.len())).or(fixed)
+    }
+
+    /// Which input each output is, if it is one.
+    fn alias(&self, output: usize) -> Option<usize> {
+        self.schema.as_ref()?.outputs.get(output).copied().flatten()
+    }
+
+    /// Whether an input is changed in place.
+    fn changes(&self, input: usize) -> bool {
+        self.schema.as_ref().is_some_and(|schema| schema.tensors().nth(input).is_some_and(|(_, changed)| changed))
+    }
+
+    /// The inputs that are changed in place without being outputs; the VM takes them for further outputs.
+    fn changed_only(&self) -> Vec<usize> {
+        let Some(schema) = &self.schema else { return Vec::new() };
+        let changed = schema.tensors().enumerate().filter(|(_, (_, changed))| *changed);
+        changed.map(|(i, _)| i).filter(|&i| !schema.outputs.contains(&Some(i))).collect()
+    }
+
+    /// How the operator and its arguments are called in errors about input `i`.
+    fn input_name(&self, i: usize) -> String {
+        let declared = self.schema.as_ref().and_then(|schema| schema.tensors().nth(i));
+        declared.map_or_else(|| format!("input {i}"), |(name, _)| name.to_owned())
+    }
+}
+
+impl fmt::Debug for CustomOp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Place { op, library, function } = &self.spec.place;
+        write!(f, "CustomOp({op}, {library}:{function})")
+    }
+}

@@ -10,4 +10,4 @@ mod schema;
 
 pub use attribute::{Attribute, AttributeType, Attributes};
 pub use op::{CustomOp, DTypeRule, Gradient, GradientContext, Lengths, ShapeRule};
-pub use schema::{Param, ParamKind, Schema};
+pub use schema::{Param, ParamKind, Schema, collect};

@@ -2,6 +2,8 @@
 
 mod parse;
 
+pub use parse::collect;
+
 use std::fmt;
 use std::str::FromStr;
 

@@ -6,6 +6,7 @@
 mod autograd;
 mod binding;
 mod cell;
+mod custom;
 mod device;
 mod dtype;
 mod error;
@@ -29,6 +30,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     for (name, value) in [("inf", f64::INFINITY), ("nan", f64::NAN), ("pi", PI), ("e", E)] {
         module.add(name, value)?;
     }
+    custom::add_to(module)?;
     error::add_to(module)?;
     dtype::add_to(module)?;
     module.add_class::<device::PyDevice>()?;

@@ -7,7 +7,7 @@ use opforge::operator::{Operator, Tensors};
 use opforge::{DType, Device, Error, Meta, Result, Tensor};
 use smallvec::SmallVec;
 
-use super::call::Call;
+use super::call::{Bound, Call};
 use super::{Body, CustomOp, Function, Lengths};
 use crate::attribute::Attribute;
 
@@ -59,8 +59,8 @@ impl CustomOp {
 
     #[track_caller]
     fn run(&self, call: &Call, inputs: &[&Tensor]) -> Result<Tensors> {
-        if let Body::Function(function) = &self.spec.body {
-            return on_host(call, &**function, inputs);
+        if let Body::Function { .. } = &self.spec.body {
+            return on_host(call, inputs);
         }
         if self.spec.schema.as_ref().is_some_and(|schema| schema.tensors().any(|(_, changed)| changed)) {
             return self.in_place(call, inputs);
@@ -104,28 +104,42 @@ impl CustomOp {
 
 /// Runs an operator that is a function of tensors, and records it as one step.
 #[track_caller]
-fn on_host(call: &Call, function: &Function, inputs: &[&Tensor]) -> Result<Tensors> {
+fn on_host(call: &Call, inputs: &[&Tensor]) -> Result<Tensors> {
     let at = Location::caller();
-    Autograd { inner: OnHost(function) }.interpret(&dispatch::Call { op: call, inputs, outputs: None, at })
+    Autograd { inner: OnHost }.interpret(&dispatch::Call { op: call, inputs, outputs: None, at })
 }
 
-struct OnHost<'a>(&'a Function);
+/// Runs functions of tensors on the calling thread.
+struct OnHost;
 
-impl Interpreter for OnHost<'_> {
+impl Interpreter for OnHost {
     fn interpret(&self, call: &dispatch::Call<'_>) -> Result<Tensors> {
-        let bound = call.op.as_any().downcast_ref::<Call>();
-        let bound = &bound.ok_or_else(|| Error::value(call.op.name(), "op", "not custom", "a custom operator"))?.0;
+        let bound = call.op.as_any().downcast_ref::<Call>().map(|call| &call.0);
+        let Some((bound, function)) = bound.and_then(|bound| Some((bound, function(bound, call.inputs)?))) else {
+            let accepted = "tensors with elements, or an operator with a function for those without";
+            return Err(Error::value(call.op.name(), "inputs", "on the device meta", accepted));
+        };
         let inputs: Vec<Tensor> = call.inputs.iter().map(|input| input.detach()).collect();
-        let outputs = opforge::no_grad(|| (self.0)(&inputs, &bound.attributes))?;
+        let outputs = opforge::no_grad(|| function(&inputs, &bound.attributes))?;
         if let Some(count) = bound.spec.output_count().filter(|&count| count != outputs.len()) {
             let message = format_args!("gave {} outputs where {count} are declared", outputs.len());
             return Err(bound.spec.place.fault(message));
         }
-        // An output that is an input gets a place of its own in the graph.
-        let own = |output: Tensor| {
-            let is_input = inputs.iter().any(|input| input.shares_storage(&output));
-            if is_input { output.copy() } else { Ok(output.detach()) }
-        };
-        outputs.into_iter().map(own).collect()
+        outputs.into_iter().enumerate().map(|(i, output)| own(bound, call.inputs, i, output)).collect()
+    }
+}
+
+fn function<'a>(bound: &'a Bound, inputs: &[&Tensor]) -> Option<&'a Function> {
+    let Body::Function { run, fake } = &bound.spec.body else { return None };
+    let is_meta = inputs.iter().any(|input| *input.device() == Device::Meta);
+    if is_meta { fake.as_deref() } else { Some(&**run) }
+}
+
+/// An output with a place of its own in the graph: a declared alias is the input itself, any other view of an input is copied.
+fn own(bound: &Bound, inputs: &[&Tensor], i: usize, output: Tensor) -> Result<Tensor> {
+    match bound.spec.alias(i) {
+        Some(input) => Ok(inputs[input].clone()),
+        None if inputs.iter().any(|input| input.shares_storage(&output)) => output.copy(),
+        None => Ok(output.detach()),
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use opforge::operator::Role;
 use opforge::{DType, Error, Result, Tensor};
 
-use super::{Body, Bounds, CustomOp, DTypeRule, Function, Gradient, Lengths, ShapeRule, Spec};
+use super::{Body, Bounds, CustomOp, DTypeRule, Gradient, Lengths, ShapeRule, Spec};
 use crate::attribute::{Attribute, Attributes};
 use crate::library::Place;
 use crate::runner::{InProcess, Runner};
@@ -49,8 +49,19 @@ impl CustomOp {
     ) -> Self {
         let op = name.into();
         let place = Place { library: "a function".to_owned(), function: op.clone(), op };
-        let function: Arc<Function> = Arc::new(function);
-        Self::from_body(place, Body::Function(function))
+        Self::from_body(place, Body::Function { run: Arc::new(function), fake: None })
+    }
+
+    /// Declares what an operator that is a function gives for tensors on [`opforge::Device::Meta`], which have shapes and dtypes only.
+    pub fn with_fake(
+        self,
+        function: impl Fn(&[Tensor], &Attributes) -> Result<Vec<Tensor>> + Send + Sync + 'static,
+    ) -> Self {
+        self.changed(|spec| {
+            if let Body::Function { fake, .. } = &mut spec.body {
+                *fake = Some(Arc::new(function));
+            }
+        })
     }
 
     fn from_body(place: Place, body: Body) -> Self {

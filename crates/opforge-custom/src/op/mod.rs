@@ -31,8 +31,8 @@ type Function = dyn Fn(&[Tensor], &Attributes) -> Result<Vec<Tensor>> + Send + S
 enum Body {
     /// A library's functions.
     Kernel(Arc<dyn Runner>),
-    /// A function of tensors, which runs on the calling thread.
-    Function(Arc<Function>),
+    /// A function of tensors, which runs on the calling thread, and what stands for it on [`opforge::Device::Meta`].
+    Function { run: Arc<Function>, fake: Option<Arc<Function>> },
 }
 
 /// An operator that a user brought.

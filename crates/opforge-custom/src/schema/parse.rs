@@ -127,8 +127,8 @@ fn list(reader: &mut Reader<'_>) -> Result<Attribute> {
     collect(&values).ok_or_else(|| reader.error("a list of mixed values", "whole numbers, numbers, or lists of them"))
 }
 
-/// Numbers as a list, lists as rows.
-pub(crate) fn collect(values: &[Attribute]) -> Option<Attribute> {
+/// Numbers as a list, lists as rows; `None` for what is mixed.
+pub fn collect(values: &[Attribute]) -> Option<Attribute> {
     let all = |ty: AttributeType| values.iter().map(|value| value.to_type(ty)).collect::<Option<Vec<_>>>();
     let of = |ty, list: fn(Vec<Attribute>) -> Attribute| all(ty).map(list);
     of(AttributeType::Int, |list| Attribute::Ints(list.iter().filter_map(int).collect()))

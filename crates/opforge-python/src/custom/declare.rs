@@ -1,0 +1,178 @@
+//! From keyword arguments to a declared operator.
+
+use opforge::operator::Role;
+use opforge::{DType, Result, Tensor};
+use opforge_custom::CustomOp;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use super::rules::{self, Several, in_python};
+use super::{PyCustomOp, attribute};
+use crate::cell::Cell;
+use crate::dtype;
+use crate::error::OrRaise;
+use crate::tensor::PyTensor;
+
+/// Keyword arguments; each is taken once, and what is left over is refused.
+struct Options<'py> {
+    given: Option<Bound<'py, PyDict>>,
+}
+
+impl<'py> Options<'py> {
+    fn take(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(given) = &self.given else { return Ok(None) };
+        let found = given.get_item(name)?;
+        if found.is_some() {
+            given.del_item(name)?;
+        }
+        Ok(found.filter(|object| !object.is_none()))
+    }
+
+    fn flag(&self, name: &str) -> PyResult<bool> {
+        self.take(name)?.map_or(Ok(false), |object| object.is_truthy())
+    }
+
+    fn finish(self) -> PyResult<()> {
+        match self.given.filter(|left| !left.is_empty()) {
+            None => Ok(()),
+            Some(left) => Err(PyTypeError::new_err(format!("CustomOp: unexpected options {}", left.keys()))),
+        }
+    }
+}
+
+/// Declares an operator.
+///
+/// `func` is "path:Name", or a function `(tensors, attributes) -> tensors` of a tuple, a dict and a tuple. Options: `name`; `schema`; `outputs`
+/// (their number) and `several` (whether they come as a tuple); `shapes` and `dtypes` ([`rules`]); `accepts` (combinations of dtypes, None for any);
+/// `attributes` (a dict); `positional` (names of attributes that calls give behind the tensors); `gradient`
+/// (`(inputs, outputs, grads, attributes, needs) -> gradients`, or another CustomOp); `fake` (as `func`, of tensors on the device "meta");
+/// `axes` and `roles`; `effects`; `isolate` and `timeout` (in seconds); and those of [`super::load`].
+pub fn declare(func: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<PyCustomOp> {
+    let py = func.py();
+    let options = Options { given: options.map(PyDictMethods::copy).transpose()? };
+    let several = Several::default();
+    several.note(options.flag("several")?);
+    let mut op = body(func, &options)?;
+    if let Some(name) = options.take("name")? {
+        op = op.named(name.extract::<String>()?);
+    }
+    if let Some(schema) = options.take("schema")? {
+        op = op.with_schema(&schema.extract::<String>()?).or_raise(py)?;
+        several.note(op.schema().is_some_and(|schema| schema.several));
+    }
+    if let Some(outputs) = options.take("outputs")? {
+        op = op.outputs(outputs.extract()?);
+    }
+    op = op.shapes(rules::shape_rule(options.take("shapes")?, &several)?);
+    op = op.dtypes(rules::dtype_rule(options.take("dtypes")?, &several)?);
+    for combination in sequence(options.take("accepts")?)? {
+        op = op.accepts(accepted(&combination)?);
+    }
+    if let Some(attributes) = options.take("attributes")? {
+        for (name, value) in attribute::extract_all(op.name(), &attributes.cast_into::<PyDict>()?)? {
+            op = op.attr(name, value).or_raise(py)?;
+        }
+    }
+    if let Some(gradient) = options.take("gradient")? {
+        op = with_gradient(op, gradient).or_raise(py)?;
+    }
+    if let Some(axes) = options.take("axes")? {
+        op = op.axes(&axes.extract::<String>()?, &roles(options.take("roles")?)?).or_raise(py)?;
+    }
+    if options.flag("effects")? {
+        op = op.with_effects();
+    }
+    let positional = options.take("positional")?.map_or(Ok(Vec::new()), |names| names.extract())?;
+    options.finish()?;
+    Ok(PyCustomOp { op: Cell::new(op), positional, several })
+}
+
+/// The operator of a library, or of a function.
+fn body(func: &Bound<'_, PyAny>, options: &Options<'_>) -> PyResult<CustomOp> {
+    if !func.is_callable() {
+        let spec: String = func.extract()?;
+        let (path, name) = spec.rsplit_once(':').unwrap_or((&spec, ""));
+        return CustomOp::open(std::path::Path::new(path), name).or_raise(func.py());
+    }
+    let name =
+        func.getattr("__name__").and_then(|name| name.extract::<String>()).unwrap_or_else(|_| "custom_op".to_owned());
+    let op = CustomOp::from_fn(name, function(func.clone().unbind()));
+    Ok(match options.take("fake")? {
+        Some(fake) => op.with_fake(function(fake.unbind())),
+        None => op,
+    })
+}
+
+/// A function of Python's as an operator's.
+fn function(
+    function: Py<PyAny>,
+) -> impl Fn(&[Tensor], &opforge_custom::Attributes) -> Result<Vec<Tensor>> + Send + Sync + 'static {
+    move |inputs, attributes| {
+        in_python(|py| {
+            let result = function.bind(py).call1((tuple(py, inputs)?, attribute::dict(py, attributes)?))?;
+            result.try_iter()?.map(|item| tensor(&item?)).collect()
+        })
+    }
+}
+
+fn with_gradient(op: CustomOp, gradient: Bound<'_, PyAny>) -> Result<CustomOp> {
+    if let Ok(other) = gradient.cast::<PyCustomOp>() {
+        return op.gradient(opforge_custom::Gradient::Op(other.get().op.get(gradient.py())));
+    }
+    let function = gradient.unbind();
+    op.gradient_by(move |context| {
+        in_python(|py| {
+            let args = (
+                tuple(py, context.inputs)?,
+                tuple(py, context.outputs)?,
+                tuple(py, context.grads)?,
+                attribute::dict(py, context.attributes)?,
+                PyTuple::new(py, context.needs)?,
+            );
+            let optional = |item: Bound<'_, PyAny>| if item.is_none() { Ok(None) } else { tensor(&item).map(Some) };
+            function.bind(py).call1(args)?.try_iter()?.map(|item| optional(item?)).collect()
+        })
+    })
+}
+
+fn tuple<'py>(py: Python<'py>, tensors: &[Tensor]) -> PyResult<Bound<'py, PyTuple>> {
+    let objects = tensors.iter().map(|tensor| PyTensor::wrap(py, tensor.clone())).collect::<PyResult<Vec<_>>>()?;
+    PyTuple::new(py, objects)
+}
+
+fn tensor(object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+    Ok(object.cast::<PyTensor>()?.get().tensor(object.py()))
+}
+
+fn sequence(object: Option<Bound<'_, PyAny>>) -> PyResult<Vec<Bound<'_, PyAny>>> {
+    object.map_or(Ok(Vec::new()), |object| object.try_iter()?.collect())
+}
+
+/// A combination of dtypes; None is any.
+fn accepted(combination: &Bound<'_, PyAny>) -> PyResult<Vec<Option<DType>>> {
+    let one = |item: PyResult<Bound<'_, PyAny>>| {
+        let item = item?;
+        match dtype::extract(&item) {
+            Some(dtype) => Ok(Some(dtype)),
+            None if item.is_none() => Ok(None),
+            None => Err(PyTypeError::new_err(format!("accepts: {item} is no dtype"))),
+        }
+    };
+    combination.try_iter()?.map(one).collect()
+}
+
+/// `{"k": "sum"}` as the roles of axes.
+fn roles(object: Option<Bound<'_, PyAny>>) -> PyResult<Vec<(char, Role)>> {
+    let Some(object) = object else { return Ok(Vec::new()) };
+    let role = |(letter, role): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+        let role = match role.extract::<String>()?.as_str() {
+            "map" => Role::Map,
+            "sum" => Role::Sum,
+            "whole" => Role::Whole,
+            other => return Err(PyValueError::new_err(format!("roles: {other:?} (accepted: map, sum, whole)"))),
+        };
+        Ok((letter.extract::<char>()?, role))
+    };
+    object.cast_into::<PyDict>()?.iter().map(role).collect()
+}

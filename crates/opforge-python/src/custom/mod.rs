@@ -1,0 +1,83 @@
+//! Custom operators: the class that `opforge.custom_op` and MindSpore's `Custom` are made of.
+
+mod attribute;
+mod call;
+mod declare;
+mod rules;
+
+use opforge_custom::CustomOp;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+use crate::cell::Cell;
+
+/// An operator that a user brought: from a library, from a source file, or a function of Python's.
+#[pyclass(name = "CustomOp", module = "opforge", frozen, weakref, subclass)]
+pub struct PyCustomOp {
+    op: Cell<CustomOp>,
+    /// Attributes that a call gives by position, behind the tensors, where there is no schema.
+    positional: Vec<String>,
+    /// Whether results come as a tuple even if there is one.
+    several: rules::Several,
+}
+
+#[pymethods]
+impl PyCustomOp {
+    /// See [`declare::declare`].
+    #[new]
+    #[pyo3(signature = (func, **options))]
+    fn new(func: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        declare::declare(func, options)
+    }
+
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__(
+        &self,
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Py<PyAny>> {
+        self.call(py, args, kwargs)
+    }
+
+    /// The name in errors and graphs.
+    #[getter]
+    fn name(&self, py: Python<'_>) -> &'static str {
+        self.op.get(py).name()
+    }
+
+    /// The declaration, if there is one.
+    #[getter]
+    fn schema(&self, py: Python<'_>) -> Option<String> {
+        self.op.get(py).schema().map(ToString::to_string)
+    }
+
+    /// The attributes that were declared with values.
+    #[getter]
+    fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (name, value) in self.op.get(py).attributes() {
+            dict.set_item(name, attribute::object(py, value)?)?;
+        }
+        Ok(dict)
+    }
+
+    /// The outputs' shapes and dtypes for inputs of these; None stands for a length, and a shape of None for a shape, that is not known.
+    #[pyo3(signature = (*inputs, **attributes))]
+    fn infer<'py>(
+        &self,
+        py: Python<'py>,
+        inputs: &Bound<'py, PyTuple>,
+        attributes: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Vec<(Py<PyAny>, Py<PyAny>)>> {
+        self.infer_outputs(py, inputs, attributes)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("{:?}", self.op.get(py))
+    }
+}
+
+pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyCustomOp>()
+}

@@ -15,6 +15,7 @@ _core.set_package_folder(__path__[0])
 
 # What of the core is for this package alone.
 _PRIVATE = _core._hidden | {
+    "CustomOp",
     "SavedTensor",
     "backward",
     "catalogue",
@@ -34,9 +35,11 @@ for _name in ("nn", "linalg", "special"):
 
 __version__: str = _core.__version__
 
-_SUBMODULES = ("autograd", "cuda", "linalg", "nn", "optim", "profiler", "special", "utils")
+_SUBMODULES = ("autograd", "cuda", "custom", "library", "linalg", "nn", "optim", "profiler", "special", "utils")
 # Names that are imported when they are first used, and the modules that have them.
 _LAZY = {
+    "CustomOp": "custom",
+    "custom_op": "custom",
     "save": "serialization",
     "load": "serialization",
     "no_grad": "autograd.grad_mode",

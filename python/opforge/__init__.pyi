@@ -3,6 +3,7 @@
 import builtins
 from ._core import ArgumentError as ArgumentError
 from ._core import AutogradError as AutogradError
+from .custom.operator import CustomOp as CustomOp
 from ._core import CustomOpError as CustomOpError
 from ._core import DTypeError as DTypeError
 from ._core import DeviceError as DeviceError
@@ -128,6 +129,8 @@ from ._core import cummin as cummin
 from ._core import cumprod as cumprod
 from ._core import cumsum as cumsum
 from ._core import cumulative_trapezoid as cumulative_trapezoid
+from . import custom as custom
+from .custom.operator import custom_op as custom_op
 from ._core import default_generator as default_generator
 from ._core import deg2rad as deg2rad
 from ._core import det as det
@@ -246,6 +249,7 @@ from ._core import lerp as lerp
 from ._core import less as less
 from ._core import less_equal as less_equal
 from ._core import lgamma as lgamma
+from . import library as library
 from . import linalg as linalg
 from ._core import linspace as linspace
 from .serialization import load as load

@@ -30,8 +30,10 @@ impl PyCustomOp {
         };
         let inputs: SmallVec<[&Tensor; 4]> = tensors.iter().collect();
         let mut outputs = front_end::called(|| op.apply_with(&inputs, &attributes)).or_raise(py)?;
-        if outputs.len() == 1 && !self.several.get() {
-            return PyTensor::wrap(py, outputs.swap_remove(0));
+        match outputs.len() {
+            0 => return Ok(py.None()),
+            1 if !self.several.get() => return PyTensor::wrap(py, outputs.swap_remove(0)),
+            _ => {}
         }
         let objects = outputs.into_iter().map(|output| same_object(py, args, output)).collect::<PyResult<Vec<_>>>()?;
         Ok(PyTuple::new(py, objects)?.into_any().unbind())

@@ -47,13 +47,37 @@ impl<'py> Options<'py> {
 /// (their number) and `several` (whether they come as a tuple); `shapes` and `dtypes` ([`rules`]); `accepts` (combinations of dtypes, None for any);
 /// `attributes` (a dict); `positional` (names of attributes that calls give behind the tensors); `gradient`
 /// (`(inputs, outputs, grads, attributes, needs) -> gradients`, or another CustomOp); `fake` (as `func`, of tensors on the device "meta");
-/// `axes` and `roles`; `effects`; `isolate` and `timeout` (in seconds); and those of [`super::load`].
+/// `axes` and `roles`; `effects`.
 pub fn declare(func: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<PyCustomOp> {
     let py = func.py();
     let options = Options { given: options.map(PyDictMethods::copy).transpose()? };
     let several = Several::default();
-    several.note(options.flag("several")?);
-    let mut op = body(func, &options)?;
+    let op = apply(py, body(func)?, &several, &options)?;
+    let positional = options.take("positional")?.map_or(Ok(Vec::new()), |names| names.extract())?;
+    options.finish()?;
+    Ok(PyCustomOp { op: Cell::new(op), positional, several })
+}
+
+/// The operator with further declarations.
+pub fn redeclare(
+    py: Python<'_>,
+    op: CustomOp,
+    several: &Several,
+    options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<CustomOp> {
+    let options = Options { given: options.map(PyDictMethods::copy).transpose()? };
+    let op = apply(py, op, several, &options)?;
+    options.finish()?;
+    Ok(op)
+}
+
+fn apply(py: Python<'_>, op: CustomOp, several: &Several, options: &Options<'_>) -> PyResult<CustomOp> {
+    let op = with_signature(py, op, several, options)?;
+    let op = with_rules(op, several, options)?;
+    with_behaviour(py, op, options)
+}
+
+fn with_signature(py: Python<'_>, mut op: CustomOp, several: &Several, options: &Options<'_>) -> PyResult<CustomOp> {
     if let Some(name) = options.take("name")? {
         op = op.named(name.extract::<String>()?);
     }
@@ -61,21 +85,37 @@ pub fn declare(func: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> 
         op = op.with_schema(&schema.extract::<String>()?).or_raise(py)?;
         several.note(op.schema().is_some_and(|schema| schema.several));
     }
-    if let Some(outputs) = options.take("outputs")? {
-        op = op.outputs(outputs.extract()?);
-    }
-    op = op.shapes(rules::shape_rule(options.take("shapes")?, &several)?);
-    op = op.dtypes(rules::dtype_rule(options.take("dtypes")?, &several)?);
-    for combination in sequence(options.take("accepts")?)? {
-        op = op.accepts(accepted(&combination)?);
-    }
     if let Some(attributes) = options.take("attributes")? {
         for (name, value) in attribute::extract_all(op.name(), &attributes.cast_into::<PyDict>()?)? {
             op = op.attr(name, value).or_raise(py)?;
         }
     }
+    Ok(op)
+}
+
+fn with_rules(mut op: CustomOp, several: &Several, options: &Options<'_>) -> PyResult<CustomOp> {
+    several.note(options.flag("several")?);
+    if let Some(outputs) = options.take("outputs")? {
+        op = op.outputs(outputs.extract()?);
+    }
+    if let Some(shapes) = options.take("shapes")? {
+        op = op.shapes(rules::shape_rule(shapes, several)?);
+    }
+    if let Some(dtypes) = options.take("dtypes")? {
+        op = op.dtypes(rules::dtype_rule(dtypes, several)?);
+    }
+    for combination in sequence(options.take("accepts")?)? {
+        op = op.accepts(accepted(&combination)?);
+    }
+    Ok(op)
+}
+
+fn with_behaviour(py: Python<'_>, mut op: CustomOp, options: &Options<'_>) -> PyResult<CustomOp> {
     if let Some(gradient) = options.take("gradient")? {
         op = with_gradient(op, gradient).or_raise(py)?;
+    }
+    if let Some(fake) = options.take("fake")? {
+        op = op.with_fake(function(fake.unbind()));
     }
     if let Some(axes) = options.take("axes")? {
         op = op.axes(&axes.extract::<String>()?, &roles(options.take("roles")?)?).or_raise(py)?;
@@ -83,25 +123,18 @@ pub fn declare(func: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> 
     if options.flag("effects")? {
         op = op.with_effects();
     }
-    let positional = options.take("positional")?.map_or(Ok(Vec::new()), |names| names.extract())?;
-    options.finish()?;
-    Ok(PyCustomOp { op: Cell::new(op), positional, several })
+    Ok(op)
 }
 
 /// The operator of a library, or of a function.
-fn body(func: &Bound<'_, PyAny>, options: &Options<'_>) -> PyResult<CustomOp> {
+fn body(func: &Bound<'_, PyAny>) -> PyResult<CustomOp> {
     if !func.is_callable() {
         let spec: String = func.extract()?;
         let (path, name) = spec.rsplit_once(':').unwrap_or((&spec, ""));
         return CustomOp::open(std::path::Path::new(path), name).or_raise(func.py());
     }
-    let name =
-        func.getattr("__name__").and_then(|name| name.extract::<String>()).unwrap_or_else(|_| "custom_op".to_owned());
-    let op = CustomOp::from_fn(name, function(func.clone().unbind()));
-    Ok(match options.take("fake")? {
-        Some(fake) => op.with_fake(function(fake.unbind())),
-        None => op,
-    })
+    let name = func.getattr("__name__").and_then(|name| name.extract::<String>());
+    Ok(CustomOp::from_fn(name.unwrap_or_else(|_| "custom_op".to_owned()), function(func.clone().unbind())))
 }
 
 /// A function of Python's as an operator's.

@@ -30,6 +30,13 @@ impl PyCustomOp {
         declare::declare(func, options)
     }
 
+    /// Declares more, or otherwise; see [`declare::declare`].
+    #[pyo3(signature = (**options))]
+    fn _declare(&self, py: Python<'_>, options: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+        self.op.set(py, declare::redeclare(py, self.op.get(py), &self.several, options)?);
+        Ok(())
+    }
+
     #[pyo3(signature = (*args, **kwargs))]
     fn __call__(
         &self,

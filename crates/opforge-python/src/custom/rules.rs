@@ -65,9 +65,8 @@ fn dtypes(object: &Bound<'_, PyAny>, several: &Several) -> PyResult<Vec<DType>> 
     if is_sequence(object) { object.try_iter()?.map(|item| one(&item?)).collect() } else { Ok(vec![one(object)?]) }
 }
 
-/// Shapes: None (the library's), a number (as that input's), a shape or a sequence of them, or a function of the inputs' shapes.
-pub fn shape_rule(object: Option<Bound<'_, PyAny>>, several: &Several) -> PyResult<ShapeRule> {
-    let Some(object) = object.filter(|object| !object.is_none()) else { return Ok(ShapeRule::Library) };
+/// Shapes: a number (as that input's), a shape or a sequence of them, or a function of the inputs' shapes.
+pub fn shape_rule(object: Bound<'_, PyAny>, several: &Several) -> PyResult<ShapeRule> {
     if let Ok(input) = object.extract::<usize>() {
         return Ok(ShapeRule::Like(input));
     }
@@ -87,9 +86,8 @@ fn object_of<'py>(py: Python<'py>, shape: &Lengths) -> PyResult<Bound<'py, PyLis
     object(py, shape)
 }
 
-/// Dtypes: None (the library's, or the first input's), a dtype or a sequence of them, or a function of the inputs' dtypes.
-pub fn dtype_rule(object: Option<Bound<'_, PyAny>>, several: &Several) -> PyResult<DTypeRule> {
-    let Some(object) = object.filter(|object| !object.is_none()) else { return Ok(DTypeRule::Library) };
+/// Dtypes: a dtype or a sequence of them, or a function of the inputs' dtypes.
+pub fn dtype_rule(object: Bound<'_, PyAny>, several: &Several) -> PyResult<DTypeRule> {
     if dtype::extract(&object).is_some() || !object.is_callable() {
         return Ok(DTypeRule::Fixed(dtypes(&object, several)?));
     }

@@ -1,0 +1,88 @@
+"""The class of custom operators, and the function that makes them."""
+
+from __future__ import annotations
+
+from .. import _core
+from .gradient import from_autograd
+from .signature import arguments, schema_of
+
+
+class CustomOp(_core.CustomOp):
+    """An operator that a user brought; call it with tensors and attributes. `custom_op` makes them."""
+
+    def register_fake(self, function, /):
+        """Declares, by a decorated function of the operator's arguments, what the operator gives for tensors on the device "meta".
+
+        >>> @add.register_fake
+        ... def _(x, y):
+        ...     return torch.empty_like(x)
+        """
+        self._declare(fake=_body(self.schema, function))
+        return function
+
+    def register_autograd(self, backward, /, *, setup_context=None):
+        """Declares the gradient: `backward(ctx, *grads)` returns a gradient or None for each argument, or for each tensor alone.
+
+        `setup_context(ctx, inputs, output)` sees the call's arguments and results and saves what backward needs; without it,
+        `ctx.saved_tensors` are the call's tensors, then its results.
+
+        >>> mul.register_autograd(lambda ctx, g: (g * ctx.saved_tensors[1], g * ctx.saved_tensors[0]))
+        """
+        self._declare(gradient=from_autograd(self.schema, backward, setup_context))
+
+
+def custom_op(func, function=None, /, *, mutates_args=(), schema=None, name=None, **options):
+    """An operator of your own.
+
+    From a library or source file: `func` is "path:Name", the file and the kernel's main function. Files that end in .c, .cc, .cpp and .cxx are
+    compiled by the system's compiler, .cu by nvcc; any other is a library. The kernel is called as `opforge/kernel.h` in
+    `opforge.include_dir()` states. Options:
+
+    - `schema`: parameters and results, such as "(Tensor x, Tensor y, *, int axis=0) -> Tensor"; types are Tensor, bool, int, float, str, int[],
+      float[], int[][], float[][]; `Tensor(a!)` is changed in place. Without a schema calls give tensors, then attributes by name.
+    - `shapes`: of the outputs; the number of an input that they are like, a shape, a tuple of shapes, or a function of the inputs' shapes.
+      None, as at first, asks the kernel's InferShape.
+    - `dtypes`: of the outputs; a dtype, a tuple of dtypes, or a function of the inputs' dtypes. None asks the kernel's InferType, or is
+      the first input's.
+    - `outputs`: their number, where neither schema nor shapes tell.
+    - `attributes`: a dict of values; `positional`: names of attributes that calls give by position behind the tensors.
+    - `accepts`: combinations of dtypes of inputs and outputs, such as [(float32, float32, float32)]; None is any dtype.
+    - `gradient`: another custom operator, of inputs, outputs and the outputs' gradients, which returns the inputs' gradients.
+    - `axes`: how axes flow, such as "mk,kn->mn", with `roles={"k": "sum"}`: how the operator may be split.
+    - `effects`: whether calls do more than compute.
+    - `isolate`: whether it runs in a process of its own, with `timeout` in seconds, so that nothing it does harms this process.
+    - `flags`, `include`, `flavour`, `cache`: how sources are compiled. `reload`: whether calls look for changes of the file.
+
+    As a decorator of a Python function, whose annotations are its schema:
+
+    >>> @opforge.custom_op
+    ... def scaled(x: Tensor, factor: float = 2.0) -> Tensor:
+    ...     return x * factor
+
+    or with a name, and the arguments that it changes: `@opforge.custom_op("mine::fill", mutates_args=("x",))`.
+    """
+    if isinstance(func, str) and "::" not in func and (":" in func or function is None):
+        return CustomOp(func, schema=schema, name=name, **options)
+    if isinstance(func, str):
+        name = func
+
+    def declare(body):
+        declared = schema or schema_of(body, mutates_args)
+        return CustomOp(_body(declared, body), schema=declared, name=name or body.__name__, **options)
+
+    body = func if callable(func) else function
+    return declare if body is None else declare(body)
+
+
+def _body(schema, function):
+    """A function of tensors and attributes that calls one of the operator's arguments."""
+
+    def run(tensors, attributes):
+        positional, named = arguments(schema, tensors, attributes)
+        result = function(*positional, **named)
+        if result is None:
+            return ()
+        return (result,) if isinstance(result, _core.Tensor) else tuple(result)
+
+    run.__name__ = getattr(function, "__name__", "custom_op")
+    return run

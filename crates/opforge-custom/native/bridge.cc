@@ -91,6 +91,11 @@ std::vector<Shape> CallSeveral(InferSeveral infer, int *ndims, int64_t **shapes,
 
 }  // namespace
 
+void opforge_extra_set_counts(void *extra, int inputs, int outputs) {
+  TailOf(extra).inputs = inputs;
+  TailOf(extra).outputs = outputs;
+}
+
 bool opforge_extra_delete(void *extra) {
   try {
     TailOf(extra).destroy(extra);

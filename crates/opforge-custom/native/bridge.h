@@ -35,6 +35,8 @@ enum opforge_variant : uint32_t { opforge_plain, opforge_dual };
 // An object of class AotExtra or AotExtraDualABI; the attributes must outlive it. `old` is for libraries with the older ABI of std::string.
 void *opforge_extra_new(opforge_variant variant, const opforge_attribute *attributes, size_t count);
 void *opforge_extra_new_old(opforge_variant variant, const opforge_attribute *attributes, size_t count);
+// How many inputs and outputs the coming calls have; -1 is unknown.
+void opforge_extra_set_counts(void *extra, int inputs, int outputs);
 // Destroys the kernel data, then the object. The library must still be open. False if a destructor threw.
 bool opforge_extra_delete(void *extra);
 // The workspaces' sizes in bytes, until the next call with `extra`.

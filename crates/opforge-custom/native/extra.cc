@@ -93,6 +93,10 @@ const opforge_extra_api kApi = {
       const auto *to = static_cast<Outputs *>(outputs);
       to->sink(to->context, dtype, ndim, shape);
     },
+    [](void *extra, int *inputs, int *outputs) {
+      *inputs = TailOf(extra).inputs;
+      *outputs = TailOf(extra).outputs;
+    },
 };
 
 }  // namespace

@@ -80,6 +80,7 @@ struct Tail {
   void (*destroy_data)(void *) = nullptr;
   // The text of an error of the current call.
   std::vector<char> error;
+  int inputs = -1, outputs = -1;
 
   void DestroyData() {
     void *old = std::exchange(data, nullptr);
@@ -95,7 +96,7 @@ inline Tail &TailOf(void *extra) { return *reinterpret_cast<Tail *>(static_cast<
 // The parts that are alike for both classes.
 template <typename Extra>
 Tail MakeTail(const opforge_extra_api *api, Attributes attributes) {
-  Tail tail{OPFORGE_EXTRA_MAGIC, api, attributes, nullptr, nullptr, nullptr, nullptr, nullptr, {}};
+  Tail tail{OPFORGE_EXTRA_MAGIC, api, attributes, nullptr, nullptr, nullptr, nullptr, nullptr, {}, -1, -1};
   tail.workspaces = [](const void *extra) -> const std::vector<size_t> & { return static_cast<const Extra *>(extra)->WorkSpace(); };
   tail.set_workspaces = [](void *extra, const size_t *sizes, size_t count) {
     static_cast<Extra *>(extra)->SetWorkSpace(std::vector<size_t>(sizes, sizes + count));

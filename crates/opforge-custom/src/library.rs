@@ -46,7 +46,8 @@ pub(crate) struct Symbols {
 pub(crate) struct Library {
     pub symbols: Symbols,
     pub variant: Variant,
-    _handle: Handle,
+    /// `None` for a library that is never closed.
+    _handle: Option<Handle>,
 }
 
 // SAFETY: the addresses are of functions, and the library stays open.
@@ -81,6 +82,13 @@ impl Library {
         };
         let dual = names.has_dual_class() || !address(&handle, "opforge_kernel_dual_abi").is_null();
         let variant = Variant { dual, old_strings: names.has_old_strings() };
+        let stays = !address(&handle, "opforge_kernel_resident").is_null();
+        let handle = if stays {
+            std::mem::forget(handle);
+            None
+        } else {
+            Some(handle)
+        };
         Ok(Library { symbols, variant, _handle: handle })
     }
 }

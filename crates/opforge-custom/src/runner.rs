@@ -96,6 +96,7 @@ impl Runner for InProcess {
     fn infer(&self, query: &Query<'_>) -> Result<Vec<Inferred>> {
         let symbols = self.library.symbols;
         let mut extra = self.extra(query.attributes)?;
+        extra.set_counts(query.shapes.len(), None);
         let shapes = query.shapes.iter().map(Vec::as_slice);
         let mut arrays = Arrays::new(shapes.zip(query.dtypes.iter().copied()));
         let mut found = Vec::new();
@@ -125,6 +126,7 @@ impl Runner for InProcess {
         let symbols = &self.library.symbols;
         let metas: Vec<&Meta> = inputs.iter().chain(outputs).copied().collect();
         let mut extra = self.extra(attributes)?;
+        extra.set_counts(inputs.len(), Some(outputs.len()));
         if !symbols.init.is_null() {
             let shapes: Vec<Vec<i64>> = metas.iter().map(|meta| lengths(meta)).collect();
             let mut arrays = Arrays::new(shapes.iter().map(Vec::as_slice).zip(metas.iter().map(|meta| meta.dtype)));

@@ -26,7 +26,8 @@
  *
  * Threads. `F` may run on any thread, and on several at once, but not with the same `extra`: what hangs on `extra` needs no lock; statics do.
  *
- * Data. Kernel data belongs to the framework, which destroys it before it closes the library.
+ * Data. Kernel data belongs to the framework, which destroys it before it closes the library. A library whose code may still run after that, such
+ * as one that keeps threads, exports a symbol `opforge_kernel_resident` of any kind, and is never closed.
  */
 #ifndef OPFORGE_KERNEL_H_
 #define OPFORGE_KERNEL_H_
@@ -69,6 +70,8 @@ typedef struct opforge_extra_api {
   void (*set_error)(void *extra, const char *text);
   /* Within FInfer: declares the next output. */
   void (*add_output)(void *outputs, const char *dtype, int ndim, const int64_t *shape);
+  /* How many inputs and outputs the call has. Within FInfer the outputs may not be known, which is -1. */
+  void (*counts)(void *extra, int *inputs, int *outputs);
 } opforge_extra_api;
 
 /* Marks an `extra` as opforge's, 40 bytes behind its start, where MindSpore's has other things. */

@@ -25,6 +25,7 @@ unsafe extern "C" {
     pub(super) fn opforge_extra_new(variant: u32, attributes: *const RawAttribute, count: usize) -> *mut c_void;
     #[cfg(two_string_abis)]
     pub(super) fn opforge_extra_new_old(variant: u32, attributes: *const RawAttribute, count: usize) -> *mut c_void;
+    pub(super) fn opforge_extra_set_counts(extra: *mut c_void, inputs: c_int, outputs: c_int);
     pub(super) fn opforge_extra_delete(extra: *mut c_void) -> bool;
     pub(super) fn opforge_extra_workspaces(extra: *mut c_void, sizes: *mut *const usize) -> usize;
     pub(super) fn opforge_call_main(

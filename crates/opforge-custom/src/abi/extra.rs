@@ -54,6 +54,13 @@ impl Extra {
         Some(Extra { object: NonNull::new(object)?, _attributes: attributes.clone() })
     }
 
+    /// States how many inputs and, if that is known, outputs the coming calls have.
+    pub fn set_counts(&mut self, inputs: usize, outputs: Option<usize>) {
+        let outputs = outputs.map_or(-1, |count| count as c_int);
+        // SAFETY: the object lives.
+        unsafe { bridge::opforge_extra_set_counts(self.object.as_ptr(), inputs as c_int, outputs) };
+    }
+
     /// The workspaces that the library asked for, in bytes.
     pub fn workspaces(&self) -> Vec<usize> {
         let mut sizes = ptr::null();

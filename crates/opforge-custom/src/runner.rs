@@ -14,6 +14,7 @@ use crate::library::{Library, Place};
 
 /// What is asked of a library's inference functions.
 pub(crate) struct Query<'a> {
+    pub place: &'a Place,
     pub attributes: &'a Arc<Attributes>,
     /// Shapes with -1 for an unknown length and a single -2 for an unknown rank.
     pub shapes: &'a [Vec<i64>],
@@ -40,7 +41,13 @@ pub(crate) trait Runner: Send + Sync {
     fn infer(&self, query: &Query<'_>) -> Result<Vec<Inferred>>;
 
     /// Prepares runs with these arguments: inputs, then outputs.
-    fn prepare(&self, attributes: &Arc<Attributes>, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Box<dyn Prepared>>;
+    fn prepare(
+        &self,
+        place: &Place,
+        attributes: &Arc<Attributes>,
+        inputs: &[&Meta],
+        outputs: &[&Meta],
+    ) -> Result<Box<dyn Prepared>>;
 }
 
 /// An operator initialised for a signature.
@@ -60,21 +67,16 @@ pub(crate) trait Prepared: Send {
 /// Runs an operator's functions where they are called.
 pub(crate) struct InProcess {
     library: Arc<Library>,
-    place: Place,
 }
 
 impl InProcess {
     /// The operator in a library.
-    pub fn open(file: &Path, place: Place) -> Result<Self> {
-        Ok(InProcess { library: Arc::new(Library::open(file, &place)?), place })
+    pub fn open(file: &Path, place: &Place) -> Result<Self> {
+        Ok(InProcess { library: Arc::new(Library::open(file, place)?) })
     }
 
-    fn extra(&self, attributes: &Arc<Attributes>) -> Result<Extra> {
-        Extra::new(self.library.variant, attributes).ok_or_else(|| self.place.fault("memory is exhausted"))
-    }
-
-    fn check(&self, suffix: &str, outcome: Outcome) -> Result<()> {
-        check(&self.place, suffix, outcome)
+    fn extra(&self, place: &Place, attributes: &Arc<Attributes>) -> Result<Extra> {
+        Extra::new(self.library.variant, attributes).ok_or_else(|| place.fault("memory is exhausted"))
     }
 }
 
@@ -95,7 +97,7 @@ impl Runner for InProcess {
 
     fn infer(&self, query: &Query<'_>) -> Result<Vec<Inferred>> {
         let symbols = self.library.symbols;
-        let mut extra = self.extra(query.attributes)?;
+        let mut extra = self.extra(query.place, query.attributes)?;
         extra.set_counts(query.shapes.len(), None);
         let shapes = query.shapes.iter().map(Vec::as_slice);
         let mut arrays = Arrays::new(shapes.zip(query.dtypes.iter().copied()));
@@ -104,16 +106,16 @@ impl Runner for InProcess {
         unsafe {
             if !symbols.infer.is_null() {
                 let (outcome, found) = extra.call_infer(symbols.infer, symbols.last_error, &mut arrays);
-                return self.check("Infer", outcome).map(|()| found);
+                return check(query.place, "Infer", outcome).map(|()| found);
             }
             if query.want.shape && !symbols.infer_shape.is_null() {
                 let (outcome, shapes) = extra.call_infer_shape(symbols.infer_shape, query.several, &mut arrays);
-                self.check("InferShape", outcome)?;
+                check(query.place, "InferShape", outcome)?;
                 found = shapes;
             }
             if query.want.dtype && !symbols.infer_type.is_null() {
                 let (outcome, types) = extra.call_infer_type(symbols.infer_type, query.several, query.dtypes);
-                self.check("InferType", outcome)?;
+                check(query.place, "InferType", outcome)?;
                 let unknown = || Inferred { dtype: None, shape: None };
                 found.resize_with(found.len().max(types.len()), unknown);
                 found.iter_mut().zip(types).for_each(|(output, dtype)| output.dtype = Some(dtype));
@@ -122,22 +124,28 @@ impl Runner for InProcess {
         Ok(found)
     }
 
-    fn prepare(&self, attributes: &Arc<Attributes>, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Box<dyn Prepared>> {
+    fn prepare(
+        &self,
+        place: &Place,
+        attributes: &Arc<Attributes>,
+        inputs: &[&Meta],
+        outputs: &[&Meta],
+    ) -> Result<Box<dyn Prepared>> {
         let symbols = &self.library.symbols;
         let metas: Vec<&Meta> = inputs.iter().chain(outputs).copied().collect();
-        let mut extra = self.extra(attributes)?;
+        let mut extra = self.extra(place, attributes)?;
         extra.set_counts(inputs.len(), Some(outputs.len()));
         if !symbols.init.is_null() {
             let shapes: Vec<Vec<i64>> = metas.iter().map(|meta| lengths(meta)).collect();
             let mut arrays = Arrays::new(shapes.iter().map(Vec::as_slice).zip(metas.iter().map(|meta| meta.dtype)));
             // SAFETY: the library is open, and its functions have the types that their names tell.
             let outcome = unsafe { extra.call_init(symbols.init, symbols.last_error, &mut arrays) };
-            self.check("Init", outcome)?;
+            check(place, "Init", outcome)?;
         }
         let sizes = extra.workspaces();
-        let workspaces = Workspaces::new(&self.place, &sizes)?;
+        let workspaces = Workspaces::new(place, &sizes)?;
         let arrays = Arrays::with_workspaces(&metas, &sizes);
-        Ok(Box::new(Instance { extra, arrays, workspaces, place: self.place.clone(), library: self.library.clone() }))
+        Ok(Box::new(Instance { extra, arrays, workspaces, place: place.clone(), library: self.library.clone() }))
     }
 }
 

@@ -5,7 +5,6 @@ use std::panic::Location;
 use opforge::dispatch::{self, Autograd, Interpreter, dispatch, dispatch_into};
 use opforge::operator::{Operator, Tensors};
 use opforge::{DType, Device, Error, Meta, Result, Tensor};
-use smallvec::SmallVec;
 
 use super::call::{Bound, Call};
 use super::{Body, CustomOp, Function, Lengths};
@@ -62,42 +61,23 @@ impl CustomOp {
         if let Body::Function { .. } = &self.spec.body {
             return on_host(call, inputs);
         }
-        if self.spec.schema.as_ref().is_some_and(|schema| schema.tensors().any(|(_, changed)| changed)) {
-            return self.in_place(call, inputs);
-        }
-        if inputs.iter().all(|input| input.is_contiguous()) {
-            return dispatch(call, inputs);
-        }
-        let inputs = inputs.iter().map(|input| input.contiguous()).collect::<Result<SmallVec<[Tensor; 4]>>>()?;
-        dispatch(call, &inputs.iter().collect::<SmallVec<[&Tensor; 4]>>())
+        if self.spec.is_in_place() { self.in_place(call, inputs) } else { dispatch(call, inputs) }
     }
 
-    /// Calls an operator that changes some of its inputs. Those that are not contiguous are changed as copies and written back.
+    /// Calls an operator that changes some of its inputs: they are outputs for the VM.
     #[track_caller]
     fn in_place(&self, call: &Call, inputs: &[&Tensor]) -> Result<Tensors> {
-        let spec = &self.spec;
-        let contiguous = inputs.iter().map(|input| input.contiguous()).collect::<Result<Vec<_>>>()?;
-        let tensors: Vec<&Tensor> = contiguous.iter().collect();
-        let metas: Vec<&Meta> = tensors.iter().map(|input| input.meta()).collect();
+        let metas: Vec<&Meta> = inputs.iter().map(|input| input.meta()).collect();
         let inferred = call.infer(&metas)?;
-        let declared = inferred.len() - spec.changed_only().len();
-        let aliases: Vec<Option<usize>> =
-            (0..declared).map(|i| spec.alias(i)).chain(spec.changed_only().into_iter().map(Some)).collect();
-        let device = tensors.first().map_or(Device::Cpu, |input| *input.device());
-        let output = |(meta, alias): (&Meta, &Option<usize>)| match alias {
-            Some(input) => Ok(contiguous[*input].clone()),
+        let device = inputs.first().map_or(Device::Cpu, |input| *input.device());
+        let output = |(meta, alias): (&Meta, Option<usize>)| match alias {
+            Some(input) => Ok(inputs[input].clone()),
             None => Tensor::zeros(meta.shape(), meta.dtype, &device),
         };
-        let mut outputs = inferred.iter().zip(&aliases).map(output).collect::<Result<Tensors>>()?;
-        dispatch_into(call, &tensors, &outputs.iter().collect::<Vec<_>>())?;
-        for (output, input) in outputs.iter_mut().zip(&aliases).filter_map(|(output, alias)| Some((output, (*alias)?)))
-        {
-            if !inputs[input].is_contiguous() {
-                inputs[input].copy_from(output)?;
-            }
-            *output = inputs[input].clone();
-        }
-        outputs.truncate(declared);
+        let mut outputs =
+            inferred.iter().zip(self.spec.aliases(inferred.len())).map(output).collect::<Result<Tensors>>()?;
+        dispatch_into(call, inputs, &outputs.iter().collect::<Vec<_>>())?;
+        outputs.truncate(inferred.len() - self.spec.changed_only().len());
         Ok(outputs)
     }
 }

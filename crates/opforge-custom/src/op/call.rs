@@ -11,6 +11,7 @@ use opforge_runtime::Kernel;
 use smallvec::SmallVec;
 
 use super::kernel::CustomKernel;
+use super::staging::Staging;
 use super::{Body, Spec};
 use crate::attribute::Attributes;
 
@@ -71,13 +72,19 @@ impl Operator for Call {
         let Body::Kernel(runner) = &self.0.spec.body else {
             return Err(Error::value(self.name(), "kernel", "a function of tensors", "an operator in a library"));
         };
-        if let Some(meta) = inputs.iter().chain(outputs).find(|meta| !meta.layout.is_contiguous()) {
-            return Err(Error::value(self.name(), "layout", format!("{:?}", meta.layout), "contiguous tensors"));
-        }
-        let declared = outputs.len() - self.0.spec.changed_only().len();
-        let prepared = runner.prepare(&self.0.attributes, inputs, &outputs[..declared])?;
-        let bytes = inputs.iter().chain(outputs).map(|meta| meta.elem_count() * meta.dtype.size_in_bytes()).sum();
-        Ok(Arc::new(CustomKernel::new(prepared, declared, bytes)))
+        let spec = &self.0.spec;
+        let aliases: Vec<Option<usize>> = spec.aliases(outputs.len()).collect();
+        let staging = Staging::new(inputs, outputs, |output| aliases[output])?;
+        let contiguous = |metas: &[&Meta]| -> Vec<Meta> {
+            metas.iter().map(|meta| Meta::contiguous(meta.dtype, meta.shape())).collect()
+        };
+        let (given, made) = (contiguous(inputs), contiguous(outputs));
+        // What is only changed is not among the outputs that the library knows.
+        let declared = outputs.len() - spec.changed_only().len();
+        let known: Vec<&Meta> = made[..declared].iter().collect();
+        let prepared = runner.prepare(&spec.place, &self.0.attributes, &given.iter().collect::<Vec<_>>(), &known)?;
+        let bytes = given.iter().chain(&made).map(|meta| meta.elem_count() * meta.dtype.size_in_bytes()).sum();
+        Ok(Arc::new(CustomKernel::new(prepared, staging, declared, bytes)))
     }
 
     fn saves(&self) -> Saves {

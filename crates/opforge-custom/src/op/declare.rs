@@ -27,7 +27,7 @@ impl CustomOp {
     pub fn open(file: &Path, function: &str) -> Result<Self> {
         let library = file.display().to_string();
         let place = Place { op: function.to_owned(), library, function: function.to_owned() };
-        let runner = Arc::new(InProcess::open(file, place.clone())?);
+        let runner = Arc::new(InProcess::open(file, &place)?);
         Ok(Self::with_runner(place, runner))
     }
 
@@ -131,7 +131,7 @@ impl CustomOp {
         if schema.tensors().any(|(_, changed)| changed) && self.has_gradient() {
             return Err(self.invalid("schema", schema, "no changes in place: the operator has a gradient"));
         }
-        let fixed = std::mem::take(&mut self.spec.attributes.clone());
+        let fixed = self.spec.attributes.clone();
         let declared = self.changed(|spec| {
             spec.schema = Some(schema);
             spec.attributes.clear();
@@ -172,7 +172,7 @@ impl CustomOp {
     /// # Errors
     /// For an operator that changes tensors in place: what its backward would read is no longer there.
     pub fn gradient(self, gradient: Gradient) -> Result<Self> {
-        if self.spec.schema.as_ref().is_some_and(|schema| schema.tensors().any(|(_, changed)| changed)) {
+        if self.spec.is_in_place() {
             return Err(self.invalid(
                 "gradient",
                 "of an operator that changes its inputs",

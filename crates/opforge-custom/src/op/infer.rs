@@ -102,7 +102,7 @@ impl Bound {
         }
         let several = self.spec.output_count().is_some_and(|count| count != 1);
         let want = crate::runner::Infers { shape: asks_shape, dtype: asks_dtype };
-        runner.infer(&Query { attributes: &self.attributes, shapes, dtypes, several, want })
+        runner.infer(&Query { place: &self.spec.place, attributes: &self.attributes, shapes, dtypes, several, want })
     }
 
     fn output_shapes(&self, shapes: &[Lengths], library: &[Inferred]) -> Result<Vec<Lengths>> {

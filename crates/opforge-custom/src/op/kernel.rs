@@ -5,12 +5,14 @@ use std::time::Instant;
 use opforge::Result;
 use opforge_runtime::Kernel;
 
+use super::staging::Staging;
 use crate::runner::Prepared;
 
 /// A prepared operator as the VM sees it.
 pub(super) struct CustomKernel {
     /// Kernels are promised that nobody else uses their `extra` meanwhile.
     prepared: Mutex<Box<dyn Prepared>>,
+    staging: Option<Staging>,
     /// How many outputs the library knows; further ones are inputs that it changes.
     outputs: usize,
     cost: AtomicU64,
@@ -26,13 +28,14 @@ const BYTES_PER_NANOSECOND: u64 = 4;
 const TRIALS: u64 = 8;
 
 impl CustomKernel {
-    pub fn new(prepared: Box<dyn Prepared>, outputs: usize, bytes: usize) -> Self {
+    pub fn new(prepared: Box<dyn Prepared>, staging: Option<Staging>, outputs: usize, bytes: usize) -> Self {
         let in_process = prepared.runs_here();
         let guess = LEAST_COST + bytes as u64 / BYTES_PER_NANOSECOND;
         CustomKernel {
             cost: AtomicU64::new(if in_process { guess } else { u64::MAX }),
             trials: AtomicU64::new(if in_process { TRIALS } else { 0 }),
             prepared: Mutex::new(prepared),
+            staging,
             outputs,
         }
     }
@@ -52,8 +55,14 @@ impl CustomKernel {
 impl Kernel for CustomKernel {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the caller's promise; outputs beyond the library's are inputs, whose addresses it has.
-        let mut run = || unsafe { prepared.run(inputs, &outputs[..self.outputs]) };
+        // SAFETY: the caller's promise, for the tensors themselves or for contiguous ones in their place; outputs beyond the library's are
+        // inputs, whose addresses it has.
+        let mut run = || unsafe {
+            match &self.staging {
+                None => prepared.run(inputs, &outputs[..self.outputs]),
+                Some(staging) => staging.run(inputs, outputs, |i, o| prepared.run(i, &o[..self.outputs])),
+            }
+        };
         match self.trials.load(Ordering::Relaxed) {
             0 => run(),
             trials => self.time(trials, &mut run),

@@ -7,7 +7,9 @@ mod declare;
 mod gradient;
 mod infer;
 mod kernel;
+mod register;
 mod rules;
+mod staging;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -122,6 +124,21 @@ impl Spec {
     /// Which input each output is, if it is one.
     fn alias(&self, output: usize) -> Option<usize> {
         self.schema.as_ref()?.outputs.get(output).copied().flatten()
+    }
+
+    /// As [`Spec::alias`], of the outputs that the VM knows: behind the declared ones are the inputs that are only changed.
+    fn aliases(&self, count: usize) -> impl Iterator<Item = Option<usize>> {
+        let changed = self.changed_only();
+        (0..count - changed.len())
+            .map(|i| self.alias(i))
+            .chain(changed.into_iter().map(Some))
+            .collect::<Vec<_>>()
+            .into_iter()
+    }
+
+    /// Whether any input is changed in place.
+    fn is_in_place(&self) -> bool {
+        self.schema.as_ref().is_some_and(|schema| schema.tensors().any(|(_, changed)| changed))
     }
 
     /// Whether an input is changed in place.

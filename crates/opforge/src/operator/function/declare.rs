@@ -39,7 +39,7 @@ macro_rules! function {
             ],
             returns: stringify!($ret),
             declared_faces: $crate::function!(@faces $($faces)?),
-            call: |values| {
+            call: &|values| {
                 #[allow(unused_mut)]
                 let mut values = values.iter();
                 $name(
@@ -61,7 +61,7 @@ macro_rules! function {
     (@default $ty:ty, $default:expr) => {
         Some($crate::operator::Default {
             text: stringify!($default),
-            value: || <$ty as $crate::operator::Argument>::into_value($default),
+            value: &|| <$ty as $crate::operator::Argument>::into_value($default),
         })
     };
     (@faces) => { None };

@@ -12,7 +12,7 @@ pub use value::{Type, Value};
 use crate::Result;
 
 /// A functional-layer function: its declared signature, its documentation, and a way to call it with dynamic values.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Function {
     /// The name.
     pub name: &'static str,
@@ -27,8 +27,11 @@ pub struct Function {
     /// Where Python shows it, if its declaration says so; see [`Function::faces`].
     pub declared_faces: Option<Faces>,
     /// Calls it with one value a parameter.
-    pub call: fn(&[Value]) -> Result<Value>,
+    pub call: &'static Callable,
 }
+
+/// What calls a [`Function`].
+pub type Callable = dyn Fn(&[Value]) -> Result<Value> + Send + Sync;
 
 /// A parameter of a [`Function`].
 #[derive(Debug, Clone, Copy)]
@@ -44,12 +47,18 @@ pub struct Param {
 }
 
 /// What a parameter is when it is left out.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Default {
     /// As the signature spells it, in Rust.
     pub text: &'static str,
     /// As a value.
-    pub value: fn() -> Value,
+    pub value: &'static (dyn Fn() -> Value + Send + Sync),
+}
+
+impl std::fmt::Debug for Default {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.text)
+    }
 }
 
 impl Function {
@@ -71,6 +80,12 @@ impl Function {
     /// The name in Python.
     pub fn python_name(&self) -> &'static str {
         self.declared_faces.and_then(|f| f.name).unwrap_or(self.name)
+    }
+}
+
+impl std::fmt::Debug for Function {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}::{self}", self.module)
     }
 }
 

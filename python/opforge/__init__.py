@@ -35,7 +35,7 @@ for _name in ("nn", "linalg", "special"):
 
 __version__: str = _core.__version__
 
-_SUBMODULES = ("autograd", "cuda", "custom", "library", "linalg", "nn", "optim", "profiler", "special", "utils")
+_SUBMODULES = ("autograd", "cuda", "custom", "library", "linalg", "mindspore", "nn", "optim", "profiler", "special", "utils")
 # Names that are imported when they are first used, and the modules that have them.
 _LAZY = {
     "CustomOp": "custom",

@@ -294,6 +294,7 @@ from ._core import memory_reserved as memory_reserved
 from ._core import memory_stats as memory_stats
 from ._core import meshgrid as meshgrid
 from ._core import min as min
+from . import mindspore as mindspore
 from ._core import minimum as minimum
 from ._core import mm as mm
 from ._core import mode as mode

@@ -1,0 +1,3 @@
+"""Networks: `Cell`."""
+
+from .cell import Cell as Cell

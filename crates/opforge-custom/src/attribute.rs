@@ -237,15 +237,16 @@ fn parts(value: &Attribute, copies: &mut Vec<Copied>) -> (*const c_void, usize, 
         Attribute::Ints(value) => return (value.as_ptr().cast(), value.len(), none),
         Attribute::Floats(value) => return (value.as_ptr().cast(), value.len(), none),
         Attribute::Text(value) => (value.len(), Copied::Text([value.as_bytes(), &[0]].concat())),
-        Attribute::IntRows(value) => (value.len(), Copied::Ints(value.concat(), offsets(value))),
-        Attribute::FloatRows(value) => (value.len(), Copied::Floats(value.concat(), offsets(value))),
+        Attribute::IntRows(value) => (value.len(), Copied::Ints(value.concat(), row_offsets(value))),
+        Attribute::FloatRows(value) => (value.len(), Copied::Floats(value.concat(), row_offsets(value))),
     };
     let (values, offsets) = copied.parts();
     copies.push(copied);
     (values, count, offsets)
 }
 
-fn offsets<T>(rows: &[Vec<T>]) -> Vec<usize> {
+/// Where each row begins when rows are laid end to end, and the end of the last.
+pub(crate) fn row_offsets<T>(rows: &[Vec<T>]) -> Vec<usize> {
     let ends = rows.iter().scan(0, |end, row| {
         *end += row.len();
         Some(*end)

@@ -41,8 +41,8 @@ pub(crate) fn dtype_name(dtype: DType) -> &'static CStr {
 }
 
 /// The dtype of a name that a kernel states.
-pub(crate) fn dtype_of(name: &CStr) -> Option<DType> {
-    NAMES.iter().chain(&ALIASES).find(|(_, own, _)| *own == name).map(|(dtype, ..)| *dtype)
+pub(crate) fn dtype_of(name: &[u8]) -> Option<DType> {
+    NAMES.iter().chain(&ALIASES).find(|(_, own, _)| own.to_bytes() == name).map(|(dtype, ..)| *dtype)
 }
 
 /// A dtype's number in MindSpore's enumeration.
@@ -63,7 +63,7 @@ mod tests {
     fn every_dtype_has_a_name_and_a_number_of_its_own() {
         for dtype in DType::ALL {
             assert_eq!(dtype_name(dtype).to_str(), Ok(dtype.long_name()));
-            assert_eq!(dtype_of(dtype_name(dtype)), Some(dtype));
+            assert_eq!(dtype_of(dtype_name(dtype).to_bytes()), Some(dtype));
             assert_eq!(dtype_of_type_id(type_id(dtype)), Some(dtype));
         }
     }

@@ -234,7 +234,8 @@ unsafe extern "C" fn receive(context: *mut c_void, dtype: *const c_char, ndim: c
     unsafe {
         let found = &mut *context.cast::<Vec<Inferred>>();
         let name = (!dtype.is_null()).then(|| CStr::from_ptr(dtype));
-        let dtype = name.map(|name| dtype_of(name).ok_or_else(|| format!("dtype {:?}", name.to_string_lossy())));
+        let dtype =
+            name.map(|name| dtype_of(name.to_bytes()).ok_or_else(|| format!("dtype {:?}", name.to_string_lossy())));
         let shape = match usize::try_from(ndim) {
             Ok(0) => Some(Vec::new()),
             Ok(ndim) if !shape.is_null() => Some(std::slice::from_raw_parts(shape, ndim).to_vec()),

@@ -1,0 +1,166 @@
+//! The process of a worker, and the exchange of requests and answers with it.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use rustix::fs::MemfdFlags;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags};
+use rustix::process::{Pid, Signal};
+
+use super::death::Death;
+use super::executable;
+use super::message::{Answer, HEADER, Request, body_length};
+
+/// Bytes at the region's start that arguments leave alone (`worker::kReportSize`).
+pub(crate) const REPORT_SIZE: u64 = 65536;
+
+/// How a worker is started.
+#[derive(Debug, Default)]
+pub(crate) struct Start {
+    /// Variables that its environment has besides this process's.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Whether signals are left to the library, and to whatever the environment preloads.
+    pub bare: bool,
+    /// Where the library's standard output and errors go; to this process's errors if `None`.
+    pub output: Option<File>,
+}
+
+/// A running worker. Dropping it ends it, its kernels' data destroyed first if that is quick.
+pub(super) struct Process {
+    child: Child,
+    socket: Option<UnixStream>,
+    region: File,
+    /// The limit that the socket knows.
+    limit: Duration,
+    /// The process that started it: a fork of that leaves it alone.
+    owner: u32,
+    ended: Option<ExitStatus>,
+}
+
+/// How long a worker may take to end by itself.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+impl Process {
+    pub fn start(start: &Start) -> io::Result<Self> {
+        let region = File::from(rustix::fs::memfd_create("opforge-region", MemfdFlags::CLOEXEC)?);
+        region.set_len(REPORT_SIZE)?;
+        let (socket, theirs) = UnixStream::pair()?;
+        let owner = std::process::id();
+        let mut command = Command::new(executable::path()?);
+        command.arg0("opforge-worker").arg(owner.to_string()).args(start.bare.then_some("bare"));
+        command.envs(start.environment.iter().map(|(name, value)| (name, value)));
+        command.stdin(OwnedFd::from(theirs)).stdout(region.try_clone()?).process_group(0);
+        if let Some(output) = &start.output {
+            command.stderr(output.try_clone()?);
+        }
+        let child = command.spawn()?;
+        Ok(Process { child, socket: Some(socket), region, limit: Duration::ZERO, owner, ended: None })
+    }
+
+    /// The memory that both processes see.
+    pub fn region(&self) -> &File {
+        &self.region
+    }
+
+    /// Whether this process started the worker, rather than one that it was forked from.
+    pub fn is_ours(&self) -> bool {
+        self.owner == std::process::id()
+    }
+
+    /// Sends a request and waits for its answer. After an error, the worker has ended.
+    pub fn exchange(&mut self, request: Request, limit: Duration) -> Result<Answer, Death> {
+        let answer = self.try_exchange(&request.finish(), limit);
+        answer.map_err(|error| self.bury(error, limit))
+    }
+
+    fn try_exchange(&mut self, request: &[u8], limit: Duration) -> io::Result<Answer> {
+        let socket = self.socket.as_ref().ok_or(Errno::PIPE)?;
+        if self.limit != limit {
+            socket.set_read_timeout(Some(limit))?;
+            socket.set_write_timeout(Some(limit))?;
+            self.limit = limit;
+        }
+        let deadline = Instant::now().checked_add(limit);
+        let mut sent = 0;
+        while sent < request.len() {
+            sent += again(deadline, || rustix::net::send(socket, &request[sent..], SendFlags::NOSIGNAL))?;
+        }
+        let mut bytes = vec![0; 4096];
+        let mut received = 0;
+        let mut wanted = HEADER;
+        while received < wanted {
+            match again(deadline, || rustix::net::recv(socket, &mut bytes[received..], RecvFlags::empty()))? {
+                (0, _) => return Err(Errno::PIPE.into()),
+                (count, _) => received += count,
+            }
+            if let Some(header) = bytes[..received].first_chunk::<HEADER>() {
+                wanted = HEADER.saturating_add(body_length(header));
+                bytes.resize(wanted.max(received), 0);
+            }
+        }
+        bytes.drain(..HEADER);
+        Ok(Answer::new(bytes))
+    }
+
+    /// Ends a worker with which an exchange failed, and says how it ended.
+    fn bury(&mut self, error: io::Error, limit: Duration) -> Death {
+        let is_late = matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
+        let patience = if is_late { Duration::ZERO } else { PATIENCE };
+        match self.end(patience) {
+            Ok(_) if is_late => Death::Limit(limit),
+            Ok(status) => Death::of(status, &self.region),
+            Err(lost) => Death::Broken(format!("{error}; {lost}")),
+        }
+    }
+
+    /// Waits for the worker to end, ends it if that takes long, and whatever it started too.
+    fn end(&mut self, patience: Duration) -> io::Result<ExitStatus> {
+        if let Some(status) = self.ended {
+            return Ok(status);
+        }
+        self.socket = None;
+        let deadline = Instant::now() + patience;
+        while Instant::now() < deadline && !self.has_ended()? {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        // Fails only for a group that has ended already.
+        let _ = rustix::process::kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+        let status = self.child.wait()?;
+        self.ended = Some(status);
+        Ok(status)
+    }
+
+    /// Whether it has ended; it is not reaped, so that its number stays its own.
+    fn has_ended(&self) -> io::Result<bool> {
+        use rustix::process::{WaitId, WaitIdOptions, waitid};
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        Ok(waitid(WaitId::Pid(Pid::from_child(&self.child)), options)?.is_some())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if self.is_ours() {
+            // Nobody is left to be told of an error.
+            let _ = self.end(PATIENCE);
+        }
+    }
+}
+
+/// Calls until it is not interrupted, up to a deadline.
+fn again<T>(deadline: Option<Instant>, mut call: impl FnMut() -> rustix::io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(Errno::INTR) if deadline.is_none_or(|deadline| Instant::now() < deadline) => {}
+            Err(Errno::INTR) => return Err(Errno::AGAIN.into()),
+            done => return Ok(done?),
+        }
+    }
+}

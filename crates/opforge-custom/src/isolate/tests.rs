@@ -1,0 +1,130 @@
+//! What workers detect and measure.
+
+use std::io::{Read, Seek};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use opforge_core::DType;
+
+use super::*;
+use crate::abi::{Outcome, Variant};
+use crate::attribute::{Attribute, Attributes};
+
+const LIMIT: Duration = Duration::from_secs(60);
+const PAGE: u64 = 65536;
+
+static LIBRARY: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
+    let folder = tempfile::tempdir().unwrap();
+    let library = folder.path().join("guarded.so");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut compiler = Command::new("c++");
+    compiler.args(["-std=c++17", "-O1", "-shared", "-fPIC", "-I"]).arg(here.join("include"));
+    let status = compiler.arg("-o").arg(&library).arg(here.join("tests/kernels/guarded.cc")).status();
+    assert!(status.unwrap().success());
+    (folder, library)
+});
+
+fn worker(start: &Start, function: &str) -> Worker {
+    let mut worker = Worker::start(start, LIMIT).unwrap();
+    let found = worker.open(&LIBRARY.1, function).unwrap();
+    assert!(found.has(Found::MAIN) && !found.has(Found::INFER_TYPE) && found.version == Some(1));
+    worker
+}
+
+/// An instance for four floats, its output's end at a guard, or its start.
+fn guarded(mode: i64, end: bool) -> (Worker, u64) {
+    let mut worker = worker(&Start::default(), "Guarded");
+    let attributes = Attributes::new("guarded", vec![("mode".to_owned(), Attribute::Int(mode))]).unwrap();
+    let arguments = vec![(&[4i64][..], DType::F32); 2];
+    let signature = Signature { variant: Variant::default(), attributes: &attributes, arguments, outputs: Some(1) };
+    assert_eq!(worker.prepare(7, &signature).unwrap(), [100]);
+    let shift = if end { 4096 - 16 } else { 0 };
+    let pieces = [
+        Piece { offset: PAGE, size: 16, shift, writable: false },
+        Piece { offset: 2 * PAGE, size: 16, shift, writable: true },
+        Piece { offset: 3 * PAGE, size: 100, shift: 0, writable: true },
+    ];
+    worker.map(7, &pieces).unwrap();
+    worker.write(&[1f32, 2.0, 3.0, 4.0].map(f32::to_ne_bytes).concat(), PAGE + shift).unwrap();
+    (worker, shift)
+}
+
+fn message(mode: i64, end: bool) -> String {
+    let (mut worker, _) = guarded(mode, end);
+    let Err(Failure::Death(death)) = worker.run(&[7], 1, false) else { panic!("mode {mode} lived") };
+    assert!(matches!(worker.run(&[7], 1, false), Err(Failure::Death(_))));
+    death.message(&|i| Some((["the input", "the output", "the workspace"][i].to_owned(), 16)))
+}
+
+#[test]
+fn results_lie_in_the_region() {
+    for end in [false, true] {
+        let (mut worker, shift) = guarded(0, end);
+        let runs = worker.run(&[7], 3, false).unwrap();
+        assert_eq!(runs, Runs { outcomes: vec![Outcome::Success], allocated: None });
+        let mut bytes = [0; 16];
+        worker.read(&mut bytes, 2 * PAGE + shift).unwrap();
+        assert_eq!(bytes, *[1f32, 2.0, 3.0, 4.0].map(f32::to_ne_bytes).as_flattened());
+        worker.close(7).unwrap();
+        assert!(matches!(worker.run(&[7], 1, false), Err(Failure::Refused(_))));
+    }
+}
+
+#[test]
+fn accesses_beyond_arguments_are_told() {
+    assert_eq!(message(1, true), "crashed with SIGSEGV: wrote past the end of the output: at byte 16 of 16");
+    assert_eq!(message(2, false), "crashed with SIGSEGV: wrote 4 bytes before the start of the output");
+    assert_eq!(message(3, true), "crashed with SIGSEGV: wrote to the input, which is read-only, at byte 4 of 16");
+    assert_eq!(message(4, true), "crashed with SIGSEGV: read past the end of the input: at byte 16 of 16");
+}
+
+#[test]
+#[cfg(target_env = "gnu")]
+fn leaks_are_measured() {
+    let growth = |mode| {
+        let (mut worker, _) = guarded(mode, true);
+        worker.run(&[7], 1, true).unwrap();
+        let (before, after) = worker.run(&[7], 20, true).unwrap().allocated.unwrap();
+        after.cast_signed() - before.cast_signed()
+    };
+    assert_eq!(growth(0), 0);
+    assert!(growth(5) >= 20 * 1000);
+}
+
+#[test]
+fn instances_run_at_once() {
+    let mut worker = worker(&Start::default(), "Together");
+    let attributes = Attributes::new("together", vec![]).unwrap();
+    for instance in 1..=4 {
+        let arguments = vec![(&[1i64][..], DType::F32)];
+        let signature = Signature { variant: Variant::default(), attributes: &attributes, arguments, outputs: Some(1) };
+        worker.prepare(instance, &signature).unwrap();
+        worker.map(instance, &[Piece { offset: instance * PAGE, size: 4, shift: 0, writable: true }]).unwrap();
+    }
+    assert_eq!(worker.run(&[1, 2, 3, 4], 1, false).unwrap().outcomes, vec![Outcome::Success; 4]);
+    for instance in 1..=4 {
+        let mut most = [0; 4];
+        worker.read(&mut most, instance * PAGE).unwrap();
+        assert_eq!(f32::from_ne_bytes(most), 4.0);
+    }
+}
+
+#[test]
+fn what_is_printed_can_be_kept() {
+    let mut file = tempfile::tempfile().unwrap();
+    let start = Start { output: Some(file.try_clone().unwrap()), ..Start::default() };
+    let mut worker = worker(&start, "Guarded");
+    let attributes = Attributes::new("guarded", vec![("mode".to_owned(), Attribute::Int(6))]).unwrap();
+    let arguments = vec![(&[0i64][..], DType::F32); 2];
+    let signature = Signature { variant: Variant::default(), attributes: &attributes, arguments, outputs: Some(1) };
+    worker.prepare(1, &signature).unwrap();
+    let empty = Piece { offset: PAGE, size: 0, shift: 0, writable: true };
+    worker.map(1, &[empty, empty, Piece { size: 100, ..empty }]).unwrap();
+    worker.run(&[1], 1, false).unwrap();
+    let mut text = String::new();
+    file.rewind().unwrap();
+    file.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "printed by the kernel\n");
+}

@@ -1,0 +1,225 @@
+//! What can be asked of a worker.
+
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::Duration;
+
+use opforge_core::DType;
+
+use super::death::Death;
+use super::message::{Answer, Kind, Request};
+use super::process::{Process, Start};
+use crate::abi::{Inferred, Outcome, Variant, dtype_name, dtype_of, dtype_of_type_id, type_id};
+use crate::attribute::Attributes;
+
+/// A process in which a library's functions run. Requests wait for their answers, up to a limit; after a [`Failure::Death`] there is no
+/// worker any more, and every further request fails.
+pub(crate) struct Worker {
+    process: Process,
+    /// The time limit of requests.
+    pub limit: Duration,
+}
+
+/// Why a request failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// A function of the library failed.
+    Function(Outcome),
+    /// The request could not be carried out.
+    Refused(String),
+    /// The worker has ended.
+    Death(Death),
+}
+
+/// What an opened library has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Found {
+    bits: u64,
+    /// The version of the interface that the library states.
+    pub version: Option<u32>,
+}
+
+impl Found {
+    pub const MAIN: u64 = 1;
+    pub const INIT: u64 = 2;
+    pub const INFER: u64 = 4;
+    pub const INFER_SHAPE: u64 = 8;
+    pub const INFER_TYPE: u64 = 16;
+    pub const LAST_ERROR: u64 = 32;
+    pub const DUAL_MARK: u64 = 64;
+
+    pub fn has(&self, bit: u64) -> bool {
+        self.bits & bit != 0
+    }
+}
+
+/// What a function is told of a call.
+pub(crate) struct Signature<'a> {
+    pub variant: Variant,
+    pub attributes: &'a Attributes,
+    /// Shapes and dtypes of inputs and then outputs.
+    pub arguments: Vec<(&'a [i64], DType)>,
+    /// How many of them are outputs, if that is known.
+    pub outputs: Option<usize>,
+}
+
+/// The inference functions; those of C++'s form return one result or several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Infer,
+    InferShape { several: bool },
+    InferType { several: bool },
+}
+
+/// Where an argument lies in the region: whole pages from `offset`, a multiple of the page's size, are mapped between guards, and the
+/// argument begins `shift` bytes behind that. Equal pieces are one argument. Writes to others than `writable` ones are faults.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub offset: u64,
+    pub size: u64,
+    pub shift: u64,
+    pub writable: bool,
+}
+
+/// How runs went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Runs {
+    /// Of each instance: success, or its first failure.
+    pub outcomes: Vec<Outcome>,
+    /// The bytes that were allocated before and after, if that was asked for and can be known.
+    pub allocated: Option<(u64, u64)>,
+}
+
+impl Worker {
+    /// Starts a worker.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn start(start: &Start, limit: Duration) -> io::Result<Self> {
+        Ok(Worker { process: Process::start(start)?, limit })
+    }
+
+    /// Whether this process may use it: a fork of the one that started it must not.
+    pub fn is_ours(&self) -> bool {
+        self.process.is_ours()
+    }
+
+    /// Opens the library, once.
+    pub fn open(&mut self, file: &Path, function: &str) -> Result<Found, Failure> {
+        let request = Request::new(Kind::Open).text(file.as_os_str().as_encoded_bytes()).text(function.as_bytes());
+        self.ask(request, |answer| {
+            let (bits, version) = (answer.number()?, answer.number()? as u32);
+            Some(Found { bits, version: (version != 0).then_some(version) })
+        })
+    }
+
+    /// Calls an inference function.
+    pub fn infer(&mut self, form: Form, signature: &Signature<'_>) -> Result<Vec<Inferred>, Failure> {
+        let (number, several) = match form {
+            Form::Infer => (0, false),
+            Form::InferShape { several } => (1, several),
+            Form::InferType { several } => (2, several),
+        };
+        let request = Request::new(Kind::Infer).number(number).number(several.into()).signature(signature);
+        let types = signature.arguments.iter().map(|(_, dtype)| type_id(*dtype));
+        let request = request.list(types, |request, id| request.number(i64::from(id).cast_unsigned()));
+        self.ask(request, |answer| match form {
+            Form::InferType { .. } => answer.list(inferred_type),
+            _ => answer.list(inferred),
+        })
+    }
+
+    /// Initialises an instance, and says how many bytes it wants as workspaces.
+    pub fn prepare(&mut self, instance: u64, signature: &Signature<'_>) -> Result<Vec<usize>, Failure> {
+        let request = Request::new(Kind::Prepare).number(instance).signature(signature);
+        self.ask(request, |answer| answer.list(|answer| usize::try_from(answer.number()?).ok()))
+    }
+
+    /// Places an instance's inputs, outputs and workspaces in the region, which grows as needed.
+    pub fn map(&mut self, instance: u64, pieces: &[Piece]) -> Result<(), Failure> {
+        let end = pieces.iter().map(|piece| piece.offset + piece.shift + piece.size).max().unwrap_or(0);
+        self.reserve(end).map_err(|error| Failure::Refused(format!("no memory for {end} bytes: {error}")))?;
+        let request = Request::new(Kind::Map).number(instance).list(pieces.iter(), |request, piece| {
+            request.number(piece.offset).number(piece.size).number(piece.shift).number(piece.writable.into())
+        });
+        self.ask(request, |_| Some(()))
+    }
+
+    /// Runs the main functions of instances, each `repeats` times, several of them at once on a thread each.
+    pub fn run(&mut self, instances: &[u64], repeats: u64, measure: bool) -> Result<Runs, Failure> {
+        let request = Request::new(Kind::Run).number(repeats).number(measure.into());
+        let request = request.list(instances.iter(), |request, &instance| request.number(instance));
+        self.ask(request, |answer| {
+            let outcomes = answer.list(|answer| answer.outcome()?.ok())?;
+            let (before, after) = (answer.number()?.cast_signed(), answer.number()?.cast_signed());
+            Some(Runs { outcomes, allocated: u64::try_from(before).ok().zip(u64::try_from(after).ok()) })
+        })
+    }
+
+    /// Destroys an instance.
+    pub fn close(&mut self, instance: u64) -> Result<(), Failure> {
+        self.ask(Request::new(Kind::Close).number(instance), |_| Some(()))
+    }
+
+    /// Writes bytes into the region.
+    pub fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.process.region().write_all_at(bytes, offset)
+    }
+
+    /// Reads bytes from the region.
+    pub fn read(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        self.process.region().read_exact_at(bytes, offset)
+    }
+
+    fn reserve(&self, end: u64) -> io::Result<()> {
+        const PAGES: u64 = 65536;
+        let region = self.process.region();
+        let end = end.checked_next_multiple_of(PAGES).unwrap_or(u64::MAX);
+        if region.metadata()?.len() < end { region.set_len(end) } else { Ok(()) }
+    }
+
+    fn ask<T>(&mut self, request: Request, read: impl FnOnce(&mut Answer) -> Option<T>) -> Result<T, Failure> {
+        let broken = || Failure::Death(Death::Broken("its answer makes no sense".to_owned()));
+        let mut answer = self.process.exchange(request, self.limit).map_err(Failure::Death)?;
+        match answer.outcome().ok_or_else(broken)? {
+            Ok(Outcome::Success) => read(&mut answer).ok_or_else(broken),
+            Ok(failed) => Err(Failure::Function(failed)),
+            Err(refused) => Err(Failure::Refused(refused)),
+        }
+    }
+}
+
+impl Request {
+    fn signature(self, signature: &Signature<'_>) -> Self {
+        let variant = u64::from(signature.variant.dual) | u64::from(signature.variant.old_strings) << 1;
+        let request = self.number(variant);
+        let request =
+            request.list(signature.attributes.values().iter(), |request, (name, value)| request.attribute(name, value));
+        let request = request.list(signature.arguments.iter(), |request, (shape, dtype)| {
+            let request = request.text(dtype_name(*dtype).to_bytes()).number(shape.len() as u64);
+            // A shape of rank 0 can be read for one length.
+            let lengths = if shape.is_empty() { &[1] } else { *shape };
+            lengths.iter().fold(request, |request, length| request.number(length.cast_unsigned()))
+        });
+        request.number(signature.outputs.map_or(u64::MAX, |count| count as u64))
+    }
+}
+
+fn inferred(answer: &mut Answer) -> Option<Inferred> {
+    let stated = answer.number()? != 0;
+    let name = answer.text()?;
+    let known = || dtype_of(name.as_bytes()).ok_or_else(|| format!("dtype {name:?}"));
+    let dtype = stated.then(known);
+    let shape = match answer.number()?.cast_signed() {
+        rank @ 0.. => Some((0..rank).map(|_| answer.number().map(u64::cast_signed)).collect::<Option<_>>()?),
+        _ => None,
+    };
+    Some(Inferred { dtype, shape })
+}
+
+fn inferred_type(answer: &mut Answer) -> Option<Inferred> {
+    let id = answer.number()?.cast_signed();
+    let known = i32::try_from(id).ok().and_then(dtype_of_type_id);
+    Some(Inferred { dtype: Some(known.ok_or_else(|| format!("type number {id}"))), shape: None })
+}

@@ -1,4 +1,4 @@
-"""Writes the files that are made from the declared functions: type stubs, the reference, the catalogue.
+"""Writes the files that are made from the declared functions: type stubs, the reference, the catalogue, coverage.
 
 `python tools/generate.py` writes them; with `--check` it only tells, by its exit status, whether they are as they should be. It asks the
 installed `opforge`, so build that first.
@@ -12,6 +12,7 @@ import pathlib
 import sys
 
 import opforge
+from coverage import coverage
 from namespaces import facade_stub, package_stub
 from opforge import _core
 from reference import reference
@@ -31,6 +32,7 @@ def generated() -> dict[str, str]:
         f"{PACKAGE}/__init__.pyi": package_stub(opforge),
         f"{PACKAGE}/_core/__init__.pyi": core_stub(_core, functions),
         "docs/functions.md": reference(functions),
+        "docs/coverage.md": coverage(),
         "docs/catalogue.json": "[\n" + ",\n".join(map(json.dumps, functions)) + "\n]\n",
     }
     for name, place in FACADES.items():

@@ -10,6 +10,7 @@ mod library;
 mod op;
 mod runner;
 mod schema;
+pub mod source;
 
 pub use attribute::{Attribute, AttributeType, Attributes};
 pub use op::{CustomOp, DTypeRule, Gradient, GradientContext, Lengths, ShapeRule};

@@ -29,6 +29,18 @@ pub fn set_front_end(front_end: FrontEnd) {
     let _ = FRONT_END.set(front_end);
 }
 
+/// Waits for what is not the VM's (a process, a lock) as the VM waits: in the front end's way, if there is one.
+///
+/// # Errors
+/// The front end's, if it gives up; what was waited for goes on.
+pub fn wait(step: &mut Step<'_>) -> Result<()> {
+    if let Some(front_end) = FRONT_END.get() {
+        return (front_end.wait)(step);
+    }
+    while !step(Duration::MAX) {}
+    Ok(())
+}
+
 /// Where the current call was made, in the front end's language.
 pub(super) fn caller() -> Option<Arc<str>> {
     FRONT_END.get().and_then(|front_end| (front_end.caller)())

@@ -1,0 +1,149 @@
+//! The command lines that compile sources.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use opforge_core::Result;
+
+use super::entry::Key;
+use super::toolchain::{self, Compiler};
+use super::{Flavour, Job, Language, Sanitizer, fault, headers};
+
+/// How one source is compiled; source and output stay open, since keys, runs and messages have their own.
+pub(super) struct Recipe<'a> {
+    pub job: &'a Job<'a>,
+    language: Language,
+    flavour: Flavour,
+    compiler: Compiler,
+    /// Folders of headers, in the order of the search.
+    include: Vec<PathBuf>,
+}
+
+impl<'a> Recipe<'a> {
+    /// For the source at this path.
+    pub fn new(source: &Path, language: Language, job: &'a Job<'a>) -> Result<Self> {
+        let compiler = Compiler::find(language, job).map_err(|missing| fault(source, missing))?;
+        let flavour = match (job.options.flavour, job.settings.flavour) {
+            (Flavour::Default, Flavour::Default) => Flavour::Default,
+            _ => Flavour::MindSpore,
+        };
+        let mut include = Vec::from_iter(source.parent().map(Path::to_owned));
+        if flavour == Flavour::MindSpore {
+            include.push(std::env::current_dir()?);
+        }
+        for folder in &job.options.include {
+            include.push(std::path::absolute(folder)?);
+        }
+        include.push(headers::place(&job.cache)?);
+        Ok(Recipe { job, language, flavour, compiler, include })
+    }
+
+    /// All that the result depends on, but for the files.
+    pub fn identify(&self, key: &mut Key) -> Result<()> {
+        self.compiler.identify(key);
+        for argument in self.arguments(&[], Path::new("source"), Path::new("output")) {
+            key.part(argument);
+        }
+        for (name, value) in &self.job.settings.implicit {
+            key.part(name).part(value);
+        }
+        // Flags may hold relative paths.
+        if !self.job.options.flags.is_empty() {
+            key.part(std::env::current_dir()?);
+        }
+        Ok(())
+    }
+
+    /// The command that compiles `source` to `output` and names the included files in `rule`.
+    pub fn command(&self, source: &Path, output: &Path, rule: &Path) -> Command {
+        let mut command = Command::new(&self.compiler.words[0]);
+        command.args(self.arguments(&self.architecture(), source, output));
+        command.args(["-MD".as_ref(), "-MF".as_ref(), rule.as_os_str()]);
+        command
+    }
+
+    /// The command that a user would type.
+    pub fn text(&self, source: &Path) -> String {
+        let output = PathBuf::from(source.file_stem().unwrap_or_default()).with_extension("so");
+        let arguments = self.arguments(&self.architecture(), source, &output);
+        let words = self.compiler.words[..1].iter().chain(&arguments);
+        words.map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
+    }
+
+    fn arguments(&self, architecture: &[OsString], source: &Path, output: &Path) -> Vec<OsString> {
+        let (own, host) = self.flags();
+        let mut arguments = self.compiler.words[1..].to_vec();
+        arguments.extend(own.iter().map(OsString::from));
+        arguments.extend_from_slice(architecture);
+        for flag in host {
+            arguments.extend((self.language == Language::Cuda).then(|| "-Xcompiler".into()));
+            arguments.push(flag.into());
+        }
+        for folder in &self.include {
+            let mut argument = OsString::from("-I");
+            argument.push(folder);
+            arguments.push(argument);
+        }
+        arguments.extend(["-o".into(), output.into(), source.into()]);
+        arguments.extend(self.job.options.flags.iter().map(OsString::from));
+        arguments
+    }
+
+    /// The compiler's flags, and those of the compiler of host code.
+    fn flags(&self) -> (&'static [&'static str], Vec<&'static str>) {
+        const OLD_STRINGS: &str = "-D_GLIBCXX_USE_CXX11_ABI=0";
+        let own: &[&str] = match (self.flavour, self.language) {
+            (Flavour::Default, Language::C) => &["-O2", "-shared"],
+            (Flavour::Default, Language::Cpp) => &["-O2", "-std=c++17", "-shared"],
+            (Flavour::Default, Language::Cuda) => &["-O2", "-std=c++17", "--shared"],
+            (Flavour::MindSpore, Language::C) => &["--shared"],
+            (Flavour::MindSpore, Language::Cpp) => &["-std=c++17", "--shared", OLD_STRINGS],
+            (Flavour::MindSpore, Language::Cuda) => {
+                &["--shared", "-O3", "--use_fast_math", "--expt-relaxed-constexpr", OLD_STRINGS]
+            }
+        };
+        let mut host = vec!["-fPIC"];
+        // Otherwise statics of inline functions and templates are the first library's in all libraries of a process, older versions of the same
+        // included, and none of these can be closed.
+        if self.flavour == Flavour::Default && self.language != Language::C && self.compiler.is_gcc() {
+            host.push("-fno-gnu-unique");
+        }
+        for sanitizer in &self.job.options.sanitize {
+            host.extend(match sanitizer {
+                Sanitizer::Address => ["-fsanitize=address", "-g"].as_slice(),
+                Sanitizer::Undefined => &["-fsanitize=undefined", "-fno-sanitize-recover=undefined", "-g"],
+            });
+        }
+        (own, host)
+    }
+
+    /// For nvcc: machine code for one generation of GPUs, and intermediate code, from which drivers make that of later ones. Flags that name an
+    /// architecture go before.
+    fn architecture(&self) -> Vec<OsString> {
+        const CHOOSE: [&str; 5] = ["-arch", "-gencode", "-code", "--gpu-", "--generate-code"];
+        let is_choice = |flag: &String| CHOOSE.iter().any(|choice| flag.starts_with(choice));
+        if self.language != Language::Cuda || self.job.options.flags.iter().any(is_choice) {
+            return Vec::new();
+        }
+        let number = match self.may_run() {
+            true => toolchain::gpu_architecture(&self.compiler.words[0]),
+            false => toolchain::GPU_ARCHITECTURE,
+        };
+        vec!["-gencode".into(), format!("arch=compute_{number},code=[compute_{number},sm_{number}]").into()]
+    }
+
+    /// Whether compilers may be run.
+    pub fn may_run(&self) -> bool {
+        self.job.options.compile && !self.job.settings.forbid_compiling
+    }
+}
+
+/// A word as shells read it, in quotes only if it needs them.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-+=_./:,@%".contains(c);
+    match shlex::try_quote(word) {
+        Ok(quoted) if !word.chars().all(is_plain) => quoted.into_owned(),
+        _ => word.to_owned(),
+    }
+}

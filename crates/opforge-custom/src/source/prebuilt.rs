@@ -1,0 +1,103 @@
+//! Libraries that are there already: copied, together with those that they look for relative to their own folder.
+//!
+//! The copies keep their places relative to each other, so the loader finds them as it would find the originals.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Component, Path, PathBuf};
+
+use blake3::{Hash, Hasher};
+use opforge_core::Result;
+
+use super::allow::{self, Opened};
+use super::dynamic::Dynamic;
+use super::entry::{Entry, Key, Request};
+use super::obtain::obtain;
+use super::{Artifact, Dependency, Job, Settings, Target};
+
+pub(super) fn locate(opened: Opened, job: &Job<'_>) -> Result<Artifact> {
+    let Opened { given, resolved, .. } = opened;
+    let request = Request::new(Key::new("library").part(&given), &given);
+    let update = |library: &mut Dependency| {
+        let Opened { file, .. } = allow::open(&library.path, job.settings)?;
+        Ok(library.update_from(&file.metadata()?, |_| Ok(file))?)
+    };
+    let make = |stage: &Path| copy_all(&given, job.settings, stage);
+    let found = obtain(&job.cache, &request, job.options.timeout, update, make)?;
+    let Entry { target, dependencies: sources, .. } = found.entry;
+    Ok(Artifact { file: found.file, origin: resolved, key: found.key, target, sources })
+}
+
+/// Copies a library, and those that it needs from folders relative to its own.
+fn copy_all(path: &Path, settings: &Settings, stage: &Path) -> Result<(PathBuf, Entry)> {
+    let copy_of = |number: usize| stage.join(format!("copy{number}"));
+    let (mut paths, mut dependencies, mut target) = (vec![path.to_owned()], Vec::new(), Target::Cpu);
+    while let Some(path) = paths.get(dependencies.len()).cloned() {
+        let Opened { file, .. } = allow::open(&path, settings)?;
+        let (metadata, copy) = (file.metadata()?, copy_of(dependencies.len()));
+        dependencies.push(Dependency::known(&path, &metadata, copy_hashed(file, &copy)?));
+        let dynamic = Dynamic::of(&fs::read(&copy)?);
+        if dynamic.has_gpu_code {
+            target = Target::Cuda;
+        }
+        let new: Vec<PathBuf> = neighbours(&path, &dynamic).filter(|neighbour| !paths.contains(neighbour)).collect();
+        paths.extend(new);
+    }
+    let folder = common_folder(&paths);
+    if paths.len() == 1 {
+        return Ok((copy_of(0), Entry { target, inner: PathBuf::new(), dependencies }));
+    }
+    let (product, inside) =
+        (stage.join("libraries"), |path: &Path| path.strip_prefix(folder).unwrap_or(path).to_owned());
+    for (number, path) in paths.iter().enumerate() {
+        let place = product.join(inside(path));
+        fs::create_dir_all(place.parent().unwrap_or(&product))?;
+        fs::rename(copy_of(number), place)?;
+    }
+    Ok((product, Entry { target, inner: inside(path), dependencies }))
+}
+
+/// The needed libraries that are in folders relative to the library's own.
+fn neighbours(path: &Path, dynamic: &Dynamic) -> impl Iterator<Item = PathBuf> {
+    let own = path.parent().unwrap_or(Path::new("/"));
+    dynamic.needed.iter().filter_map(move |name| {
+        let mut candidates = dynamic.origins.iter().map(|origin| without_dots(&own.join(origin).join(name)));
+        candidates.find(|candidate| candidate.is_file())
+    })
+}
+
+/// `a/b/../c` as `a/c`.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut result = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => drop(result.pop()),
+            Component::CurDir => {}
+            other => result.push(other),
+        }
+    }
+    result
+}
+
+/// The innermost folder that all these files are below of.
+fn common_folder(paths: &[PathBuf]) -> &Path {
+    let is_common = |folder: &&Path| paths.iter().all(|path| path.starts_with(folder));
+    paths[0].ancestors().skip(1).find(is_common).unwrap_or(Path::new("/"))
+}
+
+/// Copies an open file; the hash of what was copied, which is on the disk when this returns.
+fn copy_hashed(mut from: File, to: &Path) -> io::Result<Hash> {
+    let (mut to, mut hasher) = (File::create(to)?, Hasher::new());
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        match from.read(&mut buffer)? {
+            0 => break,
+            count => {
+                hasher.update(&buffer[..count]);
+                to.write_all(&buffer[..count])?;
+            }
+        }
+    }
+    to.sync_all()?;
+    Ok(hasher.finalize())
+}

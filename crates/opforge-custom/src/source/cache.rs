@@ -8,7 +8,7 @@
 //! stage/              what is being made; it moves to its place in one step, so nothing anywhere else is half-written
 //! lock/               files that keep processes from making the same thing twice; nothing else depends on them
 //! ```
-//! The folder may be deleted at any time.
+//! Only this user can write there, and a name stands for its content, so what is in its place is believed. The folder may be deleted at any time.
 
 use std::env;
 use std::fs::{self, DirBuilder, File, TryLockError};

@@ -7,8 +7,8 @@ use std::process::Command;
 use opforge_core::Result;
 
 use super::entry::Key;
-use super::toolchain::{self, Compiler};
-use super::{Flavour, Job, Language, Sanitizer, fault, headers};
+use super::toolchain::Compiler;
+use super::{Flavour, Job, Language, Sanitizer, fault, gpu, headers};
 
 /// How one source is compiled; source and output stay open, since keys, runs and messages have their own.
 pub(super) struct Recipe<'a> {
@@ -18,6 +18,8 @@ pub(super) struct Recipe<'a> {
     compiler: Compiler,
     /// Folders of headers, in the order of the search.
     include: Vec<PathBuf>,
+    /// Which GPUs nvcc compiles for.
+    architecture: Vec<OsString>,
 }
 
 impl<'a> Recipe<'a> {
@@ -36,14 +38,23 @@ impl<'a> Recipe<'a> {
             include.push(std::path::absolute(folder)?);
         }
         include.push(headers::place(&job.cache)?);
-        Ok(Recipe { job, language, flavour, compiler, include })
+        const CHOOSE: [&str; 5] = ["-arch", "-gencode", "-code", "--gpu-", "--generate-code"];
+        let is_choice = |flag: &String| CHOOSE.iter().any(|choice| flag.starts_with(choice));
+        let is_open = language == Language::Cuda && !job.options.flags.iter().any(is_choice);
+        let architecture = if is_open { gpu::usual() } else { Vec::new() };
+        Ok(Recipe { job, language, flavour, compiler, include, architecture })
     }
 
     /// All that the result depends on, but for the files.
     pub fn identify(&self, key: &mut Key) -> Result<()> {
         self.compiler.identify(key);
-        for argument in self.arguments(&[], Path::new("source"), Path::new("output")) {
+        for argument in self.arguments(Path::new("source"), Path::new("output")) {
             key.part(argument);
+        }
+        if self.language == Language::Cuda {
+            for model in gpu::models() {
+                key.part(model);
+            }
         }
         for (name, value) in &self.job.settings.implicit {
             key.part(name).part(value);
@@ -58,7 +69,7 @@ impl<'a> Recipe<'a> {
     /// The command that compiles `source` to `output` and names the included files in `rule`.
     pub fn command(&self, source: &Path, output: &Path, rule: &Path) -> Command {
         let mut command = Command::new(&self.compiler.words[0]);
-        command.args(self.arguments(&self.architecture(), source, output));
+        command.args(self.arguments(source, output));
         command.args(["-MD".as_ref(), "-MF".as_ref(), rule.as_os_str()]);
         command
     }
@@ -66,16 +77,16 @@ impl<'a> Recipe<'a> {
     /// The command that a user would type.
     pub fn text(&self, source: &Path) -> String {
         let output = PathBuf::from(source.file_stem().unwrap_or_default()).with_extension("so");
-        let arguments = self.arguments(&self.architecture(), source, &output);
+        let arguments = self.arguments(source, &output);
         let words = self.compiler.words[..1].iter().chain(&arguments);
         words.map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
     }
 
-    fn arguments(&self, architecture: &[OsString], source: &Path, output: &Path) -> Vec<OsString> {
+    fn arguments(&self, source: &Path, output: &Path) -> Vec<OsString> {
         let (own, host) = self.flags();
         let mut arguments = self.compiler.words[1..].to_vec();
         arguments.extend(own.iter().map(OsString::from));
-        arguments.extend_from_slice(architecture);
+        arguments.extend_from_slice(&self.architecture);
         for flag in host {
             arguments.extend((self.language == Language::Cuda).then(|| "-Xcompiler".into()));
             arguments.push(flag.into());
@@ -118,19 +129,13 @@ impl<'a> Recipe<'a> {
         (own, host)
     }
 
-    /// For nvcc: machine code for one generation of GPUs, and intermediate code, from which drivers make that of later ones. Flags that name an
-    /// architecture go before.
-    fn architecture(&self) -> Vec<OsString> {
-        const CHOOSE: [&str; 5] = ["-arch", "-gencode", "-code", "--gpu-", "--generate-code"];
-        let is_choice = |flag: &String| CHOOSE.iter().any(|choice| flag.starts_with(choice));
-        if self.language != Language::Cuda || self.job.options.flags.iter().any(is_choice) {
-            return Vec::new();
+    /// Has nvcc compile for the GPUs that are present, unless flags name others.
+    pub fn find_gpus(&mut self, stage: &Path) -> Result<()> {
+        if !self.architecture.is_empty() {
+            let (nvcc, timeout) = (&self.compiler.words[0], self.job.options.timeout);
+            self.architecture = gpu::arguments(nvcc, &self.job.settings.path, stage, timeout)?;
         }
-        let number = match self.may_run() {
-            true => toolchain::gpu_architecture(&self.compiler.words[0]),
-            false => toolchain::GPU_ARCHITECTURE,
-        };
-        vec!["-gencode".into(), format!("arch=compute_{number},code=[compute_{number},sm_{number}]").into()]
+        Ok(())
     }
 
     /// Whether compilers may be run.

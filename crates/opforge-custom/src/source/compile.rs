@@ -13,7 +13,7 @@ use super::allow::Opened;
 use super::command::Recipe;
 use super::entry::{Entry, Key, Request};
 use super::obtain::obtain;
-use super::run::{Ended, run};
+use super::run::run;
 use super::stamp::Stamp;
 use super::{Artifact, Dependency, Job, Language, Target, depfile, fault, report};
 
@@ -28,13 +28,13 @@ pub(super) fn locate(opened: Opened, language: Language, job: &Job<'_>) -> Resul
     let metadata = file.metadata()?;
     let mut text = Vec::new();
     file.read_to_end(&mut text)?;
-    let recipe = Recipe::new(&given, language, job)?;
+    let mut recipe = Recipe::new(&given, language, job)?;
     let mut key = Key::new("compile");
     recipe.identify(&mut key)?;
     let request = Request::new(key.part(&given).bytes(&text), &given);
     let update = |header: &mut Dependency| Ok(header.update()?);
     let make = |stage: &Path| {
-        let (library, dependencies) = compile(&recipe, &given, &text, stage)?;
+        let (library, dependencies) = compile(&mut recipe, &given, &text, stage)?;
         let target = if language == Language::Cuda { Target::Cuda } else { Target::Cpu };
         Ok((library, Entry { target, inner: PathBuf::new(), dependencies }))
     };
@@ -45,21 +45,21 @@ pub(super) fn locate(opened: Opened, language: Language, job: &Job<'_>) -> Resul
 }
 
 /// Compiles the text of the source at `path`; the library, and the headers that it was made from.
-fn compile(recipe: &Recipe<'_>, path: &Path, text: &[u8], stage: &Path) -> Result<(PathBuf, Vec<Dependency>)> {
+fn compile(recipe: &mut Recipe<'_>, path: &Path, text: &[u8], stage: &Path) -> Result<(PathBuf, Vec<Dependency>)> {
     if !recipe.may_run() {
         let reason = "compiling is switched off (OPFORGE_CUSTOM_COMPILE=0, or the option `compile`)";
         return Err(fault(path, format!("{reason}; build it by hand, and name the library: {}", recipe.text(path))));
     }
     let (source, library, rule) =
         (stage.join(path.file_name().unwrap_or_default()), stage.join("library"), stage.join("rule"));
+    recipe.find_gpus(stage)?;
     for _ in 0..ATTEMPTS {
         fs::write(&source, with_origin(path, text))?;
         let began = Stamp::of(&source.metadata()?).changed();
         thread::sleep(TICK);
-        if let Ended::Failure { reason, output } =
-            run(recipe.command(&source, &library, &rule), stage, recipe.job.options.timeout)?
-        {
-            let output = output.replace(&*source.to_string_lossy(), &path.to_string_lossy());
+        let outcome = run(recipe.command(&source, &library, &rule), stage, recipe.job.options.timeout)?;
+        if let Some(reason) = outcome.failure {
+            let output = outcome.output.replace(&*source.to_string_lossy(), &path.to_string_lossy());
             return Err(failure(recipe, path, &reason, &output));
         }
         if let Some(headers) = headers(&rule, stage, began)? {

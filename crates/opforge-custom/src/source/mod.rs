@@ -19,6 +19,7 @@ mod compile;
 mod depfile;
 mod dynamic;
 mod entry;
+mod gpu;
 mod headers;
 mod inline;
 mod obtain;

@@ -13,43 +13,42 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::cache::POLL;
 
-/// How a process ended.
-pub(super) enum Ended {
-    Success,
-    /// What happened, and the process's output.
-    Failure {
-        reason: String,
-        output: String,
-    },
+/// What came of a process.
+pub(super) struct Outcome {
+    /// Why it is no success, if it is none.
+    pub failure: Option<String>,
+    /// What it printed.
+    pub output: String,
 }
 
 /// Runs a command, with its output in a file of the folder `stage`. When it does not end in time, or the front end gives up, it is killed with all
 /// processes of its group.
-pub(super) fn run(mut command: Command, stage: &Path, timeout: Duration) -> Result<Ended> {
+pub(super) fn run(mut command: Command, stage: &Path, timeout: Duration) -> Result<Outcome> {
     let log = stage.join("output");
     let out = File::create(&log)?;
     command.stdin(Stdio::null()).stdout(out.try_clone()?).stderr(out);
     // In the language of opforge's messages; intermediate files go where they are removed whatever happens.
     command.env("LC_ALL", "C").env("TMPDIR", stage).process_group(0);
-    let program = command.get_program().to_owned();
-    let failure = |reason| {
-        let output = fs::read(&log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
-        Ok(Ended::Failure { reason, output })
+    let failure = match command.spawn() {
+        Ok(child) => failure(Process(child).wait(timeout)?, timeout),
+        Err(error) => Some(format!("{} cannot be run: {error}", command.get_program().display())),
     };
-    let mut process = match command.spawn() {
-        Ok(child) => Process(child),
-        Err(error) => return failure(format!("{} cannot be run: {error}", program.display())),
+    Ok(Outcome { failure, output: String::from_utf8_lossy(&fs::read(&log)?).into_owned() })
+}
+
+/// Why this end of a process is no success.
+fn failure(end: Option<io::Result<ExitStatus>>, timeout: Duration) -> Option<String> {
+    let status = match end {
+        Some(Ok(status)) if status.success() => return None,
+        Some(Ok(status)) => status,
+        Some(Err(error)) => return Some(format!("the compiler's end is not known: {error}")),
+        None => return Some(format!("the compiler was ended: it ran for more than {} s", timeout.as_secs_f64())),
     };
-    match process.wait(timeout)? {
-        None => failure(format!("the compiler was ended: it ran for more than {} s", timeout.as_secs_f64())),
-        Some(Err(error)) => failure(format!("the compiler's end is not known: {error}")),
-        Some(Ok(status)) if status.success() => Ok(Ended::Success),
-        Some(Ok(status)) => failure(match (status.code(), status.signal()) {
-            (Some(code), _) => format!("it does not compile (exit status {code})"),
-            (None, Some(signal)) => format!("the compiler crashed (signal {signal})"),
-            (None, None) => "the compiler failed".to_owned(),
-        }),
-    }
+    Some(match (status.code(), status.signal()) {
+        (Some(code), _) => format!("it does not compile (exit status {code})"),
+        (None, Some(signal)) => format!("the compiler crashed (signal {signal})"),
+        (None, None) => "the compiler failed".to_owned(),
+    })
 }
 
 /// A process that does not outlive this value.

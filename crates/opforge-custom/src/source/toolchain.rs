@@ -5,7 +5,6 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use super::entry::Key;
 use super::{Job, Language};
@@ -82,7 +81,7 @@ fn named(
 }
 
 /// An executable file: itself if the name is a path, else the first of this name in the folders of `path`.
-fn program(name: impl AsRef<Path>, path: &OsStr) -> Option<PathBuf> {
+pub(super) fn program(name: impl AsRef<Path>, path: &OsStr) -> Option<PathBuf> {
     let name = name.as_ref();
     let is_executable = |file: &PathBuf| {
         fs::metadata(file).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
@@ -127,24 +126,9 @@ fn site_packages(home: &Path) -> Vec<PathBuf> {
 }
 
 /// What a folder holds, in the order of the names; nothing if there is no such folder.
-fn children(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn children(folder: &Path) -> Vec<PathBuf> {
     let mut children: Vec<PathBuf> =
         fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     children.sort();
     children
-}
-
-/// The GPU architecture that is compiled for where nvcc knows it: Ampere's.
-pub(super) const GPU_ARCHITECTURE: u32 = 80;
-
-/// The GPU architecture to compile for: the oldest that this nvcc knows, if it does not know [`GPU_ARCHITECTURE`].
-pub(super) fn gpu_architecture(nvcc: &OsStr) -> u32 {
-    let output = Command::new(nvcc).arg("--list-gpu-arch").stdin(Stdio::null()).output();
-    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-    let known = || text.lines().filter_map(|line| line.trim().strip_prefix("compute_")?.parse().ok());
-    match known().any(|number: u32| number == GPU_ARCHITECTURE) {
-        true => GPU_ARCHITECTURE,
-        // The toolkit 10 cannot list them.
-        false => known().min().unwrap_or(70),
-    }
 }

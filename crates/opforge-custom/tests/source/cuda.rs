@@ -1,7 +1,8 @@
 //! Skipped where there is no nvcc. Nothing here needs a GPU.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs, iter};
 
 use opforge_custom::source::{Flavour, Target};
 
@@ -31,10 +32,9 @@ extern "C" int Value() { return VALUE; }
 /// A bench that looks for nvcc in this project's Python environment too; none if there is none.
 fn bench() -> Option<Bench> {
     let mut bench = Bench::new();
-    bench.settings.cuda =
-        ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os).map(PathBuf::from).collect();
+    bench.settings.cuda = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(env::var_os).map(PathBuf::from).collect();
     let environment = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv");
-    bench.settings.python = std::env::var_os("VIRTUAL_ENV").map(PathBuf::from).or(Some(environment));
+    bench.settings.python = env::var_os("VIRTUAL_ENV").map(PathBuf::from).or(Some(environment));
     bench.write("value.h", "#define VALUE 5\n");
     bench.write("k.cu", &format!("#include \"value.h\"\n{ADD}"));
     match bench.locate(&bench.path("k.cu")) {
@@ -75,6 +75,19 @@ fn errors_in_cuda_sources_name_their_lines() {
         text.contains(&place) && text.contains("\"y\" is undefined") && text.contains("-gencode 'arch=compute_"),
         "{text}"
     );
+}
+
+#[test]
+fn present_gpus_are_compiled_for() {
+    let Some(mut bench) = bench() else { return };
+    // Written by another process, as this one's threads may hold what it writes open, and then it cannot be executed.
+    let (text, script) = (bench.write("smi", "#!/bin/sh\necho 9.0\necho 12.0\n"), bench.path("bin/nvidia-smi"));
+    let mut install = Command::new("install");
+    assert!(install.args(["-D", "-m", "755"]).args([text, script]).status().unwrap().success());
+    let folders = env::split_paths(&bench.settings.path);
+    bench.settings.path = env::join_paths(iter::once(bench.path("bin")).chain(folders)).unwrap();
+    let text = bench.refusal(&bench.write("broken.cu", "x"));
+    assert!(text.contains("code=[compute_90,sm_90]") && text.contains("code=sm_120"), "{text}");
 }
 
 #[test]

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use object::{Object, ObjectSymbol};
 
+use crate::abi::Variant;
+
 /// The names in a library's symbol table.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
@@ -24,14 +26,19 @@ impl Names {
         names
     }
 
+    /// The class that functions take; `marked` is whether the library says itself that it is the one for both ABIs.
+    pub fn variant(&self, marked: bool) -> Variant {
+        Variant { dual: marked || self.has_dual_class(), old_strings: self.has_old_strings() }
+    }
+
     /// Whether functions take the class that passes texts as vectors of characters.
-    pub fn has_dual_class(&self) -> bool {
+    fn has_dual_class(&self) -> bool {
         self.all().any(|name| name.contains("AotExtraDualABI") || name.contains("AotKernelDataDualABI"))
     }
 
     /// Whether functions take `std::string` in the older ABI: the class's own members tell, or else which strings the code calls for. Code that
     /// calls for none in either ABI has the newer, whose short strings are made inline.
-    pub fn has_old_strings(&self) -> bool {
+    fn has_old_strings(&self) -> bool {
         let members = || self.all().filter(|name| name.contains("8AotExtra4Attr"));
         if members().any(|name| name.ends_with("Ss")) {
             return true;

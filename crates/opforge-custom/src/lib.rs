@@ -3,6 +3,7 @@
 mod abi;
 pub mod attribute;
 mod elf;
+mod in_process;
 // The checker uses the rest.
 #[allow(dead_code, unused_imports)]
 mod isolate;
@@ -11,6 +12,7 @@ mod op;
 mod runner;
 mod schema;
 pub mod source;
+mod workspaces;
 
 pub use attribute::{Attribute, AttributeType, Attributes};
 pub use op::{CustomOp, DTypeRule, Gradient, GradientContext, Lengths, ShapeRule};

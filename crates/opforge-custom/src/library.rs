@@ -66,7 +66,7 @@ impl Library {
         let handle =
             handle.map_err(|error| place.fault(format_args!("cannot be opened: {}", loader_message(&error))))?;
         let names = elf::Names::of(file);
-        check_version(&handle, place)?;
+        check_version(version(&handle), place)?;
         let find = |suffix: &str| address(&handle, &format!("{}{suffix}", place.function));
         let main = find("");
         if main.is_null() {
@@ -80,8 +80,7 @@ impl Library {
             infer_type: find("InferType"),
             last_error: find("LastError"),
         };
-        let dual = names.has_dual_class() || !address(&handle, "opforge_kernel_dual_abi").is_null();
-        let variant = Variant { dual, old_strings: names.has_old_strings() };
+        let variant = names.variant(!address(&handle, "opforge_kernel_dual_abi").is_null());
         let stays = !address(&handle, "opforge_kernel_resident").is_null();
         let handle = if stays {
             std::mem::forget(handle);
@@ -105,17 +104,19 @@ fn address(handle: &Handle, name: &str) -> Address {
         .map_or(std::ptr::null(), |symbol| symbol.into_raw().cast_const())
 }
 
-fn check_version(handle: &Handle, place: &Place) -> Result<()> {
+/// The version of the interface that a library states, if it does.
+fn version(handle: &Handle) -> Option<u32> {
     let at = address(handle, "opforge_kernel_abi").cast::<u32>();
-    if at.is_null() {
-        return Ok(());
-    }
     // SAFETY: a symbol of this name is the version that `opforge/kernel.h` defines.
-    let version = unsafe { at.read_unaligned() };
-    if (1..=KERNEL_ABI).contains(&version) {
-        return Ok(());
+    (!at.is_null()).then(|| unsafe { at.read_unaligned() })
+}
+
+/// Whether this crate knows the version of the interface that a library states.
+pub(crate) fn check_version(stated: Option<u32>, place: &Place) -> Result<()> {
+    match stated {
+        Some(version) if !(1..=KERNEL_ABI).contains(&version) => Err(place.fault(format_args!(
+            "was built for version {version} of the kernel interface; versions 1 to {KERNEL_ABI} are known"
+        ))),
+        _ => Ok(()),
     }
-    let message =
-        format_args!("was built for version {version} of the kernel interface; versions 1 to {KERNEL_ABI} are known");
-    Err(place.fault(message))
 }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -211,14 +212,15 @@ void Server::Run(Reader &reader, Writer *writer) {
   writer->Number(after);
 }
 
-// Ends this process when the parent has ended or has closed the socket, even if a function of the library never returns.
+// Ends this process, and those that it has started, when the parent has ended or has closed the socket, even if a function of the library never
+// returns.
 void Watch(int socket, int parent) {
   constexpr int kPatience = 1;
   pollfd events[] = {{socket, 0, 0}, {parent, POLLIN, 0}};
   while (poll(events, 2, -1) < 0) {
   }
   sleep(kPatience);
-  kill(getpid(), SIGKILL);
+  kill(0, SIGKILL);
 }
 
 // A descriptor for the parent, readable when that has ended; -1 where there is no such thing. False if it has ended already.
@@ -228,6 +230,17 @@ bool FindParent(pid_t expected, int *parent) {
   *parent = static_cast<int>(syscall(SYS_pidfd_open, expected, 0));
 #endif
   return getppid() == expected;
+}
+
+int inherited[2];
+
+// Processes that the library forks keep neither the socket nor the region open.
+void CloseInForks(int socket, int region) {
+  inherited[0] = socket;
+  inherited[1] = region;
+  pthread_atfork(nullptr, nullptr, [] {
+    for (const int descriptor : inherited) close(descriptor);
+  });
 }
 
 // Takes the descriptors that the parent gave over and closes all others; what the library prints goes where errors go.
@@ -274,6 +287,7 @@ int main(int argc, char **argv) {
 #endif
   const rlimit no_core = {0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
+  worker::CloseInForks(socket, region);
   std::thread(worker::Watch, socket, parent).detach();
 
   // Never destroyed: libraries may end the process at any time.

@@ -29,6 +29,19 @@ pub(crate) struct Inferred {
     pub shape: Option<Vec<i64>>,
 }
 
+impl Inferred {
+    /// An output of which a name is stated, and lengths.
+    pub fn new(dtype: Option<&[u8]>, shape: Option<Vec<i64>>) -> Self {
+        let unknown = |name: &[u8]| format!("dtype {:?}", String::from_utf8_lossy(name));
+        Inferred { dtype: dtype.map(|name| dtype_of(name).ok_or_else(|| unknown(name))), shape }
+    }
+
+    /// An output of which a number of MindSpore's enumeration is stated.
+    pub fn from_type(id: i32) -> Self {
+        Inferred { dtype: Some(dtype_of_type_id(id).ok_or_else(|| format!("type number {id}"))), shape: None }
+    }
+}
+
 /// The object that kernels get as `extra`: attributes, workspaces, kernel data. Not for two threads at once.
 pub(crate) struct Extra {
     object: NonNull<c_void>,
@@ -195,7 +208,7 @@ impl Extra {
         function: Address,
         several: bool,
         inputs: &[DType],
-    ) -> (Outcome, Vec<Result<DType, String>>) {
+    ) -> (Outcome, Vec<Inferred>) {
         let inputs: SmallVec<[i32; 8]> = inputs.iter().map(|&dtype| type_id(dtype)).collect();
         let mut types = [0; TYPE_CAPACITY];
         let mut outcome = RawOutcome::new();
@@ -213,8 +226,7 @@ impl Extra {
             );
             (RawOutcome::read(outcome), count)
         };
-        let dtype = |id: &i32| dtype_of_type_id(*id).ok_or_else(|| format!("type number {id}"));
-        (outcome, types.iter().take(count).map(dtype).collect())
+        (outcome, types.iter().take(count).map(|&id| Inferred::from_type(id)).collect())
     }
 }
 
@@ -233,14 +245,12 @@ unsafe extern "C" fn receive(context: *mut c_void, dtype: *const c_char, ndim: c
     // SAFETY: the caller's promise.
     unsafe {
         let found = &mut *context.cast::<Vec<Inferred>>();
-        let name = (!dtype.is_null()).then(|| CStr::from_ptr(dtype));
-        let dtype =
-            name.map(|name| dtype_of(name.to_bytes()).ok_or_else(|| format!("dtype {:?}", name.to_string_lossy())));
+        let dtype = (!dtype.is_null()).then(|| CStr::from_ptr(dtype).to_bytes());
         let shape = match usize::try_from(ndim) {
             Ok(0) => Some(Vec::new()),
             Ok(ndim) if !shape.is_null() => Some(std::slice::from_raw_parts(shape, ndim).to_vec()),
             _ => None,
         };
-        found.push(Inferred { dtype, shape });
+        found.push(Inferred::new(dtype, shape));
     }
 }

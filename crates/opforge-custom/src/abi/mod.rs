@@ -8,6 +8,6 @@ mod outcome;
 
 pub(crate) use arrays::{Arrays, lengths};
 pub(crate) use bridge::{Address, RawAttribute};
-pub(crate) use dtype::{TYPE_CAPACITY, dtype_name, dtype_of, dtype_of_type_id, type_id};
+pub(crate) use dtype::{TYPE_CAPACITY, dtype_name, type_id};
 pub(crate) use extra::{Extra, Inferred, Variant};
 pub(crate) use outcome::Outcome;

@@ -100,9 +100,10 @@ impl Fault {
             Spot::Argument { argument, byte, .. } => {
                 let (name, size) = arguments(argument)?;
                 match usize::try_from(byte) {
-                    Err(_) => format!("{did} {} before the start of {name}", bytes(byte.unsigned_abs())),
-                    Ok(byte) if byte >= size => format!("{did} past the end of {name}: at byte {byte} of {size}"),
-                    Ok(byte) => format!("{did} {into} {name}, which is read-only, at byte {byte} of {size}"),
+                    Ok(inside) if inside < size => {
+                        format!("{did} {into} {name}, which is read-only, at byte {byte} of {size}")
+                    }
+                    _ => beside(did, &name, byte, size),
                 }
             }
             Spot::Elsewhere if self.code <= 0 || self.address == 0 && self.access == Access::Unknown => return None,
@@ -114,8 +115,13 @@ impl Fault {
     }
 }
 
-fn bytes(count: u64) -> String {
-    if count == 1 { "1 byte".to_owned() } else { format!("{count} bytes") }
+/// Something done beside an argument.
+pub(super) fn beside(did: &str, name: &str, byte: i64, size: usize) -> String {
+    if byte < 0 {
+        format!("{did} before the start of {name}: at byte {byte}")
+    } else {
+        format!("{did} past the end of {name}: at byte {byte} of {size}")
+    }
 }
 
 /// Signals as people know them, and what they mean if nothing else is known.

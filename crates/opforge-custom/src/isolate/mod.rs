@@ -2,13 +2,17 @@
 
 mod death;
 mod executable;
+mod instance;
+mod layout;
 mod message;
 mod process;
+mod runner;
 mod worker;
 
 pub(crate) use death::{Access, Death, Fault, Spot};
 pub(crate) use process::{REPORT_SIZE, Start};
-pub(crate) use worker::{Failure, Form, Found, Piece, Runs, Signature, Worker};
+pub(crate) use runner::{DEFAULT_LIMIT, Isolated};
+pub(crate) use worker::{Failure, Found, Piece, Runs, Signature, Worker};
 
 #[cfg(test)]
 mod tests;

@@ -75,7 +75,7 @@ fn results_lie_in_the_region() {
 #[test]
 fn accesses_beyond_arguments_are_told() {
     assert_eq!(message(1, true), "crashed with SIGSEGV: wrote past the end of the output: at byte 16 of 16");
-    assert_eq!(message(2, false), "crashed with SIGSEGV: wrote 4 bytes before the start of the output");
+    assert_eq!(message(2, false), "crashed with SIGSEGV: wrote before the start of the output: at byte -4");
     assert_eq!(message(3, true), "crashed with SIGSEGV: wrote to the input, which is read-only, at byte 4 of 16");
     assert_eq!(message(4, true), "crashed with SIGSEGV: read past the end of the input: at byte 16 of 16");
 }

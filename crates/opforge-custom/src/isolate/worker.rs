@@ -10,8 +10,9 @@ use opforge_core::DType;
 use super::death::Death;
 use super::message::{Answer, Kind, Request};
 use super::process::{Process, Start};
-use crate::abi::{Inferred, Outcome, Variant, dtype_name, dtype_of, dtype_of_type_id, type_id};
+use crate::abi::{Inferred, Outcome, Variant, dtype_name, type_id};
 use crate::attribute::Attributes;
+use crate::runner::Form;
 
 /// A process in which a library's functions run. Requests wait for their answers, up to a limit; after a [`Failure::Death`] there is no
 /// worker any more, and every further request fails.
@@ -28,6 +29,8 @@ pub(crate) enum Failure {
     Function(Outcome),
     /// The request could not be carried out.
     Refused(String),
+    /// A function wrote beside an argument, at this byte counted from the argument's first.
+    Stray { argument: usize, byte: i64 },
     /// The worker has ended.
     Death(Death),
 }
@@ -64,14 +67,6 @@ pub(crate) struct Signature<'a> {
     pub outputs: Option<usize>,
 }
 
-/// The inference functions; those of C++'s form return one result or several.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    Infer,
-    InferShape { several: bool },
-    InferType { several: bool },
-}
-
 /// Where an argument lies in the region: whole pages from `offset`, a multiple of the page's size, are mapped between guards, and the
 /// argument begins `shift` bytes behind that. Equal pieces are one argument. Writes to others than `writable` ones are faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +75,18 @@ pub(crate) struct Piece {
     pub size: u64,
     pub shift: u64,
     pub writable: bool,
+}
+
+impl Piece {
+    /// Where the argument begins in the region.
+    pub fn first(&self) -> u64 {
+        self.offset + self.shift
+    }
+
+    /// Where it ends.
+    pub fn end(&self) -> u64 {
+        self.first() + self.size
+    }
 }
 
 /// How runs went.
@@ -125,7 +132,7 @@ impl Worker {
         let types = signature.arguments.iter().map(|(_, dtype)| type_id(*dtype));
         let request = request.list(types, |request, id| request.number(i64::from(id).cast_unsigned()));
         self.ask(request, |answer| match form {
-            Form::InferType { .. } => answer.list(inferred_type),
+            Form::InferType { .. } => answer.list(|answer| Some(Inferred::from_type(answer.number()? as i32))),
             _ => answer.list(inferred),
         })
     }
@@ -138,7 +145,7 @@ impl Worker {
 
     /// Places an instance's inputs, outputs and workspaces in the region, which grows as needed.
     pub fn map(&mut self, instance: u64, pieces: &[Piece]) -> Result<(), Failure> {
-        let end = pieces.iter().map(|piece| piece.offset + piece.shift + piece.size).max().unwrap_or(0);
+        let end = pieces.iter().map(Piece::end).max().unwrap_or(0);
         self.reserve(end).map_err(|error| Failure::Refused(format!("no memory for {end} bytes: {error}")))?;
         let request = Request::new(Kind::Map).number(instance).list(pieces.iter(), |request, piece| {
             request.number(piece.offset).number(piece.size).number(piece.shift).number(piece.writable.into())
@@ -163,13 +170,13 @@ impl Worker {
     }
 
     /// Writes bytes into the region.
-    pub fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        self.process.region().write_all_at(bytes, offset)
+    pub fn write(&self, bytes: &[u8], offset: u64) -> Result<(), Failure> {
+        self.process.region().write_all_at(bytes, offset).map_err(|error| lost(&error))
     }
 
     /// Reads bytes from the region.
-    pub fn read(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
-        self.process.region().read_exact_at(bytes, offset)
+    pub fn read(&self, bytes: &mut [u8], offset: u64) -> Result<(), Failure> {
+        self.process.region().read_exact_at(bytes, offset).map_err(|error| lost(&error))
     }
 
     fn reserve(&self, end: u64) -> io::Result<()> {
@@ -188,6 +195,10 @@ impl Worker {
             Err(refused) => Err(Failure::Refused(refused)),
         }
     }
+}
+
+fn lost(error: &io::Error) -> Failure {
+    Failure::Refused(format!("the memory of its process is out of reach: {error}"))
 }
 
 impl Request {
@@ -209,17 +220,9 @@ impl Request {
 fn inferred(answer: &mut Answer) -> Option<Inferred> {
     let stated = answer.number()? != 0;
     let name = answer.text()?;
-    let known = || dtype_of(name.as_bytes()).ok_or_else(|| format!("dtype {name:?}"));
-    let dtype = stated.then(known);
     let shape = match answer.number()?.cast_signed() {
         rank @ 0.. => Some((0..rank).map(|_| answer.number().map(u64::cast_signed)).collect::<Option<_>>()?),
         _ => None,
     };
-    Some(Inferred { dtype, shape })
-}
-
-fn inferred_type(answer: &mut Answer) -> Option<Inferred> {
-    let id = answer.number()?.cast_signed();
-    let known = i32::try_from(id).ok().and_then(dtype_of_type_id);
-    Some(Inferred { dtype: Some(known.ok_or_else(|| format!("type number {id}"))), shape: None })
+    Some(Inferred::new(stated.then_some(name.as_bytes()), shape))
 }

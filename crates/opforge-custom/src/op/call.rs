@@ -14,6 +14,7 @@ use super::kernel::CustomKernel;
 use super::staging::Staging;
 use super::{Body, Spec};
 use crate::attribute::Attributes;
+use crate::runner::Setup;
 
 /// An operator with its attributes.
 pub(super) struct Bound {
@@ -82,7 +83,13 @@ impl Operator for Call {
         // What is only changed is not among the outputs that the library knows.
         let declared = outputs.len() - spec.changed_only().len();
         let known: Vec<&Meta> = made[..declared].iter().collect();
-        let prepared = runner.prepare(&spec.place, &self.0.attributes, &given.iter().collect::<Vec<_>>(), &known)?;
+        let prepared = runner.prepare(&Setup {
+            place: &spec.place,
+            attributes: &self.0.attributes,
+            inputs: &given.iter().collect::<Vec<_>>(),
+            outputs: &known,
+            aliases: &aliases,
+        })?;
         let bytes = given.iter().chain(&made).map(|meta| meta.elem_count() * meta.dtype.size_in_bytes()).sum();
         Ok(Arc::new(CustomKernel::new(prepared, staging, declared, bytes)))
     }

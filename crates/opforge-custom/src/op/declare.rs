@@ -3,20 +3,23 @@
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use opforge::operator::Role;
 use opforge::{DType, Error, Result, Tensor};
 
-use super::{Body, Bounds, CustomOp, DTypeRule, Gradient, Lengths, ShapeRule, Spec};
+use super::{Body, Bounds, CustomOp, DTypeRule, Gradient, Hold, Lengths, ShapeRule, Spec};
 use crate::attribute::{Attribute, Attributes};
+use crate::in_process::InProcess;
+use crate::isolate::{DEFAULT_LIMIT, Isolated};
 use crate::library::Place;
-use crate::runner::{InProcess, Runner};
+use crate::runner::Runner;
 use crate::schema::Schema;
 
 impl CustomOp {
     /// The operator that a runner has.
     pub(crate) fn with_runner(place: Place, runner: Arc<dyn Runner>) -> Self {
-        Self::from_body(place, Body::Kernel(runner))
+        CustomOp { holds: vec![Hold::new(runner.clone())], ..Self::from_body(place, Body::Kernel(runner)) }
     }
 
     /// The operator `function` in a library that is opened as it is, without a look at the allow-list.
@@ -28,6 +31,18 @@ impl CustomOp {
         let library = file.display().to_string();
         let place = Place { op: function.to_owned(), library, function: function.to_owned() };
         let runner = Arc::new(InProcess::open(file, &place)?);
+        Ok(Self::with_runner(place, runner))
+    }
+
+    /// As [`CustomOp::open`], but the library is opened in a process of its own: see [`CustomOp::isolated`].
+    ///
+    /// # Errors
+    /// As [`CustomOp::open`] and [`CustomOp::isolated`].
+    #[doc(hidden)]
+    pub fn open_isolated(file: &Path, function: &str, limit: Option<Duration>) -> Result<Self> {
+        let library = file.display().to_string();
+        let place = Place { op: function.to_owned(), library, function: function.to_owned() };
+        let runner = Arc::new(Isolated::open(file, &place, limit.unwrap_or(DEFAULT_LIMIT))?);
         Ok(Self::with_runner(place, runner))
     }
 
@@ -79,7 +94,7 @@ impl CustomOp {
             axes: None,
             effects: false,
         };
-        CustomOp { spec: Arc::new(spec), bounds: Arc::default() }
+        CustomOp { spec: Arc::new(spec), bounds: Arc::default(), holds: Vec::new() }
     }
 
     /// The same operator, declared otherwise. What it has been called with before is prepared anew.
@@ -120,6 +135,25 @@ impl CustomOp {
             spec.attributes.retain(|(own, _)| *own != name);
             spec.attributes.push((name, value));
         }))
+    }
+
+    /// Runs the library's functions in a process of their own, where they cannot harm this one: a crash, an abort, an exit, a write beside the
+    /// outputs or into an input, and a function that takes longer than `limit` (`None`: 60 seconds) are errors, and the next call works.
+    ///
+    /// The process lives as long as the operator and runs one call at a time. Tensors are copied there and back, so it takes about as much
+    /// memory as the largest call. A library that must not be opened here at all is opened isolated from the start.
+    ///
+    /// # Errors
+    /// For an operator that is a function; when no process can be started, or the library cannot be opened there.
+    pub fn isolated(self, limit: Option<Duration>) -> Result<Self> {
+        let Body::Kernel(runner) = &self.spec.body else {
+            return Err(self.invalid("isolated", "a function of tensors", "an operator in a library"));
+        };
+        let isolated = runner.isolate(&self.spec.place, limit.unwrap_or(DEFAULT_LIMIT))?;
+        Ok(CustomOp {
+            holds: vec![Hold::new(isolated.clone())],
+            ..self.changed(|spec| spec.body = Body::Kernel(isolated))
+        })
     }
 
     /// Declares parameters and results, in the notation of [`Schema`]. Attributes that were fixed before are checked against it.
@@ -171,13 +205,16 @@ impl CustomOp {
     ///
     /// # Errors
     /// For an operator that changes tensors in place: what its backward would read is no longer there.
-    pub fn gradient(self, gradient: Gradient) -> Result<Self> {
+    pub fn gradient(mut self, mut gradient: Gradient) -> Result<Self> {
         if self.spec.is_in_place() {
             return Err(self.invalid(
                 "gradient",
                 "of an operator that changes its inputs",
                 "one that makes new outputs",
             ));
+        }
+        if let Gradient::Op(op) = &mut gradient {
+            self.holds.append(&mut op.holds);
         }
         Ok(self.changed(|spec| spec.gradient = Some(gradient)))
     }

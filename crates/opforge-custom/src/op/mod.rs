@@ -55,6 +55,23 @@ enum Body {
 pub struct CustomOp {
     spec: Arc<Spec>,
     bounds: Arc<Bounds>,
+    /// Its own and its gradient's.
+    holds: Vec<Arc<Hold>>,
+}
+
+/// Ends a runner's work with the last operator that has it: caches, which have runners too, may live longer.
+struct Hold(Arc<dyn Runner>);
+
+impl Hold {
+    fn new(runner: Arc<dyn Runner>) -> Arc<Self> {
+        Arc::new(Hold(runner))
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.0.rest();
+    }
 }
 
 /// Everything declared of an operator.

@@ -1,0 +1,240 @@
+//! Operators whose library is opened and run in a worker.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::Duration;
+
+use opforge_core::{Error, Result};
+
+use super::death::{Arguments, beside};
+use super::instance::Instance;
+use super::process::Start;
+use super::worker::{Failure, Found, Signature, Worker};
+use crate::abi::{Inferred, Variant};
+use crate::elf::Names;
+use crate::library::{Place, check_version};
+use crate::runner::{Forms, Infers, Prepared, Query, Runner, Setup};
+
+/// How long a function may run unless something else is asked for.
+pub(crate) const DEFAULT_LIMIT: Duration = Duration::from_secs(60);
+
+/// Runs an operator's functions in a worker: one at a time. A worker that has ended is replaced when it is needed next.
+pub(crate) struct Isolated {
+    shared: Arc<Shared>,
+    variant: Variant,
+    forms: Forms,
+}
+
+/// What an operator and its instances share.
+pub(super) struct Shared {
+    file: PathBuf,
+    function: String,
+    limit: Duration,
+    state: Mutex<State>,
+    /// Instances that nobody has any more, to be closed when the worker has time.
+    orphans: Mutex<Vec<Ticket>>,
+    /// Whether the worker is to end when it has nothing to do.
+    resting: AtomicBool,
+}
+
+/// The worker and what it holds.
+#[derive(Default)]
+pub(super) struct State {
+    worker: Option<Worker>,
+    /// How many workers there have been.
+    generation: u64,
+    /// How many instances there have been.
+    instances: u64,
+    /// The instance that ran last, if it left everything else alone.
+    pub last: Option<Ticket>,
+}
+
+/// An instance of a certain worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ticket {
+    generation: u64,
+    pub instance: u64,
+}
+
+impl Isolated {
+    /// The operator in a library, which is opened in a worker.
+    ///
+    /// # Errors
+    /// As [`crate::library::Library::open`]; when no worker can be started, or opening the library ends it.
+    pub fn open(file: &Path, place: &Place, limit: Duration) -> Result<Self> {
+        let shared = Shared {
+            file: file.to_owned(),
+            function: place.function.clone(),
+            limit,
+            state: Mutex::default(),
+            orphans: Mutex::default(),
+            resting: AtomicBool::new(false),
+        };
+        let found = shared.start(&mut shared.lock(), place)?;
+        let names = Names::of(file);
+        check_version(found.version, place)?;
+        if !found.has(Found::MAIN) {
+            return Err(place.fault(names.missing(&place.function)));
+        }
+        let forms = Forms {
+            infer: found.has(Found::INFER),
+            infer_shape: found.has(Found::INFER_SHAPE),
+            infer_type: found.has(Found::INFER_TYPE),
+        };
+        Ok(Isolated { shared: Arc::new(shared), variant: names.variant(found.has(Found::DUAL_MARK)), forms })
+    }
+}
+
+impl Runner for Isolated {
+    fn infers(&self) -> Infers {
+        self.forms.infers()
+    }
+
+    fn infer(&self, query: &Query<'_>) -> Result<Vec<Inferred>> {
+        let shapes = query.shapes.iter().map(Vec::as_slice);
+        let signature = Signature {
+            variant: self.variant,
+            attributes: query.attributes,
+            arguments: shapes.zip(query.dtypes.iter().copied()).collect(),
+            outputs: None,
+        };
+        self.shared.with(query.place, |state| {
+            self.forms.infer(query, |form| {
+                let answer = state.ask(|worker| worker.infer(form, &signature));
+                answer.map_err(|failure| failure.error(query.place, form.suffix(), &|_| None))
+            })
+        })
+    }
+
+    fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Prepared>> {
+        let mut instance = Instance::new(self.shared.clone(), self.variant, setup);
+        self.shared.with(setup.place, |state| instance.ready(state).map(|_| ()))?;
+        Ok(Box::new(instance))
+    }
+
+    fn isolate(&self, place: &Place, limit: Duration) -> Result<Arc<dyn Runner>> {
+        Ok(Arc::new(Isolated::open(&self.shared.file, place, limit)?))
+    }
+
+    fn rest(&self) {
+        self.shared.resting.store(true, Ordering::SeqCst);
+        self.shared.end_if_resting();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state, unless someone uses it.
+    fn try_lock(&self) -> Option<MutexGuard<'_, State>> {
+        match self.state.try_lock() {
+            Ok(state) => Some(state),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Does something with a worker that lives.
+    pub fn with<T>(&self, place: &Place, f: impl FnOnce(&mut State) -> Result<T>) -> Result<T> {
+        let mut state = self.lock();
+        self.close_orphans(&mut state);
+        if !state.worker.as_ref().is_some_and(Worker::is_ours) {
+            self.start(&mut state, place)?;
+        }
+        let result = f(&mut state);
+        drop(state);
+        self.end_if_resting();
+        result
+    }
+
+    fn start(&self, state: &mut State, place: &Place) -> Result<Found> {
+        // Short limits are for what the library computes.
+        let started = Worker::start(&Start::default(), self.limit.max(DEFAULT_LIMIT));
+        let cannot = |error| place.fault(format_args!("cannot be isolated, for no process could be started: {error}"));
+        state.worker = Some(started.map_err(cannot)?);
+        state.generation += 1;
+        state.last = None;
+        let opened = state.ask(|worker| {
+            let opened = worker.open(&self.file, &self.function);
+            worker.limit = self.limit;
+            opened
+        });
+        opened.map_err(|failure| match failure {
+            Failure::Refused(message) => place.fault(format_args!("cannot be opened: {message}")),
+            Failure::Death(death) => place.fault(format_args!("opening the library {}", death.message(&|_| None))),
+            other => other.error(place, "", &|_| None),
+        })
+    }
+
+    /// Closes an instance when the worker has time for it.
+    pub fn give_up(&self, ticket: Ticket) {
+        self.orphans.lock().unwrap_or_else(PoisonError::into_inner).push(ticket);
+        if let Some(mut state) = self.try_lock() {
+            self.close_orphans(&mut state);
+        }
+    }
+
+    fn close_orphans(&self, state: &mut State) {
+        let orphans = std::mem::take(&mut *self.orphans.lock().unwrap_or_else(PoisonError::into_inner));
+        for ticket in orphans {
+            if state.holds(ticket) {
+                // Kernel data that cannot be destroyed ends the worker at worst, and then it is gone too.
+                let _ = state.ask(|worker| worker.close(ticket.instance));
+            }
+        }
+    }
+
+    /// Ends the worker of an operator that nobody has any more. One in use ends when whoever uses it comes here.
+    fn end_if_resting(&self) {
+        if self.resting.load(Ordering::SeqCst)
+            && let Some(mut state) = self.try_lock()
+        {
+            state.worker = None;
+        }
+    }
+}
+
+impl State {
+    /// Asks the worker, and lets go of it if that ends it.
+    pub fn ask<T>(
+        &mut self,
+        ask: impl FnOnce(&mut Worker) -> std::result::Result<T, Failure>,
+    ) -> std::result::Result<T, Failure> {
+        let gone = || Failure::Refused("its process is gone".to_owned());
+        let result = ask(self.worker.as_mut().ok_or_else(gone)?);
+        if let Err(Failure::Death(_)) = &result {
+            self.worker = None;
+        }
+        result
+    }
+
+    /// A number for a new instance of the worker that there is now.
+    pub fn ticket(&mut self) -> Ticket {
+        self.instances += 1;
+        Ticket { generation: self.generation, instance: self.instances }
+    }
+
+    /// Whether the worker that there is now has this instance.
+    pub fn holds(&self, ticket: Ticket) -> bool {
+        self.generation == ticket.generation && self.worker.as_ref().is_some_and(Worker::is_ours)
+    }
+}
+
+impl Failure {
+    /// The error of a function whose name has this suffix.
+    pub(super) fn error(&self, place: &Place, suffix: &str, arguments: Arguments<'_>) -> Error {
+        let what = match self {
+            Failure::Function(outcome) => outcome.message(),
+            Failure::Refused(why) => format!("cannot be called: {why}"),
+            Failure::Death(death) => death.message(arguments),
+            Failure::Stray { argument, byte } => {
+                let (name, size) = arguments(*argument).unwrap_or_default();
+                beside("wrote", &name, *byte, size)
+            }
+        };
+        place.fault(format_args!("{}{suffix} {what}", place.function))
+    }
+}

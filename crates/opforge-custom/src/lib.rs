@@ -2,6 +2,7 @@
 
 mod abi;
 pub mod attribute;
+pub mod check;
 mod elf;
 mod in_process;
 // The checker uses the rest.

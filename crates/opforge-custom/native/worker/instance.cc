@@ -77,7 +77,10 @@ Instance::Instance(const Library &library, Words words, Reader reader, opforge_o
     signature.shapes.push_back(&size);
     signature.dtypes.push_back("uint8");
   }
+  given_ = Copied();
 }
+
+bool Instance::HasChangedArrays() const { return !(Copied() == given_); }
 
 void Instance::Place(int region, const std::vector<Piece> &pieces) {
   if (pieces.size() != signature.ndims.size()) throw std::runtime_error("places for another number of arguments");

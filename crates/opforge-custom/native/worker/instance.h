@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "bridge.h"
@@ -52,6 +53,8 @@ struct Instance {
   // Maps the arguments, forgetting where they were before; equal pieces are one. Throws as Mapping does, or if their number is wrong.
   void Place(int region, const std::vector<Piece> &pieces);
   void Run(const Library &library, opforge_outcome *outcome);
+  // Whether the arrays that describe the arguments, which are not the library's own, are not as they were after Init.
+  bool HasChangedArrays() const;
 
   Words message;
   Signature signature;
@@ -59,6 +62,25 @@ struct Instance {
   std::vector<int64_t> workspaces;
   std::vector<std::shared_ptr<Mapping>> arguments;
   std::vector<void *> params;
+
+ private:
+  // With what they point to.
+  struct Arrays {
+    Words message;
+    std::vector<int> ndims;
+    std::vector<int64_t *> shapes;
+    std::vector<const char *> dtypes;
+    std::vector<int64_t> workspaces;
+
+    bool operator==(const Arrays &other) const {
+      const auto all = [](const Arrays &of) { return std::tie(of.message, of.ndims, of.shapes, of.dtypes, of.workspaces); };
+      return all(*this) == all(other);
+    }
+  };
+
+  Arrays Copied() const { return {message, signature.ndims, signature.shapes, signature.dtypes, workspaces}; }
+
+  Arrays given_;
 };
 
 }  // namespace worker

@@ -18,7 +18,8 @@
 //   Infer    form, several, signature, list of the inputs' types  list of (has dtype, dtype, rank or -1, lengths), or of types for InferType
 //   Prepare  instance, signature                                  list of the workspaces' sizes in bytes
 //   Map      instance, list of (offset, size, shift, writable)
-//   Run      repeats, measure, list of instances                  list of outcomes, bytes allocated before and after (-1: not known)
+//   Run      repeats, measure, list of instances                  list of outcomes, bytes allocated before and after (-1: not known),
+//                                                                 whether arrays of ranks, shapes or dtypes have been changed
 //   Close    instance
 //
 // Types are numbers of MindSpore's enumeration, as in bridge.h. The outcome of Infer is the function's, that of Prepare is Init's.
@@ -27,7 +28,7 @@
 // says where inputs, outputs and workspaces lie: whole pages of the region, from `offset`, a multiple of the page's size, are mapped between
 // guard pages, and the argument's `size` bytes begin `shift` bytes behind the first page's start. Equal places are one argument at one address;
 // Map may be asked for again. Run calls the main function of each instance `repeats` times or until it fails; several instances run at once,
-// on a thread each. Close destroys the instance and its kernel data.
+// on a thread each. Only with `measure` it looks at allocations and arrays. Close destroys the instance and its kernel data.
 //
 // Where a function ends the process, the report at the region's start tells of the signal.
 #ifndef OPFORGE_WORKER_PROTOCOL_H_

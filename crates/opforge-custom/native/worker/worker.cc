@@ -210,6 +210,7 @@ void Server::Run(Reader &reader, Writer *writer) {
   for (const opforge_outcome &outcome : outcomes) writer->Outcome(outcome);
   writer->Number(before);
   writer->Number(after);
+  writer->Number(measure && std::any_of(all.begin(), all.end(), [](const Instance *one) { return one->HasChangedArrays(); }));
 }
 
 // Ends this process, and those that it has started, when the parent has ended or has closed the socket, even if a function of the library never

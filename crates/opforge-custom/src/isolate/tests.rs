@@ -63,7 +63,7 @@ fn results_lie_in_the_region() {
     for end in [false, true] {
         let (mut worker, shift) = guarded(0, end);
         let runs = worker.run(&[7], 3, false).unwrap();
-        assert_eq!(runs, Runs { outcomes: vec![Outcome::Success], allocated: None });
+        assert_eq!(runs, Runs { outcomes: vec![Outcome::Success], allocated: None, changed_arrays: false });
         let mut bytes = [0; 16];
         worker.read(&mut bytes, 2 * PAGE + shift).unwrap();
         assert_eq!(bytes, *[1f32, 2.0, 3.0, 4.0].map(f32::to_ne_bytes).as_flattened());

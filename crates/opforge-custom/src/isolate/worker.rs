@@ -96,6 +96,8 @@ pub(crate) struct Runs {
     pub outcomes: Vec<Outcome>,
     /// The bytes that were allocated before and after, if that was asked for and can be known.
     pub allocated: Option<(u64, u64)>,
+    /// Whether the library has changed the arrays that describe the arguments, if that was asked for.
+    pub changed_arrays: bool,
 }
 
 impl Worker {
@@ -160,7 +162,8 @@ impl Worker {
         self.ask(request, |answer| {
             let outcomes = answer.list(|answer| answer.outcome()?.ok())?;
             let (before, after) = (answer.number()?.cast_signed(), answer.number()?.cast_signed());
-            Some(Runs { outcomes, allocated: u64::try_from(before).ok().zip(u64::try_from(after).ok()) })
+            let allocated = u64::try_from(before).ok().zip(u64::try_from(after).ok());
+            Some(Runs { outcomes, allocated, changed_arrays: answer.number()? != 0 })
         })
     }
 

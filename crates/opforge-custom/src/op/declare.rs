@@ -98,7 +98,7 @@ impl CustomOp {
     }
 
     /// The same operator, declared otherwise. What it has been called with before is prepared anew.
-    fn changed(mut self, change: impl FnOnce(&mut Spec)) -> Self {
+    pub(super) fn changed(mut self, change: impl FnOnce(&mut Spec)) -> Self {
         change(Arc::make_mut(&mut self.spec));
         self.bounds = Arc::new(Bounds::default());
         self

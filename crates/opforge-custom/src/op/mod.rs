@@ -6,6 +6,7 @@ mod call;
 mod declare;
 mod gradient;
 mod infer;
+mod inspect;
 mod kernel;
 mod register;
 mod rules;

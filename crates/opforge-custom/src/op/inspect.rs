@@ -1,0 +1,68 @@
+//! What the checker asks of a declaration.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use opforge::{DType, Result};
+
+use super::{Body, CustomOp, Gradient, ShapeRule};
+use crate::attribute::Attributes;
+use crate::library::Place;
+use crate::runner::Runner;
+
+impl CustomOp {
+    pub(crate) fn place(&self) -> &Place {
+        &self.spec.place
+    }
+
+    /// The library that its functions are in, if it is not a function itself.
+    pub(crate) fn library(&self) -> Option<PathBuf> {
+        matches!(self.spec.body, Body::Kernel(_)).then(|| PathBuf::from(&self.spec.place.library))
+    }
+
+    /// The combinations of dtypes that are accepted, of inputs and then outputs; none if all are.
+    pub(crate) fn accepted(&self) -> &[Vec<Option<DType>>] {
+        &self.spec.accepted
+    }
+
+    /// What input `i` is called.
+    pub(crate) fn input_name(&self, i: usize) -> String {
+        self.spec.input_name(i)
+    }
+
+    /// Which input an output is, if it is one.
+    pub(crate) fn alias(&self, output: usize) -> Option<usize> {
+        self.spec.alias(output)
+    }
+
+    /// Whether an input is changed in place.
+    pub(crate) fn changes(&self, input: usize) -> bool {
+        self.spec.changes(input)
+    }
+
+    /// The operator that computes the gradient, if that is in a library.
+    pub(crate) fn gradient_operator(&self) -> Option<&CustomOp> {
+        match &self.spec.gradient {
+            Some(Gradient::Op(op)) => op.library().map(|_| op),
+            _ => None,
+        }
+    }
+
+    /// Whether the outputs' shapes are asked of the library.
+    pub(crate) fn asks_for_shapes(&self) -> bool {
+        matches!(self.spec.shapes, ShapeRule::Library)
+    }
+
+    /// The attributes, declared ones and defaults.
+    ///
+    /// # Errors
+    /// For attributes that are missing.
+    pub(crate) fn bound_attributes(&self) -> Result<Arc<Attributes>> {
+        Ok(self.declared()?.0.attributes.clone())
+    }
+
+    /// The same operator, its functions run elsewhere.
+    pub(crate) fn run_by(&self, runner: Arc<dyn Runner>) -> Self {
+        self.clone().changed(|spec| spec.body = Body::Kernel(runner))
+    }
+}

@@ -20,6 +20,7 @@ _PRIVATE = _core._hidden | {
     "backward",
     "catalogue",
     "grad",
+    "inline_source",
     "record_function",
     "set_grad_mode",
     "set_package_folder",
@@ -40,6 +41,7 @@ _SUBMODULES = ("autograd", "cuda", "custom", "library", "linalg", "mindspore", "
 _LAZY = {
     "CustomOp": "custom",
     "custom_op": "custom",
+    "load_inline": "custom",
     "save": "serialization",
     "load": "serialization",
     "no_grad": "autograd.grad_mode",

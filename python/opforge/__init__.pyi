@@ -212,6 +212,7 @@ from ._core import hsplit as hsplit
 from ._core import hstack as hstack
 from ._core import hypot as hypot
 from ._core import iinfo as iinfo
+from ._core import include_dir as include_dir
 from ._core import index_add as index_add
 from ._core import index_copy as index_copy
 from ._core import index_fill as index_fill
@@ -253,6 +254,7 @@ from . import library as library
 from . import linalg as linalg
 from ._core import linspace as linspace
 from .serialization import load as load
+from .custom.inline import load_inline as load_inline
 from ._core import log as log
 from ._core import log10 as log10
 from ._core import log1p as log1p

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from .inline import load_inline
 from .operator import CustomOp, custom_op
 
-__all__ = ["CustomOp", "custom_op"]
+__all__ = ["CustomOp", "custom_op", "load_inline"]

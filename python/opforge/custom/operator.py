@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from .. import _core
 from .gradient import from_autograd
 from .signature import arguments, schema_of
@@ -62,6 +64,7 @@ def custom_op(func, function=None, /, *, mutates_args=(), schema=None, name=None
     or with a name, and the arguments that it changes: `@opforge.custom_op("mine::fill", mutates_args=("x",))`.
     """
     if isinstance(func, str) and "::" not in func and (":" in func or function is None):
+        options.setdefault("search", [folder for folder in sys.path if folder])
         return CustomOp(func, schema=schema, name=name, **options)
     if isinstance(func, str):
         name = func

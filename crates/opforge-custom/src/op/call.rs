@@ -15,6 +15,7 @@ use super::staging::Staging;
 use super::{Body, Spec};
 use crate::attribute::Attributes;
 use crate::runner::Setup;
+use crate::source::Target;
 
 /// An operator with its attributes.
 pub(super) struct Bound {
@@ -74,6 +75,9 @@ impl Operator for Call {
             return Err(Error::value(self.name(), "kernel", "a function of tensors", "an operator in a library"));
         };
         let spec = &self.0.spec;
+        if spec.origin.as_ref().is_some_and(|origin| origin.artifact.target == Target::Cuda) {
+            return Err(spec.place.fault("is made for NVIDIA GPUs, and tensors on the CPU were given"));
+        }
         let aliases: Vec<Option<usize>> = spec.aliases(outputs.len()).collect();
         let staging = Staging::new(inputs, outputs, |output| aliases[output])?;
         let contiguous = |metas: &[&Meta]| -> Vec<Meta> {

@@ -93,6 +93,7 @@ impl CustomOp {
             gradient: None,
             axes: None,
             effects: false,
+            origin: None,
         };
         CustomOp { spec: Arc::new(spec), bounds: Arc::default(), holds: Vec::new() }
     }

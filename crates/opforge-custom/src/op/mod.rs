@@ -8,6 +8,7 @@ mod gradient;
 mod infer;
 mod inspect;
 mod kernel;
+mod load;
 mod register;
 mod rules;
 mod staging;
@@ -93,6 +94,7 @@ struct Spec {
     gradient: Option<Gradient>,
     axes: Option<(String, Vec<(char, Role)>)>,
     effects: bool,
+    origin: Option<Arc<load::Origin>>,
 }
 
 /// The operator with each set of attributes that it has been called with: the cache of prepared calls knows an operator by its identity.

@@ -23,6 +23,9 @@ impl PyCustomOp {
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Py<PyAny>> {
+        if self.reload {
+            self.reload(py)?;
+        }
         let op = self.op.get(py);
         let (tensors, attributes) = match op.schema() {
             Some(schema) => by_schema(op.name(), schema, args, kwargs)?,

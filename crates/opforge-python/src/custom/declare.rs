@@ -15,12 +15,13 @@ use crate::error::OrRaise;
 use crate::tensor::PyTensor;
 
 /// Keyword arguments; each is taken once, and what is left over is refused.
-struct Options<'py> {
+pub struct Options<'py> {
     given: Option<Bound<'py, PyDict>>,
 }
 
 impl<'py> Options<'py> {
-    fn take(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    /// The argument, if it was given and is not None.
+    pub fn take(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Some(given) = &self.given else { return Ok(None) };
         let found = given.get_item(name)?;
         if found.is_some() {
@@ -29,7 +30,8 @@ impl<'py> Options<'py> {
         Ok(found.filter(|object| !object.is_none()))
     }
 
-    fn flag(&self, name: &str) -> PyResult<bool> {
+    /// Whether the argument was given as something true.
+    pub fn flag(&self, name: &str) -> PyResult<bool> {
         self.take(name)?.map_or(Ok(false), |object| object.is_truthy())
     }
 
@@ -47,15 +49,16 @@ impl<'py> Options<'py> {
 /// (their number) and `several` (whether they come as a tuple); `shapes` and `dtypes` ([`rules`]); `accepts` (combinations of dtypes, None for any);
 /// `attributes` (a dict); `positional` (names of attributes that calls give behind the tensors); `gradient`
 /// (`(inputs, outputs, grads, attributes, needs) -> gradients`, or another CustomOp); `fake` (as `func`, of tensors on the device "meta");
-/// `axes` and `roles`; `effects`.
+/// `axes` and `roles`; `effects`; `reload` (whether calls look for changes of the file); and those of [`super::load::load`].
 pub fn declare(func: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<PyCustomOp> {
     let py = func.py();
     let options = Options { given: options.map(PyDictMethods::copy).transpose()? };
     let several = Several::default();
-    let op = apply(py, body(func)?, &several, &options)?;
+    let op = apply(py, body(func, &options)?, &several, &options)?;
     let positional = options.take("positional")?.map_or(Ok(Vec::new()), |names| names.extract())?;
+    let reload = options.flag("reload")?;
     options.finish()?;
-    Ok(PyCustomOp { op: Cell::new(op), positional, several })
+    Ok(PyCustomOp { op: Cell::new(op), positional, several, reload })
 }
 
 /// The operator with further declarations.
@@ -127,11 +130,9 @@ fn with_behaviour(py: Python<'_>, mut op: CustomOp, options: &Options<'_>) -> Py
 }
 
 /// The operator of a library, or of a function.
-fn body(func: &Bound<'_, PyAny>) -> PyResult<CustomOp> {
+fn body(func: &Bound<'_, PyAny>, options: &Options<'_>) -> PyResult<CustomOp> {
     if !func.is_callable() {
-        let spec: String = func.extract()?;
-        let (path, name) = spec.rsplit_once(':').unwrap_or((&spec, ""));
-        return CustomOp::open(std::path::Path::new(path), name).or_raise(func.py());
+        return super::load::load(func, options);
     }
     let name = func.getattr("__name__").and_then(|name| name.extract::<String>());
     Ok(CustomOp::from_fn(name.unwrap_or_else(|_| "custom_op".to_owned()), function(func.clone().unbind())))

@@ -3,6 +3,7 @@
 mod attribute;
 mod call;
 mod declare;
+mod load;
 mod rules;
 
 use opforge_custom::CustomOp;
@@ -10,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use crate::cell::Cell;
+use crate::error::OrRaise;
 
 /// An operator that a user brought: from a library, from a source file, or a function of Python's.
 #[pyclass(name = "CustomOp", module = "opforge", frozen, weakref, subclass)]
@@ -19,6 +21,8 @@ pub struct PyCustomOp {
     positional: Vec<String>,
     /// Whether results come as a tuple even if there is one.
     several: rules::Several,
+    /// Whether calls look for changes of the file.
+    reload: bool,
 }
 
 #[pymethods]
@@ -45,6 +49,16 @@ impl PyCustomOp {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Py<PyAny>> {
         self.call(py, args, kwargs)
+    }
+
+    /// Loads the operator again if the files that it comes from have changed; whether they have.
+    fn reload(&self, py: Python<'_>) -> PyResult<bool> {
+        let op = self.op.get(py);
+        let is_stale = op.is_stale();
+        if is_stale {
+            self.op.set(py, op.reload().or_raise(py)?);
+        }
+        Ok(is_stale)
     }
 
     /// The name in errors and graphs.
@@ -86,5 +100,7 @@ impl PyCustomOp {
 }
 
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(load::include_dir, module)?)?;
+    module.add_function(wrap_pyfunction!(load::inline_source, module)?)?;
     module.add_class::<PyCustomOp>()
 }

@@ -35,7 +35,7 @@ impl PyCustomOp {
         let mut outputs = front_end::called(|| op.apply_with(&inputs, &attributes)).or_raise(py)?;
         match outputs.len() {
             0 => return Ok(py.None()),
-            1 if !self.several.get() => return PyTensor::wrap(py, outputs.swap_remove(0)),
+            1 if !self.several.get() => return same_object(py, args, outputs.swap_remove(0)),
             _ => {}
         }
         let objects = outputs.into_iter().map(|output| same_object(py, args, output)).collect::<PyResult<Vec<_>>>()?;
@@ -91,6 +91,9 @@ impl PyCustomOp {
 
 /// A result that is one of the arguments, changed in place, is the same object.
 fn same_object(py: Python<'_>, args: &Bound<'_, PyTuple>, output: Tensor) -> PyResult<Py<PyAny>> {
+    if output.storage().version() == 0 {
+        return PyTensor::wrap(py, output);
+    }
     let is_output =
         |arg: &Bound<'_, PyAny>| arg.cast::<PyTensor>().is_ok_and(|arg| arg.get().tensor(py).id() == output.id());
     match args.iter().find(is_output) {

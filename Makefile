@@ -8,7 +8,7 @@ OPERATOR_FILES = $(wildcard crates/opforge/src/ops/*/*.rs)
 VENV = .venv
 BIN = $(CURDIR)/$(VENV)/bin
 
-.PHONY: demo test bench lint fmt doc loom memcheck callgrind tools develop wheel generate check-generated test-python
+.PHONY: demo test bench lint fmt doc loom memcheck callgrind tools develop wheel generate check-generated test-python compare-mindspore
 
 demo: develop
 	$(CARGO) run --release --quiet --package opforge-demo
@@ -29,6 +29,15 @@ bench: wheel bench/.venv/ready
 bench/.venv/ready:
 	$(PYTHON) -m venv bench/.venv
 	bench/.venv/bin/pip install --quiet torch==2.15.* numpy
+	@touch $@
+
+# The scripts of tests/python/mindspore with MindSpore itself, which gets an environment of its own.
+compare-mindspore: develop bench/.venv-mindspore/ready
+	$(BIN)/python tests/compare_mindspore.py bench/.venv-mindspore/bin/python
+
+bench/.venv-mindspore/ready:
+	$(PYTHON) -m venv bench/.venv-mindspore
+	bench/.venv-mindspore/bin/pip install --quiet mindspore==2.10.* "numpy<2"
 	@touch $@
 
 # The operators' files are named by the catalogue's macro, where `cargo fmt` does not look.

@@ -9,7 +9,8 @@ from .. import _core
 from ..autograd import Function, enable_grad
 from .tensor import Base, adopt
 
-_is_recorded = Base.requires_grad.__get__
+# opforge's flag; a parameter's own `requires_grad` says something else.
+is_recorded = Base.requires_grad.__get__
 _record = Base.requires_grad.__set__
 
 
@@ -46,7 +47,7 @@ def _leaf(tensor):
     """The same elements as a variable of their own: what else depends on `tensor` is constant."""
     if not _is_differentiable(tensor):
         return tensor
-    return tensor.view(tensor.shape) if _is_recorded(tensor) else tensor.detach().requires_grad_()
+    return tensor.view(tensor.shape) if is_recorded(tensor) else tensor.detach().requires_grad_()
 
 
 def _is_differentiable(tensor) -> bool:
@@ -56,7 +57,7 @@ def _is_differentiable(tensor) -> bool:
 @contextmanager
 def _recorded(weights):
     """Within, what is computed from `weights` is recorded."""
-    constant = [weight for weight in weights if not _is_recorded(weight)]
+    constant = [weight for weight in weights if not is_recorded(weight)]
     for weight in constant:
         _record(weight, True)
     try:
@@ -71,13 +72,13 @@ def _gradients(result, wanted, sens, nested):
     outputs = _tensors(result)
     given = [_core.ones_like(output) for output in outputs] if sens is None else _tensors(sens)
     _check_sens(outputs, given)
-    pairs = [(output, grad) for output, grad in zip(outputs, given) if _is_recorded(output)]
-    inputs = [tensor for tensor in wanted if _is_recorded(tensor)]
+    pairs = [(output, grad) for output, grad in zip(outputs, given) if is_recorded(output)]
+    inputs = [tensor for tensor in wanted if is_recorded(tensor)]
     if not pairs or not inputs:
         return [adopt(_core.zeros_like(tensor)) for tensor in wanted]
     outputs, given = zip(*pairs)
     found = iter(_core.grad(list(outputs), inputs, list(given), create_graph=nested, allow_unused=True))
-    grads = [next(found) if _is_recorded(tensor) else None for tensor in wanted]
+    grads = [next(found) if is_recorded(tensor) else None for tensor in wanted]
     return [adopt(_core.zeros_like(tensor) if grad is None else grad) for tensor, grad in zip(wanted, grads)]
 
 

@@ -21,27 +21,37 @@ def check_inputs(declared, args):
     if len(args) != len(declared):
         raise ValueError(f"set_inputs declared {len(declared)} inputs, but {len(args)} were given")
     for i, (declaration, given) in enumerate(zip(declared, args)):
-        _check(f"input {i}", declaration, given)
+        _check((i,), declaration, given)
 
 
 def _check(place, declared, given):
     if isinstance(declared, (tuple, list)):
         if not isinstance(given, (tuple, list)) or len(given) != len(declared):
-            raise TypeError(f"{place}: {type(given).__name__} (accepted: {len(declared)} tensors, as set_inputs declared)")
+            raise TypeError(f"{_name(place)}: {type(given).__name__} (accepted: {len(declared)} tensors, as set_inputs declared)")
         for i, (declaration, item) in enumerate(zip(declared, given)):
-            _check(f"{place}[{i}]", declaration, item)
+            _check((*place, i), declaration, item)
     elif isinstance(declared, (Tensor, DynamicTensor)):
         _check_tensor(place, declared, given)
 
 
 def _check_tensor(place, declared, given):
     if not isinstance(given, Tensor):
-        raise TypeError(f"{place}: a {type(given).__name__} (accepted: a Tensor, as set_inputs declared)")
+        raise TypeError(f"{_name(place)}: a {type(given).__name__} (accepted: a Tensor, as set_inputs declared)")
     if given.dtype is not declared.dtype:
-        raise TypeError(f"{place}: {given.dtype} (accepted: {declared.dtype}, as set_inputs declared)")
+        raise TypeError(f"{_name(place)}: {given.dtype} (accepted: {declared.dtype}, as set_inputs declared)")
     if declared.shape != _ANY_RANK and not _fits(declared.shape, given.shape):
-        raise ValueError(f"{place}: shape {given.shape} (accepted: {declared.shape}, as set_inputs declared; -1 is any size)")
+        raise ValueError(f"{_name(place)}: shape {given.shape} (accepted: {declared.shape}, as set_inputs declared; -1 is any size)")
 
 
 def _fits(declared, shape) -> bool:
-    return len(declared) == len(shape) and all(size in (-1, actual) for size, actual in zip(declared, shape))
+    if len(declared) != len(shape):
+        return False
+    for size, actual in zip(declared, shape):
+        if size != actual and size != -1:
+            return False
+    return True
+
+
+def _name(place) -> str:
+    """`input 1`, or for its item 2 `input 1[2]`."""
+    return f"input {place[0]}" + "".join(f"[{i}]" for i in place[1:])

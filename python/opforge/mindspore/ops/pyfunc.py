@@ -6,7 +6,7 @@ import numpy as np
 
 from ... import CustomOpError, _core
 from ..dtype import OF_CORE, Type, pytype_to_dtype
-from ..gradient import WithBprop
+from ..gradient import WithBprop, is_recorded
 from ..tensor import Base, Tensor, adopt
 from . import rules
 
@@ -26,7 +26,7 @@ class PythonOperator:
     def __call__(self, *args):
         if self.accepted:
             self._check_dtypes(args)
-        if _core.is_grad_enabled() and any(isinstance(arg, Base) and arg.requires_grad for arg in args):
+        if _core.is_grad_enabled() and any(isinstance(arg, Base) and is_recorded(arg) for arg in args):
             return WithBprop.call(self.name, self._run, self.bprop, args)
         return self._run(*args)
 

@@ -89,6 +89,17 @@ std::vector<Shape> CallSeveral(InferSeveral infer, int *ndims, int64_t **shapes,
   return all;
 }
 
+// Calls a function that is said to return one shape. One that returns several is found out: no lengths are addresses.
+Shape CallOne(InferOne infer, int *ndims, int64_t **shapes, void *extra) {
+  Shape shape = infer(ndims, shapes, extra);
+  const auto *begin = reinterpret_cast<const char *>(shape.data());
+  const auto is_huge = [](int64_t length) { return length >> 32 > 0; };
+  if (!shape.empty() && std::all_of(shape.begin(), shape.end(), is_huge) && AreShapes({begin, begin + shape.size() * sizeof(int64_t), nullptr})) {
+    throw std::runtime_error("returned several shapes where one output is declared");
+  }
+  return shape;
+}
+
 }  // namespace
 
 void opforge_extra_set_counts(void *extra, int inputs, int outputs) {
@@ -136,7 +147,7 @@ void opforge_call_infer_shape(void *function, bool several, int *ndims, int64_t 
       const auto all = CallSeveral(reinterpret_cast<InferSeveral>(function), ndims, shapes, extra);
       std::for_each(all.begin(), all.end(), give);
     } else {
-      give(reinterpret_cast<InferOne>(function)(ndims, shapes, extra));
+      give(CallOne(reinterpret_cast<InferOne>(function), ndims, shapes, extra));
     }
     return 0;
   });

@@ -2,22 +2,23 @@
 
 mod common;
 
+use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use common::Library;
+use common::library;
 use opforge::{DType, Device, Tensor};
 use opforge_custom::{Attribute, CustomOp, DTypeRule, ShapeRule};
 
-static MISBEHAVE: LazyLock<Library> = LazyLock::new(|| Library::compile("misbehave"));
-static ATTRIBUTES: LazyLock<Library> = LazyLock::new(|| Library::compile("attributes"));
+static MISBEHAVE: LazyLock<PathBuf> = LazyLock::new(|| library("misbehave.cc"));
+static ATTRIBUTES: LazyLock<PathBuf> = LazyLock::new(|| library("attributes.cc"));
 
 fn floats(values: &[f32]) -> Tensor {
     Tensor::new(values, &Device::Cpu).unwrap()
 }
 
 fn misbehaving(limit: Option<Duration>) -> CustomOp {
-    CustomOp::open_isolated(&MISBEHAVE.file, "Misbehave", limit).unwrap()
+    CustomOp::open_isolated(&MISBEHAVE, "Misbehave", limit).unwrap()
 }
 
 /// What a misbehaving kernel's call says; the next call must work.
@@ -30,7 +31,10 @@ fn fate(how: &str, place: &str) -> String {
     for _ in 0..2 {
         assert_eq!(op.apply(&[&x]).unwrap().to_vec1::<f32>().unwrap(), [1.0, 2.0, 3.0, 4.0]);
     }
-    assert!(error.contains("Misbehave (") && error.contains("misbehave.so:Misbehave): "), "{error}");
+    assert!(
+        error.contains("Misbehave (") && error.contains(&format!("{}:Misbehave): ", MISBEHAVE.display())),
+        "{error}"
+    );
     error.split_once("Misbehave): ").unwrap().1.split(" (raised").next().unwrap().to_owned()
 }
 
@@ -88,21 +92,21 @@ fn kernel_data_that_cannot_be_destroyed_harms_nobody() {
 
 #[test]
 fn libraries_that_crash_when_they_are_opened_are_errors() {
-    let library = Library::compile("constructor");
-    let error = CustomOp::open_isolated(&library.file, "Harmful", None).unwrap_err().to_string();
+    let library = library("constructor.cc");
+    let error = CustomOp::open_isolated(&library, "Harmful", None).unwrap_err().to_string();
     assert!(error.ends_with("opening the library crashed with SIGABRT: it aborted"), "{error}");
 }
 
 #[test]
 fn what_cannot_be_loaded_says_the_same_as_in_this_process() {
     let says = |function: &str| {
-        let here = CustomOp::open(&MISBEHAVE.file, function).unwrap_err().to_string();
-        let there = CustomOp::open_isolated(&MISBEHAVE.file, function, None).unwrap_err().to_string();
+        let here = CustomOp::open(&MISBEHAVE, function).unwrap_err().to_string();
+        let there = CustomOp::open_isolated(&MISBEHAVE, function, None).unwrap_err().to_string();
         assert_eq!(here, there);
         here
     };
     assert!(says("Misbehav").contains("did you mean Misbehave"));
-    let nowhere = MISBEHAVE.file.with_file_name("nowhere.so");
+    let nowhere = MISBEHAVE.with_file_name("nowhere.so");
     let here = CustomOp::open(&nowhere, "F").unwrap_err().to_string();
     assert_eq!(here, CustomOp::open_isolated(&nowhere, "F", None).unwrap_err().to_string());
     let function = CustomOp::from_fn("f", |x, _| Ok(x.to_vec()));
@@ -111,7 +115,7 @@ fn what_cannot_be_loaded_says_the_same_as_in_this_process() {
 
 /// The same operator here and isolated.
 fn both(function: &str) -> [CustomOp; 2] {
-    let here = CustomOp::open(&ATTRIBUTES.file, function).unwrap();
+    let here = CustomOp::open(&ATTRIBUTES, function).unwrap();
     let isolated = here.clone().isolated(None).unwrap();
     [here, isolated]
 }

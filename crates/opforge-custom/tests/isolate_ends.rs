@@ -4,15 +4,16 @@
 mod common;
 
 use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use common::Library;
+use common::library;
 use opforge::{DType, Device, Tensor};
 use opforge_custom::{CustomOp, DTypeRule, ShapeRule};
 
-static LIBRARY: LazyLock<Library> = LazyLock::new(|| Library::compile("misbehave"));
+static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| library("misbehave.cc"));
 
 /// Set for the process that a test starts, to the library.
 const CHILD: &str = "OPFORGE_TEST_LIBRARY";
@@ -23,8 +24,8 @@ fn alone() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn open(function: &str, library: &Library) -> CustomOp {
-    let op = CustomOp::open_isolated(&library.file, function, Some(Duration::from_millis(500))).unwrap();
+fn open(function: &str, library: &Path) -> CustomOp {
+    let op = CustomOp::open_isolated(library, function, Some(Duration::from_millis(500))).unwrap();
     op.shapes(ShapeRule::Fixed(vec![vec![]])).dtypes(DTypeRule::Fixed(vec![DType::I64]))
 }
 
@@ -111,7 +112,7 @@ fn processes_that_a_kernel_started_end_with_its_own() {
 fn a_process_ends_with_the_one_that_started_it_even_in_an_endless_loop() {
     let _alone = alone();
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "forever", "--nocapture", "--include-ignored"]).env(CHILD, &LIBRARY.file);
+    command.args(["--exact", "forever", "--nocapture", "--include-ignored"]).env(CHILD, LIBRARY.as_path());
     let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
     let number = lines.filter_map(|line| line.strip_prefix("process ")?.parse().ok()).next().unwrap();

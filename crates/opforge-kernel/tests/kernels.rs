@@ -149,3 +149,17 @@ fn gradients_of_one_kernel_by_another() -> Result<()> {
     assert_eq!(gradients.get(&x).unwrap().to_vec1::<f32>()?, [4.0, 4.0]);
     Ok(())
 }
+
+#[test]
+fn in_a_process_of_their_own() -> Result<()> {
+    let sums = kernel("column_sums").outputs(2).isolated(None)?;
+    let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], CPU)?;
+    assert_eq!(sums.apply_all(&[&x])?[0].to_vec1::<f32>()?, [4.0, 6.0]);
+    let add_to = kernel("add_to").with_schema("(Tensor(a!) x, Tensor y) -> Tensor(a!)")?.isolated(None)?;
+    let x = vector(&[1.0, 2.0]);
+    add_to.apply(&[&x, &vector(&[10.0, 20.0])])?;
+    assert_eq!(x.to_vec1::<f32>()?, [11.0, 22.0]);
+    let failing = kernel("failing").attr("how", "panic")?.isolated(None)?;
+    fails(&failing, &[&vector(&[1.5])], &["error code 3: panicked: 1.5 is too much"]);
+    Ok(())
+}

@@ -22,7 +22,7 @@ fn numbers_and_texts_that_kernels_return() {
 #[test]
 fn what_is_thrown_becomes_an_error() {
     let x = vector(&[1.0]);
-    for function in ["Throwing", "ThrowingInit"] {
+    for function in ["Throwing", "InitThrows"] {
         fails(&failing(function, "exception"), &[&x], &[function, "threw a C++ exception: a runtime error"]);
         fails(&failing(function, "text"), &[&x], &["threw a C++ exception: a thrown text"]);
         // The name of `int` in C++.
@@ -30,9 +30,9 @@ fn what_is_thrown_becomes_an_error() {
         let text = fails(&failing(function, "long"), &[&x], &["xxxxxxxxxx"]);
         assert!(text.len() < 1500, "{} bytes", text.len());
     }
-    fails(&failing("ThrowingInit", "int"), &[&x], &["ThrowingInitInit threw"]);
-    let shape = op("failures.cc", "ThrowingShape").attr("how", "exception").unwrap();
-    fails(&shape, &[&x], &["ThrowingShapeInferShape threw a C++ exception: a runtime error"]);
+    fails(&failing("InitThrows", "int"), &[&x], &["InitThrowsInit threw"]);
+    let shape = op("failures.cc", "ShapeThrows").attr("how", "exception").unwrap();
+    fails(&shape, &[&x], &["ShapeThrowsInferShape threw a C++ exception: a runtime error"]);
 }
 
 #[test]

@@ -38,17 +38,17 @@ extern "C" int Throwing(int, void **, int *, int64_t **, const char **, void *, 
   Throw(static_cast<AotExtra *>(extra)->Attr<std::string>("how"));
 }
 
-extern "C" int ThrowingInitInit(int *, int64_t **, const char **, AotExtra *extra) { Throw(extra->Attr<std::string>("how")); }
+extern "C" int InitThrowsInit(int *, int64_t **, const char **, AotExtra *extra) { Throw(extra->Attr<std::string>("how")); }
 
-extern "C" int ThrowingInit(int, void **params, int *ndims, int64_t **shapes, const char **, void *, void *) {
+extern "C" int InitThrows(int, void **params, int *ndims, int64_t **shapes, const char **, void *, void *) {
   return Copy(params, ndims, shapes);
 }
 
-extern "C" std::vector<int64_t> ThrowingShapeInferShape(int *, int64_t **, AotExtra *extra) {
+extern "C" std::vector<int64_t> ShapeThrowsInferShape(int *, int64_t **, AotExtra *extra) {
   Throw(extra->Attr<std::string>("how"));
 }
 
-extern "C" int ThrowingShape(int, void **params, int *ndims, int64_t **shapes, const char **, void *, void *) {
+extern "C" int ShapeThrows(int, void **params, int *ndims, int64_t **shapes, const char **, void *, void *) {
   return Copy(params, ndims, shapes);
 }
 

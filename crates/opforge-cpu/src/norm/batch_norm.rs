@@ -220,6 +220,27 @@ struct Gradient<E> {
     element: PhantomData<E>,
 }
 
+/// The elements of a channel, normalised as they are loaded. No closure: one that is used twice is not compiled in line, and then not for the
+/// instruction set.
+struct Normalized<E: StoredFloat, S: Simd> {
+    x: *const E,
+    center: VectorOf<E, S>,
+    spread: VectorOf<E, S>,
+    stride: usize,
+}
+
+impl<E: StoredFloat, S: Simd> Normalized<E, S> {
+    /// Up to a vector of elements.
+    ///
+    /// # Safety
+    /// `n` elements from index `at` on, each `stride` behind the one before, may be read.
+    #[inline(always)]
+    unsafe fn load(&self, at: usize, n: usize) -> VectorOf<E, S> {
+        // SAFETY: the caller's.
+        unsafe { (load_strided::<S, E>(self.x.add(at), n, self.stride) - self.center) * self.spread }
+    }
+}
+
 impl<E: StoredFloat> Routine for Gradient<E> {
     type Args = Job;
     type Output = ();
@@ -235,13 +256,10 @@ impl<E: StoredFloat> Routine for Gradient<E> {
                 let stat = |input: usize| job.inputs[input].cast::<E::Compute>().add(channel).read().to_f64();
                 let rstd = 1.0 / (stat(3) + self.eps).sqrt();
                 let (center, spread) = (VectorOf::<E, S>::splat(stat(2)), VectorOf::<E, S>::splat(rstd));
-                let load = |at: usize, n: usize| {
-                    let h = (load_strided::<S, E>(x.add(at), n, stride) - center) * spread;
-                    [load_strided::<S, E>(dy.add(at), n, stride), h]
-                };
+                let normalized = Normalized::<E, S> { x, center, spread, stride };
                 // Lanes past the end have a gradient of zero.
                 let [sum, sum_h] = channels.sum::<VectorOf<E, S>, 2>(channel, |at, n| {
-                    let [dy, h] = load(at, n);
+                    let (dy, h) = (load_strided::<S, E>(dy.add(at), n, stride), normalized.load(at, n));
                     [dy, VectorOf::<E, S>::select(VectorOf::<E, S>::first(n), dy * h, Float::splat(0.0))]
                 });
                 let weight = if self.given { job.inputs[4].cast::<E>().add(channel).read().to_f64() } else { 1.0 };
@@ -250,7 +268,7 @@ impl<E: StoredFloat> Routine for Gradient<E> {
                 channels.each_run(channel, |start| {
                     for i in (0..channels.len).step_by(lanes) {
                         let (at, n) = (start + i * stride, lanes.min(channels.len - i));
-                        let [dy, h] = load(at, n);
+                        let (dy, h) = (load_strided::<S, E>(dy.add(at), n, stride), normalized.load(at, n));
                         let dx = (dy - mean - h * mean_h) * scale;
                         store_strided::<S, E>(dx, n, job.outputs[0].cast::<E>().add(at), stride);
                     }

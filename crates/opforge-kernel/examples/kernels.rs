@@ -1,5 +1,6 @@
 //! A library of kernels: each shows something that kernels can do, and the tests load it.
 
+use std::cell::Cell;
 use std::fmt::Display;
 use std::fs;
 use std::ops::Add;
@@ -246,21 +247,21 @@ fn bombs(_x: View<'_, f32>, mut y: ViewMut<'_, f32>, _bomb: &mut Bomb) {
 }
 
 thread_local! {
-    static CALLS: Noticed = const { Noticed(std::cell::Cell::new(0)) };
+    static CALLS: Noticed = const { Noticed(Cell::new(0.0)) };
 }
 
-/// A thread's count of calls, with a destructor that runs when the thread ends.
-struct Noticed(std::cell::Cell<i64>);
+/// A thread's count of runs, with a destructor that runs when the thread ends.
+struct Noticed(Cell<f32>);
 
 impl Drop for Noticed {
     fn drop(&mut self) {
-        assert!(self.0.get() > 0);
+        assert!(self.0.get() > 0.0);
     }
 }
 
-/// How often this thread has called it.
+/// How often the thread that it runs on has run it.
 #[kernel]
-fn calls(_x: View<'_, f32>, mut count: ViewMut<'_, i64>) {
-    CALLS.with(|calls| calls.0.set(calls.0.get() + 1));
-    count[[]] = CALLS.with(|calls| calls.0.get());
+fn calls(_x: View<'_, f32>, mut count: ViewMut<'_, f32>) {
+    CALLS.with(|calls| calls.0.set(calls.0.get() + 1.0));
+    count[[0]] = CALLS.with(|calls| calls.0.get());
 }

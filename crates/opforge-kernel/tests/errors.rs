@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::path::Path;
+
 use common::{CPU, error, fails, kernel, vector};
 use opforge::{DType, Result, Tensor};
 use opforge_custom::{CustomOp, DTypeRule, ShapeRule};
@@ -112,14 +114,27 @@ fn data_is_dropped_with_the_operator() -> Result<()> {
     Ok(())
 }
 
-#[test]
-fn threads_outlive_the_operator() -> Result<()> {
-    let count = || -> Result<i64> {
-        let op = kernel("calls").shapes(ShapeRule::Fixed(vec![vec![]])).dtypes(DTypeRule::Fixed(vec![DType::I64]));
-        op.apply(&[&vector(&[])])?;
-        op.apply(&[&vector(&[])])?.to_scalar::<i64>()
+/// Calls a kernel of a library that no other test opens, on a thread that then ends.
+fn call_once(file: &Path, kernel: &str) -> Result<()> {
+    std::fs::copy(common::library(), file).unwrap();
+    let call = || -> Result<()> {
+        let op = CustomOp::open(file, kernel)?.shapes(ShapeRule::Fixed(vec![vec![1]]));
+        op.dtypes(DTypeRule::Fixed(vec![DType::F32])).apply(&[&vector(&[1.0])])?.to_scalars().map(drop)
     };
-    // The destructor of the kernel's thread local runs after the operator has gone.
-    assert_eq!(std::thread::spawn(count).join().unwrap()?, 2);
+    std::thread::scope(|scope| scope.spawn(call).join().unwrap())
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn libraries_stay_when_their_operators_have_gone() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    call_once(&folder.path().join("resident.so"), "negate")?;
+    assert!(std::fs::read_to_string("/proc/self/maps").unwrap().contains("resident.so"));
     Ok(())
+}
+
+#[test]
+fn destructors_of_thread_locals_run_when_the_operator_has_gone() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    call_once(&folder.path().join("locals.so"), "calls")
 }

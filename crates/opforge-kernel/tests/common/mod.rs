@@ -13,7 +13,7 @@ pub fn library() -> PathBuf {
     let target = test.ancestors().nth(2).unwrap();
     let file = format!("{}kernels{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let library = target.join("examples").join(file);
-    assert!(library.exists(), "{} is built by `cargo test`, or with `--examples`", library.display());
+    assert!(library.exists(), "{} is missing: `cargo test` or `cargo build --examples` makes it", library.display());
     library
 }
 

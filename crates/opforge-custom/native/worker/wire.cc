@@ -11,6 +11,12 @@ namespace worker {
 
 namespace {
 
+#if defined(MSG_NOSIGNAL)
+constexpr int kQuietly = MSG_NOSIGNAL;
+#else
+constexpr int kQuietly = 0;
+#endif
+
 constexpr size_t kWord = sizeof(uint64_t);
 constexpr size_t kHeader = 2 * kWord;
 
@@ -82,7 +88,7 @@ bool Channel::Send(const Words &message) {
   const auto *from = reinterpret_cast<const char *>(message.data());
   size_t left = message.size() * kWord;
   while (left > 0) {
-    const ssize_t n = send(socket_, from, left, MSG_NOSIGNAL);
+    const ssize_t n = send(socket_, from, left, kQuietly);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return false;
     from += n;

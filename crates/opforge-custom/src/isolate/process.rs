@@ -6,10 +6,11 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-use rustix::fs::MemfdFlags;
+use opforge_runtime::vm;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::{Pid, Signal};
@@ -17,6 +18,7 @@ use rustix::process::{Pid, Signal};
 use super::death::Death;
 use super::executable;
 use super::message::{Answer, HEADER, Request, body_length};
+use super::worker::Failure;
 
 /// Bytes at the region's start that arguments leave alone (`worker::kReportSize`).
 pub(crate) const REPORT_SIZE: u64 = 65536;
@@ -44,23 +46,30 @@ pub(super) struct Process {
     ended: Option<ExitStatus>,
 }
 
+/// A broken connection is an error, not a signal.
+#[cfg(target_os = "linux")]
+const QUIETLY: SendFlags = SendFlags::NOSIGNAL;
+#[cfg(not(target_os = "linux"))]
+const QUIETLY: SendFlags = SendFlags::empty();
+
 /// How long a worker may take to end by itself.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Process {
     pub fn start(start: &Start) -> io::Result<Self> {
-        let region = File::from(rustix::fs::memfd_create("opforge-region", MemfdFlags::CLOEXEC)?);
+        let region = memory()?;
         region.set_len(REPORT_SIZE)?;
         let (socket, theirs) = UnixStream::pair()?;
         let owner = std::process::id();
-        let mut command = Command::new(executable::path()?);
-        command.arg0("opforge-worker").arg(owner.to_string()).args(start.bare.then_some("bare"));
-        command.envs(start.environment.iter().map(|(name, value)| (name, value)));
-        command.stdin(OwnedFd::from(theirs)).stdout(region.try_clone()?).process_group(0);
-        if let Some(output) = &start.output {
-            command.stderr(output.try_clone()?);
-        }
-        let child = command.spawn()?;
+        let child = executable::spawn(|command| {
+            command.arg0("opforge-worker").arg(owner.to_string()).args(start.bare.then_some("bare"));
+            command.envs(start.environment.iter().map(|(name, value)| (name, value)));
+            command.stdin(OwnedFd::from(theirs.try_clone()?)).stdout(region.try_clone()?).process_group(0);
+            if let Some(output) = &start.output {
+                command.stderr(output.try_clone()?);
+            }
+            Ok(())
+        })?;
         Ok(Process { child, socket: Some(socket), region, limit: Duration::ZERO, owner, ended: None })
     }
 
@@ -75,12 +84,16 @@ impl Process {
     }
 
     /// Sends a request and waits for its answer. After an error, the worker has ended.
-    pub fn exchange(&mut self, request: Request, limit: Duration) -> Result<Answer, Death> {
-        let answer = self.try_exchange(&request.finish(), limit);
-        answer.map_err(|error| self.bury(error, limit))
+    pub fn exchange(&mut self, request: Request, limit: Duration, attended: bool) -> Result<Answer, Failure> {
+        let sent = self.send(&request.finish(), limit);
+        if attended && sent.is_ok() {
+            self.wait(limit)?;
+        }
+        let answer = sent.and_then(|()| self.receive(limit));
+        answer.map_err(|error| Failure::Death(self.bury(error, limit)))
     }
 
-    fn try_exchange(&mut self, request: &[u8], limit: Duration) -> io::Result<Answer> {
+    fn send(&mut self, request: &[u8], limit: Duration) -> io::Result<()> {
         let socket = self.socket.as_ref().ok_or(Errno::PIPE)?;
         if self.limit != limit {
             socket.set_read_timeout(Some(limit))?;
@@ -90,8 +103,36 @@ impl Process {
         let deadline = Instant::now().checked_add(limit);
         let mut sent = 0;
         while sent < request.len() {
-            sent += again(deadline, || rustix::net::send(socket, &request[sent..], SendFlags::NOSIGNAL))?;
+            sent += again(deadline, || rustix::net::send(socket, &request[sent..], QUIETLY))?;
         }
+        Ok(())
+    }
+
+    /// Waits for an answer to begin, in the front end's way.
+    fn wait(&mut self, limit: Duration) -> Result<(), Failure> {
+        let Some(socket) = &self.socket else { return Ok(()) };
+        let start = Instant::now();
+        let mut is_late = false;
+        let waited = vm::wait(&mut |at_most| {
+            let left = limit.saturating_sub(start.elapsed());
+            let timeout = Timespec::try_from(at_most.min(left)).ok();
+            let polled = poll(&mut [PollFd::new(socket, PollFlags::IN)], timeout.as_ref());
+            is_late = polled == Ok(0) && left.is_zero();
+            is_late || !matches!(polled, Ok(0) | Err(Errno::INTR))
+        });
+        match waited {
+            Err(error) => {
+                self.bury(Errno::TIMEDOUT.into(), limit);
+                Err(Failure::Interrupted(error))
+            }
+            Ok(()) if is_late => Err(Failure::Death(self.bury(Errno::TIMEDOUT.into(), limit))),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn receive(&mut self, limit: Duration) -> io::Result<Answer> {
+        let socket = self.socket.as_ref().ok_or(Errno::PIPE)?;
+        let deadline = Instant::now().checked_add(limit);
         let mut bytes = vec![0; 4096];
         let mut received = 0;
         let mut wanted = HEADER;
@@ -152,6 +193,17 @@ impl Drop for Process {
             let _ = self.end(PATIENCE);
         }
     }
+}
+
+/// Memory that processes share as a file, and that goes with the last of them.
+#[cfg(target_os = "linux")]
+fn memory() -> io::Result<File> {
+    Ok(rustix::fs::memfd_create("opforge-region", rustix::fs::MemfdFlags::CLOEXEC)?.into())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn memory() -> io::Result<File> {
+    tempfile::tempfile()
 }
 
 /// Calls until it is not interrupted, up to a deadline.

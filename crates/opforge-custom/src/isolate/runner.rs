@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use opforge_core::{Error, Result};
+use opforge_runtime::vm;
 
 use super::death::{Arguments, beside};
 use super::instance::Instance;
@@ -71,7 +72,7 @@ impl Isolated {
             orphans: Mutex::default(),
             resting: AtomicBool::new(false),
         };
-        let found = shared.start(&mut shared.lock(), place)?;
+        let found = shared.start(&mut shared.lock(), place, true)?;
         let names = Names::of(file);
         check_version(found.version, place)?;
         if !found.has(Found::MAIN) {
@@ -99,7 +100,7 @@ impl Runner for Isolated {
             arguments: shapes.zip(query.dtypes.iter().copied()).collect(),
             outputs: None,
         };
-        self.shared.with(query.place, |state| {
+        self.shared.attended(query.place, |state| {
             self.forms.infer(query, |form| {
                 let answer = state.ask(|worker| worker.infer(form, &signature));
                 answer.map_err(|failure| failure.error(query.place, form.suffix(), &|_| None))
@@ -109,7 +110,7 @@ impl Runner for Isolated {
 
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Prepared>> {
         let mut instance = Instance::new(self.shared.clone(), self.variant, setup);
-        self.shared.with(setup.place, |state| instance.ready(state).map(|_| ()))?;
+        self.shared.attended(setup.place, |state| instance.ready(state).map(|_| ()))?;
         Ok(Box::new(instance))
     }
 
@@ -137,12 +138,38 @@ impl Shared {
         }
     }
 
-    /// Does something with a worker that lives.
+    /// Does something with a worker that lives, on a thread of the VM.
     pub fn with<T>(&self, place: &Place, f: impl FnOnce(&mut State) -> Result<T>) -> Result<T> {
-        let mut state = self.lock();
+        let state = self.lock();
+        self.with_state(state, place, false, f)
+    }
+
+    /// Does something with a worker that lives, on a thread that calls. Whatever it waits for, the front end may give up.
+    pub fn attended<T>(&self, place: &Place, f: impl FnOnce(&mut State) -> Result<T>) -> Result<T> {
+        const POLL: Duration = Duration::from_millis(1);
+        let state = loop {
+            if let Some(state) = self.try_lock() {
+                break state;
+            }
+            vm::wait(&mut |at_most| {
+                std::thread::sleep(POLL.min(at_most));
+                self.try_lock().is_some()
+            })?;
+        };
+        self.with_state(state, place, true, f)
+    }
+
+    fn with_state<T>(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        place: &Place,
+        attended: bool,
+        f: impl FnOnce(&mut State) -> Result<T>,
+    ) -> Result<T> {
         self.close_orphans(&mut state);
-        if !state.worker.as_ref().is_some_and(Worker::is_ours) {
-            self.start(&mut state, place)?;
+        match &mut state.worker {
+            Some(worker) if worker.is_ours() => worker.attended = attended,
+            _ => _ = self.start(&mut state, place, attended)?,
         }
         let result = f(&mut state);
         drop(state);
@@ -150,11 +177,12 @@ impl Shared {
         result
     }
 
-    fn start(&self, state: &mut State, place: &Place) -> Result<Found> {
+    fn start(&self, state: &mut State, place: &Place, attended: bool) -> Result<Found> {
         // Short limits are for what the library computes.
         let started = Worker::start(&Start::default(), self.limit.max(DEFAULT_LIMIT));
         let cannot = |error| place.fault(format_args!("cannot be isolated, for no process could be started: {error}"));
-        state.worker = Some(started.map_err(cannot)?);
+        let worker = state.worker.insert(started.map_err(cannot)?);
+        worker.attended = attended;
         state.generation += 1;
         state.last = None;
         let opened = state.ask(|worker| {
@@ -205,7 +233,7 @@ impl State {
     ) -> std::result::Result<T, Failure> {
         let gone = || Failure::Refused("its process is gone".to_owned());
         let result = ask(self.worker.as_mut().ok_or_else(gone)?);
-        if let Err(Failure::Death(_)) = &result {
+        if let Err(Failure::Death(_) | Failure::Interrupted(_)) = &result {
             self.worker = None;
         }
         result
@@ -234,6 +262,7 @@ impl Failure {
                 let (name, size) = arguments(*argument).unwrap_or_default();
                 beside("wrote", &name, *byte, size)
             }
+            Failure::Interrupted(error) => return error.clone(),
         };
         place.fault(format_args!("{}{suffix} {what}", place.function))
     }

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
 
-use opforge_core::DType;
+use opforge_core::{DType, Error};
 
 use super::death::Death;
 use super::message::{Answer, Kind, Request};
@@ -20,10 +20,12 @@ pub(crate) struct Worker {
     process: Process,
     /// The time limit of requests.
     pub limit: Duration,
+    /// Whether requests are waited for in the front end's way. That is for the thread that called the front end, not for the VM's.
+    pub attended: bool,
 }
 
 /// Why a request failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) enum Failure {
     /// A function of the library failed.
     Function(Outcome),
@@ -33,6 +35,8 @@ pub(crate) enum Failure {
     Stray { argument: usize, byte: i64 },
     /// The worker has ended.
     Death(Death),
+    /// The front end gave up waiting, and the worker was ended.
+    Interrupted(Error),
 }
 
 /// What an opened library has.
@@ -106,7 +110,7 @@ impl Worker {
     /// # Errors
     /// Those of the system.
     pub fn start(start: &Start, limit: Duration) -> io::Result<Self> {
-        Ok(Worker { process: Process::start(start)?, limit })
+        Ok(Worker { process: Process::start(start)?, limit, attended: false })
     }
 
     /// Whether this process may use it: a fork of the one that started it must not.
@@ -191,7 +195,7 @@ impl Worker {
 
     fn ask<T>(&mut self, request: Request, read: impl FnOnce(&mut Answer) -> Option<T>) -> Result<T, Failure> {
         let broken = || Failure::Death(Death::Broken("its answer makes no sense".to_owned()));
-        let mut answer = self.process.exchange(request, self.limit).map_err(Failure::Death)?;
+        let mut answer = self.process.exchange(request, self.limit, self.attended)?;
         match answer.outcome().ok_or_else(broken)? {
             Ok(Outcome::Success) => read(&mut answer).ok_or_else(broken),
             Ok(failed) => Err(Failure::Function(failed)),

@@ -19,7 +19,7 @@ use crate::schema::Schema;
 impl CustomOp {
     /// The operator that a runner has.
     pub(crate) fn with_runner(place: Place, runner: Arc<dyn Runner>) -> Self {
-        CustomOp { holds: vec![Hold::new(runner.clone())], ..Self::from_body(place, Body::Kernel(runner)) }
+        CustomOp { hold: Some(Hold::new(runner.clone())), ..Self::from_body(place, Body::Kernel(runner)) }
     }
 
     /// The operator `function` in a library that is opened as it is, without a look at the allow-list.
@@ -95,7 +95,7 @@ impl CustomOp {
             effects: false,
             origin: None,
         };
-        CustomOp { spec: Arc::new(spec), bounds: Arc::default(), holds: Vec::new() }
+        CustomOp { spec: Arc::new(spec), bounds: Arc::default(), hold: None, further_holds: Vec::new() }
     }
 
     /// The same operator, declared otherwise. What it has been called with before is prepared anew.
@@ -150,11 +150,14 @@ impl CustomOp {
         let Body::Kernel(runner) = &self.spec.body else {
             return Err(self.invalid("isolated", "a function of tensors", "an operator in a library"));
         };
-        let isolated = runner.isolate(&self.spec.place, limit.unwrap_or(DEFAULT_LIMIT))?;
-        Ok(CustomOp {
-            holds: vec![Hold::new(isolated.clone())],
-            ..self.changed(|spec| spec.body = Body::Kernel(isolated))
-        })
+        let limit = limit.unwrap_or(DEFAULT_LIMIT);
+        let isolated = runner.isolate(&self.spec.place, limit)?;
+        let mut op = self;
+        op.hold = Some(Hold::new(isolated.clone()));
+        Ok(op.changed(|spec| {
+            spec.body = Body::Kernel(isolated);
+            spec.origin = spec.origin.take().map(|origin| origin.isolated(limit));
+        }))
     }
 
     /// Declares parameters and results, in the notation of [`Schema`]. Attributes that were fixed before are checked against it.
@@ -215,7 +218,8 @@ impl CustomOp {
             ));
         }
         if let Gradient::Op(op) = &mut gradient {
-            self.holds.append(&mut op.holds);
+            self.further_holds.extend(op.hold.take());
+            self.further_holds.append(&mut op.further_holds);
         }
         Ok(self.changed(|spec| spec.gradient = Some(gradient)))
     }

@@ -13,7 +13,7 @@ use crate::runner::Runner;
 use crate::source::{Artifact, Language, Options, Source, inline, locate};
 
 /// Where an operator came from.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Origin {
     source: Source,
     options: Options,
@@ -102,7 +102,7 @@ impl CustomOp {
         let Some(origin) = &self.spec.origin else { return Ok(self.clone()) };
         let (origin, runner) = open(origin.source.clone(), &origin.options, origin.isolation)?;
         let mut reloaded = self.clone();
-        reloaded.holds[0] = Hold::new(runner.clone());
+        reloaded.hold = Some(Hold::new(runner.clone()));
         Ok(reloaded.changed(|spec| {
             spec.origin = Some(Arc::new(origin));
             spec.body = Body::Kernel(runner);
@@ -111,6 +111,10 @@ impl CustomOp {
 }
 
 impl Origin {
+    pub(super) fn isolated(self: Arc<Self>, limit: Duration) -> Arc<Self> {
+        Arc::new(Origin { isolation: Some(limit), ..Arc::unwrap_or_clone(self) })
+    }
+
     fn place(&self) -> Place {
         let function = self.source.function.clone();
         Place { op: function.clone(), library: self.source.path.display().to_string(), function }

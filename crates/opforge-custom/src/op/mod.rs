@@ -57,8 +57,9 @@ enum Body {
 pub struct CustomOp {
     spec: Arc<Spec>,
     bounds: Arc<Bounds>,
-    /// Its own and its gradient's.
-    holds: Vec<Arc<Hold>>,
+    hold: Option<Arc<Hold>>,
+    /// Of the operators that its gradient needs.
+    further_holds: Vec<Arc<Hold>>,
 }
 
 /// Ends a runner's work with the last operator that has it: caches, which have runners too, may live longer.

@@ -5,6 +5,7 @@
 //! index/<request>     the files that the last result of a request was made from
 //! include/<key>       opforge's headers
 //! inline/<key>        sources that were given as text
+//! program/<key>       opforge's own programs, where they cannot be run from memory
 //! stage/              what is being made; it moves to its place in one step, so nothing anywhere else is half-written
 //! lock/               files that keep processes from making the same thing twice; nothing else depends on them
 //! ```
@@ -91,15 +92,15 @@ impl Cache {
     }
 
     /// A folder of files with these contents, at a place in the cache that belongs to them.
-    pub fn materialise(&self, place: &str, files: &[(&str, &str)]) -> Result<PathBuf> {
+    pub fn materialise(&self, place: &str, files: &[(&str, impl AsRef<[u8]>)]) -> Result<PathBuf> {
         let place = self.root.join(place);
         if !place.is_dir() {
             let stage = self.stage()?;
             let product = stage.path().join("product");
-            for (name, text) in files {
+            for (name, contents) in files {
                 let file = product.join(name);
                 fs::create_dir_all(file.parent().unwrap_or(&product))?;
-                fs::write(file, text)?;
+                fs::write(file, contents)?;
             }
             fs::create_dir_all(place.parent().unwrap_or(&self.root))?;
             move_to(&product, &place)?;

@@ -24,6 +24,7 @@ mod headers;
 mod inline;
 mod obtain;
 mod prebuilt;
+mod program;
 mod report;
 mod run;
 mod settings;
@@ -41,6 +42,8 @@ pub use inline::{inline, inline_with};
 pub use settings::Settings;
 pub use spec::Source;
 pub use stamp::{Dependency, Stamp};
+
+pub(crate) use program::program;
 
 use cache::Cache;
 

@@ -1,0 +1,25 @@
+//! A program that is part of this crate, as a file.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use opforge_core::Result;
+
+use super::cache::Cache;
+use super::entry::short;
+use super::{Options, Settings};
+
+/// The file, which is the user's alone, in the cache.
+///
+/// # Errors
+/// As those of [`locate`](super::locate) that concern the cache.
+pub(crate) fn program(name: &str, bytes: &[u8]) -> Result<PathBuf> {
+    let cache = Cache::open(&Options::default(), &Settings::from_env()?)?;
+    let place = format!("program/{}", short(&blake3::hash(bytes)));
+    let file = cache.materialise(&place, &[(name, bytes)])?.join(name);
+    if file.metadata()?.permissions().mode() & 0o100 == 0 {
+        fs::set_permissions(&file, Permissions::from_mode(0o700))?;
+    }
+    Ok(file)
+}

@@ -5,8 +5,8 @@ mod common;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use common::Library;
-use opforge::{Device, Error, Tensor};
+use common::{library, vector};
+use opforge::Error;
 use opforge_custom::CustomOp;
 use opforge_runtime::vm::{FrontEnd, set_front_end};
 
@@ -25,9 +25,8 @@ fn an_interrupt_ends_a_function_and_the_next_call_works() {
         },
         caller: || None,
     });
-    let library = Library::compile("misbehave");
-    let op = CustomOp::open_isolated(&library.file, "Misbehave", None).unwrap();
-    let x = Tensor::new(&[1f32, 2.0], &Device::Cpu).unwrap();
+    let op = CustomOp::open_isolated(&library("misbehave.cc"), "Misbehave", None).unwrap();
+    let x = vector(&[1.0, 2.0]);
     for place in ["Init", "InferShape"] {
         assert_eq!(op.apply(&[&x]).unwrap().to_vec1::<f32>().unwrap(), [1.0, 2.0]);
         let attributes = [("how".to_owned(), "loop".into()), ("where".to_owned(), place.into())];

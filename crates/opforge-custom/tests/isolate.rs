@@ -6,16 +6,12 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use common::library;
+use common::{fails, library, op, vector};
 use opforge::{DType, Device, Tensor};
 use opforge_custom::{Attribute, CustomOp, DTypeRule, ShapeRule};
 
 static MISBEHAVE: LazyLock<PathBuf> = LazyLock::new(|| library("misbehave.cc"));
 static ATTRIBUTES: LazyLock<PathBuf> = LazyLock::new(|| library("attributes.cc"));
-
-fn floats(values: &[f32]) -> Tensor {
-    Tensor::new(values, &Device::Cpu).unwrap()
-}
 
 fn misbehaving(limit: Option<Duration>) -> CustomOp {
     CustomOp::open_isolated(&MISBEHAVE, "Misbehave", limit).unwrap()
@@ -24,7 +20,7 @@ fn misbehaving(limit: Option<Duration>) -> CustomOp {
 /// What a misbehaving kernel's call says; the next call must work.
 fn fate(how: &str, place: &str) -> String {
     let op = misbehaving(Some(Duration::from_millis(500)));
-    let x = floats(&[1.0, 2.0, 3.0, 4.0]);
+    let x = vector(&[1.0, 2.0, 3.0, 4.0]);
     let attributes = [("how".to_owned(), Attribute::from(how)), ("where".to_owned(), Attribute::from(place))];
     let called = op.apply_with(&[&x], &attributes).and_then(|y| y[0].to_vec1::<f32>());
     let error = called.expect_err(how).to_string();
@@ -82,7 +78,7 @@ fn every_function_of_a_library_may_crash() {
 
 #[test]
 fn kernel_data_that_cannot_be_destroyed_harms_nobody() {
-    let x = floats(&[1.0, 2.0]);
+    let x = vector(&[1.0, 2.0]);
     for how in ["segfault", "throw", "loop"] {
         let op = misbehaving(Some(Duration::from_millis(500)));
         let attributes = [("how".to_owned(), how.into()), ("where".to_owned(), "destructor".into())];
@@ -155,7 +151,7 @@ fn inference_by_the_form_for_c_is_the_same() {
         }
         let inferred = op.infer(&[(vec![-1, 4], DType::F16)], &[]).unwrap();
         assert_eq!(inferred, [(vec![2], DType::I64)]);
-        let x = floats(&[1.0]);
+        let x = vector(&[1.0]);
         assert!(
             op.apply(&[&x, &x])
                 .unwrap_err()
@@ -170,7 +166,7 @@ fn inputs_are_changed_in_place() {
     for op in both("Increment") {
         let op = op.with_schema("(Tensor(a!) x) -> Tensor").unwrap();
         let op = op.shapes(ShapeRule::Fixed(vec![vec![1]])).dtypes(DTypeRule::Fixed(vec![DType::F32]));
-        let x = floats(&[1.0, 2.0, 3.0, 4.0]);
+        let x = vector(&[1.0, 2.0, 3.0, 4.0]);
         for _ in 0..2 {
             assert_eq!(op.apply(&[&x.narrow(0, 1, 2).unwrap()]).unwrap().to_vec1::<f32>().unwrap(), [2.0]);
         }
@@ -178,10 +174,40 @@ fn inputs_are_changed_in_place() {
     }
     for op in both("Double") {
         let op = op.with_schema("(Tensor(a!) x) -> Tensor(a!)").unwrap();
-        let x = floats(&[1.0, 2.0, 3.0]);
+        let x = vector(&[1.0, 2.0, 3.0]);
         let y = op.apply(&[&x]).unwrap();
         assert_eq!(y.to_vec1::<f32>().unwrap(), [2.0, 4.0, 6.0]);
         assert_eq!(x.to_vec1::<f32>().unwrap(), [2.0, 4.0, 6.0]);
+    }
+}
+
+#[test]
+fn failures_read_the_same_as_in_this_process() {
+    let x = vector(&[1.0, 2.0]);
+    let same = |op: CustomOp| {
+        let here = fails(&op, &[&x], &[]);
+        let there = fails(&op.isolated(None).unwrap(), &[&x], &[]);
+        let reason = |text: &str| text.split(" (raised").next().unwrap_or_default().to_owned();
+        assert_eq!(reason(&here), reason(&there));
+    };
+    let failing = |function: &str| op("failures.cc", function);
+    let like = |function: &str| failing(function).shapes(ShapeRule::Like(0));
+    same(like("Code"));
+    same(like("Wordy"));
+    for how in ["exception", "int", "text", "long", "another"] {
+        same(like("Throwing").attr("how", how).unwrap());
+    }
+    same(like("InitThrows").attr("how", "int").unwrap());
+    same(failing("ShapeThrows").attr("how", "text").unwrap());
+    for bytes in [-1, i64::MIN, 1 << 60] {
+        same(like("Greedy").attr("bytes", bytes).unwrap());
+    }
+    for shape in [vec![2, -5], vec![-2], vec![2, -1], vec![i64::MAX, i64::MAX]] {
+        same(failing("Shaped").attr("shape", shape).unwrap());
+    }
+    let huge = [like("Greedy").attr("bytes", 1i64 << 45), failing("Shaped").attr("shape", vec![1i64 << 50])];
+    for op in huge {
+        fails(&op.unwrap().isolated(None).unwrap(), &[&x], &["out of memory"]);
     }
 }
 
@@ -194,7 +220,7 @@ fn several_threads_may_call_at_once() {
             scope.spawn(move || {
                 for i in 0..50u8 {
                     let values: Vec<f32> = (0..=i % 5).map(|j| f32::from(thread) + f32::from(j)).collect();
-                    let x = floats(&values);
+                    let x = vector(&values);
                     assert_eq!(op.apply(&[&x]).unwrap().to_vec1::<f32>().unwrap(), values);
                     if i % 20 == 7 {
                         let attributes = [("how".to_owned(), "abort".into()), ("where".to_owned(), "".into())];

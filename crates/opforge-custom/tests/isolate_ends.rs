@@ -109,6 +109,30 @@ fn processes_that_a_kernel_started_end_with_its_own() {
 }
 
 #[test]
+fn a_fork_gets_a_process_of_its_own_and_leaves_the_other_alone() {
+    let _alone = alone();
+    let op = open("Process", &LIBRARY);
+    let process = || op.apply(&[&scalar()])?.to_scalar::<i64>();
+    let number = process().unwrap();
+    // SAFETY: the child uses opforge, which is prepared for forks, and ends without returning.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let is_own = |own| status(own).is_some_and(|(_, parent)| parent == i64::from(std::process::id()));
+        let tried = process().and_then(|own| Ok(own != number && is_own(own) && process()? == own));
+        drop(op);
+        // SAFETY: nothing is expected of this process any more.
+        unsafe { libc::_exit(if matches!(tried, Ok(true)) { 0 } else { 1 }) };
+    }
+    let mut how = -1;
+    // SAFETY: the child is this process's, and the number is written to.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut how, 0) }, child);
+    assert_eq!(how, 0);
+    assert_eq!(process().unwrap(), number);
+    drop(op);
+    assert_eq!(status(number), None);
+}
+
+#[test]
 fn a_process_ends_with_the_one_that_started_it_even_in_an_endless_loop() {
     let _alone = alone();
     let mut command = Command::new(std::env::current_exe().unwrap());

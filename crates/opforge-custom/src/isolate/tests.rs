@@ -11,36 +11,40 @@ use opforge_core::DType;
 use super::*;
 use crate::abi::{Outcome, Variant};
 use crate::attribute::{Attribute, Attributes};
+use crate::source::{Options, Sanitizer, locate};
 
 const LIMIT: Duration = Duration::from_secs(60);
 const PAGE: u64 = 65536;
 
-static LIBRARY: LazyLock<(tempfile::TempDir, PathBuf)> = LazyLock::new(|| {
-    let folder = tempfile::tempdir().unwrap();
-    let library = folder.path().join("guarded.so");
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut compiler = Command::new("c++");
-    compiler.args(["-std=c++17", "-O1", "-shared", "-fPIC", "-I"]).arg(here.join("include"));
-    let status = compiler.arg("-o").arg(&library).arg(here.join("tests/kernels/guarded.cc")).status();
-    assert!(status.unwrap().success());
-    (folder, library)
-});
+static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| library(vec![]));
 
-fn worker(start: &Start, function: &str) -> Worker {
+fn library(sanitize: Vec<Sanitizer>) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels/guarded.cc");
+    let cache = Some(Path::new(env!("OUT_DIR")).join("kernels"));
+    locate(&source, &Options { cache, sanitize, ..Options::default() }).unwrap().file
+}
+
+fn worker(start: &Start, file: &Path, function: &str) -> Worker {
     let mut worker = Worker::start(start, LIMIT).unwrap();
-    let found = worker.open(&LIBRARY.1, function).unwrap();
+    let found = worker.open(file, function).unwrap();
     assert!(found.has(Found::MAIN) && !found.has(Found::INFER_TYPE) && found.version == Some(1));
     worker
 }
 
 /// An instance for four floats, its output's end at a guard, or its start.
 fn guarded(mode: i64, end: bool) -> (Worker, u64) {
-    let mut worker = worker(&Start::default(), "Guarded");
+    let mut worker = worker(&Start::default(), &LIBRARY, "Guarded");
+    let shift = prepare(&mut worker, mode, end);
+    (worker, shift)
+}
+
+/// Prepares it as number 7; gives how far behind its pages' start arguments begin.
+fn prepare(worker: &mut Worker, mode: i64, end: bool) -> u64 {
     let attributes = Attributes::new("guarded", vec![("mode".to_owned(), Attribute::Int(mode))]).unwrap();
     let arguments = vec![(&[4i64][..], DType::F32); 2];
     let signature = Signature { variant: Variant::default(), attributes: &attributes, arguments, outputs: Some(1) };
     assert_eq!(worker.prepare(7, &signature).unwrap(), [100]);
-    let shift = if end { 4096 - 16 } else { 0 };
+    let shift = if end { rustix::param::page_size() as u64 - 16 } else { 0 };
     let pieces = [
         Piece { offset: PAGE, size: 16, shift, writable: false },
         Piece { offset: 2 * PAGE, size: 16, shift, writable: true },
@@ -48,7 +52,7 @@ fn guarded(mode: i64, end: bool) -> (Worker, u64) {
     ];
     worker.map(7, &pieces).unwrap();
     worker.write(&[1f32, 2.0, 3.0, 4.0].map(f32::to_ne_bytes).concat(), PAGE + shift).unwrap();
-    (worker, shift)
+    shift
 }
 
 fn message(mode: i64, end: bool) -> String {
@@ -95,7 +99,7 @@ fn leaks_are_measured() {
 
 #[test]
 fn instances_run_at_once() {
-    let mut worker = worker(&Start::default(), "Together");
+    let mut worker = worker(&Start::default(), &LIBRARY, "Together");
     let attributes = Attributes::new("together", vec![]).unwrap();
     for instance in 1..=4 {
         let arguments = vec![(&[1i64][..], DType::F32)];
@@ -111,20 +115,35 @@ fn instances_run_at_once() {
     }
 }
 
+/// Runs an instance whose output is kept, and gives that.
+fn printed(start: Start, file: &Path, mode: i64) -> (String, bool) {
+    let mut kept = tempfile::tempfile().unwrap();
+    let start = Start { output: Some(kept.try_clone().unwrap()), ..start };
+    let mut worker = worker(&start, file, "Guarded");
+    prepare(&mut worker, mode, true);
+    let lived = worker.run(&[7], 1, false).is_ok();
+    let mut text = String::new();
+    kept.rewind().unwrap();
+    kept.read_to_string(&mut text).unwrap();
+    (text, lived)
+}
+
 #[test]
 fn what_is_printed_can_be_kept() {
-    let mut file = tempfile::tempfile().unwrap();
-    let start = Start { output: Some(file.try_clone().unwrap()), ..Start::default() };
-    let mut worker = worker(&start, "Guarded");
-    let attributes = Attributes::new("guarded", vec![("mode".to_owned(), Attribute::Int(6))]).unwrap();
-    let arguments = vec![(&[0i64][..], DType::F32); 2];
-    let signature = Signature { variant: Variant::default(), attributes: &attributes, arguments, outputs: Some(1) };
-    worker.prepare(1, &signature).unwrap();
-    let empty = Piece { offset: PAGE, size: 0, shift: 0, writable: true };
-    worker.map(1, &[empty, empty, Piece { size: 100, ..empty }]).unwrap();
-    worker.run(&[1], 1, false).unwrap();
-    let mut text = String::new();
-    file.rewind().unwrap();
-    file.read_to_string(&mut text).unwrap();
-    assert_eq!(text, "printed by the kernel\n");
+    assert_eq!(printed(Start::default(), &LIBRARY, 6), ("printed by the kernel\n".to_owned(), true));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn sanitizers_may_watch() {
+    let found = Command::new("c++").arg("-print-file-name=libasan.so").output().unwrap();
+    let preload = String::from_utf8(found.stdout).unwrap().trim().to_owned();
+    if !Path::new(&preload).is_absolute() {
+        return eprintln!("skipped: the compiler has no AddressSanitizer that can be preloaded");
+    }
+    let file = library(vec![Sanitizer::Address]);
+    let start = || Start { environment: vec![("LD_PRELOAD".into(), preload.clone().into())], bare: true, output: None };
+    let (text, lived) = printed(start(), &file, 7);
+    assert!(!lived && text.contains("heap-buffer-overflow") && text.contains("guarded.cc"), "{text}");
+    assert_eq!(printed(start(), &file, 6), ("printed by the kernel\n".to_owned(), true));
 }

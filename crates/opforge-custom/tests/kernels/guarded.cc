@@ -8,7 +8,7 @@
 
 namespace {
 
-enum Mode : int64_t { Copy, WritePastEnd, WriteBeforeStart, WriteInput, ReadPastEnd, Leak, Print };
+enum Mode : int64_t { Copy, WritePastEnd, WriteBeforeStart, WriteInput, ReadPastEnd, Leak, Print, HeapOverflow };
 
 struct Data : AotKernelData {
   int64_t mode;
@@ -38,6 +38,7 @@ extern "C" int Guarded(int nparam, void **params, int *, int64_t **shapes, const
     case ReadPastEnd: y[0] = x[count]; break;
     case Leak: *static_cast<volatile char *>(std::malloc(1000)) = 1; break;
     case Print: std::printf("printed by the kernel\n"); break;
+    case HeapOverflow: (new volatile float[4])[static_cast<int>(x[3])] = 1; break;
     default: break;
   }
   return 0;

@@ -1,27 +1,20 @@
 //! What isolation costs: starting the process, and calls of small and large tensors, next to the same in this process.
 //! `cargo run --release -p opforge-custom --example isolation`
 
-use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use opforge::{DType, Device, Result, Tensor};
-use opforge_custom::CustomOp;
+use opforge_custom::source::Options;
+use opforge_custom::{CustomOp, ShapeRule};
 
 fn main() -> Result<()> {
-    let folder = tempfile::tempdir()?;
-    let library = folder.path().join("add.so");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernels/add.cc");
-    let built = Command::new("c++").args(["-O2", "-shared", "-fPIC", "-o"]).arg(&library).arg(source).status()?;
-    assert!(built.success(), "the kernel cannot be compiled");
-
-    let opened = median(20, || CustomOp::open_isolated(&library, "Add", None).map(drop));
-    let start = Instant::now();
-    let isolated = CustomOp::open_isolated(&library, "Add", None)?;
-    println!("start of a process, library opened   {:>10.1?}", start.elapsed());
-    println!("the same and its end, median of 20   {opened:>10.1?}");
-    let here = CustomOp::open(&library, "Add")?;
-    let like = |op: CustomOp| op.shapes(opforge_custom::ShapeRule::Like(0));
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels/add.cc:Add");
+    let options = Options::default();
+    let here = CustomOp::load(source)?;
+    let opened = median(20, || CustomOp::load_isolated(source, &options, None).map(drop));
+    println!("a process from load to end           {opened:>10.1?}");
+    let isolated = CustomOp::load_isolated(source, &options, None)?;
+    let like = |op: CustomOp| op.shapes(ShapeRule::Like(0));
     for (name, op) in [("in this process", like(here)), ("isolated", like(isolated))] {
         for count in [4, 1 << 20, 25 << 20] {
             let x = Tensor::zeros(count, DType::F32, &Device::Cpu)?;

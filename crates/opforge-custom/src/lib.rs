@@ -5,8 +5,6 @@ pub mod attribute;
 pub mod check;
 mod elf;
 mod in_process;
-// The checker uses the rest.
-#[allow(dead_code, unused_imports)]
 mod isolate;
 mod library;
 mod op;

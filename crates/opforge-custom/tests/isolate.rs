@@ -44,6 +44,7 @@ fn crashes_are_errors_that_say_what_happened() {
         ("loop", "Misbehave took longer than the limit of 500ms and was stopped"),
         ("stack", "Misbehave crashed with SIGSEGV: overflowed its stack"),
         ("divide", "Misbehave crashed with SIGFPE: divided an integer by zero"),
+        ("scribble", "Misbehave left its process unusable: it sent something else than an answer"),
         ("fail", "Misbehave returned error code 42: failed on purpose"),
         ("throw", "Misbehave threw a C++ exception: thrown on purpose"),
         ("throw int", "Misbehave threw a C++ exception: i"),
@@ -107,6 +108,8 @@ fn what_cannot_be_loaded_says_the_same_as_in_this_process() {
     assert_eq!(here, CustomOp::open_isolated(&nowhere, "F", None).unwrap_err().to_string());
     let function = CustomOp::from_fn("f", |x, _| Ok(x.to_vec()));
     assert!(function.isolated(None).unwrap_err().to_string().contains("an operator in a library"));
+    let hasty = CustomOp::open_isolated(&MISBEHAVE, "Misbehave", Some(Duration::ZERO));
+    assert!(hasty.unwrap_err().to_string().contains("time limit"));
 }
 
 /// The same operator here and isolated.

@@ -7,7 +7,7 @@ use opforge_runtime::alloc::check_request;
 
 use super::layout::Layout;
 use super::runner::{Shared, State, Ticket};
-use super::worker::{Failure, Piece, Signature, Worker};
+use super::worker::{Failure, Signature, Worker};
 use crate::abi::{Outcome, Variant};
 use crate::attribute::Attributes;
 use crate::library::Place;

@@ -72,9 +72,11 @@ impl Request {
     }
 }
 
-/// The length of what follows a header.
-pub(super) fn body_length(header: &[u8; HEADER]) -> usize {
-    Answer::new(header[WORD..].to_vec()).number().map_or(0, |length| length as usize)
+/// The length of what follows the header of an answer.
+pub(super) fn answer_length(header: &[u8; HEADER]) -> Option<usize> {
+    let mut header = Answer::new(header.to_vec());
+    let (kind, length) = (header.number()?, header.number()?);
+    usize::try_from(length).ok().filter(|_| kind == 0)
 }
 
 /// An answer, read from its beginning; `None` where it ends too early.

@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal};
 
 use super::death::Death;
 use super::executable;
-use super::message::{Answer, HEADER, Request, body_length};
+use super::message::{Answer, HEADER, Request, answer_length};
 use super::worker::Failure;
 
 /// Bytes at the region's start that arguments leave alone (`worker::kReportSize`).
@@ -43,7 +43,8 @@ pub(super) struct Process {
     limit: Duration,
     /// The process that started it: a fork of that leaves it alone.
     owner: u32,
-    ended: Option<ExitStatus>,
+    /// How it ended, and whether by itself.
+    ended: Option<(ExitStatus, bool)>,
 }
 
 /// A broken connection is an error, not a signal.
@@ -51,6 +52,9 @@ pub(super) struct Process {
 const QUIETLY: SendFlags = SendFlags::NOSIGNAL;
 #[cfg(not(target_os = "linux"))]
 const QUIETLY: SendFlags = SendFlags::empty();
+
+/// More cannot be needed, in bytes; the library may have written into the socket.
+const LARGEST_ANSWER: usize = 1 << 28;
 
 /// How long a worker may take to end by itself.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -142,7 +146,8 @@ impl Process {
                 (count, _) => received += count,
             }
             if let Some(header) = bytes[..received].first_chunk::<HEADER>() {
-                wanted = HEADER.saturating_add(body_length(header));
+                let length = answer_length(header).filter(|&length| length <= LARGEST_ANSWER);
+                wanted = HEADER + length.ok_or_else(|| io::Error::other("it sent something else than an answer"))?;
                 bytes.resize(wanted.max(received), 0);
             }
         }
@@ -156,26 +161,29 @@ impl Process {
         let patience = if is_late { Duration::ZERO } else { PATIENCE };
         match self.end(patience) {
             Ok(_) if is_late => Death::Limit(limit),
-            Ok(status) => Death::of(status, &self.region),
+            Ok((status, true)) if error.kind() != io::ErrorKind::Other => Death::of(status, &self.region),
+            Ok(_) => Death::Broken(error.to_string()),
             Err(lost) => Death::Broken(format!("{error}; {lost}")),
         }
     }
 
-    /// Waits for the worker to end, ends it if that takes long, and whatever it started too.
-    fn end(&mut self, patience: Duration) -> io::Result<ExitStatus> {
-        if let Some(status) = self.ended {
-            return Ok(status);
+    /// Waits for the worker to end, ends it if that takes long, and whatever it started too. Says whether it ended by itself.
+    fn end(&mut self, patience: Duration) -> io::Result<(ExitStatus, bool)> {
+        if let Some(ended) = self.ended {
+            return Ok(ended);
         }
         self.socket = None;
         let deadline = Instant::now() + patience;
-        while Instant::now() < deadline && !self.has_ended()? {
+        let mut by_itself = self.has_ended()?;
+        while !by_itself && Instant::now() < deadline {
             std::thread::sleep(Duration::from_micros(100));
+            by_itself = self.has_ended()?;
         }
         // Fails only for a group that has ended already.
         let _ = rustix::process::kill_process_group(Pid::from_child(&self.child), Signal::KILL);
-        let status = self.child.wait()?;
-        self.ended = Some(status);
-        Ok(status)
+        let ended = (self.child.wait()?, by_itself);
+        self.ended = Some(ended);
+        Ok(ended)
     }
 
     /// Whether it has ended; it is not reaped, so that its number stays its own.

@@ -62,8 +62,11 @@ impl Isolated {
     /// The operator in a library, which is opened in a worker.
     ///
     /// # Errors
-    /// As [`crate::library::Library::open`]; when no worker can be started, or opening the library ends it.
+    /// As [`crate::library::Library::open`]; when no worker can be started, or opening the library ends it; for no time at all.
     pub fn open(file: &Path, place: &Place, limit: Duration) -> Result<Self> {
+        if limit.is_zero() {
+            return Err(Error::value(place.op.clone(), "time limit", "0 seconds", "more than that"));
+        }
         let shared = Shared {
             file: file.to_owned(),
             function: place.function.clone(),

@@ -47,13 +47,12 @@ pub(crate) struct Found {
     pub version: Option<u32>,
 }
 
+/// Bits, as `worker::Found`.
 impl Found {
     pub const MAIN: u64 = 1;
-    pub const INIT: u64 = 2;
     pub const INFER: u64 = 4;
     pub const INFER_SHAPE: u64 = 8;
     pub const INFER_TYPE: u64 = 16;
-    pub const LAST_ERROR: u64 = 32;
     pub const DUAL_MARK: u64 = 64;
 
     pub fn has(&self, bit: u64) -> bool {

@@ -145,7 +145,7 @@ impl CustomOp {
     /// memory as the largest call. A library that must not be opened here at all is opened isolated from the start.
     ///
     /// # Errors
-    /// For an operator that is a function; when no process can be started, or the library cannot be opened there.
+    /// For an operator that is a function; when no process can be started, or the library cannot be opened there; for a limit of no time.
     pub fn isolated(self, limit: Option<Duration>) -> Result<Self> {
         let Body::Kernel(runner) = &self.spec.body else {
             return Err(self.invalid("isolated", "a function of tensors", "an operator in a library"));

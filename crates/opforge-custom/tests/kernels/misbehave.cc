@@ -46,6 +46,12 @@ void Misbehave(const std::string &how) {
     StartSleeper();
     std::abort();
   }
+  if (how == "scribble") {
+    const std::string text(4096, 'x');
+    for (int descriptor = 3; descriptor < 20; ++descriptor) {
+      if (write(descriptor, text.data(), text.size()) > 0) zero = 0;
+    }
+  }
   if (how == "close") {
     for (int descriptor = 3; descriptor < 20; ++descriptor) close(descriptor);
   }

@@ -34,6 +34,7 @@ from ._core import addcmul as addcmul
 from ._core import addmm as addmm
 from ._core import addmv as addmv
 from ._core import addr as addr
+from ._core import adjoint as adjoint
 from ._core import all as all
 from ._core import allclose as allclose
 from ._core import alpha_dropout as alpha_dropout
@@ -156,6 +157,7 @@ from ._core import einsum as einsum
 from ._core import empty as empty
 from ._core import empty_cache as empty_cache
 from ._core import empty_like as empty_like
+from ._core import empty_strided as empty_strided
 from .autograd.grad_mode import enable_grad as enable_grad
 from ._core import eq as eq
 from ._core import equal as equal
@@ -185,6 +187,7 @@ from ._core import fmax as fmax
 from ._core import fmin as fmin
 from ._core import fmod as fmod
 from ._core import frac as frac
+from ._core import frexp as frexp
 from ._core import from_dlpack as from_dlpack
 from ._core import from_numpy as from_numpy
 from ._core import frombuffer as frombuffer
@@ -198,6 +201,7 @@ from ._core import get_default_dtype as get_default_dtype
 from ._core import get_num_threads as get_num_threads
 from ._core import get_printoptions as get_printoptions
 from ._core import get_rng_state as get_rng_state
+from ._core import gradient as gradient
 from ._core import greater as greater
 from ._core import greater_equal as greater_equal
 from ._core import gru as gru
@@ -208,6 +212,7 @@ from ._core import hardshrink as hardshrink
 from ._core import heaviside as heaviside
 from ._core import hinge_embedding_loss as hinge_embedding_loss
 from ._core import histc as histc
+from ._core import histogram as histogram
 from ._core import hsplit as hsplit
 from ._core import hstack as hstack
 from ._core import hypot as hypot
@@ -217,6 +222,7 @@ from ._core import index_add as index_add
 from ._core import index_copy as index_copy
 from ._core import index_fill as index_fill
 from ._core import index_put as index_put
+from ._core import index_reduce as index_reduce
 from ._core import index_select as index_select
 from ._core import inf as inf
 from .autograd.grad_mode import inference_mode as inference_mode
@@ -236,6 +242,7 @@ from ._core import is_storage as is_storage
 from ._core import is_tensor as is_tensor
 from ._core import isclose as isclose
 from ._core import isfinite as isfinite
+from ._core import isin as isin
 from ._core import isinf as isinf
 from ._core import isnan as isnan
 from ._core import isneginf as isneginf
@@ -307,15 +314,19 @@ from ._core import mul as mul
 from ._core import multinomial as multinomial
 from ._core import multiply as multiply
 from ._core import mv as mv
+from ._core import mvlgamma as mvlgamma
 from ._core import nan as nan
 from ._core import nan_to_num as nan_to_num
 from ._core import nanmean as nanmean
 from ._core import nanmedian as nanmedian
+from ._core import nanquantile as nanquantile
 from ._core import nansum as nansum
 from ._core import narrow as narrow
+from ._core import narrow_copy as narrow_copy
 from ._core import ne as ne
 from ._core import neg as neg
 from ._core import negative as negative
+from ._core import nextafter as nextafter
 from . import nn as nn
 from .autograd.grad_mode import no_grad as no_grad
 from ._core import nonzero as nonzero
@@ -333,6 +344,7 @@ from ._core import permute as permute
 from ._core import pi as pi
 from ._core import pixel_shuffle as pixel_shuffle
 from ._core import pixel_unshuffle as pixel_unshuffle
+from ._core import poisson as poisson
 from ._core import polygamma as polygamma
 from ._core import positive as positive
 from ._core import pow as pow
@@ -353,6 +365,7 @@ from ._core import ravel as ravel
 from ._core import reciprocal as reciprocal
 from ._core import relu as relu
 from ._core import remainder as remainder
+from ._core import renorm as renorm
 from ._core import repeat_interleave as repeat_interleave
 from ._core import reset_peak_memory_stats as reset_peak_memory_stats
 from ._core import reshape as reshape
@@ -374,6 +387,7 @@ from ._core import scatter_add as scatter_add
 from ._core import scatter_reduce as scatter_reduce
 from ._core import searchsorted as searchsorted
 from ._core import seed as seed
+from ._core import segment_reduce as segment_reduce
 from ._core import select as select
 from ._core import select_scatter as select_scatter
 from ._core import selu as selu
@@ -424,6 +438,7 @@ from ._core import topk as topk
 from ._core import trace as trace
 from ._core import transpose as transpose
 from ._core import trapezoid as trapezoid
+from ._core import trapz as trapz
 from ._core import tril as tril
 from ._core import tril_indices as tril_indices
 from ._core import triplet_margin_loss as triplet_margin_loss
@@ -439,8 +454,10 @@ from ._core import unbind as unbind
 from ._core import unflatten as unflatten
 from ._core import unique as unique
 from ._core import unique_consecutive as unique_consecutive
+from ._core import unravel_index as unravel_index
 from ._core import unsqueeze as unsqueeze
 from . import utils as utils
+from ._core import vander as vander
 from ._core import var as var
 from ._core import var_mean as var_mean
 from ._core import vdot as vdot

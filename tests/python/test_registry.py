@@ -62,10 +62,11 @@ def check(result, expected, tolerance):
         np.testing.assert_allclose(got, wanted, rtol=0, atol=tolerance * scale)
 
 
-def call(case, args, function=None):
+def call(case, args, function=None, **more):
     like = next((leaf for leaf in leaves(args) if isinstance(leaf, torch.Tensor)), None)
-    given = {key: torch.tensor(v).to(like) if isinstance(v, np.ndarray) else v for key, v in case.options.items()}
-    return (function or case.function)(*args, **given)
+    near = lambda a: torch.tensor(a).to(like if is_float(a) else like.device)  # noqa: E731
+    given = {key: mapped([v], near)[0] for key, v in case.options.items()}
+    return (function or case.function)(*args, **given, **more)
 
 
 def same(result, other):
@@ -210,14 +211,14 @@ def test_out(case):
     plain = call(case, args)
     if isinstance(plain, torch.Tensor):
         out = torch.empty(plain.shape, dtype=plain.dtype)
-        assert case.function(*args, **case.options, out=out) is out
+        assert call(case, args, out=out) is out
         same(out, plain)
         wrong = torch.empty((7, *plain.shape), dtype=plain.dtype)
         with pytest.raises(torch.ShapeError):
-            case.function(*args, **case.options, out=wrong)
+            call(case, args, out=wrong)
     else:
         out = tuple(torch.empty(p.shape, dtype=p.dtype) for p in plain)
-        case.function(*args, **case.options, out=out)
+        call(case, args, out=out)
         same(out, plain)
 
 

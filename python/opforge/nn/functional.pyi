@@ -7,6 +7,7 @@ from .._core.nn import adaptive_avg_pool3d as adaptive_avg_pool3d
 from .._core.nn import adaptive_max_pool1d as adaptive_max_pool1d
 from .._core.nn import adaptive_max_pool2d as adaptive_max_pool2d
 from .._core.nn import adaptive_max_pool3d as adaptive_max_pool3d
+from .._core.nn import affine_grid as affine_grid
 from .._core.nn import alpha_dropout as alpha_dropout
 from .._core.nn import avg_pool1d as avg_pool1d
 from .._core.nn import avg_pool2d as avg_pool2d
@@ -35,9 +36,12 @@ from .._core.nn import embedding as embedding
 from .._core.nn import embedding_bag as embedding_bag
 from .._core.nn import feature_alpha_dropout as feature_alpha_dropout
 from .._core.nn import fold as fold
+from .._core.nn import fractional_max_pool2d as fractional_max_pool2d
+from .._core.nn import fractional_max_pool3d as fractional_max_pool3d
 from .._core.nn import gaussian_nll_loss as gaussian_nll_loss
 from .._core.nn import gelu as gelu
 from .._core.nn import glu as glu
+from .._core.nn import grid_sample as grid_sample
 from .._core.nn import group_norm as group_norm
 from .._core.nn import gumbel_softmax as gumbel_softmax
 from .._core.nn import hardshrink as hardshrink

@@ -1,10 +1,11 @@
 //! Random tensors. An element depends only on the seed, the offset and its index, hence not on the number of threads.
 //!
-//! The kernels' only input is the key: a `u64` tensor `[seed, offset]`. Different offsets are independent streams, so a caller numbers its
+//! The kernels' first input, and but for Poisson's rates the only one, is the key: a `u64` tensor `[seed, offset]`. Different offsets are independent streams, so a caller numbers its
 //! draws. Outputs are contiguous.
 
 mod draw;
 mod philox;
+mod poisson;
 #[cfg(test)]
 mod tests;
 
@@ -19,6 +20,8 @@ use opforge_runtime::parallel::parallel_for;
 use crate::copy::Shared;
 use crate::simd::convert::{NarrowBf16, NarrowF16};
 use crate::simd::{Entry, Isa, Routine, Simd, resolve};
+pub use poisson::poisson;
+
 use draw::{Bernoulli, Draw, GROUP, Integers, Normal, Uniform};
 use philox::{LANES, blocks};
 

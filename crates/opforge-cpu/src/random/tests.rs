@@ -241,3 +241,43 @@ fn refusals() {
     assert_eq!(kind(normal("n", 0.0, 1.0, &f, &f)), ErrorKind::DType);
     assert_eq!(kind(normal("n", 0.0, 1.0, &Meta::contiguous(DType::U64, 3), &f)), ErrorKind::Shape);
 }
+
+/// Numbers of each size have the frequency that the rate gives them, by counting and by rejection.
+#[test]
+fn poisson_numbers_have_the_right_frequencies() {
+    const LEN: usize = 40_000;
+    for rate in [0.0, 0.3, 4.0, 10.0, 35.5] {
+        let meta = Meta::contiguous(DType::F64, LEN);
+        let kernel = poisson("poisson", &key(), &meta, &meta).unwrap();
+        let (rates, mut out) = (vec![rate; LEN], vec![0.0; LEN]);
+        let numbers = [11u64, 5];
+        // SAFETY: rates and output have the length that the kernel was prepared for.
+        unsafe { kernel.run(&[numbers.as_ptr().cast(), rates.as_ptr().cast()], &[out.as_mut_ptr().cast()]) }.unwrap();
+        for k in 0..60 {
+            let k = f64::from(k);
+            let p = if rate == 0.0 {
+                f64::from(k == 0.0)
+            } else {
+                (k * f64::ln(rate) - rate - libm::lgamma(k + 1.0)).exp()
+            };
+            let found = out.iter().filter(|&&n| n == k).count() as f64 / LEN as f64;
+            assert!(
+                (found - p).abs() <= 5.0 * (p * (1.0 - p) / LEN as f64).sqrt() + 1e-4,
+                "{k} at {rate}: {found}, not {p}"
+            );
+        }
+    }
+}
+
+#[test]
+fn poisson_refuses_what_is_no_rate() {
+    let meta = Meta::contiguous(DType::F64, 1);
+    let kernel = poisson("poisson", &key(), &meta, &meta).unwrap();
+    for rate in [-1.0, f64::NAN, f64::INFINITY] {
+        let (numbers, mut out) = ([0u64; 2], 0.0);
+        // SAFETY: as above, one element.
+        let result =
+            unsafe { kernel.run(&[numbers.as_ptr().cast(), (&raw const rate).cast()], &[(&raw mut out).cast()]) };
+        assert!(result.is_err());
+    }
+}

@@ -147,4 +147,49 @@ functions! {
     pub fn clip(input: &Tensor, min: Option<Operand> = None, max: Option<Operand> = None) -> Result<Tensor> {
         f::clamp(input, min, max)
     }
+
+    /// Another name of [`trapezoid`](fn@crate::functional::trapezoid).
+    ///
+    /// # Errors
+    /// As [`trapezoid`](fn@crate::functional::trapezoid).
+    #[python(torch)]
+    pub fn trapz(y: &Tensor, x: &Tensor; dim: i64 = -1) -> Result<Tensor> {
+        f::trapezoid(y, x, dim)
+    }
+
+    /// Another name of [`trapezoid_spaced`](fn@crate::functional::trapezoid_spaced).
+    ///
+    /// # Errors
+    /// As [`trapezoid_spaced`](fn@crate::functional::trapezoid_spaced).
+    #[python(torch, name = "trapz")]
+    pub fn trapz_spaced(y: &Tensor; dx: f64 = 1.0, dim: i64 = -1) -> Result<Tensor> {
+        f::trapezoid_spaced(y, dx, dim)
+    }
+
+    /// Another name of [`mvlgamma`](fn@crate::functional::mvlgamma).
+    ///
+    /// # Errors
+    /// As [`mvlgamma`](fn@crate::functional::mvlgamma).
+    #[python(special)]
+    pub fn multigammaln(input: &Tensor, p: i64) -> Result<Tensor> {
+        f::mvlgamma(input, p)
+    }
+
+    /// Another name of [`softmax`](fn@crate::functional::softmax).
+    ///
+    /// # Errors
+    /// As [`softmax`](fn@crate::functional::softmax).
+    #[python(special, name = "softmax")]
+    pub fn special_softmax(input: &Tensor, dim: i64; dtype: Option<DType> = None) -> Result<Tensor> {
+        f::softmax(input, dim, dtype)
+    }
+
+    /// Another name of [`log_softmax`](fn@crate::functional::log_softmax).
+    ///
+    /// # Errors
+    /// As [`log_softmax`](fn@crate::functional::log_softmax).
+    #[python(special, name = "log_softmax")]
+    pub fn special_log_softmax(input: &Tensor, dim: i64; dtype: Option<DType> = None) -> Result<Tensor> {
+        f::log_softmax(input, dim, dtype)
+    }
 }

@@ -56,6 +56,33 @@ functions! {
         constant("empty", 0, size, dtype, device, requires_grad)
     }
 
+    /// As [`empty`], with the elements of each dimension so far apart as `stride` says.
+    ///
+    /// # Errors
+    /// For negative sizes and strides, and unless there are as many of both.
+    ///
+    /// ```
+    /// let x = opforge::functional::empty_strided(&[2, 3], &[1, 2], None, None, false)?;
+    /// assert_eq!((x.dims(), x.stride()), (&[2, 3][..], &[1, 2][..]));
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch)]
+    pub fn empty_strided(
+        size: &[i64],
+        stride: &[i64];
+        dtype: Option<DType> = None,
+        device: Option<Device> = None,
+        requires_grad: bool = false,
+    ) -> Result<Tensor> {
+        if size.len() != stride.len() {
+            return Err(Error::value("empty_strided", "stride", format!("{stride:?}"), format!("{} numbers", size.len())));
+        }
+        let reach = size.iter().zip(stride).map(|(n, s)| n.saturating_sub(1).saturating_mul(*s));
+        let count = if size.contains(&0) { 0 } else { reach.fold(1, i64::saturating_add) };
+        let memory = empty(&[count], dtype, device, false)?;
+        leaf(f::as_strided(&memory, size, stride, None)?, requires_grad)
+    }
+
     /// The `n` by `m` matrix with ones on the diagonal and zeros elsewhere; square without `m`.
     ///
     /// # Errors

@@ -184,6 +184,35 @@ functions! {
     pub fn dist(input: &Tensor, other: &Tensor, p: f64 = 2.0) -> Result<Tensor> {
         vector_norm(&f::sub(input.into(), other.into(), Scalar::Int(1))?, p, None, false, None)
     }
+
+    /// The slices along `dim`, those whose `p`-norm is above `maxnorm` scaled down to it.
+    ///
+    /// # Errors
+    /// For fewer than two dimensions, a `p` that is not positive and a negative `maxnorm`.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[[1f32, 1.0], [6.0, 2.0]], &Device::Cpu)?;
+    /// let y = opforge::functional::renorm(&x, 1.0, 0, 4.0)?.to_vec2::<f32>()?;
+    /// assert!(y[0] == [1.0, 1.0] && (y[1][0] - 3.0).abs() < 1e-5 && (y[1][1] - 1.0).abs() < 1e-5);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method, in_place)]
+    pub fn renorm(input: &Tensor, p: f64, dim: i64, maxnorm: f64) -> Result<Tensor> {
+        if input.rank() < 2 {
+            return Err(Error::shape("renorm", "input", format!("{:?}", input.shape()), "at least two dimensions"));
+        }
+        if !(p > 0.0 && maxnorm >= 0.0) {
+            return Err(Error::value("renorm", "p, maxnorm", format!("{p}, {maxnorm}"), "p above 0 and maxnorm of 0 or more"));
+        }
+        let axis = f::existing_dim("renorm", input, dim)? as i64;
+        let others: Vec<i64> = (0..input.rank() as i64).filter(|&d| d != axis).collect();
+        let norm = vector_norm(input, p, Some(&others), true, None)?;
+        // As PyTorch has it, a little less than the quotient.
+        let scaled = norm.affine(1.0, 1e-7)?.recip()?.affine(maxnorm, 0.0)?;
+        let factor = f::where_cond(&f::gt((&norm).into(), maxnorm.into())?, (&scaled).into(), 1.0.into())?;
+        input.broadcast_mul(&factor)
+    }
 }
 
 /// The tensor in floating point, checked to have matrices in two dimensions.

@@ -1,4 +1,4 @@
-//! Elements by their rank: medians, quantiles, the most frequent.
+//! Elements by their rank: medians, the k-th, the most frequent.
 
 use opforge_core::normalize_dim;
 
@@ -125,55 +125,6 @@ functions! {
             f::gather(order, axis as i64, &f::argmax(&depth, Some(axis as i64), true)?)
         })
     }
-
-    /// The quantiles `q`, from 0 to 1, along `dim`, of all elements without it: where `q * (n - 1)` falls between two of the sorted elements,
-    /// `interpolation` tells what becomes of them: `"linear"`, `"lower"`, `"higher"`, `"nearest"` or `"midpoint"`. NaN where any is NaN.
-    ///
-    /// # Errors
-    /// For an unknown interpolation, a `q` beyond 0 to 1, integers, and when there are no elements.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[4f32, 1.0, 3.0, 2.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::quantile(&x, 0.5, None, false, "linear")?.to_scalar::<f32>()?, 2.5);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn quantile(
-        input: &Tensor,
-        q: f64,
-        dim: Option<i64> = None,
-        keepdim: bool = false;
-        interpolation: &str = "linear",
-    ) -> Result<Tensor> {
-        let (sorted, axis) = sorted_floats(input, dim)?;
-        let value = at_quantile(&sorted, axis, q, interpolation)?;
-        shaped(value, input, dim, keepdim)
-    }
-
-    /// As [`quantile`], for several `q`: the result has them in its first dimension.
-    ///
-    /// # Errors
-    /// As [`quantile`], and for a `q` with more than one dimension.
-    #[python(torch, method, name = "quantile")]
-    pub fn quantiles(
-        input: &Tensor,
-        q: &Tensor,
-        dim: Option<i64> = None,
-        keepdim: bool = false;
-        interpolation: &str = "linear",
-    ) -> Result<Tensor> {
-        let (sorted, axis) = sorted_floats(input, dim)?;
-        let numbers = q.detach().to_dtype(DType::F64)?;
-        let one = |q: f64| shaped(at_quantile(&sorted, axis, q, interpolation)?, input, dim, keepdim);
-        match q.rank() {
-            0 => one(numbers.to_scalar()?),
-            1 => {
-                let values = numbers.to_vec1()?.into_iter().map(one).collect::<Result<Vec<_>>>()?;
-                if values.is_empty() { Err(Error::shape("quantile", "q", "[0]", "at least one number")) } else { Tensor::stack(&values, 0) }
-            }
-            _ => Err(Error::shape("quantile", "q", format!("{:?}", q.shape()), "at most one dimension")),
-        }
-    }
 }
 
 /// The element along `dim` at a place that `choose` takes from the order (and the sorted elements), and the place.
@@ -193,58 +144,4 @@ fn ranked(
         let order = f::argsort(input, dim, false, true)?;
         choose(&order, &f::gather(&input.detach(), dim, &order)?, axis)
     })
-}
-
-/// The elements in order along a dimension, or all of them.
-#[track_caller]
-fn sorted_floats(input: &Tensor, dim: Option<i64>) -> Result<(Tensor, usize)> {
-    if !matches!(input.dtype(), DType::F32 | DType::F64) {
-        return Err(Error::dtype("quantile", "input", input.dtype(), "f32 or f64"));
-    }
-    let flat = if dim.is_none() || input.rank() == 0 { input.flatten_all()? } else { input.clone() };
-    let axis = normalize_dim(dim.unwrap_or(0), flat.rank(), "quantile")?;
-    if flat.dims()[axis] == 0 {
-        return Err(Error::shape("quantile", "input", format!("{:?}", input.shape()), "at least one element"));
-    }
-    Ok((f::sort(&flat, axis as i64, false, false)?.0, axis))
-}
-
-/// One quantile of sorted elements, the dimension kept.
-#[track_caller]
-fn at_quantile(sorted: &Tensor, axis: usize, q: f64, interpolation: &str) -> Result<Tensor> {
-    if !(0.0..=1.0).contains(&q) {
-        return Err(Error::value("quantile", "q", q, "a number from 0 to 1"));
-    }
-    let last = sorted.dims()[axis] - 1;
-    let place = q * last as f64;
-    let (lower, higher) = (place.floor(), place.ceil());
-    let weight = match interpolation {
-        "linear" => place - lower,
-        "lower" => 0.0,
-        "higher" => 1.0,
-        "nearest" => place.round_ties_even() - lower,
-        "midpoint" => 0.5 * (higher - lower),
-        other => {
-            let accepted = "\"linear\", \"lower\", \"higher\", \"nearest\" or \"midpoint\"";
-            return Err(Error::value("quantile", "interpolation", other, accepted));
-        }
-    };
-    let at = |place: f64| sorted.narrow(axis, place as usize, 1);
-    let value = f::lerp(&at(lower)?, &at(higher)?, weight.into())?;
-    // NaN is last in order.
-    let broken = f::isnan(&at(last as f64)?)?;
-    f::where_cond(&broken, f64::NAN.into(), (&value).into())
-}
-
-/// A quantile with its dimension as the caller wants it.
-#[track_caller]
-fn shaped(value: Tensor, input: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
-    match dim {
-        Some(dim) if input.rank() > 0 => {
-            let axis = normalize_dim(dim, input.rank(), "quantile")?;
-            if keepdim { Ok(value) } else { value.squeeze(axis) }
-        }
-        _ if keepdim => value.reshape(vec![1; input.rank()]),
-        _ => value.reshape(()),
-    }
 }

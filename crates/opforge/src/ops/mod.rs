@@ -25,7 +25,7 @@ catalogue! {
         bitwise_right_shift, bitwise_xor, ceil, clamp, copy, copysign, cos, cosh, digamma, div, elu, eq, erf, erfc, erfinv, exp, exp2,
         expm1, floor, floor_divide, fmax, fmin, fmod, frac, gcd, ge, gelu, gt, heaviside, hypot, isfinite, isinf, isnan, isneginf,
         isposinf, lcm, le, leaky_relu, lgamma, log, log10, log1p, log2, logaddexp, logaddexp2, logical_and, logical_not, logical_or,
-        logical_xor, logsigmoid, lt, maximum, minimum, mish, mul, nan_to_num, ne, neg, polygamma, pow, recip, relu,
+        logical_xor, logsigmoid, lt, maximum, minimum, mish, mul, nan_to_num, ne, neg, nextafter, polygamma, pow, recip, relu,
         remainder, round, rsqrt, sigmoid, sign, signbit, silu, sin, sinc, sinh, softplus, sqr, sqrt, sub, tan, tanh, to_dtype, trunc,
         where_cond, xlogy,
     }
@@ -39,7 +39,7 @@ catalogue! {
         avg_pool2d, batch_norm, convolution, cross_entropy, layer_norm, log_softmax, lstm, max_pool2d, rms_norm, softmax,
     }
     /// Random numbers.
-    random { bernoulli, dropout, rand, randint, randn }
+    random { bernoulli, dropout, poisson, rand, randint, randn }
     /// Many elements in, one out.
     reduce {
         all, amax, amin, any, argmax, argmin, cummax, cummin, cumprod, cumsum, logcumsumexp, mean, norm2, prod, std, sum, var,

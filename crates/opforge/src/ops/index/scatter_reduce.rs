@@ -141,7 +141,8 @@ function! {
                 let ones = if include_self { input.ones_like()? } else { input.zeros_like()? };
                 let used = index.dims().iter().enumerate().try_fold(src.ones_like()?, |s, (d, &n)| s.narrow(d, 0, n))?;
                 let count = f::scatter_add(&ones.detach(), dim, index, &used.detach())?;
-                sum.div(&count.maximum(&count.ones_like()?)?)
+                let count = count.maximum(&count.ones_like()?)?;
+                if sum.dtype().is_int() { f::floor_divide((&sum).into(), (&count).into()) } else { sum.div(&count) }
             }
             "prod" => dispatch1(&op(Reduce::Product), &[&base(Scalar::Int(1))?, index, src]),
             "amax" => dispatch1(&op(Reduce::Largest), &[&base(low)?, index, src]),

@@ -1,0 +1,66 @@
+//! `poisson(rates)`: numbers of events.
+
+use crate::operator::prelude::*;
+
+/// The operator of [`poisson`]: of a draw's key and rates in f64.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Poisson;
+
+impl Operator for Poisson {
+    fn name(&self) -> &'static str {
+        "poisson"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("poisson", inputs, 2)?;
+        Ok(smallvec![Meta::contiguous(inputs[1].dtype, inputs[1].shape())])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        // Elements depend on their place in the whole.
+        let none = |rank| SmallVec::from_elem(None, rank);
+        let rank = inputs[1].rank();
+        AxisMap { inputs: vec![none(inputs[0].rank()), none(rank)], outputs: vec![none(rank)], roles: SmallVec::new() }
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        opforge_cpu::random::poisson("poisson", inputs[0], inputs[1], outputs[0])
+    }
+
+    fn differentiable(&self) -> bool {
+        false
+    }
+}
+
+function! {
+    /// Random numbers of events, of the input's shape and dtype: each of the Poisson distribution with the rate that the input holds there.
+    ///
+    /// # Errors
+    /// For tensors that are not floating-point, and rates that are negative, infinite or NaN.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let rates = Tensor::new(&[0f32, 0.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::poisson(&rates, None)?.to_vec1::<f32>()?, [0.0, 0.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch)]
+    pub fn poisson(input: &Tensor, generator: Option<Generator> = None) -> Result<Tensor> {
+        if !input.dtype().is_float() {
+            return Err(Error::dtype("poisson", "input", input.dtype(), "a floating-point dtype"));
+        }
+        let key = generator.as_ref().unwrap_or(Generator::global()).next_key();
+        let key = Tensor::from_vec(key.to_vec(), 2, input.device())?;
+        let rates = input.detach().to_dtype(DType::F64)?.contiguous()?;
+        dispatch1(&Poisson, &[&key, &rates])?.to_dtype(input.dtype())
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition = Definition { name: "poisson", function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+
+/// The only sure rate. The tests of the random kernels look at the distribution.
+fn samples() -> Vec<Sample> {
+    let inputs = vec![Array::from_fn(&[3, 4], |_| 0.0)];
+    vec![Sample::composed("poisson", |x| poisson(&x[0].zeros_like()?, None), inputs, |x| x[0].map(|_| 0.0)).rough()]
+}

@@ -2,6 +2,7 @@
 
 mod abi;
 pub mod attribute;
+pub mod bench;
 pub mod check;
 mod elf;
 mod in_process;

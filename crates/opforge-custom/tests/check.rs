@@ -5,7 +5,7 @@ mod checked;
 use std::sync::Arc;
 use std::time::Duration;
 
-use checked::{defect, kernel};
+use checked::kernel;
 
 use opforge::DType;
 use opforge_custom::check::{Options, Probe, Reference, Report, check};
@@ -29,6 +29,19 @@ fn passes(op: &CustomOp) {
     let report = report(op);
     assert!(report.is_clean(), "\n{report}");
     println!("{report}\n");
+}
+
+/// The operator in the file of its name, in snake case, among the defects.
+fn defect(function: &str) -> CustomOp {
+    kernel(&format!("defects/{}.cc", snake(function)), function)
+}
+
+fn snake(name: &str) -> String {
+    let letter = |(i, c): (usize, char)| {
+        let underscore = if i > 0 && c.is_uppercase() { "_" } else { "" };
+        format!("{underscore}{}", c.to_lowercase())
+    };
+    name.chars().enumerate().map(letter).collect()
 }
 
 /// A kernel of `defects` that makes a tensor like its input.

@@ -30,7 +30,7 @@ mod values;
 use std::ops::Range;
 use std::time::Duration;
 
-use opforge::{DType, Result};
+use opforge::{DType, Result, Tensor};
 
 use crate::CustomOp;
 
@@ -99,4 +99,18 @@ impl Default for Options {
 /// ```
 pub fn check(op: &CustomOp, options: &Options) -> Result<Report> {
     survey::survey(op, options)
+}
+
+/// The cases that an operator is tried on.
+pub(crate) fn cases(op: &CustomOp, options: &Options) -> Result<Vec<Case>> {
+    case::derive(op, options)
+}
+
+/// Inputs for a case.
+pub(crate) fn tensors(case: &Case) -> Result<Vec<Tensor>> {
+    let Options { range, seed, .. } = Options::default();
+    let tensor = |input: &Input| {
+        values::tensor(&values::random(input.dtype, input.count(), &range, seed)?, &input.shape, input.dtype)
+    };
+    case.inputs.iter().map(tensor).collect()
 }

@@ -56,13 +56,9 @@ impl Report {
     }
 
     pub(super) fn new(op: &CustomOp, options: &Options, cases: Vec<Case>) -> Self {
-        let place = op.place();
-        let source = format!("{}:{}", place.library, place.function);
-        let schema = op.schema().map_or_else(String::new, ToString::to_string);
-        let attributes = op.attributes().iter().map(|(name, value)| format!(", {name}={value}"));
         Report {
-            title: format!("{source} {schema}{}", attributes.collect::<String>()),
-            command: options.command.clone().unwrap_or_else(|| format!("opforge check {source}")),
+            title: op.title(),
+            command: options.command.clone().unwrap_or_else(|| format!("opforge check {}", op.source())),
             seed: options.seed,
             cases,
             findings: Vec::new(),

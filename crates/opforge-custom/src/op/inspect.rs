@@ -15,6 +15,18 @@ impl CustomOp {
         &self.spec.place
     }
 
+    /// `path:Name`.
+    pub(crate) fn source(&self) -> String {
+        format!("{}:{}", self.spec.place.library, self.spec.place.function)
+    }
+
+    /// What it is, for the head of a report.
+    pub(crate) fn title(&self) -> String {
+        let schema = self.schema().map_or_else(String::new, |schema| format!(" {schema}"));
+        let attributes = self.attributes().iter().map(|(name, value)| format!(", {name}={value}"));
+        format!("{}{schema}{}", self.source(), attributes.collect::<String>())
+    }
+
     /// The library that its functions are in, if it is not a function itself.
     pub(crate) fn library(&self) -> Option<PathBuf> {
         matches!(self.spec.body, Body::Kernel(_)).then(|| PathBuf::from(&self.spec.place.library))

@@ -1,10 +1,22 @@
-//! What a library's symbol table tells: which functions it has, and which classes and strings its code was compiled for.
+//! What a library's file tells: which functions it has, which classes and strings its code was compiled for, texts that it declares.
 
+use std::ffi::CStr;
 use std::path::Path;
 
-use object::{Object, ObjectSymbol};
+use object::{Object, ObjectSection, ObjectSymbol};
 
 use crate::abi::Variant;
+
+/// The text at a symbol of a library, read without opening it; `None` where there is none.
+pub(crate) fn text(file: &Path, symbol: &str) -> Option<String> {
+    let bytes = std::fs::read(file).ok()?;
+    let parsed = object::File::parse(&*bytes).ok()?;
+    let found = parsed.dynamic_symbols().find(|found| found.name() == Ok(symbol) && found.is_definition())?;
+    let section = parsed.section_by_index(found.section_index()?).ok()?;
+    let start = usize::try_from(found.address().checked_sub(section.address())?).ok()?;
+    let text = CStr::from_bytes_until_nul(section.data().ok()?.get(start..)?).ok()?;
+    text.to_str().ok().map(str::to_owned)
+}
 
 /// The names in a library's symbol table.
 #[derive(Debug, Default)]

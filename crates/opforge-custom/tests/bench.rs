@@ -10,7 +10,7 @@ use opforge_custom::bench::{Options, bench};
 
 #[test]
 fn sizes_are_timed_from_small_to_large() {
-    let add = kernel("correct/add.cc", "Add").with_schema("(Tensor x, Tensor y) -> Tensor").unwrap();
+    let add = kernel("correct/add.cc", "Add");
     let options = Options { exponents: 2..12, duration: Duration::from_millis(1), ..Options::default() };
     let found = bench(&add.shapes(ShapeRule::Like(0)), &options).unwrap();
     let bytes: Vec<usize> = found.lines.iter().map(|line| line.bytes).collect();
@@ -22,7 +22,7 @@ fn sizes_are_timed_from_small_to_large() {
 
 #[test]
 fn ranks_follow_what_the_operator_takes() {
-    let product = kernel("correct/matmul.cc", "Matmul").with_schema("(Tensor x, Tensor y) -> Tensor").unwrap();
+    let product = kernel("correct/matmul.cc", "Matmul");
     let options = Options { exponents: 4..5, duration: Duration::from_millis(1), ..Options::default() };
     let found = bench(&product, &options).unwrap();
     assert_eq!(found.lines[0].case.inputs[1].shape, [4, 4]);

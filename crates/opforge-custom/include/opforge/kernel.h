@@ -13,6 +13,8 @@
  *       The C++ forms of the same, see custom_aot_extra.h.
  *   const char *FLastError(void);
  *       Text for the last failure on the calling thread, or NULL; asked for when a function above returned something else than 0.
+ *   OPFORGE_SCHEMA(F, "(Tensor x, Tensor y, *, int axis=0) -> Tensor");
+ *       At file scope: the operator's declaration, which whoever loads it need not repeat then.
  *
  * Results. 0 is success. Anything else is an error, which reaches the user with the operator, library, function and number, and with the text
  * of `set_error` or `FLastError`. C++ exceptions become errors. A kernel that fails may leave its outputs unwritten.
@@ -45,6 +47,23 @@ extern "C" {
 #if defined(__GNUC__)
 __attribute__((weak, visibility("default"))) uint32_t opforge_kernel_abi = OPFORGE_KERNEL_ABI;
 #endif
+
+#ifdef __cplusplus
+#define OPFORGE_C_ extern "C"
+#else
+#define OPFORGE_C_ extern
+#endif
+#if defined(__GNUC__)
+#define OPFORGE_EXPORT_ __attribute__((visibility("default"), used))
+#else
+#define OPFORGE_EXPORT_
+#endif
+
+/* Read without running anything: types are Tensor and, of attributes, bool, int, float, str, int[], float[], int[][], float[][]. `Tensor(a!) x` is
+ * changed in place, and a result `Tensor(a!)` is that tensor. */
+#define OPFORGE_SCHEMA(F, text)                        \
+  OPFORGE_C_ OPFORGE_EXPORT_ const char F##Schema[];   \
+  const char F##Schema[] = text
 
 /* What C kernels do with `extra`. Getters return 0 and leave the value in their last arguments, or return something else and note an error text if
  * there is no such attribute or it has another type. What they point to lives as long as `extra`. */

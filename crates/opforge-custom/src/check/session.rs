@@ -103,7 +103,9 @@ impl<'a> Session<'a> {
         let inputs: Vec<_> = shapes.into_iter().zip(case.inputs.iter().map(|input| input.dtype)).collect();
         self.op.infer(&inputs, &[]).map_err(|error| match (self.remote.take_trouble(), error) {
             (Some(trouble), _) => self.stop(trouble, case, &[]),
-            (None, Error::CustomOp(fault)) => Stop::Defect(case.finding(Probe::Inference, fault.message)),
+            (None, Error::CustomOp(fault)) if self.infers_shapes() => {
+                Stop::Defect(case.finding(Probe::Inference, fault.message))
+            }
             (None, error) => Stop::Own(error),
         })
     }

@@ -29,7 +29,11 @@ impl CustomOp {
 
     /// The library that its functions are in, if it is not a function itself.
     pub(crate) fn library(&self) -> Option<PathBuf> {
-        matches!(self.spec.body, Body::Kernel(_)).then(|| PathBuf::from(&self.spec.place.library))
+        match (&self.spec.body, &self.spec.origin) {
+            (Body::Function { .. }, _) => None,
+            (_, Some(origin)) => Some(origin.artifact.file.clone()),
+            (_, None) => Some(PathBuf::from(&self.spec.place.library)),
+        }
     }
 
     /// The combinations of dtypes that are accepted, of inputs and then outputs; none if all are.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use opforge::{Error, Result};
 
 use super::{Body, CustomOp, Hold};
+use crate::elf;
 use crate::in_process::InProcess;
 use crate::isolate::{DEFAULT_LIMIT, Isolated};
 use crate::library::Place;
@@ -23,7 +24,8 @@ pub(super) struct Origin {
 }
 
 impl CustomOp {
-    /// The operator at `path:Name`: a library, or a source file that is compiled if it was not before. See [`crate::source`].
+    /// The operator at `path:Name`: a library, or a source file that is compiled if it was not before. See [`crate::source`]. A schema that it states
+    /// itself, with `OPFORGE_SCHEMA` of `opforge/kernel.h`, is declared.
     ///
     /// # Errors
     /// What [`locate`] refuses; the dynamic loader's message; a missing main function.
@@ -54,8 +56,13 @@ impl CustomOp {
 
     fn open_source(source: Source, options: &Options, isolation: Option<Duration>) -> Result<Self> {
         let (origin, runner) = open(source, options, isolation)?;
+        let schema = elf::text(&origin.artifact.file, &format!("{}Schema", origin.source.function));
         let loaded = Self::with_runner(origin.place(), runner);
-        Ok(loaded.changed(|spec| spec.origin = Some(Arc::new(origin))))
+        let loaded = loaded.changed(|spec| spec.origin = Some(Arc::new(origin)));
+        match schema {
+            Some(schema) => loaded.with_schema(&schema),
+            None => Ok(loaded),
+        }
     }
 
     /// The operator `function` of a source text, compiled if it was not before.

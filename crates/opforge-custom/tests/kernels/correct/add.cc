@@ -3,6 +3,8 @@
 
 #include "../kernel.h"
 
+OPFORGE_SCHEMA(Add, "(Tensor x, Tensor y) -> Tensor");
+
 template <typename T>
 static int Sum(void **params, int64_t count) {
   const T *x = static_cast<const T *>(params[0]), *y = static_cast<const T *>(params[1]);

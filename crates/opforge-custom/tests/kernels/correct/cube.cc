@@ -1,6 +1,8 @@
 // The cube in float64, and its gradient as an operator of its own.
 #include "../kernel.h"
 
+OPFORGE_SCHEMA(Cube, "(Tensor x) -> Tensor");
+
 extern "C" int Cube(KERNEL_PARAMETERS) {
   const int64_t count = Count(ndims[0], shapes[0]);
   const auto *x = static_cast<const double *>(params[0]);

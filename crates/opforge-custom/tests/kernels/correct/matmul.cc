@@ -4,6 +4,8 @@
 
 #include "../kernel.h"
 
+OPFORGE_SCHEMA(Matmul, "(Tensor x, Tensor y) -> Tensor");
+
 extern "C" std::vector<int64_t> MatmulInferShape(int *ndims, int64_t **shapes, AotExtra *) {
   if (shapes[0][0] == -2 || shapes[1][0] == -2) return {-1, -1};
   if (ndims[0] != 2 || ndims[1] != 2) throw "takes matrices";

@@ -5,6 +5,8 @@
 
 #include "../kernel.h"
 
+OPFORGE_SCHEMA(Moments, "(Tensor x) -> (Tensor, Tensor, Tensor)");
+
 extern "C" std::vector<std::vector<int64_t>> MomentsInferShape(int *ndims, int64_t **shapes, AotExtra *) {
   std::vector<int64_t> rows(shapes[0], shapes[0] + ndims[0]);
   if (rows.empty()) throw "a row at least";

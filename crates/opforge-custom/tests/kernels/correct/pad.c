@@ -3,6 +3,8 @@
 
 #include "opforge/kernel.h"
 
+OPFORGE_SCHEMA(Pad, "(Tensor x, *, int[] around) -> Tensor");
+
 static int Read(void *extra, const int64_t **around) {
   const opforge_extra_api *api = opforge_extra(extra);
   size_t count;

@@ -3,6 +3,8 @@
 
 #include "../kernel.h"
 
+OPFORGE_SCHEMA(Polynomial, "(Tensor x, *, float[] coefficients) -> Tensor");
+
 class Coefficients : public AotKernelData {
  public:
   std::vector<float> values;

@@ -4,6 +4,8 @@
 
 #include "../kernel.h"
 
+OPFORGE_SCHEMA(ReduceSum, "(Tensor x, *, int axis, bool keep_dim=False) -> Tensor");
+
 // Negative for an axis that there is not.
 static int64_t Axis(int ndim, const AotExtra *extra) {
   const int64_t axis = extra->Attr<int64_t>("axis");

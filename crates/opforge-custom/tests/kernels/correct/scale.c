@@ -1,6 +1,8 @@
 /* alpha * x + beta, in C. */
 #include "opforge/kernel.h"
 
+OPFORGE_SCHEMA(Scale, "(Tensor x, *, float alpha=2.0, float beta=0.5) -> Tensor");
+
 int Scale(int nparam, void **params, int *ndims, int64_t **shapes, const char **dtypes, void *stream, void *extra) {
   const opforge_extra_api *api = opforge_extra(extra);
   const float *x = params[0];

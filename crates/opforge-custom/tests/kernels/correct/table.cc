@@ -4,6 +4,8 @@
 
 #include "../kernel.h"
 
+OPFORGE_SCHEMA(Sine, "(Tensor x) -> Tensor");
+
 using Table = std::array<float, 360>;
 
 // Threads that come first at once wait for one of them: so C++ initialises such statics.

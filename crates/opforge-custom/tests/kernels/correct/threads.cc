@@ -5,6 +5,8 @@
 
 #include "../kernel.h"
 
+OPFORGE_SCHEMA(Squares, "(Tensor x) -> Tensor");
+
 extern "C" int Squares(KERNEL_PARAMETERS) {
   constexpr int64_t kThreads = 3;
   const int64_t count = Count(ndims[0], shapes[0]), share = (count + kThreads - 1) / kThreads;

@@ -3,6 +3,8 @@
 
 #include "../kernel.h"
 
+OPFORGE_SCHEMA(Total, "(Tensor x) -> Tensor");
+
 extern "C" std::vector<int64_t> TotalInferShape(int *, int64_t **, AotExtra *) { return {}; }
 
 extern "C" int Total(KERNEL_PARAMETERS) {

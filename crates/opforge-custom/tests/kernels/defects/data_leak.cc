@@ -1,6 +1,8 @@
 // The weights that FInit makes for every signature hang on kernel data that does not free them.
 #include "../kernel.h"
 
+OPFORGE_SCHEMA(DataLeak, "(Tensor x) -> Tensor");
+
 class Weights : public AotKernelData {
  public:
   float *values = nullptr;

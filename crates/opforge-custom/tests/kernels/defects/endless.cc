@@ -1,6 +1,8 @@
 // Looks for the next power of two, in 16 bits: above 32768 elements there is none.
 #include "../kernel.h"
 
+OPFORGE_SCHEMA(Endless, "(Tensor x) -> Tensor");
+
 extern "C" int Endless(KERNEL_PARAMETERS) {
   const int64_t count = Count(ndims[0], shapes[0]);
   uint16_t power = 1;

@@ -1,6 +1,8 @@
 // A buffer on the stack, which is large enough for what the author tried.
 #include "../kernel.h"
 
+OPFORGE_SCHEMA(LargeCrash, "(Tensor x) -> Tensor");
+
 extern "C" int LargeCrash(KERNEL_PARAMETERS) {
   float copies[4096];
   const int64_t count = Count(ndims[0], shapes[0]);

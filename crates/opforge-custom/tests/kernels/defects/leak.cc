@@ -1,6 +1,8 @@
 // Scratch memory of every call is never given back.
 #include "../kernel.h"
 
+OPFORGE_SCHEMA(Leak, "(Tensor x) -> Tensor");
+
 extern "C" int Leak(KERNEL_PARAMETERS) {
   const int64_t count = Count(ndims[0], shapes[0]);
   const float *x = Floats(params, 0);

@@ -1,6 +1,8 @@
 // Dithers with a generator whose state goes on from call to call.
 #include "../kernel.h"
 
+OPFORGE_SCHEMA(Nondeterministic, "(Tensor x) -> Tensor");
+
 extern "C" int Nondeterministic(KERNEL_PARAMETERS) {
   thread_local uint32_t state = 1;
   const int64_t count = Count(ndims[0], shapes[0]);

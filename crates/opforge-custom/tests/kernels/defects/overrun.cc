@@ -1,6 +1,8 @@
 // The loop takes one step too many: an element behind the end of the output is written.
 #include "../kernel.h"
 
+OPFORGE_SCHEMA(Overrun, "(Tensor x) -> Tensor");
+
 extern "C" int Overrun(KERNEL_PARAMETERS) {
   const int64_t count = Count(ndims[0], shapes[0]);
   const float *x = Floats(params, 0);

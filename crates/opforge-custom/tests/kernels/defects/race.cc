@@ -3,6 +3,8 @@
 
 #include "../kernel.h"
 
+OPFORGE_SCHEMA(Race, "(Tensor x) -> Tensor");
+
 extern "C" int Race(KERNEL_PARAMETERS) {
   static std::vector<float> scratch(1 << 20);
   const int64_t count = Count(ndims[0], shapes[0]);

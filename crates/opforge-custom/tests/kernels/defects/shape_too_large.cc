@@ -3,6 +3,8 @@
 
 #include "../kernel.h"
 
+OPFORGE_SCHEMA(ShapeTooLarge, "(Tensor x) -> Tensor");
+
 extern "C" std::vector<int64_t> ShapeTooLargeInferShape(int *ndims, int64_t **shapes, AotExtra *) {
   if (ndims[0] != 1) throw "takes vectors";
   return {shapes[0][0]};

@@ -3,6 +3,8 @@
 
 #include "../kernel.h"
 
+OPFORGE_SCHEMA(ShapeTooSmall, "(Tensor x) -> Tensor");
+
 extern "C" std::vector<int64_t> ShapeTooSmallInferShape(int *ndims, int64_t **shapes, AotExtra *) {
   return std::vector<int64_t>(shapes[0], shapes[0] + ndims[0]);
 }

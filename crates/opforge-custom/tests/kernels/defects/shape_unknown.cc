@@ -3,6 +3,8 @@
 
 #include "../kernel.h"
 
+OPFORGE_SCHEMA(ShapeUnknown, "(Tensor x) -> Tensor");
+
 extern "C" std::vector<int64_t> ShapeUnknownInferShape(int *ndims, int64_t **shapes, AotExtra *) {
   return {Count(ndims[0], shapes[0])};
 }

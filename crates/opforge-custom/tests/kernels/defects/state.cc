@@ -4,6 +4,8 @@
 
 #include "../kernel.h"
 
+OPFORGE_SCHEMA(State, "(Tensor x) -> Tensor");
+
 extern "C" int State(KERNEL_PARAMETERS) {
   static float largest = 0;
   const int64_t count = Count(ndims[0], shapes[0]);

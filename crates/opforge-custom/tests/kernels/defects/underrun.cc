@@ -1,6 +1,8 @@
 // A running sum that keeps its start in the element before the output's first.
 #include "../kernel.h"
 
+OPFORGE_SCHEMA(Underrun, "(Tensor x) -> Tensor");
+
 extern "C" int Underrun(KERNEL_PARAMETERS) {
   const int64_t count = Count(ndims[0], shapes[0]);
   const float *x = Floats(params, 0);

@@ -1,6 +1,8 @@
 // Adds up in a workspace that it does not clear first.
 #include "../kernel.h"
 
+OPFORGE_SCHEMA(Uninitialised, "(Tensor x) -> Tensor");
+
 extern "C" int UninitialisedInit(int *, int64_t **, const char **, AotExtra *extra) {
   extra->SetWorkSpace({sizeof(float)});
   return 0;

@@ -1,6 +1,8 @@
 // An unrolled loop without the rest: up to three elements at the end are never written.
 #include "../kernel.h"
 
+OPFORGE_SCHEMA(Unwritten, "(Tensor x) -> Tensor");
+
 extern "C" int Unwritten(KERNEL_PARAMETERS) {
   const int64_t count = Count(ndims[0], shapes[0]);
   const float *x = Floats(params, 0);

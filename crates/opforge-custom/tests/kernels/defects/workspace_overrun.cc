@@ -1,6 +1,8 @@
 // Asks for as many bytes of workspace as it then writes floats.
 #include "../kernel.h"
 
+OPFORGE_SCHEMA(WorkspaceOverrun, "(Tensor x) -> Tensor");
+
 extern "C" int WorkspaceOverrunInit(int *ndims, int64_t **shapes, const char **, AotExtra *extra) {
   extra->SetWorkSpace({static_cast<size_t>(Count(ndims[0], shapes[0]))});
   return 0;

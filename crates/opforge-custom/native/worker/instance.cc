@@ -80,10 +80,20 @@ Instance::Instance(const Library &library, Words words, Reader reader, opforge_o
   given_ = Copied();
 }
 
+std::vector<char> Instance::Results() const {
+  std::vector<char> results;
+  for (size_t i = 0; i + workspaces.size() < pieces.size(); ++i) {
+    const char *first = static_cast<const char *>(params[i]);
+    if (pieces[i].writable) results.insert(results.end(), first, first + pieces[i].size);
+  }
+  return results;
+}
+
 bool Instance::HasChangedArrays() const { return !(Copied() == given_); }
 
-void Instance::Place(int region, const std::vector<Piece> &pieces) {
-  if (pieces.size() != signature.ndims.size()) throw std::runtime_error("places for another number of arguments");
+void Instance::Place(int region, const std::vector<Piece> &at) {
+  if (at.size() != signature.ndims.size()) throw std::runtime_error("places for another number of arguments");
+  pieces = at;
   params.clear();
   arguments.clear();
   for (size_t i = 0; i < pieces.size(); ++i) {

@@ -51,16 +51,19 @@ struct Instance {
   Instance(const Library &library, Words message, Reader reader, opforge_outcome *outcome);
 
   // Maps the arguments, forgetting where they were before; equal pieces are one. Throws as Mapping does, or if their number is wrong.
-  void Place(int region, const std::vector<Piece> &pieces);
+  void Place(int region, const std::vector<Piece> &at);
   void Run(const Library &library, opforge_outcome *outcome);
   // Whether the arrays that describe the arguments, which are not the library's own, are not as they were after Init.
   bool HasChangedArrays() const;
+  // What arguments that may be written hold, except for workspaces.
+  std::vector<char> Results() const;
 
   Words message;
   Signature signature;
   // As Init asked for them, in bytes.
   std::vector<int64_t> workspaces;
   std::vector<std::shared_ptr<Mapping>> arguments;
+  std::vector<Piece> pieces;
   std::vector<void *> params;
 
  private:

@@ -18,7 +18,7 @@
 //   Infer    form, several, signature, list of the inputs' types  list of (has dtype, dtype, rank or -1, lengths), or of types for InferType
 //   Prepare  instance, signature                                  list of the workspaces' sizes in bytes
 //   Map      instance, list of (offset, size, shift, writable)
-//   Run      repeats, measure, list of instances                  list of outcomes, bytes allocated before and after (-1: not known),
+//   Run      repeats, observe, list of instances                  list of outcomes, bytes allocated before and after (-1: not known),
 //                                                                 whether arrays of ranks, shapes or dtypes have been changed
 //   Close    instance
 //
@@ -28,7 +28,7 @@
 // says where inputs, outputs and workspaces lie: whole pages of the region, from `offset`, a multiple of the page's size, are mapped between
 // guard pages, and the argument's `size` bytes begin `shift` bytes behind the first page's start. Equal places are one argument at one address;
 // Map may be asked for again. Run calls the main function of each instance `repeats` times or until it fails; several instances run at once,
-// on a thread each. Only with `measure` it looks at allocations and arrays. Close destroys the instance and its kernel data.
+// on a thread each. Observe says what it looks at meanwhile. Close destroys the instance and its kernel data.
 //
 // Where a function ends the process, the report at the region's start tells of the signal.
 #ifndef OPFORGE_WORKER_PROTOCOL_H_
@@ -44,6 +44,10 @@ enum class Form : uint64_t { Infer, InferShape, InferType };
 
 // Returned and Threw are opforge_outcome's; Refused is the worker's own: the request could not be carried out, the text says why.
 enum class Status : uint64_t { Returned, Threw, Refused };
+
+// Nothing; allocations and arrays; with several instances, whether each run leaves an instance's results as they were before the first, without
+// which the instance runs no more.
+enum class Observe : uint64_t { Nothing, Measure, Steady };
 
 // Bits: which functions and marks a library has.
 enum Found : uint64_t { kMain = 1, kInit = 2, kInfer = 4, kInferShape = 8, kInferType = 16, kLastError = 32, kDualMark = 64 };

@@ -3,11 +3,11 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <stdexcept>
 #include <string>
-#include <thread>
+
+#include "runs.h"
 
 namespace worker {
 
@@ -27,38 +27,6 @@ int64_t BytesAllocated() {
   }
 #endif
   return -1;
-}
-
-// Runs the instance until it fails.
-void Repeat(const Library &library, Instance &instance, uint64_t repeats, opforge_outcome *outcome) {
-  for (; repeats > 0; --repeats) {
-    instance.Run(library, outcome);
-    if (outcome->status != opforge_outcome::Returned || outcome->code != 0) return;
-  }
-}
-
-// Runs each instance on a thread of its own; all begin at once.
-void RunTogether(const Library &library, const std::vector<Instance *> &instances, uint64_t repeats,
-                 std::vector<opforge_outcome> *outcomes) {
-  std::atomic<bool> go{false};
-  std::vector<std::thread> threads;
-  const auto finish = [&] {
-    go = true;
-    for (std::thread &thread : threads) thread.join();
-  };
-  try {
-    for (size_t i = 0; i < instances.size(); ++i) {
-      threads.emplace_back([&, i] {
-        const SignalStack stack;
-        while (!go) std::this_thread::yield();
-        Repeat(library, *instances[i], repeats, &(*outcomes)[i]);
-      });
-    }
-  } catch (...) {
-    finish();
-    throw;
-  }
-  finish();
 }
 
 }  // namespace
@@ -162,7 +130,8 @@ void Server::Map(Reader &reader, Writer *writer) {
 
 void Server::Run(Reader &reader, Writer *writer) {
   const uint64_t repeats = reader.Number();
-  const bool measure = reader.Number() != 0;
+  const auto observe = static_cast<Observe>(reader.Number());
+  const bool measure = observe == Observe::Measure;
   std::vector<Instance *> all(reader.Number());
   for (Instance *&one : all) one = &instance(reader.Number());
   std::vector<opforge_outcome> outcomes(all.size(), opforge_outcome{});
@@ -170,7 +139,7 @@ void Server::Run(Reader &reader, Writer *writer) {
   if (all.size() == 1) {
     Repeat(library(), *all[0], repeats, &outcomes[0]);
   } else {
-    RunTogether(library(), all, repeats, &outcomes);
+    RunTogether(library(), all, repeats, observe == Observe::Steady, &outcomes);
   }
   const int64_t after = measure ? BytesAllocated() : -1;
   writer->Success();

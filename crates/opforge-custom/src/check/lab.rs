@@ -14,7 +14,7 @@ use crate::CustomOp;
 use crate::abi::{Inferred, Outcome, Variant};
 use crate::attribute::Attributes;
 use crate::elf::Names;
-use crate::isolate::{Death, Failure, Found, REPORT_SIZE, Runs, Signature, Start, Worker};
+use crate::isolate::{Death, Failure, Found, Observe, REPORT_SIZE, Runs, Signature, Start, Worker};
 use crate::runner::Form;
 
 /// Why a function of a library did not do its work.
@@ -167,9 +167,9 @@ impl Lab {
     }
 
     /// Runs the main function of instances, several of them at once, each `repeats` times.
-    pub fn run(&self, stages: &[&Stage], repeats: u64) -> Result<Runs, Trouble> {
+    pub fn run(&self, stages: &[&Stage], repeats: u64, observe: Observe) -> Result<Runs, Trouble> {
         let instances: Vec<u64> = stages.iter().map(|stage| stage.instance).collect();
-        let runs = self.ask("", |running| running.worker.run(&instances, repeats, true))?;
+        let runs = self.ask("", |running| running.worker.run(&instances, repeats, observe))?;
         match runs.outcomes.iter().find(|outcome| **outcome != Outcome::Success) {
             Some(failed) => Err(self.refused("", failed)),
             None => Ok(runs),

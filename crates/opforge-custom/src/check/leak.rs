@@ -4,6 +4,7 @@ use super::case::Case;
 use super::probe::Probe;
 use super::session::{Poison, Session, Stop, Verdict};
 use super::stage::Side;
+use crate::isolate::Observe;
 
 /// Calls, or preparations, before anything is measured, and in each of two measurements.
 const WARM_UP: u64 = 16;
@@ -50,7 +51,7 @@ fn preparations(session: &Session<'_>, case: &Case) -> Result<Option<i64>, Stop>
         for _ in 0..count {
             session.trial(case)?;
         }
-        let nothing = session.lab.clear().and_then(|()| session.lab.run(&[], 1));
+        let nothing = session.lab.clear().and_then(|()| session.lab.run(&[], 1, Observe::Measure));
         let runs = nothing.map_err(|trouble| session.stop(trouble, case, &[]))?;
         Ok::<_, Stop>(runs.allocated.map(|(_, now)| now))
     };

@@ -13,7 +13,7 @@ use super::stage::{Argument, Role, Seen, Side, Stage};
 use super::{Options, values};
 use crate::CustomOp;
 use crate::attribute::Attributes;
-use crate::isolate::{Access, Death, Fault, Runs, Spot};
+use crate::isolate::{Access, Death, Fault, Observe, Runs, Spot};
 use crate::runner::Runner;
 
 /// Why a probe did not come to its end.
@@ -165,6 +165,12 @@ impl Trial<'_> {
         self.session.lab.load(&self.stage, side, contents).map_err(|trouble| self.stop(trouble))
     }
 
+    /// Fills the arguments' memory with what a run saw.
+    pub fn restore(&self, side: Side, seen: &Seen) -> Result<(), Stop> {
+        let loaded = self.session.lab.load(&self.stage, side, |i| seen.contents[i].clone());
+        loaded.map_err(|trouble| self.stop(trouble))
+    }
+
     /// Runs the operator once on inputs of these elements.
     pub fn run(&self, side: Side, inputs: &[Vec<u8>], poison: Poison) -> Result<Seen, Stop> {
         self.load(side, inputs, poison)?;
@@ -174,7 +180,8 @@ impl Trial<'_> {
 
     /// Runs the operator several times on what the arguments hold.
     pub fn repeat(&self, repeats: u64) -> Result<Runs, Stop> {
-        let runs = self.session.lab.run(&[&self.stage], repeats).map_err(|trouble| self.stop(trouble))?;
+        let runs =
+            self.session.lab.run(&[&self.stage], repeats, Observe::Measure).map_err(|trouble| self.stop(trouble))?;
         if runs.changed_arrays {
             let message = format!(
                 "{} changed its ndims, shapes or dtypes, which are the framework's",

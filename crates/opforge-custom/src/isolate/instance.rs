@@ -7,7 +7,7 @@ use opforge_runtime::alloc::check_request;
 
 use super::layout::Layout;
 use super::runner::{Shared, State, Ticket};
-use super::worker::{Failure, Signature, Worker};
+use super::worker::{Failure, Observe, Signature, Worker};
 use crate::abi::{Outcome, Variant};
 use crate::attribute::Attributes;
 use crate::library::Place;
@@ -113,7 +113,7 @@ impl Instance {
         if !is_marked {
             self.layout.mark(worker)?;
         }
-        let runs = worker.run(&[ticket.instance], 1, false)?;
+        let runs = worker.run(&[ticket.instance], 1, Observe::Nothing)?;
         if let Some(failed) = runs.outcomes.into_iter().find(|outcome| *outcome != Outcome::Success) {
             return Err(Failure::Function(failed));
         }

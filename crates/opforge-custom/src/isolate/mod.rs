@@ -12,7 +12,7 @@ mod worker;
 pub(crate) use death::{Access, Death, Fault, Spot};
 pub(crate) use process::{REPORT_SIZE, Start};
 pub(crate) use runner::{DEFAULT_LIMIT, Isolated};
-pub(crate) use worker::{Failure, Found, Piece, Runs, Signature, Worker};
+pub(crate) use worker::{Failure, Found, Observe, Piece, Runs, Signature, Worker};
 
 #[cfg(test)]
 mod tests;

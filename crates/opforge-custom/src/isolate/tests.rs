@@ -57,8 +57,8 @@ fn prepare(worker: &mut Worker, mode: i64, end: bool) -> u64 {
 
 fn message(mode: i64, end: bool) -> String {
     let (mut worker, _) = guarded(mode, end);
-    let Err(Failure::Death(death)) = worker.run(&[7], 1, false) else { panic!("mode {mode} lived") };
-    assert!(matches!(worker.run(&[7], 1, false), Err(Failure::Death(_))));
+    let Err(Failure::Death(death)) = worker.run(&[7], 1, Observe::Nothing) else { panic!("mode {mode} lived") };
+    assert!(matches!(worker.run(&[7], 1, Observe::Nothing), Err(Failure::Death(_))));
     death.message(&|i| Some((["the input", "the output", "the workspace"][i].to_owned(), 16)))
 }
 
@@ -66,13 +66,13 @@ fn message(mode: i64, end: bool) -> String {
 fn results_lie_in_the_region() {
     for end in [false, true] {
         let (mut worker, shift) = guarded(0, end);
-        let runs = worker.run(&[7], 3, false).unwrap();
+        let runs = worker.run(&[7], 3, Observe::Nothing).unwrap();
         assert_eq!(runs, Runs { outcomes: vec![Outcome::Success], allocated: None, changed_arrays: false });
         let mut bytes = [0; 16];
         worker.read(&mut bytes, 2 * PAGE + shift).unwrap();
         assert_eq!(bytes, *[1f32, 2.0, 3.0, 4.0].map(f32::to_ne_bytes).as_flattened());
         worker.close(7).unwrap();
-        assert!(matches!(worker.run(&[7], 1, false), Err(Failure::Refused(_))));
+        assert!(matches!(worker.run(&[7], 1, Observe::Nothing), Err(Failure::Refused(_))));
     }
 }
 
@@ -89,8 +89,8 @@ fn accesses_beyond_arguments_are_told() {
 fn leaks_are_measured() {
     let growth = |mode| {
         let (mut worker, _) = guarded(mode, true);
-        worker.run(&[7], 1, true).unwrap();
-        let (before, after) = worker.run(&[7], 20, true).unwrap().allocated.unwrap();
+        worker.run(&[7], 1, Observe::Measure).unwrap();
+        let (before, after) = worker.run(&[7], 20, Observe::Measure).unwrap().allocated.unwrap();
         after.cast_signed() - before.cast_signed()
     };
     assert_eq!(growth(0), 0);
@@ -107,7 +107,7 @@ fn instances_run_at_once() {
         worker.prepare(instance, &signature).unwrap();
         worker.map(instance, &[Piece { offset: instance * PAGE, size: 4, shift: 0, writable: true }]).unwrap();
     }
-    assert_eq!(worker.run(&[1, 2, 3, 4], 1, false).unwrap().outcomes, vec![Outcome::Success; 4]);
+    assert_eq!(worker.run(&[1, 2, 3, 4], 1, Observe::Nothing).unwrap().outcomes, vec![Outcome::Success; 4]);
     for instance in 1..=4 {
         let mut most = [0; 4];
         worker.read(&mut most, instance * PAGE).unwrap();
@@ -121,7 +121,7 @@ fn printed(start: Start, file: &Path, mode: i64) -> (String, bool) {
     let start = Start { output: Some(kept.try_clone().unwrap()), ..start };
     let mut worker = worker(&start, file, "Guarded");
     prepare(&mut worker, mode, true);
-    let lived = worker.run(&[7], 1, false).is_ok();
+    let lived = worker.run(&[7], 1, Observe::Nothing).is_ok();
     let mut text = String::new();
     kept.rewind().unwrap();
     kept.read_to_string(&mut text).unwrap();

@@ -92,6 +92,16 @@ impl Piece {
     }
 }
 
+/// What to look at while instances run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Observe {
+    Nothing,
+    /// What is allocated, and the arrays that describe arguments.
+    Measure,
+    /// Results of instances that run at once: each stops when they are not what they were before its first run.
+    Steady,
+}
+
 /// How runs went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Runs {
@@ -159,8 +169,8 @@ impl Worker {
     }
 
     /// Runs the main functions of instances, each `repeats` times, several of them at once on a thread each.
-    pub fn run(&mut self, instances: &[u64], repeats: u64, measure: bool) -> Result<Runs, Failure> {
-        let request = Request::new(Kind::Run).number(repeats).number(measure.into());
+    pub fn run(&mut self, instances: &[u64], repeats: u64, observe: Observe) -> Result<Runs, Failure> {
+        let request = Request::new(Kind::Run).number(repeats).number(observe as u64);
         let request = request.list(instances.iter(), |request, &instance| request.number(instance));
         self.ask(request, |answer| {
             let outcomes = answer.list(|answer| answer.outcome()?.ok())?;

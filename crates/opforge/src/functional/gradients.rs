@@ -1,8 +1,6 @@
 //! Slopes of functions that samples tell, and powers of their arguments.
 #![allow(non_snake_case, reason = "parameters are named as in Python")]
 
-use opforge_core::normalize_dim;
-
 use crate::functional as f;
 use crate::operator::prelude::*;
 
@@ -93,7 +91,7 @@ functions! {
 
 fn dims(input: &Tensor, dim: Option<&[i64]>) -> Result<Vec<usize>> {
     let all: Vec<i64> = (0..input.rank() as i64).collect();
-    dim.unwrap_or(&all).iter().map(|&d| normalize_dim(d, input.rank(), "gradient")).collect()
+    dim.unwrap_or(&all).iter().map(|&d| f::existing_dim("gradient", input, d)).collect()
 }
 
 fn as_many(given: usize, dims: usize) -> Result<()> {

@@ -20,6 +20,7 @@ pub fn include_dir(py: Python<'_>) -> PyResult<String> {
 
 /// Writes a source text where it may be compiled; gives the file's path. `language` is "c", "c++" or "cuda".
 #[pyfunction]
+#[pyo3(signature = (name, language, text, cache = None))]
 pub fn inline_source(
     py: Python<'_>,
     name: &str,

@@ -64,8 +64,8 @@ fn check(input: &Tensor, weight: Option<&Tensor>) -> Result<()> {
 }
 
 fn equal_edges(input: &Tensor, bins: i64, range: Option<&[f64]>) -> Result<Tensor> {
-    if bins < 1 {
-        return Err(Error::value("histogram", "bins", bins, "1 or more"));
+    if !(1..i64::MAX).contains(&bins) {
+        return Err(Error::value("histogram", "bins", bins, "1 or more, and fewer than fit an i64"));
     }
     let (mut low, mut high) = match range {
         Some(&[low, high]) => (low, high),

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::sync::{Mutex, PoisonError};
 
-use crate::source;
+use crate::source::{self, Options};
 
 static PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/opforge-worker"));
 
@@ -19,7 +19,7 @@ pub(super) fn spawn(mut configure: impl FnMut(&mut Command) -> io::Result<()>) -
         configure(&mut command)?;
         command.spawn()
     };
-    start(in_memory()).or_else(|_| start(in_cache()))
+    start(in_memory()).or_else(|_| start(in_cache(&Options::default())))
 }
 
 /// A path that is valid in this process and its children, until they execute something.
@@ -52,8 +52,8 @@ fn write() -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-fn in_cache() -> io::Result<PathBuf> {
-    source::program("opforge-worker", PROGRAM).map_err(io::Error::other)
+fn in_cache(options: &Options) -> io::Result<PathBuf> {
+    source::program("opforge-worker", PROGRAM, options).map_err(io::Error::other)
 }
 
 #[cfg(test)]
@@ -62,7 +62,9 @@ mod tests {
 
     #[test]
     fn the_program_runs_from_either_place() {
-        for path in [in_memory(), in_cache()] {
+        let folder = tempfile::tempdir().unwrap();
+        let options = Options { cache: Some(folder.path().to_owned()), ..Options::default() };
+        for path in [in_memory(), in_cache(&options)] {
             // Without a parent it has nothing to do.
             let status = Command::new(path.unwrap()).stdin(std::process::Stdio::null()).status().unwrap();
             assert_eq!(status.code(), Some(1));

@@ -10,12 +10,12 @@ use super::cache::Cache;
 use super::entry::short;
 use super::{Options, Settings};
 
-/// The file, which is the user's alone, in the cache.
+/// The file, which is the user's alone, in the cache of these options.
 ///
 /// # Errors
 /// As those of [`locate`](super::locate) that concern the cache.
-pub(crate) fn program(name: &str, bytes: &[u8]) -> Result<PathBuf> {
-    let cache = Cache::open(&Options::default(), &Settings::from_env()?)?;
+pub(crate) fn program(name: &str, bytes: &[u8], options: &Options) -> Result<PathBuf> {
+    let cache = Cache::open(options, &Settings::from_env()?)?;
     let place = format!("program/{}", short(&blake3::hash(bytes)));
     let file = cache.materialise(&place, &[(name, bytes)])?.join(name);
     if file.metadata()?.permissions().mode() & 0o100 == 0 {

@@ -151,7 +151,8 @@ void Server::Run(Reader &reader, Writer *writer) {
 }
 
 void Server::Close(Reader &reader, Writer *writer) {
-  instances_.erase(reader.Number());
+  // Out of the map first: it must be whole while a destructor of the library runs.
+  instances_.extract(reader.Number());
   writer->Success();
 }
 

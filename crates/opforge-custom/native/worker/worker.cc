@@ -109,7 +109,7 @@ int main(int argc, char **argv) {
   const worker::SignalStack stack;
   if (argc < 3 || std::strcmp(argv[2], "bare") != 0) worker::ReportFaults(worker::MapReport(region), instances);
   worker::Serve(socket, region, instances);
-  instances->clear();
+  while (!instances->empty()) instances->extract(instances->begin());
   std::fflush(nullptr);
   _exit(EXIT_SUCCESS);
 }

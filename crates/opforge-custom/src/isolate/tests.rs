@@ -85,6 +85,14 @@ fn accesses_beyond_arguments_are_told() {
 }
 
 #[test]
+fn kernel_data_that_cannot_be_destroyed_is_told() {
+    let (mut worker, _) = guarded(8, true);
+    assert_eq!(worker.run(&[7], 1, Observe::Nothing).unwrap().outcomes, [Outcome::Success]);
+    let Err(Failure::Death(death)) = worker.close(7) else { panic!("it lived") };
+    assert_eq!(death.message(&|_| None), "crashed with SIGSEGV: wrote to a null pointer, at 0x8");
+}
+
+#[test]
 #[cfg(target_env = "gnu")]
 fn leaks_are_measured() {
     let growth = |mode| {

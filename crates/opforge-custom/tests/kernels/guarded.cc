@@ -8,10 +8,13 @@
 
 namespace {
 
-enum Mode : int64_t { Copy, WritePastEnd, WriteBeforeStart, WriteInput, ReadPastEnd, Leak, Print, HeapOverflow };
+enum Mode : int64_t { Copy, WritePastEnd, WriteBeforeStart, WriteInput, ReadPastEnd, Leak, Print, HeapOverflow, HarmfulEnd };
 
 struct Data : AotKernelData {
   int64_t mode;
+  ~Data() override {
+    if (mode == HarmfulEnd) *reinterpret_cast<volatile int *>(8) = 1;
+  }
 };
 
 std::atomic<int> running;

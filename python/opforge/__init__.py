@@ -18,7 +18,9 @@ _PRIVATE = _core._hidden | {
     "CustomOp",
     "SavedTensor",
     "backward",
+    "bench_operator",
     "catalogue",
+    "check_operator",
     "grad",
     "inline_source",
     "record_function",
@@ -40,6 +42,7 @@ _SUBMODULES = ("autograd", "cuda", "custom", "library", "linalg", "mindspore", "
 # Names that are imported when they are first used, and the modules that have them.
 _LAZY = {
     "CustomOp": "custom",
+    "check": "custom",
     "custom_op": "custom",
     "load_inline": "custom",
     "save": "serialization",

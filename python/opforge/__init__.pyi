@@ -95,6 +95,7 @@ from ._core import cfloat as cfloat
 from ._core import chain_matmul as chain_matmul
 from ._core import channel_shuffle as channel_shuffle
 from ._core import char as char
+from .custom.checker import check as check
 from ._core import cholesky as cholesky
 from ._core import chunk as chunk
 from ._core import clamp as clamp

@@ -174,6 +174,15 @@ def test_absurd_workspaces_are_errors(size):
         inline("return 0;", head=head, shapes=0)(torch.ones(1)).tolist()
 
 
+def test_nothing_is_prepared_for_tensors_without_data():
+    head = """#include "custom_aot_extra.h"
+      extern "C" int FInit(int *, int64_t **, const char **, AotExtra *) { return 7; }"""
+    op = inline("return 0;", head=head, shapes=0)
+    assert op(torch.empty(2, 3, device="meta")).shape == (2, 3)
+    with pytest.raises(torch.CustomOpError, match="FInit returned error code 7"):
+        op(torch.empty(2, 3))
+
+
 @pytest.mark.parametrize(
     ("body", "text"),
     [

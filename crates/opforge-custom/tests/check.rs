@@ -143,6 +143,15 @@ fn changed_arrays_are_found() {
 }
 
 #[test]
+fn overruns_of_the_kernels_own_memory_are_found_by_sanitizers() {
+    let like = like("HeapOverrun");
+    assert!(report(&like).is_clean());
+    let report = check(&like, &Options { sanitize: true, ..Options::default() }).unwrap();
+    assert_eq!(report.defects(), [Probe::Sanitizer], "\n{report}");
+    assert!(report.to_string().contains("heap-buffer-overflow"), "{report}");
+}
+
+#[test]
 fn wrong_gradients_are_found() {
     let gradient = kernel("defects/wrong_gradient.cc", "SquareGradient").shapes(ShapeRule::Like(0));
     let square = kernel("defects/wrong_gradient.cc", "Square").shapes(ShapeRule::Like(0));

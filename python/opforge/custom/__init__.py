@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
+from .checker import check
 from .inline import load_inline
 from .operator import CustomOp, custom_op
 
-__all__ = ["CustomOp", "custom_op", "load_inline"]
+__all__ = ["CustomOp", "check", "custom_op", "load_inline"]

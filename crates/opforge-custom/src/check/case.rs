@@ -4,7 +4,7 @@ use std::fmt;
 
 use opforge::{DType, Error, Result};
 
-use super::Options;
+use super::{Options, huge};
 use crate::CustomOp;
 
 /// An input of a case: name, shape, dtype.
@@ -84,6 +84,9 @@ pub(super) fn derive(op: &CustomOp, options: &Options) -> Result<Vec<Case>> {
             let inputs = shapes.into_iter().zip(dtypes).enumerate().map(input).collect();
             cases.push(Case { number: cases.len() + 1, inputs, is_given: !options.shapes.is_empty() });
         }
+    }
+    if options.huge {
+        cases.extend(huge::case(&cases));
     }
     Ok(cases)
 }

@@ -1,5 +1,6 @@
 //! The worker in which an operator is tried: every function of its library runs there, in memory that tells of wrong accesses.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -53,9 +54,11 @@ impl From<std::io::Error> for Trouble {
 pub(super) struct Subject {
     pub library: PathBuf,
     pub function: String,
-    names: Names,
+    pub names: Names,
     /// The limit of a request.
     pub limit: Duration,
+    /// What sanitizers that were built in need; with them, signals are left to them.
+    pub environment: Vec<(OsString, OsString)>,
 }
 
 impl Subject {
@@ -70,7 +73,7 @@ impl Subject {
         };
         let names = Names::of(&library);
         let (function, limit) = (op.place().function.clone(), options.timeout);
-        Ok(Subject { library, function, names, limit })
+        Ok(Subject { library, function, names, limit, environment: Vec::new() })
     }
 }
 
@@ -181,6 +184,27 @@ impl Lab {
         self.ask("", |running| stage.look(&running.worker, side))
     }
 
+    /// Places the arguments, and fills their last bytes, each with the same.
+    pub fn load_tails(&self, stage: &Stage, bytes: usize, fill: impl Fn(Role) -> u8) -> Result<(), Trouble> {
+        self.ask("", |running| {
+            running.worker.map(stage.instance, &stage.pieces(Side::End))?;
+            stage.tails(bytes).try_for_each(|(i, offset, length)| {
+                running.worker.write(&vec![fill(stage.arguments[i].role); length], offset)
+            })
+        })
+    }
+
+    /// The arguments' last bytes.
+    pub fn look_at_tails(&self, stage: &Stage, bytes: usize) -> Result<Vec<(usize, Vec<u8>)>, Trouble> {
+        self.ask("", |running| {
+            let look = |(i, offset, length)| {
+                let mut tail = vec![0; length];
+                running.worker.read(&mut tail, offset).map(|()| (i, tail))
+            };
+            stage.tails(bytes).map(look).collect()
+        })
+    }
+
     fn lock(&self) -> MutexGuard<'_, Option<Running>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -211,7 +235,8 @@ impl Lab {
     fn start(&self) -> Result<Running, Trouble> {
         let flags = rustix::fs::MemfdFlags::CLOEXEC;
         let output = File::from(rustix::fs::memfd_create("opforge-output", flags).map_err(std::io::Error::from)?);
-        let start = Start { output: Some(output.try_clone()?), ..Start::default() };
+        let environment = self.subject.environment.clone();
+        let start = Start { bare: !environment.is_empty(), environment, output: Some(output.try_clone()?) };
         let mut worker = Worker::start(&start, self.subject.limit)?;
         match worker.open(&self.subject.library, &self.subject.function) {
             Ok(found) => Ok(Running { worker, found, output, instances: Vec::new(), last: 0, free: REPORT_SIZE }),

@@ -5,13 +5,14 @@
 //! case      the inputs that the operator is tried on
 //! lab       the worker, with its arguments' memory (stage)
 //!   session the operator in it; each file below is a probe for a kind of defect
-//!     memory, threads, leak, state, inference, gradient, reference
+//!     memory, threads, leak, state, inference, gradient, reference, sanitize, huge
 //! report    what was found
 //! ```
 
 mod case;
 mod compare;
 mod gradient;
+mod huge;
 mod inference;
 mod lab;
 mod leak;
@@ -20,6 +21,7 @@ mod probe;
 mod reference;
 mod remote;
 mod report;
+mod sanitize;
 mod session;
 mod stage;
 mod state;
@@ -60,6 +62,10 @@ pub struct Options {
     pub reference: Option<Reference>,
     /// How far a result may be from the reference's, as a part of the largest element; `None` follows the dtype.
     pub tolerance: Option<f64>,
+    /// Whether to try more than 2^31 elements too, if there is memory for them.
+    pub huge: bool,
+    /// Whether to compile the operator once more with the compiler's own checks, and to look what they find.
+    pub sanitize: bool,
     /// How the report says that the same is checked again.
     pub command: Option<String>,
 }
@@ -76,6 +82,8 @@ impl Default for Options {
             timeout: Duration::from_secs(5),
             reference: None,
             tolerance: None,
+            huge: false,
+            sanitize: false,
             command: None,
         }
     }

@@ -35,11 +35,13 @@ pub enum Probe {
     Gradient,
     /// Results are not those of the reference.
     Reference,
+    /// A check that the compiler builds in objects.
+    Sanitizer,
 }
 
 impl Probe {
     /// Every probe, in the order of reports.
-    pub const ALL: [Probe; 15] = [
+    pub const ALL: [Probe; 16] = [
         Probe::Crash,
         Probe::Refused,
         Probe::Overrun,
@@ -55,6 +57,7 @@ impl Probe {
         Probe::Inference,
         Probe::Gradient,
         Probe::Reference,
+        Probe::Sanitizer,
     ];
 
     /// The name in reports.
@@ -75,6 +78,7 @@ impl Probe {
             Probe::Inference => "inference",
             Probe::Gradient => "gradient",
             Probe::Reference => "reference",
+            Probe::Sanitizer => "sanitizer",
         }
     }
 }

@@ -178,6 +178,15 @@ impl Trial<'_> {
         self.look(side)
     }
 
+    /// Runs the operator once on arguments that hold zeros, and at their ends as many bytes of something else; gives the ends.
+    pub fn run_on_tails(&self, bytes: usize, poison: Poison) -> Result<Vec<(usize, Vec<u8>)>, Stop> {
+        let fill = |role| if role == Role::Output { poison.outputs } else { 1 };
+        let lab = &self.session.lab;
+        lab.load_tails(&self.stage, bytes, fill).map_err(|trouble| self.stop(trouble))?;
+        self.repeat(1)?;
+        lab.look_at_tails(&self.stage, bytes).map_err(|trouble| self.stop(trouble))
+    }
+
     /// Runs the operator several times on what the arguments hold.
     pub fn repeat(&self, repeats: u64) -> Result<Runs, Stop> {
         let runs =
@@ -233,6 +242,7 @@ fn tell(fatality: &Fatality, arguments: &[Argument]) -> String {
     const LINES: usize = 8;
     let known = |i: usize| arguments.get(i).map(|argument| (argument.describe(), argument.size));
     let message = format!("{} {}", fatality.function, fatality.death.message(&known));
-    let printed = fatality.printed.lines().take(LINES).map(|line| format!("\nprinted: {line}"));
+    let lines = fatality.printed.lines().filter(|line| !line.trim_matches('=').trim().is_empty());
+    let printed = lines.take(LINES).map(|line| format!("\n| {line}"));
     std::iter::once(message).chain(printed).collect()
 }

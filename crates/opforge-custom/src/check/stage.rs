@@ -157,6 +157,14 @@ impl Stage {
         Ok(seen)
     }
 
+    /// Where the last bytes of arguments are that end at guards: argument, offset and length.
+    pub fn tails(&self, bytes: usize) -> impl Iterator<Item = (usize, u64, usize)> {
+        self.own().map(move |(i, argument)| {
+            let (end, length) = (argument.shift(Side::End) + argument.size as u64, argument.size.min(bytes));
+            (i, argument.offset + end - length as u64, length)
+        })
+    }
+
     /// The arguments with memory of their own.
     fn own(&self) -> impl Iterator<Item = (usize, &Argument)> {
         self.arguments.iter().enumerate().filter(|(i, _)| self.owner(*i) == *i)

@@ -10,7 +10,7 @@ use super::lab::{Lab, Subject};
 use super::probe::Probe;
 use super::report::Report;
 use super::session::{Session, Verdict};
-use super::{Options, gradient, inference, leak, memory, reference, state, threads};
+use super::{Options, gradient, huge, inference, leak, memory, reference, sanitize, state, threads};
 use crate::CustomOp;
 
 /// A check under way.
@@ -62,7 +62,7 @@ impl Survey<'_> {
         for case in self.report.cases.clone() {
             let start = Instant::now();
             let verdict = one(&self.session, &case);
-            if self.report.note(&case, verdict)? {
+            if self.report.note(&case, verdict)? && !huge::is_huge(&case) {
                 self.passed.push(case);
             }
             // What takes so long in one case takes as long in others.
@@ -77,7 +77,27 @@ impl Survey<'_> {
         self.deeper(Probe::Leak, leak::probe, |case| !case.is_empty() && case.count() <= 4096)?;
         self.deeper(Probe::State, state::probe, |case| !case.is_empty())?;
         self.deeper(Probe::Race, threads::probe, |case| case.count() >= 2048 || case.is_given)?;
-        self.deeper(Probe::Gradient, gradient::probe, gradient::suits)
+        self.deeper(Probe::Gradient, gradient::probe, gradient::suits)?;
+        self.sanitize()
+    }
+
+    fn sanitize(&mut self) -> Result<()> {
+        let mut skip = |why| self.report.skipped.push((Probe::Sanitizer, why));
+        if !self.session.options.sanitize {
+            skip("not asked for".to_owned());
+            return Ok(());
+        }
+        let sanitized = match sanitize::session(&self.session) {
+            Ok(sanitized) => sanitized,
+            Err(why) => {
+                skip(why);
+                return Ok(());
+            }
+        };
+        for case in &self.passed {
+            self.report.note(case, sanitize::probe(&sanitized, case))?;
+        }
+        Ok(())
     }
 
     /// Has a probe look at some of the cases in which nothing was found before, the smallest and the largest.
@@ -120,6 +140,9 @@ impl Survey<'_> {
 
 /// One case, looked at by the probes that see all cases.
 fn one(session: &Session<'_>, case: &Case) -> Verdict {
+    if huge::is_huge(case) {
+        return huge::probe(session, case);
+    }
     let inputs = session.inputs(case, 0)?;
     let trial = session.trial(case)?;
     let (seen, mut found) = memory::probe(&trial, &inputs)?;

@@ -9,6 +9,7 @@ use super::{Body, CustomOp, Gradient, ShapeRule};
 use crate::attribute::Attributes;
 use crate::library::Place;
 use crate::runner::Runner;
+use crate::source::{Options, Sanitizer, locate};
 
 impl CustomOp {
     pub(crate) fn place(&self) -> &Place {
@@ -34,6 +35,16 @@ impl CustomOp {
             (_, Some(origin)) => Some(origin.artifact.file.clone()),
             (_, None) => Some(PathBuf::from(&self.spec.place.library)),
         }
+    }
+
+    /// Its library compiled once more, with these checks; `None` if it was not compiled from a source.
+    ///
+    /// # Errors
+    /// As [`locate`].
+    pub(crate) fn compiled_with(&self, sanitizers: &[Sanitizer]) -> Result<Option<PathBuf>> {
+        let Some(origin) = self.spec.origin.as_ref().filter(|origin| origin.is_source()) else { return Ok(None) };
+        let options = Options { sanitize: sanitizers.to_vec(), ..origin.options.clone() };
+        Ok(Some(locate(&origin.source.path, &options)?.file))
     }
 
     /// The combinations of dtypes that are accepted, of inputs and then outputs; none if all are.

@@ -16,8 +16,8 @@ use crate::source::{Artifact, Language, Options, Source, inline, locate};
 /// Where an operator came from.
 #[derive(Debug, Clone)]
 pub(super) struct Origin {
-    source: Source,
-    options: Options,
+    pub source: Source,
+    pub options: Options,
     /// The time limit of functions that run in a process of their own.
     isolation: Option<Duration>,
     pub artifact: Artifact,
@@ -118,6 +118,11 @@ impl CustomOp {
 }
 
 impl Origin {
+    /// Whether it was compiled here.
+    pub fn is_source(&self) -> bool {
+        Language::of(&self.source.path).is_some()
+    }
+
     pub(super) fn isolated(self: Arc<Self>, limit: Duration) -> Arc<Self> {
         Arc::new(Origin { isolation: Some(limit), ..Arc::unwrap_or_clone(self) })
     }

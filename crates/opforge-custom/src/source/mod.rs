@@ -205,3 +205,8 @@ struct Job<'a> {
 fn fault(path: &Path, message: impl std::fmt::Display) -> Error {
     Error::custom("", path.display(), "", message)
 }
+
+/// The libraries that a library needs, by file name.
+pub(crate) fn needed(library: &Path) -> Vec<String> {
+    std::fs::read(library).map(|bytes| dynamic::Dynamic::of(&bytes).needed).unwrap_or_default()
+}

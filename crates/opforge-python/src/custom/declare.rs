@@ -16,10 +16,16 @@ use crate::tensor::PyTensor;
 
 /// Keyword arguments; each is taken once, and what is left over is refused.
 pub struct Options<'py> {
+    /// Whose they are.
+    of: &'static str,
     given: Option<Bound<'py, PyDict>>,
 }
 
 impl<'py> Options<'py> {
+    pub fn new(of: &'static str, given: Option<&Bound<'py, PyDict>>) -> PyResult<Self> {
+        Ok(Options { of, given: given.map(PyDictMethods::copy).transpose()? })
+    }
+
     /// The argument, if it was given and is not None.
     pub fn take(&self, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Some(given) = &self.given else { return Ok(None) };
@@ -35,10 +41,11 @@ impl<'py> Options<'py> {
         self.take(name)?.map_or(Ok(false), |object| object.is_truthy())
     }
 
-    fn finish(self) -> PyResult<()> {
+    /// Refuses what was not taken.
+    pub fn finish(self) -> PyResult<()> {
         match self.given.filter(|left| !left.is_empty()) {
             None => Ok(()),
-            Some(left) => Err(PyTypeError::new_err(format!("CustomOp: unexpected options {}", left.keys()))),
+            Some(left) => Err(PyTypeError::new_err(format!("{}: unexpected options {}", self.of, left.keys()))),
         }
     }
 }
@@ -52,7 +59,7 @@ impl<'py> Options<'py> {
 /// `axes` and `roles`; `effects`; `reload` (whether calls look for changes of the file); and those of [`super::load::load`].
 pub fn declare(func: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> PyResult<PyCustomOp> {
     let py = func.py();
-    let options = Options { given: options.map(PyDictMethods::copy).transpose()? };
+    let options = Options::new("CustomOp", options)?;
     let several = Several::default();
     let op = apply(py, body(func, &options)?, &several, &options)?;
     let positional = options.take("positional")?.map_or(Ok(Vec::new()), |names| names.extract())?;
@@ -68,7 +75,7 @@ pub fn redeclare(
     several: &Several,
     options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<CustomOp> {
-    let options = Options { given: options.map(PyDictMethods::copy).transpose()? };
+    let options = Options::new("CustomOp", options)?;
     let op = apply(py, op, several, &options)?;
     options.finish()?;
     Ok(op)
@@ -139,7 +146,7 @@ fn body(func: &Bound<'_, PyAny>, options: &Options<'_>) -> PyResult<CustomOp> {
 }
 
 /// A function of Python's as an operator's.
-fn function(
+pub fn function(
     function: Py<PyAny>,
 ) -> impl Fn(&[Tensor], &opforge_custom::Attributes) -> Result<Vec<Tensor>> + Send + Sync + 'static {
     move |inputs, attributes| {
@@ -179,7 +186,7 @@ fn tensor(object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     Ok(object.cast::<PyTensor>()?.get().tensor(object.py()))
 }
 
-fn sequence(object: Option<Bound<'_, PyAny>>) -> PyResult<Vec<Bound<'_, PyAny>>> {
+pub fn sequence(object: Option<Bound<'_, PyAny>>) -> PyResult<Vec<Bound<'_, PyAny>>> {
     object.map_or(Ok(Vec::new()), |object| object.try_iter()?.collect())
 }
 

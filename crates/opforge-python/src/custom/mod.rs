@@ -2,6 +2,7 @@
 
 mod attribute;
 mod call;
+mod check;
 mod declare;
 mod load;
 mod rules;
@@ -102,5 +103,7 @@ impl PyCustomOp {
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(load::include_dir, module)?)?;
     module.add_function(wrap_pyfunction!(load::inline_source, module)?)?;
+    module.add_function(wrap_pyfunction!(check::check_operator, module)?)?;
+    module.add_function(wrap_pyfunction!(check::bench_operator, module)?)?;
     module.add_class::<PyCustomOp>()
 }

@@ -1,6 +1,6 @@
 //! The inference cache: what a call with these inputs infers to, and the kernel prepared for it.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::hash::Hasher;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -17,7 +17,27 @@ use crate::{Meta, Result};
 /// A call prepared: everything but addresses.
 pub(super) struct Plan {
     pub(super) outputs: Metas,
-    pub(super) kernel: Arc<dyn Kernel>,
+    /// Made when it is first needed, which is never for calls without data.
+    kernel: OnceCell<Arc<dyn Kernel>>,
+}
+
+impl Plan {
+    /// The kernel for a call that this is the plan of.
+    #[inline]
+    pub(super) fn kernel(&self, call: &Call<'_>) -> Result<&Arc<dyn Kernel>> {
+        match self.kernel.get() {
+            Some(kernel) => Ok(kernel),
+            None => self.prepare(call),
+        }
+    }
+
+    #[cold]
+    fn prepare(&self, call: &Call<'_>) -> Result<&Arc<dyn Kernel>> {
+        let inputs: SmallVec<[&Meta; 4]> = call.inputs.iter().map(|t| t.meta()).collect();
+        let outputs: SmallVec<[&Meta; 2]> = self.outputs.iter().collect();
+        let kernel = call.op.kernel(&inputs, &outputs)?;
+        Ok(self.kernel.get_or_init(|| kernel))
+    }
 }
 
 struct Entry {
@@ -76,8 +96,7 @@ fn make(call: &Call<'_>) -> Result<Plan> {
     for output in &outputs {
         output.shape().check(call.op.name(), output.dtype.size_in_bytes())?;
     }
-    let kernel = call.op.kernel(&inputs, &outputs.iter().collect::<SmallVec<[&Meta; 2]>>())?;
-    Ok(Plan { outputs, kernel })
+    Ok(Plan { outputs, kernel: OnceCell::new() })
 }
 
 /// The metas that the plan depends on: the inputs', and the outputs' where they are given.

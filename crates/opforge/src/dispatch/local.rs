@@ -34,12 +34,13 @@ impl Interpreter for EagerLocal {
         if device == Device::Meta {
             return Ok(outputs);
         }
+        let kernel = plan.kernel(call)?;
         journey::step("outputs", || format!("{} bytes, allocated when the kernel runs", bytes(&outputs)));
-        let submitted = submit(call, &plan.kernel, &outputs);
+        let submitted = submit(call, kernel, &outputs);
         if call.outputs.is_some() {
             outputs.iter().for_each(|t| t.storage().bump_version());
         }
-        journey::step("vm", || format!("kernel estimated at {} ns", plan.kernel.cost()));
+        journey::step("vm", || format!("kernel estimated at {} ns", kernel.cost()));
         submitted.map(|()| outputs)
     }
 }

@@ -1,0 +1,30 @@
+"""The command `opforge`: custom operators are checked, timed, and begun from a template."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+
+def main(argv=None) -> int:
+    """Runs the command. Returns 0, or 1 when an operator is to blame, or 2 for wrong use."""
+    from . import bench, check, new_op
+
+    argv = sys.argv[1:] if argv is None else list(argv)
+    parser = argparse.ArgumentParser(prog="opforge", description="Tools for custom operators.")
+    commands = parser.add_subparsers(required=True, metavar="command")
+    for module in (check, bench, new_op):
+        module.add_to(commands)
+    args = parser.parse_args(argv, argparse.Namespace(argv=argv))
+
+    from .. import CustomOpError, OpforgeError
+
+    try:
+        return args.run(args)
+    except (OpforgeError, OSError, UsageError) as error:
+        print(f"opforge: {error}", file=sys.stderr)
+        return 1 if isinstance(error, CustomOpError) else 2
+
+
+class UsageError(Exception):
+    """Arguments that cannot be meant."""

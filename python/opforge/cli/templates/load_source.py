@@ -1,0 +1,3 @@
+SOURCE = pathlib.Path(__file__).with_name("$file")
+
+$name = opforge.custom_op(f"{SOURCE}:$Name", gradient=opforge.custom_op(f"{SOURCE}:${Name}Gradient"))

@@ -25,6 +25,9 @@ bench: wheel bench/.venv/ready
 	$(CARGO) run --release --quiet --manifest-path bench/Cargo.toml
 	bench/.venv/bin/pip install --quiet --force-reinstall --no-deps dist/opforge-*.whl
 	bench/.venv/bin/python bench/python/main.py
+	$(CARGO) build --release --quiet --package opforge-kernel --example kernels
+	$(CARGO) run --release --quiet --package opforge-custom --example calls
+	bench/.venv/bin/python bench/python/custom.py
 
 bench/.venv/ready:
 	$(PYTHON) -m venv bench/.venv
@@ -94,4 +97,4 @@ $(VENV)/ready: pyproject.toml
 
 tools:
 	@command -v $(CARGO) >/dev/null || { echo "opforge needs Rust 1.89 or later (https://rustup.rs): cargo was not found"; exit 1; }
-	@command -v cc >/dev/null || { echo "opforge needs a C linker: install gcc or clang"; exit 1; }
+	@command -v c++ >/dev/null || { echo "opforge needs a C++ compiler: install g++ or clang"; exit 1; }

@@ -24,6 +24,7 @@ _PRIVATE = _core._hidden | {
     "grad",
     "inline_source",
     "record_function",
+    "schema_parameters",
     "set_grad_mode",
     "set_package_folder",
     "set_size_class",

@@ -15,6 +15,7 @@ PRIVATE = {
     "check_operator",
     "grad",
     "record_function",
+    "schema_parameters",
     "set_grad_mode",
     "set_package_folder",
     "set_size_class",

@@ -53,6 +53,7 @@ fn main_entry(symbol: &str, function: &Ident, parameters: &[Parameter], init: Op
             extra: *mut ::core::ffi::c_void,
         ) -> ::core::ffi::c_int {
             let call = ::opforge_kernel::export::Main { nparam, params, ndims, shapes, dtypes, stream, extra };
+            // SAFETY: whoever calls this keeps the promises of the interface's header, which are all that `run` asks for.
             unsafe {
                 call.run(SIGNATURE, #init, |call| {
                     #(#takes)*
@@ -75,6 +76,7 @@ fn init_entry(symbol: &str, init: &Path) -> TokenStream {
             extra: *mut ::core::ffi::c_void,
         ) -> ::core::ffi::c_int {
             let call = ::opforge_kernel::export::InitCall { ndims, shapes, dtypes, extra };
+            // SAFETY: whoever calls this keeps the promises of the interface's header, which are all that `run` asks for.
             unsafe { call.run(SIGNATURE, #init) }
         }
     }
@@ -93,6 +95,7 @@ fn infer_entry(symbol: &str, infer: &Path) -> TokenStream {
             outputs: *mut ::core::ffi::c_void,
         ) -> ::core::ffi::c_int {
             let call = ::opforge_kernel::export::InferCall { ninput, ndims, shapes, dtypes, extra, outputs };
+            // SAFETY: whoever calls this keeps the promises of the interface's header, which are all that `run` asks for.
             unsafe { call.run(SIGNATURE, #infer) }
         }
     }

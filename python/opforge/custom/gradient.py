@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import _core
-from .signature import arguments, parameters
+from .signature import Arguments
 
 
 class Context:
@@ -21,20 +21,21 @@ class Context:
 def from_autograd(schema, backward, setup_context):
     """The gradient as a function of inputs, outputs, gradients, attributes and needs."""
 
+    arguments = schema and Arguments(schema)
+
     def gradient(inputs, outputs, grads, attributes, needs):
-        if schema is None:
-            args, is_tensor = list(inputs), [True] * len(inputs)
-        else:
-            positional, named = arguments(schema, inputs, attributes)
-            args, is_tensor = [*positional, *named.values()], [tensor for _, tensor, _ in parameters(schema)]
+        args, are_tensors = list(inputs), [True] * len(inputs)
+        if arguments:
+            positional, named = arguments.of(inputs, attributes)
+            args, are_tensors = [*positional, *named.values()], arguments.are_tensors
         wanted = iter(needs)
-        ctx = Context((*inputs, *outputs), tuple(tensor and next(wanted) for tensor in is_tensor))
+        ctx = Context((*inputs, *outputs), tuple(is_tensor and next(wanted) for is_tensor in are_tensors))
         if setup_context is not None:
             setup_context(ctx, tuple(args), outputs[0] if len(outputs) == 1 else outputs)
         found = backward(ctx, *grads)
         found = (found,) if found is None or isinstance(found, _core.Tensor) else tuple(found)
-        if len(found) == len(is_tensor) != len(inputs):
-            return tuple(grad for grad, tensor in zip(found, is_tensor) if tensor)
+        if len(found) == len(are_tensors) != len(inputs):
+            return tuple(grad for grad, is_tensor in zip(found, are_tensors) if is_tensor)
         return found
 
     return gradient

@@ -6,7 +6,7 @@ import sys
 
 from .. import _core
 from .gradient import from_autograd
-from .signature import arguments, schema_of
+from .signature import Arguments, schema_of
 
 
 class CustomOp(_core.CustomOp):
@@ -80,8 +80,10 @@ def custom_op(func, function=None, /, *, mutates_args=(), schema=None, name=None
 def _body(schema, function):
     """A function of tensors and attributes that calls one of the operator's arguments."""
 
+    arguments = Arguments(schema)
+
     def run(tensors, attributes):
-        positional, named = arguments(schema, tensors, attributes)
+        positional, named = arguments.of(tensors, attributes)
         result = function(*positional, **named)
         if result is None:
             return ()

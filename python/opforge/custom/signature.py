@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections.abc
 import inspect
-import re
 import typing
 
 from .. import _core
@@ -75,26 +74,17 @@ def _results(function, annotation):
     raise _core.ArgumentError(f"custom_op {function}: returns {annotation} (accepted: the annotation {accepted})")
 
 
-def parameters(schema):
-    """Of each parameter of a schema: its name, whether it is a tensor, and whether it is given by name."""
-    inside = schema[schema.index("(") + 1 : schema.rindex(") -> (") if ") -> (" in schema else schema.rindex(") -> ")]
-    by_name = False
-    # Commas within lists and texts separate nothing.
-    for part in re.findall(r"""(?:\[[^\]]*\]+|"[^"]*"|'[^']*'|[^,])+""", inside):
-        words = part.split("=")[0].split()
-        if words == ["*"]:
-            by_name = True
-        elif words:
-            yield words[-1], words[0].startswith("Tensor"), by_name
+class Arguments:
+    """Brings the tensors and attributes of a call into the order of a function's parameters, as a schema declares them."""
 
+    def __init__(self, schema):
+        params = _core.schema_parameters(schema)
+        self.are_tensors = [is_tensor for _, is_tensor, _ in params]
+        self._positional = [(name, is_tensor) for name, is_tensor, by_name in params if not by_name]
+        self._named = [(name, is_tensor) for name, is_tensor, by_name in params if by_name]
 
-def arguments(schema, tensors, attributes):
-    """A call's arguments as the schema orders them: those given by position, and those by name."""
-    tensors, positional, named = iter(tensors), [], {}
-    for name, is_tensor, by_name in parameters(schema):
-        value = next(tensors) if is_tensor else attributes[name]
-        if by_name:
-            named[name] = value
-        else:
-            positional.append(value)
-    return positional, named
+    def of(self, tensors, attributes):
+        """A call's arguments: those given by position, and those by name."""
+        tensors = iter(tensors)
+        positional = [next(tensors) if is_tensor else attributes[name] for name, is_tensor in self._positional]
+        return positional, {name: next(tensors) if is_tensor else attributes[name] for name, is_tensor in self._named}

@@ -5,6 +5,7 @@ use std::panic::Location;
 use opforge::dispatch::{self, Autograd, Interpreter, dispatch, dispatch_into};
 use opforge::operator::{Operator, Tensors};
 use opforge::{DType, Device, Error, Meta, Result, Tensor};
+use smallvec::SmallVec;
 
 use super::call::{Bound, Call};
 use super::{Body, CustomOp, Function, Lengths};
@@ -61,12 +62,25 @@ impl CustomOp {
         if let Body::Function { .. } = &self.spec.body {
             return on_host(call, inputs);
         }
-        if self.spec.is_in_place() { self.in_place(call, inputs) } else { dispatch(call, inputs) }
+        if self.spec.changes.any() { self.in_place(call, inputs) } else { dispatch(call, inputs) }
     }
 
     /// Calls an operator that changes some of its inputs: they are outputs for the VM.
     #[track_caller]
     fn in_place(&self, call: &Call, inputs: &[&Tensor]) -> Result<Tensors> {
+        let mut outputs = self.outputs_in_place(call, inputs)?;
+        dispatch_into(call, inputs, &outputs.iter().collect::<SmallVec<[_; 4]>>())?;
+        outputs.truncate(outputs.len() - self.spec.changes.only.len());
+        Ok(outputs)
+    }
+
+    /// The inputs that are outputs, and new tensors for the others.
+    fn outputs_in_place(&self, call: &Call, inputs: &[&Tensor]) -> Result<Tensors> {
+        let changes = &self.spec.changes;
+        if let Some(outputs) = changes.are_all_outputs() {
+            call.0.check_count(inputs.len())?;
+            return Ok(outputs.map(|i| inputs[i].clone()).collect());
+        }
         let metas: Vec<&Meta> = inputs.iter().map(|input| input.meta()).collect();
         let inferred = call.infer(&metas)?;
         let device = inputs.first().map_or(Device::Cpu, |input| *input.device());
@@ -74,11 +88,8 @@ impl CustomOp {
             Some(input) => Ok(inputs[input].clone()),
             None => Tensor::zeros(meta.shape(), meta.dtype, &device),
         };
-        let mut outputs =
-            inferred.iter().zip(self.spec.aliases(inferred.len())).map(output).collect::<Result<Tensors>>()?;
-        dispatch_into(call, inputs, &outputs.iter().collect::<Vec<_>>())?;
-        outputs.truncate(inferred.len() - self.spec.changed_only().len());
-        Ok(outputs)
+        let aliases = changes.aliases(inferred.len() - changes.only.len());
+        inferred.iter().zip(aliases).map(output).collect()
     }
 }
 
@@ -117,7 +128,7 @@ fn function<'a>(bound: &'a Bound, inputs: &[&Tensor]) -> Option<&'a Function> {
 
 /// An output with a place of its own in the graph: a declared alias is the input itself, any other view of an input is copied.
 fn own(bound: &Bound, inputs: &[&Tensor], i: usize, output: Tensor) -> Result<Tensor> {
-    match bound.spec.alias(i) {
+    match bound.spec.changes.alias(i) {
         Some(input) => Ok(inputs[input].clone()),
         None if inputs.iter().any(|input| input.shares_storage(&output)) => output.copy(),
         None => Ok(output.detach()),

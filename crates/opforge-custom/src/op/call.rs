@@ -78,14 +78,14 @@ impl Operator for Call {
         if spec.origin.as_ref().is_some_and(|origin| origin.artifact.target == Target::Cuda) {
             return Err(spec.place.fault("is made for NVIDIA GPUs, and tensors on the CPU were given"));
         }
-        let aliases: Vec<Option<usize>> = spec.aliases(outputs.len()).collect();
+        // What is only changed is not among the outputs that the library knows.
+        let declared = outputs.len() - spec.changes.only.len();
+        let aliases: Vec<Option<usize>> = spec.changes.aliases(declared).collect();
         let staging = Staging::new(inputs, outputs, |output| aliases[output])?;
         let contiguous = |metas: &[&Meta]| -> Vec<Meta> {
             metas.iter().map(|meta| Meta::contiguous(meta.dtype, meta.shape())).collect()
         };
         let (given, made) = (contiguous(inputs), contiguous(outputs));
-        // What is only changed is not among the outputs that the library knows.
-        let declared = outputs.len() - spec.changed_only().len();
         let known: Vec<&Meta> = made[..declared].iter().collect();
         let prepared = runner.prepare(&Setup {
             place: &spec.place,
@@ -103,7 +103,7 @@ impl Operator for Call {
     }
 
     fn overwrites(&self, i: usize) -> bool {
-        self.0.spec.changes(i)
+        self.0.spec.changes.input(i)
     }
 
     fn has_effects(&self) -> bool {

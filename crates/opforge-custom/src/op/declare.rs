@@ -8,6 +8,7 @@ use std::time::Duration;
 use opforge::operator::Role;
 use opforge::{DType, Error, Result, Tensor};
 
+use super::changes::Changes;
 use super::{Body, Bounds, CustomOp, DTypeRule, Gradient, Hold, Lengths, ShapeRule, Spec};
 use crate::attribute::{Attribute, Attributes};
 use crate::in_process::InProcess;
@@ -85,6 +86,7 @@ impl CustomOp {
             place,
             body,
             schema: None,
+            changes: Changes::default(),
             outputs: None,
             shapes: ShapeRule::default(),
             dtypes: DTypeRule::default(),
@@ -171,6 +173,7 @@ impl CustomOp {
         }
         let fixed = self.spec.attributes.clone();
         let declared = self.changed(|spec| {
+            spec.changes = Changes::of(&schema);
             spec.schema = Some(schema);
             spec.attributes.clear();
         });
@@ -210,7 +213,7 @@ impl CustomOp {
     /// # Errors
     /// For an operator that changes tensors in place: what its backward would read is no longer there.
     pub fn gradient(mut self, mut gradient: Gradient) -> Result<Self> {
-        if self.spec.is_in_place() {
+        if self.spec.changes.any() {
             return Err(self.invalid(
                 "gradient",
                 "of an operator that changes its inputs",

@@ -25,7 +25,7 @@ impl Bound {
                 || self.spec.place.fault(format_args!("output {i} has shape {shape:?}, although all inputs are known"));
             metas.push(Meta::contiguous(dtype, dims.ok_or_else(unknown)?));
         }
-        metas.extend(self.spec.changed_only().into_iter().map(|i| inputs[i].clone()));
+        metas.extend(self.spec.changes.only.iter().map(|&i| inputs[i].clone()));
         Ok(metas)
     }
 
@@ -53,7 +53,7 @@ impl Bound {
             let message = format_args!("inferred {} output dtypes where there are {count} outputs", out_dtypes.len());
             return Err(spec.place.fault(message));
         }
-        for (i, input) in (0..count).filter_map(|i| Some((i, spec.alias(i)?))) {
+        for (i, input) in (0..count).filter_map(|i| Some((i, spec.changes.alias(i)?))) {
             (out_shapes[i], out_dtypes[i]) = (shapes[input].clone(), dtypes[input]);
         }
         out_shapes.iter().enumerate().try_for_each(|(i, shape)| self.check_shape(i, shape))?;
@@ -61,7 +61,7 @@ impl Bound {
         Ok(out_shapes.into_iter().zip(out_dtypes).collect())
     }
 
-    fn check_count(&self, given: usize) -> Result<()> {
+    pub(super) fn check_count(&self, given: usize) -> Result<()> {
         let Some(schema) = &self.spec.schema else { return Ok(()) };
         let count = schema.tensors().count();
         if count == given {
@@ -113,7 +113,8 @@ impl Bound {
             ShapeRule::Function(rule) => rule(shapes, &self.attributes),
             ShapeRule::Library => {
                 let found: Option<Vec<Lengths>> = library.iter().map(|output| output.shape.clone()).collect();
-                let aliased = || (0..spec.output_count()?).map(|i| Some(shapes[spec.alias(i)?].clone())).collect();
+                let aliased =
+                    || (0..spec.output_count()?).map(|i| Some(shapes[spec.changes.alias(i)?].clone())).collect();
                 let found = found.filter(|found| !found.is_empty()).or_else(aliased);
                 found.ok_or_else(|| {
                     let function = &spec.place.function;

@@ -59,12 +59,12 @@ impl CustomOp {
 
     /// Which input an output is, if it is one.
     pub(crate) fn alias(&self, output: usize) -> Option<usize> {
-        self.spec.alias(output)
+        self.spec.changes.alias(output)
     }
 
     /// Whether an input is changed in place.
     pub(crate) fn changes(&self, input: usize) -> bool {
-        self.spec.changes(input)
+        self.spec.changes.input(input)
     }
 
     /// The operator that computes the gradient, if that is in a library.

@@ -3,6 +3,7 @@
 mod apply;
 mod bind;
 mod call;
+mod changes;
 mod declare;
 mod gradient;
 mod infer;
@@ -24,6 +25,8 @@ use crate::attribute::{Attribute, Attributes};
 use crate::library::Place;
 use crate::runner::Runner;
 use crate::schema::Schema;
+
+use changes::Changes;
 
 pub use gradient::{Gradient, GradientContext};
 pub use rules::{DTypeRule, Lengths, ShapeRule};
@@ -85,6 +88,7 @@ struct Spec {
     name: &'static str,
     body: Body,
     schema: Option<Schema>,
+    changes: Changes,
     /// How many outputs there are, if that was declared.
     outputs: Option<usize>,
     shapes: ShapeRule,
@@ -140,38 +144,6 @@ impl Spec {
             _ => None,
         };
         self.outputs.or_else(|| self.schema.as_ref().map(|schema| schema.outputs.len())).or(fixed)
-    }
-
-    /// Which input each output is, if it is one.
-    fn alias(&self, output: usize) -> Option<usize> {
-        self.schema.as_ref()?.outputs.get(output).copied().flatten()
-    }
-
-    /// As [`Spec::alias`], of the outputs that the VM knows: behind the declared ones are the inputs that are only changed.
-    fn aliases(&self, count: usize) -> impl Iterator<Item = Option<usize>> {
-        let changed = self.changed_only();
-        (0..count - changed.len())
-            .map(|i| self.alias(i))
-            .chain(changed.into_iter().map(Some))
-            .collect::<Vec<_>>()
-            .into_iter()
-    }
-
-    /// Whether any input is changed in place.
-    fn is_in_place(&self) -> bool {
-        self.schema.as_ref().is_some_and(|schema| schema.tensors().any(|(_, changed)| changed))
-    }
-
-    /// Whether an input is changed in place.
-    fn changes(&self, input: usize) -> bool {
-        self.schema.as_ref().is_some_and(|schema| schema.tensors().nth(input).is_some_and(|(_, changed)| changed))
-    }
-
-    /// The inputs that are changed in place without being outputs; the VM takes them for further outputs.
-    fn changed_only(&self) -> Vec<usize> {
-        let Some(schema) = &self.schema else { return Vec::new() };
-        let changed = schema.tensors().enumerate().filter(|(_, (_, changed))| *changed);
-        changed.map(|(i, _)| i).filter(|&i| !schema.outputs.contains(&Some(i))).collect()
     }
 
     /// How the operator and its arguments are called in errors about input `i`.

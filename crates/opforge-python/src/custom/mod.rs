@@ -7,7 +7,7 @@ mod declare;
 mod load;
 mod rules;
 
-use opforge_custom::CustomOp;
+use opforge_custom::{CustomOp, Param, ParamKind, Schema};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -100,10 +100,19 @@ impl PyCustomOp {
     }
 }
 
+/// Of each parameter that a schema declares: its name, whether it is a tensor, and whether it is given by name.
+#[pyfunction]
+fn schema_parameters(py: Python<'_>, schema: &str) -> PyResult<Vec<(String, bool, bool)>> {
+    let schema: Schema = schema.parse().or_raise(py)?;
+    let is_tensor = |param: &Param| matches!(param.kind, ParamKind::Tensor { .. });
+    Ok(schema.params.into_iter().map(|param| (param.name.clone(), is_tensor(&param), param.keyword_only)).collect())
+}
+
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(load::include_dir, module)?)?;
     module.add_function(wrap_pyfunction!(load::inline_source, module)?)?;
     module.add_function(wrap_pyfunction!(check::check_operator, module)?)?;
     module.add_function(wrap_pyfunction!(check::bench_operator, module)?)?;
+    module.add_function(wrap_pyfunction!(schema_parameters, module)?)?;
     module.add_class::<PyCustomOp>()
 }

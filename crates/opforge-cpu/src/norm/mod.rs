@@ -4,6 +4,7 @@
 mod backward;
 mod batch_norm;
 mod layer_norm;
+mod sets;
 mod softmax;
 #[cfg(test)]
 mod tests;
@@ -11,7 +12,7 @@ mod tests;
 use opforge_core::{Error, Meta, Result};
 
 pub use backward::{layer_norm_backward, rms_norm_backward, softmax_backward};
-pub use batch_norm::{batch_norm, batch_norm_backward};
+pub use batch_norm::{Over, batch_norm, batch_norm_backward};
 pub use layer_norm::{layer_norm, rms_norm, stats_dtype};
 pub use softmax::{Softmax, softmax};
 

@@ -36,7 +36,7 @@ catalogue! {
     linalg { cholesky, linear, matmul, slogdet, solve }
     /// What neural networks are made of.
     nn {
-        avg_pool2d, batch_norm, convolution, cross_entropy, layer_norm, log_softmax, lstm, max_pool2d, rms_norm, softmax,
+        avg_pool2d, batch_norm, convolution, cross_entropy, group_norm, layer_norm, log_softmax, lstm, max_pool2d, rms_norm, softmax,
     }
     /// Random numbers.
     random { bernoulli, dropout, poisson, rand, randint, randn }

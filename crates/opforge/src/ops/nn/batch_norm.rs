@@ -2,7 +2,7 @@
 //!
 //! Source: Ioffe and Szegedy, "Batch Normalization" (2015).
 
-use opforge_cpu::norm;
+use opforge_cpu::norm::{self, Over};
 
 use crate::autograd::{is_grad_enabled, no_grad};
 use crate::operator::prelude::*;
@@ -26,7 +26,7 @@ impl Operator for BatchNorm {
         };
         let channels = channels("batch_norm", x.shape())?;
         for param in &inputs[1..] {
-            check_channels("weight or bias", param.shape(), channels)?;
+            check_channels("batch_norm", "weight or bias", param.shape(), channels)?;
             if param.dtype != x.dtype {
                 return Err(Error::dtypes("batch_norm", x.dtype, param.dtype));
             }
@@ -40,9 +40,8 @@ impl Operator for BatchNorm {
     }
 
     fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        let (weight, bias) = (inputs.get(1).copied(), inputs.get(2).copied());
-        let outputs = [outputs[0], outputs[1], outputs[2]];
-        norm::batch_norm("batch_norm", inputs[0], weight, bias, self.eps.to_f64(), outputs)
+        let (given, outputs) = ([inputs.get(1).copied(), inputs.get(2).copied()], [outputs[0], outputs[1], outputs[2]]);
+        norm::batch_norm("batch_norm", Over::Batch, inputs[0], given, self.eps.to_f64(), outputs)
     }
 
     fn differentiable_outputs(&self) -> u32 {
@@ -61,7 +60,8 @@ impl Operator for BatchNorm {
         } else {
             let (mean, var) = (ctx.output(1)?, ctx.output(2)?);
             let inputs: SmallVec<[&Tensor; 5]> = [&x, &grad, &mean, &var].into_iter().chain(&weight).collect();
-            dispatch(&BatchNormGrad { eps: self.eps }, &inputs)?.into_iter().map(Some).collect()
+            let grads = dispatch(&BatchNormGrad { eps: self.eps }, &inputs)?;
+            grads.into_iter().map(|grad| grad.to_dtype(x.dtype()).map(Some)).collect::<Result<_>>()?
         };
         grads.truncate(ctx.input_count());
         Ok(grads)
@@ -69,13 +69,13 @@ impl Operator for BatchNorm {
 }
 
 /// The dimensions that a channel extends over.
-fn others(x: &Tensor) -> Vec<usize> {
+pub(super) fn others(x: &Tensor) -> Vec<usize> {
     (0..x.rank()).filter(|&d| d != 1).collect()
 }
 
 /// A number a channel, to be broadcast to a tensor of this rank.
 #[track_caller]
-fn along(t: &Tensor, rank: usize) -> Result<Tensor> {
+pub(super) fn along(t: &Tensor, rank: usize) -> Result<Tensor> {
     t.reshape((0..rank).map(|d| if d == 1 { t.elem_count() } else { 1 }).collect::<Vec<_>>())
 }
 
@@ -96,7 +96,7 @@ fn composed_grads(x: &Tensor, grad: &Tensor, weight: Option<&Tensor>, eps: f64) 
     Ok(smallvec![Some(by_x), Some(normal.mul(grad)?.sum(dims.clone())?), Some(grad.sum(dims)?)])
 }
 
-/// The gradients of [`BatchNorm`] with respect to `x`, weight and bias, from `x`, the output's gradient, mean, variance and weight. Only
+/// The gradients of [`BatchNorm`] with respect to `x`, weight and bias, those in the statistics' dtype, from `x`, the output's gradient, mean, variance and weight. Only
 /// called where nothing is recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct BatchNormGrad {
@@ -110,8 +110,8 @@ impl Operator for BatchNormGrad {
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
         let x = inputs[0];
-        let param = Meta::contiguous(x.dtype, channels("batch_norm_grad", x.shape())?);
-        Ok(smallvec![Meta::contiguous(x.dtype, x.shape()), param.clone(), param])
+        let sums = Meta::contiguous(norm::stats_dtype(x.dtype), channels("batch_norm_grad", x.shape())?);
+        Ok(smallvec![Meta::contiguous(x.dtype, x.shape()), sums.clone(), sums])
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
@@ -123,7 +123,7 @@ impl Operator for BatchNormGrad {
     fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
         let (weight, eps) = (inputs.get(4).copied(), self.eps.to_f64());
         let (inputs, outputs) = ([inputs[0], inputs[1], inputs[2], inputs[3]], [outputs[0], outputs[1], outputs[2]]);
-        norm::batch_norm_backward("batch_norm_grad", inputs, weight, eps, outputs)
+        norm::batch_norm_backward("batch_norm_grad", Over::Batch, inputs, weight, eps, outputs)
     }
 }
 
@@ -135,16 +135,16 @@ fn channel_axes(inputs: &[&Meta], outputs: usize) -> AxisMap {
 }
 
 /// The number of channels of `[batch, channels, ..]`.
-fn channels(op: &'static str, shape: &Shape) -> Result<usize> {
+pub(super) fn channels(op: &'static str, shape: &Shape) -> Result<usize> {
     let channels = shape.dims().get(1).copied();
     channels.ok_or_else(|| Error::shape(op, "input", format!("{shape:?}"), "[batch, channels, ..]"))
 }
 
-fn check_channels(name: &'static str, shape: &Shape, channels: usize) -> Result<()> {
+pub(crate) fn check_channels(op: &'static str, name: &'static str, shape: &Shape, channels: usize) -> Result<()> {
     if shape.dims() == [channels] {
         return Ok(());
     }
-    Err(Error::shape("batch_norm", name, format!("{shape:?}"), format!("[{channels}]")))
+    Err(Error::shape(op, name, format!("{shape:?}"), format!("[{channels}]")))
 }
 
 /// What is added to a running average, and what of it stays.
@@ -157,9 +157,14 @@ pub(crate) fn update_running(running: &Tensor, now: &Tensor, momentum: f64) -> R
 
 /// Weight and bias in the input's dtype, ones if there is a bias alone.
 #[track_caller]
-fn parameters(input: &Tensor, channels: usize, given: [Option<&Tensor>; 2]) -> Result<SmallVec<[Tensor; 2]>> {
+pub(super) fn parameters(
+    op: &'static str,
+    input: &Tensor,
+    channels: usize,
+    given: [Option<&Tensor>; 2],
+) -> Result<SmallVec<[Tensor; 2]>> {
     for (name, param) in ["weight", "bias"].into_iter().zip(given) {
-        param.map_or(Ok(()), |param| check_channels(name, param.shape(), channels))?;
+        param.map_or(Ok(()), |param| check_channels(op, name, param.shape(), channels))?;
     }
     let ones = match given {
         [None, Some(_)] => Some(Tensor::ones(channels, input.dtype(), input.device())?),
@@ -171,14 +176,14 @@ fn parameters(input: &Tensor, channels: usize, given: [Option<&Tensor>; 2]) -> R
 
 /// The result, the mean and the unbiased variance of a batch.
 #[track_caller]
-pub(crate) fn of_batch(input: &Tensor, given: [Option<&Tensor>; 2], eps: f64) -> Result<(Tensor, Tensor, Tensor)> {
+fn of_batch(input: &Tensor, given: [Option<&Tensor>; 2], eps: f64) -> Result<(Tensor, Tensor, Tensor)> {
     let channels = channels("batch_norm", input.shape())?;
     let count = input.elem_count().checked_div(channels).unwrap_or(0);
     if count < 2 && channels > 0 {
         let accepted = "more than one value a channel in training";
         return Err(Error::shape("batch_norm", "input", format!("{:?}", input.shape()), accepted));
     }
-    let params = parameters(input, channels, given)?;
+    let params = parameters("batch_norm", input, channels, given)?;
     let inputs: SmallVec<[&Tensor; 3]> = [input].into_iter().chain(&params).collect();
     let mut outputs = dispatch(&BatchNorm { eps: Scalar::Float(eps) }, &inputs)?.into_iter();
     let (y, mean, var) = (outputs.next(), outputs.next(), outputs.next());
@@ -192,7 +197,7 @@ pub(crate) fn of_batch(input: &Tensor, given: [Option<&Tensor>; 2], eps: f64) ->
 #[track_caller]
 fn by_running(input: &Tensor, [mean, var]: [&Tensor; 2], given: [Option<&Tensor>; 2], eps: f64) -> Result<Tensor> {
     let channels = channels("batch_norm", input.shape())?;
-    let params = parameters(input, channels, given)?;
+    let params = parameters("batch_norm", input, channels, given)?;
     let stats = norm::stats_dtype(input.dtype());
     let mut scale = var.to_dtype(stats)?.affine(1.0, eps)?.sqrt()?.recip()?;
     if let Some(weight) = params.first() {
@@ -237,7 +242,7 @@ function! {
     ) -> Result<Tensor> {
         let channels = channels("batch_norm", input.shape())?;
         for (name, running) in [("running_mean", running_mean), ("running_var", running_var)] {
-            running.map_or(Ok(()), |t| check_channels(name, t.shape(), channels))?;
+            running.map_or(Ok(()), |t| check_channels("batch_norm", name, t.shape(), channels))?;
         }
         if !training {
             let (Some(mean), Some(var)) = (running_mean, running_var) else {

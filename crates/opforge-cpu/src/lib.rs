@@ -59,6 +59,7 @@ mod fallible;
 mod operand;
 mod plan;
 mod scratch;
+mod split;
 mod staged;
 mod stored;
 mod tasks;

@@ -12,8 +12,10 @@ use crate::reduce::Extreme;
 /// Elements that a thread combines at a time.
 const GRAIN: usize = 1 << 14;
 
-/// Rows that are walked side by side.
+/// Rows that are walked side by side, at most.
 const LANES: usize = 16;
+/// Those of rows whose elements lie closer to each other than rows do: more would compete for the same lines of the cache.
+const FAR_LANES: usize = 4;
 
 /// How a running result takes up the next element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -82,7 +84,9 @@ fn prepare(op: &'static str, input: &Meta, axis: usize, output: &Meta, run: Run)
     let along = axes.remove(axis);
     let mut nest = Nest::collapse(axes.into_iter());
     let lanes = nest.axes.pop().unwrap_or(Axis { len: 1, step: [0, 0] });
-    Ok(Arc::new(ScanKernel { nest, lanes, along, run }))
+    let far = along.step[0].abs() < lanes.step[0].abs();
+    let together = if far { FAR_LANES } else { LANES };
+    Ok(Arc::new(ScanKernel { nest, lanes, along, together, run }))
 }
 
 /// Walks `n` lanes, at most [`LANES`], at the addresses of their first elements.
@@ -94,23 +98,25 @@ struct ScanKernel {
     lanes: Axis<2>,
     /// The loop over a row's elements.
     along: Axis<2>,
+    /// Rows that are walked side by side.
+    together: usize,
     run: Run,
 }
 
 impl Kernel for ScanKernel {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let (src, dst) = (Shared(inputs[0]), Shared(outputs[0]));
-        let parts = self.lanes.len.div_ceil(LANES);
+        let parts = self.lanes.len.div_ceil(self.together);
         let work = |range| {
             self.nest.for_each_part(parts, range, |offset, part| {
-                let first = part * LANES;
-                let n = LANES.min(self.lanes.len - first);
+                let first = part * self.together;
+                let n = self.together.min(self.lanes.len - first);
                 let at = |t: usize| offset[t] + first as isize * self.lanes.step[t];
                 // SAFETY: offsets are within the tensors; parts write disjoint elements.
                 unsafe { (self.run)(self.lanes, n, self.along, src.get().offset(at(0)), dst.get().offset(at(1))) };
             });
         };
-        parallel_for(self.nest.count() * parts, (GRAIN / (LANES * self.along.len.max(1))).max(1), work);
+        parallel_for(self.nest.count() * parts, (GRAIN / (self.together * self.along.len.max(1))).max(1), work);
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 //! `f16` and `bf16` are summed in `f32` and rounded once. Results do not depend on the number of threads.
 
 mod correlate;
+mod dots;
 mod geometry;
 mod panel;
 mod phase;
@@ -19,17 +20,12 @@ use std::sync::Arc;
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::Kernel;
 
-use crate::operand::{Accumulator, Operand};
+use crate::split::Summed as Element;
 use crate::staged::with_contiguous;
-use crate::stored::StoredFloat;
 use correlate::{Correlation, Spec};
 pub use geometry::{Geometry, MAX_SPATIAL, Window};
 use geometry::{Sizes, check_bias};
 use weight::WeightGradient;
-
-/// A stored float whose products are summed in the type that it is computed in.
-trait Element: StoredFloat<Compute: Accumulator> + Operand<Acc = <Self as StoredFloat>::Compute> {}
-impl<E: StoredFloat<Compute: Accumulator> + Operand<Acc = <E as StoredFloat>::Compute>> Element for E {}
 
 /// Evaluates an expression with `$t` standing for a float dtype's type; returns from the function with an error for other dtypes.
 macro_rules! by_float {

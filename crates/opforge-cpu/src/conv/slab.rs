@@ -7,8 +7,8 @@ use super::Element;
 use super::geometry::{Lengths, MAX_SPATIAL};
 use super::phase::{Phase, each_tap};
 use crate::matmul::{Matrix, pack};
-use crate::simd::{Float, Simd};
-use crate::stored::VectorOf;
+use crate::simd::Simd;
+use crate::split::Split;
 
 /// Target positions that a task should have, where there are as many.
 const TARGETS: usize = 1024;
@@ -36,6 +36,8 @@ pub(super) struct Blocks {
     in_place: bool,
     /// Whether a position's channels lie next to each other, rather than a channel's positions.
     channels_last: bool,
+    /// How lines are divided, so that what neighbouring targets read lies next to each other.
+    split: Split,
 }
 
 impl Blocks {
@@ -68,9 +70,12 @@ impl Blocks {
         let origin = std::array::from_fn(|d| span(d).0);
         let extent = std::array::from_fn(|d| reach(d, targets) + (span(d).1 - span(d).0) as usize + 1);
         let inside = |d: usize| span(d).0 >= 0 && reach(d, counts) as isize + span(d).1 < source[d] as isize;
-        let in_place = exact && !channels_last && (0..MAX_SPATIAL).all(inside);
+        let last = MAX_SPATIAL - 1;
+        let adjacent = step[last] == 1 || phase[last].taps.len() <= 1;
+        let in_place = exact && !channels_last && adjacent && (0..MAX_SPATIAL).all(inside);
         let count = total.div_ceil(len);
-        let elements = extent.iter().try_fold(channels, |n, &d: &usize| n.checked_mul(d));
+        let split = Split::new(extent[last], if in_place || channels_last { 1 } else { step[last] });
+        let elements = extent[..last].iter().chain([&split.len()]).try_fold(channels, |n, &d| n.checked_mul(d));
         let Some(elements) = elements.filter(|&n| in_place || n <= isize::MAX as usize / 64) else {
             let given = format!("{source:?} padded to {extent:?}");
             return Err(Error::shape(op, "input", given, "a padded input that fits the address space"));
@@ -89,16 +94,26 @@ impl Blocks {
             elements,
             in_place,
             channels_last,
+            split,
         })
     }
 
     /// The lengths within which the slab's elements are addressed.
     fn lengths(&self) -> Lengths {
-        if self.in_place { self.source } else { self.extent }
+        let [a, b, _] = self.extent;
+        if self.in_place { self.source } else { [a, b, self.split.len()] }
     }
 
-    /// From channel to channel and from position to position.
-    pub fn strides(&self) -> (usize, Lengths) {
+    /// How far a block's reads move, in elements, from target to target along each dimension.
+    pub fn steps(&self) -> Lengths {
+        let (_, strides) = self.strides();
+        let [a, b, c] = self.step;
+        let c = if self.split.step > 1 { 1 } else { c };
+        [a * strides[0], b * strides[1], c * strides[2]]
+    }
+
+    /// From channel to channel and from position to position; along the last dimension, within a line's part.
+    fn strides(&self) -> (usize, Lengths) {
         let [_, b, c] = self.lengths();
         let unit = if self.channels_last { self.channels } else { 1 };
         let channel = if self.channels_last { 1 } else { self.lengths().iter().product() };
@@ -116,8 +131,9 @@ impl Blocks {
         check_request(count.saturating_mul(2 * size_of::<Read>()))?;
         let mut taps = Vec::new();
         each_tap(phase, k, |at, k| {
-            let from: usize = (0..MAX_SPATIAL).map(|d| (at[d] - self.origin[d]) as usize * strides[d]).sum();
-            taps.push(Read { at: from, channel: 0, k });
+            let [a, b, c]: Lengths = std::array::from_fn(|d| (at[d] - self.origin[d]) as usize);
+            let at = a * strides[0] + b * strides[1] + self.split.at(c) * strides[2];
+            taps.push(Read { at, channel: 0, k });
         });
         let read = |c: usize, tap: &Read| Read { at: tap.at + c * channel, channel: c, k: tap.k };
         Ok(if self.channels_last {
@@ -193,35 +209,18 @@ impl Blocks {
         let plane: usize = self.source.iter().product();
         let row = (origin[0] + a as isize) as usize * rows + (origin[1] + b as isize) as usize;
         let from = row * columns + (origin[2] + inside.start as isize) as usize;
-        let to = a * strides[0] + b * strides[1] + inside.start * strides[2];
+        let to = a * strides[0] + b * strides[1];
         // SAFETY: by the contract.
         unsafe {
             if self.channels_last {
                 let from = Matrix { at: source.add(from), row: 1, column: plane };
-                return pack::<E>(from, inside.len(), self.channels, room.add(to), self.channels);
+                let to = room.add(to + inside.start * strides[2]);
+                return pack::<E>(from, inside.len(), self.channels, to, self.channels);
             }
             for c in 0..self.channels {
-                widen::<S, E>(source.add(from + c * plane), room.add(to + c * channel), inside.len());
+                let (from, to) = (source.add(from + c * plane), room.add(to + c * channel));
+                self.split.fill::<S, E>(from, to, inside.start, inside.len());
             }
-        }
-    }
-}
-
-/// Copies `n` elements into the type of the arithmetic.
-///
-/// # Safety
-/// Both sides are valid for `n` elements.
-#[inline(always)]
-unsafe fn widen<S: Simd, E: Element>(from: *const E, to: *mut E::Compute, n: usize) {
-    let lanes = VectorOf::<E, S>::LANES;
-    let whole = n / lanes * lanes;
-    // SAFETY: by the contract.
-    unsafe {
-        for i in (0..whole).step_by(lanes) {
-            E::load::<S>(from.add(i)).store(to.add(i));
-        }
-        if whole < n {
-            E::load_partial::<S>(from.add(whole), n - whole).store_partial(to.add(whole), n - whole);
         }
     }
 }

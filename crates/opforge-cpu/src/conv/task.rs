@@ -14,6 +14,9 @@ use crate::operand::Operand;
 use crate::simd::{Float, Routine, Simd};
 use crate::stored::{VectorOf, load_strided, store_strided};
 
+/// Lines of targets that are summed side by side, so that a weight is loaded once for all.
+const LINES: usize = 4;
+
 impl<E: Element> Routine for Correlation<E> {
     type Args = (Tensors<E>, Range<usize>);
     type Output = Result<()>;
@@ -182,9 +185,7 @@ impl<'a, E: Element> Part<'a, E> {
         reads: Range<usize>,
         room: *mut E::Compute,
     ) {
-        let blocks = &self.plan.blocks;
-        let (width, (_, strides)) = (self.correlation.kernels.width(), blocks.strides());
-        let steps: Lengths = std::array::from_fn(|d| blocks.step[d] * strides[d]);
+        let (width, steps) = (self.correlation.kernels.width(), self.plan.blocks.steps());
         for (panel, j) in columns.clone().step_by(width).enumerate() {
             let runs = Runs::of_targets(j, width.min(columns.end - j), self.targets, steps);
             let panel = room.wrapping_add(panel * width * reads.len());
@@ -228,36 +229,63 @@ impl<'a, E: Element> Part<'a, E> {
         }
     }
 
-    /// One target channel, a vector of positions at a time, straight from the slab.
+    /// One target channel, straight from the slab.
     ///
     /// # Safety
     /// As [`Part::run`]; the slab is open.
     #[inline(always)]
     unsafe fn direct<S: Simd>(&self, slab: *const E::Compute, channel: usize, room: *mut E::Compute) {
-        let (plan, lanes) = (self.plan, VectorOf::<E, S>::LANES);
-        let (_, strides) = plan.blocks.strides();
-        let steps: Lengths = std::array::from_fn(|d| plan.blocks.step[d] * strides[d]);
         let [by_group, by_row, _] = self.correlation.spec.channels.weight;
-        let gap = plan.phase[MAX_SPATIAL - 1].gap;
         // SAFETY: by the contract.
         unsafe {
             let weight = self.tensors.weight.get().add(self.group * by_group + channel * by_row);
-            for (to, &from) in plan.weights.iter().enumerate() {
+            for (to, &from) in self.plan.weights.iter().enumerate() {
                 *room.add(to) = Operand::widen(*weight.add(from));
             }
-            let weights = std::slice::from_raw_parts(room, plan.weights.len());
+            let weights = std::slice::from_raw_parts(room, self.plan.weights.len());
+            for a in 0..self.targets[0] {
+                let whole = self.targets[1] / LINES * LINES;
+                for b in (0..whole).step_by(LINES) {
+                    self.direct_lines::<S, LINES>(slab, channel, weights, [a, b]);
+                }
+                for b in whole..self.targets[1] {
+                    self.direct_lines::<S, 1>(slab, channel, weights, [a, b]);
+                }
+            }
+        }
+    }
+
+    /// `N` lines of targets, from that at `[a, b]` on, a vector of each at a time.
+    ///
+    /// # Safety
+    /// As [`Part::direct`].
+    #[inline(always)]
+    unsafe fn direct_lines<S: Simd, const N: usize>(
+        &self,
+        slab: *const E::Compute,
+        channel: usize,
+        weights: &[E::Compute],
+        [a, b]: [usize; 2],
+    ) {
+        let (lanes, steps) = (VectorOf::<E, S>::LANES, self.plan.blocks.steps());
+        let gap = self.plan.phase[MAX_SPATIAL - 1].gap;
+        let to: [*mut E; N] =
+            std::array::from_fn(|line| self.target(channel).wrapping_add(self.place([a, b + line, 0])));
+        // SAFETY: by the contract.
+        unsafe {
             let bias = VectorOf::<E, S>::splat_elem(self.bias(channel));
-            for line in 0..self.targets[0] * self.targets[1] {
-                let [a, b] = [line / self.targets[1], line % self.targets[1]];
-                let from = slab.add(a * steps[0] + b * steps[1]);
-                let to = self.target(channel).wrapping_add(self.place([a, b, 0]));
-                for c in (0..self.targets[2]).step_by(lanes) {
-                    let (n, from) = (lanes.min(self.targets[2] - c), from.wrapping_add(c * steps[2]));
-                    let mut sum = bias;
-                    for (read, &weight) in plan.reads.iter().zip(weights) {
-                        let x = load_strided::<S, E::Compute>(from.add(read.at), n, steps[2]);
-                        sum = x.mul_add(VectorOf::<E, S>::splat_elem(weight), sum);
+            let from = slab.add(a * steps[0] + b * steps[1]);
+            for c in (0..self.targets[2]).step_by(lanes) {
+                let (n, from) = (lanes.min(self.targets[2] - c), from.wrapping_add(c * steps[2]));
+                let mut sums = [bias; N];
+                for (read, &weight) in self.plan.reads.iter().zip(weights) {
+                    let weight = VectorOf::<E, S>::splat_elem(weight);
+                    for (line, sum) in sums.iter_mut().enumerate() {
+                        let x = from.add(read.at + line * steps[1]);
+                        *sum = load_strided::<S, E::Compute>(x, n, steps[2]).mul_add(weight, *sum);
                     }
+                }
+                for (sum, to) in sums.into_iter().zip(to) {
                     store_strided::<S, E>(sum, n, to.add(c * gap), gap);
                 }
             }

@@ -31,10 +31,10 @@ const MAX_SUMS: usize = 1 << 20;
 const MIN_COLUMNS: usize = 128;
 
 pub(super) struct WeightGradient<E: Element> {
-    sizes: Sizes,
-    axis_targets: usize,
-    blocks: Blocks,
-    reads: Vec<Read>,
+    pub(super) sizes: Sizes,
+    pub(super) axis_targets: usize,
+    pub(super) blocks: Blocks,
+    pub(super) reads: Vec<Read>,
     /// Images of a chunk, and chunks.
     images: usize,
     chunks: usize,
@@ -63,7 +63,7 @@ impl<E: Element> Copy for Tensors<E> {}
 impl<E: Element> WeightGradient<E> {
     pub fn prepare(op: &'static str, sizes: Sizes, phase: Phase) -> Result<Arc<dyn Kernel>> {
         let kernels = <E::Compute as Accumulator>::kernels();
-        let blocks = Blocks::new(op, &phase, [sizes.inputs, 1], sizes.x, E::EXACT, true)?;
+        let blocks = Blocks::new(op, &phase, [sizes.inputs, 1], sizes.x, E::EXACT, sizes.inputs > 1)?;
         let reads = blocks.reads(&phase, sizes.k)?;
         let elements = (sizes.groups * sizes.outputs * reads.len()).max(1);
         let chunks = (MAX_SUMS / elements).clamp(1, CHUNKS).min(sizes.batch.max(1));
@@ -180,7 +180,10 @@ impl<E: Element> WeightGradient<E> {
                 unsafe {
                     let x = tensors.x.get().add(channels * sizes.inputs * x_plane);
                     let slab = self.blocks.open::<S, E>(x, block, room);
-                    self.block::<S>(slab, y, block, &mut sums, room.add(self.blocks.elements));
+                    match sizes.inputs {
+                        1 => self.dots::<S>(slab, y, block, &mut sums),
+                        _ => self.block::<S>(slab, y, block, &mut sums, room.add(self.blocks.elements)),
+                    }
                 }
             }
         }
@@ -193,6 +196,12 @@ impl<E: Element> WeightGradient<E> {
                 }
             }
         }
+    }
+
+    /// The first position of a block.
+    pub(super) fn first_target(&self, block: usize) -> usize {
+        let inner: usize = self.sizes.y[self.blocks.axis + 1..].iter().product();
+        block * self.blocks.len * inner
     }
 
     /// Adds what a block of positions contributes.
@@ -210,8 +219,7 @@ impl<E: Element> WeightGradient<E> {
     ) {
         let targets = self.blocks.targets_of(block, self.axis_targets);
         let all: usize = targets.iter().product();
-        let inner: usize = self.sizes.y[self.blocks.axis + 1..].iter().product();
-        let y = y.wrapping_add(block * self.blocks.len * inner);
+        let y = y.wrapping_add(self.first_target(block));
         let a_room = room.wrapping_add(panels_len(&self.kernels, DEPTH, self.columns));
         for start in (0..all).step_by(DEPTH) {
             let depth = DEPTH.min(all - start);
@@ -266,8 +274,7 @@ impl<E: Element> WeightGradient<E> {
         columns: Range<usize>,
         room: *mut E::Compute,
     ) {
-        let (width, (_, strides)) = (self.kernels.width(), self.blocks.strides());
-        let steps: Lengths = std::array::from_fn(|d| self.blocks.step[d] * strides[d]);
+        let (width, steps) = (self.kernels.width(), self.blocks.steps());
         for (panel, j) in columns.clone().step_by(width).enumerate() {
             let runs = Runs::of_reads(&self.reads[j..columns.end.min(j + width)]);
             let panel = room.wrapping_add(panel * width * positions.len());
@@ -286,9 +293,9 @@ impl<E: Element> WeightGradient<E> {
 }
 
 /// A task's sums: the first of its columns, in rows as long as all columns.
-struct Sums<F> {
-    at: *mut F,
-    columns: Range<usize>,
+pub(super) struct Sums<F> {
+    pub at: *mut F,
+    pub columns: Range<usize>,
     /// Whether they hold anything yet.
-    begun: bool,
+    pub begun: bool,
 }

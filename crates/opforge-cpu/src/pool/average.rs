@@ -1,17 +1,15 @@
 //! Averages of the elements under a window, and their gradient, which is the transpose of the same map.
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 
-use opforge_core::{DType, Error, Meta, Result, bf16, f16};
+use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
 use opforge_runtime::Kernel;
 
 use super::check_output;
 use super::windows::{Planes, Tap, Windows};
-use crate::operand::{Accumulator, Operand};
 use crate::simd::{FloatElem, Routine, Simd};
+use crate::split::{Split, Summed, add_line, narrow, sum_line, widen};
 use crate::staged::with_contiguous;
-use crate::stored::StoredFloat;
 use crate::tasks::{Job, prepare};
 
 /// What the sum over a window is divided by.
@@ -74,7 +72,7 @@ fn plan(
     let planes = Planes::new(op, &average.windows, spatial, x, y)?;
     let (input, output) = if gradient { (y, x) } else { (x, y) };
     check_output(op, output, input)?;
-    let lines = Lines { planes, divisor: average.divisor };
+    let lines = Lines { planes, divisor: average.divisor, split: planes.axes[2].split() };
     with_contiguous(&[input], |_| match x.dtype {
         DType::F16 => Ok(lines.prepare::<f16>(gradient)),
         DType::BF16 => Ok(lines.prepare::<bf16>(gradient)),
@@ -89,123 +87,168 @@ fn plan(
 struct Lines {
     planes: Planes,
     divisor: Divisor,
+    /// How lines of the input are divided, so that what neighbouring windows begin with lies next to each other.
+    split: Split,
 }
 
-/// A stored float that is summed in the type it is computed in.
-trait Element: StoredFloat<Compute: Accumulator> + Operand<Acc = <Self as StoredFloat>::Compute> {}
-impl<E: StoredFloat<Compute: Accumulator> + Operand<Acc = <E as StoredFloat>::Compute>> Element for E {}
-
 impl Lines {
-    fn prepare<E: Element>(self, gradient: bool) -> Arc<dyn Kernel> {
+    fn prepare<E: Summed>(self, gradient: bool) -> Arc<dyn Kernel> {
         let planes = &self.planes;
         let line = planes.axes[2].output;
         let work = line.saturating_mul(planes.window());
+        let divisors = (0..line).map(|k| E::Compute::from_f64(self.count(2, k))).collect();
+        // A line of the input, as it is and divided.
+        let lines = planes.axes[2].input + self.split.len();
         if gradient {
-            let room = (planes.input() + line) * size_of::<E::Compute>();
-            let kernel = Gradient::<E> { lines: self, element: PhantomData };
+            let room = (planes.input() + lines + line) * size_of::<E::Compute>();
+            let kernel = Gradient::<E> { lines: self, divisors };
             prepare(kernel, planes.count, work.saturating_mul(planes.lines()), room)
         } else {
-            let kernel = Forward::<E> { lines: self, element: PhantomData };
-            prepare(kernel, planes.count * planes.lines(), work, line * size_of::<E::Compute>())
+            let kernel = Forward::<E> { lines: self, divisors };
+            prepare(kernel, planes.count * planes.lines(), work, (lines + line) * size_of::<E::Compute>())
         }
     }
 
-    /// Divides a line of sums.
+    /// What a window's length along one dimension contributes to its divisor.
+    fn count(&self, d: usize, output: usize) -> f64 {
+        match self.divisor {
+            Divisor::Number(n) if d == 2 => n as f64,
+            Divisor::Number(_) => 1.0,
+            Divisor::Padded => self.planes.axes[d].padded_len(output) as f64,
+            Divisor::Inside => self.planes.axes[d].span(output).count as f64,
+        }
+    }
+
+    /// Divides a line of sums; `divisors` hold what the last dimension contributes.
     #[inline(always)]
-    fn divide<F: FloatElem>(&self, line: usize, sums: &mut [F]) {
-        let [a, b, c] = &self.planes.axes;
-        let (i, j) = (line / b.output, line % b.output);
-        let count = |k: usize| match self.divisor {
-            Divisor::Number(n) => n as f64,
-            Divisor::Padded => (a.padded_len(i) * b.padded_len(j) * c.padded_len(k)) as f64,
-            Divisor::Inside => (a.span(i).count * b.span(j).count * c.span(k).count) as f64,
-        };
-        for (k, sum) in sums.iter_mut().enumerate() {
-            *sum /= F::from_f64(count(k));
+    fn divide<F: FloatElem>(&self, line: usize, sums: &mut [F], divisors: &[F]) {
+        let b = self.planes.axes[1].output;
+        let lines = F::from_f64(self.count(0, line / b) * self.count(1, line % b));
+        for (sum, &count) in sums.iter_mut().zip(divisors) {
+            *sum /= lines * count;
+        }
+    }
+
+    /// The sums of a line's windows, from the line as it is and divided.
+    ///
+    /// # Safety
+    /// Both are a line of the input, the sums one of the output.
+    #[inline(always)]
+    unsafe fn gather<S: Simd, F: Summed<Compute = F>>(&self, columns: *const F, parts: *const F, sums: &mut [F]) {
+        let axis = &self.planes.axes[2];
+        // SAFETY: by the contract; positions of taps and spans are within the line.
+        unsafe {
+            match axis.taps() {
+                Some(taps) => {
+                    sums.fill(F::default());
+                    for Tap { from, span } in taps {
+                        let parts = parts.wrapping_add(self.split.at(span.first));
+                        add_line::<S, F>(parts, sums.as_mut_ptr().add(from), span.count);
+                    }
+                }
+                None => {
+                    for (output, sum) in sums.iter_mut().enumerate() {
+                        let span = axis.span(output);
+                        *sum = sum_line::<S, F>(columns.add(span.first), span.count);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds each window's share to the positions of a line; the result is in `columns`.
+    ///
+    /// # Safety
+    /// As [`Lines::gather`].
+    #[inline(always)]
+    unsafe fn spread<S: Simd, F: Summed<Compute = F>>(&self, shares: &[F], columns: *mut F, parts: *mut F) {
+        let axis = &self.planes.axes[2];
+        // SAFETY: as there.
+        unsafe {
+            match axis.taps() {
+                Some(taps) => {
+                    std::slice::from_raw_parts_mut(parts, self.split.len()).fill(F::default());
+                    for Tap { from, span } in taps {
+                        let parts = parts.wrapping_add(self.split.at(span.first));
+                        add_line::<S, F>(shares.as_ptr().add(from), parts, span.count);
+                    }
+                    self.split.join(parts, columns, axis.input);
+                }
+                None => {
+                    let columns = std::slice::from_raw_parts_mut(columns, axis.input);
+                    columns.fill(F::default());
+                    for (output, &share) in shares.iter().enumerate() {
+                        let span = axis.span(output);
+                        columns[span.first..][..span.count].iter_mut().for_each(|column| *column += share);
+                    }
+                }
+            }
         }
     }
 }
 
-struct Forward<E> {
+struct Forward<E: Summed> {
     lines: Lines,
-    element: PhantomData<E>,
+    divisors: Vec<E::Compute>,
 }
 
-impl<E: Element> Routine for Forward<E> {
+impl<E: Summed> Routine for Forward<E> {
     type Args = Job;
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, job: Job) {
-        let planes = &self.lines.planes;
-        let (lines, n) = (planes.lines(), planes.axes[2].output);
+        let (planes, split) = (&self.lines.planes, self.lines.split);
+        let (lines, n, width) = (planes.lines(), planes.axes[2].output, planes.axes[2].input);
         for task in job.tasks.clone() {
             let (plane, line) = (task / lines, task % lines);
-            // SAFETY: by the contract of the kernel; lines of the output are disjoint, and the memory holds one.
+            // SAFETY: by the contract of the kernel; lines of the output are disjoint, and the memory holds what the kernel asked for.
             unsafe {
                 let x = job.inputs[0].cast::<E>().add(plane * planes.input());
-                let sums = std::slice::from_raw_parts_mut(job.memory.cast::<E::Compute>(), n);
-                sums.fill(E::Compute::default());
-                planes.each_row(line, |row| {
-                    each_run(planes, |output, position| {
-                        let x = Operand::widen(*x.add(row + position));
-                        sums[output] = sums[output].plus(x);
-                    });
-                });
-                self.lines.divide(line, sums);
-                let y = std::slice::from_raw_parts_mut(job.outputs[0].cast::<E>().add(task * n), n);
-                y.iter_mut().zip(sums).for_each(|(y, sum)| *y = E::narrow(*sum));
+                let columns = job.memory.cast::<E::Compute>();
+                let (parts, sums) = (columns.add(width), columns.add(width + split.len()));
+                std::slice::from_raw_parts_mut(columns, width).fill(E::Compute::default());
+                planes.each_row(line, |row| add_line::<S, E>(x.add(row), columns, width));
+                split.fill::<S, E::Compute>(columns, parts, 0, width);
+                let sums = std::slice::from_raw_parts_mut(sums, n);
+                self.lines.gather::<S, E::Compute>(columns, parts, sums);
+                self.lines.divide(line, sums, &self.divisors);
+                narrow::<S, E>(sums.as_ptr(), job.outputs[0].cast::<E>().add(task * n), n);
             }
         }
     }
 }
 
-struct Gradient<E> {
+struct Gradient<E: Summed> {
     lines: Lines,
-    element: PhantomData<E>,
+    divisors: Vec<E::Compute>,
 }
 
-impl<E: Element> Routine for Gradient<E> {
+impl<E: Summed> Routine for Gradient<E> {
     type Args = Job;
     type Output = ();
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, job: Job) {
-        let planes = &self.lines.planes;
-        let (input, output, n) = (planes.input(), planes.output(), planes.axes[2].output);
+        let (planes, split) = (&self.lines.planes, self.lines.split);
+        let (input, output, n, width) = (planes.input(), planes.output(), planes.axes[2].output, planes.axes[2].input);
         for plane in job.tasks.clone() {
-            // SAFETY: by the contract of the kernel; planes are disjoint, and the memory holds one and a line.
+            // SAFETY: by the contract of the kernel; planes are disjoint, and the memory holds what the kernel asked for.
             unsafe {
-                let dy = std::slice::from_raw_parts(job.inputs[0].cast::<E>().add(plane * output), output);
-                let dx = std::slice::from_raw_parts_mut(job.outputs[0].cast::<E>().add(plane * input), input);
-                let sums = std::slice::from_raw_parts_mut(job.memory.cast::<E::Compute>(), input);
-                let shares = std::slice::from_raw_parts_mut(job.memory.cast::<E::Compute>().add(input), n);
-                sums.fill(E::Compute::default());
+                let dy = job.inputs[0].cast::<E>().add(plane * output);
+                let sums = job.memory.cast::<E::Compute>();
+                let columns = sums.add(input);
+                let (parts, shares) = (columns.add(width), columns.add(width + split.len()));
+                std::slice::from_raw_parts_mut(sums, input).fill(E::Compute::default());
                 for line in 0..planes.lines() {
-                    shares.iter_mut().zip(&dy[line * n..]).for_each(|(share, dy)| *share = Operand::widen(*dy));
-                    self.lines.divide(line, shares);
-                    planes.each_row(line, |row| {
-                        each_run(planes, |output, position| {
-                            sums[row + position] = sums[row + position].plus(shares[output]);
-                        });
-                    });
+                    widen::<S, E>(dy.add(line * n), shares, n);
+                    let shares = std::slice::from_raw_parts_mut(shares, n);
+                    self.lines.divide(line, shares, &self.divisors);
+                    self.lines.spread::<S, E::Compute>(shares, columns, parts);
+                    planes.each_row(line, |row| add_line::<S, E::Compute>(columns, sums.add(row), width));
                 }
-                dx.iter_mut().zip(sums).for_each(|(dx, sum)| *dx = E::narrow(*sum));
+                narrow::<S, E>(sums, job.outputs[0].cast::<E>().add(plane * input), input);
             }
         }
-    }
-}
-
-/// Calls `f` with every output of a line and every position of the input's line in its window, element after element of the windows.
-#[inline(always)]
-fn each_run(planes: &Planes, mut f: impl FnMut(usize, usize)) {
-    let axis = &planes.axes[2];
-    match axis.taps() {
-        Some(taps) => taps.for_each(|Tap { from, span }| match span.step {
-            1 => (0..span.count).for_each(|i| f(from + i, span.first + i)),
-            2 => (0..span.count).for_each(|i| f(from + i, span.first + 2 * i)),
-            step => (0..span.count).for_each(|i| f(from + i, span.first + i * step)),
-        }),
-        None => (0..axis.output).for_each(|output| axis.span(output).positions().for_each(|at| f(output, at))),
     }
 }

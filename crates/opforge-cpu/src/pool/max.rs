@@ -7,6 +7,7 @@ use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
 use opforge_runtime::Kernel;
 
 use super::check_output;
+use super::max_lines::MaxLines;
 use super::windows::{Planes, Tap, Windows};
 use crate::operand::{Accumulator, Operand};
 use crate::simd::{Routine, Simd};
@@ -34,20 +35,29 @@ pub fn max_pool(
         return Err(Error::shapes(op, y.shape(), places.shape(), "places of the output's shape"));
     }
     with_contiguous(&[x], |_| {
+        let of_floats = match x.dtype {
+            DType::F16 => MaxLines::<f16>::prepare(planes),
+            DType::BF16 => MaxLines::<bf16>::prepare(planes),
+            DType::F32 => MaxLines::<f32>::prepare(planes),
+            DType::F64 => MaxLines::<f64>::prepare(planes),
+            _ => None,
+        };
+        if let Some(kernel) = of_floats {
+            return Ok(kernel);
+        }
         let (tasks, work) = (planes.count * planes.lines(), planes.axes[2].output.saturating_mul(planes.window()));
-        by_number!(op, x.dtype, T => Ok(prepare(MaxLines::<T> { planes, element: PhantomData }, tasks, work, 0)))
+        by_number!(op, x.dtype, T => Ok(prepare(MaxOfAny::<T> { planes, element: PhantomData }, tasks, work, 0)))
     })
 }
 
-struct MaxLines<T> {
+/// Any numbers under any windows.
+struct MaxOfAny<T> {
     planes: Planes,
     element: PhantomData<T>,
 }
 
 /// Numbers that windows compare.
 trait Compared: WithDType {
-    /// Whether the arithmetic is worth compiling for wide vectors.
-    const WIDE: bool;
     /// What every number but NaN is at least.
     const LEAST: Self;
     /// Whether `self` is taken rather than an earlier `best`.
@@ -55,9 +65,8 @@ trait Compared: WithDType {
 }
 
 macro_rules! compared {
-    ($($ty:ty: $wide:literal, $least:expr, $beats:expr;)*) => {
+    ($($ty:ty: $least:expr, $beats:expr;)*) => {
         $(impl Compared for $ty {
-            const WIDE: bool = $wide;
             const LEAST: Self = $least;
             #[inline(always)]
             fn beats(self, best: Self) -> bool {
@@ -66,21 +75,21 @@ macro_rules! compared {
             }
         })*
     };
-    (integers $($ty:ty)*) => { compared! { $($ty: false, <$ty>::MIN, |x, best| x > best;)* } };
+    (integers $($ty:ty)*) => { compared! { $($ty: <$ty>::MIN, |x, best| x > best;)* } };
 }
 compared! {
-    f32: true, f32::NEG_INFINITY, |x, best| x > best || x.is_nan();
-    f64: true, f64::NEG_INFINITY, |x, best| x > best || x.is_nan();
-    f16: false, f16::NEG_INFINITY, |x, best| Operand::widen(x) > Operand::widen(best) || x.is_nan();
-    bf16: false, bf16::NEG_INFINITY, |x, best| Operand::widen(x) > Operand::widen(best) || x.is_nan();
+    f32: f32::NEG_INFINITY, |x, best| x > best || x.is_nan();
+    f64: f64::NEG_INFINITY, |x, best| x > best || x.is_nan();
+    f16: f16::NEG_INFINITY, |x, best| Operand::widen(x) > Operand::widen(best) || x.is_nan();
+    bf16: bf16::NEG_INFINITY, |x, best| Operand::widen(x) > Operand::widen(best) || x.is_nan();
 }
 compared!(integers u8 u16 u32 u64 i8 i16 i32 i64);
 
-impl<T: Compared> Routine for MaxLines<T> {
+impl<T: Compared> Routine for MaxOfAny<T> {
     type Args = Job;
     type Output = ();
-    const AVX512: bool = T::WIDE;
-    const AVX2: bool = T::WIDE;
+    const AVX512: bool = false;
+    const AVX2: bool = false;
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, job: Job) {
@@ -100,7 +109,7 @@ impl<T: Compared> Routine for MaxLines<T> {
     }
 }
 
-impl<T: Compared> MaxLines<T> {
+impl<T: Compared> MaxOfAny<T> {
     /// Compares with one line of the plane `x`.
     ///
     /// # Safety

@@ -2,6 +2,7 @@
 
 mod average;
 mod max;
+mod max_lines;
 #[cfg(test)]
 mod tests;
 mod windows;

@@ -1,6 +1,7 @@
 use opforge_core::{Error, Meta, Result};
 
 use crate::conv::{MAX_SPATIAL, Window};
+use crate::split::Split;
 
 /// Which positions of the input a position of the output is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -113,6 +114,22 @@ impl Axis {
                 let start = output * window.stride;
                 kernel.min((self.input + 2 * window.padding).saturating_sub(start))
             }
+        }
+    }
+
+    /// The elements of a window and how it moves, unless windows are adaptive.
+    pub fn sliding(&self) -> Option<(usize, Window)> {
+        match self.kind {
+            Kind::Sliding { kernel, window } => Some((kernel, window)),
+            Kind::Adaptive => None,
+        }
+    }
+
+    /// How a line is divided, so that the positions of a [`Tap`] lie next to each other.
+    pub fn split(&self) -> Split {
+        match self.kind {
+            Kind::Sliding { window, .. } => Split::new(self.input, window.stride),
+            Kind::Adaptive => Split::new(self.input, 1),
         }
     }
 

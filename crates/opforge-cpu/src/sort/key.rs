@@ -10,6 +10,8 @@ pub(super) trait Key: Copy {
 
 /// A key in the upper bits and an index in the lower 32.
 pub(super) trait Packed: Copy + Ord {
+    /// What comes after all others.
+    const MOST: Self;
     fn new(key: u64, descending: bool, index: u32) -> Self;
     fn index(self) -> u32;
 }
@@ -17,6 +19,7 @@ pub(super) trait Packed: Copy + Ord {
 macro_rules! packed {
     ($($ty:ty),*) => {
         $(impl Packed for $ty {
+            const MOST: Self = <$ty>::MAX;
             #[inline(always)]
             fn new(key: u64, descending: bool, index: u32) -> Self {
                 let key = if descending { !key } else { key };

@@ -2,6 +2,7 @@
 
 mod key;
 mod search;
+mod select;
 
 use std::sync::Arc;
 
@@ -13,11 +14,12 @@ use crate::copy::{Axis, Nest, Shared, byte_steps};
 use crate::scratch::with_scratch;
 use key::{Key, Packed};
 pub use search::search;
+use select::{Select, Ways};
 
 /// Elements that a thread sorts at a time.
 const GRAIN: usize = 1 << 12;
 
-/// The kernel that gives the indices which sort the elements along `axis`. The output is u32 or i64.
+/// The kernel that gives the indices which sort the elements along `axis`, as many of the first as the output has there. It is u32 or i64.
 ///
 /// The order is stable, also descending. NaN counts as larger than every number, and the two zeros as equal.
 ///
@@ -30,8 +32,9 @@ pub fn arg_sort(
     descending: bool,
     output: &Meta,
 ) -> Result<Arc<dyn Kernel>> {
-    if input.dims() != output.dims() || axis >= input.rank() {
-        let accepted = format!("equal shapes that have dim {axis}");
+    let fits = |d: usize| input.dims()[d] == output.dims()[d] || d == axis && output.dims()[d] < input.dims()[d];
+    if input.rank() != output.rank() || axis >= input.rank() || !(0..input.rank()).all(fits) {
+        let accepted = format!("equal shapes that have dim {axis}, along which the output may be shorter");
         return Err(Error::shapes(op, input.shape(), output.shape(), accepted));
     }
     if !matches!(output.dtype, DType::U32 | DType::I64) {
@@ -47,53 +50,61 @@ pub fn arg_sort(
     if u32::try_from(row.len).is_err() {
         return Err(Error::shape(op, "input", format!("{:?}", input.shape()), "fewer than 2^32 elements in a row"));
     }
-    let (sort, pair): (SortRow, usize) = match input.dtype {
-        DType::Bool => (sort_row::<u8>, size_of::<u64>()),
-        dtype => by_number!(op, dtype, T => (sort_row::<T>, size_of::<<T as Key>::Packed>())),
-    };
     let wide = output.dtype == DType::I64;
-    Ok(Arc::new(ArgSort {
-        nest: Nest::collapse(axes.into_iter()),
-        row,
-        scratch: row.len * pair,
-        descending,
-        wide,
-        sort,
-    }))
+    let order = Order { nest: Nest::collapse(axes.into_iter()), row, count: output.dims()[axis], descending, wide };
+    match input.dtype {
+        DType::Bool => Ok(order.kernel::<u8>()),
+        dtype => by_number!(op, dtype, T => Ok(order.kernel::<T>())),
+    }
 }
 
-/// Writes the indices that sort a row, as i64 if `wide`.
-type SortRow = unsafe fn(row: Axis<2>, descending: bool, wide: bool, src: *const u8, dst: *mut u8);
-
-struct ArgSort {
+/// The rows, and what is wanted of their order.
+struct Order {
     nest: Nest<2>,
     row: Axis<2>,
+    /// How many of the first.
+    count: usize,
+    descending: bool,
+    /// Whether indices are i64.
+    wide: bool,
+}
+
+impl Order {
+    fn kernel<T: Key + PartialOrd>(self) -> Arc<dyn Kernel> {
+        if self.count < self.row.len / 4 {
+            return Arc::new(Select { order: self, ways: Ways::of::<T>() });
+        }
+        Arc::new(ArgSort { scratch: self.row.len * size_of::<T::Packed>(), order: self, sort: sort_row::<T> })
+    }
+}
+
+struct ArgSort {
+    order: Order,
     /// Bytes of working memory that a row takes.
     scratch: usize,
-    descending: bool,
-    wide: bool,
-    sort: SortRow,
+    /// Writes the indices that sort a row.
+    sort: unsafe fn(&Order, *const u8, *mut u8),
 }
 
 impl Kernel for ArgSort {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
-        let (src, dst) = (Shared(inputs[0]), Shared(outputs[0]));
-        if self.row.len == 0 {
+        let (src, dst, order) = (Shared(inputs[0]), Shared(outputs[0]), &self.order);
+        if order.row.len == 0 {
             return Ok(());
         }
         alloc::check_request(self.scratch)?;
-        let grain = (GRAIN / self.row.len).max(1);
-        parallel_for(self.nest.count(), grain, |range| {
-            self.nest.for_each(range, |[s, d]| {
+        let grain = (GRAIN / order.row.len).max(1);
+        parallel_for(order.nest.count(), grain, |range| {
+            order.nest.for_each(range, |[s, d]| {
                 // SAFETY: offsets are within the tensors; rows are disjoint.
-                unsafe { (self.sort)(self.row, self.descending, self.wide, src.get().offset(s), dst.get().offset(d)) };
+                unsafe { (self.sort)(order, src.get().offset(s), dst.get().offset(d)) };
             });
         });
         Ok(())
     }
 
     fn cost(&self) -> u64 {
-        let (rows, len) = (self.nest.count(), self.row.len);
+        let (rows, len) = (self.order.nest.count(), self.order.row.len);
         20 + (rows * len * (5 + len.max(2).ilog2() as usize)) as u64
     }
 }
@@ -102,27 +113,34 @@ impl Kernel for ArgSort {
 ///
 /// # Safety
 /// Valid for all elements of the row.
-unsafe fn sort_row<T: Key>(row: Axis<2>, descending: bool, wide: bool, src: *const u8, dst: *mut u8) {
+unsafe fn sort_row<T: Key>(order: &Order, src: *const u8, dst: *mut u8) {
+    let row = order.row;
     with_scratch(row.len * size_of::<T::Packed>(), |scratch| {
         // SAFETY: the scratch is aligned, initialised and large enough, and every pattern of bits is an integer.
         let pairs = unsafe { std::slice::from_raw_parts_mut(scratch.cast::<T::Packed>(), row.len) };
         for (i, pair) in pairs.iter_mut().enumerate() {
             // SAFETY: by the contract.
             let value = unsafe { src.offset(i as isize * row.step[0]).cast::<T>().read_unaligned() };
-            *pair = T::Packed::new(value.key(), descending, i as u32);
+            *pair = T::Packed::new(value.key(), order.descending, i as u32);
         }
         pairs.sort_unstable();
-        for (i, pair) in pairs.iter().enumerate() {
+        for (i, pair) in pairs[..order.count].iter().enumerate() {
             // SAFETY: by the contract.
-            unsafe {
-                let at = dst.offset(i as isize * row.step[1]);
-                match wide {
-                    true => at.cast::<i64>().write_unaligned(pair.index().into()),
-                    false => at.cast::<u32>().write_unaligned(pair.index()),
-                }
-            }
+            unsafe { write_index(order.wide, dst.offset(i as isize * row.step[1]), pair.index()) };
         }
     });
+}
+
+/// # Safety
+/// `to` is valid for an i64 if `wide`, else for a u32.
+unsafe fn write_index(wide: bool, to: *mut u8, index: u32) {
+    // SAFETY: by the contract.
+    unsafe {
+        match wide {
+            true => to.cast::<i64>().write_unaligned(index.into()),
+            false => to.cast::<u32>().write_unaligned(index),
+        }
+    }
 }
 
 #[cfg(test)]

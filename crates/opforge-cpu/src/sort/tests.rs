@@ -63,3 +63,40 @@ fn any_axis_of_any_layout() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn the_first_of_an_order_are_those_of_the_whole() -> Result<()> {
+    let special = [f64::NAN, 0.0, -0.0, f64::INFINITY, 7.0];
+    for (dtype, descending) in [
+        (DType::F32, true),
+        (DType::F32, false),
+        (DType::F64, true),
+        (DType::I64, false),
+        (DType::U8, true),
+        (DType::BF16, true),
+    ] {
+        for (rows, len, count) in [(3, 1000, 10), (1, 200_000, 7), (2, 40, 1), (2, 40, 0), (5, 40, 9), (2, 9, 8)] {
+            let value = |i: usize| match dtype.is_float() && i.is_multiple_of(97) {
+                true => special[i / 97 % special.len()],
+                false => (noise(i) * 50.0).round().abs(),
+            };
+            let input = Array::contiguous(dtype, &[rows, len], value);
+            let output = Meta::contiguous(DType::I64, [rows, count]);
+            let got = run(&*arg_sort("topk", &input.meta, 1, descending, &output)?, &[&input], &[output])[0].values();
+            for (row, values) in input.values().chunks(len).enumerate() {
+                let all = expected(values, descending);
+                assert_eq!(got[row * count..][..count], all[..count], "{dtype} {rows} {len} {count} {descending}");
+            }
+        }
+        for layout in layouts(&[50, 4]) {
+            let input = Array::new(dtype, layout, |i| noise(i).abs() * 99.0);
+            let (values, output) = (input.values(), Meta::contiguous(DType::U32, [5, 4]));
+            let got = run(&*arg_sort("topk", &input.meta, 0, descending, &output)?, &[&input], &[output])[0].values();
+            for column in 0..4 {
+                let of = |all: &[f64]| -> Vec<f64> { all.iter().skip(column).step_by(4).copied().collect() };
+                assert_eq!(of(&got), expected(&of(&values), descending)[..5]);
+            }
+        }
+    }
+    Ok(())
+}

@@ -3,6 +3,7 @@
 use opforge_core::normalize_dim;
 
 use crate::operator::prelude::*;
+use crate::ops::index::argsort::ArgSort;
 
 functions! {
     /// The `k` largest elements along `dim` (the last), or the smallest, in order, and their indices in i64.
@@ -28,7 +29,8 @@ functions! {
             let (values, indices) = topk(&input.reshape(1)?, k, 0, largest, sorted)?;
             return if count == 1 { Ok((values.reshape(())?, indices.reshape(())?)) } else { Ok((values, indices)) };
         }
-        let indices = super::argsort(input, dim, largest, true)?.narrow(place, 0, count)?.contiguous()?;
+        let first = ArgSort { dim: place, descending: largest, index: Rules::TORCH.index, count };
+        let indices = dispatch1(&first, &[input])?;
         Ok((super::gather(input, dim, &indices)?, indices))
     }
 

@@ -16,6 +16,8 @@ pub struct ArgSort {
     pub descending: bool,
     /// The result's dtype: u32 or i64.
     pub index: DType,
+    /// How many of the first are wanted; all of them if there are not so many.
+    pub count: usize,
 }
 
 impl Operator for ArgSort {
@@ -29,7 +31,9 @@ impl Operator for ArgSort {
         if self.dim >= x.rank() {
             return Err(Error::index("argsort", "dim", self.dim, format!("a dimension of {:?}", x.shape())));
         }
-        Ok(smallvec![Meta::contiguous(self.index, x.shape())])
+        let len = |(d, &n): (usize, &usize)| if d == self.dim { n.min(self.count) } else { n };
+        let shape: Shape = x.dims().iter().enumerate().map(len).collect();
+        Ok(smallvec![Meta::contiguous(self.index, shape)])
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
@@ -64,7 +68,7 @@ function! {
         if input.rank() == 0 {
             return Tensor::zeros((), DType::I64, input.device());
         }
-        dispatch1(&ArgSort { dim, descending, index: Rules::TORCH.index }, &[input])
+        dispatch1(&ArgSort { dim, descending, index: Rules::TORCH.index, count: usize::MAX }, &[input])
     }
 }
 
@@ -76,7 +80,7 @@ impl Tensor {
     #[track_caller]
     pub fn arg_sort_last_dim(&self, asc: bool) -> Result<Tensor> {
         let dim = self.rank().checked_sub(1).ok_or_else(|| no_dims("arg_sort_last_dim"))?;
-        dispatch1(&ArgSort { dim, descending: !asc, index: Rules::SAME.index }, &[self])
+        dispatch1(&ArgSort { dim, descending: !asc, index: Rules::SAME.index, count: usize::MAX }, &[self])
     }
 
     /// Each row sorted, and the indices, in u32, that sort it: see [`Tensor::arg_sort_last_dim`].
@@ -102,11 +106,23 @@ impl Tensor {
 pub const DEFINITION: Definition = Definition { name: "argsort", function: &FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
-    let sample = |dim: usize, descending: bool, shape: &'static [usize]| {
-        let op = ArgSort { dim, descending, index: DType::I64 };
-        Sample::new(op, vec![Array::spread(shape, -9.0..9.0)], move |x| order(&x[0], dim, descending)).rough()
+    let sample = |dim: usize, descending: bool, shape: &'static [usize], count: usize| {
+        let op = ArgSort { dim, descending, index: DType::I64, count };
+        let first = move |x: &Array| {
+            let mut shape = x.shape.clone();
+            shape[dim] = count.min(shape[dim]);
+            let all = order(x, dim, descending);
+            Array::from_fn(&shape, |index| all.at(index))
+        };
+        Sample::new(op, vec![Array::spread(shape, -9.0..9.0)], move |x| first(&x[0])).rough()
     };
-    vec![sample(0, false, &[7]), sample(1, true, &[3, 5]), sample(0, false, &[4, 3])]
+    vec![
+        sample(0, false, &[7], usize::MAX),
+        sample(1, true, &[3, 5], usize::MAX),
+        sample(0, false, &[4, 3], usize::MAX),
+        sample(0, true, &[9, 2], 2),
+        sample(1, false, &[2, 12], 1),
+    ]
 }
 
 /// The place of the element that comes `index[dim]`-th: it has that many before it.

@@ -1,0 +1,126 @@
+//! Gradients of weights where a group has one input channel, depthwise convolutions above all: products of an output line with a line of the
+//! slab, added up straight from both. There are too few taps for packing to pay.
+
+use super::Element;
+use super::geometry::Lengths;
+use super::weight::{Sums, WeightGradient};
+use crate::operand::Accumulator;
+use crate::simd::{Float, Simd};
+use crate::stored::{VectorOf, load_strided};
+
+/// A block of positions: the slab, the gradients of the first output channel, and how both are walked.
+struct Positions<E: Element> {
+    slab: *const E::Compute,
+    y: *const E,
+    /// From one output channel to the next.
+    plane: usize,
+    targets: Lengths,
+    steps: Lengths,
+}
+
+impl<E: Element> WeightGradient<E> {
+    /// Adds what a block of positions contributes.
+    ///
+    /// # Safety
+    /// The slab is open, `y` points to the first channel of the group; the sums are valid.
+    #[inline(always)]
+    pub(super) unsafe fn dots<S: Simd>(
+        &self,
+        slab: *const E::Compute,
+        y: *const E,
+        block: usize,
+        sums: &mut Sums<E::Compute>,
+    ) {
+        let positions = Positions {
+            slab,
+            y: y.wrapping_add(self.first_target(block)),
+            plane: self.sizes.y.iter().product(),
+            targets: self.blocks.targets_of(block, self.axis_targets),
+            steps: self.blocks.steps(),
+        };
+        // As many sums at a time as there are registers for.
+        // SAFETY: by the contract.
+        unsafe {
+            match self.sizes.outputs {
+                1 => self.dots_by::<S, 1, 5>(&positions, sums),
+                _ => self.dots_by::<S, 4, 3>(&positions, sums),
+            }
+        }
+        sums.begun = true;
+    }
+
+    /// [`WeightGradient::dots`] of `R` output channels and `T` taps at a time. Where there are fewer left, the last are computed repeatedly.
+    ///
+    /// # Safety
+    /// As that.
+    #[inline(always)]
+    unsafe fn dots_by<S: Simd, const R: usize, const T: usize>(
+        &self,
+        positions: &Positions<E>,
+        sums: &mut Sums<E::Compute>,
+    ) {
+        let (outputs, columns) = (self.sizes.outputs, sums.columns.clone());
+        for first in (0..outputs).step_by(R) {
+            for from in columns.clone().step_by(T) {
+                let rows: [usize; R] = std::array::from_fn(|r| (first + r).min(outputs - 1));
+                let reads: [usize; T] = std::array::from_fn(|t| self.reads[(from + t).min(columns.end - 1)].at);
+                // SAFETY: by the contract.
+                let dots = unsafe { positions.dots::<S, R, T>(rows, reads) };
+                for (r, dots) in dots.iter().enumerate().take(outputs - first) {
+                    for (t, &dot) in dots.iter().enumerate().take(columns.end - from) {
+                        let at = (first + r) * self.reads.len() + from - columns.start + t;
+                        // SAFETY: by the contract.
+                        unsafe {
+                            let sum = sums.at.add(at);
+                            *sum = if sums.begun { (*sum).plus(dot) } else { dot };
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<E: Element> Positions<E> {
+    /// The sums over all positions of the products of some output channels with what some taps read.
+    ///
+    /// # Safety
+    /// Channels and reads are those of the block.
+    #[inline(always)]
+    unsafe fn dots<S: Simd, const R: usize, const T: usize>(
+        &self,
+        rows: [usize; R],
+        reads: [usize; T],
+    ) -> [[E::Compute; T]; R] {
+        let lanes = VectorOf::<E, S>::LANES;
+        let mut sums = [[VectorOf::<E, S>::splat(0.0); T]; R];
+        for line in 0..self.targets[0] * self.targets[1] {
+            let [a, b] = [line / self.targets[1], line % self.targets[1]];
+            let slab = self.slab.wrapping_add(a * self.steps[0] + b * self.steps[1]);
+            let y = self.y.wrapping_add(line * self.targets[2]);
+            for c in (0..self.targets[2]).step_by(lanes) {
+                let n = lanes.min(self.targets[2] - c);
+                // SAFETY: by the contract.
+                unsafe {
+                    let mut x = [VectorOf::<E, S>::splat(0.0); T];
+                    for (x, read) in x.iter_mut().zip(reads) {
+                        *x = load_strided::<S, E::Compute>(slab.add(read + c * self.steps[2]), n, self.steps[2]);
+                    }
+                    for (sums, row) in sums.iter_mut().zip(rows) {
+                        let y = load_strided::<S, E>(y.add(row * self.plane + c), n, 1);
+                        for (sum, x) in sums.iter_mut().zip(x) {
+                            *sum = x.mul_add(y, *sum);
+                        }
+                    }
+                }
+            }
+        }
+        let mut dots = [[E::Compute::default(); T]; R];
+        for (dots, sums) in dots.iter_mut().zip(sums) {
+            for (dot, sum) in dots.iter_mut().zip(sums) {
+                *dot = sum.reduce_sum();
+            }
+        }
+        dots
+    }
+}

@@ -1,0 +1,193 @@
+//! The first few of an order, without sorting the rest.
+
+use opforge_core::Result;
+use opforge_runtime::Kernel;
+use opforge_runtime::alloc::Workspace;
+use opforge_runtime::parallel::parallel_for;
+
+use super::key::{Key, Packed};
+use super::{GRAIN, Order, write_index};
+use crate::copy::Shared;
+use crate::scratch::with_scratch;
+
+/// Elements of a row that are looked through at a time, where a row is so long that several threads share it.
+const PART: usize = 1 << 16;
+/// Elements that are compared with the limit at once.
+const BLOCK: usize = 32;
+
+/// The ways of one dtype.
+#[derive(Clone, Copy)]
+pub(super) struct Ways {
+    /// Bytes of a key with its index.
+    pair: usize,
+    /// Finds the first `count` of some elements of a row, in any order, with the greatest pairs after them if there are fewer.
+    part: unsafe fn(&Order, std::ops::Range<usize>, *const u8, *mut u8),
+    /// Writes the indices of the first of so many pairs, in order.
+    finish: unsafe fn(&Order, *mut u8, usize, *mut u8),
+}
+
+impl Ways {
+    pub fn of<T: Key + PartialOrd>() -> Self {
+        Ways { pair: size_of::<T::Packed>(), part: select_part::<T>, finish: finish::<T> }
+    }
+}
+
+/// The indices of the first elements of each row's order.
+pub(super) struct Select {
+    pub order: Order,
+    pub ways: Ways,
+}
+
+impl Kernel for Select {
+    unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
+        let (order, ways) = (&self.order, &self.ways);
+        let (rows, len) = (order.nest.count(), order.row.len);
+        let parts = len.div_ceil(PART.max(8 * order.count));
+        let row_bytes = parts * order.count * ways.pair;
+        let found = Workspace::new(rows * row_bytes)?;
+        let (src, dst, found) = (Shared(inputs[0]), Shared(outputs[0]), Shared(found.as_ptr()));
+        parallel_for(rows * parts, (GRAIN / len.max(1)).max(1), |range| {
+            for task in range {
+                let (row, part) = (task / parts, task % parts);
+                let elements = part * len / parts..(part + 1) * len / parts;
+                order.nest.for_each(row..row + 1, |[s, _]| {
+                    // SAFETY: offsets are within the tensors; every part has room of its own.
+                    unsafe {
+                        let to = found.get().add(row * row_bytes + part * order.count * ways.pair);
+                        (ways.part)(order, elements.clone(), src.get().offset(s), to);
+                    }
+                });
+            }
+        });
+        parallel_for(rows, (GRAIN / (parts * order.count).max(1)).max(1), |range| {
+            let mut row = range.start;
+            order.nest.for_each(range, |[_, d]| {
+                // SAFETY: as above; rows of the output are disjoint.
+                unsafe {
+                    (ways.finish)(order, found.get().add(row * row_bytes), parts * order.count, dst.get().offset(d));
+                }
+                row += 1;
+            });
+        });
+        Ok(())
+    }
+
+    fn cost(&self) -> u64 {
+        20 + (self.order.nest.count() * self.order.row.len) as u64
+    }
+}
+
+/// # Safety
+/// The elements of the row are readable, `to` is writable for as many pairs as are wanted.
+unsafe fn select_part<T: Key + PartialOrd>(
+    order: &Order,
+    elements: std::ops::Range<usize>,
+    src: *const u8,
+    to: *mut u8,
+) {
+    let room = 2 * order.count + 2 * BLOCK;
+    with_scratch(room * size_of::<T::Packed>(), |scratch| {
+        // SAFETY: the scratch is aligned, initialised and large enough, and every pattern of bits is an integer.
+        let pairs = unsafe { std::slice::from_raw_parts_mut(scratch.cast::<T::Packed>(), room) };
+        let mut best = Best::<T> { order, src, pairs, len: 0, limit: None };
+        let contiguous = order.row.step[0] == size_of::<T>() as isize;
+        for start in elements.clone().step_by(BLOCK) {
+            let block = start..elements.end.min(start + BLOCK);
+            // SAFETY: by the contract.
+            unsafe {
+                if !contiguous || block.len() < BLOCK || best.any(src.cast::<T>().add(start)) {
+                    block.for_each(|i| best.offer(i));
+                }
+            }
+        }
+        best.cut();
+        let (found, n) = (to.cast::<T::Packed>(), best.len.min(order.count));
+        for i in 0..order.count {
+            // SAFETY: by the contract.
+            unsafe { found.add(i).write_unaligned(if i < n { best.pairs[i] } else { T::Packed::MOST }) };
+        }
+    });
+}
+
+/// The best pairs so far, and some that may be.
+struct Best<'a, T: Key> {
+    order: &'a Order,
+    src: *const u8,
+    pairs: &'a mut [T::Packed],
+    len: usize,
+    /// What an element must come before: the last of the wanted, and its value.
+    limit: Option<(T::Packed, T)>,
+}
+
+impl<T: Key + PartialOrd> Best<'_, T> {
+    /// # Safety
+    /// The row has this element.
+    unsafe fn value(&self, i: usize) -> T {
+        // SAFETY: by the contract.
+        unsafe { self.src.offset(i as isize * self.order.row.step[0]).cast::<T>().read_unaligned() }
+    }
+
+    /// Whether a value may come before one at the limit. NaN may.
+    #[inline(always)]
+    #[allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN compares with nothing")]
+    fn may_pass(&self, x: T, limit: T) -> bool {
+        if self.order.descending { !(x < limit) } else { !(x > limit) }
+    }
+
+    /// Whether any element of a block may be among the best.
+    ///
+    /// # Safety
+    /// The block is readable.
+    #[inline(always)]
+    unsafe fn any(&self, block: *const T) -> bool {
+        let Some((_, limit)) = self.limit else { return true };
+        // SAFETY: by the contract.
+        (0..BLOCK).fold(false, |any, i| any | self.may_pass(unsafe { block.add(i).read_unaligned() }, limit))
+    }
+
+    /// # Safety
+    /// The row has this element.
+    #[inline(always)]
+    unsafe fn offer(&mut self, i: usize) {
+        // SAFETY: by the contract.
+        let x = unsafe { self.value(i) };
+        let pair = T::Packed::new(x.key(), self.order.descending, i as u32);
+        if self.limit.is_some_and(|(limit, _)| pair > limit) {
+            return;
+        }
+        self.pairs[self.len] = pair;
+        self.len += 1;
+        if self.len == self.pairs.len() {
+            self.cut();
+        }
+    }
+
+    /// Forgets all but the best.
+    fn cut(&mut self) {
+        let count = self.order.count;
+        if self.len <= count || count == 0 {
+            return;
+        }
+        let (_, &mut last, _) = self.pairs[..self.len].select_nth_unstable(count - 1);
+        self.len = count;
+        // SAFETY: the index is one of the row's.
+        self.limit = Some((last, unsafe { self.value(last.index() as usize) }));
+    }
+}
+
+/// # Safety
+/// `found` is valid for `n` pairs, `dst` for the output's row.
+unsafe fn finish<T: Key>(order: &Order, found: *mut u8, n: usize, dst: *mut u8) {
+    // SAFETY: by the contract; working memory is aligned for any type.
+    let pairs = unsafe { std::slice::from_raw_parts_mut(found.cast::<T::Packed>(), n) };
+    if order.count == 0 {
+        return;
+    }
+    pairs.select_nth_unstable(order.count - 1);
+    let first = &mut pairs[..order.count];
+    first.sort_unstable();
+    for (i, pair) in first.iter().enumerate() {
+        // SAFETY: by the contract.
+        unsafe { write_index(order.wide, dst.offset(i as isize * order.row.step[1]), pair.index()) };
+    }
+}

@@ -1,0 +1,167 @@
+//! Lines whose every so many-th elements lie next to each other, so that what windows with a stride read does too.
+
+use crate::operand::{Accumulator, Operand};
+use crate::simd::{Float, Simd};
+use crate::stored::{StoredFloat, VectorOf, load_strided};
+
+/// A stored float whose sums are in the type that it is computed in.
+pub(crate) trait Summed:
+    StoredFloat<Compute: Accumulator + Operand<Acc = <Self as StoredFloat>::Compute>>
+    + Operand<Acc = <Self as StoredFloat>::Compute>
+{
+}
+impl<E> Summed for E where
+    E: StoredFloat<Compute: Accumulator + Operand<Acc = <E as StoredFloat>::Compute>>
+        + Operand<Acc = <E as StoredFloat>::Compute>
+{
+}
+
+/// A line in `step` parts of `part` elements: position `i` is in part `i % step`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Split {
+    pub step: usize,
+    pub part: usize,
+}
+
+impl Split {
+    /// A line of `len` positions. A larger step than that is the same as one part a position.
+    pub fn new(len: usize, step: usize) -> Self {
+        let step = step.clamp(1, len.max(1));
+        Split { step, part: len.div_ceil(step) }
+    }
+
+    /// Elements of all parts.
+    pub fn len(&self) -> usize {
+        self.step * self.part
+    }
+
+    /// Where a position is.
+    #[inline(always)]
+    pub fn at(&self, position: usize) -> usize {
+        position % self.step * self.part + position / self.step
+    }
+
+    /// Copies `n` elements to the positions from `first` on.
+    ///
+    /// # Safety
+    /// `from` is valid for `n` elements, `to` for the line, which has those positions.
+    #[inline(always)]
+    pub unsafe fn fill<S: Simd, E: Summed>(&self, from: *const E, to: *mut E::Compute, first: usize, n: usize) {
+        // SAFETY: by the contract.
+        unsafe {
+            if self.step == 1 {
+                return widen::<S, E>(from, to.add(first), n);
+            }
+            for part in 0..self.step {
+                let skipped = (part + self.step - first % self.step) % self.step;
+                let count = n.saturating_sub(skipped).div_ceil(self.step);
+                let from = from.wrapping_add(skipped);
+                let to = std::slice::from_raw_parts_mut(to.wrapping_add(self.at(first + skipped)), count);
+                // A constant step is compiled to vectors.
+                match self.step {
+                    2 => to.iter_mut().enumerate().for_each(|(i, to)| *to = Operand::widen(*from.add(2 * i))),
+                    step => to.iter_mut().enumerate().for_each(|(i, to)| *to = Operand::widen(*from.add(step * i))),
+                }
+            }
+        }
+    }
+
+    /// Copies the first `n` positions to `to`, in order.
+    ///
+    /// # Safety
+    /// `from` is valid for the line, which has `n` positions, and `to` for `n` elements.
+    #[inline(always)]
+    pub unsafe fn join<F: Copy>(&self, from: *const F, to: *mut F, n: usize) {
+        // SAFETY: by the contract.
+        unsafe {
+            if self.step == 2 {
+                let (to, odd) = (std::slice::from_raw_parts_mut(to.cast::<[F; 2]>(), n / 2), from.add(self.part));
+                to.iter_mut().enumerate().for_each(|(i, to)| *to = [*from.add(i), *odd.add(i)]);
+                if n % 2 == 1 {
+                    let last: *mut F = to.as_mut_ptr_range().end.cast();
+                    *last = *from.add(n / 2);
+                }
+                return;
+            }
+            for part in 0..self.step {
+                for i in 0..n.saturating_sub(part).div_ceil(self.step) {
+                    *to.add(i * self.step + part) = *from.add(part * self.part + i);
+                }
+            }
+        }
+    }
+}
+
+/// Copies `n` elements into the type of the arithmetic.
+///
+/// # Safety
+/// Both sides are valid for `n` elements.
+#[inline(always)]
+pub(crate) unsafe fn widen<S: Simd, E: StoredFloat>(from: *const E, to: *mut E::Compute, n: usize) {
+    let lanes = VectorOf::<E, S>::LANES;
+    let whole = n / lanes * lanes;
+    // SAFETY: by the contract.
+    unsafe {
+        for i in (0..whole).step_by(lanes) {
+            E::load::<S>(from.add(i)).store(to.add(i));
+        }
+        if whole < n {
+            E::load_partial::<S>(from.add(whole), n - whole).store_partial(to.add(whole), n - whole);
+        }
+    }
+}
+
+/// Adds `n` elements to sums.
+///
+/// # Safety
+/// Both sides are valid for `n` elements.
+#[inline(always)]
+pub(crate) unsafe fn add_line<S: Simd, E: StoredFloat>(from: *const E, sums: *mut E::Compute, n: usize) {
+    let lanes = VectorOf::<E, S>::LANES;
+    let whole = n / lanes * lanes;
+    // SAFETY: by the contract.
+    unsafe {
+        for i in (0..whole).step_by(lanes) {
+            (VectorOf::<E, S>::load(sums.add(i)) + E::load::<S>(from.add(i))).store(sums.add(i));
+        }
+        if whole < n {
+            let (sums, rest) = (sums.add(whole), n - whole);
+            let sum = VectorOf::<E, S>::load_partial(sums, rest) + E::load_partial::<S>(from.add(whole), rest);
+            sum.store_partial(sums, rest);
+        }
+    }
+}
+
+/// The sum of `n` elements.
+///
+/// # Safety
+/// `from` is valid for `n` elements.
+#[inline(always)]
+pub(crate) unsafe fn sum_line<S: Simd, E: StoredFloat>(from: *const E, n: usize) -> E::Compute {
+    let lanes = VectorOf::<E, S>::LANES;
+    let mut sum = VectorOf::<E, S>::splat(0.0);
+    for i in (0..n).step_by(lanes) {
+        // SAFETY: by the contract.
+        sum = sum + unsafe { load_strided::<S, E>(from.add(i), lanes.min(n - i), 1) };
+    }
+    sum.reduce_sum()
+}
+
+/// Rounds `n` sums to elements.
+///
+/// # Safety
+/// Both sides are valid for `n` elements.
+#[inline(always)]
+pub(crate) unsafe fn narrow<S: Simd, E: StoredFloat>(sums: *const E::Compute, to: *mut E, n: usize) {
+    let lanes = VectorOf::<E, S>::LANES;
+    let whole = n / lanes * lanes;
+    // SAFETY: by the contract.
+    unsafe {
+        for i in (0..whole).step_by(lanes) {
+            E::store::<S>(VectorOf::<E, S>::load(sums.add(i)), to.add(i));
+        }
+        if whole < n {
+            E::store_partial::<S>(VectorOf::<E, S>::load_partial(sums.add(whole), n - whole), to.add(whole), n - whole);
+        }
+    }
+}

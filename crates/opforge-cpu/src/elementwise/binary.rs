@@ -13,7 +13,7 @@ use crate::simd::{Float, Int};
 
 /// A function of two elements.
 pub trait BinaryFn: Copy + Send + Sync + 'static {
-    /// Whether floats have the function.
+    /// Whether floats have the function; then [`float`](BinaryFn::float) must be implemented.
     const FLOAT: bool = true;
     /// Whether integers have the function; then [`int`](BinaryFn::int) must be implemented.
     const INT: bool = false;
@@ -26,7 +26,12 @@ pub trait BinaryFn: Copy + Send + Sync + 'static {
     const PICOSECONDS: usize = 100;
 
     /// The function of floats.
-    fn float<V: Float>(self, a: V, b: V) -> V;
+    #[inline(always)]
+    fn float<V: Float>(self, a: V, b: V) -> V {
+        const { assert!(!Self::FLOAT, "FLOAT demands an implementation of `float`") };
+        let _ = b;
+        a
+    }
     /// The function of integers. Called for every element, also where [`int_fails`](BinaryFn::int_fails).
     #[inline(always)]
     fn int<I: Int>(self, a: I, b: I) -> I {

@@ -24,7 +24,7 @@ functions! {
         beta: Scalar = Scalar::Int(1),
         alpha: Scalar = Scalar::Int(1),
     ) -> Result<Tensor> {
-        combine(input, &f::mm(mat1, mat2)?, beta, alpha)
+        combine("addmm", input, &f::mm(mat1, mat2)?, beta, alpha)
     }
 
     /// `beta * input + alpha * mat vec`.
@@ -39,7 +39,7 @@ functions! {
         beta: Scalar = Scalar::Int(1),
         alpha: Scalar = Scalar::Int(1),
     ) -> Result<Tensor> {
-        combine(input, &f::mv(mat, vec)?, beta, alpha)
+        combine("addmv", input, &f::mv(mat, vec)?, beta, alpha)
     }
 
     /// `beta * input + alpha * outer(vec1, vec2)`.
@@ -54,7 +54,7 @@ functions! {
         beta: Scalar = Scalar::Int(1),
         alpha: Scalar = Scalar::Int(1),
     ) -> Result<Tensor> {
-        combine(input, &f::outer(vec1, vec2)?, beta, alpha)
+        combine("addr", input, &f::outer(vec1, vec2)?, beta, alpha)
     }
 
     /// `beta * input + alpha * (the sum of a batch's matrix products)`.
@@ -69,7 +69,7 @@ functions! {
         beta: Scalar = Scalar::Int(1),
         alpha: Scalar = Scalar::Int(1),
     ) -> Result<Tensor> {
-        combine(input, &f::bmm(batch1, batch2)?.sum(0)?, beta, alpha)
+        combine("addbmm", input, &f::bmm(batch1, batch2)?.sum(0)?, beta, alpha)
     }
 
     /// `beta * input + alpha * (a batch's matrix products)`.
@@ -84,21 +84,21 @@ functions! {
         beta: Scalar = Scalar::Int(1),
         alpha: Scalar = Scalar::Int(1),
     ) -> Result<Tensor> {
-        combine(input, &f::bmm(batch1, batch2)?, beta, alpha)
+        combine("baddbmm", input, &f::bmm(batch1, batch2)?, beta, alpha)
     }
 }
 
 /// `beta * input + alpha * product`, of the product's shape.
 #[track_caller]
-fn combine(input: &Tensor, product: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
+fn combine(op: &'static str, input: &Tensor, product: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
     let scaled = |t: &Tensor, by: Scalar| match by {
         Scalar::Int(1) => Ok(t.clone()),
         by => crate::functional::binary(crate::ops::pointwise::mul::Mul, t.into(), by.into(), Rules::BROADCAST),
     };
     let product = scaled(product, alpha)?;
-    input.shape().broadcast(product.shape(), "addmm").and_then(|shape| match shape == *product.shape() {
+    input.shape().broadcast(product.shape(), op).and_then(|shape| match shape == *product.shape() {
         true => Ok(()),
-        false => Err(Error::shapes("addmm", input.shape(), product.shape(), "an input that broadcasts to the product")),
+        false => Err(Error::shapes(op, input.shape(), product.shape(), "an input that broadcasts to the product")),
     })?;
     if beta.to_f64() == 0.0 {
         return Ok(product);

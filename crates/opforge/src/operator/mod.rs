@@ -5,6 +5,7 @@ mod binary;
 mod compare;
 mod definition;
 mod draw;
+pub(crate) mod extreme;
 mod function;
 pub(crate) mod index;
 pub(crate) mod norm;
@@ -35,8 +36,8 @@ pub use compare::{CompareOp, CompareWithScalar, Comparison, TestOp, compare_samp
 pub use definition::{DTypes, Definition, functions, register, registry};
 pub use draw::{Distribution, DrawOp, draw};
 pub use function::{Argument, Default, Faces, Function, Param, Type, Value};
-pub(crate) use reduce::check_axes;
 pub use reduce::{Axes, ReduceOp, Reduced, Reduction, reduce_array, reduction_samples};
+pub(crate) use reduce::{check_axes, reduce_dim};
 pub use sample::{Array, Content, Sample, each_index};
 pub use scan::{Scan, ScanOp, scan_samples};
 pub(crate) use unary::result_layout;

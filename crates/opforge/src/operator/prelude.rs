@@ -10,7 +10,7 @@ pub use opforge_runtime::Kernel;
 pub use smallvec::{SmallVec, smallvec};
 
 pub use super::*;
-pub(crate) use super::{check_axes, result_layout, same_axes};
+pub(crate) use super::{check_axes, reduce_dim, result_layout, same_axes};
 pub use crate::autograd::Backward;
 pub use crate::dispatch::{dispatch, dispatch_into, dispatch1};
 pub use crate::functional::{Operand, Rules, TensorOrScalar};

@@ -7,7 +7,8 @@ use smallvec::{SmallVec, smallvec};
 
 use super::{Array, AxisMap, Grads, Metas, Operator, Role, Sample, Saves, arity};
 use crate::autograd::Backward;
-use crate::{DType, Error, Meta, Result, Shape, Tensor};
+use crate::dispatch::dispatch1;
+use crate::{DType, Dim, Error, Meta, Result, Shape, Tensor};
 
 /// A set of dimensions, a bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -158,6 +159,13 @@ impl<R: Reduction> Operator for ReduceOp<R> {
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
         Ok(smallvec![Some(self.reduction.derivative(&Reduced { ctx, axes: self.axes })?)])
     }
+}
+
+/// Reduces one dimension.
+#[track_caller]
+pub(crate) fn reduce_dim<R: Reduction, D: Dim>(reduction: R, x: &Tensor, dim: D, keepdim: bool) -> Result<Tensor> {
+    let axes = Axes::of(&[dim.to_index(x.shape(), R::NAME)?]);
+    dispatch1(&ReduceOp { reduction, axes, keepdim }, &[x])
 }
 
 /// Refuses dimensions that the shape does not have.

@@ -14,11 +14,6 @@ impl BinaryFn for BitwiseLeftShift {
         Some(("shift", "shifts of at least 0 and less than the bits of the dtype"));
 
     #[inline(always)]
-    fn float<V: Float>(self, a: V, b: V) -> V {
-        let _ = b;
-        a
-    }
-    #[inline(always)]
     fn int<I: Int>(self, a: I, b: I) -> I {
         a.shift_left(b)
     }
@@ -32,8 +27,7 @@ impl Binary for BitwiseLeftShift {
     const NAME: &'static str = "bitwise_left_shift";
     const SAVES: Saves = Saves::NOTHING;
 
-    fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
-        let _ = side;
+    fn derivative(&self, pair: &Pair<'_, '_>, _: Side) -> Result<Tensor> {
         pair.grad()?.zeros_like()
     }
 }

@@ -14,11 +14,6 @@ impl BinaryFn for BitwiseRightShift {
         Some(("shift", "shifts of at least 0 and less than the bits of the dtype"));
 
     #[inline(always)]
-    fn float<V: Float>(self, a: V, b: V) -> V {
-        let _ = b;
-        a
-    }
-    #[inline(always)]
     fn int<I: Int>(self, a: I, b: I) -> I {
         a.shift_right(b)
     }
@@ -32,8 +27,7 @@ impl Binary for BitwiseRightShift {
     const NAME: &'static str = "bitwise_right_shift";
     const SAVES: Saves = Saves::NOTHING;
 
-    fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
-        let _ = side;
+    fn derivative(&self, pair: &Pair<'_, '_>, _: Side) -> Result<Tensor> {
         pair.grad()?.zeros_like()
     }
 }

@@ -13,11 +13,6 @@ impl BinaryFn for BitwiseXor {
     const BOOL: bool = true;
 
     #[inline(always)]
-    fn float<V: Float>(self, a: V, b: V) -> V {
-        let _ = b;
-        a
-    }
-    #[inline(always)]
     fn int<I: Int>(self, a: I, b: I) -> I {
         a.bit_xor(b)
     }
@@ -31,8 +26,7 @@ impl Binary for BitwiseXor {
     const NAME: &'static str = "bitwise_xor";
     const SAVES: Saves = Saves::NOTHING;
 
-    fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
-        let _ = side;
+    fn derivative(&self, pair: &Pair<'_, '_>, _: Side) -> Result<Tensor> {
         pair.grad()?.zeros_like()
     }
 }

@@ -1,7 +1,7 @@
 //! `fmax(a, b)`: the greater, numbers before NaN.
 
 use crate::functional::binary;
-use crate::functional::compare;
+use crate::operator::extreme::of_number;
 use crate::operator::prelude::*;
 
 /// The tile function of [`fmax`](fn@fmax).
@@ -31,20 +31,7 @@ impl Binary for Fmax {
     const NAME: &'static str = "fmax";
 
     fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
-        match side {
-            Side::Left => {
-                let (a, b) = (pair.lhs()?, pair.rhs()?);
-                let chosen = compare(super::ge::Ge, (&a).into(), (&b).into(), Rules::BROADCAST)?;
-                let chosen = crate::functional::logical_or((&chosen).into(), (&super::isnan::isnan(&b)?).into())?;
-                pair.grad()?.mul(&chosen.to_dtype(pair.grad()?.dtype())?)
-            }
-            Side::Right => {
-                let (a, b) = (pair.lhs()?, pair.rhs()?);
-                let chosen = compare(super::lt::Lt, (&a).into(), (&b).into(), Rules::BROADCAST)?;
-                let chosen = crate::functional::logical_or((&chosen).into(), (&super::isnan::isnan(&a)?).into())?;
-                pair.grad()?.mul(&chosen.to_dtype(pair.grad()?.dtype())?)
-            }
-        }
+        of_number(pair, side, super::ge::Ge)
     }
 }
 

@@ -13,11 +13,6 @@ impl BinaryFn for Gcd {
     const PICOSECONDS: usize = 20000;
 
     #[inline(always)]
-    fn float<V: Float>(self, a: V, b: V) -> V {
-        let _ = b;
-        a
-    }
-    #[inline(always)]
     fn int<I: Int>(self, a: I, b: I) -> I {
         greatest_divisor(a, b)
     }
@@ -27,8 +22,7 @@ impl Binary for Gcd {
     const NAME: &'static str = "gcd";
     const SAVES: Saves = Saves::NOTHING;
 
-    fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
-        let _ = side;
+    fn derivative(&self, pair: &Pair<'_, '_>, _: Side) -> Result<Tensor> {
         pair.grad()?.zeros_like()
     }
 }

@@ -14,11 +14,6 @@ impl BinaryFn for Lcm {
     const PICOSECONDS: usize = 20000;
 
     #[inline(always)]
-    fn float<V: Float>(self, a: V, b: V) -> V {
-        let _ = b;
-        a
-    }
-    #[inline(always)]
     fn int<I: Int>(self, a: I, b: I) -> I {
         let divisor = greatest_divisor(a, b);
         a.div_trunc(divisor).wrapping_mul(b).wrapping_abs()
@@ -29,8 +24,7 @@ impl Binary for Lcm {
     const NAME: &'static str = "lcm";
     const SAVES: Saves = Saves::NOTHING;
 
-    fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
-        let _ = side;
+    fn derivative(&self, pair: &Pair<'_, '_>, _: Side) -> Result<Tensor> {
         pair.grad()?.zeros_like()
     }
 }

@@ -1,6 +1,7 @@
 //! `minimum(a, b)`: the lesser of `a` and `b`.
 
-use crate::functional::{binary, compare};
+use crate::functional::binary;
+use crate::operator::extreme::of_winner;
 use crate::operator::prelude::*;
 
 /// The tile function of [`minimum`].
@@ -30,24 +31,8 @@ impl Binary for Minimum {
     const SAVES: Saves = Saves::INPUTS;
 
     fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
-        match side {
-            Side::Left => share(pair, Side::Left),
-            Side::Right => share(pair, Side::Right),
-        }
+        of_winner(pair, side, super::lt::Lt)
     }
-}
-
-/// The gradient where this side's operand is the result, half of it where both are.
-fn share(pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
-    let grad = pair.grad()?;
-    let (own, other) = match side {
-        Side::Left => (pair.lhs()?, pair.rhs()?),
-        Side::Right => (pair.rhs()?, pair.lhs()?),
-    };
-    let wins = compare(super::lt::Lt, (&own).into(), (&other).into(), Rules::BROADCAST)?;
-    let ties = compare(super::eq::Eq, (&own).into(), (&other).into(), Rules::BROADCAST)?;
-    let weight = wins.to_dtype(grad.dtype())?.add(&ties.to_dtype(grad.dtype())?.affine(0.5, 0.0)?)?;
-    grad.mul(&weight)
 }
 
 function! {

@@ -4,6 +4,7 @@ use opforge_cpu::reduce::{Integers, Reducer, reduce};
 
 use crate::Dim;
 use crate::functional::reduce_dims;
+use crate::operator::extreme::shared_by_ties;
 use crate::operator::prelude::*;
 
 /// The mathematics of [`amin`].
@@ -40,11 +41,8 @@ impl Reduction for Min {
         reduce(Self::NAME, *self, input, axes, output)
     }
 
-    /// Elements that tie share the gradient equally.
     fn derivative(&self, of: &Reduced<'_, '_>) -> Result<Tensor> {
-        let x = of.input()?;
-        let ties = x.eq(&of.output()?)?.to_dtype(x.dtype())?;
-        of.grad()?.mul(&ties.div(&of.total(&ties)?)?)
+        shared_by_ties(of)
     }
 }
 
@@ -67,22 +65,16 @@ function! {
 }
 
 impl Tensor {
-    #[track_caller]
-    fn min_impl<D: Dim>(&self, dim: D, keepdim: bool) -> Result<Tensor> {
-        let axes = Axes::of(&[dim.to_index(self.shape(), "min")?]);
-        dispatch1(&ReduceOp { reduction: Min, axes, keepdim }, &[self])
-    }
-
     /// The least element over a dimension, which goes away; NaN wins.
     #[track_caller]
     pub fn min<D: Dim>(&self, dim: D) -> Result<Tensor> {
-        self.min_impl(dim, false)
+        reduce_dim(Min, self, dim, false)
     }
 
     /// The least element over a dimension, which stays with length 1.
     #[track_caller]
     pub fn min_keepdim<D: Dim>(&self, dim: D) -> Result<Tensor> {
-        self.min_impl(dim, true)
+        reduce_dim(Min, self, dim, true)
     }
 
     /// The least of all elements, as a scalar.

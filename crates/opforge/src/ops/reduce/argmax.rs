@@ -1,9 +1,9 @@
 //! `argmax(x, dim)`: where the greatest element is.
 
-use opforge_core::normalize_dim;
-use opforge_cpu::reduce::{Extreme, arg_reduce};
+use opforge_cpu::reduce::Extreme;
 
 use crate::Dim;
+use crate::operator::extreme::{arg_kernel, arg_over, arg_samples};
 use crate::operator::prelude::*;
 
 /// The mathematics of [`argmax`].
@@ -19,10 +19,7 @@ impl Reduction for ArgMax {
     const DIFFERENTIABLE: bool = false;
 
     fn kernel(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn Kernel>> {
-        let &[axis] = axes else {
-            return Err(Error::value(Self::NAME, "dim", format!("{axes:?}"), "one dimension"));
-        };
-        arg_reduce(Self::NAME, Extreme::Max, input, axis, output)
+        arg_kernel(Self::NAME, Extreme::Max, input, axes, output)
     }
 
     fn dtype(&self, _: DType) -> DType {
@@ -45,37 +42,21 @@ function! {
     /// ```
     #[python(torch, method)]
     pub fn argmax(input: &Tensor, dim: Option<i64> = None, keepdim: bool = false) -> Result<Tensor> {
-        let reduction = ArgMax { index: Rules::TORCH.index };
-        match dim {
-            Some(dim) if input.rank() > 0 => {
-                let axes = Axes::of(&[normalize_dim(dim, input.rank(), "argmax")?]);
-                dispatch1(&ReduceOp { reduction, axes, keepdim }, &[input])
-            }
-            _ => {
-                let index = dispatch1(&ReduceOp { reduction, axes: Axes::of(&[0]), keepdim: false }, &[&input.flatten_all()?])?;
-                if keepdim { index.reshape(Axes::all(input.rank()).reduced(input.shape(), true)) } else { Ok(index) }
-            }
-        }
+        arg_over(ArgMax { index: Rules::TORCH.index }, input, dim, keepdim)
     }
 }
 
 impl Tensor {
-    #[track_caller]
-    fn argmax_impl<D: Dim>(&self, dim: D, keepdim: bool) -> Result<Tensor> {
-        let axes = Axes::of(&[dim.to_index(self.shape(), "argmax")?]);
-        dispatch1(&ReduceOp { reduction: ArgMax { index: Rules::SAME.index }, axes, keepdim }, &[self])
-    }
-
     /// The index of the greatest element along a dimension, which goes away, as u32.
     #[track_caller]
     pub fn argmax<D: Dim>(&self, dim: D) -> Result<Tensor> {
-        self.argmax_impl(dim, false)
+        reduce_dim(ArgMax { index: Rules::SAME.index }, self, dim, false)
     }
 
     /// The index of the greatest element along a dimension, which stays with length 1, as u32.
     #[track_caller]
     pub fn argmax_keepdim<D: Dim>(&self, dim: D) -> Result<Tensor> {
-        self.argmax_impl(dim, true)
+        reduce_dim(ArgMax { index: Rules::SAME.index }, self, dim, true)
     }
 }
 
@@ -84,13 +65,5 @@ pub const DEFINITION: Definition =
     Definition { name: ArgMax::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
-    let sample = |shape: &[usize], dim: usize, keepdim: bool| {
-        let axes = Axes::of(&[dim]);
-        let op = ReduceOp { reduction: ArgMax { index: DType::I64 }, axes, keepdim };
-        let wins = |a: f64, b: f64| a > b || a.is_nan() && !b.is_nan();
-        let first = move |x: &[f64]| (1..x.len()).fold(0, |best, i| if wins(x[i], x[best]) { i } else { best }) as f64;
-        let inputs = vec![Array::spread(shape, 0.0..5.0).map(f64::floor)];
-        Sample::new(op, inputs, move |x| reduce_array(&x[0], axes, keepdim, first)).rough()
-    };
-    vec![sample(&[3, 4], 1, false), sample(&[2, 3, 4], 1, true), sample(&[7], 0, false), sample(&[5, 3], 0, false)]
+    arg_samples(ArgMax { index: DType::I64 }, |a, b| a > b)
 }

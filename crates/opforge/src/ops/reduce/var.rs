@@ -56,23 +56,20 @@ function! {
     }
 }
 
-impl Tensor {
-    #[track_caller]
-    fn var_impl<D: Dim>(&self, dim: D, keepdim: bool) -> Result<Tensor> {
-        let axes = Axes::of(&[dim.to_index(self.shape(), "var")?]);
-        dispatch1(&ReduceOp { reduction: Var { correction: Scalar::Float(1.0) }, axes, keepdim }, &[self])
-    }
+/// Of a sample, without bias.
+const SAMPLE: Var = Var { correction: Scalar::Float(1.0) };
 
+impl Tensor {
     /// The unbiased variance over a dimension, which goes away.
     #[track_caller]
     pub fn var<D: Dim>(&self, dim: D) -> Result<Tensor> {
-        self.var_impl(dim, false)
+        reduce_dim(SAMPLE, self, dim, false)
     }
 
     /// The unbiased variance over a dimension, which stays with length 1.
     #[track_caller]
     pub fn var_keepdim<D: Dim>(&self, dim: D) -> Result<Tensor> {
-        self.var_impl(dim, true)
+        reduce_dim(SAMPLE, self, dim, true)
     }
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 from .. import _core as _C
@@ -74,6 +75,25 @@ def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_siz
 def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Undoes `max_pool3d`: puts maxima back where their `indices` say, zeros elsewhere."""
     return _max_unpool(3, input, indices, kernel_size, stride, padding, output_size)
+
+
+def _adaptive(name):
+    """The core's pooling of that name; None as a size keeps the length, which the core calls -1."""
+    pool = getattr(_nn, name)
+
+    @functools.wraps(pool)
+    def adaptive(input, output_size, *args, **kwargs):
+        if isinstance(output_size, (tuple, list)):
+            output_size = [-1 if size is None else size for size in output_size]
+        return pool(input, output_size, *args, **kwargs)
+
+    return adaptive
+
+
+adaptive_avg_pool2d = _adaptive("adaptive_avg_pool2d")
+adaptive_avg_pool3d = _adaptive("adaptive_avg_pool3d")
+adaptive_max_pool2d = _adaptive("adaptive_max_pool2d")
+adaptive_max_pool3d = _adaptive("adaptive_max_pool3d")
 
 
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):

@@ -7,6 +7,10 @@ from .. import _core as _C
 globals().update((name, getattr(_C.nn, name)) for name in dir(_C.nn) if not name.startswith("_"))
 
 from ._windows import (  # noqa: E402, F401
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
     interpolate,
     local_response_norm,
     lp_pool1d,

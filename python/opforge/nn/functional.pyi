@@ -2,11 +2,7 @@
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, misc"
 from typing import Any
 from .._core.nn import adaptive_avg_pool1d as adaptive_avg_pool1d
-from .._core.nn import adaptive_avg_pool2d as adaptive_avg_pool2d
-from .._core.nn import adaptive_avg_pool3d as adaptive_avg_pool3d
 from .._core.nn import adaptive_max_pool1d as adaptive_max_pool1d
-from .._core.nn import adaptive_max_pool2d as adaptive_max_pool2d
-from .._core.nn import adaptive_max_pool3d as adaptive_max_pool3d
 from .._core.nn import affine_grid as affine_grid
 from .._core.nn import alpha_dropout as alpha_dropout
 from .._core.nn import avg_pool1d as avg_pool1d

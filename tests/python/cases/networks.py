@@ -108,6 +108,7 @@ def kept_or_doubled(result):
 CASES = [
     *(case("matmul", np.matmul, a, b) for a, b in [(X, W.T), (X[0], SCALE), (SCALE, W.T), (SCALE, SHIFT), (X, X.swapaxes(1, 2)), (X[0], X.swapaxes(1, 2))]),
     case("linear", lambda x, w: x @ w.T, X, W),
+    case("linear", lambda x, w, b: x @ w + b, X, W[0], np.array(0.5)),
     case("linear", lambda x, w, b: x @ w.T + b, X, W, B),
     case("layer_norm", layer_norm, X, (4,)),
     case("layer_norm", layer_norm, X, (4,), SCALE, SHIFT),

@@ -157,6 +157,7 @@ CASES = [
     case("repeated_positions", lambda n: np.repeat(np.arange(3), n), np.array([2, 0, 3])),
     case("pad", pad, X, (1, 2)),
     case("pad", pad, X, (1, -1, 0, 2), value=0.5),
+    case("pad", pad, X, (-1, 2, 2, -1), mode="circular"),
     *(case("pad", pad, X, (1, 2), mode=mode) for mode in ("reflect", "replicate", "circular")),
     *(case(name, f, M) for name, f in [("atleast_1d", np.atleast_1d), ("atleast_2d", np.atleast_2d), ("atleast_3d", np.atleast_3d)]),
     case("atleast_3d", np.atleast_3d, V),

@@ -6,7 +6,7 @@ use crate::ops::shape::window::Window;
 
 functions! {
     /// With `pad[0]` elements before and `pad[1]` after those of the last dimension, `pad[2]` and `pad[3]` for the one before it, and so on;
-    /// negative numbers cut off. `mode` is `"constant"` (the elements are `value`, 0 without it), `"reflect"`, `"replicate"` or `"circular"`.
+    /// negative numbers cut off, before `"circular"` wraps what is left. `mode` is `"constant"` (the elements are `value`, 0 without it), `"reflect"`, `"replicate"` or `"circular"`.
     ///
     /// # Errors
     /// For an odd number of sizes, or more than twice the dimensions; for cutting off more than there is, and reflecting or wrapping more.
@@ -38,8 +38,10 @@ functions! {
                 return Err(Error::value("pad", "mode", other, accepted));
             }
         };
+        // What wraps is what negative sizes leave; the other modes still see what they cut off.
+        let (input, sides) = if mode == "circular" { (cut(input, &sides)?, added(&sides)) } else { (input.clone(), sides) };
         let step = |t: Tensor, (dim, sides): &(usize, [i64; 2])| pad_from(&t, *dim, *sides, source);
-        sides.iter().try_fold(input.clone(), step)
+        sides.iter().try_fold(input, step)
     }
 }
 
@@ -52,6 +54,11 @@ fn cut(input: &Tensor, sides: &[(usize, [i64; 2])]) -> Result<Tensor> {
         let len = len.ok_or_else(|| Error::value("pad", "pad", format!("{sides:?}"), "no more than there is to cut off"))?;
         t.narrow(dim, before, len)
     })
+}
+
+/// Without the negative sizes.
+fn added(sides: &[(usize, [i64; 2])]) -> Vec<(usize, [i64; 2])> {
+    sides.iter().map(|&(dim, sides)| (dim, sides.map(|n| n.max(0)))).collect()
 }
 
 #[track_caller]

@@ -8,7 +8,7 @@ functions! {
     /// `recompute_scale_factor` a given factor maps positions as it is.
     ///
     /// # Errors
-    /// For sizes that do not go with the dimensions, other modes, and `antialias`, which is not supported.
+    /// For sizes that do not go with the dimensions, other modes, `align_corners` with the nearest, and `antialias`, which is not supported.
     ///
     /// ```
     /// # use opforge::{Device, Tensor, functional as f};
@@ -44,6 +44,10 @@ functions! {
                 return Err(Error::value("interpolate", "mode", other, accepted));
             }
         };
+        if let (Some(corners), true) = (align_corners, mode.starts_with("nearest")) {
+            let accepted = "none: corners are aligned where a mode interpolates, in linear, bilinear, trilinear and bicubic";
+            return Err(Error::value("interpolate", "align_corners", corners, accepted));
+        }
         let scales = scales(input, size, scale_factor, recompute_scale_factor.unwrap_or(false))?;
         scales.iter().enumerate().try_fold(input.clone(), |x, (k, &(out, scale))| {
             resized(&x, k + 2, out, scale, align_corners.unwrap_or(false), taps)

@@ -179,14 +179,6 @@ class LPPool3d(_LPPool):
     _dims = 3
 
 
-def _sizes(output_size, input):
-    """The lengths to come to: None stands for the length that there is."""
-    if not isinstance(output_size, (tuple, list)):
-        return output_size
-    lengths = input.shape[input.dim() - len(output_size) :]
-    return [length if size is None else size for size, length in zip(output_size, lengths)]
-
-
 class _AdaptiveMaxPool(Module):
     def __init__(self, output_size, return_indices=False):
         super().__init__()
@@ -195,7 +187,7 @@ class _AdaptiveMaxPool(Module):
 
     def forward(self, input):
         pool = getattr(F, f"adaptive_max_pool{self._dims}d")
-        return pool(input, _sizes(self.output_size, input), return_indices=self.return_indices)
+        return pool(input, self.output_size, return_indices=self.return_indices)
 
     def extra_repr(self):
         return f"output_size={self.output_size}"
@@ -225,7 +217,7 @@ class _AdaptiveAvgPool(Module):
         self.output_size = output_size
 
     def forward(self, input):
-        return getattr(F, f"adaptive_avg_pool{self._dims}d")(input, _sizes(self.output_size, input))
+        return getattr(F, f"adaptive_avg_pool{self._dims}d")(input, self.output_size)
 
     def extra_repr(self):
         return f"output_size={self.output_size}"

@@ -1,6 +1,6 @@
 //! `linear(x, weight, bias) = x weight^T + bias`.
 
-use crate::functional::sum_to;
+use crate::functional::{self as f, sum_to};
 use crate::operator::prelude::*;
 
 /// The operator of [`linear`]: `x` is `[.., k]`, the weight `[n, k]`, the optional bias `[n]`.
@@ -77,8 +77,8 @@ impl Operator for Linear {
 }
 
 function! {
-    /// `input weight^T + bias` over the last dimension: `input` is `[.., k]`, `weight` `[n, k]`, `bias` `[n]`, the result `[.., n]`. All of one
-    /// dtype.
+    /// `input weight^T + bias` over the last dimension: `input` is `[.., k]`, `weight` `[n, k]`, `bias` `[n]`, the result `[.., n]`; or `weight`
+    /// `[k]`, `bias` a scalar, and the result `[..]`. All of one dtype.
     ///
     /// # Errors
     /// For other shapes, and dtypes that differ.
@@ -93,6 +93,10 @@ function! {
     /// ```
     #[python(nn)]
     pub fn linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor> = None) -> Result<Tensor> {
+        if weight.rank() == 1 {
+            let y = f::matmul(input, weight)?;
+            return bias.map_or(Ok(y.clone()), |bias| y.broadcast_add(bias));
+        }
         match bias {
             Some(bias) => dispatch1(&Linear, &[input, weight, bias]),
             None => dispatch1(&Linear, &[input, weight]),

@@ -86,7 +86,7 @@ functions! {
         let [h, c] = hx else {
             return Err(Error::value("lstm_cell", "hx", hx.len(), "two tensors"));
         };
-        let gates = super::linear(input, w_ih, b_ih)?.add(&super::linear(h, w_hh, b_hh)?)?;
+        let gates = projected("lstm_cell", input, w_ih, b_ih)?.add(&projected("lstm_cell", h, w_hh, b_hh)?)?;
         let [i, f, g, o] = blocks::<4>("lstm_cell", &gates)?;
         let c = f.sigmoid()?.mul(c)?.add(&i.sigmoid()?.mul(&g.tanh()?)?)?;
         Ok((o.sigmoid()?.mul(&c.tanh()?)?, c))
@@ -105,8 +105,8 @@ functions! {
         b_ih: Option<&Tensor> = None,
         b_hh: Option<&Tensor> = None,
     ) -> Result<Tensor> {
-        let [xr, xz, xn] = blocks::<3>("gru_cell", &super::linear(input, w_ih, b_ih)?)?;
-        let [hr, hz, hn] = blocks::<3>("gru_cell", &super::linear(hx, w_hh, b_hh)?)?;
+        let [xr, xz, xn] = blocks::<3>("gru_cell", &projected("gru_cell", input, w_ih, b_ih)?)?;
+        let [hr, hz, hn] = blocks::<3>("gru_cell", &projected("gru_cell", hx, w_hh, b_hh)?)?;
         let (r, z) = (xr.add(&hr)?.sigmoid()?, xz.add(&hz)?.sigmoid()?);
         let n = xn.add(&r.mul(&hn)?)?.tanh()?;
         n.add(&z.mul(&hx.sub(&n)?)?)
@@ -125,7 +125,7 @@ functions! {
         b_ih: Option<&Tensor> = None,
         b_hh: Option<&Tensor> = None,
     ) -> Result<Tensor> {
-        super::linear(input, w_ih, b_ih)?.add(&super::linear(hx, w_hh, b_hh)?)?.tanh()
+        projected("rnn_tanh_cell", input, w_ih, b_ih)?.add(&projected("rnn_tanh_cell", hx, w_hh, b_hh)?)?.tanh()
     }
 
     /// One step of a plain recurrent cell with the positive part.
@@ -141,8 +141,17 @@ functions! {
         b_ih: Option<&Tensor> = None,
         b_hh: Option<&Tensor> = None,
     ) -> Result<Tensor> {
-        super::linear(input, w_ih, b_ih)?.add(&super::linear(hx, w_hh, b_hh)?)?.relu()
+        projected("rnn_relu_cell", input, w_ih, b_ih)?.add(&projected("rnn_relu_cell", hx, w_hh, b_hh)?)?.relu()
     }
+}
+
+/// `x w^T + b`, of a weight that is a matrix.
+#[track_caller]
+fn projected(op: &'static str, x: &Tensor, w: &Tensor, b: Option<&Tensor>) -> Result<Tensor> {
+    if w.rank() != 2 {
+        return Err(Error::shape(op, "weight", format!("{:?}", w.shape()), "[n, k]"));
+    }
+    super::linear(x, w, b)
 }
 
 /// The last dimension in equal blocks.

@@ -97,6 +97,8 @@ from ._core import channel_shuffle as channel_shuffle
 from ._core import char as char
 from .custom.checker import check as check
 from ._core import cholesky as cholesky
+from ._core import cholesky_inverse as cholesky_inverse
+from ._core import cholesky_solve as cholesky_solve
 from ._core import chunk as chunk
 from ._core import clamp as clamp
 from ._core import clamp_max as clamp_max
@@ -283,12 +285,15 @@ from ._core import long as long
 from ._core import lstm as lstm
 from ._core import lstm_cell as lstm_cell
 from ._core import lt as lt
+from ._core import lu_solve as lu_solve
+from ._core import lu_unpack as lu_unpack
 from ._core import manual_seed as manual_seed
 from ._core import margin_ranking_loss as margin_ranking_loss
 from ._core import masked_fill as masked_fill
 from ._core import masked_scatter as masked_scatter
 from ._core import masked_select as masked_select
 from ._core import matmul as matmul
+from ._core import matrix_exp as matrix_exp
 from ._core import matrix_power as matrix_power
 from ._core import max as max
 from ._core import max_memory_allocated as max_memory_allocated
@@ -338,11 +343,13 @@ from ._core import numel as numel
 from ._core import ones as ones
 from ._core import ones_like as ones_like
 from . import optim as optim
+from ._core import orgqr as orgqr
 from ._core import outer as outer
 from ._core import pairwise_distance as pairwise_distance
 from ._core import pdist as pdist
 from ._core import permute as permute
 from ._core import pi as pi
+from ._core import pinverse as pinverse
 from ._core import pixel_shuffle as pixel_shuffle
 from ._core import pixel_unshuffle as pixel_unshuffle
 from ._core import poisson as poisson
@@ -353,6 +360,7 @@ from ._core import prelu as prelu
 from ._core import prod as prod
 from . import profiler as profiler
 from ._core import promote_types as promote_types
+from ._core import qr as qr
 from ._core import quantile as quantile
 from ._core import rad2deg as rad2deg
 from ._core import rand as rand
@@ -422,6 +430,7 @@ from ._core import std_mean as std_mean
 from ._core import sub as sub
 from ._core import subtract as subtract
 from ._core import sum as sum
+from ._core import svd as svd
 from ._core import swapaxes as swapaxes
 from ._core import swapdims as swapdims
 from ._core import synchronize as synchronize

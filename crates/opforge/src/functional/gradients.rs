@@ -1,5 +1,4 @@
-//! Slopes of functions that samples tell, and powers of their arguments.
-#![allow(non_snake_case, reason = "parameters are named as in Python")]
+//! Slopes of functions that samples tell.
 
 use crate::functional as f;
 use crate::operator::prelude::*;
@@ -60,32 +59,6 @@ functions! {
             }
             f::diff(&at.to_dtype(input.dtype())?, 1, -1, None, None)
         })
-    }
-
-    /// Powers of the elements of a vector, a row each: from the `n - 1`-th down to the 0-th, or up with `increasing`; as many as elements without `n`.
-    ///
-    /// # Errors
-    /// For tensors that are not vectors, and a negative `n`.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor, functional as f};
-    /// let x = Tensor::new(&[2i64, 3], &Device::Cpu)?;
-    /// assert_eq!(f::vander(&x, Some(3), false)?.to_vec2::<i64>()?, [[4, 2, 1], [9, 3, 1]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch)]
-    pub fn vander(x: &Tensor, N: Option<i64> = None, increasing: bool = false) -> Result<Tensor> {
-        if x.rank() != 1 {
-            return Err(Error::shape("vander", "x", format!("{:?}", x.shape()), "a vector"));
-        }
-        let count = usize::try_from(N.unwrap_or(x.elem_count() as i64));
-        let count = count.map_err(|_| Error::value("vander", "N", N.unwrap_or(0), "0 or more"))?;
-        let x = if x.dtype() == DType::Bool { x.to_dtype(DType::I64)? } else { x.clone() };
-        let Some(rest) = count.checked_sub(1) else { return Tensor::zeros((x.elem_count(), 0), x.dtype(), x.device()) };
-        let column = x.unsqueeze(1)?;
-        let powers = column.broadcast_as((x.elem_count(), rest))?;
-        let rising = f::cumprod(&f::cat(&[column.ones_like()?, powers], 1)?, 1, None)?;
-        if increasing { Ok(rising) } else { f::flip(&rising, &[1]) }
     }
 }
 

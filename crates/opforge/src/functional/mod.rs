@@ -51,6 +51,7 @@ compositions! {
     dropouts,
     einsum,
     extrema,
+    factors,
     fill,
     gradients,
     grid,
@@ -80,8 +81,10 @@ compositions! {
     select,
     shape,
     sorted,
+    spectrum,
     split,
     statistics,
+    tensor_systems,
 }
 
 use opforge_core::{Kind, normalize_dim};

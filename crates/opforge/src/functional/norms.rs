@@ -1,6 +1,8 @@
 //! Norms of vectors and matrices.
 #![allow(non_snake_case, reason = "parameters are named as in Python")]
 
+use opforge_core::normalize_dim;
+
 use crate::functional as f;
 use crate::functional::floating;
 use crate::operator::prelude::*;
@@ -27,7 +29,7 @@ functions! {
         vector_norm(input, p.unwrap_or(2.0), dim, keepdim, dtype)
     }
 
-    /// The norm of this name: `"fro"`, the square root of the sum of squares.
+    /// The norm of this name: `"fro"`, the square root of the sum of squares, or `"nuc"`, the sum of a matrix's singular values.
     ///
     /// # Errors
     /// For another name, and a dimension out of range.
@@ -41,7 +43,8 @@ functions! {
     ) -> Result<Tensor> {
         match p {
             "fro" => vector_norm(input, 2.0, dim, keepdim, dtype),
-            other => Err(Error::value("norm", "p", other, "a number or \"fro\"")),
+            "nuc" => matrix_norm(input, "nuc", dim.unwrap_or(&[-2, -1]), keepdim, dtype),
+            other => Err(Error::value("norm", "p", other, "a number, \"fro\" or \"nuc\"")),
         }
     }
 
@@ -79,7 +82,7 @@ functions! {
     }
 
     /// The norm of the matrices that two dimensions hold: of 1 the greatest sum of a column's magnitudes, of infinity that of a row's, of -1 and
-    /// minus infinity the least.
+    /// minus infinity the least; of 2 the greatest singular value, of -2 the least.
     ///
     /// # Errors
     /// For another order, and dimensions that are not two different ones.
@@ -99,18 +102,23 @@ functions! {
         dtype: Option<DType> = None,
     ) -> Result<Tensor> {
         let x = matrices(A, dim, dtype)?;
-        let (rows, columns) = (opforge_core::normalize_dim(dim[0], x.rank(), "matrix_norm")?, opforge_core::normalize_dim(dim[1], x.rank(), "matrix_norm")?);
+        if ord.abs() == 2.0 {
+            return of_singular_values(&x, dim, keepdim, |s| if ord > 0.0 { f::amax(s, Some(&[-1]), false) } else { f::amin(s, Some(&[-1]), false) });
+        }
+        let place = |d: i64| normalize_dim(d, x.rank(), "matrix_norm");
+        let (rows, columns) = (place(dim[0])?, place(dim[1])?);
         let (summed, chosen) = if ord.abs() == 1.0 { (rows, columns) } else { (columns, rows) };
         let sums = f::sum(&x.abs()?, Some(&[summed as i64]), true, None)?;
         let extreme = match ord {
             1.0 | f64::INFINITY => f::amax(&sums, Some(&[chosen as i64]), true)?,
             -1.0 | f64::NEG_INFINITY => f::amin(&sums, Some(&[chosen as i64]), true)?,
-            other => return Err(Error::value("matrix_norm", "ord", other, "\"fro\", 1, -1, inf or -inf")),
+            other => return Err(Error::value("matrix_norm", "ord", other, "\"fro\", \"nuc\", 1, -1, 2, -2, inf or -inf")),
         };
         if keepdim { Ok(extreme) } else { extreme.reshape(Axes::of(&[rows, columns]).reduced(x.shape(), false)) }
     }
 
-    /// The norm of this name of the matrices that two dimensions hold: `"fro"`, the square root of the sum of squares.
+    /// The norm of this name of the matrices that two dimensions hold: `"fro"`, the square root of the sum of squares, or `"nuc"`, the sum of
+    /// singular values.
     ///
     /// # Errors
     /// For another name, and dimensions that are not two different ones.
@@ -124,7 +132,8 @@ functions! {
     ) -> Result<Tensor> {
         match ord {
             "fro" => f::norm2(&matrices(A, dim, dtype)?, Some(dim), keepdim),
-            other => Err(Error::value("matrix_norm", "ord", other, "\"fro\" or a number")),
+            "nuc" => of_singular_values(&matrices(A, dim, dtype)?, dim, keepdim, |s| f::sum(s, Some(&[-1]), false, None)),
+            other => Err(Error::value("matrix_norm", "ord", other, "\"fro\", \"nuc\" or a number")),
         }
     }
 
@@ -213,6 +222,22 @@ functions! {
         let factor = f::where_cond(&f::gt((&norm).into(), maxnorm.into())?, (&scaled).into(), 1.0.into())?;
         input.broadcast_mul(&factor)
     }
+}
+
+/// What a function makes of the singular values of the matrices in two dimensions.
+#[track_caller]
+fn of_singular_values(
+    x: &Tensor,
+    dim: &[i64],
+    keepdim: bool,
+    reduce: impl Fn(&Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let reduced = reduce(&f::svdvals(&f::movedim(x, dim, &[-2, -1])?)?)?;
+    if !keepdim {
+        return Ok(reduced);
+    }
+    let place = |d: i64| normalize_dim(d, x.rank(), "matrix_norm");
+    reduced.reshape(Axes::of(&[place(dim[0])?, place(dim[1])?]).reduced(x.shape(), true))
 }
 
 /// The tensor in floating point, checked to have matrices in two dimensions.

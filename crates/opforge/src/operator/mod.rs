@@ -8,6 +8,7 @@ mod draw;
 pub(crate) mod extreme;
 mod function;
 pub(crate) mod index;
+pub(crate) mod matrix;
 pub(crate) mod norm;
 pub(crate) mod pool;
 mod reduce;

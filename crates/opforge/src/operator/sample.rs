@@ -121,6 +121,11 @@ pub struct Sample {
     pub inputs: Vec<Array>,
     /// Whether the outputs are smooth in the real inputs here, so that finite differences tell the gradient.
     pub smooth: bool,
+    /// Whether NaN and infinities in the first input are refused, with a value error.
+    pub finite: bool,
+    /// Whether the reference holds for matrices of full rank only: elements of their two dimensions must not be repeated.
+    pub full_rank: bool,
+    up_to_sign: bool,
     reference: Reference,
 }
 
@@ -140,7 +145,7 @@ impl Sample {
         inputs: Vec<Array>,
         reference: impl Fn(&[Array]) -> Vec<Array> + Send + Sync + 'static,
     ) -> Self {
-        Sample { callee: Callee::Operator(Arc::new(op)), inputs, smooth: true, reference: Arc::new(reference) }
+        Self::of(Callee::Operator(Arc::new(op)), inputs, Arc::new(reference))
     }
 
     /// A sample of a smooth composition.
@@ -151,12 +156,11 @@ impl Sample {
         reference: impl Fn(&[Array]) -> Array + Send + Sync + 'static,
     ) -> Self {
         let reference = move |inputs: &[Array]| vec![reference(inputs)];
-        Sample {
-            callee: Callee::Composition(name, Arc::new(call)),
-            inputs,
-            smooth: true,
-            reference: Arc::new(reference),
-        }
+        Self::of(Callee::Composition(name, Arc::new(call)), inputs, Arc::new(reference))
+    }
+
+    fn of(callee: Callee, inputs: Vec<Array>, reference: Reference) -> Self {
+        Sample { callee, inputs, smooth: true, finite: false, full_rank: false, up_to_sign: false, reference }
     }
 
     /// The same sample with a function applied to every element of its inputs.
@@ -168,6 +172,21 @@ impl Sample {
     /// The same sample, without the claim that it is smooth.
     pub fn rough(self) -> Self {
         Sample { smooth: false, ..self }
+    }
+
+    /// The same sample, whose reference holds for matrices of full rank only.
+    pub fn full_rank(self) -> Self {
+        Sample { full_rank: true, ..self }
+    }
+
+    /// The same sample, of an operator that refuses NaN and infinities in its first input.
+    pub fn finite(self) -> Self {
+        Sample { finite: true, ..self }
+    }
+
+    /// The same sample, whose results are free to have either sign: absolute values are compared.
+    pub fn up_to_sign(self) -> Self {
+        Sample { up_to_sign: true, ..self }
     }
 
     /// The operator that is called, unless it is a composition.
@@ -183,10 +202,11 @@ impl Sample {
     /// # Errors
     /// Those of the call.
     pub fn call(&self, inputs: &[&Tensor]) -> Result<Tensors> {
-        match &self.callee {
-            Callee::Operator(op) => dispatch(&**op, inputs),
-            Callee::Composition(_, call) => Ok(smallvec![call(inputs)?]),
-        }
+        let outputs = match &self.callee {
+            Callee::Operator(op) => dispatch(&**op, inputs)?,
+            Callee::Composition(_, call) => smallvec![call(inputs)?],
+        };
+        if self.up_to_sign { outputs.iter().map(Tensor::abs).collect() } else { Ok(outputs) }
     }
 
     /// What the call should give for inputs like the sample's.

@@ -33,7 +33,10 @@ catalogue! {
     index { argsort, embedding, gather, index_add, index_get, index_put, index_select, nonzero, scatter, scatter_add, scatter_reduce,
         searchsorted, sort }
     /// Sums of products.
-    linalg { cholesky, linear, matmul, slogdet, solve }
+    linalg {
+        cholesky, cholesky_ex, eigh, eigvalsh, linear, lstsq, lu_factor, lu_permutation, matmul, matrix_exp, pinv, qr, slogdet, solve,
+        solve_triangular, svd, svdvals,
+    }
     /// What neural networks are made of.
     nn {
         avg_pool2d, batch_norm, convolution, cross_entropy, group_norm, layer_norm, log_softmax, lstm, max_pool2d, rms_norm, softmax,

@@ -95,7 +95,9 @@ fn repeated(definition: &Definition, sample: &Sample, dtype: DType, report: &mut
     let types = Types::real(dtype);
     let plain = inputs_in(definition.name, sample, types);
     for i in 0..plain.len() {
-        for d in (0..plain[i].shape.len()).filter(|&d| plain[i].shape[d] > 1) {
+        let rank = plain[i].shape.len();
+        let whole = if sample.full_rank { rank.saturating_sub(2) } else { rank };
+        for d in (0..whole).filter(|&d| plain[i].shape[d] > 1) {
             let mut inputs = plain.clone();
             inputs[i] = first_along(&plain[i], d);
             let mut tensors: Vec<Tensor> = inputs.iter().map(|a| tensor(a, types.of(a.content))).collect();

@@ -2,8 +2,9 @@
 
 use opforge_cpu::dense::{Dense, dense};
 
-use super::solve::{solved, square};
+use super::solve_triangular::triangular;
 use crate::functional as f;
+use crate::operator::matrix::square;
 use crate::operator::prelude::*;
 
 /// The operator of [`cholesky`]: the lower factor.
@@ -27,24 +28,27 @@ impl Operator for Cholesky {
     }
 
     fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        dense("cholesky", Dense::Cholesky, inputs, outputs[0])
+        dense("cholesky", Dense::Cholesky, inputs, outputs)
     }
 
     fn saves(&self) -> Saves {
         Saves::OUTPUTS
     }
 
-    /// `L^-T phi(L^T G) L^-1`, made symmetric; `phi` takes the lower triangle with half of the diagonal (Murray, "Differentiation of the Cholesky
-    /// decomposition", 2016).
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
-        let (factor, grad) = (ctx.output(0)?, ctx.grad(0)?);
-        let (upper, n) = (factor.t()?, factor.dims()[factor.rank() - 1]);
-        let ones = Tensor::tril2(n, grad.dtype(), grad.device())?;
-        let halves = Tensor::eye(n, grad.dtype(), grad.device())?.affine(0.5, 0.0)?;
-        let phi = upper.matmul(&grad)?.broadcast_mul(&ones.sub(&halves)?)?;
-        let inner = solved(&upper, &solved(&upper, &phi)?.t()?.contiguous()?)?;
-        Ok(smallvec![Some(inner.add(&inner.t()?)?.affine(0.5, 0.0)?)])
+        Ok(smallvec![Some(gradient(&ctx.output(0)?, &ctx.grad(0)?)?)])
     }
+}
+
+/// `L^-T phi(L^T G) L^-1`, made symmetric; `phi` takes the lower triangle with half of the diagonal (Murray, "Differentiation of the Cholesky
+/// decomposition", 2016).
+pub(super) fn gradient(factor: &Tensor, grad: &Tensor) -> Result<Tensor> {
+    let (upper, n) = (factor.t()?, factor.dims()[factor.rank() - 1]);
+    let ones = Tensor::tril2(n, grad.dtype(), grad.device())?;
+    let halves = Tensor::eye(n, grad.dtype(), grad.device())?.affine(0.5, 0.0)?;
+    let phi = upper.matmul(grad)?.broadcast_mul(&ones.sub(&halves)?)?;
+    let inner = triangular(&upper, &triangular(&upper, &phi, true, false)?.t()?, true, false)?;
+    inner.add(&inner.t()?)?.affine(0.5, 0.0)
 }
 
 function! {
@@ -52,7 +56,7 @@ function! {
     /// read.
     ///
     /// # Errors
-    /// For matrices that are not square or not positive definite, and dtypes other than f32 and f64.
+    /// For matrices that are not square or not positive definite, those with NaN among them, and dtypes other than f32 and f64.
     ///
     /// ```
     /// # use opforge::{Device, Tensor};
@@ -75,15 +79,18 @@ pub const DEFINITION: Definition =
 fn samples() -> Vec<Sample> {
     let definite = |x: &Tensor| x.matmul(&x.t()?)?.broadcast_add(&Tensor::eye(3, x.dtype(), x.device())?);
     let call = move |x: &[&Tensor]| cholesky(&definite(x[0])?, false);
-    vec![Sample::composed("cholesky", call, vec![Array::spread(&[2, 3, 3], -1.0..1.0)], |x| {
-        let mut factor = Array::from_fn(&[2, 3, 3], |_| 0.0);
-        for (b, i, j) in (0..18).map(|at| (at / 9, at / 3 % 3, at % 3)).filter(|(_, i, j)| j <= i) {
-            let dot = |m: &Array, i: usize, j: usize, end: usize| -> f64 {
-                (0..end).map(|k| m.at(&[b, i, k]) * m.at(&[b, j, k])).sum()
-            };
-            let rest = dot(&x[0], i, j, 3) + f64::from(u8::from(i == j)) - dot(&factor, i, j, j);
-            factor.data[b * 9 + i * 3 + j] = if i == j { rest.sqrt() } else { rest / factor.at(&[b, j, j]) };
-        }
-        factor
-    })]
+    vec![
+        Sample::composed("cholesky", call, vec![Array::spread(&[2, 3, 3], -1.0..1.0)], |x| {
+            let mut factor = Array::from_fn(&[2, 3, 3], |_| 0.0);
+            for (b, i, j) in (0..18).map(|at| (at / 9, at / 3 % 3, at % 3)).filter(|(_, i, j)| j <= i) {
+                let dot = |m: &Array, i: usize, j: usize, end: usize| -> f64 {
+                    (0..end).map(|k| m.at(&[b, i, k]) * m.at(&[b, j, k])).sum()
+                };
+                let rest = dot(&x[0], i, j, 3) + f64::from(u8::from(i == j)) - dot(&factor, i, j, j);
+                factor.data[b * 9 + i * 3 + j] = if i == j { rest.sqrt() } else { rest / factor.at(&[b, j, j]) };
+            }
+            factor
+        })
+        .finite(),
+    ]
 }

@@ -2,7 +2,8 @@
 
 use opforge_cpu::dense::{Dense, dense};
 
-use super::solve::{solved, square};
+use super::solve::solved;
+use crate::operator::matrix::{batch_axes, square};
 use crate::operator::prelude::*;
 
 /// The operator of [`slogdet`]: `[.., n, n]` to `[.., 2]`, sign and logarithm.
@@ -22,13 +23,11 @@ impl Operator for SLogDet {
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        let lead = inputs[0].rank() - 2;
-        let names = |none: usize| (0..lead as Axis).map(Some).chain(vec![None; none]).collect::<SmallVec<_>>();
-        AxisMap { inputs: vec![names(2)], outputs: vec![names(1)], roles: SmallVec::from_elem(Role::Map, lead) }
+        batch_axes(inputs, &[1])
     }
 
     fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        dense("slogdet", Dense::LogDet, inputs, outputs[0])
+        dense("slogdet", Dense::LogDet, inputs, outputs)
     }
 
     fn saves(&self) -> Saves {

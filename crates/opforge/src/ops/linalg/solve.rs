@@ -4,19 +4,12 @@
 use opforge_cpu::dense::{Dense, dense};
 
 use crate::functional as f;
+use crate::operator::matrix::{over_batch, right_hand_side, solve_axes, square};
 use crate::operator::prelude::*;
 
 /// The operator of [`solve`]: `A` is `[.., n, n]`, `B` `[.., n, k]`, with equal leading dimensions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Solve;
-
-/// Refuses what holds no square matrices in its last two dimensions.
-pub(super) fn square(op: &'static str, a: &Meta) -> Result<usize> {
-    match *a.dims() {
-        [.., rows, columns] if rows == columns => Ok(rows),
-        _ => Err(Error::shape(op, "A", format!("{:?}", a.shape()), "square matrices")),
-    }
-}
 
 /// `A^-1 B`.
 #[track_caller]
@@ -31,31 +24,16 @@ impl Operator for Solve {
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
         arity("solve", inputs, 2)?;
-        let (a, b) = (inputs[0], inputs[1]);
-        let n = square("solve", a)?;
-        let lead = a.rank() - 2;
-        if b.rank() != a.rank() || b.dims()[..lead] != a.dims()[..lead] || b.dims()[lead] != n {
-            return Err(Error::shapes("solve", a.shape(), b.shape(), "[.., n, n] and [.., n, k]"));
-        }
-        if a.dtype != b.dtype {
-            return Err(Error::dtypes("solve", a.dtype, b.dtype));
-        }
-        Ok(smallvec![Meta::contiguous(b.dtype, b.shape())])
+        right_hand_side("solve", inputs[0], inputs[1])?;
+        Ok(smallvec![Meta::contiguous(inputs[1].dtype, inputs[1].shape())])
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        let lead = inputs[0].rank() - 2;
-        let names = |last: Option<Axis>| (0..lead as Axis).map(Some).chain([None, last]).collect::<SmallVec<_>>();
-        let k = Some(lead as Axis);
-        AxisMap {
-            inputs: vec![names(None), names(k)],
-            outputs: vec![names(k)],
-            roles: SmallVec::from_elem(Role::Map, lead + 1),
-        }
+        solve_axes(inputs)
     }
 
     fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        dense("solve", Dense::Solve, inputs, outputs[0])
+        dense("solve", Dense::Solve, inputs, outputs)
     }
 
     fn saves(&self) -> Saves {
@@ -96,13 +74,8 @@ function! {
             let x = solve(&f::transpose(A, -2, -1)?, &f::transpose(B, -2, -1)?, true)?;
             return f::transpose(&x, -2, -1);
         }
-        let lead = |t: &Tensor| Shape::from(&t.dims()[..t.rank().saturating_sub(2)]);
-        let batch = lead(A).broadcast(&lead(B), "solve")?;
-        let over = |t: &Tensor| {
-            let last = &t.dims()[t.rank().saturating_sub(2)..];
-            t.broadcast_as([batch.dims(), last].concat())
-        };
-        solved(&over(A)?, &over(B)?)
+        let (a, b) = over_batch("solve", A, B)?;
+        solved(&a, &b)
     }
 }
 

@@ -1,0 +1,83 @@
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatRef, Par};
+
+use super::Failure;
+use super::lu;
+use super::place::matrix;
+use super::real::{Real, copied, zeros};
+
+/// Up to this 1-norm the approximant is exact to rounding in f64, and in f32 all the more (Higham, "The scaling and squaring method for the
+/// matrix exponential revisited", 2005).
+const NORM: f64 = 5.371920351148152;
+
+/// The approximant's coefficients.
+const PADE: [f64; 14] = [
+    64764752532480000.0,
+    32382376266240000.0,
+    7771770303897600.0,
+    1187353796428800.0,
+    129060195264000.0,
+    10559470521600.0,
+    670442572800.0,
+    33522128640.0,
+    1323241920.0,
+    40840800.0,
+    960960.0,
+    16380.0,
+    182.0,
+    1.0,
+];
+
+/// By the diagonal Padé approximant of degree 13 of a power of two's part of the matrix, squared as often as it was halved. NaN if the matrix
+/// is not finite.
+pub(super) fn exp<T: Real>(a: MatRef<'_, T>, result: &mut [T]) -> Result<(), Failure> {
+    let n = a.nrows();
+    if n == 0 {
+        return Ok(());
+    }
+    let norm = (0..n).map(|j| a.col(j).iter().map(|x| x.to_f64().abs()).sum()).fold(0.0, f64::max);
+    if !a.is_all_finite() || !norm.is_finite() {
+        result.fill(T::of(f64::NAN));
+        return Ok(());
+    }
+    let halvings = if norm > NORM { (norm / NORM).log2().ceil() as i32 } else { 0 };
+    let scale = T::of(0.5f64.powi(halvings));
+    let mut scaled = copied(a)?;
+    scaled.iter_mut().for_each(|x| *x *= scale);
+    pade(&scaled, n, result)?;
+    let mut square = zeros(n * n)?;
+    for _ in 0..halvings {
+        multiply(result, result, n, &mut square);
+        result.copy_from_slice(&square);
+    }
+    Ok(())
+}
+
+fn multiply<T: Real>(a: &[T], b: &[T], n: usize, product: &mut [T]) {
+    let of = |x| MatRef::from_column_major_slice(x, n, n);
+    matmul(matrix(product, n), Accum::Replace, of(a), of(b), T::of(1.0), Par::Seq);
+}
+
+/// `(V - U)^-1 (V + U)` with `U` the odd and `V` the even powers.
+fn pade<T: Real>(a: &[T], n: usize, result: &mut [T]) -> Result<(), Failure> {
+    let len = n * n;
+    let (mut a2, mut a4, mut a6, mut part, mut odd, mut even) =
+        (zeros(len)?, zeros(len)?, zeros(len)?, zeros(len)?, zeros(len)?, zeros(len)?);
+    multiply(a, a, n, &mut a2);
+    multiply(&a2, &a2, n, &mut a4);
+    multiply(&a4, &a2, n, &mut a6);
+    // a6 (c[6] a6 + c[4] a4 + c[2] a2) + c[0] a6' + .., the powers 12 to 8 and 6 to 0 of one parity.
+    let mut polynomial = |first: usize, to: &mut [T]| {
+        let c = |power: usize| T::of(PADE[power + first]);
+        (0..len).for_each(|i| part[i] = c(12) * a6[i] + c(10) * a4[i] + c(8) * a2[i]);
+        multiply(&a6, &part, n, to);
+        (0..len).for_each(|i| to[i] = to[i] + c(6) * a6[i] + c(4) * a4[i] + c(2) * a2[i]);
+        to.iter_mut().step_by(n + 1).for_each(|x| *x += c(0));
+    };
+    polynomial(1, result);
+    polynomial(0, &mut even);
+    multiply(a, result, n, &mut odd);
+    (0..len).for_each(|i| (a2[i], a4[i]) = (even[i] - odd[i], even[i] + odd[i]));
+    let of = |x| MatRef::from_column_major_slice(x, n, n);
+    lu::solve(of(&a2), of(&a4), result)
+}

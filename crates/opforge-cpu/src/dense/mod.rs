@@ -1,0 +1,123 @@
+//! Factorisations of matrices and what follows from them, one for each of a batch: faer's algorithms over memory of any strides.
+//!
+//! A matrix is worked on by one thread, so that results do not depend on how many there are; the matrices of a batch are shared out.
+
+mod eigen;
+mod exp;
+mod kernel;
+mod lu;
+mod permutation;
+mod place;
+mod qr;
+mod real;
+mod spectral;
+#[cfg(test)]
+mod tests;
+mod triangular;
+
+use std::sync::Arc;
+
+use opforge_core::{DType, Error, Meta, Result};
+use opforge_runtime::Kernel;
+
+pub use permutation::permutation;
+
+/// What is computed of each matrix `A`, `[m, n]` with `k = min(m, n)`; the other inputs and the outputs are matrices, vectors and numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Dense {
+    /// `L`, `[n, n]`, of `A = L L^T`; only A's lower triangle is read.
+    Cholesky,
+    /// As [`Dense::Cholesky`] with a second output: 0, or the order of the leading minor that is not positive and `L`
+    /// NaN. It never fails.
+    CholeskyInfo,
+    /// `[sign, log]` of the determinant: 0 and minus infinity of a singular matrix.
+    LogDet,
+    /// `X` of `A X = B`; the second input is `B`, `[n, k]`.
+    Solve,
+    /// `L` without its diagonal of ones and `U` in one matrix, `[m, n]`, and the row that each step exchanged its own with, counted from 1.
+    Lu,
+    /// `X` of `A X = B` with a triangular `A`, of which only that triangle is read; the second input is `B`, `[n, k]`.
+    Triangular {
+        /// Whether the upper triangle is meant.
+        upper: bool,
+        /// Whether the diagonal counts as ones.
+        unit: bool,
+    },
+    /// `Q`, `[m, k]`, and `R`, `[k, n]`; or `[m, m]` and `[m, n]`, as the outputs say.
+    Qr,
+    /// `R` of [`Dense::Qr`] alone.
+    QrR,
+    /// `U`, `[m, k]`, the singular values in descending order, and `V^T`, `[k, n]`; or `[m, m]` and `[n, n]`, as the outputs say.
+    Svd,
+    /// The singular values.
+    SingularValues,
+    /// The eigenvalues of a symmetric matrix in ascending order, and eigenvectors in columns; only one triangle is read.
+    Eigh {
+        /// Whether that is the upper one.
+        upper: bool,
+    },
+    /// The eigenvalues of [`Dense::Eigh`].
+    EigenvaluesSymmetric {
+        /// Whether the upper triangle is read.
+        upper: bool,
+    },
+    /// The pseudo-inverse, `[n, m]`: singular values up to `max(a, r * largest)` count as 0, where the second and the third input are the
+    /// numbers `a` and `r`.
+    PseudoInverse {
+        /// Whether the matrix is symmetric; only its lower triangle is read then.
+        hermitian: bool,
+    },
+    /// The shortest `X`, `[n, c]`, with the least `|A X - B|`, the rank of `A`, and its singular values. The second input is `B`, `[m, c]`;
+    /// the third the number `r`: singular values up to `r * largest` count as 0.
+    LeastSquares,
+    /// The matrix exponential.
+    Exp,
+}
+
+/// The kernel that computes `what` of every matrix of a batch: dimensions before an input's last two, of `A` and of everything else.
+/// Inputs are f32 or f64; outputs that count are integers. Strides are free, but outputs may not overlap themselves.
+///
+/// # Errors
+/// Other dtypes, and fewer dimensions than two in `A`. Running fails for a matrix that has no result.
+pub fn dense(op: &'static str, what: Dense, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    let a = inputs[0];
+    if a.rank() < 2 {
+        return Err(Error::shape(op, "A", format!("{:?}", a.shape()), "matrices"));
+    }
+    if let Some(other) = inputs.iter().find(|meta| meta.dtype != a.dtype) {
+        return Err(Error::dtypes(op, a.dtype, other.dtype));
+    }
+    if let Some(output) = outputs.iter().find(|meta| meta.layout.may_overlap_itself()) {
+        return Err(Error::value(op, "output", format!("{:?}", output.layout), "a layout without overlaps"));
+    }
+    match a.dtype {
+        DType::F32 => kernel::prepare::<f32>(op, what, inputs, outputs),
+        DType::F64 => kernel::prepare::<f64>(op, what, inputs, outputs),
+        other => Err(Error::UnsupportedDTypeForOp(other, op)),
+    }
+}
+
+/// Why a matrix has no result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Failure {
+    NotFinite,
+    NotConverged,
+    NotPositiveDefinite,
+    Singular,
+    OutOfMemory(usize),
+}
+
+impl Failure {
+    fn error(self, op: &'static str, index: usize) -> Error {
+        let (what, accepted) = match self {
+            Failure::NotFinite => ("holds NaN or infinity", "finite numbers"),
+            Failure::NotConverged => ("the iteration does not converge for", "matrices of a better condition"),
+            Failure::NotPositiveDefinite => ("is not positive definite", "positive definite matrices"),
+            Failure::Singular => ("is singular", "matrices that have an inverse"),
+            Failure::OutOfMemory(requested) => {
+                return Error::OutOfMemory { requested, in_use: 0, limit: isize::MAX as usize };
+            }
+        };
+        Error::value(op, "A", format!("matrix {index} of the batch, which {what}"), accepted)
+    }
+}

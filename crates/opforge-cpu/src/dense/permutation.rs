@@ -1,0 +1,60 @@
+use std::sync::Arc;
+
+use opforge_core::{DType, Error, Meta, Result};
+use opforge_runtime::Kernel;
+
+/// The kernel that turns exchanges of rows into the order that they make: the input is i32, `[.., k]`, the row, counted from 1, that each step
+/// exchanges its own with; the output i64, `[.., m]`, the row that comes to each place. Both are contiguous.
+///
+/// # Errors
+/// Other dtypes, other leading dimensions, more exchanges than rows. Running fails for a row that there is not.
+pub fn permutation(op: &'static str, pivots: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+    if pivots.dtype != DType::I32 || output.dtype != DType::I64 {
+        return Err(Error::dtypes(op, pivots.dtype, output.dtype));
+    }
+    let mismatch = || Error::shapes(op, pivots.shape(), output.shape(), "contiguous [.., k] and [.., m] with k <= m");
+    let (Some((&steps, lead)), Some((&rows, batch))) = (pivots.dims().split_last(), output.dims().split_last()) else {
+        return Err(mismatch());
+    };
+    let contiguous = pivots.layout.is_contiguous() && output.layout.is_contiguous();
+    if lead != batch || steps > rows || !contiguous {
+        return Err(mismatch());
+    }
+    Ok(Arc::new(Permutation { op, steps, rows, batch: batch.iter().product() }))
+}
+
+struct Permutation {
+    op: &'static str,
+    steps: usize,
+    rows: usize,
+    batch: usize,
+}
+
+impl Kernel for Permutation {
+    unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
+        let (batch, steps, rows) = (self.batch, self.steps, self.rows);
+        if batch * rows == 0 {
+            return Ok(());
+        }
+        // SAFETY: the metas that `permutation` checked say so.
+        let pivots = unsafe { std::slice::from_raw_parts(inputs[0].cast::<i32>(), batch * steps) };
+        // SAFETY: as above, and the elements are written before they are read.
+        let orders = unsafe {
+            let at = outputs[0].cast::<i64>();
+            (0..batch * rows).for_each(|i| at.add(i).write((i % rows) as i64));
+            std::slice::from_raw_parts_mut(at, batch * rows)
+        };
+        for (b, order) in orders.chunks_mut(rows).enumerate() {
+            for (step, &pivot) in pivots[b * steps..(b + 1) * steps].iter().enumerate() {
+                let at = usize::try_from(pivot).ok().filter(|at| (1..=rows).contains(at));
+                let at = at.ok_or_else(|| Error::index(self.op, "pivots", pivot, format!("1 to {rows}")))?;
+                order.swap(step, at - 1);
+            }
+        }
+        Ok(())
+    }
+
+    fn cost(&self) -> u64 {
+        20 + (self.batch * (self.rows + 2 * self.steps)) as u64
+    }
+}

@@ -1,0 +1,50 @@
+use faer::MatRef;
+use faer::dyn_stack::{MemBuffer, StackReq};
+use faer::traits::RealField;
+
+use super::Failure;
+
+/// f32 or f64.
+pub(super) trait Real: RealField + Copy + Send + Sync + 'static {
+    fn of(x: f64) -> Self;
+    fn to_f64(self) -> f64;
+}
+
+macro_rules! real {
+    ($($t:ident)*) => {$(
+        impl Real for $t {
+            fn of(x: f64) -> $t {
+                x as $t
+            }
+            fn to_f64(self) -> f64 {
+                self.into()
+            }
+        }
+    )*};
+}
+real!(f32 f64);
+
+/// Room for `len` numbers, zeros.
+pub(super) fn zeros<T: Real>(len: usize) -> Result<Vec<T>, Failure> {
+    let mut room = Vec::new();
+    room.try_reserve_exact(len).map_err(|_| Failure::OutOfMemory(len.saturating_mul(size_of::<T>())))?;
+    room.resize(len, T::of(0.0));
+    Ok(room)
+}
+
+/// A matrix's elements, column by column.
+pub(super) fn copied<T: Real>(a: MatRef<'_, T>) -> Result<Vec<T>, Failure> {
+    let mut room = zeros(a.nrows() * a.ncols())?;
+    super::place::matrix(&mut room, a.nrows()).copy_from(a);
+    Ok(room)
+}
+
+/// Working memory.
+pub(super) fn memory(need: StackReq) -> Result<MemBuffer, Failure> {
+    MemBuffer::try_new(need).map_err(|_| Failure::OutOfMemory(need.size_bytes()))
+}
+
+/// Fails if there is NaN or infinity, which the iterations cannot bear.
+pub(super) fn finite<T: Real>(a: MatRef<'_, T>) -> Result<(), Failure> {
+    if a.is_all_finite() { Ok(()) } else { Err(Failure::NotFinite) }
+}

@@ -1,0 +1,117 @@
+use faer::diag::DiagMut;
+use faer::dyn_stack::MemStack;
+use faer::linalg::matmul::matmul;
+use faer::linalg::svd::{ComputeSvdVectors, svd_scratch};
+use faer::{Accum, MatRef, Par};
+
+use super::Failure;
+use super::eigen;
+use super::place::matrix;
+use super::real::{Real, finite, memory, zeros};
+
+/// Singular values in descending order and, if wanted, `U` and `V`, thin or full as the rooms' sizes say.
+pub(super) fn svd<T: Real>(
+    a: MatRef<'_, T>,
+    values: &mut [T],
+    vectors: Option<(&mut Vec<T>, &mut Vec<T>)>,
+) -> Result<(), Failure> {
+    let (m, n) = (a.nrows(), a.ncols());
+    finite(a)?;
+    let compute = match &vectors {
+        None => ComputeSvdVectors::No,
+        Some((u, v)) if u.len() == m * m && v.len() == n * n => ComputeSvdVectors::Full,
+        Some(_) => ComputeSvdVectors::Thin,
+    };
+    let mut room = memory(svd_scratch::<T>(m, n, compute, compute, Par::Seq, Default::default()))?;
+    let (u, v) = match vectors {
+        Some((u, v)) => (Some(matrix(u, m)), Some(matrix(v, n))),
+        None => (None, None),
+    };
+    let stack = MemStack::new(&mut room);
+    faer::linalg::svd::svd(a, DiagMut::from_slice_mut(values), u, v, Par::Seq, stack, Default::default())
+        .map_err(|_| Failure::NotConverged)
+}
+
+/// `U`, `S` and `V` with `A = U S V^T`.
+struct Parts<T> {
+    u: Vec<T>,
+    s: Vec<T>,
+    v: Vec<T>,
+}
+
+/// `U` and `V` thin, the diagonal in any order and of any sign.
+fn parts<T: Real>(a: MatRef<'_, T>, hermitian: bool) -> Result<Parts<T>, Failure> {
+    let (m, n) = (a.nrows(), a.ncols());
+    let size = m.min(n);
+    let mut parts = Parts { u: zeros(m * size)?, s: zeros(size)?, v: zeros(n * size)? };
+    if hermitian {
+        eigen::symmetric(a, false, &mut parts.s, Some(&mut parts.u))?;
+        parts.v.copy_from_slice(&parts.u);
+    } else {
+        svd(a, &mut parts.s, Some((&mut parts.u, &mut parts.v)))?;
+    }
+    Ok(parts)
+}
+
+impl<T: Real> Parts<T> {
+    /// Divides the columns of `V` by the values; those up to a limit make zeros: `absolute`, or `relative` times
+    /// the largest. How many are above it.
+    fn divide(&mut self, absolute: f64, relative: f64) -> usize {
+        let relative = relative * self.largest();
+        let rows = self.v.len().checked_div(self.s.len()).unwrap_or(0);
+        let mut rank = 0;
+        for (column, s) in self.v.chunks_mut(rows.max(1)).zip(&self.s) {
+            let kept = s.to_f64().abs() > absolute && s.to_f64().abs() > relative;
+            rank += usize::from(kept);
+            column.iter_mut().for_each(|x| *x = if kept { T::of(x.to_f64() / s.to_f64()) } else { T::of(0.0) });
+        }
+        rank
+    }
+
+    fn largest(&self) -> f64 {
+        self.s.iter().fold(0.0, |largest, s| s.to_f64().abs().max(largest))
+    }
+}
+
+/// The pseudo-inverse; values up to `max(a, r * largest)` count as 0.
+pub(super) fn pseudo_inverse<T: Real>(
+    a: MatRef<'_, T>,
+    hermitian: bool,
+    absolute: T,
+    relative: T,
+    inverse: &mut [T],
+) -> Result<(), Failure> {
+    let (m, n) = (a.nrows(), a.ncols());
+    if m == 0 || n == 0 {
+        return Ok(());
+    }
+    let mut parts = parts(a, hermitian)?;
+    parts.divide(absolute.to_f64(), relative.to_f64());
+    let (u, v) = (matrix(&mut parts.u, m), matrix(&mut parts.v, n));
+    matmul(matrix(inverse, n), Accum::Replace, v.as_ref(), u.transpose(), T::of(1.0), Par::Seq);
+    Ok(())
+}
+
+/// The shortest `X` with the least `|A X - B|` and `A`'s singular values; its rank, values up to `r * largest` not counted.
+pub(super) fn least_squares<T: Real>(
+    a: MatRef<'_, T>,
+    b: MatRef<'_, T>,
+    relative: T,
+    x: &mut [T],
+    values: &mut [T],
+) -> Result<usize, Failure> {
+    let (m, n) = (a.nrows(), a.ncols());
+    x.fill(T::of(0.0));
+    if m == 0 || n == 0 {
+        return Ok(0);
+    }
+    let mut parts = parts(a, false)?;
+    values.copy_from_slice(&parts.s);
+    let rank = parts.divide(0.0, relative.to_f64());
+    let (u, v) = (matrix(&mut parts.u, m), matrix(&mut parts.v, n));
+    let mut inner = zeros(values.len() * b.ncols())?;
+    let mut inner = matrix(&mut inner, values.len());
+    matmul(inner.as_mut(), Accum::Replace, u.transpose(), b, T::of(1.0), Par::Seq);
+    matmul(matrix(x, n), Accum::Replace, v.as_ref(), inner.as_ref(), T::of(1.0), Par::Seq);
+    Ok(rank)
+}

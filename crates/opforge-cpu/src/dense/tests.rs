@@ -1,0 +1,242 @@
+//! Factors multiply back to what was factored, in every layout.
+
+use opforge_core::{DType, Layout, Meta, Result};
+
+use super::*;
+use crate::testing::{Array, epsilon, layouts, noise, run};
+
+/// A row-major matrix of a batch.
+struct Matrix {
+    rows: usize,
+    columns: usize,
+    data: Vec<f64>,
+}
+
+impl Matrix {
+    fn new(rows: usize, columns: usize, data: &[f64]) -> Self {
+        Matrix { rows, columns, data: data.to_vec() }
+    }
+
+    fn at(&self, i: usize, j: usize) -> f64 {
+        self.data[i * self.columns + j]
+    }
+
+    fn t(&self) -> Matrix {
+        let data = (0..self.data.len()).map(|x| self.at(x % self.rows, x / self.rows)).collect();
+        Matrix { rows: self.columns, columns: self.rows, data }
+    }
+
+    fn times(&self, other: &Matrix) -> Matrix {
+        assert_eq!(self.columns, other.rows);
+        let at = |i, j| (0..self.columns).map(|k| self.at(i, k) * other.at(k, j)).sum();
+        let data = (0..self.rows * other.columns).map(|x| at(x / other.columns, x % other.columns)).collect();
+        Matrix { rows: self.rows, columns: other.columns, data }
+    }
+
+    fn near(&self, other: &Matrix, tolerance: f64) {
+        assert_eq!((self.rows, self.columns), (other.rows, other.columns));
+        for (x, y) in self.data.iter().zip(&other.data) {
+            assert!((x - y).abs() <= tolerance, "{:?} and {:?}", self.data, other.data);
+        }
+    }
+
+    fn identity(n: usize) -> Matrix {
+        Matrix { rows: n, columns: n, data: (0..n * n).map(|x| f64::from(u8::from(x % (n + 1) == 0))).collect() }
+    }
+}
+
+/// Calls `check` with each matrix of a batch of two and the outputs for it, in both dtypes and every layout.
+fn each(
+    what: Dense,
+    shape: [usize; 2],
+    outputs: &[(&[usize], bool)],
+    element: impl Fn(usize, usize) -> f64,
+    check: impl Fn(&Matrix, &[&[f64]], f64),
+) -> Result<()> {
+    let [m, n] = shape;
+    for dtype in [DType::F32, DType::F64] {
+        for layout in layouts(&[2, m, n]) {
+            let a = Array::new(dtype, layout, |x| element(x / n % m, x % n) + (x / (m * n)) as f64 * noise(x) / 16.0);
+            let meta = |(shape, whole): &(&[usize], bool)| {
+                Meta::contiguous(if *whole { DType::I64 } else { dtype }, [&[2], *shape].concat())
+            };
+            let metas: Vec<Meta> = outputs.iter().map(meta).collect();
+            let kernel = dense("test", what, &[&a.meta], &metas.iter().collect::<Vec<_>>())?;
+            let results = run(&*kernel, &[&a], &metas);
+            let (values, results) = (a.values(), results.iter().map(Array::values).collect::<Vec<_>>());
+            for b in 0..2 {
+                let parts: Vec<&[f64]> = results.iter().map(|r| &r[b * r.len() / 2..(b + 1) * r.len() / 2]).collect();
+                check(&Matrix::new(m, n, &values[b * m * n..(b + 1) * m * n]), &parts, 200.0 * epsilon(dtype));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn plain(i: usize, j: usize) -> f64 {
+    noise(7 * i + j + 3)
+}
+
+/// Symmetric and positive definite.
+fn definite(i: usize, j: usize) -> f64 {
+    if i == j { 200.0 } else { noise(i.max(j) * 5 + i.min(j)) }
+}
+
+#[test]
+fn q_and_r_multiply_back() -> Result<()> {
+    for (m, n) in [(4, 4), (5, 3), (3, 5), (70, 33)] {
+        for k in [m.min(n), m] {
+            each(Dense::Qr, [m, n], &[(&[m, k], false), (&[k, n], false)], plain, |a, parts, tolerance| {
+                let (q, r) = (Matrix::new(m, k, parts[0]), Matrix::new(k, n, parts[1]));
+                q.times(&r).near(a, tolerance);
+                q.t().times(&q).near(&Matrix::identity(k), tolerance);
+                assert!((0..k * n).all(|x| x / n <= x % n || r.data[x] == 0.0));
+            })?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn singular_vectors_and_values_multiply_back() -> Result<()> {
+    for (m, n) in [(4, 4), (5, 3), (3, 5), (70, 33)] {
+        let k = m.min(n);
+        for (uk, vk) in [(k, k), (m, n)] {
+            let outputs: [(&[usize], bool); 3] = [(&[m, uk], false), (&[k], false), (&[vk, n], false)];
+            each(Dense::Svd, [m, n], &outputs, plain, |a, parts, tolerance| {
+                let (u, v) = (Matrix::new(m, uk, parts[0]), Matrix::new(vk, n, parts[2]));
+                let mut s = Matrix { rows: uk, columns: vk, data: vec![0.0; uk * vk] };
+                (0..k).for_each(|i| s.data[i * vk + i] = parts[1][i]);
+                u.times(&s).times(&v).near(a, tolerance);
+                u.t().times(&u).near(&Matrix::identity(uk), tolerance);
+                v.times(&v.t()).near(&Matrix::identity(vk), tolerance);
+                assert!(parts[1].windows(2).all(|pair| pair[0] >= pair[1]));
+            })?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn eigenvectors_and_values_multiply_back() -> Result<()> {
+    for n in [1, 3, 40] {
+        each(
+            Dense::Eigh { upper: false },
+            [n, n],
+            &[(&[n], false), (&[n, n], false)],
+            definite,
+            |a, parts, tolerance| {
+                let vectors = Matrix::new(n, n, parts[1]);
+                let mut scaled = Matrix::new(n, n, parts[1]);
+                scaled.data.iter_mut().enumerate().for_each(|(x, v)| *v *= parts[0][x % n]);
+                let lower = |x: usize| a.at((x / n).max(x % n), (x / n).min(x % n));
+                let symmetric = Matrix { rows: n, columns: n, data: (0..n * n).map(lower).collect() };
+                scaled.times(&vectors.t()).near(&symmetric, 40.0 * tolerance);
+                assert!(parts[0].windows(2).all(|pair| pair[0] <= pair[1]));
+            },
+        )?;
+    }
+    Ok(())
+}
+
+#[test]
+fn lower_and_upper_factors_multiply_back() -> Result<()> {
+    for (m, n) in [(4, 4), (5, 3), (3, 5), (70, 33)] {
+        let k = m.min(n);
+        each(Dense::Lu, [m, n], &[(&[m, n], false), (&[k], true)], plain, |a, parts, tolerance| {
+            let both = Matrix::new(m, n, parts[0]);
+            let part = |rows: usize, columns: usize, lower: bool| {
+                let one = |(i, j): (usize, usize)| match (i == j, i > j) {
+                    (true, _) if lower => 1.0,
+                    (_, below) if below == lower => both.at(i, j),
+                    _ => 0.0,
+                };
+                let data = (0..rows * columns).map(|x| one((x / columns, x % columns))).collect();
+                Matrix { rows, columns, data }
+            };
+            let mut exchanged = Matrix::new(m, n, &a.data);
+            for (step, &pivot) in parts[1].iter().enumerate() {
+                (0..n).for_each(|j| exchanged.data.swap(step * n + j, (pivot as usize - 1) * n + j));
+            }
+            part(m, k, true).times(&part(k, n, false)).near(&exchanged, tolerance);
+        })?;
+    }
+    Ok(())
+}
+
+#[test]
+fn the_lower_factor_multiplies_back() -> Result<()> {
+    for n in [1, 3, 40] {
+        each(Dense::Cholesky, [n, n], &[(&[n, n], false)], definite, |a, parts, tolerance| {
+            let factor = Matrix::new(n, n, parts[0]);
+            let product = factor.times(&factor.t());
+            (0..n * n)
+                .filter(|x| x % n <= x / n)
+                .for_each(|x| assert!((product.data[x] - a.data[x]).abs() < 40.0 * tolerance));
+        })?;
+    }
+    Ok(())
+}
+
+#[test]
+fn determinants_of_singular_matrices_are_zero() -> Result<()> {
+    let a = Array::new(DType::F64, Layout::contiguous((3, 3)), |x| [1.0, 2.0, 3.0, 2.0, 4.0, 6.0, 0.0, 0.0, 1.0][x]);
+    let out = Meta::contiguous(DType::F64, 2);
+    let kernel = dense("test", Dense::LogDet, &[&a.meta], &[&out])?;
+    assert_eq!(run(&*kernel, &[&a], std::slice::from_ref(&out))[0].values(), [0.0, f64::NEG_INFINITY]);
+    Ok(())
+}
+
+#[test]
+fn pseudo_inverses_obey_penrose() -> Result<()> {
+    let limit = Array::new(DType::F64, Layout::contiguous(()), |_| 1e-12);
+    for (m, n) in [(4, 4), (5, 3), (3, 5)] {
+        // Of rank 2.
+        let a = Array::new(DType::F64, Layout::contiguous((m, n)), |x| ((x / n) * 3 + x % n) as f64);
+        let out = Meta::contiguous(DType::F64, (n, m));
+        let what = Dense::PseudoInverse { hermitian: false };
+        let kernel = dense("test", what, &[&a.meta, &limit.meta, &limit.meta], &[&out])?;
+        let p = Matrix::new(n, m, &run(&*kernel, &[&a, &limit, &limit], std::slice::from_ref(&out))[0].values());
+        let a = Matrix::new(m, n, &a.values());
+        a.times(&p).times(&a).near(&a, 1e-10);
+        p.times(&a).times(&p).near(&p, 1e-10);
+        a.times(&p).near(&a.times(&p).t(), 1e-10);
+    }
+    Ok(())
+}
+
+#[test]
+fn exponentials_of_opposites_are_inverses() -> Result<()> {
+    for scale in [0.01, 1.0, 8.0] {
+        let of = |sign: f64| -> Result<Matrix> {
+            let a = Array::new(DType::F64, Layout::contiguous((3, 3)), |x| sign * scale * noise(x) / 4.0);
+            let kernel = dense("test", Dense::Exp, &[&a.meta], &[&a.meta])?;
+            Ok(Matrix::new(3, 3, &run(&*kernel, &[&a], std::slice::from_ref(&a.meta))[0].values()))
+        };
+        let size = of(1.0)?.data.iter().fold(1.0, |m: f64, x| m.max(x.abs()));
+        of(1.0)?.times(&of(-1.0)?).near(&Matrix::identity(3), 1e-12 * size * size);
+    }
+    Ok(())
+}
+
+#[test]
+fn what_is_not_finite_is_refused_or_nan() -> Result<()> {
+    let a = Array::new(DType::F64, Layout::contiguous((3, 3)), |x| if x == 4 { f64::NAN } else { x as f64 });
+    let [matrix, vector] = [Meta::contiguous(DType::F64, (3, 3)), Meta::contiguous(DType::F64, 3)];
+    let refuses = |what, outputs: &[&Meta]| -> Result<()> {
+        let kernel = dense("test", what, &[&a.meta], outputs)?;
+        let mut room = [[0f64; 9]; 3];
+        let pointers: Vec<*mut u8> = room.iter_mut().map(|r| r.as_mut_ptr().cast()).collect();
+        let values = a.values();
+        // SAFETY: the rooms are as large as the largest output.
+        let outcome = unsafe { kernel.run(&[values.as_ptr().cast()], &pointers[..outputs.len()]) };
+        assert!(outcome.is_err_and(|e| e.to_string().contains("matrix 0")));
+        Ok(())
+    };
+    refuses(Dense::Svd, &[&matrix, &vector, &matrix])?;
+    refuses(Dense::Eigh { upper: true }, &[&vector, &matrix])?;
+    refuses(Dense::Cholesky, &[&matrix])?;
+    let kernel = dense("test", Dense::QrR, &[&a.meta], &[&matrix])?;
+    assert!(run(&*kernel, &[&a], std::slice::from_ref(&matrix))[0].values()[8].is_nan());
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! What singular values and eigenvalues tell of matrices.
+#![allow(non_snake_case, reason = "parameters are named as in Python")]
+
+use crate::functional as f;
+use crate::operator::matrix::{matrices, number_each, rtol_or_default, square};
+use crate::operator::prelude::*;
+
+functions! {
+    /// The number of singular values, in i64, above `max(atol, rtol * largest)` of each matrix. The tolerances are numbers or tensors, one for
+    /// each; without both, `rtol` is the dtype's epsilon times the longer side. A `hermitian` matrix is symmetric: of it the lower triangle is
+    /// read.
+    ///
+    /// # Errors
+    /// For fewer than two dimensions, NaN and infinities, and dtypes other than f32 and f64.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let a = Tensor::new(&[[1f32, 2.0], [2.0, 4.0]], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::matrix_rank(&a, None, None, false)?.to_scalar::<i64>()?, 1);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(linalg)]
+    pub fn matrix_rank(
+        A: &Tensor;
+        atol: Option<Operand<'_>> = None,
+        rtol: Option<Operand<'_>> = None,
+        hermitian: bool = false,
+    ) -> Result<Tensor> {
+        let (lead, m, n) = matrices("matrix_rank", A.meta())?;
+        let values = if hermitian { f::eigvalsh(A, "L")?.abs()? } else { f::svdvals(A)? }.detach();
+        if m.min(n) == 0 {
+            return Tensor::zeros(lead, DType::I64, A.device());
+        }
+        let relative = number_each("matrix_rank", A, rtol_or_default(A, &atol, rtol))?;
+        let absolute = number_each("matrix_rank", A, atol.unwrap_or(0.0.into()))?;
+        let limit = absolute.maximum(&relative.mul(&f::amax(&values, Some(&[-1]), false)?)?)?;
+        f::sum(&f::gt((&values).into(), (&limit.unsqueeze(limit.rank())?).into())?, Some(&[-1]), false, None)
+    }
+
+    /// [`matrix_rank`] with an absolute tolerance.
+    ///
+    /// # Errors
+    /// As [`matrix_rank`].
+    #[python(linalg, name = "matrix_rank")]
+    pub fn matrix_rank_above(A: &Tensor, tol: Operand<'_>, hermitian: bool = false) -> Result<Tensor> {
+        matrix_rank(A, Some(tol), Some(0.0.into()), hermitian)
+    }
+
+    /// [`pinv`](fn@crate::functional::pinv) with a relative tolerance.
+    ///
+    /// # Errors
+    /// As [`pinv`](fn@crate::functional::pinv).
+    #[python(linalg, name = "pinv")]
+    pub fn pinv_above(A: &Tensor, rcond: Operand<'_>, hermitian: bool = false) -> Result<Tensor> {
+        f::pinv(A, None, Some(rcond), hermitian)
+    }
+
+    /// [`pinv`](fn@crate::functional::pinv) with a relative tolerance.
+    ///
+    /// # Errors
+    /// As [`pinv`](fn@crate::functional::pinv).
+    pub fn pinverse(input: &Tensor, rcond: f64 = 1e-15) -> Result<Tensor> {
+        f::pinv(input, None, Some(rcond.into()), false)
+    }
+
+    /// How much each matrix may magnify relative errors: its norm times its inverse's. Without `p`, or of 2 and -2, the largest singular value by the
+    /// least, and the reverse, of any matrix; else see [`matrix_norm`](fn@crate::functional::matrix_norm_of). Infinite of singular matrices.
+    ///
+    /// # Errors
+    /// For another `p`, matrices that are not square where `p` is neither 2 nor -2, and dtypes other than f32 and f64.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let a = Tensor::new(&[[2f32, 0.0], [0.0, 8.0]], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::cond(&a, None)?.to_scalar::<f32>()?, 4.0);
+    /// assert_eq!(opforge::functional::cond(&a, Some(1.0))?.to_scalar::<f32>()?, 4.0);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(linalg)]
+    pub fn cond(A: &Tensor, p: Option<f64> = None) -> Result<Tensor> {
+        let (lead, m, n) = matrices("cond", A.meta())?;
+        match p.unwrap_or(2.0) {
+            p if p.abs() != 2.0 => with_inverse(A, |x| f::matrix_norm_of(x, p, &[-2, -1], false, None)),
+            _ if m.min(n) == 0 => Tensor::zeros(lead, A.dtype(), A.device()),
+            p => {
+                let values = f::svdvals(A)?;
+                let (first, last) = (f::select(&values, -1, 0)?, f::select(&values, -1, -1)?);
+                if p > 0.0 { first.div(&last) } else { last.div(&first) }
+            }
+        }
+    }
+
+    /// [`cond`] by the norm of this name: `"fro"` or `"nuc"`.
+    ///
+    /// # Errors
+    /// For another name, and matrices that are not square.
+    #[python(linalg, name = "cond")]
+    pub fn cond_named(A: &Tensor, p: &str) -> Result<Tensor> {
+        with_inverse(A, |x| f::matrix_norm(x, p, &[-2, -1], false, None))
+    }
+}
+
+/// A norm times the inverse's norm, infinite for singular matrices.
+#[track_caller]
+fn with_inverse(a: &Tensor, norm: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    if square("cond", a.meta())? == 0 {
+        return norm(a);
+    }
+    let (inverse, info) = f::inv_ex(a, false)?;
+    let product = norm(a)?.mul(&norm(&inverse)?)?;
+    f::where_cond(&f::ne((&info).into(), 0i64.into())?, f64::INFINITY.into(), (&product).into())
+}

@@ -1,0 +1,87 @@
+//! `cholesky_ex(A)`: the Cholesky factor, and whether there is one.
+
+use opforge_cpu::dense::{Dense, dense};
+
+use super::cholesky::gradient;
+use crate::functional as f;
+use crate::operator::matrix::{batch_axes, square};
+use crate::operator::prelude::*;
+
+/// The operator of [`cholesky_ex`]: the lower factor, and i32 by which a matrix without one is told.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CholeskyEx;
+
+impl Operator for CholeskyEx {
+    fn name(&self) -> &'static str {
+        "cholesky_ex"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("cholesky_ex", inputs, 1)?;
+        let a = inputs[0];
+        square("cholesky_ex", a)?;
+        let info = Meta::contiguous(DType::I32, &a.dims()[..a.rank() - 2]);
+        Ok(smallvec![Meta::contiguous(a.dtype, a.shape()), info])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        batch_axes(inputs, &[2, 0])
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        dense("cholesky_ex", Dense::CholeskyInfo, inputs, outputs)
+    }
+
+    fn saves(&self) -> Saves {
+        Saves { inputs: 0, outputs: 1 }
+    }
+
+    fn differentiable_outputs(&self) -> u32 {
+        1
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        Ok(smallvec![Some(gradient(&ctx.output(0)?, &ctx.grad(0)?)?)])
+    }
+}
+
+function! {
+    /// The factor of [`cholesky`](fn@crate::functional::cholesky), and an i32 for each matrix: 0, or the order of its first leading minor that is
+    /// not positive definite. The factor of such a matrix, and of one that is not
+    /// finite, is NaN.
+    ///
+    /// # Errors
+    /// For matrices that are not square, and dtypes other than f32 and f64; with `check_errors`, for those not positive definite.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let a = Tensor::new(&[[[4f32, 0.0], [0.0, 9.0]], [[1.0, 2.0], [2.0, 1.0]]], &Device::Cpu)?;
+    /// let (_, info) = opforge::functional::cholesky_ex(&a, false, false)?;
+    /// assert_eq!(info.to_vec1::<i32>()?, [0, 2]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(linalg, results(L, info))]
+    pub fn cholesky_ex(input: &Tensor; upper: bool = false, check_errors: bool = false) -> Result<(Tensor, Tensor)> {
+        let mut outputs = dispatch(&CholeskyEx, &[input])?;
+        let (info, factor) = (outputs.remove(1), outputs.remove(0));
+        if check_errors {
+            f::factors::check_info("cholesky_ex", &info, "positive definite matrices")?;
+        }
+        Ok((if upper { f::transpose(&factor, -2, -1)? } else { factor }, info))
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: "cholesky_ex", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
+
+/// Of one number each, whose factor is its root.
+fn samples() -> Vec<Sample> {
+    let factor = |x: &[Array]| {
+        let positive = |x: f64| x > 0.0 && x.is_finite();
+        let info = x[0].map(|x| f64::from(u8::from(!positive(x))));
+        vec![x[0].map(|x| if positive(x) { x.sqrt() } else { f64::NAN }), Array::new(&x[0].shape[..1], info.data)]
+    };
+    let numbers = Array::new(&[2, 1, 1], vec![2.0, 0.3]);
+    vec![Sample::many(CholeskyEx, vec![numbers], factor)]
+}

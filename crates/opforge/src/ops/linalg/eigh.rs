@@ -1,0 +1,145 @@
+//! `eigh(A)`: eigenvalues and eigenvectors of symmetric matrices.
+#![allow(non_snake_case, reason = "parameters are named as in Python")]
+
+use opforge_cpu::dense::{Dense, dense};
+
+use crate::functional as f;
+use crate::operator::matrix::{batch_axes, identity, reference_svd, sample, square, turned};
+use crate::operator::prelude::*;
+
+/// The operator of [`eigh`]: `[.., n, n]` to values, `[.., n]`, and vectors in columns, `[.., n, n]`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Eigh {
+    /// Whether the upper triangle is read, not the lower.
+    pub upper: bool,
+}
+
+/// The triangle that `UPLO` names.
+pub(super) fn is_upper(op: &'static str, uplo: &str) -> Result<bool> {
+    match uplo {
+        "L" | "l" => Ok(false),
+        "U" | "u" => Ok(true),
+        other => Err(Error::value(op, "UPLO", other, "\"L\" or \"U\"")),
+    }
+}
+
+/// The name of a triangle.
+pub(super) fn triangle(upper: bool) -> &'static str {
+    if upper { "U" } else { "L" }
+}
+
+impl Operator for Eigh {
+    fn name(&self) -> &'static str {
+        "eigh"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("eigh", inputs, 1)?;
+        let a = inputs[0];
+        square("eigh", a)?;
+        Ok(smallvec![Meta::contiguous(a.dtype, &a.dims()[..a.rank() - 1]), Meta::contiguous(a.dtype, a.shape())])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        batch_axes(inputs, &[1, 2])
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        dense("eigh", Dense::Eigh { upper: self.upper }, inputs, outputs)
+    }
+
+    fn saves(&self) -> Saves {
+        Saves::OUTPUTS
+    }
+
+    /// `V (diag(g) + V^T G / E) V^T` with `E_ij = l_j - l_i` beside the diagonal (Giles, "An extended collection of matrix derivative results",
+    /// 2008, 3.1).
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        let (values, vectors) = (ctx.output(0)?, ctx.output(1)?);
+        let (n, rank) = (values.dims()[values.rank() - 1], vectors.rank());
+        let mut inner = f::diag_embed(&ctx.grad(0)?, 0, -2, -1)?;
+        if ctx.grad_opt(1).is_some() {
+            let identity = identity(&values, n)?;
+            let apart =
+                values.unsqueeze(rank - 2)?.broadcast_sub(&values.unsqueeze(rank - 1)?)?.broadcast_add(&identity)?;
+            let turn = vectors.t()?.matmul(&ctx.grad(1)?)?.div(&apart)?;
+            inner = inner.add(&turn.broadcast_mul(&identity.affine(-1.0, 1.0)?)?)?;
+        }
+        Ok(smallvec![Some(vectors.matmul(&inner)?.matmul(&vectors.t()?)?)])
+    }
+}
+
+function! {
+    /// The eigenvalues of each symmetric matrix, in ascending order, and orthonormal eigenvectors in columns. Only the triangle that `UPLO` names
+    /// is read: `"L"` or `"U"`. The vectors are unique up to signs if the values differ.
+    ///
+    /// The gradient is that of a symmetric matrix; through the vectors it is finite only where the values differ.
+    ///
+    /// # Errors
+    /// For matrices that are not square, NaN and infinities, and dtypes other than f32 and f64.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let a = Tensor::new(&[[3f64, 0.0], [0.0, 1.0]], &Device::Cpu)?;
+    /// let (values, vectors) = opforge::functional::eigh(&a, "L")?;
+    /// assert_eq!(values.to_vec1::<f64>()?, [1.0, 3.0]);
+    /// assert_eq!(vectors.abs()?.to_vec2::<f64>()?, [[0.0, 1.0], [1.0, 0.0]]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(linalg, results(eigenvalues, eigenvectors))]
+    pub fn eigh(A: &Tensor, UPLO: &str = "L") -> Result<(Tensor, Tensor)> {
+        let mut outputs = dispatch(&Eigh { upper: is_upper("eigh", UPLO)? }, &[A])?;
+        let (vectors, values) = (outputs.remove(1), outputs.remove(0));
+        Ok((values, vectors))
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: "eigh", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
+
+/// Added to what references factor, so that it is positive definite.
+const SHIFT: f64 = 4.0;
+
+/// Values and absolute vectors of the matrices that the lower triangles tell: the singular ones of shifted matrices, in reverse.
+pub(super) fn reference(a: &Array) -> [Array; 2] {
+    let shift = |i: &[usize]| if i[1] == i[2] { SHIFT } else { 0.0 };
+    let shifted = Array::from_fn(&a.shape, |i| a.at(&[i[0], i[1].max(i[2]), i[1].min(i[2])]) + shift(i));
+    let [vectors, values, _] = reference_svd(&shifted);
+    let last = a.shape[1].saturating_sub(1);
+    [
+        Array::from_fn(&values.shape, |i| values.at(&[i[0], last - i[1]]) - SHIFT),
+        Array::from_fn(&vectors.shape, |i| vectors.at(&[i[0], i[1], last - i[2]]).abs()),
+    ]
+}
+
+/// Of `A + A^T`: differences of both triangles tell the gradient.
+pub(super) fn symmetric_sample(
+    name: &'static str,
+    call: impl Fn(&Tensor) -> Result<Tensor> + Send + Sync + 'static,
+    pick: fn([Array; 2]) -> Array,
+) -> Sample {
+    let call = move |x: &[&Tensor]| call(&x[0].add(&x[0].t()?)?);
+    let sum = |a: &Array| Array::from_fn(&a.shape, |i| a.at(i) + a.at(&[i[0], i[2], i[1]]));
+    Sample::composed(name, call, vec![sample(3, 3)], move |x| pick(reference(&sum(&x[0])))).finite().full_rank()
+}
+
+/// Two triangles that tell different matrices.
+fn lopsided(upper: bool) -> Sample {
+    let reference = move |x: &[Array]| {
+        let parts = reference(&if upper { turned(&x[0]) } else { x[0].clone() });
+        parts.map(|part| part.map(f64::abs)).to_vec()
+    };
+    Sample::many(Eigh { upper }, vec![sample(3, 3)], reference).finite().full_rank().up_to_sign().rough()
+}
+
+fn samples() -> Vec<Sample> {
+    let vectors = |upper| move |a: &Tensor| eigh(a, triangle(upper))?.1.abs();
+    vec![
+        symmetric_sample("eigh", vectors(false), |[_, v]| v),
+        symmetric_sample("eigh", vectors(true), |[_, v]| v),
+        symmetric_sample("eigh", |a| Ok(eigh(a, "L")?.0), |[s, _]| s),
+        lopsided(false),
+        lopsided(true),
+    ]
+}

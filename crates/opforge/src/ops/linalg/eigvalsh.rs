@@ -1,0 +1,78 @@
+//! `eigvalsh(A)`: eigenvalues of symmetric matrices.
+#![allow(non_snake_case, reason = "parameters are named as in Python")]
+
+use opforge_cpu::dense::{Dense, dense};
+
+use super::eigh::{self, eigh};
+use crate::operator::matrix::{self, batch_axes, square, turned};
+use crate::operator::prelude::*;
+
+/// The operator of [`eigvalsh`]: `[.., n, n]` to `[.., n]`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct EigValsH {
+    /// Whether the upper triangle is read, not the lower.
+    pub upper: bool,
+}
+
+impl Operator for EigValsH {
+    fn name(&self) -> &'static str {
+        "eigvalsh"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("eigvalsh", inputs, 1)?;
+        square("eigvalsh", inputs[0])?;
+        Ok(smallvec![Meta::contiguous(inputs[0].dtype, &inputs[0].dims()[..inputs[0].rank() - 1])])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        batch_axes(inputs, &[1])
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        dense("eigvalsh", Dense::EigenvaluesSymmetric { upper: self.upper }, inputs, outputs)
+    }
+
+    fn saves(&self) -> Saves {
+        Saves::INPUTS
+    }
+
+    /// `V diag(g) V^T`.
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        let (_, vectors) = eigh(&ctx.input(0)?, eigh::triangle(self.upper))?;
+        let scaled = vectors.broadcast_mul(&ctx.grad(0)?.unsqueeze(vectors.rank() - 2)?)?;
+        Ok(smallvec![Some(scaled.matmul(&vectors.t()?)?)])
+    }
+}
+
+function! {
+    /// The eigenvalues of each symmetric matrix, in ascending order. Only the triangle that `UPLO` names is read: `"L"` or `"U"`. The gradient is
+    /// that of a symmetric matrix.
+    ///
+    /// # Errors
+    /// For matrices that are not square, NaN and infinities, and dtypes other than f32 and f64.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let a = Tensor::new(&[[3f64, 0.0], [0.0, 1.0]], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::eigvalsh(&a, "L")?.to_vec1::<f64>()?, [1.0, 3.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(linalg)]
+    pub fn eigvalsh(A: &Tensor, UPLO: &str = "L") -> Result<Tensor> {
+        dispatch1(&EigValsH { upper: eigh::is_upper("eigvalsh", UPLO)? }, &[A])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: "eigvalsh", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
+
+fn samples() -> Vec<Sample> {
+    let sample = |upper| eigh::symmetric_sample("eigvalsh", move |a| eigvalsh(a, eigh::triangle(upper)), |[s, _]| s);
+    // Of one triangle, the gradient with respect to single elements is another.
+    let one = Sample::new(EigValsH { upper: true }, vec![matrix::sample(3, 3)], |x| {
+        eigh::reference(&turned(&x[0]))[0].clone()
+    });
+    vec![sample(false), sample(true), one.finite().full_rank().rough()]
+}

@@ -1,0 +1,166 @@
+//! `lstsq(A, B) = X` with the least `|A X - B|`.
+#![allow(non_snake_case, reason = "parameters are named as in Python")]
+
+use opforge_cpu::dense::{Dense, dense};
+
+use super::pinv::{gradient, pinv};
+use crate::functional as f;
+use crate::operator::matrix::{batch_axes, default_rtol, matrices, number_each, over_batch, sample};
+use crate::operator::prelude::*;
+
+/// The operator of [`lstsq`]: `A`, `[.., m, n]`, `B`, `[.., m, k]`, and relative tolerances, `[..]`, to the solution, `[.., n, k]`, singular
+/// values, `[.., min(m, n)]`, and ranks, `[..]` in i64.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct LstSq;
+
+impl Operator for LstSq {
+    fn name(&self) -> &'static str {
+        "lstsq"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("lstsq", inputs, 3)?;
+        let (a, b, tolerance) = (inputs[0], inputs[1], inputs[2]);
+        let (lead, m, n) = matrices("lstsq", a)?;
+        if b.rank() != a.rank() || b.dims()[..=lead.len()] != a.dims()[..=lead.len()] {
+            return Err(Error::shapes("lstsq", a.shape(), b.shape(), "[.., m, n] and [.., m, k]"));
+        }
+        if tolerance.dims() != lead {
+            return Err(Error::shapes("lstsq", a.shape(), tolerance.shape(), "[.., m, n] and tolerances [..]"));
+        }
+        if let Some(other) = [b, tolerance].into_iter().find(|meta| meta.dtype != a.dtype) {
+            return Err(Error::dtypes("lstsq", a.dtype, other.dtype));
+        }
+        let of = |last: &[usize]| Meta::contiguous(a.dtype, [lead, last].concat());
+        Ok(smallvec![of(&[n, b.dims()[lead.len() + 1]]), of(&[m.min(n)]), Meta::contiguous(DType::I64, lead)])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        batch_axes(inputs, &[2, 1, 0])
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        dense("lstsq", Dense::LeastSquares, inputs, outputs)
+    }
+
+    fn saves(&self) -> Saves {
+        Saves::INPUTS
+    }
+
+    fn differentiable_outputs(&self) -> u32 {
+        1
+    }
+
+    /// The solution is the pseudo-inverse times `B`.
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        let (a, b, tolerance, grad) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?, ctx.grad(0)?);
+        let inverse = pinv(&a, None, Some((&tolerance).into()), false)?;
+        let of_a = ctx.when(0, || gradient(&a, &inverse, &grad.matmul(&b.t()?)?))?;
+        let of_b = ctx.when(1, || inverse.t()?.matmul(&grad))?;
+        Ok(smallvec![of_a, of_b, None])
+    }
+}
+
+function! {
+    /// The `X` with the least `|A X - B|` for each matrix of a batch, and of those the shortest; leading dimensions are broadcast. A `B` of one
+    /// dimension less than `A` holds vectors. Singular values up to `rcond` times the largest count as 0; without it, the dtype's epsilon times
+    /// the longer side.
+    ///
+    /// With it the sums of squares of `A X - B` over each column, if there are more rows than columns and every matrix has full rank; the
+    /// ranks of the matrices, in i64; and their singular values. What the `driver` of LAPACK (`"gels"`, `"gelsy"`, `"gelsd"` or `"gelss"`)
+    /// does not tell is empty: ranks of `"gels"`, which takes full rank for granted; residuals of `"gelsy"`, the default; and singular
+    /// values of both. All are computed alike.
+    ///
+    /// # Errors
+    /// For shapes that do not go together, another driver, NaN and infinities, and dtypes other than f32 and f64.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let a = Tensor::new(&[[1f64, 0.0], [0.0, 2.0], [0.0, 0.0]], &Device::Cpu)?;
+    /// let b = Tensor::new(&[[3f64], [4.0], [5.0]], &Device::Cpu)?;
+    /// let (x, residuals, rank, _) = opforge::functional::lstsq(&a, &b, None, Some("gelsd"))?;
+    /// assert_eq!(x.to_vec2::<f64>()?, [[3.0], [2.0]]);
+    /// assert_eq!((residuals.to_vec1::<f64>()?, rank.to_scalar::<i64>()?), (vec![25.0], 2));
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(linalg, results(solution, residuals, rank, singular_values))]
+    pub fn lstsq(
+        A: &Tensor,
+        B: &Tensor,
+        rcond: Option<f64> = None;
+        driver: Option<&str> = None,
+    ) -> Result<(Tensor, Tensor, Tensor, Tensor)> {
+        let (_, m, n) = matrices("lstsq", A.meta())?;
+        if B.rank() == 1 || (B.rank() + 1 == A.rank() && B.dims() == &A.dims()[..A.rank() - 1]) {
+            let (x, residuals, rank, values) = lstsq(A, &B.unsqueeze(B.rank())?, rcond, driver)?;
+            let residuals = if residuals.elem_count() == 0 { residuals } else { residuals.squeeze(residuals.rank() - 1)? };
+            return Ok((x.squeeze(x.rank() - 1)?, residuals, rank, values));
+        }
+        let driver = driver.unwrap_or("gelsy");
+        if !["gels", "gelsy", "gelsd", "gelss"].contains(&driver) {
+            return Err(Error::value("lstsq", "driver", driver, "\"gels\", \"gelsy\", \"gelsd\" or \"gelss\""));
+        }
+        let (a, b) = over_batch("lstsq", A, B)?;
+        let (x, values, rank) = parts(&a, &b, rcond)?;
+        let none = |dtype: DType| Tensor::zeros(0, dtype, A.device());
+        let full_rank = || -> Result<bool> {
+            let full = f::eq((&rank).into(), (n as i64).into())?.flatten_all()?.to_vec1::<bool>()?;
+            Ok(full.iter().all(|&full| full))
+        };
+        let full = m > n && driver != "gelsy" && (driver == "gels" || full_rank()?);
+        let residuals = if full { f::sum(&a.matmul(&x)?.sub(&b)?.sqr()?, Some(&[-2]), false, None)? } else { none(a.dtype())? };
+        let rank = if driver == "gels" { none(DType::I64)? } else { rank };
+        let values = if driver.ends_with('y') || driver == "gels" { none(a.dtype())? } else { values };
+        Ok((x, residuals, rank, values))
+    }
+}
+
+/// Solution, singular values and ranks.
+#[track_caller]
+fn parts(a: &Tensor, b: &Tensor, rcond: Option<f64>) -> Result<(Tensor, Tensor, Tensor)> {
+    let tolerance = number_each("lstsq", a, rcond.unwrap_or(default_rtol(a)).into())?;
+    let mut outputs = dispatch(&LstSq, &[a, b, &tolerance])?;
+    let (rank, values, x) = (outputs.remove(2), outputs.remove(1), outputs.remove(0));
+    Ok((x, values, rank))
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: "lstsq", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
+
+/// Of one column: the products with `B` over the length's square.
+fn one_column(x: &[Array]) -> Vec<Array> {
+    let batch = x[0].shape[0];
+    let dot =
+        |b: usize, of: &dyn Fn(usize) -> f64| (0..x[0].shape[1]).map(|k| x[0].at(&[b, k, 0]) * of(k)).sum::<f64>();
+    let square = |b: usize| dot(b, &|k| x[0].at(&[b, k, 0]));
+    let solution = |i: &[usize]| dot(i[0], &|k| x[1].at(&[i[0], k, i[2]])) / square(i[0]);
+    vec![
+        Array::from_fn(&[batch, 1, x[1].shape[2]], solution),
+        Array::from_fn(&[batch, 1], |i| square(i[0]).sqrt()),
+        Array::from_fn(&[batch], |_| 1.0),
+    ]
+}
+
+/// Of one row: the shortest solution is along it.
+fn one_row(x: &[Array]) -> Array {
+    let square = |b: usize| (0..3).map(|i| x[0].at(&[b, 0, i]).powi(2)).sum::<f64>();
+    Array::from_fn(&[2, 3, 2], |i| x[0].at(&[i[0], 0, i[1]]) * x[1].at(&[i[0], 0, i[2]]) / square(i[0]))
+}
+
+fn samples() -> Vec<Sample> {
+    let b = |m| Array::spread(&[2, m, 2], -1.0..1.0);
+    let of = |m, n, reference: fn(&[Array]) -> Array| {
+        let call = |x: &[&Tensor]| Ok(parts(x[0], x[1], None)?.0);
+        Sample::composed("lstsq", call, vec![sample(m, n), b(m)], reference).finite()
+    };
+    let tolerance = Array::new(&[2], vec![0.01, 0.02]);
+    let counted = |x: &[Array]| {
+        let counts = |b: usize| x[2].at(&[b]) < 0.5;
+        let [solution, values, rank] = &one_column(x)[..] else { panic!("three outputs") };
+        let or_zero = |of: &Array| Array::from_fn(&of.shape, |i| if counts(i[0]) { of.at(i) } else { 0.0 });
+        vec![or_zero(solution), values.clone(), or_zero(rank)]
+    };
+    let all = Sample::many(LstSq, vec![sample(3, 1), b(3), tolerance], counted);
+    vec![of(3, 1, |x| one_column(x).swap_remove(0)), of(1, 3, one_row), all.finite().rough()]
+}

@@ -1,0 +1,91 @@
+//! `matrix_exp(A)`: the matrix exponential.
+#![allow(non_snake_case, reason = "parameters are named as in Python")]
+
+use opforge_cpu::dense::{Dense, dense};
+
+use crate::operator::matrix::{batch_axes, square};
+use crate::operator::prelude::*;
+
+/// The operator of [`matrix_exp`].
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct MatrixExp;
+
+impl Operator for MatrixExp {
+    fn name(&self) -> &'static str {
+        "matrix_exp"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("matrix_exp", inputs, 1)?;
+        square("matrix_exp", inputs[0])?;
+        Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape())])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        batch_axes(inputs, &[2])
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        dense("matrix_exp", Dense::Exp, inputs, outputs)
+    }
+
+    fn saves(&self) -> Saves {
+        Saves::INPUTS
+    }
+
+    /// The derivative in a direction is a block of `exp([A^T, G; 0, A^T])` (Mathias, "A chain rule for matrix functions", 1996).
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        let (a, grad) = (ctx.input(0)?.t()?, ctx.grad(0)?);
+        let (n, row) = (a.dims()[a.rank() - 1], a.rank() - 2);
+        let above = Tensor::cat(&[&a, &grad], row + 1)?;
+        let below = Tensor::cat(&[&a.zeros_like()?, &a], row + 1)?;
+        let whole = dispatch1(&MatrixExp, &[&Tensor::cat(&[&above, &below], row)?])?;
+        Ok(smallvec![Some(whole.narrow(row, 0, n)?.narrow(row + 1, n, n)?)])
+    }
+}
+
+function! {
+    /// The exponential of each square matrix, `I + A + A^2 / 2 + A^3 / 6 + ..`; NaN of one with NaN or infinities.
+    ///
+    /// # Errors
+    /// For matrices that are not square, and dtypes other than f32 and f64.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let a = Tensor::new(&[[0f64, 3.0], [0.0, 0.0]], &Device::Cpu)?;
+    /// let exp = opforge::functional::matrix_exp(&a)?.to_vec2::<f64>()?;
+    /// assert!((exp[0][0] - 1.0).abs() < 1e-12 && (exp[0][1] - 3.0).abs() < 1e-12);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(torch, method, linalg)]
+    pub fn matrix_exp(input: &Tensor) -> Result<Tensor> {
+        dispatch1(&MatrixExp, &[input])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: "matrix_exp", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
+
+/// By the series; NaN is everywhere in the result of a matrix that has NaN or infinities.
+fn samples() -> Vec<Sample> {
+    let series = |x: &[Array]| {
+        let n = x[0].shape[1];
+        let one = |a: &[f64]| -> Vec<f64> {
+            if a.iter().any(|x| !x.is_finite()) {
+                return vec![f64::NAN; n * n];
+            }
+            let mut term: Vec<f64> = (0..n * n).map(|x| f64::from(u8::from(x % (n + 1) == 0))).collect();
+            let mut sum = term.clone();
+            for k in 1..40 {
+                let at = |x: usize| (0..n).map(|l| term[x / n * n + l] * a[l * n + x % n]).sum::<f64>() / f64::from(k);
+                term = (0..n * n).map(at).collect();
+                sum.iter_mut().zip(&term).for_each(|(sum, x)| *sum += x);
+            }
+            sum
+        };
+        Array::new(&x[0].shape, x[0].data.chunks(n * n).flat_map(one).collect())
+    };
+    let of = |n: usize, size: f64| Sample::new(MatrixExp, vec![Array::spread(&[2, n, n], -size..size)], series);
+    vec![of(2, 1.0), of(3, 0.4)]
+}

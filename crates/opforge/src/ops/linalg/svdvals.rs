@@ -1,0 +1,72 @@
+//! `svdvals(A)`: singular values.
+#![allow(non_snake_case, reason = "parameters are named as in Python")]
+
+use opforge_cpu::dense::{Dense, dense};
+
+use super::svd::svd;
+use crate::operator::matrix::{batch_axes, matrices, reference_svd, sample};
+use crate::operator::prelude::*;
+
+/// The operator of [`svdvals`]: `[.., m, n]` to `[.., min(m, n)]`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SvdVals;
+
+impl Operator for SvdVals {
+    fn name(&self) -> &'static str {
+        "svdvals"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("svdvals", inputs, 1)?;
+        let (lead, m, n) = matrices("svdvals", inputs[0])?;
+        Ok(smallvec![Meta::contiguous(inputs[0].dtype, [lead, &[m.min(n)]].concat())])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        batch_axes(inputs, &[1])
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        dense("svdvals", Dense::SingularValues, inputs, outputs)
+    }
+
+    fn saves(&self) -> Saves {
+        Saves::INPUTS
+    }
+
+    /// `U diag(g) V^T`.
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        let (u, _, vh) = svd(&ctx.input(0)?, false)?;
+        Ok(smallvec![Some(u.broadcast_mul(&ctx.grad(0)?.unsqueeze(u.rank() - 2)?)?.matmul(&vh)?)])
+    }
+}
+
+function! {
+    /// The singular values of each matrix, in descending order.
+    ///
+    /// # Errors
+    /// For fewer than two dimensions, NaN and infinities, and dtypes other than f32 and f64.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let a = Tensor::new(&[[0f32, 3.0], [-4.0, 0.0]], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::svdvals(&a)?.to_vec1::<f32>()?, [4.0, 3.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(linalg)]
+    pub fn svdvals(A: &Tensor) -> Result<Tensor> {
+        dispatch1(&SvdVals, &[A])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: "svdvals", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
+
+fn samples() -> Vec<Sample> {
+    let values = |x: &[Array]| {
+        let [_, s, _] = reference_svd(&x[0]);
+        s
+    };
+    [(4, 4), (4, 2), (2, 4)].map(|(m, n)| Sample::new(SvdVals, vec![sample(m, n)], values).finite()).to_vec()
+}

@@ -172,3 +172,27 @@ fn gradients_go_to_the_places_and_nowhere_else() {
     let result = unsafe { kernel.run(&[gradient.ptr(), beyond.ptr()], &[out.ptr_mut()]) };
     assert!(matches!(result, Err(Error::Index(_))));
 }
+
+#[test]
+fn empty_lines_are_not_walked_however_many() {
+    let x = Array::contiguous(DType::F32, &[1, 3, 3], |i| i as f64);
+    let [y, places] = [DType::F32, DType::I64].map(|dtype| Meta::contiguous(dtype, [1, 1 << 40, 0]));
+    let kernel = max_pool("test", &Windows::Adaptive, 2, &x.meta, [&y, &places]).unwrap();
+    assert!(run(&*kernel, &[&x], &[y.clone(), places])[0].values().is_empty());
+    let average = Average { windows: Windows::Adaptive, divisor: Divisor::Inside };
+    let kernel = average_pool("test", &average, 2, &x.meta, &y).unwrap();
+    assert!(run(&*kernel, &[&x], &[y])[0].values().is_empty());
+}
+
+#[test]
+fn elements_beyond_the_input_are_not_walked_however_many() {
+    let window = Window { stride: 1 << 40, padding: 0, dilation: 1 };
+    let windows = Windows::Sliding { kernel: [1, 1, 1 << 40], windows: [Window::UNIT, Window::UNIT, window] };
+    let x = Array::contiguous(DType::F32, &[1, 2], |i| i as f64);
+    let [y, places] = [DType::F32, DType::I64].map(|dtype| Meta::contiguous(dtype, [1, 1]));
+    let kernel = max_pool("test", &windows, 1, &x.meta, [&y, &places]).unwrap();
+    assert_eq!(run(&*kernel, &[&x], &[y.clone(), places])[1].values(), [1.0]);
+    let average = Average { windows, divisor: Divisor::Inside };
+    let kernel = average_pool("test", &average, 1, &x.meta, &y).unwrap();
+    assert_eq!(run(&*kernel, &[&x], &[y])[0].values(), [0.5]);
+}

@@ -138,6 +138,8 @@ impl Axis {
     pub fn taps(&self) -> Option<impl Iterator<Item = Tap>> {
         let Kind::Sliding { kernel, window } = self.kind else { return None };
         let axis = *self;
+        // Later elements lie beyond the input for every output.
+        let kernel = kernel.min((self.input + window.padding).div_ceil(window.dilation));
         Some((0..kernel).map(move |k| {
             let start = (k * window.dilation) as isize - window.padding as isize;
             let from = ((-start).max(0) as usize).div_ceil(window.stride);
@@ -182,9 +184,9 @@ impl Planes {
         self.axes.iter().map(|axis| axis.output).product()
     }
 
-    /// Lines of a plane of the output.
+    /// Lines of a plane of the output; none if they are empty, however many the lengths say there are.
     pub fn lines(&self) -> usize {
-        self.axes[0].output * self.axes[1].output
+        if self.axes[2].output == 0 { 0 } else { self.axes[0].output * self.axes[1].output }
     }
 
     /// Calls `f` with the first element of each line of the input, within its plane, that a line of the output reads.

@@ -219,6 +219,9 @@ from ._core import histogram as histogram
 from ._core import hsplit as hsplit
 from ._core import hstack as hstack
 from ._core import hypot as hypot
+from ._core import i0 as i0
+from ._core import igamma as igamma
+from ._core import igammac as igammac
 from ._core import iinfo as iinfo
 from ._core import include_dir as include_dir
 from ._core import index_add as index_add

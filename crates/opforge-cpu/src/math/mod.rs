@@ -13,6 +13,7 @@ mod exp;
 mod lanes;
 mod log;
 mod pow;
+mod special;
 #[cfg(test)]
 mod tests;
 mod trig;
@@ -21,8 +22,9 @@ pub use activation::{gelu, gelu_tanh, sigmoid, silu, tanh};
 pub use erf::erf;
 pub use exp::{exp, exp_m1, exp2};
 pub use lanes::{
-    acos, acosh, asin, asinh, atan, atan2, atanh, cosh, digamma, erf_inv, erfc, fmod, hypot, lgamma, log2, log10,
-    polygamma, sinh,
+    acos, acosh, airy_ai, asin, asinh, atan, atan2, atanh, bessel_i0, bessel_i0e, bessel_i1, bessel_i1e, bessel_j0,
+    bessel_j1, bessel_k0, bessel_k0e, bessel_k1, bessel_k1e, bessel_y0, bessel_y1, cosh, digamma, erf_inv, erfc, erfcx,
+    fmod, gamma_p, gamma_q, hypot, lgamma, log_ndtr, log2, log10, ndtri, polygamma, sinh, spherical_j0, zeta,
 };
 pub use log::{log, log_1p};
 pub use pow::{pow, recip, rsqrt};

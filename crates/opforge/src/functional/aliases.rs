@@ -82,6 +82,39 @@ functions! {
         f::lgamma(input)
     }
 
+    /// Another name of [`igamma`](fn@crate::functional::igamma).
+    #[python(special)]
+    pub fn gammainc(input: Operand, other: Operand) -> Result<Tensor> {
+        f::igamma(input, other)
+    }
+
+    /// Another name of [`igammac`](fn@crate::functional::igammac).
+    #[python(special)]
+    pub fn gammaincc(input: Operand, other: Operand) -> Result<Tensor> {
+        f::igammac(input, other)
+    }
+
+    /// Another name of [`i0`](fn@crate::functional::i0).
+    #[python(special)]
+    pub fn modified_bessel_i0(input: &Tensor) -> Result<Tensor> {
+        f::i0(input)
+    }
+
+    /// Another name of [`i1`](fn@crate::functional::i1).
+    #[python(special)]
+    pub fn modified_bessel_i1(input: &Tensor) -> Result<Tensor> {
+        f::i1(input)
+    }
+
+    /// Another name of [`polygamma`](fn@crate::functional::polygamma).
+    ///
+    /// # Errors
+    /// As [`polygamma`](fn@crate::functional::polygamma).
+    #[python(method, in_place, name = "polygamma")]
+    pub fn polygamma_method(input: &Tensor, n: i64) -> Result<Tensor> {
+        f::polygamma(n, input)
+    }
+
     /// Another name of [`gt`](fn@crate::functional::gt).
     #[python(torch, method, in_place)]
     pub fn greater(input: Operand, other: Operand) -> Result<Tensor> {

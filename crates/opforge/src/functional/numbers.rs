@@ -197,14 +197,6 @@ functions! {
         f::where_cond(&x.lt(0.0)?.to_dtype(DType::Bool)?, f64::NEG_INFINITY.into(), (&entropy).into())
     }
 
-    /// `input * log(1 + other)`, 0 where `input` is 0.
-    #[python(special)]
-    pub fn xlog1py(input: &Tensor, other: &Tensor) -> Result<Tensor> {
-        let product = f::mul(input.into(), (&f::log1p(other)?).into())?;
-        let flat = f::logical_and((&f::eq(input.into(), 0.0.into())?).into(), (&f::logical_not(&f::isnan(other)?)?).into())?;
-        f::where_cond(&flat, 0.0.into(), (&product).into())
-    }
-
     /// Each element, but at least `min`.
     #[python(torch, method, in_place)]
     pub fn clamp_min(input: &Tensor, min: Operand) -> Result<Tensor> {

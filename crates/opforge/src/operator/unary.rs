@@ -11,7 +11,7 @@ use smallvec::smallvec;
 use super::{Array, AxisMap, Grads, Metas, Operator, Sample, Saves, arity};
 use crate::autograd::{Backward, is_grad_enabled};
 use crate::dispatch::dispatch1;
-use crate::{Layout, Meta, Result, Tensor};
+use crate::{Error, Layout, Meta, Result, Tensor};
 
 /// A function of one tensor, element by element, that keeps the dtype. Its file gives the tile function ([`UnaryFn`]) and the derivative.
 pub trait Unary: UnaryFn + Debug + Eq + Hash {
@@ -21,8 +21,12 @@ pub trait Unary: UnaryFn + Debug + Eq + Hash {
     const SAVES: Saves = Saves::INPUTS;
     /// Whether [`Unary::slope`] is given.
     const FUSED: bool = false;
-    /// The input's gradient, made of operators.
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor>;
+    /// Whether the function has a gradient.
+    const DIFFERENTIABLE: bool = true;
+    /// The input's gradient, made of operators; only asked of differentiable functions.
+    fn derivative(&self, _ctx: &Backward<'_>) -> Result<Tensor> {
+        Err(Error::autograd(Self::NAME, "gradient", "requested", "a differentiable function"))
+    }
     /// The slope at a point, as a tile function of what is saved: the output where `SAVES` is [`Saves::OUTPUTS`], else the input. Where the
     /// gradient need not be differentiated again, it replaces [`Unary::derivative`]: one pass instead of several.
     #[inline(always)]
@@ -87,6 +91,10 @@ impl<F: Unary> Operator for UnaryOp<F> {
 
     fn saves(&self) -> Saves {
         F::SAVES
+    }
+
+    fn differentiable(&self) -> bool {
+        F::DIFFERENTIABLE
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

@@ -47,6 +47,11 @@ catalogue! {
     reduce {
         all, amax, amin, any, argmax, argmin, cummax, cummin, cumprod, cumsum, logcumsumexp, mean, norm2, prod, std, sum, var,
     }
+    /// Functions of mathematical physics and statistics, one element in, one element out.
+    special {
+        airy_ai, bessel_j0, bessel_j1, bessel_y0, bessel_y1, erfcx, i0, i0e, i1, i1e, igamma, igammac, log_ndtr, modified_bessel_k0,
+        modified_bessel_k1, ndtri, scaled_modified_bessel_k0, scaled_modified_bessel_k1, spherical_bessel_j0, xlog1py, zeta,
+    }
     /// Views, which change the layout only, and joins.
     shape {
         as_strided, cat, diagonal, expand, flip, narrow, permute, reshape, slice, squeeze, stack, transpose, tril, triu, unfold,

@@ -34,6 +34,11 @@ def sign(x):
     return np.where(np.isnan(x), 0.0, np.sign(x))
 
 
+def limits(f, up, down):
+    """A function that scipy does not know at infinity."""
+    return lambda x: np.where(np.isinf(x), np.where(x > 0, up, down), f(x))
+
+
 def heaviside(x, at_zero):
     """As PyTorch has it: 0 for NaN."""
     return np.where(x == 0, at_zero, (x > 0).astype(x.dtype))
@@ -116,22 +121,22 @@ CASES = [
     *(case("polygamma", special.polygamma, n, POSITIVE, tolerance=10) for n in (1, 2)),
     case("polygamma_method", lambda x, n: special.polygamma(n, x), POSITIVE, 2, tolerance=10),
     # Special functions.
-    unary("i0", special.i0),
+    unary("i0", limits(special.i0, np.inf, np.inf)),
     unary("i0e", special.i0e),
-    unary("i1", special.i1),
+    unary("i1", limits(special.i1, np.inf, -np.inf)),
     unary("i1e", special.i1e),
-    unary("modified_bessel_i0", special.i0),
-    unary("modified_bessel_i1", special.i1),
+    unary("modified_bessel_i0", limits(special.i0, np.inf, np.inf)),
+    unary("modified_bessel_i1", limits(special.i1, np.inf, -np.inf)),
     unary("modified_bessel_k0", special.k0, POSITIVE),
     unary("modified_bessel_k1", special.k1, POSITIVE),
     unary("scaled_modified_bessel_k0", special.k0e, POSITIVE),
     unary("scaled_modified_bessel_k1", special.k1e, POSITIVE),
-    unary("bessel_j0", special.j0),
-    unary("bessel_j1", special.j1),
-    unary("bessel_y0", special.y0, POSITIVE),
-    unary("bessel_y1", special.y1, POSITIVE),
+    unary("bessel_j0", limits(special.j0, 0, 0)),
+    unary("bessel_j1", limits(special.j1, 0, 0)),
+    unary("bessel_y0", limits(special.y0, 0, np.nan), POSITIVE),
+    unary("bessel_y1", limits(special.y1, 0, np.nan), POSITIVE),
     unary("spherical_bessel_j0", lambda x: special.spherical_jn(0, x), POSITIVE),
-    unary("airy_ai", lambda x: special.airy(x)[0], smooth=False),
+    unary("airy_ai", limits(lambda x: special.airy(x)[0], 0, 0), smooth=False),
     unary("erfcx", special.erfcx),
     unary("log_ndtr", special.log_ndtr),
     unary("ndtri", special.ndtri, (UNIT + 1) / 2, tolerance=4),

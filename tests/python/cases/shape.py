@@ -159,6 +159,8 @@ CASES = [
     case("pad", pad, X, (1, -1, 0, 2), value=0.5),
     case("pad", pad, X, (-1, 2, 2, -1), mode="circular"),
     *(case("pad", pad, X, (1, 2), mode=mode) for mode in ("reflect", "replicate", "circular")),
+    *(case(f"{name}_each", lambda tensors, f=f: list(map(f, tensors)), [M, V]) for name, f in [("atleast_1d", np.atleast_1d), ("atleast_2d", np.atleast_2d)]),
+    case("atleast_3d_each", lambda tensors: list(map(np.atleast_3d, tensors)), [M, V]),
     *(case(name, f, M) for name, f in [("atleast_1d", np.atleast_1d), ("atleast_2d", np.atleast_2d), ("atleast_3d", np.atleast_3d)]),
     case("atleast_3d", np.atleast_3d, V),
     # Joins.
@@ -184,6 +186,8 @@ CASES = [
     case("chunk", lambda x, chunks, dim: np.split(x, 2, axis=dim), X, 2, dim=-1),
     case("tensor_split", tensor_split, V, 3),
     case("tensor_split_at", tensor_split, X, (1, 3), dim=2),
+    case("tensor_split_by", tensor_split, X, np.array([1, 3]), dim=2),
+    case("tensor_split_by", lambda x, parts: np.array_split(x, int(parts)), V, np.array(3)),
     *(case(name, lambda x, n, f=f: f(x, list(n) if isinstance(n, tuple) else n), X, n) for name, f, n in [
       ("hsplit", np.hsplit, 3), ("hsplit_at", np.hsplit, (1, 2)), ("vsplit", np.vsplit, 2), ("vsplit_at", np.vsplit, (1,)),
       ("dsplit", np.dsplit, 2), ("dsplit_at", np.dsplit, (1, 3))]),

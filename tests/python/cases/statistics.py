@@ -35,7 +35,7 @@ def moment(f):
 
 
 def with_mean(f):
-    return lambda x, dim=None, *a, keepdim=False, **o: (moment(f)(x, dim, *a, keepdim=keepdim, **o), np.mean(x, axis=axes(dim), keepdims=keepdim))
+    return lambda x, dim=None, *a, keepdim=False, **o: (moment(f)(x, dim, *a, keepdim=keepdim, **o), np.mean(x, axis=None if isinstance(dim, bool) else axes(dim), keepdims=keepdim))
 
 
 def extremum(value, place):
@@ -114,6 +114,8 @@ CASES = [
     case("std", moment(np.std), X, 1),
     case("var_mean", with_mean(np.var), X, dim=1, correction=0),
     case("std_mean", with_mean(np.std), X, dim=(0, 2), keepdim=True),
+    case("var_mean_all", with_mean(np.var), X, False),
+    case("std_mean_all", with_mean(np.std), X, True),
     case("var_mean_over", with_mean(np.var), X, 1, False),
     case("std_mean_over", with_mean(np.std), X, 1, True),
     case("nansum", along(np.nansum), GAPS, 1),
@@ -123,6 +125,9 @@ CASES = [
     *(case("count_nonzero", lambda x, dim=None: np.count_nonzero(x, axis=axes(dim)), I, **o) for o in [{}, {"dim": 0}]),
     *(case("logsumexp", along(special.logsumexp), X, *a) for a in [(1,), ((0, 2), True)]),
     case("cov", np.cov, M),
+    case("cov", np.cov, M[:1]),
+    case("cov", lambda x, fweights: np.cov(x, fweights=fweights), M, fweights=np.array([1, 2, 3, 1])),
+    case("cov", lambda x, fweights, aweights: np.cov(x, fweights=fweights, aweights=aweights), M, fweights=np.array([1, 2, 3, 1]), aweights=POSITIVE[0]),
     case("cov", lambda x, correction: np.cov(x, ddof=correction), M, correction=0),
     case("corrcoef", np.corrcoef, M),
     # Extrema.

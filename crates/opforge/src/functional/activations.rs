@@ -154,7 +154,7 @@ functions! {
     /// `x - tanh(x)`.
     #[python(nn)]
     pub fn tanhshrink(input: &Tensor) -> Result<Tensor> {
-        input.sub(&input.tanh()?)
+        f::sub(input.into(), (&f::tanh(input)?).into(), Scalar::Int(1))
     }
 
     /// `x / (1 + |x|)`.
@@ -167,7 +167,8 @@ functions! {
     /// ```
     #[python(nn)]
     pub fn softsign(input: &Tensor) -> Result<Tensor> {
-        input.div(&input.abs()?.affine(1.0, 1.0)?)
+        let x = f::floating(input)?;
+        x.div(&x.abs()?.affine(1.0, 1.0)?)
     }
 
     /// `x` where it is above the threshold, else `value`. NaN stays NaN.

@@ -121,7 +121,7 @@ fn bags(input: &Tensor, offsets: Option<&Tensor>, include_last: bool) -> Result<
                 return Err(Error::value("embedding_bag", "offsets", format!("{starts:?}"), accepted));
             }
             let places = Tensor::arange(0i64, n as i64, device)?;
-            let bag = super::searchsorted(&offsets.narrow(0, 0, count)?, &places, false, true, None, None)?;
+            let bag = super::searchsorted(&offsets.narrow(0, 0, count)?, (&places).into(), false, true, None, None)?;
             Ok((bag.affine(1.0, -1.0)?, count))
         }
         _ => {

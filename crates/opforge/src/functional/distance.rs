@@ -15,6 +15,9 @@ functions! {
     /// ```
     #[python(nn)]
     pub fn normalize(input: &Tensor, p: f64 = 2.0, dim: i64 = 1, eps: f64 = 1e-12) -> Result<Tensor> {
+        if input.rank() == 0 {
+            return super::with_dimension(input, |x| normalize(x, p, dim, eps));
+        }
         let dim = super::existing_dim("normalize", input, dim)?;
         let norm = p_norm(input, p, dim, true)?;
         input.broadcast_div(&super::clamp(&norm, Some(eps.into()), None)?)
@@ -31,6 +34,9 @@ functions! {
     #[python(torch, nn)]
     pub fn cosine_similarity(x1: &Tensor, x2: &Tensor, dim: i64 = 1, eps: f64 = 1e-8) -> Result<Tensor> {
         let (x1, x2) = super::loss::pair("cosine_similarity", x1, x2)?;
+        if x1.rank() == 0 {
+            return cosine_similarity(&x1.reshape(1)?, &x2.reshape(1)?, dim, eps);
+        }
         let dim = super::existing_dim("cosine_similarity", &x1, dim)?;
         let unit = |x: &Tensor| x.broadcast_div(&super::clamp(&p_norm(x, 2.0, dim, true)?, Some(eps.into()), None)?);
         unit(&x1)?.mul(&unit(&x2)?)?.sum(dim)
@@ -48,7 +54,7 @@ functions! {
     pub fn pairwise_distance(x1: &Tensor, x2: &Tensor, p: f64 = 2.0, eps: f64 = 1e-6, keepdim: bool = false) -> Result<Tensor> {
         let (x1, x2) = super::loss::pair("pairwise_distance", x1, x2)?;
         let last = super::existing_dim("pairwise_distance", &x1, -1)?;
-        p_norm(&x1.sub(&x2)?.affine(1.0, eps)?, p, last, keepdim)
+        p_norm(&super::floating(&x1.sub(&x2)?)?.affine(1.0, eps)?, p, last, keepdim)
     }
 
     /// The distances, norms of order `p`, between all rows of `x1` (`[.., n, width]`) and of `x2` (`[.., m, width]`): `[.., n, m]`.
@@ -95,8 +101,8 @@ functions! {
 #[track_caller]
 pub(crate) fn p_norm(x: &Tensor, p: f64, dim: usize, keepdim: bool) -> Result<Tensor> {
     normalize_dim(dim as i64, x.rank(), "norm")?;
-    if p.is_nan() || p < 0.0 {
-        return Err(Error::value("norm", "p", p, "0 or more"));
+    if p.is_nan() {
+        return Err(Error::value("norm", "p", p, "a number"));
     }
     let dims = [dim as i64];
     let sum = |t: &Tensor| super::sum(t, Some(&dims), keepdim, None);
@@ -104,6 +110,8 @@ pub(crate) fn p_norm(x: &Tensor, p: f64, dim: usize, keepdim: bool) -> Result<Te
         0.0 => sum(&x.ne(0.0)?.to_dtype(x.dtype())?),
         1.0 => sum(&x.abs()?),
         f64::INFINITY => super::amax(&x.abs()?, Some(&dims), keepdim),
+        f64::NEG_INFINITY => super::amin(&x.abs()?, Some(&dims), keepdim),
+        _ if p < 0.0 => super::vector_norm(x, p, Some(&dims), keepdim, None),
         2.0 => away_from_zero(&sum(&x.sqr()?)?, Tensor::sqrt),
         p => away_from_zero(&sum(&away_from_zero(&x.abs()?, |t| t.powf(p))?)?, |t| t.powf(1.0 / p)),
     }

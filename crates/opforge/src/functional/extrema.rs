@@ -19,6 +19,15 @@ functions! {
         f::amax(input, None, false)
     }
 
+    /// The greatest of two, element by element: [`maximum`](fn@crate::functional::maximum).
+    ///
+    /// # Errors
+    /// For shapes that do not broadcast.
+    #[python(torch, method, name = "max")]
+    pub fn max_of_two(input: &Tensor, other: &Tensor) -> Result<Tensor> {
+        f::maximum(input.into(), other.into())
+    }
+
     /// The greatest element along `dim`, and its index, the first of several. NaN wins. The gradient goes to that element.
     ///
     /// # Errors
@@ -36,15 +45,6 @@ functions! {
         along(input, dim, keepdim, "max", f::argmax)
     }
 
-    /// The greatest of two, element by element: [`maximum`](fn@crate::functional::maximum).
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast.
-    #[python(torch, method, name = "max")]
-    pub fn max_of_two(input: &Tensor, other: &Tensor) -> Result<Tensor> {
-        f::maximum(input.into(), other.into())
-    }
-
     /// The least of all elements. NaN wins.
     ///
     /// # Errors
@@ -58,6 +58,15 @@ functions! {
     /// ```
     pub fn min(input: &Tensor) -> Result<Tensor> {
         f::amin(input, None, false)
+    }
+
+    /// The least of two, element by element: [`minimum`](fn@crate::functional::minimum).
+    ///
+    /// # Errors
+    /// For shapes that do not broadcast.
+    #[python(torch, method, name = "min")]
+    pub fn min_of_two(input: &Tensor, other: &Tensor) -> Result<Tensor> {
+        f::minimum(input.into(), other.into())
     }
 
     /// The least element along `dim`, and its index, the first of several. NaN wins. The gradient goes to that element.
@@ -75,15 +84,6 @@ functions! {
     #[python(torch, method, name = "min", results(values, indices))]
     pub fn min_dim(input: &Tensor, dim: i64, keepdim: bool = false) -> Result<(Tensor, Tensor)> {
         along(input, dim, keepdim, "min", f::argmin)
-    }
-
-    /// The least of two, element by element: [`minimum`](fn@crate::functional::minimum).
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast.
-    #[python(torch, method, name = "min")]
-    pub fn min_of_two(input: &Tensor, other: &Tensor) -> Result<Tensor> {
-        f::minimum(input.into(), other.into())
     }
 
     /// The least and the greatest element along `dim`, of all without it.

@@ -4,7 +4,7 @@ use crate::functional as f;
 use crate::operator::prelude::*;
 
 functions! {
-    /// The slopes along each of the dimensions, all of them without `dim`, of a function that `input` has samples of, `spacing` apart: from both
+    /// The slopes along each of the dimensions, all of them without `dim`, of a function that `input` has samples of, `spacing` apart (1 if not given): from both
     /// neighbours, at the edges from one (`edge_order` 1) or two (2).
     ///
     /// # Errors
@@ -13,13 +13,18 @@ functions! {
     /// ```
     /// # use opforge::{Device, Tensor, functional as f};
     /// let x = Tensor::new(&[1f32, 2.0, 4.0], &Device::Cpu)?;
-    /// assert_eq!(f::gradient(&x, 1.0, None, 1)?[0].to_vec1::<f32>()?, [1.0, 1.5, 2.0]);
+    /// assert_eq!(f::gradient(&x, None, None, 1)?[0].to_vec1::<f32>()?, [1.0, 1.5, 2.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
     #[python(torch)]
-    pub fn gradient(input: &Tensor; spacing: f64 = 1.0, dim: Option<&[i64]> = None, edge_order: i64 = 1) -> Result<Vec<Tensor>> {
+    pub fn gradient(
+        input: &Tensor;
+        spacing: Option<f64> = None,
+        dim: Option<&[i64]> = None,
+        edge_order: i64 = 1,
+    ) -> Result<Vec<Tensor>> {
         let dims = dims(input, dim)?;
-        let even = vec![spacing; dims.len()];
+        let even = vec![spacing.unwrap_or(1.0); dims.len()];
         slopes(input, &dims, edge_order, |k, axis| steps(input, axis, even[k]))
     }
 
@@ -57,7 +62,7 @@ functions! {
             if at.rank() != 1 || at.elem_count() != input.dims()[axis] {
                 return Err(Error::shapes("gradient", input.shape(), at.shape(), "a vector of as many coordinates as samples"));
             }
-            f::diff(&at.to_dtype(input.dtype())?, 1, -1, None, None)
+            f::diff(&at.to_dtype(f::floating(input)?.dtype())?, 1, -1, None, None)
         })
     }
 }

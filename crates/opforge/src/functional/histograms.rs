@@ -90,7 +90,7 @@ fn counts(input: &Tensor, edges: &Tensor, weight: Option<&Tensor>, density: bool
     let (count, edges) = (edges.elem_count() - 1, edges.detach().contiguous()?);
     let (first, last) = (edges.get(0)?, edges.get(count)?);
     let inside = f::logical_and((&f::ge((&x).into(), (&first).into())?).into(), (&f::le((&x).into(), (&last).into())?).into())?;
-    let place = f::searchsorted(&edges, &x, false, true, None, None)?.affine(1.0, -1.0)?;
+    let place = f::searchsorted(&edges, (&x).into(), false, true, None, None)?.affine(1.0, -1.0)?;
     let place = f::clamp(&place, Some(0i64.into()), Some(Scalar::from(count - 1).into()))?;
     let weight = match weight {
         Some(weight) => f::where_cond(&inside, (&weight.detach().flatten_all()?).into(), 0.0.into())?,

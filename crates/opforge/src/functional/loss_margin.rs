@@ -1,5 +1,6 @@
 //! Losses that ask for a margin. `reduction` is `"none"`, `"mean"` or `"sum"`.
 
+use super::floating;
 use super::loss::{pair, reduced, weighted};
 use crate::operator::prelude::*;
 
@@ -20,7 +21,7 @@ functions! {
         margin: f64 = 0.0;
         reduction: &str = "mean",
     ) -> Result<Tensor> {
-        let (a, b) = pair("margin_ranking_loss", input1, input2)?;
+        let (a, b) = pair("margin_ranking_loss", &*floating(input1)?, &*floating(input2)?)?;
         let loss = b.sub(&a)?.broadcast_mul(&target.to_dtype(a.dtype())?)?.affine(1.0, margin)?.relu()?;
         reduced("margin_ranking_loss", loss, reduction)
     }
@@ -58,7 +59,7 @@ functions! {
         margin: f64 = 0.0;
         reduction: &str = "mean",
     ) -> Result<Tensor> {
-        let cos = super::cosine_similarity(input1, input2, -1, 1e-8)?;
+        let cos = super::cosine_similarity(&*floating(input1)?, &*floating(input2)?, -1, 1e-8)?;
         let (cos, target) = pair("cosine_embedding_loss", &cos, &target.to_dtype(cos.dtype())?)?;
         let zero = cos.zeros_like()?;
         let near = target.eq(1.0)?.where_cond(&cos.affine(-1.0, 1.0)?, &zero)?;

@@ -82,7 +82,7 @@ fn among_many(x: &Tensor, y: &Tensor) -> Result<Tensor> {
     let (x, y) = (x.detach().to_dtype(dtype)?, y.detach().to_dtype(dtype)?);
     let sorted = f::sort(&y.flatten_all()?, 0, false, false)?.0;
     let last = Scalar::from(sorted.elem_count() - 1);
-    let place = f::searchsorted(&sorted, &x, false, false, None, None)?;
+    let place = f::searchsorted(&sorted, (&x).into(), false, false, None, None)?;
     let place = f::clamp(&place, None, Some(last.into()))?;
     f::eq((&f::take(&sorted, &place)?).into(), (&x).into())
 }

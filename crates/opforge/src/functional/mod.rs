@@ -153,6 +153,12 @@ pub(crate) fn existing_dim(op: &'static str, input: &Tensor, dim: i64) -> Result
     if input.rank() == 0 { Err(no_dims(op)) } else { normalize_dim(dim, input.rank(), op) }
 }
 
+/// `f` of a tensor that has a dimension: a scalar counts as one element, and its result loses the dimension again.
+#[track_caller]
+pub(crate) fn with_dimension(input: &Tensor, f: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+    if input.rank() > 0 { f(input) } else { f(&input.reshape(1)?)?.reshape(()) }
+}
+
 /// A position along a dimension as Python counts it.
 pub(crate) fn position(op: &'static str, len: usize, index: i64) -> Result<usize> {
     let from_start = if index < 0 { index.saturating_add(len as i64) } else { index };

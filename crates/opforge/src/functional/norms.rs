@@ -77,7 +77,12 @@ functions! {
             0.0 => f::sum(&f::ne((&x).into(), 0.0.into())?.to_dtype(x.dtype())?, dim, keepdim, None),
             f64::INFINITY => f::amax(&x.abs()?, dim, keepdim),
             f64::NEG_INFINITY => f::amin(&x.abs()?, dim, keepdim),
-            _ => f::pow((&f::sum(&x.abs()?.powf(ord)?, dim, keepdim, None)?).into(), (1.0 / ord).into()),
+            _ => {
+                // Powers overflow half precision before their root would.
+                let wide = if x.dtype().size_in_bytes() < 4 { x.to_dtype(DType::F32)? } else { x.clone() };
+                let sum = f::sum(&wide.abs()?.powf(ord)?, dim, keepdim, None)?;
+                f::pow((&sum).into(), (1.0 / ord).into())?.to_dtype(x.dtype())
+            }
         }
     }
 

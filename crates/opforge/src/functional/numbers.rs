@@ -121,7 +121,10 @@ functions! {
     /// ```
     #[python(torch, method, in_place)]
     pub fn ldexp(input: &Tensor, other: &Tensor) -> Result<Tensor> {
-        f::mul(input.into(), (&f::exp2(other)?).into())
+        // Powers of 2 are as precise in any dtype.
+        let half = input.dtype().is_float() && other.dtype().is_int();
+        let power = f::exp2(&if half { other.to_dtype(input.dtype())? } else { other.clone() })?;
+        f::mul(input.into(), (&power).into())
     }
 
     /// The tensor itself.

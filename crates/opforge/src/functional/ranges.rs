@@ -43,8 +43,9 @@ functions! {
         device: Option<Device> = None,
         requires_grad: bool = false,
     ) -> Result<Tensor> {
-        let numbers = spaced("linspace", start, end, steps, device)?;
-        leaf(numbers.to_dtype(dtype.unwrap_or(default_dtype()))?, requires_grad)
+        let dtype = dtype.unwrap_or(default_dtype());
+        let numbers = spaced("linspace", [start, end], steps, dtype, device)?;
+        leaf(numbers.to_dtype(dtype)?, requires_grad)
     }
 
     /// `base` to the power of `steps` numbers at equal distances from `start` to `end`, both included.
@@ -66,21 +67,22 @@ functions! {
         device: Option<Device> = None,
         requires_grad: bool = false,
     ) -> Result<Tensor> {
-        let powers = f::pow(base.into(), (&spaced("logspace", start, end, steps, device)?).into())?;
-        leaf(powers.to_dtype(dtype.unwrap_or(default_dtype()))?, requires_grad)
+        let dtype = dtype.unwrap_or(default_dtype());
+        let powers = f::pow(base.into(), (&spaced("logspace", [start, end], steps, dtype, device)?).into())?;
+        leaf(powers.to_dtype(dtype)?, requires_grad)
     }
 }
 
-/// In f64; the second half is counted from the end, so that both bounds are exact.
+/// In f64; the second half is counted from the end, so that both bounds are exact. For integers the bounds are whole.
 #[track_caller]
-fn spaced(op: &'static str, start: Scalar, end: Scalar, steps: i64, device: Option<Device>) -> Result<Tensor> {
+fn spaced(op: &'static str, [start, end]: [Scalar; 2], steps: i64, dtype: DType, device: Option<Device>) -> Result<Tensor> {
     if steps < 0 {
         return Err(Error::value(op, "steps", steps, "0 or more"));
     }
     if [start, end].iter().any(|s| matches!(s, Scalar::Complex(..))) {
         return Err(Error::value(op, "start, end", format!("{start}, {end}"), "real numbers"));
     }
-    let (start, end) = (start.to_f64(), end.to_f64());
+    let [start, end] = [start, end].map(|s| if dtype.is_int() { s.to_f64().trunc() } else { s.to_f64() });
     let step = if steps > 1 { (end - start) / (steps - 1) as f64 } else { 0.0 };
     let numbers = |from: f64, step: f64, len: i64| {
         let places = f::arange(0i64.into(), len.into(), 1i64.into(), Some(DType::F64), device, false)?;

@@ -5,10 +5,11 @@ use crate::operator::prelude::*;
 functions! {
     /// The spatial dimensions, those after the second, resized to `size`, or by `scale_factor`: `mode` is `"nearest"`, `"nearest-exact"`,
     /// `"linear"`, `"bilinear"`, `"trilinear"` or `"bicubic"`. With `align_corners` the corners' centres stay in place. Without
-    /// `recompute_scale_factor` a given factor maps positions as it is.
+    /// `recompute_scale_factor` a given factor maps positions as it is. With `antialias`, `"bilinear"` and `"bicubic"` average over all that
+    /// becomes one element when images shrink. Bytes are rounded.
     ///
     /// # Errors
-    /// For sizes that do not go with the dimensions, other modes, `align_corners` with the nearest, and `antialias`, which is not supported.
+    /// For sizes that do not go with the dimensions, other modes, `align_corners` with the nearest, and `antialias` of others than `"bilinear"` and `"bicubic"`.
     ///
     /// ```
     /// # use opforge::{Device, Tensor, functional as f};
@@ -27,14 +28,16 @@ functions! {
         recompute_scale_factor: Option<bool> = None,
         antialias: bool = false,
     ) -> Result<Tensor> {
-        if antialias {
-            return Err(Error::value("interpolate", "antialias", true, false));
-        }
         let spatial = input.rank().checked_sub(2).filter(|&n| n > 0);
         let spatial = spatial.ok_or_else(|| {
             Error::shape("interpolate", "input", format!("{:?}", input.shape()), "[n, channels, ..] with spatial dimensions")
         })?;
         let taps: Taps = match (mode, spatial) {
+            ("bilinear", 2) if antialias => triangle,
+            ("bicubic", 2) if antialias => smooth_cubic,
+            (other, _) if antialias => {
+                return Err(Error::value("interpolate", "mode", other, "\"bilinear\" or \"bicubic\", with antialias"));
+            }
             ("nearest", _) => nearest,
             ("nearest-exact", _) => nearest_exact,
             ("linear", 1) | ("bilinear", 2) | ("trilinear", 3) => linear,
@@ -49,9 +52,13 @@ functions! {
             return Err(Error::value("interpolate", "align_corners", corners, accepted));
         }
         let scales = scales(input, size, scale_factor, recompute_scale_factor.unwrap_or(false))?;
-        scales.iter().enumerate().try_fold(input.clone(), |x, (k, &(out, scale))| {
+        // Weights are fractions, which bytes are not.
+        let bytes = input.dtype() == DType::U8 && !mode.starts_with("nearest");
+        let source = if bytes { input.to_dtype(DType::F32)? } else { input.clone() };
+        let result = scales.iter().enumerate().try_fold(source, |x, (k, &(out, scale))| {
             resized(&x, k + 2, out, scale, align_corners.unwrap_or(false), taps)
-        })
+        })?;
+        if bytes { result.round()?.clamp(0.0, 255.0)?.to_dtype(DType::U8) } else { Ok(result) }
     }
 
     /// As [`interpolate`], with one factor for all dimensions.
@@ -115,10 +122,18 @@ struct Map {
 impl Map {
     /// Where element `i` lies among the old ones.
     fn position(&self, i: usize) -> f64 {
+        match self.corners {
+            true => i as f64 * self.distance(),
+            false => (i as f64 + 0.5) * self.scale - 0.5,
+        }
+    }
+
+    /// How far apart new elements are among the old ones.
+    fn distance(&self) -> f64 {
         match (self.corners, self.to) {
             (true, 0 | 1) => 0.0,
-            (true, to) => i as f64 * (self.from - 1) as f64 / (to - 1) as f64,
-            (false, _) => (i as f64 + 0.5) * self.scale - 0.5,
+            (true, to) => (self.from - 1) as f64 / (to - 1) as f64,
+            (false, _) => self.scale,
         }
     }
 
@@ -145,15 +160,40 @@ fn linear(map: &Map, i: usize) -> Vec<(i64, f64)> {
     vec![(map.clamped(place.floor()), 1.0 - weight), (map.clamped(place.floor() + 1.0), weight)]
 }
 
-/// Source: Keys, "Cubic Convolution Interpolation for Digital Image Processing" (1981), with a = -0.75.
 fn cubic(map: &Map, i: usize) -> Vec<(i64, f64)> {
-    const A: f64 = -0.75;
     let place = map.position(i);
-    let t = place - place.floor();
-    let inner = |x: f64| ((A + 2.0) * x - (A + 3.0)) * x * x + 1.0;
-    let outer = |x: f64| ((A * x - 5.0 * A) * x + 8.0 * A) * x - 4.0 * A;
-    let weights = [outer(t + 1.0), inner(t), inner(1.0 - t), outer(2.0 - t)];
-    (-1..).map(|k| map.clamped(place.floor() + f64::from(k))).zip(weights).collect()
+    let at = |k: i32| place.floor() + f64::from(k);
+    (-1..3).map(|k| (map.clamped(at(k)), keys(place - at(k), -0.75))).collect()
+}
+
+/// The cubic filter of Keys, "Cubic Convolution Interpolation for Digital Image Processing" (1981).
+fn keys(x: f64, a: f64) -> f64 {
+    match x.abs() {
+        x if x < 1.0 => ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0,
+        x if x < 2.0 => ((a * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a,
+        _ => 0.0,
+    }
+}
+
+fn triangle(map: &Map, i: usize) -> Vec<(i64, f64)> {
+    spread(map, i, 1.0, |x| (1.0 - x.abs()).max(0.0))
+}
+
+fn smooth_cubic(map: &Map, i: usize) -> Vec<(i64, f64)> {
+    spread(map, i, 2.0, |x| keys(x, -0.5))
+}
+
+/// The weights of a filter that reaches `reach` elements to either side, stretched where elements become fewer. There are as many for every
+/// element, some of them 0.
+fn spread(map: &Map, i: usize, reach: f64, filter: impl Fn(f64) -> f64) -> Vec<(i64, f64)> {
+    let stretch = map.distance().max(1.0);
+    let centre = map.distance() * (i as f64 + 0.5);
+    let first = map.clamped((centre - reach * stretch + 0.5).trunc());
+    let end = ((centre + reach * stretch + 0.5) as i64).min(map.from as i64);
+    let most = (reach * stretch).ceil() as i64 * 2 + 1;
+    let weight = |j: i64| if j < end { filter((j as f64 - centre + 0.5) / stretch) } else { 0.0 };
+    let total: f64 = (first..end).map(weight).sum();
+    (first..first + most).map(|j| (map.clamped(j as f64), weight(j) / total)).collect()
 }
 
 #[track_caller]

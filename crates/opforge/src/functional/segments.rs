@@ -26,6 +26,10 @@ functions! {
         reduce: &str;
         include_self: bool = true,
     ) -> Result<Tensor> {
+        if input.rank() == 0 {
+            let source = f::atleast_1d(source)?;
+            return f::with_dimension(input, |x| index_reduce(x, dim, index, &source, reduce, include_self));
+        }
         let axis = f::existing_dim("index_reduce", input, dim)?;
         let mut expected = input.shape().clone().into_dims();
         expected[axis] = index.elem_count();
@@ -129,7 +133,9 @@ functions! {
         if shape.broadcast(input.shape(), "sum_to_size").ok().as_ref() != Some(input.shape()) {
             return Err(Error::shapes("sum_to_size", input.shape(), &shape, "a size that broadcasts to the tensor's"));
         }
-        f::sum_to(input, &shape)
+        // Sums of integers and truth values are i64.
+        let whole = input.dtype().kind() < opforge_core::Kind::Float;
+        f::sum_to(&if whole { input.to_dtype(DType::I64)? } else { input.clone() }, &shape)
     }
 }
 

@@ -153,7 +153,7 @@ functions! {
                 return Err(Error::shape("index_fill", "value", format!("{:?}", t.shape()), "no dimensions"));
             }
         };
-        super::index_put(input, &along("index_fill", input, dim, index)?, &value, false)
+        super::with_dimension(input, |x| super::index_put(x, &along("index_fill", x, dim, index)?, &value, false))
     }
 
     /// A copy of `input` with slice `i` of `source` in place of slice `index[i]`, along `dim`.
@@ -171,6 +171,10 @@ functions! {
     /// ```
     #[python(torch, method, in_place)]
     pub fn index_copy(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> Result<Tensor> {
+        if input.rank() == 0 {
+            let source = super::atleast_1d(source)?;
+            return super::with_dimension(input, |input| index_copy(input, dim, index, &source));
+        }
         let place = super::existing_dim("index_copy", input, dim)?;
         let mut expected = input.shape().clone().into_dims();
         expected[place] = index.elem_count();
@@ -223,7 +227,7 @@ functions! {
     /// ```
     pub fn take_along_dim(input: &Tensor, indices: &Tensor, dim: Option<i64> = None) -> Result<Tensor> {
         let Some(dim) = dim else {
-            return super::gather(&input.flatten_all()?, 0, &indices.flatten_all()?);
+            return take_along_dim(&input.flatten_all()?, &indices.flatten_all()?, Some(0));
         };
         if indices.rank() != input.rank() {
             return Err(Error::shapes("take_along_dim", input.shape(), indices.shape(), "equal ranks"));
@@ -240,7 +244,10 @@ functions! {
             dims[place] = t.dims()[place];
             t.broadcast_as(dims)
         };
-        super::gather(&stretched(input)?, dim, &stretched(indices)?)
+        let indices = integers("take_along_dim", &stretched(indices)?)?;
+        let from_end = super::add((&indices).into(), (input.dims()[place] as i64).into(), Scalar::Int(1))?;
+        let indices = super::where_cond(&super::lt((&indices).into(), 0i64.into())?, (&from_end).into(), (&indices).into())?;
+        super::gather(&stretched(input)?, dim, &indices)
     }
 
     /// Ones where the last dimension's position is the class that `input` holds, zeros elsewhere, in i64. `num_classes` of -1 stands for one more

@@ -218,6 +218,24 @@ functions! {
         if plane.rank() < 3 { plane.unsqueeze(plane.rank()) } else { Ok(plane) }
     }
 
+    /// Each with at least one dimension.
+    #[python(torch, name = "atleast_1d")]
+    pub fn atleast_1d_each(tensors: &[Tensor]) -> Result<Vec<Tensor>> {
+        tensors.iter().map(atleast_1d).collect()
+    }
+
+    /// Each with at least two dimensions, new ones first.
+    #[python(torch, name = "atleast_2d")]
+    pub fn atleast_2d_each(tensors: &[Tensor]) -> Result<Vec<Tensor>> {
+        tensors.iter().map(atleast_2d).collect()
+    }
+
+    /// Each with at least three dimensions, a third one last.
+    #[python(torch, name = "atleast_3d")]
+    pub fn atleast_3d_each(tensors: &[Tensor]) -> Result<Vec<Tensor>> {
+        tensors.iter().map(atleast_3d).collect()
+    }
+
     /// The same elements in memory of their own; gradients pass.
     pub fn clone(input: &Tensor) -> Result<Tensor> {
         input.copy()

@@ -44,11 +44,11 @@ functions! {
     /// ```
     /// # use opforge::{Device, Tensor, functional as f};
     /// let (x, bounds) = (Tensor::new(&[0f32, 3.0, 9.0], &Device::Cpu)?, Tensor::new(&[1f32, 3.0], &Device::Cpu)?);
-    /// assert_eq!(f::bucketize(&x, &bounds, false, false)?.to_vec1::<i64>()?, [0, 1, 2]);
+    /// assert_eq!(f::bucketize((&x).into(), &bounds, false, false)?.to_vec1::<i64>()?, [0, 1, 2]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
     #[python(torch)]
-    pub fn bucketize(input: &Tensor, boundaries: &Tensor; out_int32: bool = false, right: bool = false) -> Result<Tensor> {
+    pub fn bucketize(input: Operand, boundaries: &Tensor; out_int32: bool = false, right: bool = false) -> Result<Tensor> {
         if boundaries.rank() != 1 {
             return Err(Error::shape("bucketize", "boundaries", format!("{:?}", boundaries.shape()), "a vector"));
         }

@@ -120,6 +120,23 @@ functions! {
         ends.map(part).collect()
     }
 
+    /// As [`tensor_split`] and [`tensor_split_at`], with the number of parts or the positions in a tensor of integers.
+    ///
+    /// # Errors
+    /// For tensors of other dtypes, and of more than one dimension.
+    #[python(torch, method, name = "tensor_split")]
+    pub fn tensor_split_by(input: &Tensor, tensor_indices_or_sections: &Tensor, dim: i64 = 0) -> Result<Vec<Tensor>> {
+        let numbers = tensor_indices_or_sections;
+        if !numbers.dtype().is_int() {
+            return Err(Error::dtype("tensor_split", "tensor_indices_or_sections", numbers.dtype(), "an integer dtype"));
+        }
+        let numbers = numbers.to_dtype(DType::I64)?;
+        match numbers.rank() {
+            0 => tensor_split(input, numbers.to_scalar()?, dim),
+            _ => tensor_split_at(input, &numbers.to_vec1::<i64>()?, dim),
+        }
+    }
+
     /// Cut along the second dimension, or the only one; see [`tensor_split`].
     pub fn hsplit(input: &Tensor, indices_or_sections: i64) -> Result<Vec<Tensor>> {
         tensor_split(input, indices_or_sections, i64::from(input.rank() > 1))

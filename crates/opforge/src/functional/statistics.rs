@@ -22,12 +22,12 @@ functions! {
         f::var(input, dim, correction(unbiased), keepdim)
     }
 
-    /// The variance and the mean over dimensions, all of them without `dim`.
+    /// The variance and the mean over dimensions, all of them without `dim`: see [`var`](fn@crate::functional::var).
     ///
     /// ```
     /// # use opforge::{Device, Tensor};
     /// let x = Tensor::new(&[1f32, 5.0], &Device::Cpu)?;
-    /// let (var, mean) = opforge::functional::var_mean(&x, None, 0.0, false)?;
+    /// let (var, mean) = opforge::functional::var_mean(&x, None, Some(0.0), false)?;
     /// assert_eq!((var.to_scalar::<f32>()?, mean.to_scalar::<f32>()?), (4.0, 3.0));
     /// # Ok::<(), opforge::Error>(())
     /// ```
@@ -35,10 +35,16 @@ functions! {
     pub fn var_mean(
         input: &Tensor,
         dim: Option<&[i64]> = None;
-        correction: f64 = 1.0,
+        correction: Option<f64> = None,
         keepdim: bool = false,
     ) -> Result<(Tensor, Tensor)> {
         Ok((f::var(input, dim, correction, keepdim)?, f::mean(input, dim, keepdim, None)?))
+    }
+
+    /// The variance and the mean of all elements: over `count - 1` if `unbiased`, else over `count`.
+    #[python(torch, name = "var_mean")]
+    pub fn var_mean_all(input: &Tensor, unbiased: bool) -> Result<(Tensor, Tensor)> {
+        var_mean(input, None, correction(unbiased), false)
     }
 
     /// The variance and the mean over dimensions: over `count - 1` if `unbiased`, else over `count`.
@@ -69,12 +75,12 @@ functions! {
         f::std(input, dim, correction(unbiased), keepdim)
     }
 
-    /// The standard deviation and the mean over dimensions, all of them without `dim`.
+    /// The standard deviation and the mean over dimensions, all of them without `dim`: see [`std`](fn@crate::functional::std).
     ///
     /// ```
     /// # use opforge::{Device, Tensor};
     /// let x = Tensor::new(&[1f32, 5.0], &Device::Cpu)?;
-    /// let (std, mean) = opforge::functional::std_mean(&x, None, 0.0, false)?;
+    /// let (std, mean) = opforge::functional::std_mean(&x, None, Some(0.0), false)?;
     /// assert_eq!((std.to_scalar::<f32>()?, mean.to_scalar::<f32>()?), (2.0, 3.0));
     /// # Ok::<(), opforge::Error>(())
     /// ```
@@ -82,10 +88,16 @@ functions! {
     pub fn std_mean(
         input: &Tensor,
         dim: Option<&[i64]> = None;
-        correction: f64 = 1.0,
+        correction: Option<f64> = None,
         keepdim: bool = false,
     ) -> Result<(Tensor, Tensor)> {
         Ok((f::std(input, dim, correction, keepdim)?, f::mean(input, dim, keepdim, None)?))
+    }
+
+    /// The standard deviation and the mean of all elements: over `count - 1` if `unbiased`, else over `count`.
+    #[python(torch, name = "std_mean")]
+    pub fn std_mean_all(input: &Tensor, unbiased: bool) -> Result<(Tensor, Tensor)> {
+        std_mean(input, None, correction(unbiased), false)
     }
 
     /// The standard deviation and the mean over dimensions: over `count - 1` if `unbiased`, else over `count`.
@@ -162,27 +174,41 @@ functions! {
         f::sum(&f::ne(input.into(), 0i64.into())?, dim, false, None)
     }
 
-    /// The covariance matrix of variables, a row each, over `count - correction` observations.
+    /// The covariance matrix of variables, a row each, over `count - correction` observations. How often each observation counts is told by
+    /// `fweights`, whole numbers, and `aweights`.
     ///
     /// # Errors
-    /// For more than two dimensions.
+    /// For more than two dimensions, and weights that are not a number for each observation.
     ///
     /// ```
     /// # use opforge::{Device, Tensor};
     /// let x = Tensor::new(&[[0f32, 2.0], [2.0, 0.0]], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::cov(&x, 1.0)?.to_vec2::<f32>()?, [[2.0, -2.0], [-2.0, 2.0]]);
+    /// assert_eq!(opforge::functional::cov(&x, 1.0, None, None)?.to_vec2::<f32>()?, [[2.0, -2.0], [-2.0, 2.0]]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    pub fn cov(input: &Tensor; correction: f64 = 1.0) -> Result<Tensor> {
+    pub fn cov(
+        input: &Tensor;
+        correction: f64 = 1.0,
+        fweights: Option<&Tensor> = None,
+        aweights: Option<&Tensor> = None,
+    ) -> Result<Tensor> {
         if input.rank() > 2 {
             return Err(Error::shape("cov", "input", format!("{:?}", input.shape()), "at most two dimensions"));
         }
         let x = floating(input)?;
         let rows = if x.rank() < 2 { x.reshape((1, x.elem_count()))? } else { x.into_owned() };
-        let count = rows.dims()[1] as f64;
-        let centred = rows.broadcast_sub(&rows.mean_keepdim(1)?)?;
-        let products = centred.matmul(&centred.t()?)?.affine(1.0 / (count - correction).max(0.0), 0.0)?;
-        if input.rank() < 2 { products.reshape(()) } else { Ok(products) }
+        let Some(weights) = observation_weights(&rows, fweights, aweights)? else {
+            let centred = rows.broadcast_sub(&rows.mean_keepdim(1)?)?;
+            let count = Tensor::full_scalar((rows.dims()[1] as f64 - correction).into(), (), rows.dtype(), rows.device())?;
+            return covariance(input, &centred, &centred, &count);
+        };
+        let total = weights.sum_all()?;
+        let centred = rows.broadcast_sub(&rows.broadcast_mul(&weights)?.sum_keepdim(1)?.broadcast_div(&total)?)?;
+        let lost = match aweights {
+            Some(own) => weights.mul(&own.to_dtype(weights.dtype())?)?.sum_all()?.div(&total)?,
+            None => total.ones_like()?,
+        };
+        covariance(input, &centred, &centred.broadcast_mul(&weights)?, &total.sub(&lost.affine(correction, 0.0)?)?)
     }
 
     /// The matrix of correlation coefficients of variables, a row each.
@@ -190,7 +216,7 @@ functions! {
     /// # Errors
     /// For more than two dimensions.
     pub fn corrcoef(input: &Tensor) -> Result<Tensor> {
-        let covariance = cov(input, 1.0)?;
+        let covariance = cov(input, 1.0, None, None)?;
         if covariance.rank() == 0 {
             return covariance.div(&covariance);
         }
@@ -200,6 +226,29 @@ functions! {
     }
 }
 
-fn correction(unbiased: bool) -> f64 {
-    f64::from(u8::from(unbiased))
+/// The product of both kinds of weights, a number for each column of `rows`, in its dtype.
+#[track_caller]
+fn observation_weights(rows: &Tensor, whole: Option<&Tensor>, other: Option<&Tensor>) -> Result<Option<Tensor>> {
+    for (name, weights) in [("fweights", whole), ("aweights", other)] {
+        if let Some(weights) = weights.filter(|w| w.rank() > 1 || w.elem_count() != rows.dims()[1]) {
+            let accepted = format!("a vector of {} weights", rows.dims()[1]);
+            return Err(Error::shape("cov", name, format!("{:?}", weights.shape()), accepted));
+        }
+    }
+    if let Some(weights) = whole.filter(|w| !w.dtype().is_int()) {
+        return Err(Error::dtype("cov", "fweights", weights.dtype(), "an integer dtype"));
+    }
+    let given = whole.into_iter().chain(other).map(|w| w.to_dtype(rows.dtype()));
+    given.reduce(|a, b| a?.mul(&b?)).transpose()
+}
+
+/// The products of the rows of `a` and `b` over `count`, or 0 if that is negative; a number for a single row.
+#[track_caller]
+fn covariance(input: &Tensor, a: &Tensor, b: &Tensor, count: &Tensor) -> Result<Tensor> {
+    let products = a.matmul(&b.t()?)?.broadcast_div(&f::clamp(count, Some(0.0.into()), None)?)?;
+    if input.rank() < 2 || input.dims()[0] == 1 { products.reshape(()) } else { Ok(products) }
+}
+
+fn correction(unbiased: bool) -> Option<f64> {
+    Some(f64::from(u8::from(unbiased)))
 }

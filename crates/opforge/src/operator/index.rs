@@ -3,6 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::{Axis, AxisMap, Role};
+use crate::functional::atleast_1d;
 use crate::{Error, Meta, Result, Shape, Tensor};
 
 /// Refuses index tensors that are not integers.
@@ -31,6 +32,21 @@ pub(crate) fn along_axes(inputs: &[&Meta], dim: usize) -> AxisMap {
     let shared: SmallVec<[Option<Axis>; 6]> = (0..rank).map(|d| (d != dim && equal(d)).then_some(d as Axis)).collect();
     let outputs = vec![shared.clone()];
     AxisMap { inputs: vec![shared; inputs.len()], outputs, roles: SmallVec::from_elem(Role::Map, rank) }
+}
+
+/// `f` of a tensor, indices into a dimension of it and values for them; scalars count as one element.
+#[track_caller]
+pub(crate) fn along_dimension(
+    input: &Tensor,
+    index: &Tensor,
+    src: &Tensor,
+    f: impl FnOnce(&Tensor, &Tensor, &Tensor) -> Result<Tensor>,
+) -> Result<Tensor> {
+    if [input, index, src].iter().all(|t| t.rank() > 0) {
+        return f(input, index, src);
+    }
+    let [input_1d, index, src] = [atleast_1d(input)?, atleast_1d(index)?, atleast_1d(src)?];
+    f(&input_1d, &index, &src)?.reshape(input.shape())
 }
 
 /// A gradient with zeros appended, up to the shape of the source, of which the index may have used only the beginning.

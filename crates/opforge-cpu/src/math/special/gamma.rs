@@ -53,26 +53,26 @@ pub fn zeta(s: f64, mut q: f64) -> f64 {
     if s == 1.0 {
         return f64::INFINITY;
     }
-    if s.is_nan() || q.is_nan() || s < 1.0 {
+    if q.is_nan() || s < 1.0 {
         return f64::NAN;
     }
     if q <= 0.0 {
-        if q == q.floor() && q.is_finite() {
+        if q == q.floor() {
             return f64::INFINITY;
         }
         if s != s.floor() || q <= -1e4 {
             return f64::NAN;
         }
     }
-    if q.is_infinite() {
-        return 0.0;
+    if s.is_nan() || q.is_infinite() {
+        return if s.is_nan() { s } else { 0.0 };
     }
     let mut sum = 0.0;
     while q < 12.0 + s {
         let term = q.powf(-s);
         sum += term;
         // What follows is too small to matter, or the sum is not a number.
-        if q > 0.0 && !(term > 1e-18 * sum.abs()) {
+        if q > 0.0 && (sum.is_nan() || term <= 1e-18 * sum.abs()) {
             return sum;
         }
         q += 1.0;

@@ -4,6 +4,7 @@ use opforge_core::normalize_dim;
 use opforge_cpu::index::OnMax;
 
 use crate::Dim;
+use crate::functional::atleast_1d;
 use crate::operator::index::{along_axes, check_along};
 use crate::operator::prelude::*;
 
@@ -65,7 +66,12 @@ function! {
     /// ```
     pub fn gather(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
         let dim = normalize_dim(dim, input.rank(), "gather")?;
-        dispatch1(&Gather { dim, on_max: OnMax::Error }, &[input, index])
+        let op = Gather { dim, on_max: OnMax::Error };
+        if input.rank() > 0 && index.rank() > 0 {
+            return dispatch1(&op, &[input, index]);
+        }
+        // Scalars count as one element.
+        dispatch1(&op, &[&atleast_1d(input)?, &atleast_1d(index)?])?.reshape(index.shape())
     }
 }
 

@@ -4,7 +4,7 @@ use opforge_core::normalize_dim;
 use opforge_cpu::index::OnMax;
 
 use crate::Dim;
-use crate::operator::index::check_ids;
+use crate::operator::index::{along_dimension, check_ids};
 use crate::operator::prelude::*;
 
 /// The operator of [`index_add`].
@@ -98,7 +98,8 @@ function! {
             true => source.clone(),
             false => crate::functional::mul(source.into(), Operand::Scalar(alpha))?,
         };
-        dispatch1(&IndexAdd { dim, on_max: OnMax::Error }, &[input, index, &scaled])
+        let op = IndexAdd { dim, on_max: OnMax::Error };
+        along_dimension(input, index, &scaled, |input, index, source| dispatch1(&op, &[input, index, source]))
     }
 }
 

@@ -4,7 +4,7 @@ use opforge_core::normalize_dim;
 use opforge_cpu::index::OnMax;
 
 use crate::Dim;
-use crate::functional::no_dims;
+use crate::functional::with_dimension;
 use crate::operator::index::check_ids;
 use crate::operator::prelude::*;
 
@@ -82,11 +82,8 @@ function! {
     /// # Ok::<(), opforge::Error>(())
     /// ```
     pub fn index_select(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
-        if input.rank() == 0 {
-            return Err(no_dims("index_select"));
-        }
         let dim = normalize_dim(dim, input.rank(), "index_select")?;
-        select(input, index, dim, OnMax::Error)
+        with_dimension(input, |input| select(input, index, dim, OnMax::Error))
     }
 }
 

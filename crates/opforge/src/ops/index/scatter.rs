@@ -4,7 +4,7 @@ use opforge_core::normalize_dim;
 use opforge_cpu::index::OnMax;
 
 use crate::Dim;
-use crate::operator::index::{along_axes, check_along, widen};
+use crate::operator::index::{along_axes, along_dimension, check_along, widen};
 use crate::operator::prelude::*;
 
 /// The operator of [`scatter`].
@@ -90,7 +90,8 @@ function! {
             Some(other) => return Err(Error::value("scatter", "reduce", other, "\"add\", \"multiply\" or none")),
         }
         let dim = normalize_dim(dim, input.rank(), "scatter")?;
-        dispatch1(&Scatter { dim, on_max: OnMax::Error }, &[input, index, src])
+        let op = Scatter { dim, on_max: OnMax::Error };
+        along_dimension(input, index, src, |input, index, src| dispatch1(&op, &[input, index, src]))
     }
 }
 

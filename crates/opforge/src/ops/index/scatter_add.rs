@@ -4,7 +4,7 @@ use opforge_core::normalize_dim;
 use opforge_cpu::index::OnMax;
 
 use crate::Dim;
-use crate::operator::index::{along_axes, check_along, widen};
+use crate::operator::index::{along_axes, along_dimension, check_along, widen};
 use crate::operator::prelude::*;
 
 /// The operator of [`scatter_add`].
@@ -84,7 +84,8 @@ function! {
     #[python(torch, method, in_place)]
     pub fn scatter_add(input: &Tensor, dim: i64, index: &Tensor, src: &Tensor) -> Result<Tensor> {
         let dim = normalize_dim(dim, input.rank(), "scatter_add")?;
-        dispatch1(&ScatterAdd { dim, on_max: OnMax::Error }, &[input, index, src])
+        let op = ScatterAdd { dim, on_max: OnMax::Error };
+        along_dimension(input, index, src, |input, index, src| dispatch1(&op, &[input, index, src]))
     }
 }
 

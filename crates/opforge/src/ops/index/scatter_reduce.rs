@@ -6,7 +6,7 @@ use opforge_cpu::index::{OnMax, Reduce};
 use super::gather::Gather;
 use super::scatter_add::ScatterAdd;
 use crate::functional as f;
-use crate::operator::index::{along_axes, check_along, widen};
+use crate::operator::index::{along_axes, along_dimension, check_along, widen};
 use crate::operator::prelude::*;
 
 /// The operator of [`scatter_reduce`] for products and extremes.
@@ -128,6 +128,10 @@ function! {
         include_self: bool = true,
     ) -> Result<Tensor> {
         let place = normalize_dim(dim, input.rank(), "scatter_reduce")?;
+        if input.rank() == 0 {
+            let call = |x: &Tensor, index: &Tensor, src: &Tensor| scatter_reduce(x, 0, index, src, reduce, include_self);
+            return along_dimension(input, index, src, call);
+        }
         let op = |how| ScatterReduce { dim: place, how };
         let base = |neutral: Scalar| match include_self {
             true => Ok(input.clone()),

@@ -50,13 +50,13 @@ function! {
     /// ```
     /// # use opforge::{Device, Tensor, functional as f};
     /// let (sorted, x) = (Tensor::new(&[1f32, 3.0, 5.0], &Device::Cpu)?, Tensor::new(&[3f32, 6.0], &Device::Cpu)?);
-    /// assert_eq!(f::searchsorted(&sorted, &x, false, false, None, None)?.to_vec1::<i64>()?, [1, 3]);
+    /// assert_eq!(f::searchsorted(&sorted, (&x).into(), false, false, None, None)?.to_vec1::<i64>()?, [1, 3]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
     #[python(torch)]
     pub fn searchsorted(
         sorted_sequence: &Tensor,
-        input: &Tensor;
+        input: Operand;
         out_int32: bool = false,
         right: bool = false,
         side: Option<&str> = None,
@@ -67,6 +67,14 @@ function! {
             Some("right") => true,
             Some("left") if !right => false,
             Some(other) => return Err(Error::value("searchsorted", "side", other, "\"left\" or \"right\", as `right` says")),
+        };
+        let number;
+        let input = match input {
+            Operand::Tensor(input) => input,
+            Operand::Scalar(s) => {
+                number = scalar_tensor(s, sorted_sequence.device())?;
+                &number
+            }
         };
         let sorted = match sorter {
             Some(order) => crate::functional::gather(sorted_sequence, -1, order)?,
@@ -79,6 +87,12 @@ function! {
     }
 }
 
+/// A number as a tensor without dimensions, which adapts to the sequence's dtype.
+fn scalar_tensor(s: Scalar, device: &Device) -> Result<Tensor> {
+    let dtype = if s.kind() < opforge_core::Kind::Float { DType::I64 } else { DType::F64 };
+    Tensor::full_scalar(s, (), dtype, device)
+}
+
 /// See [`Definition`].
 pub const DEFINITION: Definition =
     Definition { name: "searchsorted", function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
@@ -86,7 +100,7 @@ pub const DEFINITION: Definition =
 fn samples() -> Vec<Sample> {
     let sample = |sorted: Array, shape: &[usize], right: bool| {
         let inputs = vec![sorted, Array::spread(shape, -1.0..8.0)];
-        let call = move |x: &[&Tensor]| searchsorted(x[0], x[1], false, right, None, None);
+        let call = move |x: &[&Tensor]| searchsorted(x[0], x[1].into(), false, right, None, None);
         Sample::composed("searchsorted", call, inputs, move |x| places(&x[0], &x[1], right)).rough()
     };
     let ascending = |shape: &[usize]| {

@@ -3,7 +3,7 @@
 use opforge_core::normalize_dim;
 use opforge_cpu::norm::{self, Softmax as Kind};
 
-use crate::functional::no_dims;
+use crate::functional::with_dimension;
 use crate::operator::prelude::*;
 
 /// The operator of [`softmax`] and of its logarithm.
@@ -106,11 +106,8 @@ impl Operator for SoftmaxGrad {
 #[track_caller]
 pub(super) fn apply(name: &'static str, kind: Kind, input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
     let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.to_dtype(dtype))?;
-    if input.rank() == 0 {
-        return Err(no_dims(name));
-    }
     let dim = normalize_dim(dim, input.rank(), name)?;
-    dispatch1(&Softmax { dim, kind }, &[&input])
+    with_dimension(&input, |input| dispatch1(&Softmax { dim, kind }, &[input]))
 }
 
 function! {

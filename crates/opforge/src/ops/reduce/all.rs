@@ -26,13 +26,13 @@ impl Reduction for All {
         reduce_truth(Self::NAME, *self, input, axes, output)
     }
 
-    fn dtype(&self, _: DType) -> DType {
-        Rules::TORCH.truth
+    fn dtype(&self, input: DType) -> DType {
+        if input == DType::U8 { DType::U8 } else { Rules::TORCH.truth }
     }
 }
 
 function! {
-    /// Whether all elements are true (not zero; NaN is not) over dimensions, all of them without `dim`, as bool. Of no elements it is true.
+    /// Whether all elements are true (not zero; NaN is not) over dimensions, all of them without `dim`, as bool, of u8 as u8. Of no elements it is true.
     ///
     /// ```
     /// # use opforge::{Device, Tensor};

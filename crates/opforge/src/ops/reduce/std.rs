@@ -46,12 +46,17 @@ function! {
     /// ```
     /// # use opforge::{Device, Tensor};
     /// let x = Tensor::new(&[1f32, 5.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::std(&x, None, 0.0, false)?.to_scalar::<f32>()?, 2.0);
+    /// assert_eq!(opforge::functional::std(&x, None, Some(0.0), false)?.to_scalar::<f32>()?, 2.0);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    pub fn std(input: &Tensor, dim: Option<&[i64]> = None; correction: f64 = 1.0, keepdim: bool = false) -> Result<Tensor> {
+    pub fn std(
+        input: &Tensor,
+        dim: Option<&[i64]> = None;
+        correction: Option<f64> = None,
+        keepdim: bool = false,
+    ) -> Result<Tensor> {
         let axes = reduce_dims("std", input, dim)?;
-        dispatch1(&ReduceOp { reduction: Std { correction: Scalar::Float(correction) }, axes, keepdim }, &[input])
+        dispatch1(&ReduceOp { reduction: Std { correction: Scalar::Float(correction.unwrap_or(1.0)) }, axes, keepdim }, &[input])
     }
 }
 

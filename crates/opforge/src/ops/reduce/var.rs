@@ -39,7 +39,7 @@ impl Reduction for Var {
 }
 
 function! {
-    /// The variance over dimensions, all of them without `dim`: squared distances from the mean, summed over `count - correction`. NaN where
+    /// The variance over dimensions, all of them without `dim`: squared distances from the mean, summed over `count - correction`, which is 1 if not given. NaN where
     /// that is not positive.
     ///
     /// Parts are combined without cancellation (Chan, Golub and LeVeque, 1979).
@@ -47,12 +47,17 @@ function! {
     /// ```
     /// # use opforge::{Device, Tensor};
     /// let x = Tensor::new(&[1f32, 3.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::var(&x, None, 1.0, false)?.to_scalar::<f32>()?, 2.0);
+    /// assert_eq!(opforge::functional::var(&x, None, None, false)?.to_scalar::<f32>()?, 2.0);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    pub fn var(input: &Tensor, dim: Option<&[i64]> = None; correction: f64 = 1.0, keepdim: bool = false) -> Result<Tensor> {
+    pub fn var(
+        input: &Tensor,
+        dim: Option<&[i64]> = None;
+        correction: Option<f64> = None,
+        keepdim: bool = false,
+    ) -> Result<Tensor> {
         let axes = reduce_dims("var", input, dim)?;
-        dispatch1(&ReduceOp { reduction: Var { correction: Scalar::Float(correction) }, axes, keepdim }, &[input])
+        dispatch1(&ReduceOp { reduction: Var { correction: Scalar::Float(correction.unwrap_or(1.0)) }, axes, keepdim }, &[input])
     }
 }
 

@@ -34,7 +34,9 @@ function! {
     /// Windows of `size` elements, `step` apart, along `dim`; the window is a new last dimension. A view.
     #[python(method)]
     pub fn unfold(input: &Tensor, dimension: i64, size: usize, step: usize) -> Result<Tensor> {
-        view(Unfold { dim: normalize_dim(dimension, input.rank(), "unfold")?, size, step }, input)
+        let op = Unfold { dim: normalize_dim(dimension, input.rank(), "unfold")?, size, step };
+        // The window of a scalar is all that there is.
+        if input.rank() == 0 { view(op, &input.reshape(1)?)?.reshape(size) } else { view(op, input) }
     }
 }
 

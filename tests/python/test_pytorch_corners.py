@@ -1,0 +1,83 @@
+"""Corners of PyTorch's semantics: each row is a call and what PyTorch 2.15 gives for it."""
+
+import math
+
+import pytest
+
+import opforge as torch
+import opforge.nn.functional as F
+
+S = torch.tensor(2.0)
+ZERO = torch.tensor(0)
+I = torch.tensor([[1, 2], [3, 4]])
+X = torch.tensor([[1.0, 2.0], [3.0, 5.0]])
+RAMP = torch.arange(12.0).reshape(1, 1, 3, 4)
+
+
+def gives(call, values, dtype=torch.float32):
+    """A row; the values' nesting is the shape."""
+    return pytest.param(call, torch.tensor(values, dtype=dtype))
+
+
+ROWS = [
+    # Scalars have one element along a dimension 0.
+    gives(lambda: torch.softmax(S, 0), 1.0),
+    gives(lambda: F.log_softmax(S, -1), 0.0),
+    gives(lambda: F.softmin(S, 0), 1.0),
+    gives(lambda: F.normalize(S, dim=0), 1.0),
+    gives(lambda: F.cosine_similarity(S, -S, 0), -1.0),
+    gives(lambda: S.gather(0, ZERO), 2.0),
+    gives(lambda: S.gather(0, torch.tensor([0, 0])), [2.0, 2.0]),
+    gives(lambda: S.index_select(0, torch.tensor([0])), 2.0),
+    gives(lambda: S.index_fill(0, torch.tensor([0]), 5.0), 5.0),
+    gives(lambda: S.index_copy(0, torch.tensor([0]), torch.tensor(7.0)), 7.0),
+    gives(lambda: S.index_add(0, torch.tensor([0]), torch.tensor(3.0), alpha=-1), -1.0),
+    gives(lambda: S.index_reduce(0, ZERO, torch.tensor(3.0), "prod"), 6.0),
+    gives(lambda: S.scatter(0, ZERO, torch.tensor(9.0)), 9.0),
+    gives(lambda: S.scatter_add(0, ZERO, torch.tensor(9.0)), 11.0),
+    gives(lambda: S.scatter_reduce(0, ZERO, torch.tensor(9.0), "amax", include_self=False), 9.0),
+    gives(lambda: S.unfold(0, 1, 1), [2.0]),
+    # A tensor without dimensions is a tensor, not a dimension.
+    gives(lambda: torch.max(I, ZERO), [[1, 2], [3, 4]], torch.int64),
+    gives(lambda: I.min(ZERO + 2), [[1, 2], [2, 2]], torch.int64),
+    # Integers become floating-point numbers where fractions arise, and sums of them are long.
+    gives(lambda: F.softsign(I), [[0.5, 2 / 3], [0.75, 0.8]]),
+    gives(lambda: F.tanhshrink(torch.tensor([0])), [0.0]),
+    gives(lambda: F.pairwise_distance(I, I + 1, eps=0.0), [math.sqrt(2)] * 2),
+    gives(lambda: F.margin_ranking_loss(I, I + 1, torch.ones_like(I), 0.5, reduction="none"), [[1.5, 1.5], [1.5, 1.5]]),
+    gives(lambda: F.cosine_embedding_loss(I, I, torch.tensor([1, 1])), 0.0),
+    gives(lambda: torch.tensor([True, True]).sum_to_size(1), [2], torch.int64),
+    gives(lambda: torch.gradient(I, spacing=[torch.tensor([0, 2]), torch.tensor([0, 1])])[0], [[1.0, 1.0], [1.0, 1.0]]),
+    gives(lambda: torch.tensor([1, 0], dtype=torch.uint8).any(), 1, torch.uint8),
+    gives(lambda: torch.tensor([1, 0], dtype=torch.uint8).all(), 0, torch.uint8),
+    gives(lambda: torch.tensor([1.5], dtype=torch.float16).ldexp(torch.tensor([2])), [6.0], torch.float16),
+    # Bounds of whole ranges are whole.
+    gives(lambda: torch.linspace(4.3, 0, 5, dtype=torch.int64), [4, 3, 2, 1, 0], torch.int64),
+    gives(lambda: torch.logspace(0, 1.2, 2, dtype=torch.int64), [1, 10], torch.int64),
+    # Arguments that may be None, or of several kinds.
+    gives(lambda: X.var(dim=None, correction=None), 35 / 12),
+    gives(lambda: torch.std_mean(X, dim=None, correction=None)[1], 2.75),
+    gives(lambda: torch.var_mean(X, False)[0], 35 / 16),
+    gives(lambda: torch.gradient(X[0], spacing=None, dim=None)[0], [1.0, 1.0]),
+    gives(lambda: torch.atleast_2d([S, X[0]])[0], [[2.0]]),
+    gives(lambda: torch.atleast_1d(S, X)[0], [2.0]),
+    gives(lambda: torch.diff(X, 0, prepend=X), [[1.0, 2.0], [3.0, 5.0]]),
+    gives(lambda: F.linear(X, torch.tensor([1.0, -1.0])), [-1.0, -2.0]),
+    gives(lambda: torch.corrcoef(X[:1]), 1.0),
+    gives(lambda: torch.take_along_dim(X, torch.tensor([[-1], [0]]), 1), [[2.0], [3.0]]),
+    gives(lambda: F.normalize(X, p=-1.0, dim=1), [[1.5, 3.0], [1.6, 8 / 3]]),
+    gives(lambda: torch.tensor([100.0, 100.0], dtype=torch.float16).norm(p=3), 126.0, torch.float16),
+    # Padding around what is cut off first.
+    gives(lambda: F.pad(RAMP, (-1, 1, 0, 0), "circular")[0, 0, 0], [1.0, 2.0, 3.0, 1.0]),
+    # Images.
+    gives(lambda: F.interpolate((20 * RAMP).to(torch.uint8), (2, 2), mode="bilinear")[0, 0], [[30, 70], [150, 190]], torch.uint8),
+    gives(lambda: F.interpolate(RAMP, (2, 2), mode="bilinear", antialias=True)[0, 0], [[2.2142856, 3.7857144], [7.2142859, 8.7857141]]),
+    gives(lambda: F.interpolate(RAMP, (5, 2), mode="bicubic", antialias=True)[0, 0, 0], [0.284928, 2.111259]),
+]
+
+
+@pytest.mark.parametrize("call, wanted", ROWS)
+def test_result_is_that_of_pytorch(call, wanted):
+    result = call()
+    assert (result.dtype, result.shape) == (wanted.dtype, wanted.shape)
+    assert torch.allclose(result, wanted, rtol=1e-4 if wanted.dtype is torch.float32 else 1e-2, atol=1e-6), result

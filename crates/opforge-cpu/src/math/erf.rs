@@ -37,15 +37,3 @@ pub fn erf<V: Float>(x: V) -> V {
     let y = V::select(t.gt(V::splat(BORDER)), far, near(x, x * x));
     V::select(x.is_nan(), x, y)
 }
-
-/// 1 + erf(x), without cancellation for negative arguments.
-#[inline(always)]
-pub(super) fn one_plus_erf<V: Float>(x: V) -> V {
-    if is_double::<V>() {
-        return x.map_lanes(|x| V::Elem::from_f64(libm::erfc(-x.to_f64())));
-    }
-    let (t, one) = (x.abs(), V::splat(1.0));
-    let rest = complement(t);
-    let far = V::select(x.lt(V::splat(0.0)), rest, V::splat(2.0) - rest);
-    V::select(t.gt(V::splat(BORDER)), far, one + near(x, x * x))
-}

@@ -1,23 +1,23 @@
 use super::{is_double, pick, polynomial};
-use crate::simd::{Bits, Float};
+use crate::simd::Float;
 
-/// `x = n * ln 2 + r`, with `|r| <= ln 2 / 2`.
+/// `x = n * ln 2 + r`, with an integer `n` and `|r| <= ln 2 / 2`.
 struct Reduced<V: Float> {
-    n: V::Bits,
+    n: V,
     r: V,
 }
 
 /// Needs `|x| < 1500`, or NaN.
 #[inline(always)]
 fn reduce<V: Float>(x: V) -> Reduced<V> {
-    // Adding 1.5 * 2^(mantissa bits) leaves the rounded integer in the low bits.
+    // Adding 1.5 * 2^(mantissa bits) rounds to an integer.
     let magic = pick::<V>(12582912.0, 6755399441055744.0);
     let shifted = x.mul_add(V::splat(std::f64::consts::LOG2_E), magic);
     let n = shifted - magic;
     // The high part of ln 2 has trailing zeros enough for n * high to be exact.
     let r = n.mul_add(pick(-0.693359375, -6.93147180369123816490e-01), x);
     let r = n.mul_add(pick(2.12194440e-4, -1.90821492927058770002e-10), r);
-    Reduced { n: shifted.to_bits() - magic.to_bits(), r }
+    Reduced { n, r }
 }
 
 /// `(e^r - 1 - r) / r^2` for `|r| <= ln 2 / 2`: for f32 the minimax polynomial of Cephes, for f64 the Taylor series.
@@ -49,56 +49,33 @@ fn tail<V: Float>(r: V) -> V {
     }
 }
 
-/// Limits to a range, keeping NaN.
-#[inline(always)]
-pub(super) fn clamp<V: Float>(x: V, low: V, high: V) -> V {
-    let x = V::select(x.gt(high), high, x);
-    V::select(x.lt(low), low, x)
-}
-
-/// The factors `2^(n/2)` and `2^(n - n/2)`, neither of which overflows or is subnormal where `2^n` would be, and the inverse of the second.
-#[inline(always)]
-fn powers<V: Float>(n: V::Bits) -> (V, V, V) {
-    let (mantissa, bias) = if is_double::<V>() { (52, 1023) } else { (23, 127) };
-    let double_bias = V::Bits::splat(2 * bias);
-    let biased = n + double_bias; // Positive, so that the logical shift halves it.
-    let half = biased >> 1;
-    let other = biased - half;
-    let power = |exponent: V::Bits| V::from_bits(exponent << mantissa);
-    (power(half), power(other), power(double_bias - other))
-}
-
 /// e^x. Error: f32 1.01, f64 1.
 #[inline(always)]
 pub fn exp<V: Float>(x: V) -> V {
     // Beyond these every result is 0 or infinity.
-    let x = clamp(x, pick(-104.5, -746.0), pick(89.0, 710.0));
+    let x = x.clamp(pick(-104.5, -746.0), pick(89.0, 710.0));
     let Reduced { n, r } = reduce(x);
-    let y = tail(r).mul_add(r * r, r) + V::splat(1.0);
-    let (a, b, _) = powers::<V>(n);
-    y * a * b
+    (tail(r).mul_add(r * r, r) + V::splat(1.0)).times_power(n)
 }
 
 /// 2^x. Error: f32 1.1, f64 1.
 #[inline(always)]
 pub fn exp2<V: Float>(x: V) -> V {
     // Beyond these every result is 0 or infinity.
-    let x = clamp(x, pick(-151.0, -1076.0), pick(128.0, 1024.0));
+    let x = x.clamp(pick(-151.0, -1076.0), pick(128.0, 1024.0));
     let n = x.round_ties_even();
     let r = (x - n) * V::splat(std::f64::consts::LN_2);
-    let y = tail(r).mul_add(r * r, r) + V::splat(1.0);
-    let (a, b, _) = powers::<V>(n.to_int());
-    y * a * b
+    (tail(r).mul_add(r * r, r) + V::splat(1.0)).times_power(n)
 }
 
 /// e^x - 1, precise near 0. Error: f32 1.6, f64 2.
 #[inline(always)]
 pub fn exp_m1<V: Float>(x: V) -> V {
     // Below -17 (-37) the result rounds to -1; 2^n overflows before the result does, hence the halves.
-    let limited = clamp(x, pick(-30.0, -50.0), pick(89.0, 710.0));
+    let limited = x.clamp(pick(-30.0, -50.0), pick(89.0, 710.0));
     let Reduced { n, r } = reduce(limited);
     let y = tail(r).mul_add(r * r, r);
-    let (a, b, inverse_b) = powers::<V>(n);
+    let (a, b, inverse_b) = n.powers();
     // 2^n * y + (2^n - 1), divided by the second factor while that may overflow.
     let scaled = y.mul_add(a, a - inverse_b) * b;
     // r * r may underflow, and -0 must stay.

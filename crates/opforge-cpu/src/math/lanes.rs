@@ -26,26 +26,6 @@ macro_rules! pair_by_pair {
 }
 
 lane_by_lane! {
-    /// The arc sine.
-    asin = f64::asin;
-    /// The arc cosine.
-    acos = f64::acos;
-    /// The arc tangent.
-    atan = f64::atan;
-    /// The hyperbolic sine.
-    sinh = f64::sinh;
-    /// The hyperbolic cosine.
-    cosh = f64::cosh;
-    /// The inverse of the hyperbolic sine.
-    asinh = libm::asinh;
-    /// The inverse of the hyperbolic cosine.
-    acosh = libm::acosh;
-    /// The inverse of the hyperbolic tangent.
-    atanh = libm::atanh;
-    /// The logarithm to base 2, exact for powers of 2.
-    log2 = f64::log2;
-    /// The logarithm to base 10.
-    log10 = f64::log10;
     /// 1 - erf(x), without cancellation.
     erfc = libm::erfc;
     /// The inverse of the error function.
@@ -91,10 +71,6 @@ lane_by_lane! {
 }
 
 pair_by_pair! {
-    /// The angle of the point `(b, a)`.
-    atan2 = f64::atan2;
-    /// The distance of the point `(a, b)` from the origin.
-    hypot = f64::hypot;
     /// What division leaves, with the dividend's sign: exact.
     fmod = |a: f64, b: f64| a % b;
     /// The regularised lower incomplete gamma function P(a, b).

@@ -10,23 +10,27 @@
 mod activation;
 mod erf;
 mod exp;
+mod inverse;
 mod lanes;
 mod log;
+mod normal;
 mod pow;
 mod special;
 #[cfg(test)]
 mod tests;
 mod trig;
 
-pub use activation::{gelu, gelu_tanh, sigmoid, silu, tanh};
+pub use activation::{gelu_tanh, sigmoid, silu, tanh};
 pub use erf::erf;
 pub use exp::{exp, exp_m1, exp2};
+pub use inverse::{acos, acosh, asin, asinh, atan, atan2, atanh, cosh, hypot, log2, log10, sinh};
 pub use lanes::{
-    acos, acosh, airy_ai, asin, asinh, atan, atan2, atanh, bessel_i0, bessel_i0e, bessel_i1, bessel_i1e, bessel_j0,
-    bessel_j1, bessel_k0, bessel_k0e, bessel_k1, bessel_k1e, bessel_y0, bessel_y1, cosh, digamma, erf_inv, erfc, erfcx,
-    fmod, gamma_p, gamma_q, hypot, lgamma, log_ndtr, log2, log10, ndtri, polygamma, sinh, spherical_j0, zeta,
+    airy_ai, bessel_i0, bessel_i0e, bessel_i1, bessel_i1e, bessel_j0, bessel_j1, bessel_k0, bessel_k0e, bessel_k1,
+    bessel_k1e, bessel_y0, bessel_y1, digamma, erf_inv, erfc, erfcx, fmod, gamma_p, gamma_q, lgamma, log_ndtr, ndtri,
+    polygamma, spherical_j0, zeta,
 };
 pub use log::{log, log_1p};
+pub use normal::{gelu, gelu_slope};
 pub use pow::{pow, recip, rsqrt};
 pub use trig::{cos, sin, tan};
 

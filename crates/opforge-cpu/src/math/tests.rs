@@ -30,6 +30,17 @@ functors!(
     Sigmoid = super::sigmoid,
     Silu = super::silu,
     Gelu = super::gelu,
+    GeluSlope = super::gelu_slope,
+    Asin = super::asin,
+    Acos = super::acos,
+    Atan = super::atan,
+    Sinh = super::sinh,
+    Cosh = super::cosh,
+    Asinh = super::asinh,
+    Acosh = super::acosh,
+    Atanh = super::atanh,
+    Log2 = super::log2,
+    Log10 = super::log10,
     GeluTanh = super::gelu_tanh,
     Rsqrt = super::rsqrt
 );
@@ -48,6 +59,10 @@ fn sigmoid(x: f64) -> f64 {
 }
 fn gelu(x: f64) -> f64 {
     0.5 * x * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)
+}
+fn gelu_slope(x: f64) -> f64 {
+    let density = (-0.5 * x * x).exp() / (2.0 * std::f64::consts::PI).sqrt();
+    0.5 * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2) + if density == 0.0 { 0.0 } else { x * density }
 }
 fn gelu_tanh(x: f64) -> f64 {
     x * sigmoid(2.0 * (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x * x * x))
@@ -156,7 +171,18 @@ errors! {
     erf: Erf, libm::erf, 1.5, 0.0;
     sigmoid_: Sigmoid, sigmoid, 2.8, 4.0;
     silu: Silu, |x| x * sigmoid(x), 3.5, 4.0, least 1e-36;
-    gelu_: Gelu, gelu, 5.0, 3.0, least 0.125;
+    gelu_: Gelu, gelu, 3.2, 3.0, least 0.125;
+    gelu_slope_: GeluSlope, gelu_slope, 5.5, 4.0, least 0.125;
+    asin: Asin, f64::asin, 0.51, 3.0;
+    acos: Acos, f64::acos, 0.51, 3.0;
+    atan: Atan, f64::atan, 0.51, 2.0;
+    sinh: Sinh, f64::sinh, 0.51, 3.0;
+    cosh: Cosh, f64::cosh, 0.51, 3.0;
+    asinh: Asinh, libm::asinh, 0.51, 4.0;
+    acosh: Acosh, |x| if x < 1.0 { f64::NAN } else { libm::acosh(x) }, 0.51, 4.0;
+    atanh: Atanh, libm::atanh, 0.51, 4.0;
+    log2: Log2, f64::log2, 0.51, 0.0;
+    log10: Log10, f64::log10, 0.51, 0.0;
     gelu_tanh_: GeluTanh, gelu_tanh, 5.0, 5.0, least 0.125;
     rsqrt: Rsqrt, |x| 1.0 / x.sqrt(), 1.6, 1.0;
 }
@@ -221,7 +247,70 @@ fn signed_zeros_and_subnormals_survive() {
         }
     }
     odd(ExpM1);
+    odd(Asin);
+    odd(Atan);
+    odd(Sinh);
+    odd(Asinh);
+    odd(Atanh);
     odd(Log1p);
     odd(Sin);
     odd(Tanh);
+}
+
+#[derive(Clone, Copy)]
+struct Atan2;
+impl BinaryFn for Atan2 {
+    #[inline(always)]
+    fn float<V: Float>(self, y: V, x: V) -> V {
+        super::atan2(y, x)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Hypot;
+impl BinaryFn for Hypot {
+    #[inline(always)]
+    fn float<V: Float>(self, y: V, x: V) -> V {
+        super::hypot(y, x)
+    }
+}
+
+/// Every pair of special values, and ordinary ones.
+fn pairs() -> (Vec<f64>, Vec<f64>) {
+    let inf = f64::INFINITY;
+    let special = [0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 1e-30, -1e30, inf, -inf, f64::NAN, 1e-40];
+    let random = doubles().into_iter().skip(200_000).filter(|x| x.abs() < 1e30);
+    let ordinary: Vec<f64> = random.map(|x| f64::from(x as f32)).collect();
+    let (half, rest) = ordinary.split_at(ordinary.len() / 2);
+    let all = special.iter().flat_map(|&a| special.map(|b| (f64::from(a as f32), f64::from(b as f32))));
+    all.chain(half.iter().copied().zip(rest.iter().copied())).unzip()
+}
+
+#[test]
+fn angles_and_distances_of_points() {
+    fn check<F: BinaryFn, T: WithDType>(name: &str, f: F, want: fn(f64, f64) -> f64, limit: f64) {
+        let (a, b) = pairs();
+        let [x, y] = [&a, &b].map(|v| v.iter().map(|&x| T::from_f64(x)).collect::<Vec<T>>());
+        let meta = Meta::contiguous(T::DTYPE, x.len());
+        for isa in Isa::supported() {
+            let kernel = with_isa(isa, || binary("test", f, &meta, &meta, &meta).unwrap());
+            let mut z = vec![T::from_f64(0.0); x.len()];
+            // SAFETY: the slices have the meta's length.
+            unsafe { kernel.run(&[x.as_ptr().cast(), y.as_ptr().cast()], &[z.as_mut_ptr().cast()]).unwrap() };
+            let mut greatest = 0f64;
+            for (i, &z) in z.iter().enumerate() {
+                let want = want(a[i], b[i]);
+                let error = ulps(z, want, 0.0);
+                assert!(error <= limit, "{name} of {:e}, {:e} = {z}, want {want:e}: {error} ULP, {isa:?}", a[i], b[i]);
+                let negative = z.to_f64().is_sign_negative() == want.is_sign_negative();
+                assert!(want.is_nan() || negative, "{name} of {:e}, {:e} = {z:e}", a[i], b[i], z = z.to_f64());
+                greatest = greatest.max(error);
+            }
+            println!("{name} {} {isa:?}: {greatest:.3} ULP", T::DTYPE);
+        }
+    }
+    check::<_, f32>("atan2", Atan2, f64::atan2, 0.51);
+    check::<_, f64>("atan2", Atan2, f64::atan2, 3.0);
+    check::<_, f32>("hypot", Hypot, f64::hypot, 0.51);
+    check::<_, f64>("hypot", Hypot, f64::hypot, 0.0);
 }

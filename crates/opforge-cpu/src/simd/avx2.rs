@@ -237,6 +237,12 @@ impl Float for F32 {
         Self::select(self.is_nan(), self, Self(unsafe { _mm256_max_ps(self.0, other.0) }))
     }
     #[inline(always)]
+    fn clamp(self, low: Self, high: Self) -> Self {
+        // The instructions return their second operand if either is NaN.
+        // SAFETY: vectors exist only where the processor has the instructions.
+        Self(unsafe { _mm256_max_ps(low.0, _mm256_min_ps(high.0, self.0)) })
+    }
+    #[inline(always)]
     fn lt(self, other: Self) -> Mask8 {
         // SAFETY: vectors exist only where the processor has the instructions.
         Mask8(unsafe { _mm256_cmp_ps::<_CMP_LT_OQ>(self.0, other.0) })
@@ -391,6 +397,12 @@ impl Float for F64 {
         // The instruction returns its second operand if either is NaN.
         // SAFETY: vectors exist only where the processor has the instructions.
         Self::select(self.is_nan(), self, Self(unsafe { _mm256_max_pd(self.0, other.0) }))
+    }
+    #[inline(always)]
+    fn clamp(self, low: Self, high: Self) -> Self {
+        // The instructions return their second operand if either is NaN.
+        // SAFETY: vectors exist only where the processor has the instructions.
+        Self(unsafe { _mm256_max_pd(low.0, _mm256_min_pd(high.0, self.0)) })
     }
     #[inline(always)]
     fn lt(self, other: Self) -> Mask4 {

@@ -246,6 +246,17 @@ impl Float for F32 {
         Self::select(self.is_nan(), self, Self(unsafe { _mm512_max_ps(self.0, other.0) }))
     }
     #[inline(always)]
+    fn clamp(self, low: Self, high: Self) -> Self {
+        // The instructions return their second operand if either is NaN.
+        // SAFETY: vectors exist only where the processor has the instructions.
+        Self(unsafe { _mm512_max_ps(low.0, _mm512_min_ps(high.0, self.0)) })
+    }
+    #[inline(always)]
+    fn times_power(self, n: Self) -> Self {
+        // SAFETY: vectors exist only where the processor has the instructions.
+        Self(unsafe { _mm512_scalef_ps(self.0, n.0) })
+    }
+    #[inline(always)]
     fn lt(self, other: Self) -> Mask16 {
         // SAFETY: vectors exist only where the processor has the instructions.
         Mask16(unsafe { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, other.0) })
@@ -399,6 +410,17 @@ impl Float for F64 {
         // The instruction returns its second operand if either is NaN.
         // SAFETY: vectors exist only where the processor has the instructions.
         Self::select(self.is_nan(), self, Self(unsafe { _mm512_max_pd(self.0, other.0) }))
+    }
+    #[inline(always)]
+    fn clamp(self, low: Self, high: Self) -> Self {
+        // The instructions return their second operand if either is NaN.
+        // SAFETY: vectors exist only where the processor has the instructions.
+        Self(unsafe { _mm512_max_pd(low.0, _mm512_min_pd(high.0, self.0)) })
+    }
+    #[inline(always)]
+    fn times_power(self, n: Self) -> Self {
+        // SAFETY: vectors exist only where the processor has the instructions.
+        Self(unsafe { _mm512_scalef_pd(self.0, n.0) })
     }
     #[inline(always)]
     fn lt(self, other: Self) -> Mask8 {

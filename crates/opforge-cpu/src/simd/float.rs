@@ -143,6 +143,31 @@ pub trait Float:
     /// The greater; NaN if either is NaN.
     fn max(self, other: Self) -> Self;
 
+    /// Limits to a range; NaN stays.
+    #[inline(always)]
+    fn clamp(self, low: Self, high: Self) -> Self {
+        let x = Self::select(self.gt(high), high, self);
+        Self::select(x.lt(low), low, x)
+    }
+    /// `self * 2^n`, for integers `n` of magnitude up to 2000.
+    #[inline(always)]
+    fn times_power(self, n: Self) -> Self {
+        let (a, b, _) = n.powers();
+        self * a * b
+    }
+    /// Of integers n of magnitude up to 2000: the factors `2^(n/2)` and `2^(n - n/2)`, neither of which overflows or is subnormal where `2^n`
+    /// would be, and the inverse of the second.
+    #[inline(always)]
+    fn powers(self) -> (Self, Self, Self) {
+        let (mantissa, bias) = if Self::Elem::BITS == 64 { (52, 1023) } else { (23, 127) };
+        let double_bias = Self::Bits::splat(2 * bias);
+        let biased = self.to_int() + double_bias; // Positive, so that the logical shift halves it.
+        let half = biased >> 1;
+        let other = biased - half;
+        let power = |exponent: Self::Bits| Self::from_bits(exponent << mantissa);
+        (power(half), power(other), power(double_bias - other))
+    }
+
     /// Lanes where `self < other`.
     fn lt(self, other: Self) -> Self::Mask;
     /// Lanes where `self <= other`.

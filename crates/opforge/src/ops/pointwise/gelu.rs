@@ -67,12 +67,7 @@ impl Unary for Gelu {
     fn slope<V: Float>(self, x: V) -> V {
         let (one, half) = (V::splat(1.0), V::splat(0.5));
         match self.form {
-            Form::Erf => {
-                let density = math::exp(x * x * V::splat(-0.5)) * V::splat(SCALE * 0.5);
-                let cdf = half * (one + math::erf(x * V::splat(FRAC_1_SQRT_2)));
-                // x times the density is inf * 0 at infinite x; its limit is 0.
-                cdf + V::select(density.eq(V::splat(0.0)), density, x * density)
-            }
+            Form::Erf => math::gelu_slope(x),
             Form::Tanh => {
                 let x2 = x * x;
                 let t = math::tanh(x * V::splat(SCALE) * x2.mul_add(V::splat(CUBE), one));

@@ -1,5 +1,7 @@
 use opforge_core::{bf16, f16};
 
+use super::radix;
+
 /// An element type whose order is that of integers.
 pub(super) trait Key: Copy {
     /// A key and an index in one integer.
@@ -12,14 +14,26 @@ pub(super) trait Key: Copy {
 pub(super) trait Packed: Copy + Ord {
     /// What comes after all others.
     const MOST: Self;
+    /// Elements of spare room that sorting so many takes.
+    fn spare(len: usize) -> usize;
+    /// Sorts pairs whose indices ascend.
+    fn sort(pairs: &mut [Self], spare: &mut [Self]);
     fn new(key: u64, descending: bool, index: u32) -> Self;
     fn index(self) -> u32;
 }
 
 macro_rules! packed {
-    ($($ty:ty),*) => {
+    ($($ty:ty: $spare:expr, $sort:expr;)*) => {
         $(impl Packed for $ty {
             const MOST: Self = <$ty>::MAX;
+            fn spare(len: usize) -> usize {
+                let spare: fn(usize) -> usize = $spare;
+                spare(len)
+            }
+            fn sort(pairs: &mut [Self], spare: &mut [Self]) {
+                let sort: fn(&mut [Self], &mut [Self]) = $sort;
+                sort(pairs, spare)
+            }
             #[inline(always)]
             fn new(key: u64, descending: bool, index: u32) -> Self {
                 let key = if descending { !key } else { key };
@@ -32,7 +46,11 @@ macro_rules! packed {
         })*
     };
 }
-packed!(u64, u128);
+packed! {
+    u64: |len| if len < radix::LEAST { 0 } else { len },
+        |pairs, spare| if spare.is_empty() { pairs.sort_unstable() } else { radix::sort(pairs, spare) };
+    u128: |_| 0, |pairs, _| pairs.sort_unstable();
+}
 
 /// The type of keys that fit beside an index.
 type Half<T> = <T as KeyBits>::Bits;

@@ -1,6 +1,7 @@
 //! The order of elements along an axis.
 
 mod key;
+mod radix;
 mod search;
 mod select;
 
@@ -74,7 +75,7 @@ impl Order {
         if self.count < self.row.len / 4 {
             return Arc::new(Select { order: self, ways: Ways::of::<T>() });
         }
-        Arc::new(ArgSort { scratch: self.row.len * size_of::<T::Packed>(), order: self, sort: sort_row::<T> })
+        Arc::new(ArgSort { scratch: scratch::<T>(self.row.len), order: self, sort: sort_row::<T> })
     }
 }
 
@@ -109,21 +110,28 @@ impl Kernel for ArgSort {
     }
 }
 
+/// Bytes of working memory that sorting a row takes.
+fn scratch<T: Key>(len: usize) -> usize {
+    (len + T::Packed::spare(len)) * size_of::<T::Packed>()
+}
+
 /// Sorts pairs of key and index as plain integers, which makes the order stable.
 ///
 /// # Safety
 /// Valid for all elements of the row.
 unsafe fn sort_row<T: Key>(order: &Order, src: *const u8, dst: *mut u8) {
     let row = order.row;
-    with_scratch(row.len * size_of::<T::Packed>(), |scratch| {
+    with_scratch(scratch::<T>(row.len), |scratch| {
+        let room = row.len + T::Packed::spare(row.len);
         // SAFETY: the scratch is aligned, initialised and large enough, and every pattern of bits is an integer.
-        let pairs = unsafe { std::slice::from_raw_parts_mut(scratch.cast::<T::Packed>(), row.len) };
+        let (pairs, spare) =
+            unsafe { std::slice::from_raw_parts_mut(scratch.cast::<T::Packed>(), room) }.split_at_mut(row.len);
         for (i, pair) in pairs.iter_mut().enumerate() {
             // SAFETY: by the contract.
             let value = unsafe { src.offset(i as isize * row.step[0]).cast::<T>().read_unaligned() };
             *pair = T::Packed::new(value.key(), order.descending, i as u32);
         }
-        pairs.sort_unstable();
+        T::Packed::sort(pairs, spare);
         for (i, pair) in pairs[..order.count].iter().enumerate() {
             // SAFETY: by the contract.
             unsafe { write_index(order.wide, dst.offset(i as isize * row.step[1]), pair.index()) };

@@ -65,6 +65,32 @@ fn any_axis_of_any_layout() -> Result<()> {
 }
 
 #[test]
+fn long_rows_sort_stably() -> Result<()> {
+    for (dtype, scale) in
+        [(DType::F32, 1e3), (DType::F32, 3.0), (DType::I32, 1e8), (DType::U8, 99.0), (DType::F64, 1e3)]
+    {
+        let value = |i: usize| match dtype.is_signed() {
+            true => (noise(i) * scale).round(),
+            false => (noise(i) * scale).round().abs(),
+        };
+        let input = Array::contiguous(dtype, &[2, 5000], value);
+        for descending in [false, true] {
+            let output = Meta::contiguous(DType::I64, [2, 5000]);
+            let kernel = arg_sort("arg_sort", &input.meta, 1, descending, &output)?;
+            let order = run(&*kernel, &[&input], &[output])[0].values();
+            for (row, values) in input.values().chunks(5000).enumerate() {
+                assert_eq!(
+                    order[row * 5000..][..5000],
+                    expected(values, descending),
+                    "{dtype} descending {descending}"
+                );
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn the_first_of_an_order_are_those_of_the_whole() -> Result<()> {
     let special = [f64::NAN, 0.0, -0.0, f64::INFINITY, 7.0];
     for (dtype, descending) in [

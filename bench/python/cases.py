@@ -57,6 +57,71 @@ def large(torch):
     }
 
 
+def recorded(call, *inputs):
+    """A call and its gradients with respect to all inputs."""
+    leaves = [x.requires_grad_() for x in inputs]
+    weight = call(*leaves).detach() * 0 + 1
+
+    def step():
+        call(*leaves).backward(weight)
+        for leaf in leaves:
+            leaf.grad = None
+
+    return step
+
+
+def layers(torch):
+    """Layers of networks; those that end in "+ grad" with the gradients of their inputs."""
+    functional, randn = torch.nn.functional, torch.randn
+    image, channels, deep = randn(16, 64, 32, 32), randn(64), randn(64, 1, 3, 3)
+    heads = [randn(2, 8, 1024, 64) for _ in range(3)]
+
+    def grad(call, *inputs):
+        return recorded(call, *(x.detach().clone() for x in inputs))
+
+    def group_norm(x, w, b):
+        return functional.group_norm(x, 8, w, b)
+
+    def depthwise(x, w):
+        return functional.conv2d(x, w, padding=1, groups=64)
+
+    def embedding(ids):
+        table = randn(10000, 256)
+        return recorded(lambda table: functional.embedding(ids, table), table)
+
+    return {
+        "group_norm, 16x64x32x32": lambda: group_norm(image, channels, channels),
+        "group_norm, 16x64x32x32, + grad": grad(group_norm, image, channels, channels),
+        "batch_norm, 16x64x32x32, evaluation": lambda: functional.batch_norm(image, channels, channels * channels, channels, channels),
+        "layer_norm, 4096 x 1024, + grad": grad(lambda x, w, b: functional.layer_norm(x, (1024,), w, b), randn(4096, 1024), randn(1024), randn(1024)),
+        "depthwise conv2d, 16x64x32x32, 3x3": lambda: depthwise(image, deep),
+        "depthwise conv2d, 16x64x32x32, 3x3, + grad": grad(depthwise, image, deep),
+        "conv2d, 8x64x56x56 to 64, 3x3, + grad": grad(lambda x, w: functional.conv2d(x, w, padding=1), randn(8, 64, 56, 56), randn(64, 64, 3, 3)),
+        "avg_pool2d, 16x64x32x32, + grad": grad(lambda x: functional.avg_pool2d(x, 2), image),
+        "max_pool2d, 16x64x32x32, + grad": grad(lambda x: functional.max_pool2d(x, 2), image),
+        "gelu, 4 M floats, + grad": grad(functional.gelu, randn(4096, 1024)),
+        "embedding 64x128 of 10000x256, + grad": embedding(torch.randint(0, 10000, (64, 128))),
+        "attention, 2x8x1024x64": lambda: functional.scaled_dot_product_attention(*heads),
+        "attention, 2x8x1024x64, causal": lambda: functional.scaled_dot_product_attention(*heads, is_causal=True),
+        "attention, 2x8x1024x64, + grad": grad(functional.scaled_dot_product_attention, *heads),
+    }
+
+
+def others(torch):
+    """Order, indices, and functions of rarer use."""
+    rows, x = torch.randn(1024, 1024), torch.rand(1024, 1024)
+    ids = torch.randint(0, 1024, (1024, 1024))
+    return {
+        "sort, 1024 x 1024": lambda: torch.sort(rows),
+        "topk, 8 of each 1024 x 4096": lambda wide=torch.randn(1024, 4096): torch.topk(wide, 8),
+        "scatter_add, 1024 x 1024": lambda: rows.scatter_add(1, ids, rows),
+        "cumsum, 1024 x 1024": lambda: rows.cumsum(1),
+        "asin, 1 M floats": lambda: x.asin(),
+        "sinh, 1 M floats": lambda: x.sinh(),
+        "atan2, 1 M floats": lambda: torch.atan2(rows, x),
+    }
+
+
 def mlp(torch):
     """A training step of an MLP 784-512-10, batch 128, SGD."""
     nn = torch.nn
@@ -96,7 +161,7 @@ def main():
     torch = importlib.import_module(sys.argv[1])
     torch.set_num_threads(2)
     settle = getattr(torch, "synchronize", lambda: None)
-    cases = {name: call for group in (tiny, large, mlp, cnn) for name, call in group(torch).items()}
+    cases = {name: call for group in (tiny, large, layers, others, mlp, cnn) for name, call in group(torch).items()}
     json.dump({name: clock(call, settle) for name, call in cases.items()}, sys.stdout)
 
 

@@ -26,10 +26,10 @@ def duration(seconds):
 
 def main():
     rounds = [(run("opforge"), run("torch")) for _ in range(ROUNDS)]
-    print(f"{'':34}{'opforge':>10}{'PyTorch':>10}{'PyTorch / opforge':>20}")
+    print(f"{'':46}{'opforge':>10}{'PyTorch':>10}{'PyTorch / opforge':>20}")
     for name in rounds[0][0]:
         ours, theirs = (median([r[i][name] for r in rounds]) for i in (0, 1))
-        print(f"{name:34}{duration(ours):>10}{duration(theirs):>10}{theirs / ours:>19.2f}x")
+        print(f"{name:46}{duration(ours):>10}{duration(theirs):>10}{theirs / ours:>19.2f}x")
 
 
 if __name__ == "__main__":

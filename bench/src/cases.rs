@@ -4,14 +4,14 @@ use super::lib::{D, DType, Device, Result, Tensor, Var};
 use super::{cross_entropy, layer_norm, softmax, softmax_last_dim};
 use crate::case::{Case, Work};
 
-const CPU: &Device = &Device::Cpu;
-const F32: usize = 4;
+pub(super) const CPU: &Device = &Device::Cpu;
+pub(super) const F32: usize = 4;
 /// Eight million elements, in a matrix.
 const MATRIX: (usize, usize) = (2048, 4096);
 const COUNT: usize = MATRIX.0 * MATRIX.1;
 
 /// A case whose result is complete when the timed call returns.
-fn case<T: 'static>(
+pub(super) fn case<T: 'static>(
     name: impl Into<String>,
     work: Work,
     prepare: impl FnOnce() -> Result<Box<dyn FnMut() -> Result<T>>> + 'static,
@@ -27,7 +27,7 @@ fn case<T: 'static>(
     })
 }
 
-fn random(shape: &[usize]) -> Result<Tensor> {
+pub(super) fn random(shape: &[usize]) -> Result<Tensor> {
     Tensor::randn(0f32, 1f32, shape, CPU)
 }
 

@@ -20,9 +20,9 @@ fn main() -> Outcome<()> {
         ceilings.read / 1e9,
         ceilings.flops / 1e9
     );
-    println!("{:<42} {:>11} {:>11} {:>8} {:>8}", "", "opforge", "candle", "ratio", "ceiling");
+    println!("{:<50} {:>11} {:>11} {:>8} {:>8}", "", "opforge", "candle", "ratio", "ceiling");
     let mut slower = Vec::new();
-    for (ours, peer) in opforge::cases().into_iter().zip(candle::cases()) {
+    for (ours, peer) in opforge::all().into_iter().zip(candle::all()) {
         if !wanted(&ours.name) {
             continue;
         }
@@ -43,7 +43,7 @@ fn show(name: &str, work: Work, timing: &Timing, ceilings: &Ceilings) {
     let ratio = timing.peer.map_or("-".into(), |peer| format!("{:.2}", peer / timing.ours));
     let of_ceiling = ceilings.floor(work).map_or("-".into(), |floor| format!("{:.0} %", 100.0 * floor / timing.ours));
     let peer = timing.peer.map_or("refuses".into(), duration);
-    println!("{name:<42} {:>11} {peer:>11} {ratio:>8} {of_ceiling:>8}", duration(timing.ours));
+    println!("{name:<50} {:>11} {peer:>11} {ratio:>8} {of_ceiling:>8}", duration(timing.ours));
 }
 
 fn duration(seconds: f64) -> String {

@@ -1,6 +1,7 @@
 //! Gradients of softmax and of the norms with respect to their input, a row at a time.
 
 use super::expect_like;
+use super::layer_norm::stats_dtype;
 use super::softmax::Softmax;
 use crate::math::exp;
 use crate::plan::{LoopDim, LoopDims, Walk, iterations};
@@ -40,10 +41,12 @@ pub fn softmax_backward(
     }
 }
 
-/// The gradient of [`super::layer_norm`] with respect to its input.
+/// The gradients of [`super::layer_norm`].
 ///
-/// With `g = dy weight` and `h = (x - mean) rstd`: `rstd (g - mean(g) - h mean(g h))`. Inputs: x and dy of any strides, then mean and rstd
-/// as [`super::layer_norm`] leaves them, then weight if given. The output is contiguous, of x's shape and dtype.
+/// With `g = dy weight` and `h = (x - mean) rstd`: `rstd (g - mean(g) - h mean(g h))` for the input, the first output, contiguous, of x's shape
+/// and dtype. Inputs: x and dy of any strides, then mean and rstd as [`super::layer_norm`] leaves them, then weight if given. Further outputs
+/// are the sums of `dy h` and of `dy` over chunks of rows, of the shape and dtype that [`parameter_sums`] tells: what weight and bias get,
+/// summed over the chunks.
 ///
 /// # Errors
 /// As [`super::layer_norm`].
@@ -52,12 +55,12 @@ pub fn layer_norm_backward(
     x: &Meta,
     dy: &Meta,
     weight: Option<&Meta>,
-    dx: &Meta,
+    outputs: &[&Meta],
 ) -> Result<Arc<dyn Kernel>> {
-    norm_backward(op, x, dy, weight, true, dx)
+    norm_backward(op, x, dy, weight, true, outputs)
 }
 
-/// The gradient of [`super::rms_norm`] with respect to its input: as [`layer_norm_backward`], without means.
+/// The gradients of [`super::rms_norm`]: as [`layer_norm_backward`], without means and without the sum of `dy`.
 ///
 /// # Errors
 /// As [`super::layer_norm`].
@@ -66,9 +69,19 @@ pub fn rms_norm_backward(
     x: &Meta,
     dy: &Meta,
     weight: Option<&Meta>,
-    dx: &Meta,
+    outputs: &[&Meta],
 ) -> Result<Arc<dyn Kernel>> {
-    norm_backward(op, x, dy, weight, false, dx)
+    norm_backward(op, x, dy, weight, false, outputs)
+}
+
+/// `[chunks, n]`, in the statistics' dtype, for `x [.., n]`: the sums over chunks of rows that the gradients of parameters are made of.
+pub fn parameter_sums(x: &Meta) -> Meta {
+    /// Rows of a chunk at most, so that their sum in single precision stays accurate; and chunks at least, where there are as many rows.
+    const ROWS: usize = 256;
+    const CHUNKS: usize = 32;
+    let (&len, lead) = x.dims().split_last().unwrap_or((&1, &[]));
+    let rows: usize = lead.iter().product();
+    Meta::contiguous(stats_dtype(x.dtype), (rows.div_ceil(ROWS).max(rows.min(CHUNKS)), len))
 }
 
 fn norm_backward(
@@ -77,20 +90,24 @@ fn norm_backward(
     dy: &Meta,
     weight: Option<&Meta>,
     centered: bool,
-    dx: &Meta,
+    outputs: &[&Meta],
 ) -> Result<Arc<dyn Kernel>> {
     let Some(&len) = x.dims().last() else {
         return Err(Error::shape(op, "input", "[]", "at least one dimension"));
     };
     expect_same(op, "dy", dy, x)?;
-    expect_like(op, "output", dx, x)?;
+    expect_like(op, "output", outputs[0], x)?;
+    let sums = parameter_sums(x);
+    outputs[1..].iter().try_for_each(|output| expect_like(op, "sums", output, &sums))?;
     weight.map_or(Ok(()), |w| expect_like(op, "weight", w, &Meta::contiguous(x.dtype, len)))?;
-    let (outer, along) = rows([x, dy, dx], x.rank() - 1);
+    let (outer, along) = rows([x, dy, outputs[0]], x.rank() - 1);
+    let norm =
+        Norm { centered, weight: weight.is_some(), sums: outputs.len() - 1, chunks: sums.dims()[0], outer, along };
     match x.dtype {
-        DType::F16 => Ok(NormRows::<f16>::prepare(centered, weight.is_some(), outer, along)),
-        DType::BF16 => Ok(NormRows::<bf16>::prepare(centered, weight.is_some(), outer, along)),
-        DType::F32 => Ok(NormRows::<f32>::prepare(centered, weight.is_some(), outer, along)),
-        DType::F64 => Ok(NormRows::<f64>::prepare(centered, weight.is_some(), outer, along)),
+        DType::F16 => Ok(NormRows::<f16>::prepare(norm)),
+        DType::BF16 => Ok(NormRows::<bf16>::prepare(norm)),
+        DType::F32 => Ok(NormRows::<f32>::prepare(norm)),
+        DType::F64 => Ok(NormRows::<f64>::prepare(norm)),
         other => Err(Error::UnsupportedDTypeForOp(other, op)),
     }
 }
@@ -211,39 +228,113 @@ impl<E: StoredFloat> Routine for SoftmaxRows<E> {
     }
 }
 
-struct NormRows<E> {
+struct Norm {
     centered: bool,
     weight: bool,
+    /// Outputs besides the input's gradient.
+    sums: usize,
+    /// Into how many about equal parts the rows are divided.
+    chunks: usize,
     outer: LoopDims<3>,
     along: LoopDim<3>,
+}
+
+struct NormRows<E> {
+    norm: Norm,
     element: PhantomData<E>,
 }
 
-impl<E: StoredFloat> NormRows<E> {
-    fn prepare(centered: bool, weight: bool, outer: LoopDims<3>, along: LoopDim<3>) -> Arc<dyn Kernel> {
-        let tasks = iterations(&outer);
-        prepare(NormRows::<E> { centered, weight, outer, along, element: PhantomData }, tasks, along.len, 0)
-    }
+/// The numbers of a row, and the addresses that its elements go with.
+struct RowOf<E: StoredFloat, S: Simd> {
+    row: Row<E>,
+    mean: VectorOf<E, S>,
+    rstd: VectorOf<E, S>,
+    weight: *const E,
+    /// The sums of `dy h` and `dy`; null where they are not wanted.
+    sums: [*mut E::Compute; 2],
+}
 
-    /// `g` and `h` of up to a vector from position `i`; lanes of `g` past the row's end are zero.
+impl<E: StoredFloat, S: Simd> RowOf<E, S> {
+    /// `dy`, `g` and `h` of up to a vector from position `i`; lanes of the first two past the row's end are zero.
     ///
     /// # Safety
     /// `i` is within the row; the weight's address is null or as long as the row.
     #[inline(always)]
-    unsafe fn load<S: Simd>(
-        &self,
-        row: &Row<E>,
-        i: usize,
-        [mean, rstd]: [VectorOf<E, S>; 2],
-        weight: *const E,
-    ) -> [VectorOf<E, S>; 2] {
-        let n = VectorOf::<E, S>::LANES.min(self.along.len - i);
+    unsafe fn load(&self, i: usize) -> [VectorOf<E, S>; 3] {
+        let n = VectorOf::<E, S>::LANES.min(self.row.along.len - i);
         // SAFETY: the caller's.
         unsafe {
-            let (x, dy) = row.load::<S>(i);
-            let g = if weight.is_null() { dy } else { dy * load_strided::<S, E>(weight.add(i), n, 1) };
-            [g, (x - mean) * rstd]
+            let (x, dy) = self.row.load::<S>(i);
+            let g = if self.weight.is_null() { dy } else { dy * load_strided::<S, E>(self.weight.add(i), n, 1) };
+            [dy, g, (x - self.mean) * self.rstd]
         }
+    }
+
+    /// The sums of `g` and `g h`.
+    ///
+    /// # Safety
+    /// As [`RowOf::load`], for the whole row.
+    #[inline(always)]
+    unsafe fn totals(&self) -> [f64; 2] {
+        let (lanes, len) = (VectorOf::<E, S>::LANES, self.row.along.len);
+        let mut totals = [0.0; 2];
+        for block in (0..len).step_by(BLOCK * lanes) {
+            let (mut sum_g, mut sum_gh) = (VectorOf::<E, S>::splat(0.0), VectorOf::<E, S>::splat(0.0));
+            for i in (block..len.min(block + BLOCK * lanes)).step_by(lanes) {
+                // SAFETY: the caller's.
+                let [_, g, h] = unsafe { self.load(i) };
+                sum_g = sum_g + g;
+                sum_gh = sum_gh + g * h;
+            }
+            totals = [totals[0] + sum_g.reduce_sum().to_f64(), totals[1] + sum_gh.reduce_sum().to_f64()];
+        }
+        totals
+    }
+
+    /// Writes the gradient, and adds to the sums.
+    ///
+    /// # Safety
+    /// As [`RowOf::totals`]; the sums are null or as long as the row.
+    #[inline(always)]
+    unsafe fn write(&self, [mean_g, mean_gh]: [f64; 2]) {
+        let (lanes, len) = (VectorOf::<E, S>::LANES, self.row.along.len);
+        let (mean_g, mean_gh) = (VectorOf::<E, S>::splat(mean_g), VectorOf::<E, S>::splat(mean_gh));
+        for i in (0..len).step_by(lanes) {
+            // SAFETY: the caller's.
+            unsafe {
+                let [dy, g, h] = self.load(i);
+                self.row.store::<S>(self.rstd * (g - mean_g - h * mean_gh), i);
+                for (sums, term) in self.sums.into_iter().zip([dy * h, dy]) {
+                    if !sums.is_null() {
+                        let (sums, n) = (sums.add(i), lanes.min(len - i));
+                        (VectorOf::<E, S>::load_partial(sums, n) + term).store_partial(sums, n);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl<E: StoredFloat> NormRows<E> {
+    fn prepare(norm: Norm) -> Arc<dyn Kernel> {
+        let (chunks, rows, len) = (norm.chunks, iterations(&norm.outer), norm.along.len);
+        prepare(NormRows::<E> { norm, element: PhantomData }, chunks, rows.div_ceil(chunks.max(1)) * len, 0)
+    }
+
+    /// A chunk's sums, set to zero.
+    ///
+    /// # Safety
+    /// The job's outputs are valid.
+    unsafe fn sums(&self, job: &Job, chunk: usize) -> [*mut E::Compute; 2] {
+        let mut sums = [std::ptr::null_mut(); 2];
+        for (i, sums) in sums.iter_mut().enumerate().take(self.norm.sums) {
+            // SAFETY: by the contract.
+            unsafe {
+                *sums = job.outputs[1 + i].cast::<E::Compute>().add(chunk * self.norm.along.len);
+                std::slice::from_raw_parts_mut(*sums, self.norm.along.len).fill(E::Compute::default());
+            }
+        }
+        sums
     }
 }
 
@@ -253,37 +344,28 @@ impl<E: StoredFloat> Routine for NormRows<E> {
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, job: Job) {
-        let lanes = VectorOf::<E, S>::LANES;
-        let count = self.along.len as f64;
-        let rstd_input = 2 + usize::from(self.centered);
-        let weight = if self.weight { job.inputs[rstd_input + 1].cast::<E>() } else { std::ptr::null() };
-        let mut walk = Walk::new(&self.outer, job.tasks.start);
-        for task in job.tasks.clone() {
-            // SAFETY: the plan's offsets stay within the tensors that the caller vouches for; there is a statistic for every row.
+        let Norm { centered, outer, along, chunks, .. } = &self.norm;
+        let (rows, count) = (iterations(outer), along.len as f64);
+        let rstd_input = 2 + usize::from(*centered);
+        let weight = if self.norm.weight { job.inputs[rstd_input + 1].cast::<E>() } else { std::ptr::null() };
+        for chunk in job.tasks.clone() {
+            // SAFETY: the plan's offsets stay within the tensors that the caller vouches for; there is a statistic for every row, and sums
+            // for every chunk.
             unsafe {
-                let row = Row::<E>::new(&job, walk.offset(), self.along);
-                let stat = |input: usize| Float::splat_elem(job.inputs[input].cast::<E::Compute>().add(task).read());
-                let rstd = stat(rstd_input);
-                let stats = [if self.centered { stat(2) } else { Float::splat(0.0) }, rstd];
-                let (mut sum_g, mut sum_gh) = (0.0, 0.0);
-                for block in (0..self.along.len).step_by(BLOCK * lanes) {
-                    let (mut block_g, mut block_gh) = (VectorOf::<E, S>::splat(0.0), VectorOf::<E, S>::splat(0.0));
-                    for i in (block..self.along.len.min(block + BLOCK * lanes)).step_by(lanes) {
-                        let [g, h] = self.load::<S>(&row, i, stats, weight);
-                        block_g = block_g + g;
-                        block_gh = block_gh + g * h;
-                    }
-                    sum_g += block_g.reduce_sum().to_f64();
-                    sum_gh += block_gh.reduce_sum().to_f64();
-                }
-                let mean_g = VectorOf::<E, S>::splat(if self.centered { sum_g / count } else { 0.0 });
-                let mean_gh = VectorOf::<E, S>::splat(sum_gh / count);
-                for i in (0..self.along.len).step_by(lanes) {
-                    let [g, h] = self.load::<S>(&row, i, stats, weight);
-                    row.store::<S>(rstd * (g - mean_g - h * mean_gh), i);
+                let sums = self.sums(&job, chunk);
+                let first = chunk * rows / chunks;
+                let mut walk = Walk::new(outer, first);
+                for index in first..(chunk + 1) * rows / chunks {
+                    let row = Row::<E>::new(&job, walk.offset(), *along);
+                    let stat =
+                        |input: usize| Float::splat_elem(job.inputs[input].cast::<E::Compute>().add(index).read());
+                    let mean = if *centered { stat(2) } else { Float::splat(0.0) };
+                    let row = RowOf::<E, S> { row, mean, rstd: stat(rstd_input), weight, sums };
+                    let [sum_g, sum_gh] = row.totals();
+                    row.write([if *centered { sum_g / count } else { 0.0 }, sum_gh / count]);
+                    walk.step();
                 }
             }
-            walk.step();
         }
     }
 }

@@ -88,7 +88,7 @@ pub fn batch_norm_backward(
 }
 
 /// Refuses a tensor of another dtype or shape.
-fn expect(op: &'static str, name: &'static str, given: &Meta, dtype: DType, shape: &[usize]) -> Result<()> {
+pub(super) fn expect(op: &'static str, name: &'static str, given: &Meta, dtype: DType, shape: &[usize]) -> Result<()> {
     if given.dtype != dtype {
         return Err(Error::dtype(op, name, given.dtype, dtype));
     }

@@ -3,6 +3,7 @@
 
 mod backward;
 mod batch_norm;
+mod channel_affine;
 mod layer_norm;
 mod sets;
 mod softmax;
@@ -11,8 +12,9 @@ mod tests;
 
 use opforge_core::{Error, Meta, Result};
 
-pub use backward::{layer_norm_backward, rms_norm_backward, softmax_backward};
+pub use backward::{layer_norm_backward, parameter_sums, rms_norm_backward, softmax_backward};
 pub use batch_norm::{Over, batch_norm, batch_norm_backward};
+pub use channel_affine::channel_affine;
 pub use layer_norm::{layer_norm, rms_norm, stats_dtype};
 pub use softmax::{Softmax, softmax};
 

@@ -240,14 +240,25 @@ fn norm_gradients_agree_with_differences() {
                 let forward = |x: &[f64]| naive_norm(x, len, centered, &weight.values(), &zeros);
                 let expected = numeric_gradient(&x.values(), &dy.values(), |x| forward(x)[0].clone());
                 let [_, mean, rstd] = forward(&x.values()).map(|v| Array::contiguous(dtype, &[v.len()], |i| v[i]));
+                let sums = parameter_sums(&x.meta);
+                let outs = [&out, &sums, &sums];
                 let got = if centered {
-                    let kernel = layer_norm_backward("layer_norm", &x.meta, &dy.meta, Some(&weight.meta), &out);
-                    run(&*kernel.expect("valid"), &[&x, &dy, &mean, &rstd, &weight], std::slice::from_ref(&out))
+                    let kernel = layer_norm_backward("layer_norm", &x.meta, &dy.meta, Some(&weight.meta), &outs);
+                    run(&*kernel.expect("valid"), &[&x, &dy, &mean, &rstd, &weight], &outs.map(Meta::clone))
                 } else {
-                    let kernel = rms_norm_backward("rms_norm", &x.meta, &dy.meta, Some(&weight.meta), &out);
-                    run(&*kernel.expect("valid"), &[&x, &dy, &rstd, &weight], std::slice::from_ref(&out))
+                    let kernel = rms_norm_backward("rms_norm", &x.meta, &dy.meta, Some(&weight.meta), &outs[..2]);
+                    run(&*kernel.expect("valid"), &[&x, &dy, &rstd, &weight], &outs.map(Meta::clone)[..2])
                 };
                 assert_gradient(&got[0].values(), &expected, dtype);
+                let normal = naive_norm(&x.values(), len, centered, &vec![1.0; len], &zeros).into_iter().next();
+                let terms: Vec<f64> =
+                    normal.unwrap_or_default().iter().zip(dy.values()).map(|(h, dy)| h * dy).collect();
+                let column = |all: &[f64], i: usize| all.iter().skip(i).step_by(len).sum::<f64>();
+                for (got, terms) in got[1..].iter().zip([terms, dy.values()]) {
+                    let expected: Vec<f64> = (0..len).map(|i| column(&terms, i)).collect();
+                    let summed: Vec<f64> = (0..len).map(|i| column(&got.values(), i)).collect();
+                    assert_gradient(&summed, &expected, dtype);
+                }
             }
         }
     });

@@ -2,6 +2,7 @@
 
 mod axes;
 mod binary;
+pub(crate) mod channel_affine;
 mod compare;
 mod definition;
 mod draw;

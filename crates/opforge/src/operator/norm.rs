@@ -2,8 +2,11 @@
 
 use smallvec::{SmallVec, smallvec};
 
-use super::{Axis, AxisMap, Grads, Role};
+use opforge_cpu::norm;
+
+use super::{Axis, AxisMap, Grads, Metas, Operator, Role};
 use crate::autograd::Backward;
+use crate::dispatch::dispatch;
 use crate::functional::size_to_shape;
 use crate::{Error, Meta, Result, Shape, Tensor};
 
@@ -77,9 +80,34 @@ pub(crate) fn flatten(
     Ok(inputs)
 }
 
+/// What a norm's gradient operator computes: the gradient of `x`, then those of parameters summed over chunks of rows.
+pub(crate) fn grad_metas(x: &Meta, sums: usize) -> Metas {
+    let sum = norm::parameter_sums(x);
+    [Meta::contiguous(x.dtype, x.shape())].into_iter().chain(std::iter::repeat_n(sum, sums)).collect()
+}
+
+/// The axis map of that: the chunks are of all rows.
+pub(crate) fn grad_axes(inputs: &[&Meta], outputs: usize) -> AxisMap {
+    let none = |rank: usize| ".".repeat(rank);
+    let given: Vec<String> = inputs.iter().map(|meta| none(meta.rank())).collect();
+    let made: Vec<String> = (0..outputs).map(|i| none(if i == 0 { inputs[0].rank() } else { 2 })).collect();
+    AxisMap::letters(&format!("{}->{}", given.join(","), made.join(",")), &[])
+}
+
+/// The gradients of a norm's inputs by its gradient operator.
+#[track_caller]
+pub(crate) fn row_grads(ctx: &Backward<'_>, op: &impl Operator, inputs: &[&Tensor]) -> Result<Grads> {
+    let mut outputs = dispatch(op, inputs)?.into_iter();
+    let mut grads: Grads = outputs.next().map(Some).into_iter().collect();
+    for (i, sums) in outputs.enumerate() {
+        grads.push(ctx.when(1 + i, || sums.sum(0)?.to_dtype(inputs[0].dtype()))?);
+    }
+    Ok(grads)
+}
+
 /// Sums over all dimensions but the last.
 #[track_caller]
-pub(crate) fn sum_to_last(t: &Tensor) -> Result<Tensor> {
+fn sum_to_last(t: &Tensor) -> Result<Tensor> {
     t.sum((0..t.rank() - 1).collect::<Vec<_>>())
 }
 

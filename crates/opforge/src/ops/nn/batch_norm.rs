@@ -5,6 +5,7 @@
 use opforge_cpu::norm::{self, Over};
 
 use crate::autograd::{is_grad_enabled, no_grad};
+use crate::operator::channel_affine::channel_affine;
 use crate::operator::prelude::*;
 
 /// The operator of [`batch_norm`] in training: `x [batch, channels, ..]`, then the weight and the bias where there are any. Its outputs are the
@@ -198,18 +199,19 @@ fn of_batch(input: &Tensor, given: [Option<&Tensor>; 2], eps: f64) -> Result<(Te
 fn by_running(input: &Tensor, [mean, var]: [&Tensor; 2], given: [Option<&Tensor>; 2], eps: f64) -> Result<Tensor> {
     let channels = channels("batch_norm", input.shape())?;
     let params = parameters("batch_norm", input, channels, given)?;
+    if !input.dtype().is_float() {
+        return Err(Error::UnsupportedDTypeForOp(input.dtype(), "batch_norm"));
+    }
     let stats = norm::stats_dtype(input.dtype());
     let mut scale = var.to_dtype(stats)?.affine(1.0, eps)?.sqrt()?.recip()?;
     if let Some(weight) = params.first() {
         scale = scale.mul(&weight.to_dtype(stats)?)?;
     }
-    let mut shift = mean.to_dtype(stats)?.mul(&scale)?.neg()?;
-    if let Some(bias) = params.get(1) {
-        shift = shift.add(&bias.to_dtype(stats)?)?;
-    }
-    let wide = |t: Tensor| along(&t, input.rank());
-    let y = input.to_dtype(stats)?.broadcast_mul(&wide(scale)?)?.broadcast_add(&wide(shift)?)?;
-    y.to_dtype(input.dtype())
+    let shift = match params.get(1) {
+        Some(bias) => bias.to_dtype(stats)?,
+        None => scale.zeros_like()?,
+    };
+    channel_affine(input, [&mean.to_dtype(stats)?, &scale, &shift])
 }
 
 function! {
@@ -284,5 +286,23 @@ fn samples() -> Vec<Sample> {
             vec![y, mean, var]
         })
     };
-    vec![sample(&[3, 2, 4], 2), sample(&[4, 3], 2), sample(&[2, 2, 3, 3], 1), sample(&[2, 3, 20], 0)]
+    let running = |shape: &[usize]| {
+        let of_channels = || Array::spread(&shape[1..2], 0.5..2.0);
+        let inputs = [vec![Array::spread(shape, -2.0..2.0)], (0..4).map(|_| of_channels()).collect()].concat();
+        let call = |x: &[&Tensor]| batch_norm(x[0], Some(x[1]), Some(x[2]), Some(x[3]), Some(x[4]), false, 0.1, EPS);
+        Sample::composed("batch_norm", call, inputs, |x| {
+            Array::from_fn(&x[0].shape, |i| {
+                let [mean, var, weight, bias] = [1, 2, 3, 4].map(|t| x[t].at(&i[1..2]));
+                (x[0].at(i) - mean) / (var + EPS).sqrt() * weight + bias
+            })
+        })
+    };
+    vec![
+        sample(&[3, 2, 4], 2),
+        sample(&[4, 3], 2),
+        sample(&[2, 2, 3, 3], 1),
+        sample(&[2, 3, 20], 0),
+        running(&[2, 3, 20]),
+        running(&[3, 2]),
+    ]
 }

@@ -5,7 +5,7 @@
 use opforge_cpu::norm;
 
 use crate::autograd::is_grad_enabled;
-use crate::operator::norm::{NormInputs, composed_grad, flatten, sum_to_last};
+use crate::operator::norm::{NormInputs, composed_grad, flatten, grad_axes, grad_metas, row_grads};
 use crate::operator::prelude::*;
 
 /// The operator of [`layer_norm`] over the last dimension: `x`, then the weight and the bias where there are any. Its outputs are the
@@ -52,24 +52,8 @@ impl Operator for LayerNorm {
             return composed_grad(ctx, &x.broadcast_sub(&mean)?, &rstd, weight.as_ref(), true);
         }
         let (mean, rstd) = (ctx.output(1)?, ctx.output(2)?);
-        let by_x = ctx.when(0, || {
-            let mut inputs = smallvec::SmallVec::<[&Tensor; 5]>::from_slice(&[&x, &grad, &mean, &rstd]);
-            inputs.extend(&weight);
-            dispatch1(&LayerNormGrad, &inputs)
-        })?;
-        let mut grads: Grads = smallvec![by_x];
-        if ctx.input_count() > 1 {
-            let by_weight = ctx.when(1, || {
-                let wide = |t: &Tensor| t.unsqueeze(t.rank())?.to_dtype(x.dtype());
-                let normal = x.broadcast_sub(&wide(&mean)?)?.broadcast_mul(&wide(&rstd)?)?;
-                sum_to_last(&normal.mul(&grad)?)
-            })?;
-            grads.push(by_weight);
-        }
-        if ctx.input_count() > 2 {
-            grads.push(ctx.when(2, || sum_to_last(&grad))?);
-        }
-        Ok(grads)
+        let inputs: SmallVec<[&Tensor; 5]> = [&x, &grad, &mean, &rstd].into_iter().chain(&weight).collect();
+        row_grads(ctx, &LayerNormGrad { sums: ctx.input_count() - 1 }, &inputs)
     }
 }
 
@@ -81,10 +65,13 @@ fn statistics(x: &Tensor, eps: f64) -> Result<(Tensor, Tensor)> {
     Ok((mean, variance.affine(1.0, eps)?.sqrt()?.recip()?))
 }
 
-/// The gradient of [`LayerNorm`] with respect to `x`, from `x`, the output's gradient, mean, reciprocal deviation and weight. Only called
-/// where nothing is recorded.
+/// The gradient of [`LayerNorm`] with respect to `x`, and those of the parameters summed over chunks of rows; from `x`, the output's gradient,
+/// mean, reciprocal deviation and weight. Only called where nothing is recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct LayerNormGrad;
+struct LayerNormGrad {
+    /// Parameters that there are.
+    sums: usize,
+}
 
 impl Operator for LayerNormGrad {
     fn name(&self) -> &'static str {
@@ -92,15 +79,15 @@ impl Operator for LayerNormGrad {
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape())])
+        Ok(grad_metas(inputs[0], self.sums))
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        same_axes(inputs[0], &[inputs[0].rank() - 1])
+        grad_axes(inputs, 1 + self.sums)
     }
 
     fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        norm::layer_norm_backward("layer_norm_grad", inputs[0], inputs[1], inputs.get(4).copied(), outputs[0])
+        norm::layer_norm_backward("layer_norm_grad", inputs[0], inputs[1], inputs.get(4).copied(), outputs)
     }
 }
 

@@ -5,7 +5,7 @@
 use opforge_cpu::norm;
 
 use crate::autograd::is_grad_enabled;
-use crate::operator::norm::{NormInputs, composed_grad, flatten, sum_to_last};
+use crate::operator::norm::{NormInputs, composed_grad, flatten, grad_axes, grad_metas, row_grads};
 use crate::operator::prelude::*;
 
 /// The operator of [`rms_norm`] over the last dimension: `x`, then the weight where there is one. Its outputs are the result and, a number a
@@ -51,27 +51,18 @@ impl Operator for RmsNorm {
             return composed_grad(ctx, &x, &rstd, weight.as_ref(), false);
         }
         let rstd = ctx.output(1)?;
-        let by_x = ctx.when(0, || {
-            let mut inputs = smallvec::SmallVec::<[&Tensor; 4]>::from_slice(&[&x, &grad, &rstd]);
-            inputs.extend(&weight);
-            dispatch1(&RmsNormGrad, &inputs)
-        })?;
-        let mut grads: Grads = smallvec![by_x];
-        if ctx.input_count() > 1 {
-            let by_weight = ctx.when(1, || {
-                let wide = rstd.unsqueeze(rstd.rank())?.to_dtype(x.dtype())?;
-                sum_to_last(&x.broadcast_mul(&wide)?.mul(&grad)?)
-            })?;
-            grads.push(by_weight);
-        }
-        Ok(grads)
+        let inputs: SmallVec<[&Tensor; 5]> = [&x, &grad, &rstd].into_iter().chain(&weight).collect();
+        row_grads(ctx, &RmsNormGrad { sums: ctx.input_count() - 1 }, &inputs)
     }
 }
 
-/// The gradient of [`RmsNorm`] with respect to `x`, from `x`, the output's gradient, the reciprocal root mean square and the weight. Only
-/// called where nothing is recorded.
+/// The gradient of [`RmsNorm`] with respect to `x`, and that of the weight summed over chunks of rows; from `x`, the output's gradient, the
+/// reciprocal root mean square and the weight. Only called where nothing is recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct RmsNormGrad;
+struct RmsNormGrad {
+    /// Parameters that there are.
+    sums: usize,
+}
 
 impl Operator for RmsNormGrad {
     fn name(&self) -> &'static str {
@@ -79,15 +70,15 @@ impl Operator for RmsNormGrad {
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape())])
+        Ok(grad_metas(inputs[0], self.sums))
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        same_axes(inputs[0], &[inputs[0].rank() - 1])
+        grad_axes(inputs, 1 + self.sums)
     }
 
     fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        norm::rms_norm_backward("rms_norm_grad", inputs[0], inputs[1], inputs.get(3).copied(), outputs[0])
+        norm::rms_norm_backward("rms_norm_grad", inputs[0], inputs[1], inputs.get(3).copied(), outputs)
     }
 }
 

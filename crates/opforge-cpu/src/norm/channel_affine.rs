@@ -1,0 +1,98 @@
+//! Scaling and shifting channels by given numbers.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use opforge_core::{DType, Error, Meta, Result, bf16, f16};
+use opforge_runtime::Kernel;
+
+use super::layer_norm::stats_dtype;
+use crate::simd::{Float, Routine, Simd};
+use crate::staged::with_contiguous;
+use crate::stored::{StoredFloat, VectorOf, load_strided, store_strided};
+use crate::tasks::{Job, prepare};
+
+/// The kernel for `(x - center) scale + shift` of each channel, the second dimension.
+///
+/// Inputs, of any strides: x; center, scale and shift, one number a channel, in the dtype that [`stats_dtype`] tells. The output is contiguous,
+/// like x.
+///
+/// # Errors
+/// Dtypes other than floats, a rank below 2, tensors of another shape or dtype than told.
+pub fn channel_affine(op: &'static str, x: &Meta, numbers: [&Meta; 3], y: &Meta) -> Result<Arc<dyn Kernel>> {
+    let &[batch, channels, ref plane @ ..] = x.dims() else {
+        return Err(Error::shape(op, "input", format!("{:?}", x.shape()), "[batch, channels, ..]"));
+    };
+    super::expect_like(op, "output", y, x)?;
+    for (name, meta) in ["center", "scale", "shift"].into_iter().zip(numbers) {
+        super::batch_norm::expect(op, name, meta, stats_dtype(x.dtype), &[channels])?;
+    }
+    let len = plane.iter().product();
+    let [center, scale, shift] = numbers;
+    with_contiguous(&[x, center, scale, shift], |_| match x.dtype {
+        DType::F16 => Ok(plan::<f16>(batch, channels, len)),
+        DType::BF16 => Ok(plan::<bf16>(batch, channels, len)),
+        DType::F32 => Ok(plan::<f32>(batch, channels, len)),
+        DType::F64 => Ok(plan::<f64>(batch, channels, len)),
+        other => Err(Error::UnsupportedDTypeForOp(other, op)),
+    })
+}
+
+fn plan<E: StoredFloat>(batch: usize, channels: usize, len: usize) -> Arc<dyn Kernel> {
+    let element = PhantomData;
+    match len {
+        1 => prepare(Runs::<E> { channels, len: channels, together: true, element }, batch, channels, 0),
+        _ => prepare(Runs::<E> { channels, len, together: false, element }, batch * channels, len, 0),
+    }
+}
+
+/// Runs of elements: those of one channel, or `together` one of each channel.
+struct Runs<E> {
+    channels: usize,
+    len: usize,
+    together: bool,
+    element: PhantomData<E>,
+}
+
+impl<E: StoredFloat> Runs<E> {
+    /// A run's numbers: those of its channel, or of up to a vector of channels from `i` on.
+    ///
+    /// # Safety
+    /// `at` is valid for a number a channel.
+    #[inline(always)]
+    unsafe fn numbers<S: Simd>(&self, at: *const u8, run: usize, i: usize, n: usize) -> VectorOf<E, S> {
+        let at = at.cast::<E::Compute>();
+        // SAFETY: by the contract.
+        unsafe {
+            match self.together {
+                true => load_strided::<S, E::Compute>(at.add(i), n, 1),
+                false => Float::splat_elem(at.add(run % self.channels).read()),
+            }
+        }
+    }
+}
+
+impl<E: StoredFloat> Routine for Runs<E> {
+    type Args = Job;
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, job: Job) {
+        let lanes = VectorOf::<E, S>::LANES;
+        for run in job.tasks.clone() {
+            // SAFETY: the kernel's tensors are valid; there is a number of each kind for every channel.
+            unsafe {
+                let x = job.inputs[0].cast::<E>().add(run * self.len);
+                let y = job.outputs[0].cast::<E>().add(run * self.len);
+                for i in (0..self.len).step_by(lanes) {
+                    let n = lanes.min(self.len - i);
+                    let center = self.numbers::<S>(job.inputs[1], run, i, n);
+                    let scale = self.numbers::<S>(job.inputs[2], run, i, n);
+                    let shift = self.numbers::<S>(job.inputs[3], run, i, n);
+                    let value = (load_strided::<S, E>(x.add(i), n, 1) - center).mul_add(scale, shift);
+                    store_strided::<S, E>(value, n, y.add(i), 1);
+                }
+            }
+        }
+    }
+}

@@ -39,6 +39,7 @@ macro_rules! by_number {
 }
 
 pub mod arange;
+pub mod attention;
 pub mod conv;
 pub mod copy;
 pub mod dense;

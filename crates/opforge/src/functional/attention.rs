@@ -1,57 +1,8 @@
-//! Attention, and other rearrangements of what networks compute with.
+//! Samples of classes, and rearrangements of what networks compute with.
 
 use crate::operator::prelude::*;
 
 functions! {
-    /// `softmax(query key^T scale) value` over the last two dimensions, `[.., length, width]`; `scale` is 1 over the root of the width, unless
-    /// given. `attn_mask` is true where attention may go (bool), or is added to the scores (floats); `is_causal` lets a position see those up to
-    /// its own. A row that may see nothing gives 0. With `enable_gqa` each head (third dimension from the end) of key and value serves several
-    /// of the query. `dropout_p` drops weights.
-    ///
-    /// # Errors
-    /// For shapes that do not go together, and both a mask and `is_causal`.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor, functional as f};
-    /// let x = Tensor::new(&[[1f32, 0.0], [0.0, 1.0]], &Device::Cpu)?;
-    /// let y = f::scaled_dot_product_attention(&x, &x, &x, None, 0.0, true, None, false)?;
-    /// assert_eq!(y.get(0)?.to_vec1::<f32>()?, [1.0, 0.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(nn)]
-    pub fn scaled_dot_product_attention(
-        query: &Tensor,
-        key: &Tensor,
-        value: &Tensor,
-        attn_mask: Option<&Tensor> = None,
-        dropout_p: f64 = 0.0,
-        is_causal: bool = false;
-        scale: Option<f64> = None,
-        enable_gqa: bool = false,
-    ) -> Result<Tensor> {
-        const NAME: &str = "scaled_dot_product_attention";
-        let ranks = [query, key, value].map(Tensor::rank);
-        if ranks.iter().any(|&rank| rank < 2) {
-            return Err(Error::shapes(NAME, query.shape(), key.shape(), "tensors [.., length, width]"));
-        }
-        if attn_mask.is_some() && is_causal {
-            return Err(Error::value(NAME, "is_causal", true, "false, beside attn_mask"));
-        }
-        let (key, value) = match enable_gqa {
-            true => (shared_heads(NAME, query, key)?, shared_heads(NAME, query, value)?),
-            false => (key.clone(), value.clone()),
-        };
-        let width = query.dims()[ranks[0] - 1].max(1) as f64;
-        let scaled = query.affine(scale.unwrap_or(1.0 / width.sqrt()), 0.0)?;
-        let scores = super::matmul(&scaled, &key.transpose(key.rank() - 2, key.rank() - 1)?)?;
-        let weights = match attn_mask {
-            None if is_causal => super::softmax(&causal(&scores)?, -1, None)?,
-            None => super::softmax(&scores, -1, None)?,
-            Some(mask) => masked_softmax(&scores, mask)?,
-        };
-        super::matmul(&super::dropout(&weights, dropout_p, true, false)?, &value)
-    }
-
     /// Softmax of the negated input.
     #[python(nn)]
     pub fn softmin(input: &Tensor, dim: i64; dtype: Option<DType> = None) -> Result<Tensor> {
@@ -154,38 +105,6 @@ functions! {
         let grouped = [&input.dims()[..1], &[groups, channels / groups], &input.dims()[2..]].concat();
         input.reshape(grouped)?.transpose(1, 2)?.reshape(input.shape())
     }
-}
-
-/// The heads of key or value, repeated to as many as the query has.
-#[track_caller]
-fn shared_heads(op: &'static str, query: &Tensor, t: &Tensor) -> Result<Tensor> {
-    let heads = |t: &Tensor| t.rank().checked_sub(3).map(|d| t.dims()[d]);
-    match (heads(query), heads(t)) {
-        (Some(many), Some(few)) if few > 0 && many.is_multiple_of(few) => {
-            super::repeat_interleave(t, (many / few) as i64, Some(-3), None)
-        }
-        _ => Err(Error::shapes(op, query.shape(), t.shape(), "heads of the query that are a multiple of the others'")),
-    }
-}
-
-/// Minus infinity where a position (row) would see a later one (column).
-#[track_caller]
-fn causal(scores: &Tensor) -> Result<Tensor> {
-    let [rows, columns] = [scores.dims()[scores.rank() - 2], scores.dims()[scores.rank() - 1]];
-    let seen = super::tril(&Tensor::ones((rows, columns), DType::Bool, scores.device())?, 0)?;
-    super::where_cond(&seen, scores.into(), f64::NEG_INFINITY.into())
-}
-
-/// Softmax of the scores that a mask lets through; rows without any are 0.
-#[track_caller]
-fn masked_softmax(scores: &Tensor, mask: &Tensor) -> Result<Tensor> {
-    let masked = match mask.dtype() {
-        DType::Bool => super::where_cond(mask, scores.into(), f64::NEG_INFINITY.into())?,
-        _ => scores.broadcast_add(&mask.to_dtype(scores.dtype())?)?,
-    };
-    let highest = super::amax(&masked.detach(), Some(&[-1]), true)?;
-    let blind = super::eq((&highest).into(), f64::NEG_INFINITY.into())?;
-    super::masked_fill(&super::softmax(&masked, -1, None)?, &blind, Operand::Scalar(Scalar::Int(0)))
 }
 
 /// The dimensions before the last three, those, and a factor.

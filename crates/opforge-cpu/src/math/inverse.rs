@@ -42,7 +42,7 @@ in_double! {
 /// The angle of the point `(x, y)`. Error: f32 0.51, f64 2.
 #[inline(always)]
 pub fn atan2<V: Float>(y: V, x: V) -> V {
-    y.via_f64_2(x, |y, x| angle(y, x))
+    y.via_f64_2(x, angle)
 }
 
 /// The distance of the point `(a, b)` from the origin. Error: f32 0.51, f64 that of libm, lane by lane.

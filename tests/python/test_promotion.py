@@ -1,6 +1,7 @@
 """Result dtypes: PyTorch's documented rules, for every pair of dtypes and for numbers; integer arithmetic in every width."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -105,3 +106,37 @@ def test_in_place_results_keep_the_receivers_dtype(dtype):
                 change()
     else:
         assert name(x.add_(ones("float64"))) == dtype
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "expected"),
+    [(0.5, torch.int64, 0), (-1.7, torch.int64, -1), (-1, torch.uint8, 255), (2, torch.bool, True), (1.5, torch.bool, True)],
+)
+def test_what_is_assigned_is_converted(value, dtype, expected):
+    """Filling and assignment cut and wrap, as PyTorch's do; arithmetic with such numbers is refused."""
+    zeros = torch.zeros(2, dtype=dtype)
+    assert torch.full((1,), value, dtype=dtype).tolist() == [expected]
+    assert torch.full_like(zeros, value).tolist() == zeros.new_full((2,), value).tolist() == [expected] * 2
+    assert zeros.clone().fill_(value).tolist() == [expected] * 2
+    zeros[0] = value
+    assert zeros.tolist() == [expected, 0]
+
+
+@pytest.mark.parametrize(("value", "dtype"), [(300, torch.uint8), (-300, torch.uint8), (math.nan, torch.int64), (1e30, torch.int64), (200, torch.int8), (1j, torch.float32)])
+def test_what_is_assigned_lies_within_the_range(value, dtype):
+    with pytest.raises((TypeError, RuntimeError, ValueError)):
+        torch.full((2,), value, dtype=dtype)
+    with pytest.raises((TypeError, RuntimeError, ValueError)):
+        torch.zeros(2, dtype=dtype).fill_(value)
+
+
+def test_truths_of_bytes_are_bytes():
+    x = torch.tensor([[0, 3], [1, 2]], dtype=torch.uint8)
+    assert x.any(1).dtype is torch.uint8 and x.any(1).tolist() == [1, 1] and x.all(1).tolist() == [0, 1]
+    assert x.int().all().dtype is torch.bool
+
+
+def test_a_tensor_beats_a_dimension():
+    assert torch.max(torch.tensor(2), torch.tensor(4)).item() == 4
+    assert torch.min(torch.tensor([2.0, 5.0]), torch.tensor(4)).tolist() == [2.0, 4.0]
+    assert torch.max(torch.tensor([2.0, 5.0]), 0).indices.item() == 1

@@ -95,6 +95,45 @@ impl Scalar {
         }
     }
 
+    /// The value as assignment converts it, which loses what the dtype does not hold: floats are cut to whole numbers, anything but 0 is true, and
+    /// negative numbers wrap around in unsigned dtypes. `None` beyond the dtype's range, for NaN as an integer, and for imaginary parts.
+    ///
+    /// ```
+    /// # use opforge_core::{DType, Scalar};
+    /// assert_eq!(Scalar::Float(-1.7).converted(DType::I64), Some(Scalar::Int(-1)));
+    /// assert_eq!(Scalar::Int(-1).converted(DType::U8), Some(Scalar::Int(255)));
+    /// assert_eq!(Scalar::Int(300).converted(DType::U8), None);
+    /// ```
+    pub fn converted(self, dtype: DType) -> Option<Scalar> {
+        let cut = match (dtype.kind(), self) {
+            (Kind::Bool, _) => return Some(Scalar::Bool(self.to_bool())),
+            (Kind::Int, Scalar::Float(f)) => Scalar::Float(f.trunc()),
+            _ => self,
+        };
+        let value = cut.to_f64();
+        let wrapped = if dtype.kind() == Kind::Int && !dtype.is_signed() && value < 0.0 {
+            let range = 2f64.powi(8 * dtype.size_in_bytes() as i32);
+            if value <= -range {
+                return None;
+            }
+            Scalar::UInt(cut.to_i64() as u64 & (range - 1.0) as u64)
+        } else {
+            cut
+        };
+        wrapped.fits(dtype).then(|| wrapped.in_kind(dtype.kind()))
+    }
+
+    /// The value in a kind that holds it.
+    pub fn in_kind(self, kind: Kind) -> Scalar {
+        match (self, kind) {
+            (s, Kind::Bool) => Scalar::Bool(s.to_bool()),
+            (Scalar::UInt(u), Kind::Int) if i64::try_from(u).is_err() => self,
+            (s, Kind::Int) => Scalar::Int(s.to_i64()),
+            (s, Kind::Float) => Scalar::Float(s.to_f64()),
+            (s, Kind::Complex) => s,
+        }
+    }
+
     fn bits(self) -> (u8, u64, u64) {
         match self {
             Scalar::Bool(b) => (0, u64::from(b), 0),

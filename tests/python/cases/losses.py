@@ -103,6 +103,8 @@ def multilabel_margin(x, target):
 CASES = [
     *losses("mse_loss", lambda x, y: (x - y) ** 2, X, Y),
     *losses("l1_loss", lambda x, y: np.abs(x - y), X, Y),
+    case("mse_loss", lambda x, y, weight: (weight * (x - y) ** 2).sum() / weight.sum(), X, Y, weight=np.abs(Y)),
+    case("l1_loss", lambda x, y, weight: (weight * np.abs(x - y)).sum() / weight.sum(), X, Y, weight=np.abs(Y)),
     *losses("smooth_l1_loss", smooth_l1, X, Y, beta=0.5),
     *losses("huber_loss", huber, X, Y, delta=0.5),
     *losses("binary_cross_entropy", bce, P, T),

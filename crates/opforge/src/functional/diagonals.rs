@@ -87,7 +87,7 @@ functions! {
         dim2: i64 = 1,
     ) -> Result<Tensor> {
         let dim = |d| normalize_dim(d, input.rank(), "diagonal_scatter");
-        overlay(Diagonal { offset, dim1: dim(dim1)?, dim2: dim(dim2)? }, input, src)
+        overlay(Diagonal { offset, dim1: dim(dim1)?, dim2: dim(dim2)? }, input, &src.to_dtype(input.dtype())?)
     }
 
     /// The rows and columns, `[2, n]` in `dtype` (i64), of the elements on and below a diagonal of a `row` by `col` matrix, in row-major order.

@@ -1,6 +1,6 @@
 //! Constants written in place.
 
-use crate::functional::{copy_into, fit};
+use crate::functional::{converted, copy_into};
 use crate::operator::prelude::*;
 use crate::ops::create::full::Full;
 
@@ -8,7 +8,7 @@ functions! {
     /// Fills `input` in place with a number, or with the one element of a tensor without dimensions; returns `input`.
     ///
     /// # Errors
-    /// For a number that the dtype cannot hold, a tensor with dimensions, and memory that must not be written.
+    /// For a number beyond the range of the dtype, a tensor with dimensions, and memory that must not be written.
     ///
     /// ```
     /// # use opforge::{DType, Device, Tensor};
@@ -21,7 +21,7 @@ functions! {
     pub fn fill_with(input: &Tensor, value: Operand) -> Result<Tensor> {
         match value {
             Operand::Scalar(value) => {
-                let value = fit("fill_", value, input.dtype())?;
+                let value = converted("fill_", value, input.dtype())?;
                 let (shape, dtype, device) = (input.shape().clone(), input.dtype(), *input.device());
                 dispatch_into(&Full { value, shape, dtype, device }, &[], &[input])?;
             }

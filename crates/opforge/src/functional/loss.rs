@@ -50,7 +50,7 @@ functions! {
         weight: Option<&Tensor> = None,
     ) -> Result<Tensor> {
         let loss = difference("mse_loss", input, target)?.sqr()?;
-        reduced("mse_loss", weighted(loss, weight)?, reduction)
+        weighted_mean("mse_loss", loss, weight, reduction)
     }
 
     /// The absolute differences.
@@ -69,7 +69,7 @@ functions! {
         weight: Option<&Tensor> = None,
     ) -> Result<Tensor> {
         let loss = difference("l1_loss", input, target)?.abs()?;
-        reduced("l1_loss", weighted(loss, weight)?, reduction)
+        weighted_mean("l1_loss", loss, weight, reduction)
     }
 
     /// The square of a difference below `beta`, over `2 beta`; above it the absolute difference less `beta / 2`.
@@ -309,6 +309,18 @@ fn same_shapes(op: &'static str, input: &Tensor, target: &Tensor) -> Result<()> 
         return Ok(());
     }
     Err(Error::shapes(op, input.shape(), target.shape(), "a target of the input's shape"))
+}
+
+/// Reduces a loss whose mean is weighted as its elements are.
+#[track_caller]
+fn weighted_mean(op: &'static str, loss: Tensor, weight: Option<&Tensor>, reduction: &str) -> Result<Tensor> {
+    match weight {
+        Some(weight) if reduction == "mean" => {
+            let weight = &weight.to_dtype(loss.dtype())?.broadcast_as(loss.shape())?;
+            loss.mul(weight)?.sum_all()?.div(&weight.sum_all()?)
+        }
+        weight => reduced(op, weighted(loss, weight)?, reduction),
+    }
 }
 
 #[track_caller]

@@ -14,7 +14,7 @@ pub use dtype::{default_dtype, set_default_dtype};
 pub(crate) use indices::Selection;
 pub use operand::{Operand, TensorOrScalar};
 pub use pointwise::{binary, binary_float, compare, unary_float};
-pub(crate) use pointwise::{binary_scaled, common_dtype, dtype_with, fit, floating};
+pub(crate) use pointwise::{binary_scaled, common_dtype, converted, dtype_with, fit, floating};
 pub use rules::Rules;
 
 pub use crate::ops::functions::*;

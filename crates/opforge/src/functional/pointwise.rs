@@ -146,14 +146,12 @@ pub(crate) fn fit(name: &'static str, s: Scalar, dtype: DType) -> Result<Scalar>
     if !s.fits(dtype) {
         return Err(Error::dtype(name, "scalar", s, format!("a value that {dtype} can hold")));
     }
-    Ok(match (s, dtype.kind()) {
-        (Scalar::Complex(re, _), opforge_core::Kind::Float) => Scalar::Float(re),
-        (s, opforge_core::Kind::Float) => Scalar::Float(s.to_f64()),
-        (s @ Scalar::UInt(_), opforge_core::Kind::Int) => s,
-        (s, opforge_core::Kind::Int) => Scalar::Int(s.to_i64()),
-        (s, opforge_core::Kind::Bool) => Scalar::Bool(s.to_bool()),
-        (s, opforge_core::Kind::Complex) => s,
-    })
+    Ok(s.in_kind(dtype.kind()))
+}
+
+/// A number as it is assigned to elements of a dtype: [`Scalar::converted`].
+pub(crate) fn converted(name: &'static str, s: Scalar, dtype: DType) -> Result<Scalar> {
+    s.converted(dtype).ok_or_else(|| Error::dtype(name, "scalar", s, format!("a value within the range of {dtype}")))
 }
 
 fn two_numbers(name: &'static str) -> Error {

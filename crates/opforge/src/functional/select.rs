@@ -295,7 +295,7 @@ functions! {
         if src.rank() + 1 != input.rank() {
             return Err(Error::shapes("select_scatter", input.shape(), src.shape(), "a source of one dimension less"));
         }
-        overlay(Narrow { dim, start, len: 1 }, input, &src.unsqueeze(dim)?)
+        overlay(Narrow { dim, start, len: 1 }, input, &src.unsqueeze(dim)?.to_dtype(input.dtype())?)
     }
 
     /// A copy of `input` with `src` in place of every `step`-th element of `dim` from `start` up to `end`.
@@ -315,7 +315,7 @@ functions! {
         end: Option<i64> = None,
         step: i64 = 1,
     ) -> Result<Tensor> {
-        overlay(Slice::of("slice_scatter", input, dim, start, end, step)?, input, src)
+        overlay(Slice::of("slice_scatter", input, dim, start, end, step)?, input, &src.to_dtype(input.dtype())?)
     }
 }
 

@@ -9,10 +9,10 @@ use crate::ops::create::full::Full;
 use crate::{DType, Device, Error, Meta, NdArray, Result, Shape, ShapeWithOneHole, WithDType};
 
 impl Tensor {
-    /// A tensor of one number, which the dtype must be able to hold.
+    /// A tensor of one number, [converted](Scalar::converted) to the dtype.
     #[track_caller]
     pub fn full_scalar<S: Into<Shape>>(value: Scalar, shape: S, dtype: DType, device: &Device) -> Result<Self> {
-        let value = crate::functional::fit("full", value, dtype)?;
+        let value = crate::functional::converted("full", value, dtype)?;
         dispatch1(&Full { value, shape: shape.into(), dtype, device: *device }, &[])
     }
 

@@ -63,8 +63,8 @@ fn count(start: Scalar, end: Scalar, step: Scalar) -> Result<usize> {
         let steps = (end - start).unsigned_abs().div_ceil(step.unsigned_abs());
         return usize::try_from(steps).map_err(|_| bad_step());
     }
-    let steps = ((end.to_f64() - start.to_f64()) / step.to_f64()).ceil();
-    if (0.0..9e15).contains(&steps) { Ok(steps as usize) } else { Err(bad_step()) }
+    let steps = (end.to_f64() - start.to_f64()) / step.to_f64();
+    if (0.0..9e15).contains(&steps) { Ok(steps.ceil() as usize) } else { Err(bad_step()) }
 }
 
 #[track_caller]

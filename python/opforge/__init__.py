@@ -31,7 +31,18 @@ _PRIVATE = _core._hidden | {
 }
 globals().update({name: value for name, value in vars(_core).items() if name[0] != "_" and name not in _PRIVATE})
 
-from ._functions import tensordot  # noqa: E402
+from ._functions import (  # noqa: E402
+    bartlett_window,
+    blackman_window,
+    broadcast_shapes,
+    hamming_window,
+    hann_window,
+    histogramdd,
+    is_same_size,
+    kaiser_window,
+    scalar_tensor,
+    tensordot,
+)
 
 # The submodules that the core module has too are found by their files.
 for _name in ("nn", "linalg", "special"):

@@ -41,6 +41,7 @@ from ._core import alpha_dropout as alpha_dropout
 from ._core import amax as amax
 from ._core import amin as amin
 from ._core import aminmax as aminmax
+from ._core import angle as angle
 from ._core import any as any
 from ._core import arange as arange
 from ._core import arccos as arccos
@@ -68,6 +69,7 @@ from ._core import atleast_3d as atleast_3d
 from . import autograd as autograd
 from ._core import avg_pool1d as avg_pool1d
 from ._core import baddbmm as baddbmm
+from ._functions import bartlett_window as bartlett_window
 from ._core import bernoulli as bernoulli
 from ._core import bfloat16 as bfloat16
 from ._core import bincount as bincount
@@ -77,9 +79,11 @@ from ._core import bitwise_not as bitwise_not
 from ._core import bitwise_or as bitwise_or
 from ._core import bitwise_right_shift as bitwise_right_shift
 from ._core import bitwise_xor as bitwise_xor
+from ._functions import blackman_window as blackman_window
 from ._core import block_diag as block_diag
 from ._core import bmm as bmm
 from ._core import bool as bool
+from ._functions import broadcast_shapes as broadcast_shapes
 from ._core import broadcast_tensors as broadcast_tensors
 from ._core import broadcast_to as broadcast_to
 from ._core import bucketize as bucketize
@@ -111,6 +115,8 @@ from ._core import complex128 as complex128
 from ._core import complex64 as complex64
 from ._core import concat as concat
 from ._core import concatenate as concatenate
+from ._core import conj as conj
+from ._core import conj_physical as conj_physical
 from ._core import conv1d as conv1d
 from ._core import conv2d as conv2d
 from ._core import conv3d as conv3d
@@ -211,11 +217,14 @@ from ._core import gru as gru
 from ._core import gru_cell as gru_cell
 from ._core import gt as gt
 from ._core import half as half
+from ._functions import hamming_window as hamming_window
+from ._functions import hann_window as hann_window
 from ._core import hardshrink as hardshrink
 from ._core import heaviside as heaviside
 from ._core import hinge_embedding_loss as hinge_embedding_loss
 from ._core import histc as histc
 from ._core import histogram as histogram
+from ._functions import histogramdd as histogramdd
 from ._core import hsplit as hsplit
 from ._core import hstack as hstack
 from ._core import hypot as hypot
@@ -244,6 +253,7 @@ from ._core import is_complex as is_complex
 from ._core import is_floating_point as is_floating_point
 from ._core import is_grad_enabled as is_grad_enabled
 from ._core import is_nonzero as is_nonzero
+from ._functions import is_same_size as is_same_size
 from ._core import is_storage as is_storage
 from ._core import is_tensor as is_tensor
 from ._core import isclose as isclose
@@ -253,6 +263,8 @@ from ._core import isinf as isinf
 from ._core import isnan as isnan
 from ._core import isneginf as isneginf
 from ._core import isposinf as isposinf
+from ._core import isreal as isreal
+from ._functions import kaiser_window as kaiser_window
 from ._core import kron as kron
 from ._core import kthvalue as kthvalue
 from ._core import layer_norm as layer_norm
@@ -374,6 +386,7 @@ from ._core import randn as randn
 from ._core import randn_like as randn_like
 from ._core import randperm as randperm
 from ._core import ravel as ravel
+from ._core import real as real
 from ._core import reciprocal as reciprocal
 from ._core import relu as relu
 from ._core import remainder as remainder
@@ -381,6 +394,8 @@ from ._core import renorm as renorm
 from ._core import repeat_interleave as repeat_interleave
 from ._core import reset_peak_memory_stats as reset_peak_memory_stats
 from ._core import reshape as reshape
+from ._core import resolve_conj as resolve_conj
+from ._core import resolve_neg as resolve_neg
 from ._core import result_type as result_type
 from ._core import rms_norm as rms_norm
 from ._core import rnn_relu as rnn_relu
@@ -394,6 +409,7 @@ from ._core import row_stack as row_stack
 from ._core import rsqrt as rsqrt
 from ._core import rsub as rsub
 from .serialization import save as save
+from ._functions import scalar_tensor as scalar_tensor
 from ._core import scatter as scatter
 from ._core import scatter_add as scatter_add
 from ._core import scatter_reduce as scatter_reduce

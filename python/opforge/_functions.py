@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import builtins
+import math
+from typing import NamedTuple
+
 from . import _core
+from ._size import Size
 
 
 def tensordot(a, b, dims=2, *, out=None):
@@ -14,3 +19,95 @@ def tensordot(a, b, dims=2, *, out=None):
         return _core.tensordot(a, b, dims, out=out)
     dims_a, dims_b = dims
     return _core.tensordot_over(a, b, dims_a, dims_b, out=out)
+
+
+class _HistogramDD(NamedTuple):
+    hist: _core.Tensor
+    bin_edges: tuple[_core.Tensor, ...]
+
+
+def histogramdd(input, bins, *, range=None, weight=None, density=False):
+    """How many points, the rows of the last dimension, fall into the boxes of a grid, or what their `weight` adds up to, and the edges of the
+    boxes along each coordinate. `bins` is a number of boxes, or one for each coordinate, between the extremes or what `range` says (the least
+    and the greatest of each); or vectors of edges. Points beyond the last edges count nowhere; with `density` all adds up to 1."""
+    points = input.reshape(-1, input.shape[-1])
+    dims = points.shape[1]
+    bins = [bins] * dims if isinstance(bins, int) else list(bins)
+    if len(bins) != dims or (range is not None and len(range) != 2 * dims):
+        raise ValueError(f"histogramdd: expected bins, and two numbers of range, for each of {dims} coordinates")
+    edges, place, inside = [], 0, _core.ones(len(points), dtype=_core.bool)
+    for d, n in enumerate(bins):
+        x = points[:, d].contiguous()
+        edges.append(n if isinstance(n, _core.Tensor) else _even_edges(x, n, range and range[2 * d : 2 * d + 2]))
+        last = len(edges[d]) - 2
+        inside &= (x >= edges[d][0]) & (x <= edges[d][-1])
+        place = place * (last + 1) + (_core.searchsorted(edges[d], x, right=True) - 1).clamp(0, last)
+    counts = _core.ones(len(points), dtype=input.dtype) if weight is None else weight.reshape(-1)
+    sizes = [len(e) - 1 for e in edges]
+    hist = _core.zeros(math.prod(sizes), dtype=input.dtype).index_add(0, place[inside], counts[inside]).reshape(sizes)
+    if density:
+        hist = hist / hist.sum()
+        for d, e in enumerate(edges):
+            hist = hist / e.diff().reshape([-1 if k == d else 1 for k in builtins.range(dims)])
+    return _HistogramDD(hist, tuple(edges))
+
+
+def _even_edges(x, count, bounds):
+    low, high = bounds if bounds else (x.min().item(), x.max().item()) if len(x) else (0.0, 1.0)
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return _core.linspace(low, high, count + 1, dtype=x.dtype)
+
+
+def broadcast_shapes(*shapes):
+    """The shape that these broadcast to; a number stands for one dimension."""
+    shapes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
+    return _core.broadcast_tensors(*(_core.empty(shape, device="meta") for shape in shapes))[0].shape if shapes else Size()
+
+
+def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):
+    """A number as a tensor without dimensions, of the default dtype."""
+    return _core.full((), s, dtype=dtype or _core.get_default_dtype(), device=device, requires_grad=requires_grad)
+
+
+def is_same_size(input, other):
+    """Whether two tensors have the same shape."""
+    return input.shape == other.shape
+
+
+def bartlett_window(window_length, periodic=True, *, dtype=None, device=None, requires_grad=False):
+    """A triangle of this many numbers, from 0 to 1 and back: to the 0 that would come next, if `periodic`."""
+    return _window(window_length, periodic, lambda t: 1 - (2 * t - 1).abs(), dtype, device, requires_grad)
+
+
+def blackman_window(window_length, periodic=True, *, dtype=None, device=None, requires_grad=False):
+    """Blackman's window: `0.42 - 0.5 cos(2 pi t) + 0.08 cos(4 pi t)`."""
+    shape = lambda t: 0.42 - 0.5 * (math.tau * t).cos() + 0.08 * (2 * math.tau * t).cos()  # noqa: E731
+    return _window(window_length, periodic, shape, dtype, device, requires_grad)
+
+
+def hamming_window(window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, device=None, requires_grad=False):
+    """Hamming's window: `alpha - beta cos(2 pi t)`."""
+    return _window(window_length, periodic, lambda t: alpha - beta * (math.tau * t).cos(), dtype, device, requires_grad)
+
+
+def hann_window(window_length, periodic=True, *, dtype=None, device=None, requires_grad=False):
+    """Hann's window: `(1 - cos(2 pi t)) / 2`."""
+    return _window(window_length, periodic, lambda t: 0.5 - 0.5 * (math.tau * t).cos(), dtype, device, requires_grad)
+
+
+def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, device=None, requires_grad=False):
+    """Kaiser's window: `I0(beta sqrt(1 - (2 t - 1)^2)) / I0(beta)`."""
+    rise = lambda t: (beta * (1 - (2 * t - 1).square()).clamp(min=0).sqrt()).i0()  # noqa: E731
+    shape = lambda t: rise(t) / rise(_core.tensor(0.5, dtype=t.dtype))  # noqa: E731
+    return _window(window_length, periodic, shape, dtype, device, requires_grad)
+
+
+def _window(length, periodic, shape, dtype, device, requires_grad):
+    """`shape` of times from 0 to 1, computed in f64."""
+    if length < 0:
+        raise ValueError(f"window_length must be 0 or more, not {length}")
+    steps = length if periodic else length - 1
+    times = _core.arange(length, dtype=_core.float64, device=device) / max(steps, 1)
+    values = shape(times) if length > 1 else _core.ones_like(times)
+    return values.to(dtype or _core.get_default_dtype()).requires_grad_(requires_grad)

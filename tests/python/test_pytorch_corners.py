@@ -11,6 +11,7 @@ S = torch.tensor(2.0)
 ZERO = torch.tensor(0)
 I = torch.tensor([[1, 2], [3, 4]])
 X = torch.tensor([[1.0, 2.0], [3.0, 5.0]])
+GRID = torch.tensor([[0.0, 0.0], [0.2, 0.5], [1.0, 3.0], [0.7, 2.5]])
 RAMP = torch.arange(12.0).reshape(1, 1, 3, 4)
 
 
@@ -69,6 +70,24 @@ ROWS = [
     gives(lambda: torch.tensor([100.0, 100.0], dtype=torch.float16).norm(p=3), 126.0, torch.float16),
     # Padding around what is cut off first.
     gives(lambda: F.pad(RAMP, (-1, 1, 0, 0), "circular")[0, 0, 0], [1.0, 2.0, 3.0, 1.0]),
+    # Operators of Python.
+    gives(lambda: +X[0], [1.0, 2.0]),
+    gives(lambda: torch.tensor([[1.0, 2.0]]).H, [[1.0], [2.0]]),
+    gives(lambda: RAMP[0].mH[0], [[0.0, 4.0, 8.0], [1.0, 5.0, 9.0], [2.0, 6.0, 10.0], [3.0, 7.0, 11.0]]),
+    # Windows of signals.
+    gives(lambda: torch.hann_window(4), [0.0, 0.5, 1.0, 0.5]),
+    gives(lambda: torch.hann_window(3, periodic=False), [0.0, 1.0, 0.0]),
+    gives(lambda: torch.hamming_window(4, True, 0.5, 0.5), [0.0, 0.5, 1.0, 0.5]),
+    gives(lambda: torch.bartlett_window(4), [0.0, 0.5, 1.0, 0.5]),
+    gives(lambda: torch.blackman_window(4), [0.0, 0.34, 1.0, 0.34]),
+    gives(lambda: torch.kaiser_window(4, True, 2.0), [0.4386763, 0.8347615, 1.0, 0.8347615]),
+    gives(lambda: torch.kaiser_window(1), [1.0]),
+    gives(lambda: torch.hann_window(0), []),
+    # Counts on grids.
+    gives(lambda: torch.histogramdd(GRID, [2, 3])[0], [[2.0, 0.0, 0.0], [0.0, 0.0, 2.0]]),
+    gives(lambda: torch.histogramdd(GRID, 2, range=[0.0, 1.0, 0.0, 3.0], weight=torch.arange(4.0), density=True)[0], [[0.2222222, 0.0], [0.0, 1.1111111]]),
+    gives(lambda: torch.histogramdd(GRID, [torch.tensor([0.0, 0.5, 1.0]), torch.tensor([0.0, 2.0])]).bin_edges[1], [0.0, 2.0]),
+    gives(lambda: torch.scalar_tensor(3), 3.0),
     # Images.
     gives(lambda: F.interpolate((20 * RAMP).to(torch.uint8), (2, 2), mode="bilinear")[0, 0], [[30, 70], [150, 190]], torch.uint8),
     gives(lambda: F.interpolate(RAMP, (2, 2), mode="bilinear", antialias=True)[0, 0], [[2.2142856, 3.7857144], [7.2142859, 8.7857141]]),
@@ -81,3 +100,21 @@ def test_result_is_that_of_pytorch(call, wanted):
     result = call()
     assert (result.dtype, result.shape) == (wanted.dtype, wanted.shape)
     assert torch.allclose(result, wanted, rtol=1e-4 if wanted.dtype is torch.float32 else 1e-2, atol=1e-6), result
+
+
+def test_augmented_operators_write_in_place():
+    x, i = torch.tensor([2.0, 3.0]), torch.tensor([4])
+    before_x, before_i = x, i
+    x **= 2
+    i <<= 2
+    i >>= 1
+    assert x is before_x and i is before_i
+    assert (x.tolist(), i.tolist()) == ([4.0, 9.0], [8])
+
+
+def test_shapes_that_broadcast():
+    assert torch.broadcast_shapes((2, 1), 3, (1, 1, 1)) == torch.Size([1, 2, 3])
+    assert torch.broadcast_shapes() == torch.Size()
+    with pytest.raises(RuntimeError):
+        torch.broadcast_shapes((2,), (3,))
+    assert torch.is_same_size(X, X + 1) and not torch.is_same_size(X, X[0])

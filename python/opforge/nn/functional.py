@@ -98,6 +98,29 @@ def triplet_margin_with_distance_loss(
     return loss if reduction == "none" else loss.mean() if reduction == "mean" else loss.sum()
 
 
+def linear_cross_entropy(
+    input,
+    linear_weight,
+    target,
+    *,
+    linear_bias=None,
+    weight=None,
+    reduction="mean",
+    ignore_index=None,
+    label_smoothing=0.0,
+    options=None,
+):
+    """The cross entropy of `input Wᵀ + b`, whose classes are the first dimension of `W` `(C, .., in_features)`: `target` is as for
+    `cross_entropy`. PyTorch's `options`, which save memory, are not supported."""
+    if options is not None:
+        raise ValueError("linear_cross_entropy: options are not supported, only None")
+    bias = None if linear_bias is None else linear_bias.reshape(-1)
+    scores = _C.nn.linear(input, linear_weight.reshape(-1, linear_weight.shape[-1]), bias)
+    scores = scores.reshape(*input.shape[:-1], *linear_weight.shape[:-1])
+    ignored = -100 if ignore_index is None else ignore_index
+    return _C.nn.cross_entropy(scores, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing)
+
+
 def multi_head_attention_forward(*args, **kwargs):
     """The attention of `nn.MultiheadAttention` as a function: see `nn/attention.py`, where it is written."""
     from .attention import multi_head_attention_forward as forward

@@ -142,6 +142,10 @@ CASES = [
     unary("ndtri", special.ndtri, (UNIT + 1) / 2, tolerance=4),
     *(entry for name, f in [("igamma", special.gammainc), ("gammainc", special.gammainc), ("igammac", special.gammaincc),
       ("gammaincc", special.gammaincc), ("zeta", special.zeta)] for entry in binary(name, f, ABOVE_ONE, POSITIVE, smooth=False)),
+    # Of real numbers.
+    *(unary(name, np.copy) for name in ("conj", "conj_physical", "resolve_conj", "resolve_neg", "real")),
+    unary("isreal", np.isreal, smooth=False),
+    unary("angle", lambda x: np.where(np.isnan(x), x, np.where(x < 0, np.pi, 0.0))),
     # Two operands.
     *binary("add", np.add),
     case("add", lambda a, b, alpha: a + alpha * b, A, B, alpha=-0.5),

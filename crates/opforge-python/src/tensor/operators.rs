@@ -75,6 +75,9 @@ macro_rules! operators {
             fn __pow__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>, _modulo: Option<&Bound<'py, PyAny>>) -> PyResult<Py<PyAny>> {
                 apply(lookup!(slf.py(), "pow", Plain), slf.as_any(), other)
             }
+            fn __ipow__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>, _modulo: Option<&Bound<'py, PyAny>>) -> PyResult<()> {
+                apply(lookup!(slf.py(), "pow", InPlace), slf.as_any(), other).map(drop)
+            }
             fn __rpow__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>, _modulo: Option<&Bound<'py, PyAny>>) -> PyResult<Py<PyAny>> {
                 apply(lookup!(slf.py(), "pow", Plain), other, slf.as_any())
             }
@@ -123,9 +126,12 @@ operators! {
         __iand__: "bitwise_and";
         __ior__: "bitwise_or";
         __ixor__: "bitwise_xor";
+        __ilshift__: "bitwise_left_shift";
+        __irshift__: "bitwise_right_shift";
     }
     unary {
         __neg__: "neg";
+        __pos__: "positive";
         __abs__: "abs";
         __invert__: "bitwise_not";
     }

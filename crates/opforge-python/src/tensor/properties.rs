@@ -191,6 +191,23 @@ impl PyTensor {
         Self::wrap(py, tensor.transpose(opforge::D::Minus2, opforge::D::Minus1).or_raise(py)?)
     }
 
+    /// A matrix transposed: real numbers are their own conjugates.
+    #[getter(H)]
+    fn adjoint(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        let tensor = self.tensor(py);
+        match tensor.rank() {
+            0 => Self::wrap(py, tensor.clone()),
+            2 => Self::wrap(py, opforge::functional::adjoint(&tensor).or_raise(py)?),
+            _ => Err(opforge::Error::shape("H", "self", format!("{:?}", tensor.shape()), "a matrix")).or_raise(py),
+        }
+    }
+
+    /// The matrices' transposes: real numbers are their own conjugates.
+    #[getter(mH)]
+    fn matrix_adjoint(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        Self::wrap(py, opforge::functional::adjoint(&self.tensor(py)).or_raise(py)?)
+    }
+
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         let tensor = self.tensor(py);
         let none = || pyo3::exceptions::PyTypeError::new_err("len() of a 0-d tensor");

@@ -56,6 +56,80 @@ functions! {
         sum.affine(1.0, (p * (p - 1)) as f64 * 0.25 * std::f64::consts::PI.ln())
     }
 
+    /// The complex conjugates: real numbers are their own.
+    ///
+    /// # Errors
+    /// For complex numbers.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1f32, -2.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::conj(&x)?.to_vec1::<f32>()?, [1.0, -2.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn conj(input: &Tensor) -> Result<Tensor> {
+        own("conj", input)
+    }
+
+    /// As [`conj`].
+    ///
+    /// # Errors
+    /// As [`conj`].
+    pub fn conj_physical(input: &Tensor) -> Result<Tensor> {
+        own("conj_physical", input)
+    }
+
+    /// The tensor itself: no conjugation of real numbers waits to be done.
+    ///
+    /// # Errors
+    /// As [`conj`].
+    pub fn resolve_conj(input: &Tensor) -> Result<Tensor> {
+        own("resolve_conj", input)
+    }
+
+    /// The tensor itself: no negation of real numbers waits to be done.
+    ///
+    /// # Errors
+    /// As [`conj`].
+    pub fn resolve_neg(input: &Tensor) -> Result<Tensor> {
+        own("resolve_neg", input)
+    }
+
+    /// The real parts: real numbers have no other.
+    ///
+    /// # Errors
+    /// As [`conj`].
+    #[python(torch)]
+    pub fn real(input: &Tensor) -> Result<Tensor> {
+        own("real", input)
+    }
+
+    /// Whether the elements are real numbers, which they are.
+    ///
+    /// # Errors
+    /// As [`conj`].
+    pub fn isreal(input: &Tensor) -> Result<Tensor> {
+        Tensor::ones(own("isreal", input)?.shape(), DType::Bool, input.device())
+    }
+
+    /// The angles of the numbers in the complex plane: pi for negative ones, 0 for others, NaN for NaN.
+    ///
+    /// # Errors
+    /// As [`conj`].
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1f32, -2.0], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::angle(&x)?.to_vec1::<f32>()?, [0.0, std::f32::consts::PI]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn angle(input: &Tensor) -> Result<Tensor> {
+        let x = floating(&own("angle", input)?)?.into_owned();
+        let half_turn = Tensor::full_scalar(std::f64::consts::PI.into(), (), x.dtype(), x.device())?;
+        let side = f::where_cond(&f::lt((&x).into(), 0.0.into())?, (&half_turn).into(), 0.0.into())?;
+        f::where_cond(&f::isnan(&x)?, (&x).into(), (&side).into())
+    }
+
     /// The matrices' transposes: real numbers are their own conjugates.
     ///
     /// # Errors
@@ -68,10 +142,7 @@ functions! {
     /// # Ok::<(), opforge::Error>(())
     /// ```
     pub fn adjoint(input: &Tensor) -> Result<Tensor> {
-        if input.dtype().is_complex() {
-            return Err(Error::UnsupportedDTypeForOp(input.dtype(), "adjoint"));
-        }
-        let rank = input.rank();
+        let rank = own("adjoint", input)?.rank();
         match rank {
             0 | 1 => Err(Error::shape("adjoint", "input", format!("{:?}", input.shape()), "at least two dimensions")),
             _ => input.transpose(rank - 2, rank - 1),
@@ -99,4 +170,9 @@ fn scaled(x: &Tensor, exponent: &Tensor) -> Result<Tensor> {
     let half = exponent.affine(-0.5, 0.0)?.floor()?;
     let rest = exponent.add(&half)?.neg()?;
     x.mul(&f::exp2(&half)?)?.mul(&f::exp2(&rest)?)
+}
+
+/// The tensor, if it is one of real numbers.
+fn own(op: &'static str, input: &Tensor) -> Result<Tensor> {
+    if input.dtype().is_complex() { Err(Error::UnsupportedDTypeForOp(input.dtype(), op)) } else { Ok(input.clone()) }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .adaptive import AdaptiveLogSoftmaxWithLoss
 from .activation import (
     Sigmoid,
     Tanh,
@@ -63,6 +64,7 @@ from .loss import (
     TripletMarginLoss,
     TripletMarginWithDistanceLoss,
     CTCLoss,
+    LinearCrossEntropyLoss,
 )
 from .module import Module
 from .normalization import LayerNorm, RMSNorm, GroupNorm, LocalResponseNorm
@@ -103,6 +105,8 @@ from .pooling import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
     AdaptiveAvgPool3d,
+    FractionalMaxPool2d,
+    FractionalMaxPool3d,
 )
 from .rnn import RNNBase, RNN, LSTM, GRU, RNNCellBase, RNNCell, LSTMCell, GRUCell
 from .sparse import Embedding, EmbeddingBag
@@ -117,7 +121,8 @@ from .transformer import (
 from .upsampling import Upsample, UpsamplingNearest2d, UpsamplingBilinear2d
 
 __all__ = [
-    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
+    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveLogSoftmaxWithLoss", "FractionalMaxPool2d",
+    "FractionalMaxPool3d", "LinearCrossEntropyLoss", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d",
     "AdaptiveMaxPool3d", "AlphaDropout", "AvgPool1d", "AvgPool2d", "AvgPool3d", "BCELoss", "BCEWithLogitsLoss",
     "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "Bilinear", "CELU", "CTCLoss", "ChannelShuffle", "CircularPad1d",
     "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d", "Conv1d", "Conv2d",

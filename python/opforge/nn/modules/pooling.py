@@ -239,3 +239,35 @@ class AdaptiveAvgPool3d(_AdaptiveAvgPool):
     """[`AdaptiveAvgPool1d`] of `(N, C, D, H, W)`."""
 
     _dims = 3
+
+
+class _FractionalMaxPool(Module):
+    def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+        super().__init__()
+        if (output_size is None) == (output_ratio is None):
+            raise ValueError("exactly one of output_size and output_ratio must be given")
+        each = lambda size: tuple(size) if isinstance(size, (tuple, list)) else (size,) * self._dims  # noqa: E731
+        self.kernel_size = each(kernel_size)
+        self.return_indices = return_indices
+        self.output_size = None if output_size is None else each(output_size)
+        self.output_ratio = None if output_ratio is None else each(output_ratio)
+        if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+        self.register_buffer("_random_samples", _random_samples)
+
+    def forward(self, input):
+        pool = getattr(F, f"fractional_max_pool{self._dims}d")
+        return pool(input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples)
+
+
+class FractionalMaxPool2d(_FractionalMaxPool):
+    """The maximum of each of `output_size` windows of `(N, C, H, W)`, or of `output_ratio` times as many as elements, that begin at random
+    distances (Graham, "Fractional max-pooling", 2014)."""
+
+    _dims = 2
+
+
+class FractionalMaxPool3d(_FractionalMaxPool):
+    """[`FractionalMaxPool2d`] of `(N, C, D, H, W)`."""
+
+    _dims = 3

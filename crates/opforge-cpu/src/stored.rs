@@ -121,6 +121,33 @@ pub(crate) unsafe fn load_strided<S: Simd, E: StoredFloat>(ptr: *const E, n: usi
     }
 }
 
+/// How a vector's elements lie: a whole vector or part of one, next to each other, or apart. Told by constants, so that loops are compiled for it.
+pub(crate) mod lie {
+    pub const WHOLE: u8 = 0;
+    pub const PART: u8 = 1;
+    pub const APART: u8 = 2;
+}
+
+/// [`load_strided`], for elements that lie as `HOW` tells.
+///
+/// # Safety
+/// As that; the elements lie so.
+#[inline(always)]
+pub(crate) unsafe fn load_as<S: Simd, E: StoredFloat, const HOW: u8>(
+    ptr: *const E,
+    n: usize,
+    stride: usize,
+) -> VectorOf<E, S> {
+    // SAFETY: the caller's.
+    unsafe {
+        match HOW {
+            lie::WHOLE => E::load::<S>(ptr),
+            lie::PART => E::load_partial::<S>(ptr, n),
+            _ => load_strided::<S, E>(ptr, n, stride),
+        }
+    }
+}
+
 /// Rounds and writes the first `n` lanes, `stride` elements apart.
 ///
 /// # Safety

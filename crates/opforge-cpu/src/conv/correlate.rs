@@ -75,6 +75,9 @@ pub(super) struct Plan {
     pub packed: usize,
     /// Whether sums are made where they stay: the targets are all of the target's positions, in order, and not rounded.
     pub in_place: bool,
+    /// If the slab is multiplied as it is, without panels: where each read is. For sums that stay where they are made, and lines of targets that
+    /// fill registers well.
+    pub offsets: Option<Vec<usize>>,
     /// The first task of this phase, and the target channels of a task.
     pub first_task: usize,
     pub rows: usize,
@@ -118,16 +121,11 @@ impl<E: Element> Correlation<E> {
             let whole = |d: usize| phase[d].gap == 1 && phase[d].count == spec.target[d];
             let rows = rows_of_task(spec.channels.target, kernels.rows(), least.div_ceil(blocks.count));
             let per_image = blocks.count * spec.channels.target.div_ceil(rows);
-            let plan = Plan {
-                in_place: E::EXACT && (0..MAX_SPATIAL).all(whole),
-                first_task: tasks,
-                packed,
-                rows,
-                weights,
-                reads,
-                blocks,
-                phase,
-            };
+            let in_place = E::EXACT && (0..MAX_SPATIAL).all(whole);
+            let line = phase[MAX_SPATIAL - 1].count;
+            let fills = 5 * line >= 4 * line.next_multiple_of(kernels.lanes());
+            let offsets = (in_place && fills && blocks.is_copied()).then(|| reads.iter().map(|r| r.at).collect());
+            let plan = Plan { in_place, offsets, first_task: tasks, packed, rows, weights, reads, blocks, phase };
             tasks += images * per_image;
             packed += spec.channels.groups * spec.channels.target * plan.reads.len();
             plans.push(plan);

@@ -6,7 +6,7 @@ use super::geometry::Lengths;
 use super::weight::{Sums, WeightGradient};
 use crate::operand::Accumulator;
 use crate::simd::{Float, Simd};
-use crate::stored::{VectorOf, load_strided};
+use crate::stored::{VectorOf, lie, load_as};
 
 /// A block of positions: the slab, the gradients of the first output channel, and how both are walked.
 struct Positions<E: Element> {
@@ -92,25 +92,24 @@ impl<E: Element> Positions<E> {
         rows: [usize; R],
         reads: [usize; T],
     ) -> [[E::Compute; T]; R] {
-        let lanes = VectorOf::<E, S>::LANES;
+        let (lanes, len, step) = (VectorOf::<E, S>::LANES, self.targets[2], self.steps[2]);
+        let whole = if step == 1 { len / lanes * lanes } else { 0 };
         let mut sums = [[VectorOf::<E, S>::splat(0.0); T]; R];
         for line in 0..self.targets[0] * self.targets[1] {
             let [a, b] = [line / self.targets[1], line % self.targets[1]];
             let slab = self.slab.wrapping_add(a * self.steps[0] + b * self.steps[1]);
-            let y = self.y.wrapping_add(line * self.targets[2]);
-            for c in (0..self.targets[2]).step_by(lanes) {
-                let n = lanes.min(self.targets[2] - c);
-                // SAFETY: by the contract.
-                unsafe {
-                    let mut x = [VectorOf::<E, S>::splat(0.0); T];
-                    for (x, read) in x.iter_mut().zip(reads) {
-                        *x = load_strided::<S, E::Compute>(slab.add(read + c * self.steps[2]), n, self.steps[2]);
-                    }
-                    for (sums, row) in sums.iter_mut().zip(rows) {
-                        let y = load_strided::<S, E>(y.add(row * self.plane + c), n, 1);
-                        for (sum, x) in sums.iter_mut().zip(x) {
-                            *sum = x.mul_add(y, *sum);
-                        }
+            let y = self.y.wrapping_add(line * len);
+            // SAFETY: by the contract.
+            unsafe {
+                for c in (0..whole).step_by(lanes) {
+                    let at = (slab.add(c), y.add(c));
+                    self.add::<S, R, T, { lie::WHOLE }>(&mut sums, rows, reads, at, lanes);
+                }
+                for c in (whole..len).step_by(lanes) {
+                    let (at, n) = ((slab.add(c * step), y.add(c)), lanes.min(len - c));
+                    match step {
+                        1 => self.add::<S, R, T, { lie::PART }>(&mut sums, rows, reads, at, n),
+                        _ => self.add::<S, R, T, { lie::APART }>(&mut sums, rows, reads, at, n),
                     }
                 }
             }
@@ -122,5 +121,34 @@ impl<E: Element> Positions<E> {
             }
         }
         dots
+    }
+
+    /// Adds the products of `n` positions.
+    ///
+    /// # Safety
+    /// The addresses are of a line's positions; what is read of the slab lies as `HOW` tells.
+    #[inline(always)]
+    unsafe fn add<S: Simd, const R: usize, const T: usize, const HOW: u8>(
+        &self,
+        sums: &mut [[VectorOf<E, S>; T]; R],
+        rows: [usize; R],
+        reads: [usize; T],
+        (slab, y): (*const E::Compute, *const E),
+        n: usize,
+    ) {
+        // SAFETY: by the contract.
+        unsafe {
+            let mut x = [VectorOf::<E, S>::splat(0.0); T];
+            for (x, read) in x.iter_mut().zip(reads) {
+                *x = load_as::<S, E::Compute, HOW>(slab.add(read), n, self.steps[2]);
+            }
+            for (sums, row) in sums.iter_mut().zip(rows) {
+                let y = y.add(row * self.plane);
+                let y = if HOW == lie::WHOLE { E::load::<S>(y) } else { E::load_partial::<S>(y, n) };
+                for (sum, x) in sums.iter_mut().zip(x) {
+                    *sum = x.mul_add(y, *sum);
+                }
+            }
+        }
     }
 }

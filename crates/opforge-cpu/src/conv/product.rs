@@ -45,6 +45,7 @@ impl<F> Product<F> {
                         a: self.a.add(i * self.a_depth + self.from * rows),
                         b: self.b.add(j * self.depth),
                         b_row: width,
+                        b_offsets: std::ptr::null(),
                         c: self.c.add(i * self.c_row + j),
                         c_row: self.c_row,
                         columns,

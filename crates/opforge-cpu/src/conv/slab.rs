@@ -98,6 +98,11 @@ impl Blocks {
         })
     }
 
+    /// Whether slabs are copies of the source, whose lines neighbouring targets read side by side.
+    pub fn is_copied(&self) -> bool {
+        !self.in_place && !self.channels_last
+    }
+
     /// The lengths within which the slab's elements are addressed.
     fn lengths(&self) -> Lengths {
         let [a, b, _] = self.extent;

@@ -10,9 +10,11 @@ use super::correlate::{Correlation, Plan, Tensors, is_direct};
 use super::geometry::{Lengths, MAX_SPATIAL};
 use super::panel::{Runs, panels_len, position};
 use super::product::{COLUMNS, Product, block_depth};
+use super::slab::Read;
+use crate::matmul::Args;
 use crate::operand::Operand;
 use crate::simd::{Float, Routine, Simd};
-use crate::stored::{VectorOf, load_strided, store_strided};
+use crate::stored::{VectorOf, lie, load_as, store_strided};
 
 /// Lines of targets that are summed side by side, so that a weight is loaded once for all.
 const LINES: usize = 4;
@@ -83,7 +85,10 @@ impl<'a, E: Element> Part<'a, E> {
             let room = room.add(self.plan.blocks.elements);
             match is_direct(spec) {
                 true => self.channels.clone().for_each(|channel| self.direct::<S>(slab, channel, room)),
-                false => self.products::<S>(slab, room),
+                false => match &self.plan.offsets {
+                    Some(offsets) => self.products_in_place(slab, offsets),
+                    None => self.products::<S>(slab, room),
+                },
             }
         }
     }
@@ -153,6 +158,44 @@ impl<'a, E: Element> Part<'a, E> {
                 }
                 if !plan.in_place {
                     self.finish::<S>(c, start, columns);
+                }
+            }
+        }
+    }
+
+    /// Packed weights times the slab as it is, a part of a line of targets at a time.
+    ///
+    /// # Safety
+    /// As [`Part::run`]; the slab is open, and a register block may be read beyond its end.
+    unsafe fn products_in_place(&self, slab: *const E::Compute, offsets: &[usize]) {
+        let (plan, kernels, spec) = (self.plan, &self.correlation.kernels, &self.correlation.spec);
+        let (height, width, rows) = (kernels.rows(), kernels.width(), self.channels.len());
+        let (steps, plane): (_, usize) = (plan.blocks.steps(), spec.target.iter().product());
+        let a = plan.packed + (self.group * spec.channels.target + self.channels.start) * offsets.len();
+        let first = self.target(self.channels.start).cast::<E::Compute>();
+        // SAFETY: by the contract.
+        unsafe {
+            let a = self.tensors.packed.get().add(a);
+            self.start(first.add(self.place([0; MAX_SPATIAL])), plane, self.targets.iter().product());
+            for line in 0..self.targets[0] * self.targets[1] {
+                let at = [line / self.targets[1], line % self.targets[1], 0];
+                let (b, c) = (slab.add(at[0] * steps[0] + at[1] * steps[1]), first.add(self.place(at)));
+                for j in (0..self.targets[2]).step_by(width) {
+                    let columns = width.min(self.targets[2] - j);
+                    for i in (0..rows).step_by(height) {
+                        let rows = height.min(rows - i);
+                        kernels.get_indirect(rows, columns)(&Args {
+                            depth: offsets.len(),
+                            a: a.add(i * offsets.len()),
+                            b: b.add(j * steps[2]),
+                            b_row: 0,
+                            b_offsets: offsets.as_ptr(),
+                            c: c.add(i * plane + j),
+                            c_row: plane,
+                            columns,
+                            add: spec.bias,
+                        });
+                    }
                 }
             }
         }
@@ -267,27 +310,65 @@ impl<'a, E: Element> Part<'a, E> {
         weights: &[E::Compute],
         [a, b]: [usize; 2],
     ) {
-        let (lanes, steps) = (VectorOf::<E, S>::LANES, self.plan.blocks.steps());
-        let gap = self.plan.phase[MAX_SPATIAL - 1].gap;
-        let to: [*mut E; N] =
-            std::array::from_fn(|line| self.target(channel).wrapping_add(self.place([a, b + line, 0])));
+        let (lanes, len, steps) = (VectorOf::<E, S>::LANES, self.targets[2], self.plan.blocks.steps());
+        let mut to = [std::ptr::null_mut(); N];
+        for (line, to) in to.iter_mut().enumerate() {
+            *to = self.target(channel).wrapping_add(self.place([a, b + line, 0]));
+        }
         // SAFETY: by the contract.
         unsafe {
-            let bias = VectorOf::<E, S>::splat_elem(self.bias(channel));
-            let from = slab.add(a * steps[0] + b * steps[1]);
-            for c in (0..self.targets[2]).step_by(lanes) {
-                let (n, from) = (lanes.min(self.targets[2] - c), from.wrapping_add(c * steps[2]));
-                let mut sums = [bias; N];
-                for (read, &weight) in self.plan.reads.iter().zip(weights) {
-                    let weight = VectorOf::<E, S>::splat_elem(weight);
-                    for (line, sum) in sums.iter_mut().enumerate() {
-                        let x = from.add(read.at + line * steps[1]);
-                        *sum = load_strided::<S, E::Compute>(x, n, steps[2]).mul_add(weight, *sum);
-                    }
+            let lines = Lines::<E, N> {
+                from: slab.add(a * steps[0] + b * steps[1]),
+                steps: [steps[1], steps[2]],
+                to,
+                gap: self.plan.phase[MAX_SPATIAL - 1].gap,
+                bias: self.bias(channel),
+            };
+            let whole = if steps[2] == 1 { len / lanes * lanes } else { 0 };
+            for c in (0..whole).step_by(lanes) {
+                lines.sum::<S, { lie::WHOLE }>(&self.plan.reads, weights, c, lanes);
+            }
+            for c in (whole..len).step_by(lanes) {
+                match steps[2] {
+                    1 => lines.sum::<S, { lie::PART }>(&self.plan.reads, weights, c, len - c),
+                    _ => lines.sum::<S, { lie::APART }>(&self.plan.reads, weights, c, lanes.min(len - c)),
                 }
-                for (sum, to) in sums.into_iter().zip(to) {
-                    store_strided::<S, E>(sum, n, to.add(c * gap), gap);
+            }
+        }
+    }
+}
+
+/// `N` lines of the slab, a step apart, and of the target.
+struct Lines<E: Element, const N: usize> {
+    from: *const E::Compute,
+    /// From line to line and from target to target.
+    steps: [usize; 2],
+    to: [*mut E; N],
+    gap: usize,
+    bias: E::Compute,
+}
+
+impl<E: Element, const N: usize> Lines<E, N> {
+    /// `n` targets of each line from the `c`-th on.
+    ///
+    /// # Safety
+    /// The reads are readable from the lines, which are as `HOW` tells, and the targets writable.
+    #[inline(always)]
+    unsafe fn sum<S: Simd, const HOW: u8>(&self, reads: &[Read], weights: &[E::Compute], c: usize, n: usize) {
+        let [line_step, step] = self.steps;
+        let from = self.from.wrapping_add(c * step);
+        let mut sums = [VectorOf::<E, S>::splat_elem(self.bias); N];
+        // SAFETY: by the contract.
+        unsafe {
+            for (read, &weight) in reads.iter().zip(weights) {
+                let weight = VectorOf::<E, S>::splat_elem(weight);
+                for (line, sum) in sums.iter_mut().enumerate() {
+                    let x = load_as::<S, E::Compute, HOW>(from.add(read.at + line * line_step), n, step);
+                    *sum = x.mul_add(weight, *sum);
                 }
+            }
+            for (sum, to) in sums.into_iter().zip(self.to) {
+                store_strided::<S, E>(sum, n, to.add(c * self.gap), self.gap);
             }
         }
     }

@@ -266,6 +266,7 @@ impl<T: Operand> Tile<'_, T> {
                         a: a.add(i * depth),
                         b: b.at.add(strip * b.strip),
                         b_row: b.row,
+                        b_offsets: std::ptr::null(),
                         c: c.sums.add(i * c.row + j),
                         c_row: c.row,
                         columns,

@@ -1,3 +1,5 @@
+use std::mem::MaybeUninit;
+
 use crate::operand::Accumulator;
 
 /// A register, or a few, of accumulators.
@@ -22,6 +24,22 @@ pub(super) trait Lanes: Copy {
     /// # Safety
     /// As [`Lanes::splat`].
     unsafe fn plus(self, b: Self) -> Self;
+    /// Stores the first `n` elements, below `COUNT`, or adds them to what is there; the pointer need only be valid for those.
+    ///
+    /// # Safety
+    /// As [`Lanes::splat`].
+    #[inline(always)]
+    unsafe fn store_first(self, p: *mut Self::Element, n: usize, add: bool) {
+        let mut whole = MaybeUninit::<Self>::uninit();
+        let whole = whole.as_mut_ptr().cast::<Self::Element>();
+        // SAFETY: a register is stored whole into a buffer of its size, then read back in part.
+        unsafe {
+            self.store(whole);
+            for j in 0..n {
+                *p.add(j) = if add { (*p.add(j)).plus(*whole.add(j)) } else { *whole.add(j) };
+            }
+        }
+    }
 }
 
 /// Lanes without instructions of their own: loops that the compiler turns into those of the function they are inlined into.
@@ -69,8 +87,18 @@ pub(super) mod x86 {
 
     /// A float register with fused multiply-add.
     macro_rules! lanes {
-        ($ty:ty, $element:ty, $count:literal, $splat:ident, $load:ident, $store:ident, $fma:ident, $add:ident) => {
+        ($ty:ty, $element:ty, $count:literal, $splat:ident, $load:ident, $store:ident, $fma:ident, $add:ident
+            $(, $mask:ty, $load_first:ident, $store_first:ident)?) => {
             impl Lanes for $ty {
+                $(#[inline(always)]
+                unsafe fn store_first(self, p: *mut $element, n: usize, add: bool) {
+                    let mask = ((1u32 << n) - 1) as $mask;
+                    // SAFETY: lanes that are masked off are not accessed.
+                    unsafe {
+                        let sum = if add { $add(self, $load_first(mask, p)) } else { self };
+                        $store_first(p, mask, sum);
+                    }
+                })?
                 type Element = $element;
                 const COUNT: usize = $count;
                 #[inline(always)]
@@ -101,8 +129,32 @@ pub(super) mod x86 {
             }
         };
     }
-    lanes!(__m512, f32, 16, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_fmadd_ps, _mm512_add_ps);
-    lanes!(__m512d, f64, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_fmadd_pd, _mm512_add_pd);
+    lanes!(
+        __m512,
+        f32,
+        16,
+        _mm512_set1_ps,
+        _mm512_loadu_ps,
+        _mm512_storeu_ps,
+        _mm512_fmadd_ps,
+        _mm512_add_ps,
+        __mmask16,
+        _mm512_maskz_loadu_ps,
+        _mm512_mask_storeu_ps
+    );
+    lanes!(
+        __m512d,
+        f64,
+        8,
+        _mm512_set1_pd,
+        _mm512_loadu_pd,
+        _mm512_storeu_pd,
+        _mm512_fmadd_pd,
+        _mm512_add_pd,
+        __mmask8,
+        _mm512_maskz_loadu_pd,
+        _mm512_mask_storeu_pd
+    );
     lanes!(__m256, f32, 8, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_fmadd_ps, _mm256_add_ps);
     lanes!(__m256d, f64, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_fmadd_pd, _mm256_add_pd);
 }

@@ -1,5 +1,3 @@
-use std::mem::MaybeUninit;
-
 use super::lanes::{Array, Lanes};
 use crate::operand::Accumulator;
 #[cfg(target_arch = "x86_64")]
@@ -13,6 +11,8 @@ pub(crate) struct Args<E> {
     /// A whole kernel width of readable elements for each p, `b_row` apart.
     pub b: *const E,
     pub b_row: usize,
+    /// For each p, the offset of its elements from `b`, instead of a multiple of `b_row`; for the indirect kernels only.
+    pub b_offsets: *const usize,
     pub c: *mut E,
     pub c_row: usize,
     /// At most the kernel's width.
@@ -32,6 +32,8 @@ pub(crate) struct Kernels<E: 'static> {
     pub(super) lanes: usize,
     /// `table[v - 1][r - 1]` computes `r` rows of `v` registers.
     table: &'static [&'static [Kernel<E>]],
+    /// The same, for rows of `b` at offsets.
+    indirect: &'static [&'static [Kernel<E>]],
 }
 
 impl<E> Kernels<E> {
@@ -48,17 +50,29 @@ impl<E> Kernels<E> {
     pub(crate) fn get(&self, rows: usize, columns: usize) -> Kernel<E> {
         self.table[(columns - 1) / self.lanes][rows - 1]
     }
+    /// As [`Kernels::get`], the kernel that finds the rows of `b` by [`Args::b_offsets`].
+    #[inline]
+    pub(crate) fn get_indirect(&self, rows: usize, columns: usize) -> Kernel<E> {
+        self.indirect[(columns - 1) / self.lanes][rows - 1]
+    }
+    /// Columns of one register.
+    pub(crate) fn lanes(&self) -> usize {
+        self.lanes
+    }
 }
 
 /// # Safety
 /// As [`Kernel`].
 #[inline(always)]
-unsafe fn micro<L: Lanes, const MR: usize, const NV: usize>(args: &Args<L::Element>) {
+unsafe fn micro<L: Lanes, const MR: usize, const NV: usize, const INDIRECT: bool>(args: &Args<L::Element>) {
     let (mut a, mut b) = (args.a, args.b);
     // SAFETY: all offsets are within what the arguments promise.
     unsafe {
         let mut sums = [[L::splat(L::Element::default()); NV]; MR];
-        for _ in 0..args.depth {
+        for p in 0..args.depth {
+            if INDIRECT {
+                b = args.b.add(*args.b_offsets.add(p));
+            }
             let row: [L; NV] = std::array::from_fn(|v| L::load(b.add(v * L::COUNT)));
             for (i, sums) in sums.iter_mut().enumerate() {
                 let scale = L::splat(*a.add(i));
@@ -67,7 +81,9 @@ unsafe fn micro<L: Lanes, const MR: usize, const NV: usize>(args: &Args<L::Eleme
                 }
             }
             a = a.add(MR);
-            b = b.add(args.b_row);
+            if !INDIRECT {
+                b = b.add(args.b_row);
+            }
         }
         if args.columns == NV * L::COUNT {
             for (i, row) in sums.into_iter().enumerate() {
@@ -90,16 +106,21 @@ unsafe fn micro<L: Lanes, const MR: usize, const NV: usize>(args: &Args<L::Eleme
 /// `c` is valid for them, and the CPU has the instructions.
 #[inline(always)]
 unsafe fn store_part<L: Lanes, const NV: usize>(row: [L; NV], c: *mut L::Element, columns: usize, add: bool) {
-    let mut whole = MaybeUninit::<[L; NV]>::uninit();
-    let whole = whole.as_mut_ptr().cast::<L::Element>();
-    // SAFETY: a row's registers are stored whole into a buffer of their size, then read back in part.
-    unsafe {
-        for (v, sum) in row.into_iter().enumerate() {
-            sum.store(whole.add(v * L::COUNT));
-        }
-        for j in 0..columns {
-            let sum = *whole.add(j);
-            *c.add(j) = if add { (*c.add(j)).plus(sum) } else { sum };
+    for (v, sum) in row.into_iter().enumerate() {
+        let n = columns.saturating_sub(v * L::COUNT).min(L::COUNT);
+        // SAFETY: by the contract.
+        unsafe {
+            let c = c.add(columns - columns.saturating_sub(v * L::COUNT));
+            match n == L::COUNT {
+                true => {
+                    if add {
+                        L::load(c).plus(sum).store(c)
+                    } else {
+                        sum.store(c)
+                    }
+                }
+                false => sum.store_first(c, n, add),
+            }
         }
     }
 }
@@ -110,13 +131,14 @@ macro_rules! kernels {
         /// # Safety
         /// As [`Kernel`].
         $($attribute)*
-        unsafe fn entry<const NV: usize, const MR: usize>(args: &Args<$element>) {
+        unsafe fn entry<const NV: usize, const MR: usize, const INDIRECT: bool>(args: &Args<$element>) {
             // SAFETY: by the contract.
-            unsafe { micro::<$lanes, MR, NV>(args) }
+            unsafe { micro::<$lanes, MR, NV, INDIRECT>(args) }
         }
         Kernels {
             lanes: <$lanes as Lanes>::COUNT,
-            table: const { &[$(&[$(entry::<$nv, $mr> as Kernel<$element>),*]),*] },
+            table: const { &[$(&[$(entry::<$nv, $mr, false> as Kernel<$element>),*]),*] },
+            indirect: const { &[$(&[$(entry::<$nv, $mr, true> as Kernel<$element>),*]),*] },
         }
     }};
 }

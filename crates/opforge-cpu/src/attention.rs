@@ -7,7 +7,7 @@ use opforge_core::{DType, Error, Layout, Meta, Result, WithDType};
 use opforge_runtime::Kernel;
 use opforge_runtime::alloc::Workspace;
 
-use crate::copy::Shared;
+use crate::copy::{Plan, Shared};
 use crate::fallible::try_parallel_for;
 use crate::matmul::matmul;
 use crate::norm::{Softmax, softmax, softmax_backward};
@@ -104,7 +104,7 @@ impl Sizes {
 
     fn blocks(&self) -> Vec<Block> {
         /// Scores of a block, about, and the bounds of its queries.
-        const SCORES: usize = 1 << 16;
+        const SCORES: usize = 1 << 17;
         let rows = (SCORES / self.keys.max(1)).clamp(16, 128);
         let block = |first: usize| {
             let rows = rows.min(self.queries - first);
@@ -115,6 +115,17 @@ impl Sizes {
 
     fn matrix(&self, rows: usize, columns: usize) -> Meta {
         Meta::contiguous(self.dtype, (rows, columns))
+    }
+
+    /// The plan that turns a contiguous matrix of `rows`, and the first columns of what it makes.
+    fn turn(&self, op: &'static str, rows: usize, columns: usize) -> Result<Plan> {
+        Ok(Plan::new(&self.transposed(op, rows, columns)?, &self.matrix(columns, rows), &[]))
+    }
+
+    /// The first `keys` columns of a turned matrix of all keys.
+    fn turned(&self, op: &'static str, columns: usize, keys: usize) -> Result<Meta> {
+        let layout = Layout::new((columns, keys).into(), [self.keys, 1].into_iter().collect(), 0, op)?;
+        Ok(Meta { dtype: self.dtype, layout })
     }
 
     /// The transpose of a contiguous matrix.
@@ -138,14 +149,14 @@ struct Weights {
 impl Weights {
     fn new(op: &'static str, sizes: &Sizes, block: &Block) -> Result<Self> {
         let scores = sizes.matrix(block.rows, block.keys);
-        let (q, k) = (sizes.matrix(block.rows, sizes.width), sizes.transposed(op, block.keys, sizes.width)?);
+        let (q, k) = (sizes.matrix(block.rows, sizes.width), sizes.turned(op, sizes.width, block.keys)?);
         Ok(Weights { scores: matmul(op, &q, &k, &scores)?, softmax: softmax(op, &scores, 1, Softmax::Plain, &scores)? })
     }
 
     /// Writes the weights of a block, and the scaled queries.
     ///
     /// # Safety
-    /// `q` is valid for the block's queries and `k` for its keys; `scaled` and `weights` for what they are called.
+    /// `q` is valid for the block's queries and `k` for all keys, turned; `scaled` and `weights` for what they are called.
     unsafe fn run<T: WithDType>(
         &self,
         sizes: &Sizes,
@@ -181,7 +192,10 @@ unsafe fn scale<T: WithDType>(at: *mut T, n: usize, by: f64) {
 struct Forward<T> {
     sizes: Sizes,
     blocks: Vec<(Block, Weights, Arc<dyn Kernel>)>,
-    /// Elements of a task's working memory.
+    turn: Plan,
+    /// Tasks that share a head's blocks; each turns the keys for itself.
+    parts: usize,
+    /// Elements of a task's working memory besides the keys.
     room: usize,
     element: PhantomData<T>,
 }
@@ -195,7 +209,11 @@ impl<T: WithDType> Forward<T> {
         };
         let blocks = sizes.blocks().into_iter().map(prepared).collect::<Result<Vec<_>>>()?;
         let room = blocks.iter().map(|(block, ..)| block.rows * (block.keys + sizes.width)).max().unwrap_or(0);
-        Ok(Arc::new(Forward::<T> { sizes, blocks, room, element: PhantomData }))
+        /// Tasks at least, where there are as many blocks.
+        const TASKS: usize = 16;
+        let parts = TASKS.div_ceil(sizes.heads.max(1)).clamp(1, blocks.len().max(1));
+        let turn = sizes.turn(op, sizes.keys, sizes.width)?;
+        Ok(Arc::new(Forward::<T> { sizes, blocks, turn, parts, room, element: PhantomData }))
     }
 }
 
@@ -204,20 +222,24 @@ impl<T: WithDType> Kernel for Forward<T> {
         let sizes = &self.sizes;
         let [q, k, v] = [0, 1, 2].map(|i| Shared(inputs[i].cast::<T>()));
         let y = Shared(outputs[0].cast::<T>());
-        try_parallel_for(sizes.heads * self.blocks.len(), 1, |tasks| {
-            let room = Workspace::new(self.room * size_of::<T>())?;
+        try_parallel_for(sizes.heads * self.parts, 1, |tasks| {
+            let room = Workspace::new((self.room + sizes.keys * sizes.width) * size_of::<T>())?;
             for task in tasks {
-                let (head, (block, weights, product)) =
-                    (task / self.blocks.len(), &self.blocks[task % self.blocks.len()]);
-                let row = head * sizes.queries + block.first;
+                let (head, part) = (task / self.parts, task % self.parts);
+                let mine = part * self.blocks.len() / self.parts..(part + 1) * self.blocks.len() / self.parts;
                 // SAFETY: by the contract; tasks write disjoint rows, and the room is as large as any needs.
                 unsafe {
-                    let (q, k) = (q.get().add(row * sizes.width), k.get().add(head * sizes.keys * sizes.width));
                     let scores = room.as_ptr().cast::<T>();
-                    weights.run(sizes, block, [q, k], [scores.add(block.rows * block.keys), scores])?;
+                    let turned = scores.add(self.room);
+                    self.turn.run(k.get().add(head * sizes.keys * sizes.width).cast(), turned.cast());
                     let v = v.get().add(head * sizes.keys * sizes.size);
-                    let to = y.get().add(row * sizes.size);
-                    product.run(&[scores.cast_const().cast(), v.cast()], &[to.cast()])?;
+                    for (block, weights, product) in &self.blocks[mine] {
+                        let row = head * sizes.queries + block.first;
+                        let scaled = scores.add(block.rows * block.keys);
+                        weights.run(sizes, block, [q.get().add(row * sizes.width), turned], [scaled, scores])?;
+                        let to = y.get().add(row * sizes.size);
+                        product.run(&[scores.cast_const().cast(), v.cast()], &[to.cast()])?;
+                    }
                 }
             }
             Ok(())
@@ -251,7 +273,7 @@ impl Backward {
         Ok(Backward {
             block,
             weights: Weights::new(op, sizes, &block)?,
-            by_weights: matmul(op, &dy, &sizes.transposed(op, keys, size)?, &scores)?,
+            by_weights: matmul(op, &dy, &sizes.turned(op, size, keys)?, &scores)?,
             by_scores: softmax_backward(op, &scores, &scores, 1, Softmax::Plain, &scores)?,
             by_queries: matmul(op, &scores, &sizes.matrix(keys, width), &q)?,
             by_values: matmul(op, &turned, &dy, &sizes.matrix(keys, size))?,
@@ -263,13 +285,21 @@ impl Backward {
 struct Gradients<T> {
     sizes: Sizes,
     blocks: Vec<Backward>,
+    turn_keys: Plan,
+    turn_values: Plan,
     element: PhantomData<T>,
 }
 
 impl<T: WithDType> Gradients<T> {
     fn prepare(op: &'static str, sizes: Sizes) -> Result<Arc<dyn Kernel>> {
         let blocks = sizes.blocks().into_iter().map(|block| Backward::new(op, &sizes, block));
-        Ok(Arc::new(Gradients::<T> { sizes, blocks: blocks.collect::<Result<_>>()?, element: PhantomData }))
+        Ok(Arc::new(Gradients::<T> {
+            blocks: blocks.collect::<Result<_>>()?,
+            turn_keys: sizes.turn(op, sizes.keys, sizes.width)?,
+            turn_values: sizes.turn(op, sizes.keys, sizes.size)?,
+            sizes,
+            element: PhantomData,
+        }))
     }
 
     /// The gradients of one head.
@@ -279,22 +309,27 @@ impl<T: WithDType> Gradients<T> {
     unsafe fn head(&self, [q, k, v, dy]: [*const T; 4], [dq, dk, dv]: [*mut T; 3]) -> Result<()> {
         let Sizes { width, size, keys, .. } = self.sizes;
         let rows = self.blocks.first().map_or(0, |b| b.block.rows);
-        let room = Workspace::new((rows * (2 * keys + width) + keys * width.max(size)) * size_of::<T>())?;
+        let turned = keys * (width + size);
+        let room = Workspace::new((rows * (2 * keys + width) + keys * width.max(size) + turned) * size_of::<T>())?;
         // SAFETY: by the contract; the room holds what is taken from it.
         unsafe {
             let scaled = room.as_ptr().cast::<T>();
             let weights = scaled.add(rows * width);
             let slopes = weights.add(rows * keys);
             let share = slopes.add(rows * keys);
+            let turned_k = share.add(keys * width.max(size));
+            let turned_v = turned_k.add(keys * width);
+            self.turn_keys.run(k.cast(), turned_k.cast());
+            self.turn_values.run(v.cast(), turned_v.cast());
             std::slice::from_raw_parts_mut(dk, keys * width).fill(T::default());
             std::slice::from_raw_parts_mut(dv, keys * size).fill(T::default());
             for step in &self.blocks {
                 let Block { first, rows, keys } = step.block;
                 let (q, dy, dq) = (q.add(first * width), dy.add(first * size), dq.add(first * width));
-                step.weights.run(&self.sizes, &step.block, [q, k], [scaled, weights])?;
+                step.weights.run(&self.sizes, &step.block, [q, turned_k], [scaled, weights])?;
                 step.by_values.run(&[weights.cast_const().cast(), dy.cast()], &[share.cast()])?;
                 add(dv, share, keys * size);
-                step.by_weights.run(&[dy.cast(), v.cast()], &[slopes.cast()])?;
+                step.by_weights.run(&[dy.cast(), turned_v.cast_const().cast()], &[slopes.cast()])?;
                 step.by_scores.run(&[weights.cast_const().cast(), slopes.cast_const().cast()], &[slopes.cast()])?;
                 step.by_queries.run(&[slopes.cast_const().cast(), k.cast()], &[dq.cast()])?;
                 scale(dq, rows * width, self.sizes.how.scale);

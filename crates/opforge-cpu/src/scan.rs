@@ -128,9 +128,34 @@ impl Kernel for ScanKernel {
 /// # Safety
 /// Valid for all elements of the lanes.
 unsafe fn run<T: Running, C: Combine<T>>(lanes: Axis<2>, n: usize, along: Axis<2>, src: *const u8, dst: *mut u8) {
-    let mut results = [C::START; LANES];
+    // SAFETY: by the contract.
+    unsafe {
+        match n {
+            LANES => run_lanes::<T, C, LANES>(lanes, along, src, dst),
+            FAR_LANES => run_lanes::<T, C, FAR_LANES>(lanes, along, src, dst),
+            _ => {
+                for lane in 0..n as isize {
+                    let (src, dst) = (src.offset(lane * lanes.step[0]), dst.offset(lane * lanes.step[1]));
+                    run_lanes::<T, C, 1>(lanes, along, src, dst);
+                }
+            }
+        }
+    }
+}
+
+/// A constant number of lanes, whose results stay in registers.
+///
+/// # Safety
+/// As [`run`].
+unsafe fn run_lanes<T: Running, C: Combine<T>, const N: usize>(
+    lanes: Axis<2>,
+    along: Axis<2>,
+    src: *const u8,
+    dst: *mut u8,
+) {
+    let mut results = [C::START; N];
     for i in 0..along.len as isize {
-        for (lane, result) in results[..n].iter_mut().enumerate() {
+        for (lane, result) in results.iter_mut().enumerate() {
             let at = |t: usize| i * along.step[t] + lane as isize * lanes.step[t];
             // SAFETY: by the contract.
             unsafe {

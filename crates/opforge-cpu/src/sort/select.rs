@@ -127,13 +127,6 @@ impl<T: Key + PartialOrd> Best<'_, T> {
         unsafe { self.src.offset(i as isize * self.order.row.step[0]).cast::<T>().read_unaligned() }
     }
 
-    /// Whether a value may come before one at the limit. NaN may.
-    #[inline(always)]
-    #[allow(clippy::neg_cmp_op_on_partial_ord, reason = "NaN compares with nothing")]
-    fn may_pass(&self, x: T, limit: T) -> bool {
-        if self.order.descending { !(x < limit) } else { !(x > limit) }
-    }
-
     /// Whether any element of a block may be among the best.
     ///
     /// # Safety
@@ -142,7 +135,13 @@ impl<T: Key + PartialOrd> Best<'_, T> {
     unsafe fn any(&self, block: *const T) -> bool {
         let Some((_, limit)) = self.limit else { return true };
         // SAFETY: by the contract.
-        (0..BLOCK).fold(false, |any, i| any | self.may_pass(unsafe { block.add(i).read_unaligned() }, limit))
+        let block = unsafe { block.cast::<[T; BLOCK]>().read_unaligned() };
+        // NaN compares with nothing, and may be among the best; a loop without a choice inside is compiled to vectors.
+        let before = match self.order.descending {
+            true => block.iter().fold(0u32, |n, x| n + u32::from(*x < limit)),
+            false => block.iter().fold(0u32, |n, x| n + u32::from(*x > limit)),
+        };
+        before < BLOCK as u32
     }
 
     /// # Safety

@@ -43,6 +43,14 @@ fn batch_norm(x: &Tensor, mean: &Tensor, var: &Tensor) -> Result<Tensor> {
     BatchNorm::new(channels, mean.clone(), var.clone(), mean.clone(), mean.clone(), 1e-5)?.forward_t(x, false)
 }
 
+fn upsample_nearest(x: &Tensor, size: usize) -> Result<Tensor> {
+    x.upsample_nearest2d(size, size)
+}
+
+fn upsample_bilinear(x: &Tensor, size: usize) -> Result<Tensor> {
+    x.upsample_bilinear2d(size, size, false)
+}
+
 fn cross_entropy(scores: &Tensor, labels: &Tensor) -> Result<Tensor> {
     loss::cross_entropy(scores, labels)
 }

@@ -2,7 +2,7 @@
 
 use super::cases::{CPU, F32, case, random};
 use super::lib::{D, Result, Tensor};
-use super::{batch_norm, group_norm, rms_norm};
+use super::{batch_norm, group_norm, rms_norm, upsample_bilinear, upsample_nearest};
 use crate::case::{Case, Work};
 
 /// A batch of images, eight million elements.
@@ -91,12 +91,8 @@ fn of_images() -> Vec<Case> {
         of_one("max_pool2d, 3x3, stride 2", copy(all + all / 4), &IMAGES, |x| x.max_pool2d_with_stride(3, 2)),
         of_one("avg_pool2d, 2x2", copy(all + all / 4), &IMAGES, |x| x.avg_pool2d(2)),
         of_one("avg_pool2d, 3x3, stride 2", copy(all + all / 4), &IMAGES, |x| x.avg_pool2d_with_stride(3, 2)),
-        of_one("upsample_nearest2d 8x32x64x64, twice", copy(5 << 20), &[8, 32, 64, 64], |x| {
-            x.upsample_nearest2d(128, 128)
-        }),
-        of_one("upsample_bilinear2d 8x32x64x64, twice", copy(5 << 20), &[8, 32, 64, 64], |x| {
-            x.upsample_bilinear2d(128, 128, false)
-        }),
+        of_one("upsample_nearest2d 8x32x64x64, twice", copy(5 << 20), &[8, 32, 64, 64], |x| upsample_nearest(x, 128)),
+        of_one("upsample_bilinear2d 8x32x64x64, twice", copy(5 << 20), &[8, 32, 64, 64], |x| upsample_bilinear(x, 128)),
         of_two("group_norm, 8 groups", copy(2 * all), &IMAGES, &[64], |x, w| group_norm(x, 8, w, w)),
         of_two("batch_norm, running statistics", copy(2 * all), &IMAGES, &[64], |x, w| batch_norm(x, w, &w.sqr()?)),
         of_two("rms_norm", copy(2 * ROWS * COLUMNS), &[ROWS, COLUMNS], &[COLUMNS], rms_norm),

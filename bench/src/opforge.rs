@@ -39,6 +39,14 @@ fn batch_norm(x: &Tensor, mean: &Tensor, var: &Tensor) -> Result<Tensor> {
     functional::batch_norm(x, Some(mean), Some(var), Some(mean), Some(mean), false, 0.1, 1e-5)
 }
 
+fn upsample_nearest(x: &Tensor, size: usize) -> Result<Tensor> {
+    functional::interpolate(x, Some(&[size as i64; 2]), None, "nearest", None, None, false)
+}
+
+fn upsample_bilinear(x: &Tensor, size: usize) -> Result<Tensor> {
+    functional::interpolate(x, Some(&[size as i64; 2]), None, "bilinear", Some(false), None, false)
+}
+
 fn cross_entropy(scores: &Tensor, labels: &Tensor) -> Result<Tensor> {
     functional::cross_entropy(scores, labels, None, -100, "mean", 0.0)
 }

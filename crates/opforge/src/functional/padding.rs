@@ -101,8 +101,9 @@ fn wrapped(i: i64, len: i64) -> Option<i64> {
 fn pad_from(t: &Tensor, dim: usize, [before, after]: [i64; 2], source: Source) -> Result<Tensor> {
     let len = t.dims()[dim] as i64;
     let refused = || Error::value("pad", "pad", format!("{:?}", [before, after]), format!("sizes that fit the length {len}"));
-    let end = len.checked_add(after).filter(|end| end.checked_add(before).is_some()).ok_or_else(refused)?;
-    Shape::from((end + before).max(0) as usize).check("pad", DType::I64.size_in_bytes())?;
-    let places = (-before..end).map(|i| source(i, len).ok_or_else(refused)).collect::<Result<Vec<i64>>>()?;
+    let (start, end) = before.checked_neg().zip(len.checked_add(after)).ok_or_else(refused)?;
+    let count = end.checked_sub(start).ok_or_else(refused)?;
+    Shape::from(count.max(0) as usize).check("pad", DType::I64.size_in_bytes())?;
+    let places = (start..end).map(|i| source(i, len).ok_or_else(refused)).collect::<Result<Vec<i64>>>()?;
     super::index_select(t, dim as i64, &Tensor::from_iter(places, t.device())?)
 }

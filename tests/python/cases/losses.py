@@ -134,6 +134,11 @@ CASES = [
     case("pairwise_distance", pairwise, X, Y),
     case("pairwise_distance", pairwise, X, Y, p=1.0, keepdim=True),
     *(case("cdist", lambda a, b, p: distance.cdist(a, b, "minkowski", p=p), X, Y[:2], p) for p in (1.0, 2.0, 3.0)),
+    *(
+        case("cdist", lambda a, b, compute_mode: distance.cdist(a, b), a, b, compute_mode=mode, half=False)
+        for a, b in [(X, Y[:2]), (spread(-1, 1, 30, 3), Y[:2])]
+        for mode in ("use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist", "use_mm_for_euclid_dist_if_necessary")
+    ),
     case("pdist", lambda x: distance.pdist(x), X),
     case("pdist", lambda x, p: distance.pdist(x, "minkowski", p=p), X, 3.0),
     case("normalize", lambda x: x / np.linalg.norm(x, axis=1, keepdims=True), X),

@@ -57,10 +57,15 @@ functions! {
         p_norm(&super::floating(&x1.sub(&x2)?)?.affine(1.0, eps)?, p, last, keepdim)
     }
 
-    /// The distances, norms of order `p`, between all rows of `x1` (`[.., n, width]`) and of `x2` (`[.., m, width]`): `[.., n, m]`.
+    /// The distances, norms of order `p`, between all rows of `x1` (`[.., n, width]`) and of `x2` (`[.., m, width]`): `[.., n, m]`. Leading
+    /// dimensions are broadcast.
+    ///
+    /// Of order 2, in f32 and f64, they can be made of a matrix product: faster, but distances much smaller than the rows' norms lose digits.
+    /// That is done as `compute_mode` says: `"use_mm_for_euclid_dist"`, `"donot_use_mm_for_euclid_dist"`, or, the default,
+    /// `"use_mm_for_euclid_dist_if_necessary"`, when `n` or `m` is above 25.
     ///
     /// # Errors
-    /// For shapes that do not go together.
+    /// For shapes that do not go together, and another mode.
     ///
     /// ```
     /// # use opforge::{Device, Tensor, functional as f};
@@ -70,10 +75,12 @@ functions! {
     /// ```
     #[python(torch)]
     pub fn cdist(x1: &Tensor, x2: &Tensor, p: f64 = 2.0, compute_mode: Option<&str> = None) -> Result<Tensor> {
-        let _ = compute_mode;
         let matrices = x1.rank() >= 2 && x2.rank() >= 2 && x1.dims().last() == x2.dims().last();
         if !matrices || x1.dtype() != x2.dtype() {
             return Err(Error::shapes("cdist", x1.shape(), x2.shape(), "[.., n, width] and [.., m, width] of one dtype"));
+        }
+        if by_product(x1, x2, compute_mode)? && p == 2.0 && matches!(x1.dtype(), DType::F32 | DType::F64) {
+            return euclidean(x1, x2);
         }
         let (a, b) = (x1.unsqueeze(x1.rank() - 1)?, x2.unsqueeze(x2.rank() - 2)?);
         let differences = a.broadcast_sub(&b)?;
@@ -95,6 +102,33 @@ functions! {
         let row = |i: usize| input.index_select(&pairs.get(i)?, 0);
         p_norm(&row(0)?.sub(&row(1)?)?, p, 1, false)
     }
+}
+
+/// Whether `cdist` makes Euclidean distances of a matrix product.
+fn by_product(x1: &Tensor, x2: &Tensor, mode: Option<&str>) -> Result<bool> {
+    let many = |x: &Tensor| x.dims()[x.rank() - 2] > 25;
+    match mode.unwrap_or("use_mm_for_euclid_dist_if_necessary") {
+        "use_mm_for_euclid_dist_if_necessary" => Ok(many(x1) || many(x2)),
+        "use_mm_for_euclid_dist" => Ok(true),
+        "donot_use_mm_for_euclid_dist" => Ok(false),
+        other => {
+            let accepted = "\"use_mm_for_euclid_dist_if_necessary\", \"use_mm_for_euclid_dist\" or \"donot_use_mm_for_euclid_dist\"";
+            Err(Error::value("cdist", "compute_mode", other, accepted))
+        }
+    }
+}
+
+/// The root of `|x|^2 + |y|^2 - 2 x y^T`, all of it one product of wider rows.
+#[track_caller]
+fn euclidean(x1: &Tensor, x2: &Tensor) -> Result<Tensor> {
+    let row = |x: &Tensor| -> Result<[Tensor; 2]> {
+        let square = x.sqr()?.sum_keepdim(x.rank() - 1)?;
+        Ok([square.ones_like()?, square])
+    };
+    let ([one1, square1], [one2, square2]) = (row(x1)?, row(x2)?);
+    let left = Tensor::cat(&[&x1.affine(-2.0, 0.0)?, &square1, &one1], x1.rank() - 1)?;
+    let right = Tensor::cat(&[x2, &one2, &square2], x2.rank() - 1)?;
+    away_from_zero(&super::matmul(&left, &right.t()?)?.relu()?, Tensor::sqrt)
 }
 
 /// The norm of order `p` along a dimension; its gradient at 0 is 0.

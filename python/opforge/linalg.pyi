@@ -7,7 +7,9 @@ from ._core.linalg import cond as cond
 from ._core.linalg import cross as cross
 from ._core.linalg import det as det
 from ._core.linalg import diagonal as diagonal
+from ._core.linalg import eig as eig
 from ._core.linalg import eigh as eigh
+from ._core.linalg import eigvals as eigvals
 from ._core.linalg import eigvalsh as eigvalsh
 from ._core.linalg import householder_product as householder_product
 from ._core.linalg import inv as inv

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import opforge as torch
+import opforge.linalg as L
 import opforge.nn.functional as F
 
 X = torch.arange(6.0).reshape(2, 3)
@@ -46,6 +47,7 @@ ROWS = [
     error(lambda: X.repeat(BIG, 8), (SHAPE, MEMORY)),
     error(lambda: torch.arange(0, 2**63 - 1), (SHAPE, MEMORY)),
     error(lambda: torch.eye(2**40), (SHAPE, MEMORY)),
+    *(error(lambda m=m: F.pad(X, (-(2**63), 0), m), VALUE, words=["pad"]) for m in ("reflect", "replicate", "circular")),
     # 3 Rank 0 where rank is needed; rank above the maximum.
     error(lambda: len(torch.tensor(1.0)), TypeError),
     error(lambda: iter(torch.tensor(1.0)), TypeError),
@@ -153,6 +155,18 @@ ROWS = [
     error(lambda: F.conv2d(torch.zeros(1, 2, 5), torch.zeros(2, 2, 3)), SHAPE),
     error(lambda: F.conv1d(torch.zeros(1, 3, 5), torch.zeros(2, 2, 3)), SHAPE),
     error(lambda: F.conv_transpose1d(torch.zeros(1, 2, 5), torch.zeros(2, 2, 3), output_padding=5), RuntimeError),
+    # Matrices: not square, of too few dimensions, that do not go together, singular, not finite, of integers.
+    *(error(lambda f=f: f(X), SHAPE, words=["square matrices"])
+      for f in (L.eig, L.eigvals, L.eigh, L.eigvalsh, L.cholesky, L.cholesky_ex, L.inv_ex, L.slogdet, L.matrix_exp)),
+    *(error(lambda f=f: f(X[0]), SHAPE, words=["matrices"]) for f in (L.qr, L.svd, L.svdvals, L.pinv, L.lu_factor, L.matrix_rank, L.cond)),
+    error(lambda: L.lstsq(X, torch.zeros(3, 1)), SHAPE, words=["lstsq", "[2, 3]", "[3, 1]"]),
+    error(lambda: L.solve_triangular(torch.eye(3), torch.zeros(2, 1), upper=True), SHAPE, words=["solve_triangular"]),
+    error(lambda: L.solve(torch.zeros(2, 2), torch.zeros(2, 1)).tolist(), VALUE, words=["matrix 0", "singular"]),
+    *(error(lambda f=f: f(torch.full((2, 2, 2), float("nan")))[0].tolist(), VALUE, words=["matrix 0", "finite"])
+      for f in (L.svd, L.eigh, L.eig, L.pinv, L.svdvals)),
+    *(error(lambda f=f: f(torch.eye(2).long()), torch.UnsupportedError, words=[f.__name__]) for f in (L.qr, L.svd, L.eigh, L.eig, L.eigvals, L.lu_factor)),
+    error(lambda: L.eigh(torch.eye(2), "X"), VALUE, words=["UPLO"]),
+    error(lambda: torch.cdist(X, X, compute_mode="fast"), VALUE, words=["compute_mode", "fast"]),
     # 17 Integer division by zero, shifts by the width.
     error(lambda: (I // 0).tolist(), RuntimeError, words=["floor_divide"]),
     error(lambda: (I % torch.zeros_like(I)).tolist(), RuntimeError),

@@ -23,6 +23,10 @@ class _CholeskyExResult(NamedTuple):
     L: Tensor
     info: Tensor
 
+class _EigResult(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
 class _EighResult(NamedTuple):
     eigenvalues: Tensor
     eigenvectors: Tensor

@@ -17,6 +17,8 @@ S = A @ A.swapaxes(1, 2)
 B, V = spread(-1, 1, 2, 3, 2), spread(-1, 1, 2, 3)
 DEFICIENT = np.array([[1.0, 2, 3], [2, 4, 6], [1, 0, 1]])
 EMPTY = np.zeros((0, 3))
+# With eigenvalues that are not real.
+TURNS = spread(-1, 1, 2, 5, 5) + 3 * np.roll(np.eye(5), 1, 0)
 
 
 def t(a):
@@ -62,6 +64,22 @@ def vectors(a, turned=False):
 def eigen(values, basis):
     near(values, np.linalg.eigvalsh(S))
     near(basis * values[..., None, :] @ t(basis), S)
+
+
+def eig(a):
+    """A law of eigenvalues and eigenvectors of any square matrices."""
+
+    def law(values, basis):
+        near(a @ basis, basis * values[..., None, :])
+        near(np.linalg.norm(basis, axis=-2), np.ones(values.shape))
+        alike(a)(values)
+
+    return law
+
+
+def alike(a):
+    """A law of eigenvalues, in any order."""
+    return lambda values: near(np.sort_complex(values.round(12)), np.sort_complex(np.linalg.eigvals(a).round(12)))
 
 
 def product(a):
@@ -130,6 +148,8 @@ CASES = [
     holds("eigh", eigen, np.triu(S), "U"),
     case("eigvalsh", lambda a: np.linalg.eigvalsh(a), S, smooth=False, half=False),
     case("eigvalsh", lambda a, u: np.linalg.eigvalsh(a, u), np.triu(S), "U", smooth=False, half=False),
+    *(holds("eig", eig(a), a) for a in (A, TURNS, EMPTY[:, :0])),
+    *(holds("eigvals", alike(a), a) for a in (A, TURNS)),
     *(case("pinv", lambda a: np.linalg.pinv(a), a, half=False) for a in (A, TALL, WIDE)),
     case("pinv", lambda a, **_: np.linalg.pinv(a, hermitian=True), S, hermitian=True, smooth=False, half=False),
     case("pinv", lambda a, **_: np.linalg.pinv(a), DEFICIENT, rtol=1e-10, smooth=False, half=False),

@@ -2,6 +2,7 @@ use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use faer::MatRef;
+use num_complex::Complex;
 use opforge_core::{DType, Error, Meta, Result};
 use opforge_runtime::Kernel;
 use opforge_runtime::parallel::parallel_for;
@@ -15,9 +16,10 @@ use crate::copy::Shared;
 /// Operations that are worth a thread's while.
 const GRAIN: usize = 100_000;
 
-/// What a routine computes of one matrix, column by column: an output of numbers each, and the output of integers if there is one.
+/// What a routine computes of one matrix, column by column: outputs of numbers, of complex ones, and that of integers if there is one.
 pub(super) struct Results<T> {
     pub numbers: SmallVec<[Vec<T>; 3]>,
+    pub complex: SmallVec<[Vec<Complex<T>>; 2]>,
     pub integers: Vec<i64>,
 }
 
@@ -30,6 +32,7 @@ pub(super) fn prepare<T: Real>(
     let a = inputs[0];
     let lead = a.rank() - 2;
     let mut numbers = SmallVec::<[(usize, Place); 3]>::new();
+    let mut complex = SmallVec::<[(usize, Place); 2]>::new();
     let mut integers = None;
     for (i, output) in outputs.iter().enumerate() {
         let place = Place::new(output, lead);
@@ -38,6 +41,7 @@ pub(super) fn prepare<T: Real>(
                 // faer gives V, and columns are contiguous in what it works on.
                 numbers.push((i, if what == Dense::Svd && i == 2 { place.transposed() } else { place }));
             }
+            dtype if dtype.is_complex() && dtype.size_in_bytes() == 2 * size_of::<T>() => complex.push((i, place)),
             DType::I32 | DType::I64 => integers = Some((i, output.dtype, place)),
             other => return Err(Error::dtypes(op, a.dtype, other)),
         }
@@ -48,6 +52,7 @@ pub(super) fn prepare<T: Real>(
         batch: a.dims()[..lead].iter().product(),
         inputs: inputs.iter().map(|meta| Place::new(meta, lead)).collect(),
         numbers,
+        complex,
         integers,
         element: PhantomData,
     }))
@@ -60,6 +65,8 @@ struct DenseKernel<T> {
     inputs: SmallVec<[Place; 3]>,
     /// Which outputs hold numbers of the inputs' dtype, and where.
     numbers: SmallVec<[(usize, Place); 3]>,
+    /// Which outputs hold complex numbers, and where.
+    complex: SmallVec<[(usize, Place); 2]>,
     /// Which output holds integers.
     integers: Option<(usize, DType, Place)>,
     element: PhantomData<T>,
@@ -81,7 +88,8 @@ impl<T: Real> DenseKernel<T> {
 
     fn room(&self) -> Result<Results<T>, Failure> {
         let numbers = self.numbers.iter().map(|(_, place)| zeros(place.len())).collect::<Result<_, Failure>>()?;
-        Ok(Results { numbers, integers: vec![0; self.integers.as_ref().map_or(0, |(.., place)| place.len())] })
+        let complex = self.complex.iter().map(|(_, place)| vec![Complex::default(); place.len()]).collect();
+        Ok(Results { numbers, complex, integers: vec![0; self.integers.as_ref().map_or(0, |(.., place)| place.len())] })
     }
 
     fn compute(&self, inputs: &[MatRef<'_, T>], results: &mut Results<T>) -> Result<(), Failure> {
@@ -121,6 +129,11 @@ impl<T: Real> DenseKernel<T> {
                 eigen::symmetric(a, upper, values, Some(vectors))
             }
             Dense::EigenvaluesSymmetric { upper } => eigen::symmetric(a, upper, &mut results.numbers[0], None),
+            Dense::Eig => {
+                let [values, vectors] = &mut results.complex[..] else { unreachable!("values and vectors") };
+                eigen::general(a, values, Some(vectors))
+            }
+            Dense::Eigenvalues => eigen::general(a, &mut results.complex[0], None),
             Dense::PseudoInverse { hermitian } => spectral::pseudo_inverse(
                 a,
                 hermitian,
@@ -168,6 +181,10 @@ impl<T: Real> Kernel for DenseKernel<T> {
                 for ((i, place), numbers) in self.numbers.iter().zip(&results.numbers) {
                     // SAFETY: by the contract; each matrix of the batch has a part of the output of its own.
                     unsafe { place.write(targets[*i].get().cast::<T>(), index, numbers, |x| x) };
+                }
+                for ((i, place), numbers) in self.complex.iter().zip(&results.complex) {
+                    // SAFETY: as above.
+                    unsafe { place.write(targets[*i].get().cast::<Complex<T>>(), index, numbers, |x| x) };
                 }
                 if let Some((i, dtype, place)) = &self.integers {
                     let target = targets[*i].get();

@@ -7,8 +7,14 @@ use super::Failure;
 use super::place::matrix;
 use super::real::{Real, copied, memory};
 
+/// Up to this many rows or columns, faer's preparations take longer than all of the elimination.
+const SMALL: usize = 8;
+
 /// Overwrites `A` with `L` and `U`. The rows in their new order, and how many exchanges made it.
 fn factor_in_place<T: Real>(mut a: MatMut<'_, T>) -> Result<(Vec<usize>, usize), Failure> {
+    if a.nrows().min(a.ncols()) <= SMALL {
+        return Ok(eliminate(a));
+    }
     let finite = a.is_all_finite();
     let mut kept = copied(a.as_ref())?;
     let (m, n) = (a.nrows(), a.ncols());

@@ -61,6 +61,10 @@ pub enum Dense {
         /// Whether the upper triangle is read.
         upper: bool,
     },
+    /// The eigenvalues of any square matrix, complex, and eigenvectors of length 1 in columns, complex too. Conjugates stand side by side.
+    Eig,
+    /// The eigenvalues of [`Dense::Eig`].
+    Eigenvalues,
     /// The pseudo-inverse, `[n, m]`: singular values up to `max(a, r * largest)` count as 0, where the second and the third input are the
     /// numbers `a` and `r`.
     PseudoInverse {
@@ -75,7 +79,7 @@ pub enum Dense {
 }
 
 /// The kernel that computes `what` of every matrix of a batch: dimensions before an input's last two, of `A` and of everything else.
-/// Inputs are f32 or f64; outputs that count are integers. Strides are free, but outputs may not overlap themselves.
+/// Inputs are f32 or f64; outputs that count are integers, and [`Dense::Eig`]'s complex. Strides are free, but outputs may not overlap themselves.
 ///
 /// # Errors
 /// Other dtypes, and fewer dimensions than two in `A`. Running fails for a matrix that has no result.

@@ -3,8 +3,10 @@ use std::sync::Arc;
 use opforge_core::{DType, Error, Meta, Result};
 use opforge_runtime::Kernel;
 
+use crate::staged::with_contiguous;
+
 /// The kernel that turns exchanges of rows into the order that they make: the input is i32, `[.., k]`, the row, counted from 1, that each step
-/// exchanges its own with; the output i64, `[.., m]`, the row that comes to each place. Both are contiguous.
+/// exchanges its own with; the output i64, `[.., m]`, contiguous, the row that comes to each place.
 ///
 /// # Errors
 /// Other dtypes, other leading dimensions, more exchanges than rows. Running fails for a row that there is not.
@@ -12,15 +14,15 @@ pub fn permutation(op: &'static str, pivots: &Meta, output: &Meta) -> Result<Arc
     if pivots.dtype != DType::I32 || output.dtype != DType::I64 {
         return Err(Error::dtypes(op, pivots.dtype, output.dtype));
     }
-    let mismatch = || Error::shapes(op, pivots.shape(), output.shape(), "contiguous [.., k] and [.., m] with k <= m");
+    let mismatch = || Error::shapes(op, pivots.shape(), output.shape(), "[.., k] and contiguous [.., m] with k <= m");
     let (Some((&steps, lead)), Some((&rows, batch))) = (pivots.dims().split_last(), output.dims().split_last()) else {
         return Err(mismatch());
     };
-    let contiguous = pivots.layout.is_contiguous() && output.layout.is_contiguous();
-    if lead != batch || steps > rows || !contiguous {
+    if lead != batch || steps > rows || !output.layout.is_contiguous() {
         return Err(mismatch());
     }
-    Ok(Arc::new(Permutation { op, steps, rows, batch: batch.iter().product() }))
+    let kernel = Permutation { op, steps, rows, batch: batch.iter().product() };
+    with_contiguous(&[pivots], |_| Ok(Arc::new(kernel)))
 }
 
 struct Permutation {

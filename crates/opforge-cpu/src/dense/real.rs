@@ -5,7 +5,7 @@ use faer::traits::RealField;
 use super::Failure;
 
 /// f32 or f64.
-pub(super) trait Real: RealField + Copy + Send + Sync + 'static {
+pub(super) trait Real: RealField + Copy + Default + Send + Sync + 'static {
     fn of(x: f64) -> Self;
     fn to_f64(self) -> f64;
 }

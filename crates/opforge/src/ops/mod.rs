@@ -34,8 +34,8 @@ catalogue! {
         searchsorted, sort }
     /// Sums of products.
     linalg {
-        cholesky, cholesky_ex, eigh, eigvalsh, linear, lstsq, lu_factor, lu_permutation, matmul, matrix_exp, pinv, qr, slogdet, solve,
-        solve_triangular, svd, svdvals,
+        cholesky, cholesky_ex, eig, eigh, eigvals, eigvalsh, linear, lstsq, lu_factor, lu_permutation, matmul, matrix_exp, pinv, qr,
+        slogdet, solve, solve_triangular, svd, svdvals,
     }
     /// What neural networks are made of.
     nn {

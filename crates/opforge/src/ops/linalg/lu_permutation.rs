@@ -63,7 +63,7 @@ function! {
     /// ```
     #[python(hidden)]
     pub fn lu_permutation(pivots: &Tensor, rows: usize) -> Result<Tensor> {
-        dispatch1(&LuPermutation { rows }, &[&pivots.contiguous()?])
+        dispatch1(&LuPermutation { rows }, &[pivots])
     }
 }
 

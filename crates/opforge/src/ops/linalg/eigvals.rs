@@ -1,0 +1,65 @@
+//! `eigvals(A)`: eigenvalues of square matrices.
+#![allow(non_snake_case, reason = "parameters are named as in Python")]
+
+use opforge_cpu::dense::{Dense, dense};
+
+use super::eig::complex;
+use crate::operator::matrix::{batch_axes, square};
+use crate::operator::prelude::*;
+
+/// The operator of [`eigvals`]: `[.., n, n]` to `[.., n]`, complex.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct EigVals;
+
+impl Operator for EigVals {
+    fn name(&self) -> &'static str {
+        "eigvals"
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity("eigvals", inputs, 1)?;
+        let a = inputs[0];
+        square("eigvals", a)?;
+        Ok(smallvec![Meta::contiguous(complex("eigvals", a)?, &a.dims()[..a.rank() - 1])])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        batch_axes(inputs, &[1])
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        dense("eigvals", Dense::Eigenvalues, inputs, outputs)
+    }
+
+    fn differentiable(&self) -> bool {
+        false
+    }
+}
+
+function! {
+    /// The eigenvalues of each square matrix, complex and in no order, but conjugates side by side. There is no gradient.
+    ///
+    /// # Errors
+    /// For matrices that are not square, NaN and infinities, and dtypes other than f32 and f64.
+    ///
+    /// ```
+    /// # use opforge::{Complex, Device, Tensor};
+    /// let a = Tensor::new(&[[2f64, 1.0], [0.0, 3.0]], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::eigvals(&a)?.to_vec1::<Complex<f64>>()?, [2.0, 3.0].map(Complex::from));
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(linalg)]
+    pub fn eigvals(A: &Tensor) -> Result<Tensor> {
+        dispatch1(&EigVals, &[A])
+    }
+}
+
+/// See [`Definition`].
+pub const DEFINITION: Definition =
+    Definition { name: "eigvals", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
+
+/// Of single numbers, which are their own eigenvalues.
+fn samples() -> Vec<Sample> {
+    let reference = |x: &[Array]| Array::new(&x[0].shape[..2], x[0].data.clone());
+    vec![Sample::new(EigVals, vec![Array::spread(&[3, 1, 1], -2.0..2.0)], reference).finite().rough()]
+}

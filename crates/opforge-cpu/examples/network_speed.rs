@@ -32,6 +32,9 @@ fn report(name: &str, kernel: &dyn Kernel, metas: [&[&Meta]; 2], work: usize, un
     Ok(())
 }
 
+/// What a kernel computes, the kernel, its inputs and its output.
+type Step<'a> = (&'a str, Arc<dyn Kernel>, [&'a Meta; 2], &'a Meta);
+
 /// A two-dimensional convolution: batch, input channels, output channels, height and width, kernel, stride, groups.
 fn convolution([n, c, o, size, k, stride, groups]: [usize; 7]) -> Result<()> {
     let window = Window { stride, padding: k / 2, dilation: 1 };
@@ -42,7 +45,7 @@ fn convolution([n, c, o, size, k, stride, groups]: [usize; 7]) -> Result<()> {
     let y = Meta::contiguous(F32, [n, o, out, out]);
     let flops = 2 * n * o * out * out * (c / groups) * k * k;
     let name = format!("conv {n}x{c}x{size}x{size} to {o}, {k}x{k}, stride {stride}, {groups} groups");
-    let kernels: [(&str, Arc<dyn Kernel>, [&Meta; 2], &Meta); 3] = [
+    let kernels: [Step<'_>; 3] = [
         ("", convolve("conv", &geometry, &x, &w, None, &y)?, [&x, &w], &y),
         (", by input", transposed("conv", &geometry, &y, &w, None, &x)?, [&y, &w], &x),
         (", by weight", weight_gradient("conv", &geometry, &x, &y, &w)?, [&x, &y], &w),

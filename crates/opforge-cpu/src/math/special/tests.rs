@@ -2,11 +2,13 @@
 
 use super::*;
 
-type Points = &'static [(f64, f64)];
-type Places = &'static [(f64, f64, f64)];
+/// A function's name, the function, and arguments with values.
+type Points = (&'static str, fn(f64) -> f64, &'static [(f64, f64)]);
+/// As [`Points`], of two arguments.
+type Places = (&'static str, fn(f64, f64) -> f64, &'static [(f64, f64, f64)]);
 
 #[rustfmt::skip]
-const FUNCTIONS: &[(&str, fn(f64) -> f64, Points)] = &[
+const FUNCTIONS: &[Points] = &[
     ("i0", i0, &[
         (0.0, 1.0), (1e-09, 1.0), (0.3, 1.022626879351597), (0.999, 1.2655010690298567), (1.5, 1.646723189772891),
         (2.0, 2.2795853023360673), (5.5, 42.69464515184779), (12.25, 24075.74003901683),
@@ -78,7 +80,7 @@ const FUNCTIONS: &[(&str, fn(f64) -> f64, Points)] = &[
         (-0.5, 1.952360489182557), (-3.3, 107274.43593281436), (-20.7, 2.4653157279840506e186),
     ]),
     ("log_normal_cdf", log_normal_cdf, &[
-        (0.0, -0.6931471805599453), (0.5, -0.3689464152886564), (3.0, -0.0013508099647481938),
+        (0.0, -std::f64::consts::LN_2), (0.5, -0.3689464152886564), (3.0, -0.0013508099647481938),
         (8.0, -6.220960574271786e-16), (20.0, -2.7536241186062337e-89), (-0.9, -1.6924928065613383), (-1.1, -1.997558846986297),
         (-5.0, -15.064998393988725), (-20.0, -203.91715537109727), (-37.0, -689.0305855768906),
         (-100.0, -5005.524208694205), (-100000.0, -5000000012.431864),
@@ -92,7 +94,7 @@ const FUNCTIONS: &[(&str, fn(f64) -> f64, Points)] = &[
 ];
 
 #[rustfmt::skip]
-const PAIRS: &[(&str, fn(f64, f64) -> f64, Places)] = &[
+const PAIRS: &[Places] = &[
     ("gamma_p", gamma_p, &[
         (1e-10, 0.5, 0.9999999999440227), (0.01, 1e-05, 0.8963367982671973), (0.3, 0.2, 0.6575067242697218),
         (0.5, 0.9, 0.8202875051210001), (0.9, 0.99, 0.6719308947584711), (0.5, 1.05, 0.8527008613773239),
@@ -135,7 +137,7 @@ fn error(got: f64, want: f64) -> f64 {
 /// What is wrong, in a line for each case.
 fn wrong(cases: impl Iterator<Item = (String, f64, f64)>, limit: f64) -> Vec<String> {
     cases
-        .filter(|(_, got, want)| !(error(*got, *want) <= limit))
+        .filter(|(_, got, want)| error(*got, *want).is_nan() || error(*got, *want) > limit)
         .map(|(call, got, want)| format!("{call} = {got:e}, not {want:e}: {:.0} units", error(got, want)))
         .collect()
 }

@@ -8,6 +8,7 @@ import opforge as torch
 import opforge.nn.functional as F
 
 S = torch.tensor(2.0)
+BYTES = torch.tensor([2, 0], dtype=torch.uint8)
 ZERO = torch.tensor(0)
 I = torch.tensor([[1, 2], [3, 4]])
 X = torch.tensor([[1.0, 2.0], [3.0, 5.0]])
@@ -52,6 +53,11 @@ ROWS = [
     gives(lambda: torch.tensor([1, 0], dtype=torch.uint8).any(), 1, torch.uint8),
     gives(lambda: torch.tensor([1, 0], dtype=torch.uint8).all(), 0, torch.uint8),
     gives(lambda: torch.tensor([1.5], dtype=torch.float16).ldexp(torch.tensor([2])), [6.0], torch.float16),
+    gives(lambda: F.poisson_nll_loss(torch.tensor([0, 1]), torch.tensor([1, 2]), reduction="sum"), math.e - 1),
+    # Factors of integers are whole; negative ones of unsigned numbers wrap.
+    gives(lambda: torch.addmv(torch.tensor([8, 9]), I, torch.tensor([1, 1]), beta=0.5, alpha=2.5), [6, 14], torch.int64),
+    gives(lambda: torch.add(BYTES, BYTES, alpha=-3), [252, 0], torch.uint8),
+    gives(lambda: torch.sub(BYTES, BYTES, alpha=-1), [4, 0], torch.uint8),
     # Bounds of whole ranges are whole.
     gives(lambda: torch.linspace(4.3, 0, 5, dtype=torch.int64), [4, 3, 2, 1, 0], torch.int64),
     gives(lambda: torch.logspace(0, 1.2, 2, dtype=torch.int64), [1, 10], torch.int64),

@@ -93,7 +93,10 @@ functions! {
 fn combine(op: &'static str, input: &Tensor, product: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
     let scaled = |t: &Tensor, by: Scalar| match by {
         Scalar::Int(1) => Ok(t.clone()),
-        by => crate::functional::binary(crate::ops::pointwise::mul::Mul, t.into(), by.into(), Rules::BROADCAST),
+        by => {
+            let factor = f::converted("addmm", by, t.dtype())?;
+            f::binary(crate::ops::pointwise::mul::Mul, t.into(), factor.into(), Rules::BROADCAST)
+        }
     };
     let product = scaled(product, alpha)?;
     input.shape().broadcast(product.shape(), op).and_then(|shape| match shape == *product.shape() {

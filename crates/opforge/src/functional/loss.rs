@@ -2,6 +2,7 @@
 
 use std::f64::consts::PI;
 
+use crate::functional::floating;
 use crate::operator::prelude::*;
 use crate::ops::nn::cross_entropy::{Reduce, class_dim, class_loss};
 
@@ -232,7 +233,7 @@ functions! {
         eps: f64 = 1e-8,
         reduction: &str = "mean",
     ) -> Result<Tensor> {
-        let (input, target) = pair("poisson_nll_loss", input, target)?;
+        let (input, target) = pair("poisson_nll_loss", &*floating(input)?, target)?;
         let mut loss = match log_input {
             true => input.exp()?.sub(&target.mul(&input)?)?,
             false => input.sub(&target.mul(&input.affine(1.0, eps)?.log()?)?)?,

@@ -48,6 +48,8 @@ pub(crate) fn binary_scaled<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>, alp
     match (b, alpha) {
         (b, Scalar::Int(1)) => binary(f, a, b, Rules::TORCH),
         (Operand::Tensor(b), alpha) => {
+            // A negative factor of unsigned numbers wraps.
+            let alpha = if alpha.kind() == Kind::Int { converted(F::NAME, alpha, b.dtype())? } else { alpha };
             let scaled = binary(Mul, b.into(), alpha.into(), Rules::BROADCAST)?;
             binary(f, a, (&scaled).into(), Rules::TORCH)
         }

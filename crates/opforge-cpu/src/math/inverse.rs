@@ -15,7 +15,7 @@ macro_rules! in_double {
         $($(#[doc = $doc])*
         #[inline(always)]
         pub fn $name<V: Float>(x: V) -> V {
-            x.via_f64(|x| $function(x))
+            x.via_f64(#[inline(always)] |x| $function(x))
         })*
     };
 }
@@ -40,9 +40,15 @@ in_double! {
 }
 
 /// The angle of the point `(x, y)`. Error: f32 0.51, f64 2.
+// The function itself would be called through a shim that is not inlined.
+#[allow(clippy::redundant_closure)]
 #[inline(always)]
 pub fn atan2<V: Float>(y: V, x: V) -> V {
-    y.via_f64_2(x, angle)
+    y.via_f64_2(
+        x,
+        #[inline(always)]
+        |y, x| angle(y, x),
+    )
 }
 
 /// The distance of the point `(a, b)` from the origin. Error: f32 0.51, f64 that of libm, lane by lane.
@@ -51,11 +57,15 @@ pub fn hypot<V: Float>(a: V, b: V) -> V {
     if is_double::<V>() {
         return a.zip_lanes(b, |a, b| V::Elem::from_f64(f64::hypot(a.to_f64(), b.to_f64())));
     }
-    a.via_f64_2(b, |a, b| {
-        let infinite = splat(f64::INFINITY);
-        let any = a.abs().eq(infinite) | b.abs().eq(infinite);
-        Float::select(any, infinite, a.mul_add(a, b * b).sqrt())
-    })
+    a.via_f64_2(
+        b,
+        #[inline(always)]
+        |a, b| {
+            let infinite = splat(f64::INFINITY);
+            let any = a.abs().eq(infinite) | b.abs().eq(infinite);
+            Float::select(any, infinite, a.mul_add(a, b * b).sqrt())
+        },
+    )
 }
 
 /// The logarithm to base 2, exact for powers of 2. Error: f32 0.51, f64 that of libm, lane by lane.
@@ -64,7 +74,10 @@ pub fn log2<V: Float>(x: V) -> V {
     if is_double::<V>() {
         return x.map_lanes(|x| V::Elem::from_f64(x.to_f64().log2()));
     }
-    x.via_f64(|x| log(x) * splat(LOG2_E))
+    x.via_f64(
+        #[inline(always)]
+        |x| log(x) * splat(LOG2_E),
+    )
 }
 
 /// The logarithm to base 10. Error: f32 0.51, f64 that of libm, lane by lane.
@@ -73,7 +86,10 @@ pub fn log10<V: Float>(x: V) -> V {
     if is_double::<V>() {
         return x.map_lanes(|x| V::Elem::from_f64(x.to_f64().log10()));
     }
-    x.via_f64(|x| log(x) * splat(LOG10_E))
+    x.via_f64(
+        #[inline(always)]
+        |x| log(x) * splat(LOG10_E),
+    )
 }
 
 #[inline(always)]

@@ -10,7 +10,11 @@ pub fn pow<V: Float>(x: V, y: V) -> V {
         return x.zip_lanes(y, |x, y| V::Elem::from_f64(x.to_f64().powf(y.to_f64())));
     }
     let (zero, one, infinity) = (V::splat(0.0), V::splat(1.0), V::splat(f64::INFINITY));
-    let magnitude = x.abs().via_f64_2(y, |x, y| exp(y * log(x)));
+    let magnitude = x.abs().via_f64_2(
+        y,
+        #[inline(always)]
+        |x, y| exp(y * log(x)),
+    );
     let half = y * V::splat(0.5);
     let whole = y.trunc().eq(y);
     let odd = whole & half.trunc().ne(half);

@@ -11,7 +11,10 @@ fn sin_cos<V: Float>(x: V, quadrant: i64) -> V {
         return huge(x, quadrant);
     }
     if !is_double::<V>() && !V::FUSED {
-        return x.via_f64(|x| reduced(x, quadrant));
+        return x.via_f64(
+            #[inline(always)]
+            |x| reduced(x, quadrant),
+        );
     }
     reduced(x, quadrant)
 }

@@ -205,9 +205,10 @@ pub trait Float:
     /// The integers as floats. Exact for magnitudes up to 2^22 (f32) and 2^51 (f64); any value beyond them.
     fn from_int(int: Self::Bits) -> Self;
 
-    /// Computes in f64 and rounds the result.
+    /// Computes in f64 and rounds the result. The closure must be `#[inline(always)]`: one that is not lacks the vectors' instructions, and each
+    /// of its operations becomes a call.
     fn via_f64(self, f: impl Fn(Self::Wide) -> Self::Wide) -> Self;
-    /// Computes in f64 and rounds the result.
+    /// As [`Float::via_f64`], of two vectors.
     fn via_f64_2(self, other: Self, f: impl Fn(Self::Wide, Self::Wide) -> Self::Wide) -> Self;
 
     /// The magnitude of `self` with the sign of `sign`.

@@ -1,6 +1,4 @@
 //! 256-bit vectors.
-//!
-//! The intrinsics are called from functions without target features and inlined into the routine's entry, which has them.
 
 use std::arch::x86_64::*;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
@@ -20,19 +18,6 @@ pub struct Mask8(__m256);
 #[derive(Clone, Copy)]
 pub struct Mask4(__m256d);
 
-/// Operators that are one intrinsic of two vectors.
-macro_rules! operators {
-    ($ty:ident: $($op:ident::$method:ident = $intrinsic:ident),*) => {
-        $(impl $op for $ty {
-            type Output = Self;
-            #[inline(always)]
-            fn $method(self, other: Self) -> Self {
-                // SAFETY: vectors exist only where the processor has the instructions (see the parent module).
-                Self(unsafe { $intrinsic(self.0, other.0) })
-            }
-        })*
-    };
-}
 operators!(F32: Add::add = _mm256_add_ps, Sub::sub = _mm256_sub_ps, Mul::mul = _mm256_mul_ps, Div::div = _mm256_div_ps);
 operators!(F64: Add::add = _mm256_add_pd, Sub::sub = _mm256_sub_pd, Mul::mul = _mm256_mul_pd, Div::div = _mm256_div_pd);
 operators!(Bits32: Add::add = _mm256_add_epi32, Sub::sub = _mm256_sub_epi32,
@@ -83,38 +68,13 @@ static FIRST64: [i64; 8] = [-1, -1, -1, -1, 0, 0, 0, 0];
 
 macro_rules! bits {
     ($ty:ident, $mask:ident, $lane:ty, $splat:ident, $shl:ident, $shr:ident, $eq:ident, $gt:ident, $cast:ident) => {
-        impl Shl<u32> for $ty {
-            type Output = Self;
-            #[inline(always)]
-            fn shl(self, count: u32) -> Self {
-                // SAFETY: vectors exist only where the processor has the instructions.
-                Self(unsafe { $shl(self.0, _mm_cvtsi32_si128(count as i32)) })
-            }
-        }
-        impl Shr<u32> for $ty {
-            type Output = Self;
-            #[inline(always)]
-            fn shr(self, count: u32) -> Self {
-                // SAFETY: vectors exist only where the processor has the instructions.
-                Self(unsafe { $shr(self.0, _mm_cvtsi32_si128(count as i32)) })
-            }
-        }
+        shifts!($ty: $shl, $shr);
         impl Bits for $ty {
             type Mask = $mask;
-            #[inline(always)]
-            fn splat(value: i64) -> Self {
-                // SAFETY: called only inside a routine.
-                Self(unsafe { $splat(value as $lane) })
-            }
-            #[inline(always)]
-            fn eq(self, other: Self) -> $mask {
-                // SAFETY: vectors exist only where the processor has the instructions.
-                $mask(unsafe { $cast($eq(self.0, other.0)) })
-            }
-            #[inline(always)]
-            fn gt(self, other: Self) -> $mask {
-                // SAFETY: vectors exist only where the processor has the instructions.
-                $mask(unsafe { $cast($gt(self.0, other.0)) })
+            methods! {
+                fn splat(value: i64) -> Self = Self($splat(value as $lane));
+                fn eq(self, other: Self) -> $mask = $mask($cast($eq(self.0, other.0)));
+                fn gt(self, other: Self) -> $mask = $mask($cast($gt(self.0, other.0)));
             }
         }
     };
@@ -144,10 +104,8 @@ bits!(
 
 impl Neg for F32 {
     type Output = Self;
-    #[inline(always)]
-    fn neg(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm256_xor_ps(self.0, _mm256_set1_ps(-0.0)) })
+    methods! {
+        fn neg(self) -> Self = Self(_mm256_xor_ps(self.0, _mm256_set1_ps(-0.0)));
     }
 }
 
@@ -159,15 +117,9 @@ impl Float for F32 {
     const LANES: usize = 8;
     const FUSED: bool = true;
 
-    #[inline(always)]
-    fn splat(value: f64) -> Self {
-        // SAFETY: called only inside a routine.
-        Self(unsafe { _mm256_set1_ps(value as f32) })
-    }
-    #[inline(always)]
-    fn splat_elem(value: f32) -> Self {
-        // SAFETY: called only inside a routine.
-        Self(unsafe { _mm256_set1_ps(value) })
+    methods! {
+        fn splat(value: f64) -> Self = Self(_mm256_set1_ps(value as f32));
+        fn splat_elem(value: f32) -> Self = Self(_mm256_set1_ps(value));
     }
     #[inline(always)]
     unsafe fn load(ptr: *const f32) -> Self {
@@ -189,108 +141,36 @@ impl Float for F32 {
         // SAFETY: lanes that are masked off are not accessed.
         unsafe { _mm256_maskstore_ps(ptr, _mm256_castps_si256(Self::first(n).0), self.0) }
     }
-    #[inline(always)]
-    fn mul_add(self, a: Self, b: Self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm256_fmadd_ps(self.0, a.0, b.0) })
-    }
-    #[inline(always)]
-    fn abs(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0) })
-    }
-    #[inline(always)]
-    fn sqrt(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm256_sqrt_ps(self.0) })
-    }
-    #[inline(always)]
-    fn floor(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm256_round_ps::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(self.0) })
-    }
-    #[inline(always)]
-    fn ceil(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm256_round_ps::<{ _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC }>(self.0) })
-    }
-    #[inline(always)]
-    fn trunc(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm256_round_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(self.0) })
-    }
-    #[inline(always)]
-    fn round_ties_even(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0) })
-    }
-    #[inline(always)]
-    fn min(self, other: Self) -> Self {
+    methods! {
+        fn mul_add(self, a: Self, b: Self) -> Self = Self(_mm256_fmadd_ps(self.0, a.0, b.0));
+        fn abs(self) -> Self = Self(_mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0));
+        fn sqrt(self) -> Self = Self(_mm256_sqrt_ps(self.0));
+        fn floor(self) -> Self = Self(_mm256_round_ps::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(self.0));
+        fn ceil(self) -> Self = Self(_mm256_round_ps::<{ _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC }>(self.0));
+        fn trunc(self) -> Self = Self(_mm256_round_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(self.0));
+        fn round_ties_even(self) -> Self = Self(_mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0));
         // The instruction returns its second operand if either is NaN.
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self::select(self.is_nan(), self, Self(unsafe { _mm256_min_ps(self.0, other.0) }))
-    }
-    #[inline(always)]
-    fn max(self, other: Self) -> Self {
+        fn min(self, other: Self) -> Self = Self::select(self.is_nan(), self, Self(_mm256_min_ps(self.0, other.0)));
         // The instruction returns its second operand if either is NaN.
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self::select(self.is_nan(), self, Self(unsafe { _mm256_max_ps(self.0, other.0) }))
-    }
-    #[inline(always)]
-    fn clamp(self, low: Self, high: Self) -> Self {
+        fn max(self, other: Self) -> Self = Self::select(self.is_nan(), self, Self(_mm256_max_ps(self.0, other.0)));
         // The instructions return their second operand if either is NaN.
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm256_max_ps(low.0, _mm256_min_ps(high.0, self.0)) })
-    }
-    #[inline(always)]
-    fn lt(self, other: Self) -> Mask8 {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Mask8(unsafe { _mm256_cmp_ps::<_CMP_LT_OQ>(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn le(self, other: Self) -> Mask8 {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Mask8(unsafe { _mm256_cmp_ps::<_CMP_LE_OQ>(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn eq(self, other: Self) -> Mask8 {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Mask8(unsafe { _mm256_cmp_ps::<_CMP_EQ_OQ>(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn ne(self, other: Self) -> Mask8 {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Mask8(unsafe { _mm256_cmp_ps::<_CMP_NEQ_UQ>(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn select(mask: Mask8, a: Self, b: Self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm256_blendv_ps(b.0, a.0, mask.0) })
+        fn clamp(self, low: Self, high: Self) -> Self = Self(_mm256_max_ps(low.0, _mm256_min_ps(high.0, self.0)));
+        fn lt(self, other: Self) -> Mask8 = Mask8(_mm256_cmp_ps::<_CMP_LT_OQ>(self.0, other.0));
+        fn le(self, other: Self) -> Mask8 = Mask8(_mm256_cmp_ps::<_CMP_LE_OQ>(self.0, other.0));
+        fn eq(self, other: Self) -> Mask8 = Mask8(_mm256_cmp_ps::<_CMP_EQ_OQ>(self.0, other.0));
+        fn ne(self, other: Self) -> Mask8 = Mask8(_mm256_cmp_ps::<_CMP_NEQ_UQ>(self.0, other.0));
+        fn select(mask: Mask8, a: Self, b: Self) -> Self = Self(_mm256_blendv_ps(b.0, a.0, mask.0));
     }
     #[inline(always)]
     fn first(n: usize) -> Mask8 {
         // SAFETY: 8 entries follow every offset up to 8.
         Mask8(unsafe { _mm256_loadu_ps(FIRST32.as_ptr().add(8 - n.min(8)).cast()) })
     }
-    #[inline(always)]
-    fn to_bits(self) -> Bits32 {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Bits32(unsafe { _mm256_castps_si256(self.0) })
-    }
-    #[inline(always)]
-    fn from_bits(bits: Bits32) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm256_castsi256_ps(bits.0) })
-    }
-    #[inline(always)]
-    fn to_int(self) -> Bits32 {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Bits32(unsafe { _mm256_cvtps_epi32(self.0) })
-    }
-    #[inline(always)]
-    fn from_int(int: Bits32) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm256_cvtepi32_ps(int.0) })
+    methods! {
+        fn to_bits(self) -> Bits32 = Bits32(_mm256_castps_si256(self.0));
+        fn from_bits(bits: Bits32) -> Self = Self(_mm256_castsi256_ps(bits.0));
+        fn to_int(self) -> Bits32 = Bits32(_mm256_cvtps_epi32(self.0));
+        fn from_int(int: Bits32) -> Self = Self(_mm256_cvtepi32_ps(int.0));
     }
     #[inline(always)]
     fn via_f64(self, f: impl Fn(F64) -> F64) -> Self {
@@ -306,10 +186,8 @@ impl Float for F32 {
 
 impl Neg for F64 {
     type Output = Self;
-    #[inline(always)]
-    fn neg(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm256_xor_pd(self.0, _mm256_set1_pd(-0.0)) })
+    methods! {
+        fn neg(self) -> Self = Self(_mm256_xor_pd(self.0, _mm256_set1_pd(-0.0)));
     }
 }
 
@@ -321,15 +199,9 @@ impl Float for F64 {
     const LANES: usize = 4;
     const FUSED: bool = true;
 
-    #[inline(always)]
-    fn splat(value: f64) -> Self {
-        // SAFETY: called only inside a routine.
-        Self(unsafe { _mm256_set1_pd(value) })
-    }
-    #[inline(always)]
-    fn splat_elem(value: f64) -> Self {
-        // SAFETY: called only inside a routine.
-        Self(unsafe { _mm256_set1_pd(value) })
+    methods! {
+        fn splat(value: f64) -> Self = Self(_mm256_set1_pd(value));
+        fn splat_elem(value: f64) -> Self = Self(_mm256_set1_pd(value));
     }
     #[inline(always)]
     unsafe fn load(ptr: *const f64) -> Self {
@@ -351,98 +223,34 @@ impl Float for F64 {
         // SAFETY: lanes that are masked off are not accessed.
         unsafe { _mm256_maskstore_pd(ptr, _mm256_castpd_si256(Self::first(n).0), self.0) }
     }
-    #[inline(always)]
-    fn mul_add(self, a: Self, b: Self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm256_fmadd_pd(self.0, a.0, b.0) })
-    }
-    #[inline(always)]
-    fn abs(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm256_andnot_pd(_mm256_set1_pd(-0.0), self.0) })
-    }
-    #[inline(always)]
-    fn sqrt(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm256_sqrt_pd(self.0) })
-    }
-    #[inline(always)]
-    fn floor(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm256_round_pd::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(self.0) })
-    }
-    #[inline(always)]
-    fn ceil(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm256_round_pd::<{ _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC }>(self.0) })
-    }
-    #[inline(always)]
-    fn trunc(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm256_round_pd::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(self.0) })
-    }
-    #[inline(always)]
-    fn round_ties_even(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm256_round_pd::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0) })
-    }
-    #[inline(always)]
-    fn min(self, other: Self) -> Self {
+    methods! {
+        fn mul_add(self, a: Self, b: Self) -> Self = Self(_mm256_fmadd_pd(self.0, a.0, b.0));
+        fn abs(self) -> Self = Self(_mm256_andnot_pd(_mm256_set1_pd(-0.0), self.0));
+        fn sqrt(self) -> Self = Self(_mm256_sqrt_pd(self.0));
+        fn floor(self) -> Self = Self(_mm256_round_pd::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(self.0));
+        fn ceil(self) -> Self = Self(_mm256_round_pd::<{ _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC }>(self.0));
+        fn trunc(self) -> Self = Self(_mm256_round_pd::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(self.0));
+        fn round_ties_even(self) -> Self = Self(_mm256_round_pd::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0));
         // The instruction returns its second operand if either is NaN.
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self::select(self.is_nan(), self, Self(unsafe { _mm256_min_pd(self.0, other.0) }))
-    }
-    #[inline(always)]
-    fn max(self, other: Self) -> Self {
+        fn min(self, other: Self) -> Self = Self::select(self.is_nan(), self, Self(_mm256_min_pd(self.0, other.0)));
         // The instruction returns its second operand if either is NaN.
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self::select(self.is_nan(), self, Self(unsafe { _mm256_max_pd(self.0, other.0) }))
-    }
-    #[inline(always)]
-    fn clamp(self, low: Self, high: Self) -> Self {
+        fn max(self, other: Self) -> Self = Self::select(self.is_nan(), self, Self(_mm256_max_pd(self.0, other.0)));
         // The instructions return their second operand if either is NaN.
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm256_max_pd(low.0, _mm256_min_pd(high.0, self.0)) })
-    }
-    #[inline(always)]
-    fn lt(self, other: Self) -> Mask4 {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Mask4(unsafe { _mm256_cmp_pd::<_CMP_LT_OQ>(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn le(self, other: Self) -> Mask4 {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Mask4(unsafe { _mm256_cmp_pd::<_CMP_LE_OQ>(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn eq(self, other: Self) -> Mask4 {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Mask4(unsafe { _mm256_cmp_pd::<_CMP_EQ_OQ>(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn ne(self, other: Self) -> Mask4 {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Mask4(unsafe { _mm256_cmp_pd::<_CMP_NEQ_UQ>(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn select(mask: Mask4, a: Self, b: Self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm256_blendv_pd(b.0, a.0, mask.0) })
+        fn clamp(self, low: Self, high: Self) -> Self = Self(_mm256_max_pd(low.0, _mm256_min_pd(high.0, self.0)));
+        fn lt(self, other: Self) -> Mask4 = Mask4(_mm256_cmp_pd::<_CMP_LT_OQ>(self.0, other.0));
+        fn le(self, other: Self) -> Mask4 = Mask4(_mm256_cmp_pd::<_CMP_LE_OQ>(self.0, other.0));
+        fn eq(self, other: Self) -> Mask4 = Mask4(_mm256_cmp_pd::<_CMP_EQ_OQ>(self.0, other.0));
+        fn ne(self, other: Self) -> Mask4 = Mask4(_mm256_cmp_pd::<_CMP_NEQ_UQ>(self.0, other.0));
+        fn select(mask: Mask4, a: Self, b: Self) -> Self = Self(_mm256_blendv_pd(b.0, a.0, mask.0));
     }
     #[inline(always)]
     fn first(n: usize) -> Mask4 {
         // SAFETY: 4 entries follow every offset up to 4.
         Mask4(unsafe { _mm256_loadu_pd(FIRST64.as_ptr().add(4 - n.min(4)).cast()) })
     }
-    #[inline(always)]
-    fn to_bits(self) -> Bits64 {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Bits64(unsafe { _mm256_castpd_si256(self.0) })
-    }
-    #[inline(always)]
-    fn from_bits(bits: Bits64) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm256_castsi256_pd(bits.0) })
+    methods! {
+        fn to_bits(self) -> Bits64 = Bits64(_mm256_castpd_si256(self.0));
+        fn from_bits(bits: Bits64) -> Self = Self(_mm256_castsi256_pd(bits.0));
     }
     #[inline(always)]
     fn to_int(self) -> Bits64 {

@@ -1,6 +1,4 @@
 //! 512-bit vectors.
-//!
-//! The intrinsics are called from functions without target features and inlined into the routine's entry, which has them.
 
 use std::arch::x86_64::*;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
@@ -20,19 +18,6 @@ pub struct Mask16(__mmask16);
 #[derive(Clone, Copy)]
 pub struct Mask8(__mmask8);
 
-/// Operators that are one intrinsic of two vectors.
-macro_rules! operators {
-    ($ty:ident: $($op:ident::$method:ident = $intrinsic:ident),*) => {
-        $(impl $op for $ty {
-            type Output = Self;
-            #[inline(always)]
-            fn $method(self, other: Self) -> Self {
-                // SAFETY: vectors exist only where the processor has the instructions (see the parent module).
-                Self(unsafe { $intrinsic(self.0, other.0) })
-            }
-        })*
-    };
-}
 operators!(F32: Add::add = _mm512_add_ps, Sub::sub = _mm512_sub_ps, Mul::mul = _mm512_mul_ps, Div::div = _mm512_div_ps);
 operators!(F64: Add::add = _mm512_add_pd, Sub::sub = _mm512_sub_pd, Mul::mul = _mm512_mul_pd, Div::div = _mm512_div_pd);
 operators!(Bits32: Add::add = _mm512_add_epi32, Sub::sub = _mm512_sub_epi32,
@@ -94,38 +79,13 @@ fn first(n: usize) -> u16 {
 
 macro_rules! bits {
     ($ty:ident, $mask:ident, $lane:ty, $splat:ident, $shl:ident, $shr:ident, $eq:ident, $gt:ident) => {
-        impl Shl<u32> for $ty {
-            type Output = Self;
-            #[inline(always)]
-            fn shl(self, count: u32) -> Self {
-                // SAFETY: vectors exist only where the processor has the instructions.
-                Self(unsafe { $shl(self.0, _mm_cvtsi32_si128(count as i32)) })
-            }
-        }
-        impl Shr<u32> for $ty {
-            type Output = Self;
-            #[inline(always)]
-            fn shr(self, count: u32) -> Self {
-                // SAFETY: vectors exist only where the processor has the instructions.
-                Self(unsafe { $shr(self.0, _mm_cvtsi32_si128(count as i32)) })
-            }
-        }
+        shifts!($ty: $shl, $shr);
         impl Bits for $ty {
             type Mask = $mask;
-            #[inline(always)]
-            fn splat(value: i64) -> Self {
-                // SAFETY: called only inside a routine.
-                Self(unsafe { $splat(value as $lane) })
-            }
-            #[inline(always)]
-            fn eq(self, other: Self) -> $mask {
-                // SAFETY: vectors exist only where the processor has the instructions.
-                $mask(unsafe { $eq(self.0, other.0) })
-            }
-            #[inline(always)]
-            fn gt(self, other: Self) -> $mask {
-                // SAFETY: vectors exist only where the processor has the instructions.
-                $mask(unsafe { $gt(self.0, other.0) })
+            methods! {
+                fn splat(value: i64) -> Self = Self($splat(value as $lane));
+                fn eq(self, other: Self) -> $mask = $mask($eq(self.0, other.0));
+                fn gt(self, other: Self) -> $mask = $mask($gt(self.0, other.0));
             }
         }
     };
@@ -153,10 +113,8 @@ bits!(
 
 impl Neg for F32 {
     type Output = Self;
-    #[inline(always)]
-    fn neg(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_xor_ps(self.0, _mm512_set1_ps(-0.0)) })
+    methods! {
+        fn neg(self) -> Self = Self(_mm512_xor_ps(self.0, _mm512_set1_ps(-0.0)));
     }
 }
 
@@ -168,15 +126,9 @@ impl Float for F32 {
     const LANES: usize = 16;
     const FUSED: bool = true;
 
-    #[inline(always)]
-    fn splat(value: f64) -> Self {
-        // SAFETY: called only inside a routine.
-        Self(unsafe { _mm512_set1_ps(value as f32) })
-    }
-    #[inline(always)]
-    fn splat_elem(value: f32) -> Self {
-        // SAFETY: called only inside a routine.
-        Self(unsafe { _mm512_set1_ps(value) })
+    methods! {
+        fn splat(value: f64) -> Self = Self(_mm512_set1_ps(value as f32));
+        fn splat_elem(value: f32) -> Self = Self(_mm512_set1_ps(value));
     }
     #[inline(always)]
     unsafe fn load(ptr: *const f32) -> Self {
@@ -198,112 +150,36 @@ impl Float for F32 {
         // SAFETY: lanes that are masked off are not accessed.
         unsafe { _mm512_mask_storeu_ps(ptr, first(n), self.0) }
     }
-    #[inline(always)]
-    fn mul_add(self, a: Self, b: Self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_fmadd_ps(self.0, a.0, b.0) })
-    }
-    #[inline(always)]
-    fn abs(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_abs_ps(self.0) })
-    }
-    #[inline(always)]
-    fn sqrt(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_sqrt_ps(self.0) })
-    }
-    #[inline(always)]
-    fn floor(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(self.0) })
-    }
-    #[inline(always)]
-    fn ceil(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_roundscale_ps::<{ _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC }>(self.0) })
-    }
-    #[inline(always)]
-    fn trunc(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_roundscale_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(self.0) })
-    }
-    #[inline(always)]
-    fn round_ties_even(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0) })
-    }
-    #[inline(always)]
-    fn min(self, other: Self) -> Self {
+    methods! {
+        fn mul_add(self, a: Self, b: Self) -> Self = Self(_mm512_fmadd_ps(self.0, a.0, b.0));
+        fn abs(self) -> Self = Self(_mm512_abs_ps(self.0));
+        fn sqrt(self) -> Self = Self(_mm512_sqrt_ps(self.0));
+        fn floor(self) -> Self = Self(_mm512_roundscale_ps::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(self.0));
+        fn ceil(self) -> Self = Self(_mm512_roundscale_ps::<{ _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC }>(self.0));
+        fn trunc(self) -> Self = Self(_mm512_roundscale_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(self.0));
+        fn round_ties_even(self) -> Self = Self(_mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0));
         // The instruction returns its second operand if either is NaN.
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self::select(self.is_nan(), self, Self(unsafe { _mm512_min_ps(self.0, other.0) }))
-    }
-    #[inline(always)]
-    fn max(self, other: Self) -> Self {
+        fn min(self, other: Self) -> Self = Self::select(self.is_nan(), self, Self(_mm512_min_ps(self.0, other.0)));
         // The instruction returns its second operand if either is NaN.
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self::select(self.is_nan(), self, Self(unsafe { _mm512_max_ps(self.0, other.0) }))
-    }
-    #[inline(always)]
-    fn clamp(self, low: Self, high: Self) -> Self {
+        fn max(self, other: Self) -> Self = Self::select(self.is_nan(), self, Self(_mm512_max_ps(self.0, other.0)));
         // The instructions return their second operand if either is NaN.
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_max_ps(low.0, _mm512_min_ps(high.0, self.0)) })
-    }
-    #[inline(always)]
-    fn times_power(self, n: Self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_scalef_ps(self.0, n.0) })
-    }
-    #[inline(always)]
-    fn lt(self, other: Self) -> Mask16 {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Mask16(unsafe { _mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn le(self, other: Self) -> Mask16 {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Mask16(unsafe { _mm512_cmp_ps_mask::<_CMP_LE_OQ>(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn eq(self, other: Self) -> Mask16 {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Mask16(unsafe { _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn ne(self, other: Self) -> Mask16 {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Mask16(unsafe { _mm512_cmp_ps_mask::<_CMP_NEQ_UQ>(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn select(mask: Mask16, a: Self, b: Self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_mask_blend_ps(mask.0, b.0, a.0) })
+        fn clamp(self, low: Self, high: Self) -> Self = Self(_mm512_max_ps(low.0, _mm512_min_ps(high.0, self.0)));
+        fn times_power(self, n: Self) -> Self = Self(_mm512_scalef_ps(self.0, n.0));
+        fn lt(self, other: Self) -> Mask16 = Mask16(_mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, other.0));
+        fn le(self, other: Self) -> Mask16 = Mask16(_mm512_cmp_ps_mask::<_CMP_LE_OQ>(self.0, other.0));
+        fn eq(self, other: Self) -> Mask16 = Mask16(_mm512_cmp_ps_mask::<_CMP_EQ_OQ>(self.0, other.0));
+        fn ne(self, other: Self) -> Mask16 = Mask16(_mm512_cmp_ps_mask::<_CMP_NEQ_UQ>(self.0, other.0));
+        fn select(mask: Mask16, a: Self, b: Self) -> Self = Self(_mm512_mask_blend_ps(mask.0, b.0, a.0));
     }
     #[inline(always)]
     fn first(n: usize) -> Mask16 {
         Mask16(first(n))
     }
-    #[inline(always)]
-    fn to_bits(self) -> Bits32 {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Bits32(unsafe { _mm512_castps_si512(self.0) })
-    }
-    #[inline(always)]
-    fn from_bits(bits: Bits32) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_castsi512_ps(bits.0) })
-    }
-    #[inline(always)]
-    fn to_int(self) -> Bits32 {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Bits32(unsafe { _mm512_cvtps_epi32(self.0) })
-    }
-    #[inline(always)]
-    fn from_int(int: Bits32) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_cvtepi32_ps(int.0) })
+    methods! {
+        fn to_bits(self) -> Bits32 = Bits32(_mm512_castps_si512(self.0));
+        fn from_bits(bits: Bits32) -> Self = Self(_mm512_castsi512_ps(bits.0));
+        fn to_int(self) -> Bits32 = Bits32(_mm512_cvtps_epi32(self.0));
+        fn from_int(int: Bits32) -> Self = Self(_mm512_cvtepi32_ps(int.0));
     }
     #[inline(always)]
     fn via_f64(self, f: impl Fn(F64) -> F64) -> Self {
@@ -319,10 +195,8 @@ impl Float for F32 {
 
 impl Neg for F64 {
     type Output = Self;
-    #[inline(always)]
-    fn neg(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_xor_pd(self.0, _mm512_set1_pd(-0.0)) })
+    methods! {
+        fn neg(self) -> Self = Self(_mm512_xor_pd(self.0, _mm512_set1_pd(-0.0)));
     }
 }
 
@@ -334,15 +208,9 @@ impl Float for F64 {
     const LANES: usize = 8;
     const FUSED: bool = true;
 
-    #[inline(always)]
-    fn splat(value: f64) -> Self {
-        // SAFETY: called only inside a routine.
-        Self(unsafe { _mm512_set1_pd(value) })
-    }
-    #[inline(always)]
-    fn splat_elem(value: f64) -> Self {
-        // SAFETY: called only inside a routine.
-        Self(unsafe { _mm512_set1_pd(value) })
+    methods! {
+        fn splat(value: f64) -> Self = Self(_mm512_set1_pd(value));
+        fn splat_elem(value: f64) -> Self = Self(_mm512_set1_pd(value));
     }
     #[inline(always)]
     unsafe fn load(ptr: *const f64) -> Self {
@@ -364,112 +232,36 @@ impl Float for F64 {
         // SAFETY: lanes that are masked off are not accessed.
         unsafe { _mm512_mask_storeu_pd(ptr, first(n) as u8, self.0) }
     }
-    #[inline(always)]
-    fn mul_add(self, a: Self, b: Self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_fmadd_pd(self.0, a.0, b.0) })
-    }
-    #[inline(always)]
-    fn abs(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_abs_pd(self.0) })
-    }
-    #[inline(always)]
-    fn sqrt(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_sqrt_pd(self.0) })
-    }
-    #[inline(always)]
-    fn floor(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_roundscale_pd::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(self.0) })
-    }
-    #[inline(always)]
-    fn ceil(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_roundscale_pd::<{ _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC }>(self.0) })
-    }
-    #[inline(always)]
-    fn trunc(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_roundscale_pd::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(self.0) })
-    }
-    #[inline(always)]
-    fn round_ties_even(self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_roundscale_pd::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0) })
-    }
-    #[inline(always)]
-    fn min(self, other: Self) -> Self {
+    methods! {
+        fn mul_add(self, a: Self, b: Self) -> Self = Self(_mm512_fmadd_pd(self.0, a.0, b.0));
+        fn abs(self) -> Self = Self(_mm512_abs_pd(self.0));
+        fn sqrt(self) -> Self = Self(_mm512_sqrt_pd(self.0));
+        fn floor(self) -> Self = Self(_mm512_roundscale_pd::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(self.0));
+        fn ceil(self) -> Self = Self(_mm512_roundscale_pd::<{ _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC }>(self.0));
+        fn trunc(self) -> Self = Self(_mm512_roundscale_pd::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(self.0));
+        fn round_ties_even(self) -> Self = Self(_mm512_roundscale_pd::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0));
         // The instruction returns its second operand if either is NaN.
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self::select(self.is_nan(), self, Self(unsafe { _mm512_min_pd(self.0, other.0) }))
-    }
-    #[inline(always)]
-    fn max(self, other: Self) -> Self {
+        fn min(self, other: Self) -> Self = Self::select(self.is_nan(), self, Self(_mm512_min_pd(self.0, other.0)));
         // The instruction returns its second operand if either is NaN.
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self::select(self.is_nan(), self, Self(unsafe { _mm512_max_pd(self.0, other.0) }))
-    }
-    #[inline(always)]
-    fn clamp(self, low: Self, high: Self) -> Self {
+        fn max(self, other: Self) -> Self = Self::select(self.is_nan(), self, Self(_mm512_max_pd(self.0, other.0)));
         // The instructions return their second operand if either is NaN.
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_max_pd(low.0, _mm512_min_pd(high.0, self.0)) })
-    }
-    #[inline(always)]
-    fn times_power(self, n: Self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_scalef_pd(self.0, n.0) })
-    }
-    #[inline(always)]
-    fn lt(self, other: Self) -> Mask8 {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Mask8(unsafe { _mm512_cmp_pd_mask::<_CMP_LT_OQ>(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn le(self, other: Self) -> Mask8 {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Mask8(unsafe { _mm512_cmp_pd_mask::<_CMP_LE_OQ>(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn eq(self, other: Self) -> Mask8 {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Mask8(unsafe { _mm512_cmp_pd_mask::<_CMP_EQ_OQ>(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn ne(self, other: Self) -> Mask8 {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Mask8(unsafe { _mm512_cmp_pd_mask::<_CMP_NEQ_UQ>(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn select(mask: Mask8, a: Self, b: Self) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_mask_blend_pd(mask.0, b.0, a.0) })
+        fn clamp(self, low: Self, high: Self) -> Self = Self(_mm512_max_pd(low.0, _mm512_min_pd(high.0, self.0)));
+        fn times_power(self, n: Self) -> Self = Self(_mm512_scalef_pd(self.0, n.0));
+        fn lt(self, other: Self) -> Mask8 = Mask8(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(self.0, other.0));
+        fn le(self, other: Self) -> Mask8 = Mask8(_mm512_cmp_pd_mask::<_CMP_LE_OQ>(self.0, other.0));
+        fn eq(self, other: Self) -> Mask8 = Mask8(_mm512_cmp_pd_mask::<_CMP_EQ_OQ>(self.0, other.0));
+        fn ne(self, other: Self) -> Mask8 = Mask8(_mm512_cmp_pd_mask::<_CMP_NEQ_UQ>(self.0, other.0));
+        fn select(mask: Mask8, a: Self, b: Self) -> Self = Self(_mm512_mask_blend_pd(mask.0, b.0, a.0));
     }
     #[inline(always)]
     fn first(n: usize) -> Mask8 {
         Mask8(first(n) as u8)
     }
-    #[inline(always)]
-    fn to_bits(self) -> Bits64 {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Bits64(unsafe { _mm512_castpd_si512(self.0) })
-    }
-    #[inline(always)]
-    fn from_bits(bits: Bits64) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_castsi512_pd(bits.0) })
-    }
-    #[inline(always)]
-    fn to_int(self) -> Bits64 {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Bits64(unsafe { _mm512_cvtpd_epi64(self.0) })
-    }
-    #[inline(always)]
-    fn from_int(int: Bits64) -> Self {
-        // SAFETY: vectors exist only where the processor has the instructions.
-        Self(unsafe { _mm512_cvtepi64_pd(int.0) })
+    methods! {
+        fn to_bits(self) -> Bits64 = Bits64(_mm512_castpd_si512(self.0));
+        fn from_bits(bits: Bits64) -> Self = Self(_mm512_castsi512_pd(bits.0));
+        fn to_int(self) -> Bits64 = Bits64(_mm512_cvtpd_epi64(self.0));
+        fn from_int(int: Bits64) -> Self = Self(_mm512_cvtepi64_pd(int.0));
     }
     #[inline(always)]
     fn via_f64(self, f: impl Fn(F64) -> F64) -> Self {

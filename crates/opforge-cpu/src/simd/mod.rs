@@ -44,6 +44,9 @@
 //! instructions; that is why their methods are safe.
 
 #[cfg(target_arch = "x86_64")]
+#[macro_use]
+mod x86;
+#[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;

@@ -1,0 +1,116 @@
+"""Checkpoints: parts that are computed again instead of being kept."""
+
+import weakref
+
+import pytest
+
+import opforge as torch
+from opforge.utils.checkpoint import checkpoint, checkpoint_sequential
+
+
+def leaf(*values):
+    return torch.tensor(values, dtype=torch.float64, requires_grad=True)
+
+
+class Counted(torch.nn.Module):
+    """A layer with dropout that counts its runs."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 4)
+        self.runs = 0
+
+    def forward(self, x, scale=1.0):
+        self.runs += 1
+        return torch.nn.functional.dropout(self.layer(x).tanh(), 0.5) * scale
+
+
+def trained(module, run):
+    """The output, and the gradients of the input and the parameters."""
+    torch.manual_seed(3)
+    x = torch.arange(8.0).reshape(2, 4).requires_grad_()
+    module.zero_grad()
+    y = run(x * 0.1)
+    y.pow(2).sum().backward()
+    return [y.detach(), x.grad, *(p.grad.clone() for p in module.parameters()), torch.rand(3)]
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_checkpoint_changes_nothing_but_runs_twice(reentrant):
+    module = Counted()
+    expected = trained(module, lambda x: module(x, 2.0))
+    found = trained(module, lambda x: checkpoint(module, x, 2.0, use_reentrant=reentrant))
+    assert module.runs == 3
+    assert all(torch.equal(a, b) for a, b in zip(expected, found))
+
+
+def test_checkpoint_without_the_random_state():
+    module = Counted()
+    expected = trained(module, module)
+    found = trained(module, lambda x: checkpoint(module, x, use_reentrant=False, preserve_rng_state=False))
+    assert torch.equal(expected[0], found[0]) and not torch.equal(expected[1], found[1])
+
+
+def test_checkpoint_of_parameters_alone_and_of_keywords():
+    module = Counted().eval()
+    y = checkpoint(module, torch.ones(1, 4), scale=3.0, use_reentrant=False)
+    assert torch.autograd.grad(y.sum(), module.layer.bias)[0].shape == (4,)
+    assert module.layer.bias.grad is None
+    with torch.no_grad():
+        assert not checkpoint(module, torch.ones(1, 4), use_reentrant=False).requires_grad
+
+
+def test_checkpoint_of_several_outputs_and_surroundings():
+    x = leaf(1.0, 2.0)
+    around = x * 3
+
+    def function(pair, n):
+        a, b = pair
+        return {"product": a * b * around, "sum": a + b, "n": n, "plain": a.detach()}
+
+    result = checkpoint(function, (x, x * 2), 5, use_reentrant=False)
+    assert result["n"] == 5 and not result["plain"].requires_grad
+    (result["product"].sum() + around.sum()).backward()
+    assert x.grad.tolist() == [18.0 + 3, 72.0 + 3]
+
+
+def test_checkpoint_frees_what_is_computed_again():
+    kept = []
+
+    def function(x):
+        y = x.exp()
+        kept.append(weakref.ref(y))
+        return y.sin()
+
+    y = checkpoint(function, leaf(1.0, 2.0), use_reentrant=False)
+    assert kept[0]() is None
+    y.sum().backward()
+    assert len(kept) == 2 and kept[1]() is None
+
+
+def test_checkpoint_errors():
+    count = iter(range(1, 10))
+    y = checkpoint(lambda x: x.repeat(next(count)) * 2, leaf(1.0), use_reentrant=False)
+    with pytest.raises(RuntimeError):
+        y.sum().backward()
+    with pytest.raises(TypeError):
+        checkpoint(lambda x: x, leaf(1.0), use_reentrant=False, other=1)
+    with pytest.raises(ValueError):
+        checkpoint(lambda x: x, leaf(1.0), use_reentrant=False, determinism_check="other")
+
+
+def test_checkpoint_refuses_second_derivatives():
+    x = leaf(1.0)
+    y = checkpoint(lambda x: x**3, x, use_reentrant=False)
+    with pytest.raises(RuntimeError, match="create_graph"):
+        torch.autograd.grad(y.sum(), x, create_graph=True)
+
+
+def test_checkpoint_sequential():
+    module = torch.nn.Sequential(*(Counted() for _ in range(5)))
+    expected = trained(module, module)
+    found = trained(module, lambda x: checkpoint_sequential(module, 2, x, use_reentrant=False))
+    assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(expected, found))
+    assert [part.runs for part in module] == [3, 3, 2, 2, 2]
+    with pytest.raises(ValueError):
+        checkpoint_sequential(module, 0, torch.ones(1, 4), use_reentrant=False)

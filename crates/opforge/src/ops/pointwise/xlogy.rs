@@ -1,7 +1,6 @@
 //! `xlogy(a, b) = a log(b)`, 0 where `a` is 0.
 
-use crate::functional::binary_float;
-use crate::functional::compare;
+use crate::functional::{binary_float, compare, where_cond};
 use crate::operator::prelude::*;
 
 /// The tile function of [`xlogy`](fn@xlogy).
@@ -25,15 +24,17 @@ impl Binary for Xlogy {
     fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
         let (a, b) = (pair.lhs()?, pair.rhs()?);
         match side {
-            Side::Left => {
-                let flat = compare(super::eq::Eq, (&a).into(), 0.0.into(), Rules::SAME)?;
-                let log = b.log()?;
-                let zero = Tensor::zeros((), log.dtype(), log.device())?;
-                pair.grad()?.broadcast_mul(&crate::functional::where_cond(&flat, (&zero).into(), (&log).into())?)
-            }
+            Side::Left => pair.grad()?.broadcast_mul(&unless_zero(&a, &b.log()?)?),
             Side::Right => pair.grad()?.mul(&a.broadcast_div(&b)?),
         }
     }
+}
+
+/// `log`, and 0 where `a` is 0: what makes the gradient of `a log(..)`.
+pub(crate) fn unless_zero(a: &Tensor, log: &Tensor) -> Result<Tensor> {
+    let flat = compare(super::eq::Eq, a.into(), 0.0.into(), Rules::SAME)?;
+    let zero = Tensor::zeros((), log.dtype(), log.device())?;
+    where_cond(&flat, (&zero).into(), log.into())
 }
 
 function! {

@@ -1,8 +1,8 @@
 //! `xlog1py(a, b) = a log(1 + b)`, 0 where `a` is 0.
 
-use crate::functional::{binary_float, compare, where_cond};
+use crate::functional::{binary_float, log1p};
 use crate::operator::prelude::*;
-use crate::ops::pointwise::eq::Eq as Equals;
+use crate::ops::pointwise::xlogy::unless_zero;
 
 /// The tile function of [`xlog1py`](fn@xlog1py).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,12 +25,7 @@ impl Binary for Xlog1py {
     fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
         let (a, b) = (pair.lhs()?, pair.rhs()?);
         match side {
-            Side::Left => {
-                let flat = compare(Equals, (&a).into(), 0.0.into(), Rules::SAME)?;
-                let log = crate::functional::log1p(&b)?;
-                let zero = Tensor::zeros((), log.dtype(), log.device())?;
-                pair.grad()?.broadcast_mul(&where_cond(&flat, (&zero).into(), (&log).into())?)
-            }
+            Side::Left => pair.grad()?.broadcast_mul(&unless_zero(&a, &log1p(&b)?)?),
             Side::Right => pair.grad()?.mul(&a.broadcast_div(&b.affine(1.0, 1.0)?)?),
         }
     }

@@ -4,7 +4,7 @@ use opforge_cpu::dense::{Dense, dense};
 
 use super::solve_triangular::triangular;
 use crate::functional as f;
-use crate::operator::matrix::square;
+use crate::operator::matrix::{identity, product, square, turned};
 use crate::operator::prelude::*;
 
 /// The operator of [`cholesky`]: the lower factor.
@@ -75,22 +75,36 @@ function! {
 pub const DEFINITION: Definition =
     Definition { name: "cholesky", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
 
-/// Of `A A^T + I`, which is positive definite.
+/// The factors of matrices and, of each, 0 or the order of the first leading minor that is not positive definite, with NaN as the factor.
+pub(super) fn reference(a: &Array) -> [Array; 2] {
+    let (batch, n) = (a.shape[0], a.shape[1]);
+    let (mut factor, mut info) = (a.map(|_| 0.0), Array::new(&[batch], vec![0.0; batch]));
+    for (b, i, j) in (0..batch * n * n).map(|at| (at / (n * n), at / n % n, at % n)).filter(|(_, i, j)| j <= i) {
+        let rest = a.at(&[b, i, j]) - (0..j).map(|k| factor.at(&[b, i, k]) * factor.at(&[b, j, k])).sum::<f64>();
+        factor.data[(b * n + i) * n + j] = if i == j { rest.sqrt() } else { rest / factor.at(&[b, j, j]) };
+        let positive = i != j || (rest > 0.0 && rest.is_finite());
+        if !positive && info.data[b] == 0.0 {
+            info.data[b] = i as f64 + 1.0;
+        }
+    }
+    let factor = Array::from_fn(&a.shape, |i| if info.at(&i[..1]) > 0.0 { f64::NAN } else { factor.at(i) });
+    [factor, info]
+}
+
+/// The factor of `A A^T + I`, which is positive definite: differences of both triangles tell the gradient.
+pub(super) fn definite_sample(
+    name: &'static str,
+    factor: impl Fn(&Tensor) -> Result<Tensor> + Send + Sync + 'static,
+) -> Sample {
+    let call = move |x: &[&Tensor]| factor(&x[0].matmul(&x[0].t()?)?.broadcast_add(&identity(x[0], 3)?)?);
+    Sample::composed(name, call, vec![Array::spread(&[2, 3, 3], -1.0..1.0)], |x| {
+        let mut definite = product(&x[0], &turned(&x[0]));
+        definite.data.iter_mut().enumerate().filter(|(at, _)| at % 9 % 4 == 0).for_each(|(_, x)| *x += 1.0);
+        let [factor, _] = reference(&definite);
+        factor
+    })
+}
+
 fn samples() -> Vec<Sample> {
-    let definite = |x: &Tensor| x.matmul(&x.t()?)?.broadcast_add(&Tensor::eye(3, x.dtype(), x.device())?);
-    let call = move |x: &[&Tensor]| cholesky(&definite(x[0])?, false);
-    vec![
-        Sample::composed("cholesky", call, vec![Array::spread(&[2, 3, 3], -1.0..1.0)], |x| {
-            let mut factor = Array::from_fn(&[2, 3, 3], |_| 0.0);
-            for (b, i, j) in (0..18).map(|at| (at / 9, at / 3 % 3, at % 3)).filter(|(_, i, j)| j <= i) {
-                let dot = |m: &Array, i: usize, j: usize, end: usize| -> f64 {
-                    (0..end).map(|k| m.at(&[b, i, k]) * m.at(&[b, j, k])).sum()
-                };
-                let rest = dot(&x[0], i, j, 3) + f64::from(u8::from(i == j)) - dot(&factor, i, j, j);
-                factor.data[b * 9 + i * 3 + j] = if i == j { rest.sqrt() } else { rest / factor.at(&[b, j, j]) };
-            }
-            factor
-        })
-        .finite(),
-    ]
+    vec![definite_sample("cholesky", |a| cholesky(a, false)).finite()]
 }

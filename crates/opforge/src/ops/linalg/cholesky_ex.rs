@@ -2,9 +2,9 @@
 
 use opforge_cpu::dense::{Dense, dense};
 
-use super::cholesky::gradient;
+use super::cholesky::{definite_sample, gradient, reference};
 use crate::functional as f;
-use crate::operator::matrix::{batch_axes, square};
+use crate::operator::matrix::{batch_axes, sample, square};
 use crate::operator::prelude::*;
 
 /// The operator of [`cholesky_ex`]: the lower factor, and i32 by which a matrix without one is told.
@@ -75,13 +75,12 @@ function! {
 pub const DEFINITION: Definition =
     Definition { name: "cholesky_ex", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
 
-/// Of one number each, whose factor is its root.
+/// A positive definite matrix and one whose minors are until the last; only their lower triangles tell.
 fn samples() -> Vec<Sample> {
-    let factor = |x: &[Array]| {
-        let positive = |x: f64| x > 0.0 && x.is_finite();
-        let info = x[0].map(|x| f64::from(u8::from(!positive(x))));
-        vec![x[0].map(|x| if positive(x) { x.sqrt() } else { f64::NAN }), Array::new(&x[0].shape[..1], info.data)]
-    };
-    let numbers = Array::new(&[2, 1, 1], vec![2.0, 0.3]);
-    vec![Sample::many(CholeskyEx, vec![numbers], factor)]
+    let mut matrices = sample(3, 3);
+    matrices.data[17] = -1.0;
+    vec![
+        definite_sample("cholesky_ex", |a| Ok(cholesky_ex(a, false, false)?.0)),
+        Sample::many(CholeskyEx, vec![matrices], |x| reference(&x[0]).to_vec()).full_rank().rough(),
+    ]
 }

@@ -73,7 +73,7 @@ struct DenseKernel<T> {
 }
 
 impl<T: Real> DenseKernel<T> {
-    /// Operations for one matrix, roughly.
+    /// Operations for one matrix, roughly, with what it takes to come to it.
     fn work(&self) -> usize {
         let (m, n) = (self.inputs[0].rows, self.inputs[0].columns);
         let columns = self.inputs.get(1).map_or(0, |b| b.columns);
@@ -83,7 +83,7 @@ impl<T: Real> DenseKernel<T> {
             Dense::Qr | Dense::QrR => 3,
             _ => 10,
         };
-        (m * n).saturating_mul(times * m.min(n) + columns).max(1)
+        (m * n).saturating_mul(times * m.min(n) + columns).saturating_add(50)
     }
 
     fn room(&self) -> Result<Results<T>, Failure> {
@@ -142,8 +142,9 @@ impl<T: Real> DenseKernel<T> {
                 &mut results.numbers[0],
             ),
             Dense::LeastSquares => {
-                let [x, s] = &mut results.numbers[..] else { unreachable!("X and S") };
-                results.integers[0] = spectral::least_squares(a, inputs[1], *inputs[2].get(0, 0), x, s)? as i64;
+                let (x, values) = results.numbers.split_first_mut().expect("X");
+                let rank = spectral::least_squares(a, inputs[1], *inputs[2].get(0, 0), x, values.first_mut())?;
+                results.integers[0] = rank as i64;
                 Ok(())
             }
             Dense::Exp => exp::exp(a, &mut results.numbers[0]),
@@ -205,6 +206,6 @@ impl<T: Real> Kernel for DenseKernel<T> {
     }
 
     fn cost(&self) -> u64 {
-        50 + (self.batch as u64).saturating_mul(200 + self.work() as u64 / 4)
+        50 + (self.batch as u64).saturating_mul(50 + self.work() as u64 / 4)
     }
 }

@@ -1,80 +1,64 @@
 use faer::dyn_stack::MemStack;
 use faer::linalg::lu::partial_pivoting::factor::{lu_in_place, lu_in_place_scratch};
-use faer::linalg::triangular_solve::{solve_unit_lower_triangular_in_place, solve_upper_triangular_in_place};
-use faer::{MatMut, MatRef, Par};
+use faer::{MatRef, Par};
+use smallvec::SmallVec;
 
-use super::Failure;
 use super::place::matrix;
 use super::real::{Real, copied, memory};
+use super::{Failure, small, triangular};
 
-/// Up to this many rows or columns, faer's preparations take longer than all of the elimination.
-const SMALL: usize = 8;
+/// Columns one after another, and an order of rows: those of small matrices without an allocation.
+type Columns<T> = SmallVec<[T; INLINE]>;
+const INLINE: usize = 64;
+type Rows = SmallVec<[usize; small::ROWS]>;
 
-/// Overwrites `A` with `L` and `U`. The rows in their new order, and how many exchanges made it.
-fn factor_in_place<T: Real>(mut a: MatMut<'_, T>) -> Result<(Vec<usize>, usize), Failure> {
-    if a.nrows().min(a.ncols()) <= SMALL {
-        return Ok(eliminate(a));
-    }
-    let finite = a.is_all_finite();
-    let mut kept = copied(a.as_ref())?;
-    let (m, n) = (a.nrows(), a.ncols());
-    let (mut rows, mut places) = (vec![0usize; m], vec![0usize; m]);
-    let mut room = memory(lu_in_place_scratch::<usize, T>(m, n, Par::Seq, Default::default()))?;
-    let stack = MemStack::new(&mut room);
-    let (info, _) = lu_in_place(a.as_mut(), &mut rows, &mut places, Par::Seq, stack, Default::default());
-    let exchanges = info.transposition_count;
-    if a.is_all_finite() || !finite {
+/// Overwrites `A`, whose columns have `m` elements, with `L` and `U`. The rows in their new order, and how many exchanges made it.
+fn factor_in_place<T: Real>(a: &mut [T], m: usize) -> Result<(Rows, usize), Failure> {
+    let mut rows = Rows::from_elem(0, m);
+    let n = a.len().checked_div(m).unwrap_or(0);
+    if m.min(n) <= small::ROWS {
+        let exchanges = small::eliminate(a, m, &mut rows);
         return Ok((rows, exchanges));
     }
-    a.copy_from(matrix(&mut kept, m));
-    Ok(eliminate(a))
+    let kept = copied(matrix(a, m).as_ref())?;
+    let finite = |a: &[T]| a.iter().all(|x| x.to_f64().is_finite());
+    let mut places = Rows::from_elem(0, m);
+    let mut room = memory(lu_in_place_scratch::<usize, T>(m, n, Par::Seq, Default::default()))?;
+    let stack = MemStack::new(&mut room);
+    let (info, _) = lu_in_place(matrix(a, m), &mut rows, &mut places, Par::Seq, stack, Default::default());
+    let exchanges = info.transposition_count;
+    if finite(a) || !finite(&kept) {
+        return Ok((rows, exchanges));
+    }
+    // faer divides by a column without a pivot.
+    a.copy_from_slice(&kept);
+    let exchanges = small::eliminate(a, m, &mut rows);
+    Ok((rows, exchanges))
 }
 
-/// As [`factor_in_place`], step by step: a column without a pivot, by which faer divides, is left as it is.
-fn eliminate<T: Real>(mut a: MatMut<'_, T>) -> (Vec<usize>, usize) {
-    let (m, n) = (a.nrows(), a.ncols());
-    let (mut rows, mut exchanges): (Vec<usize>, _) = ((0..m).collect(), 0);
-    for step in 0..m.min(n) {
-        let size = |i: usize| a[(i, step)].to_f64().abs();
-        let pivot = (step..m).fold(step, |best, i| if size(i) > size(best) { i } else { best });
-        if size(pivot) == 0.0 {
-            continue;
-        }
-        if pivot != step {
-            rows.swap(pivot, step);
-            exchanges += 1;
-            for j in 0..n {
-                (a[(step, j)], a[(pivot, j)]) = (a[(pivot, j)], a[(step, j)]);
-            }
-        }
-        for i in step + 1..m {
-            a[(i, step)] = a[(i, step)] / a[(step, step)];
-        }
-        for j in step + 1..n {
-            for i in step + 1..m {
-                a[(i, j)] = a[(i, j)] - a[(i, step)] * a[(step, j)];
-            }
-        }
+/// The elements of `A`, column by column.
+fn columns<T: Real>(a: MatRef<'_, T>) -> Result<Columns<T>, Failure> {
+    if a.nrows() * a.ncols() <= INLINE {
+        return Ok((0..a.ncols()).flat_map(|j| a.col(j).iter().copied()).collect());
     }
-    (rows, exchanges)
+    Ok(Columns::from_vec(copied(a)?))
 }
 
 /// `L` and `U` in one matrix, and the row that each step exchanged its own with, counted from 1. NaN if `A`
 /// is not finite.
 pub(super) fn factor<T: Real>(a: MatRef<'_, T>, both: &mut [T], pivots: &mut [i64]) -> Result<(), Failure> {
-    let mut both = matrix(both, a.nrows());
-    if both.ncols() == 0 {
+    if both.is_empty() {
         return Ok(());
     }
-    if !a.is_all_finite() {
+    matrix(both, a.nrows()).copy_from(a);
+    if both.iter().any(|x| !x.to_f64().is_finite()) {
         both.fill(T::of(f64::NAN));
         pivots.iter_mut().enumerate().for_each(|(step, pivot)| *pivot = step as i64 + 1);
         return Ok(());
     }
-    both.copy_from(a);
-    let (rows, _) = factor_in_place(both)?;
+    let (rows, _) = factor_in_place(both, a.nrows())?;
     // Where each row is while the exchanges are made one by one.
-    let (mut order, mut place): (Vec<usize>, Vec<usize>) = ((0..rows.len()).collect(), (0..rows.len()).collect());
+    let (mut order, mut place): (Rows, Rows) = ((0..rows.len()).collect(), (0..rows.len()).collect());
     for (step, pivot) in pivots.iter_mut().enumerate() {
         let at = place[rows[step]];
         place.swap(order[step], order[at]);
@@ -86,12 +70,10 @@ pub(super) fn factor<T: Real>(a: MatRef<'_, T>, both: &mut [T], pivots: &mut [i6
 
 /// `[sign, log |det|]`.
 pub(super) fn log_determinant<T: Real>(a: MatRef<'_, T>, result: &mut [T]) -> Result<(), Failure> {
-    let mut both = copied(a)?;
-    let mut both = matrix(&mut both, a.nrows());
-    let exchanges = if a.nrows() == 0 { 0 } else { factor_in_place(both.as_mut())?.1 };
+    let mut both = columns(a)?;
+    let (_, exchanges) = factor_in_place(&mut both, a.nrows())?;
     let (mut sign, mut log) = (if exchanges % 2 == 0 { 1.0 } else { -1.0 }, 0.0);
-    for i in 0..a.nrows() {
-        let pivot = both[(i, i)].to_f64();
+    for pivot in both.iter().step_by(a.nrows() + 1).map(|pivot| pivot.to_f64()) {
         sign *= if pivot == 0.0 { 0.0 } else { pivot.signum() };
         log += pivot.abs().ln();
     }
@@ -102,20 +84,19 @@ pub(super) fn log_determinant<T: Real>(a: MatRef<'_, T>, result: &mut [T]) -> Re
 /// `X` of `A X = B`.
 pub(super) fn solve<T: Real>(a: MatRef<'_, T>, b: MatRef<'_, T>, x: &mut [T]) -> Result<(), Failure> {
     let n = a.nrows();
-    let mut x = matrix(x, n);
     if n == 0 {
         return Ok(());
     }
-    let mut both = copied(a)?;
-    let mut both = matrix(&mut both, n);
-    let (rows, _) = factor_in_place(both.as_mut())?;
-    if (0..n).any(|i| both[(i, i)] == T::of(0.0)) {
+    let mut both = columns(a)?;
+    let (rows, _) = factor_in_place(&mut both, n)?;
+    if both.iter().step_by(n + 1).any(|&pivot| pivot == T::of(0.0)) {
         return Err(Failure::Singular);
     }
-    for j in 0..x.ncols() {
-        rows.iter().enumerate().for_each(|(i, &row)| x[(i, j)] = b[(row, j)]);
+    for (j, column) in x.chunks_exact_mut(n).enumerate() {
+        column.iter_mut().zip(&rows).for_each(|(x, &row)| *x = b[(row, j)]);
     }
-    solve_unit_lower_triangular_in_place(both.as_ref(), x.as_mut(), Par::Seq);
-    solve_upper_triangular_in_place(both.as_ref(), x, Par::Seq);
+    let both = MatRef::from_column_major_slice(&both, n, n);
+    triangular::in_place(both, x, false, true);
+    triangular::in_place(both, x, true, false);
     Ok(())
 }

@@ -10,6 +10,7 @@ mod permutation;
 mod place;
 mod qr;
 mod real;
+mod small;
 mod spectral;
 #[cfg(test)]
 mod tests;
@@ -71,8 +72,9 @@ pub enum Dense {
         /// Whether the matrix is symmetric; only its lower triangle is read then.
         hermitian: bool,
     },
-    /// The shortest `X`, `[n, c]`, with the least `|A X - B|`, the rank of `A`, and its singular values. The second input is `B`, `[m, c]`;
-    /// the third the number `r`: singular values up to `r * largest` count as 0.
+    /// The shortest `X`, `[n, c]`, with the least `|A X - B|`, the rank of `A`, and, if there is an output for them, its singular values: where
+    /// there is none, they are found only if the rank may not be full. The second input is `B`, `[m, c]`; the third the number `r`: singular
+    /// values up to `r * largest` count as 0.
     LeastSquares,
     /// The matrix exponential.
     Exp,

@@ -31,12 +31,13 @@ impl Place {
 
     /// The offset of a batch's matrix.
     fn offset(&self, mut index: usize) -> usize {
+        let Some(((_, first), rest)) = self.lead.split_first() else { return 0 };
         let mut offset = 0;
-        for &(len, stride) in self.lead.iter().rev() {
+        for &(len, stride) in rest.iter().rev() {
             offset += index % len * stride;
             index /= len;
         }
-        offset
+        offset + index * first
     }
 
     /// # Safety
@@ -52,11 +53,12 @@ impl Place {
     /// `base` is valid for writes of the tensor that this was made of, and nobody else touches this matrix.
     pub unsafe fn write<T: Copy, U>(&self, base: *mut U, index: usize, from: &[T], convert: impl Fn(T) -> U) {
         let start = self.offset(index);
-        for (at, &x) in from.iter().enumerate() {
-            let (i, j) = (at % self.rows, at / self.rows);
-            let place = start + i * self.row as usize + j * self.column as usize;
-            // SAFETY: by the contract.
-            unsafe { base.add(place).write(convert(x)) };
+        for (j, column) in from.chunks_exact(self.rows.max(1)).enumerate() {
+            for (i, &x) in column.iter().enumerate() {
+                let place = start + i * self.row as usize + j * self.column as usize;
+                // SAFETY: by the contract.
+                unsafe { base.add(place).write(convert(x)) };
+            }
         }
     }
 }

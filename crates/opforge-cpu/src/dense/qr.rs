@@ -1,14 +1,60 @@
-use faer::dyn_stack::{MemStack, StackReq};
+use faer::dyn_stack::MemStack;
 use faer::linalg::householder::{
     apply_block_householder_sequence_on_the_left_in_place_scratch as apply_scratch,
     apply_block_householder_sequence_on_the_left_in_place_with_conj as apply,
+    apply_block_householder_sequence_transpose_on_the_left_in_place_scratch as apply_transposed_scratch,
+    apply_block_householder_sequence_transpose_on_the_left_in_place_with_conj as apply_transposed,
 };
 use faer::linalg::qr::no_pivoting::factor::{qr_in_place, qr_in_place_scratch, recommended_block_size};
 use faer::{Conj, MatRef, Par};
 
-use super::Failure;
 use super::place::matrix;
-use super::real::{Real, copied, memory, zeros};
+use super::real::{Real, copied, finite, memory, zeros};
+use super::{Failure, triangular};
+
+/// `A = Q R`: `R` on and above the diagonal of a matrix, and reflections whose product is `Q` below it.
+struct Reflections<T> {
+    both: Vec<T>,
+    coefficients: Vec<T>,
+    rows: usize,
+    block: usize,
+}
+
+impl<T: Real> Reflections<T> {
+    /// Of a matrix with elements.
+    fn new(a: MatRef<'_, T>) -> Result<Self, Failure> {
+        let (rows, n) = (a.nrows(), a.ncols());
+        let block = recommended_block_size::<T>(rows, n);
+        let (mut both, mut coefficients) = (copied(a)?, zeros(block * rows.min(n))?);
+        let mut room = memory(qr_in_place_scratch::<T>(rows, n, block, Par::Seq, Default::default()))?;
+        let (reflections, factors) = (matrix(&mut both, rows), matrix(&mut coefficients, block));
+        qr_in_place(reflections, factors, Par::Seq, MemStack::new(&mut room), Default::default());
+        Ok(Reflections { both, coefficients, rows, block })
+    }
+
+    /// `R`, and other numbers below its diagonal.
+    fn upper(&self) -> MatRef<'_, T> {
+        let both = MatRef::from_column_major_slice(&self.both, self.rows, self.both.len() / self.rows);
+        both.subrows(0, both.nrows().min(both.ncols()))
+    }
+
+    /// Overwrites `X` with `Q X` or `Q^T X`.
+    fn apply(&self, x: &mut [T], transposed: bool) -> Result<(), Failure> {
+        let size = self.coefficients.len() / self.block;
+        let basis = MatRef::from_column_major_slice(&self.both[..self.rows * size], self.rows, size);
+        let coefficients = MatRef::from_column_major_slice(&self.coefficients, self.block, size);
+        let x = matrix(x, self.rows);
+        let (m, block, columns) = (self.rows, self.block, x.ncols());
+        let need = if transposed { apply_transposed_scratch::<T> } else { apply_scratch::<T> };
+        let mut room = memory(need(m, block, columns))?;
+        let stack = MemStack::new(&mut room);
+        match transposed {
+            true => apply_transposed(basis, coefficients, Conj::No, x, Par::Seq, stack),
+            false => apply(basis, coefficients, Conj::No, x, Par::Seq, stack),
+        }
+        Ok(())
+    }
+}
 
 /// `R` and, if wanted, `Q`: reduced or complete, as the rooms' sizes say. Both are NaN if `A` is not finite.
 pub(super) fn factor<T: Real>(a: MatRef<'_, T>, q: Option<&mut Vec<T>>, r: &mut [T]) -> Result<(), Failure> {
@@ -16,7 +62,8 @@ pub(super) fn factor<T: Real>(a: MatRef<'_, T>, q: Option<&mut Vec<T>>, r: &mut 
     let size = m.min(n);
     r.fill(T::of(0.0));
     if size == 0 {
-        return identity(q, m);
+        q.into_iter().for_each(|q| identity(q, m));
+        return Ok(());
     }
     let r_rows = r.len() / n;
     let mut r = matrix(r, r_rows);
@@ -25,31 +72,59 @@ pub(super) fn factor<T: Real>(a: MatRef<'_, T>, q: Option<&mut Vec<T>>, r: &mut 
         q.into_iter().for_each(|q| q.fill(T::of(f64::NAN)));
         return Ok(());
     }
-    let block = recommended_block_size::<T>(m, n);
-    let (mut basis, mut coefficients) = (copied(a)?, zeros(block * size)?);
-    let (mut basis, mut coefficients) = (matrix(&mut basis, m), matrix(&mut coefficients, block));
-    let columns = q.as_ref().map_or(0, |q| q.len() / m);
-    let need = StackReq::any_of(&[
-        qr_in_place_scratch::<T>(m, n, block, Par::Seq, Default::default()),
-        apply_scratch::<T>(m, block, columns),
-    ]);
-    let mut room = memory(need)?;
-    let stack = MemStack::new(&mut room);
-    qr_in_place(basis.as_mut(), coefficients.as_mut(), Par::Seq, stack, Default::default());
+    let factors = Reflections::new(a)?;
+    let upper = factors.upper();
     for j in 0..n {
-        (0..size.min(j + 1)).for_each(|i| r[(i, j)] = basis[(i, j)]);
+        (0..size.min(j + 1)).for_each(|i| r[(i, j)] = upper[(i, j)]);
     }
     let Some(q) = q else { return Ok(()) };
-    identity(Some(q), m)?;
-    let reflectors = basis.as_ref().subcols(0, size);
-    apply(reflectors, coefficients.as_ref(), Conj::No, matrix(q, m), Par::Seq, MemStack::new(&mut room));
-    Ok(())
+    identity(q, m);
+    factors.apply(q, false)
 }
 
 /// The first columns of the identity.
-fn identity<T: Real>(q: Option<&mut Vec<T>>, rows: usize) -> Result<(), Failure> {
-    let Some(q) = q else { return Ok(()) };
+fn identity<T: Real>(q: &mut [T], rows: usize) {
     q.fill(T::of(0.0));
     q.iter_mut().step_by(rows + 1).for_each(|x| *x = T::of(1.0));
-    Ok(())
+}
+
+/// The shortest `X` with the least `|A X - B|`, if `B` is finite and all singular values of `A` are sure to be above `r` times the largest; whether
+/// that is so.
+pub(super) fn least_squares<T: Real>(a: MatRef<'_, T>, b: MatRef<'_, T>, r: T, x: &mut [T]) -> Result<bool, Failure> {
+    finite(a)?;
+    let tall = a.nrows() >= a.ncols();
+    let size = a.nrows().min(a.ncols());
+    let factors = Reflections::new(if tall { a } else { a.transpose() })?;
+    let upper = factors.upper();
+    let sure = b.is_all_finite() && condition(upper)? * r.to_f64() < 1.0;
+    if !sure {
+        return Ok(false);
+    }
+    let mut given = copied(b)?;
+    if tall {
+        factors.apply(&mut given, true)?;
+        for (x, given) in x.chunks_exact_mut(size).zip(given.chunks_exact(a.nrows())) {
+            x.copy_from_slice(&given[..size]);
+        }
+        triangular::in_place(upper, x, true, false);
+    } else {
+        triangular::in_place(upper.transpose(), &mut given, false, false);
+        for (x, given) in x.chunks_exact_mut(a.ncols()).zip(given.chunks_exact(size)) {
+            x[..size].copy_from_slice(given);
+        }
+        factors.apply(x, false)?;
+    }
+    Ok(true)
+}
+
+/// At least the ratio of the largest to the smallest singular value of a triangular matrix: the product of its and its inverse's Frobenius norms.
+/// NaN or infinite if it has no inverse.
+fn condition<T: Real>(upper: MatRef<'_, T>) -> Result<f64, Failure> {
+    let n = upper.nrows();
+    let mut inverse = zeros(n * n)?;
+    identity(&mut inverse, n);
+    triangular::in_place(upper, &mut inverse, true, false);
+    let square = |x: &T| x.to_f64().powi(2);
+    let own: f64 = (0..n).map(|j| upper.col(j).subrows(0, j + 1).iter().map(square).sum::<f64>()).sum();
+    Ok((own * inverse.iter().map(square).sum::<f64>()).sqrt())
 }

@@ -4,10 +4,9 @@ use faer::linalg::matmul::matmul;
 use faer::linalg::svd::{ComputeSvdVectors, svd_scratch};
 use faer::{Accum, MatRef, Par};
 
-use super::Failure;
-use super::eigen;
 use super::place::matrix;
 use super::real::{Real, finite, memory, zeros};
+use super::{Failure, eigen, qr};
 
 /// Singular values in descending order and, if wanted, `U` and `V`, thin or full as the rooms' sizes say.
 pub(super) fn svd<T: Real>(
@@ -92,25 +91,28 @@ pub(super) fn pseudo_inverse<T: Real>(
     Ok(())
 }
 
-/// The shortest `X` with the least `|A X - B|` and `A`'s singular values; its rank, values up to `r * largest` not counted.
+/// The shortest `X` with the least `|A X - B|` and, if wanted, `A`'s singular values; its rank, values up to `r * largest` not counted.
 pub(super) fn least_squares<T: Real>(
     a: MatRef<'_, T>,
     b: MatRef<'_, T>,
     relative: T,
     x: &mut [T],
-    values: &mut [T],
+    values: Option<&mut Vec<T>>,
 ) -> Result<usize, Failure> {
     let (m, n) = (a.nrows(), a.ncols());
     x.fill(T::of(0.0));
     if m == 0 || n == 0 {
         return Ok(0);
     }
+    if values.is_none() && qr::least_squares(a, b, relative, x)? {
+        return Ok(m.min(n));
+    }
     let mut parts = parts(a, false)?;
-    values.copy_from_slice(&parts.s);
+    values.into_iter().for_each(|values| values.copy_from_slice(&parts.s));
     let rank = parts.divide(0.0, relative.to_f64());
     let (u, v) = (matrix(&mut parts.u, m), matrix(&mut parts.v, n));
-    let mut inner = zeros(values.len() * b.ncols())?;
-    let mut inner = matrix(&mut inner, values.len());
+    let mut inner = zeros(m.min(n) * b.ncols())?;
+    let mut inner = matrix(&mut inner, m.min(n));
     matmul(inner.as_mut(), Accum::Replace, u.transpose(), b, T::of(1.0), Par::Seq);
     matmul(matrix(x, n), Accum::Replace, v.as_ref(), inner.as_ref(), T::of(1.0), Par::Seq);
     Ok(rank)

@@ -6,13 +6,21 @@ use faer::linalg::triangular_solve::{
 };
 use faer::{MatRef, Par};
 
-use super::Failure;
 use super::place::matrix;
 use super::real::{Real, memory};
+use super::{Failure, small};
 
 /// The lower factor; 0, or the order of the leading minor that is not positive.
 pub(super) fn cholesky<T: Real>(a: MatRef<'_, T>, factor: &mut [T]) -> Result<usize, Failure> {
     let n = a.nrows();
+    if n <= small::ROWS {
+        for (j, column) in factor.chunks_exact_mut(n.max(1)).enumerate() {
+            let (above, below) = column.split_at_mut(j);
+            above.fill(T::of(0.0));
+            below.iter_mut().zip(a.col(j).subrows(j, n - j).iter()).for_each(|(to, from)| *to = *from);
+        }
+        return Ok(small::cholesky(factor, n));
+    }
     let mut factor = matrix(factor, n);
     factor.copy_from_triangular_lower(a);
     let mut room = memory(cholesky_in_place_scratch::<T>(n, Par::Seq, Default::default()))?;
@@ -28,11 +36,19 @@ pub(super) fn cholesky<T: Real>(a: MatRef<'_, T>, factor: &mut [T]) -> Result<us
 
 /// `X` of `A X = B` with the lower or the upper triangle of `A`.
 pub(super) fn solve<T: Real>(a: MatRef<'_, T>, b: MatRef<'_, T>, upper: bool, unit: bool, x: &mut [T]) {
-    let mut x = matrix(x, a.nrows());
-    if x.ncols() == 0 {
+    if x.is_empty() {
         return;
     }
-    x.copy_from(b);
+    matrix(x, a.nrows()).copy_from(b);
+    in_place(a, x, upper, unit);
+}
+
+/// As [`solve`], with `X` in place of `B`.
+pub(super) fn in_place<T: Real>(a: MatRef<'_, T>, x: &mut [T], upper: bool, unit: bool) {
+    if a.nrows() <= small::ROWS {
+        return small::triangular(a, x, upper, unit);
+    }
+    let x = matrix(x, a.nrows());
     match (upper, unit) {
         (false, false) => solve_lower_triangular_in_place(a, x, Par::Seq),
         (false, true) => solve_unit_lower_triangular_in_place(a, x, Par::Seq),

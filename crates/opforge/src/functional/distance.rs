@@ -146,7 +146,7 @@ pub(crate) fn p_norm(x: &Tensor, p: f64, dim: usize, keepdim: bool) -> Result<Te
         f64::INFINITY => super::amax(&x.abs()?, Some(&dims), keepdim),
         f64::NEG_INFINITY => super::amin(&x.abs()?, Some(&dims), keepdim),
         _ if p < 0.0 => super::vector_norm(x, p, Some(&dims), keepdim, None),
-        2.0 => away_from_zero(&sum(&x.sqr()?)?, Tensor::sqrt),
+        2.0 => super::norm2(&*super::floating(x)?, Some(&dims), keepdim),
         p => away_from_zero(&sum(&away_from_zero(&x.abs()?, |t| t.powf(p))?)?, |t| t.powf(1.0 / p)),
     }
 }

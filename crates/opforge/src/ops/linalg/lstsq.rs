@@ -8,10 +8,13 @@ use crate::functional as f;
 use crate::operator::matrix::{batch_axes, default_rtol, matrices, number_each, over_batch, sample};
 use crate::operator::prelude::*;
 
-/// The operator of [`lstsq`]: `A`, `[.., m, n]`, `B`, `[.., m, k]`, and relative tolerances, `[..]`, to the solution, `[.., n, k]`, singular
-/// values, `[.., min(m, n)]`, and ranks, `[..]` in i64.
+/// The operator of [`lstsq`]: `A`, `[.., m, n]`, `B`, `[.., m, k]`, and relative tolerances, `[..]`, to the solution, `[.., n, k]`, ranks, `[..]`
+/// in i64, and singular values, `[.., min(m, n)]`, if they are wanted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct LstSq;
+pub struct LstSq {
+    /// Whether they are.
+    pub values: bool,
+}
 
 impl Operator for LstSq {
     fn name(&self) -> &'static str {
@@ -32,11 +35,13 @@ impl Operator for LstSq {
             return Err(Error::dtypes("lstsq", a.dtype, other.dtype));
         }
         let of = |last: &[usize]| Meta::contiguous(a.dtype, [lead, last].concat());
-        Ok(smallvec![of(&[n, b.dims()[lead.len() + 1]]), of(&[m.min(n)]), Meta::contiguous(DType::I64, lead)])
+        let mut outputs = smallvec![of(&[n, b.dims()[lead.len() + 1]]), Meta::contiguous(DType::I64, lead)];
+        outputs.extend(self.values.then(|| of(&[m.min(n)])));
+        Ok(outputs)
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        batch_axes(inputs, &[2, 1, 0])
+        batch_axes(inputs, if self.values { &[2, 0, 1] } else { &[2, 0] })
     }
 
     fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
@@ -69,7 +74,7 @@ function! {
     /// With it the sums of squares of `A X - B` over each column, if there are more rows than columns and every matrix has full rank; the
     /// ranks of the matrices, in i64; and their singular values. What the `driver` of LAPACK (`"gels"`, `"gelsy"`, `"gelsd"` or `"gelss"`)
     /// does not tell is empty: ranks of `"gels"`, which takes full rank for granted; residuals of `"gelsy"`, the default; and singular
-    /// values of both. All are computed alike.
+    /// values of both. These two solve by QR where the rank is full beyond doubt, else as the others, by singular values.
     ///
     /// # Errors
     /// For shapes that do not go together, another driver, NaN and infinities, and dtypes other than f32 and f64.
@@ -101,7 +106,7 @@ function! {
             return Err(Error::value("lstsq", "driver", driver, "\"gels\", \"gelsy\", \"gelsd\" or \"gelss\""));
         }
         let (a, b) = over_batch("lstsq", A, B)?;
-        let (x, values, rank) = parts(&a, &b, rcond)?;
+        let (x, rank, values) = parts(&a, &b, rcond, ["gelsd", "gelss"].contains(&driver))?;
         let none = |dtype: DType| Tensor::zeros(0, dtype, A.device());
         let full_rank = || -> Result<bool> {
             let full = f::eq((&rank).into(), (n as i64).into())?.flatten_all()?.to_vec1::<bool>()?;
@@ -110,18 +115,19 @@ function! {
         let full = m > n && driver != "gelsy" && (driver == "gels" || full_rank()?);
         let residuals = if full { f::sum(&a.matmul(&x)?.sub(&b)?.sqr()?, Some(&[-2]), false, None)? } else { none(a.dtype())? };
         let rank = if driver == "gels" { none(DType::I64)? } else { rank };
-        let values = if driver.ends_with('y') || driver == "gels" { none(a.dtype())? } else { values };
+        let values = values.map_or_else(|| none(a.dtype()), Ok)?;
         Ok((x, residuals, rank, values))
     }
 }
 
-/// Solution, singular values and ranks.
+/// Solution, ranks and, if wanted, singular values.
 #[track_caller]
-fn parts(a: &Tensor, b: &Tensor, rcond: Option<f64>) -> Result<(Tensor, Tensor, Tensor)> {
+fn parts(a: &Tensor, b: &Tensor, rcond: Option<f64>, values: bool) -> Result<(Tensor, Tensor, Option<Tensor>)> {
     let tolerance = number_each("lstsq", a, rcond.unwrap_or(default_rtol(a)).into())?;
-    let mut outputs = dispatch(&LstSq, &[a, b, &tolerance])?;
-    let (rank, values, x) = (outputs.remove(2), outputs.remove(1), outputs.remove(0));
-    Ok((x, values, rank))
+    let mut outputs = dispatch(&LstSq { values }, &[a, b, &tolerance])?;
+    let values = values.then(|| outputs.remove(2));
+    let (rank, x) = (outputs.remove(1), outputs.remove(0));
+    Ok((x, rank, values))
 }
 
 /// See [`Definition`].
@@ -137,8 +143,8 @@ fn one_column(x: &[Array]) -> Vec<Array> {
     let solution = |i: &[usize]| dot(i[0], &|k| x[1].at(&[i[0], k, i[2]])) / square(i[0]);
     vec![
         Array::from_fn(&[batch, 1, x[1].shape[2]], solution),
-        Array::from_fn(&[batch, 1], |i| square(i[0]).sqrt()),
         Array::from_fn(&[batch], |_| 1.0),
+        Array::from_fn(&[batch, 1], |i| square(i[0]).sqrt()),
     ]
 }
 
@@ -150,17 +156,28 @@ fn one_row(x: &[Array]) -> Array {
 
 fn samples() -> Vec<Sample> {
     let b = |m| Array::spread(&[2, m, 2], -1.0..1.0);
-    let of = |m, n, reference: fn(&[Array]) -> Array| {
-        let call = |x: &[&Tensor]| Ok(parts(x[0], x[1], None)?.0);
+    let of = |m, n, values, reference: fn(&[Array]) -> Array| {
+        let call = move |x: &[&Tensor]| Ok(parts(x[0], x[1], None, values)?.0);
         Sample::composed("lstsq", call, vec![sample(m, n), b(m)], reference).finite()
     };
-    let tolerance = Array::new(&[2], vec![0.01, 0.02]);
+    let solution: fn(&[Array]) -> Array = |x| one_column(x).swap_remove(0);
+    // Singular values up to the largest times the tolerance do not count.
     let counted = |x: &[Array]| {
         let counts = |b: usize| x[2].at(&[b]) < 0.5;
-        let [solution, values, rank] = &one_column(x)[..] else { panic!("three outputs") };
+        let [solution, rank, values] = &one_column(x)[..] else { panic!("three outputs") };
         let or_zero = |of: &Array| Array::from_fn(&of.shape, |i| if counts(i[0]) { of.at(i) } else { 0.0 });
-        vec![or_zero(solution), values.clone(), or_zero(rank)]
+        vec![or_zero(solution), or_zero(rank), values.clone()]
     };
-    let all = Sample::many(LstSq, vec![sample(3, 1), b(3), tolerance], counted);
-    vec![of(3, 1, |x| one_column(x).swap_remove(0)), of(1, 3, one_row), all.finite().rough()]
+    let all = |values, outputs| {
+        let inputs = vec![sample(3, 1), b(3), Array::new(&[2], vec![0.01, 0.02])];
+        Sample::many(LstSq { values }, inputs, move |x| counted(x)[..outputs].to_vec()).finite().rough()
+    };
+    vec![
+        of(3, 1, false, solution),
+        of(3, 1, true, solution),
+        of(1, 3, false, one_row),
+        of(1, 3, true, one_row),
+        all(false, 2),
+        all(true, 3),
+    ]
 }

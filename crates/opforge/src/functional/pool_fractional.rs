@@ -61,7 +61,7 @@ fn pooled(
     op: &'static str,
     spatial: usize,
     input: &Tensor,
-    (kernel, size, ratio): Sizes<'_>,
+    sizes: Sizes<'_>,
     return_indices: bool,
     samples: Option<&Tensor>,
 ) -> Result<Value> {
@@ -71,57 +71,83 @@ fn pooled(
         return Err(Error::shape(op, "input", format!("{:?}", input.shape()), accepted));
     }
     let x = if batched { input.clone() } else { input.unsqueeze(0)? };
-    let lengths = &x.dims()[2..];
-    let number = |name, given: &[i64]| -> Result<Vec<usize>> { Ok(per_dim(op, name, given, spatial, 1)?[MAX_SPATIAL - spatial..].to_vec()) };
-    let kernel: Vec<usize> = number("kernel_size", kernel)?;
-    let out: Vec<usize> = match (size, ratio) {
-        (Some(size), None) => number("output_size", size)?,
-        (None, Some(ratio)) if ratio.len() == spatial && ratio.iter().all(|&r| r > 0.0 && r < 1.0) => {
-            let scaled: Vec<i64> = lengths.iter().zip(ratio).map(|(&n, r)| (n as f64 * r) as i64).collect();
-            number("output_ratio", &scaled)?
-        }
-        (None, Some(ratio)) => {
-            return Err(Error::value(op, "output_ratio", format!("{ratio:?}"), format!("{spatial} numbers between 0 and 1")));
-        }
-        _ => return Err(Error::value(op, "output_size, output_ratio", "both or neither", "one of the two")),
-    };
-    if (0..spatial).any(|d| out[d] + kernel[d] - 1 > lengths[d]) {
-        let accepted = format!("lengths of at least output_size + kernel_size - 1 for {out:?} and {kernel:?}");
-        return Err(Error::shape(op, "input", format!("{:?}", input.shape()), accepted));
-    }
-    let shape: Shape = [x.dims()[0], x.dims()[1], spatial].into();
-    let samples = match samples {
-        Some(given) if given.shape() == &shape && given.dtype().is_float() => given.detach(),
-        Some(given) => {
-            return Err(Error::shapes(op, x.shape(), given.shape(), format!("floating-point samples of the shape {shape:?}")));
-        }
-        None => draw(Rand::of(0.0, 1.0), &shape, DType::F32, x.device(), None)?,
-    };
-    // The samples' first is of the width in two dimensions, but of the depth in three.
-    let sample = |d: usize| samples.get_on_dim(2, if spatial == 2 { 1 - d } else { d });
-    let mut places: Option<Tensor> = None;
-    for d in 0..spatial {
-        let line = window_places(&sample(d)?, lengths[d], out[d], kernel[d])?;
-        let mut along = vec![1; 2 + 2 * spatial];
-        along[..2].copy_from_slice(&x.dims()[..2]);
-        (along[2 + d], along[2 + spatial + d]) = (out[d], kernel[d]);
-        let line = line.reshape(along)?;
-        places = Some(match places {
-            Some(before) => before.affine(lengths[d] as f64, 0.0)?.broadcast_add(&line)?,
-            None => line,
-        });
-    }
-    let rows = [&x.dims()[..2], &out, &[kernel.iter().product()]].concat();
-    let places = places.unwrap_or(samples).reshape(rows.clone())?;
+    let windows = Windows::new(op, &x, sizes)?;
+    let samples = random_samples(op, &x, samples)?;
+    let places = windows.places(&samples)?;
     let flat = x.reshape((x.dims()[0], x.dims()[1], ()))?;
-    let seen = f::gather(&flat, 2, &places.reshape((x.dims()[0], x.dims()[1], ()))?)?.reshape(rows)?;
+    let seen = f::gather(&flat, 2, &places.reshape((x.dims()[0], x.dims()[1], ()))?)?.reshape(places.dims())?;
     let (values, best) = f::max_dim(&seen, -1, true)?;
-    let indices = f::gather(&places, -1, &best)?;
     let shaped = |t: Tensor| {
         let t = t.squeeze(t.rank() - 1)?;
         if batched { Ok(t) } else { t.squeeze(0) }
     };
-    Ok(if return_indices { vec![shaped(values)?, shaped(indices)?].into() } else { shaped(values)?.into() })
+    if !return_indices {
+        return Ok(shaped(values)?.into());
+    }
+    Ok(vec![shaped(values)?, shaped(f::gather(&places, -1, &best)?)?].into())
+}
+
+/// The samples that are given, or new ones: `[batch, channels, spatial]`.
+#[track_caller]
+fn random_samples(op: &'static str, x: &Tensor, given: Option<&Tensor>) -> Result<Tensor> {
+    let shape: Shape = [x.dims()[0], x.dims()[1], x.rank() - 2].into();
+    match given {
+        Some(given) if given.shape() == &shape && given.dtype().is_float() => Ok(given.detach()),
+        Some(given) => Err(Error::shapes(op, x.shape(), given.shape(), format!("floating-point samples of the shape {shape:?}"))),
+        None => draw(Rand::of(0.0, 1.0), &shape, DType::F32, x.device(), None),
+    }
+}
+
+/// Windows over an input `[batch, channels, ..]`, by spatial dimension.
+struct Windows<'a> {
+    dims: &'a [usize],
+    /// How long a window is.
+    kernel: Vec<usize>,
+    /// How many there are.
+    count: Vec<usize>,
+}
+
+impl<'a> Windows<'a> {
+    #[track_caller]
+    fn new(op: &'static str, x: &'a Tensor, (kernel, size, ratio): Sizes<'_>) -> Result<Self> {
+        let (lengths, spatial) = (&x.dims()[2..], x.rank() - 2);
+        let numbers = |name, given: &[i64]| -> Result<Vec<usize>> {
+            Ok(per_dim(op, name, given, spatial, 1)?[MAX_SPATIAL - spatial..].to_vec())
+        };
+        let kernel = numbers("kernel_size", kernel)?;
+        let count = match (size, ratio) {
+            (Some(size), None) => numbers("output_size", size)?,
+            (None, Some(ratio)) if ratio.len() == spatial && ratio.iter().all(|&r| r > 0.0 && r < 1.0) => {
+                let scaled: Vec<i64> = lengths.iter().zip(ratio).map(|(&n, r)| (n as f64 * r) as i64).collect();
+                numbers("output_ratio", &scaled)?
+            }
+            (None, Some(ratio)) => {
+                return Err(Error::value(op, "output_ratio", format!("{ratio:?}"), format!("{spatial} numbers between 0 and 1")));
+            }
+            _ => return Err(Error::value(op, "output_size, output_ratio", "both or neither", "one of the two")),
+        };
+        if (0..spatial).any(|d| count[d] + kernel[d] - 1 > lengths[d]) {
+            let accepted = format!("lengths of at least output_size + kernel_size - 1 for {count:?} and {kernel:?}");
+            return Err(Error::shape(op, "input", format!("{:?}", x.shape()), accepted));
+        }
+        Ok(Windows { dims: x.dims(), kernel, count })
+    }
+
+    /// What each window sees, in places of the flattened spatial dimensions: `[batch, channels, windows.., elements of a window]`.
+    fn places(&self, samples: &Tensor) -> Result<Tensor> {
+        let (lengths, spatial) = (&self.dims[2..], self.kernel.len());
+        let mut places = Tensor::zeros((), DType::I64, samples.device())?;
+        for d in 0..spatial {
+            // The samples' first is of the width in two dimensions, but of the depth in three.
+            let sample = samples.get_on_dim(2, if spatial == 2 { 1 - d } else { d })?;
+            let mut shape = vec![1; 2 + 2 * spatial];
+            shape[..2].copy_from_slice(&self.dims[..2]);
+            (shape[2 + d], shape[2 + spatial + d]) = (self.count[d], self.kernel[d]);
+            let line = window_places(&sample, lengths[d], self.count[d], self.kernel[d])?.reshape(shape)?;
+            places = places.affine(lengths[d] as f64, 0.0)?.broadcast_add(&line)?;
+        }
+        places.reshape([&self.dims[..2], &self.count, &[self.kernel.iter().product()]].concat())
+    }
 }
 
 /// The places that each window sees along a dimension, `[batch, channels, windows * kernel]`, by samples `[batch, channels]`.

@@ -4,6 +4,7 @@ mod axes;
 mod binary;
 pub(crate) mod channel_affine;
 mod compare;
+pub(crate) mod convolution;
 mod definition;
 mod draw;
 pub(crate) mod extreme;

@@ -2,21 +2,21 @@
 ///
 /// `#[python(faces)] pub fn name(a: T, b: U = default; keyword_only: V = default) -> Result<R> { .. }`
 ///
-/// Without `#[python(..)]` the faces are those of [`Function::faces`](crate::operator::Function::faces).
+/// The documentation may be text that a macro makes: `#[doc = concat!(..)]`. Without `#[python(..)]` the faces are those of [`Function::faces`](crate::operator::Function::faces).
 #[macro_export]
 macro_rules! function {
     (
-        $(#[doc = $doc:literal])*
+        $(#[doc = $doc:expr])*
         $(#[python($($faces:tt)*)])?
         pub fn $name:ident($($params:tt)*) -> Result<$ret:ty> $body:block
     ) => {
-        $crate::function!(@define [$($doc)*] $name ($($params)*) [$ret] $body);
+        $crate::function!(@define [$($doc),*] $name ($($params)*) [$ret] $body);
 
         #[doc = concat!("The signature of [`", stringify!($name), "`](fn@", stringify!($name), ") as data.")]
         pub const FUNCTION: $crate::operator::Function =
-            $crate::function!(@signature [$($doc)*] [$(($($faces)*))?] $name ($($params)*) [$ret]);
+            $crate::function!(@signature [$($doc),*] [$(($($faces)*))?] $name ($($params)*) [$ret]);
     };
-    (@define [$($doc:literal)*] $name:ident (
+    (@define [$($doc:expr),*] $name:ident (
         $($arg:ident: $ty:ty $(= $default:expr)?),* $(,)?
         $(; $($kw:ident: $kw_ty:ty $(= $kw_default:expr)?),* $(,)?)?
     ) [$ret:ty] $body:block) => {
@@ -25,7 +25,7 @@ macro_rules! function {
         #[track_caller]
         pub fn $name($($arg: $ty,)* $($($kw: $kw_ty,)*)?) -> $crate::Result<$ret> $body
     };
-    (@signature [$($doc:literal)*] [$($faces:tt)?] $name:ident (
+    (@signature [$($doc:expr),*] [$($faces:tt)?] $name:ident (
         $($arg:ident: $ty:ty $(= $default:expr)?),* $(,)?
         $(; $($kw:ident: $kw_ty:ty $(= $kw_default:expr)?),* $(,)?)?
     ) [$ret:ty]) => {
@@ -79,15 +79,15 @@ macro_rules! function {
 #[macro_export]
 macro_rules! functions {
     ($(
-        $(#[doc = $doc:literal])*
+        $(#[doc = $doc:expr])*
         $(#[python($($faces:tt)*)])?
         pub fn $name:ident($($params:tt)*) -> Result<$ret:ty> $body:block
     )*) => {
-        $($crate::function!(@define [$($doc)*] $name ($($params)*) [$ret] $body);)*
+        $($crate::function!(@define [$($doc),*] $name ($($params)*) [$ret] $body);)*
 
         /// The signatures of this file's functions as data.
         pub static FUNCTIONS: &[$crate::operator::Function] = &[
-            $($crate::function!(@signature [$($doc)*] [$(($($faces)*))?] $name ($($params)*) [$ret])),*
+            $($crate::function!(@signature [$($doc),*] [$(($($faces)*))?] $name ($($params)*) [$ret])),*
         ];
     };
 }

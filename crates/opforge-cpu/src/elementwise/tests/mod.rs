@@ -4,6 +4,10 @@ use half::{bf16, f16};
 use num_complex::Complex;
 use opforge_core::{DType, Element, Error, Layout, Meta, Result, Scalar, Shape, WithDType};
 
+mod functions;
+
+use functions::{Add, Affine, Div, IsNan, Lerp, Less};
+
 use super::*;
 use crate::simd::{Float, Int, Isa, with_isa};
 
@@ -117,96 +121,6 @@ fn check_binary<T: Element, U: Element>(
                 assert_same(&y.values(), &wanted, (T::DTYPE, &a.meta, &b.meta, &y.meta));
             }
         }
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Affine {
-    mul: f64,
-    add: f64,
-}
-impl UnaryFn for Affine {
-    const INT: bool = true;
-    #[inline(always)]
-    fn float<V: Float>(self, x: V) -> V {
-        x * V::splat(self.mul) + V::splat(self.add)
-    }
-    #[inline(always)]
-    fn int<I: Int>(self, x: I) -> I {
-        x.wrapping_mul(I::from_i64(self.mul as i64)).wrapping_add(I::from_i64(self.add as i64))
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Add;
-impl BinaryFn for Add {
-    const INT: bool = true;
-    const BOOL: bool = true;
-    #[inline(always)]
-    fn float<V: Float>(self, a: V, b: V) -> V {
-        a + b
-    }
-    #[inline(always)]
-    fn int<I: Int>(self, a: I, b: I) -> I {
-        a.wrapping_add(b)
-    }
-    #[inline(always)]
-    fn boolean(self, a: bool, b: bool) -> bool {
-        a | b
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Div;
-impl BinaryFn for Div {
-    const INT: bool = true;
-    const INT_FAILURE: Option<(&'static str, &'static str)> = Some(("rhs", "divisors other than 0"));
-    #[inline(always)]
-    fn float<V: Float>(self, a: V, b: V) -> V {
-        a / b
-    }
-    #[inline(always)]
-    fn int<I: Int>(self, a: I, b: I) -> I {
-        a.div_trunc(b)
-    }
-    #[inline(always)]
-    fn int_fails<I: Int>(self, _: I, b: I) -> bool {
-        b == I::ZERO
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Less;
-impl CompareFn for Less {
-    #[inline(always)]
-    fn float<V: Float>(self, a: V, b: V) -> V::Mask {
-        a.lt(b)
-    }
-    #[inline(always)]
-    fn int<I: Int>(self, a: I, b: I) -> bool {
-        a < b
-    }
-}
-
-#[derive(Clone, Copy)]
-struct IsNan;
-impl TestFn for IsNan {
-    #[inline(always)]
-    fn float<V: Float>(self, x: V) -> V::Mask {
-        x.is_nan()
-    }
-    #[inline(always)]
-    fn int<I: Int>(self, _: I) -> bool {
-        false
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Lerp;
-impl TernaryFn for Lerp {
-    #[inline(always)]
-    fn float<V: Float>(self, a: V, b: V, weight: V) -> V {
-        a + weight * (b - a)
     }
 }
 

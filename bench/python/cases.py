@@ -74,7 +74,7 @@ def layers(torch):
     """Layers of networks; those that end in "+ grad" with the gradients of their inputs."""
     functional, randn = torch.nn.functional, torch.randn
     image, channels, deep = randn(16, 64, 32, 32), randn(64), randn(64, 1, 3, 3)
-    heads = [randn(2, 8, 1024, 64) for _ in range(3)]
+    heads, mask = [randn(2, 8, 1024, 64) for _ in range(3)], torch.rand(1024, 1024) < 0.5
 
     def grad(call, *inputs):
         return recorded(call, *(x.detach().clone() for x in inputs))
@@ -103,7 +103,45 @@ def layers(torch):
         "embedding 64x128 of 10000x256, + grad": embedding(torch.randint(0, 10000, (64, 128))),
         "attention, 2x8x1024x64": lambda: functional.scaled_dot_product_attention(*heads),
         "attention, 2x8x1024x64, causal": lambda: functional.scaled_dot_product_attention(*heads, is_causal=True),
+        "attention, 2x8x1024x64, masked": lambda: functional.scaled_dot_product_attention(*heads, attn_mask=mask),
         "attention, 2x8x1024x64, + grad": grad(functional.scaled_dot_product_attention, *heads),
+    }
+
+
+def images(torch):
+    """Images resized, pooled, and convolved channel by channel."""
+    functional, image, deep = torch.nn.functional, torch.randn(8, 32, 64, 64), torch.randn(32, 1, 3, 3)
+    wide = torch.randn(16, 64, 88, 88)
+
+    def resized(mode):
+        return lambda x: functional.interpolate(x, scale_factor=2, mode=mode)
+
+    return {
+        "interpolate, nearest, 8x32x64x64, twice": lambda call=resized("nearest"): call(image),
+        "interpolate, bilinear, 8x32x64x64, twice": lambda call=resized("bilinear"): call(image),
+        "interpolate, bilinear, 8x32x64x64, twice, + grad": recorded(resized("bilinear"), image.clone()),
+        "interpolate, bicubic, 8x32x64x64, twice": lambda call=resized("bicubic"): call(image),
+        "avg_pool2d, 16x64x88x88": lambda: functional.avg_pool2d(wide, 2),
+        "max_pool2d, 16x64x88x88, 3x3, stride 2": lambda: functional.max_pool2d(wide, 3, 2),
+        "depthwise conv2d, 8x32x64x64, 3x3, stride 2": lambda: functional.conv2d(image, deep, stride=2, padding=1, groups=32),
+    }
+
+
+def matrices(torch):
+    """Factorisations: of one matrix, and of many small ones."""
+    linalg, eye = torch.linalg, torch.eye
+    square, tall, tiny = torch.randn(256, 256), torch.randn(256, 64), torch.randn(10000, 4, 4)
+    positive, many = square @ square.mT + 256 * eye(256), tiny @ tiny.mT + 4 * eye(4)
+    return {
+        "inv, 256": lambda: linalg.inv(positive),
+        "cholesky, 256": lambda: linalg.cholesky(positive),
+        "qr, 256": lambda: linalg.qr(square),
+        "svd, 256": lambda: linalg.svd(square),
+        "eigh, 256": lambda: linalg.eigh(positive),
+        "lstsq, 256 x 64": lambda: linalg.lstsq(tall, square),
+        "inv, 10000 of 4": lambda: linalg.inv(many),
+        "cholesky, 10000 of 4": lambda: linalg.cholesky(many),
+        "solve, 10000 of 4": lambda: linalg.solve(many, tiny),
     }
 
 
@@ -114,6 +152,7 @@ def others(torch):
     return {
         "sort, 1024 x 1024": lambda: torch.sort(rows),
         "topk, 8 of each 1024 x 4096": lambda wide=torch.randn(1024, 4096): torch.topk(wide, 8),
+        "gather, 1024 x 1024": lambda: rows.gather(1, ids),
         "scatter_add, 1024 x 1024": lambda: rows.scatter_add(1, ids, rows),
         "cumsum, 1024 x 1024": lambda: rows.cumsum(1),
         "asin, 1 M floats": lambda: x.asin(),
@@ -161,7 +200,7 @@ def main():
     torch = importlib.import_module(sys.argv[1])
     torch.set_num_threads(2)
     settle = getattr(torch, "synchronize", lambda: None)
-    cases = {name: call for group in (tiny, large, layers, others, mlp, cnn) for name, call in group(torch).items()}
+    cases = {name: call for group in (tiny, large, layers, images, matrices, others, mlp, cnn) for name, call in group(torch).items()}
     json.dump({name: clock(call, settle) for name, call in cases.items()}, sys.stdout)
 
 

@@ -1,8 +1,10 @@
-use opforge_core::{Meta, Result};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use opforge_core::{IntDType, Meta, Result};
 use opforge_runtime::Kernel;
 use opforge_runtime::parallel::parallel_for;
 
-use super::ids::{BATCH, Ids, SKIP};
+use super::ids::{BATCH, Batch, Ids, SKIP, each_position};
 use crate::copy::{Axis, Nest, Shared, byte_steps};
 
 /// Bytes that a thread writes at a time.
@@ -30,12 +32,16 @@ enum Inner {
     Row(CopyRow),
     /// Every element has an index of its own.
     Elements(CopyElements),
+    /// A row has contiguous indices into a contiguous line.
+    Line(CopyLine),
 }
 
 /// Copies `n` elements between strided places; `None` stands for zeros.
 type CopyRow = unsafe fn(Option<*const u8>, isize, *mut u8, isize, n: usize);
 /// Copies one element for each index: source, its step and that of an index, destination and its step.
 type CopyElements = unsafe fn(&[usize], *const u8, isize, isize, *mut u8, isize);
+/// Copies elements of a line: `n` indices, the line and its length, the destination. False if an index is out of range.
+type CopyLine = unsafe fn(*const u8, usize, *const u8, usize, *mut u8) -> bool;
 
 impl Gather {
     /// `id_steps` and `input_steps` are those along the output's dimensions, the input's without the indexed axis, whose step is
@@ -50,77 +56,103 @@ impl Gather {
             (Inner::Run, row.len.min(CHUNK / size))
         } else if row.step[0] == 0 {
             (Inner::Row(by_size!(size, T => copy_row::<T>)), row.len.min(CHUNK / size))
+        } else if let Some(copy) = line(&ids, &row, axis_step, size) {
+            (Inner::Line(copy), row.len.min(CHUNK / size))
         } else {
             (Inner::Elements(by_size!(size, T => copy_elements::<T>)), row.len.min(BATCH))
         };
         Gather { ids, nest, row, axis_step, size, part: part.max(1), inner }
     }
 
+    /// False if an index is out of range.
+    ///
     /// # Safety
-    /// The pointers are those of `run`, the indices checked.
-    unsafe fn parts(&self, inputs: [*const u8; 2], output: *mut u8, parts: usize, range: std::ops::Range<usize>) {
-        let [_, src_step, dst_step] = self.row.step;
-        let mut batch = [0; BATCH];
+    /// The pointers are those of `run`.
+    unsafe fn parts(
+        &self,
+        inputs: [*const u8; 2],
+        output: *mut u8,
+        parts: usize,
+        range: std::ops::Range<usize>,
+    ) -> bool {
+        let [id_step, src_step, dst_step] = self.row.step;
+        let (mut batch, mut ok) = (Batch::new(), true);
         self.nest.for_each_part(parts, range, |offset, part| {
             let first = part * self.part;
             let n = self.part.min(self.row.len - first);
             let at = |t: usize| offset[t] + first as isize * self.row.step[t];
-            // SAFETY: offsets are within the tensors, and so are checked indices.
+            // SAFETY: offsets are within the tensors, and so are indices in range.
             unsafe {
                 let (ids, src) = (inputs[1].offset(at(0)), inputs[0].wrapping_offset(at(1)));
                 let dst = output.offset(at(2));
-                if let Inner::Elements(copy) = self.inner {
-                    let batch = &mut batch[..n];
-                    self.ids.read(ids, self.row.step[0], batch);
-                    return copy(batch, src, src_step, self.axis_step, dst, dst_step);
-                }
-                let id = self.ids.read_one(ids);
-                let src = (id != SKIP).then(|| src.wrapping_offset(id as isize * self.axis_step));
-                match (&self.inner, src) {
-                    (Inner::Row(copy), src) => copy(src, src_step, dst, dst_step, n),
-                    (_, Some(src)) => std::ptr::copy_nonoverlapping(src, dst, n * self.size),
-                    (_, None) => std::ptr::write_bytes(dst, 0, n * self.size),
-                }
+                let row = |id: usize| (id != SKIP).then(|| src.wrapping_offset(id as isize * self.axis_step));
+                let fine = match self.inner {
+                    Inner::Line(copy) => copy(ids, n, src, self.ids.len(), dst),
+                    Inner::Elements(copy) => {
+                        let ids = self.ids.read(ids, id_step, n, &mut batch);
+                        ids.map(|ids| copy(ids, src, src_step, self.axis_step, dst, dst_step)).is_some()
+                    }
+                    Inner::Row(copy) => {
+                        let id = self.ids.read(ids, id_step, 1, &mut batch);
+                        id.map(|id| copy(row(id[0]), src_step, dst, dst_step, n)).is_some()
+                    }
+                    Inner::Run => {
+                        let id = self.ids.read(ids, id_step, 1, &mut batch);
+                        id.map(|id| copy_run(row(id[0]), dst, n * self.size)).is_some()
+                    }
+                };
+                ok &= fine;
             }
         });
+        ok
     }
+}
 
-    /// Reads what `ids` name, without checking them.
-    ///
-    /// # Safety
-    /// As [`Kernel::run`], and no index is out of range.
-    pub unsafe fn copy(&self, input: *const u8, ids: *const u8, output: *mut u8) {
+impl Kernel for Gather {
+    unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let parts = self.row.len.div_ceil(self.part);
         let count = self.nest.count() * parts;
-        let (input, ids, output) = (Shared(input), Shared(ids), Shared(output));
-        // SAFETY: parts write disjoint elements.
-        let work = |range| unsafe { self.parts([input.get(), ids.get()], output.get(), parts, range) };
+        if count == 0 {
+            // SAFETY: by the contract.
+            return unsafe { self.ids.check(inputs[1]) };
+        }
+        let ok = AtomicBool::new(true);
+        let (input, ids, output) = (Shared(inputs[0]), Shared(inputs[1]), Shared(outputs[0]));
+        let work = |range| {
+            // SAFETY: by the contract; parts write disjoint elements.
+            if !unsafe { self.parts([input.get(), ids.get()], output.get(), parts, range) } {
+                ok.store(false, Ordering::Relaxed);
+            }
+        };
         let grain = (CHUNK / (self.part * self.size)).max(1);
         if count <= 2 * grain {
             work(0..count);
         } else {
             parallel_for(count, grain, work);
         }
-    }
-}
-
-impl Kernel for Gather {
-    unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
-        // SAFETY: by the contract; the indices are checked first.
-        unsafe {
-            self.ids.check(inputs[1])?;
-            self.copy(inputs[0], inputs[1], outputs[0]);
-        }
-        Ok(())
+        // SAFETY: by the contract.
+        if ok.into_inner() { Ok(()) } else { Err(unsafe { self.ids.first_wrong(inputs[1]) }) }
     }
 
     fn cost(&self) -> u64 {
         let elements = self.nest.count() * self.row.len;
         20 + match self.inner {
-            Inner::Elements(_) => 2 * elements,
+            Inner::Elements(_) | Inner::Line(_) => 2 * elements,
             Inner::Row(_) => elements,
             Inner::Run => 5 * self.nest.count() + elements * self.size / 8,
         } as u64
+    }
+}
+
+/// # Safety
+/// Valid for as many bytes.
+unsafe fn copy_run(src: Option<*const u8>, dst: *mut u8, bytes: usize) {
+    // SAFETY: by the contract.
+    unsafe {
+        match src {
+            Some(src) => std::ptr::copy_nonoverlapping(src, dst, bytes),
+            None => std::ptr::write_bytes(dst, 0, bytes),
+        }
     }
 }
 
@@ -152,16 +184,31 @@ unsafe fn copy_elements<T: Copy + Default>(
     dst: *mut u8,
     dst_step: isize,
 ) {
-    for (i, &id) in ids.iter().enumerate() {
-        let i = i as isize;
+    let write = |i: usize, value: T| {
         // SAFETY: by the contract.
-        unsafe {
-            let value = if id == SKIP {
-                T::default()
-            } else {
-                src.wrapping_offset(i * src_step + id as isize * axis_step).cast::<T>().read_unaligned()
-            };
-            dst.offset(i * dst_step).cast::<T>().write_unaligned(value);
-        }
+        unsafe { dst.offset(i as isize * dst_step).cast::<T>().write_unaligned(value) }
+    };
+    let read = |i: usize, id: usize| {
+        let at = src.wrapping_offset(i as isize * src_step + id as isize * axis_step);
+        // SAFETY: by the contract.
+        unsafe { at.cast::<T>().read_unaligned() }
+    };
+    for (i, &id) in ids.iter().enumerate() {
+        write(i, if id == SKIP { T::default() } else { read(i, id) });
     }
+}
+
+/// The loop for a row whose indices lie one after the other, as do input and output.
+fn line(ids: &Ids, row: &Axis<3>, axis_step: isize, size: usize) -> Option<CopyLine> {
+    let contiguous = row.step == [ids.size() as isize, 0, size as isize] && axis_step == size as isize;
+    let (long, short) = by_size!(size, T => (copy_line::<i64, T> as CopyLine, copy_line::<u32, T> as CopyLine));
+    ids.direct(long, short).filter(|_| contiguous)
+}
+
+/// # Safety
+/// Valid for `n` indices and elements, and a line of `len`.
+unsafe fn copy_line<I: IntDType, T: Copy>(ids: *const u8, n: usize, src: *const u8, len: usize, dst: *mut u8) -> bool {
+    let (src, dst) = (src.cast::<T>(), dst.cast::<T>());
+    // SAFETY: by the contract.
+    unsafe { each_position::<I>(ids, n, len, |i, at| dst.add(i).write_unaligned(src.add(at).read_unaligned())) }
 }

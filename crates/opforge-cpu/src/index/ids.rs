@@ -1,3 +1,4 @@
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use opforge_core::{DType, Error, IntDType, Meta, Result};
@@ -5,69 +6,82 @@ use opforge_runtime::parallel::parallel_for;
 
 use super::OnMax;
 use crate::copy::{Axis, Nest, Shared, byte_steps};
+use crate::simd::{Entry, Isa, Routine, Simd, resolve};
 
 /// An index that stands for nothing.
 pub(super) const SKIP: usize = usize::MAX;
 /// An index below zero; beyond any axis.
 const NEGATIVE: usize = usize::MAX - 1;
 /// Indices read at a time.
-pub(super) const BATCH: usize = 128;
+pub(super) const BATCH: usize = 512;
 
-/// Reads some indices, the given bytes apart, as positions, [`SKIP`] or [`NEGATIVE`].
-type Read = unsafe fn(*const u8, isize, &mut [usize]);
+/// Room for the positions that some indices mean.
+pub(super) struct Batch([MaybeUninit<usize>; BATCH]);
+
+impl Batch {
+    pub fn new() -> Self {
+        Batch([const { MaybeUninit::uninit() }; BATCH])
+    }
+}
 
 /// A tensor of indices into an axis.
 pub(super) struct Ids {
     op: &'static str,
-    /// The axis' length.
-    len: usize,
-    on_max: OnMax,
+    /// The loops over all of them, and the innermost of them.
     nest: Nest<1>,
-    /// The innermost loop.
     row: Axis<1>,
-    read: Read,
-    show: unsafe fn(*const u8) -> i128,
+    reader: Reader,
+    read: Entry<Reader>,
+    /// [`Reader::as_is`]
+    as_is: bool,
 }
 
 impl Ids {
     pub fn new(op: &'static str, ids: &Meta, len: usize, on_max: OnMax) -> Result<Self> {
-        let (read, show) = match ids.dtype {
-            DType::U8 => accessors::<u8>(on_max),
-            DType::U16 => accessors::<u16>(on_max),
-            DType::U32 => accessors::<u32>(on_max),
-            DType::U64 => accessors::<u64>(on_max),
-            DType::I8 => accessors::<i8>(on_max),
-            DType::I16 => accessors::<i16>(on_max),
-            DType::I32 => accessors::<i32>(on_max),
-            DType::I64 => accessors::<i64>(on_max),
-            other => return Err(Error::dtype(op, "indices", other, "an integer dtype")),
-        };
+        if !ids.dtype.is_int() {
+            return Err(Error::dtype(op, "indices", ids.dtype, "an integer dtype"));
+        }
         let axes = ids.dims().iter().zip(byte_steps(ids)).map(|(&len, step)| Axis { len, step: [step] });
         let mut nest = Nest::collapse(axes);
         let row = nest.axes.pop().unwrap_or(Axis { len: 1, step: [0] });
-        Ok(Ids { op, len, on_max, nest, row, read, show })
+        let reader = Reader { dtype: ids.dtype, len, on_max };
+        Ok(Ids { op, nest, row, as_is: reader.as_is(), reader, read: resolve(Isa::current()) })
     }
 
-    /// Reads the indices at `at`, at most [`BATCH`].
-    ///
-    /// # Safety
-    /// They are readable.
-    #[inline(always)]
-    pub unsafe fn read(&self, at: *const u8, step: isize, into: &mut [usize]) {
-        // SAFETY: by the contract.
-        unsafe { (self.read)(at, step, into) }
+    /// The axis' length.
+    pub fn len(&self) -> usize {
+        self.reader.len
     }
 
-    /// Reads one index.
+    /// One of two loops that read contiguous indices themselves, `i64` or `u32`, the dtypes that programs use.
+    pub fn direct<F>(&self, long: F, short: F) -> Option<F> {
+        match self.reader {
+            Reader { dtype: DType::I64, on_max: OnMax::Error, .. } => Some(long),
+            Reader { dtype: DType::U32, on_max: OnMax::Error, .. } => Some(short),
+            _ => None,
+        }
+    }
+
+    /// The bytes of an index.
+    pub fn size(&self) -> usize {
+        self.reader.dtype.size_in_bytes()
+    }
+
+    /// What the `n` indices from `at` on, `step` bytes apart and at most [`BATCH`], mean: positions, or [`SKIP`] where those are accepted.
+    /// `None` if any is out of range.
     ///
     /// # Safety
-    /// It is readable.
+    /// They are readable, and stay as they are while the result lives.
     #[inline(always)]
-    pub unsafe fn read_one(&self, at: *const u8) -> usize {
-        let mut id = [0];
-        // SAFETY: by the contract.
-        unsafe { (self.read)(at, 0, &mut id) };
-        id[0]
+    pub unsafe fn read<'a>(&self, at: *const u8, step: isize, n: usize, room: &'a mut Batch) -> Option<&'a [usize]> {
+        let as_is = self.as_is && (n == 1 || step == size_of::<usize>() as isize);
+        let into = room.0.as_mut_ptr().cast::<usize>();
+        // SAFETY: by the contract; the reader was resolved for this processor, and there is room for a batch.
+        unsafe {
+            let into = if as_is { std::ptr::null_mut() } else { into };
+            let positions = if as_is { at.cast() } else { into.cast_const() };
+            (self.read)(&self.reader, (at, step, n, into)).then(|| std::slice::from_raw_parts(positions, n))
+        }
     }
 
     /// Errors if any index is out of range.
@@ -80,44 +94,46 @@ impl Ids {
         let ok = AtomicBool::new(true);
         let ids = Shared(ids);
         let scan = |range| {
-            let mut batch = [0; BATCH];
+            let mut batch = Batch::new();
             self.nest.for_each_part(parts, range, |[offset], part| {
-                let batch = &mut batch[..BATCH.min(self.row.len - part * BATCH)];
-                let at = ids.get().wrapping_offset(offset + (part * BATCH) as isize * self.row.step[0]);
+                let first = part * BATCH;
+                let at = ids.get().wrapping_offset(offset + first as isize * self.row.step[0]);
                 // SAFETY: within the tensor.
-                unsafe { self.read(at, self.row.step[0], batch) };
-                if batch.iter().any(|id| self.is_wrong(*id)) {
+                let read = unsafe { self.read(at, self.row.step[0], BATCH.min(self.row.len - first), &mut batch) };
+                if read.is_none() {
                     ok.store(false, Ordering::Relaxed);
                 }
             });
         };
-        if count < 64 {
+        /// Batches that are worth another thread.
+        const SHARED: usize = 32;
+        if count < SHARED {
             scan(0..count)
         } else {
-            parallel_for(count, 64, scan)
+            parallel_for(count, SHARED, scan)
         }
-        if ok.into_inner() { Ok(()) } else { Err(self.first_wrong(ids.get())) }
+        // SAFETY: by the contract.
+        if ok.into_inner() { Ok(()) } else { Err(unsafe { self.first_wrong(ids.get()) }) }
     }
 
-    #[inline(always)]
-    fn is_wrong(&self, id: usize) -> bool {
-        id >= self.len && !(id == SKIP && self.on_max == OnMax::Skip)
-    }
-
+    /// The error that names the first index out of range.
+    ///
+    /// # Safety
+    /// As [`Ids::check`].
     #[cold]
-    fn first_wrong(&self, ids: *const u8) -> Error {
-        let mut wrong = None;
+    pub unsafe fn first_wrong(&self, ids: *const u8) -> Error {
+        let (mut wrong, mut batch) = (None, Batch::new());
         let parts = self.row.len;
         self.nest.for_each_part(parts, 0..self.nest.count() * parts, |[offset], i| {
             let at = ids.wrapping_offset(offset + i as isize * self.row.step[0]);
-            // SAFETY: within the tensor, as `check`'s caller promised.
+            // SAFETY: within the tensor, as the caller promised.
             unsafe {
-                if wrong.is_none() && self.is_wrong(self.read_one(at)) {
-                    wrong = Some((self.show)(at));
+                if wrong.is_none() && self.read(at, 0, 1, &mut batch).is_none() {
+                    wrong = Some(show(self.reader.dtype, at));
                 }
             }
         });
-        let accepted = match self.len {
+        let accepted = match self.reader.len {
             0 => "none, for the axis is empty".to_string(),
             len => format!("0 to {}", len - 1),
         };
@@ -125,36 +141,120 @@ impl Ids {
     }
 }
 
-fn accessors<I: IntDType + Into<i128>>(on_max: OnMax) -> (Read, unsafe fn(*const u8) -> i128) {
-    match on_max {
-        OnMax::Error => (read::<I, false>, show::<I>),
-        OnMax::Skip => (read::<I, true>, show::<I>),
+/// Calls `body` with the number and the position of each of `n` contiguous indices; false at the first beyond `len`.
+///
+/// # Safety
+/// The indices are readable.
+#[inline(always)]
+pub(super) unsafe fn each_position<I: IntDType>(
+    ids: *const u8,
+    n: usize,
+    len: usize,
+    mut body: impl FnMut(usize, usize),
+) -> bool {
+    // SAFETY: by the contract; indices are aligned.
+    let ids = unsafe { std::slice::from_raw_parts(ids.cast::<I>(), n) };
+    for (i, id) in ids.iter().enumerate() {
+        // Below zero it is larger than any length.
+        let position = id.as_usize();
+        if position >= len {
+            return false;
+        }
+        body(i, position);
     }
+    true
 }
 
-/// # Safety
-/// The elements are readable.
-unsafe fn read<I: IntDType, const SKIP_MAX: bool>(at: *const u8, step: isize, into: &mut [usize]) {
-    let position = |id: I| match id {
-        id if SKIP_MAX && id == I::max_value() => SKIP,
-        id if id < I::zero() => NEGATIVE,
-        id => id.as_usize(),
-    };
-    if step == size_of::<I>() as isize {
+/// Reads indices of a dtype into an axis of a length.
+struct Reader {
+    dtype: DType,
+    len: usize,
+    on_max: OnMax,
+}
+
+impl Reader {
+    /// Whether an index in memory is the position that it means.
+    fn as_is(&self) -> bool {
+        let as_large = matches!(self.dtype, DType::I64 | DType::U64) && size_of::<usize>() == size_of::<u64>();
+        as_large && self.on_max == OnMax::Error
+    }
+
+    /// Whether all are in range.
+    ///
+    /// # Safety
+    /// `n` indices are readable, and so many positions can be written.
+    #[inline(always)]
+    unsafe fn convert<I: IntDType>(&self, at: *const u8, step: isize, n: usize, into: *mut usize) -> bool {
+        let (len, skip) = (self.len, self.on_max == OnMax::Skip);
+        // Without a choice inside, so that it is compiled to vectors.
+        let position = |id: I| {
+            let is_skip = skip & (id == I::max_value());
+            let place = if id < I::zero() { NEGATIVE } else { id.as_usize() };
+            (if is_skip { SKIP } else { place }, (place < len) | is_skip)
+        };
+        let mut ok = true;
         // SAFETY: by the contract; indices are aligned.
-        let ids = unsafe { std::slice::from_raw_parts(at.cast::<I>(), into.len()) };
-        into.iter_mut().zip(ids).for_each(|(to, id)| *to = position(*id));
-        return;
+        unsafe {
+            if step == size_of::<I>() as isize {
+                for i in 0..n {
+                    let (place, fine) = position(at.cast::<I>().add(i).read());
+                    into.add(i).write(place);
+                    ok &= fine;
+                }
+                return ok;
+            }
+            for i in 0..n {
+                let (place, fine) = position(at.offset(i as isize * step).cast::<I>().read());
+                into.add(i).write(place);
+                ok &= fine;
+            }
+        }
+        ok
     }
-    for (i, to) in into.iter_mut().enumerate() {
-        // SAFETY: by the contract.
-        *to = position(unsafe { at.offset(i as isize * step).cast::<I>().read() });
+}
+
+impl Routine for Reader {
+    /// Indices, the bytes between them, their number, and where positions are written to; null to check them only.
+    type Args = (*const u8, isize, usize, *mut usize);
+    /// Whether all are in range.
+    type Output = bool;
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, (at, step, n, into): Self::Args) -> bool {
+        // SAFETY: by the contract; indices are aligned.
+        unsafe {
+            if into.is_null() {
+                let positions = std::slice::from_raw_parts(at.cast::<usize>(), n);
+                return positions.iter().fold(true, |ok, &id| ok & (id < self.len));
+            }
+            match self.dtype {
+                DType::U8 => self.convert::<u8>(at, step, n, into),
+                DType::U16 => self.convert::<u16>(at, step, n, into),
+                DType::U32 => self.convert::<u32>(at, step, n, into),
+                DType::U64 => self.convert::<u64>(at, step, n, into),
+                DType::I8 => self.convert::<i8>(at, step, n, into),
+                DType::I16 => self.convert::<i16>(at, step, n, into),
+                DType::I32 => self.convert::<i32>(at, step, n, into),
+                _ => self.convert::<i64>(at, step, n, into),
+            }
+        }
     }
 }
 
 /// # Safety
-/// The element is readable.
-unsafe fn show<I: IntDType + Into<i128>>(at: *const u8) -> i128 {
+/// An integer of the dtype is readable.
+unsafe fn show(dtype: DType, at: *const u8) -> i128 {
     // SAFETY: by the contract.
-    unsafe { at.cast::<I>().read() }.into()
+    unsafe {
+        match dtype {
+            DType::U8 => at.read().into(),
+            DType::U16 => at.cast::<u16>().read().into(),
+            DType::U32 => at.cast::<u32>().read().into(),
+            DType::U64 => at.cast::<u64>().read().into(),
+            DType::I8 => at.cast::<i8>().read().into(),
+            DType::I16 => at.cast::<i16>().read().into(),
+            DType::I32 => at.cast::<i32>().read().into(),
+            _ => at.cast::<i64>().read().into(),
+        }
+    }
 }

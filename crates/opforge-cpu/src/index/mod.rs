@@ -1,7 +1,7 @@
 //! Reading and writing at places that other tensors name.
 //!
-//! Indices may be of any integer dtype. All of them are checked before anything is written; an index that is negative or beyond the axis is
-//! an [`Error::Index`].
+//! Indices may be of any integer dtype; one that is negative or beyond the axis is an [`Error::Index`]. Each is checked when it is read. Where a
+//! tensor is changed in place all are checked before anything is written; a new one is then of no use.
 
 mod combine;
 mod gather;
@@ -11,6 +11,7 @@ mod scatter;
 #[cfg(test)]
 mod tests;
 mod tuples;
+mod write;
 
 use std::sync::Arc;
 

@@ -1,9 +1,12 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use opforge_core::{Complex, DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::Kernel;
 use opforge_runtime::parallel::parallel_for;
 
-use super::combine::{Add, Combine, Largest, Multiply, Number, Plain, Reduce, Smallest, Summand, Truth};
-use super::ids::{BATCH, Ids, SKIP};
+use super::combine::{Add, Largest, Multiply, Number, Plain, Reduce, Smallest, Truth};
+use super::ids::{BATCH, Batch, Ids, SKIP};
+use super::write::{Sums, Write, WriteLine};
 use crate::copy::{Axis, Nest, Plan, Shared, byte_steps};
 use smallvec::SmallVec;
 
@@ -22,31 +25,18 @@ pub(super) struct Scatter {
     base: Plan,
     /// The output's elements.
     len: usize,
+    /// The bytes of a line along the axis, where each line of the base is copied just before it is written over.
+    line: Option<usize>,
     /// The loops over indices, source and sums beside the axis and `row`.
     nest: Nest<3>,
     axis: Axis<3>,
     /// A loop beside the axis inside of that along it; of length 1 if none is worth it.
     row: Axis<3>,
     part: usize,
+    /// The loop for lines that are contiguous, as their indices are.
+    direct: Option<WriteLine>,
     write: Write,
     sums: Option<Sums>,
-}
-
-/// How an element is written.
-#[derive(Clone, Copy)]
-struct Write {
-    /// One element for each index: source and its step, sums and theirs, the step of an index in the sums.
-    elements: unsafe fn(&[usize], *const u8, isize, *mut u8, isize, isize),
-    /// Elements side by side: source and its step, sums and theirs, their number.
-    row: unsafe fn(*const u8, isize, *mut u8, isize, usize),
-}
-
-/// How a dtype's sums are kept wider than it is: the size of a sum, and the ways there and back.
-#[derive(Clone, Copy)]
-struct Sums {
-    size: usize,
-    widen: unsafe fn(*const u8, *mut u8, usize),
-    narrow: unsafe fn(*const u8, *mut u8, usize),
 }
 
 /// The loops of a scatter: over indices, source and output.
@@ -73,7 +63,7 @@ impl Loops {
 impl Scatter {
     /// The kernel that overwrites.
     pub fn set(ids: Ids, loops: Loops, base: &Meta, output: &Meta) -> Self {
-        let write = by_size!(base.dtype.size_in_bytes(), T => Write { elements: set::<T>, row: set_row::<T> });
+        let write = Write::setting(base.dtype.size_in_bytes());
         Self::new(ids, loops, base, output, write, None)
     }
 
@@ -120,52 +110,45 @@ impl Scatter {
         let row = if beside { nest.axes.pop() } else { None }.unwrap_or(Axis { len: 1, step: [0; 3] });
         // A row that shares one index needs no room for many.
         let part = row.len.clamp(1, if row.step[0] == 0 { ROW_PART } else { BATCH });
-        let (len, base) = (output.elem_count(), Plan::new(base, output, &[]));
-        Scatter { ids, base, len, nest, axis: widen(&loops.axis), row, part, write, sums }
+        let (len, size) = (output.elem_count(), output.dtype.size_in_bytes());
+        let lines = base.layout.is_contiguous() && loops.stride == size as isize && row.len == 1 && sums.is_none();
+        let line = (lines && len > 0 && nest.count().checked_mul(ids.len()) == Some(len)).then(|| ids.len() * size);
+        let (base, axis) = (Plan::new(base, output, &[]), widen(&loops.axis));
+        let contiguous = axis.step == [ids.size() as isize, size as isize, size as isize * widened] && row.len == 1;
+        let direct = ids.direct(write.lines[0], write.lines[1]).filter(|_| contiguous);
+        Scatter { ids, base, len, line, nest, axis, row, part, direct, write, sums }
     }
 
-    /// Copies the base to the output and writes over it at `ids`, without checking them.
+    /// Writes at the indices; false if one is out of range.
     ///
     /// # Safety
-    /// As [`Kernel::run`], and no index is out of range.
-    pub unsafe fn write(&self, base: *const u8, ids: *const u8, src: *const u8, output: *mut u8) -> Result<()> {
-        // SAFETY: by the contract; the buffer for sums is as large as the output's elements need.
-        unsafe {
-            if base != output.cast_const() {
-                self.base.run(base, output);
-            }
-            let Some(sums) = self.sums else {
-                self.scatter(ids, src, output);
-                return Ok(());
-            };
-            let mut buffer = super::buffer::<u64>((self.len * sums.size).div_ceil(8))?;
-            let buffer = buffer.as_mut_ptr().cast::<u8>();
-            (sums.widen)(output, buffer, self.len);
-            self.scatter(ids, src, buffer);
-            (sums.narrow)(buffer, output, self.len);
-        }
-        Ok(())
-    }
-
-    /// # Safety
-    /// `sums` is laid out as the output, with the size of sums; the indices are checked.
-    unsafe fn scatter(&self, ids: *const u8, src: *const u8, sums: *mut u8) {
+    /// `sums` is laid out as the output, with the size of sums. If there is a base, its lines are copied first.
+    unsafe fn scatter(&self, base: Option<*const u8>, ids: *const u8, src: *const u8, sums: *mut u8) -> bool {
         let parts = self.row.len.div_ceil(self.part);
         let count = self.nest.count() * parts;
-        let (ids, src, sums) = (Shared(ids), Shared(src), Shared(sums));
+        let ok = AtomicBool::new(true);
+        let (base, ids, src, sums) = (base.map(Shared), Shared(ids), Shared(src), Shared(sums));
         let work = |range| {
-            let mut batch = [0; BATCH];
+            let mut batch = Batch::new();
             self.nest.for_each_part(parts, range, |offset, part| {
                 let at = |t: usize| offset[t] + (part * self.part) as isize * self.row.step[t];
                 // SAFETY: offsets are within the tensors; parts write disjoint places.
-                unsafe {
+                let fine = unsafe {
                     let (ids, src) = (ids.get().offset(at(0)), src.get().offset(at(1)));
                     let sums = sums.get().offset(at(2));
-                    if self.row.len > 1 {
-                        self.rows(ids, src, sums, self.part.min(self.row.len - part * self.part), &mut batch);
-                    } else {
-                        self.line(ids, src, sums, &mut batch);
+                    if let (Some(base), Some(bytes)) = (&base, self.line) {
+                        std::ptr::copy_nonoverlapping(base.get().offset(at(2)), sums, bytes);
                     }
+                    if let Some(write) = self.direct {
+                        write(ids, self.axis.len, src, sums, self.ids.len())
+                    } else if self.row.len > 1 {
+                        self.rows(ids, src, sums, self.part.min(self.row.len - part * self.part), &mut batch)
+                    } else {
+                        self.line(ids, src, sums, &mut batch)
+                    }
+                };
+                if !fine {
+                    ok.store(false, Ordering::Relaxed);
                 }
             });
         };
@@ -175,170 +158,83 @@ impl Scatter {
         } else {
             parallel_for(count, MIN_SHARED.div_ceil(2 * per_part), work);
         }
+        ok.into_inner()
     }
 
-    /// Writes `n` neighbouring rows, index after index.
+    /// Writes `n` neighbouring rows, index after index; false if one is out of range.
     ///
     /// # Safety
     /// The pointers are valid for the rows.
     #[inline(always)]
-    unsafe fn rows(&self, ids: *const u8, src: *const u8, sums: *mut u8, n: usize, batch: &mut [usize; BATCH]) {
+    unsafe fn rows(&self, ids: *const u8, src: *const u8, sums: *mut u8, n: usize, batch: &mut Batch) -> bool {
         let ([id_step, src_step, sum_step], axis_step) = (self.row.step, self.axis.step[2]);
+        let many = if id_step == 0 { 1 } else { n };
         for i in 0..self.axis.len as isize {
             // SAFETY: by the contract.
             unsafe {
-                let ids = ids.offset(i * self.axis.step[0]);
                 let src = src.offset(i * self.axis.step[1]);
-                if id_step != 0 {
-                    self.ids.read(ids, id_step, &mut batch[..n]);
-                    (self.write.elements)(&batch[..n], src, src_step, sums, sum_step, axis_step);
-                    continue;
-                }
-                let id = self.ids.read_one(ids);
-                if id != SKIP {
-                    (self.write.row)(src, src_step, sums.offset(id as isize * axis_step), sum_step, n);
+                match self.ids.read(ids.offset(i * self.axis.step[0]), id_step, many, batch) {
+                    None => return false,
+                    Some(ids) if id_step != 0 => {
+                        (self.write.elements)(ids, src, src_step, sums, sum_step, axis_step);
+                    }
+                    Some([SKIP, ..]) => {}
+                    Some(ids) => (self.write.row)(src, src_step, sums.offset(ids[0] as isize * axis_step), sum_step, n),
                 }
             }
         }
+        true
     }
 
-    /// Writes one line along the axis.
+    /// Writes one line along the axis; false if an index is out of range.
     ///
     /// # Safety
     /// The pointers are valid for the line.
     #[inline(always)]
-    unsafe fn line(&self, ids: *const u8, src: *const u8, sums: *mut u8, batch: &mut [usize; BATCH]) {
+    unsafe fn line(&self, ids: *const u8, src: *const u8, sums: *mut u8, batch: &mut Batch) -> bool {
         let [id_step, src_step, sum_step] = self.axis.step;
         for first in (0..self.axis.len).step_by(BATCH) {
-            let batch = &mut batch[..BATCH.min(self.axis.len - first)];
+            let n = BATCH.min(self.axis.len - first);
             let first = first as isize;
             // SAFETY: by the contract.
             unsafe {
-                self.ids.read(ids.offset(first * id_step), id_step, batch);
-                (self.write.elements)(batch, src.offset(first * src_step), src_step, sums, 0, sum_step);
+                let Some(ids) = self.ids.read(ids.offset(first * id_step), id_step, n, batch) else { return false };
+                (self.write.elements)(ids, src.offset(first * src_step), src_step, sums, 0, sum_step);
             }
         }
+        true
     }
 }
 
 impl Kernel for Scatter {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
-        let [base, ids, src] = *inputs.first_chunk().expect("three inputs");
-        // SAFETY: by the contract; the indices are checked first.
+        let ([base, ids, src], output) = (*inputs.first_chunk().expect("three inputs"), outputs[0]);
+        // SAFETY: by the contract; the buffer for sums is as large as the output's elements need.
         unsafe {
-            self.ids.check(ids)?;
-            self.write(base, ids, src, outputs[0])
+            let apart = base != output.cast_const();
+            if !apart || self.nest.count() * self.row.len == 0 {
+                // What is changed in place stays as it is if an index is wrong; where nothing is written none would be read.
+                self.ids.check(ids)?;
+            }
+            if apart && self.line.is_none() {
+                self.base.run(base, output);
+            }
+            let fine = if let Some(sums) = self.sums {
+                let mut buffer = super::buffer::<u64>((self.len * sums.size).div_ceil(8))?;
+                let buffer = buffer.as_mut_ptr().cast::<u8>();
+                (sums.widen)(output, buffer, self.len);
+                let fine = self.scatter(None, ids, src, buffer);
+                (sums.narrow)(buffer, output, self.len);
+                fine
+            } else {
+                self.scatter(apart.then_some(base), ids, src, output)
+            };
+            if fine { Ok(()) } else { Err(self.ids.first_wrong(ids)) }
         }
     }
 
     fn cost(&self) -> u64 {
         let writes = self.nest.count() * self.row.len * self.axis.len;
         20 + self.base.cost() + 2 * writes as u64 + (self.len * self.sums.map_or(0, |s| s.size) / 8) as u64
-    }
-}
-
-impl Write {
-    fn combining<T: Summand, C: Combine<T>>() -> Self {
-        Write { elements: add::<T, C>, row: add_row::<T, C> }
-    }
-}
-
-impl Sums {
-    fn of<T: Summand>() -> Self {
-        Sums { size: size_of::<T::Sum>(), widen: widen::<T>, narrow: narrow::<T> }
-    }
-}
-
-/// # Safety
-/// Valid for `n` elements.
-unsafe fn widen<T: Summand>(from: *const u8, to: *mut u8, n: usize) {
-    for i in 0..n {
-        // SAFETY: by the contract.
-        unsafe { *to.cast::<T::Sum>().add(i) = (*from.cast::<T>().add(i)).widen() };
-    }
-}
-
-/// # Safety
-/// Valid for `n` elements.
-unsafe fn narrow<T: Summand>(from: *const u8, to: *mut u8, n: usize) {
-    for i in 0..n {
-        // SAFETY: by the contract.
-        unsafe { *to.cast::<T>().add(i) = T::narrow(*from.cast::<T::Sum>().add(i)) };
-    }
-}
-
-/// # Safety
-/// Valid for all indices but [`SKIP`].
-unsafe fn set<T: Copy>(
-    ids: &[usize],
-    src: *const u8,
-    src_step: isize,
-    dst: *mut u8,
-    dst_step: isize,
-    axis_step: isize,
-) {
-    for (i, &id) in ids.iter().enumerate().filter(|(_, id)| **id != SKIP) {
-        let i = i as isize;
-        // SAFETY: by the contract.
-        unsafe {
-            let value = src.offset(i * src_step).cast::<T>().read_unaligned();
-            dst.offset(i * dst_step + id as isize * axis_step).cast::<T>().write_unaligned(value);
-        }
-    }
-}
-
-/// # Safety
-/// As [`set`]; sums are of the accumulator's type.
-unsafe fn add<T: Summand, C: Combine<T>>(
-    ids: &[usize],
-    src: *const u8,
-    src_step: isize,
-    sums: *mut u8,
-    sum_step: isize,
-    axis_step: isize,
-) {
-    for (i, &id) in ids.iter().enumerate().filter(|(_, id)| **id != SKIP) {
-        let i = i as isize;
-        // SAFETY: by the contract.
-        unsafe {
-            let value = (*src.offset(i * src_step).cast::<T>()).widen();
-            let sum = sums.offset(i * sum_step + id as isize * axis_step).cast::<T::Sum>();
-            *sum = C::combine(*sum, value);
-        }
-    }
-}
-
-/// # Safety
-/// Valid for `n` elements.
-unsafe fn set_row<T: Copy>(src: *const u8, src_step: isize, dst: *mut u8, dst_step: isize, n: usize) {
-    // SAFETY: by the contract.
-    (0..n as isize).for_each(|i| unsafe {
-        let value = src.offset(i * src_step).cast::<T>().read_unaligned();
-        dst.offset(i * dst_step).cast::<T>().write_unaligned(value);
-    });
-}
-
-/// # Safety
-/// As [`set_row`]; sums are of the accumulator's type.
-unsafe fn add_row<T: Summand, C: Combine<T>>(
-    src: *const u8,
-    src_step: isize,
-    sums: *mut u8,
-    sum_step: isize,
-    n: usize,
-) {
-    // SAFETY: by the contract.
-    unsafe {
-        if src_step == size_of::<T>() as isize && sum_step == size_of::<T::Sum>() as isize {
-            let src = std::slice::from_raw_parts(src.cast::<T>(), n);
-            let sums = std::slice::from_raw_parts_mut(sums.cast::<T::Sum>(), n);
-            sums.iter_mut().zip(src).for_each(|(sum, value)| *sum = C::combine(*sum, value.widen()));
-            return;
-        }
-        for i in 0..n as isize {
-            let value = (*src.offset(i * src_step).cast::<T>()).widen();
-            let sum = sums.offset(i * sum_step).cast::<T::Sum>();
-            *sum = C::combine(*sum, value);
-        }
     }
 }

@@ -228,15 +228,16 @@ fn the_largest_index_may_stand_for_nothing() {
 }
 
 #[test]
-fn wrong_indices_are_named_and_nothing_is_written() {
+fn wrong_indices_are_named_and_nothing_is_changed_in_place() {
     let x = [1f32; 4];
     let (xm, im) = (Meta::contiguous(DType::F32, [4]), Meta::contiguous(DType::I64, [4]));
     for (ids, shown) in [([0i64, 1, 4, 9], "4"), ([-1, 0, 0, 0], "-1"), ([0, i64::MAX, 0, 0], "9223372036854775807")] {
         let kernel = scatter("scatter", &xm, &im, &xm, 0, OnMax::Error, &xm).unwrap();
         let mut out = [5f32; 4];
-        let inputs = [x.as_ptr().cast(), ids.as_ptr().cast(), x.as_ptr().cast()];
-        // SAFETY: four elements each.
-        let error = unsafe { kernel.run(&inputs, &[out.as_mut_ptr().cast()]) }.unwrap_err();
+        let base = out.as_mut_ptr().cast::<u8>();
+        let inputs = [base.cast_const(), ids.as_ptr().cast(), x.as_ptr().cast()];
+        // SAFETY: four elements each; the output is the base.
+        let error = unsafe { kernel.run(&inputs, &[base]) }.unwrap_err();
         let report = error.report().unwrap();
         assert_eq!(
             (report.op.as_ref(), report.given[0].1.as_str(), report.accepted.as_str()),
@@ -265,6 +266,44 @@ fn a_wrong_index_among_many_is_found() {
     let kernel = gather("gather", &xm, &im, 0, OnMax::Error, &om).unwrap();
     let error = run::<u8>(&*kernel, &[x.as_ptr(), ids.as_ptr().cast()], n).unwrap_err();
     assert_eq!(error.report().unwrap().given[0].1, "2");
+}
+
+/// Lines are read and written by loops of their own where indices are `i64` or `u32`; a wrong one is found in any line.
+#[test]
+fn wrong_indices_in_lines() {
+    fn check<I: IntDType>(rows: usize) {
+        let (len, x) = (3, vec![1f32; 3 * rows]);
+        let mut ids: Vec<I> = indices(3 * rows, len);
+        ids[3 * rows - 2] = I::from_f64(3.0);
+        let (xm, im) = (Meta::contiguous(DType::F32, [rows, 3]), Meta::contiguous(I::DTYPE, [rows, 3]));
+        let kernels = [
+            gather("gather", &xm, &im, 1, OnMax::Error, &xm),
+            scatter("scatter", &xm, &im, &xm, 1, OnMax::Error, &xm),
+            scatter_add("scatter_add", &xm, &im, &xm, 1, OnMax::Error, &xm),
+        ];
+        for kernel in kernels {
+            let inputs = [x.as_ptr().cast(), ids.as_ptr().cast(), x.as_ptr().cast()];
+            let error = run::<f32>(&*kernel.unwrap(), &inputs, 3 * rows).unwrap_err();
+            assert_eq!(error.report().unwrap().given[0].1, "3", "{}", I::DTYPE);
+        }
+    }
+    for rows in [1, 10_000] {
+        check::<i64>(rows);
+        check::<u32>(rows);
+        check::<i16>(rows);
+    }
+}
+
+/// Indices are checked where they name nothing that is read.
+#[test]
+fn wrong_indices_of_nothing() {
+    let (xm, im) = (Meta::contiguous(DType::F32, [3, 0]), Meta::contiguous(DType::I64, [1]));
+    let om = Meta::contiguous(DType::F32, [1, 0]);
+    let inputs = [std::ptr::dangling(), [3i64].as_ptr().cast(), std::ptr::dangling()];
+    let kernel = index_select("index_select", &xm, &im, 0, OnMax::Error, &om).unwrap();
+    assert_eq!(run::<f32>(&*kernel, &inputs, 0).unwrap_err().kind(), ErrorKind::Index);
+    let kernel = index_add("index_add", &xm, &im, &om, 0, OnMax::Error, &xm).unwrap();
+    assert_eq!(run::<f32>(&*kernel, &inputs, 0).unwrap_err().kind(), ErrorKind::Index);
 }
 
 #[test]

@@ -85,9 +85,8 @@ impl Kernel for Get {
         // SAFETY: by the contract; places come of checked indices.
         unsafe {
             let places = self.tuples.read(&inputs[1..])?;
-            self.gather.copy(inputs[0], places.as_ptr().cast(), outputs[0]);
+            self.gather.run(&[inputs[0], places.as_ptr().cast()], outputs)
         }
-        Ok(())
     }
 
     fn cost(&self) -> u64 {
@@ -101,7 +100,7 @@ impl Kernel for Put {
         // SAFETY: by the contract; places come of checked indices.
         unsafe {
             let places = self.tuples.read(&before[1..])?;
-            self.scatter.write(before[0], places.as_ptr().cast(), *last, outputs[0])
+            self.scatter.run(&[before[0], places.as_ptr().cast(), *last], outputs)
         }
     }
 

@@ -1,0 +1,171 @@
+//! The loops that write elements at indices.
+
+use opforge_core::IntDType;
+
+use super::combine::{Combine, Summand};
+use super::ids::{SKIP, each_position};
+
+/// How an element is written.
+#[derive(Clone, Copy)]
+pub(super) struct Write {
+    /// One element for each index: source and its step, sums and theirs, the step of an index in the sums.
+    pub elements: unsafe fn(&[usize], *const u8, isize, *mut u8, isize, isize),
+    /// Elements side by side: source and its step, sums and theirs, their number.
+    pub row: unsafe fn(*const u8, isize, *mut u8, isize, usize),
+    /// Elements of a contiguous line, with indices in `i64` and in `u32`.
+    pub lines: [WriteLine; 2],
+}
+
+/// Writes elements of a line: `n` indices and elements, the line and its length. False if an index is out of range.
+pub(super) type WriteLine = unsafe fn(*const u8, usize, *const u8, *mut u8, usize) -> bool;
+
+/// How a dtype's sums are kept wider than it is: the size of a sum, and the ways there and back.
+#[derive(Clone, Copy)]
+pub(super) struct Sums {
+    pub size: usize,
+    pub widen: unsafe fn(*const u8, *mut u8, usize),
+    pub narrow: unsafe fn(*const u8, *mut u8, usize),
+}
+
+impl Write {
+    /// The way that overwrites.
+    pub fn setting(size: usize) -> Self {
+        by_size!(size, T => Write {
+            elements: set::<T>,
+            row: set_row::<T>,
+            lines: [set_line::<i64, T>, set_line::<u32, T>],
+        })
+    }
+
+    /// The way that combines.
+    pub fn combining<T: Summand, C: Combine<T>>() -> Self {
+        let lines: [WriteLine; 2] = [add_line::<i64, T, C>, add_line::<u32, T, C>];
+        Write { elements: add::<T, C>, row: add_row::<T, C>, lines }
+    }
+}
+
+impl Sums {
+    pub fn of<T: Summand>() -> Self {
+        Sums { size: size_of::<T::Sum>(), widen: widen::<T>, narrow: narrow::<T> }
+    }
+}
+
+/// # Safety
+/// Valid for `n` elements.
+unsafe fn widen<T: Summand>(from: *const u8, to: *mut u8, n: usize) {
+    for i in 0..n {
+        // SAFETY: by the contract.
+        unsafe { *to.cast::<T::Sum>().add(i) = (*from.cast::<T>().add(i)).widen() };
+    }
+}
+
+/// # Safety
+/// Valid for `n` elements.
+unsafe fn narrow<T: Summand>(from: *const u8, to: *mut u8, n: usize) {
+    for i in 0..n {
+        // SAFETY: by the contract.
+        unsafe { *to.cast::<T>().add(i) = T::narrow(*from.cast::<T::Sum>().add(i)) };
+    }
+}
+
+/// # Safety
+/// Valid for all indices but [`SKIP`].
+unsafe fn set<T: Copy>(
+    ids: &[usize],
+    src: *const u8,
+    src_step: isize,
+    dst: *mut u8,
+    dst_step: isize,
+    axis_step: isize,
+) {
+    for (i, &id) in ids.iter().enumerate().filter(|(_, id)| **id != SKIP) {
+        let i = i as isize;
+        // SAFETY: by the contract.
+        unsafe {
+            let value = src.offset(i * src_step).cast::<T>().read_unaligned();
+            dst.offset(i * dst_step + id as isize * axis_step).cast::<T>().write_unaligned(value);
+        }
+    }
+}
+
+/// # Safety
+/// As [`set`]; sums are of the accumulator's type.
+unsafe fn add<T: Summand, C: Combine<T>>(
+    ids: &[usize],
+    src: *const u8,
+    src_step: isize,
+    sums: *mut u8,
+    sum_step: isize,
+    axis_step: isize,
+) {
+    for (i, &id) in ids.iter().enumerate().filter(|(_, id)| **id != SKIP) {
+        let i = i as isize;
+        // SAFETY: by the contract.
+        unsafe {
+            let value = (*src.offset(i * src_step).cast::<T>()).widen();
+            let sum = sums.offset(i * sum_step + id as isize * axis_step).cast::<T::Sum>();
+            *sum = C::combine(*sum, value);
+        }
+    }
+}
+
+/// # Safety
+/// Valid for `n` indices and elements, and a line of `len`.
+unsafe fn set_line<I: IntDType, T: Copy>(ids: *const u8, n: usize, src: *const u8, dst: *mut u8, len: usize) -> bool {
+    let (src, dst) = (src.cast::<T>(), dst.cast::<T>());
+    // SAFETY: by the contract.
+    unsafe { each_position::<I>(ids, n, len, |i, at| dst.add(at).write_unaligned(src.add(i).read_unaligned())) }
+}
+
+/// # Safety
+/// As [`set_line`]; sums are of the accumulator's type.
+unsafe fn add_line<I: IntDType, T: Summand, C: Combine<T>>(
+    ids: *const u8,
+    n: usize,
+    src: *const u8,
+    sums: *mut u8,
+    len: usize,
+) -> bool {
+    let (src, sums) = (src.cast::<T>(), sums.cast::<T::Sum>());
+    let mut add = |i: usize, at: usize| {
+        // SAFETY: by the contract.
+        unsafe { *sums.add(at) = C::combine(*sums.add(at), (*src.add(i)).widen()) }
+    };
+    // SAFETY: by the contract.
+    unsafe { each_position::<I>(ids, n, len, &mut add) }
+}
+
+/// # Safety
+/// Valid for `n` elements.
+unsafe fn set_row<T: Copy>(src: *const u8, src_step: isize, dst: *mut u8, dst_step: isize, n: usize) {
+    // SAFETY: by the contract.
+    (0..n as isize).for_each(|i| unsafe {
+        let value = src.offset(i * src_step).cast::<T>().read_unaligned();
+        dst.offset(i * dst_step).cast::<T>().write_unaligned(value);
+    });
+}
+
+/// # Safety
+/// As [`set_row`]; sums are of the accumulator's type.
+unsafe fn add_row<T: Summand, C: Combine<T>>(
+    src: *const u8,
+    src_step: isize,
+    sums: *mut u8,
+    sum_step: isize,
+    n: usize,
+) {
+    // SAFETY: by the contract.
+    unsafe {
+        if src_step == size_of::<T>() as isize && sum_step == size_of::<T::Sum>() as isize {
+            let src = std::slice::from_raw_parts(src.cast::<T>(), n);
+            let sums = std::slice::from_raw_parts_mut(sums.cast::<T::Sum>(), n);
+            sums.iter_mut().zip(src).for_each(|(sum, value)| *sum = C::combine(*sum, value.widen()));
+            return;
+        }
+        for i in 0..n as isize {
+            let value = (*src.offset(i * src_step).cast::<T>()).widen();
+            let sum = sums.offset(i * sum_step).cast::<T::Sum>();
+            *sum = C::combine(*sum, value);
+        }
+    }
+}

@@ -96,9 +96,9 @@ fn attentions() -> Result<()> {
         let how = Attention { scale: 0.125, causal };
         let flops = 4 * 16 * length * length * 64;
         let name = format!("attention 2x8x{length}x64{}", if causal { ", causal" } else { "" });
-        let kernel = attention("attention", how, [&x; 3], &x)?;
+        let kernel = attention("attention", how, [&x; 3], None, &x)?;
         report(&name, &*kernel, [&[&x; 3], &[&x]], flops, "GFLOP/s")?;
-        let kernel = attention_gradients("attention", how, [&x; 4], [&x; 3])?;
+        let kernel = attention_gradients("attention", how, [&x; 4], None, [&x; 3])?;
         report(&format!("{name}, gradients"), &*kernel, [&[&x; 4], &[&x; 3]], 5 * flops / 2, "GFLOP/s")?;
     }
     Ok(())

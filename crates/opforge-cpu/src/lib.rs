@@ -52,6 +52,7 @@ pub mod pool;
 pub mod random;
 pub mod recurrent;
 pub mod reduce;
+pub mod resample;
 pub mod scan;
 pub mod simd;
 pub mod sort;

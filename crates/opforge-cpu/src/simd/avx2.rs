@@ -173,6 +173,16 @@ impl Float for F32 {
         fn from_int(int: Bits32) -> Self = Self(_mm256_cvtepi32_ps(int.0));
     }
     #[inline(always)]
+    fn lookup(self, next: Self, indices: Bits32) -> Self {
+        // Bit 3 tells the vectors apart: as the sign it chooses.
+        // SAFETY: vectors exist only where the processor has the instructions.
+        Self(unsafe {
+            let (own, other) =
+                (_mm256_permutevar8x32_ps(self.0, indices.0), _mm256_permutevar8x32_ps(next.0, indices.0));
+            _mm256_blendv_ps(own, other, _mm256_castsi256_ps(_mm256_slli_epi32::<28>(indices.0)))
+        })
+    }
+    #[inline(always)]
     fn via_f64(self, f: impl Fn(F64) -> F64) -> Self {
         let (low, high) = widen(self);
         narrow(f(low), f(high))

@@ -165,6 +165,7 @@ impl Float for F32 {
         // The instructions return their second operand if either is NaN.
         fn clamp(self, low: Self, high: Self) -> Self = Self(_mm512_max_ps(low.0, _mm512_min_ps(high.0, self.0)));
         fn times_power(self, n: Self) -> Self = Self(_mm512_scalef_ps(self.0, n.0));
+        fn lookup(self, next: Self, indices: Bits32) -> Self = Self(_mm512_permutex2var_ps(self.0, indices.0, next.0));
         fn lt(self, other: Self) -> Mask16 = Mask16(_mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, other.0));
         fn le(self, other: Self) -> Mask16 = Mask16(_mm512_cmp_ps_mask::<_CMP_LE_OQ>(self.0, other.0));
         fn eq(self, other: Self) -> Mask16 = Mask16(_mm512_cmp_ps_mask::<_CMP_EQ_OQ>(self.0, other.0));
@@ -247,6 +248,7 @@ impl Float for F64 {
         // The instructions return their second operand if either is NaN.
         fn clamp(self, low: Self, high: Self) -> Self = Self(_mm512_max_pd(low.0, _mm512_min_pd(high.0, self.0)));
         fn times_power(self, n: Self) -> Self = Self(_mm512_scalef_pd(self.0, n.0));
+        fn lookup(self, next: Self, indices: Bits64) -> Self = Self(_mm512_permutex2var_pd(self.0, indices.0, next.0));
         fn lt(self, other: Self) -> Mask8 = Mask8(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(self.0, other.0));
         fn le(self, other: Self) -> Mask8 = Mask8(_mm512_cmp_pd_mask::<_CMP_LE_OQ>(self.0, other.0));
         fn eq(self, other: Self) -> Mask8 = Mask8(_mm512_cmp_pd_mask::<_CMP_EQ_OQ>(self.0, other.0));

@@ -14,10 +14,14 @@ pub trait FloatElem: FloatDType + Neg<Output = Self> {
     fn maximum(self, other: Self) -> Self;
     /// The lesser; NaN if either is NaN.
     fn minimum(self, other: Self) -> Self;
+    /// The float whose bit pattern is this integer: how tables of integers as wide as the float are kept beside floats.
+    fn of_integer(integer: i64) -> Self;
+    /// The integer that is this float's bit pattern.
+    fn to_integer(self) -> i64;
 }
 
 macro_rules! float_elem {
-    ($($ty:ty => $vector:ident, $bits:literal);*) => {
+    ($($ty:ty => $vector:ident, $bits:literal, $integer:ty);*) => {
         $(impl FloatElem for $ty {
             type Vector<S: Simd> = S::$vector;
             const BITS: u32 = $bits;
@@ -29,10 +33,18 @@ macro_rules! float_elem {
             fn minimum(self, other: Self) -> Self {
                 if self < other || self.is_nan() { self } else { other }
             }
+            #[inline(always)]
+            fn of_integer(integer: i64) -> Self {
+                <$ty>::from_bits(integer as _)
+            }
+            #[inline(always)]
+            fn to_integer(self) -> i64 {
+                self.to_bits() as $integer as i64
+            }
         })*
     };
 }
-float_elem!(f32 => F32, 32; f64 => F64, 64);
+float_elem!(f32 => F32, 32, i32; f64 => F64, 64, i64);
 
 /// One truth value a lane.
 pub trait Mask:
@@ -210,6 +222,18 @@ pub trait Float:
     fn via_f64(self, f: impl Fn(Self::Wide) -> Self::Wide) -> Self;
     /// As [`Float::via_f64`], of two vectors.
     fn via_f64_2(self, other: Self, f: impl Fn(Self::Wide, Self::Wide) -> Self::Wide) -> Self;
+
+    /// Lane by lane the one that the index names, of this vector's and then `next`'s. Indices are below twice the number of lanes.
+    #[inline(always)]
+    fn lookup(self, next: Self, indices: Self::Bits) -> Self {
+        let (mut both, indices) = ([Self::Elem::default(); 32], Self::from_bits(indices));
+        // SAFETY: the array holds 32 elements, and LANES is at most 16.
+        unsafe {
+            self.store(both.as_mut_ptr());
+            next.store(both.as_mut_ptr().add(Self::LANES));
+        }
+        indices.map_lanes(|index| both[index.to_integer() as usize % 32])
+    }
 
     /// The magnitude of `self` with the sign of `sign`.
     #[inline(always)]

@@ -188,6 +188,31 @@ impl<E: FloatElem> Check<E> for BitTricks {
     }
 }
 
+struct Lookup;
+impl<E: FloatElem> Check<E> for Lookup {
+    #[inline(always)]
+    fn check<V: Float<Elem = E>>(&self) {
+        let both: [E; 32] = std::array::from_fn(|i| E::from_f64(i as f64 + 0.5));
+        for seed in 0..7 {
+            let index = |i: usize| (i * 5 + i / 3 + seed * 11) % (2 * V::LANES);
+            let indices: [E; 16] = std::array::from_fn(|i| E::of_integer(index(i) as i64));
+            let mut out = [E::default(); 16];
+            // SAFETY: the arrays hold what the vectors do.
+            unsafe {
+                let (low, high) = (V::load(both.as_ptr()), V::load(both.as_ptr().add(V::LANES)));
+                low.lookup(high, V::load(indices.as_ptr()).to_bits()).store(out.as_mut_ptr());
+            }
+            (0..V::LANES).for_each(|i| same(out[i], index(i) as f64 + 0.5, "lookup"));
+        }
+    }
+}
+
+#[test]
+fn lanes_are_looked_up() {
+    on_every_isa::<f32, _>(Lookup);
+    on_every_isa::<f64, _>(Lookup);
+}
+
 #[test]
 fn vectors_compute_what_scalars_do() {
     on_every_isa::<f32, _>(Arithmetic);

@@ -39,8 +39,8 @@ catalogue! {
     }
     /// What neural networks are made of.
     nn {
-        avg_pool2d, batch_norm, convolution, cross_entropy, group_norm, layer_norm, log_softmax, lstm, max_pool2d, rms_norm,
-        scaled_dot_product_attention, softmax,
+        avg_pool2d, batch_norm, convolution, cross_entropy, group_norm, interpolate, layer_norm, log_softmax, lstm, max_pool2d,
+        rms_norm, scaled_dot_product_attention, softmax,
     }
     /// Random numbers.
     random { bernoulli, dropout, poisson, rand, randint, randn }

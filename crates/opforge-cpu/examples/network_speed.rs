@@ -1,13 +1,14 @@
-//! Times convolutions, pooling, norms and attention: `cargo run --release -p opforge-cpu --example network_speed`.
+//! Times convolutions, pooling, resampling, norms and attention: `cargo run --release -p opforge-cpu --example network_speed`.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use opforge_core::{DType, Meta, Result};
+use opforge_core::{DType, Meta, Result, Scalar};
 use opforge_cpu::attention::{Attention, attention, attention_gradients};
 use opforge_cpu::conv::{Geometry, Window, convolve, transposed, weight_gradient};
 use opforge_cpu::norm::{Over, batch_norm, batch_norm_backward};
 use opforge_cpu::pool::{Average, Divisor, Windows, average_pool, average_pool_gradient, max_pool};
+use opforge_cpu::resample::{Filter, Stretch, resample, resample_gradient};
 use opforge_runtime::Kernel;
 
 const F32: DType = DType::F32;
@@ -57,19 +58,41 @@ fn convolution([n, c, o, size, k, stride, groups]: [usize; 7]) -> Result<()> {
 }
 
 fn pools() -> Result<()> {
-    let (x, y) = (Meta::contiguous(F32, [16, 64, 32, 32]), Meta::contiguous(F32, [16, 64, 16, 16]));
-    let places = Meta::contiguous(DType::I64, y.shape());
-    for (k, padding) in [(2, 0), (3, 1)] {
-        let window = Window { stride: 2, padding, dilation: 1 };
-        let windows = Windows::Sliding { kernel: [1, k, k], windows: [Window::UNIT, window, window] };
-        let average = Average { windows, divisor: Divisor::Padded };
-        let bytes = 4 * (x.elem_count() + y.elem_count());
-        let kernel = max_pool("pool", &windows, 2, &x, [&y, &places])?;
-        report(&format!("max_pool 16x64x32x32, {k}x{k}"), &*kernel, [&[&x], &[&y, &places]], bytes, "GB/s")?;
-        let kernel = average_pool("pool", &average, 2, &x, &y)?;
-        report(&format!("avg_pool 16x64x32x32, {k}x{k}"), &*kernel, [&[&x], &[&y]], bytes, "GB/s")?;
-        let kernel = average_pool_gradient("pool", &average, 2, &y, &x)?;
-        report(&format!("avg_pool 16x64x32x32, {k}x{k}, gradient"), &*kernel, [&[&y], &[&x]], bytes, "GB/s")?;
+    for (from, to) in [([16, 64, 32, 32], [16, 64, 16, 16]), ([16, 64, 88, 88], [16, 64, 44, 44])] {
+        let (x, y) = (Meta::contiguous(F32, from), Meta::contiguous(F32, to));
+        let places = Meta::contiguous(DType::I64, to);
+        for (k, padding) in [(2, 0), (3, 1)] {
+            let window = Window { stride: 2, padding, dilation: 1 };
+            let windows = Windows::Sliding { kernel: [1, k, k], windows: [Window::UNIT, window, window] };
+            let average = Average { windows, divisor: Divisor::Padded };
+            let bytes = 4 * (x.elem_count() + y.elem_count());
+            let name = format!("16x64x{}x{0}, {k}x{k}", from[2]);
+            let kernel = max_pool("pool", &windows, 2, &x, &y, None)?;
+            report(&format!("max_pool {name}"), &*kernel, [&[&x], &[&y]], bytes, "GB/s")?;
+            let kernel = max_pool("pool", &windows, 2, &x, &y, Some(&places))?;
+            report(&format!("max_pool {name}, with places"), &*kernel, [&[&x], &[&y, &places]], bytes, "GB/s")?;
+            let kernel = average_pool("pool", &average, 2, &x, &y)?;
+            report(&format!("avg_pool {name}"), &*kernel, [&[&x], &[&y]], bytes, "GB/s")?;
+            let kernel = average_pool_gradient("pool", &average, 2, &y, &x)?;
+            report(&format!("avg_pool {name}, gradient"), &*kernel, [&[&y], &[&x]], bytes, "GB/s")?;
+        }
+    }
+    Ok(())
+}
+
+fn resizes() -> Result<()> {
+    for (from, to) in [([8, 32, 64, 64], [8, 32, 128, 128]), ([8, 32, 128, 128], [8, 32, 96, 96])] {
+        let (x, y) = (Meta::contiguous(F32, from), Meta::contiguous(F32, to));
+        for filter in [Filter::Nearest, Filter::Linear, Filter::Cubic, Filter::Triangle] {
+            let scale = Scalar::Float(from[2] as f64 / to[2] as f64);
+            let how =
+                [Stretch::NONE, Stretch { filter, scale, corners: false }, Stretch { filter, scale, corners: false }];
+            let bytes = 4 * (x.elem_count() + y.elem_count());
+            let name = format!("resample 8x32x{} to {}, {filter:?}", from[2], to[2]);
+            report(&name, &*resample("resample", &how, 2, &x, &y)?, [&[&x], &[&y]], bytes, "GB/s")?;
+            let kernel = resample_gradient("resample", &how, 2, &y, &x)?;
+            report(&format!("{name}, gradient"), &*kernel, [&[&y], &[&x]], bytes, "GB/s")?;
+        }
     }
     Ok(())
 }
@@ -114,6 +137,7 @@ fn main() -> Result<()> {
     convolution([16, 64, 64, 32, 3, 1, 64])?;
     convolution([16, 64, 64, 32, 3, 2, 64])?;
     pools()?;
+    resizes()?;
     norms()?;
     attentions()
 }

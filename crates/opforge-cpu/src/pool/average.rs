@@ -5,12 +5,17 @@ use std::sync::Arc;
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
 use opforge_runtime::Kernel;
 
+use super::average_near::Near;
 use super::check_output;
+use super::neighbours::Neighbours;
 use super::windows::{Planes, Tap, Windows};
 use crate::simd::{FloatElem, Routine, Simd};
 use crate::split::{Split, Summed, add_line, narrow, sum_line, widen};
 use crate::staged::with_contiguous;
 use crate::tasks::{Job, prepare};
+
+/// Windows up to this size are summed element by element; larger ones share sums of columns.
+const NEAR: usize = 16;
 
 /// What the sum over a window is divided by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -84,8 +89,8 @@ fn plan(
 
 /// What both directions share.
 #[derive(Clone, Copy)]
-struct Lines {
-    planes: Planes,
+pub(super) struct Lines {
+    pub planes: Planes,
     divisor: Divisor,
     /// How lines of the input are divided, so that what neighbouring windows begin with lies next to each other.
     split: Split,
@@ -104,8 +109,17 @@ impl Lines {
             let kernel = Gradient::<E> { lines: self, divisors };
             prepare(kernel, planes.count, work.saturating_mul(planes.lines()), room)
         } else {
-            let kernel = Forward::<E> { lines: self, divisors };
-            prepare(kernel, planes.count * planes.lines(), work, (lines + line) * size_of::<E::Compute>())
+            let tasks = planes.count * planes.lines();
+            match planes.axes[2].sliding() {
+                Some((kernel, window)) if planes.window() <= NEAR => {
+                    let neighbours = Neighbours::new(planes.axes[2].input, window);
+                    prepare(Near::<E> { lines: self, divisors, kernel, neighbours }, tasks, work, 0)
+                }
+                _ => {
+                    let kernel = Forward::<E> { lines: self, divisors };
+                    prepare(kernel, tasks, work, (lines + line) * size_of::<E::Compute>())
+                }
+            }
         }
     }
 
@@ -119,11 +133,17 @@ impl Lines {
         }
     }
 
+    /// What the first two dimensions contribute to the divisors of a line.
+    #[inline(always)]
+    pub fn count_of_line(&self, line: usize) -> f64 {
+        let b = self.planes.axes[1].output;
+        self.count(0, line / b) * self.count(1, line % b)
+    }
+
     /// Divides a line of sums; `divisors` hold what the last dimension contributes.
     #[inline(always)]
     fn divide<F: FloatElem>(&self, line: usize, sums: &mut [F], divisors: &[F]) {
-        let b = self.planes.axes[1].output;
-        let lines = F::from_f64(self.count(0, line / b) * self.count(1, line % b));
+        let lines = F::from_f64(self.count_of_line(line));
         for (sum, &count) in sums.iter_mut().zip(divisors) {
             *sum /= lines * count;
         }
@@ -187,6 +207,7 @@ impl Lines {
     }
 }
 
+/// Any windows, a line of sums at a time.
 struct Forward<E: Summed> {
     lines: Lines,
     divisors: Vec<E::Compute>,

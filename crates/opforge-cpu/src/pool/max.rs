@@ -7,14 +7,16 @@ use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
 use opforge_runtime::Kernel;
 
 use super::check_output;
-use super::max_lines::MaxLines;
+use super::max_near::MaxNear;
 use super::windows::{Planes, Tap, Windows};
 use crate::operand::{Accumulator, Operand};
 use crate::simd::{Routine, Simd};
+use crate::split::Summed;
 use crate::staged::with_contiguous;
 use crate::tasks::{Job, prepare};
 
-/// The kernel for the greatest element of each window of the last `spatial` dimensions, and its place in the plane of those dimensions.
+/// The kernel for the greatest element of each window of the last `spatial` dimensions and, if asked for, its place in the plane of those
+/// dimensions.
 ///
 /// Input: x, of any strides. Outputs: y, like x but for those dimensions, and i64 like y, both contiguous. NaN counts as greatest; of equal
 /// elements the first is taken. A window without elements gives the least number of the dtype, at place -1.
@@ -26,33 +28,46 @@ pub fn max_pool(
     windows: &Windows,
     spatial: usize,
     x: &Meta,
-    [y, places]: [&Meta; 2],
+    y: &Meta,
+    places: Option<&Meta>,
 ) -> Result<Arc<dyn Kernel>> {
     let planes = Planes::new(op, windows, spatial, x, y)?;
     check_output(op, y, x)?;
-    check_output(op, places, &Meta::contiguous(DType::I64, y.shape()))?;
-    if places.shape() != y.shape() {
-        return Err(Error::shapes(op, y.shape(), places.shape(), "places of the output's shape"));
+    if let Some(places) = places {
+        check_output(op, places, &Meta::contiguous(DType::I64, y.shape()))?;
+        if places.shape() != y.shape() {
+            return Err(Error::shapes(op, y.shape(), places.shape(), "places of the output's shape"));
+        }
     }
     with_contiguous(&[x], |_| {
         let of_floats = match x.dtype {
-            DType::F16 => MaxLines::<f16>::prepare(planes),
-            DType::BF16 => MaxLines::<bf16>::prepare(planes),
-            DType::F32 => MaxLines::<f32>::prepare(planes),
-            DType::F64 => MaxLines::<f64>::prepare(planes),
+            DType::F16 => of_floats::<f16>(planes, places),
+            DType::BF16 => of_floats::<bf16>(planes, places),
+            DType::F32 => of_floats::<f32>(planes, places),
+            DType::F64 => of_floats::<f64>(planes, places),
             _ => None,
         };
         if let Some(kernel) = of_floats {
             return Ok(kernel);
         }
         let (tasks, work) = (planes.count * planes.lines(), planes.axes[2].output.saturating_mul(planes.window()));
-        by_number!(op, x.dtype, T => Ok(prepare(MaxOfAny::<T> { planes, element: PhantomData }, tasks, work, 0)))
+        let places = places.is_some();
+        let memory = if places { 0 } else { planes.axes[2].output * size_of::<i64>() };
+        by_number!(op, x.dtype, T => {
+            Ok(prepare(MaxOfAny::<T> { planes, places, element: PhantomData }, tasks, work, memory))
+        })
     })
+}
+
+fn of_floats<E: Summed>(planes: Planes, places: Option<&Meta>) -> Option<Arc<dyn Kernel>> {
+    if places.is_some() { MaxNear::<E, true>::prepare(planes) } else { MaxNear::<E, false>::prepare(planes) }
 }
 
 /// Any numbers under any windows.
 struct MaxOfAny<T> {
     planes: Planes,
+    /// Whether places are asked for; they are needed in either case.
+    places: bool,
     element: PhantomData<T>,
 }
 
@@ -96,11 +111,15 @@ impl<T: Compared> Routine for MaxOfAny<T> {
         let (lines, n) = (self.planes.lines(), self.planes.axes[2].output);
         for task in job.tasks.clone() {
             let (plane, line) = (task / lines, task % lines);
-            // SAFETY: by the contract of the kernel; lines of the outputs are disjoint.
+            // SAFETY: by the contract of the kernel; lines of the outputs are disjoint, and the memory holds a line of places.
             unsafe {
                 let x = job.inputs[0].cast::<T>().add(plane * self.planes.input());
                 let best = std::slice::from_raw_parts_mut(job.outputs[0].cast::<T>().add(task * n), n);
-                let places = std::slice::from_raw_parts_mut(job.outputs[1].cast::<i64>().add(task * n), n);
+                let places = match self.places {
+                    true => job.outputs[1].cast::<i64>().add(task * n),
+                    false => job.memory.cast(),
+                };
+                let places = std::slice::from_raw_parts_mut(places, n);
                 best.fill(T::LEAST);
                 places.fill(-1);
                 self.planes.each_row(line, |row| self.row(x, row, best, places));

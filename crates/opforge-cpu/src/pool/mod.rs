@@ -1,8 +1,10 @@
 //! Pooling: the greatest, or the average, of the elements under each position of a window.
 
 mod average;
+mod average_near;
 mod max;
-mod max_lines;
+mod max_near;
+mod neighbours;
 #[cfg(test)]
 mod tests;
 mod windows;

@@ -98,9 +98,11 @@ impl Axis {
                 let start = (output * window.stride) as isize - window.padding as isize;
                 let step = window.dilation;
                 let skipped = (-start).max(0) as usize;
-                let skipped = skipped.div_ceil(step);
+                // Most steps are 1, and divisions take as long as all the rest.
+                let steps = |n: usize| if step == 1 { n } else { n.div_ceil(step) };
+                let skipped = steps(skipped);
                 let first = (start + (skipped * step) as isize) as usize;
-                let room = self.input.saturating_sub(first).div_ceil(step);
+                let room = steps(self.input.saturating_sub(first));
                 Span { first, step, count: kernel.saturating_sub(skipped).min(room) }
             }
         }
@@ -117,10 +119,13 @@ impl Axis {
         }
     }
 
-    /// The elements of a window and how it moves, unless windows are adaptive.
+    /// The elements of a window and how it moves, unless windows are adaptive. Elements beyond the input for every output are left out.
+    #[inline(always)]
     pub fn sliding(&self) -> Option<(usize, Window)> {
         match self.kind {
-            Kind::Sliding { kernel, window } => Some((kernel, window)),
+            Kind::Sliding { kernel, window } => {
+                Some((kernel.min((self.input + window.padding).div_ceil(window.dilation)), window))
+            }
             Kind::Adaptive => None,
         }
     }
@@ -136,10 +141,7 @@ impl Axis {
     /// The windows' elements one by one, where each is one run of positions for neighbouring outputs.
     #[inline(always)]
     pub fn taps(&self) -> Option<impl Iterator<Item = Tap>> {
-        let Kind::Sliding { kernel, window } = self.kind else { return None };
-        let axis = *self;
-        // Later elements lie beyond the input for every output.
-        let kernel = kernel.min((self.input + window.padding).div_ceil(window.dilation));
+        let (axis, (kernel, window)) = (*self, self.sliding()?);
         Some((0..kernel).map(move |k| {
             let start = (k * window.dilation) as isize - window.padding as isize;
             let from = ((-start).max(0) as usize).div_ceil(window.stride);
@@ -189,15 +191,17 @@ impl Planes {
         if self.axes[2].output == 0 { 0 } else { self.axes[0].output * self.axes[1].output }
     }
 
-    /// Calls `f` with the first element of each line of the input, within its plane, that a line of the output reads.
+    /// The lines of the input that a line of the output reads.
     #[inline(always)]
-    pub fn each_row(&self, line: usize, mut f: impl FnMut(usize)) {
+    pub fn rows(&self, line: usize) -> Rows {
         let [a, b, c] = &self.axes;
-        for i in a.span(line / b.output).positions() {
-            for j in b.span(line % b.output).positions() {
-                f((i * b.input + j) * c.input);
-            }
-        }
+        Rows { spans: [a.span(line / b.output), b.span(line % b.output)], lengths: [b.input, c.input] }
+    }
+
+    /// Calls `f` as [`Rows::each`] does.
+    #[inline(always)]
+    pub fn each_row(&self, line: usize, f: impl FnMut(usize)) {
+        self.rows(line).each(f);
     }
 
     /// The elements that one output is made of, at most; for estimates.
@@ -207,5 +211,23 @@ impl Planes {
             Kind::Sliding { kernel, .. } => kernel.min(axis.input),
         };
         self.axes.iter().map(longest).fold(1, usize::saturating_mul)
+    }
+}
+
+/// Lines of a plane.
+pub(super) struct Rows {
+    spans: [Span; 2],
+    lengths: [usize; 2],
+}
+
+impl Rows {
+    /// Calls `f` with the first element of each line, within its plane.
+    #[inline(always)]
+    pub fn each(&self, mut f: impl FnMut(usize)) {
+        for i in self.spans[0].positions() {
+            for j in self.spans[1].positions() {
+                f((i * self.lengths[0] + j) * self.lengths[1]);
+            }
+        }
     }
 }

@@ -5,7 +5,7 @@ use opforge_cpu::pool::Divisor;
 use crate::operator::pool::Pooling;
 use crate::operator::prelude::*;
 use crate::ops::nn::avg_pool2d::{avg_pool, divisor};
-use crate::ops::nn::max_pool2d::max_pool;
+use crate::ops::nn::max_pool2d::max_pool_values;
 
 functions! {
     /// [`max_pool2d`](crate::functional::max_pool2d) over the last dimension of `[batch, channels, ..]`.
@@ -22,7 +22,7 @@ functions! {
         ceil_mode: bool = false,
     ) -> Result<Tensor> {
         let pooling = Pooling::new("max_pool1d", 1, kernel_size, stride, [padding, dilation], ceil_mode)?;
-        Ok(max_pool(&pooling, input, pooling.lengths(input)?)?.0)
+        max_pool_values(&pooling, input, pooling.lengths(input)?)
     }
 
     /// [`max_pool2d`](crate::functional::max_pool2d) over the last three dimensions of `[batch, channels, ..]`.
@@ -39,7 +39,7 @@ functions! {
         ceil_mode: bool = false,
     ) -> Result<Tensor> {
         let pooling = Pooling::new("max_pool3d", 3, kernel_size, stride, [padding, dilation], ceil_mode)?;
-        Ok(max_pool(&pooling, input, pooling.lengths(input)?)?.0)
+        max_pool_values(&pooling, input, pooling.lengths(input)?)
     }
 
     /// [`avg_pool2d`](crate::functional::avg_pool2d) over the last dimension of `[batch, channels, length]`.
@@ -141,6 +141,6 @@ impl Tensor {
     #[track_caller]
     pub fn max_pool2d_with_stride<T: ToUsize2>(&self, kernel_size: T, stride: T) -> Result<Tensor> {
         let pooling = sliding("max_pool2d", kernel_size.to_usize2(), stride.to_usize2())?;
-        Ok(max_pool(&pooling, self, pooling.lengths(self)?)?.0)
+        max_pool_values(&pooling, self, pooling.lengths(self)?)
     }
 }

@@ -2,12 +2,14 @@
 
 use opforge_cpu::pool::{self, Windows};
 
+use super::avg_pool2d::{PoolCase, pool_cases};
+use crate::autograd::is_grad_enabled;
 use crate::operator::pool::{Pooling, one, plane_axes, with_lengths};
 use crate::operator::prelude::*;
 use crate::operator::window::{PerDim, spatial_lengths};
 
-/// The operator of max pooling over the last `spatial` dimensions. Its outputs are the greatest elements and, in i64, their places among the
-/// elements of those dimensions.
+/// The operator of max pooling over the last `spatial` dimensions. Its outputs are the greatest elements and, if asked for, in i64, their places
+/// among the elements of those dimensions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct MaxPool {
     /// The windows.
@@ -16,6 +18,8 @@ pub struct MaxPool {
     pub spatial: usize,
     /// The result's lengths along them, missing ones first and 1.
     pub lengths: PerDim,
+    /// Whether the places are an output. Gradients need them: without, they are found again.
+    pub places: bool,
 }
 
 impl Operator for MaxPool {
@@ -26,15 +30,17 @@ impl Operator for MaxPool {
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
         arity("max_pool", inputs, 1)?;
         let shape = with_lengths("max_pool", inputs[0], self.spatial, &self.lengths)?;
-        Ok(smallvec![Meta::contiguous(inputs[0].dtype, shape.clone()), Meta::contiguous(DType::I64, shape)])
+        let mut outputs = one(Meta::contiguous(inputs[0].dtype, shape.clone()));
+        outputs.extend(self.places.then(|| Meta::contiguous(DType::I64, shape)));
+        Ok(outputs)
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        plane_axes(inputs, self.spatial, 2)
+        plane_axes(inputs, self.spatial, 1 + usize::from(self.places))
     }
 
     fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        pool::max_pool("max_pool", &self.windows, self.spatial, inputs[0], [outputs[0], outputs[1]])
+        pool::max_pool("max_pool", &self.windows, self.spatial, inputs[0], outputs[0], outputs.get(1).copied())
     }
 
     fn differentiable_outputs(&self) -> u32 {
@@ -42,14 +48,18 @@ impl Operator for MaxPool {
     }
 
     fn saves(&self) -> Saves {
-        Saves { inputs: 0, outputs: 0b10 }
+        if self.places { Saves { inputs: 0, outputs: 0b10 } } else { Saves::INPUTS }
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
         let x = ctx.input_meta(0);
         let lengths = spatial_lengths(&x.dims()[x.rank() - self.spatial..]);
+        let places = match self.places {
+            true => ctx.output(1)?,
+            false => dispatch(&MaxPool { places: true, ..self.clone() }, &[&ctx.input(0)?])?.swap_remove(1),
+        };
         let op = MaxPoolGradient { spatial: self.spatial, lengths };
-        Ok(smallvec![Some(dispatch1(&op, &[&ctx.grad(0)?, &ctx.output(1)?])?)])
+        Ok(smallvec![Some(dispatch1(&op, &[&ctx.grad(0)?, &places])?)])
     }
 }
 
@@ -97,10 +107,19 @@ impl Operator for MaxPoolGradient {
 /// The greatest elements under sliding or adaptive windows, and their places.
 #[track_caller]
 pub(crate) fn max_pool(pooling: &Pooling, input: &Tensor, lengths: PerDim) -> Result<(Tensor, Tensor)> {
-    let op = MaxPool { windows: pooling.windows, spatial: pooling.spatial, lengths };
+    let op = MaxPool { windows: pooling.windows, spatial: pooling.spatial, lengths, places: true };
     let mut outputs = dispatch(&op, &[input])?;
     let places = outputs.swap_remove(1);
     Ok((outputs.swap_remove(0), places))
+}
+
+/// The greatest elements alone: their places are found where a gradient will need them.
+#[track_caller]
+pub(crate) fn max_pool_values(pooling: &Pooling, input: &Tensor, lengths: PerDim) -> Result<Tensor> {
+    if is_grad_enabled() && input.requires_grad() {
+        return Ok(max_pool(pooling, input, lengths)?.0);
+    }
+    dispatch1(&MaxPool { windows: pooling.windows, spatial: pooling.spatial, lengths, places: false }, &[input])
 }
 
 function! {
@@ -129,7 +148,7 @@ function! {
         ceil_mode: bool = false,
     ) -> Result<Tensor> {
         let pooling = Pooling::new("max_pool2d", 2, kernel_size, stride, [padding, dilation], ceil_mode)?;
-        Ok(max_pool(&pooling, input, pooling.lengths(input)?)?.0)
+        max_pool_values(&pooling, input, pooling.lengths(input)?)
     }
 }
 
@@ -142,19 +161,17 @@ fn samples() -> Vec<Sample> {
         Some((b, _)) if !(x > b || x.is_nan()) => best,
         _ => Some((x, at)),
     };
-    super::avg_pool2d::pool_cases()
-        .into_iter()
-        .map(|case| {
-            let op = MaxPool { windows: case.windows(), spatial: case.spatial(), lengths: case.lengths() };
-            Sample::many(op, vec![Array::spread(case.x, -2.0..2.0)], move |x| {
-                let best: Vec<(f64, usize)> = case.outputs(|plane, positions| {
-                    let at = |best, &p: &usize| take(best, x[0].data[plane * case.plane() + p], p);
-                    positions.iter().fold(None, at).expect("a window with elements")
-                });
-                let values = best.iter().map(|b| b.0).collect();
-                let places = best.iter().map(|b| b.1 as f64).collect();
-                vec![Array::new(case.y, values), Array::new(case.y, places)]
-            })
+    let sample = |case: PoolCase, places: bool| {
+        let op = MaxPool { windows: case.windows(), spatial: case.spatial(), lengths: case.lengths(), places };
+        Sample::many(op, vec![Array::spread(case.x, -2.0..2.0)], move |x| {
+            let best: Vec<(f64, usize)> = case.outputs(|plane, positions| {
+                let at = |best, &p: &usize| take(best, x[0].data[plane * case.plane() + p], p);
+                positions.iter().fold(None, at).expect("a window with elements")
+            });
+            let mut outputs = vec![Array::new(case.y, best.iter().map(|b| b.0).collect())];
+            outputs.extend(places.then(|| Array::new(case.y, best.iter().map(|b| b.1 as f64).collect())));
+            outputs
         })
-        .collect()
+    };
+    pool_cases().into_iter().flat_map(|case| [sample(case, true), sample(case, false)]).collect()
 }

@@ -1,0 +1,66 @@
+//! Averages under small sliding windows, a vector of neighbouring ones at a time.
+
+use super::average::Lines;
+use super::neighbours::{Neighbours, store};
+use super::windows::Rows;
+use crate::simd::{Float, Routine, Simd};
+use crate::split::Summed;
+use crate::stored::VectorOf;
+use crate::tasks::Job;
+
+/// The windows, and what the last dimension contributes to their divisors.
+pub(super) struct Near<E: Summed> {
+    pub lines: Lines,
+    pub divisors: Vec<E::Compute>,
+    pub kernel: usize,
+    pub neighbours: Neighbours<E::Compute>,
+}
+
+impl<E: Summed> Routine for Near<E> {
+    type Args = Job;
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, job: Job) {
+        let (planes, lanes) = (&self.lines.planes, VectorOf::<E, S>::LANES);
+        let (lines, n) = (planes.lines(), planes.axes[2].output);
+        for task in job.tasks.clone() {
+            let (plane, line) = (task / lines, task % lines);
+            let (rows, count) = (planes.rows(line), VectorOf::<E, S>::splat(self.lines.count_of_line(line)));
+            for first in (0..n).step_by(lanes) {
+                let rest = lanes.min(n - first);
+                // SAFETY: by the contract of the kernel; lines of the output are disjoint.
+                unsafe {
+                    let x = job.inputs[0].cast::<E>().add(plane * planes.input());
+                    let sum = self.sum::<S>(x, first, &rows);
+                    let divisors = VectorOf::<E, S>::load_partial(self.divisors.as_ptr().add(first), rest);
+                    store::<S, E>(sum / (count * divisors), job.outputs[0].cast::<E>().add(task * n + first), rest);
+                }
+            }
+        }
+    }
+}
+
+impl<E: Summed> Near<E> {
+    /// The sums of the windows from `first` on.
+    ///
+    /// # Safety
+    /// `x` is a plane of the input, `rows` of it.
+    #[inline(always)]
+    unsafe fn sum<S: Simd>(&self, x: *const E, first: usize, rows: &Rows) -> VectorOf<E, S> {
+        let zero = VectorOf::<E, S>::splat(0.0);
+        let mut sum = zero;
+        for tap in 0..self.kernel {
+            let from = self.neighbours.position(first, tap);
+            let mut column = [zero; 2];
+            rows.each(|row| {
+                // SAFETY: by the contract.
+                let pair = unsafe { self.neighbours.read::<S, E>(x.add(row), from) };
+                column = std::array::from_fn(|i| column[i] + pair[i]);
+            });
+            let (elements, inside) = self.neighbours.arrange::<S, E>(column, from);
+            sum = sum + VectorOf::<E, S>::select(inside, elements, zero);
+        }
+        sum
+    }
+}

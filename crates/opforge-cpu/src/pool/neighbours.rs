@@ -1,0 +1,112 @@
+//! What a vector of neighbouring windows reads from a line.
+
+use crate::conv::Window;
+use crate::simd::{Bits, Float, FloatElem, Simd};
+use crate::stored::{StoredFloat, VectorOf};
+
+/// Windows that move along lines of `width` elements.
+#[derive(Clone, Copy)]
+pub(super) struct Neighbours<F> {
+    width: usize,
+    window: Window,
+    /// How far each window of a vector is from the first, as integers.
+    offsets: [F; 16],
+}
+
+/// The integer vectors that go with the vectors of `E`.
+pub(super) type Integers<E, S> = <VectorOf<E, S> as Float>::Bits;
+/// The masks of the vectors of `E`.
+pub(super) type Lanes<E, S> = <VectorOf<E, S> as Float>::Mask;
+
+impl<F: FloatElem> Neighbours<F> {
+    pub fn new(width: usize, window: Window) -> Self {
+        let offsets = std::array::from_fn(|i| F::of_integer((i * window.stride) as i64));
+        Neighbours { width, window, offsets }
+    }
+
+    /// Where the window `first` has its element `tap`: before or beyond the line, perhaps.
+    #[inline(always)]
+    pub fn position(&self, first: usize, tap: usize) -> isize {
+        (first * self.window.stride + tap * self.window.dilation) as isize - self.window.padding as isize
+    }
+
+    /// How far each window of a vector is from the first.
+    #[inline(always)]
+    pub fn offsets<S: Simd, E: StoredFloat<Compute = F>>(&self) -> Integers<E, S> {
+        // SAFETY: no vector has more lanes than the array.
+        unsafe { VectorOf::<E, S>::load(self.offsets.as_ptr()) }.to_bits()
+    }
+
+    /// The elements that a vector of windows reads, the first of them at `from`, not yet in their lanes; 0 beyond the line. What lanes come from
+    /// is the same for every line: vectors of several may be combined before they are arranged.
+    ///
+    /// # Safety
+    /// `line` is valid for the line.
+    #[inline(always)]
+    pub unsafe fn read<S: Simd, E: StoredFloat<Compute = F>>(
+        &self,
+        line: *const E,
+        from: isize,
+    ) -> [VectorOf<E, S>; 2] {
+        let (lanes, zero) = (VectorOf::<E, S>::LANES as isize, VectorOf::<E, S>::splat(0.0));
+        let begin = from.max(0);
+        let room = self.width as isize - begin;
+        // SAFETY: by the contract.
+        unsafe {
+            let part = |at: isize, room: isize| match room {
+                room if room >= lanes => E::load::<S>(line.offset(at)),
+                room if room <= 0 => zero,
+                room => E::load_partial::<S>(line.offset(at), room as usize),
+            };
+            match self.window.stride {
+                1 if from >= 0 => [part(begin, room), zero],
+                1 | 2 => [part(begin, room), part(begin + lanes, room - lanes)],
+                stride => {
+                    let mut elements = [E::default(); 16];
+                    for (lane, element) in elements[..lanes as usize].iter_mut().enumerate() {
+                        let at = from + (lane * stride) as isize;
+                        if (0..self.width as isize).contains(&at) {
+                            *element = *line.offset(at);
+                        }
+                    }
+                    [E::load::<S>(elements.as_ptr()), zero]
+                }
+            }
+        }
+    }
+
+    /// The elements in their lanes, and which of them lie within the line.
+    #[inline(always)]
+    pub fn arrange<S: Simd, E: StoredFloat<Compute = F>>(
+        &self,
+        [low, high]: [VectorOf<E, S>; 2],
+        from: isize,
+    ) -> (VectorOf<E, S>, Lanes<E, S>) {
+        let (lanes, stride) = (VectorOf::<E, S>::LANES, self.window.stride);
+        let count = (self.width as isize - from).max(0) as usize;
+        let count = if stride == 1 { count } else { count.div_ceil(stride) };
+        let before_end = VectorOf::<E, S>::first(count.min(lanes));
+        if from >= 0 {
+            let elements = if stride == 2 { low.lookup(high, self.offsets::<S, E>()) } else { low };
+            return (elements, before_end);
+        }
+        let positions = self.offsets::<S, E>() + Integers::<E, S>::splat(from as i64);
+        let elements = if stride <= 2 { low.lookup(high, positions) } else { low };
+        (elements, before_end & positions.gt(Integers::<E, S>::splat(-1)))
+    }
+}
+
+/// Rounds and writes the first `count` windows' results.
+///
+/// # Safety
+/// `to` is valid for `count` elements, at most as many as there are lanes.
+#[inline(always)]
+pub(super) unsafe fn store<S: Simd, E: StoredFloat>(results: VectorOf<E, S>, to: *mut E, count: usize) {
+    // SAFETY: by the contract.
+    unsafe {
+        match count == VectorOf::<E, S>::LANES {
+            true => E::store::<S>(results, to),
+            false => E::store_partial::<S>(results, to, count),
+        }
+    }
+}

@@ -5,8 +5,8 @@
 
 use opforge_cpu::conv::{self, Geometry, MAX_SPATIAL, Window};
 
-use crate::operator::prelude::*;
 use crate::operator::convolution::Arguments;
+use crate::operator::prelude::*;
 use crate::operator::window::{PerDim, batched, per_dim, spatial_lengths};
 
 /// The tensors of a convolution.

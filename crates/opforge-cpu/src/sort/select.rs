@@ -9,26 +9,30 @@ use super::key::{Key, Packed};
 use super::{GRAIN, Order, write_index};
 use crate::copy::Shared;
 use crate::scratch::with_scratch;
+use crate::simd::{Isa, Routine, Simd, resolve};
 
 /// Elements of a row that are looked through at a time, where a row is so long that several threads share it.
 const PART: usize = 1 << 16;
 /// Elements that are compared with the limit at once.
-const BLOCK: usize = 32;
+const BLOCK: usize = 64;
+/// Pairs that are kept beside twice the wanted before the worse are forgotten: few, for the limit is as old as the last time.
+const SPARE: usize = 16;
 
 /// The ways of one dtype.
 #[derive(Clone, Copy)]
 pub(super) struct Ways {
     /// Bytes of a key with its index.
     pair: usize,
+    isa: Isa,
     /// Finds the first `count` of some elements of a row, in any order, with the greatest pairs after them if there are fewer.
-    part: unsafe fn(&Order, std::ops::Range<usize>, *const u8, *mut u8),
+    part: unsafe fn(&Order, Isa, std::ops::Range<usize>, *const u8, *mut u8),
     /// Writes the indices of the first of so many pairs, in order.
     finish: unsafe fn(&Order, *mut u8, usize, *mut u8),
 }
 
 impl Ways {
     pub fn of<T: Key + PartialOrd>() -> Self {
-        Ways { pair: size_of::<T::Packed>(), part: select_part::<T>, finish: finish::<T> }
+        Ways { pair: size_of::<T::Packed>(), isa: Isa::current(), part: select_part::<T>, finish: finish::<T> }
     }
 }
 
@@ -54,7 +58,7 @@ impl Kernel for Select {
                     // SAFETY: offsets are within the tensors; every part has room of its own.
                     unsafe {
                         let to = found.get().add(row * row_bytes + part * order.count * ways.pair);
-                        (ways.part)(order, elements.clone(), src.get().offset(s), to);
+                        (ways.part)(order, ways.isa, elements.clone(), src.get().offset(s), to);
                     }
                 });
             }
@@ -78,26 +82,32 @@ impl Kernel for Select {
 }
 
 /// # Safety
-/// The elements of the row are readable, `to` is writable for as many pairs as are wanted.
+/// The elements of the row are readable, `to` is writable for as many pairs as are wanted; the level is supported.
 unsafe fn select_part<T: Key + PartialOrd>(
     order: &Order,
+    isa: Isa,
     elements: std::ops::Range<usize>,
     src: *const u8,
     to: *mut u8,
 ) {
-    let room = 2 * order.count + 2 * BLOCK;
+    let room = 2 * order.count + SPARE;
     with_scratch(room * size_of::<T::Packed>(), |scratch| {
         // SAFETY: the scratch is aligned, initialised and large enough, and every pattern of bits is an integer.
         let pairs = unsafe { std::slice::from_raw_parts_mut(scratch.cast::<T::Packed>(), room) };
         let mut best = Best::<T> { order, src, pairs, len: 0, limit: None };
+        let worse = resolve::<Worse<T>>(isa);
         let contiguous = order.row.step[0] == size_of::<T>() as isize;
-        for start in elements.clone().step_by(BLOCK) {
-            let block = start..elements.end.min(start + BLOCK);
+        let mut at = elements.start;
+        while at < elements.end {
             // SAFETY: by the contract.
             unsafe {
-                if !contiguous || block.len() < BLOCK || best.any(src.cast::<T>().add(start)) {
-                    block.for_each(|i| best.offer(i));
+                if let Some((_, limit)) = best.limit.filter(|_| contiguous) {
+                    let rest = (src.cast::<T>().add(at), (elements.end - at) / BLOCK);
+                    at += BLOCK * worse(&Worse { limit, descending: order.descending }, rest);
                 }
+                let block = at..elements.end.min(at + BLOCK);
+                at = block.end;
+                block.for_each(|i| best.offer(i));
             }
         }
         best.cut();
@@ -107,6 +117,39 @@ unsafe fn select_part<T: Key + PartialOrd>(
             unsafe { found.add(i).write_unaligned(if i < n { best.pairs[i] } else { T::Packed::MOST }) };
         }
     });
+}
+
+/// How many blocks in a row have nothing that comes before the limit.
+struct Worse<T> {
+    limit: T,
+    descending: bool,
+}
+
+impl<T: Key + PartialOrd> Routine for Worse<T> {
+    /// The first block, and the number of blocks.
+    type Args = (*const T, usize);
+    type Output = usize;
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, (first, blocks): Self::Args) -> usize {
+        let mut i = 0;
+        while i < blocks {
+            // SAFETY: the caller's blocks are readable.
+            let block = unsafe { first.add(i * BLOCK).cast::<[T; BLOCK]>().read_unaligned() };
+            // NaN compares with nothing, and may be among the best; a loop without a choice inside is compiled to vectors.
+            let mut worse = 0u32;
+            if self.descending {
+                block.iter().for_each(|x| worse += u32::from(*x < self.limit));
+            } else {
+                block.iter().for_each(|x| worse += u32::from(*x > self.limit));
+            }
+            if worse < BLOCK as u32 {
+                break;
+            }
+            i += 1;
+        }
+        i
+    }
 }
 
 /// The best pairs so far, and some that may be.
@@ -127,29 +170,16 @@ impl<T: Key + PartialOrd> Best<'_, T> {
         unsafe { self.src.offset(i as isize * self.order.row.step[0]).cast::<T>().read_unaligned() }
     }
 
-    /// Whether any element of a block may be among the best.
-    ///
-    /// # Safety
-    /// The block is readable.
-    #[inline(always)]
-    unsafe fn any(&self, block: *const T) -> bool {
-        let Some((_, limit)) = self.limit else { return true };
-        // SAFETY: by the contract.
-        let block = unsafe { block.cast::<[T; BLOCK]>().read_unaligned() };
-        // NaN compares with nothing, and may be among the best; a loop without a choice inside is compiled to vectors.
-        let before = match self.order.descending {
-            true => block.iter().fold(0u32, |n, x| n + u32::from(*x < limit)),
-            false => block.iter().fold(0u32, |n, x| n + u32::from(*x > limit)),
-        };
-        before < BLOCK as u32
-    }
-
     /// # Safety
     /// The row has this element.
     #[inline(always)]
     unsafe fn offer(&mut self, i: usize) {
         // SAFETY: by the contract.
         let x = unsafe { self.value(i) };
+        let after = |limit: T| if self.order.descending { x < limit } else { x > limit };
+        if self.limit.is_some_and(|(_, limit)| after(limit)) {
+            return;
+        }
         let pair = T::Packed::new(x.key(), self.order.descending, i as u32);
         if self.limit.is_some_and(|(limit, _)| pair > limit) {
             return;
@@ -165,6 +195,7 @@ impl<T: Key + PartialOrd> Best<'_, T> {
     fn cut(&mut self) {
         let count = self.order.count;
         if self.len <= count || count == 0 {
+            self.len = self.len.min(count);
             return;
         }
         let (_, &mut last, _) = self.pairs[..self.len].select_nth_unstable(count - 1);

@@ -53,7 +53,12 @@ fn tail<V: Float>(r: V) -> V {
 #[inline(always)]
 pub fn exp<V: Float>(x: V) -> V {
     // Beyond these every result is 0 or infinity.
-    let x = x.clamp(pick(-104.5, -746.0), pick(89.0, 710.0));
+    exp_within(x.clamp(pick(-104.5, -746.0), pick(89.0, 710.0)))
+}
+
+/// [`exp`] of arguments from -1000 to 89 (710), or NaN.
+#[inline(always)]
+pub(super) fn exp_within<V: Float>(x: V) -> V {
     let Reduced { n, r } = reduce(x);
     (tail(r).mul_add(r * r, r) + V::splat(1.0)).times_power(n)
 }

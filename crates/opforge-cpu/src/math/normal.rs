@@ -2,6 +2,7 @@ use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
 use opforge_core::WithDType;
 
+use super::exp::exp_within;
 use super::{exp, is_double, polynomial};
 use crate::simd::Float;
 
@@ -16,7 +17,7 @@ fn tail<V: Float>(t: V) -> (V, V) {
         return (exp(t * t * V::splat(-0.5)), above);
     }
     let t = t.clamp(V::splat(0.0), V::splat(16.0));
-    let density = exp(t * t * V::splat(-0.5));
+    let density = exp_within(t * t * V::splat(-0.5));
     let p = polynomial(
         t,
         [0.0029540305851130035, 0.032473156431140585, 0.1584241138613344, 0.40374301653696304, 0.5000000000590715],

@@ -191,7 +191,19 @@ impl PyTensor {
         Self::wrap(py, tensor.transpose(opforge::D::Minus2, opforge::D::Minus1).or_raise(py)?)
     }
 
-    /// A matrix transposed: real numbers are their own conjugates.
+    /// The real parts, a view; of real numbers the tensor itself.
+    #[getter]
+    fn real(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        Self::wrap(py, opforge::functional::real(&self.tensor(py)).or_raise(py)?)
+    }
+
+    /// The imaginary parts, a view.
+    #[getter]
+    fn imag(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        Self::wrap(py, opforge::functional::imag(&self.tensor(py)).or_raise(py)?)
+    }
+
+    /// The conjugate of a matrix transposed.
     #[getter(H)]
     fn adjoint(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let tensor = self.tensor(py);
@@ -202,7 +214,7 @@ impl PyTensor {
         }
     }
 
-    /// The matrices' transposes: real numbers are their own conjugates.
+    /// The conjugates of the transposed matrices.
     #[getter(mH)]
     fn matrix_adjoint(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         Self::wrap(py, opforge::functional::adjoint(&self.tensor(py)).or_raise(py)?)

@@ -241,7 +241,12 @@ impl Leaves {
 fn add(sum: &mut Option<Tensor>, grad: Tensor) -> Result<()> {
     *sum = Some(match sum.take() {
         None => grad,
-        Some(sum) if !is_grad_enabled() && sum.is_unshared() && !sum.layout().may_overlap_itself() => {
+        Some(sum)
+            if !sum.dtype().is_complex()
+                && !is_grad_enabled()
+                && sum.is_unshared()
+                && !sum.layout().may_overlap_itself() =>
+        {
             sum.add_(&grad)?;
             sum
         }

@@ -89,7 +89,10 @@ fn check(tensor: &Tensor, grad: &Tensor) -> Result<()> {
 
 /// Whether a gradient can be added in place to the one before.
 fn can_add(old: &Tensor, grad: &Tensor) -> bool {
-    !old.storage().is_read_only() && !old.layout().may_overlap_itself() && !old.shares_storage(grad)
+    !old.dtype().is_complex()
+        && !old.storage().is_read_only()
+        && !old.layout().may_overlap_itself()
+        && !old.shares_storage(grad)
 }
 
 /// The gradient in memory that nobody else sees, laid out as its tensor: later gradients are added to it in place.

@@ -40,6 +40,7 @@ compositions! {
     channel_norms,
     chains,
     checks,
+    complex,
     conv,
     counts,
     create,

@@ -1,6 +1,7 @@
 //! Numbers taken apart, and functions that are sums of others.
 
 use crate::functional as f;
+use crate::functional::complex::Parts;
 use crate::functional::floating;
 use crate::operator::prelude::*;
 
@@ -56,66 +57,55 @@ functions! {
         sum.affine(1.0, (p * (p - 1)) as f64 * 0.25 * std::f64::consts::PI.ln())
     }
 
-    /// The complex conjugates: real numbers are their own.
-    ///
-    /// # Errors
-    /// For complex numbers.
+    /// The complex conjugates; real numbers are their own.
     ///
     /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, -2.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::conj(&x)?.to_vec1::<f32>()?, [1.0, -2.0]);
+    /// # use opforge::{Complex, Device, Tensor};
+    /// let z = Tensor::new(&[Complex::new(1f32, 2.0)], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::conj(&z)?.to_vec1::<Complex<f32>>()?, [Complex::new(1.0, -2.0)]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
     pub fn conj(input: &Tensor) -> Result<Tensor> {
-        own("conj", input)
+        if input.dtype().is_complex() { Parts::of(input)?.conj()?.join() } else { Ok(input.clone()) }
     }
 
-    /// As [`conj`].
-    ///
-    /// # Errors
     /// As [`conj`].
     pub fn conj_physical(input: &Tensor) -> Result<Tensor> {
-        own("conj_physical", input)
+        conj(input)
     }
 
-    /// The tensor itself: no conjugation of real numbers waits to be done.
-    ///
-    /// # Errors
-    /// As [`conj`].
+    /// The tensor itself: no conjugation waits to be done.
     pub fn resolve_conj(input: &Tensor) -> Result<Tensor> {
-        own("resolve_conj", input)
+        Ok(input.clone())
     }
 
-    /// The tensor itself: no negation of real numbers waits to be done.
-    ///
-    /// # Errors
-    /// As [`conj`].
+    /// The tensor itself: no negation waits to be done.
     pub fn resolve_neg(input: &Tensor) -> Result<Tensor> {
-        own("resolve_neg", input)
+        Ok(input.clone())
     }
 
-    /// The real parts: real numbers have no other.
+    /// The real parts, a view; of real numbers the tensor itself.
     ///
-    /// # Errors
-    /// As [`conj`].
+    /// ```
+    /// # use opforge::{Complex, Device, Tensor};
+    /// let z = Tensor::new(&[Complex::new(1f32, 2.0)], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::real(&z)?.to_vec1::<f32>()?, [1.0]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
     #[python(torch)]
     pub fn real(input: &Tensor) -> Result<Tensor> {
-        own("real", input)
+        if input.dtype().is_complex() { Ok(Parts::of(input)?.re) } else { Ok(input.clone()) }
     }
 
-    /// Whether the elements are real numbers, which they are.
-    ///
-    /// # Errors
-    /// As [`conj`].
+    /// Whether the elements are real numbers: their imaginary parts 0.
     pub fn isreal(input: &Tensor) -> Result<Tensor> {
-        Tensor::ones(own("isreal", input)?.shape(), DType::Bool, input.device())
+        match input.dtype().is_complex() {
+            true => f::eq((&f::imag(input)?).into(), 0.0.into()),
+            false => Tensor::ones(input.shape(), DType::Bool, input.device()),
+        }
     }
 
-    /// The angles of the numbers in the complex plane: pi for negative ones, 0 for others, NaN for NaN.
-    ///
-    /// # Errors
-    /// As [`conj`].
+    /// The angles of the numbers in the complex plane, from -pi to pi: of real ones pi if they are negative, 0 for others, NaN for NaN.
     ///
     /// ```
     /// # use opforge::{Device, Tensor};
@@ -124,16 +114,20 @@ functions! {
     /// # Ok::<(), opforge::Error>(())
     /// ```
     pub fn angle(input: &Tensor) -> Result<Tensor> {
-        let x = floating(&own("angle", input)?)?.into_owned();
+        if input.dtype().is_complex() {
+            let Parts { re, im } = Parts::of(input)?;
+            return f::atan2((&im).into(), (&re).into());
+        }
+        let x = floating(input)?.into_owned();
         let half_turn = Tensor::full_scalar(std::f64::consts::PI.into(), (), x.dtype(), x.device())?;
         let side = f::where_cond(&f::lt((&x).into(), 0.0.into())?, (&half_turn).into(), 0.0.into())?;
         f::where_cond(&f::isnan(&x)?, (&x).into(), (&side).into())
     }
 
-    /// The matrices' transposes: real numbers are their own conjugates.
+    /// The conjugates of the transposed matrices.
     ///
     /// # Errors
-    /// For fewer than two dimensions, and complex numbers.
+    /// For fewer than two dimensions.
     ///
     /// ```
     /// # use opforge::{Device, Tensor};
@@ -142,10 +136,10 @@ functions! {
     /// # Ok::<(), opforge::Error>(())
     /// ```
     pub fn adjoint(input: &Tensor) -> Result<Tensor> {
-        let rank = own("adjoint", input)?.rank();
+        let rank = input.rank();
         match rank {
             0 | 1 => Err(Error::shape("adjoint", "input", format!("{:?}", input.shape()), "at least two dimensions")),
-            _ => input.transpose(rank - 2, rank - 1),
+            _ => conj(&input.transpose(rank - 2, rank - 1)?),
         }
     }
 
@@ -170,9 +164,4 @@ fn scaled(x: &Tensor, exponent: &Tensor) -> Result<Tensor> {
     let half = exponent.affine(-0.5, 0.0)?.floor()?;
     let rest = exponent.add(&half)?.neg()?;
     x.mul(&f::exp2(&half)?)?.mul(&f::exp2(&rest)?)
-}
-
-/// The tensor, if it is one of real numbers.
-fn own(op: &'static str, input: &Tensor) -> Result<Tensor> {
-    if input.dtype().is_complex() { Err(Error::UnsupportedDTypeForOp(input.dtype(), op)) } else { Ok(input.clone()) }
 }

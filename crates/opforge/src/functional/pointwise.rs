@@ -7,7 +7,7 @@ use opforge_core::{Kind, Scalar, promote, result_type};
 use super::{Operand, Rules, default_dtype};
 use crate::dispatch::{dispatch1, journey};
 use crate::operator::{
-    Binary, BinaryOp, CompareOp, CompareWithScalar, Comparison, Operator, Side, Unary, UnaryOp, WithScalar,
+    Binary, BinaryOp, CompareOp, CompareWithScalar, Comparison, Operator, Side, Unary, WithScalar, unary,
 };
 use crate::ops::pointwise::mul::Mul;
 use crate::{DType, Error, Result, Tensor};
@@ -15,6 +15,9 @@ use crate::{DType, Error, Result, Tensor};
 /// Applies a binary function.
 #[track_caller]
 pub fn binary<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules) -> Result<Tensor> {
+    if is_complex(a) || is_complex(b) {
+        return complex_binary(f, a, b, rules);
+    }
     match (a, b) {
         (Operand::Tensor(a), Operand::Tensor(b)) => two_tensors(F::NAME, &BinaryOp(f), a, b, rules),
         (Operand::Tensor(t), Operand::Scalar(s)) => tensor_and_number(f, t, s, Side::Right, rules),
@@ -26,7 +29,7 @@ pub fn binary<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules) -> 
 /// Applies a function that only floating-point numbers have: integers and truth values are converted first.
 #[track_caller]
 pub fn unary_float<F: Unary>(f: F, input: &Tensor) -> Result<Tensor> {
-    dispatch1(&UnaryOp(f), &[&*floating(input)?])
+    unary(f, &*floating(input)?)
 }
 
 /// As [`unary_float`], of two operands.
@@ -74,6 +77,40 @@ fn is_whole(t: &Tensor) -> bool {
 #[track_caller]
 pub(crate) fn floating(t: &Tensor) -> Result<Cow<'_, Tensor>> {
     if is_whole(t) { cast(t, default_dtype()) } else { Ok(Cow::Borrowed(t)) }
+}
+
+#[inline]
+fn is_complex(operand: Operand<'_>) -> bool {
+    match operand {
+        Operand::Tensor(t) => t.dtype().is_complex(),
+        Operand::Scalar(s) => s.kind() == Kind::Complex,
+    }
+}
+
+/// As [`binary`], where a tensor or a number is complex.
+#[cold]
+#[track_caller]
+fn complex_binary<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules) -> Result<Tensor> {
+    let (tensor, other) = match (a, b) {
+        (Operand::Tensor(t), other) | (other, Operand::Tensor(t)) => (t, other),
+        _ => return Err(two_numbers(F::NAME)),
+    };
+    let dtype = match other {
+        Operand::Tensor(other) if !rules.broadcast && tensor.shape() != other.shape() => {
+            return Err(Error::shapes(F::NAME, tensor.shape(), other.shape(), "equal shapes"));
+        }
+        Operand::Tensor(other) if !rules.promote && tensor.dtype() != other.dtype() => {
+            return Err(Error::dtypes(F::NAME, tensor.dtype(), other.dtype()));
+        }
+        Operand::Tensor(other) => common_dtype(tensor, other),
+        Operand::Scalar(s) if rules.promote => dtype_with(tensor, s.kind()),
+        Operand::Scalar(_) => tensor.dtype(),
+    };
+    let whole = |operand: Operand<'_>| match operand {
+        Operand::Tensor(t) => t.to_dtype(dtype),
+        Operand::Scalar(s) => Tensor::full_scalar(fit(F::NAME, s, dtype)?, (), dtype, tensor.device()),
+    };
+    f.complex(&whole(a)?, &whole(b)?)
 }
 
 #[track_caller]

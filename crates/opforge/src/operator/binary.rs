@@ -22,6 +22,10 @@ pub trait Binary: BinaryFn + Debug + Eq + Hash {
     const SAVES: Saves = Saves::INPUTS;
     /// The gradient of the left (`Side::Left`) or right operand, in the broadcast shape.
     fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor>;
+    /// The function of two tensors of one complex dtype, composed of functions of real numbers. Without it complex numbers are refused.
+    fn complex(&self, a: &Tensor, _b: &Tensor) -> Result<Tensor> {
+        Err(Error::UnsupportedDTypeForOp(a.dtype(), Self::NAME))
+    }
 }
 
 /// One of two operands.

@@ -27,6 +27,10 @@ pub trait Unary: UnaryFn + Debug + Eq + Hash {
     fn derivative(&self, _ctx: &Backward<'_>) -> Result<Tensor> {
         Err(Error::autograd(Self::NAME, "gradient", "requested", "a differentiable function"))
     }
+    /// The function of complex numbers, composed of functions of real ones. Without it they are refused.
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        Err(Error::UnsupportedDTypeForOp(input.dtype(), Self::NAME))
+    }
     /// The slope at a point, as a tile function of what is saved: the output where `SAVES` is [`Saves::OUTPUTS`], else the input. Where the
     /// gradient need not be differentiated again, it replaces [`Unary::derivative`]: one pass instead of several.
     #[inline(always)]
@@ -43,7 +47,7 @@ pub struct UnaryOp<F>(pub F);
 /// Applies a unary function to a tensor.
 #[track_caller]
 pub fn unary<F: Unary>(f: F, input: &Tensor) -> Result<Tensor> {
-    dispatch1(&UnaryOp(f), &[input])
+    if input.dtype().is_complex() { f.complex(input) } else { dispatch1(&UnaryOp(f), &[input]) }
 }
 
 /// The layout of an elementwise result: that of the inputs where they agree on a dense one of their own, otherwise row-major.

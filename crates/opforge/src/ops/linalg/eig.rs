@@ -3,7 +3,9 @@
 
 use opforge_cpu::dense::{Dense, dense};
 
-use crate::operator::matrix::{batch_axes, square};
+use crate::functional as f;
+use crate::functional::complex::{Parts, complex_dtype};
+use crate::operator::matrix::{batch_axes, identity, product, square};
 use crate::operator::prelude::*;
 
 /// The operator of [`eig`]: `[.., n, n]` to values, `[.., n]`, and vectors in columns, `[.., n, n]`, both complex.
@@ -12,11 +14,7 @@ pub struct Eig;
 
 /// The complex dtype of a matrix's eigenvalues.
 pub(super) fn complex(op: &'static str, a: &Meta) -> Result<DType> {
-    match a.dtype {
-        DType::F32 => Ok(DType::C64),
-        DType::F64 => Ok(DType::C128),
-        other => Err(Error::UnsupportedDTypeForOp(other, op)),
-    }
+    complex_dtype(a.dtype).ok_or(Error::UnsupportedDTypeForOp(a.dtype, op))
 }
 
 impl Operator for Eig {
@@ -40,8 +38,32 @@ impl Operator for Eig {
         dense("eig", Dense::Eig, inputs, outputs)
     }
 
-    fn differentiable(&self) -> bool {
-        false
+    fn saves(&self) -> Saves {
+        Saves::OUTPUTS
+    }
+
+    /// `V^-H (diag(g) + (V^H G - V^H V diag(re V^H G)) / E') V^H` with `E_ij = l_j - l_i` beside the diagonal, where the second part is 0; `H` is
+    /// the conjugate transpose, `'` the conjugate (Boeddeker et al., "On the computation of complex-valued gradients", 2017, 4.77; what is
+    /// subtracted keeps the vectors' length).
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        let (values, vectors) = (Parts::of(&ctx.output(0)?)?, Parts::of(&ctx.output(1)?)?);
+        let (rank, adjoint) = (vectors.re.rank(), vectors.adjoint()?);
+        let mut inner = Parts::of(&ctx.grad(0)?)?.map(|part| f::diag_embed(part, 0, -2, -1))?;
+        if let Some(grad) = ctx.grad_opt(1) {
+            let identity = identity(&values.re, values.re.dims()[rank - 2])?;
+            let turned = adjoint.matmul(&Parts::of(grad)?)?;
+            let along = f::diagonal(&turned.re, 0, -2, -1)?.unsqueeze(rank - 2)?;
+            let stretch = adjoint.matmul(&vectors.map(|part| part.broadcast_mul(&along))?)?;
+            let (of_columns, of_rows) =
+                (values.map(|l| l.unsqueeze(rank - 2))?, values.map(|l| l.unsqueeze(rank - 1))?);
+            let Parts { re, im } = of_columns.sub(&of_rows)?.conj()?;
+            let apart = Parts { re: re.broadcast_add(&identity)?, im };
+            let beside = turned.sub(&stretch)?.div(&apart)?;
+            let outside = identity.affine(-1.0, 1.0)?;
+            let beside = beside.map(|part| part.broadcast_mul(&outside))?;
+            inner = inner.add(&beside)?;
+        }
+        Ok(smallvec![Some(adjoint.solve(&inner.matmul(&adjoint)?)?.re)])
     }
 }
 
@@ -49,7 +71,7 @@ function! {
     /// The eigenvalues of each square matrix and eigenvectors of length 1 in columns, both complex. The values come in no order, but conjugates
     /// side by side; the vectors are unique up to factors of magnitude 1 if the values differ.
     ///
-    /// There is no gradient; [`eigh`](fn@crate::functional::eigh) has one, of symmetric matrices.
+    /// There is a gradient where the values differ; through the vectors only of what does not depend on those factors.
     ///
     /// # Errors
     /// For matrices that are not square, NaN and infinities, and dtypes other than f32 and f64.
@@ -74,8 +96,54 @@ function! {
 pub const DEFINITION: Definition =
     Definition { name: "eig", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
 
-/// Of single numbers, which are their own eigenvalues.
+/// The sums of the values' first, second and third powers, which are traces; an eighth of them, since they cancel.
+pub(super) fn power_sums(name: &'static str, values: fn(&Tensor) -> Result<Tensor>) -> Sample {
+    let call = move |x: &[&Tensor]| {
+        let value = Parts::of(&values(x[0])?)?;
+        let square = value.mul(&value)?;
+        let powers = [&value.re, &square.re, &square.mul(&value)?.re].map(|power| power.sum(1));
+        let [first, second, third] = powers;
+        Tensor::stack(&[first?, second?, third?], 1)?.affine(0.125, 0.0)
+    };
+    Sample::composed(name, call, vec![Array::spread(&[2, 3, 3], -1.0..1.0)], |x| {
+        let square = product(&x[0], &x[0]);
+        let powers = [x[0].clone(), square.clone(), product(&square, &x[0])];
+        Array::from_fn(&[2, 3], |i| (0..3).map(|k| powers[i[1]].at(&[i[0], k, k])).sum::<f64>() / 8.0)
+    })
+    .finite()
+    .full_rank()
+}
+
+/// The squares of the vectors' elements times the values' real parts, summed over the vectors, of matrices of two rows: one with real values, one
+/// with conjugate ones.
+fn weighted_squares() -> Sample {
+    let call = |x: &[&Tensor]| {
+        let (values, vectors) = eig(x[0])?;
+        let (values, vectors) = (Parts::of(&values)?, Parts::of(&vectors)?);
+        let squares = vectors.re.sqr()?.add(&vectors.im.sqr()?)?;
+        squares.broadcast_mul(&values.re.unsqueeze(1)?)?.sum(2)
+    };
+    let matrices = Array::new(&[2, 2, 2], vec![0.7, 0.5, 0.3, -0.6, 0.4, 0.8, -0.9, -0.2]);
+    Sample::composed("eig", call, vec![matrices], |x| {
+        Array::from_fn(&[2, 2], |i| {
+            let a = |r: usize, c: usize| x[0].at(&[i[0], r, c]);
+            let (half, turn) = ((a(0, 0) + a(1, 1)) / 2.0, ((a(0, 0) - a(1, 1)) / 2.0).powi(2) + a(0, 1) * a(1, 0));
+            let of = |sign: f64| {
+                let (re, im) = if turn < 0.0 { (half, (-turn).sqrt()) } else { (half + sign * turn.sqrt(), 0.0) };
+                // The vector is (b, value - a).
+                let squares = [a(0, 1).powi(2), (re - a(0, 0)).powi(2) + im * im];
+                re * squares[i[1]] / (squares[0] + squares[1])
+            };
+            of(1.0) + of(-1.0)
+        })
+    })
+    .finite()
+    .full_rank()
+}
+
+/// Values and vectors come in no order: what does not depend on it is compared. Single numbers are their own values.
 fn samples() -> Vec<Sample> {
     let reference = |x: &[Array]| vec![Array::new(&x[0].shape[..2], x[0].data.clone()), x[0].map(|_| 1.0)];
-    vec![Sample::many(Eig, vec![Array::spread(&[3, 1, 1], -2.0..2.0)], reference).finite().rough()]
+    let numbers = Sample::many(Eig, vec![Array::spread(&[3, 1, 1], -2.0..2.0)], reference).finite().rough();
+    vec![numbers, power_sums("eig", |a| Ok(eig(a)?.0)), weighted_squares()]
 }

@@ -3,7 +3,8 @@
 
 use opforge_cpu::dense::{Dense, dense};
 
-use super::eig::complex;
+use super::eig::{complex, eig, power_sums};
+use crate::autograd::is_grad_enabled;
 use crate::operator::matrix::{batch_axes, square};
 use crate::operator::prelude::*;
 
@@ -37,7 +38,7 @@ impl Operator for EigVals {
 }
 
 function! {
-    /// The eigenvalues of each square matrix, complex and in no order, but conjugates side by side. There is no gradient.
+    /// The eigenvalues of each square matrix, complex and in no order, but conjugates side by side. There is a gradient where they differ.
     ///
     /// # Errors
     /// For matrices that are not square, NaN and infinities, and dtypes other than f32 and f64.
@@ -50,7 +51,8 @@ function! {
     /// ```
     #[python(linalg)]
     pub fn eigvals(A: &Tensor) -> Result<Tensor> {
-        dispatch1(&EigVals, &[A])
+        // The gradient needs the vectors too.
+        if A.requires_grad() && is_grad_enabled() { Ok(eig(A)?.0) } else { dispatch1(&EigVals, &[A]) }
     }
 }
 
@@ -58,8 +60,9 @@ function! {
 pub const DEFINITION: Definition =
     Definition { name: "eigvals", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
 
-/// Of single numbers, which are their own eigenvalues.
+/// Values come in no order: what does not depend on it is compared. Single numbers are their own values.
 fn samples() -> Vec<Sample> {
     let reference = |x: &[Array]| Array::new(&x[0].shape[..2], x[0].data.clone());
-    vec![Sample::new(EigVals, vec![Array::spread(&[3, 1, 1], -2.0..2.0)], reference).finite().rough()]
+    let numbers = Sample::new(EigVals, vec![Array::spread(&[3, 1, 1], -2.0..2.0)], reference).finite().rough();
+    vec![numbers, power_sums("eigvals", eigvals)]
 }

@@ -1,5 +1,6 @@
 //! `matmul(a, b)`: matrix products over the last two dimensions, batched over the others.
 
+use crate::functional::complex::Parts;
 use crate::functional::sum_to;
 use crate::operator::prelude::*;
 
@@ -79,6 +80,9 @@ impl Operator for MatMul {
 
 #[track_caller]
 fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    if a.dtype().is_complex() && a.dtype() == b.dtype() {
+        return Parts::of(a)?.matmul(&Parts::of(b)?)?.join();
+    }
     dispatch1(&MatMul, &[a, b])
 }
 

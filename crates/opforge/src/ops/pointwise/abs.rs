@@ -1,5 +1,6 @@
 //! `abs(x)`: `|x|`.
 
+use crate::functional::complex::Parts;
 use crate::operator::prelude::*;
 
 /// The tile function of [`abs`].
@@ -25,6 +26,10 @@ impl Unary for Abs {
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.mul(&ctx.input(0)?.sign()?)
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        Parts::of(input)?.magnitude()
     }
 }
 

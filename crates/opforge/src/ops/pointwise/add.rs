@@ -1,5 +1,6 @@
 //! `add(a, b)`: `a + b`.
 
+use crate::functional::complex::Parts;
 use crate::functional::{binary, binary_scaled};
 use crate::operator::prelude::*;
 
@@ -34,6 +35,10 @@ impl Binary for Add {
             Side::Left => pair.grad(),
             Side::Right => pair.grad(),
         }
+    }
+
+    fn complex(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        Parts::of(a)?.add(&Parts::of(b)?)?.join()
     }
 }
 

@@ -1,5 +1,6 @@
 //! `div(a, b)`: `a / b`.
 
+use crate::functional::complex::Parts;
 use crate::functional::{binary, default_dtype};
 use crate::operator::prelude::*;
 
@@ -34,6 +35,10 @@ impl Binary for Div {
             Side::Left => Ok(slope),
             Side::Right => slope.broadcast_mul(&pair.lhs()?.broadcast_div(&pair.rhs()?)?)?.neg(),
         }
+    }
+
+    fn complex(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        Parts::of(a)?.div(&Parts::of(b)?)?.join()
     }
 }
 

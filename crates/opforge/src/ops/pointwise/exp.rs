@@ -1,5 +1,7 @@
 //! `exp(x)`: `e^x`.
 
+use crate::functional as f;
+use crate::functional::complex::Parts;
 use crate::functional::unary_float;
 use crate::operator::prelude::*;
 
@@ -22,6 +24,11 @@ impl Unary for Exp {
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.mul(&ctx.output(0)?)
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        let Parts { re, im } = Parts::of(input)?;
+        f::polar(&re.exp()?, &im)
     }
 }
 

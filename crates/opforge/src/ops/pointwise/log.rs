@@ -1,5 +1,6 @@
 //! `log(x)`: the natural logarithm.
 
+use crate::functional as f;
 use crate::functional::unary_float;
 use crate::operator::prelude::*;
 
@@ -22,6 +23,10 @@ impl Unary for Log {
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.div(&ctx.input(0)?)
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        f::complex(&input.abs()?.log()?, &f::angle(input)?)
     }
 }
 

@@ -1,6 +1,7 @@
 //! `mul(a, b)`: `a * b`.
 
 use crate::functional::binary;
+use crate::functional::complex::Parts;
 use crate::operator::prelude::*;
 
 /// The tile function of [`mul`].
@@ -34,6 +35,10 @@ impl Binary for Mul {
             Side::Left => pair.grad()?.broadcast_mul(&pair.rhs()?),
             Side::Right => pair.grad()?.broadcast_mul(&pair.lhs()?),
         }
+    }
+
+    fn complex(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        Parts::of(a)?.mul(&Parts::of(b)?)?.join()
     }
 }
 

@@ -1,5 +1,6 @@
 //! `neg(x)`: `-x`.
 
+use crate::functional as f;
 use crate::operator::prelude::*;
 
 /// The tile function of [`neg`].
@@ -25,6 +26,10 @@ impl Unary for Neg {
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.neg()
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        f::view_as_complex(&f::view_as_real(input)?.neg()?)
     }
 }
 

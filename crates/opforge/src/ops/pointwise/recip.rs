@@ -23,6 +23,10 @@ impl Unary for Recip {
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.mul(&ctx.output(0)?.sqr()?)?.neg()
     }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        input.ones_like()?.div(input)
+    }
 }
 
 function! {

@@ -26,6 +26,10 @@ impl Unary for Sqr {
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.mul(&ctx.input(0)?.affine(2.0, 0.0)?)
     }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        input.mul(input)
+    }
 }
 
 function! {

@@ -1,5 +1,6 @@
 //! `sub(a, b)`: `a - b`.
 
+use crate::functional::complex::Parts;
 use crate::functional::{binary, binary_scaled};
 use crate::operator::prelude::*;
 
@@ -29,6 +30,10 @@ impl Binary for Sub {
             Side::Left => pair.grad(),
             Side::Right => pair.grad()?.neg(),
         }
+    }
+
+    fn complex(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        Parts::of(a)?.sub(&Parts::of(b)?)?.join()
     }
 }
 

@@ -3,6 +3,7 @@
 use opforge_cpu::reduce::{Reducer, reduce};
 
 use crate::Dims;
+use crate::functional::complex::reduced;
 use crate::functional::reduce_dims;
 use crate::operator::prelude::*;
 
@@ -52,7 +53,7 @@ function! {
     pub fn mean(input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false; dtype: Option<DType> = None) -> Result<Tensor> {
         let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.to_dtype(dtype))?;
         let axes = reduce_dims("mean", &input, dim)?;
-        dispatch1(&ReduceOp { reduction: Mean, axes, keepdim }, &[&input])
+        reduced(Mean, axes, keepdim, &input)
     }
 }
 
@@ -60,7 +61,7 @@ impl Tensor {
     #[track_caller]
     fn mean_impl<D: Dims>(&self, dims: D, keepdim: bool) -> Result<Tensor> {
         let axes = Axes::of(&dims.to_indexes(self.shape(), "mean")?);
-        dispatch1(&ReduceOp { reduction: Mean, axes, keepdim }, &[self])
+        reduced(Mean, axes, keepdim, self)
     }
 
     /// The mean over dimensions, which go away.
@@ -78,7 +79,7 @@ impl Tensor {
     /// The mean of all elements, as a scalar.
     #[track_caller]
     pub fn mean_all(&self) -> Result<Tensor> {
-        dispatch1(&ReduceOp { reduction: Mean, axes: Axes::all(self.rank()), keepdim: false }, &[self])
+        reduced(Mean, Axes::all(self.rank()), false, self)
     }
 }
 

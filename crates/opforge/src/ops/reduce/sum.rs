@@ -3,6 +3,7 @@
 use opforge_cpu::reduce::{Integers, Reducer, reduce};
 
 use crate::Dims;
+use crate::functional::complex::reduced;
 use crate::functional::{accumulation_dtype, reduce_dims};
 use crate::operator::prelude::*;
 
@@ -60,7 +61,7 @@ function! {
     pub fn sum(input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false; dtype: Option<DType> = None) -> Result<Tensor> {
         let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.to_dtype(dtype))?;
         let axes = reduce_dims("sum", &input, dim)?;
-        dispatch1(&ReduceOp { reduction: Sum { widen: dtype.is_none() }, axes, keepdim }, &[&input])
+        reduced(Sum { widen: dtype.is_none() }, axes, keepdim, &input)
     }
 }
 
@@ -68,7 +69,7 @@ impl Tensor {
     #[track_caller]
     fn sum_impl<D: Dims>(&self, dims: D, keepdim: bool) -> Result<Tensor> {
         let axes = Axes::of(&dims.to_indexes(self.shape(), "sum")?);
-        dispatch1(&ReduceOp { reduction: Sum { widen: false }, axes, keepdim }, &[self])
+        reduced(Sum { widen: false }, axes, keepdim, self)
     }
 
     /// The sum over dimensions, which go away; the dtype stays.
@@ -86,7 +87,7 @@ impl Tensor {
     /// The sum of all elements, as a scalar.
     #[track_caller]
     pub fn sum_all(&self) -> Result<Tensor> {
-        dispatch1(&ReduceOp { reduction: Sum { widen: false }, axes: Axes::all(self.rank()), keepdim: false }, &[self])
+        reduced(Sum { widen: false }, Axes::all(self.rank()), false, self)
     }
 }
 

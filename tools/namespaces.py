@@ -19,6 +19,8 @@ def origin(package: str, name: str, value: object) -> str | None:
         return f"from . import {name} as {name}" if own and "_core" not in value.__name__ else None
     if getattr(core, name, None) is value:
         return f"from ._core import {name} as {name}"
+    if getattr(core.Tensor, name, None) is value:
+        return f"{name} = Tensor.{name}"
     module = getattr(value, "__module__", None)
     if isinstance(module, str) and module.startswith("opforge.") and getattr(value, "__name__", None):
         public = value.__name__

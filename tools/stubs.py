@@ -13,7 +13,9 @@ from typing import Any
 HANDWRITTEN = pathlib.Path(__file__).with_name("handwritten.pyi")
 
 # Names that the module itself gives another meaning, and what stubs call them instead.
-SHADOWED = {"int": "_int", "float": "_float", "bool": "_bool", "Number": "_Number", "dtype": "_DTypeLike", "device": "_device"}
+SHADOWED = {
+    "int": "_int", "float": "_float", "bool": "_bool", "complex": "_complex", "Number": "_Number", "dtype": "_DTypeLike", "device": "_device",
+}  # fmt: skip
 
 HEAD = """\
 # Written by `make generate` from the declared functions; do not edit.

@@ -35,14 +35,27 @@ from ._functions import (  # noqa: E402
     bartlett_window,
     blackman_window,
     broadcast_shapes,
+    from_file,
     hamming_window,
     hann_window,
+    hash_tensor,
     histogramdd,
     is_same_size,
     kaiser_window,
+    lu,
+    pca_lowrank,
     scalar_tensor,
+    svd_lowrank,
     tensordot,
 )
+
+# Changes in place that are functions too.
+_IN_PLACE = """
+abs acos acosh addmv arccos arccosh arcsin arcsinh arctan arctanh asin asinh atan atanh ceil clamp clamp_max clamp_min clip cos cosh deg2rad detach
+erf erfc exp exp2 expm1 fill fix floor frac gcd i0 index_put lcm ldexp log log10 log1p log2 logit nan_to_num neg negative rad2deg reciprocal relu round
+rsqrt sigmoid sin sinc sinh sqrt square tan tanh trunc xlogy zero
+"""
+globals().update({f"{name}_": getattr(_core.Tensor, f"{name}_") for name in _IN_PLACE.split()})
 
 # The submodules that the core module has too are found by their files.
 for _name in ("nn", "linalg", "special"):

@@ -111,6 +111,7 @@ from ._core import clip as clip
 from ._core import clone as clone
 from ._core import column_stack as column_stack
 from ._core import combinations as combinations
+from ._core import complex as complex
 from ._core import complex128 as complex128
 from ._core import complex64 as complex64
 from ._core import concat as concat
@@ -198,6 +199,7 @@ from ._core import fmod as fmod
 from ._core import frac as frac
 from ._core import frexp as frexp
 from ._core import from_dlpack as from_dlpack
+from ._functions import from_file as from_file
 from ._core import from_numpy as from_numpy
 from ._core import frombuffer as frombuffer
 from ._core import full as full
@@ -220,6 +222,7 @@ from ._core import half as half
 from ._functions import hamming_window as hamming_window
 from ._functions import hann_window as hann_window
 from ._core import hardshrink as hardshrink
+from ._functions import hash_tensor as hash_tensor
 from ._core import heaviside as heaviside
 from ._core import hinge_embedding_loss as hinge_embedding_loss
 from ._core import histc as histc
@@ -232,6 +235,7 @@ from ._core import i0 as i0
 from ._core import igamma as igamma
 from ._core import igammac as igammac
 from ._core import iinfo as iinfo
+from ._core import imag as imag
 from ._core import include_dir as include_dir
 from ._core import index_add as index_add
 from ._core import index_copy as index_copy
@@ -300,6 +304,7 @@ from ._core import long as long
 from ._core import lstm as lstm
 from ._core import lstm_cell as lstm_cell
 from ._core import lt as lt
+from ._functions import lu as lu
 from ._core import lu_solve as lu_solve
 from ._core import lu_unpack as lu_unpack
 from ._core import manual_seed as manual_seed
@@ -361,6 +366,7 @@ from . import optim as optim
 from ._core import orgqr as orgqr
 from ._core import outer as outer
 from ._core import pairwise_distance as pairwise_distance
+from ._functions import pca_lowrank as pca_lowrank
 from ._core import pdist as pdist
 from ._core import permute as permute
 from ._core import pi as pi
@@ -368,6 +374,7 @@ from ._core import pinverse as pinverse
 from ._core import pixel_shuffle as pixel_shuffle
 from ._core import pixel_unshuffle as pixel_unshuffle
 from ._core import poisson as poisson
+from ._core import polar as polar
 from ._core import polygamma as polygamma
 from ._core import positive as positive
 from ._core import pow as pow
@@ -450,6 +457,7 @@ from ._core import sub as sub
 from ._core import subtract as subtract
 from ._core import sum as sum
 from ._core import svd as svd
+from ._functions import svd_lowrank as svd_lowrank
 from ._core import swapaxes as swapaxes
 from ._core import swapdims as swapdims
 from ._core import synchronize as synchronize
@@ -490,6 +498,8 @@ from ._core import vander as vander
 from ._core import var as var
 from ._core import var_mean as var_mean
 from ._core import vdot as vdot
+from ._core import view_as_complex as view_as_complex
+from ._core import view_as_real as view_as_real
 from ._core import vsplit as vsplit
 from ._core import vstack as vstack
 from ._core import where as where
@@ -497,3 +507,64 @@ from ._core import xlogy as xlogy
 from ._core import zeros as zeros
 from ._core import zeros_like as zeros_like
 
+abs_ = Tensor.abs_
+acos_ = Tensor.acos_
+acosh_ = Tensor.acosh_
+addmv_ = Tensor.addmv_
+arccos_ = Tensor.arccos_
+arccosh_ = Tensor.arccosh_
+arcsin_ = Tensor.arcsin_
+arcsinh_ = Tensor.arcsinh_
+arctan_ = Tensor.arctan_
+arctanh_ = Tensor.arctanh_
+asin_ = Tensor.asin_
+asinh_ = Tensor.asinh_
+atan_ = Tensor.atan_
+atanh_ = Tensor.atanh_
+ceil_ = Tensor.ceil_
+clamp_ = Tensor.clamp_
+clamp_max_ = Tensor.clamp_max_
+clamp_min_ = Tensor.clamp_min_
+clip_ = Tensor.clip_
+cos_ = Tensor.cos_
+cosh_ = Tensor.cosh_
+deg2rad_ = Tensor.deg2rad_
+detach_ = Tensor.detach_
+erf_ = Tensor.erf_
+erfc_ = Tensor.erfc_
+exp2_ = Tensor.exp2_
+exp_ = Tensor.exp_
+expm1_ = Tensor.expm1_
+fill_ = Tensor.fill_
+fix_ = Tensor.fix_
+floor_ = Tensor.floor_
+frac_ = Tensor.frac_
+gcd_ = Tensor.gcd_
+i0_ = Tensor.i0_
+index_put_ = Tensor.index_put_
+lcm_ = Tensor.lcm_
+ldexp_ = Tensor.ldexp_
+log10_ = Tensor.log10_
+log1p_ = Tensor.log1p_
+log2_ = Tensor.log2_
+log_ = Tensor.log_
+logit_ = Tensor.logit_
+nan_to_num_ = Tensor.nan_to_num_
+neg_ = Tensor.neg_
+negative_ = Tensor.negative_
+rad2deg_ = Tensor.rad2deg_
+reciprocal_ = Tensor.reciprocal_
+relu_ = Tensor.relu_
+round_ = Tensor.round_
+rsqrt_ = Tensor.rsqrt_
+sigmoid_ = Tensor.sigmoid_
+sin_ = Tensor.sin_
+sinc_ = Tensor.sinc_
+sinh_ = Tensor.sinh_
+sqrt_ = Tensor.sqrt_
+square_ = Tensor.square_
+tan_ = Tensor.tan_
+tanh_ = Tensor.tanh_
+trunc_ = Tensor.trunc_
+xlogy_ = Tensor.xlogy_
+zero_ = Tensor.zero_

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 import math
+import mmap
+import os
 from typing import NamedTuple
 
 from . import _core
@@ -57,6 +59,68 @@ def _even_edges(x, count, bounds):
     if low == high:
         low, high = low - 0.5, high + 0.5
     return _core.linspace(low, high, count + 1, dtype=x.dtype)
+
+
+def lu(A, pivot=True, get_infos=False):
+    """`L` and `U` in one matrix and the exchanges of rows, as `linalg.lu_factor` has them; and, with `get_infos`, for each matrix 0 or the place,
+    counted from 1, of the first 0 on the diagonal of `U`."""
+    both, pivots, infos = _core.linalg.lu_factor_ex(A, pivot=pivot)
+    return (both, pivots, infos) if get_infos else (both, pivots)
+
+
+def svd_lowrank(A, q=6, niter=2, M=None):
+    """`U`, `S` and `V` of about the `q` largest singular values of `A`, or of `A - M`: from random combinations of its columns, improved `niter`
+    times (Halko, Martinsson and Tropp, "Finding structure with randomness", 2011, 5.1)."""
+    A = A if M is None else A - M
+    if not 0 <= q <= min(A.shape[-2:]):
+        raise ValueError(f"svd_lowrank: q={q}, expected 0 to {min(A.shape[-2:])}, the shorter side")
+    if niter < 0:
+        raise ValueError(f"svd_lowrank: niter={niter}, expected 0 or more")
+    basis = _core.linalg.qr(A @ _core.randn(A.shape[-1], q, dtype=A.dtype))[0]
+    for _ in range(niter):
+        basis = _core.linalg.qr(A.mT @ basis)[0]
+        basis = _core.linalg.qr(A @ basis)[0]
+    U, S, Vh = _core.linalg.svd(basis.mT @ A, full_matrices=False)
+    return basis @ U, S, Vh.mT
+
+
+def pca_lowrank(A, q=None, center=True, niter=2):
+    """[`svd_lowrank`] of a matrix of samples, one a row, from which their mean is taken if `center`: `V` holds the principal directions. Without
+    `q`, six of them at most."""
+    q = min(6, *A.shape[-2:]) if q is None else q
+    return svd_lowrank(A - A.mean(-2, keepdim=True) if center else A, q, niter)
+
+
+def hash_tensor(input, dim=None, *, keepdim=False, mode=0):
+    """The bits of all elements, as numbers of 64 bits, or of those along `dim`, combined by exclusive or; in uint64."""
+    if mode != 0:
+        raise ValueError(f"hash_tensor: mode={mode}, expected 0")
+    dims = range(input.dim()) if dim is None else [dim] if isinstance(dim, int) else dim
+    dims = sorted({d % input.dim() for d in dims})
+    rest = [d for d in range(input.dim()) if d not in dims]
+    wide = input.to(_core.float64 if input.is_floating_point() else _core.int64).view(_core.uint64)
+    bits = wide.permute(*rest, *dims).reshape([*(input.shape[d] for d in rest), -1])
+    while (n := bits.shape[-1]) > 1:
+        halves = bits[..., : n // 2] ^ bits[..., n // 2 : n // 2 * 2]
+        bits = _core.cat([halves, bits[..., n - n % 2 :]], -1)
+    bits = bits.sum(-1).to(_core.uint64) if bits.shape[-1] == 0 else bits[..., 0]
+    return bits.reshape([1 if d in dims else n for d, n in enumerate(input.shape)]) if keepdim else bits
+
+
+def from_file(filename, shared=None, size=0, *, dtype=None, requires_grad=False):
+    """A vector of `size` elements over the bytes of a file: `shared`, changes go to the file, which is made or extended where needed; else they
+    stay in memory."""
+    dtype = dtype or _core.get_default_dtype()
+    need = size * dtype.itemsize
+    if not shared:
+        with open(filename, "rb") as file:
+            memory = mmap.mmap(file.fileno(), need, access=mmap.ACCESS_COPY)
+    else:
+        with open(os.open(filename, os.O_RDWR | os.O_CREAT, 0o666), "r+b") as file:
+            if os.fstat(file.fileno()).st_size < need:
+                file.truncate(need)
+            memory = mmap.mmap(file.fileno(), need)
+    return _core.frombuffer(memory, dtype=dtype, count=size, requires_grad=requires_grad)
 
 
 def broadcast_shapes(*shapes):

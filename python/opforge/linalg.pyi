@@ -24,9 +24,11 @@ from ._core.linalg import matrix_exp as matrix_exp
 from ._core.linalg import matrix_norm as matrix_norm
 from ._core.linalg import matrix_power as matrix_power
 from ._core.linalg import matrix_rank as matrix_rank
+from ._core.linalg import matrix_sqrth as matrix_sqrth
 from ._core.linalg import multi_dot as multi_dot
 from ._core.linalg import norm as norm
 from ._core.linalg import pinv as pinv
+from ._core.linalg import polar as polar
 from ._core.linalg import qr as qr
 from ._core.linalg import slogdet as slogdet
 from ._core.linalg import solve as solve

@@ -32,6 +32,31 @@ class Parameter(_C.Tensor):
         return "Parameter containing:\n" + super().__repr__()
 
 
+class UninitializedParameter(Parameter):
+    """A parameter of a lazy module, without elements until its shape is known."""
+
+    def __new__(cls, requires_grad=True, device=None, dtype=None):
+        return Parameter.__new__(cls, _C.empty(0, device=device, dtype=dtype), requires_grad)
+
+    def __deepcopy__(self, memo):
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
+        return memo[id(self)]
+
+    def materialize(self, data):
+        """Takes the elements of `data`, in its own dtype and on its own device, and becomes a plain parameter."""
+        self.data = data.detach().to(self.device, self.dtype)
+        self.__class__ = Parameter
+
+    def __repr__(self):
+        return "<UninitializedParameter>"
+
+
+def is_lazy(parameter):
+    """Whether a parameter's shape is not known yet."""
+    return isinstance(parameter, UninitializedParameter)
+
+
 def _rebuild_parameter(cls, data, requires_grad):
     return cls(data, requires_grad)
 

@@ -150,6 +150,8 @@ CASES = [
     case("eigvalsh", lambda a, u: np.linalg.eigvalsh(a, u), np.triu(S), "U", smooth=False, half=False),
     *(holds("eig", eig(a), a) for a in (A, TURNS, EMPTY[:, :0])),
     *(holds("eigvals", alike(a), a) for a in (A, TURNS)),
+    *(case("polar_factors", lambda a: tuple(map(np.stack, zip(*map(scipy.linalg.polar, a)))), a, half=False) for a in (A, TALL)),
+    case("matrix_sqrth", each(scipy.linalg.sqrtm), S, smooth=False, half=False),
     *(case("pinv", lambda a: np.linalg.pinv(a), a, half=False) for a in (A, TALL, WIDE)),
     case("pinv", lambda a, **_: np.linalg.pinv(a, hermitian=True), S, hermitian=True, smooth=False, half=False),
     case("pinv", lambda a, **_: np.linalg.pinv(a), DEFICIENT, rtol=1e-10, smooth=False, half=False),

@@ -2,6 +2,8 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
+use opforge_core::{promote, result_type};
+
 use crate::functional as f;
 use crate::operator::prelude::*;
 
@@ -34,7 +36,7 @@ functions! {
         }
     }
 
-    /// `input + value * tensor1 * tensor2`.
+    /// `input + value * tensor1 * tensor2`, in the dtype that the three promote to.
     ///
     /// ```
     /// # use opforge::{Device, Tensor};
@@ -44,10 +46,11 @@ functions! {
     /// ```
     #[python(torch, method, in_place)]
     pub fn addcmul(input: &Tensor, tensor1: &Tensor, tensor2: &Tensor; value: Scalar = Scalar::Int(1)) -> Result<Tensor> {
-        f::add(input.into(), (&f::mul(tensor1.into(), tensor2.into())?).into(), value)
+        let [input, tensor1, tensor2] = together([input, tensor1, tensor2])?;
+        f::add((&input).into(), (&f::mul((&tensor1).into(), (&tensor2).into())?).into(), value)
     }
 
-    /// `input + value * tensor1 / tensor2`.
+    /// `input + value * tensor1 / tensor2`, in the dtype that the three promote to.
     ///
     /// ```
     /// # use opforge::{Device, Tensor};
@@ -57,7 +60,8 @@ functions! {
     /// ```
     #[python(torch, method, in_place)]
     pub fn addcdiv(input: &Tensor, tensor1: &Tensor, tensor2: &Tensor; value: Scalar = Scalar::Int(1)) -> Result<Tensor> {
-        f::add(input.into(), (&f::div(tensor1.into(), tensor2.into(), None)?).into(), value)
+        let [input, tensor1, tensor2] = together([input, tensor1, tensor2])?;
+        f::add((&input).into(), (&f::div((&tensor1).into(), (&tensor2).into(), None)?).into(), value)
     }
 
     /// `other - alpha * input`.
@@ -234,3 +238,14 @@ functions! {
 }
 
 const ONE: Scalar = Scalar::Int(1);
+
+/// The tensors in the dtype that all promote to.
+fn together<const N: usize>(tensors: [&Tensor; N]) -> Result<[Tensor; N]> {
+    let of = |dims: bool| tensors.iter().filter(|t| (t.rank() > 0) == dims).map(|t| t.dtype()).reduce(promote);
+    let dtype = result_type(of(true), of(false), None, f::default_dtype());
+    let mut cast = tensors.map(Tensor::clone);
+    for tensor in &mut cast {
+        *tensor = tensor.to_dtype(dtype)?;
+    }
+    Ok(cast)
+}

@@ -37,6 +37,47 @@ functions! {
         f::sum(&f::gt((&values).into(), (&limit.unsqueeze(limit.rank())?).into())?, Some(&[-1]), false, None)
     }
 
+    /// `U` with orthonormal columns and a symmetric positive semidefinite `H` with `A = U H`, of matrices with at least as many rows as columns.
+    ///
+    /// # Errors
+    /// For more columns than rows, NaN and infinities, and dtypes other than f32 and f64.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let a = Tensor::new(&[[0f64, -2.0], [3.0, 0.0]], &Device::Cpu)?;
+    /// let (u, h) = opforge::functional::polar_factors(&a)?;
+    /// assert!(u.matmul(&h)?.sub(&a)?.abs()?.max_all()?.to_scalar::<f64>()? < 1e-12);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(linalg, name = "polar")]
+    pub fn polar_factors(A: &Tensor) -> Result<(Tensor, Tensor)> {
+        let (_, m, n) = matrices("polar", A.meta())?;
+        if m < n {
+            return Err(Error::shape("polar", "A", format!("{:?}", A.shape()), "at least as many rows as columns"));
+        }
+        let (u, s, vh) = f::svd(A, false)?;
+        let stretch = vh.t()?.matmul(&vh.broadcast_mul(&s.unsqueeze(s.rank())?)?)?;
+        Ok((u.matmul(&vh)?, stretch))
+    }
+
+    /// The symmetric positive definite `X` with `X X = A`, of each symmetric positive definite matrix, of which only the lower triangle is read.
+    ///
+    /// # Errors
+    /// As [`eigh`](fn@crate::functional::eigh).
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let a = Tensor::new(&[[4f64, 0.0], [0.0, 9.0]], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::matrix_sqrth(&a)?.to_vec2::<f64>()?, [[2.0, 0.0], [0.0, 3.0]]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(linalg)]
+    pub fn matrix_sqrth(A: &Tensor) -> Result<Tensor> {
+        let (values, vectors) = f::eigh(A, "L")?;
+        let roots = values.sqrt()?.unsqueeze(values.rank() - 1)?;
+        vectors.broadcast_mul(&roots)?.matmul(&vectors.t()?)
+    }
+
     /// [`matrix_rank`] with an absolute tolerance.
     ///
     /// # Errors

@@ -137,9 +137,12 @@ functions! {
         }
     }
 
-    /// Cut along the second dimension, or the only one; see [`tensor_split`].
+    /// Cut along the second dimension, or the only one, into parts of one length: views.
+    ///
+    /// # Errors
+    /// For a number of parts that does not divide the dimension, and fewer dimensions than 1.
     pub fn hsplit(input: &Tensor, indices_or_sections: i64) -> Result<Vec<Tensor>> {
-        tensor_split(input, indices_or_sections, i64::from(input.rank() > 1))
+        even_parts("hsplit", input, indices_or_sections, 1, usize::from(input.rank() > 1))
     }
 
     /// Cut along the second dimension, or the only one; see [`tensor_split_at`].
@@ -148,9 +151,12 @@ functions! {
         tensor_split_at(input, indices_or_sections, i64::from(input.rank() > 1))
     }
 
-    /// Cut along the first dimension; see [`tensor_split`].
+    /// Cut along the first dimension, into parts of one length: views.
+    ///
+    /// # Errors
+    /// For a number of parts that does not divide the dimension, and fewer dimensions than 2.
     pub fn vsplit(input: &Tensor, indices_or_sections: i64) -> Result<Vec<Tensor>> {
-        tensor_split(input, indices_or_sections, 0)
+        even_parts("vsplit", input, indices_or_sections, 2, 0)
     }
 
     /// Cut along the first dimension; see [`tensor_split_at`].
@@ -159,9 +165,12 @@ functions! {
         tensor_split_at(input, indices_or_sections, 0)
     }
 
-    /// Cut along the third dimension; see [`tensor_split`].
+    /// Cut along the third dimension, into parts of one length: views.
+    ///
+    /// # Errors
+    /// For a number of parts that does not divide the dimension, and fewer dimensions than 3.
     pub fn dsplit(input: &Tensor, indices_or_sections: i64) -> Result<Vec<Tensor>> {
-        tensor_split(input, indices_or_sections, 2)
+        even_parts("dsplit", input, indices_or_sections, 3, 2)
     }
 
     /// Cut along the third dimension; see [`tensor_split_at`].
@@ -182,6 +191,21 @@ functions! {
         let dim = super::existing_dim("unbind", input, dim)?;
         (0..input.dims()[dim]).map(|i| input.get_on_dim(dim, i)).collect()
     }
+}
+
+/// Parts of one length along a dimension of a tensor that has at least `rank` of them.
+#[track_caller]
+fn even_parts(op: &'static str, input: &Tensor, parts: i64, rank: usize, dim: usize) -> Result<Vec<Tensor>> {
+    if input.rank() < rank {
+        let accepted = format!("at least {rank} dimensions");
+        return Err(Error::shape(op, "input", format!("{:?}", input.shape()), accepted));
+    }
+    let count = part_count(op, parts)?;
+    if !input.dims()[dim].is_multiple_of(count) {
+        let accepted = format!("a divisor of {}, the length of dimension {dim}", input.dims()[dim]);
+        return Err(Error::value(op, "indices_or_sections", parts, accepted));
+    }
+    tensor_split(input, parts, dim as i64)
 }
 
 /// A number of parts that a list of them can have.

@@ -3,15 +3,16 @@
 use opforge_cpu::index::OnMax;
 
 use super::index_select::IndexSelect;
+use crate::autograd::record_function;
 use crate::operator::prelude::*;
 
 function! {
     /// The rows of `weight` (`[rows, width]`) that `input`, integers of any shape, names: the result is `[.., width]`. Row `padding_idx` gets no
-    /// gradient. With `max_norm`, named rows whose norm of order `norm_type` is larger are first scaled down to it, in place.
+    /// gradient. With `max_norm`, named rows whose norm of order `norm_type` is larger are first scaled down to it, in place. With
+    /// `scale_grad_by_freq` the gradient of a row is divided by how often it is named.
     ///
     /// # Errors
-    /// For an index that is negative or not less than the number of rows; with `scale_grad_by_freq`, which is not supported. Gradients are
-    /// dense also with `sparse`.
+    /// For an index that is negative or not less than the number of rows. Gradients are dense also with `sparse`.
     ///
     /// ```
     /// # use opforge::{Device, Tensor};
@@ -34,13 +35,13 @@ function! {
         if weight.rank() != 2 {
             return Err(Error::shape("embedding", "weight", format!("{:?}", weight.shape()), "rank 2"));
         }
-        if scale_grad_by_freq {
-            return Err(Error::value("embedding", "scale_grad_by_freq", true, false));
-        }
         if let Some(max_norm) = max_norm {
             limit_norms(input, weight, max_norm, norm_type)?;
         }
-        let rows = dispatch1(&IndexSelect { dim: 0, on_max: OnMax::Error }, &[weight, input])?;
+        let mut rows = dispatch1(&IndexSelect { dim: 0, on_max: OnMax::Error }, &[weight, input])?;
+        if scale_grad_by_freq && rows.requires_grad() {
+            rows = shared_gradient(input, &rows, weight.dims()[0])?;
+        }
         match padding_idx {
             Some(row) if rows.requires_grad() => {
                 let row = crate::functional::position("embedding", weight.dims()[0], row)?;
@@ -50,6 +51,18 @@ function! {
             _ => Ok(rows),
         }
     }
+}
+
+/// The rows, whose gradients are divided by how often each is named.
+#[track_caller]
+fn shared_gradient(input: &Tensor, rows: &Tensor, count: usize) -> Result<Tensor> {
+    let ids = input.flatten_all()?.to_dtype(DType::I64)?;
+    let often = crate::functional::bincount(&ids, None, count as i64)?.index_select(&ids, 0)?;
+    let share = often.to_dtype(rows.dtype())?.recip()?.reshape(input.shape())?.unsqueeze(input.rank())?;
+    let backward = move |grads: &[Option<Tensor>], _: &[bool]| {
+        grads[0].as_ref().map(|grad| grad.broadcast_mul(&share)).transpose().map(|grad| vec![grad])
+    };
+    Ok(record_function("embedding", &[rows], &[rows.detach()], &[true], Arc::new(backward))?.remove(0))
 }
 
 /// Scales the rows that indices name down to a norm, in place.

@@ -1,0 +1,63 @@
+"""Gradients and operators of complex numbers as Python sees them; the values are in `cases/complexes.py`."""
+
+import numpy as np
+import pytest
+
+import opforge as torch
+
+
+def numbers(*shape):
+    parts = np.random.default_rng(0).uniform(-1, 1, (2, *shape))
+    return torch.tensor(parts[0] + 1j * parts[1])
+
+
+def test_operators():
+    z, w = numbers(3), numbers(3) * 1j
+    np.testing.assert_allclose((2 * z - w / 3 + 1j).numpy(), 2 * z.numpy() - w.numpy() / 3 + 1j)
+    np.testing.assert_allclose(abs(z).numpy(), abs(z.numpy()))
+    np.testing.assert_allclose((numbers(2, 3) @ numbers(3, 2)).numpy(), numbers(2, 3).numpy() @ numbers(3, 2).numpy())
+    z += w
+    z *= 2
+    np.testing.assert_allclose(z.numpy(), 2 * (numbers(3).numpy() + w.numpy()))
+    assert (z.real.dtype, z.imag.dtype) == (torch.float64, torch.float64)
+
+
+def test_parts_are_views():
+    z = numbers(3)
+    z.real.zero_()
+    z.imag.fill_(2)
+    assert z.tolist() == [2j] * 3
+    assert torch.view_as_complex(torch.view_as_real(z)).data_ptr() == z.data_ptr()
+
+
+def test_gradient_is_that_of_both_parts():
+    """Steepest ascent of |z - w|^2 leads away from w: its gradient is 2 (z - w)."""
+    z, w = numbers(4).requires_grad_(), numbers(4).conj()
+    difference = z - w
+    (difference * difference.conj()).real.sum().backward()
+    np.testing.assert_allclose(z.grad.numpy(), 2 * (z.detach() - w).numpy())
+
+
+def test_gradients_add_up():
+    z = numbers(4).requires_grad_()
+    for _ in range(2):
+        (z.abs() + z.abs()).sum().backward()
+    np.testing.assert_allclose(z.grad.numpy(), 4 * (z.detach() / z.detach().abs()).numpy())
+
+
+def test_eigenvalues_can_be_trained():
+    a = torch.tensor([[0.0, 1.0], [-1.0, 0.5]], requires_grad=True)
+    for _ in range(200):
+        loss = ((torch.linalg.eigvals(a) - torch.tensor([0.3 + 0.8j, 0.3 - 0.8j])).abs() ** 2).sum()
+        a.grad = None
+        loss.backward()
+        with torch.no_grad():
+            a -= 0.1 * a.grad
+    found = sorted(torch.linalg.eigvals(a.detach()).numpy(), key=lambda z: z.imag)
+    np.testing.assert_allclose(found, [0.3 - 0.8j, 0.3 + 0.8j], atol=1e-3)
+
+
+def test_what_is_not_there_is_refused():
+    for call in (lambda: numbers(2).tanh(), lambda: torch.ones(2).imag, lambda: torch.view_as_real(torch.ones(2))):
+        with pytest.raises(torch.OpforgeError):
+            call()

@@ -13,14 +13,17 @@ use crate::ops::nn::max_pool2d::max_pool;
 fn adaptive(op: &'static str, spatial: usize, input: &Tensor, size: &[i64]) -> Result<(Pooling, PerDim)> {
     let pooling = Pooling::adaptive(op, spatial);
     let mut lengths = pooling.input_lengths(input)?;
-    let wrong = || Error::value(op, "output_size", format!("{size:?}"), format!("1 or {spatial} numbers, -1 or more"));
+    // Each window has a place in a table.
+    const MOST: usize = 1 << 24;
+    let accepted = || format!("1 or {spatial} numbers, -1 to {MOST}");
+    let wrong = || Error::value(op, "output_size", format!("{size:?}"), accepted());
     if size.len() != 1 && size.len() != spatial {
         return Err(wrong());
     }
     for (i, length) in lengths[MAX_SPATIAL - spatial..].iter_mut().enumerate() {
         match size[if size.len() == 1 { 0 } else { i }] {
             -1 => {}
-            n => *length = usize::try_from(n).map_err(|_| wrong())?,
+            n => *length = usize::try_from(n).ok().filter(|&n| n <= MOST).ok_or_else(wrong)?,
         }
     }
     Ok((pooling, lengths))

@@ -1,7 +1,7 @@
 //! Lines whose every so many-th elements lie next to each other, so that what windows with a stride read does too.
 
 use crate::operand::{Accumulator, Operand};
-use crate::simd::{Float, Simd};
+use crate::simd::{Bits, Float, Simd};
 use crate::stored::{StoredFloat, VectorOf, load_strided};
 
 /// A stored float whose sums are in the type that it is computed in.
@@ -49,19 +49,17 @@ impl Split {
     pub unsafe fn fill<S: Simd, E: Summed>(&self, from: *const E, to: *mut E::Compute, first: usize, n: usize) {
         // SAFETY: by the contract.
         unsafe {
-            if self.step == 1 {
-                return widen::<S, E>(from, to.add(first), n);
+            match self.step {
+                1 => return widen::<S, E>(from, to.add(first), n),
+                2 => return halve::<S, E>(from, n, [to.add(self.at(first)), to.add(self.at(first + 1))]),
+                _ => {}
             }
             for part in 0..self.step {
                 let skipped = (part + self.step - first % self.step) % self.step;
                 let count = n.saturating_sub(skipped).div_ceil(self.step);
                 let from = from.wrapping_add(skipped);
                 let to = std::slice::from_raw_parts_mut(to.wrapping_add(self.at(first + skipped)), count);
-                // A constant step is compiled to vectors.
-                match self.step {
-                    2 => to.iter_mut().enumerate().for_each(|(i, to)| *to = Operand::widen(*from.add(2 * i))),
-                    step => to.iter_mut().enumerate().for_each(|(i, to)| *to = Operand::widen(*from.add(step * i))),
-                }
+                to.iter_mut().enumerate().for_each(|(i, to)| *to = Operand::widen(*from.add(self.step * i)));
             }
         }
     }
@@ -89,6 +87,34 @@ impl Split {
                 }
             }
         }
+    }
+}
+
+/// Copies `n` elements, the even ones to one place and the odd ones to the other.
+///
+/// # Safety
+/// `from` is valid for `n` elements, the places for half of them, the first for one more if there is one.
+#[inline(always)]
+unsafe fn halve<S: Simd, E: StoredFloat>(from: *const E, n: usize, [even, odd]: [*mut E::Compute; 2]) {
+    let lanes = VectorOf::<E, S>::LANES;
+    let number = VectorOf::<E, S>::numbers();
+    let (evens, odds) = (number + number, number + number + Bits::splat(1));
+    let whole = n / (2 * lanes) * (2 * lanes);
+    // SAFETY: by the contract.
+    unsafe {
+        for i in (0..whole).step_by(2 * lanes) {
+            let (low, high) = (E::load::<S>(from.add(i)), E::load::<S>(from.add(i + lanes)));
+            low.lookup(high, evens).store(even.add(i / 2));
+            low.lookup(high, odds).store(odd.add(i / 2));
+        }
+        let (from, rest) = (from.add(whole), n - whole);
+        let low = E::load_partial::<S>(from, rest.min(lanes));
+        let high = match rest.saturating_sub(lanes) {
+            0 => low,
+            more => E::load_partial::<S>(from.add(lanes), more),
+        };
+        low.lookup(high, evens).store_partial(even.add(whole / 2), rest.div_ceil(2));
+        low.lookup(high, odds).store_partial(odd.add(whole / 2), rest / 2);
     }
 }
 

@@ -176,11 +176,7 @@ impl Blocks {
                 return source.add(from).cast();
             }
             room.write_bytes(0, self.elements);
-            for a in self.inside(origin, 0) {
-                for b in self.inside(origin, 1) {
-                    self.fill_line::<S, E>(source, origin, [a, b], room);
-                }
-            }
+            self.fill::<S, E>(source, origin, room);
         }
         room
     }
@@ -193,38 +189,37 @@ impl Blocks {
         from as usize..to as usize
     }
 
-    /// Copies the line at `[a, b]` of every channel.
+    /// Copies what of the slab lies within the source, line by line.
     ///
     /// # Safety
-    /// As [`Blocks::open`]; the line lies within the source.
+    /// As [`Blocks::open`].
     #[inline(always)]
-    unsafe fn fill_line<S: Simd, E: Element>(
-        &self,
-        source: *const E,
-        origin: [isize; MAX_SPATIAL],
-        [a, b]: [usize; 2],
-        room: *mut E::Compute,
-    ) {
-        let inside = self.inside(origin, 2);
-        if inside.is_empty() {
+    unsafe fn fill<S: Simd, E: Element>(&self, source: *const E, origin: [isize; MAX_SPATIAL], room: *mut E::Compute) {
+        // Computed once: what is written might be this as far as the compiler knows.
+        let (split, channels, channels_last) = (self.split, self.channels, self.channels_last);
+        let ([_, rows, columns], (channel, strides)) = (self.source, self.strides());
+        let plane: usize = self.source.iter().product();
+        let inside: [_; MAX_SPATIAL] = std::array::from_fn(|d| self.inside(origin, d));
+        let (first, len) = (inside[2].start, inside[2].len());
+        if len == 0 {
             return;
         }
-        let (channel, strides) = self.strides();
-        let [_, rows, columns] = self.source;
-        let plane: usize = self.source.iter().product();
-        let row = (origin[0] + a as isize) as usize * rows + (origin[1] + b as isize) as usize;
-        let from = row * columns + (origin[2] + inside.start as isize) as usize;
-        let to = a * strides[0] + b * strides[1];
-        // SAFETY: by the contract.
-        unsafe {
-            if self.channels_last {
-                let from = Matrix { at: source.add(from), row: 1, column: plane };
-                let to = room.add(to + inside.start * strides[2]);
-                return pack::<E>(from, inside.len(), self.channels, to, self.channels);
-            }
-            for c in 0..self.channels {
-                let (from, to) = (source.add(from + c * plane), room.add(to + c * channel));
-                self.split.fill::<S, E>(from, to, inside.start, inside.len());
+        for a in inside[0].clone() {
+            for b in inside[1].clone() {
+                let row = (origin[0] + a as isize) as usize * rows + (origin[1] + b as isize) as usize;
+                // SAFETY: by the contract; the line lies within the source.
+                unsafe {
+                    let from = source.add(row * columns + (origin[2] + first as isize) as usize);
+                    let to = room.add(a * strides[0] + b * strides[1]);
+                    if channels_last {
+                        let from = Matrix { at: from, row: 1, column: plane };
+                        pack::<E>(from, len, channels, to.add(first * strides[2]), channels);
+                        continue;
+                    }
+                    for c in 0..channels {
+                        split.fill::<S, E>(from.add(c * plane), to.add(c * channel), first, len);
+                    }
+                }
             }
         }
     }

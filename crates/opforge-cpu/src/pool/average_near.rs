@@ -53,11 +53,14 @@ impl<E: Summed> Near<E> {
         for tap in 0..self.kernel {
             let from = self.neighbours.position(first, tap);
             let mut column = [zero; 2];
-            rows.each(|row| {
-                // SAFETY: by the contract.
-                let pair = unsafe { self.neighbours.read::<S, E>(x.add(row), from) };
-                column = std::array::from_fn(|i| column[i] + pair[i]);
-            });
+            rows.each(
+                #[inline(always)]
+                |row| {
+                    // SAFETY: by the contract.
+                    let pair = unsafe { self.neighbours.read::<S, E>(x.add(row), from) };
+                    column = [column[0] + pair[0], column[1] + pair[1]];
+                },
+            );
             let (elements, inside) = self.neighbours.arrange::<S, E>(column, from);
             sum = sum + VectorOf::<E, S>::select(inside, elements, zero);
         }

@@ -43,20 +43,23 @@ impl<E: Summed, const PLACES: bool> MaxNear<E, PLACES> {
         let mut most = VectorOf::<E, S>::splat(f64::NEG_INFINITY);
         let mut place = Integers::<E, S>::splat(-1);
         let (zero, offsets) = (Integers::<E, S>::splat(0), self.neighbours.offsets::<S, E>());
-        rows.each(|row| {
-            for tap in 0..self.kernel {
-                let from = self.neighbours.position(first, tap);
-                // SAFETY: by the contract.
-                let pair = unsafe { self.neighbours.read::<S, E>(x.add(row), from) };
-                let (elements, inside) = self.neighbours.arrange::<S, E>(pair, from);
-                // Without a place yet, anything within the input is taken.
-                let beats = elements.gt(most) | elements.is_nan() | zero.gt(place);
-                let taken = beats & inside;
-                most = VectorOf::<E, S>::select(taken, elements, most);
-                let at = VectorOf::<E, S>::from_bits(offsets + Integers::<E, S>::splat(row as i64 + from as i64));
-                place = VectorOf::<E, S>::select(taken, at, VectorOf::<E, S>::from_bits(place)).to_bits();
-            }
-        });
+        rows.each(
+            #[inline(always)]
+            |row| {
+                for tap in 0..self.kernel {
+                    let from = self.neighbours.position(first, tap);
+                    // SAFETY: by the contract.
+                    let pair = unsafe { self.neighbours.read::<S, E>(x.add(row), from) };
+                    let (elements, inside) = self.neighbours.arrange::<S, E>(pair, from);
+                    // Without a place yet, anything within the input is taken.
+                    let beats = elements.gt(most) | elements.is_nan() | zero.gt(place);
+                    let taken = beats & inside;
+                    most = VectorOf::<E, S>::select(taken, elements, most);
+                    let at = VectorOf::<E, S>::from_bits(offsets + Integers::<E, S>::splat(row as i64 + from as i64));
+                    place = VectorOf::<E, S>::select(taken, at, VectorOf::<E, S>::from_bits(place)).to_bits();
+                }
+            },
+        );
         (most, place)
     }
 
@@ -71,11 +74,14 @@ impl<E: Summed, const PLACES: bool> MaxNear<E, PLACES> {
         for tap in 0..self.kernel {
             let from = self.neighbours.position(first, tap);
             let mut column = [least; 2];
-            rows.each(|row| {
-                // SAFETY: by the contract.
-                let pair = unsafe { self.neighbours.read::<S, E>(x.add(row), from) };
-                column = std::array::from_fn(|i| column[i].max(pair[i]));
-            });
+            rows.each(
+                #[inline(always)]
+                |row| {
+                    // SAFETY: by the contract.
+                    let pair = unsafe { self.neighbours.read::<S, E>(x.add(row), from) };
+                    column = [column[0].max(pair[0]), column[1].max(pair[1])];
+                },
+            );
             let (elements, inside) = self.neighbours.arrange::<S, E>(column, from);
             most = VectorOf::<E, S>::select(inside, most.max(elements), most);
         }

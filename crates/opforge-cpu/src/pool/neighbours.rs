@@ -53,14 +53,9 @@ impl<F: FloatElem> Neighbours<F> {
         let room = self.width as isize - begin;
         // SAFETY: by the contract.
         unsafe {
-            let part = |at: isize, room: isize| match room {
-                room if room >= lanes => E::load::<S>(line.offset(at)),
-                room if room <= 0 => zero,
-                room => E::load_partial::<S>(line.offset(at), room as usize),
-            };
             match self.window.stride {
-                1 if from >= 0 => [part(begin, room), zero],
-                1 | 2 => [part(begin, room), part(begin + lanes, room - lanes)],
+                1 if from >= 0 => [part::<S, E>(line, begin, room), zero],
+                1 | 2 => [part::<S, E>(line, begin, room), part::<S, E>(line, begin + lanes, room - lanes)],
                 stride => {
                     let mut elements = [E::default(); 16];
                     for (lane, element) in elements[..lanes as usize].iter_mut().enumerate() {
@@ -93,6 +88,22 @@ impl<F: FloatElem> Neighbours<F> {
         let positions = self.offsets::<S, E>() + Integers::<E, S>::splat(from as i64);
         let elements = if stride <= 2 { low.lookup(high, positions) } else { low };
         (elements, before_end & positions.gt(Integers::<E, S>::splat(-1)))
+    }
+}
+
+/// The elements from `at` on, `room` of them if there are fewer than lanes, and none if it is negative; others are 0.
+///
+/// # Safety
+/// `line` is valid for these elements.
+#[inline(always)]
+unsafe fn part<S: Simd, E: StoredFloat>(line: *const E, at: isize, room: isize) -> VectorOf<E, S> {
+    // SAFETY: by the contract.
+    unsafe {
+        match room {
+            room if room >= VectorOf::<E, S>::LANES as isize => E::load::<S>(line.offset(at)),
+            room if room <= 0 => VectorOf::<E, S>::splat(0.0),
+            room => E::load_partial::<S>(line.offset(at), room as usize),
+        }
     }
 }
 

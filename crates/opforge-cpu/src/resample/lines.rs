@@ -51,9 +51,13 @@ impl<E: Summed> Routine for Last<E> {
                 let sum = job.memory.cast::<E::Compute>();
                 let made = sum.add(n + SLACK);
                 let mut onto = Sum { to: sum, n, begun: false };
-                self.planes.each_line(task % lines, |a, b, weight| {
-                    onto.add::<S, E>(x.add((a * height + b) * n), weight);
-                });
+                self.planes.each_line(
+                    task % lines,
+                    #[inline(always)]
+                    |a, b, weight| {
+                        onto.add::<S, E>(x.add((a * height + b) * n), weight);
+                    },
+                );
                 onto.end();
                 self.columns.weigh::<S>(sum, made);
                 narrow::<S, E>(made, job.outputs[0].cast::<E>().add(task * self.columns.len), self.columns.len);
@@ -90,16 +94,20 @@ impl<E: Summed> Routine for First<E> {
                 let plane = task / lines;
                 let out = job.outputs[0].cast::<E>().add(task * len);
                 let mut onto = Sum { to: if E::EXACT { out.cast() } else { sum }, n: len, begun: false };
-                self.planes.each_line(task % lines, |a, b, weight| {
-                    let row = (plane * depth + a) * height + b;
-                    let slot = a % self.kept[0] * self.kept[1] + b % self.kept[1];
-                    let made = slots.add(slot * (len + SLACK));
-                    if std::mem::replace(&mut has[slot], row) != row {
-                        widen::<S, E>(job.inputs[0].cast::<E>().add(row * n), line, n);
-                        self.columns.weigh::<S>(line, made);
-                    }
-                    onto.add::<S, E::Compute>(made, weight);
-                });
+                self.planes.each_line(
+                    task % lines,
+                    #[inline(always)]
+                    |a, b, weight| {
+                        let row = (plane * depth + a) * height + b;
+                        let slot = a % self.kept[0] * self.kept[1] + b % self.kept[1];
+                        let made = slots.add(slot * (len + SLACK));
+                        if std::mem::replace(&mut has[slot], row) != row {
+                            widen::<S, E>(job.inputs[0].cast::<E>().add(row * n), line, n);
+                            self.columns.weigh::<S>(line, made);
+                        }
+                        onto.add::<S, E::Compute>(made, weight);
+                    },
+                );
                 onto.end();
                 if !E::EXACT {
                     narrow::<S, E>(sum, out, len);

@@ -223,6 +223,13 @@ pub trait Float:
     /// As [`Float::via_f64`], of two vectors.
     fn via_f64_2(self, other: Self, f: impl Fn(Self::Wide, Self::Wide) -> Self::Wide) -> Self;
 
+    /// The lanes' numbers, from 0 on.
+    #[inline(always)]
+    fn numbers() -> Self::Bits {
+        let numbers: [Self::Elem; 16] = std::array::from_fn(|i| Self::Elem::of_integer(i as i64));
+        // SAFETY: the array holds 16 elements, and LANES is at most 16.
+        unsafe { Self::load(numbers.as_ptr()) }.to_bits()
+    }
     /// Lane by lane the one that the index names, of this vector's and then `next`'s. Indices are below twice the number of lanes.
     #[inline(always)]
     fn lookup(self, next: Self, indices: Self::Bits) -> Self {

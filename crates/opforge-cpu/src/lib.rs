@@ -49,6 +49,7 @@ pub mod math;
 pub mod matmul;
 pub mod norm;
 pub mod pool;
+mod prefetch;
 pub mod random;
 pub mod recurrent;
 pub mod reduce;

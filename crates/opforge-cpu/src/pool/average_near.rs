@@ -27,6 +27,7 @@ impl<E: Summed> Routine for Near<E> {
         for task in job.tasks.clone() {
             let (plane, line) = (task / lines, task % lines);
             let (rows, count) = (planes.rows(line), VectorOf::<E, S>::splat(self.lines.count_of_line(line)));
+            planes.prefetch(job.inputs[0].cast::<E>().wrapping_add(plane * planes.input()), line);
             for first in (0..n).step_by(lanes) {
                 let rest = lanes.min(n - first);
                 // SAFETY: by the contract of the kernel; lines of the output are disjoint.

@@ -101,6 +101,7 @@ impl<E: Summed, const PLACES: bool> Routine for MaxNear<E, PLACES> {
             // SAFETY: by the contract of the kernel; lines of the outputs are disjoint.
             unsafe {
                 let x = job.inputs[0].cast::<E>().add(task / lines * self.planes.input());
+                self.planes.prefetch(x, task % lines);
                 for first in (0..n).step_by(lanes) {
                     let (at, count) = (task * n + first, lanes.min(n - first));
                     let to = job.outputs[0].cast::<E>().add(at);

@@ -1,6 +1,7 @@
 use opforge_core::{Error, Meta, Result};
 
 use crate::conv::{MAX_SPATIAL, Window};
+use crate::prefetch::prefetch;
 use crate::split::Split;
 
 /// Which positions of the input a position of the output is made of.
@@ -196,6 +197,19 @@ impl Planes {
     pub fn rows(&self, line: usize) -> Rows {
         let [a, b, c] = &self.axes;
         Rows { spans: [a.span(line / b.output), b.span(line % b.output)], lengths: [b.input, c.input] }
+    }
+
+    /// Asks for the rows of `plane` that a line of the output some way ahead reads. Rows are short and read in turns, so that the processor does
+    /// not see by itself what comes next.
+    #[inline(always)]
+    pub fn prefetch<E>(&self, plane: *const E, line: usize) {
+        /// Lines of the output.
+        const AHEAD: usize = 6;
+        let [depth, rows, columns] = &self.axes;
+        if depth.output == 1 {
+            let step = (rows.input + rows.output / 2) / rows.output * columns.input;
+            prefetch(plane.wrapping_add((line + AHEAD) * step).cast(), step * size_of::<E>());
+        }
     }
 
     /// Calls `f` as [`Rows::each`] does.

@@ -63,7 +63,9 @@ def decayed(grad, param, weight_decay):
 
 
 def _with_hooks(step):
-    """The method `step` between the hooks."""
+    """The method `step` between the hooks; itself if it is between them already."""
+    if getattr(step, "hooked", False):
+        return step
 
     @functools.wraps(step)
     def hooked(self, *args, **kwargs):
@@ -77,6 +79,7 @@ def _with_hooks(step):
             hook(self, args, kwargs)
         return result
 
+    hooked.hooked = True
     return hooked
 
 
@@ -97,10 +100,19 @@ class Optimizer:
         if "step" in cls.__dict__:
             cls.step = _with_hooks(cls.step)
 
+    def __getattr__(self, name):
+        """The tables of hooks are there from the first look on: for classes that do not call `Optimizer.__init__`, and copies of optimizers."""
+        if name in Optimizer._HOOK_TABLES:
+            return self.__dict__.setdefault(name, OrderedDict())
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def _patch_step_function(self):
+        """Has the class's `step` run the hooks, if it was put there after the class was made."""
+        type(self).step = _with_hooks(type(self).step)
+
     def __init__(self, params, defaults):
         self.defaults = defaults
-        for name in self._HOOK_TABLES:
-            setattr(self, name, OrderedDict())
+        self._patch_step_function()
         if isinstance(params, _C.Tensor):
             raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got Tensor")
         self.state = defaultdict(dict)
@@ -222,8 +234,7 @@ class Optimizer:
 
     def __setstate__(self, state):
         self.__dict__.update(state)
-        for name in self._HOOK_TABLES:
-            self.__dict__.setdefault(name, OrderedDict())
+        self._patch_step_function()
         defaults = self.__dict__.setdefault("defaults", {})
         for group in self.param_groups:
             for name, default in defaults.items():

@@ -26,6 +26,7 @@ impl CustomOp {
             params: Box::leak(params.into()),
             returns: if schema.several { "Vec<Tensor>" } else { "Tensor" },
             declared_faces: None,
+            view: false,
             call: Box::leak(Box::new(move |values: &[Value]| op.call_values(&names, values))),
         };
         let function = Box::leak(Box::new(function));

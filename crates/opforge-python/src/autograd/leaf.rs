@@ -73,15 +73,15 @@ impl PyTensor {
         Ok(slf.clone())
     }
 
-    /// The same elements, outside of the graph. Assigning makes the tensor stand for other elements; gradient and `requires_grad` stay.
+    /// The same elements, outside of the graph: backward does not notice what is changed in place through them. Assigning makes the tensor stand for other elements; gradient and `requires_grad` stay.
     #[getter]
     fn data(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        self.detach(py)
+        Self::wrap(py, self.tensor(py).untracked())
     }
 
     #[setter]
     fn set_data(&self, py: Python<'_>, data: &Bound<'_, PyTensor>) -> PyResult<()> {
-        let (old, new) = (self.tensor(py), data.get().tensor(py).detach());
+        let (old, new) = (self.tensor(py), data.get().tensor(py).untracked());
         new.set_requires_grad(old.requires_grad() && old.is_leaf()).or_raise(py)?;
         if old.shape() == new.shape() && old.dtype() == new.dtype() {
             new.set_grad(old.grad().as_ref()).or_raise(py)?;

@@ -108,6 +108,7 @@ fn entry<'py>(
     dict.set_item("returns", returned(function.returns))?;
     dict.set_item("results", faces.results.to_vec())?;
     dict.set_item("in_place", faces.in_place)?;
+    dict.set_item("view", function.view)?;
     dict.set_item("out", doc::takes_out(function))?;
     dict.set_item("doc", doc::for_python(function.doc))?;
     dict.set_item("operator", operator.is_some())?;
@@ -126,4 +127,10 @@ pub fn catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let operator = |function: &Function| operators.iter().copied().find(|d| std::ptr::eq(d.function, function));
     let entries = functions().into_iter().map(|function| entry(py, function, operator(function)));
     PyList::new(py, entries.collect::<PyResult<Vec<_>>>()?)
+}
+
+/// How many results were copied since their functions shared memory without declaring it: none.
+#[pyfunction]
+pub fn _shared_results() -> u64 {
+    opforge::operator::shared_results()
 }

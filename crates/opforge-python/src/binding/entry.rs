@@ -1,9 +1,8 @@
 use std::collections::HashMap;
 
-use opforge::dispatch::write_to;
-use opforge::functional::write_back;
+use opforge::Error;
+use opforge::functional::{in_place, write_back};
 use opforge::operator::Value;
-use opforge::{Error, Tensor};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -73,16 +72,20 @@ impl Entry {
         let function = signature.function;
         match signature.take_form(self.form, &mut values) {
             Form::Plain => {
-                let result = front_end::called(|| (function.call)(&values)).or_raise(py)?;
+                let result = front_end::called(|| function.invoke(&values)).or_raise(py)?;
                 if let Some(receiver) = self.written(py, &result, args) {
                     return Ok(receiver);
                 }
                 results::object(py, result, signature.results.as_ref())
             }
             Form::InPlace => {
-                let receiver = args.at(0).cast::<PyTensor>()?.get().tensor(py);
-                let call = || write_to(&receiver, function.name, || (function.call)(&values));
-                self.write_back(py, front_end::called(call).or_raise(py)?, args)
+                let object = args.at(0).cast::<PyTensor>()?;
+                let receiver = object.get().tensor(py);
+                let now = front_end::called(|| in_place(function, &receiver, &values)).or_raise(py)?;
+                if now.id() != receiver.id() {
+                    object.get().replace(py, now);
+                }
+                Ok(object.to_owned().into_any().unbind())
             }
         }
     }
@@ -95,24 +98,6 @@ impl Entry {
         }
         let receiver = args.at(0).cast::<PyTensor>().ok()?;
         (receiver.get().tensor(py).id() == result.id()).then(|| receiver.to_owned().into_any().unbind())
-    }
-
-    /// The in-place form: the receiver gets the result, as elements or, from a view, as its new self.
-    fn write_back(&self, py: Python<'_>, result: Value, args: &Arguments<'_, '_>) -> PyResult<Py<PyAny>> {
-        let receiver = args.at(0).cast::<PyTensor>()?;
-        let Value::Tensor(result) = result else {
-            return Err(raise(py, &Error::value(self.name, "result", "several tensors", "one tensor")));
-        };
-        let tensor = receiver.get().tensor(py);
-        if result.id() == tensor.id() {
-            return Ok(receiver.to_owned().into_any().unbind());
-        }
-        if is_view_of(&result, &tensor) {
-            receiver.get().replace(py, result);
-        } else {
-            write_back(self.name, &tensor, &result).or_raise(py)?;
-        }
-        Ok(receiver.to_owned().into_any().unbind())
     }
 
     /// Calls with the result going to the keyword `out`, if there is one; else explains why nothing fits.
@@ -137,10 +122,6 @@ impl Entry {
     }
 }
 
-fn is_view_of(result: &Tensor, tensor: &Tensor) -> bool {
-    result.shares_storage(tensor) && result.layout() != tensor.layout()
-}
-
 #[cold]
 fn wrong_out(name: &str, out: &Bound<'_, PyAny>, accepted: &str) -> PyErr {
     PyTypeError::new_err(format!("{name}(): argument 'out' must be {accepted}, not {}", describe(out.as_borrowed())))
@@ -159,7 +140,8 @@ fn write_out(py: Python<'_>, name: &'static str, out: &Bound<'_, PyAny>, result:
     let result = result.get().tensor(py);
     let destination = out.tensor(py);
     if destination.elem_count() == 0 && destination.shape() != result.shape() {
-        out.replace(py, result.to_dtype(destination.dtype()).or_raise(py)?);
+        let result = if result.storage().is_unshared() { Ok(result) } else { result.copy() };
+        out.replace(py, result.and_then(|result| result.to_dtype(destination.dtype())).or_raise(py)?);
         return Ok(());
     }
     write_back(name, &destination, &result).or_raise(py)

@@ -76,6 +76,7 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
         }
     }
     module.add_function(wrap_pyfunction!(catalogue::catalogue, module)?)?;
+    module.add_function(wrap_pyfunction!(catalogue::_shared_results, module)?)?;
     module.add("_hidden", PyFrozenSet::new(py, hidden(&signatures))?)?;
     let mut entries = Vec::new();
     let class = py.get_type::<PyTensor>();

@@ -3,9 +3,9 @@
 use std::panic::Location;
 use std::sync::{Arc, OnceLock, Weak};
 
-use opforge_runtime::Storage;
 use smallvec::SmallVec;
 
+use super::elements::Elements;
 use super::node::{Action, Node, Saved, is_differentiable};
 use super::slot::{Edge, Slot};
 use super::view::{check_write, rewrite};
@@ -149,8 +149,7 @@ fn stretches(from: &Shape, to: &Shape) -> bool {
 /// [`SavedTensor::bind`] tells where that is.
 pub struct SavedTensor {
     meta: Meta,
-    storage: Arc<Storage>,
-    version: u64,
+    elements: Elements,
     edge: Option<Edge>,
     output: OnceLock<(Weak<Node>, usize)>,
 }
@@ -160,8 +159,7 @@ impl SavedTensor {
     pub fn new(tensor: &Tensor, is_output: bool) -> Self {
         SavedTensor {
             meta: tensor.meta().clone(),
-            storage: tensor.storage().clone(),
-            version: tensor.version(),
+            elements: Elements::of(tensor),
             edge: if is_output { None } else { tensor.edge() },
             output: OnceLock::new(),
         }
@@ -179,19 +177,9 @@ impl SavedTensor {
     /// # Errors
     /// When its elements were changed in place since.
     pub fn unpack(&self) -> Result<Tensor> {
-        let now = self.storage.version();
-        if now != self.version {
-            let given = format!(
-                "one of the variables needed for gradient computation has been modified by an inplace operation: \
-                 it is at version {now}; expected version {} instead",
-                self.version
-            );
-            return Err(Error::autograd(
-                "unpack",
-                "saved tensor",
-                given,
-                "a tensor not changed in place since it was saved",
-            ));
+        if let Some(given) = self.elements.changed() {
+            let accepted = "a tensor not changed in place since it was saved";
+            return Err(Error::autograd("unpack", "saved tensor", given, accepted));
         }
         let slot = match (&self.edge, self.output.get().and_then(|(node, i)| Some((node.upgrade()?, *i)))) {
             (Some(Edge::Leaf(leaf)), _) => return Ok(leaf.clone()),
@@ -199,6 +187,6 @@ impl SavedTensor {
             (None, Some(origin)) => Slot::computed(origin),
             (None, None) => Slot::default(),
         };
-        Ok(Tensor::with_slot(self.meta.clone(), self.storage.clone(), slot))
+        Ok(self.elements.tensor(self.meta.clone(), slot))
     }
 }

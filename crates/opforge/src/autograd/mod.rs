@@ -9,6 +9,7 @@
 //! views.
 
 mod backward;
+mod elements;
 mod engine;
 mod function;
 mod grad;
@@ -16,7 +17,9 @@ mod grad_fn;
 mod hooks;
 mod mode;
 mod node;
+mod preserve;
 mod reach;
+mod record;
 mod slot;
 mod store;
 mod var;
@@ -28,7 +31,9 @@ pub use function::{FunctionBackward, SavedTensor, record_function, record_functi
 pub use grad_fn::GradFn;
 pub use hooks::{AfterHook, Hook, HookId};
 pub use mode::{GradMode, enable_grad, is_grad_enabled, no_grad};
-pub(crate) use node::{Node, Versions, record};
+pub(crate) use node::Node;
+pub(crate) use preserve::Moment;
+pub(crate) use record::{Kept, record};
 pub(crate) use slot::Slot;
 pub use store::GradStore;
 pub use var::Var;
@@ -75,7 +80,8 @@ impl Tensor {
 
     /// The same elements (shared storage) under a new identity, outside of the graph.
     pub fn detach(&self) -> Tensor {
-        Tensor::from_parts(self.meta().clone(), self.storage().clone())
+        let slot = Slot::default().counted_by(self.slot().counter().cloned());
+        Tensor::with_slot(self.meta().clone(), self.storage().clone(), slot)
     }
 
     /// Makes this tensor a leaf that needs no gradient, with the elements that it has.

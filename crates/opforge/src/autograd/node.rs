@@ -3,16 +3,17 @@ use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use opforge_runtime::Storage;
 use smallvec::SmallVec;
 
+use opforge_runtime::Storage;
+
+use super::elements::Elements;
 use super::function::FunctionBackward;
 use super::hooks::Watchers;
 use super::slot::{Edge, Slot, lock};
-use super::view::{overwrite_backward, rewrite};
+use super::view::overwrite_backward;
 use super::{Backward, function};
-use crate::dispatch::Call;
-use crate::operator::{Grads, Operator, Tensors};
+use crate::operator::{Grads, Operator};
 use crate::{Device, Error, Meta, Result, Tensor};
 
 /// One recorded call.
@@ -51,9 +52,6 @@ pub(crate) struct Saved {
     pub(super) function: Option<Arc<FunctionBackward>>,
 }
 
-/// A tensor's elements at some version of their storage, without its place in the graph: holding the tensor itself could be a reference cycle.
-type Elements = (Arc<Storage>, u64);
-
 impl Action {
     pub(crate) fn name(&self) -> &str {
         match self {
@@ -86,7 +84,7 @@ impl Node {
     ) -> Arc<Self> {
         Arc::new(Node {
             // After the edges were found: finding them may have made nodes.
-            sequence: next_sequence(),
+            sequence: Self::next_sequence(),
             action,
             at,
             device: outputs.clone().next().map_or(Device::Cpu, |output| *output.device()),
@@ -96,6 +94,24 @@ impl Node {
             watchers: Watchers::default(),
             saved: Mutex::new(Some(saved)),
         })
+    }
+
+    /// A number larger than those of all nodes so far.
+    pub(super) fn next_sequence() -> u64 {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Whether elements in this memory are saved.
+    pub(super) fn has_saved(&self, storage: &Arc<Storage>) -> bool {
+        lock(&self.saved).iter().flat_map(Saved::elements).any(|elements| elements.are_in(storage))
+    }
+
+    /// Has what is saved of one memory be read from a copy of it.
+    pub(super) fn move_saved(&self, from: &Arc<Storage>, to: &Arc<Storage>) {
+        let mut saved = lock(&self.saved);
+        let all = saved.iter_mut().flat_map(|saved| saved.inputs.iter_mut().chain(&mut saved.outputs)).flatten();
+        all.filter(|elements| elements.are_in(from)).for_each(|elements| elements.move_to(to.clone()));
     }
 
     pub(super) fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
@@ -123,13 +139,16 @@ impl Node {
         })
     }
 
-    fn changed(&self, which: &str, i: usize, saved: u64, now: u64) -> Error {
-        let given = format!(
-            "one of the variables needed for gradient computation has been modified by an inplace operation: \
-             it is at version {now}; expected version {saved} instead"
-        );
-        let accepted = format!("a tensor not changed in place since the call at {}", self.at);
-        Error::autograd(self.action.name().to_owned(), format!("saved {which} {i}"), given, accepted)
+    /// The saved elements, if nobody changed them since.
+    fn unchanged<'a>(&self, saved: &'a [Option<Elements>], which: &str, i: usize) -> Result<&'a Elements> {
+        let elements = saved.get(i).and_then(Option::as_ref).ok_or_else(|| self.not_saved(which, i))?;
+        match elements.changed() {
+            None => Ok(elements),
+            Some(given) => {
+                let accepted = format!("a tensor not changed in place since the call at {}", self.at);
+                Err(Error::autograd(self.action.name().to_owned(), format!("saved {which} {i}"), given, accepted))
+            }
+        }
     }
 
     fn not_saved(&self, which: &str, i: usize) -> Error {
@@ -143,71 +162,27 @@ impl Node {
 }
 
 impl Saved {
+    fn elements(&self) -> impl Iterator<Item = &Elements> {
+        self.inputs.iter().chain(&self.outputs).flatten()
+    }
+
     fn is_empty(&self) -> bool {
-        self.function.is_none() && self.inputs.iter().chain(&self.outputs).all(Option::is_none)
+        self.function.is_none() && self.elements().next().is_none()
     }
 
     pub(crate) fn input(&self, node: &Node, i: usize) -> Result<Tensor> {
-        match self.inputs.get(i).and_then(Option::as_ref) {
-            Some((storage, version)) if storage.version() == *version => Ok(match &node.edges[i] {
-                Some(Edge::Leaf(leaf)) => leaf.clone(),
-                Some(Edge::Node(from, output)) => {
-                    let slot = Slot::computed((from.clone(), *output));
-                    Tensor::with_slot(node.inputs[i].clone(), storage.clone(), slot)
-                }
-                None => Tensor::from_parts(node.inputs[i].clone(), storage.clone()),
-            }),
-            Some((storage, version)) => Err(node.changed("input", i, *version, storage.version())),
-            None => Err(node.not_saved("input", i)),
-        }
+        let elements = node.unchanged(&self.inputs, "input", i)?;
+        let slot = match &node.edges[i] {
+            Some(Edge::Leaf(leaf)) => return Ok(leaf.clone()),
+            Some(Edge::Node(from, output)) => Slot::computed((from.clone(), *output)),
+            None => Slot::default(),
+        };
+        Ok(elements.tensor(node.inputs[i].clone(), slot))
     }
 
     pub(crate) fn output(&self, node: &Arc<Node>, i: usize) -> Result<Tensor> {
-        match self.outputs.get(i).and_then(Option::as_ref) {
-            Some((storage, version)) if storage.version() == *version => {
-                let slot = Slot::computed((node.clone(), i));
-                Ok(Tensor::with_slot(node.outputs[i].clone(), storage.clone(), slot))
-            }
-            Some((storage, version)) => Err(node.changed("output", i, *version, storage.version())),
-            None => Err(node.not_saved("output", i)),
-        }
-    }
-}
-
-fn next_sequence() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    NEXT.fetch_add(1, Ordering::Relaxed)
-}
-
-/// The versions of a call's inputs, to be taken before it runs: an in-place call changes what it would save, which backward then says.
-pub(crate) type Versions = SmallVec<[u64; 4]>;
-
-/// Records a call: its outputs, which must be new or just written in place, get edges to a new node.
-pub(crate) fn record(call: &Call<'_>, versions: &Versions, outputs: &Tensors) {
-    let (op, inputs) = (call.op, call.inputs);
-    let saves = op.saves();
-    let wanted = |bits: u32, i: usize| bits & (1 << i.min(31)) != 0;
-    // A call without a gradient is recorded only when it overwrites one that has it: with constants.
-    let edges = inputs.iter().map(|input| op.differentiable().then(|| input.edge()).flatten()).collect();
-    let saved = Saved {
-        inputs: (inputs.iter().enumerate())
-            .map(|(i, t)| wanted(saves.inputs, i).then(|| (t.storage().clone(), versions[i])))
-            .collect(),
-        outputs: (outputs.iter().enumerate())
-            .map(|(i, t)| wanted(saves.outputs, i).then(|| (t.storage().clone(), t.version())))
-            .collect(),
-        function: None,
-    };
-    let metas = inputs.iter().map(|input| input.meta());
-    let node = Node::new(Action::Operator(op.boxed()), call.at, metas, outputs.iter(), edges, saved);
-    for (i, output) in outputs.iter().enumerate() {
-        if !wanted(op.differentiable_outputs(), i) || !is_differentiable(output) {
-            continue;
-        }
-        match call.outputs {
-            None => output.slot().set(true, Some((node.clone(), i))),
-            Some(_) => rewrite(output, (node.clone(), i)),
-        }
+        let elements = node.unchanged(&self.outputs, "output", i)?;
+        Ok(elements.tensor(node.outputs[i].clone(), Slot::computed((node.clone(), i))))
     }
 }
 

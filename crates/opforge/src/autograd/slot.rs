@@ -2,6 +2,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::Node;
+use super::elements::Counter;
 use super::hooks::{AfterHook, Hook};
 use crate::Tensor;
 
@@ -29,6 +30,8 @@ pub(crate) struct Slot {
     base: Option<Tensor>,
     /// `None` for a leaf.
     origin: Mutex<Option<Origin>>,
+    /// What counts changes in place, if it is not the storage.
+    counter: Option<Counter>,
     extra: OnceLock<Box<Extra>>,
 }
 
@@ -57,7 +60,16 @@ impl Slot {
     pub(crate) fn view_of(tensor: &Tensor) -> Self {
         let base = tensor.slot().base.as_ref().unwrap_or(tensor);
         let seen = AtomicU32::new(base.slot().moves());
-        Slot { base: Some(base.clone()), seen, ..Slot::default() }
+        Slot { base: Some(base.clone()), seen, counter: tensor.slot().counter.clone(), ..Slot::default() }
+    }
+
+    pub(super) fn counted_by(self, counter: Option<Counter>) -> Self {
+        Slot { counter, ..self }
+    }
+
+    #[inline]
+    pub(super) fn counter(&self) -> Option<&Counter> {
+        self.counter.as_ref()
     }
 
     #[inline]

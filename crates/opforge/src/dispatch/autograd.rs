@@ -1,5 +1,5 @@
 use super::{Call, Interpreter, journey};
-use crate::autograd::{Versions, check_write, has_history, is_grad_enabled, record};
+use crate::autograd::{Kept, check_write, has_history, is_grad_enabled, record};
 use crate::operator::Tensors;
 use crate::{Result, Tensor};
 
@@ -16,9 +16,9 @@ impl<I: Interpreter> Interpreter for Autograd<I> {
             return self.inner.interpret(call);
         }
         call.outputs.unwrap_or_default().iter().try_for_each(|output| check_write(call.op.name(), output))?;
-        let versions: Versions = call.inputs.iter().map(|input| input.version()).collect();
+        let kept = Kept::of(call)?;
         let outputs = self.inner.interpret(call)?;
-        record(call, &versions, &outputs);
+        record(call, kept, &outputs);
         journey::step("autograd", || format!("recorded; saves {:?}", call.op.saves()));
         Ok(outputs)
     }

@@ -15,6 +15,7 @@ mod local;
 use std::panic::Location;
 
 pub use autograd::Autograd;
+pub(crate) use destination::forget_destination;
 pub use destination::write_to;
 pub use local::EagerLocal;
 

@@ -85,7 +85,7 @@ functions! {
             let accepted = format!("at least {} numbers", input.rank());
             return Err(Error::value("repeat", "repeats", format!("{repeats:?}"), accepted));
         }
-        input.repeat(super::size_to_shape("repeat", repeats)?)
+        super::apart(input.repeat(super::size_to_shape("repeat", repeats)?)?, input)
     }
 
     /// As [`repeat`]; for fewer numbers than dimensions, the first dimensions stay as they are.
@@ -97,7 +97,7 @@ functions! {
     /// # Ok::<(), opforge::Error>(())
     /// ```
     pub fn tile(input: &Tensor, dims: &[i64]) -> Result<Tensor> {
-        input.repeat(super::size_to_shape("tile", dims)?)
+        super::apart(input.repeat(super::size_to_shape("tile", dims)?)?, input)
     }
 
     /// Each element of `dim`, or of all in row-major order without it, `repeats` times.
@@ -122,7 +122,7 @@ functions! {
         let times = usize::try_from(repeats).map_err(|_| Error::value("repeat_interleave", "repeats", repeats, "0 or more"))?;
         let stretched = [&x.dims()[..=dim], &[times], &x.dims()[dim + 1..]].concat();
         Shape::from(&stretched[..]).check("repeat_interleave", x.dtype().size_in_bytes())?;
-        x.unsqueeze(dim + 1)?.broadcast_as(stretched)?.flatten(dim, dim + 1)
+        super::apart(x.unsqueeze(dim + 1)?.broadcast_as(stretched)?.flatten(dim, dim + 1)?, input)
     }
 
     /// Each element of `dim`, or of all in row-major order without it, as often as a vector of integers says.

@@ -2,7 +2,10 @@
 
 use opforge_core::Kind;
 
+use crate::autograd::{check_write, enable_grad, has_history, is_grad_enabled};
+use crate::dispatch::write_to;
 use crate::operator::prelude::*;
+use crate::operator::{Function, Value};
 
 functions! {
     /// Replaces the elements of `input` with those of `src`, stretched to its shape and cast to its dtype; returns `input`.
@@ -44,4 +47,49 @@ pub fn write_back(op: &'static str, destination: &Tensor, result: &Tensor) -> Re
         return Err(Error::dtype(op, "out", result.dtype().long_name(), accepted));
     }
     copy_into(destination, result, false).map(drop)
+}
+
+/// The in-place form of a function: `receiver`, its first argument, takes the elements of the result, or, if it is a view, its layout. Returns
+/// the tensor that the receiver is from now on, which only a view changes.
+///
+/// # Errors
+/// The function's; as [`write_back`]; for a leaf that needs a gradient, unless recording is off.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f, operator};
+/// let function = operator::functions().into_iter().find(|f| f.name == "neg").unwrap();
+/// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+/// f::in_place(function, &x, &[x.clone().into()])?;
+/// assert_eq!(x.to_vec1::<f32>()?, [-1.0, -2.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[track_caller]
+pub fn in_place(function: &Function, receiver: &Tensor, values: &[Value]) -> Result<Tensor> {
+    let name = function.name;
+    let call = || match (function.call)(values)? {
+        Value::Tensor(result) => Ok(result),
+        _ => Err(Error::value(name, "result", "not one tensor", "one tensor")),
+    };
+    if function.view {
+        return laid_out_anew(name, receiver, call);
+    }
+    let result = write_to(receiver, name, call)?;
+    if result.id() != receiver.id() {
+        write_back(name, receiver, &result)?;
+    }
+    Ok(receiver.clone())
+}
+
+/// A view in its tensor's place. A leaf that may be changed, since recording is off, stays one.
+fn laid_out_anew(op: &'static str, receiver: &Tensor, call: impl FnOnce() -> Result<Tensor>) -> Result<Tensor> {
+    if is_grad_enabled() && has_history(receiver) {
+        check_write(op, receiver)?;
+    }
+    let view = enable_grad(call)?;
+    if view.id() == receiver.id() || !receiver.is_leaf() || !receiver.requires_grad() {
+        return Ok(view);
+    }
+    let leaf = view.detach();
+    leaf.set_requires_grad(true)?;
+    Ok(leaf)
 }

@@ -57,7 +57,7 @@ functions! {
         let n = lead.iter().product::<usize>();
         let parts = input.reshape(&[n, channels / (r * r), r, r, height, width][..])?;
         let moved = parts.permute((0, 1, 4, 2, 5, 3))?;
-        moved.reshape([lead, &[channels / (r * r), height * r, width * r]].concat())
+        super::apart(moved.reshape([lead, &[channels / (r * r), height * r, width * r]].concat())?, input)
     }
 
     /// `[.., channels, height r, width r]` as `[.., channels r^2, height, width]`: undoes [`pixel_shuffle`].
@@ -81,7 +81,7 @@ functions! {
         let n = lead.iter().product::<usize>();
         let parts = input.reshape(&[n, channels, height / r, r, width / r, r][..])?;
         let moved = parts.permute((0, 1, 3, 5, 2, 4))?;
-        moved.reshape([lead, &[channels * r * r, height / r, width / r]].concat())
+        super::apart(moved.reshape([lead, &[channels * r * r, height / r, width / r]].concat())?, input)
     }
 
     /// The channels (the second dimension), in `groups` groups, interleaved: the first of each group, then the second of each, and so on.
@@ -103,7 +103,7 @@ functions! {
             return Err(Error::shape("channel_shuffle", "input", format!("{:?}", input.shape()), "[n, channels, ..] that the groups divide"));
         };
         let grouped = [&input.dims()[..1], &[groups, channels / groups], &input.dims()[2..]].concat();
-        input.reshape(grouped)?.transpose(1, 2)?.reshape(input.shape())
+        super::apart(input.reshape(grouped)?.transpose(1, 2)?.reshape(input.shape())?, input)
     }
 }
 

@@ -43,7 +43,7 @@ functions! {
             }
         }
         match power {
-            Some(power) => Ok(power),
+            Some(power) => f::apart(power, input),
             None => Tensor::eye(rows, input.dtype(), input.device())?.broadcast_as(input.shape())?.contiguous(),
         }
     }
@@ -94,7 +94,7 @@ functions! {
     /// As [`multi_dot`].
     #[python(torch)]
     pub fn chain_matmul(matrices: &[Tensor]) -> Result<Tensor> {
-        if matrices.len() == 1 { Ok(matrices[0].clone()) } else { multi_dot(matrices) }
+        if matrices.len() == 1 { matrices[0].copy() } else { multi_dot(matrices) }
     }
 }
 

@@ -20,6 +20,7 @@ functions! {
     /// # Ok::<(), opforge::Error>(())
     /// ```
     #[python(torch)]
+    #[view]
     pub fn view_as_real(input: &Tensor) -> Result<Tensor> {
         let part = part_dtype(input.dtype()).ok_or(Error::UnsupportedDTypeForOp(input.dtype(), "view_as_real"))?;
         let parts = input.detach().unsqueeze(input.rank())?.bits_as(part)?;
@@ -38,6 +39,7 @@ functions! {
     /// # Ok::<(), opforge::Error>(())
     /// ```
     #[python(torch)]
+    #[view]
     pub fn view_as_complex(input: &Tensor) -> Result<Tensor> {
         let whole = complex_dtype(input.dtype()).ok_or(Error::UnsupportedDTypeForOp(input.dtype(), "view_as_complex"))?;
         if input.dims().last() != Some(&2) {
@@ -100,6 +102,7 @@ functions! {
     /// # Ok::<(), opforge::Error>(())
     /// ```
     #[python(torch)]
+    #[view]
     pub fn imag(input: &Tensor) -> Result<Tensor> {
         view_as_real(input)?.get_on_dim(input.rank(), 1)
     }

@@ -30,7 +30,7 @@ functions! {
         let axis = normalize_dim(dim, input.rank(), "diff")?;
         let times = usize::try_from(n).map_err(|_| Error::value("diff", "n", n, "0 or more"))?;
         if times == 0 {
-            return Ok(input.clone());
+            return input.copy();
         }
         let parts: Vec<Tensor> = [prepend, Some(input), append].into_iter().flatten().cloned().collect();
         let mut result = if parts.len() == 1 { input.clone() } else { f::cat(&parts, dim)? };

@@ -5,12 +5,14 @@ use crate::operator::prelude::*;
 functions! {
     /// Whole channels, `[channels, length]` or `[n, channels, length]`, replaced by 0 with probability `p`, the others divided by `1 - p`.
     #[python(nn)]
+    #[view]
     pub fn dropout1d(input: &Tensor, p: f64 = 0.5, training: bool = true, inplace: bool = false) -> Result<Tensor> {
         drop_channels("dropout1d", input, p, training, inplace, input.rank() == 2)
     }
 
     /// Whole channels, `[n, channels, height, width]`, replaced by 0 with probability `p`, the others divided by `1 - p`.
     #[python(nn)]
+    #[view]
     pub fn dropout2d(input: &Tensor, p: f64 = 0.5, training: bool = true, inplace: bool = false) -> Result<Tensor> {
         drop_channels("dropout2d", input, p, training, inplace, false)
     }
@@ -18,12 +20,14 @@ functions! {
     /// Whole channels, `[channels, ..]` with three more dimensions or with `n` before, replaced by 0 with probability `p`, the others divided by
     /// `1 - p`.
     #[python(nn)]
+    #[view]
     pub fn dropout3d(input: &Tensor, p: f64 = 0.5, training: bool = true, inplace: bool = false) -> Result<Tensor> {
         drop_channels("dropout3d", input, p, training, inplace, input.rank() == 4)
     }
 
     /// Whole channels, `[n, channels, ..]`, replaced by 0 with probability `p`, the others divided by `1 - p`.
     #[python(torch)]
+    #[view]
     pub fn feature_dropout(input: &Tensor, p: f64, train: bool) -> Result<Tensor> {
         drop_channels("feature_dropout", input, p, train, false, false)
     }
@@ -31,6 +35,7 @@ functions! {
     /// Dropout for networks of SELU: elements are replaced by SELU's lower bound with probability `p`, and all are scaled and shifted so that mean
     /// 0 and variance 1 stay.
     #[python(torch, nn)]
+    #[view]
     pub fn alpha_dropout(input: &Tensor, p: f64 = 0.5, training: bool = false, inplace: bool = false) -> Result<Tensor> {
         let out = drop_alpha("alpha_dropout", input, p, training, false)?;
         if inplace { replaced("alpha_dropout", input, out) } else { Ok(out) }
@@ -38,6 +43,7 @@ functions! {
 
     /// [`alpha_dropout`] of whole channels, `[n, channels, ..]`.
     #[python(torch, nn)]
+    #[view]
     pub fn feature_alpha_dropout(input: &Tensor, p: f64 = 0.5, training: bool = false, inplace: bool = false) -> Result<Tensor> {
         let out = drop_alpha("feature_alpha_dropout", input, p, training, true)?;
         if inplace { replaced("feature_alpha_dropout", input, out) } else { Ok(out) }

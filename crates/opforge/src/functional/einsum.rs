@@ -22,6 +22,7 @@ functions! {
     /// # Ok::<(), opforge::Error>(())
     /// ```
     #[python(torch)]
+    #[view]
     pub fn einsum(equation: &str, operands: &[Tensor]) -> Result<Tensor> {
         let equation: String = equation.chars().filter(|c| !c.is_whitespace()).collect();
         let (inputs, output) = match equation.split_once("->") {

@@ -117,7 +117,7 @@ pub(super) fn along(
 ) -> Result<(Tensor, Tensor)> {
     let axis = opforge_core::normalize_dim(dim, input.rank(), op)?;
     if input.rank() == 0 {
-        return Ok((input.clone(), Tensor::zeros((), DType::I64, input.device())?));
+        return Ok((input.copy()?, Tensor::zeros((), DType::I64, input.device())?));
     }
     let index = arg(input, Some(dim), true)?;
     let value = f::gather(input, dim, &index)?;

@@ -46,7 +46,7 @@ functions! {
             let given = format!("{:?} of {}", bins.shape(), bins.dtype());
             return Err(Error::shape("histogram", "bins", given, format!("a vector of at least two edges, of {}", input.dtype())));
         }
-        Ok((counts(input, bins, weight, density)?, bins.clone()))
+        Ok((counts(input, bins, weight, density)?, bins.copy()?))
     }
 }
 

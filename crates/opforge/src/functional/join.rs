@@ -73,6 +73,7 @@ functions! {
     /// assert_eq!(f::meshgrid(&[x, y], "ij")?[0].to_vec2::<f32>()?, [[1.0], [2.0]]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[view]
     pub fn meshgrid(tensors: &[Tensor]; indexing: &str = "ij") -> Result<Vec<Tensor>> {
         let swapped = match indexing {
             "ij" => false,
@@ -108,7 +109,7 @@ functions! {
             return Err(Error::shape("cartesian_prod", "tensors", format!("{:?}", t.shape()), "vectors"));
         }
         if let [one] = tensors {
-            return Ok(one.clone());
+            return one.copy();
         }
         let columns = meshgrid(tensors, "ij")?.iter().map(Tensor::flatten_all).collect::<Result<Vec<_>>>()?;
         super::stack(&columns, 1)

@@ -162,6 +162,12 @@ pub(crate) fn with_dimension(input: &Tensor, f: impl FnOnce(&Tensor) -> Result<T
     if input.rank() > 0 { f(input) } else { f(&input.reshape(1)?)?.reshape(()) }
 }
 
+/// The result of a function that is no view: a copy where it shares memory with its input after all.
+#[track_caller]
+pub(crate) fn apart(result: Tensor, input: &Tensor) -> Result<Tensor> {
+    if result.shares_storage(input) { result.copy() } else { Ok(result) }
+}
+
 /// A position along a dimension as Python counts it.
 pub(crate) fn position(op: &'static str, len: usize, index: i64) -> Result<usize> {
     let from_start = if index < 0 { index.saturating_add(len as i64) } else { index };

@@ -135,6 +135,7 @@ functions! {
     ///
     /// # Errors
     /// For truth values.
+    #[view]
     pub fn positive(input: &Tensor) -> Result<Tensor> {
         if input.dtype() == DType::Bool { Err(Error::UnsupportedDTypeForOp(DType::Bool, "positive")) } else { Ok(input.clone()) }
     }

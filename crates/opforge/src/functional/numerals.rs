@@ -65,21 +65,25 @@ functions! {
     /// assert_eq!(opforge::functional::conj(&z)?.to_vec1::<Complex<f32>>()?, [Complex::new(1.0, -2.0)]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[view]
     pub fn conj(input: &Tensor) -> Result<Tensor> {
         if input.dtype().is_complex() { Parts::of(input)?.conj()?.join() } else { Ok(input.clone()) }
     }
 
     /// As [`conj`].
+    #[view]
     pub fn conj_physical(input: &Tensor) -> Result<Tensor> {
         conj(input)
     }
 
     /// The tensor itself: no conjugation waits to be done.
+    #[view]
     pub fn resolve_conj(input: &Tensor) -> Result<Tensor> {
         Ok(input.clone())
     }
 
     /// The tensor itself: no negation waits to be done.
+    #[view]
     pub fn resolve_neg(input: &Tensor) -> Result<Tensor> {
         Ok(input.clone())
     }
@@ -93,6 +97,7 @@ functions! {
     /// # Ok::<(), opforge::Error>(())
     /// ```
     #[python(torch)]
+    #[view]
     pub fn real(input: &Tensor) -> Result<Tensor> {
         if input.dtype().is_complex() { Ok(Parts::of(input)?.re) } else { Ok(input.clone()) }
     }
@@ -135,6 +140,7 @@ functions! {
     /// assert_eq!(opforge::functional::adjoint(&x)?.to_vec2::<f32>()?, [[1.0], [2.0]]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[view]
     pub fn adjoint(input: &Tensor) -> Result<Tensor> {
         let rank = input.rank();
         match rank {

@@ -40,6 +40,9 @@ functions! {
         };
         // What wraps is what negative sizes leave; the other modes still see what they cut off.
         let (input, sides) = if mode == "circular" { (cut(input, &sides)?, added(&sides)) } else { (input.clone(), sides) };
+        if sides.is_empty() {
+            return input.copy();
+        }
         let step = |t: Tensor, (dim, sides): &(usize, [i64; 2])| pad_from(&t, *dim, *sides, source);
         sides.iter().try_fold(input, step)
     }
@@ -64,7 +67,7 @@ fn added(sides: &[(usize, [i64; 2])]) -> Vec<(usize, [i64; 2])> {
 #[track_caller]
 fn pad_constant(t: &Tensor, sides: &[(usize, [i64; 2])], value: f64) -> Result<Tensor> {
     if sides.iter().all(|(_, sides)| sides.iter().all(|&n| n <= 0)) {
-        return t.contiguous();
+        return t.copy();
     }
     let mut window = Window { starts: smallvec![0; t.rank()], lengths: t.dims().into() };
     let mut shape = t.shape().clone().into_dims();

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use opforge_core::{Kind, Scalar, promote, result_type};
 
 use super::{Operand, Rules, default_dtype};
-use crate::dispatch::{dispatch1, journey};
+use crate::dispatch::{dispatch1, forget_destination, journey};
 use crate::operator::{
     Binary, BinaryOp, CompareOp, CompareWithScalar, Comparison, Operator, Side, Unary, WithScalar, unary,
 };
@@ -110,7 +110,9 @@ fn complex_binary<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules)
         Operand::Tensor(t) => t.to_dtype(dtype),
         Operand::Scalar(s) => Tensor::full_scalar(fit(F::NAME, s, dtype)?, (), dtype, tensor.device()),
     };
-    f.complex(&whole(a)?, &whole(b)?)
+    let (a, b) = (whole(a)?, whole(b)?);
+    forget_destination();
+    f.complex(&a, &b)
 }
 
 #[track_caller]

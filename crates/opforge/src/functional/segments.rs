@@ -135,7 +135,7 @@ functions! {
         }
         // Sums of integers and truth values are i64.
         let whole = input.dtype().kind() < opforge_core::Kind::Float;
-        f::sum_to(&if whole { input.to_dtype(DType::I64)? } else { input.clone() }, &shape)
+        f::apart(f::sum_to(&if whole { input.to_dtype(DType::I64)? } else { input.clone() }, &shape)?, input)
     }
 }
 

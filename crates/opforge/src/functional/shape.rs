@@ -21,6 +21,7 @@ functions! {
     /// # Ok::<(), opforge::Error>(())
     /// ```
     #[python(method, name = "view")]
+    #[view]
     pub fn view_size(input: &Tensor, size: &[i64]) -> Result<Tensor> {
         let shape = crate::ops::shape::reshape::resolve(input.elem_count(), size)?;
         view(Reshape { shape }, input)
@@ -39,6 +40,7 @@ functions! {
     /// # Ok::<(), opforge::Error>(())
     /// ```
     #[python(method, name = "view")]
+    #[view]
     pub fn view_dtype(input: &Tensor, dtype: DType) -> Result<Tensor> {
         input.bits_as(dtype)
     }
@@ -48,6 +50,7 @@ functions! {
     /// # Errors
     /// Where only a copy could have the shape.
     #[python(method)]
+    #[view]
     pub fn view_as(input: &Tensor, other: &Tensor) -> Result<Tensor> {
         view(Reshape { shape: other.shape().clone() }, input)
     }
@@ -57,6 +60,7 @@ functions! {
     /// # Errors
     /// For another number of elements.
     #[python(method)]
+    #[view]
     pub fn reshape_as(input: &Tensor, other: &Tensor) -> Result<Tensor> {
         input.reshape(other.shape())
     }
@@ -72,6 +76,7 @@ functions! {
     /// assert_eq!(f::flatten(&x, 1, -1)?.dims(), [2, 12]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[view]
     pub fn flatten(input: &Tensor, start_dim: i64 = 0, end_dim: i64 = -1) -> Result<Tensor> {
         let dim = |d| normalize_dim(d, input.rank(), "flatten");
         let (start, end) = (dim(start_dim)?, dim(end_dim)?);
@@ -82,6 +87,7 @@ functions! {
     }
 
     /// All elements in row-major order in one dimension: a view where the layout allows it, else a copy.
+    #[view]
     pub fn ravel(input: &Tensor) -> Result<Tensor> {
         input.flatten_all()
     }
@@ -97,6 +103,7 @@ functions! {
     /// assert_eq!(f::unflatten(&x, 1, &[3, -1])?.dims(), [2, 3, 4]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[view]
     pub fn unflatten(input: &Tensor, dim: i64, sizes: &[i64]) -> Result<Tensor> {
         let dim = super::existing_dim("unflatten", input, dim)?;
         let parts = crate::ops::shape::reshape::resolve(input.dims()[dim], sizes)?;
@@ -108,6 +115,7 @@ functions! {
     /// # Errors
     /// For more than two dimensions.
     #[python(torch, method, in_place)]
+    #[view]
     pub fn t(input: &Tensor) -> Result<Tensor> {
         match input.rank() {
             0 | 1 => Ok(input.clone()),
@@ -118,12 +126,14 @@ functions! {
 
     /// Two dimensions exchanged: a view. The same as [`transpose`](fn@crate::functional::transpose).
     #[python(torch, method, in_place)]
+    #[view]
     pub fn swapaxes(input: &Tensor, axis0: i64, axis1: i64) -> Result<Tensor> {
         super::transpose(input, axis0, axis1)
     }
 
     /// Two dimensions exchanged: a view. The same as [`transpose`](fn@crate::functional::transpose).
     #[python(torch, method, in_place)]
+    #[view]
     pub fn swapdims(input: &Tensor, dim0: i64, dim1: i64) -> Result<Tensor> {
         super::transpose(input, dim0, dim1)
     }
@@ -139,6 +149,7 @@ functions! {
     /// assert_eq!(f::movedim(&x, &[0], &[-1])?.dims(), [3, 4, 2]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[view]
     pub fn movedim(input: &Tensor, source: &[i64], destination: &[i64]) -> Result<Tensor> {
         let (from, to) = (distinct(input, source)?, distinct(input, destination)?);
         if from.len() != to.len() {
@@ -151,6 +162,7 @@ functions! {
     }
 
     /// The same as [`movedim`].
+    #[view]
     pub fn moveaxis(input: &Tensor, source: &[i64], destination: &[i64]) -> Result<Tensor> {
         movedim(input, source, destination)
     }
@@ -166,18 +178,21 @@ functions! {
     /// assert_eq!(f::select(&x, 1, -1)?.to_vec1::<f32>()?, [2.0, 4.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[view]
     pub fn select(input: &Tensor, dim: i64, index: i64) -> Result<Tensor> {
         let dim = super::existing_dim("select", input, dim)?;
         input.narrow(dim, super::position("select", input.dims()[dim], index)?, 1)?.squeeze(dim)
     }
 
     /// Stretched to `size`, as [`expand`](fn@crate::functional::expand): a view.
+    #[view]
     pub fn broadcast_to(input: &Tensor, size: &[i64]) -> Result<Tensor> {
         super::expand(input, size)
     }
 
     /// Stretched to the shape of another tensor: a view.
     #[python(method)]
+    #[view]
     pub fn expand_as(input: &Tensor, other: &Tensor) -> Result<Tensor> {
         view(Expand { shape: other.shape().clone() }, input)
     }
@@ -193,6 +208,7 @@ functions! {
     /// assert_eq!(f::broadcast_tensors(&[zeros(&[3, 1])?, zeros(&[2])?])?[1].dims(), [3, 2]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[view]
     pub fn broadcast_tensors(tensors: &[Tensor]) -> Result<Vec<Tensor>> {
         let empty = Shape::from(());
         let common = tensors.iter().try_fold(empty, |shape, t| shape.broadcast(t.shape(), "broadcast_tensors"))?;
@@ -201,18 +217,21 @@ functions! {
 
     /// With at least one dimension.
     #[python(torch)]
+    #[view]
     pub fn atleast_1d(input: &Tensor) -> Result<Tensor> {
         if input.rank() == 0 { input.reshape(1) } else { Ok(input.clone()) }
     }
 
     /// With at least two dimensions, new ones first.
     #[python(torch)]
+    #[view]
     pub fn atleast_2d(input: &Tensor) -> Result<Tensor> {
         if input.rank() < 2 { atleast_1d(input)?.unsqueeze(0) } else { Ok(input.clone()) }
     }
 
     /// With at least three dimensions, a third one last.
     #[python(torch)]
+    #[view]
     pub fn atleast_3d(input: &Tensor) -> Result<Tensor> {
         let plane = atleast_2d(input)?;
         if plane.rank() < 3 { plane.unsqueeze(plane.rank()) } else { Ok(plane) }
@@ -220,18 +239,21 @@ functions! {
 
     /// Each with at least one dimension.
     #[python(torch, name = "atleast_1d")]
+    #[view]
     pub fn atleast_1d_each(tensors: &[Tensor]) -> Result<Vec<Tensor>> {
         tensors.iter().map(atleast_1d).collect()
     }
 
     /// Each with at least two dimensions, new ones first.
     #[python(torch, name = "atleast_2d")]
+    #[view]
     pub fn atleast_2d_each(tensors: &[Tensor]) -> Result<Vec<Tensor>> {
         tensors.iter().map(atleast_2d).collect()
     }
 
     /// Each with at least three dimensions, a third one last.
     #[python(torch, name = "atleast_3d")]
+    #[view]
     pub fn atleast_3d_each(tensors: &[Tensor]) -> Result<Vec<Tensor>> {
         tensors.iter().map(atleast_3d).collect()
     }
@@ -243,6 +265,7 @@ functions! {
 
     /// The tensor itself if it is row-major, otherwise a row-major copy.
     #[python(method)]
+    #[view]
     pub fn contiguous(input: &Tensor) -> Result<Tensor> {
         input.contiguous()
     }

@@ -14,6 +14,7 @@ functions! {
     /// assert_eq!(f::split(&x, 2, 0)?[1].to_vec1::<f32>()?, [3.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[view]
     pub fn split(input: &Tensor, split_size_or_sections: i64, dim: i64 = 0) -> Result<Vec<Tensor>> {
         let dim = super::existing_dim("split", input, dim)?;
         let len = input.dims()[dim];
@@ -38,6 +39,7 @@ functions! {
     /// # Ok::<(), opforge::Error>(())
     /// ```
     #[python(torch, method, name = "split")]
+    #[view]
     pub fn split_sections(input: &Tensor, split_size_or_sections: &[i64], dim: i64 = 0) -> Result<Vec<Tensor>> {
         let dim = super::existing_dim("split", input, dim)?;
         let sizes = super::size_to_shape("split", split_size_or_sections)?;
@@ -55,6 +57,7 @@ functions! {
     }
 
     /// The same as [`split_sections`].
+    #[view]
     pub fn split_with_sizes(input: &Tensor, split_sizes: &[i64], dim: i64 = 0) -> Result<Vec<Tensor>> {
         split_sections(input, split_sizes, dim)
     }
@@ -70,6 +73,7 @@ functions! {
     /// assert_eq!(parts.iter().map(Tensor::elem_count).collect::<Vec<_>>(), [2, 2, 1]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[view]
     pub fn chunk(input: &Tensor, chunks: i64, dim: i64 = 0) -> Result<Vec<Tensor>> {
         let place = super::existing_dim("chunk", input, dim)?;
         let count = part_count("chunk", chunks)?;
@@ -90,6 +94,7 @@ functions! {
     /// assert_eq!(parts.iter().map(Tensor::elem_count).collect::<Vec<_>>(), [3, 2, 2]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[view]
     pub fn tensor_split(input: &Tensor, indices_or_sections: i64, dim: i64 = 0) -> Result<Vec<Tensor>> {
         let dim = super::existing_dim("tensor_split", input, dim)?;
         let parts = part_count("tensor_split", indices_or_sections)?;
@@ -107,6 +112,7 @@ functions! {
     /// # Ok::<(), opforge::Error>(())
     /// ```
     #[python(torch, method, name = "tensor_split")]
+    #[view]
     pub fn tensor_split_at(input: &Tensor, indices_or_sections: &[i64], dim: i64 = 0) -> Result<Vec<Tensor>> {
         let dim = super::existing_dim("tensor_split", input, dim)?;
         let len = input.dims()[dim] as i64;
@@ -125,6 +131,7 @@ functions! {
     /// # Errors
     /// For tensors of other dtypes, and of more than one dimension.
     #[python(torch, method, name = "tensor_split")]
+    #[view]
     pub fn tensor_split_by(input: &Tensor, tensor_indices_or_sections: &Tensor, dim: i64 = 0) -> Result<Vec<Tensor>> {
         let numbers = tensor_indices_or_sections;
         if !numbers.dtype().is_int() {
@@ -141,12 +148,14 @@ functions! {
     ///
     /// # Errors
     /// For a number of parts that does not divide the dimension, and fewer dimensions than 1.
+    #[view]
     pub fn hsplit(input: &Tensor, indices_or_sections: i64) -> Result<Vec<Tensor>> {
         even_parts("hsplit", input, indices_or_sections, 1, usize::from(input.rank() > 1))
     }
 
     /// Cut along the second dimension, or the only one; see [`tensor_split_at`].
     #[python(torch, method, name = "hsplit")]
+    #[view]
     pub fn hsplit_at(input: &Tensor, indices_or_sections: &[i64]) -> Result<Vec<Tensor>> {
         tensor_split_at(input, indices_or_sections, i64::from(input.rank() > 1))
     }
@@ -155,12 +164,14 @@ functions! {
     ///
     /// # Errors
     /// For a number of parts that does not divide the dimension, and fewer dimensions than 2.
+    #[view]
     pub fn vsplit(input: &Tensor, indices_or_sections: i64) -> Result<Vec<Tensor>> {
         even_parts("vsplit", input, indices_or_sections, 2, 0)
     }
 
     /// Cut along the first dimension; see [`tensor_split_at`].
     #[python(torch, method, name = "vsplit")]
+    #[view]
     pub fn vsplit_at(input: &Tensor, indices_or_sections: &[i64]) -> Result<Vec<Tensor>> {
         tensor_split_at(input, indices_or_sections, 0)
     }
@@ -169,12 +180,14 @@ functions! {
     ///
     /// # Errors
     /// For a number of parts that does not divide the dimension, and fewer dimensions than 3.
+    #[view]
     pub fn dsplit(input: &Tensor, indices_or_sections: i64) -> Result<Vec<Tensor>> {
         even_parts("dsplit", input, indices_or_sections, 3, 2)
     }
 
     /// Cut along the third dimension; see [`tensor_split_at`].
     #[python(torch, method, name = "dsplit")]
+    #[view]
     pub fn dsplit_at(input: &Tensor, indices_or_sections: &[i64]) -> Result<Vec<Tensor>> {
         tensor_split_at(input, indices_or_sections, 2)
     }
@@ -187,6 +200,7 @@ functions! {
     /// assert_eq!(f::unbind(&x, 1)?[0].to_vec1::<f32>()?, [1.0, 3.0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
+    #[view]
     pub fn unbind(input: &Tensor, dim: i64 = 0) -> Result<Vec<Tensor>> {
         let dim = super::existing_dim("unbind", input, dim)?;
         (0..input.dims()[dim]).map(|i| input.get_on_dim(dim, i)).collect()

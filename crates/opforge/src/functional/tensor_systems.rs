@@ -147,6 +147,7 @@ functions! {
     /// # Errors
     /// As [`diagonal`](fn@crate::functional::diagonal).
     #[python(linalg, name = "diagonal")]
+    #[view]
     pub fn linalg_diagonal(A: &Tensor; offset: i64 = 0, dim1: i64 = -2, dim2: i64 = -1) -> Result<Tensor> {
         let dim = |d| normalize_dim(d, A.rank(), "diagonal").map(|d| d as i64);
         f::diagonal(A, offset, dim(dim1)?, dim(dim2)?)

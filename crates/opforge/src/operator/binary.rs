@@ -20,6 +20,8 @@ pub trait Binary: BinaryFn + Debug + Eq + Hash {
     const NAME: &'static str;
     /// What the derivatives read.
     const SAVES: Saves = Saves::INPUTS;
+    /// What the derivative of the left and that of the right operand read.
+    const READS: [Saves; 2] = [Self::SAVES; 2];
     /// The gradient of the left (`Side::Left`) or right operand, in the broadcast shape.
     fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor>;
     /// The function of two tensors of one complex dtype, composed of functions of real numbers. Without it complex numbers are refused.
@@ -34,6 +36,16 @@ pub trait Binary: BinaryFn + Debug + Eq + Hash {
 pub enum Side {
     Left,
     Right,
+}
+
+impl Side {
+    /// The other one.
+    pub fn other(self) -> Side {
+        match self {
+            Side::Left => Side::Right,
+            Side::Right => Side::Left,
+        }
+    }
 }
 
 /// What a binary derivative sees: the operands, either of which may be a number, the output and its gradient.
@@ -124,6 +136,10 @@ impl<F: Binary> Operator for BinaryOp<F> {
         F::SAVES
     }
 
+    fn saves_for(&self, i: usize) -> Saves {
+        F::READS[i]
+    }
+
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
         let pair = Pair { ctx, scalar: None };
         let grad = |side: Side| {
@@ -177,11 +193,13 @@ impl<F: Binary> Operator for WithScalar<F> {
     }
 
     fn saves(&self) -> Saves {
-        F::SAVES
+        let own = self.side.other() as usize;
+        let reads = F::READS[own];
+        Saves { inputs: reads.inputs >> own & 1, outputs: reads.outputs }
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
-        let own = if self.side == Side::Left { Side::Right } else { Side::Left };
+        let own = self.side.other();
         let pair = Pair { ctx, scalar: Some((self.scalar, self.side)) };
         Ok(smallvec![ctx.when(0, || self.f.derivative(&pair, own))?])
     }

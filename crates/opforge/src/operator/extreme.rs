@@ -129,7 +129,7 @@ pub(crate) fn running_extreme(extreme: Extreme, input: &Tensor, dim: i64) -> Res
     let name = RunningArg { extreme, dim: 0 }.name();
     let axis = opforge_core::normalize_dim(dim, input.rank(), name)?;
     if input.rank() == 0 {
-        return Ok((input.clone(), Tensor::zeros((), DType::I64, input.device())?));
+        return Ok((input.copy()?, Tensor::zeros((), DType::I64, input.device())?));
     }
     let indices = dispatch1(&RunningArg { extreme, dim: axis }, &[input])?;
     Ok((f::gather(input, dim, &indices)?, indices))

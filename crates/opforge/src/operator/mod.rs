@@ -26,6 +26,7 @@ pub mod prelude;
 use std::any::{Any, TypeId};
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
+use std::ops::BitOr;
 use std::sync::Arc;
 
 use opforge_runtime::Kernel;
@@ -38,7 +39,7 @@ pub use binary::{Binary, BinaryOp, Pair, Side, WithScalar, binary_samples};
 pub use compare::{CompareOp, CompareWithScalar, Comparison, TestOp, compare_samples};
 pub use definition::{DTypes, Definition, functions, register, registry};
 pub use draw::{Distribution, DrawOp, draw};
-pub use function::{Argument, Default, Faces, Function, Param, Type, Value};
+pub use function::{Argument, Default, Faces, Function, Param, Type, Value, shared_results};
 pub use reduce::{Axes, ReduceOp, Reduced, Reduction, reduce_array, reduction_samples};
 pub(crate) use reduce::{check_axes, reduce_dim};
 pub use sample::{Array, Content, Sample, each_index};
@@ -91,6 +92,11 @@ pub trait Operator: OperatorKey + Debug + Send + Sync + 'static {
     /// Which tensors [`Operator::backward`] reads. What is not named is not kept alive.
     fn saves(&self) -> Saves {
         Saves::NOTHING
+    }
+
+    /// What the gradient of input `i` reads, of what [`Operator::saves`] names: kept where that input alone needs a gradient.
+    fn saves_for(&self, _i: usize) -> Saves {
+        self.saves()
     }
 
     /// Whether outputs depend smoothly enough on inputs to have a gradient.
@@ -157,6 +163,13 @@ impl Saves {
             i += 1;
         }
         Saves { inputs: bits, outputs: 0 }
+    }
+}
+
+impl BitOr for Saves {
+    type Output = Saves;
+    fn bitor(self, other: Saves) -> Saves {
+        Saves { inputs: self.inputs | other.inputs, outputs: self.outputs | other.outputs }
     }
 }
 

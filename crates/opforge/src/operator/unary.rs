@@ -10,7 +10,7 @@ use smallvec::smallvec;
 
 use super::{Array, AxisMap, Grads, Metas, Operator, Sample, Saves, arity};
 use crate::autograd::{Backward, is_grad_enabled};
-use crate::dispatch::dispatch1;
+use crate::dispatch::{dispatch1, forget_destination};
 use crate::{Error, Layout, Meta, Result, Tensor};
 
 /// A function of one tensor, element by element, that keeps the dtype. Its file gives the tile function ([`UnaryFn`]) and the derivative.
@@ -47,7 +47,11 @@ pub struct UnaryOp<F>(pub F);
 /// Applies a unary function to a tensor.
 #[track_caller]
 pub fn unary<F: Unary>(f: F, input: &Tensor) -> Result<Tensor> {
-    if input.dtype().is_complex() { f.complex(input) } else { dispatch1(&UnaryOp(f), &[input]) }
+    if input.dtype().is_complex() {
+        forget_destination();
+        return f.complex(input);
+    }
+    dispatch1(&UnaryOp(f), &[input])
 }
 
 /// The layout of an elementwise result: that of the inputs where they agree on a dense one of their own, otherwise row-major.

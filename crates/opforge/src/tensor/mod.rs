@@ -170,9 +170,4 @@ impl Tensor {
     pub fn shares_storage(&self, other: &Tensor) -> bool {
         Arc::ptr_eq(self.storage(), other.storage())
     }
-
-    /// How often the storage has been changed in place.
-    pub fn version(&self) -> u64 {
-        self.storage().version()
-    }
 }

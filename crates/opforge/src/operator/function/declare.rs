@@ -1,6 +1,8 @@
 /// Declares a function once: emits it as written, and beside it `FUNCTION`, its signature as data.
 ///
-/// `#[python(faces)] pub fn name(a: T, b: U = default; keyword_only: V = default) -> Result<R> { .. }`
+/// `#[python(faces)] #[view] pub fn name(a: T, b: U = default; keyword_only: V = default) -> Result<R> { .. }`
+///
+/// `#[view]` says that a result may share memory with an argument. Results of all others never do.
 ///
 /// The documentation may be text that a macro makes: `#[doc = concat!(..)]`. Without `#[python(..)]` the faces are those of [`Function::faces`](crate::operator::Function::faces).
 #[macro_export]
@@ -8,13 +10,14 @@ macro_rules! function {
     (
         $(#[doc = $doc:expr])*
         $(#[python($($faces:tt)*)])?
+        $(#[view $($view:lifetime)?])?
         pub fn $name:ident($($params:tt)*) -> Result<$ret:ty> $body:block
     ) => {
         $crate::function!(@define [$($doc),*] $name ($($params)*) [$ret] $body);
 
         #[doc = concat!("The signature of [`", stringify!($name), "`](fn@", stringify!($name), ") as data.")]
         pub const FUNCTION: $crate::operator::Function =
-            $crate::function!(@signature [$($doc),*] [$(($($faces)*))?] $name ($($params)*) [$ret]);
+            $crate::function!(@signature [$($doc),*] [$(($($faces)*))?] [$(view $($view)?)?] $name ($($params)*) [$ret]);
     };
     (@define [$($doc:expr),*] $name:ident (
         $($arg:ident: $ty:ty $(= $default:expr)?),* $(,)?
@@ -25,7 +28,7 @@ macro_rules! function {
         #[track_caller]
         pub fn $name($($arg: $ty,)* $($($kw: $kw_ty,)*)?) -> $crate::Result<$ret> $body
     };
-    (@signature [$($doc:expr),*] [$($faces:tt)?] $name:ident (
+    (@signature [$($doc:expr),*] [$($faces:tt)?] [$($view:ident)?] $name:ident (
         $($arg:ident: $ty:ty $(= $default:expr)?),* $(,)?
         $(; $($kw:ident: $kw_ty:ty $(= $kw_default:expr)?),* $(,)?)?
     ) [$ret:ty]) => {
@@ -39,6 +42,7 @@ macro_rules! function {
             ],
             returns: stringify!($ret),
             declared_faces: $crate::function!(@faces $($faces)?),
+            view: $crate::function!(@view $($view)?),
             call: &|values| {
                 #[allow(unused_mut)]
                 let mut values = values.iter();
@@ -64,6 +68,8 @@ macro_rules! function {
             value: &|| <$ty as $crate::operator::Argument>::into_value($default),
         })
     };
+    (@view) => { false };
+    (@view view) => { true };
     (@faces) => { None };
     (@faces ($($key:ident $(= $value:literal)? $(($($field:ident),*))?),* $(,)?)) => {{
         let mut faces = $crate::operator::Faces::NOWHERE;
@@ -81,13 +87,14 @@ macro_rules! functions {
     ($(
         $(#[doc = $doc:expr])*
         $(#[python($($faces:tt)*)])?
+        $(#[view $($view:lifetime)?])?
         pub fn $name:ident($($params:tt)*) -> Result<$ret:ty> $body:block
     )*) => {
         $($crate::function!(@define [$($doc),*] $name ($($params)*) [$ret] $body);)*
 
         /// The signatures of this file's functions as data.
         pub static FUNCTIONS: &[$crate::operator::Function] = &[
-            $($crate::function!(@signature [$($doc),*] [$(($($faces)*))?] $name ($($params)*) [$ret])),*
+            $($crate::function!(@signature [$($doc),*] [$(($($faces)*))?] [$(view $($view)?)?] $name ($($params)*) [$ret])),*
         ];
     };
 }

@@ -3,10 +3,12 @@
 mod argument;
 mod declare;
 mod faces;
+mod invoke;
 mod value;
 
 pub use argument::Argument;
 pub use faces::Faces;
+pub use invoke::shared_results;
 pub use value::{Type, Value};
 
 use crate::Result;
@@ -26,7 +28,9 @@ pub struct Function {
     pub returns: &'static str,
     /// Where Python shows it, if its declaration says so; see [`Function::faces`].
     pub declared_faces: Option<Faces>,
-    /// Calls it with one value a parameter.
+    /// Whether a result may share memory with an argument: a view of it, or the argument itself.
+    pub view: bool,
+    /// Calls it with one value a parameter; see [`Function::invoke`].
     pub call: &'static Callable,
 }
 

@@ -20,7 +20,7 @@ function! {
     #[python(torch, method, results(values, indices))]
     pub fn sort(input: &Tensor, dim: i64 = -1, descending: bool = false; stable: bool = false) -> Result<(Tensor, Tensor)> {
         let ids = super::argsort::argsort(input, dim, descending, stable)?;
-        let sorted = if input.rank() == 0 { input.clone() } else { super::gather::gather(input, dim, &ids)? };
+        let sorted = if input.rank() == 0 { input.copy()? } else { super::gather::gather(input, dim, &ids)? };
         Ok((sorted, ids))
     }
 }

@@ -1,5 +1,6 @@
 //! `div(a, b)`: `a / b`.
 
+use crate::dispatch::forget_destination;
 use crate::functional::complex::Parts;
 use crate::functional::{binary, default_dtype};
 use crate::operator::prelude::*;
@@ -28,6 +29,7 @@ impl BinaryFn for Div {
 
 impl Binary for Div {
     const NAME: &'static str = "div";
+    const READS: [Saves; 2] = [Saves::inputs([1]), Saves::INPUTS];
 
     fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
         let slope = pair.grad()?.broadcast_div(&pair.rhs()?)?;
@@ -61,7 +63,10 @@ function! {
         match rounding_mode {
             None => quotient(input, other),
             Some("floor") => crate::functional::floor_divide(input, other),
-            Some("trunc") => crate::functional::trunc(&binary(Div, input, other, Rules::TORCH)?),
+            Some("trunc") => {
+                forget_destination();
+                crate::functional::trunc(&binary(Div, input, other, Rules::TORCH)?)
+            }
             Some(mode) => Err(Error::value("div", "rounding_mode", mode, "None, \"trunc\" or \"floor\"")),
         }
     }

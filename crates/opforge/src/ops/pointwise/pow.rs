@@ -29,6 +29,7 @@ impl BinaryFn for Pow {
 impl Binary for Pow {
     const NAME: &'static str = "pow";
     const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
+    const READS: [Saves; 2] = [Saves::INPUTS, Saves { inputs: 1, outputs: 1 }];
 
     fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
         match side {

@@ -1,5 +1,6 @@
 //! `round(x)`: the nearest integer.
 
+use crate::dispatch::forget_destination;
 use crate::operator::prelude::*;
 
 /// The tile function of [`round`].
@@ -62,6 +63,7 @@ function! {
         if decimals == 0 || !input.dtype().is_float() {
             return nearest(input);
         }
+        forget_destination();
         let scale = 10f64.powi(decimals.unsigned_abs().min(400) as i32);
         if decimals > 0 {
             nearest(&input.affine(scale, 0.0)?)?.affine(1.0 / scale, 0.0)

@@ -44,6 +44,7 @@ function! {
     /// # Ok::<(), opforge::Error>(())
     /// ```
     #[python(hidden)]
+    #[view]
     pub fn to_dtype(input: &Tensor, dtype: DType) -> Result<Tensor> {
         if input.dtype() == dtype { Ok(input.clone()) } else { dispatch1(&ToDType { dtype }, &[input]) }
     }

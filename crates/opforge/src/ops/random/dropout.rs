@@ -18,6 +18,7 @@ function! {
     /// # Ok::<(), opforge::Error>(())
     /// ```
     #[python(torch, nn)]
+    #[view]
     pub fn dropout(input: &Tensor, p: f64 = 0.5, training: bool = true, inplace: bool = false) -> Result<Tensor> {
         if inplace {
             return crate::functional::replaced("dropout", input, dropout(input, p, training, false)?);

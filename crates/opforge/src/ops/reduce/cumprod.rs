@@ -2,7 +2,7 @@
 
 use opforge_core::normalize_dim;
 
-use crate::functional::accumulation_dtype;
+use crate::functional::{accumulation_dtype, with_dimension};
 use crate::operator::prelude::*;
 
 /// The mathematics of [`cumprod`].
@@ -63,7 +63,7 @@ function! {
     pub fn cumprod(input: &Tensor, dim: i64; dtype: Option<DType> = None) -> Result<Tensor> {
         let input = input.to_dtype(dtype.unwrap_or(accumulation_dtype(input.dtype())))?;
         let dim = normalize_dim(dim, input.rank(), "cumprod")?;
-        if input.rank() == 0 { Ok(input) } else { dispatch1(&ScanOp { scan: CumProd, dim }, &[&input]) }
+        with_dimension(&input, |x| dispatch1(&ScanOp { scan: CumProd, dim }, &[x]))
     }
 }
 

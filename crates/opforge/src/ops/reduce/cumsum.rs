@@ -3,7 +3,7 @@
 use opforge_core::normalize_dim;
 
 use crate::Dim;
-use crate::functional::{accumulation_dtype, no_dims};
+use crate::functional::{accumulation_dtype, no_dims, with_dimension};
 use crate::operator::prelude::*;
 
 /// The mathematics of [`cumsum`].
@@ -42,7 +42,7 @@ function! {
     pub fn cumsum(input: &Tensor, dim: i64; dtype: Option<DType> = None) -> Result<Tensor> {
         let input = input.to_dtype(dtype.unwrap_or(accumulation_dtype(input.dtype())))?;
         let dim = normalize_dim(dim, input.rank(), "cumsum")?;
-        if input.rank() == 0 { Ok(input) } else { dispatch1(&ScanOp { scan: CumSum, dim }, &[&input]) }
+        with_dimension(&input, |x| dispatch1(&ScanOp { scan: CumSum, dim }, &[x]))
     }
 }
 

@@ -3,7 +3,7 @@
 use opforge_core::normalize_dim;
 
 use crate::autograd::is_grad_enabled;
-use crate::functional::floating;
+use crate::functional::{floating, with_dimension};
 use crate::operator::prelude::*;
 
 /// The mathematics of [`logcumsumexp`].
@@ -49,7 +49,7 @@ function! {
     pub fn logcumsumexp(input: &Tensor, dim: i64) -> Result<Tensor> {
         let dim = normalize_dim(dim, input.rank(), "logcumsumexp")?;
         let input = floating(input)?;
-        if input.rank() == 0 { Ok(input.into_owned()) } else { dispatch1(&ScanOp { scan: LogCumSumExp, dim }, &[&input]) }
+        with_dimension(&input, |x| dispatch1(&ScanOp { scan: LogCumSumExp, dim }, &[x]))
     }
 }
 

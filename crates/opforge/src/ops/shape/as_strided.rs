@@ -45,6 +45,7 @@ impl View for AsStrided {
 
 function! {
     /// Any shape and strides over the storage of a tensor: a view. The offset counts from the storage's start; without it, from the tensor's.
+    #[view]
     pub fn as_strided(input: &Tensor, size: &[i64], stride: &[i64], storage_offset: Option<i64> = None) -> Result<Tensor> {
         let shape = crate::functional::size_to_shape("as_strided", size)?;
         let natural = |n: &i64| usize::try_from(*n).map_err(|_| Error::value("as_strided", "stride or offset", n, "0 or more"));

@@ -31,6 +31,7 @@ impl View for Diagonal {
 
 function! {
     /// The diagonal of `dim1` and `dim2`, `offset` above the main one, as a new last dimension: a view.
+    #[view]
     pub fn diagonal(input: &Tensor, offset: i64 = 0, dim1: i64 = 0, dim2: i64 = 1) -> Result<Tensor> {
         let dim = |d| normalize_dim(d, input.rank(), "diagonal");
         view(Diagonal { offset, dim1: dim(dim1)?, dim2: dim(dim2)? }, input)

@@ -28,6 +28,7 @@ impl View for Expand {
 function! {
     /// Stretched to `size`: new leading dimensions and those of length 1 repeat; -1 keeps a length. A view.
     #[python(method)]
+    #[view]
     pub fn expand(input: &Tensor, size: &[i64]) -> Result<Tensor> {
         let lead = size.len().saturating_sub(input.rank());
         let length = |(i, &n): (usize, &i64)| match n {

@@ -30,6 +30,7 @@ impl View for Narrow {
 
 function! {
     /// Elements `start .. start + length` of dimension `dim`: a view. `dim` and `start` may count from the end.
+    #[view]
     pub fn narrow(input: &Tensor, dim: i64, start: i64, length: usize) -> Result<Tensor> {
         let dim = normalize_dim(dim, input.rank(), "narrow")?;
         let size = *input.dims().get(dim).ok_or_else(|| no_dims("narrow"))?;

@@ -37,6 +37,7 @@ impl View for Permute {
 
 function! {
     /// Dimensions in another order: the result's dimension `k` is the input's `dims[k]`. A view.
+    #[view]
     pub fn permute(input: &Tensor, dims: &[i64]) -> Result<Tensor> {
         let dims = dims.iter().map(|&d| normalize_dim(d, input.rank(), "permute")).collect::<Result<_>>()?;
         view(Permute { dims }, input)

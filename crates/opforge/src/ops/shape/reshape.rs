@@ -50,6 +50,7 @@ fn reshape_axes(from: &[usize], to: &[usize]) -> AxisMap {
 
 function! {
     /// The same elements in row-major order under another shape, one length of which may be -1. A view where the layout allows it, else a copy.
+    #[view]
     pub fn reshape(input: &Tensor, shape: &[i64]) -> Result<Tensor> {
         to_shape(input, resolve(input.elem_count(), shape)?)
     }

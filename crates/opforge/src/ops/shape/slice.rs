@@ -31,6 +31,7 @@ impl View for Slice {
 function! {
     /// Every `step`-th element of `dim` from `start` up to `end`: a view. Negative positions count from the end; positions beyond stop there.
     #[python(hidden)]
+    #[view]
     pub fn slice(input: &Tensor, dim: i64 = 0, start: Option<i64> = None, end: Option<i64> = None, step: i64 = 1) -> Result<Tensor> {
         view(Slice::of("slice", input, dim, start, end, step)?, input)
     }

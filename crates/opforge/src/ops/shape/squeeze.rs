@@ -37,6 +37,7 @@ function! {
     /// # Ok::<(), opforge::Error>(())
     /// ```
     #[python(torch, method, in_place)]
+    #[view]
     pub fn squeeze(input: &Tensor, dim: Option<&[i64]> = None) -> Result<Tensor> {
         let named = match dim {
             Some([]) => Axes::default(),

@@ -34,6 +34,7 @@ impl View for Transpose {
 function! {
     /// Dimensions `dim0` and `dim1` exchanged: a view.
     #[python(torch, method, in_place)]
+    #[view]
     pub fn transpose(input: &Tensor, dim0: i64, dim1: i64) -> Result<Tensor> {
         let dim = |d| normalize_dim(d, input.rank(), "transpose");
         let (dim0, dim1) = (dim(dim0)?, dim(dim1)?);

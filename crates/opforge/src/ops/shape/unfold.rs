@@ -33,6 +33,7 @@ impl View for Unfold {
 function! {
     /// Windows of `size` elements, `step` apart, along `dim`; the window is a new last dimension. A view.
     #[python(method)]
+    #[view]
     pub fn unfold(input: &Tensor, dimension: i64, size: usize, step: usize) -> Result<Tensor> {
         let op = Unfold { dim: normalize_dim(dimension, input.rank(), "unfold")?, size, step };
         // The window of a scalar is all that there is.

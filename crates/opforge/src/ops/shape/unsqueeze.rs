@@ -32,6 +32,7 @@ impl View for Unsqueeze {
 function! {
     /// With a new dimension of length 1 at `dim`: a view.
     #[python(torch, method, in_place)]
+    #[view]
     pub fn unsqueeze(input: &Tensor, dim: i64) -> Result<Tensor> {
         view(Unsqueeze { dim: normalize_dim(dim, input.rank() + 1, "unsqueeze")? }, input)
     }

@@ -35,6 +35,7 @@ function! {
     /// # Errors
     /// Unless there is a start and a length for each dimension, within it.
     #[python(hidden)]
+    #[view]
     pub fn window(input: &Tensor, starts: &[i64], lengths: &[i64]) -> Result<Tensor> {
         let natural = |n: &i64| usize::try_from(*n).map_err(|_| Error::value("window", "starts or lengths", n, "0 or more"));
         let natural = |all: &[i64]| all.iter().map(natural).collect::<Result<SmallVec<[usize; 6]>>>();

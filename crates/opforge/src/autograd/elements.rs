@@ -1,0 +1,92 @@
+//! Elements as the graph keeps them for backward: at a version, without their tensor's place in the graph.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use opforge_runtime::Storage;
+
+use super::Slot;
+use crate::{Meta, Tensor};
+
+/// A version counter that a tensor has beside its storage's: see [`Tensor::untracked`].
+pub(crate) type Counter = Arc<AtomicU64>;
+
+/// A tensor's elements as they were at some version. Holding the tensor itself could be a reference cycle.
+#[derive(Clone)]
+pub(crate) struct Elements {
+    storage: Arc<Storage>,
+    counter: Option<Counter>,
+    version: u64,
+}
+
+impl Elements {
+    /// Those that the tensor has now.
+    pub(super) fn of(tensor: &Tensor) -> Self {
+        let counter = tensor.slot().counter().cloned();
+        Elements { storage: tensor.storage().clone(), counter, version: tensor.version() }
+    }
+
+    pub(super) fn are_in(&self, storage: &Arc<Storage>) -> bool {
+        Arc::ptr_eq(&self.storage, storage)
+    }
+
+    /// The same elements, in a copy of their memory.
+    pub(super) fn move_to(&mut self, copy: Arc<Storage>) {
+        *self = Elements { version: copy.version(), storage: copy, counter: None };
+    }
+
+    /// A tensor that shows them.
+    pub(super) fn tensor(&self, meta: Meta, slot: Slot) -> Tensor {
+        Tensor::with_slot(meta, self.storage.clone(), slot.counted_by(self.counter.clone()))
+    }
+
+    fn version_now(&self) -> u64 {
+        version(self.counter.as_ref(), &self.storage)
+    }
+
+    /// What to say if they were changed in place since.
+    pub(super) fn changed(&self) -> Option<String> {
+        let (saved, now) = (self.version, self.version_now());
+        let text = || {
+            format!(
+                "one of the variables needed for gradient computation has been modified by an inplace operation: \
+                 it is at version {now}; expected version {saved} instead"
+            )
+        };
+        (saved != now).then(text)
+    }
+}
+
+fn version(counter: Option<&Counter>, storage: &Storage) -> u64 {
+    counter.map_or_else(|| storage.version(), |counter| counter.load(Ordering::Acquire))
+}
+
+impl Tensor {
+    /// How often the elements have been changed in place.
+    pub fn version(&self) -> u64 {
+        version(self.slot().counter(), self.storage())
+    }
+
+    /// Counts a change in place.
+    pub(crate) fn bump_version(&self) {
+        match self.slot().counter() {
+            None => self.storage().bump_version(),
+            Some(counter) => _ = counter.fetch_add(1, Ordering::AcqRel),
+        }
+    }
+
+    /// As [`Tensor::detach`], with a version counter of its own: backward does not notice what is changed in place through this tensor and
+    /// its views, nor do these notice changes elsewhere. Whoever changes elements that backward will read gets wrong gradients.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor, Var};
+    /// let x = Var::new(&[1f32, 2.0], &Device::Cpu)?;
+    /// x.untracked().const_set(3f32)?;
+    /// assert_eq!((x.to_vec1::<f32>()?, x.version()), (vec![3.0, 3.0], 0));
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn untracked(&self) -> Tensor {
+        let slot = Slot::default().counted_by(Some(Counter::default()));
+        Tensor::with_slot(self.meta().clone(), self.storage().clone(), slot)
+    }
+}

@@ -1,0 +1,84 @@
+//! Recording a call: what backward needs of it, kept before it runs, and the node that its outputs get after.
+
+use smallvec::SmallVec;
+
+use super::elements::Elements;
+use super::no_grad;
+use super::node::{Action, Node, Saved, is_differentiable};
+use super::view::rewrite;
+use crate::dispatch::Call;
+use crate::operator::{Saves, Tensors};
+use crate::{Result, Tensor};
+
+/// What backward will read of a call's inputs.
+pub(crate) struct Kept {
+    saves: Saves,
+    inputs: SmallVec<[Option<Elements>; 3]>,
+    /// Copies of the inputs that the call overwrites, by index.
+    copies: SmallVec<[(usize, Tensor); 1]>,
+}
+
+impl Kept {
+    /// To be taken before the call runs: afterwards an input that is also an output holds the result.
+    pub(crate) fn of(call: &Call<'_>) -> Result<Self> {
+        let mut kept = Kept { saves: needed(call), inputs: SmallVec::new(), copies: SmallVec::new() };
+        for (i, input) in call.inputs.iter().enumerate() {
+            let elements = if wanted(kept.saves.inputs, i) { Some(kept.keep(call, i, input)?) } else { None };
+            kept.inputs.push(elements);
+        }
+        Ok(kept)
+    }
+
+    fn keep(&mut self, call: &Call<'_>, i: usize, input: &Tensor) -> Result<Elements> {
+        if !call.outputs.is_some_and(|outputs| outputs.iter().any(|output| output.shares_storage(input))) {
+            return Ok(Elements::of(input));
+        }
+        let copy = no_grad(|| input.copy())?;
+        let elements = Elements::of(&copy);
+        self.copies.push((i, copy));
+        Ok(elements)
+    }
+}
+
+/// Input `i` as backward will see it.
+fn as_kept<'a>(copies: &'a [(usize, Tensor)], i: usize, given: &'a Tensor) -> &'a Tensor {
+    copies.iter().find(|(copied, _)| *copied == i).map_or(given, |(_, copy)| copy)
+}
+
+/// What the gradients of those inputs that need one read.
+fn needed(call: &Call<'_>) -> Saves {
+    let op = call.op;
+    if !op.differentiable() {
+        return Saves::NOTHING;
+    }
+    let needing = call.inputs.iter().enumerate().filter(|(_, input)| input.requires_grad());
+    needing.fold(Saves::NOTHING, |saves, (i, _)| saves | op.saves_for(i))
+}
+
+fn wanted(bits: u32, i: usize) -> bool {
+    bits & (1 << i.min(31)) != 0
+}
+
+/// Records a call: its outputs, which must be new or just written in place, get edges to a new node.
+pub(crate) fn record(call: &Call<'_>, kept: Kept, outputs: &Tensors) {
+    let (op, inputs) = (call.op, call.inputs);
+    // A call without a gradient is recorded only when it overwrites one that has it: with constants.
+    let edges = inputs.iter().map(|input| op.differentiable().then(|| input.edge()).flatten()).collect();
+    let Kept { saves, inputs: saved, copies } = kept;
+    let metas = inputs.iter().enumerate().map(|(i, given)| as_kept(&copies, i, given).meta());
+    let saved = Saved {
+        inputs: saved,
+        outputs: outputs.iter().enumerate().map(|(i, t)| wanted(saves.outputs, i).then(|| Elements::of(t))).collect(),
+        function: None,
+    };
+    let node = Node::new(Action::Operator(op.boxed()), call.at, metas, outputs.iter(), edges, saved);
+    for (i, output) in outputs.iter().enumerate() {
+        if !wanted(op.differentiable_outputs(), i) || !is_differentiable(output) {
+            continue;
+        }
+        match call.outputs {
+            None => output.slot().set(true, Some((node.clone(), i))),
+            Some(_) => rewrite(output, (node.clone(), i)),
+        }
+    }
+}

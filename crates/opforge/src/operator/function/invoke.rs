@@ -1,0 +1,75 @@
+//! Calls with dynamic values, whose results have memory of their own.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Function, Value};
+use crate::{Result, Tensor};
+
+static SHARED: AtomicU64 = AtomicU64::new(0);
+
+/// How many results [`Function::invoke`] has copied so far, since their functions returned shared memory without declaring it. Tests
+/// expect none.
+pub fn shared_results() -> u64 {
+    SHARED.load(Ordering::Relaxed)
+}
+
+impl Function {
+    /// Whether a result may share memory with an argument: of views, and of functions that write in place, which return what they wrote into.
+    pub fn may_share(&self) -> bool {
+        self.view || self.python_name().ends_with('_')
+    }
+
+    /// Calls it with one value a parameter. A result that shares memory with an argument, or whose elements share memory with each other,
+    /// comes back as a copy, unless the function may share.
+    ///
+    /// # Errors
+    /// The function's.
+    #[inline]
+    pub fn invoke(&self, values: &[Value]) -> Result<Value> {
+        let result = (self.call)(values)?;
+        if self.view || !result.tensors().any(|t| is_shared(t, values)) || self.may_share() {
+            return Ok(result);
+        }
+        result.apart_from(values)
+    }
+}
+
+/// Whether a tensor shares memory with an argument, or has elements that share it.
+#[inline]
+fn is_shared(tensor: &Tensor, arguments: &[Value]) -> bool {
+    let overlaps = || !tensor.is_contiguous() && tensor.layout().may_overlap_itself();
+    arguments.iter().flat_map(Value::tensors).any(|argument| tensor.shares_storage(argument)) || overlaps()
+}
+
+impl Value {
+    /// The tensors that it consists of.
+    #[inline]
+    fn tensors(&self) -> impl Iterator<Item = &Tensor> {
+        let (one, many, some): (_, &[Tensor], &[Option<Tensor>]) = match self {
+            Value::Tensor(tensor) => (Some(tensor), &[], &[]),
+            Value::Tensors(tensors) => (None, tensors, &[]),
+            Value::OptionalTensors(tensors) => (None, &[], tensors),
+            _ => (None, &[], &[]),
+        };
+        one.into_iter().chain(many).chain(some.iter().flatten())
+    }
+
+    #[cold]
+    fn apart_from(self, arguments: &[Value]) -> Result<Value> {
+        let apart = |t: Tensor| {
+            if !is_shared(&t, arguments) {
+                return Ok(t);
+            }
+            SHARED.fetch_add(1, Ordering::Relaxed);
+            t.copy()
+        };
+        Ok(match self {
+            Value::Tensor(t) => Value::Tensor(apart(t)?),
+            Value::Tensors(all) => Value::Tensors(all.into_iter().map(apart).collect::<Result<_>>()?),
+            Value::OptionalTensors(all) => {
+                Value::OptionalTensors(all.into_iter().map(|t| t.map(apart).transpose()).collect::<Result<_>>()?)
+            }
+            other => other,
+        })
+    }
+}

@@ -10,7 +10,7 @@ INTRODUCTION = """\
 Every function that opforge declares, by family. Each stands with its signatures, where it is found, the dtypes that its kernels take (for
 compositions: those of their parts), and what it does. Functions that return tensors also take `out=`; `axis`, `keepdims`, `x` and `x2` are
 other names for `dim`, `keepdim`, `input` and `other`; sizes may be given as a list or one by one. Shapes broadcast and dtypes are promoted
-as PyTorch does it.
+as PyTorch does it. Results have memory of their own, except where "may share memory" stands: those may be views of arguments.
 """
 
 FLOATS = {"float16", "bfloat16", "float32", "float64"}
@@ -54,6 +54,8 @@ def facts(functions: list[dict]) -> str:
     if first["operator"]:
         parts.append(dtypes(first["dtypes"]))
         parts.append("gradient" if first["differentiable"] else "no gradient")
+    if any(function["view"] for function in functions):
+        parts.append("may share memory")
     return " · ".join(filter(None, parts))
 
 

@@ -187,3 +187,27 @@ def test_detach_shares_the_version():
     assert x._version == 1
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         y.sum().backward()
+
+
+REFUSED = {
+    "division by zero": (lambda x: x.floor_divide_(torch.tensor([1, 0, 1])), [7, 8, 9]),
+    "remainder by zero": (lambda x: x.remainder_(torch.tensor([1, 0, 1])), [7, 8, 9]),
+    "a negative exponent": (lambda x: x.pow_(torch.tensor([1, -1, 1])), [7, 8, 9]),
+    "a complex factor": (lambda x: x.mul_(2j), [7.0, 8.0, 9.0]),
+    "a complex summand": (lambda x: x.add_(torch.tensor([1j, 2, 3])), [7.0, 8.0, 9.0]),
+    "a quotient of integers": (lambda x: x.div_(2), [7, 8, 9]),
+    "a larger shape": (lambda x: x.add_(torch.ones(2, 3)), [7.0, 8.0, 9.0]),
+    "an index out of range": (lambda x: x.index_add_(0, torch.tensor([0, 9]), torch.ones(2)), [7.0, 8.0, 9.0]),
+}
+
+
+@pytest.mark.parametrize("size", [3, 300_000], ids=["inline", "queued"])
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refused_call_leaves_its_tensor_as_it_was(name, size):
+    change, values = REFUSED[name]
+    x = torch.tensor(values)[None].repeat(size // 3, 1) if size > 3 and "index" not in name else torch.tensor(values)
+    before = x.clone()
+    with pytest.raises((RuntimeError, ValueError, TypeError, IndexError, ZeroDivisionError)):
+        change(x)
+        x.sum().item()
+    assert torch.equal(x, before)

@@ -167,13 +167,48 @@ fn in_place_changes_are_part_of_the_graph() {
     let (x, w) = (Var::new(&[1f64, 2.0], CPU).unwrap(), Var::new(&[5f64, 7.0], CPU).unwrap());
     let y = x.affine(3.0, 0.0).unwrap();
     y.mul_(&w).unwrap();
-    let error = y.sum_all().unwrap().backward().unwrap_err();
-    assert_eq!(kind_naming(&error, &["mul", "saved input 0", "version"]), ErrorKind::Autograd);
+    let gradients = y.sum_all().unwrap().backward().unwrap();
+    assert_eq!(gradients.get(&x).unwrap().to_vec1::<f64>().unwrap(), [15.0, 21.0]);
+    assert_eq!(gradients.get(&w).unwrap().to_vec1::<f64>().unwrap(), [3.0, 6.0]);
     let y = x.affine(3.0, 0.0).unwrap();
     y.add_(&w).unwrap();
     let gradients = y.sum_all().unwrap().backward().unwrap();
     assert_eq!(gradients.get(&x).unwrap().to_vec1::<f64>().unwrap(), [3.0, 3.0]);
     assert_eq!(gradients.get(&w).unwrap().to_vec1::<f64>().unwrap(), [1.0, 1.0]);
+}
+
+#[test]
+fn what_a_call_overwrites_is_kept_for_its_gradient_only() {
+    let x = Var::new(&[1f64, 2.0], CPU).unwrap();
+    let y = x.affine(3.0, 0.0).unwrap();
+    let before = y.exp().unwrap().sin().unwrap();
+    let saved_by_another = y.sqr().unwrap();
+    y.mul_(&y).unwrap();
+    assert_eq!(y.sum_all().unwrap().backward().unwrap().get(&x).unwrap().to_vec1::<f64>().unwrap(), [18.0, 36.0]);
+    let error = saved_by_another.sum_all().unwrap().backward().unwrap_err();
+    assert_eq!(kind_naming(&error, &["sqr", "saved input 0", "version"]), ErrorKind::Autograd);
+    before.sum_all().unwrap().backward().unwrap();
+}
+
+#[test]
+fn only_what_inputs_with_gradients_ask_for_is_saved() {
+    let x = Var::new(&[1f64, 2.0], CPU).unwrap();
+    let constant = Tensor::new(&[3f64, 4.0], CPU).unwrap();
+    let y = x.affine(1.0, 0.0).unwrap();
+    let product = y.mul(&constant).unwrap();
+    // The gradient of `y` reads the constant only: `y` may change.
+    y.add_(&constant).unwrap();
+    assert_eq!(product.sum_all().unwrap().backward().unwrap().get(&x).unwrap().to_vec1::<f64>().unwrap(), [3.0, 4.0]);
+}
+
+#[test]
+fn untracked_tensors_count_their_own_changes() {
+    let x = Var::new(&[1f64, 2.0], CPU).unwrap();
+    let y = x.sqr().unwrap();
+    let data = x.untracked();
+    data.narrow(0, 0, 1).unwrap().add_(&Tensor::new(&[1f64], CPU).unwrap()).unwrap();
+    assert_eq!((x.version(), data.version(), x.to_vec1::<f64>().unwrap()), (0, 1, vec![2.0, 2.0]));
+    assert_eq!(y.sum_all().unwrap().backward().unwrap().get(&x).unwrap().to_vec1::<f64>().unwrap(), [4.0, 4.0]);
 }
 
 #[test]

@@ -59,22 +59,26 @@ pub(crate) fn forget_destination() {
 /// Has an operator write to the destination, if it is the one that may and can.
 #[inline]
 #[track_caller]
-pub(super) fn deliver(op: &dyn Operator, inputs: &[&Tensor]) -> Option<Tensor> {
+pub(super) fn deliver(op: &dyn Operator, inputs: &[&Tensor]) -> Option<Result<Tensor>> {
     let is_it = DESTINATION.with_borrow(|d| d.as_ref().is_some_and(|d| d.op == op.name()));
     if is_it { write(op, inputs) } else { None }
 }
 
 #[track_caller]
-fn write(op: &dyn Operator, inputs: &[&Tensor]) -> Option<Tensor> {
+fn write(op: &dyn Operator, inputs: &[&Tensor]) -> Option<Result<Tensor>> {
     let Destination { tensor, since, .. } = DESTINATION.take()?;
     if let [input] = inputs
         && op.view(input.layout()).is_some()
     {
         return None; // A view has no elements to write.
     }
-    // Whatever is wrong shows again, and better, when the operator runs without a destination.
     since.preserve(inputs, &tensor).ok()?;
-    dispatch_into(op, inputs, &[&tensor]).ok()?;
-    DELIVERED.set(true);
-    Some(tensor)
+    match dispatch_into(op, inputs, &[&tensor]) {
+        Ok(()) => DELIVERED.set(true),
+        // What a kernel found, it would find again when somebody reads the result.
+        Err(error @ Error::Deferred { .. }) => return Some(Err(error)),
+        // Whatever else is wrong shows again, and better, when the operator runs without a destination.
+        Err(_) => return None,
+    }
+    Some(Ok(tensor))
 }

@@ -7,6 +7,7 @@ use opforge_runtime::vm::{self, BufferRef};
 use opforge_runtime::{Device, Kernel, Storage};
 
 use super::{Call, Interpreter, cache, inplace, journey};
+use crate::autograd::no_grad;
 use crate::operator::{Metas, Tensors};
 use crate::{Error, Meta, Result, Tensor};
 
@@ -23,6 +24,9 @@ impl Interpreter for EagerLocal {
         }
         if let Some(outputs) = call.outputs {
             inplace::check_aliases(call.op, call.inputs, outputs)?;
+            if call.op.refuses_elements(call.inputs) {
+                return self.write_if_it_succeeds(call, outputs);
+            }
         }
         let (plan, hit) = cache::plan(call)?;
         journey::step("infer", || {
@@ -42,6 +46,20 @@ impl Interpreter for EagerLocal {
         }
         journey::step("vm", || format!("kernel estimated at {} ns", kernel.cost()));
         submitted.map(|()| outputs)
+    }
+}
+
+impl EagerLocal {
+    /// Computes into new memory, and copies once nothing can fail any more.
+    #[cold]
+    fn write_if_it_succeeds(&self, call: &Call<'_>, given: &[&Tensor]) -> Result<Tensors> {
+        let made = self.interpret(&Call { outputs: None, ..*call })?;
+        inplace::check_metas(call.op.name(), &made.iter().map(|t| t.meta().clone()).collect(), given)?;
+        if made.iter().all(|t| t.device().is_cpu()) {
+            made.iter().try_for_each(|t| vm::wait_for_read(t.storage()))?;
+        }
+        no_grad(|| made.iter().zip(given).try_for_each(|(made, given)| given.copy_from(made)))?;
+        Ok(given.iter().map(|t| (*t).clone()).collect())
     }
 }
 

@@ -132,6 +132,10 @@ impl<F: Binary> Operator for BinaryOp<F> {
         true
     }
 
+    fn refuses_elements(&self, inputs: &[&Tensor]) -> bool {
+        F::INT_FAILURE.is_some() && inputs[0].dtype().is_int()
+    }
+
     fn saves(&self) -> Saves {
         F::SAVES
     }
@@ -190,6 +194,10 @@ impl<F: Binary> Operator for WithScalar<F> {
 
     fn overwrites(&self, _: usize) -> bool {
         true
+    }
+
+    fn refuses_elements(&self, inputs: &[&Tensor]) -> bool {
+        F::INT_FAILURE.is_some() && inputs[0].dtype().is_int()
     }
 
     fn saves(&self) -> Saves {

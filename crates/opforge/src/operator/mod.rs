@@ -115,6 +115,11 @@ pub trait Operator: OperatorKey + Debug + Send + Sync + 'static {
         false
     }
 
+    /// Whether the kernel may fail for what it finds in elements. In place such a call waits, so that its failure leaves the tensor as it was.
+    fn refuses_elements(&self, _inputs: &[&Tensor]) -> bool {
+        false
+    }
+
     /// Whether a call does more than computing its outputs: it must then neither be left out nor merged with an equal one.
     fn has_effects(&self) -> bool {
         false

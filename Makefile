@@ -8,7 +8,7 @@ OPERATOR_FILES = $(wildcard crates/opforge/src/ops/*/*.rs)
 VENV = .venv
 BIN = $(CURDIR)/$(VENV)/bin
 
-.PHONY: demo test bench lint fmt doc loom memcheck callgrind tools develop wheel generate check-generated test-python compare-mindspore
+.PHONY: demo test bench lint fmt doc loom memcheck callgrind fuzz tools develop wheel generate check-generated test-python compare-mindspore
 
 demo: develop
 	$(CARGO) run --release --quiet --package opforge-demo
@@ -67,6 +67,11 @@ callgrind:
 # The core suites under valgrind; takes some minutes.
 memcheck:
 	tests/memcheck.sh
+
+# Calls every function with arguments drawn from a seed, for minutes: `make fuzz FUZZ="--seed 2 --minutes 60"`.
+FUZZ ?= --seed 1 --minutes 5
+fuzz: develop
+	$(BIN)/python tests/python/fuzz $(FUZZ)
 
 # The Python package, built in place into a virtual environment of the project's own.
 develop: tools $(VENV)/ready

@@ -96,10 +96,13 @@ def hash_tensor(input, dim=None, *, keepdim=False, mode=0):
     if mode != 0:
         raise ValueError(f"hash_tensor: mode={mode}, expected 0")
     dims = range(input.dim()) if dim is None else [dim] if isinstance(dim, int) else dim
-    dims = sorted({d % input.dim() for d in dims})
+    rank = max(input.dim(), 1)
+    if wrong := [d for d in dims if not -rank <= d < rank]:
+        raise IndexError(f"hash_tensor: dim={wrong[0]}, expected {-rank} to {rank - 1}")
+    dims = sorted({d % rank for d in dims} & set(range(input.dim())))
     rest = [d for d in range(input.dim()) if d not in dims]
     wide = input.to(_core.float64 if input.is_floating_point() else _core.int64).view(_core.uint64)
-    bits = wide.permute(*rest, *dims).reshape([*(input.shape[d] for d in rest), -1])
+    bits = wide.permute([*rest, *dims]).reshape([*(input.shape[d] for d in rest), -1])
     while (n := bits.shape[-1]) > 1:
         halves = bits[..., : n // 2] ^ bits[..., n // 2 : n // 2 * 2]
         bits = _core.cat([halves, bits[..., n - n % 2 :]], -1)

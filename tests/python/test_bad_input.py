@@ -1,7 +1,5 @@
 """Bad input gets an error of the right class that says what was wrong; nothing is lost, and the process lives."""
 
-import pathlib
-import subprocess
 import sys
 
 import numpy as np
@@ -44,11 +42,14 @@ ROWS = [
     error(lambda: X.repeat(BIG, 8), (SHAPE, MEMORY)),
     error(lambda: torch.arange(0, 2**63 - 1), (SHAPE, MEMORY)),
     error(lambda: torch.eye(2**40), (SHAPE, MEMORY)),
+    *(error(lambda f=f: f(X, 0, 2), ValueError, words=["norm_type"]) for f in (F.lp_pool1d, F.lp_pool2d)),
     *(error(lambda m=m: F.pad(X, (-(2**63), 0), m), VALUE, words=["pad"]) for m in ("reflect", "replicate", "circular")),
     # 3 Rank 0 where rank is needed; rank above the maximum.
     error(lambda: len(torch.tensor(1.0)), TypeError),
     error(lambda: iter(torch.tensor(1.0)), TypeError),
     error(lambda: torch.tensor(1.0)[0], IndexError),
+    *(error(lambda d=d: torch.tensor(1.0).size(d), INDEX, words=["size", "no dim"]) for d in (-1, 0, 1)),
+    *(error(lambda d=d: torch.tensor(1.0).stride(d), INDEX, words=["stride", "no dim"]) for d in (-1, 0, 1)),
     error(lambda: torch.tensor(1.0) @ X, SHAPE, words=["matmul"]),
     error(lambda: torch.cat([torch.tensor(1.0), torch.tensor(2.0)]), (SHAPE, INDEX), words=["cat"]),
     error(lambda: torch.zeros(*MANY), SHAPE, words=["rank"]),
@@ -307,17 +308,3 @@ def test_recursion_in_data_is_refused():
         deep = [deep]
     with pytest.raises((ValueError, TypeError, RuntimeError, RecursionError)):
         torch.tensor(deep)
-
-
-# Everything at once
-
-
-@pytest.mark.parametrize("seed", [1, 2])
-def test_wild_arguments_get_errors_and_nothing_else(seed):
-    here = pathlib.Path(__file__).parent
-    program = [sys.executable, str(here / "fuzz.py"), str(seed), "100"]
-    result = subprocess.run(program, capture_output=True, text=True, timeout=300, cwd=here)
-    last = result.stdout.splitlines()[-1:]
-    assert result.returncode == 0, f"died with {result.returncode} in: {last}\n{result.stderr[-2000:]}"
-    assert "COMPLAINT" not in result.stdout, result.stdout[result.stdout.index("COMPLAINT") :]
-    assert int(result.stdout.split("fine ")[-1].split()[0]) > 1000

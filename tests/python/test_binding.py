@@ -193,6 +193,14 @@ def test_subclasses_are_tensors():
     assert issubclass(Mine, torch.Tensor) and isinstance(X, torch.Tensor)
 
 
+def test_what_is_changed_in_place_may_be_given_by_name():
+    for name in ("input", "x"):
+        x = torch.tensor([-1.0, 1.0])
+        assert torch.nn.functional.relu(inplace=True, **{name: x}) is x and x.tolist() == [0, 1]
+    with pytest.raises(TypeError, match="input"):
+        torch.nn.functional.relu(inplace=True)
+
+
 # Exceptions
 
 

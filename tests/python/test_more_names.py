@@ -34,6 +34,10 @@ def test_hash_tensor(dtype):
     np.testing.assert_array_equal(torch.hash_tensor(t, 1).numpy(), np.bitwise_xor.reduce(bits, 1))
     np.testing.assert_array_equal(torch.hash_tensor(t, (0, -1), keepdim=True).numpy(), np.bitwise_xor.reduce(bits, (0, 2), keepdims=True))
     assert torch.hash_tensor(t[:0]).item() == 0
+    one = t[0, 0, 0]
+    assert torch.hash_tensor(one).item() == torch.hash_tensor(one, 0).item() == torch.hash_tensor(one, (), keepdim=True).item() == bits[0, 0, 0]
+    with pytest.raises(IndexError, match="hash_tensor: dim=3, expected -3 to 2"):
+        torch.hash_tensor(t, 3)
 
 
 def test_lu_is_the_compact_one():

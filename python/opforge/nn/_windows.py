@@ -16,6 +16,8 @@ def _tuple(value, dims):
 
 def _lp_pool(dims, input, norm_type, kernel_size, stride, ceil_mode):
     """The root of the windows' sums of powers, a sum being the average times the count."""
+    if norm_type == 0:
+        raise ValueError(f"lp_pool{dims}d: norm_type=0, expected another number: there is no 0th root")
     pool = getattr(_nn, f"avg_pool{dims}d")
     average = pool(input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
     count = math.prod(_tuple(kernel_size, dims))

@@ -90,6 +90,12 @@ impl<'a, 'py> Arguments<'a, 'py> {
         }
     }
 
+    /// What is given for a function's first parameter, by position or by name.
+    #[inline]
+    pub fn first(&self, param: &Parameter) -> Option<Borrowed<'a, 'py, PyAny>> {
+        if self.count() > 0 { Some(self.at(0)) } else { self.keyword(param) }
+    }
+
     #[inline]
     fn object(&self, pointer: *mut ffi::PyObject) -> Borrowed<'a, 'py, PyAny> {
         // SAFETY: an argument of this call, which outlives `'a`.

@@ -79,7 +79,8 @@ impl Entry {
                 results::object(py, result, signature.results.as_ref())
             }
             Form::InPlace => {
-                let object = args.at(0).cast::<PyTensor>()?;
+                let object = args.first(&signature.params[0]);
+                let object = object.ok_or_else(|| self.explain(args))?.cast::<PyTensor>()?;
                 let receiver = object.get().tensor(py);
                 let now = front_end::called(|| in_place(function, &receiver, &values)).or_raise(py)?;
                 if now.id() != receiver.id() {

@@ -1,4 +1,4 @@
-use opforge::Tensor;
+use opforge::{Error, Tensor};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyTuple, PyType};
@@ -31,8 +31,12 @@ pub fn is_size(object: &Bound<'_, PyAny>) -> bool {
 }
 
 impl PyTensor {
-    fn dim_of(py: Python<'_>, tensor: &Tensor, dim: i64) -> PyResult<usize> {
-        opforge_core::normalize_dim(dim, tensor.rank(), "size").or_raise(py)
+    /// The place of a dimension; a scalar has none, though most functions take it as a vector of one element.
+    fn dim_of(py: Python<'_>, tensor: &Tensor, op: &'static str, dim: i64) -> PyResult<usize> {
+        if tensor.rank() == 0 {
+            return Err(Error::index(op, "dim", dim, "no dim: the tensor has no dimensions")).or_raise(py);
+        }
+        opforge_core::normalize_dim(dim, tensor.rank(), op).or_raise(py)
     }
 }
 
@@ -50,7 +54,7 @@ impl PyTensor {
         let tensor = self.tensor(py);
         match dim {
             None => size(py, tensor.dims()),
-            Some(dim) => Ok(tensor.dims()[Self::dim_of(py, &tensor, dim)?].into_pyobject(py)?.into_any()),
+            Some(dim) => Ok(tensor.dims()[Self::dim_of(py, &tensor, "size", dim)?].into_pyobject(py)?.into_any()),
         }
     }
 
@@ -60,7 +64,7 @@ impl PyTensor {
         let tensor = self.tensor(py);
         match dim {
             None => Ok(PyTuple::new(py, tensor.stride())?.into_any()),
-            Some(dim) => Ok(tensor.stride()[Self::dim_of(py, &tensor, dim)?].into_pyobject(py)?.into_any()),
+            Some(dim) => Ok(tensor.stride()[Self::dim_of(py, &tensor, "stride", dim)?].into_pyobject(py)?.into_any()),
         }
     }
 
@@ -210,7 +214,7 @@ impl PyTensor {
         match tensor.rank() {
             0 => Self::wrap(py, tensor.clone()),
             2 => Self::wrap(py, opforge::functional::adjoint(&tensor).or_raise(py)?),
-            _ => Err(opforge::Error::shape("H", "self", format!("{:?}", tensor.shape()), "a matrix")).or_raise(py),
+            _ => Err(Error::shape("H", "self", format!("{:?}", tensor.shape()), "a matrix")).or_raise(py),
         }
     }
 

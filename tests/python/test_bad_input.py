@@ -50,6 +50,7 @@ ROWS = [
     error(lambda: torch.tensor(1.0)[0], IndexError),
     *(error(lambda d=d: torch.tensor(1.0).size(d), INDEX, words=["size", "no dim"]) for d in (-1, 0, 1)),
     *(error(lambda d=d: torch.tensor(1.0).stride(d), INDEX, words=["stride", "no dim"]) for d in (-1, 0, 1)),
+    *(error(lambda i=i: X[..., ..., i], INDEX, words=["dimension", "..."]) for i in (0, slice(1), [0])),
     error(lambda: torch.tensor(1.0) @ X, SHAPE, words=["matmul"]),
     error(lambda: torch.cat([torch.tensor(1.0), torch.tensor(2.0)]), (SHAPE, INDEX), words=["cat"]),
     error(lambda: torch.zeros(*MANY), SHAPE, words=["rank"]),
@@ -284,6 +285,20 @@ def test_backward_of_what_has_no_gradient():
         torch.ones(3, requires_grad=True).exp().backward()
     with pytest.raises((RuntimeError, TypeError)):
         torch.tensor([1, 2], requires_grad=True)
+
+
+# 12 Statistics that cannot be written
+
+
+@pytest.mark.parametrize("norm", [F.batch_norm, F.instance_norm])
+@pytest.mark.parametrize("wrong", [torch.ones(3, dtype=torch.int64), torch.ones(3, dtype=torch.complex64), torch.ones(1).expand(3), torch.ones(2)], ids=str)
+def test_refused_statistics_leave_the_others_as_they_were(norm, wrong):
+    x, right = torch.ones(2, 3, 4), torch.zeros(3)
+    option = {"training": True} if norm is F.batch_norm else {"use_input_stats": True}
+    for mean, var, words in ((right, wrong, "running_var"), (wrong, right, "running_mean")):
+        with pytest.raises(RuntimeError, match=words):
+            norm(x, mean, var, **option)
+        assert right.tolist() == [0, 0, 0]
 
 
 # 17 The least integer

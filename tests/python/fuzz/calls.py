@@ -81,7 +81,8 @@ class Call:
     def simpler(self) -> Iterator[Call]:
         """Calls with fewer or simpler arguments."""
         for i, argument in reversed(list(enumerate(self.arguments))):
-            yield replace(self, arguments=self.arguments[:i] + self.arguments[i + 1 :])
+            if i or not self.method:
+                yield replace(self, arguments=self.arguments[:i] + self.arguments[i + 1 :])
             for value in argument.value.simpler():
                 if cost(value) < cost(argument.value):
                     yield self.with_argument(i, replace(argument, value=value))

@@ -78,7 +78,7 @@ def assemble(draw: Draw, name: str, arguments: list[Argument]) -> Call:
     if form.option:
         arguments.append(Argument(Plain(True), "inplace"))
     if form.method and arguments and arguments[0].keyword:
-        arguments[0] = replace(arguments[0], keyword="")
+        arguments[0] = Argument(arguments[0].value, "", form.in_place, form.in_place)
     return Call(name, form.path, tuple(arguments), form.method, entry.get("view"), any_stretched(arguments))
 
 

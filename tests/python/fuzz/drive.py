@@ -23,6 +23,8 @@ from .calls import Call
 MEMORY = 2**30
 # How many programs a child has ahead of it and their bytes, less than pipes hold, so that neither waits for the other; and how many it runs in its life.
 AHEAD, BYTES, LIFE = 16, 2**15, 20_000
+# Panics without backtraces, which would hide what a process said last.
+QUIET = {**os.environ, "RUST_BACKTRACE": "0"}
 # How a call may end.
 FINE = ("fine", "refused", "interrupted", "unbuilt")
 
@@ -41,7 +43,7 @@ class Child:
     def __init__(self) -> None:
         self.errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the child)
         command = [sys.executable, str(pathlib.Path(__file__).with_name("child.py")), str(MEMORY)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, bufsize=0)
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, bufsize=0, env=QUIET)
         self.unread = b""
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.process.stdout, selectors.EVENT_READ)

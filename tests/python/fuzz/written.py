@@ -110,7 +110,7 @@ def drawn(draw: Draw, stretched: bool) -> Call:
     what = draw.pick.choice(ALL)
     arguments = [Argument(draw.argument(kind)) for kind in what.types]
     arguments += [Argument(draw.argument(kind), name) for name, kind in what.optional if draw.chance(0.4)]
-    if what.method and not arrays(arguments[0].value):
+    if what.types[0] == "Tensor" and not arrays(arguments[0].value):
         arguments[0] = Argument(draw.tensor())
     if len(arguments) > 1 and draw.chance(0.05) and arrays(arguments[0].value) and isinstance(arguments[1].value, Plain):
         arguments[1] = Argument(Alias("a0"))

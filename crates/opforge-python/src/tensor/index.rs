@@ -103,6 +103,11 @@ impl Selection {
 
     /// Applies a part to dimension `dim`; gives the dimension for the next. `rest` is what `...` stands for.
     fn select(&mut self, py: Python<'_>, part: &Part<'_>, dim: usize, rest: usize) -> PyResult<usize> {
+        if dim + part.dims() > self.view.rank() {
+            let given = format!("an index of dimension {dim} behind more than one `...`");
+            let accepted = format!("indices of the {} dimensions", self.view.rank());
+            return Err(raise(py, &Error::index("index", "index", given, accepted)));
+        }
         match part {
             Part::Rest => return Ok(dim + rest),
             Part::Slice(slice) => self.view = sliced(&self.view, dim, slice)?,

@@ -3,7 +3,7 @@
 use crate::autograd::no_grad;
 use crate::functional::batch_norm;
 use crate::operator::prelude::*;
-use crate::ops::nn::batch_norm::{check_channels, update_running};
+use crate::ops::nn::batch_norm::{check_running, update_running};
 use crate::ops::nn::group_norm::of_groups;
 
 functions! {
@@ -43,11 +43,11 @@ functions! {
             let accepted = "[batch, channels, ..] with more than one element a channel";
             return Err(Error::shape("instance_norm", "input", format!("{:?}", input.shape()), accepted));
         }
+        check_running("instance_norm", [running_mean, running_var], channels)?;
         let [y, mean, var] = of_groups("instance_norm", input, channels.max(1), [weight, bias], eps)?;
         let unbiased = no_grad(|| var.affine(count as f64 / (count as f64 - 1.0), 0.0))?;
-        for (name, running, now) in [("running_mean", running_mean, mean), ("running_var", running_var, unbiased)] {
+        for (running, now) in [(running_mean, mean), (running_var, unbiased)] {
             let Some(running) = running else { continue };
-            check_channels("instance_norm", name, running.shape(), channels)?;
             no_grad(|| update_running(running, &now.mean(0)?, momentum))?;
         }
         Ok(y)

@@ -148,6 +148,21 @@ pub(crate) fn check_channels(op: &'static str, name: &'static str, shape: &Shape
     Err(Error::shape(op, name, format!("{shape:?}"), format!("[{channels}]")))
 }
 
+/// Running averages that can be written: checked before any of them is, so that a refusal leaves all as they were.
+pub(crate) fn check_running(op: &'static str, running: [Option<&Tensor>; 2], channels: usize) -> Result<()> {
+    for (name, running) in ["running_mean", "running_var"].into_iter().zip(running) {
+        let Some(running) = running else { continue };
+        check_channels(op, name, running.shape(), channels)?;
+        if !running.dtype().is_float() {
+            return Err(Error::dtype(op, name, running.dtype().long_name(), "a floating-point dtype"));
+        }
+        if running.layout().may_overlap_itself() {
+            return Err(Error::value(op, name, "elements that share memory", "memory of its own for each element"));
+        }
+    }
+    Ok(())
+}
+
 /// What is added to a running average, and what of it stays.
 #[track_caller]
 pub(crate) fn update_running(running: &Tensor, now: &Tensor, momentum: f64) -> Result<()> {
@@ -252,6 +267,7 @@ function! {
             };
             return by_running(input, [mean, var], [weight, bias], eps);
         }
+        check_running("batch_norm", [running_mean, running_var], channels)?;
         let (y, mean, var) = of_batch(input, [weight, bias], eps)?;
         no_grad(|| {
             for (running, now) in [(running_mean, mean), (running_var, var)] {

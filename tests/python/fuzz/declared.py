@@ -16,6 +16,8 @@ from .draw import WILD, WRONG, Draw
 from .values import COMPLEX, DTYPES, FLOATS, Alias, Array, Items, Node, Opaque, Plain
 
 PATHS = {"torch": "torch", "nn": "torch.nn.functional", "linalg": "torch.linalg", "special": "torch.special", "hidden": "torch._core"}
+# What numpy calls parameters.
+SYNONYMS = {"dim": "axis", "keepdim": "keepdims", "input": "x", "other": "x2"}
 # Arguments that functions change though their names do not end in `_`.
 CHANGED = {
     "batch_norm": ("running_mean", "running_var"),
@@ -111,7 +113,8 @@ def drawn(draw: Draw, name: str) -> list[Argument]:
             by_name = True
             continue
         by_name = by_name or parameter["keyword_only"] or draw.chance(0.1)
-        arguments.append(Argument(draw.argument(parameter["type"]), parameter["name"] if by_name else ""))
+        name = SYNONYMS.get(parameter["name"], parameter["name"]) if draw.chance(0.1) else parameter["name"]
+        arguments.append(Argument(draw.argument(parameter["type"]), name if by_name else ""))
     return arguments
 
 

@@ -105,6 +105,8 @@ class Draw:
         """A value of an annotated type, or now and then any other."""
         if self.chance(0.03):
             return Opaque(self.pick.choice(WRONG))
+        if annotation in ("int", "float", "bool", "Number") and self.chance(0.03):
+            return Array((1,) * self.pick.randrange(2), self.pick.choice(("int64", "float32", "bool"))).but()
         kind = annotation.removesuffix(" | None")
         if kind != annotation and self.chance(0.4):
             return NONE

@@ -166,7 +166,7 @@ def hann_window(window_length, periodic=True, *, dtype=None, device=None, requir
 def kaiser_window(window_length, periodic=True, beta=12.0, *, dtype=None, device=None, requires_grad=False):
     """Kaiser's window: `I0(beta sqrt(1 - (2 t - 1)^2)) / I0(beta)`."""
     rise = lambda t: (beta * (1 - (2 * t - 1).square()).clamp(min=0).sqrt()).i0()  # noqa: E731
-    shape = lambda t: rise(t) / rise(_core.tensor(0.5, dtype=t.dtype))  # noqa: E731
+    shape = lambda t: rise(t) / rise(_core.tensor(0.5, dtype=t.dtype, device=t.device))  # noqa: E731
     return _window(window_length, periodic, shape, dtype, device, requires_grad)
 
 

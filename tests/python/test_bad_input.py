@@ -117,7 +117,7 @@ ROWS = [
     error(lambda: X.add_(1j), TypeError),
     error(lambda: I & X, TypeError),
     error(lambda: X.masked_fill(X, 0), DTYPE),
-    error(lambda: torch.tensor([1], dtype=torch.uint8) + 300, RuntimeError),
+    error(lambda: torch.full((1,), 300, dtype=torch.uint8), RuntimeError),
     error(lambda: torch.full((2,), 300, dtype=torch.int8), RuntimeError),
     error(lambda: torch.tensor([300], dtype=torch.uint8), RuntimeError),
     error(lambda: torch.zeros(1, dtype="float99"), TypeError),

@@ -113,8 +113,8 @@ def test_says_what_is_wrong(call, words):
 
 
 def test_unknown_devices_are_device_errors():
-    for call in (lambda: torch.zeros(1, device="cuda:7"), lambda: torch.device("abacus"), lambda: X.to("abacus")):
-        with pytest.raises(torch.DeviceError, match="'cpu' or 'meta'"):
+    for call in (lambda: torch.device("abacus"), lambda: X.to("abacus"), lambda: torch.zeros(1, device="abacus")):
+        with pytest.raises(torch.DeviceError, match="'abacus'.* cpu, cuda, "):
             call()
 
 

@@ -129,7 +129,7 @@ def test_data_that_contains_itself_or_changes_is_refused():
 def test_unknown_options_are_refused():
     with pytest.raises(TypeError, match="dtype"):
         torch.tensor([1], dtype="float33")
-    with pytest.raises(TypeError, match="device"):
+    with pytest.raises(torch.DeviceError, match="cuda:0"):
         torch.tensor([1], device="cuda:0")
     with pytest.raises(TypeError):
         torch.tensor([1], requires_grad=True)
@@ -217,3 +217,10 @@ def test_the_default_dtype():
     for wrong in [torch.int64, None, "text"]:
         with pytest.raises(TypeError):
             torch.set_default_dtype(wrong)
+
+
+def test_arrays_that_are_not_aligned_are_copied():
+    numbers = np.arange(5.0)[1:].view(np.complex128)
+    odd = np.frombuffer(bytes(9), dtype=np.uint8)[1:].view(np.float32)
+    for array in (numbers, numbers[:0], odd, odd[:0]):
+        assert np.array_equal(torch.tensor(array).numpy(), array)

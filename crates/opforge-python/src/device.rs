@@ -1,64 +1,205 @@
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::cell::{Cell, RefCell};
 
+use opforge::functional::{self as f, DefaultDevice};
 use opforge::{Device, Error};
+use pyo3::Borrowed;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
-use crate::error::raise;
+use crate::error::{OrRaise, raise};
 
-/// Where a tensor's elements are: `device("cpu")`, or `device("meta")` for tensors that only have a shape.
-#[pyclass(name = "device", module = "opforge", frozen, eq, from_py_object)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PyDevice(pub Device);
+/// Where a tensor's elements are: `device("cpu")`, or `device("meta")` for tensors that only have a shape. Other types of devices, such as
+/// `device("cuda", 0)`, can be named, but this build has none of them: making a tensor there is an error. As a context (`with device("meta"):`) it
+/// is the device of tensors made within for which no other is named.
+#[pyclass(name = "device", module = "opforge", frozen, eq, hash, from_py_object)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct PyDevice {
+    kind: &'static str,
+    index: Option<u8>,
+}
 
-/// A device by its name: `cpu`, `cpu:0`, `meta`.
-pub fn parse(name: &str) -> Result<Device, Error> {
-    match name {
-        "cpu" | "cpu:0" => Ok(Device::Cpu),
-        "meta" => Ok(Device::Meta),
-        other => {
-            Err(Error::device("device", "type", format!("'{other}'"), "'cpu' or 'meta'; this build has no others"))
+/// The types of devices that PyTorch knows.
+const TYPES: [&str; 20] = [
+    "cpu",
+    "cuda",
+    "ipu",
+    "xpu",
+    "mkldnn",
+    "opengl",
+    "opencl",
+    "ideep",
+    "hip",
+    "ve",
+    "fpga",
+    "maia",
+    "xla",
+    "lazy",
+    "vulkan",
+    "mps",
+    "meta",
+    "hpu",
+    "mtia",
+    "privateuseone",
+];
+
+thread_local! {
+    /// The device of new tensors, if one was chosen.
+    static CHOSEN: Cell<Option<PyDevice>> = const { Cell::new(None) };
+    /// What was chosen before each context that was entered.
+    static BEFORE: RefCell<Vec<Option<PyDevice>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl From<Device> for PyDevice {
+    fn from(device: Device) -> Self {
+        PyDevice { kind: if device.is_meta() { "meta" } else { "cpu" }, index: None }
+    }
+}
+
+impl PyDevice {
+    /// A device by its name: `cpu`, `cuda:1`.
+    fn parse(name: &str) -> Result<Self, Error> {
+        let (kind, index) = name.split_once(':').map_or((name, None), |(kind, index)| (kind, Some(index)));
+        let unknown = |accepted: String| Error::device("device", "type", format!("'{name}'"), accepted);
+        let known = TYPES.into_iter().find(|known| *known == kind);
+        let kind = known.ok_or_else(|| unknown(format!("one of {}", TYPES.join(", "))))?;
+        let number = |text: &str| text.parse::<u8>().ok().filter(|number| number.to_string() == text);
+        let index =
+            index.map(|text| number(text).ok_or_else(|| unknown("a number from 0 to 255 after the colon".into())));
+        Ok(PyDevice { kind, index: index.transpose()? })
+    }
+
+    /// The device itself.
+    ///
+    /// # Errors
+    /// For what this build does not have.
+    pub fn present(self) -> Result<Device, Error> {
+        match (self.kind, self.index) {
+            ("cpu", None | Some(0)) => Ok(Device::Cpu),
+            ("meta", _) => Ok(Device::Meta),
+            _ => Err(Error::device("device", "type", format!("'{self}'"), "'cpu' or 'meta'; this build has no others")),
         }
     }
+
+    /// A device, its name, or the number of an accelerator.
+    fn extract(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = object.py();
+        if let Ok(device) = object.cast::<PyDevice>() {
+            return Ok(*device.get());
+        }
+        if let Ok(name) = object.cast::<PyString>() {
+            return PyDevice::parse(name.to_str()?).or_raise(py);
+        }
+        let accepted =
+            || PyTypeError::new_err(format!("a device must be a device, its name or a number, not {object}"));
+        object.extract::<u8>().map(|index| PyDevice { kind: "cuda", index: Some(index) }).map_err(|_| accepted())
+    }
+}
+
+impl std::fmt::Display for PyDevice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.index {
+            None => f.write_str(self.kind),
+            Some(index) => write!(f, "{}:{index}", self.kind),
+        }
+    }
+}
+
+/// The device that an argument stands for, a device or its name; none for other objects.
+pub fn named(object: Borrowed<'_, '_, PyAny>) -> Option<Result<Device, Error>> {
+    if let Ok(device) = object.cast::<PyDevice>() {
+        return Some(device.get().present());
+    }
+    let name = object.cast::<PyString>().ok()?;
+    Some(PyDevice::parse(name.to_str().ok()?).and_then(PyDevice::present))
+}
+
+/// The device that was chosen for new tensors, if one was.
+///
+/// # Errors
+/// For one that this build does not have.
+pub fn chosen(py: Python<'_>) -> PyResult<Option<Device>> {
+    CHOSEN.get().map(PyDevice::present).transpose().or_raise(py)
+}
+
+fn choose(device: Option<PyDevice>) {
+    CHOSEN.set(device);
+    f::set_default_device(match device.map_or(Ok(Device::Cpu), PyDevice::present) {
+        Ok(present) => DefaultDevice::Present(present),
+        Err(_) => DefaultDevice::Absent(device.map_or("cpu", |device| device.kind)),
+    });
+}
+
+/// Chooses the device of new tensors for which none is named, for this thread; None stands for the CPU.
+#[pyfunction]
+fn set_default_device(device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    choose(device.map(PyDevice::extract).transpose()?);
+    Ok(())
+}
+
+/// The device of new tensors for which none is named.
+#[pyfunction]
+fn get_default_device() -> PyDevice {
+    CHOSEN.get().unwrap_or(Device::Cpu.into())
 }
 
 #[pymethods]
 impl PyDevice {
     #[new]
     #[pyo3(signature = (r#type, index = None))]
-    fn new(r#type: &Bound<'_, PyAny>, index: Option<usize>) -> PyResult<Self> {
-        if let Ok(device) = r#type.cast::<PyDevice>() {
-            return Ok(*device.get());
+    fn new(r#type: &Bound<'_, PyAny>, index: Option<u8>) -> PyResult<Self> {
+        let device = Self::extract(r#type)?;
+        match (device.index, index) {
+            (_, None) => Ok(device),
+            (None, index) => Ok(PyDevice { index, ..device }),
+            (Some(_), Some(_)) => {
+                let error =
+                    Error::device("device", "type", format!("'{device}'"), "no index in the name beside 'index'");
+                Err(raise(r#type.py(), &error))
+            }
         }
-        let name: String = r#type.extract()?;
-        let name = index.map_or_else(|| name.clone(), |index| format!("{name}:{index}"));
-        parse(&name).map(PyDevice).map_err(|e| raise(r#type.py(), &e))
     }
 
     #[getter]
-    fn r#type(&self) -> String {
-        self.0.to_string()
+    fn r#type(&self) -> &'static str {
+        self.kind
     }
 
     #[getter]
-    fn index(&self) -> Option<usize> {
-        None
+    fn index(&self) -> Option<u8> {
+        self.index
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        BEFORE.with_borrow_mut(|before| before.push(CHOSEN.get()));
+        choose(Some(*slf.get()));
+        slf
+    }
+
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&self, _error: &Bound<'_, PyAny>) {
+        choose(BEFORE.with_borrow_mut(Vec::pop).flatten());
     }
 
     fn __repr__(&self) -> String {
-        format!("device(type='{}')", self.0)
+        match self.index {
+            None => format!("device(type='{}')", self.kind),
+            Some(index) => format!("device(type='{}', index={index})", self.kind),
+        }
     }
 
     fn __str__(&self) -> String {
-        self.0.to_string()
-    }
-
-    fn __hash__(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.0.hash(&mut hasher);
-        hasher.finish()
+        self.to_string()
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyAny>, (String,)) {
-        (slf.get_type().into_any(), (slf.get().0.to_string(),))
+        (slf.get_type().into_any(), (slf.get().to_string(),))
     }
+}
+
+/// Adds what this module has to the extension module.
+pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyDevice>()?;
+    module.add_function(wrap_pyfunction!(set_default_device, module)?)?;
+    module.add_function(wrap_pyfunction!(get_default_device, module)?)
 }

@@ -85,7 +85,7 @@ impl PyGenerator {
 
     #[getter]
     fn device(&self) -> PyDevice {
-        PyDevice(Device::Cpu)
+        PyDevice::from(Device::Cpu)
     }
 
     fn __repr__(&self) -> String {

@@ -33,7 +33,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     custom::add_to(module)?;
     error::add_to(module)?;
     dtype::add_to(module)?;
-    module.add_class::<device::PyDevice>()?;
+    device::add_to(module)?;
     module.add_class::<tensor::PyTensor>()?;
     generator::add_to(module)?;
     info::add_to(module)?;

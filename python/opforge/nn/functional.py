@@ -90,6 +90,10 @@ def triplet_margin_with_distance_loss(
     """`triplet_margin_loss` with any `distance_function(a, b)`; it is `pairwise_distance` unless given."""
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
+    if margin <= 0:
+        raise ValueError(f"triplet_margin_with_distance_loss: margin={margin}, expected a number above 0")
+    if not anchor.dim() == positive.dim() == negative.dim():
+        raise ValueError("triplet_margin_with_distance_loss: anchor, positive and negative must have as many dimensions as each other")
     distance = _C.nn.pairwise_distance if distance_function is None else distance_function
     far = distance(anchor, negative)
     if swap:

@@ -222,6 +222,7 @@ CASES = [
     case("where_method", lambda x, c, y: np.where(c, x, y), A, TRUTH, B),
     case("where_method", lambda x, c, y: np.where(c, x, y), A, TRUTH, -1.0),
     case("copy_into", lambda a, b: np.broadcast_to(b, a.shape), A, B[:1], smooth=False),
+    case("copy_number", lambda a, b: np.full_like(a, b), A, 2.5, smooth=False),
     # Questions.
     case("equal", np.array_equal, A, A),
     case("equal", np.array_equal, A, B),

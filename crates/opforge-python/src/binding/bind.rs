@@ -28,9 +28,19 @@ pub struct Rest<'py> {
 /// The values of a bound call.
 pub type Values = SmallVec<[Value; 6]>;
 
-/// numpy's names for parameters, which PyTorch takes too.
-const SYNONYMS: [(&str, &str); 5] =
-    [("axis", "dim"), ("keepdims", "keepdim"), ("x", "input"), ("self", "input"), ("x2", "other")];
+/// numpy's names for parameters, which PyTorch takes too, and names that PyTorch's methods have.
+const SYNONYMS: [(&str, &str); 10] = [
+    ("axis", "dim"),
+    ("keepdims", "keepdim"),
+    ("x", "input"),
+    ("self", "input"),
+    ("x2", "other"),
+    ("other", "src"),
+    ("split_size", "split_size_or_sections"),
+    ("split_sizes", "split_size_or_sections"),
+    ("sections", "indices_or_sections"),
+    ("indices", "indices_or_sections"),
+];
 
 impl<'a, 'py> Arguments<'a, 'py> {
     /// The arguments of a C function.

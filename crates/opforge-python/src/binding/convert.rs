@@ -5,7 +5,7 @@ use pyo3::Borrowed;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyList, PyString, PyTuple};
 
-use crate::device::{self, PyDevice};
+use crate::device;
 use crate::dtype;
 use crate::generator::PyGenerator;
 use crate::tensor::PyTensor;
@@ -160,12 +160,9 @@ fn list<T>(object: Object<'_, '_>, each: impl Fn(Object<'_, '_>) -> Option<T>) -
     object.try_iter().ok()?.map(|item| each(item.ok()?.as_borrowed())).collect()
 }
 
-/// A device, or its name.
-pub fn device(object: Object<'_, '_>) -> Option<opforge::Device> {
-    if let Ok(device) = object.cast::<PyDevice>() {
-        return Some(device.get().0);
-    }
-    device::parse(object.cast::<PyString>().ok()?.to_str().ok()?).ok()
+/// A device that there is, or its name.
+fn device(object: Object<'_, '_>) -> Option<opforge::Device> {
+    device::named(object)?.ok()
 }
 
 /// The dtype that a number has as a tensor of its own.

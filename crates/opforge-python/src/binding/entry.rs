@@ -10,7 +10,7 @@ use pyo3::types::PyTuple;
 
 use super::bind::{Arguments, Values};
 use super::mismatch::{Mismatch, describe, explain};
-use super::{Signature, results};
+use super::{Signature, forms, results};
 use crate::error::{OrRaise, raise};
 use crate::front_end;
 use crate::tensor::PyTensor;
@@ -58,7 +58,7 @@ impl Entry {
     /// TypeError, which says what was given and what is accepted; what the function raises.
     #[inline]
     pub fn call<'py>(&self, py: Python<'py>, args: &Arguments<'_, 'py>) -> PyResult<Py<PyAny>> {
-        self.try_call(py, args).unwrap_or_else(|| self.call_with_out(py, args))
+        self.try_call(py, args).unwrap_or_else(|| self.call_otherwise(py, args))
     }
 
     #[inline]
@@ -101,12 +101,15 @@ impl Entry {
         (receiver.get().tensor(py).id() == result.id()).then(|| receiver.to_owned().into_any().unbind())
     }
 
-    /// Calls with the result going to the keyword `out`, if there is one; else explains why nothing fits.
+    /// Calls in another form, or with the result going to the keyword `out`, if there is one; else explains why nothing fits.
     #[cold]
-    fn call_with_out<'py>(&self, py: Python<'py>, args: &Arguments<'_, 'py>) -> PyResult<Py<PyAny>> {
-        let Some((out, rest)) = args.without(py, "out")? else { return Err(self.explain(args)) };
+    fn call_otherwise<'py>(&self, py: Python<'py>, args: &Arguments<'_, 'py>) -> PyResult<Py<PyAny>> {
+        let Some((out, rest)) = args.without(py, "out")? else {
+            return forms::call(self, py, args).unwrap_or_else(|| Err(self.explain(args)));
+        };
         let args = rest.arguments(args);
-        let result = self.try_call(py, &args).unwrap_or_else(|| Err(self.explain(&args)))?;
+        let result = self.try_call(py, &args).or_else(|| forms::call(self, py, &args));
+        let result = result.unwrap_or_else(|| Err(self.explain(&args)))?;
         if out.is_none(py) {
             return Ok(result);
         }

@@ -73,7 +73,7 @@ pub fn explain(name: &str, failures: &[(&Signature, Mismatch)], args: &Arguments
     PyTypeError::new_err(text)
 }
 
-/// The error of a device's name that nothing is known by, if that is why.
+/// The error of a device that there is not, if that is why.
 fn unknown_device(failures: &[(&Signature, Mismatch)], args: &Arguments<'_, '_>) -> Option<PyErr> {
     failures.iter().find_map(|(signature, mismatch)| {
         let Mismatch::Type { param } = mismatch else { return None };
@@ -82,8 +82,7 @@ fn unknown_device(failures: &[(&Signature, Mismatch)], args: &Arguments<'_, '_>)
             return None;
         }
         let (_, value) = args.named().find(|(key, _)| key.extract::<&str>().is_ok_and(|key| key == param.name))?;
-        let error = device::parse(value.extract::<&str>().ok()?).err()?;
-        Some(raise(value.py(), &error))
+        Some(raise(value.py(), &device::named(value)?.err()?))
     })
 }
 

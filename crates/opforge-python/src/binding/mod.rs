@@ -7,13 +7,14 @@ mod convert;
 mod doc;
 mod entry;
 mod export;
+mod forms;
 mod mismatch;
 mod native;
 mod results;
 mod signature;
 
 pub use bind::Arguments;
-pub use convert::{device, int, natural_dtype, scalar};
+pub use convert::{int, natural_dtype, scalar};
 pub use entry::{Entry, Form, entry};
 pub use export::add_to;
 pub use results::scalar as number;

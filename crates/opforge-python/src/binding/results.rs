@@ -43,7 +43,7 @@ pub fn object(py: Python<'_>, value: Value, class: Option<&Py<PyType>>) -> PyRes
         Value::Ints(ints) => PyTuple::new(py, ints)?.into_py_any(py),
         Value::Floats(floats) => PyTuple::new(py, floats)?.into_py_any(py),
         Value::DType(dtype) => dtype::object(py, dtype)?.into_py_any(py),
-        Value::Device(device) => PyDevice(device).into_py_any(py),
+        Value::Device(device) => PyDevice::from(device).into_py_any(py),
         Value::Generator(generator) => PyGenerator(generator).into_py_any(py),
         Value::Text(text) => text.into_py_any(py),
     }

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::PyTensor;
-use crate::device::{self, PyDevice};
+use crate::device;
 use crate::dtype;
 use crate::error::OrRaise;
 
@@ -25,12 +25,10 @@ impl Target {
         if let Ok(tensor) = value.cast::<PyTensor>() {
             let like = tensor.get().tensor(py);
             (self.dtype, self.device) = (Some(like.dtype()), Some(*like.device()));
-        } else if let Ok(device) = value.cast::<PyDevice>() {
-            self.device = Some(device.get().0);
         } else if let Some(dtype) = dtype::extract(value) {
             self.dtype = Some(dtype);
-        } else if let Ok(name) = value.extract::<String>() {
-            self.device = Some(device::parse(&name).or_raise(py)?);
+        } else if let Some(device) = device::named(value.as_borrowed()) {
+            self.device = Some(device.or_raise(py)?);
         } else if !value.is_none() {
             let class = value.get_type().name()?;
             return Err(PyTypeError::new_err(format!("to(): expected a dtype, a device or a Tensor, not {class}")));

@@ -1,6 +1,6 @@
 //! `x[..]` and `x[..] = value`: integers, slices, `None` and `...` make views; index tensors, masks and lists gather and scatter.
 
-use opforge::functional::{copy_into, index_get, where_cond};
+use opforge::functional::{copy_into, fill_with, index_get, where_cond};
 use opforge::{DType, Error, Tensor};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -8,6 +8,7 @@ use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyTuple};
 
 use super::PyTensor;
 use super::host::from_object;
+use crate::binding;
 use crate::error::{OrRaise, raise};
 
 /// One part of an index.
@@ -209,6 +210,9 @@ impl PyTensor {
         let selection = Selection::new(py, self.tensor(py), key)?;
         let view = &selection.view;
         if selection.indices.is_empty() {
+            if let Some(number) = binding::scalar(value.as_borrowed()) {
+                return fill_with(view, number.into()).map(drop).or_raise(py);
+            }
             let value = value_for(view, value, view.rank())?;
             return copy_into(view, &value, false).map(drop).or_raise(py);
         }

@@ -25,12 +25,12 @@ pub fn is_ndarray(object: &Bound<'_, PyAny>) -> PyResult<bool> {
     object.is_instance(NDARRAY.get_or_init(py, || class.unbind()).bind(py))
 }
 
-/// An array with its elements in this machine's byte order and in row-major order: the array itself if it is so.
+/// A copy of an array with its elements aligned, in this machine's byte order and in row-major order.
 pub fn in_native_order<'py>(array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let native = array.getattr("dtype")?.call_method1("newbyteorder", ("=",))?;
     let options = PyDict::new(array.py());
     options.set_item("order", "C")?;
-    options.set_item("copy", false)?;
+    options.set_item("copy", true)?;
     array.call_method("astype", (native,), Some(&options))
 }
 

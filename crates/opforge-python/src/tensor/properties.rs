@@ -77,7 +77,7 @@ impl PyTensor {
     /// Where the elements are.
     #[getter]
     fn device(&self, py: Python<'_>) -> PyDevice {
-        PyDevice(*self.tensor(py).device())
+        PyDevice::from(*self.tensor(py).device())
     }
 
     /// The number of dimensions.

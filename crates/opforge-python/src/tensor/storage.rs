@@ -82,7 +82,7 @@ impl PyStorage {
     /// Where the bytes are.
     #[getter]
     fn device(&self) -> PyDevice {
-        PyDevice(self.0.device())
+        PyDevice::from(self.0.device())
     }
 
     /// The address of the first byte; 0 where there are none.

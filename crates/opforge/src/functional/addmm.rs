@@ -4,7 +4,7 @@ use crate::functional as f;
 use crate::operator::prelude::*;
 
 functions! {
-    /// `beta * input + alpha * mat1 mat2`, of matrices. With a `beta` of 0, NaN in `input` does not matter.
+    /// `beta * input + alpha * mat1 mat2`, of matrices. With a `beta` of 0, NaN in `input` does not matter; with an `alpha` of 0, NaN in the product.
     ///
     /// # Errors
     /// For shapes that do not go together.
@@ -24,7 +24,7 @@ functions! {
         beta: Scalar = Scalar::Int(1),
         alpha: Scalar = Scalar::Int(1),
     ) -> Result<Tensor> {
-        combine("addmm", input, &f::mm(mat1, mat2)?, beta, alpha)
+        combine("addmm", input, &unless_left_out(f::mm(mat1, mat2)?, alpha)?, beta, alpha)
     }
 
     /// `beta * input + alpha * mat vec`.
@@ -39,7 +39,7 @@ functions! {
         beta: Scalar = Scalar::Int(1),
         alpha: Scalar = Scalar::Int(1),
     ) -> Result<Tensor> {
-        combine("addmv", input, &f::mv(mat, vec)?, beta, alpha)
+        combine("addmv", input, &unless_left_out(f::mv(mat, vec)?, alpha)?, beta, alpha)
     }
 
     /// `beta * input + alpha * outer(vec1, vec2)`.
@@ -69,7 +69,7 @@ functions! {
         beta: Scalar = Scalar::Int(1),
         alpha: Scalar = Scalar::Int(1),
     ) -> Result<Tensor> {
-        combine("addbmm", input, &f::bmm(batch1, batch2)?.sum(0)?, beta, alpha)
+        combine("addbmm", input, &unless_left_out(f::bmm(batch1, batch2)?.sum(0)?, alpha)?, beta, alpha)
     }
 
     /// `beta * input + alpha * (a batch's matrix products)`.
@@ -88,6 +88,12 @@ functions! {
     }
 }
 
+/// The product, or zeros if its factor is 0.
+#[track_caller]
+fn unless_left_out(product: Tensor, alpha: Scalar) -> Result<Tensor> {
+    if alpha.to_bool() { Ok(product) } else { f::constant_in(product.zeros_like()?, &[&product]) }
+}
+
 /// `beta * input + alpha * product`, of the product's shape.
 #[track_caller]
 fn combine(op: &'static str, input: &Tensor, product: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
@@ -104,7 +110,7 @@ fn combine(op: &'static str, input: &Tensor, product: &Tensor, beta: Scalar, alp
         false => Err(Error::shapes(op, input.shape(), product.shape(), "an input that broadcasts to the product")),
     })?;
     if beta.to_f64() == 0.0 {
-        return Ok(product);
+        return f::constant_in(product, &[input]);
     }
     f::add((&product).into(), (&scaled(input, beta)?).into(), Scalar::Int(1))
 }

@@ -30,6 +30,30 @@ functions! {
         input.copy_from(&source)?;
         Ok(input.clone())
     }
+
+    /// Replaces all elements of `input` with a number, cast to its dtype as elements are: integers wrap; returns `input`.
+    ///
+    /// # Errors
+    /// For memory that must not be written.
+    ///
+    /// ```
+    /// # use opforge::{DType, Device, Tensor};
+    /// let x = Tensor::zeros(2, DType::U8, &Device::Cpu)?;
+    /// opforge::functional::copy_number(&x, 300i64.into(), false)?;
+    /// assert_eq!(x.to_vec1::<u8>()?, [44, 44]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(method, name = "copy_")]
+    pub fn copy_number(input: &Tensor, src: Scalar, non_blocking: bool = false) -> Result<Tensor> {
+        let dtype = match src {
+            Scalar::Bool(_) => DType::Bool,
+            Scalar::Int(_) => DType::I64,
+            Scalar::UInt(_) => DType::U64,
+            Scalar::Float(_) => DType::F64,
+            Scalar::Complex(..) => DType::C128,
+        };
+        copy_into(input, &Tensor::full_scalar(src, (), dtype, input.device())?, non_blocking)
+    }
 }
 
 /// Writes the result of `op` into a tensor of its shape, as in-place forms and `out=` do. Dtypes may differ, but not lose their kind.

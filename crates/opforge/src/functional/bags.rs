@@ -116,7 +116,8 @@ fn bags(input: &Tensor, offsets: Option<&Tensor>, include_last: bool) -> Result<
             let offsets = offsets.to_dtype(DType::I64)?;
             let starts = offsets.to_vec1::<i64>()?;
             let ascending = starts.windows(2).all(|w| w[0] <= w[1]);
-            if !ascending || starts.first().is_none_or(|&s| s != 0) || starts.last().is_some_and(|&s| s > n as i64) {
+            let begins = starts.first().map_or(n == 0, |&s| s == 0);
+            if !ascending || !begins || starts.last().is_some_and(|&s| s > n as i64) {
                 let accepted = format!("ascending positions from 0 to at most {n}");
                 return Err(Error::value("embedding_bag", "offsets", format!("{starts:?}"), accepted));
             }

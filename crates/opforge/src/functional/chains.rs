@@ -44,7 +44,10 @@ functions! {
         }
         match power {
             Some(power) => f::apart(power, input),
-            None => Tensor::eye(rows, input.dtype(), input.device())?.broadcast_as(input.shape())?.contiguous(),
+            None => {
+                let one = Tensor::eye(rows, input.dtype(), input.device())?.broadcast_as(input.shape())?.contiguous()?;
+                f::constant_in(one, &[input])
+            }
         }
     }
 

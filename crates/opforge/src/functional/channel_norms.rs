@@ -39,6 +39,10 @@ functions! {
             [_, channels, plane @ ..] => (*channels, plane.iter().product::<usize>()),
             _ => (0, 0),
         };
+        if input.elem_count() == 0 && channels > 0 && input.dtype().is_float() {
+            let inputs: Vec<&Tensor> = [Some(input), weight, bias].into_iter().flatten().collect();
+            return super::constant_in(input.zeros_like()?, &inputs);
+        }
         if count < 2 {
             let accepted = "[batch, channels, ..] with more than one element a channel";
             return Err(Error::shape("instance_norm", "input", format!("{:?}", input.shape()), accepted));

@@ -1,7 +1,7 @@
 //! New tensors of one number.
 
 use crate::functional as f;
-use crate::functional::{default_dtype, leaf, size_to_shape};
+use crate::functional::{default_dtype, device_or_default, leaf, size_to_shape};
 use crate::operator::prelude::*;
 
 functions! {
@@ -182,5 +182,5 @@ fn constant(
     requires_grad: bool,
 ) -> Result<Tensor> {
     let (shape, dtype) = (size_to_shape(op, size)?, dtype.unwrap_or(default_dtype()));
-    leaf(Tensor::full_scalar(Scalar::Int(value), shape, dtype, &device.unwrap_or(Device::Cpu))?, requires_grad)
+    leaf(Tensor::full_scalar(Scalar::Int(value), shape, dtype, &device_or_default(op, device)?)?, requires_grad)
 }

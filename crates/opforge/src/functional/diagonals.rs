@@ -135,5 +135,5 @@ fn triangle_indices(
     let ones = Tensor::ones(&size[..], DType::Bool, &Device::Cpu)?;
     let kept = if lower { super::tril(&ones, offset)? } else { super::triu(&ones, offset)? };
     let places = super::nonzero(&kept)?.t()?.contiguous()?;
-    places.to_dtype(dtype.unwrap_or(DType::I64))?.to_device(&device.unwrap_or(Device::Cpu))
+    places.to_dtype(dtype.unwrap_or(DType::I64))?.to_device(&super::device_or_default("triangle_indices", device)?)
 }

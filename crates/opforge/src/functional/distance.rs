@@ -53,6 +53,9 @@ functions! {
     #[python(torch, nn)]
     pub fn pairwise_distance(x1: &Tensor, x2: &Tensor, p: f64 = 2.0, eps: f64 = 1e-6, keepdim: bool = false) -> Result<Tensor> {
         let (x1, x2) = super::loss::pair("pairwise_distance", x1, x2)?;
+        if x1.rank() == 0 {
+            return pairwise_distance(&x1.reshape(1)?, &x2.reshape(1)?, p, eps, false);
+        }
         let last = super::existing_dim("pairwise_distance", &x1, -1)?;
         p_norm(&super::floating(&x1.sub(&x2)?)?.affine(1.0, eps)?, p, last, keepdim)
     }
@@ -98,7 +101,7 @@ functions! {
     #[python(torch, nn)]
     pub fn pdist(input: &Tensor, p: f64 = 2.0) -> Result<Tensor> {
         let (n, _) = input.shape().dims2()?;
-        let pairs = super::triu_indices(n, n, 1, None, None)?;
+        let pairs = super::triu_indices(n, n, 1, None, Some(*input.device()))?;
         let row = |i: usize| input.index_select(&pairs.get(i)?, 0);
         p_norm(&row(0)?.sub(&row(1)?)?, p, 1, false)
     }
@@ -141,7 +144,7 @@ pub(crate) fn p_norm(x: &Tensor, p: f64, dim: usize, keepdim: bool) -> Result<Te
     let dims = [dim as i64];
     let sum = |t: &Tensor| super::sum(t, Some(&dims), keepdim, None);
     match p {
-        0.0 => sum(&x.ne(0.0)?.to_dtype(x.dtype())?),
+        0.0 => super::constant_in(sum(&x.ne(0.0)?.to_dtype(x.dtype())?)?, &[x]),
         1.0 => sum(&x.abs()?),
         f64::INFINITY => super::amax(&x.abs()?, Some(&dims), keepdim),
         f64::NEG_INFINITY => super::amin(&x.abs()?, Some(&dims), keepdim),

@@ -39,7 +39,10 @@ functions! {
             taps(&Line { len: input.dims()[d], edge }, &place)
         };
         let along = (2..input.rank()).map(along).collect::<Result<Vec<_>>>()?;
-        let sampled = weighted(input, &along)?;
+        let mut sampled = weighted(input, &along)?;
+        if mode == "nearest" {
+            sampled = f::constant_in(sampled, &[grid])?;
+        }
         let out = input.dims()[..2].iter().chain(&grid.dims()[1..grid.rank() - 1]).copied().collect::<Vec<_>>();
         sampled.to_dtype(input.dtype())?.reshape(out)
     }

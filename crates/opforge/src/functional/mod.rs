@@ -2,12 +2,17 @@
 //!
 //! One layer serves both front ends. Where Rust (candle) and Python (PyTorch) differ, the difference is an argument: [`Rules`].
 
+mod constant_in;
+mod device;
 mod dtype;
 mod indices;
 mod operand;
 mod pointwise;
 mod rules;
 
+pub(crate) use constant_in::constant_in;
+pub(crate) use device::device_or_default;
+pub use device::{DefaultDevice, set_default_device};
 pub(crate) use distance::p_norm;
 pub(crate) use dropouts::replaced;
 pub use dtype::{default_dtype, set_default_dtype};

@@ -74,7 +74,10 @@ functions! {
         match ord {
             2.0 => f::norm2(&x, dim, keepdim),
             1.0 => f::sum(&x.abs()?, dim, keepdim, None),
-            0.0 => f::sum(&f::ne((&x).into(), 0.0.into())?.to_dtype(x.dtype())?, dim, keepdim, None),
+            0.0 => {
+                let count = f::sum(&f::ne((&x).into(), 0.0.into())?.to_dtype(x.dtype())?, dim, keepdim, None)?;
+                f::constant_in(count, &[&x])
+            }
             f64::INFINITY => f::amax(&x.abs()?, dim, keepdim),
             f64::NEG_INFINITY => f::amin(&x.abs()?, dim, keepdim),
             _ => {

@@ -152,7 +152,11 @@ functions! {
     pub fn logit(input: &Tensor, eps: Option<f64> = None) -> Result<Tensor> {
         let x = f::floating(input)?;
         let x = match eps {
-            Some(eps) => f::clamp(&x, Some(eps.into()), Some((1.0 - eps).into()))?,
+            // The bounds may be the wrong way round: then what is below the lower one is raised to it, and all else lowered.
+            Some(eps) => {
+                let lowered = f::clamp_max(&x, (1.0 - eps).into())?;
+                f::where_cond(&f::lt((&*x).into(), eps.into())?, eps.into(), (&lowered).into())?
+            }
             None => x.into_owned(),
         };
         x.div(&x.affine(-1.0, 1.0)?)?.log()

@@ -51,7 +51,7 @@ pub(crate) fn binary_scaled<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>, alp
     match (b, alpha) {
         (b, Scalar::Int(1)) => binary(f, a, b, Rules::TORCH),
         (Operand::Tensor(b), alpha) => {
-            // A negative factor of unsigned numbers wraps.
+            // A negative factor of unsigned numbers wraps; others must fit.
             let alpha = if alpha.kind() == Kind::Int { converted(F::NAME, alpha, b.dtype())? } else { alpha };
             let scaled = binary(Mul, b.into(), alpha.into(), Rules::BROADCAST)?;
             binary(f, a, (&scaled).into(), Rules::TORCH)
@@ -174,12 +174,23 @@ fn cast(t: &Tensor, dtype: DType) -> Result<Cow<'_, Tensor>> {
 #[track_caller]
 fn with_number<'a>(name: &'static str, t: &'a Tensor, s: Scalar, rules: Rules) -> Result<(Cow<'a, Tensor>, Scalar)> {
     let dtype = if rules.promote { dtype_with(t, s.kind()) } else { t.dtype() };
-    Ok((cast(t, dtype)?, fit(name, s, dtype)?))
+    let wraps = rules.promote && dtype.is_int() && s.kind() == Kind::Int && !s.fits(dtype);
+    Ok((cast(t, dtype)?, if wraps { wrapped(s, dtype) } else { fit(name, s, dtype)? }))
 }
 
 /// The dtype that a tensor and a number of this kind promote to.
 pub(crate) fn dtype_with(t: &Tensor, kind: Kind) -> DType {
     result_type(Some(t.dtype()), None, Some(kind), default_dtype())
+}
+
+/// An integer beyond the range of an integer dtype as arithmetic takes it: modulo 2 to the number of the dtype's bits.
+fn wrapped(s: Scalar, dtype: DType) -> Scalar {
+    let (bits, unused) = (s.to_i64(), 64 - 8 * dtype.size_in_bytes() as u32);
+    if dtype.is_signed() {
+        Scalar::Int(bits << unused >> unused)
+    } else {
+        Scalar::from((bits as u64) << unused >> unused)
+    }
 }
 
 /// A number as a dtype's elements hold it; an error where that loses the value.

@@ -211,7 +211,7 @@ functions! {
         cross(input, other, Some(dim))
     }
 
-    /// The products over the last `dims` dimensions of one tensor with the first `dims` of the other, summed.
+    /// The products over the last `dims` dimensions of one tensor with the first `dims` of the other, summed. Lengths of 1 are stretched.
     ///
     /// # Errors
     /// For dimensions that differ in length, and more of them than there are.
@@ -230,10 +230,10 @@ functions! {
             return Err(Error::value("tensordot", "dims", dims, format!("0 to {}", a.rank().min(b.rank()))));
         };
         let (from_a, from_b): (Vec<usize>, Vec<usize>) = ((a.rank() - count..a.rank()).collect(), (0..count).collect());
-        f::contract("tensordot", a, b, &from_a, &from_b)
+        stretched_contract(a, b, &from_a, &from_b)
     }
 
-    /// The products over these dimensions of two tensors, in pairs, summed; the others follow in order.
+    /// The products over these dimensions of two tensors, in pairs, summed; the others follow in order. Lengths of 1 are stretched.
     ///
     /// # Errors
     /// For dimensions that differ in length or number, or come twice.
@@ -246,8 +246,24 @@ functions! {
             f::reduce_dims("tensordot", t, Some(dims))?;
             dims.iter().map(|&dim| normalize_dim(dim, t.rank(), "tensordot")).collect()
         };
-        f::contract("tensordot", a, b, &axes(a, dims_a)?, &axes(b, dims_b)?)
+        stretched_contract(a, b, &axes(a, dims_a)?, &axes(b, dims_b)?)
     }
+}
+
+/// As [`f::contract`]; a dimension of length 1 goes with any: the other tensor is summed over its own.
+#[track_caller]
+fn stretched_contract(a: &Tensor, b: &Tensor, from_a: &[usize], from_b: &[usize]) -> Result<Tensor> {
+    let summed = |t: &Tensor, d: usize| f::sum(t, Some(&[d as i64]), true, Some(t.dtype()));
+    let (mut a, mut b) = (a.clone(), b.clone());
+    for (&i, &j) in from_a.iter().zip(from_b) {
+        match (a.dims()[i], b.dims()[j]) {
+            (n, m) if n == m => {}
+            (1, _) => b = summed(&b, j)?,
+            (_, 1) => a = summed(&a, i)?,
+            _ => {}
+        }
+    }
+    f::contract("tensordot", &a, &b, from_a, from_b)
 }
 
 /// Fails unless the tensors have these ranks.

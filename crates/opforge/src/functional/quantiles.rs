@@ -25,7 +25,7 @@ functions! {
         keepdim: bool = false;
         interpolation: &str = "linear",
     ) -> Result<Tensor> {
-        Sorted::new("quantile", input, dim, keepdim, true)?.at(q, interpolation)
+        Sorted::new("quantile", input, dim, keepdim, true)?.at(q, None, interpolation)
     }
 
     /// As [`quantile`], for several `q`: the result has them in its first dimension.
@@ -61,7 +61,7 @@ functions! {
         keepdim: bool = false;
         interpolation: &str = "linear",
     ) -> Result<Tensor> {
-        Sorted::new("nanquantile", input, dim, keepdim, false)?.at(q, interpolation)
+        Sorted::new("nanquantile", input, dim, keepdim, false)?.at(q, None, interpolation)
     }
 
     /// As [`nanquantile`], for several `q`: the result has them in its first dimension.
@@ -122,13 +122,13 @@ impl Sorted {
         Ok(Sorted { op, elements, axis, last: found, end, shape: shape.into() })
     }
 
-    /// One quantile.
+    /// One quantile; `tracked` is its number as a tensor in f64, if that needs a gradient.
     #[track_caller]
-    fn at(&self, q: f64, interpolation: &str) -> Result<Tensor> {
+    fn at(&self, q: f64, tracked: Option<Tensor>, interpolation: &str) -> Result<Tensor> {
         if !(0.0..=1.0).contains(&q) {
             return Err(Error::value(self.op, "q", q, "a number from 0 to 1"));
         }
-        let place = self.last.affine(q, 0.0)?;
+        let place = tracked.map_or_else(|| self.last.affine(q, 0.0), |q| self.last.broadcast_mul(&q))?;
         let place = f::where_cond(&f::isnan(&place)?, self.end.into(), (&place).into())?;
         let (lower, higher) = (place.floor()?, place.ceil()?);
         let wanted = match interpolation {
@@ -150,11 +150,13 @@ impl Sorted {
     /// A quantile for each number of a vector, or for the only number.
     #[track_caller]
     fn at_each(&self, q: &Tensor, interpolation: &str) -> Result<Tensor> {
-        let numbers = q.detach().to_dtype(DType::F64)?;
+        let numbers = q.to_dtype(DType::F64)?;
         match q.rank() {
-            0 => self.at(numbers.to_scalar()?, interpolation),
+            0 => self.at(numbers.detach().to_scalar()?, q.requires_grad().then_some(numbers), interpolation),
             1 if q.elem_count() > 0 => {
-                let values = numbers.to_vec1()?.into_iter().map(|q| self.at(q, interpolation));
+                let tracked = |i: usize| q.requires_grad().then(|| numbers.get(i)).transpose();
+                let at = |(i, number)| self.at(number, tracked(i)?, interpolation);
+                let values = numbers.detach().to_vec1()?.into_iter().enumerate().map(at);
                 Tensor::stack(&values.collect::<Result<Vec<_>>>()?, 0)
             }
             1 => Err(Error::shape(self.op, "q", "[0]", "at least one number")),

@@ -21,7 +21,7 @@ functions! {
     /// ```
     #[python(torch, method, name = "bernoulli")]
     pub fn bernoulli_of(input: &Tensor, p: f64; generator: Option<Generator> = None) -> Result<Tensor> {
-        mask(p, input, generator.as_ref())
+        f::constant_in(mask(p, input, generator.as_ref())?, &[input])
     }
 
     /// The integers from 0 to before `n` in random order.
@@ -43,7 +43,7 @@ functions! {
         requires_grad: bool = false,
     ) -> Result<Tensor> {
         let shape = size_to_shape("randperm", &[n])?;
-        let device = device.unwrap_or(Device::Cpu);
+        let device = f::device_or_default("randperm", device)?;
         // The order of numbers of 53 random bits: among a million of them, two are equal once in 20,000 times.
         let keys = draw(Rand::of(0.0, 1.0), &shape, DType::F64, &device, generator.as_ref())?;
         leaf(f::argsort(&keys, 0, false, false)?.to_dtype(dtype.unwrap_or(DType::I64))?, requires_grad)
@@ -101,7 +101,7 @@ functions! {
         requires_grad: bool = false,
     ) -> Result<Tensor> {
         let (shape, dtype) = (size_to_shape("normal", size)?, dtype.unwrap_or(f::default_dtype()));
-        let device = device.unwrap_or(Device::Cpu);
+        let device = f::device_or_default("normal", device)?;
         leaf(draw(Randn::of(mean, std), &shape, dtype, &device, generator.as_ref())?, requires_grad)
     }
 

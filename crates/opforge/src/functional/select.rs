@@ -148,6 +148,8 @@ functions! {
     pub fn index_fill(input: &Tensor, dim: i64, index: &Tensor, value: Operand) -> Result<Tensor> {
         let value = match value {
             Operand::Scalar(s) => Tensor::full_scalar(s, (), input.dtype(), input.device())?,
+            // An index that comes twice would count twice in the value's gradient.
+            Operand::Tensor(t) if t.rank() == 0 && t.requires_grad() => return index_fill_mask(input, dim, index, t),
             Operand::Tensor(t) if t.rank() == 0 => t.to_dtype(input.dtype())?,
             Operand::Tensor(t) => {
                 return Err(Error::shape("index_fill", "value", format!("{:?}", t.shape()), "no dimensions"));
@@ -317,6 +319,19 @@ functions! {
     ) -> Result<Tensor> {
         overlay(Slice::of("slice_scatter", input, dim, start, end, step)?, input, &src.to_dtype(input.dtype())?)
     }
+}
+
+/// [`index_fill`] by a mask of the slices.
+#[track_caller]
+fn index_fill_mask(input: &Tensor, dim: i64, index: &Tensor, value: &Tensor) -> Result<Tensor> {
+    super::with_dimension(input, |x| {
+        let d = super::existing_dim("index_fill", x, dim)?;
+        let mut shape = vec![1; x.rank()];
+        shape[d] = x.dims()[d];
+        let none = Tensor::zeros(shape[d], DType::Bool, x.device())?;
+        let chosen = index_fill(&none, 0, index, Scalar::Bool(true).into())?;
+        masked_fill(x, &chosen.reshape(shape)?, value.into())
+    })
 }
 
 fn check_mask(op: &'static str, mask: &Tensor) -> Result<()> {

@@ -1,6 +1,7 @@
 //! What singular values and eigenvalues tell of matrices.
 #![allow(non_snake_case, reason = "parameters are named as in Python")]
 
+use crate::autograd::{is_grad_enabled, no_grad, record_function};
 use crate::functional as f;
 use crate::operator::matrix::{matrices, number_each, rtol_or_default, square};
 use crate::operator::prelude::*;
@@ -61,6 +62,7 @@ functions! {
     }
 
     /// The symmetric positive definite `X` with `X X = A`, of each symmetric positive definite matrix, of which only the lower triangle is read.
+    /// The gradient is symmetric, and that of equal eigenvalues too; differentiating it again needs different ones.
     ///
     /// # Errors
     /// As [`eigh`](fn@crate::functional::eigh).
@@ -73,9 +75,28 @@ functions! {
     /// ```
     #[python(linalg)]
     pub fn matrix_sqrth(A: &Tensor) -> Result<Tensor> {
-        let (values, vectors) = f::eigh(A, "L")?;
-        let roots = values.sqrt()?.unsqueeze(values.rank() - 1)?;
-        vectors.broadcast_mul(&roots)?.matmul(&vectors.t()?)
+        let (root, roots, vectors) = no_grad(|| {
+            let (values, vectors) = f::eigh(A, "L")?;
+            let roots = values.sqrt()?;
+            let root = vectors.broadcast_mul(&roots.unsqueeze(roots.rank() - 1)?)?.matmul(&vectors.t()?)?;
+            Ok::<_, Error>((root, roots, vectors))
+        })?;
+        if !is_grad_enabled() || !A.requires_grad() {
+            return Ok(root);
+        }
+        let (a, version) = (A.clone(), A.version());
+        let backward = move |grads: &[Option<Tensor>], _: &[bool]| {
+            let Some(grad) = &grads[0] else { return Ok(vec![None]) };
+            if !is_grad_enabled() {
+                return Ok(vec![Some(root_gradient(grad, &roots, &vectors)?)]);
+            }
+            if a.version() != version {
+                return Err(Error::autograd("matrix_sqrth", "A", "changed in place since", "the matrices that the root is of"));
+            }
+            let (values, vectors) = f::eigh(&a, "L")?;
+            Ok(vec![Some(root_gradient(grad, &values.sqrt()?, &vectors)?)])
+        };
+        Ok(record_function("matrix_sqrth", &[A], &[root], &[true], Arc::new(backward))?.remove(0))
     }
 
     /// [`matrix_rank`] with an absolute tolerance.
@@ -122,7 +143,7 @@ functions! {
         let (lead, m, n) = matrices("cond", A.meta())?;
         match p.unwrap_or(2.0) {
             p if p.abs() != 2.0 => with_inverse(A, |x| f::matrix_norm_of(x, p, &[-2, -1], false, None)),
-            _ if m.min(n) == 0 => Tensor::zeros(lead, A.dtype(), A.device()),
+            _ if m.min(n) == 0 => f::constant_in(Tensor::zeros(lead, A.dtype(), A.device())?, &[A]),
             p => {
                 let values = f::svdvals(A)?;
                 let (first, last) = (f::select(&values, -1, 0)?, f::select(&values, -1, -1)?);
@@ -139,6 +160,15 @@ functions! {
     pub fn cond_named(A: &Tensor, p: &str) -> Result<Tensor> {
         with_inverse(A, |x| f::matrix_norm(x, p, &[-2, -1], false, None))
     }
+}
+
+/// The gradient of `A` by that of its root `X`, whose eigenvalues and eigenvectors are given: the symmetric `S` with `X S + S X = G`.
+#[track_caller]
+fn root_gradient(grad: &Tensor, roots: &Tensor, vectors: &Tensor) -> Result<Tensor> {
+    let grad = grad.add(&grad.t()?)?.affine(0.5, 0.0)?;
+    let (row, column) = (roots.unsqueeze(roots.rank() - 1)?, roots.unsqueeze(roots.rank())?);
+    let turned = vectors.t()?.matmul(&grad)?.matmul(vectors)?;
+    vectors.matmul(&turned.div(&row.broadcast_add(&column)?)?)?.matmul(&vectors.t()?)
 }
 
 /// A norm times the inverse's norm, infinite for singular matrices.

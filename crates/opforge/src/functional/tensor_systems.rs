@@ -58,10 +58,11 @@ functions! {
         f::inverse(&A.reshape((rows, columns))?)?.reshape([last, first].concat())
     }
 
-    /// The powers 0 to `N - 1` of each number, side by side in a new last dimension; as many as there are numbers without `N`.
+    /// The powers 0 to `N - 1` of each number, side by side in a new last dimension; as many as there are numbers without `N`. A tensor without
+    /// dimensions counts as one of one number.
     ///
     /// # Errors
-    /// For a tensor without dimensions, and a negative `N`.
+    /// For a negative `N`.
     ///
     /// ```
     /// # use opforge::{Device, Tensor};
@@ -71,12 +72,13 @@ functions! {
     /// ```
     #[python(linalg, name = "vander")]
     pub fn linalg_vander(x: &Tensor; N: Option<i64> = None) -> Result<Tensor> {
-        let Some(&last) = x.dims().last() else { return Err(f::no_dims("vander")) };
+        let x = &f::atleast_1d(x)?;
+        let last = x.dims()[x.rank() - 1];
         let count = N.unwrap_or(last as i64);
         let count = usize::try_from(count).map_err(|_| Error::value("vander", "N", count, "0 or more"))?;
         let x = if x.dtype() == DType::Bool { x.to_dtype(DType::I64)? } else { x.clone() };
         let of = |n: usize| [x.dims(), &[n]].concat();
-        let Some(rest) = count.checked_sub(1) else { return Tensor::zeros(of(0), x.dtype(), x.device()) };
+        let Some(rest) = count.checked_sub(1) else { return f::constant_in(Tensor::zeros(of(0), x.dtype(), x.device())?, &[&x]) };
         let column = x.unsqueeze(x.rank())?;
         f::cumprod(&f::cat(&[column.ones_like()?, column.broadcast_as(of(rest))?], x.rank() as i64)?, -1, None)
     }

@@ -3,7 +3,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::{Axis, AxisMap, Role};
-use crate::functional::atleast_1d;
+use crate::functional::{atleast_1d, constant_in};
 use crate::{Error, Meta, Result, Shape, Tensor};
 
 /// Refuses index tensors that are not integers.
@@ -34,7 +34,7 @@ pub(crate) fn along_axes(inputs: &[&Meta], dim: usize) -> AxisMap {
     AxisMap { inputs: vec![shared; inputs.len()], outputs, roles: SmallVec::from_elem(Role::Map, rank) }
 }
 
-/// `f` of a tensor, indices into a dimension of it and values for them; scalars count as one element.
+/// `f` of a tensor, indices into a dimension of it and values for them; scalars count as one element. Without indices it is a copy.
 #[track_caller]
 pub(crate) fn along_dimension(
     input: &Tensor,
@@ -42,6 +42,9 @@ pub(crate) fn along_dimension(
     src: &Tensor,
     f: impl FnOnce(&Tensor, &Tensor, &Tensor) -> Result<Tensor>,
 ) -> Result<Tensor> {
+    if index.elem_count() == 0 {
+        return constant_in(input.copy()?, &[src]);
+    }
     if [input, index, src].iter().all(|t| t.rank() > 0) {
         return f(input, index, src);
     }

@@ -36,7 +36,7 @@ impl Tensor {
             ));
         }
         // Memory that is reserved later is aligned for every dtype.
-        let has_data = storage.device().is_cpu() && storage.is_reserved();
+        let has_data = storage.device().is_cpu() && storage.is_reserved() && layout.shape().elem_count() > 0;
         if has_data && !storage.data()?.as_ptr().addr().is_multiple_of(size) {
             let accepted = format!("memory at a multiple of {size} bytes");
             return Err(Error::value("from_storage", "storage", "memory that is not aligned", accepted));

@@ -2,7 +2,7 @@ use opforge::Error;
 use pyo3::prelude::*;
 
 use super::super::PyTensor;
-use super::{Like, device, dtype, from_data, sharing, with_grad};
+use super::{Like, device_or_chosen, dtype, from_data, sharing, with_grad};
 use crate::error::{OrRaise, raise};
 use crate::tensor::buffer;
 
@@ -22,7 +22,7 @@ pub fn tensor(
     pin_memory: bool,
 ) -> PyResult<Py<PyAny>> {
     let _ = pin_memory; // Main memory needs no pinning.
-    let like = Like { dtype: super::dtype(dtype)?, device: super::device(device)? };
+    let like = Like { dtype: super::dtype(dtype)?, device: device_or_chosen(data.py(), device)? };
     let tensor = from_data("tensor", data, like)?;
     PyTensor::wrap(data.py(), with_grad(data.py(), tensor, requires_grad)?)
 }
@@ -44,7 +44,7 @@ fn share_or_copy(op: &'static str, data: &Bound<'_, PyAny>, like: Like) -> PyRes
 #[pyfunction]
 #[pyo3(signature = (data, dtype = None, device = None))]
 pub fn as_tensor(data: &Bound<'_, PyAny>, dtype: Any<'_, '_>, device: Any<'_, '_>) -> PyResult<Py<PyAny>> {
-    share_or_copy("as_tensor", data, Like { dtype: self::dtype(dtype)?, device: self::device(device)? })
+    share_or_copy("as_tensor", data, Like { dtype: self::dtype(dtype)?, device: device_or_chosen(data.py(), device)? })
 }
 
 /// The object as a tensor. `copy=True` copies in any case; `copy=False` raises ValueError where a copy is needed.
@@ -58,7 +58,7 @@ pub fn asarray(
     requires_grad: bool,
 ) -> PyResult<Py<PyAny>> {
     let py = obj.py();
-    let like = Like { dtype: self::dtype(dtype)?, device: self::device(device)? };
+    let like = Like { dtype: self::dtype(dtype)?, device: device_or_chosen(py, device)? };
     let made = match copy {
         Some(true) => PyTensor::wrap(py, from_data("asarray", obj, like)?)?,
         Some(false) => {

@@ -139,11 +139,19 @@ pub fn with_grad(py: Python<'_>, tensor: Tensor, requires_grad: bool) -> PyResul
 /// The device that an argument names.
 pub fn device(argument: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Device>> {
     let Some(argument) = argument.filter(|argument| !argument.is_none()) else { return Ok(None) };
-    let device = binding::device(argument.as_borrowed());
-    device.map(Some).ok_or_else(|| {
+    if let Some(device) = crate::device::named(argument.as_borrowed()) {
+        return device.map(Some).or_raise(argument.py());
+    }
+    Err({
         let text = argument.repr().map_or_else(|_| "?".into(), |text| text.to_string());
         PyTypeError::new_err(format!("'device' must be a device or its name, not {text}"))
     })
+}
+
+/// The device that an argument names, or the one that was chosen for new tensors.
+fn device_or_chosen(py: Python<'_>, argument: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Device>> {
+    let named = device(argument)?;
+    if named.is_some() { Ok(named) } else { crate::device::chosen(py) }
 }
 
 /// The dtype that an argument names.

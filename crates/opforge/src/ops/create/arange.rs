@@ -1,7 +1,7 @@
 //! `arange(start, end, step)`: evenly spaced numbers.
 
 use crate::WithDType;
-use crate::functional::{default_dtype, leaf};
+use crate::functional::{default_dtype, device_or_default, leaf};
 use crate::operator::prelude::*;
 
 /// The operator of [`arange`]: `start + i * step`.
@@ -94,7 +94,7 @@ function! {
     ) -> Result<Tensor> {
         let kind = [start, end, step].into_iter().map(Scalar::kind).max();
         let default = opforge_core::result_type(None, None, kind, default_dtype());
-        leaf(range(start, end, step, dtype.unwrap_or(default), device.unwrap_or(Device::Cpu))?, requires_grad)
+        leaf(range(start, end, step, dtype.unwrap_or(default), device_or_default("arange", device)?)?, requires_grad)
     }
 }
 

@@ -1,6 +1,6 @@
 //! `full(shape, value)`: one number everywhere.
 
-use crate::functional::{default_dtype, leaf, size_to_shape};
+use crate::functional::{default_dtype, device_or_default, leaf, size_to_shape};
 use crate::operator::prelude::*;
 
 /// The operator of [`full`].
@@ -61,7 +61,7 @@ function! {
     ) -> Result<Tensor> {
         let default = opforge_core::result_type(None, None, Some(fill_value.kind()), default_dtype());
         let shape = size_to_shape("full", size)?;
-        leaf(Tensor::full_scalar(fill_value, shape, dtype.unwrap_or(default), &device.unwrap_or(Device::Cpu))?, requires_grad)
+        leaf(Tensor::full_scalar(fill_value, shape, dtype.unwrap_or(default), &device_or_default("full", device)?)?, requires_grad)
     }
 }
 

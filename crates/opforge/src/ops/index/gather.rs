@@ -52,7 +52,8 @@ impl Operator for Gather {
 }
 
 function! {
-    /// The element `index[i]` along `dim`, at every place of `index`, which has the input's rank and is nowhere longer but along `dim`.
+    /// The element `index[i]` along `dim`, at every place of `index`, which has the input's rank and is nowhere longer but along `dim`, or has no
+    /// elements.
     ///
     /// # Errors
     /// For an index that is negative or beyond the dimension.
@@ -66,6 +67,10 @@ function! {
     /// ```
     pub fn gather(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
         let dim = normalize_dim(dim, input.rank(), "gather")?;
+        if index.elem_count() == 0 {
+            let nothing = Tensor::zeros(index.shape(), input.dtype(), input.device())?;
+            return crate::functional::constant_in(nothing, &[input]);
+        }
         let op = Gather { dim, on_max: OnMax::Error };
         if input.rank() > 0 && index.rank() > 0 {
             return dispatch1(&op, &[input, index]);

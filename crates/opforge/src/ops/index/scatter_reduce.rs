@@ -128,7 +128,7 @@ function! {
         include_self: bool = true,
     ) -> Result<Tensor> {
         let place = normalize_dim(dim, input.rank(), "scatter_reduce")?;
-        if input.rank() == 0 {
+        if input.rank() == 0 || index.elem_count() == 0 {
             let call = |x: &Tensor, index: &Tensor, src: &Tensor| scatter_reduce(x, 0, index, src, reduce, include_self);
             return along_dimension(input, index, src, call);
         }

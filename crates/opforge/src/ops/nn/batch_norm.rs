@@ -195,7 +195,7 @@ pub(super) fn parameters(
 fn of_batch(input: &Tensor, given: [Option<&Tensor>; 2], eps: f64) -> Result<(Tensor, Tensor, Tensor)> {
     let channels = channels("batch_norm", input.shape())?;
     let count = input.elem_count().checked_div(channels).unwrap_or(0);
-    if count < 2 && channels > 0 {
+    if count == 1 {
         let accepted = "more than one value a channel in training";
         return Err(Error::shape("batch_norm", "input", format!("{:?}", input.shape()), accepted));
     }
@@ -232,10 +232,10 @@ fn by_running(input: &Tensor, [mean, var]: [&Tensor; 2], given: [Option<&Tensor>
 function! {
     /// Each channel of `[batch, channels, ..]` normalised: `(x - mean) / sqrt(variance + eps) * weight + bias`. In training, mean and variance
     /// (of the population) are those of the batch, and the running ones, if given, move towards them by the share `momentum` (the variance
-    /// towards the unbiased one), in place. Otherwise the running ones are used.
+    /// towards the unbiased one), in place, unless there are no elements. Otherwise the running ones are used.
     ///
     /// # Errors
-    /// For parameters or statistics that are not one number a channel; in training for less than two values a channel; without running
+    /// For parameters or statistics that are not one number a channel; in training for one value a channel; without running
     /// statistics outside of training.
     ///
     /// ```
@@ -257,6 +257,9 @@ function! {
         momentum: f64 = 0.1,
         eps: f64 = 1e-5,
     ) -> Result<Tensor> {
+        if input.dims() == [0] && input.dtype().is_float() {
+            return crate::functional::constant_in(input.zeros_like()?, &[input]);
+        }
         let channels = channels("batch_norm", input.shape())?;
         for (name, running) in [("running_mean", running_mean), ("running_var", running_var)] {
             running.map_or(Ok(()), |t| check_channels("batch_norm", name, t.shape(), channels))?;
@@ -268,6 +271,11 @@ function! {
             return by_running(input, [mean, var], [weight, bias], eps);
         }
         check_running("batch_norm", [running_mean, running_var], channels)?;
+        if input.elem_count() == 0 && input.dtype().is_float() {
+            let params = parameters("batch_norm", input, channels, [weight, bias])?;
+            let inputs: SmallVec<[&Tensor; 3]> = [input].into_iter().chain(&params).collect();
+            return crate::functional::constant_in(input.zeros_like()?, &inputs);
+        }
         let (y, mean, var) = of_batch(input, [weight, bias], eps)?;
         no_grad(|| {
             for (running, now) in [(running_mean, mean), (running_var, var)] {

@@ -59,7 +59,7 @@ pub(crate) fn greatest_finite(dtype: DType) -> f64 {
     }
 }
 
-/// A bound in the tensor's dtype; a missing one, or one beyond the dtype's range, is the range's end.
+/// A bound in the tensor's dtype; a missing one, or one beyond this end of the dtype's range, is the end.
 fn bound(given: Option<Scalar>, dtype: DType, end: Scalar) -> Result<Scalar> {
     match given {
         None => Ok(end),
@@ -68,7 +68,14 @@ fn bound(given: Option<Scalar>, dtype: DType, end: Scalar) -> Result<Scalar> {
             Err(Error::dtype("clamp", "bound", s, format!("whole numbers for {dtype}")))
         }
         Some(s) if s.fits(dtype) => Ok(s),
-        Some(s) => Ok(if s.to_f64() < 0.0 { lowest(dtype) } else { highest(dtype) }),
+        Some(s) => {
+            let nearest = if s.to_f64() < 0.0 { lowest(dtype) } else { highest(dtype) };
+            if nearest == end {
+                Ok(end)
+            } else {
+                Err(Error::dtype("clamp", "bound", s, format!("a value that {dtype} can hold")))
+            }
+        }
     }
 }
 

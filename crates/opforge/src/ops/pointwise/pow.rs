@@ -71,6 +71,11 @@ function! {
         match (input, exponent) {
             (Operand::Tensor(base), Operand::Scalar(number)) => match by_multiplication(base, number) {
                 Some(power) => power,
+                // What wraps in other arithmetic would be another exponent.
+                None if base.dtype().is_int() && number.kind() == opforge_core::Kind::Int && !number.fits(base.dtype()) => {
+                    let accepted = format!("an exponent of 0 or more that {} can hold", base.dtype());
+                    Err(Error::dtype("pow", "exponent", number, accepted))
+                }
                 None => binary(Pow, input, exponent, Rules::TORCH),
             },
             _ => binary(Pow, input, exponent, Rules::TORCH),

@@ -41,7 +41,8 @@ function! {
             return Err(Error::dtype("bernoulli", "input", input.dtype(), "a floating-point dtype"));
         }
         let uniform = draw(Rand::of(0.0, 1.0), input.shape(), DType::F32, input.device(), generator.as_ref())?;
-        uniform.lt(&input.detach().to_dtype(DType::F32)?)?.to_dtype(input.dtype())
+        let ones = uniform.lt(&input.detach().to_dtype(DType::F32)?)?.to_dtype(input.dtype())?;
+        crate::functional::constant_in(ones, &[input])
     }
 }
 

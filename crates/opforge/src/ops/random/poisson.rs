@@ -52,7 +52,8 @@ function! {
         let key = generator.as_ref().unwrap_or(Generator::global()).next_key();
         let key = Tensor::from_vec(key.to_vec(), 2, input.device())?;
         let rates = input.detach().to_dtype(DType::F64)?.contiguous()?;
-        dispatch1(&Poisson, &[&key, &rates])?.to_dtype(input.dtype())
+        let counts = dispatch1(&Poisson, &[&key, &rates])?.to_dtype(input.dtype())?;
+        crate::functional::constant_in(counts, &[input])
     }
 }
 

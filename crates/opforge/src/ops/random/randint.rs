@@ -41,7 +41,7 @@ function! {
         requires_grad: bool = false,
     ) -> Result<Tensor> {
         let (shape, dtype) = (size_to_shape("randint", size)?, dtype.unwrap_or(DType::I64));
-        let device = device.unwrap_or(Device::Cpu);
+        let device = crate::functional::device_or_default("randint", device)?;
         leaf(draw(RandInt { low, high }, &shape, dtype, &device, generator.as_ref())?, requires_grad)
     }
 }

@@ -48,7 +48,7 @@ function! {
         requires_grad: bool = false,
     ) -> Result<Tensor> {
         let (shape, dtype) = (size_to_shape("randn", size)?, dtype.unwrap_or(default_dtype()));
-        let device = device.unwrap_or(Device::Cpu);
+        let device = crate::functional::device_or_default("randn", device)?;
         leaf(draw(Randn::of(0.0, 1.0), &shape, dtype, &device, generator.as_ref())?, requires_grad)
     }
 }

@@ -92,7 +92,10 @@ function! {
         let parts = tensors.iter().filter(|t| all_nothing || !nothing(t));
         let cast = parts.map(|t| t.to_dtype(dtype)).collect::<Result<Vec<_>>>()?;
         let dim = normalize_dim(dim, cast.first().map_or(0, Tensor::rank), "cat")?;
-        join(&cast.iter().collect::<Vec<_>>(), dim)
+        let joined = join(&cast.iter().collect::<Vec<_>>(), dim)?;
+        // What is left out has a gradient too, of no elements.
+        let left_out: SmallVec<[&Tensor; 2]> = tensors.iter().filter(|t| !all_nothing && nothing(t)).collect();
+        if left_out.is_empty() { Ok(joined) } else { crate::functional::constant_in(joined, &left_out) }
     }
 }
 

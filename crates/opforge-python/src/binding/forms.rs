@@ -1,0 +1,142 @@
+//! Calls in forms that no declared signature has but PyTorch takes; they are tried when nothing else fits.
+
+use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyEllipsis, PyList, PyString, PyTuple};
+use std::ffi::CString;
+
+use super::bind::Arguments;
+use super::{Entry, convert};
+
+/// What a form's function gives, or nothing if the arguments have no such form.
+type Outcome = Option<PyResult<Py<PyAny>>>;
+
+/// Functions that once took numbers ahead of tensors: how many tensors they take, and the numbers by their names now.
+const NUMBERS_FIRST: [(&str, usize, &[&str]); 9] = [
+    ("add", 2, &["alpha"]),
+    ("sub", 2, &["alpha"]),
+    ("addcmul", 3, &["value"]),
+    ("addcdiv", 3, &["value"]),
+    ("addmm", 3, &["beta", "alpha"]),
+    ("addmv", 3, &["beta", "alpha"]),
+    ("addr", 3, &["beta", "alpha"]),
+    ("addbmm", 3, &["beta", "alpha"]),
+    ("baddbmm", 3, &["beta", "alpha"]),
+];
+
+/// Calls the function of this name in another form, if the arguments have one.
+#[cold]
+pub fn call<'py>(entry: &Entry, py: Python<'py>, args: &Arguments<'_, 'py>) -> Outcome {
+    match entry.name {
+        "einsum" => of_sublists(entry, py, args),
+        "split" => with_tensor_renamed(entry, py, args),
+        name => {
+            let (_, tensors, numbers) = NUMBERS_FIRST.iter().find(|(known, ..)| *known == name)?;
+            with_numbers_first(entry, py, args, *tensors, numbers)
+        }
+    }
+}
+
+/// Calls an entry with these arguments.
+fn apply<'py>(
+    entry: &Entry,
+    py: Python<'py>,
+    positional: &[Bound<'py, PyAny>],
+    named: &[(Bound<'py, PyAny>, Bound<'py, PyAny>)],
+) -> Outcome {
+    let names = match PyTuple::new(py, named.iter().map(|(name, _)| name)) {
+        Ok(names) => names,
+        Err(error) => return Some(Err(error)),
+    };
+    let all: Vec<_> = positional.iter().chain(named.iter().map(|(_, value)| value)).map(Bound::as_ptr).collect();
+    // SAFETY: `all` holds the positional arguments and then one for each of `names`; the objects and both lists outlive the call.
+    let args = unsafe { Arguments::from_raw(py, None, all.as_ptr(), positional.len(), names.as_ptr()) };
+    entry.try_call(py, &args)
+}
+
+fn positional<'py>(args: &Arguments<'_, 'py>) -> Vec<Bound<'py, PyAny>> {
+    (0..args.count()).map(|i| args.at(i).to_owned()).collect()
+}
+
+/// `add(x, 2, y)` for `add(x, y, alpha=2)`, `addmm(2, x, 3, a, b)` for `addmm(x, a, b, beta=2, alpha=3)`.
+fn with_numbers_first<'py>(
+    entry: &Entry,
+    py: Python<'py>,
+    args: &Arguments<'_, 'py>,
+    tensors: usize,
+    names: &[&str],
+) -> Outcome {
+    let all = positional(args);
+    let is_tensor = |object: &Bound<'_, PyAny>| convert::is_tensor(object.as_borrowed());
+    let starts_well = is_tensor(all.first()?) || names.len() == 2;
+    if args.named().next().is_some() || !starts_well || !is_tensor(all.last()?) {
+        return None;
+    }
+    let (given, numbers): (Vec<_>, Vec<_>) = all.into_iter().partition(is_tensor);
+    let are_numbers = numbers.iter().all(|number| convert::scalar(number.as_borrowed()).is_some());
+    if given.len() != tensors || !are_numbers || !(1..=names.len()).contains(&numbers.len()) {
+        return None;
+    }
+    let name = entry.name;
+    let text = format!("{name}: numbers ahead of tensors are deprecated; give them by name: {}", names.join(", "));
+    let text = CString::new(text).unwrap_or_default();
+    if let Err(error) = PyErr::warn(py, &py.get_type::<PyUserWarning>(), &text, 1) {
+        return Some(Err(error));
+    }
+    let named: Vec<_> = names.iter().map(|name| PyString::new(py, name).into_any()).zip(numbers).collect();
+    apply(entry, py, &given, &named)
+}
+
+/// `split(tensor=x, ..)`.
+fn with_tensor_renamed<'py>(entry: &Entry, py: Python<'py>, args: &Arguments<'_, 'py>) -> Outcome {
+    let is_tensor = |name: &Bound<'_, PyAny>| name.extract::<&str>().is_ok_and(|name| name == "tensor");
+    let named: Vec<_> = args.named().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    if !named.iter().any(|(name, _)| is_tensor(name)) {
+        return None;
+    }
+    let renamed = |(name, value)| (if is_tensor(&name) { PyString::new(py, "input").into_any() } else { name }, value);
+    apply(entry, py, &positional(args), &named.into_iter().map(renamed).collect::<Vec<_>>())
+}
+
+/// `einsum(x, [0, 1], y, [1, 2], [0, 2])`: each operand is followed by the numbers of its dimensions, from 0 to 51, or `...`; the result's come last,
+/// if at all.
+fn of_sublists<'py>(entry: &Entry, py: Python<'py>, args: &Arguments<'_, 'py>) -> Outcome {
+    let all = positional(args);
+    let is_list = |object: &Bound<'_, PyAny>| object.cast::<PyList>().is_ok() || object.cast::<PyTuple>().is_ok();
+    let fits = |(i, object): (usize, &Bound<'_, PyAny>)| match i % 2 {
+        0 if i + 1 < all.len() => convert::is_tensor(object.as_borrowed()),
+        _ => is_list(object),
+    };
+    if all.len() < 2 || args.named().next().is_some() || !all.iter().enumerate().all(fits) {
+        return None;
+    }
+    let equation = || -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let terms = all.chunks_exact(2).map(|pair| term(&pair[1])).collect::<PyResult<Vec<_>>>()?.join(",");
+        let result = all.chunks_exact(2).remainder().first().map(term).transpose()?;
+        let equation = result.map_or(terms.clone(), |result| format!("{terms}->{result}"));
+        let operands = PyList::new(py, all.chunks_exact(2).map(|pair| &pair[0]))?;
+        Ok((PyString::new(py, &equation).into_any(), operands.into_any()))
+    };
+    match equation() {
+        Ok((equation, operands)) => apply(entry, py, &[equation, operands], &[]),
+        Err(error) => Some(Err(error)),
+    }
+}
+
+/// A list of dimensions' numbers as letters, in the order of the numbers.
+fn term(list: &Bound<'_, PyAny>) -> PyResult<String> {
+    let letter = |item: Bound<'_, PyAny>| {
+        if item.cast::<PyEllipsis>().is_ok() {
+            return Ok("...".to_owned());
+        }
+        let number = convert::int(item.as_borrowed());
+        let number = number
+            .ok_or_else(|| PyTypeError::new_err(format!("einsum(): a dimension must be an int or ..., not {item}")))?;
+        let letters = ('A'..='Z').chain('a'..='z');
+        let letter = usize::try_from(number).ok().and_then(|number| letters.clone().nth(number));
+        letter
+            .map(String::from)
+            .ok_or_else(|| PyValueError::new_err(format!("einsum(): dimension {number}, expected 0 to 51")))
+    };
+    list.try_iter()?.map(|item| letter(item?)).collect()
+}

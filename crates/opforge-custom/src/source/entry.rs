@@ -1,17 +1,17 @@
 //! What the index of the cache says of a result: the files that it was made from, and their states.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use blake3::{Hash, Hasher};
 
-use super::{Dependency, Stamp, Target};
+use super::{Dependency, Stamp, Target, private};
+use opforge_core::Result;
 
 /// Changes with the meaning of keys and of the index, so that results of other versions are not found.
-const VERSION: &str = "opforge-custom 1";
+const VERSION: &str = "opforge-custom 2";
 
 /// A key: parts are kept apart, so that no two lists of parts give the same one.
 pub(super) struct Key(Hasher);
@@ -63,6 +63,8 @@ pub(super) struct Entry {
     pub target: Target,
     /// Where the library is in the result, if that is a folder of libraries; empty if it is the library itself.
     pub inner: PathBuf,
+    /// The hashes of its files, and where in the result they are.
+    pub digests: Vec<(PathBuf, Hash)>,
     pub dependencies: Vec<Dependency>,
 }
 
@@ -78,8 +80,16 @@ impl Entry {
     }
 
     /// Reads an entry; one that is missing, damaged or of another version is none.
-    pub fn read(path: &Path) -> Option<Self> {
-        let bytes = fs::read(path).ok()?;
+    ///
+    /// # Errors
+    /// For a file of another user's.
+    pub fn read(path: &Path) -> Result<Option<Self>> {
+        let mut bytes = Vec::new();
+        let Some(mut file) = private::open(path)? else { return Ok(None) };
+        Ok(file.read_to_end(&mut bytes).ok().and_then(|_| Self::parse(&bytes)))
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
         let mut fields = bytes.strip_suffix(b"\0")?.split(|&byte| byte == 0);
         let mut field = || fields.next().map(OsStr::from_bytes);
         let target = match field()?.to_str()? {
@@ -88,6 +98,11 @@ impl Entry {
             _ => return None,
         };
         let inner = field()?.into();
+        let count: usize = field()?.to_str()?.parse().ok()?;
+        let mut digests = Vec::new();
+        for _ in 0..count {
+            digests.push((field()?.into(), Hash::from_hex(field()?.to_str()?).ok()?));
+        }
         let mut dependencies = Vec::new();
         while let Some(path) = field() {
             let (stamp, hash) = (field()?.to_str()?, field()?.to_str()?);
@@ -98,10 +113,11 @@ impl Entry {
             }
             dependencies.push(Dependency { path: path.into(), stamp: Stamp(values), hash: Hash::from_hex(hash).ok()? });
         }
-        Some(Entry { target, inner, dependencies })
+        Some(Entry { target, inner, digests, dependencies })
     }
 
-    /// Fields end with a zero byte, which no path holds: target, inner path, then path, stamp and hash of each dependency.
+    /// Fields end with a zero byte, which no path holds: target, inner path, number of files, path and hash of each, then path, stamp and hash of each
+    /// dependency.
     pub fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
         let target = match self.target {
             Target::Cpu => "cpu",
@@ -110,6 +126,11 @@ impl Entry {
         let mut field = |bytes: &[u8]| out.write_all(bytes).and_then(|()| out.write_all(b"\0"));
         field(target.as_bytes())?;
         field(self.inner.as_os_str().as_bytes())?;
+        field(self.digests.len().to_string().as_bytes())?;
+        for (path, hash) in &self.digests {
+            field(path.as_os_str().as_bytes())?;
+            field(hash.to_hex().as_bytes())?;
+        }
         for dependency in &self.dependencies {
             field(dependency.path.as_os_str().as_bytes())?;
             field(dependency.stamp.0.map(|number| number.to_string()).join(" ").as_bytes())?;

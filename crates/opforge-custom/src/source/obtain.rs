@@ -6,10 +6,10 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use opforge_core::{Context, Result};
+use opforge_core::Result;
 use tempfile::NamedTempFile;
 
-use super::Dependency;
+use super::{Dependency, private};
 use super::cache::{Cache, move_to};
 use super::entry::{Entry, Request};
 
@@ -18,6 +18,18 @@ pub(super) struct Found {
     pub file: PathBuf,
     pub key: String,
     pub entry: Entry,
+}
+
+impl Found {
+    /// The file or folder that is the whole result.
+    fn place(&self) -> &Path {
+        self.file.ancestors().nth(self.entry.inner.components().count()).unwrap_or(&self.file)
+    }
+
+    /// A file of the result.
+    pub fn part(&self, inner: &Path) -> PathBuf {
+        if inner.as_os_str().is_empty() { self.file.clone() } else { self.place().join(inner) }
+    }
 }
 
 /// The result of a request, made now if it is not there.
@@ -31,40 +43,44 @@ pub(super) fn obtain(
     update: impl Fn(&mut Dependency) -> Result<bool>,
     make: impl FnOnce(&Path) -> Result<(PathBuf, Entry)>,
 ) -> Result<Found> {
-    if let Some(found) = find(cache, request, &update) {
+    if let Some(found) = find(cache, request, &update)? {
         return Ok(found);
     }
     let _lock = cache.lock(&request.name(), patience)?;
-    if let Some(found) = find(cache, request, &update) {
+    if let Some(found) = find(cache, request, &update)? {
         return Ok(found);
     }
     let stage = cache.stage()?;
     let (product, entry) = make(stage.path())?;
-    keep(cache, request, &product, entry).with_context(|| format!("writing to the cache {}", cache.root.display()))
+    keep(cache, request, &product, entry)
 }
 
-fn find(cache: &Cache, request: &Request, update: impl Fn(&mut Dependency) -> Result<bool>) -> Option<Found> {
-    let mut entry = Entry::read(&index(cache, request))?;
+/// The result, if its files hold what they held when it was made. What is opened afterwards is the same, since only this user can write there.
+fn find(cache: &Cache, request: &Request, update: impl Fn(&mut Dependency) -> Result<bool>) -> Result<Option<Found>> {
+    let Some(mut entry) = Entry::read(&index(cache, request))? else { return Ok(None) };
     let mut is_new = false;
     for dependency in &mut entry.dependencies {
-        is_new |= update(dependency).ok()?;
+        match update(dependency) {
+            Ok(changed) => is_new |= changed,
+            Err(_) => return Ok(None),
+        }
     }
     let found = placed(cache, request, entry);
-    if !found.file.is_file() {
-        return None;
+    if !private::is_sealed(found.place(), &found.entry.digests)? {
+        return Ok(None);
     }
     if is_new {
         // Only saves work the next time.
         let _ = note(cache, request, &found.entry);
     }
-    Some(found)
+    Ok(Some(found))
 }
 
-fn keep(cache: &Cache, request: &Request, product: &Path, entry: Entry) -> Result<Found> {
-    let inner_depth = entry.inner.components().count();
+fn keep(cache: &Cache, request: &Request, product: &Path, mut entry: Entry) -> Result<Found> {
+    entry.digests = private::seal(product, private::LIBRARY)?;
     let found = placed(cache, request, entry);
-    let place = found.file.ancestors().nth(inner_depth).unwrap_or(&found.file);
-    if place.is_dir() && !found.file.exists() {
+    let place = found.place();
+    if place.is_dir() && !private::is_sealed(place, &found.entry.digests)? {
         fs::remove_dir_all(place)?;
     }
     move_to(product, place)?;

@@ -3,6 +3,7 @@
 //! ```text
 //! <stem>_<key>.so     a library; with others that it expects beside itself, in a folder <stem>_<key>
 //! index/<request>     the files that the last result of a request was made from
+//! index/<key>         the hashes of a result's files
 //! include/<key>       opforge's headers
 //! inline/<key>        sources that were given as text
 //! program/<key>       opforge's own programs, where they cannot be run from memory

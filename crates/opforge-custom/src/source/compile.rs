@@ -38,7 +38,7 @@ pub(super) fn locate(opened: Opened, language: Language, job: &Job<'_>) -> Resul
     let make = |stage: &Path| {
         let (library, dependencies) = compile(&mut recipe, &given, &text, stage)?;
         let target = if language == Language::Cuda { Target::Cuda } else { Target::Cpu };
-        Ok((library, Entry { target, inner: PathBuf::new(), digests: Vec::new(), dependencies }))
+        Ok((library, Entry { target, inner: PathBuf::new(), dependencies }))
     };
     let found = obtain(&job.cache, &request, job.options.timeout, update, make)?;
     dependencies::check_headers(&given, &found.entry.dependencies, &system, job.settings)?;

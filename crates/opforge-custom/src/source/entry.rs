@@ -63,8 +63,6 @@ pub(super) struct Entry {
     pub target: Target,
     /// Where the library is in the result, if that is a folder of libraries; empty if it is the library itself.
     pub inner: PathBuf,
-    /// The hashes of its files, and where in the result they are.
-    pub digests: Vec<(PathBuf, Hash)>,
     pub dependencies: Vec<Dependency>,
 }
 
@@ -84,9 +82,7 @@ impl Entry {
     /// # Errors
     /// For a file of another user's.
     pub fn read(path: &Path) -> Result<Option<Self>> {
-        let mut bytes = Vec::new();
-        let Some(mut file) = private::open(path)? else { return Ok(None) };
-        Ok(file.read_to_end(&mut bytes).ok().and_then(|_| Self::parse(&bytes)))
+        Ok(bytes(path)?.and_then(|bytes| Self::parse(&bytes)))
     }
 
     fn parse(bytes: &[u8]) -> Option<Self> {
@@ -98,11 +94,6 @@ impl Entry {
             _ => return None,
         };
         let inner = field()?.into();
-        let count: usize = field()?.to_str()?.parse().ok()?;
-        let mut digests = Vec::new();
-        for _ in 0..count {
-            digests.push((field()?.into(), Hash::from_hex(field()?.to_str()?).ok()?));
-        }
         let mut dependencies = Vec::new();
         while let Some(path) = field() {
             let (stamp, hash) = (field()?.to_str()?, field()?.to_str()?);
@@ -113,11 +104,10 @@ impl Entry {
             }
             dependencies.push(Dependency { path: path.into(), stamp: Stamp(values), hash: Hash::from_hex(hash).ok()? });
         }
-        Some(Entry { target, inner, digests, dependencies })
+        Some(Entry { target, inner, dependencies })
     }
 
-    /// Fields end with a zero byte, which no path holds: target, inner path, number of files, path and hash of each, then path, stamp and hash of each
-    /// dependency.
+    /// Fields end with a zero byte, which no path holds: target, inner path, then path, stamp and hash of each dependency.
     pub fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
         let target = match self.target {
             Target::Cpu => "cpu",
@@ -126,11 +116,6 @@ impl Entry {
         let mut field = |bytes: &[u8]| out.write_all(bytes).and_then(|()| out.write_all(b"\0"));
         field(target.as_bytes())?;
         field(self.inner.as_os_str().as_bytes())?;
-        field(self.digests.len().to_string().as_bytes())?;
-        for (path, hash) in &self.digests {
-            field(path.as_os_str().as_bytes())?;
-            field(hash.to_hex().as_bytes())?;
-        }
         for dependency in &self.dependencies {
             field(dependency.path.as_os_str().as_bytes())?;
             field(dependency.stamp.0.map(|number| number.to_string()).join(" ").as_bytes())?;
@@ -138,6 +123,41 @@ impl Entry {
         }
         Ok(())
     }
+}
+
+/// The hashes of a result's files, and where in the result they are; the path of a single file is empty.
+#[derive(Default)]
+pub(super) struct Digests(pub Vec<(PathBuf, Hash)>);
+
+impl Digests {
+    /// Reads what [`Self::write`] wrote; a file that is missing or damaged has none.
+    ///
+    /// # Errors
+    /// For a file of another user's.
+    pub fn read(path: &Path) -> Result<Self> {
+        Ok(bytes(path)?.and_then(|bytes| Self::parse(&bytes)).unwrap_or_default())
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let fields: Vec<&[u8]> = bytes.strip_suffix(b"\0")?.split(|&byte| byte == 0).collect();
+        let digest = |pair: &[&[u8]]| Some((OsStr::from_bytes(pair[0]).into(), Hash::from_hex(pair.get(1)?).ok()?));
+        fields.chunks(2).map(digest).collect::<Option<_>>().map(Digests)
+    }
+
+    /// Fields end with a zero byte: path and hash of each file.
+    pub fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+        self.0.iter().try_for_each(|(path, hash)| {
+            out.write_all(path.as_os_str().as_bytes())?;
+            write!(out, "\0{}\0", hash.to_hex())
+        })
+    }
+}
+
+/// What a file of the cache holds; `None` where there is none to be believed.
+fn bytes(path: &Path) -> Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    let Some(mut file) = private::open(path)? else { return Ok(None) };
+    Ok(file.read_to_end(&mut bytes).ok().map(|_| bytes))
 }
 
 /// The first 128 bits, as hexadecimal digits.

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::fs;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,13 +11,14 @@ use tempfile::NamedTempFile;
 
 use super::{Dependency, private};
 use super::cache::{Cache, move_to};
-use super::entry::{Entry, Request};
+use super::entry::{Digests, Entry, Request};
 
 /// A result in its place.
 pub(super) struct Found {
     pub file: PathBuf,
     pub key: String,
     pub entry: Entry,
+    pub digests: Digests,
 }
 
 impl Found {
@@ -57,7 +58,7 @@ pub(super) fn obtain(
 
 /// The result, if its files hold what they held when it was made. What is opened afterwards is the same, since only this user can write there.
 fn find(cache: &Cache, request: &Request, update: impl Fn(&mut Dependency) -> Result<bool>) -> Result<Option<Found>> {
-    let Some(mut entry) = Entry::read(&index(cache, request))? else { return Ok(None) };
+    let Some(mut entry) = Entry::read(&index(cache, &request.name()))? else { return Ok(None) };
     let mut is_new = false;
     for dependency in &mut entry.dependencies {
         match update(dependency) {
@@ -65,26 +66,28 @@ fn find(cache: &Cache, request: &Request, update: impl Fn(&mut Dependency) -> Re
             Err(_) => return Ok(None),
         }
     }
-    let found = placed(cache, request, entry);
-    if !private::is_sealed(found.place(), &found.entry.digests)? {
+    let mut found = placed(cache, request, entry);
+    found.digests = Digests::read(&index(cache, &found.key))?;
+    if !private::is_sealed(found.place(), &found.digests.0)? {
         return Ok(None);
     }
     if is_new {
         // Only saves work the next time.
-        let _ = note(cache, request, &found.entry);
+        let _ = note(cache, &request.name(), |out| found.entry.write(out));
     }
     Ok(Some(found))
 }
 
-fn keep(cache: &Cache, request: &Request, product: &Path, mut entry: Entry) -> Result<Found> {
-    entry.digests = private::seal(product, private::LIBRARY)?;
-    let found = placed(cache, request, entry);
+fn keep(cache: &Cache, request: &Request, product: &Path, entry: Entry) -> Result<Found> {
+    let mut found = placed(cache, request, entry);
+    found.digests = Digests(private::seal(product, private::LIBRARY)?);
     let place = found.place();
-    if place.is_dir() && !private::is_sealed(place, &found.entry.digests)? {
+    if place.is_dir() && !private::is_sealed(place, &found.digests.0)? {
         fs::remove_dir_all(place)?;
     }
     move_to(product, place)?;
-    note(cache, request, &found.entry)?;
+    note(cache, &found.key, |out| found.digests.write(out))?;
+    note(cache, &request.name(), |out| found.entry.write(out))?;
     Ok(found)
 }
 
@@ -95,20 +98,20 @@ fn placed(cache: &Cache, request: &Request, entry: Entry) -> Found {
         true => cache.root.join(name + env::consts::DLL_SUFFIX),
         false => cache.root.join(name).join(&entry.inner),
     };
-    Found { file, key, entry }
+    Found { file, key, entry, digests: Digests::default() }
 }
 
-fn index(cache: &Cache, request: &Request) -> PathBuf {
-    cache.root.join("index").join(request.name())
+fn index(cache: &Cache, name: &str) -> PathBuf {
+    cache.root.join("index").join(name)
 }
 
-fn note(cache: &Cache, request: &Request, entry: &Entry) -> Result<()> {
+fn note(cache: &Cache, name: &str, write: impl FnOnce(&mut BufWriter<&mut NamedTempFile>) -> io::Result<()>) -> Result<()> {
     let mut file = NamedTempFile::new_in(cache.folder("stage")?)?;
     let mut out = BufWriter::new(&mut file);
-    entry.write(&mut out)?;
+    write(&mut out)?;
     out.flush()?;
     drop(out);
     cache.folder("index")?;
-    file.persist(index(cache, request)).map_err(|failure| failure.error)?;
+    file.persist(index(cache, name)).map_err(|failure| failure.error)?;
     Ok(())
 }

@@ -31,7 +31,7 @@ pub(super) fn locate(opened: Opened, job: &Job<'_>) -> Result<Artifact> {
 
 /// Holds what the copies need besides each other to the allow-lists.
 fn check_libraries(named: &Path, found: &Found, settings: &Settings) -> Result<()> {
-    let digests = found.entry.digests.iter();
+    let digests = found.digests.0.iter();
     digests.map(|(inner, _)| found.part(inner)).try_for_each(|copy| dependencies::check_libraries(named, &copy, settings))
 }
 
@@ -52,7 +52,7 @@ fn copy_all(path: &Path, settings: &Settings, stage: &Path) -> Result<(PathBuf, 
     }
     let folder = common_folder(&paths);
     if paths.len() == 1 {
-        return Ok((copy_of(0), Entry { target, inner: PathBuf::new(), digests: Vec::new(), dependencies }));
+        return Ok((copy_of(0), Entry { target, inner: PathBuf::new(), dependencies }));
     }
     let (product, inside) =
         (stage.join("libraries"), |path: &Path| path.strip_prefix(folder).unwrap_or(path).to_owned());
@@ -61,7 +61,7 @@ fn copy_all(path: &Path, settings: &Settings, stage: &Path) -> Result<(PathBuf, 
         fs::create_dir_all(place.parent().unwrap_or(&product))?;
         fs::rename(copy_of(number), place)?;
     }
-    Ok((product, Entry { target, inner: inside(path), digests: Vec::new(), dependencies }))
+    Ok((product, Entry { target, inner: inside(path), dependencies }))
 }
 
 /// The needed libraries that are in folders relative to the library's own.

@@ -67,8 +67,22 @@ fn other_processes_are_out_of_reach() {
     }
     let refused = ["Operation not permitted", "Permission denied"];
     for how in [
-        "kill", "kill group", "kill all", "tgkill", "tkill", "sigqueue", "pidfd", "ptrace", "vm", "proc", "owner", "group",
-        "limits", "sibling", "affinity", "from a child",
+        "kill",
+        "kill group",
+        "kill all",
+        "tgkill",
+        "tkill",
+        "sigqueue",
+        "pidfd",
+        "ptrace",
+        "vm",
+        "proc",
+        "owner",
+        "group",
+        "limits",
+        "sibling",
+        "affinity",
+        "from a child",
     ] {
         let message = fate(&format!("attack {how}"), "");
         let reason = message.strip_prefix("Misbehave threw a C++ exception: ").unwrap_or(&message);
@@ -81,7 +95,10 @@ fn other_processes_are_out_of_reach() {
 #[test]
 fn what_was_given_up_is_said_where_it_could_not_be() {
     let mut process = std::process::Command::new(std::env::current_exe().unwrap());
-    process.args(["--exact", "without_filters"]).env("OPFORGE_TEST_NO_FILTERS", "1").stdout(std::process::Stdio::null());
+    process
+        .args(["--exact", "without_filters"])
+        .env("OPFORGE_TEST_NO_FILTERS", "1")
+        .stdout(std::process::Stdio::null());
     // SAFETY: between fork and exec, only system calls are made.
     unsafe { std::os::unix::process::CommandExt::pre_exec(&mut process, without_filters_below) };
     assert!(process.status().unwrap().success());

@@ -175,7 +175,9 @@ impl Process {
         let patience = if is_late { Duration::ZERO } else { PATIENCE };
         match self.end(patience) {
             Ok(_) if is_late => Death::Limit(limit),
-            Ok((status, true)) if error.kind() != io::ErrorKind::Other => Death::of(status, &self.region, self.refusal()),
+            Ok((status, true)) if error.kind() != io::ErrorKind::Other => {
+                Death::of(status, &self.region, self.refusal())
+            }
             Ok(_) => Death::Broken(error.to_string()),
             Err(lost) => Death::Broken(format!("{error}; {lost}")),
         }

@@ -124,12 +124,7 @@ impl Libraries<'_> {
         }
     }
 
-    fn refusal(
-        &self,
-        does: &str,
-        what: impl std::fmt::Display,
-        reason: impl std::fmt::Display,
-    ) -> opforge_core::Error {
+    fn refusal(&self, does: &str, what: impl std::fmt::Display, reason: impl std::fmt::Display) -> opforge_core::Error {
         fault(self.named, format!("{does} {what}: {reason}"))
     }
 }

@@ -120,8 +120,10 @@ impl Check<'_> {
         for option in ["-isystem", "-iquote", "-idirafter", "-D", "-U", "-I", "-L", "-l"] {
             // To nvcc, and to the compiler for -lineinfo, this is no library.
             let Some(joined) = flag.strip_prefix(option).filter(|_| flag != "-lineinfo") else { continue };
-            let value = if joined.is_empty() { rest.next().filter(|value| !value.starts_with('@')) } else { Some(joined) };
-            let value = value.ok_or_else(|| self.refusal(flag, "what follows it is missing, or a file of further flags"))?;
+            let value =
+                if joined.is_empty() { rest.next().filter(|value| !value.starts_with('@')) } else { Some(joined) };
+            let value =
+                value.ok_or_else(|| self.refusal(flag, "what follows it is missing, or a file of further flags"))?;
             return match option {
                 "-L" => self.folder(flag, value),
                 "-l" => self.library(flag, value),
@@ -192,7 +194,10 @@ impl Check<'_> {
             }
             let bytes = std::fs::read(&found).map_err(|error| self.refusal(&flag, error))?;
             if !bytes.starts_with(b"\x7fELF") && !bytes.starts_with(b"!<arch>\n") {
-                return Err(self.refusal(&flag, "it is neither an ELF library nor an archive (thin ones refer to files elsewhere)"));
+                return Err(self.refusal(
+                    &flag,
+                    "it is neither an ELF library nor an archive (thin ones refer to files elsewhere)",
+                ));
             }
         }
         Ok(())
@@ -226,7 +231,11 @@ fn is_harmless(flag: &str) -> bool {
         || rest_is("-std=", &is_word)
         || rest_is("-g", &|kind| kind.is_empty() || kind == "z" || is_debug(kind))
         || warning.starts_with("-W") && !flag.contains(',') && is_letters(&warning[2..]) && is_word(machine)
-        || warning.starts_with("-m") && flag.len() > 2 && !warning.starts_with("-mllvm") && is_letters(&warning[2..]) && is_word(machine)
+        || warning.starts_with("-m")
+            && flag.len() > 2
+            && !warning.starts_with("-mllvm")
+            && is_letters(&warning[2..])
+            && is_word(machine)
 }
 
 /// What follows `-g` where it is no other option.

@@ -9,9 +9,9 @@ use std::time::Duration;
 use opforge_core::Result;
 use tempfile::NamedTempFile;
 
-use super::{Dependency, private};
 use super::cache::{Cache, move_to};
 use super::entry::{Digests, Entry, Request};
+use super::{Dependency, private};
 
 /// A result in its place.
 pub(super) struct Found {
@@ -105,7 +105,11 @@ fn index(cache: &Cache, name: &str) -> PathBuf {
     cache.root.join("index").join(name)
 }
 
-fn note(cache: &Cache, name: &str, write: impl FnOnce(&mut BufWriter<&mut NamedTempFile>) -> io::Result<()>) -> Result<()> {
+fn note(
+    cache: &Cache,
+    name: &str,
+    write: impl FnOnce(&mut BufWriter<&mut NamedTempFile>) -> io::Result<()>,
+) -> Result<()> {
     let mut file = NamedTempFile::new_in(cache.folder("stage")?)?;
     let mut out = BufWriter::new(&mut file);
     write(&mut out)?;

@@ -32,7 +32,9 @@ pub(super) fn locate(opened: Opened, job: &Job<'_>) -> Result<Artifact> {
 /// Holds what the copies need besides each other to the allow-lists.
 fn check_libraries(named: &Path, found: &Found, settings: &Settings) -> Result<()> {
     let digests = found.digests.0.iter();
-    digests.map(|(inner, _)| found.part(inner)).try_for_each(|copy| dependencies::check_libraries(named, &copy, settings))
+    digests
+        .map(|(inner, _)| found.part(inner))
+        .try_for_each(|copy| dependencies::check_libraries(named, &copy, settings))
 }
 
 /// Copies a library, and those that it needs from folders relative to its own.

@@ -40,7 +40,10 @@ pub(super) fn refused(path: &Path, reason: impl std::fmt::Display) -> Error {
 
 fn foreign(path: &Path, metadata: &Metadata) -> Error {
     let uid = metadata.uid();
-    refused(path, format!("belongs to another user ({uid}): remove it, or choose another folder (OPFORGE_CUSTOM_CACHE)"))
+    refused(
+        path,
+        format!("belongs to another user ({uid}): remove it, or choose another folder (OPFORGE_CUSTOM_CACHE)"),
+    )
 }
 
 /// Makes the folder of a cache if need be. Gives its resolved path, and a path by which nobody else can bring another folder in its place: the same,

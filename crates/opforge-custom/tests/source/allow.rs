@@ -225,7 +225,8 @@ fn headers_must_be_allowed() {
     assert!(bench.refusal(&by_folder).contains("evil/evil.h"));
     bench.options.include.clear();
     for flags in [vec!["-Ievil"], vec!["-isystem", "evil"]] {
-        bench.options.flags = flags.iter().map(|flag| flag.replace("evil", bench.path("evil").to_str().unwrap())).collect();
+        bench.options.flags =
+            flags.iter().map(|flag| flag.replace("evil", bench.path("evil").to_str().unwrap())).collect();
         assert!(bench.refusal(&by_folder).contains("evil/evil.h"));
     }
     bench.settings.allow.clear();
@@ -272,7 +273,8 @@ fn flags_that_name_files_or_programs_are_refused() {
         assert!(text.contains("the flag ") && text.contains(&named), "{flags:?}: {text}");
         assert!(text.contains("OPFORGE_CUSTOM_ALLOW is set"), "{flags:?}: {text}");
     }
-    bench.options.flags = "-O3 -march=native -DX=1 -D Y=2 -Wall -ffast-math -g -lm -Wl,-z,now".split(' ').map(str::to_owned).collect();
+    bench.options.flags =
+        "-O3 -march=native -DX=1 -D Y=2 -Wall -ffast-math -g -lm -Wl,-z,now".split(' ').map(str::to_owned).collect();
     assert_eq!(bench.value(&source), 1);
     // Without a list everything passes, since every file may be named.
     bench.settings.allow.clear();
@@ -288,7 +290,8 @@ fn variables_that_name_files_or_programs_are_hidden() {
     for (list, seen) in [(Some("$"), false), (None, true)] {
         let mut bench = Bench::with_compiler("env > \"$bench/env\"");
         let folder = bench.folder.path().display().to_string();
-        bench.settings.allow = list.map(|list| ("OPFORGE_CUSTOM_ALLOW", list.replace('$', &folder).into())).into_iter().collect();
+        bench.settings.allow =
+            list.map(|list| ("OPFORGE_CUSTOM_ALLOW", list.replace('$', &folder).into())).into_iter().collect();
         assert_eq!(bench.value(&bench.write("k.cc", &returning(1))), 1);
         assert_eq!(fs::read_to_string(bench.path("env")).unwrap().contains("CCC_ADD_ARGS"), seen);
     }

@@ -196,7 +196,9 @@ fn results_are_private_whatever_the_umask() {
         fs::create_dir(bench.path("cache")).unwrap();
         fs::set_permissions(bench.path("cache"), fs::Permissions::from_mode(0o755)).unwrap();
         let mut process = Command::new("sh");
-        process.args(["-c", &format!("umask {umask}; exec \"$0\" --exact cache::child")]).arg(env::current_exe().unwrap());
+        process
+            .args(["-c", &format!("umask {umask}; exec \"$0\" --exact cache::child")])
+            .arg(env::current_exe().unwrap());
         let status = process.env("OPFORGE_TEST_UMASK", bench.folder.path()).stdout(Stdio::null()).status();
         assert!(status.unwrap().success());
         let modes = modes(&bench.path("cache"));
@@ -223,9 +225,12 @@ fn child() {
     let library = bench.locate(&source).unwrap().file;
     assert_eq!(bench.value(&library), 1);
     fs::create_dir(bench.path("lib")).unwrap();
-    for (name, flags) in [("lib/libinner.so", vec![]), ("outer.so", vec!["-Llib", "-linner", "-Wl,-rpath,$ORIGIN/lib"])] {
+    for (name, flags) in [("lib/libinner.so", vec![]), ("outer.so", vec!["-Llib", "-linner", "-Wl,-rpath,$ORIGIN/lib"])]
+    {
         let mut compiler = Command::new("cc");
-        compiler.current_dir(bench.folder.path()).args(["-shared", "-fPIC", "-x", "c", "k.cc", "-x", "none", "-o", name]);
+        compiler
+            .current_dir(bench.folder.path())
+            .args(["-shared", "-fPIC", "-x", "c", "k.cc", "-x", "none", "-o", name]);
         assert!(compiler.args(["-Wl,--no-as-needed"]).args(flags).status().unwrap().success());
     }
     assert_eq!(bench.locate(&bench.path("outer.so")).unwrap().sources.len(), 2);
@@ -312,7 +317,9 @@ fn what_can_be_no_cache_is_named() {
     let mut bench = Bench::new();
     let source = bench.write("k.c", &returning(1));
     let long = "x".repeat(300);
-    for folder in ["/dev/null", "", "/dev/null/below", "nul\0byte", &long, &format!("{}/k.c", bench.folder.path().display())] {
+    for folder in
+        ["/dev/null", "", "/dev/null/below", "nul\0byte", &long, &format!("{}/k.c", bench.folder.path().display())]
+    {
         bench.options.cache = Some(folder.into());
         let error = bench.locate(&source).unwrap_err();
         let text = error.to_string();
@@ -334,7 +341,9 @@ fn a_cache_that_cannot_be_written_to_is_named() {
     fs::create_dir(bench.path("cache")).unwrap();
     let library = bench.write("k.so", &"x".repeat(3 << 20));
     let mut process = Command::new("sh");
-    process.args(["-c", "ulimit -f 1024; trap '' XFSZ; exec \"$0\" --exact cache::full"]).arg(env::current_exe().unwrap());
+    process
+        .args(["-c", "ulimit -f 1024; trap '' XFSZ; exec \"$0\" --exact cache::full"])
+        .arg(env::current_exe().unwrap());
     let status = process.env("OPFORGE_TEST_FULL", library).stdout(Stdio::null()).status();
     assert!(status.unwrap().success());
 }

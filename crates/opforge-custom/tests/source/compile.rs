@@ -205,7 +205,10 @@ fn compilers_that_write_nothing_are_named() {
         ("while [ \"$1\" != -o ]; do shift; done; : > \"$2\"", "did not write the library"),
         ("while [ \"$1\" != -o ]; do shift; done; ln -s /dev/null \"$2\"", "did not write the library"),
         ("while [ \"$1\" != -o ]; do shift; done; echo x > \"$2\"", "did not write the list of the files"),
-        ("while [ \"$1\" != -o ]; do shift; done; echo x > \"$2\"; while [ \"$1\" != -MF ]; do shift; done; echo 'x: gone.h' > \"$2\"", "gone.h, which cannot be read"),
+        (
+            "while [ \"$1\" != -o ]; do shift; done; echo x > \"$2\"; while [ \"$1\" != -MF ]; do shift; done; echo 'x: gone.h' > \"$2\"",
+            "gone.h, which cannot be read",
+        ),
     ] {
         bench.settings.cxx = Some(format!("sh '{}'", bench.write("cxx", script).display()).into());
         let text = bench.refusal(&source);

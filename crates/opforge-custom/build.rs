@@ -47,7 +47,7 @@ fn link_worker(two_abis: bool, libraries: &[PathBuf]) {
         build.define("OPFORGE_TWO_STRING_ABIS", None);
     }
     let folder = Path::new("native/worker");
-    let sources = ["fault", "instance", "memory", "runs", "server", "wire", "worker"]
+    let sources = ["allocate", "confine", "fault", "instance", "memory", "runs", "server", "wire", "worker"]
         .map(|name| folder.join(name).with_extension("cc"));
     let objects = build.files(sources).compile_intermediates();
     let mut link = build.get_compiler().to_command();

@@ -46,9 +46,10 @@ def load(f, map_location=None, *, weights_only=True, mmap=None, unpickle=False):
     """What `save` wrote to a path or an open file; of a `.safetensors` or `.npz` file by others, the dict of its tensors; the tensor of a `.npy`
     file.
 
-    `map_location` is the device that tensors are to be on. With `mmap=True` tensors are read-only views of the file. `unpickle=True` reads a
-    pickle, which may run any code: only for files whose origin you trust. `weights_only` is there for PyTorch's programs; no value of it
-    unpickles.
+    `map_location` is the device that tensors are to be on. Tensors are copies: the file may be changed afterwards. With `mmap=True` they are
+    read-only views of the file, which must keep its content as long as there are such tensors: who overwrites it changes them, and who truncates it
+    ends this process (SIGBUS) when they are read; replacing it by another file of its name, as `save` does, is safe. `unpickle=True` reads a pickle,
+    which may run any code: only for files whose origin you trust. `weights_only` is there for PyTorch's programs; no value of it unpickles.
 
     Raises FormatError for files that contradict their format, and for pickles without `unpickle=True`.
     """

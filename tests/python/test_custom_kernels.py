@@ -352,3 +352,64 @@ def test_an_operator_lets_go_of_its_worker():
     gc.collect()
     torch.ones(3).add(1)
     assert len(set(children.read_text().split())) < len(before)
+
+
+def test_what_can_be_no_cache_is_a_typed_error(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    for cache in ("/dev/null", str(file), "", "x" * 300, "nul\0byte", str(file / "below")):
+        with pytest.raises(torch.ArgumentError, match="cache: .*accepted: a folder") as caught:
+            inline(TWICE, shapes=0, cache=cache)
+        assert repr(cache)[1:5] in str(caught.value)
+    others = tmp_path / "others"
+    others.mkdir()
+    others.chmod(0o777)
+    with pytest.raises(torch.CustomOpError, match="may be written to by others"):
+        inline(TWICE, shapes=0, cache=others)
+
+
+def test_caches_are_private_whatever_the_umask(tmp_path):
+    cache = tmp_path / "cache"
+    cache.mkdir(mode=0o755)
+    before = os.umask(0)
+    try:
+        assert inline(TWICE, shapes=0, cache=cache)(torch.ones(2)).tolist() == [2.0, 2.0]
+    finally:
+        os.umask(before)
+    made = list(cache.rglob("*"))
+    assert len(made) > 5 and not [path for path in made if path.stat().st_mode & 0o077]
+
+
+def test_a_compiler_that_writes_nothing_is_named(tmp_path):
+    code = """
+        import opforge as torch
+        try:
+            torch.load_inline("", "F")
+        except torch.CustomOpError as error:
+            print(error)
+    """
+    text = in_child(code, CXX="true", OPFORGE_CUSTOM_CACHE=str(tmp_path / "cache"))
+    assert "true ended with success, but did not write the library" in text and "command: " in text
+
+
+def test_flags_are_held_to_an_allow_list(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPFORGE_CUSTOM_ALLOW", str(KERNELS))
+    for flags in (["-include", "/etc/passwd"], ["-wrapper", "/bin/echo"], [str(tmp_path / "evil.o")], ["-fplugin=x.so"]):
+        with pytest.raises(torch.CustomOpError, match="the flag .* is not accepted while OPFORGE_CUSTOM_ALLOW is set"):
+            torch.custom_op(f"{KERNELS}/add.cc:Add", shapes=0, flags=flags)
+    add = torch.custom_op(f"{KERNELS}/add.cc:Add", shapes=0, flags=["-O3", "-march=native"])
+    assert add(torch.ones(2), torch.ones(2)).tolist() == [2.0, 2.0]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits are Linux's")
+def test_isolated_operators_have_a_memory_limit_and_send_no_signals():
+    head = '#include <signal.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n#include "custom_aot_extra.h"'
+    take = "char *much = (char *)malloc(1 << 30); memset(much, 1, 1 << 30); return much[5] == 1 ? 0 : 1;"
+    op = inline(take, head=head, shapes=0, name="Takes", isolate=True, memory=1 << 28)
+    with pytest.raises(torch.CustomOpError, match=r"Takes.*asked for 1073741824 bytes beyond its memory limit of 268435456 bytes"):
+        op(torch.ones(1)).tolist()
+    with pytest.raises(torch.ArgumentError, match="memory limit: 5 bytes"):
+        inline(take, head=head, shapes=0, name="Takes", isolate=True, memory=5)
+    kill = inline("return kill(getppid(), SIGTERM) == 0 ? 0 : 3;", head=head, shapes=0, name="Kills", isolate=True)
+    with pytest.raises(torch.CustomOpError, match="returned error code 3"):
+        kill(torch.ones(1)).tolist()

@@ -3,14 +3,13 @@
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use opforge_core::{Meta, Result};
 use smallvec::SmallVec;
 
 use crate::abi::{Arrays, Extra, Inferred, lengths};
 use crate::attribute::Attributes;
-use crate::isolate::Isolated;
+use crate::isolate::{Isolated, Isolation};
 use crate::library::{Library, Place};
 use crate::runner::{Form, Forms, Infers, Prepared, Query, Runner, Setup, check};
 use crate::workspaces::Workspaces;
@@ -81,8 +80,8 @@ impl Runner for InProcess {
         Ok(Box::new(Instance { extra, arrays, workspaces, place: place.clone(), library: self.library.clone() }))
     }
 
-    fn isolate(&self, place: &Place, limit: Duration) -> Result<Arc<dyn Runner>> {
-        Ok(Arc::new(Isolated::open(&self.file, place, limit)?))
+    fn isolate(&self, place: &Place, limits: &Isolation) -> Result<Arc<dyn Runner>> {
+        Ok(Arc::new(Isolated::open(&self.file, place, limits)?))
     }
 }
 

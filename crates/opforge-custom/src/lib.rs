@@ -15,5 +15,6 @@ pub mod source;
 mod workspaces;
 
 pub use attribute::{Attribute, AttributeType, Attributes};
+pub use isolate::Isolation;
 pub use op::{CustomOp, DTypeRule, Gradient, GradientContext, Lengths, ShapeRule};
 pub use schema::{Param, ParamKind, Schema, collect};

@@ -1,12 +1,12 @@
 //! What is asked of the place where a library's functions run.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use opforge_core::{DType, Meta, Result};
 
 use crate::abi::{Inferred, Outcome};
 use crate::attribute::Attributes;
+use crate::isolate::Isolation;
 use crate::library::Place;
 
 /// What is asked of a library's inference functions.
@@ -108,7 +108,12 @@ pub(crate) trait Runner: Send + Sync {
     fn prepare(&self, setup: &Setup<'_>) -> Result<Box<dyn Prepared>>;
 
     /// The same operator, isolated: its functions run in a process of their own.
-    fn isolate(&self, place: &Place, limit: Duration) -> Result<Arc<dyn Runner>>;
+    fn isolate(&self, place: &Place, limits: &Isolation) -> Result<Arc<dyn Runner>>;
+
+    /// For an isolated operator: what its process could do to others nevertheless, and why it could not be prevented.
+    fn gaps(&self) -> Option<String> {
+        None
+    }
 
     /// Lets go of what it can get again: nobody has the operator any more, save caches.
     fn rest(&self) {}

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use common::{fails, library, op, vector};
 use opforge::{DType, Device, Tensor};
-use opforge_custom::{Attribute, CustomOp, DTypeRule, ShapeRule};
+use opforge_custom::{Attribute, CustomOp, DTypeRule, Isolation, ShapeRule};
 
 static MISBEHAVE: LazyLock<PathBuf> = LazyLock::new(|| library("misbehave.cc"));
 static ATTRIBUTES: LazyLock<PathBuf> = LazyLock::new(|| library("attributes.cc"));
@@ -54,6 +54,120 @@ fn crashes_are_errors_that_say_what_happened() {
     assert!(fate("jump", "").starts_with("Misbehave crashed with SIGSEGV"));
     assert!(fate("trap", "").starts_with("Misbehave crashed with SIG"));
     assert!(fate("close", "").starts_with("Misbehave "));
+}
+
+/// What an isolated kernel tries to do to the process that started it fails, and so does what would give it back what it gave up.
+#[cfg(target_os = "linux")]
+#[test]
+fn other_processes_are_out_of_reach() {
+    let op = misbehaving(None);
+    if let Some(gaps) = op.isolation_gaps() {
+        eprintln!("skipped: {gaps}");
+        return;
+    }
+    let refused = ["Operation not permitted", "Permission denied"];
+    for how in [
+        "kill",
+        "kill group",
+        "kill all",
+        "tgkill",
+        "tkill",
+        "sigqueue",
+        "pidfd",
+        "ptrace",
+        "vm",
+        "proc",
+        "owner",
+        "group",
+        "limits",
+        "sibling",
+        "affinity",
+        "from a child",
+    ] {
+        let message = fate(&format!("attack {how}"), "");
+        let reason = message.strip_prefix("Misbehave threw a C++ exception: ").unwrap_or(&message);
+        assert!(refused.contains(&reason), "{how}: {message}");
+    }
+}
+
+/// Systems without seccomp or Landlock run isolated kernels all the same, and say what is missing.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_was_given_up_is_said_where_it_could_not_be() {
+    let mut process = std::process::Command::new(std::env::current_exe().unwrap());
+    process
+        .args(["--exact", "without_filters"])
+        .env("OPFORGE_TEST_NO_FILTERS", "1")
+        .stdout(std::process::Stdio::null());
+    // SAFETY: between fork and exec, only system calls are made.
+    unsafe { std::os::unix::process::CommandExt::pre_exec(&mut process, without_filters_below) };
+    assert!(process.status().unwrap().success());
+}
+
+/// Has `seccomp` and Landlock's first call fail in this process from now on, as on systems that have neither.
+#[cfg(target_os = "linux")]
+fn without_filters_below() -> std::io::Result<()> {
+    const LOAD: u16 = 0x20;
+    const JUMP_IF_EQUAL: u16 = 0x15;
+    const RETURN: u16 = 0x06;
+    const NO_SUCH_CALL: u32 = 0x0005_0000 | libc::ENOSYS as u32;
+    const ALLOW: u32 = 0x7fff_0000;
+    let step = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
+    let mut program = [
+        step(LOAD, 0, 0, 0),
+        step(JUMP_IF_EQUAL, 1, 0, libc::SYS_seccomp as u32),
+        step(JUMP_IF_EQUAL, 0, 1, libc::SYS_landlock_create_ruleset as u32),
+        step(RETURN, 0, 0, NO_SUCH_CALL),
+        step(RETURN, 0, 0, ALLOW),
+    ];
+    let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+    // SAFETY: the program and its description live until the call returns.
+    let done = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+            && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) == 0
+    };
+    if done { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+/// What the test above runs as a process of its own.
+#[test]
+fn without_filters() {
+    if std::env::var_os("OPFORGE_TEST_NO_FILTERS").is_none() {
+        return;
+    }
+    let op = misbehaving(None);
+    let gaps = op.isolation_gaps().unwrap();
+    assert!(gaps.contains("no Landlock: Function not implemented"), "{gaps}");
+    assert!(gaps.contains("cannot be filtered: Function not implemented"), "{gaps}");
+    assert_eq!(op.apply(&[&vector(&[1.0])]).unwrap().to_vec1::<f32>().unwrap(), [1.0]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_beyond_the_limit_is_an_error_that_names_it() {
+    let limits = Isolation { memory: Some(256 << 20), ..Isolation::default() };
+    let op = misbehaving(None).isolated_with(&limits).unwrap();
+    let x = vector(&[1.0]);
+    let call = |how: &str| {
+        let attributes = [("how".to_owned(), Attribute::from(how)), ("where".to_owned(), Attribute::from(""))];
+        op.apply_with(&[&x], &attributes).and_then(|y| y[0].to_vec1::<f32>())
+    };
+    for (how, bytes) in [("malloc", 1usize << 31), ("new", 1 << 31), ("leak", 1 << 24), ("calloc", 1 << 31)] {
+        let error = call(&format!("take {how}")).unwrap_err().to_string();
+        let message = format!("asked for {bytes} bytes beyond its memory limit of 268435456 bytes");
+        assert!(error.contains("Misbehave") && error.contains(&message), "{how}: {error}");
+        assert_eq!(op.apply(&[&x]).unwrap().to_vec1::<f32>().unwrap(), [1.0]);
+    }
+    assert_eq!(call("take fall back").unwrap(), [1.0]);
+    // What was refused during another call has nothing to do with this one.
+    assert!(!call("throw").unwrap_err().to_string().contains("memory limit"));
+    let tensors = Tensor::zeros(100_000_000, DType::F32, &Device::Cpu).unwrap();
+    assert_eq!(op.apply(&[&tensors]).unwrap().dims(), [100_000_000]);
+    for given in [0, 1 << 20] {
+        let few = Isolation { memory: Some(given), ..Isolation::default() };
+        let error = misbehaving(None).isolated_with(&few).unwrap_err().to_string();
+        assert!(error.contains(&format!("memory limit: {given} bytes")) && error.contains("at least"), "{error}");
+    }
 }
 
 #[test]

@@ -63,7 +63,7 @@ impl<'a> VarBuilder<'a> {
     }
 
     /// Over the tensors of safetensors files, which are read as they are asked for and converted to `dtype`. Of equal names, the last file's
-    /// counts.
+    /// counts. The files are mapped and must keep their content: who truncates one ends this process when its tensors are read (`SIGBUS`).
     ///
     /// # Errors
     /// When a file cannot be read or is malformed.

@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use opforge::safetensors::{MmapedSafetensors, SliceSafetensors, save_with_metadata, to_bytes};
-use opforge::{Device, Tensor};
-use opforge_runtime::MappedFile;
+use opforge::safetensors::{SliceSafetensors, load_with_metadata, save_with_metadata, to_bytes};
+use opforge::{Device, FileAccess, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -59,7 +58,7 @@ fn read(bytes: &[u8]) -> opforge::Result<(Vec<(String, Tensor)>, Texts)> {
 /// Copies of all tensors in a file, and its texts.
 #[pyfunction]
 fn _load_safetensors(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
-    let (tensors, metadata) = py.detach(|| read(&MappedFile::open(path)?)).or_raise(py)?;
+    let (tensors, metadata) = py.detach(|| load_with_metadata(path, &Device::Cpu, FileAccess::Copy)).or_raise(py)?;
     content(py, tensors, metadata)
 }
 
@@ -73,10 +72,8 @@ fn _load_safetensors_bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Conte
 /// As [`_load_safetensors`], with tensors that are read-only views of the file where its bytes are aligned.
 #[pyfunction]
 fn _map_safetensors(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
-    let file = MmapedSafetensors::new(path).or_raise(py)?;
-    let load = |name: &str| Ok((name.to_owned(), file.load(name, &Device::Cpu)?));
-    let tensors = file.names().into_iter().map(load).collect::<opforge::Result<_>>().or_raise(py)?;
-    content(py, tensors, file.metadata(0).or_raise(py)?.clone())
+    let (tensors, metadata) = load_with_metadata(path, &Device::Cpu, FileAccess::Map).or_raise(py)?;
+    content(py, tensors, metadata)
 }
 
 /// The tensor in the bytes of a `.npy` file.
@@ -88,7 +85,7 @@ fn _load_npy_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Py<PyAny>> {
 /// As [`_load_npy_bytes`] from a file, as a read-only view of it where its bytes are aligned.
 #[pyfunction]
 fn _map_npy(py: Python<'_>, path: PathBuf) -> PyResult<Py<PyAny>> {
-    PyTensor::wrap(py, Tensor::read_npy(path).or_raise(py)?)
+    PyTensor::wrap(py, Tensor::read_npy_with(path, FileAccess::Map).or_raise(py)?)
 }
 
 /// The tensors in a `.npz` archive by name.

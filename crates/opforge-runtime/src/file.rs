@@ -11,7 +11,8 @@ use crate::Storage;
 
 /// A file's bytes, mapped into memory and read as they are needed. Clones share the mapping.
 ///
-/// The file must keep its content as long as the mapping is used: who overwrites it changes tensors, and who truncates it makes reads fault.
+/// The file must keep its content as long as the mapping is used: who overwrites it changes tensors, and who truncates it makes reads fault, which ends
+/// the process (`SIGBUS`).
 /// Replacing the file by another of the same name (write elsewhere, then rename) is safe.
 #[derive(Debug, Clone)]
 pub struct MappedFile(Option<Arc<Mmap>>);
@@ -22,13 +23,20 @@ impl MappedFile {
     /// # Errors
     /// [`Error::Io`] when it cannot be opened or mapped.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let file = File::open(path)?;
+        Self::of(&File::open(path)?)
+    }
+
+    /// Maps an open file.
+    ///
+    /// # Errors
+    /// As [`MappedFile::open`].
+    pub fn of(file: &File) -> Result<Self> {
         // An empty mapping is refused by operating systems.
         if file.metadata()?.len() == 0 {
             return Ok(MappedFile(None));
         }
         // SAFETY: the bytes are only ever read, as integers; that the file keeps its content is the documented condition.
-        let map = unsafe { Mmap::map(&file)? };
+        let map = unsafe { Mmap::map(file)? };
         Ok(MappedFile(Some(Arc::new(map))))
     }
 

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use opforge::npy::NpzTensors;
-use opforge::{Complex, DType, Device, Error, ErrorKind, Result, Tensor};
+use opforge::{Complex, DType, Device, Error, ErrorKind, FileAccess, Result, Tensor};
 use proptest::prelude::*;
 
 const CPU: &Device = &Device::Cpu;
@@ -69,7 +69,7 @@ fn mapped_tensors_compute_but_do_not_change() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("t.npy");
     Tensor::new(&[1f32, 2.0], CPU)?.write_npy(&path)?;
-    let mapped = Tensor::read_npy(&path)?;
+    let mapped = Tensor::read_npy_with(&path, FileAccess::Map)?;
     assert_eq!(kind(mapped.const_set(3f32)), Some(ErrorKind::Value));
     // The file is replaced, not overwritten: the old mapping stays.
     Tensor::new(&[7f32; 1000], CPU)?.write_npy(&path)?;
@@ -218,6 +218,88 @@ fn compressed_and_malformed_archives() -> Result<()> {
         archive(&path, &entry)?;
         assert_eq!(kind(Tensor::read_npz(&path)), Some(ErrorKind::Format), "case {i}");
     }
+    Ok(())
+}
+
+/// A method that this reader does not know, and encryption, are of the archive's format, not errors of the system.
+#[test]
+fn archives_made_in_other_ways_say_what_is_accepted() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("t.npz");
+    Tensor::write_npz(&[("a", Tensor::new(&[1u8; 100], CPU)?)], &path)?;
+    let whole = std::fs::read(&path)?;
+    let at = |mark: &[u8]| whole.windows(4).position(|bytes| bytes == mark).expect("a header");
+    let (local, central) = (at(b"PK\x03\x04"), at(b"PK\x01\x02"));
+    const ENCRYPTED: u8 = 1;
+    for (method, flags) in
+        [(1u8, 0), (9, 0), (12, 0), (14, 0), (93, 0), (99, 0), (255, 0), (0, ENCRYPTED), (8, ENCRYPTED)]
+    {
+        let mut other = whole.clone();
+        for (start, shift) in [(local, 0), (central, 2)] {
+            other[start + 6 + shift] |= flags;
+            other[start + 8 + shift] = method;
+        }
+        std::fs::write(&path, other)?;
+        for error in [Tensor::read_npz(&path).unwrap_err(), NpzTensors::new(&path)?.get("a").unwrap_err()] {
+            assert_eq!(error.kind(), ErrorKind::Format, "method {method}: {error}");
+            assert!(
+                error.to_string().contains("accepted: arrays that are stored or deflated"),
+                "method {method}: {error}"
+            );
+        }
+        assert_eq!(kind(NpzTensors::new(&path)?.get_shape_and_dtype("a")), Some(ErrorKind::Format), "method {method}");
+    }
+    let missing = Tensor::read_npz(folder.path().join("none.npz")).unwrap_err();
+    assert!(missing.kind() == ErrorKind::Io && missing.to_string().contains("none.npz"), "{missing}");
+    Ok(())
+}
+
+#[test]
+fn archives_with_a_name_twice_or_a_folder() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("t.npz");
+    let array = Tensor::new(&[1u8; 3], CPU)?;
+    Tensor::write_npz(&[("aa", &array), ("ab", &array), ("folder/x", &array)], &path)?;
+    let whole = std::fs::read(&path)?;
+    let renamed = |from: &[u8], to: &[u8]| {
+        let mut bytes = whole.clone();
+        while let Some(at) = bytes.windows(from.len()).position(|window| window == from) {
+            bytes[at..at + to.len()].copy_from_slice(to);
+        }
+        std::fs::write(&path, bytes)
+    };
+    renamed(b"ab.npy", b"aa.npy")?;
+    assert_eq!(kind(Tensor::read_npz(&path)), Some(ErrorKind::Format));
+    renamed(b"ab.npy", b"ab.np/")?;
+    assert_eq!(Tensor::read_npz(&path)?.len(), 2);
+    Ok(())
+}
+
+#[test]
+fn small_files_are_copied_and_large_ones_mapped() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("t.npy");
+    let write = || Tensor::new(&[1f32, 2.0], CPU)?.write_npy(&path);
+    for access in [FileAccess::Auto, FileAccess::Copy] {
+        write()?;
+        let tensor = Tensor::read_npy_with(&path, access)?;
+        // Of a mapped file this would end the process.
+        std::fs::File::create(&path)?.set_len(0)?;
+        assert_eq!(tensor.to_vec1::<f32>()?, [1.0, 2.0]);
+        tensor.const_set(3f32)?;
+    }
+    write()?;
+    assert_eq!(kind(Tensor::read_npy_with(&path, FileAccess::Map)?.const_set(3f32)), Some(ErrorKind::Value));
+    let count = opforge::io::SMALL_FILE / 4;
+    let text = header("<f4", "False", &format!("({count},)"));
+    std::fs::write(&path, file(&format!("{text:<118}"), &[]))?;
+    std::fs::File::options().append(true).open(&path)?.set_len(opforge::io::SMALL_FILE as u64 + 1000)?;
+    for (access, is_mapped) in [(FileAccess::Auto, true), (FileAccess::Copy, false)] {
+        let large = Tensor::read_npy_with(&path, access)?;
+        assert_eq!((large.dims(), large.const_set(1f32).is_err()), (&[count][..], is_mapped), "{access:?}");
+    }
+    let error = Tensor::read_npy(folder.path()).unwrap_err();
+    assert!(error.kind() == ErrorKind::Io && error.to_string().contains(folder.path().to_str().unwrap()), "{error}");
     Ok(())
 }
 

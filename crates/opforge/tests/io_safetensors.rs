@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use opforge::safetensors::{self, BufferedSafetensors, Load, MmapedSafetensors, SliceSafetensors};
-use opforge::{Complex, DType, Device, Error, ErrorKind, Result, Tensor};
+use opforge::{Complex, DType, Device, Error, ErrorKind, FileAccess, Result, Tensor};
 use proptest::prelude::*;
 
 const CPU: &Device = &Device::Cpu;
@@ -82,6 +82,25 @@ fn a_file_may_be_saved_over_what_was_loaded_from_it() -> Result<()> {
     assert_eq!(std::fs::read_dir(folder.path())?.count(), 1, "a failed write leaves nothing");
     let reserved = Tensor::new(1f32, CPU)?.save_safetensors("__metadata__", &path);
     assert_eq!(kind(reserved), Some(ErrorKind::Value));
+    Ok(())
+}
+
+#[test]
+fn small_files_are_copied_and_mapped_on_request() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("t.safetensors");
+    let save = || Tensor::new(&[1f32, 2.0], CPU)?.save_safetensors("w", &path);
+    save()?;
+    let tensor = safetensors::load(&path, CPU)?.remove("w").expect("what was saved");
+    // Of a mapped file this would end the process.
+    std::fs::File::create(&path)?.set_len(0)?;
+    assert_eq!(tensor.to_vec1::<f32>()?, [1.0, 2.0]);
+    tensor.const_set(3f32)?;
+    save()?;
+    let mapped = safetensors::load_with(&path, CPU, FileAccess::Map)?;
+    assert_eq!(kind(mapped["w"].const_set(3f32)), Some(ErrorKind::Value));
+    let missing = safetensors::load(folder.path().join("none"), CPU).unwrap_err();
+    assert!(missing.kind() == ErrorKind::Io && missing.to_string().contains("none"), "{missing}");
     Ok(())
 }
 

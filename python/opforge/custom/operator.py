@@ -52,8 +52,13 @@ def custom_op(func, function=None, /, *, mutates_args=(), schema=None, name=None
     - `gradient`: another custom operator, of inputs, outputs and the outputs' gradients, which returns the inputs' gradients.
     - `axes`: how axes flow, such as "mk,kn->mn", with `roles={"k": "sum"}`: how the operator may be split.
     - `effects`: whether calls do more than compute.
-    - `isolate`: whether it runs in a process of its own, with `timeout` in seconds, so that nothing it does harms this process.
-    - `flags`, `include`, `flavour`, `cache`: how sources are compiled. `reload`: whether calls look for changes of the file.
+    - `isolate`: whether it runs in a process of its own, so that no mistake of its harms this process. It may take `timeout` seconds and allocate
+      `memory` bytes (the memory limit, unless given) besides the tensors; it can send no signals and reach no other process's memory. What it could
+      do to files and networks it still can.
+    - `flags`, `include`, `flavour`, `cache`: how sources are compiled. Where the environment has an allow-list (OPFORGE_CUSTOM_ALLOW,
+      MS_CUSTOM_AOT_WHITE_LIST), flags that name further files or programs are refused, and headers and needed libraries are held to it. `cache`
+      is a folder that nobody else may write to.
+    - `reload`: whether calls look for changes of the file.
 
     As a decorator of a Python function, whose annotations are its schema:
 

@@ -1,7 +1,6 @@
 // The language between a process and its worker, the process in which a library's functions run apart. src/isolate/ is the other side.
 //
-// The worker is started with the socket as standard input and the region, a file that both map, as standard output; the parent's process
-// number is its argument. It answers one request at a time, in order, and ends when the socket does, or the parent.
+// The worker is started with the socket as standard input and the region, a file that both map, as standard output; worker.cc has its arguments. It answers one request at a time, in order, and ends when the socket does, or the parent.
 //
 // A message is two words, kind (0 in an answer) and length in bytes of what follows, and then that. A word is 8 bytes as the machine has them.
 // A text is a word with its length in bytes, the bytes, and zeros up to the next word, at least one. A list is a word with its length, then
@@ -14,7 +13,8 @@
 //               variant: bit 0 the dual-ABI class, bit 1 the older ABI of std::string
 //
 //   request                                                       answer: an outcome, and unless it is Refused
-//   Open     path, function                                       Found, version of the interface that the library states or 0
+//   Open     path, function                                       Found, version of the interface that the library states or 0, what the
+//                                                                 process could not give up (see confine.h)
 //   Infer    form, several, signature, list of the inputs' types  list of (has dtype, dtype, rank or -1, lengths), or of types for InferType
 //   Prepare  instance, signature                                  list of the workspaces' sizes in bytes
 //   Map      instance, list of (offset, size, shift, writable)
@@ -58,7 +58,7 @@ constexpr uint64_t kReportSize = 65536;
 // Address space on either side of an argument that nothing may touch, in bytes.
 constexpr uint64_t kGuard = 1 << 20;
 
-// At the region's start. All zero until a signal ends the worker.
+// At the region's start. All zero, save for `refused`, until a signal ends the worker.
 struct Report {
   enum Access : uint64_t { UnknownAccess, Read, Write };
   enum Where : uint64_t { Elsewhere, Argument, Stack };
@@ -73,6 +73,8 @@ struct Report {
   uint64_t instance;
   uint64_t argument;
   int64_t byte;
+  // The size in bytes of the last allocation that was refused during the request; 0 if none was.
+  uint64_t refused;
 };
 
 }  // namespace worker

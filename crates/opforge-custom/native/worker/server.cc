@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "confine.h"
 #include "runs.h"
 
 namespace worker {
@@ -33,6 +34,7 @@ int64_t BytesAllocated() {
 
 void Server::Answer(Kind kind, Words body, Writer *writer) {
   Reader reader(body);
+  report_.refused = 0;
   switch (kind) {
     case Kind::Open: return Open(reader, writer);
     case Kind::Infer: return Infer(reader, writer);
@@ -57,11 +59,12 @@ Instance &Server::instance(uint64_t number) {
 }
 
 void Server::Open(Reader &reader, Writer *writer) {
-  const char *path = reader.Text().data();
-  library_.emplace(path, std::string(reader.Text()));
+  const std::string path = WithinReach(std::string(reader.Text()));
+  library_.emplace(path.c_str(), std::string(reader.Text()));
   writer->Success();
   writer->Number(library_->found);
   writer->Number(library_->version);
+  writer->Text(gaps_);
 }
 
 void Server::Infer(Reader &reader, Writer *writer) {

@@ -3,6 +3,7 @@
 #define OPFORGE_WORKER_SERVER_H_
 
 #include <optional>
+#include <string>
 
 #include "fault.h"
 #include "instance.h"
@@ -12,7 +13,9 @@ namespace worker {
 
 class Server {
  public:
-  Server(int region, Instances *instances) : region_(region), instances_(*instances) {}
+  // `gaps` is what the process could not give up.
+  Server(int region, Report *report, Instances *instances, std::string gaps)
+      : region_(region), report_(*report), instances_(*instances), gaps_(std::move(gaps)) {}
 
   // Writes the answer to a request; it is refused if this throws.
   void Answer(Kind kind, Words body, Writer *writer);
@@ -29,8 +32,10 @@ class Server {
   Instance &instance(uint64_t number);
 
   int region_;
+  Report &report_;
   std::optional<Library> library_;
   Instances &instances_;
+  const std::string gaps_;
 };
 
 }  // namespace worker

@@ -10,8 +10,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
+#include "allocate.h"
+#include "confine.h"
 #include "fault.h"
 #include "memory.h"
 #include "server.h"
@@ -71,9 +74,8 @@ void TakeDescriptors(int *socket, int *region) {
   setvbuf(stdout, nullptr, _IOLBF, 0);
 }
 
-void Serve(int socket, int region, Instances *instances) {
+void Serve(int socket, Server server) {
   Channel channel(socket);
-  Server server(region, instances);
   Kind kind;
   for (Words body; channel.Receive(&kind, &body);) {
     Writer writer;
@@ -91,24 +93,33 @@ void Serve(int socket, int region, Instances *instances) {
 
 }  // namespace worker
 
-// Arguments: the parent's process number, and optionally `bare`, with which signals are left alone.
+// Arguments: the parent's process number; `bare`, with which signals are left alone, or `guarded`; how many bytes may be allocated, 0 if as many as
+// there are; the library's path.
 int main(int argc, char **argv) {
   int socket, region, parent;
   worker::TakeDescriptors(&socket, &region);
-  if (argc < 2 || !worker::FindParent(std::atoi(argv[1]), &parent)) return EXIT_FAILURE;
+  if (argc != 5 || !worker::FindParent(std::atoi(argv[1]), &parent)) return EXIT_FAILURE;
+  const bool bare = std::strcmp(argv[2], "bare") == 0;
+  const uint64_t memory = std::strtoull(argv[3], nullptr, 10);
 #if defined(__linux__)
   prctl(PR_SET_NAME, "opforge-worker");
 #endif
   const rlimit no_core = {0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   worker::CloseInForks(socket, region);
+  worker::KeepWithinReach(argv[4]);
+  std::string gaps = memory == 0 ? "" : worker::LimitMemory(memory);
+  const std::string confined = worker::Confine();
+  gaps += (gaps.empty() || confined.empty() ? "" : "; ") + confined;
   std::thread(worker::Watch, socket, parent).detach();
 
   // Never destroyed: libraries may end the process at any time.
   auto *instances = new worker::Instances;
   const worker::SignalStack stack;
-  if (argc < 3 || std::strcmp(argv[2], "bare") != 0) worker::ReportFaults(worker::MapReport(region), instances);
-  worker::Serve(socket, region, instances);
+  worker::Report *report = worker::MapReport(region);
+  if (memory != 0) worker::NoteRefusals(&report->refused);
+  if (!bare) worker::ReportFaults(report, instances);
+  worker::Serve(socket, worker::Server(region, report, instances, gaps));
   while (!instances->empty()) instances->extract(instances->begin());
   std::fflush(nullptr);
   _exit(EXIT_SUCCESS);

@@ -236,7 +236,8 @@ impl Lab {
         let flags = rustix::fs::MemfdFlags::CLOEXEC;
         let output = File::from(rustix::fs::memfd_create("opforge-output", flags).map_err(std::io::Error::from)?);
         let environment = self.subject.environment.clone();
-        let start = Start { bare: !environment.is_empty(), environment, output: Some(output.try_clone()?) };
+        let (bare, library) = (!environment.is_empty(), self.subject.library.clone());
+        let start = Start { bare, environment, output: Some(output.try_clone()?), memory: None, library };
         let mut worker = Worker::start(&start, self.subject.limit)?;
         match worker.open(&self.subject.library, &self.subject.function) {
             Ok(found) => Ok(Running { worker, found, output, instances: Vec::new(), last: 0, free: REPORT_SIZE }),

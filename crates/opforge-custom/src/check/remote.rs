@@ -1,13 +1,12 @@
 //! Inference in a lab, for an operator that infers as it always does.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use opforge::{Error, Result};
 
 use super::lab::{Lab, Trouble};
 use crate::abi::Inferred;
-use crate::isolate::Found;
+use crate::isolate::{Found, Isolation};
 use crate::library::Place;
 use crate::runner::{Forms, Infers, Prepared, Query, Runner, Setup};
 
@@ -63,7 +62,7 @@ impl Runner for Remote {
         Err(not_here(setup.place))
     }
 
-    fn isolate(&self, place: &Place, _limit: Duration) -> Result<Arc<dyn Runner>> {
+    fn isolate(&self, place: &Place, _limits: &Isolation) -> Result<Arc<dyn Runner>> {
         Err(not_here(place))
     }
 }

@@ -17,6 +17,8 @@ pub(crate) enum Death {
     Signal(i32, Option<Fault>),
     /// A function of the library ended the process with this status.
     Exit(i32),
+    /// It ended so after memory had been refused to it.
+    Memory(Refusal, Box<Death>),
     /// The request took longer than this, and the worker was ended.
     Limit(Duration),
     /// The connection broke, or the worker said what cannot be.
@@ -30,6 +32,31 @@ pub(crate) struct Fault {
     pub address: u64,
     pub access: Access,
     pub spot: Spot,
+}
+
+/// An allocation that a worker's memory limit did not allow, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    asked: u64,
+    limit: usize,
+}
+
+impl Refusal {
+    /// What the region's report tells of a worker with this limit; 0 is none.
+    pub fn read(region: &File, limit: usize) -> Option<Self> {
+        const AT: u64 = 8 * size_of::<u64>() as u64;
+        let mut bytes = [0; size_of::<u64>()];
+        region.read_exact_at(&mut bytes, AT).ok()?;
+        let asked = u64::from_ne_bytes(bytes);
+        (asked != 0 && limit != 0).then_some(Refusal { asked, limit })
+    }
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Refusal { asked, limit } = self;
+        write!(f, "asked for {asked} bytes beyond its memory limit of {limit} bytes")
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,11 +83,15 @@ pub(crate) enum Spot {
 pub(crate) type Arguments<'a> = &'a dyn Fn(usize) -> Option<(String, usize)>;
 
 impl Death {
-    pub(super) fn of(status: ExitStatus, region: &File) -> Self {
-        match (status.signal(), status.code()) {
+    pub(super) fn of(status: ExitStatus, region: &File, refusal: Option<Refusal>) -> Self {
+        let death = match (status.signal(), status.code()) {
             (Some(signal), _) => Death::Signal(signal, report(region, signal)),
             (_, Some(code)) => Death::Exit(code),
-            _ => Death::Broken(status.to_string()),
+            _ => return Death::Broken(status.to_string()),
+        };
+        match refusal {
+            Some(refusal) => Death::Memory(refusal, Box::new(death)),
+            None => death,
         }
     }
 
@@ -73,6 +104,7 @@ impl Death {
                 let what = what.or_else(|| meaning.map(str::to_owned));
                 format!("crashed with {name}{}", what.map_or_else(String::new, |what| format!(": {what}")))
             }
+            Death::Memory(refusal, death) => format!("{refusal}, and then {}", death.message(arguments)),
             Death::Exit(status) => format!("ended its process with exit status {status}"),
             Death::Limit(limit) => format!("took longer than the limit of {limit:?} and was stopped"),
             Death::Broken(what) => format!("left its process unusable: {what}"),

@@ -1,4 +1,9 @@
-//! Running a library's functions in a process of their own, a worker, where they can do no harm.
+//! Running a library's functions in a process of their own, a worker, where they can do no harm by accident, and little on purpose.
+//!
+//! The worker gives up, before it opens the library (`native/worker/confine.h`): signals to other processes, their memory and descriptors, its limits and
+//! its group. It may allocate so much memory and take so much time. It remains a process of this user's: it can write files, use the network, start further
+//! processes (which inherit what it gave up, and end with it), print to this process's standard error, take all processors and, through files and shared
+//! memory, more memory than its limit.
 
 mod death;
 mod executable;
@@ -11,7 +16,8 @@ mod worker;
 
 pub(crate) use death::{Access, Death, Fault, Spot};
 pub(crate) use process::{REPORT_SIZE, Start};
-pub(crate) use runner::{DEFAULT_LIMIT, Isolated};
+pub(crate) use runner::Isolated;
+pub use runner::Isolation;
 pub(crate) use worker::{Failure, Found, Observe, Piece, Runs, Signature, Worker};
 
 #[cfg(test)]

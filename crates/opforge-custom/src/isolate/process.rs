@@ -6,16 +6,17 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-use opforge_runtime::vm;
+use opforge_runtime::{alloc, vm};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::{Pid, Signal};
 
-use super::death::Death;
+use super::death::{Death, Refusal};
 use super::executable;
 use super::message::{Answer, HEADER, Request, answer_length};
 use super::worker::Failure;
@@ -32,6 +33,10 @@ pub(crate) struct Start {
     pub bare: bool,
     /// Where the library's standard output and errors go; to this process's errors if `None`.
     pub output: Option<File>,
+    /// How many bytes it may allocate; `None`: as many as tensors here may take. A bare one is not limited, since sanitizers reserve all there is.
+    pub memory: Option<usize>,
+    /// The library that it will open.
+    pub library: PathBuf,
 }
 
 /// A running worker. Dropping it ends it, its kernels' data destroyed first if that is quick.
@@ -39,6 +44,8 @@ pub(super) struct Process {
     child: Child,
     socket: Option<UnixStream>,
     region: File,
+    /// How many bytes the worker may allocate; 0 if it is not limited.
+    memory: usize,
     /// The limit that the socket knows.
     limit: Duration,
     /// The process that started it: a fork of that leaves it alone.
@@ -65,8 +72,10 @@ impl Process {
         region.set_len(REPORT_SIZE)?;
         let (socket, theirs) = UnixStream::pair()?;
         let owner = std::process::id();
+        let memory = if start.bare { 0 } else { start.memory.unwrap_or_else(alloc::limit) };
         let child = executable::spawn(|command| {
-            command.arg0("opforge-worker").arg(owner.to_string()).args(start.bare.then_some("bare"));
+            command.arg0("opforge-worker").arg(owner.to_string()).arg(if start.bare { "bare" } else { "guarded" });
+            command.arg(memory.to_string()).arg(&start.library);
             command.envs(start.environment.iter().map(|(name, value)| (name, value)));
             command.stdin(OwnedFd::from(theirs.try_clone()?)).stdout(region.try_clone()?).process_group(0);
             if let Some(output) = &start.output {
@@ -74,12 +83,17 @@ impl Process {
             }
             Ok(())
         })?;
-        Ok(Process { child, socket: Some(socket), region, limit: Duration::ZERO, owner, ended: None })
+        Ok(Process { child, socket: Some(socket), region, memory, limit: Duration::ZERO, owner, ended: None })
     }
 
     /// The memory that both processes see.
     pub fn region(&self) -> &File {
         &self.region
+    }
+
+    /// What the worker was refused of the memory that it asked for during the last request, if it was.
+    pub fn refusal(&self) -> Option<Refusal> {
+        Refusal::read(&self.region, self.memory)
     }
 
     /// Whether this process started the worker, rather than one that it was forked from.
@@ -161,7 +175,9 @@ impl Process {
         let patience = if is_late { Duration::ZERO } else { PATIENCE };
         match self.end(patience) {
             Ok(_) if is_late => Death::Limit(limit),
-            Ok((status, true)) if error.kind() != io::ErrorKind::Other => Death::of(status, &self.region),
+            Ok((status, true)) if error.kind() != io::ErrorKind::Other => {
+                Death::of(status, &self.region, self.refusal())
+            }
             Ok(_) => Death::Broken(error.to_string()),
             Err(lost) => Death::Broken(format!("{error}; {lost}")),
         }

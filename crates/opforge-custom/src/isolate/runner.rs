@@ -18,7 +18,47 @@ use crate::library::{Place, check_version};
 use crate::runner::{Forms, Infers, Prepared, Query, Runner, Setup};
 
 /// How long a function may run unless something else is asked for.
-pub(crate) const DEFAULT_LIMIT: Duration = Duration::from_secs(60);
+const DEFAULT_LIMIT: Duration = Duration::from_secs(60);
+
+/// The least memory with which a worker can do anything, in bytes.
+const LEAST_MEMORY: usize = 32 << 20;
+
+/// What an isolated operator may take; see [`CustomOp::isolated_with`](crate::CustomOp::isolated_with).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Isolation {
+    /// How long each of its functions may run.
+    pub time: Duration,
+    /// How many bytes its process may allocate, besides the tensors: memory of its own, as of `malloc`, `new` and threads' stacks. `None`: as many as
+    /// tensors may take here ([`opforge_runtime::alloc::limit`]) when its process starts.
+    pub memory: Option<usize>,
+}
+
+impl Default for Isolation {
+    fn default() -> Self {
+        Isolation { time: DEFAULT_LIMIT, memory: None }
+    }
+}
+
+impl From<Option<Duration>> for Isolation {
+    fn from(time: Option<Duration>) -> Self {
+        Isolation { time: time.unwrap_or(DEFAULT_LIMIT), memory: None }
+    }
+}
+
+impl Isolation {
+    fn check(&self, place: &Place) -> Result<()> {
+        if self.time.is_zero() {
+            return Err(Error::value(place.op.clone(), "time limit", "0 seconds", "more than that"));
+        }
+        match self.memory.filter(|&memory| memory < LEAST_MEMORY) {
+            Some(given) => {
+                let accepted = format!("at least {LEAST_MEMORY}, which the process needs itself");
+                Err(Error::value(place.op.clone(), "memory limit", format!("{given} bytes"), accepted))
+            }
+            None => Ok(()),
+        }
+    }
+}
 
 /// Runs an operator's functions in a worker: one at a time. A worker that has ended is replaced when it is needed next.
 pub(crate) struct Isolated {
@@ -31,7 +71,7 @@ pub(crate) struct Isolated {
 pub(super) struct Shared {
     file: PathBuf,
     function: String,
-    limit: Duration,
+    limits: Isolation,
     state: Mutex<State>,
     /// Instances that nobody has any more, to be closed when the worker has time.
     orphans: Mutex<Vec<Ticket>>,
@@ -47,6 +87,8 @@ pub(super) struct State {
     generation: u64,
     /// How many instances there have been.
     instances: u64,
+    /// What the worker's process could not give up.
+    gaps: String,
     /// The instance that ran last, if it left everything else alone.
     pub last: Option<Ticket>,
 }
@@ -62,15 +104,13 @@ impl Isolated {
     /// The operator in a library, which is opened in a worker.
     ///
     /// # Errors
-    /// As [`crate::library::Library::open`]; when no worker can be started, or opening the library ends it; for no time at all.
-    pub fn open(file: &Path, place: &Place, limit: Duration) -> Result<Self> {
-        if limit.is_zero() {
-            return Err(Error::value(place.op.clone(), "time limit", "0 seconds", "more than that"));
-        }
+    /// As [`crate::library::Library::open`]; when no worker can be started, or opening the library ends it; for limits with which nothing can be done.
+    pub fn open(file: &Path, place: &Place, limits: &Isolation) -> Result<Self> {
+        limits.check(place)?;
         let shared = Shared {
             file: file.to_owned(),
             function: place.function.clone(),
-            limit,
+            limits: *limits,
             state: Mutex::default(),
             orphans: Mutex::default(),
             resting: AtomicBool::new(false),
@@ -117,8 +157,12 @@ impl Runner for Isolated {
         Ok(Box::new(instance))
     }
 
-    fn isolate(&self, place: &Place, limit: Duration) -> Result<Arc<dyn Runner>> {
-        Ok(Arc::new(Isolated::open(&self.shared.file, place, limit)?))
+    fn isolate(&self, place: &Place, limits: &Isolation) -> Result<Arc<dyn Runner>> {
+        Ok(Arc::new(Isolated::open(&self.shared.file, place, limits)?))
+    }
+
+    fn gaps(&self) -> Option<String> {
+        Some(self.shared.lock().gaps.clone()).filter(|gaps| !gaps.is_empty())
     }
 
     fn rest(&self) {
@@ -182,7 +226,8 @@ impl Shared {
 
     fn start(&self, state: &mut State, place: &Place, attended: bool) -> Result<Found> {
         // Short limits are for what the library computes.
-        let started = Worker::start(&Start::default(), self.limit.max(DEFAULT_LIMIT));
+        let start = Start { memory: self.limits.memory, library: self.file.clone(), ..Start::default() };
+        let started = Worker::start(&start, self.limits.time.max(DEFAULT_LIMIT));
         let cannot = |error| place.fault(format_args!("cannot be isolated, for no process could be started: {error}"));
         let worker = state.worker.insert(started.map_err(cannot)?);
         worker.attended = attended;
@@ -190,9 +235,10 @@ impl Shared {
         state.last = None;
         let opened = state.ask(|worker| {
             let opened = worker.open(&self.file, &self.function);
-            worker.limit = self.limit;
+            worker.limit = self.limits.time;
             opened
         });
+        state.gaps = state.worker.as_ref().map(|worker| worker.gaps.clone()).unwrap_or_default();
         opened.map_err(|failure| match failure {
             Failure::Refused(message) => place.fault(format_args!("cannot be opened: {message}")),
             Failure::Death(death) => place.fault(format_args!("opening the library {}", death.message(&|_| None))),

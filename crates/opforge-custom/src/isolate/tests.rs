@@ -150,7 +150,8 @@ fn sanitizers_may_watch() {
         return eprintln!("skipped: the compiler has no AddressSanitizer that can be preloaded");
     }
     let file = library(vec![Sanitizer::Address]);
-    let start = || Start { environment: vec![("LD_PRELOAD".into(), preload.clone().into())], bare: true, output: None };
+    let environment = || vec![("LD_PRELOAD".into(), preload.clone().into())];
+    let start = || Start { environment: environment(), bare: true, ..Start::default() };
     let (text, lived) = printed(start(), &file, 7);
     assert!(!lived && text.contains("heap-buffer-overflow") && text.contains("guarded.cc"), "{text}");
     assert_eq!(printed(start(), &file, 6), ("printed by the kernel\n".to_owned(), true));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use opforge_core::{DType, Error};
 
-use super::death::Death;
+use super::death::{Death, Refusal};
 use super::message::{Answer, Kind, Request};
 use super::process::{Process, Start};
 use crate::abi::{Inferred, Outcome, Variant, dtype_name, type_id};
@@ -20,6 +20,8 @@ pub(crate) struct Worker {
     process: Process,
     /// The time limit of requests.
     pub limit: Duration,
+    /// What its process could not give up, and why; empty if all that it should. Known once the library is open.
+    pub gaps: String,
     /// Whether requests are waited for in the front end's way. That is for the thread that called the front end, not for the VM's.
     pub attended: bool,
 }
@@ -119,7 +121,7 @@ impl Worker {
     /// # Errors
     /// Those of the system.
     pub fn start(start: &Start, limit: Duration) -> io::Result<Self> {
-        Ok(Worker { process: Process::start(start)?, limit, attended: false })
+        Ok(Worker { process: Process::start(start)?, limit, gaps: String::new(), attended: false })
     }
 
     /// Whether this process may use it: a fork of the one that started it must not.
@@ -130,10 +132,12 @@ impl Worker {
     /// Opens the library, once.
     pub fn open(&mut self, file: &Path, function: &str) -> Result<Found, Failure> {
         let request = Request::new(Kind::Open).text(file.as_os_str().as_encoded_bytes()).text(function.as_bytes());
-        self.ask(request, |answer| {
+        let (found, gaps) = self.ask(request, |answer| {
             let (bits, version) = (answer.number()?, answer.number()? as u32);
-            Some(Found { bits, version: (version != 0).then_some(version) })
-        })
+            Some((Found { bits, version: (version != 0).then_some(version) }, answer.text()?))
+        })?;
+        self.gaps = gaps;
+        Ok(found)
     }
 
     /// Calls an inference function.
@@ -172,11 +176,16 @@ impl Worker {
     pub fn run(&mut self, instances: &[u64], repeats: u64, observe: Observe) -> Result<Runs, Failure> {
         let request = Request::new(Kind::Run).number(repeats).number(observe as u64);
         let request = request.list(instances.iter(), |request, &instance| request.number(instance));
-        self.ask(request, |answer| {
+        let runs = self.ask(request, |answer| {
             let outcomes = answer.list(|answer| answer.outcome()?.ok())?;
             let (before, after) = (answer.number()?.cast_signed(), answer.number()?.cast_signed());
             let allocated = u64::try_from(before).ok().zip(u64::try_from(after).ok());
             Some(Runs { outcomes, allocated, changed_arrays: answer.number()? != 0 })
+        });
+        let refusal = self.process.refusal();
+        runs.map(|runs| Runs {
+            outcomes: runs.outcomes.into_iter().map(|outcome| explained(outcome, refusal)).collect(),
+            ..runs
         })
     }
 
@@ -207,9 +216,20 @@ impl Worker {
         let mut answer = self.process.exchange(request, self.limit, self.attended)?;
         match answer.outcome().ok_or_else(broken)? {
             Ok(Outcome::Success) => read(&mut answer).ok_or_else(broken),
-            Ok(failed) => Err(Failure::Function(failed)),
+            Ok(failed) => Err(Failure::Function(explained(failed, self.process.refusal()))),
             Err(refused) => Err(Failure::Refused(refused)),
         }
+    }
+}
+
+/// A failure, which may come of memory that was refused.
+fn explained(outcome: Outcome, refusal: Option<Refusal>) -> Outcome {
+    let Some(refusal) = refusal else { return outcome };
+    match outcome {
+        Outcome::Success => Outcome::Success,
+        Outcome::Code { code, text } if text.is_empty() => Outcome::Code { code, text: format!("it {refusal}") },
+        Outcome::Code { code, text } => Outcome::Code { code, text: format!("{text} (it {refusal})") },
+        Outcome::Exception(text) => Outcome::Exception(format!("{text} (it {refusal})")),
     }
 }
 

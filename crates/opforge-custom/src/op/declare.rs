@@ -12,7 +12,7 @@ use super::changes::Changes;
 use super::{Body, Bounds, CustomOp, DTypeRule, Gradient, Hold, Lengths, ShapeRule, Spec};
 use crate::attribute::{Attribute, Attributes};
 use crate::in_process::InProcess;
-use crate::isolate::{DEFAULT_LIMIT, Isolated};
+use crate::isolate::{Isolated, Isolation};
 use crate::library::Place;
 use crate::runner::Runner;
 use crate::schema::Schema;
@@ -43,7 +43,7 @@ impl CustomOp {
     pub fn open_isolated(file: &Path, function: &str, limit: Option<Duration>) -> Result<Self> {
         let library = file.display().to_string();
         let place = Place { op: function.to_owned(), library, function: function.to_owned() };
-        let runner = Arc::new(Isolated::open(file, &place, limit.unwrap_or(DEFAULT_LIMIT))?);
+        let runner = Arc::new(Isolated::open(file, &place, &limit.into())?);
         Ok(Self::with_runner(place, runner))
     }
 
@@ -141,7 +141,12 @@ impl CustomOp {
     }
 
     /// Runs the library's functions in a process of their own, where they cannot harm this one: a crash, an abort, an exit, a write beside the
-    /// outputs or into an input, and a function that takes longer than `limit` (`None`: 60 seconds) are errors, and the next call works.
+    /// outputs or into an input, and a function that takes longer than `limit` (`None`: 60 seconds) are errors, and the next call works. So is more
+    /// memory than [`CustomOp::isolated_with`] allows.
+    ///
+    /// That process can send no signals to others, nor get at their memory ([`CustomOp::isolation_gaps`] says where the system cannot prevent it). It
+    /// remains a process of this user's, which may write files, use the network and start processes that can do as little: isolation is for kernels
+    /// with mistakes, not for those of enemies.
     ///
     /// The process lives as long as the operator and runs one call at a time. Tensors are copied there and back, so it takes about as much
     /// memory as the largest call. A library that must not be opened here at all is opened isolated from the start.
@@ -149,17 +154,39 @@ impl CustomOp {
     /// # Errors
     /// For an operator that is a function; when no process can be started, or the library cannot be opened there; for a limit of no time.
     pub fn isolated(self, limit: Option<Duration>) -> Result<Self> {
+        self.isolated_with(&limit.into())
+    }
+
+    /// As [`CustomOp::isolated`], with limits of time and memory.
+    ///
+    /// # Errors
+    /// As [`CustomOp::isolated`], and for less memory than a process needs.
+    ///
+    /// ```no_run
+    /// use opforge_custom::{CustomOp, Isolation};
+    ///
+    /// let add = CustomOp::load("add.cc:Add")?.isolated_with(&Isolation { memory: Some(1 << 30), ..Isolation::default() })?;
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    pub fn isolated_with(self, limits: &Isolation) -> Result<Self> {
         let Body::Kernel(runner) = &self.spec.body else {
             return Err(self.invalid("isolated", "a function of tensors", "an operator in a library"));
         };
-        let limit = limit.unwrap_or(DEFAULT_LIMIT);
-        let isolated = runner.isolate(&self.spec.place, limit)?;
+        let isolated = runner.isolate(&self.spec.place, limits)?;
         let mut op = self;
         op.hold = Some(Hold::new(isolated.clone()));
         Ok(op.changed(|spec| {
             spec.body = Body::Kernel(isolated);
-            spec.origin = spec.origin.take().map(|origin| origin.isolated(limit));
+            spec.origin = spec.origin.take().map(|origin| origin.isolated(*limits));
         }))
+    }
+
+    /// For an isolated operator: what its process could do to others although it should not, and why that cannot be prevented; `None` where it can.
+    pub fn isolation_gaps(&self) -> Option<String> {
+        match &self.spec.body {
+            Body::Kernel(runner) => runner.gaps(),
+            Body::Function { .. } => None,
+        }
     }
 
     /// Declares parameters and results, in the notation of [`Schema`]. Attributes that were fixed before are checked against it.

@@ -8,7 +8,7 @@ use opforge::{Error, Result};
 use super::{Body, CustomOp, Hold};
 use crate::elf;
 use crate::in_process::InProcess;
-use crate::isolate::{DEFAULT_LIMIT, Isolated};
+use crate::isolate::{Isolated, Isolation};
 use crate::library::Place;
 use crate::runner::Runner;
 use crate::source::{Artifact, Language, Options, Source, inline, locate};
@@ -18,8 +18,8 @@ use crate::source::{Artifact, Language, Options, Source, inline, locate};
 pub(super) struct Origin {
     pub source: Source,
     pub options: Options,
-    /// The time limit of functions that run in a process of their own.
-    isolation: Option<Duration>,
+    /// The limits of functions that run in a process of their own.
+    isolation: Option<Isolation>,
     pub artifact: Artifact,
 }
 
@@ -51,10 +51,18 @@ impl CustomOp {
     /// # Errors
     /// As [`CustomOp::load`] and [`CustomOp::isolated`].
     pub fn load_isolated(source: &str, options: &Options, limit: Option<Duration>) -> Result<Self> {
-        Self::open_source(source.parse()?, options, Some(limit.unwrap_or(DEFAULT_LIMIT)))
+        Self::load_isolated_with(source, options, &limit.into())
     }
 
-    fn open_source(source: Source, options: &Options, isolation: Option<Duration>) -> Result<Self> {
+    /// As [`CustomOp::load_with`] and [`CustomOp::isolated_with`]: the library is never opened in this process.
+    ///
+    /// # Errors
+    /// As [`CustomOp::load`] and [`CustomOp::isolated_with`].
+    pub fn load_isolated_with(source: &str, options: &Options, limits: &Isolation) -> Result<Self> {
+        Self::open_source(source.parse()?, options, Some(*limits))
+    }
+
+    fn open_source(source: Source, options: &Options, isolation: Option<Isolation>) -> Result<Self> {
         let (origin, runner) = open(source, options, isolation)?;
         let schema = elf::text(&origin.artifact.file, &format!("{}Schema", origin.source.function));
         let loaded = Self::with_runner(origin.place(), runner);
@@ -123,8 +131,8 @@ impl Origin {
         Language::of(&self.source.path).is_some()
     }
 
-    pub(super) fn isolated(self: Arc<Self>, limit: Duration) -> Arc<Self> {
-        Arc::new(Origin { isolation: Some(limit), ..Arc::unwrap_or_clone(self) })
+    pub(super) fn isolated(self: Arc<Self>, limits: Isolation) -> Arc<Self> {
+        Arc::new(Origin { isolation: Some(limits), ..Arc::unwrap_or_clone(self) })
     }
 
     fn place(&self) -> Place {
@@ -133,13 +141,13 @@ impl Origin {
     }
 }
 
-fn open(source: Source, options: &Options, isolation: Option<Duration>) -> Result<(Origin, Arc<dyn Runner>)> {
+fn open(source: Source, options: &Options, isolation: Option<Isolation>) -> Result<(Origin, Arc<dyn Runner>)> {
     let artifact = locate(&source.path, options).map_err(|error| named(error, &source))?;
     let origin = Origin { source, options: options.clone(), isolation, artifact };
     let (file, place) = (&origin.artifact.file, origin.place());
     let runner: Arc<dyn Runner> = match isolation {
         None => Arc::new(InProcess::open(file, &place)?),
-        Some(limit) => Arc::new(Isolated::open(file, &place, limit)?),
+        Some(limits) => Arc::new(Isolated::open(file, &place, &limits)?),
     };
     Ok((origin, runner))
 }

@@ -2,6 +2,9 @@
 //!
 //! A file is opened once; what is judged is where the open file is, with links and `..` resolved, and what is read later is this open file. So
 //! nothing is gained by replacing it, or a folder on the way, after the check.
+//!
+//! What a list cannot see is a file's other names: a hard link below an entry is below it, wherever the same file is besides. Nor does it hold what an
+//! allowed file does when it runs or is assembled (`dlopen`, `.incbin`): who allows a file trusts it.
 
 use std::env;
 use std::fs::{self, File, OpenOptions};
@@ -34,7 +37,9 @@ pub(super) fn open(path: &Path, settings: &Settings) -> Result<Opened> {
         return Err(fault(path, "is not a file"));
     }
     let resolved = resolve(&file, path).map_err(cannot)?;
-    check(path, &resolved, settings)?;
+    if let Some(reason) = objection(&resolved, &[], settings) {
+        return Err(fault(path, reason));
+    }
     let (folder, name) = (path.parent().unwrap_or(Path::new("")), path.file_name().unwrap_or_default());
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let given = folder.canonicalize().map_err(cannot)?.join(name);
@@ -52,20 +57,26 @@ fn resolve(file: &File, path: &Path) -> io::Result<PathBuf> {
     found.ok_or_else(|| io::Error::other("it was replaced meanwhile"))
 }
 
-fn check(path: &Path, resolved: &Path, settings: &Settings) -> Result<()> {
-    for (variable, list) in &settings.allow {
+/// The path without links of a file as it is now, for files that others open.
+pub(super) fn resolved(path: &Path) -> io::Result<PathBuf> {
+    resolve(&OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?, path)
+}
+
+/// Why the lists do not allow the file, or files of the folder, at a path without links that is not below one of `also` either.
+pub(super) fn objection(resolved: &Path, also: &[PathBuf], settings: &Settings) -> Option<String> {
+    let is_below = |folders: &[PathBuf]| folders.iter().any(|folder| resolved.starts_with(folder));
+    settings.allow.iter().find_map(|(variable, list)| {
         let entries = env::split_paths(list).filter(|entry| !entry.as_os_str().is_empty());
         let folders: Vec<PathBuf> = entries.filter_map(|entry| entry.canonicalize().ok()).collect();
-        if !folders.iter().any(|folder| resolved.starts_with(folder)) {
-            let accepted = match folders.len() {
-                0 => "it names no folder that exists, which allows nothing".to_owned(),
-                _ => format!("accepted are files below {}", listed(&folders)),
-            };
-            let resolved = resolved.display();
-            return Err(fault(path, format!("{variable} does not allow this file, which is {resolved}; {accepted}")));
+        if is_below(&folders) || is_below(also) {
+            return None;
         }
-    }
-    Ok(())
+        let accepted = match folders.len() {
+            0 => "it names no folder that exists, which allows nothing".to_owned(),
+            _ => format!("accepted are files below {}", listed(&folders)),
+        };
+        Some(format!("{variable} does not allow this file, which is {}; {accepted}", resolved.display()))
+    })
 }
 
 fn listed(folders: &[PathBuf]) -> String {

@@ -3,25 +3,28 @@
 //! ```text
 //! <stem>_<key>.so     a library; with others that it expects beside itself, in a folder <stem>_<key>
 //! index/<request>     the files that the last result of a request was made from
+//! index/<key>         the hashes of a result's files
 //! include/<key>       opforge's headers
 //! inline/<key>        sources that were given as text
 //! program/<key>       opforge's own programs, where they cannot be run from memory
 //! stage/              what is being made; it moves to its place in one step, so nothing anywhere else is half-written
 //! lock/               files that keep processes from making the same thing twice; nothing else depends on them
 //! ```
-//! Only this user can write there, and a name stands for its content, so what is in its place is believed. The folder may be deleted at any time.
+//! Folders have the mode 0700, libraries 0500 and texts 0400, whatever the umask. The index says which bytes a result has, and a result with others, or
+//! that others may write to, is made again; what belongs to another user is refused. The folder may be deleted at any time.
 
 use std::env;
-use std::fs::{self, DirBuilder, File, TryLockError};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::fs::{self, File, TryLockError};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use opforge_core::{Context, Error, Result};
+use opforge_core::{Error, ErrorKind, Result};
 use opforge_runtime::vm;
 use tempfile::TempDir;
 
-use super::{Options, Settings};
+use super::private::{self, refused};
+use super::{Options, Settings, fault};
 
 /// How often a lock or a process that is waited for is looked at.
 pub(super) const POLL: Duration = Duration::from_millis(2);
@@ -30,27 +33,44 @@ pub(super) const POLL: Duration = Duration::from_millis(2);
 const ABANDONED: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub(super) struct Cache {
+    /// Its folder, by a path that names nothing else as long as this process lives.
     pub root: PathBuf,
+    /// The folder's own path.
+    place: PathBuf,
 }
 
 impl Cache {
     /// The folder that the options or settings name, or else the user's, or else a temporary one.
     pub fn open(options: &Options, settings: &Settings) -> Result<Self> {
         if let Some(folder) = options.cache.as_ref().or(settings.cache.as_ref()) {
-            return Ok(Cache { root: private(folder)? });
+            return Self::at(folder);
         }
-        let of_user = settings.user_cache.as_ref().map(|folder| private(&folder.join("opforge/custom")));
-        if let Some(Ok(root)) = of_user {
-            return Ok(Cache { root });
+        let of_user = settings.user_cache.as_ref().map(|folder| Self::at(&folder.join("opforge/custom")));
+        if let Some(Ok(cache)) = of_user {
+            return Ok(cache);
         }
         let name = format!("opforge-{}", rustix::process::geteuid().as_raw());
-        let temporary = env::temp_dir().canonicalize()?;
-        let root = private(&temporary.join(&name))?;
+        let temporary = env::temp_dir();
+        let temporary = temporary.canonicalize().map_err(|error| fault(&temporary, error))?;
+        let cache = Self::at(&temporary.join(&name))?;
         // Anybody may make a link there, to another folder of this user's.
-        if root != temporary.join(name) {
-            return Err(refused(&root, "is reached by a link"));
+        if cache.place != temporary.join(name) {
+            return Err(refused(&cache.place, "is reached by a link"));
         }
-        Ok(Cache { root })
+        Ok(cache)
+    }
+
+    fn at(folder: &Path) -> Result<Self> {
+        let (place, root) = private::root(folder)?;
+        Ok(Cache { root, place })
+    }
+
+    /// An error of the file system, as one about the cache.
+    pub fn blame(&self, error: Error) -> Error {
+        match error.kind() {
+            ErrorKind::Io => fault(&self.place, format!("cannot be used as opforge's cache: {error}")),
+            _ => error,
+        }
     }
 
     /// A folder to make something in; removed when dropped.
@@ -70,7 +90,7 @@ impl Cache {
     pub fn lock(&self, key: &str, patience: Duration) -> Result<Option<File>> {
         // Few files for all keys: none is ever removed, which could not be done safely.
         let path = self.folder("lock")?.join(&key[..2]);
-        let file = File::options().create(true).append(true).open(path)?;
+        let file = File::options().create(true).append(true).mode(0o600).open(path)?;
         let start = Instant::now();
         let mut is_held = false;
         let mut attempt = || match file.try_lock() {
@@ -91,27 +111,34 @@ impl Cache {
         Ok(is_held.then_some(file))
     }
 
-    /// A folder of files with these contents, at a place in the cache that belongs to them.
-    pub fn materialise(&self, place: &str, files: &[(&str, impl AsRef<[u8]>)]) -> Result<PathBuf> {
-        let place = self.root.join(place);
-        if !place.is_dir() {
-            let stage = self.stage()?;
-            let product = stage.path().join("product");
-            for (name, contents) in files {
-                let file = product.join(name);
-                fs::create_dir_all(file.parent().unwrap_or(&product))?;
-                fs::write(file, contents)?;
-            }
-            fs::create_dir_all(place.parent().unwrap_or(&self.root))?;
-            move_to(&product, &place)?;
+    /// A folder of files with these contents, at a place in the cache that belongs to them: a folder's name, and a name in it.
+    pub fn materialise(&self, folder: &str, name: &str, files: &[(&str, impl AsRef<[u8]>)]) -> Result<PathBuf> {
+        let place = self.folder(folder)?.join(name);
+        let digests: Vec<_> =
+            files.iter().map(|(name, contents)| (PathBuf::from(name), blake3::hash(contents.as_ref()))).collect();
+        if private::is_sealed(&place, &digests)? {
+            return Ok(place);
         }
+        let stage = self.stage()?;
+        let product = stage.path().join("product");
+        for (name, contents) in files {
+            let file = product.join(name);
+            fs::create_dir_all(file.parent().unwrap_or(&product))?;
+            fs::write(file, contents)?;
+        }
+        private::seal(&product, private::TEXT)?;
+        // Another process may have made it meanwhile.
+        if place.is_dir() && !private::is_sealed(&place, &digests)? {
+            fs::remove_dir_all(&place)?;
+        }
+        move_to(&product, &place)?;
         Ok(place)
     }
 
     /// A folder of the cache's, made if need be.
     pub fn folder(&self, name: &str) -> Result<PathBuf> {
         let folder = self.root.join(name);
-        create(&folder)?;
+        private::folder(&folder)?;
         Ok(folder)
     }
 }
@@ -122,27 +149,4 @@ pub(super) fn move_to(from: &Path, to: &Path) -> Result<()> {
         Err(error) if !to.exists() => Err(Error::from(error).context(format!("making {}", to.display()))),
         _ => Ok(()),
     }
-}
-
-fn create(folder: &Path) -> std::io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-/// Makes a folder if need be; its resolved path, if it is this user's and nobody else may write to it.
-fn private(folder: &Path) -> Result<PathBuf> {
-    let opened = create(folder).and_then(|()| folder.canonicalize());
-    let root = opened.map_err(Error::from).with_context(|| format!("opening the cache {}", folder.display()))?;
-    let metadata = root.metadata()?;
-    if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err(refused(folder, "belongs to another user"));
-    }
-    if metadata.mode() & 0o022 != 0 {
-        return Err(refused(folder, format!("may be written to by others (chmod go-w {} ends that)", root.display())));
-    }
-    Ok(root)
-}
-
-fn refused(folder: &Path, reason: impl std::fmt::Display) -> Error {
-    let message = format!("libraries are kept only in a folder that is private, but this one {reason}");
-    super::fault(folder, message)
 }

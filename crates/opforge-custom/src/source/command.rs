@@ -8,7 +8,7 @@ use opforge_core::Result;
 
 use super::entry::Key;
 use super::toolchain::Compiler;
-use super::{Flavour, Job, Language, Sanitizer, fault, gpu, headers};
+use super::{Flavour, Job, Language, Sanitizer, fault, flags, gpu, headers};
 
 /// How one source is compiled; source and output stay open, since keys, runs and messages have their own.
 pub(super) struct Recipe<'a> {
@@ -18,6 +18,8 @@ pub(super) struct Recipe<'a> {
     compiler: Compiler,
     /// Folders of headers, in the order of the search.
     include: Vec<PathBuf>,
+    /// Opforge's own, searched last.
+    headers: PathBuf,
     /// Which GPUs nvcc compiles for.
     architecture: Vec<OsString>,
 }
@@ -37,18 +39,20 @@ impl<'a> Recipe<'a> {
         for folder in &job.options.include {
             include.push(std::path::absolute(folder)?);
         }
-        include.push(headers::place(&job.cache)?);
+        let headers = headers::place(&job.cache)?;
         const CHOOSE: [&str; 5] = ["-arch", "-gencode", "-code", "--gpu-", "--generate-code"];
         let is_choice = |flag: &String| CHOOSE.iter().any(|choice| flag.starts_with(choice));
         let is_open = language == Language::Cuda && !job.options.flags.iter().any(is_choice);
         let architecture = if is_open { gpu::usual() } else { Vec::new() };
-        Ok(Recipe { job, language, flavour, compiler, include, architecture })
+        Ok(Recipe { job, language, flavour, compiler, include, headers, architecture })
     }
 
     /// All that the result depends on, but for the files.
     pub fn identify(&self, key: &mut Key) -> Result<()> {
         self.compiler.identify(key);
-        for argument in self.arguments(Path::new("source"), Path::new("output")) {
+        // The folder of opforge's headers is named by their content.
+        let headers = Path::new(self.headers.file_name().unwrap_or_default());
+        for argument in self.arguments(Path::new("source"), Path::new("output"), headers) {
             key.part(argument);
         }
         if self.language == Language::Cuda {
@@ -69,20 +73,38 @@ impl<'a> Recipe<'a> {
     /// The command that compiles `source` to `output` and names the included files in `rule`.
     pub fn command(&self, source: &Path, output: &Path, rule: &Path) -> Command {
         let mut command = Command::new(&self.compiler.words[0]);
-        command.args(self.arguments(source, output));
+        command.args(self.arguments(source, output, &self.headers));
         command.args(["-MD".as_ref(), "-MF".as_ref(), rule.as_os_str()]);
+        if !self.job.settings.allow.is_empty() {
+            flags::SILENT.iter().for_each(|name| _ = command.env_remove(name));
+        }
         command
     }
 
     /// The command that a user would type.
     pub fn text(&self, source: &Path) -> String {
         let output = PathBuf::from(source.file_stem().unwrap_or_default()).with_extension("so");
-        let arguments = self.arguments(source, &output);
+        let arguments = self.arguments(source, &output, &self.headers);
         let words = self.compiler.words[..1].iter().chain(&arguments);
         words.map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
     }
 
-    fn arguments(&self, source: &Path, output: &Path) -> Vec<OsString> {
+    /// The file of the compiler.
+    pub fn compiler(&self) -> impl std::fmt::Display {
+        self.compiler.words[0].display()
+    }
+
+    /// The programs that compile.
+    pub fn programs(&self) -> &[PathBuf] {
+        &self.compiler.programs
+    }
+
+    /// The folder of opforge's own headers.
+    pub fn headers(&self) -> &Path {
+        &self.headers
+    }
+
+    fn arguments(&self, source: &Path, output: &Path, headers: &Path) -> Vec<OsString> {
         let (own, host) = self.flags();
         let mut arguments = self.compiler.words[1..].to_vec();
         arguments.extend(own.iter().map(OsString::from));
@@ -91,7 +113,7 @@ impl<'a> Recipe<'a> {
             arguments.extend((self.language == Language::Cuda).then(|| "-Xcompiler".into()));
             arguments.push(flag.into());
         }
-        for folder in &self.include {
+        for folder in self.include.iter().map(PathBuf::as_path).chain([headers]) {
             let mut argument = OsString::from("-I");
             argument.push(folder);
             arguments.push(argument);

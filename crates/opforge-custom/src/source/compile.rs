@@ -15,7 +15,7 @@ use super::entry::{Entry, Key, Request};
 use super::obtain::obtain;
 use super::run::run;
 use super::stamp::Stamp;
-use super::{Artifact, Dependency, Job, Language, Target, depfile, fault, report};
+use super::{Artifact, Dependency, Job, Language, Target, dependencies, depfile, fault, flags, report};
 
 /// Longer than a tick of the clock that local file systems take their times from.
 const TICK: Duration = Duration::from_millis(10);
@@ -28,10 +28,12 @@ pub(super) fn locate(opened: Opened, language: Language, job: &Job<'_>) -> Resul
     let metadata = file.metadata()?;
     let mut text = Vec::new();
     file.read_to_end(&mut text)?;
+    flags::check(&given, language, job.options, job.settings)?;
     let mut recipe = Recipe::new(&given, language, job)?;
     let mut key = Key::new("compile");
     recipe.identify(&mut key)?;
     let request = Request::new(key.part(&given).bytes(&text), &given);
+    let system = dependencies::system(recipe.programs());
     let update = |header: &mut Dependency| Ok(header.update()?);
     let make = |stage: &Path| {
         let (library, dependencies) = compile(&mut recipe, &given, &text, stage)?;
@@ -39,6 +41,8 @@ pub(super) fn locate(opened: Opened, language: Language, job: &Job<'_>) -> Resul
         Ok((library, Entry { target, inner: PathBuf::new(), dependencies }))
     };
     let found = obtain(&job.cache, &request, job.options.timeout, update, make)?;
+    dependencies::check_headers(&given, &found.entry.dependencies, &system, job.settings)?;
+    dependencies::check_libraries(&given, &found.file, job.settings)?;
     let source = Dependency::known(&given, &metadata, blake3::hash(&text));
     let sources = std::iter::once(source).chain(found.entry.dependencies).collect();
     Ok(Artifact { file: found.file, origin: resolved, key: found.key, target: found.entry.target, sources })
@@ -62,7 +66,9 @@ fn compile(recipe: &mut Recipe<'_>, path: &Path, text: &[u8], stage: &Path) -> R
             let output = outcome.output.replace(&*source.to_string_lossy(), &path.to_string_lossy());
             return Err(failure(recipe, path, &reason, &output));
         }
-        if let Some(headers) = headers(&rule, stage, began)? {
+        check_product(recipe, path, &library, "the library", &outcome.output)?;
+        check_product(recipe, path, &rule, "the list of the files that it included", &outcome.output)?;
+        if let Some(headers) = headers(recipe, path, &rule, stage, began)? {
             // Once the name is there, the content must be, even if the power fails.
             File::open(&library)?.sync_all()?;
             return Ok((library, headers));
@@ -71,18 +77,34 @@ fn compile(recipe: &mut Recipe<'_>, path: &Path, text: &[u8], stage: &Path) -> R
     Err(fault(path, "files that it includes keep changing while it is compiled"))
 }
 
-/// The included files, unless one of them changed after compiling began.
-fn headers(rule: &Path, stage: &Path, began: SystemTime) -> Result<Option<Vec<Dependency>>> {
+/// A compiler that ended with success may have written nothing, as `true` does.
+fn check_product(recipe: &Recipe<'_>, path: &Path, product: &Path, what: &str, output: &str) -> Result<()> {
+    if fs::symlink_metadata(product).is_ok_and(|file| file.is_file() && file.len() > 0) {
+        return Ok(());
+    }
+    let (compiler, product) = (recipe.compiler(), product.display());
+    Err(failure(recipe, path, &format!("{compiler} ended with success, but did not write {what}, {product}"), output))
+}
+
+/// The included files, unless one of them changed after compiling began. Opforge's own, whose folder is named by their content, are left out.
+fn headers(
+    recipe: &Recipe<'_>,
+    source: &Path,
+    rule: &Path,
+    stage: &Path,
+    began: SystemTime,
+) -> Result<Option<Vec<Dependency>>> {
     let mut headers = Vec::new();
     for path in depfile::prerequisites(&fs::read(rule)?) {
         let path = std::path::absolute(path)?;
-        if path.starts_with(stage) {
+        if path.starts_with(stage) || path.starts_with(recipe.headers()) {
             continue;
         }
-        if Stamp::of(&path.metadata()?).changed() > began {
+        let unreadable = |error| fault(source, format!("includes {}, which cannot be read: {error}", path.display()));
+        if Stamp::of(&path.metadata().map_err(unreadable)?).changed() > began {
             return Ok(None);
         }
-        headers.push(Dependency::record(path)?);
+        headers.push(Dependency::record(path.clone()).map_err(unreadable)?);
     }
     Ok(Some(headers))
 }

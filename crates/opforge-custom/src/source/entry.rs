@@ -1,17 +1,17 @@
 //! What the index of the cache says of a result: the files that it was made from, and their states.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use blake3::{Hash, Hasher};
 
-use super::{Dependency, Stamp, Target};
+use super::{Dependency, Stamp, Target, private};
+use opforge_core::Result;
 
 /// Changes with the meaning of keys and of the index, so that results of other versions are not found.
-const VERSION: &str = "opforge-custom 1";
+const VERSION: &str = "opforge-custom 2";
 
 /// A key: parts are kept apart, so that no two lists of parts give the same one.
 pub(super) struct Key(Hasher);
@@ -78,8 +78,14 @@ impl Entry {
     }
 
     /// Reads an entry; one that is missing, damaged or of another version is none.
-    pub fn read(path: &Path) -> Option<Self> {
-        let bytes = fs::read(path).ok()?;
+    ///
+    /// # Errors
+    /// For a file of another user's.
+    pub fn read(path: &Path) -> Result<Option<Self>> {
+        Ok(bytes(path)?.and_then(|bytes| Self::parse(&bytes)))
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
         let mut fields = bytes.strip_suffix(b"\0")?.split(|&byte| byte == 0);
         let mut field = || fields.next().map(OsStr::from_bytes);
         let target = match field()?.to_str()? {
@@ -117,6 +123,41 @@ impl Entry {
         }
         Ok(())
     }
+}
+
+/// The hashes of a result's files, and where in the result they are; the path of a single file is empty.
+#[derive(Default)]
+pub(super) struct Digests(pub Vec<(PathBuf, Hash)>);
+
+impl Digests {
+    /// Reads what [`Self::write`] wrote; a file that is missing or damaged has none.
+    ///
+    /// # Errors
+    /// For a file of another user's.
+    pub fn read(path: &Path) -> Result<Self> {
+        Ok(bytes(path)?.and_then(|bytes| Self::parse(&bytes)).unwrap_or_default())
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let fields: Vec<&[u8]> = bytes.strip_suffix(b"\0")?.split(|&byte| byte == 0).collect();
+        let digest = |pair: &[&[u8]]| Some((OsStr::from_bytes(pair[0]).into(), Hash::from_hex(pair.get(1)?).ok()?));
+        fields.chunks(2).map(digest).collect::<Option<_>>().map(Digests)
+    }
+
+    /// Fields end with a zero byte: path and hash of each file.
+    pub fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+        self.0.iter().try_for_each(|(path, hash)| {
+            out.write_all(path.as_os_str().as_bytes())?;
+            write!(out, "\0{}\0", hash.to_hex())
+        })
+    }
+}
+
+/// What a file of the cache holds; `None` where there is none to be believed.
+fn bytes(path: &Path) -> Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    let Some(mut file) = private::open(path)? else { return Ok(None) };
+    Ok(file.read_to_end(&mut bytes).ok().map(|_| bytes))
 }
 
 /// The first 128 bits, as hexadecimal digits.

@@ -15,12 +15,12 @@ const HEADERS: [(&str, &str); 3] = [
     ("opforge/kernel.h", include_str!("../../include/opforge/kernel.h")),
 ];
 
-static PLACE: LazyLock<String> = LazyLock::new(|| {
+static NAME: LazyLock<String> = LazyLock::new(|| {
     let mut key = Key::new("include");
     for (name, text) in HEADERS {
         key.part(name).part(text);
     }
-    format!("include/{}", short(&key.finish()))
+    short(&key.finish())
 });
 
 /// The folder of the headers that kernels include, for compiling them by hand: `-I` it. Automatic compiles do.
@@ -46,5 +46,5 @@ pub fn include_dir_with(options: &Options, settings: &Settings) -> Result<PathBu
 }
 
 pub(super) fn place(cache: &Cache) -> Result<PathBuf> {
-    cache.materialise(&PLACE, &HEADERS)
+    cache.materialise("include", &NAME, &HEADERS).map_err(|error| cache.blame(error))
 }

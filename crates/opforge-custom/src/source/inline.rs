@@ -49,6 +49,7 @@ pub fn inline_with(
     }
     let file = format!("{name}.{}", language.suffix());
     let key = short(&Key::new("inline").part(&file).part(text).finish());
-    let folder = Cache::open(options, settings)?.materialise(&format!("inline/{key}"), &[(&file, text)])?;
+    let cache = Cache::open(options, settings)?;
+    let folder = cache.materialise("inline", &key, &[(&file, text)]).map_err(|error| cache.blame(error))?;
     Ok(folder.join(file))
 }

@@ -2,9 +2,10 @@
 //!
 //! ```text
 //! locate      opens the file once and checks where it really is (allow)
-//!   source    compile: command line, compiler (toolchain), child process (run), diagnostics (report)
+//!   source    compile: command line (flags), compiler (toolchain), child process (run), diagnostics (report)
 //!   library   prebuilt: copied with the libraries that it expects beside itself (dynamic)
-//!     obtain  cache: one file per content, found through an index of what it was made from (entry, stamp)
+//!     obtain  cache: one file per content, found through an index of what it was made from (entry, stamp, private)
+//!   both      dependencies: headers and needed libraries are held to the allow-lists too
 //! ```
 //!
 //! A result is found again without running anything, as long as the source's content, the headers that it included, the command line, the
@@ -16,14 +17,17 @@ mod allow;
 mod cache;
 mod command;
 mod compile;
+mod dependencies;
 mod depfile;
 mod dynamic;
 mod entry;
+mod flags;
 mod gpu;
 mod headers;
 mod inline;
 mod obtain;
 mod prebuilt;
+mod private;
 mod program;
 mod report;
 mod run;
@@ -50,7 +54,9 @@ use cache::Cache;
 /// How sources are compiled, and where results are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Options {
-    /// Further arguments of the compiler; they come last, so they win.
+    /// Further arguments of the compiler; they come last, so they win. Where the environment has an allow-list ([`Settings::allow`]), only those are
+    /// accepted that name no further file or program: what is optimised, defined, warned of (`-O3 -march=native -ffast-math -fopenmp -DN=4 -Wall -g`),
+    /// folders of headers (`-I`), and libraries (`-l`) from allowed folders (`-L`) and the system's.
     pub flags: Vec<String>,
     /// Which command lines are used.
     pub flavour: Flavour,
@@ -167,8 +173,9 @@ impl Artifact {
 /// Finds or makes the library of a source file or library file, as the environment says ([`Settings::from_env`]).
 ///
 /// # Errors
-/// [`Error::CustomOp`]: the file is missing, not allowed, or does not compile; there is no compiler, or none may run, or it did not end in time.
-/// [`Error::Value`] for a setting that is not understood, [`Error::Io`] for trouble with the cache's folder.
+/// [`Error::CustomOp`]: the file, or one that it includes or needs, is missing or not allowed, or a flag is not; it does not compile; there is no
+/// compiler, or none may run, or it did not end in time; the cache's folder is not private, or cannot be written to. [`Error::Value`] for a setting that
+/// is not understood, and a cache that can be no folder.
 ///
 /// ```no_run
 /// use opforge_custom::source::{Options, locate};
@@ -188,10 +195,11 @@ pub fn locate(path: &Path, options: &Options) -> Result<Artifact> {
 pub fn locate_with(path: &Path, options: &Options, settings: &Settings) -> Result<Artifact> {
     let opened = allow::open(path, settings)?;
     let job = Job { options, settings, cache: Cache::open(options, settings)? };
-    match Language::of(path) {
+    let located = match Language::of(path) {
         Some(language) => compile::locate(opened, language, &job),
         None => prebuilt::locate(opened, &job),
-    }
+    };
+    located.map_err(|error| job.cache.blame(error))
 }
 
 /// What one call of [`locate`] works with.

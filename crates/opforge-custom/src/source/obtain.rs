@@ -2,22 +2,35 @@
 
 use std::env;
 use std::fs;
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use opforge_core::{Context, Result};
+use opforge_core::Result;
 use tempfile::NamedTempFile;
 
-use super::Dependency;
 use super::cache::{Cache, move_to};
-use super::entry::{Entry, Request};
+use super::entry::{Digests, Entry, Request};
+use super::{Dependency, private};
 
 /// A result in its place.
 pub(super) struct Found {
     pub file: PathBuf,
     pub key: String,
     pub entry: Entry,
+    pub digests: Digests,
+}
+
+impl Found {
+    /// The file or folder that is the whole result.
+    fn place(&self) -> &Path {
+        self.file.ancestors().nth(self.entry.inner.components().count()).unwrap_or(&self.file)
+    }
+
+    /// A file of the result.
+    pub fn part(&self, inner: &Path) -> PathBuf {
+        if inner.as_os_str().is_empty() { self.file.clone() } else { self.place().join(inner) }
+    }
 }
 
 /// The result of a request, made now if it is not there.
@@ -31,44 +44,50 @@ pub(super) fn obtain(
     update: impl Fn(&mut Dependency) -> Result<bool>,
     make: impl FnOnce(&Path) -> Result<(PathBuf, Entry)>,
 ) -> Result<Found> {
-    if let Some(found) = find(cache, request, &update) {
+    if let Some(found) = find(cache, request, &update)? {
         return Ok(found);
     }
     let _lock = cache.lock(&request.name(), patience)?;
-    if let Some(found) = find(cache, request, &update) {
+    if let Some(found) = find(cache, request, &update)? {
         return Ok(found);
     }
     let stage = cache.stage()?;
     let (product, entry) = make(stage.path())?;
-    keep(cache, request, &product, entry).with_context(|| format!("writing to the cache {}", cache.root.display()))
+    keep(cache, request, &product, entry)
 }
 
-fn find(cache: &Cache, request: &Request, update: impl Fn(&mut Dependency) -> Result<bool>) -> Option<Found> {
-    let mut entry = Entry::read(&index(cache, request))?;
+/// The result, if its files hold what they held when it was made. What is opened afterwards is the same, since only this user can write there.
+fn find(cache: &Cache, request: &Request, update: impl Fn(&mut Dependency) -> Result<bool>) -> Result<Option<Found>> {
+    let Some(mut entry) = Entry::read(&index(cache, &request.name()))? else { return Ok(None) };
     let mut is_new = false;
     for dependency in &mut entry.dependencies {
-        is_new |= update(dependency).ok()?;
+        match update(dependency) {
+            Ok(changed) => is_new |= changed,
+            Err(_) => return Ok(None),
+        }
     }
-    let found = placed(cache, request, entry);
-    if !found.file.is_file() {
-        return None;
+    let mut found = placed(cache, request, entry);
+    found.digests = Digests::read(&index(cache, &found.key))?;
+    if !private::is_sealed(found.place(), &found.digests.0)? {
+        return Ok(None);
     }
     if is_new {
         // Only saves work the next time.
-        let _ = note(cache, request, &found.entry);
+        let _ = note(cache, &request.name(), |out| found.entry.write(out));
     }
-    Some(found)
+    Ok(Some(found))
 }
 
 fn keep(cache: &Cache, request: &Request, product: &Path, entry: Entry) -> Result<Found> {
-    let inner_depth = entry.inner.components().count();
-    let found = placed(cache, request, entry);
-    let place = found.file.ancestors().nth(inner_depth).unwrap_or(&found.file);
-    if place.is_dir() && !found.file.exists() {
+    let mut found = placed(cache, request, entry);
+    found.digests = Digests(private::seal(product, private::LIBRARY)?);
+    let place = found.place();
+    if place.is_dir() && !private::is_sealed(place, &found.digests.0)? {
         fs::remove_dir_all(place)?;
     }
     move_to(product, place)?;
-    note(cache, request, &found.entry)?;
+    note(cache, &found.key, |out| found.digests.write(out))?;
+    note(cache, &request.name(), |out| found.entry.write(out))?;
     Ok(found)
 }
 
@@ -79,20 +98,24 @@ fn placed(cache: &Cache, request: &Request, entry: Entry) -> Found {
         true => cache.root.join(name + env::consts::DLL_SUFFIX),
         false => cache.root.join(name).join(&entry.inner),
     };
-    Found { file, key, entry }
+    Found { file, key, entry, digests: Digests::default() }
 }
 
-fn index(cache: &Cache, request: &Request) -> PathBuf {
-    cache.root.join("index").join(request.name())
+fn index(cache: &Cache, name: &str) -> PathBuf {
+    cache.root.join("index").join(name)
 }
 
-fn note(cache: &Cache, request: &Request, entry: &Entry) -> Result<()> {
+fn note(
+    cache: &Cache,
+    name: &str,
+    write: impl FnOnce(&mut BufWriter<&mut NamedTempFile>) -> io::Result<()>,
+) -> Result<()> {
     let mut file = NamedTempFile::new_in(cache.folder("stage")?)?;
     let mut out = BufWriter::new(&mut file);
-    entry.write(&mut out)?;
+    write(&mut out)?;
     out.flush()?;
     drop(out);
     cache.folder("index")?;
-    file.persist(index(cache, request)).map_err(|failure| failure.error)?;
+    file.persist(index(cache, name)).map_err(|failure| failure.error)?;
     Ok(())
 }

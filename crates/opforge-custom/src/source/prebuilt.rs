@@ -12,8 +12,8 @@ use opforge_core::Result;
 use super::allow::{self, Opened};
 use super::dynamic::Dynamic;
 use super::entry::{Entry, Key, Request};
-use super::obtain::obtain;
-use super::{Artifact, Dependency, Job, Settings, Target};
+use super::obtain::{Found, obtain};
+use super::{Artifact, Dependency, Job, Settings, Target, dependencies};
 
 pub(super) fn locate(opened: Opened, job: &Job<'_>) -> Result<Artifact> {
     let Opened { given, resolved, .. } = opened;
@@ -24,8 +24,17 @@ pub(super) fn locate(opened: Opened, job: &Job<'_>) -> Result<Artifact> {
     };
     let make = |stage: &Path| copy_all(&given, job.settings, stage);
     let found = obtain(&job.cache, &request, job.options.timeout, update, make)?;
+    check_libraries(&given, &found, job.settings)?;
     let Entry { target, dependencies: sources, .. } = found.entry;
     Ok(Artifact { file: found.file, origin: resolved, key: found.key, target, sources })
+}
+
+/// Holds what the copies need besides each other to the allow-lists.
+fn check_libraries(named: &Path, found: &Found, settings: &Settings) -> Result<()> {
+    let digests = found.digests.0.iter();
+    digests
+        .map(|(inner, _)| found.part(inner))
+        .try_for_each(|copy| dependencies::check_libraries(named, &copy, settings))
 }
 
 /// Copies a library, and those that it needs from folders relative to its own.

@@ -6,6 +6,8 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use super::allow::objection;
+use super::dependencies::system;
 use super::entry::Key;
 use super::{Job, Language};
 
@@ -14,7 +16,7 @@ pub(super) struct Compiler {
     /// How it is called: its path, then arguments that always come first.
     pub words: Vec<OsString>,
     /// The programs that decide what it does: itself, and those that it is told to call.
-    programs: Vec<PathBuf>,
+    pub programs: Vec<PathBuf>,
 }
 
 impl Compiler {
@@ -104,6 +106,12 @@ fn nvcc(job: &Job<'_>) -> Result<PathBuf, String> {
     let packages: Vec<PathBuf> = packages.collect();
     let in_packages =
         packages.iter().flat_map(|folder| children(&folder.join("nvidia"))).map(|child| child.join("bin/nvcc"));
+    // Which folders are searched is the program's choice, unlike the environment's.
+    let is_allowed = |file: &PathBuf| {
+        settings.python.as_ref().is_some_and(|home| file.starts_with(home))
+            || file.canonicalize().is_ok_and(|file| objection(&file, &system(&[]), settings).is_none())
+    };
+    let in_packages = in_packages.filter(is_allowed);
     let found = program("nvcc", &settings.path)
         .or_else(|| toolkits.chain(in_packages).find_map(|file| program(file, &settings.path)));
     found.ok_or_else(|| {

@@ -1,8 +1,18 @@
 // Kernels of one input and one output of float32 that copy, and then do what the attribute `how` says, in the function that `where` names.
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 
@@ -10,7 +20,8 @@
 
 namespace {
 
-volatile int zero = 0;
+int zero_itself = 0;
+volatile int &zero = zero_itself;
 
 __attribute__((noinline)) int Descend(volatile char *above) {
   volatile char frame[4096];
@@ -25,7 +36,76 @@ pid_t StartSleeper() {
   _exit(0);
 }
 
+// Writes to all of it, so that it is there.
+void *Touched(void *memory, size_t bytes) { return std::memset(memory, 1, bytes); }
+
+void TakeMemory(const std::string &how) {
+  constexpr size_t kMuch = size_t{1} << 31, kSome = size_t{1} << 24;
+  if (how == "malloc") Touched(std::malloc(kMuch), kMuch);
+  if (how == "new") Touched(new char[kMuch], kMuch);
+  if (how == "leak") {
+    for (size_t i = 0; i < 1000; ++i) Touched(new char[kSome], kSome);
+  }
+  if (how == "calloc") Touched(std::calloc(kMuch, 1), kMuch);
+  if (how == "fall back") {
+    void *much = std::malloc(kMuch);
+    if (much == nullptr) much = Touched(std::malloc(1000), 1000);
+    std::free(much);
+  }
+}
+
+// Tries to harm the parent; says by its error what was possible. Linux's own calls, too, which the C library has no functions for.
+void Attack(const std::string &how) {
+#if defined(__linux__)
+  const pid_t parent = getppid();
+  long done = -1;
+  errno = 0;
+  if (how == "kill") done = kill(parent, SIGUSR1);
+  if (how == "kill group") done = kill(-getpgid(parent), SIGUSR1);
+  if (how == "kill all") done = kill(-1, SIGCONT);
+  if (how == "tgkill") done = syscall(SYS_tgkill, parent, parent, SIGUSR1);
+  if (how == "tkill") done = syscall(SYS_tkill, parent, SIGUSR1);
+  if (how == "sigqueue") done = sigqueue(parent, SIGUSR1, sigval{});
+  if (how == "pidfd") done = syscall(424, syscall(434, parent, 0), SIGUSR1, nullptr, 0);
+  if (how == "ptrace") done = ptrace(PTRACE_ATTACH, parent, nullptr, nullptr);
+  if (how == "vm") {
+    char byte = 0;
+    iovec here = {&byte, 1}, there = {&zero_itself, 1};
+    done = process_vm_writev(parent, &here, 1, &there, 1, 0);
+  }
+  if (how == "proc") done = open(("/proc/" + std::to_string(parent) + "/mem").c_str(), O_RDWR);
+  if (how == "owner") done = fcntl(STDERR_FILENO, F_SETOWN, parent);
+  if (how == "group") done = setpgid(0, getpgid(parent));
+  if (how == "limits") {
+    const rlimit more = {RLIM_INFINITY, RLIM_INFINITY};
+    done = setrlimit(RLIMIT_DATA, &more);
+  }
+  if (how == "sibling") {
+    char stack[8192];
+    done = syscall(SYS_clone, CLONE_PARENT | SIGUSR1, stack + sizeof(stack), nullptr, nullptr, 0);
+    if (done == 0) _exit(0);
+  }
+  if (how == "affinity") {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(0, &one);
+    done = sched_setaffinity(parent, sizeof(one), &one);
+  }
+  if (how == "from a child") {
+    const pid_t child = fork();
+    if (child == 0) _exit(kill(parent, SIGUSR1) == 0 ? 0 : errno);
+    int status = 0;
+    waitpid(child, &status, 0);
+    done = WEXITSTATUS(status) == 0 ? 0 : -1;
+    errno = WEXITSTATUS(status);
+  }
+  throw std::runtime_error(done == -1 ? std::strerror(errno) : "done");
+#endif
+}
+
 void Misbehave(const std::string &how) {
+  if (how.compare(0, 7, "attack ") == 0) Attack(how.substr(7));
+  if (how.compare(0, 5, "take ") == 0) TakeMemory(how.substr(5));
   if (how == "segfault") *reinterpret_cast<volatile int *>(8) = 1;
   if (how == "jump") reinterpret_cast<void (*)()>(16)();
   if (how == "abort") std::abort();

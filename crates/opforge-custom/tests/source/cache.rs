@@ -1,8 +1,12 @@
+use std::env;
 use std::fs::{self, File, FileTimes};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use opforge_custom::source::Settings;
+use opforge_core::ErrorKind;
+use opforge_custom::source::{Language, Settings, include_dir_with, inline_with};
 
 use crate::bench::{Bench, returning, value};
 
@@ -169,4 +173,188 @@ fn caches_of_other_users_are_refused() {
     bench.settings = Settings { cache: Some(bench.path("other")), ..bench.settings };
     let text = bench.locate(&source).unwrap_err().to_string();
     assert!(text.contains("belongs to another user"), "{text}");
+}
+
+/// What is below a folder, with the permissions.
+fn modes(folder: &Path) -> Vec<(PathBuf, u32)> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        let metadata = fs::symlink_metadata(&entry).unwrap();
+        all.push((entry.clone(), metadata.permissions().mode() & 0o777));
+        if metadata.is_dir() {
+            all.extend(modes(&entry));
+        }
+    }
+    all
+}
+
+/// Under the umask 000 or 002 all that is made may be written by others, unless that is seen to.
+#[test]
+fn results_are_private_whatever_the_umask() {
+    for umask in ["000", "002", "077"] {
+        let bench = Bench::new();
+        fs::create_dir(bench.path("cache")).unwrap();
+        fs::set_permissions(bench.path("cache"), fs::Permissions::from_mode(0o755)).unwrap();
+        let mut process = Command::new("sh");
+        process
+            .args(["-c", &format!("umask {umask}; exec \"$0\" --exact cache::child")])
+            .arg(env::current_exe().unwrap());
+        let status = process.env("OPFORGE_TEST_UMASK", bench.folder.path()).stdout(Stdio::null()).status();
+        assert!(status.unwrap().success());
+        let modes = modes(&bench.path("cache"));
+        assert!(modes.len() > 15, "{modes:?}");
+        for (path, mode) in modes {
+            let expected = match path.extension().and_then(|suffix| suffix.to_str()) {
+                _ if path.is_dir() => 0o700,
+                Some("so") => 0o500,
+                Some("h" | "cc") => 0o400,
+                _ => 0o600,
+            };
+            assert_eq!(mode, expected, "{} under umask {umask}", path.display());
+        }
+    }
+}
+
+/// What the test above runs as a process of its own.
+#[test]
+fn child() {
+    let Some(folder) = env::var_os("OPFORGE_TEST_UMASK").map(PathBuf::from) else { return };
+    let mut bench = Bench::new();
+    bench.settings.cache = Some(folder.join("cache"));
+    let source = bench.write("k.cc", &returning(1));
+    let library = bench.locate(&source).unwrap().file;
+    assert_eq!(bench.value(&library), 1);
+    fs::create_dir(bench.path("lib")).unwrap();
+    for (name, flags) in [("lib/libinner.so", vec![]), ("outer.so", vec!["-Llib", "-linner", "-Wl,-rpath,$ORIGIN/lib"])]
+    {
+        let mut compiler = Command::new("cc");
+        compiler
+            .current_dir(bench.folder.path())
+            .args(["-shared", "-fPIC", "-x", "c", "k.cc", "-x", "none", "-o", name]);
+        assert!(compiler.args(["-Wl,--no-as-needed"]).args(flags).status().unwrap().success());
+    }
+    assert_eq!(bench.locate(&bench.path("outer.so")).unwrap().sources.len(), 2);
+    inline_with("text", Language::Cpp, "", &bench.options, &bench.settings).unwrap();
+    include_dir_with(&bench.options, &bench.settings).unwrap();
+}
+
+/// What others may have written, and what is not as it was made, is made again rather than loaded.
+#[test]
+fn results_that_others_may_have_changed_are_not_used() {
+    let bench = Bench::with_compiler("");
+    let source = bench.write("k.cc", &returning(1));
+    let evil = bench.locate(&bench.write("evil.cc", &returning(666))).unwrap().file;
+    let artifact = bench.locate(&source).unwrap();
+    for (mode, runs) in [(0o522, 3), (0o502, 4), (0o500, 5)] {
+        fs::set_permissions(&artifact.file, fs::Permissions::from_mode(0o700)).unwrap();
+        fs::copy(&evil, &artifact.file).unwrap();
+        fs::set_permissions(&artifact.file, fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!((bench.value(&source), bench.runs()), (1, runs), "{mode:o}");
+    }
+    fs::remove_file(&artifact.file).unwrap();
+    std::os::unix::fs::symlink(&evil, &artifact.file).unwrap();
+    assert_eq!((bench.value(&source), bench.runs()), (1, 6));
+    let text = inline_with("text", Language::Cpp, &returning(2), &bench.options, &bench.settings).unwrap();
+    fs::set_permissions(&text, fs::Permissions::from_mode(0o600)).unwrap();
+    fs::write(&text, returning(666)).unwrap();
+    let again = inline_with("text", Language::Cpp, &returning(2), &bench.options, &bench.settings).unwrap();
+    assert_eq!((again, bench.value(&text)), (text.clone(), 2));
+    // Folders that others may write to are made private before anything in them is believed.
+    fs::set_permissions(bench.path("cache/index"), fs::Permissions::from_mode(0o777)).unwrap();
+    fs::remove_file(&artifact.file).unwrap();
+    assert_eq!(bench.value(&source), 1);
+    assert_eq!(fs::metadata(bench.path("cache/index")).unwrap().permissions().mode() & 0o777, 0o700);
+}
+
+/// Needs files of another user's, as the test of folders does.
+#[test]
+fn results_of_other_users_are_refused() {
+    let bench = Bench::new();
+    let source = bench.write("k.cc", &returning(1));
+    let artifact = bench.locate(&source).unwrap();
+    let index = fs::read_dir(bench.path("cache/index")).unwrap().next().unwrap().unwrap().path();
+    for path in [&artifact.file, &index, &bench.path("cache/stage"), &bench.path("cache/include")] {
+        if chown(path, Some(12345), None).is_err() {
+            eprintln!("skipped: only root can give files to other users");
+            return;
+        }
+        if path.ends_with("stage") {
+            fs::remove_file(&artifact.file).unwrap();
+        }
+        let text = bench.locate(&source).unwrap_err().to_string();
+        let named = path.file_name().unwrap().to_str().unwrap();
+        assert!(text.contains("belongs to another user (12345)") && text.contains(named), "{text}");
+        chown(path, Some(0), None).unwrap();
+        assert_eq!(bench.value(&source), 1);
+    }
+}
+
+/// Where others may write to a folder above, they could exchange the cache between a look at it and its use.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_cache_that_could_be_exchanged_is_held_open() {
+    let mut bench = Bench::with_compiler("");
+    fs::create_dir(bench.path("shared")).unwrap();
+    fs::set_permissions(bench.path("shared"), fs::Permissions::from_mode(0o777)).unwrap();
+    let text = "#include \"opforge/kernel.h\"\n".to_owned() + &returning(1);
+    let source = bench.write("k.cc", &text);
+    bench.settings.cache = Some(bench.path("shared/cache"));
+    let artifact = bench.locate(&source).unwrap();
+    assert!(artifact.file.starts_with("/proc"), "{}", artifact.file.display());
+    assert_eq!((bench.locate(&source).unwrap().file, bench.runs()), (artifact.file.clone(), 1));
+    fs::rename(bench.path("shared/cache"), bench.path("shared/moved")).unwrap();
+    let evil = bench.path("shared/cache").join(artifact.file.file_name().unwrap());
+    fs::create_dir(bench.path("shared/cache")).unwrap();
+    fs::write(evil, "evil").unwrap();
+    assert_eq!(value(&artifact), 1);
+    // Another process, as this one's results do not depend on its number.
+    bench.settings.cache = Some(bench.path("shared/moved"));
+    assert_eq!((bench.value(&source), bench.runs()), (1, 1));
+}
+
+#[test]
+fn what_can_be_no_cache_is_named() {
+    let mut bench = Bench::new();
+    let source = bench.write("k.c", &returning(1));
+    let long = "x".repeat(300);
+    for folder in
+        ["/dev/null", "", "/dev/null/below", "nul\0byte", &long, &format!("{}/k.c", bench.folder.path().display())]
+    {
+        bench.options.cache = Some(folder.into());
+        let error = bench.locate(&source).unwrap_err();
+        let text = error.to_string();
+        assert_eq!(error.kind(), ErrorKind::Value, "{text}");
+        let given = format!("cache: {:?}, which cannot be used", Path::new(folder));
+        assert!(text.contains(&given) && text.contains("accepted: a folder"), "{text}");
+    }
+    bench.options.cache = Some(bench.path("blocked"));
+    bench.write("blocked/stage", "");
+    let error = bench.locate(&source).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::CustomOp);
+    assert!(error.to_string().contains("blocked/stage") && error.to_string().contains("is not a folder"), "{error}");
+}
+
+/// A full disk, as far as it can be had without one: no file may be larger than 1 MB.
+#[test]
+fn a_cache_that_cannot_be_written_to_is_named() {
+    let bench = Bench::new();
+    fs::create_dir(bench.path("cache")).unwrap();
+    let library = bench.write("k.so", &"x".repeat(3 << 20));
+    let mut process = Command::new("sh");
+    process
+        .args(["-c", "ulimit -f 1024; trap '' XFSZ; exec \"$0\" --exact cache::full"])
+        .arg(env::current_exe().unwrap());
+    let status = process.env("OPFORGE_TEST_FULL", library).stdout(Stdio::null()).status();
+    assert!(status.unwrap().success());
+}
+
+/// What the test above runs as a process of its own.
+#[test]
+fn full() {
+    let Some(library) = env::var_os("OPFORGE_TEST_FULL").map(PathBuf::from) else { return };
+    let bench = Bench::new();
+    let error = bench.locate(&library).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::CustomOp, "{error}");
+    let text = error.to_string();
+    assert!(text.contains("cannot be used as opforge's cache") && text.contains("File too large"), "{text}");
 }

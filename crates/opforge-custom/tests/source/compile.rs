@@ -190,3 +190,28 @@ fn statics_are_not_shared_between_versions() {
     bench.write("k.cc", &text(20));
     assert_eq!(call(&bench.locate(&source).unwrap(), "Value"), 21);
 }
+
+/// A compiler that ends with success and writes nothing, as `true` does.
+#[test]
+fn compilers_that_write_nothing_are_named() {
+    let mut bench = Bench::new();
+    let source = bench.write("k.cc", &returning(1));
+    bench.settings.cxx = Some("true".into());
+    let text = bench.refusal(&source);
+    for part in ["true ended with success, but did not write the library, ", "/library", "\ncommand: ", "k.cc"] {
+        assert!(text.contains(part), "{part} is not in\n{text}");
+    }
+    for (script, what) in [
+        ("while [ \"$1\" != -o ]; do shift; done; : > \"$2\"", "did not write the library"),
+        ("while [ \"$1\" != -o ]; do shift; done; ln -s /dev/null \"$2\"", "did not write the library"),
+        ("while [ \"$1\" != -o ]; do shift; done; echo x > \"$2\"", "did not write the list of the files"),
+        (
+            "while [ \"$1\" != -o ]; do shift; done; echo x > \"$2\"; while [ \"$1\" != -MF ]; do shift; done; echo 'x: gone.h' > \"$2\"",
+            "gone.h, which cannot be read",
+        ),
+    ] {
+        bench.settings.cxx = Some(format!("sh '{}'", bench.write("cxx", script).display()).into());
+        let text = bench.refusal(&source);
+        assert!(text.contains(what), "{script}: {text}");
+    }
+}

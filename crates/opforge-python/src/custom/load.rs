@@ -1,11 +1,12 @@
 //! Operators from files and texts.
 
+use std::ffi::CString;
 use std::time::Duration;
 
 use opforge::Error;
-use opforge_custom::CustomOp;
 use opforge_custom::source::{self, Flavour, Language, Options as SourceOptions, Sanitizer};
-use pyo3::exceptions::PyValueError;
+use opforge_custom::{CustomOp, Isolation};
+use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
 
 use super::declare::Options;
@@ -42,18 +43,25 @@ pub fn inline_source(
 
 /// The operator at "path:Name", compiled as the options `flags`, `include`, `flavour` ("default", "mindspore"), `cache`, `sanitize` ("address",
 /// "undefined"), `compile`, `compile_timeout` (in seconds) and `search` say; `isolate` opens it in a process of its own, whose functions may take
-/// `timeout` seconds.
+/// `timeout` seconds, and which may allocate `memory` bytes.
 pub fn load(func: &Bound<'_, PyAny>, options: &Options<'_>) -> PyResult<CustomOp> {
     let py = func.py();
     let name: String = func.str()?.extract()?;
     let isolate = options.flag("isolate")?;
-    let limit = options.take("timeout")?.map(|object| seconds("timeout", &object)).transpose()?;
+    let time = options.take("timeout")?.map(|object| seconds("timeout", &object)).transpose()?;
+    let limits =
+        Isolation { memory: options.take("memory")?.map(|object| object.extract()).transpose()?, ..time.into() };
     let options = source_options(options)?;
     let load = || match isolate {
-        true => CustomOp::load_isolated(&name, &options, limit),
+        true => CustomOp::load_isolated_with(&name, &options, &limits),
         false => CustomOp::load_with(&name, &options),
     };
-    front_end::called(load).or_raise(py)
+    let op = front_end::called(load).or_raise(py)?;
+    if let Some(gaps) = op.isolation_gaps() {
+        let text = CString::new(format!("custom operator {name} is isolated, but {gaps}"))?;
+        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 2)?;
+    }
+    Ok(op)
 }
 
 fn source_options(options: &Options<'_>) -> PyResult<SourceOptions> {

@@ -3,27 +3,10 @@
 use std::io::Write;
 use std::ops::Range;
 
-use opforge_runtime::{MappedFile, Storage, vm};
+use opforge_runtime::{Storage, vm};
 
+use super::access::Source;
 use crate::{DType, Device, Error, Meta, Result, Shape, Tensor};
-
-/// Where a file's bytes are.
-#[derive(Clone, Copy)]
-pub(super) enum Source<'a> {
-    /// In memory that tensors may share.
-    Mapped(&'a MappedFile),
-    /// In memory that belongs to somebody else.
-    Slice(&'a [u8]),
-}
-
-impl Source<'_> {
-    pub fn bytes(&self) -> &[u8] {
-        match self {
-            Source::Mapped(file) => file,
-            Source::Slice(bytes) => bytes,
-        }
-    }
-}
 
 /// What a file says about some of its bytes.
 pub(super) struct Claim {
@@ -44,21 +27,26 @@ impl Claim {
     }
 
     /// The tensor, over the file's own bytes where they can be used as they are. The range holds exactly the bytes claimed.
-    pub fn tensor(self, source: Source<'_>, range: Range<usize>, device: &Device) -> Result<Tensor> {
+    pub fn tensor(
+        self,
+        source: Source<'_>,
+        range: Range<usize>,
+        device: &Device,
+        format: &'static str,
+    ) -> Result<Tensor> {
         let meta = Meta::contiguous(self.dtype, &self.shape);
         if device.is_meta() {
             return Ok(Tensor::from_parts(meta, Storage::new(*device, range.len())?));
         }
-        let bytes = &source.bytes()[range.clone()];
         // Kernels rely on truth values of 0 and 1; a file may hold others.
         let direct = !self.swapped && self.dtype != DType::Bool;
         let storage = match source {
-            Source::Mapped(file) if direct && is_aligned(bytes, self.dtype) => file.storage(range)?,
-            _ if direct => Storage::from_bytes(bytes)?,
+            Source::Mapped(file) if direct && is_aligned(&file[range.clone()], self.dtype) => file.storage(range)?,
+            Source::Slice(bytes) if direct => Storage::from_bytes(&bytes[range])?,
             _ => {
-                let storage = Storage::new(*device, bytes.len())?;
+                let storage = Storage::new(*device, range.len())?;
                 let mut into = vm::write(&storage)?;
-                into.copy_from_slice(bytes);
+                source.read(range.start, &mut into, format)?;
                 self.normalize(&mut into);
                 drop(into);
                 storage

@@ -1,29 +1,43 @@
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use opforge_runtime::{Storage, vm};
 use zip::read::ZipFile;
+use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-use super::npy::{self, Header};
+use super::npy::{self, Header, MAX_HEADER};
 use super::replace::replace;
-use crate::{DType, Device, Error, Meta, Result, Shape, Tensor};
+use crate::{Context, DType, Device, Error, Meta, Result, Shape, Tensor};
 
 const FORMAT: &str = "npz";
 
 /// Deflate makes no more than this of a byte; an archive that claims more lies.
 const MAX_RATIO: u64 = 1032;
 
-/// The longest header that is read from an archive.
-const MAX_HEADER: usize = 1 << 16;
-
-fn zip_error(error: zip::result::ZipError) -> Error {
+fn zip_error(error: ZipError) -> Error {
     match error {
-        zip::result::ZipError::Io(error) if error.kind() != std::io::ErrorKind::UnexpectedEof => error.into(),
+        ZipError::Io(error) => stream_error(error),
+        ZipError::UnsupportedArchive(what) => unsupported(what),
+        ZipError::CompressionMethodNotSupported(_) => unsupported(error),
         other => Error::format(FORMAT, other),
     }
+}
+
+/// The system's own errors are such; others tell of the archive's content.
+fn stream_error(error: std::io::Error) -> Error {
+    match (error.raw_os_error(), error.kind()) {
+        (Some(_), _) => error.into(),
+        (_, ErrorKind::UnexpectedEof) => Error::format(FORMAT, "an array ends early"),
+        (_, ErrorKind::Unsupported) => unsupported(error),
+        _ => Error::format(FORMAT, error),
+    }
+}
+
+fn unsupported(what: impl std::fmt::Display) -> Error {
+    Error::format(FORMAT, format!("{what} (accepted: arrays that are stored or deflated, and not encrypted)"))
 }
 
 /// The arrays of a `.npz` archive, each read when it is asked for.
@@ -44,6 +58,7 @@ impl NpzTensors {
     pub fn new<P: AsRef<Path>>(path: P) -> Result<Self> {
         let path = path.as_ref().to_owned();
         let archive = Self::open(&path)?;
+        check_count(&path, &archive)?;
         let mut entries: Vec<(String, usize)> = Vec::with_capacity(archive.len());
         for i in 0..archive.len() {
             let Some(name) = archive.name_for_index(i).transpose().map_err(zip_error)? else { continue };
@@ -60,7 +75,8 @@ impl NpzTensors {
     }
 
     fn open(path: &Path) -> Result<Archive> {
-        ZipArchive::new(BufReader::new(File::open(path)?)).map_err(zip_error)
+        let open = || ZipArchive::new(BufReader::new(File::open(path)?)).map_err(zip_error);
+        open().with_context(|| format!("opening {}", path.display()))
     }
 
     /// The arrays' names, in the order of the archive.
@@ -93,13 +109,27 @@ impl NpzTensors {
     }
 }
 
+/// The reader of archives keeps the last of several entries of one name; the record at the archive's end says how many there are.
+fn check_count(path: &Path, archive: &Archive) -> Result<()> {
+    const RECORD: usize = 22;
+    /// The number is in another record, where it does not fit.
+    const ELSEWHERE: u16 = u16::MAX;
+    let mut file = File::open(path)?;
+    let mut record = [0; RECORD];
+    let from_end = i64::try_from(RECORD + archive.comment().len()).unwrap_or(i64::MAX);
+    let read = file.seek(SeekFrom::End(-from_end)).and_then(|_| file.read_exact(&mut record));
+    let count = u16::from_le_bytes([record[10], record[11]]);
+    // Something behind the archive is not looked into.
+    if read.is_err() || !record.starts_with(b"PK\x05\x06") || count == ELSEWHERE || usize::from(count) == archive.len()
+    {
+        return Ok(());
+    }
+    Err(Error::format(FORMAT, format!("{count} entries are announced, of {} different names", archive.len())))
+}
+
 /// Reads exactly the bytes announced.
 fn read_exact(from: &mut impl Read, into: &mut [u8]) -> Result<()> {
-    from.read_exact(into).map_err(|error| match error.kind() {
-        std::io::ErrorKind::UnexpectedEof => Error::format(FORMAT, "an array ends early"),
-        std::io::ErrorKind::InvalidData | std::io::ErrorKind::InvalidInput => Error::format(FORMAT, error),
-        _ => error.into(),
-    })
+    from.read_exact(into).map_err(stream_error)
 }
 
 /// Nothing may follow the elements; reading the end is also what verifies the checksum.
@@ -107,7 +137,7 @@ fn check_end(entry: &mut impl Read) -> Result<()> {
     match entry.read(&mut [0]) {
         Ok(0) => Ok(()),
         Ok(_) => Err(Error::format(FORMAT, "bytes after an array's elements")),
-        Err(error) => Err(Error::format(FORMAT, error)),
+        Err(error) => Err(stream_error(error)),
     }
 }
 

@@ -6,6 +6,7 @@ use safetensors::tensor::TensorInfo;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 
 use super::FORMAT;
+use crate::io::access::Source;
 use crate::{Error, Result};
 
 /// Longer headers than this are not believed; the format's own limit.
@@ -31,17 +32,19 @@ fn bad(message: impl fmt::Display) -> Error {
 
 impl Header {
     /// Reads and checks a header.
-    pub fn parse(bytes: &[u8]) -> Result<Self> {
-        let length = bytes.first_chunk::<LENGTH>().ok_or_else(|| bad("no 8 bytes of header length"))?;
+    pub fn read(source: Source<'_>) -> Result<Self> {
+        let len = source.len();
+        let length = source.part(0..len.min(LENGTH), FORMAT)?;
+        let length = length.first_chunk::<LENGTH>().ok_or_else(|| bad("no 8 bytes of header length"))?;
         let length = u64::from_le_bytes(*length);
-        if length > MAX_HEADER.min((bytes.len() - LENGTH) as u64) {
-            return Err(bad(format!("a header of {length} bytes in a file of {}", bytes.len())));
+        if length > MAX_HEADER.min((len - LENGTH) as u64) {
+            return Err(bad(format!("a header of {length} bytes in a file of {len}")));
         }
         let start = LENGTH + length as usize;
-        let entries: Entries = serde_json::from_slice(&bytes[LENGTH..start]).map_err(bad)?;
+        let entries: Entries = serde_json::from_slice(&source.part(LENGTH..start, FORMAT)?).map_err(bad)?;
         let Entries { mut entries, metadata } = entries;
         entries.sort_by_key(|(_, info)| info.data_offsets);
-        check(&entries, bytes.len() - start)?;
+        check(&entries, len - start)?;
         let order = entries.iter().map(|(name, _)| name.clone()).collect();
         Ok(Header { start, tensors: entries.into_iter().collect(), order, metadata })
     }

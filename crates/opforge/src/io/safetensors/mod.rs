@@ -2,13 +2,14 @@
 //!
 //! | | bytes | tensors |
 //! |---|---|---|
-//! | [`load`] | the file, mapped | all |
+//! | [`load`] | the file, copied if it is small, otherwise mapped | all |
+//! | [`load_with`], [`load_with_metadata`] | the file, copied or mapped | all |
 //! | [`MmapedSafetensors`] | files, mapped | one at a time |
 //! | [`load_buffer`] | a slice | all |
 //! | [`SliceSafetensors`], [`BufferedSafetensors`] | a slice, a vector | one at a time |
 //!
-//! Tensors of mapped files are read-only views of the file where its bytes are aligned (see [`MappedFile`] for what that asks of the file);
-//! others are copies.
+//! Tensors of mapped files are read-only views of the file where its bytes are aligned; others are copies. A mapped file must keep its content: reads of
+//! one that was truncated end this process (`SIGBUS`), see [`FileAccess::Map`].
 
 mod header;
 mod save;
@@ -19,8 +20,9 @@ use std::path::Path;
 use opforge_runtime::MappedFile;
 use safetensors::tensor::{Dtype, TensorView};
 
-use super::bytes::{Claim, Source};
-use crate::{DType, Device, Error, Result, Tensor};
+use super::access::{Opened, Source};
+use super::bytes::Claim;
+use crate::{Context, DType, Device, Error, FileAccess, Result, Tensor};
 use header::Header;
 pub use save::{save, save_with_metadata, to_bytes};
 
@@ -85,7 +87,7 @@ impl<'a> Reader<'a> {
         let dtype = from_file_dtype(info.dtype).map_err(|error| error.context(format!("tensor {name}")))?;
         let claim = Claim { dtype, shape: info.shape.clone().into(), swapped: cfg!(target_endian = "big") };
         claim.nbytes(FORMAT)?;
-        claim.tensor(self.source, range, device)
+        claim.tensor(self.source, range, device, FORMAT)
     }
 
     fn view(&self, name: &str) -> Result<TensorView<'a>> {
@@ -93,6 +95,7 @@ impl<'a> Reader<'a> {
         let bytes = match self.source {
             Source::Mapped(file) => &file[range],
             Source::Slice(bytes) => &bytes[range],
+            Source::File(_) => return Err(Error::format(FORMAT, "views need a file's bytes in memory")),
         };
         TensorView::new(info.dtype, info.shape.clone(), bytes).map_err(|error| Error::format(FORMAT, error))
     }
@@ -102,12 +105,13 @@ impl<'a> Reader<'a> {
         self.header.names().filter_map(|name| Some((name.to_owned(), self.view(name).ok()?))).collect()
     }
 
-    fn load_all(&self, device: &Device) -> Result<HashMap<String, Tensor>> {
+    fn load_all(&self, device: &Device) -> Result<Vec<(String, Tensor)>> {
         self.header.names().map(|name| Ok((name.to_owned(), self.load(name, device)?))).collect()
     }
 }
 
-/// All tensors of a file, by name. They are views of the mapped file where its bytes are aligned.
+/// All tensors of a file, by name: copies, or, if the file is larger than 64 MiB, views of the mapped file where its bytes are aligned. Such a file must
+/// keep its content: reads of one that was truncated end this process (`SIGBUS`), see [`FileAccess::Map`]. [`load_with`] has the choice.
 ///
 /// # Errors
 /// [`Error::Io`]; [`Error::Format`] for a header longer than the file, ranges that overlap, leave holes or do not match dtype and shape,
@@ -126,8 +130,30 @@ impl<'a> Reader<'a> {
 /// # }
 /// ```
 pub fn load<P: AsRef<Path>>(filename: P, device: &Device) -> Result<HashMap<String, Tensor>> {
-    let file = MappedFile::open(filename)?;
-    Reader { header: &Header::parse(&file)?, source: Source::Mapped(&file) }.load_all(device)
+    load_with(filename, device, FileAccess::Auto)
+}
+
+/// All tensors of a file, by name, copied or mapped.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with<P: AsRef<Path>>(filename: P, device: &Device, access: FileAccess) -> Result<HashMap<String, Tensor>> {
+    Ok(load_with_metadata(filename, device, access)?.0.into_iter().collect())
+}
+
+/// All tensors of a file, copied or mapped, with their names in the order of their bytes; and what the file says about the whole, by name.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with_metadata<P: AsRef<Path>>(
+    filename: P,
+    device: &Device,
+    access: FileAccess,
+) -> Result<(Vec<(String, Tensor)>, HashMap<String, String>)> {
+    let file = Opened::new(filename.as_ref(), access)?;
+    let header = Header::read(file.source())?;
+    let tensors = Reader { header: &header, source: file.source() }.load_all(device)?;
+    Ok((tensors, header.metadata().clone()))
 }
 
 /// Copies of all tensors in a file's bytes, by name.
@@ -135,7 +161,8 @@ pub fn load<P: AsRef<Path>>(filename: P, device: &Device) -> Result<HashMap<Stri
 /// # Errors
 /// [`Error::Format`]; see [`load`].
 pub fn load_buffer(data: &[u8], device: &Device) -> Result<HashMap<String, Tensor>> {
-    Reader { header: &Header::parse(data)?, source: Source::Slice(data) }.load_all(device)
+    let source = Source::Slice(data);
+    Ok(Reader { header: &Header::read(source)?, source }.load_all(device)?.into_iter().collect())
 }
 
 /// What can become a tensor on a device.
@@ -151,7 +178,7 @@ impl Load for TensorView<'_> {
     fn load(&self, device: &Device) -> Result<Tensor> {
         let (dtype, bytes) = (from_file_dtype(self.dtype())?, self.data());
         let claim = Claim { dtype, shape: self.shape().into(), swapped: cfg!(target_endian = "big") };
-        claim.tensor(Source::Slice(bytes), 0..bytes.len(), device)
+        claim.tensor(Source::Slice(bytes), 0..bytes.len(), device, FORMAT)
     }
 }
 
@@ -186,7 +213,8 @@ pub struct MmapedSafetensors {
 }
 
 impl MmapedSafetensors {
-    /// Maps a file; see [`MappedFile`] for what that asks of the file.
+    /// Maps a file, however small. It must keep its content as long as this or a tensor of it lives: who overwrites it changes tensors, and who truncates
+    /// it ends this process when they are read (`SIGBUS`). [`BufferedSafetensors`] and [`load_with`] copy.
     ///
     /// # Errors
     /// As [`load`].
@@ -194,7 +222,7 @@ impl MmapedSafetensors {
         Self::multi(&[path])
     }
 
-    /// Maps several files. Of a name in several of them the last file's tensor is taken.
+    /// Maps several files, as [`MmapedSafetensors::new`] does. Of a name in several of them the last file's tensor is taken.
     ///
     /// # Errors
     /// As [`load`].
@@ -202,8 +230,8 @@ impl MmapedSafetensors {
         let mut files = Vec::with_capacity(paths.len());
         let mut routes = HashMap::new();
         for (i, path) in paths.iter().enumerate() {
-            let file = MappedFile::open(path)?;
-            let header = Header::parse(&file).map_err(|e| e.context(path.as_ref().display()))?;
+            let file = MappedFile::open(&path).with_context(|| format!("opening {}", path.as_ref().display()))?;
+            let header = Header::read(Source::Mapped(&file)).map_err(|e| e.context(path.as_ref().display()))?;
             routes.extend(header.names().map(|name| (name.to_owned(), i)));
             files.push((file, header));
         }
@@ -250,7 +278,7 @@ impl<'a> SliceSafetensors<'a> {
     /// # Errors
     /// [`Error::Format`]; see [`load`].
     pub fn new(buffer: &'a [u8]) -> Result<Self> {
-        Ok(SliceSafetensors { data: buffer, header: Header::parse(buffer)? })
+        Ok(SliceSafetensors { data: buffer, header: Header::read(Source::Slice(buffer))? })
     }
 
     fn reader(&self, _name: &str) -> Result<Reader<'_>> {
@@ -285,7 +313,7 @@ impl BufferedSafetensors {
     /// # Errors
     /// [`Error::Format`]; see [`load`].
     pub fn new(buffer: Vec<u8>) -> Result<Self> {
-        let header = Header::parse(&buffer)?;
+        let header = Header::read(Source::Slice(&buffer))?;
         Ok(BufferedSafetensors { data: buffer, header })
     }
 

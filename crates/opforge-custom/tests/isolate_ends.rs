@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use common::library;
 use opforge::{DType, Device, Tensor};
 use opforge_custom::{CustomOp, DTypeRule, ShapeRule};
+use opforge_runtime::alloc;
 
 static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| library("misbehave.cc"));
 
@@ -96,6 +97,21 @@ fn nothing_is_left_of_operators_that_ended_badly_or_well() {
         drop(op);
         assert_eq!((descriptors(), mappings(), children()), (before.0, before.1, 0), "after {how:?}");
     }
+}
+
+/// Unless something else is asked for, a process may allocate as much as tensors may take here.
+#[test]
+fn the_memory_limit_is_that_of_tensors() {
+    let _alone = alone();
+    let before = alloc::limit();
+    for (limit, expected) in [(1 << 30, 1 << 30), (1 << 20, 32 << 20)] {
+        alloc::set_limit(limit);
+        let op = open("Misbehave", &LIBRARY);
+        let attributes = [("how".to_owned(), "take malloc".into()), ("where".to_owned(), "".into())];
+        let error = op.apply_with(&[&scalar()], &attributes).and_then(|y| y[0].to_scalar::<i64>()).unwrap_err();
+        assert!(error.to_string().contains(&format!("beyond its memory limit of {expected} bytes")), "{error}");
+    }
+    alloc::set_limit(before);
 }
 
 #[test]

@@ -58,8 +58,8 @@ fn read(bytes: &[u8]) -> opforge::Result<(Vec<(String, Tensor)>, Texts)> {
 /// Copies of all tensors in a file, and its texts.
 #[pyfunction]
 fn _load_safetensors(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
-    let (tensors, metadata) = py.detach(|| load_with_metadata(path, &Device::Cpu, FileAccess::Copy)).or_raise(py)?;
-    content(py, tensors, metadata)
+    let found = py.detach(|| load_with_metadata(path, &Device::Cpu, FileAccess::Copy)).or_raise(py)?;
+    content(py, found.tensors, found.metadata)
 }
 
 /// As [`_load_safetensors`], from a file's bytes.
@@ -72,8 +72,8 @@ fn _load_safetensors_bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Conte
 /// As [`_load_safetensors`], with tensors that are read-only views of the file where its bytes are aligned.
 #[pyfunction]
 fn _map_safetensors(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
-    let (tensors, metadata) = load_with_metadata(path, &Device::Cpu, FileAccess::Map).or_raise(py)?;
-    content(py, tensors, metadata)
+    let found = load_with_metadata(path, &Device::Cpu, FileAccess::Map).or_raise(py)?;
+    content(py, found.tensors, found.metadata)
 }
 
 /// The tensor in the bytes of a `.npy` file.

@@ -62,9 +62,13 @@ void CloseInForks(int socket, int region) {
 
 // Takes the descriptors that the parent gave over and closes all others; what the library prints goes where errors go.
 void TakeDescriptors(int *socket, int *region) {
+  long closed = -1;
 #if defined(__linux__) && defined(SYS_close_range)
-  syscall(SYS_close_range, 3, ~0u, 0);
+  closed = syscall(SYS_close_range, 3, ~0u, 0);
 #endif
+  // Older systems lack the call; what has a higher number than this stays open if the parent did not mark it for being closed.
+  constexpr int kMost = 1 << 16;
+  for (int i = 3; closed != 0 && i < kMost; ++i) close(i);
   *socket = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
   *region = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);

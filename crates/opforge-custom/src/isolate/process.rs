@@ -24,6 +24,9 @@ use super::worker::Failure;
 /// Bytes at the region's start that arguments leave alone (`worker::kReportSize`).
 pub(crate) const REPORT_SIZE: u64 = 65536;
 
+/// The least memory with which a worker can do anything, in bytes.
+pub(super) const LEAST_MEMORY: usize = 32 << 20;
+
 /// How a worker is started.
 #[derive(Debug, Default)]
 pub(crate) struct Start {
@@ -72,7 +75,7 @@ impl Process {
         region.set_len(REPORT_SIZE)?;
         let (socket, theirs) = UnixStream::pair()?;
         let owner = std::process::id();
-        let memory = if start.bare { 0 } else { start.memory.unwrap_or_else(alloc::limit) };
+        let memory = if start.bare { 0 } else { start.memory.unwrap_or_else(|| alloc::limit().max(LEAST_MEMORY)) };
         let child = executable::spawn(|command| {
             command.arg0("opforge-worker").arg(owner.to_string()).arg(if start.bare { "bare" } else { "guarded" });
             command.arg(memory.to_string()).arg(&start.library);

@@ -10,7 +10,7 @@ use opforge_runtime::vm;
 
 use super::death::{Arguments, beside};
 use super::instance::Instance;
-use super::process::Start;
+use super::process::{LEAST_MEMORY, Start};
 use super::worker::{Failure, Found, Signature, Worker};
 use crate::abi::{Inferred, Variant};
 use crate::elf::Names;
@@ -19,9 +19,6 @@ use crate::runner::{Forms, Infers, Prepared, Query, Runner, Setup};
 
 /// How long a function may run unless something else is asked for.
 const DEFAULT_LIMIT: Duration = Duration::from_secs(60);
-
-/// The least memory with which a worker can do anything, in bytes.
-const LEAST_MEMORY: usize = 32 << 20;
 
 /// What an isolated operator may take; see [`CustomOp::isolated_with`](crate::CustomOp::isolated_with).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

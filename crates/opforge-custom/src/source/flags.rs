@@ -281,4 +281,31 @@ mod tests {
             assert!(!is_harmless(flag), "{flag}");
         }
     }
+
+    #[test]
+    fn flags_of_nvcc_are_held_to_their_list() {
+        let settings = Settings { allow: vec![("OPFORGE_CUSTOM_ALLOW", "/nowhere".into())], ..Settings::default() };
+        let judged = |flags: &[&str], language| {
+            let options = Options { flags: flags.iter().map(ToString::to_string).collect(), ..Options::default() };
+            check(Path::new("k.cu"), language, &options, &settings).map_err(|error| error.to_string())
+        };
+        let fine = "-arch=sm_90 -gencode arch=compute_80,code=[compute_80,sm_80] --use_fast_math -Xcompiler -O3,-Wall -Xcompiler=-g -lineinfo -DX \
+            -maxrregcount=64 -std=c++17 --expt-relaxed-constexpr -lcublas -t 2 -O3";
+        let fine: Vec<&str> = fine.split_ascii_whitespace().collect();
+        assert_eq!(judged(&fine, Language::Cuda), Ok(()));
+        assert!(judged(&["-arch=sm_90"], Language::Cpp).is_err());
+        for flags in [
+            &["-ccbin", "/evil"][..],
+            &["-Xcompiler", "-fplugin=evil"],
+            &["-Xcompiler=-O2,evil.o"],
+            &["--options-file", "evil"],
+            &["-Xlinker", "evil.o"],
+            &["-arch", "../evil"],
+            &["-gencode"],
+            &["evil.o"],
+        ] {
+            let text = judged(flags, Language::Cuda).unwrap_err();
+            assert!(text.contains("OPFORGE_CUSTOM_ALLOW is set") && text.contains("accepted are -O*"), "{text}");
+        }
+    }
 }

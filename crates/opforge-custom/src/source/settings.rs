@@ -13,7 +13,8 @@ use super::Flavour;
 pub struct Settings {
     /// `MS_CUSTOM_AOT_WHITE_LIST` and `OPFORGE_CUSTOM_ALLOW`, those that are set: folders, separated as in PATH. A file must be below one of each;
     /// an empty list allows nothing. What it includes, and the libraries that it needs by path, must be below too, or be the system's or the compiler's;
-    /// flags are held to a list ([`Options::flags`](super::Options::flags)). `CC`, `CXX` and `PATH` are trusted, as the lists themselves are.
+    /// flags are held to a list ([`Options::flags`](super::Options::flags)). `CC`, `CXX`, `PATH` and
+    /// the loader's variables (`LD_LIBRARY_PATH`, `LD_PRELOAD`) are trusted, as the lists themselves are.
     pub allow: Vec<(&'static str, OsString)>,
     /// `OPFORGE_CUSTOM_COMPILE=0`: no compiler may be run. What was compiled before is used.
     pub forbid_compiling: bool,

@@ -138,22 +138,27 @@ pub fn load<P: AsRef<Path>>(filename: P, device: &Device) -> Result<HashMap<Stri
 /// # Errors
 /// As [`load`].
 pub fn load_with<P: AsRef<Path>>(filename: P, device: &Device, access: FileAccess) -> Result<HashMap<String, Tensor>> {
-    Ok(load_with_metadata(filename, device, access)?.0.into_iter().collect())
+    Ok(load_with_metadata(filename, device, access)?.tensors.into_iter().collect())
 }
 
-/// All tensors of a file, copied or mapped, with their names in the order of their bytes; and what the file says about the whole, by name.
+/// All that is in a file.
+#[derive(Debug, Clone)]
+pub struct Contents {
+    /// By name, in the order of their bytes.
+    pub tensors: Vec<(String, Tensor)>,
+    /// What the file says about the whole, by name.
+    pub metadata: HashMap<String, String>,
+}
+
+/// As [`load_with`], with what the file says about the whole.
 ///
 /// # Errors
 /// As [`load`].
-pub fn load_with_metadata<P: AsRef<Path>>(
-    filename: P,
-    device: &Device,
-    access: FileAccess,
-) -> Result<(Vec<(String, Tensor)>, HashMap<String, String>)> {
+pub fn load_with_metadata<P: AsRef<Path>>(filename: P, device: &Device, access: FileAccess) -> Result<Contents> {
     let file = Opened::new(filename.as_ref(), access)?;
     let header = Header::read(file.source())?;
     let tensors = Reader { header: &header, source: file.source() }.load_all(device)?;
-    Ok((tensors, header.metadata().clone()))
+    Ok(Contents { tensors, metadata: header.metadata().clone() })
 }
 
 /// Copies of all tensors in a file's bytes, by name.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import operator
+import pickle
 import signal
 import sys
 import time
@@ -148,8 +150,8 @@ def look(results: list[Any]) -> None:
         repr(result)
 
 
-def differentiate(results: list[Any], given: dict[str, Any]) -> None:
-    """Goes back through results; leaves get gradients of their own shape and dtype."""
+def differentiate(results: list[Any], given: dict[str, Any], changed: list[str]) -> None:
+    """Goes back through results; leaves get gradients of their own shape and dtype, in memory of their own."""
     for result in results:
         if not result.requires_grad or result.numel() > MANY or result.is_meta:
             continue
@@ -159,6 +161,8 @@ def differentiate(results: list[Any], given: dict[str, Any]) -> None:
             continue
         if grad.shape != leaf.shape or grad.dtype is not leaf.dtype:
             raise Fault("gradient", f"{name} is {tuple(leaf.shape)} of {leaf.dtype}, its gradient {tuple(grad.shape)} of {grad.dtype}")
+        if not changed and (repeats(grad) or any(grad.numel() and shares(grad, other) for other in given.values())):
+            raise Fault("shared", f"the gradient of {name} has no memory of its own: strides {grad.stride()}")
         repr(grad)
 
 
@@ -175,14 +179,12 @@ class Runner:
             self.stray.append(f"{type(what.exc_value).__name__}: {what.exc_value}")
 
     def run(self, program: Program) -> tuple[str, str]:
-        import copy
-        import pickle
-
         space = {"torch": torch, "operator": operator, "copy": copy, "pickle": pickle, "inf": inf, "nan": nan, "called": False}
         torch.manual_seed(0)
         self.stray.clear()
         try:
             ended = self._run(program, space)
+            self._settle()
         except Fault as fault:
             return fault.kind, fault.text
         except Interrupted:
@@ -190,6 +192,19 @@ class Runner:
         if self.stray:
             return "error", f"raised where nobody could catch it: {self.stray[0]}"
         return ended
+
+    def _settle(self) -> None:
+        """Waits for kernels whose results nobody read, and sees what failed; those of an interrupted call end soon too."""
+        for _ in range(100):
+            try:
+                return self.timer.run(torch.synchronize, LATE)
+            except Interrupted:
+                raise Fault("late", f"its kernels ran for {LATE} s after it") from None
+            except Fault:
+                raise
+            except BaseException as error:  # noqa: BLE001 (a panic is none of Exception)
+                ordinary(error)
+        raise Fault("error", "failures without an end")
 
     def _run(self, program: Program, space: dict[str, Any]) -> tuple[str, str]:
         try:
@@ -210,7 +225,8 @@ class Runner:
             snapshot.check(name)
             if program.view is not None and any(t.numel() and shares(snapshot.tensor, t) for t in touched):
                 raise Fault("shared", f"what was written to shares memory with {name} now")
-        if not space["called"] and ended[0] == "refused" and "out=" not in program.call:
+        # Steps of optimizers and `out` of several results may stop half-way.
+        if not space["called"] and ended[0] == "refused" and "_step_(" not in program.call and "out=" not in program.call:
             for name in before.keys() - kept.keys():
                 before[name].check_elements(name)
         return ended
@@ -238,4 +254,4 @@ class Runner:
         elif program.view is False:
             check_sharing(results, given)
         look(results)
-        differentiate(results, given)
+        differentiate(results, given, program.changed)

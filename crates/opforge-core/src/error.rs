@@ -82,6 +82,9 @@ pub enum Error {
     /// A kernel failed or panicked; what it would have written is unusable.
     #[error("kernel of {op} failed: {message}")]
     Kernel { op: Cow<'static, str>, message: String },
+    /// Whoever waited for a kernel gave up, and it was told to stop; what it would have written is unusable.
+    #[error("interrupted: the computation was stopped before its end")]
+    Interrupted,
     /// A custom operator that cannot be built or loaded, or whose kernel failed.
     #[error("{0}")]
     CustomOp(Box<CustomFault>),
@@ -120,6 +123,7 @@ pub enum ErrorKind {
     OutOfMemory,
     Autograd,
     Kernel,
+    Interrupted,
     CustomOp,
     Format,
     Io,
@@ -255,6 +259,7 @@ impl Error {
             Error::OutOfMemory { .. } => ErrorKind::OutOfMemory,
             Error::Autograd(_) => ErrorKind::Autograd,
             Error::Kernel { .. } => ErrorKind::Kernel,
+            Error::Interrupted => ErrorKind::Interrupted,
             Error::CustomOp(_) => ErrorKind::CustomOp,
             Error::Format { .. } => ErrorKind::Format,
             Error::Io(_) => ErrorKind::Io,

@@ -1,16 +1,21 @@
 //! Parallel loops whose body may fail.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use opforge_core::Result;
 use opforge_runtime::parallel::parallel_for;
 
-/// As [`parallel_for`], with a body that may fail: the error is the first that was seen.
+/// As [`parallel_for`], with a body that may fail: the error is the first that was seen, and ranges not yet begun are skipped.
 pub(crate) fn try_parallel_for(n: usize, grain: usize, body: impl Fn(Range<usize>) -> Result<()> + Sync) -> Result<()> {
-    let failure = Mutex::new(None);
+    let (failed, failure) = (AtomicBool::new(false), Mutex::new(None));
     parallel_for(n, grain, |range| {
+        if failed.load(Ordering::Relaxed) {
+            return;
+        }
         if let Err(error) = body(range) {
+            failed.store(true, Ordering::Relaxed);
             failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         }
     });

@@ -1,10 +1,10 @@
 //! Kernels that make rows, or tiles of columns, independently of each other.
 
+use crate::fallible::try_parallel_for;
 use crate::scratch::with_scratch;
 use crate::simd::{Entry, Isa, Routine, resolve};
 use opforge_core::Result;
 use opforge_runtime::Kernel;
-use opforge_runtime::parallel::parallel_for;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -60,14 +60,13 @@ where
         tensors.inputs[..inputs.len()].copy_from_slice(inputs);
         tensors.outputs[..outputs.len()].copy_from_slice(outputs);
         let tensors = &tensors;
-        parallel_for(self.tasks, self.grain, |tasks| {
+        try_parallel_for(self.tasks, self.grain, |tasks| {
             with_scratch(self.memory, |memory| {
                 let job = Job { inputs: tensors.inputs, outputs: tensors.outputs, memory, tasks };
                 // SAFETY: the entry is for the processor's own ISA; the caller vouches for the addresses.
                 unsafe { (self.entry)(&self.routine, job) }
-            });
-        });
-        Ok(())
+            })
+        })
     }
 
     fn cost(&self) -> u64 {

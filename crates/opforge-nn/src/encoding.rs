@@ -21,15 +21,12 @@ pub fn one_hot<D: WithDType>(indices: Tensor, depth: usize, on_value: D, off_val
     let classes = indices.flatten_all()?.to_dtype(DType::I64)?.to_vec1::<i64>()?;
     let len = classes.len().checked_mul(depth);
     let len = len.ok_or_else(|| Error::value("one_hot", "depth", depth, "a depth whose rows fit into memory"))?;
-    let mut rows = vec![off_value; len];
-    for (row, &class) in classes.iter().enumerate() {
-        match usize::try_from(class) {
-            Ok(class) if class < depth => rows[row * depth + class] = on_value,
-            Err(_) if class == -1 => {}
-            _ => return Err(Error::index("one_hot", "indices", class, format!("-1 to {}", depth as i64 - 1))),
-        }
+    let known = |&class: &i64| class == -1 || usize::try_from(class).is_ok_and(|class| class < depth);
+    if let Some(class) = classes.iter().find(|class| !known(class)) {
+        return Err(Error::index("one_hot", "indices", class, format!("-1 to {}", depth as i64 - 1)));
     }
+    let at = |i: usize| if classes[i / depth] == (i % depth) as i64 { on_value } else { off_value };
     let mut dims = indices.dims().to_vec();
     dims.push(depth);
-    Tensor::from_vec(rows, dims, indices.device())
+    Tensor::from_iter((0..len).map(at), indices.device())?.reshape(dims)
 }

@@ -45,7 +45,7 @@ fn class_of(error: &Error) -> Option<usize> {
         ErrorKind::Value => 5,
         ErrorKind::OutOfMemory => 6,
         ErrorKind::Autograd => 7,
-        ErrorKind::Kernel => 8,
+        ErrorKind::Kernel | ErrorKind::Interrupted => 8,
         ErrorKind::CustomOp => 9,
         ErrorKind::Format => 10,
         ErrorKind::Io => return None,

@@ -7,8 +7,12 @@ use std::time::Duration;
 
 use opforge::Error;
 use opforge_runtime::vm::{self, FrontEnd};
+use pyo3::exceptions::PyException;
 use pyo3::ffi;
 use pyo3::prelude::*;
+
+use crate::error::raise;
+use crate::exit_status;
 
 /// How long a waiting thread goes without looking for signals.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -29,8 +33,34 @@ pub fn called<R>(f: impl FnOnce() -> R) -> R {
     result
 }
 
-pub fn install() {
+pub fn install(py: Python<'_>) -> PyResult<()> {
     vm::set_front_end(FrontEnd { wait, caller });
+    exit_status::watch();
+    py.import("atexit")?.call_method1("register", (wrap_pyfunction!(report_at_exit, py)?,)).map(drop)
+}
+
+/// When the interpreter ends: waits for all kernels, and reports the failures that nobody has seen. They make the exit status 1 if it would be 0.
+#[pyfunction]
+fn report_at_exit(py: Python<'_>) -> PyResult<()> {
+    loop {
+        match vm::synchronize() {
+            Ok(()) => return Ok(()),
+            Err(error) => {
+                let error = raise(py, &error);
+                // An exception of a signal handler ends the wait.
+                if !error.is_instance(py, &py.get_type::<PyException>()) {
+                    return Err(error);
+                }
+                exit_status::fail();
+                if let Ok(stderr) = py.import("sys").and_then(|sys| sys.getattr("stderr")) {
+                    // Without a stream there is nobody to tell; the status does.
+                    let _ =
+                        stderr.call_method1("write", ("opforge: a kernel failed, and nobody asked for its result\n",));
+                }
+                error.print(py);
+            }
+        }
+    }
 }
 
 /// Waits without the interpreter's lock, which threads that the waited-for work needs may want; an exception of a signal handler (Ctrl-C)

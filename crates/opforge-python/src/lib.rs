@@ -10,6 +10,7 @@ mod custom;
 mod device;
 mod dtype;
 mod error;
+mod exit_status;
 mod front_end;
 mod generator;
 mod info;
@@ -25,7 +26,7 @@ use pyo3::prelude::*;
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    front_end::install();
+    front_end::install(module.py())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     for (name, value) in [("inf", f64::INFINITY), ("nan", f64::NAN), ("pi", PI), ("e", E)] {
         module.add(name, value)?;

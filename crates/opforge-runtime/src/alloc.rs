@@ -6,6 +6,7 @@
 
 mod heap;
 mod limit;
+mod room;
 mod size;
 mod system;
 mod workspace;
@@ -16,6 +17,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub(crate) use heap::Heap;
 use opforge_core::{Error, Result};
+pub use room::Room;
 pub use workspace::Workspace;
 
 /// What every block's address is a multiple of, in bytes.
@@ -94,6 +96,38 @@ pub fn empty_cache() {
 #[inline]
 pub fn check_request(nbytes: usize) -> Result<()> {
     if nbytes <= limit() { Ok(()) } else { Err(too_large(nbytes)) }
+}
+
+/// Refuses to begin with what needs `nbytes` bytes of memory that is not the allocator's, in pieces (lists, tables), where they could not be had now.
+///
+/// # Errors
+/// [`Error::OutOfMemory`] beyond the limit or the system's memory.
+#[inline]
+pub fn check_available(nbytes: usize) -> Result<()> {
+    /// What any call may take unasked.
+    const UNASKED: usize = 1 << 20;
+    if nbytes <= UNASKED { Ok(()) } else { probe(nbytes) }
+}
+
+#[cold]
+fn probe(nbytes: usize) -> Result<()> {
+    if stats().in_use.saturating_add(nbytes) > limit() || !system::can_map(nbytes) {
+        return Err(too_large(nbytes));
+    }
+    Ok(())
+}
+
+/// A vector of the process's own memory with a known number of elements.
+///
+/// # Errors
+/// As [`check_available`].
+pub fn vec_of<T>(values: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
+    let nbytes = values.len().saturating_mul(size_of::<T>());
+    check_available(nbytes)?;
+    let mut vec = Vec::new();
+    vec.try_reserve_exact(values.len()).map_err(|_| too_large(nbytes))?;
+    vec.extend(values);
+    Ok(vec)
 }
 
 #[cold]

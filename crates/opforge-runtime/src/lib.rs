@@ -34,6 +34,11 @@
 //!   failure on. Poison ends when an instruction [overwrites](vm::Buffer::overwrites) the whole storage or with [`vm::clear_poison`];
 //!   a merely in-place or partial write neither runs nor ends it. Failures that nobody has seen are reported by
 //!   [`vm::Stream::synchronize`] and [`vm::synchronize`].
+//! - **Interrupts.** Where a front end waits, it may give up ([`vm::FrontEnd::wait`]); long kernels therefore run on the stream's thread, never on
+//!   one that waits. What was being waited for is interrupted: the running kernel is told to stop ([`checkpoint`]), what is queued behind
+//!   it does not run, and readers of their outputs get [`opforge_core::Error::Interrupted`] at once. Nothing is interrupted that changes memory
+//!   with content, so that nothing is lost, unless a second interrupt meets the same kernel. A kernel that does not stop goes on in the
+//!   background, with storages of its own, while its thread's calls go to a new stream.
 //! - **Host.** [`vm::read`] and [`vm::write`] give guards to bytes. Waiting for anything else while holding one may wait forever.
 //! - **Forks.** A fork waits for running instructions (at most a second). In the child, helpers and workers start anew when they are
 //!   needed; an instruction that was cut off has failed there.
@@ -49,6 +54,7 @@ mod device;
 mod file;
 mod fork;
 pub mod generator;
+mod interrupt;
 mod kernel;
 pub mod parallel;
 mod storage;
@@ -58,5 +64,6 @@ pub mod vm;
 pub use device::Device;
 pub use file::MappedFile;
 pub use generator::Generator;
+pub use interrupt::checkpoint;
 pub use kernel::Kernel;
 pub use storage::Storage;

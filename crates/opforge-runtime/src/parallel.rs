@@ -5,6 +5,8 @@ pub(crate) mod pool;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::interrupt::checkpoint;
+
 /// The number of threads to use; 0 until it is first asked for or set.
 static NUM_THREADS: AtomicUsize = AtomicUsize::new(0);
 
@@ -39,6 +41,8 @@ fn default_num_threads() -> usize {
 /// Ranges start at multiples of `grain` and hold at most `grain` elements, so what a call computes per range does not depend on the number
 /// of threads. A loop inside of a loop runs on the thread it is on. Several threads may run loops at once; they share the helpers.
 ///
+/// A kernel that is told to stop ends before one of the next ranges: see [`checkpoint`].
+///
 /// # Panics
 /// When `body` panics, the ranges not yet begun are skipped and the (first) panic continues in the caller.
 pub fn parallel_for(n: usize, grain: usize, body: impl Fn(Range<usize>) + Sync) {
@@ -48,7 +52,10 @@ pub fn parallel_for(n: usize, grain: usize, body: impl Fn(Range<usize>) + Sync) 
             body(0..n);
         }
     } else if num_threads() == 1 || pool::inside_loop() {
-        (0..n.div_ceil(grain)).for_each(|i| body(range(i, grain, n)));
+        for i in 0..n.div_ceil(grain) {
+            checkpoint();
+            body(range(i, grain, n));
+        }
     } else {
         pool::run(n, grain, num_threads() - 1, &body);
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use opforge_core::{Element, Error, Result};
 
-use crate::alloc;
+use crate::alloc::{self, Room};
 use crate::device::Device;
 use crate::vm::{Deps, Guarded};
 
@@ -80,6 +80,14 @@ impl Storage {
         let mut values = values;
         let (data, nbytes) = (values.as_mut_ptr(), size_of_val(values.as_slice()));
         // SAFETY: the vector owns its buffer wherever its head is moved to, elements have no padding (`Element`), and nothing else uses it.
+        unsafe { Self::from_raw(NonNull::new_unchecked(data).cast(), nbytes, false, Box::new(values)) }
+    }
+
+    /// A storage that takes over the memory of a vector of the allocator's.
+    pub fn from_room<T: Element>(values: Room<T>) -> Arc<Self> {
+        let mut values = values;
+        let (data, nbytes) = (values.as_mut_ptr(), size_of_val(&values[..]));
+        // SAFETY: as above; the room owns its block wherever its head is moved to.
         unsafe { Self::from_raw(NonNull::new_unchecked(data).cast(), nbytes, false, Box::new(values)) }
     }
 

@@ -8,6 +8,7 @@ mod failure;
 #[cfg(unix)]
 mod fork;
 mod host;
+mod interrupt;
 mod machine;
 #[cfg(loom)]
 pub mod model;

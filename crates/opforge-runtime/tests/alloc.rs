@@ -274,3 +274,38 @@ fn the_system_may_refuse() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && text.contains("1 passed"), "{text}");
 }
+
+#[test]
+fn rooms_are_vectors_that_are_counted_and_limited() {
+    let _turn = turn();
+    let mut room = alloc::Room::<u64>::new();
+    assert_eq!((room.len(), alloc::stats().in_use), (0, 0));
+    (0..100_000).try_for_each(|i| room.push(i)).unwrap();
+    assert!(room.iter().copied().eq(0..100_000));
+    assert!(alloc::stats().in_use >= 800_000);
+    assert_eq!(alloc::Room::copied(&room[..10]).unwrap()[..], alloc::Room::collect(0..10u64).unwrap()[..]);
+    assert_eq!(alloc::Room::filled(3, 7u8).unwrap()[..], [7; 3]);
+    let _limit = Limit::set(alloc::stats().in_use + MIB);
+    let refused = |outcome: Result<()>| assert_eq!(outcome.unwrap_err().kind(), ErrorKind::OutOfMemory);
+    refused((0..1_000_000).try_for_each(|i| room.push(i)));
+    refused(alloc::Room::<u64>::with_capacity(usize::MAX).map(drop));
+    refused(alloc::Room::filled(2 * MIB, 0u8).map(drop));
+    // Known before the first element is asked for.
+    refused(alloc::Room::collect((0..1u64 << 60).map(|_| -> u64 { panic!("too late") })).map(drop));
+    assert!(room.len() >= 100_000);
+    drop(room);
+    assert_eq!(alloc::stats().in_use, 0);
+}
+
+#[test]
+fn what_is_not_the_allocators_is_checked_too() {
+    let _turn = turn();
+    let _limit = Limit::set(64 * MIB);
+    alloc::check_available(32 * MIB).unwrap();
+    assert_eq!(alloc::check_available(65 * MIB).unwrap_err().kind(), ErrorKind::OutOfMemory);
+    let _used = reserved(48 * MIB).unwrap();
+    assert!(alloc::check_available(32 * MIB).is_err());
+    assert_eq!(alloc::vec_of([1, 2].into_iter()).unwrap(), [1, 2]);
+    assert!(alloc::vec_of(vec![0u8; 32 * MIB].into_iter()).is_err());
+    alloc::check_available(100).unwrap();
+}

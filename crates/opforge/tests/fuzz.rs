@@ -335,7 +335,7 @@ fn no_function_panics() {
         let result = runner.run(&arguments(function.params), |values| {
             match guarded(|| (function.call)(&values).and_then(settle)) {
                 Err(panic) => Err(TestCaseError::fail(format!("{} panicked: {panic}", function.name))),
-                Ok(Err(e)) if matches!(e.kind(), ErrorKind::Kernel | ErrorKind::Other) => {
+                Ok(Err(e)) if matches!(e.kind(), ErrorKind::Kernel | ErrorKind::Interrupted | ErrorKind::Other) => {
                     Err(TestCaseError::fail(format!("{}: {e}", function.name)))
                 }
                 Ok(_) => Ok(()),

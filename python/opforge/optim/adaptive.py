@@ -99,6 +99,10 @@ class RMSprop(Optimizer):
         names = ["square_avg"] + ["momentum_buffer"] * (group["momentum"] > 0) + ["grad_avg"] * group["centered"]
         _start(state, param, *names)
         alpha = group["alpha"]
+        if names == ["square_avg"] and param.is_floating_point():
+            # In one pass and without a tensor of intermediate results.
+            constants = {name: float(group[name]) for name in ("lr", "alpha", "eps", "weight_decay")}
+            return _C.rmsprop_step_([param], [grad], [state["square_avg"]], **constants)
         grad = decayed(grad, param, group["weight_decay"])
         variance = state["square_avg"].mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
         if group["centered"]:

@@ -56,7 +56,7 @@ pub(super) struct Gradients<T: WithDType> {
 
 impl<T: WithDType> Gradients<T> {
     pub fn prepare(op: &'static str, sizes: Sizes, mask: Option<Mask<T>>) -> Result<Arc<dyn Kernel>> {
-        let blocks = sizes.blocks().into_iter().map(|block| Backward::new(op, &sizes, block));
+        let blocks = sizes.blocks()?.into_iter().map(|block| Backward::new(op, &sizes, block));
         Ok(Arc::new(Gradients::<T> {
             blocks: blocks.collect::<Result<_>>()?,
             turn_keys: sizes.turn(op, sizes.keys, sizes.width)?,

@@ -32,7 +32,7 @@ impl<T: WithDType> Forward<T> {
             let product = matmul(op, &weights, &v, &sizes.matrix(block.rows, sizes.size))?;
             Ok((block, Weights::new(op, &sizes, &block)?, product))
         };
-        let blocks = sizes.blocks().into_iter().map(prepared).collect::<Result<Vec<_>>>()?;
+        let blocks = sizes.blocks()?.into_iter().map(prepared).collect::<Result<Vec<_>>>()?;
         let room = blocks.iter().map(|(block, ..)| block.rows * (block.keys + sizes.width)).max().unwrap_or(0);
         /// Tasks at least, where there are as many blocks.
         const TASKS: usize = 16;

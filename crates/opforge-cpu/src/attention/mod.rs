@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use opforge_core::{DType, Error, Layout, Meta, Result};
 use opforge_runtime::Kernel;
+use opforge_runtime::alloc::check_available;
 
 use crate::copy::Plan;
 use crate::staged::with_contiguous;
@@ -119,15 +120,20 @@ impl Sizes {
         Ok(Sizes { how, dtype, heads, group, queries: *queries, keys: *keys, width: *width, size: *size })
     }
 
-    fn blocks(&self) -> Vec<Block> {
+    /// # Errors
+    /// [`Error::OutOfMemory`] where their kernels would not fit into memory.
+    fn blocks(&self) -> Result<Vec<Block>> {
+        /// Bytes of a block's kernels, about.
+        const KERNELS: usize = 4 << 10;
         /// Scores of a block, about, and the bounds of its queries.
         const SCORES: usize = 1 << 17;
         let rows = (SCORES / self.keys.max(1)).clamp(16, 128);
+        check_available((self.queries / rows).saturating_mul(KERNELS))?;
         let block = |first: usize| {
             let rows = rows.min(self.queries - first);
             Block { first, rows, keys: if self.how.causal { self.keys.min(first + rows) } else { self.keys } }
         };
-        (0..self.queries).step_by(rows).map(block).collect()
+        Ok((0..self.queries).step_by(rows).map(block).collect())
     }
 
     fn matrix(&self, rows: usize, columns: usize) -> Meta {

@@ -59,7 +59,7 @@ pub fn convolve(
     let inputs: Vec<&Meta> = [x, w].into_iter().chain(bias).collect();
     with_contiguous(&inputs, |_| {
         let spec = Spec::new(op, &sizes, false, bias.is_some());
-        let phases = vec![phase::forward(geometry, &sizes)];
+        let phases = vec![phase::forward(geometry, &sizes)?];
         by_float!(op, x.dtype, E => Correlation::<E>::prepare(spec, phases))
     })
 }
@@ -84,7 +84,7 @@ pub fn transposed(
     let inputs: Vec<&Meta> = [y, w].into_iter().chain(bias).collect();
     with_contiguous(&inputs, |_| {
         let spec = Spec::new(op, &sizes, true, bias.is_some());
-        let phases = phase::transposed(geometry, &sizes);
+        let phases = phase::transposed(geometry, &sizes)?;
         by_float!(op, x.dtype, E => Correlation::<E>::prepare(spec, phases))
     })
 }
@@ -98,7 +98,7 @@ pub fn transposed(
 pub fn weight_gradient(op: &'static str, geometry: &Geometry, x: &Meta, y: &Meta, w: &Meta) -> Result<Arc<dyn Kernel>> {
     let sizes = Sizes::new(op, geometry, [x, w, y], w)?;
     with_contiguous(&[x, y], |_| {
-        let phase = phase::forward(geometry, &sizes);
+        let phase = phase::forward(geometry, &sizes)?;
         by_float!(op, x.dtype, E => WeightGradient::<E>::prepare(op, sizes, phase))
     })
 }

@@ -4,6 +4,9 @@
 //! A convolution is one such system. Its transpose is one for each remainder of target positions modulo the stride: only the taps that fall on
 //! source positions take part, so nothing is multiplied by the zeros that a stride leaves between them.
 
+use opforge_core::Result;
+use opforge_runtime::alloc::check_available;
+
 use super::geometry::{Geometry, Lengths, MAX_SPATIAL, Sizes, Window};
 
 /// Equally spaced targets along one dimension and the taps that they are sums over.
@@ -49,18 +52,37 @@ impl Line {
 pub(super) type Phase = [Line; MAX_SPATIAL];
 
 /// The one system of a convolution.
-pub(super) fn forward(geometry: &Geometry, sizes: &Sizes) -> Phase {
-    std::array::from_fn(|d| Line::forward(&geometry.windows[d], sizes.k[d], sizes.y[d]))
+///
+/// # Errors
+/// [`opforge_core::Error::OutOfMemory`].
+pub(super) fn forward(geometry: &Geometry, sizes: &Sizes) -> Result<Phase> {
+    check_tables(1, sizes)?;
+    Ok(std::array::from_fn(|d| Line::forward(&geometry.windows[d], sizes.k[d], sizes.y[d])))
+}
+
+/// Refuses more systems, with tables of all taps of each dimension, than fit into memory.
+fn check_tables(systems: usize, sizes: &Sizes) -> Result<()> {
+    /// Bytes of what is prepared for a system besides its tables, about.
+    const SYSTEM: usize = 1 << 10;
+    let taps = sizes.k.iter().fold(0usize, |sum, &k| sum.saturating_add(k));
+    // A vector that grows holds up to three times what it needs.
+    let tables = taps.saturating_mul(3 * size_of::<Tap>());
+    check_available(systems.saturating_mul(tables.saturating_add(SYSTEM)))
 }
 
 /// The systems of a transposed convolution, which together cover `x`.
-pub(super) fn transposed(geometry: &Geometry, sizes: &Sizes) -> Vec<Phase> {
+///
+/// # Errors
+/// [`opforge_core::Error::OutOfMemory`].
+pub(super) fn transposed(geometry: &Geometry, sizes: &Sizes) -> Result<Vec<Phase>> {
+    let systems = |d: usize| geometry.windows[d].stride.min(sizes.x[d]);
+    check_tables((0..MAX_SPATIAL).fold(1usize, |n, d| n.saturating_mul(systems(d).max(1))), sizes)?;
     let [a, b, c]: [Vec<Line>; MAX_SPATIAL] = std::array::from_fn(|d| {
         let (window, x) = (&geometry.windows[d], sizes.x[d]);
         (0..window.stride.min(x)).map(|first| Line::transposed(window, sizes.k[d], x, first)).collect()
     });
     let pairs = a.iter().flat_map(|a| b.iter().map(move |b| (a, b)));
-    pairs.flat_map(|(a, b)| c.iter().map(move |c| [a.clone(), b.clone(), c.clone()])).collect()
+    Ok(pairs.flat_map(|(a, b)| c.iter().map(move |c| [a.clone(), b.clone(), c.clone()])).collect())
 }
 
 /// Calls `f` with every combination of the dimensions' taps: their source positions and their place in the kernel of these lengths.

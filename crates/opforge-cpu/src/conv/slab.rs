@@ -1,7 +1,7 @@
 //! The part of the source that a task reads: a padded copy in the type of the arithmetic, or the source itself where nothing needs padding.
 
 use opforge_core::{Error, Result};
-use opforge_runtime::alloc::check_request;
+use opforge_runtime::alloc::check_available;
 
 use super::Element;
 use super::geometry::{Lengths, MAX_SPATIAL};
@@ -133,7 +133,8 @@ impl Blocks {
     pub fn reads(&self, phase: &Phase, k: Lengths) -> Result<Vec<Read>> {
         let (channel, strides) = self.strides();
         let count = phase.iter().fold(self.channels, |n, line| n.saturating_mul(line.taps.len()));
-        check_request(count.saturating_mul(2 * size_of::<Read>()))?;
+        // Beside these the weights' places, the taps, and what growing vectors hold at a time.
+        check_available(count.saturating_mul(5 * size_of::<Read>()))?;
         let mut taps = Vec::new();
         each_tap(phase, k, |at, k| {
             let [a, b, c]: Lengths = std::array::from_fn(|d| (at[d] - self.origin[d]) as usize);

@@ -3,6 +3,7 @@ use faer::dyn_stack::MemStack;
 use faer::linalg::evd::{ComputeEigenvectors, evd_real, evd_scratch, self_adjoint_evd, self_adjoint_evd_scratch};
 use faer::{MatRef, Par};
 use num_complex::Complex;
+use opforge_runtime::alloc::Room;
 
 use super::Failure;
 use super::place::matrix;
@@ -13,7 +14,7 @@ pub(super) fn symmetric<T: Real>(
     a: MatRef<'_, T>,
     upper: bool,
     values: &mut [T],
-    vectors: Option<&mut Vec<T>>,
+    vectors: Option<&mut Room<T>>,
 ) -> Result<(), Failure> {
     let n = a.nrows();
     if n == 0 {
@@ -34,7 +35,7 @@ pub(super) fn symmetric<T: Real>(
 pub(super) fn general<T: Real>(
     a: MatRef<'_, T>,
     values: &mut [Complex<T>],
-    vectors: Option<&mut Vec<Complex<T>>>,
+    vectors: Option<&mut Room<Complex<T>>>,
 ) -> Result<(), Failure> {
     let n = a.nrows();
     if n == 0 {
@@ -49,7 +50,7 @@ pub(super) fn general<T: Real>(
     let [of_re, of_im] = [&mut re, &mut im].map(|part| DiagMut::from_slice_mut(part));
     evd_real(a, of_re, of_im, None, basis, Par::Seq, MemStack::new(&mut room), Default::default())
         .map_err(|_| Failure::NotConverged)?;
-    values.iter_mut().zip(re.iter().zip(&im)).for_each(|(value, (&re, &im))| *value = Complex { re, im });
+    values.iter_mut().zip(re.iter().zip(&im[..])).for_each(|(value, (&re, &im))| *value = Complex { re, im });
     if let Some(vectors) = vectors {
         unpack(&columns, &im, vectors);
     }

@@ -5,6 +5,7 @@ use faer::MatRef;
 use num_complex::Complex;
 use opforge_core::{DType, Error, Meta, Result};
 use opforge_runtime::Kernel;
+use opforge_runtime::alloc::Room;
 use opforge_runtime::parallel::parallel_for;
 use smallvec::SmallVec;
 
@@ -18,9 +19,9 @@ const GRAIN: usize = 100_000;
 
 /// What a routine computes of one matrix, column by column: outputs of numbers, of complex ones, and that of integers if there is one.
 pub(super) struct Results<T> {
-    pub numbers: SmallVec<[Vec<T>; 3]>,
-    pub complex: SmallVec<[Vec<Complex<T>>; 2]>,
-    pub integers: Vec<i64>,
+    pub numbers: SmallVec<[Room<T>; 3]>,
+    pub complex: SmallVec<[Room<Complex<T>>; 2]>,
+    pub integers: Room<i64>,
 }
 
 pub(super) fn prepare<T: Real>(
@@ -88,8 +89,9 @@ impl<T: Real> DenseKernel<T> {
 
     fn room(&self) -> Result<Results<T>, Failure> {
         let numbers = self.numbers.iter().map(|(_, place)| zeros(place.len())).collect::<Result<_, Failure>>()?;
-        let complex = self.complex.iter().map(|(_, place)| vec![Complex::default(); place.len()]).collect();
-        Ok(Results { numbers, complex, integers: vec![0; self.integers.as_ref().map_or(0, |(.., place)| place.len())] })
+        let complex = self.complex.iter().map(|(_, place)| Room::filled(place.len(), Complex::default()));
+        let integers = Room::filled(self.integers.as_ref().map_or(0, |(.., place)| place.len()), 0)?;
+        Ok(Results { numbers, complex: complex.collect::<Result<_>>()?, integers })
     }
 
     fn compute(&self, inputs: &[MatRef<'_, T>], results: &mut Results<T>) -> Result<(), Failure> {

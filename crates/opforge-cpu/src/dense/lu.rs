@@ -1,20 +1,53 @@
+use std::ops::{Deref, DerefMut};
+
 use faer::dyn_stack::MemStack;
 use faer::linalg::lu::partial_pivoting::factor::{lu_in_place, lu_in_place_scratch};
 use faer::{MatRef, Par};
-use smallvec::SmallVec;
+use opforge_runtime::alloc::Room;
 
 use super::place::matrix;
 use super::real::{Real, copied, memory};
 use super::{Failure, small, triangular};
 
-/// Columns one after another, and an order of rows: those of small matrices without an allocation.
-type Columns<T> = SmallVec<[T; INLINE]>;
+/// Columns one after another, and an order of rows.
+type Columns<T> = Few<T, INLINE>;
 const INLINE: usize = 64;
-type Rows = SmallVec<[usize; small::ROWS]>;
+type Rows = Few<usize, { small::ROWS }>;
+
+/// A vector, that of a small matrix without an allocation.
+enum Few<T: Copy, const N: usize> {
+    Inline([T; N], usize),
+    Room(Room<T>),
+}
+
+impl<T: Copy, const N: usize> Few<T, N> {
+    fn filled(len: usize, value: T) -> Result<Self, Failure> {
+        Ok(if len <= N { Few::Inline([value; N], len) } else { Few::Room(Room::filled(len, value)?) })
+    }
+}
+
+impl<T: Copy, const N: usize> Deref for Few<T, N> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        match self {
+            Few::Inline(values, len) => &values[..*len],
+            Few::Room(values) => values,
+        }
+    }
+}
+
+impl<T: Copy, const N: usize> DerefMut for Few<T, N> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        match self {
+            Few::Inline(values, len) => &mut values[..*len],
+            Few::Room(values) => values,
+        }
+    }
+}
 
 /// Overwrites `A`, whose columns have `m` elements, with `L` and `U`. The rows in their new order, and how many exchanges made it.
 fn factor_in_place<T: Real>(a: &mut [T], m: usize) -> Result<(Rows, usize), Failure> {
-    let mut rows = Rows::from_elem(0, m);
+    let mut rows = Rows::filled(m, 0)?;
     let n = a.len().checked_div(m).unwrap_or(0);
     if m.min(n) <= small::ROWS {
         let exchanges = small::eliminate(a, m, &mut rows);
@@ -22,7 +55,7 @@ fn factor_in_place<T: Real>(a: &mut [T], m: usize) -> Result<(Rows, usize), Fail
     }
     let kept = copied(matrix(a, m).as_ref())?;
     let finite = |a: &[T]| a.iter().all(|x| x.to_f64().is_finite());
-    let mut places = Rows::from_elem(0, m);
+    let mut places = Rows::filled(m, 0)?;
     let mut room = memory(lu_in_place_scratch::<usize, T>(m, n, Par::Seq, Default::default()))?;
     let stack = MemStack::new(&mut room);
     let (info, _) = lu_in_place(matrix(a, m), &mut rows, &mut places, Par::Seq, stack, Default::default());
@@ -38,10 +71,9 @@ fn factor_in_place<T: Real>(a: &mut [T], m: usize) -> Result<(Rows, usize), Fail
 
 /// The elements of `A`, column by column.
 fn columns<T: Real>(a: MatRef<'_, T>) -> Result<Columns<T>, Failure> {
-    if a.nrows() * a.ncols() <= INLINE {
-        return Ok((0..a.ncols()).flat_map(|j| a.col(j).iter().copied()).collect());
-    }
-    Ok(Columns::from_vec(copied(a)?))
+    let mut columns = Columns::filled(a.nrows() * a.ncols(), T::of(0.0))?;
+    matrix(&mut columns, a.nrows()).copy_from(a);
+    Ok(columns)
 }
 
 /// `L` and `U` in one matrix, and the row that each step exchanged its own with, counted from 1. NaN if `A`
@@ -58,7 +90,8 @@ pub(super) fn factor<T: Real>(a: MatRef<'_, T>, both: &mut [T], pivots: &mut [i6
     }
     let (rows, _) = factor_in_place(both, a.nrows())?;
     // Where each row is while the exchanges are made one by one.
-    let (mut order, mut place): (Rows, Rows) = ((0..rows.len()).collect(), (0..rows.len()).collect());
+    let (mut order, mut place) = (Rows::filled(rows.len(), 0)?, Rows::filled(rows.len(), 0)?);
+    (0..rows.len()).for_each(|row| (order[row], place[row]) = (row, row));
     for (step, pivot) in pivots.iter_mut().enumerate() {
         let at = place[rows[step]];
         place.swap(order[step], order[at]);
@@ -93,7 +126,7 @@ pub(super) fn solve<T: Real>(a: MatRef<'_, T>, b: MatRef<'_, T>, x: &mut [T]) ->
         return Err(Failure::Singular);
     }
     for (j, column) in x.chunks_exact_mut(n).enumerate() {
-        column.iter_mut().zip(&rows).for_each(|(x, &row)| *x = b[(row, j)]);
+        column.iter_mut().zip(&rows[..]).for_each(|(x, &row)| *x = b[(row, j)]);
     }
     let both = MatRef::from_column_major_slice(&both, n, n);
     triangular::in_place(both, x, false, true);

@@ -110,7 +110,17 @@ enum Failure {
     NotConverged,
     NotPositiveDefinite,
     Singular,
-    OutOfMemory(usize),
+    OutOfMemory { requested: usize, in_use: usize, limit: usize },
+}
+
+impl From<Error> for Failure {
+    /// What the allocator says: it has one error.
+    fn from(error: Error) -> Self {
+        match error {
+            Error::OutOfMemory { requested, in_use, limit } => Failure::OutOfMemory { requested, in_use, limit },
+            _ => Failure::OutOfMemory { requested: 0, in_use: 0, limit: 0 },
+        }
+    }
 }
 
 impl Failure {
@@ -120,8 +130,8 @@ impl Failure {
             Failure::NotConverged => ("the iteration does not converge for", "matrices of a better condition"),
             Failure::NotPositiveDefinite => ("is not positive definite", "positive definite matrices"),
             Failure::Singular => ("is singular", "matrices that have an inverse"),
-            Failure::OutOfMemory(requested) => {
-                return Error::OutOfMemory { requested, in_use: 0, limit: isize::MAX as usize };
+            Failure::OutOfMemory { requested, in_use, limit } => {
+                return Error::OutOfMemory { requested, in_use, limit };
             }
         };
         Error::value(op, "A", format!("matrix {index} of the batch, which {what}"), accepted)

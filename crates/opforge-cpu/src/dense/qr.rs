@@ -7,6 +7,7 @@ use faer::linalg::householder::{
 };
 use faer::linalg::qr::no_pivoting::factor::{qr_in_place, qr_in_place_scratch, recommended_block_size};
 use faer::{Conj, MatRef, Par};
+use opforge_runtime::alloc::Room;
 
 use super::place::matrix;
 use super::real::{Real, copied, finite, memory, zeros};
@@ -14,8 +15,8 @@ use super::{Failure, triangular};
 
 /// `A = Q R`: `R` on and above the diagonal of a matrix, and reflections whose product is `Q` below it.
 struct Reflections<T> {
-    both: Vec<T>,
-    coefficients: Vec<T>,
+    both: Room<T>,
+    coefficients: Room<T>,
     rows: usize,
     block: usize,
 }
@@ -57,7 +58,7 @@ impl<T: Real> Reflections<T> {
 }
 
 /// `R` and, if wanted, `Q`: reduced or complete, as the rooms' sizes say. Both are NaN if `A` is not finite.
-pub(super) fn factor<T: Real>(a: MatRef<'_, T>, q: Option<&mut Vec<T>>, r: &mut [T]) -> Result<(), Failure> {
+pub(super) fn factor<T: Real>(a: MatRef<'_, T>, q: Option<&mut Room<T>>, r: &mut [T]) -> Result<(), Failure> {
     let (m, n) = (a.nrows(), a.ncols());
     let size = m.min(n);
     r.fill(T::of(0.0));

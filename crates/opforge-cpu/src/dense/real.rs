@@ -1,6 +1,9 @@
+use std::mem::MaybeUninit;
+
 use faer::MatRef;
-use faer::dyn_stack::{MemBuffer, StackReq};
+use faer::dyn_stack::StackReq;
 use faer::traits::RealField;
+use opforge_runtime::alloc::{ALIGNMENT, Room};
 
 use super::Failure;
 
@@ -25,23 +28,21 @@ macro_rules! real {
 real!(f32 f64);
 
 /// Room for `len` numbers, zeros.
-pub(super) fn zeros<T: Real>(len: usize) -> Result<Vec<T>, Failure> {
-    let mut room = Vec::new();
-    room.try_reserve_exact(len).map_err(|_| Failure::OutOfMemory(len.saturating_mul(size_of::<T>())))?;
-    room.resize(len, T::of(0.0));
-    Ok(room)
+pub(super) fn zeros<T: Real>(len: usize) -> Result<Room<T>, Failure> {
+    Ok(Room::filled(len, T::of(0.0))?)
 }
 
 /// A matrix's elements, column by column.
-pub(super) fn copied<T: Real>(a: MatRef<'_, T>) -> Result<Vec<T>, Failure> {
+pub(super) fn copied<T: Real>(a: MatRef<'_, T>) -> Result<Room<T>, Failure> {
     let mut room = zeros(a.nrows() * a.ncols())?;
     super::place::matrix(&mut room, a.nrows()).copy_from(a);
     Ok(room)
 }
 
-/// Working memory.
-pub(super) fn memory(need: StackReq) -> Result<MemBuffer, Failure> {
-    MemBuffer::try_new(need).map_err(|_| Failure::OutOfMemory(need.size_bytes()))
+/// Working memory, aligned as all of the allocator's is.
+pub(super) fn memory(need: StackReq) -> Result<Room<MaybeUninit<u8>>, Failure> {
+    debug_assert!(need.align_bytes() <= ALIGNMENT);
+    Ok(Room::filled(need.size_bytes(), MaybeUninit::uninit())?)
 }
 
 /// Fails if there is NaN or infinity, which the iterations cannot bear.

@@ -3,6 +3,7 @@ use faer::dyn_stack::MemStack;
 use faer::linalg::matmul::matmul;
 use faer::linalg::svd::{ComputeSvdVectors, svd_scratch};
 use faer::{Accum, MatRef, Par};
+use opforge_runtime::alloc::Room;
 
 use super::place::matrix;
 use super::real::{Real, finite, memory, zeros};
@@ -12,7 +13,7 @@ use super::{Failure, eigen, qr};
 pub(super) fn svd<T: Real>(
     a: MatRef<'_, T>,
     values: &mut [T],
-    vectors: Option<(&mut Vec<T>, &mut Vec<T>)>,
+    vectors: Option<(&mut Room<T>, &mut Room<T>)>,
 ) -> Result<(), Failure> {
     let (m, n) = (a.nrows(), a.ncols());
     finite(a)?;
@@ -33,9 +34,9 @@ pub(super) fn svd<T: Real>(
 
 /// `U`, `S` and `V` with `A = U S V^T`.
 struct Parts<T> {
-    u: Vec<T>,
-    s: Vec<T>,
-    v: Vec<T>,
+    u: Room<T>,
+    s: Room<T>,
+    v: Room<T>,
 }
 
 /// `U` and `V` thin, the diagonal in any order and of any sign.
@@ -59,7 +60,7 @@ impl<T: Real> Parts<T> {
         let relative = relative * self.largest();
         let rows = self.v.len().checked_div(self.s.len()).unwrap_or(0);
         let mut rank = 0;
-        for (column, s) in self.v.chunks_mut(rows.max(1)).zip(&self.s) {
+        for (column, s) in self.v.chunks_mut(rows.max(1)).zip(&self.s[..]) {
             let kept = s.to_f64().abs() > absolute && s.to_f64().abs() > relative;
             rank += usize::from(kept);
             column.iter_mut().for_each(|x| *x = if kept { T::of(x.to_f64() / s.to_f64()) } else { T::of(0.0) });
@@ -97,7 +98,7 @@ pub(super) fn least_squares<T: Real>(
     b: MatRef<'_, T>,
     relative: T,
     x: &mut [T],
-    values: Option<&mut Vec<T>>,
+    values: Option<&mut Room<T>>,
 ) -> Result<usize, Failure> {
     let (m, n) = (a.nrows(), a.ncols());
     x.fill(T::of(0.0));

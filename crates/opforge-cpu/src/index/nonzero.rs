@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result};
 use opforge_runtime::Kernel;
+use opforge_runtime::alloc::Room;
 use opforge_runtime::parallel::parallel_for;
 
 use crate::copy::{Shared, byte_steps};
@@ -121,8 +122,7 @@ impl Kernel for Nonzero {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let grain = (CHUNK / self.row.max(1)).max(1);
         let chunks = self.rows.div_ceil(grain);
-        let mut starts = super::buffer::<usize>(chunks)?;
-        starts.resize(chunks, 0);
+        let mut starts = Room::filled(chunks, 0usize)?;
         let (mask, into) = (Shared(inputs[0]), Shared(outputs[0].cast::<i64>()));
         let counts = Shared(starts.as_mut_ptr());
         // SAFETY: each range is one chunk, which has a place of its own.

@@ -1,8 +1,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use opforge_core::{Complex, DType, Error, Meta, Result, bf16, f16};
-use opforge_runtime::Kernel;
 use opforge_runtime::parallel::parallel_for;
+use opforge_runtime::{Kernel, checkpoint};
 
 use super::combine::{Add, Largest, Multiply, Number, Plain, Reduce, Smallest, Truth};
 use super::ids::{BATCH, Batch, Ids, SKIP};
@@ -12,6 +12,8 @@ use smallvec::SmallVec;
 
 /// Rows along another dimension than the indexed are walked side by side when they are at least this long.
 const MIN_ROW: usize = 8;
+/// Indices after which a row looks whether it is to stop.
+const LOOK: isize = 64;
 /// Elements of a row that a thread writes at a time where they share an index.
 const ROW_PART: usize = 4096;
 /// Elements below which a scatter is not shared among threads.
@@ -170,6 +172,9 @@ impl Scatter {
         let ([id_step, src_step, sum_step], axis_step) = (self.row.step, self.axis.step[2]);
         let many = if id_step == 0 { 1 } else { n };
         for i in 0..self.axis.len as isize {
+            if i % LOOK == LOOK - 1 {
+                checkpoint();
+            }
             // SAFETY: by the contract.
             unsafe {
                 let src = src.offset(i * self.axis.step[1]);
@@ -196,6 +201,7 @@ impl Scatter {
         for first in (0..self.axis.len).step_by(BATCH) {
             let n = BATCH.min(self.axis.len - first);
             let first = first as isize;
+            checkpoint();
             // SAFETY: by the contract.
             unsafe {
                 let Some(ids) = self.ids.read(ids.offset(first * id_step), id_step, n, batch) else { return false };

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use opforge_core::{DType, Error, IntDType, Meta, Result};
 use opforge_runtime::Kernel;
+use opforge_runtime::alloc::Room;
 use opforge_runtime::parallel::parallel_for;
 use smallvec::SmallVec;
 
@@ -167,7 +168,7 @@ impl Tuples {
     ///
     /// # Safety
     /// The indices are readable.
-    unsafe fn read(&self, ids: &[*const u8]) -> Result<Vec<i64>> {
+    unsafe fn read(&self, ids: &[*const u8]) -> Result<Room<i64>> {
         let mut places = buffer::<i64>(self.len)?;
         let (ok, into) = (AtomicBool::new(true), Shared(places.as_mut_ptr()));
         let ids: SmallVec<[Shared<*const u8>; 4]> = ids.iter().map(|&p| Shared(p)).collect();

@@ -6,12 +6,14 @@ use std::marker::PhantomData;
 
 use opforge_core::Result;
 use opforge_runtime::Kernel;
-use opforge_runtime::parallel::{num_threads, parallel_for};
+use opforge_runtime::checkpoint;
+use opforge_runtime::parallel::num_threads;
 
 use super::micro::{Args, Kernels};
 use super::pack::{Matrix, pack};
 use super::problem::Problem;
 use crate::copy::Shared;
+use crate::fallible::try_parallel_for;
 use crate::operand::{Accumulator, Operand};
 use crate::scratch::with_scratch;
 
@@ -62,7 +64,7 @@ impl<T: Operand> Gemm<T> {
 
     /// # Safety
     /// The pointers are valid for the problem; `c` for its part that is the task.
-    unsafe fn task(&self, inputs: &[*const u8], c: *mut T, task: usize) {
+    unsafe fn task(&self, inputs: &[*const u8], c: *mut T, task: usize) -> Result<()> {
         let (p, grid) = (&self.problem, &self.grid);
         let (batch, tile) = (task / grid.tasks, task % grid.tasks);
         let (i, j) = (tile / grid.across * grid.rows, tile % grid.across * grid.columns);
@@ -81,8 +83,9 @@ impl<T: Operand> Gemm<T> {
         let columns = grid.columns.min(p.n - j);
         for start in (0..columns).step_by(COLUMNS) {
             // SAFETY: the tile lies within the output.
-            unsafe { tile.columns(start, COLUMNS.min(columns - start)) };
+            unsafe { tile.columns(start, COLUMNS.min(columns - start))? };
         }
+        Ok(())
     }
 }
 
@@ -91,8 +94,7 @@ impl<T: Operand> Kernel for Gemm<T> {
         let tasks = self.grid.tasks * self.problem.batches();
         if tasks == 1 {
             // SAFETY: by the contract, as below.
-            unsafe { self.task(inputs, outputs[0].cast(), 0) };
-            return Ok(());
+            return unsafe { self.task(inputs, outputs[0].cast(), 0) };
         }
         let mut pointers = [Shared(std::ptr::null()); 3];
         for (shared, &input) in pointers.iter_mut().zip(inputs) {
@@ -100,12 +102,11 @@ impl<T: Operand> Kernel for Gemm<T> {
         }
         let c = Shared(outputs[0].cast::<T>());
         let grain = if self.problem.work() < MIN_SHARED_WORK { tasks } else { tasks.div_ceil(8 * num_threads()) };
-        parallel_for(tasks, grain, |range| {
+        try_parallel_for(tasks, grain, |range| {
             let inputs = pointers.map(Shared::get);
             // SAFETY: tasks write disjoint parts of the output.
-            range.for_each(|task| unsafe { self.task(&inputs, c.get(), task) });
-        });
-        Ok(())
+            range.into_iter().try_for_each(|task| unsafe { self.task(&inputs, c.get(), task) })
+        })
     }
 
     fn cost(&self) -> u64 {
@@ -162,7 +163,7 @@ impl<T: Operand> Tile<'_, T> {
     ///
     /// # Safety
     /// The matrices are valid for the tile.
-    unsafe fn columns(&self, start: usize, count: usize) {
+    unsafe fn columns(&self, start: usize, count: usize) -> Result<()> {
         let (kernels, depth) = (&self.gemm.kernels, self.gemm.depth);
         let width = kernels.width();
         let a_size = ROWS.min(self.rows.next_multiple_of(kernels.rows())) * depth;
@@ -181,6 +182,9 @@ impl<T: Operand> Tile<'_, T> {
                     self.each_sum(sums, sums_row, count, |sum, _| *sum = T::Acc::default());
                 }
                 for p in (0..self.gemm.problem.k).step_by(depth) {
+                    if p > 0 {
+                        checkpoint();
+                    }
                     let deep = depth.min(self.gemm.problem.k - p);
                     let block = self.pack_b(self.b.from(p, start), deep, count, b_pack);
                     for i in (0..self.rows).step_by(ROWS) {
@@ -198,7 +202,7 @@ impl<T: Operand> Tile<'_, T> {
                     });
                 }
             }
-        });
+        })
     }
 
     /// Calls `f` with every sum and its column.

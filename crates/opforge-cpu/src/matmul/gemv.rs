@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use opforge_core::Result;
 use opforge_runtime::Kernel;
-use opforge_runtime::parallel::parallel_for;
 
 use super::pack::Matrix;
 use super::problem::Problem;
 use crate::copy::Shared;
+use crate::fallible::try_parallel_for;
 use crate::operand::{Accumulator, Operand};
 use crate::scratch::with_scratch;
 #[cfg(target_arch = "x86_64")]
@@ -83,15 +83,14 @@ impl<T: Operand> Kernel for Gemv<T> {
             with_scratch((self.problem.k + STRIP) * size_of::<T::Acc>(), |scratch| {
                 // SAFETY: tasks write disjoint outputs; the function was chosen for this CPU.
                 unsafe { (self.compute)(&vectors, range, scratch.cast()) };
-            });
+            })
         };
         if self.problem.work() * size_of::<T>() < 2 * CHUNK {
-            (0..tasks).for_each(task);
+            (0..tasks).try_for_each(task)
         } else {
             let bytes = (self.part * self.problem.k * size_of::<T>()).max(1);
-            parallel_for(tasks, (CHUNK / bytes).max(1), |range| range.for_each(task));
+            try_parallel_for(tasks, (CHUNK / bytes).max(1), |range| range.into_iter().try_for_each(task))
         }
-        Ok(())
     }
 
     fn cost(&self) -> u64 {

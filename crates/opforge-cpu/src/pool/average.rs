@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
 use opforge_runtime::Kernel;
+use opforge_runtime::alloc::Room;
 
 use super::average_near::Near;
 use super::check_output;
@@ -79,10 +80,10 @@ fn plan(
     check_output(op, output, input)?;
     let lines = Lines { planes, divisor: average.divisor, split: planes.axes[2].split() };
     with_contiguous(&[input], |_| match x.dtype {
-        DType::F16 => Ok(lines.prepare::<f16>(gradient)),
-        DType::BF16 => Ok(lines.prepare::<bf16>(gradient)),
-        DType::F32 => Ok(lines.prepare::<f32>(gradient)),
-        DType::F64 => Ok(lines.prepare::<f64>(gradient)),
+        DType::F16 => lines.prepare::<f16>(gradient),
+        DType::BF16 => lines.prepare::<bf16>(gradient),
+        DType::F32 => lines.prepare::<f32>(gradient),
+        DType::F64 => lines.prepare::<f64>(gradient),
         other => Err(Error::UnsupportedDTypeForOp(other, op)),
     })
 }
@@ -97,14 +98,14 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    fn prepare<E: Summed>(self, gradient: bool) -> Arc<dyn Kernel> {
+    fn prepare<E: Summed>(self, gradient: bool) -> Result<Arc<dyn Kernel>> {
         let planes = &self.planes;
         let line = planes.axes[2].output;
         let work = line.saturating_mul(planes.window());
-        let divisors = (0..line).map(|k| E::Compute::from_f64(self.count(2, k))).collect();
+        let divisors = Room::collect((0..line).map(|k| E::Compute::from_f64(self.count(2, k))))?;
         // A line of the input, as it is and divided.
         let lines = planes.axes[2].input + self.split.len();
-        if gradient {
+        Ok(if gradient {
             let room = (planes.input() + lines + line) * size_of::<E::Compute>();
             let kernel = Gradient::<E> { lines: self, divisors };
             prepare(kernel, planes.count, work.saturating_mul(planes.lines()), room)
@@ -120,7 +121,7 @@ impl Lines {
                     prepare(kernel, tasks, work, (lines + line) * size_of::<E::Compute>())
                 }
             }
-        }
+        })
     }
 
     /// What a window's length along one dimension contributes to its divisor.
@@ -210,7 +211,7 @@ impl Lines {
 /// Any windows, a line of sums at a time.
 struct Forward<E: Summed> {
     lines: Lines,
-    divisors: Vec<E::Compute>,
+    divisors: Room<E::Compute>,
 }
 
 impl<E: Summed> Routine for Forward<E> {
@@ -242,7 +243,7 @@ impl<E: Summed> Routine for Forward<E> {
 
 struct Gradient<E: Summed> {
     lines: Lines,
-    divisors: Vec<E::Compute>,
+    divisors: Room<E::Compute>,
 }
 
 impl<E: Summed> Routine for Gradient<E> {

@@ -1,5 +1,7 @@
 //! Averages under small sliding windows, a vector of neighbouring ones at a time.
 
+use opforge_runtime::alloc::Room;
+
 use super::average::Lines;
 use super::neighbours::{Neighbours, store};
 use super::windows::Rows;
@@ -11,7 +13,7 @@ use crate::tasks::Job;
 /// The windows, and what the last dimension contributes to their divisors.
 pub(super) struct Near<E: Summed> {
     pub lines: Lines,
-    pub divisors: Vec<E::Compute>,
+    pub divisors: Room<E::Compute>,
     pub kernel: usize,
     pub neighbours: Neighbours<E::Compute>,
 }

@@ -3,8 +3,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use opforge_core::{Meta, Result};
-use opforge_runtime::Kernel;
 use opforge_runtime::parallel::parallel_for;
+use opforge_runtime::{Kernel, checkpoint};
 
 use super::Sizes;
 use super::cell::Cell;
@@ -102,6 +102,7 @@ impl<C: Cell, E: FloatElem> Forward<C, E> {
         let saved = outputs[outputs.len() - 1].cast::<E>();
         let mut before = [inputs[3].cast::<E>(), inputs.get(4).map_or(std::ptr::null(), |p| p.cast::<E>())];
         for step in 0..steps {
+            checkpoint();
             let t = if self.reverse { steps - 1 - step } else { step };
             // SAFETY: the tensors hold all steps, and a step's rows are disjoint.
             unsafe {

@@ -6,10 +6,13 @@ use super::kernel::{Job, Loops, Step};
 use super::plan::{Form, Plan, TILE};
 use crate::plan::{LoopDim, Walk, iterations};
 use crate::simd::{Routine, Simd};
+use opforge_runtime::checkpoint;
 use std::ops::Range;
 
 /// Rows that are combined before they enter the tile.
 const GROUP: usize = 4;
+/// Groups after which a fold looks whether it is to stop.
+const LOOK: usize = 256;
 /// No vector has more lanes.
 const PADDING: usize = 16;
 
@@ -143,6 +146,9 @@ impl<F: Fold> Columns<F> {
             let mut rows = self.rows(base, tile, units.start, levels.add(self.levels * TILE).cast());
             let (whole, rest) = self.whole_rows(units);
             for group in 1..=whole / GROUP {
+                if group % LOOK == 0 {
+                    checkpoint();
+                }
                 let pointers = [rows.next(0), rows.next(1), rows.next(2), rows.next(3)];
                 add_rows::<S, F, GROUP>(fold, pointers, width, levels);
                 for full in 0..full_levels(group, self.levels) {

@@ -3,6 +3,7 @@
 use super::fold::Fold;
 use super::plan::{Form, Plan};
 use super::{columns::Columns, rows::Rows};
+use crate::fallible::try_parallel_for;
 use crate::scratch::with_scratch;
 use crate::simd::{Entry, Isa, Routine, resolve};
 use opforge_core::Result;
@@ -109,7 +110,7 @@ impl<L: Loops> ReduceKernel<L> {
 
     /// # Safety
     /// As [`Kernel::run`] demands.
-    unsafe fn run_in_parts(&self, tensors: &Tensors, parts: usize, part: usize) {
+    unsafe fn run_in_parts(&self, tensors: &Tensors, parts: usize, part: usize) -> Result<()> {
         let (len, units, tasks) = (self.loops.memory(), self.loops.units(), self.loops.tasks());
         with_scratch(tasks * parts * len * size_of::<L::Acc>(), |memory| {
             let memory = Memory(memory.cast::<L::Acc>());
@@ -125,21 +126,22 @@ impl<L: Loops> ReduceKernel<L> {
                 // SAFETY: all parts have been written.
                 unsafe { self.step(tensors, memory.at(task * parts * len), Step::Join { task, parts }) };
             }
-        });
+        })
     }
 
     /// # Safety
     /// As [`Kernel::run`] demands, for these tasks' part of the output.
     #[inline(always)]
-    unsafe fn run_whole(&self, tensors: &Tensors, tasks: Range<usize>) {
+    unsafe fn run_whole(&self, tensors: &Tensors, tasks: Range<usize>) -> Result<()> {
         if L::WORKS_IN_MEMORY {
             with_scratch(self.loops.memory() * size_of::<L::Acc>(), |memory| {
                 // SAFETY: the caller's.
                 unsafe { self.step(tensors, memory.cast(), Step::Whole(tasks)) }
-            });
+            })
         } else {
             // SAFETY: the caller's.
-            unsafe { self.step(tensors, std::ptr::null_mut(), Step::Whole(tasks)) }
+            unsafe { self.step(tensors, std::ptr::null_mut(), Step::Whole(tasks)) };
+            Ok(())
         }
     }
 
@@ -174,11 +176,10 @@ impl<L: Loops> Kernel for ReduceKernel<L> {
         unsafe {
             match self.sharing {
                 Sharing::Serial => self.run_whole(&tensors, 0..tasks),
-                Sharing::Tasks(grain) => parallel_for(tasks, grain, |tasks| self.run_whole(&tensors, tasks)),
+                Sharing::Tasks(grain) => try_parallel_for(tasks, grain, |tasks| self.run_whole(&tensors, tasks)),
                 Sharing::Parts(parts, part) => self.run_in_parts(&tensors, parts, part),
             }
         }
-        Ok(())
     }
 
     fn cost(&self) -> u64 {

@@ -9,11 +9,14 @@ use crate::plan::{LoopDim, Walk, iterations};
 use crate::simd::{Routine, Simd};
 use crate::stored::StoredFloat;
 use opforge_core::WithDType;
+use opforge_runtime::checkpoint;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// Elements accumulated in line before the result enters a cascade.
 pub(super) const BLOCK: usize = 1024;
+/// Blocks after which a fold looks whether it is to stop.
+const LOOK: usize = 256;
 /// No vector has more lanes.
 const MAX_LANES: usize = 16;
 
@@ -85,6 +88,9 @@ impl<F: Fold> Rows<F> {
         let mut blocks = None;
         let mut cascade = None;
         for unit in units.clone() {
+            if unit % LOOK == LOOK - 1 {
+                checkpoint();
+            }
             // SAFETY: blocks lie within the input, and are gathered before they are read.
             let v = unsafe {
                 let (block, n) = match self.plan.form {

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use opforge_core::Result;
+use opforge_runtime::alloc::Room;
 
 use super::taps::Taps;
 use crate::scratch::buffer;
@@ -18,12 +19,12 @@ pub(super) struct Columns<F> {
     depth: usize,
     lanes: usize,
     /// Of each entry the first place, where the others are within two vectors of it.
-    bases: Vec<Option<u32>>,
+    bases: Room<Option<u32>>,
     /// The places.
-    places: Vec<u32>,
+    places: Room<u32>,
     /// The places after the base, as lookups need them.
-    offsets: Vec<F>,
-    weights: Vec<F>,
+    offsets: Room<F>,
+    weights: Room<F>,
 }
 
 impl<F: FloatElem> Columns<F> {
@@ -45,26 +46,27 @@ impl<F: FloatElem> Columns<F> {
             weights: buffer(room)?,
         };
         for entry in 0..entries {
-            columns.push(taps, entry / depth * lanes, entry % depth);
+            columns.push(taps, entry / depth * lanes, entry % depth)?;
         }
         Ok(columns)
     }
 
     /// Adds the entry of the `k`-th taps of the elements from `first` on.
-    fn push(&mut self, taps: &Taps, first: usize, k: usize) {
+    fn push(&mut self, taps: &Taps, first: usize, k: usize) -> Result<()> {
         let begun = self.places.len();
         for lane in 0..self.lanes {
             let taps = taps.of((first + lane).min(self.len - 1));
             let near = taps.last().map_or(0, |tap| tap.0);
             let (place, weight) = taps.get(k).copied().unwrap_or((near, 0.0));
-            self.places.push(place as u32);
-            self.weights.push(F::from_f64(weight));
+            self.places.push(place as u32)?;
+            self.weights.push(F::from_f64(weight))?;
         }
         let places = &self.places[begun..];
         let (base, last) = places.iter().fold((u32::MAX, 0), |(least, most), &p| (p.min(least), p.max(most)));
-        let offset = |&place: &u32| F::of_integer(i64::from(place - base));
-        self.offsets.extend(places.iter().map(offset));
-        self.bases.push((((last - base) as usize) < 2 * self.lanes).then_some(base));
+        for place in places {
+            self.offsets.push(F::of_integer(i64::from(place - base)))?;
+        }
+        self.bases.push((((last - base) as usize) < 2 * self.lanes).then_some(base))
     }
 
     /// The elements from a line; whole vectors are written.

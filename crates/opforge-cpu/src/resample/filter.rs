@@ -63,7 +63,7 @@ impl Stretch {
                 Filter::Triangle => map.spread(&mut taps, i, 1.0, |x| (1.0 - x.abs()).max(0.0))?,
                 Filter::SmoothCubic => map.spread(&mut taps, i, 2.0, |x| keys(x, -0.5))?,
             }
-            taps.end_element();
+            taps.end_element()?;
         }
         Ok(taps)
     }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use opforge_core::{DType, Result};
 use opforge_runtime::Kernel;
+use opforge_runtime::alloc::Room;
 
 use super::columns::{Columns, SLACK};
 use super::{Planes, Taps};
-use crate::scratch::buffer;
 use crate::simd::{FloatElem, Routine, Simd};
 use crate::tasks::{Job, prepare as prepare_tasks};
 
@@ -46,14 +46,13 @@ impl<F: FloatElem> Line for Columns<F> {
 
 /// Elements that no vector looks up.
 struct Places<T> {
-    places: Vec<u32>,
+    places: Room<u32>,
     element: PhantomData<T>,
 }
 
 impl<T> Places<T> {
     fn new(taps: &Taps) -> Result<Self> {
-        let mut places = buffer(taps.len())?;
-        places.extend((0..taps.len()).map(|i| taps.of(i)[0].0 as u32));
+        let places = Room::collect((0..taps.len()).map(|i| taps.of(i)[0].0 as u32))?;
         Ok(Places { places, element: PhantomData })
     }
 }

@@ -1,4 +1,5 @@
-use opforge_core::{Error, Result};
+use opforge_core::Result;
+use opforge_runtime::alloc::Room;
 
 use crate::scratch::buffer;
 
@@ -6,8 +7,8 @@ use crate::scratch::buffer;
 #[derive(Debug)]
 pub(super) struct Taps {
     /// Where each element's taps end.
-    ends: Vec<usize>,
-    taps: Vec<(usize, f64)>,
+    ends: Room<usize>,
+    taps: Room<(usize, f64)>,
 }
 
 impl Taps {
@@ -22,17 +23,14 @@ impl Taps {
         if let Some(last) = self.taps[begun..].last_mut().filter(|last| last.0 == place) {
             last.1 += weight;
         } else if weight != 0.0 {
-            let requested = (self.taps.len() + 1) * size_of::<(usize, f64)>();
-            let out_of_memory = |_| Error::OutOfMemory { requested, in_use: 0, limit: isize::MAX as usize };
-            self.taps.try_reserve(1).map_err(out_of_memory)?;
-            self.taps.push((place, weight));
+            self.taps.push((place, weight))?;
         }
         Ok(())
     }
 
     /// Begins with the next element.
-    pub fn end_element(&mut self) {
-        self.ends.push(self.taps.len());
+    pub fn end_element(&mut self) -> Result<()> {
+        self.ends.push(self.taps.len())
     }
 
     /// How many elements there are.
@@ -64,16 +62,14 @@ impl Taps {
 
     /// The other direction: what each of `len` places gives to elements.
     pub fn transposed(&self, len: usize) -> Result<Self> {
-        let mut ends = buffer(len)?;
-        ends.resize(len, 0);
+        let mut ends = Room::filled(len, 0)?;
         self.taps.iter().for_each(|&(place, _)| ends[place] += 1);
         let mut sum = 0;
-        for end in &mut ends {
+        for end in &mut *ends {
             // Where the place's taps begin, until they are filled in.
             sum += std::mem::replace(end, sum);
         }
-        let mut taps = buffer(sum)?;
-        taps.resize(sum, (0, 0.0));
+        let mut taps = Room::filled(sum, (0, 0.0))?;
         for element in 0..self.len() {
             for &(place, weight) in self.of(element) {
                 taps[ends[place]] = (element, weight);

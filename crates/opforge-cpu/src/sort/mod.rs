@@ -8,10 +8,10 @@ mod select;
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result};
-use opforge_runtime::parallel::parallel_for;
-use opforge_runtime::{Kernel, alloc};
+use opforge_runtime::Kernel;
 
 use crate::copy::{Axis, Nest, Shared, byte_steps};
+use crate::fallible::try_parallel_for;
 use crate::scratch::with_scratch;
 use key::{Key, Packed};
 pub use search::search;
@@ -84,7 +84,7 @@ struct ArgSort {
     /// Bytes of working memory that a row takes.
     scratch: usize,
     /// Writes the indices that sort a row.
-    sort: unsafe fn(&Order, *const u8, *mut u8),
+    sort: unsafe fn(&Order, *const u8, *mut u8, scratch: *mut u8),
 }
 
 impl Kernel for ArgSort {
@@ -93,15 +93,15 @@ impl Kernel for ArgSort {
         if order.row.len == 0 {
             return Ok(());
         }
-        alloc::check_request(self.scratch)?;
         let grain = (GRAIN / order.row.len).max(1);
-        parallel_for(order.nest.count(), grain, |range| {
-            order.nest.for_each(range, |[s, d]| {
-                // SAFETY: offsets are within the tensors; rows are disjoint.
-                unsafe { (self.sort)(order, src.get().offset(s), dst.get().offset(d)) };
-            });
-        });
-        Ok(())
+        try_parallel_for(order.nest.count(), grain, |range| {
+            with_scratch(self.scratch, |scratch| {
+                order.nest.for_each(range, |[s, d]| {
+                    // SAFETY: offsets are within the tensors; rows are disjoint; the scratch is what a row takes.
+                    unsafe { (self.sort)(order, src.get().offset(s), dst.get().offset(d), scratch) };
+                });
+            })
+        })
     }
 
     fn cost(&self) -> u64 {
@@ -118,25 +118,23 @@ fn scratch<T: Key>(len: usize) -> usize {
 /// Sorts pairs of key and index as plain integers, which makes the order stable.
 ///
 /// # Safety
-/// Valid for all elements of the row.
-unsafe fn sort_row<T: Key>(order: &Order, src: *const u8, dst: *mut u8) {
+/// Valid for all elements of the row; `scratch` holds the bytes of [`scratch`], initialised and aligned to 64.
+unsafe fn sort_row<T: Key>(order: &Order, src: *const u8, dst: *mut u8, scratch: *mut u8) {
     let row = order.row;
-    with_scratch(scratch::<T>(row.len), |scratch| {
-        let room = row.len + T::Packed::spare(row.len);
-        // SAFETY: the scratch is aligned, initialised and large enough, and every pattern of bits is an integer.
-        let (pairs, spare) =
-            unsafe { std::slice::from_raw_parts_mut(scratch.cast::<T::Packed>(), room) }.split_at_mut(row.len);
-        for (i, pair) in pairs.iter_mut().enumerate() {
-            // SAFETY: by the contract.
-            let value = unsafe { src.offset(i as isize * row.step[0]).cast::<T>().read_unaligned() };
-            *pair = T::Packed::new(value.key(), order.descending, i as u32);
-        }
-        T::Packed::sort(pairs, spare);
-        for (i, pair) in pairs[..order.count].iter().enumerate() {
-            // SAFETY: by the contract.
-            unsafe { write_index(order.wide, dst.offset(i as isize * row.step[1]), pair.index()) };
-        }
-    });
+    let room = row.len + T::Packed::spare(row.len);
+    // SAFETY: by the contract, and every pattern of bits is an integer.
+    let (pairs, spare) =
+        unsafe { std::slice::from_raw_parts_mut(scratch.cast::<T::Packed>(), room) }.split_at_mut(row.len);
+    for (i, pair) in pairs.iter_mut().enumerate() {
+        // SAFETY: by the contract.
+        let value = unsafe { src.offset(i as isize * row.step[0]).cast::<T>().read_unaligned() };
+        *pair = T::Packed::new(value.key(), order.descending, i as u32);
+    }
+    T::Packed::sort(pairs, spare);
+    for (i, pair) in pairs[..order.count].iter().enumerate() {
+        // SAFETY: by the contract.
+        unsafe { write_index(order.wide, dst.offset(i as isize * row.step[1]), pair.index()) };
+    }
 }
 
 /// # Safety

@@ -8,6 +8,7 @@ use opforge_runtime::parallel::parallel_for;
 use super::key::{Key, Packed};
 use super::{GRAIN, Order, write_index};
 use crate::copy::Shared;
+use crate::fallible::try_parallel_for;
 use crate::scratch::with_scratch;
 use crate::simd::{Isa, Routine, Simd, resolve};
 
@@ -25,7 +26,7 @@ pub(super) struct Ways {
     pair: usize,
     isa: Isa,
     /// Finds the first `count` of some elements of a row, in any order, with the greatest pairs after them if there are fewer.
-    part: unsafe fn(&Order, Isa, std::ops::Range<usize>, *const u8, *mut u8),
+    part: unsafe fn(&Order, Isa, std::ops::Range<usize>, *const u8, *mut u8, scratch: *mut u8),
     /// Writes the indices of the first of so many pairs, in order.
     finish: unsafe fn(&Order, *mut u8, usize, *mut u8),
 }
@@ -45,24 +46,27 @@ pub(super) struct Select {
 impl Kernel for Select {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let (order, ways) = (&self.order, &self.ways);
+        let room = (2 * order.count + SPARE) * ways.pair;
         let (rows, len) = (order.nest.count(), order.row.len);
         let parts = len.div_ceil(PART.max(8 * order.count));
         let row_bytes = parts * order.count * ways.pair;
         let found = Workspace::new(rows * row_bytes)?;
         let (src, dst, found) = (Shared(inputs[0]), Shared(outputs[0]), Shared(found.as_ptr()));
-        parallel_for(rows * parts, (GRAIN / len.max(1)).max(1), |range| {
-            for task in range {
-                let (row, part) = (task / parts, task % parts);
-                let elements = part * len / parts..(part + 1) * len / parts;
-                order.nest.for_each(row..row + 1, |[s, _]| {
-                    // SAFETY: offsets are within the tensors; every part has room of its own.
-                    unsafe {
-                        let to = found.get().add(row * row_bytes + part * order.count * ways.pair);
-                        (ways.part)(order, ways.isa, elements.clone(), src.get().offset(s), to);
-                    }
-                });
-            }
-        });
+        try_parallel_for(rows * parts, (GRAIN / len.max(1)).max(1), |range| {
+            with_scratch(room, |scratch| {
+                for task in range {
+                    let (row, part) = (task / parts, task % parts);
+                    let elements = part * len / parts..(part + 1) * len / parts;
+                    order.nest.for_each(row..row + 1, |[s, _]| {
+                        // SAFETY: offsets are within the tensors; every part has room of its own, and the scratch is what a part takes.
+                        unsafe {
+                            let to = found.get().add(row * row_bytes + part * order.count * ways.pair);
+                            (ways.part)(order, ways.isa, elements.clone(), src.get().offset(s), to, scratch);
+                        }
+                    });
+                }
+            })
+        })?;
         parallel_for(rows, (GRAIN / (parts * order.count).max(1)).max(1), |range| {
             let mut row = range.start;
             order.nest.for_each(range, |[_, d]| {
@@ -82,41 +86,41 @@ impl Kernel for Select {
 }
 
 /// # Safety
-/// The elements of the row are readable, `to` is writable for as many pairs as are wanted; the level is supported.
+/// The elements of the row are readable, `to` is writable for as many pairs as are wanted; `scratch` holds twice as many and [`SPARE`], initialised
+/// and aligned to 64; the level is supported.
 unsafe fn select_part<T: Key + PartialOrd>(
     order: &Order,
     isa: Isa,
     elements: std::ops::Range<usize>,
     src: *const u8,
     to: *mut u8,
+    scratch: *mut u8,
 ) {
     let room = 2 * order.count + SPARE;
-    with_scratch(room * size_of::<T::Packed>(), |scratch| {
-        // SAFETY: the scratch is aligned, initialised and large enough, and every pattern of bits is an integer.
-        let pairs = unsafe { std::slice::from_raw_parts_mut(scratch.cast::<T::Packed>(), room) };
-        let mut best = Best::<T> { order, src, pairs, len: 0, limit: None };
-        let worse = resolve::<Worse<T>>(isa);
-        let contiguous = order.row.step[0] == size_of::<T>() as isize;
-        let mut at = elements.start;
-        while at < elements.end {
-            // SAFETY: by the contract.
-            unsafe {
-                if let Some((_, limit)) = best.limit.filter(|_| contiguous) {
-                    let rest = (src.cast::<T>().add(at), (elements.end - at) / BLOCK);
-                    at += BLOCK * worse(&Worse { limit, descending: order.descending }, rest);
-                }
-                let block = at..elements.end.min(at + BLOCK);
-                at = block.end;
-                block.for_each(|i| best.offer(i));
+    // SAFETY: by the contract, and every pattern of bits is an integer.
+    let pairs = unsafe { std::slice::from_raw_parts_mut(scratch.cast::<T::Packed>(), room) };
+    let mut best = Best::<T> { order, src, pairs, len: 0, limit: None };
+    let worse = resolve::<Worse<T>>(isa);
+    let contiguous = order.row.step[0] == size_of::<T>() as isize;
+    let mut at = elements.start;
+    while at < elements.end {
+        // SAFETY: by the contract.
+        unsafe {
+            if let Some((_, limit)) = best.limit.filter(|_| contiguous) {
+                let rest = (src.cast::<T>().add(at), (elements.end - at) / BLOCK);
+                at += BLOCK * worse(&Worse { limit, descending: order.descending }, rest);
             }
+            let block = at..elements.end.min(at + BLOCK);
+            at = block.end;
+            block.for_each(|i| best.offer(i));
         }
-        best.cut();
-        let (found, n) = (to.cast::<T::Packed>(), best.len.min(order.count));
-        for i in 0..order.count {
-            // SAFETY: by the contract.
-            unsafe { found.add(i).write_unaligned(if i < n { best.pairs[i] } else { T::Packed::MOST }) };
-        }
-    });
+    }
+    best.cut();
+    let (found, n) = (to.cast::<T::Packed>(), best.len.min(order.count));
+    for i in 0..order.count {
+        // SAFETY: by the contract.
+        unsafe { found.add(i).write_unaligned(if i < n { best.pairs[i] } else { T::Packed::MOST }) };
+    }
 }
 
 /// How many blocks in a row have nothing that comes before the limit.

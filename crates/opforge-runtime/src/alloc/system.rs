@@ -35,6 +35,27 @@ pub(super) fn map(size: usize) -> Option<NonNull<u8>> {
     }
 }
 
+/// Whether the system would give so many bytes now.
+#[cfg(unix)]
+pub(super) fn can_map(size: usize) -> bool {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANON;
+    // SAFETY: a fresh anonymous mapping touches no memory that exists.
+    let start = unsafe { libc::mmap(std::ptr::null_mut(), size, protection, flags, -1, 0) };
+    if start == libc::MAP_FAILED {
+        return false;
+    }
+    // SAFETY: the whole of the mapping just made, which nobody else knows.
+    unsafe { libc::munmap(start, size) };
+    true
+}
+
+/// Whether the system would give so many bytes now.
+#[cfg(not(unix))]
+pub(super) fn can_map(size: usize) -> bool {
+    Vec::<u8>::new().try_reserve_exact(size).is_ok()
+}
+
 /// Returns a block to the system.
 ///
 /// # Safety

@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::interrupt;
+
 /// How long a thread looks out for work, or for the end of work, before it sleeps.
 const SPIN: Duration = Duration::from_micros(5);
 
@@ -36,6 +38,7 @@ pub(super) fn run(n: usize, grain: usize, max_helpers: usize, body: &(dyn Fn(Ran
         max_helpers,
         next: AtomicUsize::new(0),
         helpers: AtomicUsize::new(0),
+        flag: interrupt::flag(),
         panic: Mutex::new(None),
     };
     let pool = pool();
@@ -59,6 +62,8 @@ struct Job<'a> {
     next: AtomicUsize,
     /// The helpers at work. Changed under the pool's lock only.
     helpers: AtomicUsize,
+    /// That of the kernel whose loop it is, which outlives the loop.
+    flag: *const interrupt::Flag,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
@@ -72,6 +77,7 @@ impl Job<'_> {
                 if i >= self.count {
                     break;
                 }
+                interrupt::checkpoint();
                 (self.body)(super::range(i, self.grain, self.n));
             }
         }));
@@ -92,7 +98,7 @@ impl Job<'_> {
 /// Valid while it is in [`State::posted`] and as long as its count of helpers is not 0: [`Pool::take_back`] waits for that.
 struct JobPtr(*const Job<'static>);
 
-// SAFETY: what it points to is shared between threads (all of `Job` is `Sync`), never moved or mutated through this pointer.
+// SAFETY: what it points to is shared between threads (all of `Job` is `Sync`, the flag too), never moved or mutated through this pointer.
 unsafe impl Send for JobPtr {}
 
 #[derive(Default)]
@@ -197,7 +203,8 @@ impl Pool {
                 Some(job) => {
                     state.spinning -= 1;
                     drop(state);
-                    job.work();
+                    // SAFETY: the caller, which runs the kernel, waits for its helpers.
+                    unsafe { interrupt::with_flag(job.flag, || job.work()) };
                     self.leave(job)
                 }
                 None => self.wait_for_work(state),

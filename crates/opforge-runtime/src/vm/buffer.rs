@@ -135,6 +135,7 @@ impl Instruction {
     /// What the stream remembers of it while it runs.
     pub(crate) fn as_running(&self) -> Running {
         let outputs = self.outputs.iter().map(|output| Arc::downgrade(&output.storage)).collect();
-        Running { op: self.op.clone(), at: self.at.clone(), outputs }
+        let changes = self.outputs.iter().any(|output| output.storage.is_reserved());
+        Running { op: self.op.clone(), at: self.at.clone(), outputs, changes }
     }
 }

@@ -34,6 +34,13 @@ impl Failure {
         Arc::new(Failure { error, observed: AtomicBool::new(false) })
     }
 
+    /// That of a call which was interrupted: the user knows.
+    pub fn interrupted(op: Cow<'static, str>, at: Place) -> Arc<Self> {
+        let failure = Failure::new(op, at, Error::Interrupted);
+        failure.deliver();
+        failure
+    }
+
     /// The error, to be given to the user.
     pub fn deliver(&self) -> Error {
         self.observed.store(true, Ordering::Relaxed);

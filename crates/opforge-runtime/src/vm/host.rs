@@ -7,6 +7,7 @@ use opforge_core::{DType, Element, Error, Result};
 
 use super::machine::Vm;
 use super::state::State;
+use crate::alloc;
 use crate::storage::Storage;
 use crate::sync::MutexGuard;
 
@@ -114,7 +115,7 @@ impl ReadGuard<'_> {
     /// A copy of `count` elements from a byte offset on. Any byte but 0 reads as true.
     ///
     /// # Errors
-    /// When the elements are not all within the storage, or the offset is not aligned for them.
+    /// When the elements are not all within the storage, or the offset is not aligned for them; [`Error::OutOfMemory`].
     pub fn to_vec<T: Element>(&self, byte_offset: usize, count: usize) -> Result<Vec<T>> {
         let size = std::mem::size_of::<T>();
         let end = count.checked_mul(size).and_then(|bytes| byte_offset.checked_add(bytes));
@@ -123,7 +124,7 @@ impl ReadGuard<'_> {
             Error::index("read", "elements", given, format!("elements within {} bytes", self.len()))
         })?;
         if T::DTYPE == DType::Bool {
-            return Ok(bytes.iter().map(|&byte| T::from_scalar((byte != 0).into())).collect());
+            return alloc::vec_of(bytes.iter().map(|&byte| T::from_scalar((byte != 0).into())));
         }
         let first = bytes.as_ptr().cast::<T>();
         if !first.is_aligned() {
@@ -131,7 +132,7 @@ impl ReadGuard<'_> {
         }
         // SAFETY: the bytes are `count` elements of T, aligned and unchanged during the access, and every pattern of bits is a value of an
         // element type other than bool.
-        Ok(unsafe { std::slice::from_raw_parts(first, count) }.to_vec())
+        alloc::vec_of(unsafe { std::slice::from_raw_parts(first, count) }.iter().copied())
     }
 }
 

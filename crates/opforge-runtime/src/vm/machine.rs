@@ -109,6 +109,10 @@ impl Vm {
         at_most: Option<Duration>,
     ) -> MutexGuard<'a, State> {
         match state.startable_before(ticket) {
+            // Who may give up waiting must not be running what takes long.
+            Some(slot) if at_most.is_some() && state.head_is_long(slot) && self.leave_to_worker(&mut state, slot) => {
+                self.wait_for_progress(state, at_most)
+            }
             Some(slot) => {
                 // The worker is left asleep as long as this thread goes on with the same queue.
                 let last = Ticket { stream: slot, seq: state.stream(slot).completed + 1 };
@@ -125,7 +129,8 @@ impl Vm {
         let slots = slot.map_or(0..state.streams.len() as Slot, |slot| slot..slot + 1);
         for slot in slots.clone() {
             let last = Ticket { stream: slot, seq: state.stream(slot).issued };
-            if state.unfinished(last).is_some() {
+            // What was interrupted may go on for long, and nobody wants it.
+            if !state.is_interrupted(last) && state.unfinished(last).is_some() {
                 drop(state);
                 state = self.wait_while(|state| state.unfinished(last))?;
             }

@@ -16,7 +16,7 @@ pub type Step<'a> = dyn FnMut(Duration) -> bool + Send + 'a;
 #[derive(Clone, Copy)]
 pub struct FrontEnd {
     /// Takes steps until the wait is over. Between them it may do what the other language needs (let others run, look for signals), and give up
-    /// with an error, which whoever waits returns. The VM's lock is free.
+    /// with an error, which whoever waits returns, and which interrupts the kernels that were waited for. The VM's lock is free.
     pub wait: fn(&mut Step<'_>) -> Result<()>,
     /// Where in the other language the current call was made, if it was made there. Asked for each call that is queued.
     pub caller: fn() -> Option<Arc<str>>,
@@ -41,6 +41,11 @@ pub fn wait(step: &mut Step<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Whether those who wait may give up.
+pub(super) fn may_give_up() -> bool {
+    FRONT_END.get().is_some()
+}
+
 /// Where the current call was made, in the front end's language.
 pub(super) fn caller() -> Option<Arc<str>> {
     FRONT_END.get().and_then(|front_end| (front_end.caller)())
@@ -50,7 +55,7 @@ impl Vm {
     /// Locks when nothing stands in the way any more; helps with what does.
     ///
     /// # Errors
-    /// The front end's, if it gives up.
+    /// The front end's, if it gives up; then what was waited for is interrupted.
     pub(super) fn wait_while(
         &self,
         mut obstacle: impl FnMut(&mut State) -> Option<Obstacle> + Send,
@@ -62,13 +67,19 @@ impl Vm {
         let Some(front_end) = FRONT_END.get() else { return Ok(self.overcome(state, &mut obstacle, None)) };
         loop {
             drop(state);
-            (front_end.wait)(&mut |at_most| {
+            let outcome = (front_end.wait)(&mut |at_most| {
                 let mut state = self.overcome(self.lock(), &mut obstacle, Some(Instant::now() + at_most));
                 obstacle(&mut state).is_none()
-            })?;
+            });
             state = self.lock();
-            if obstacle(&mut state).is_none() {
-                return Ok(state);
+            match (outcome, obstacle(&mut state)) {
+                (Ok(()), None) => return Ok(state),
+                (Ok(()), Some(_)) => {}
+                (Err(error), Some(Obstacle::Instruction(ticket))) => {
+                    self.interrupt(state, ticket);
+                    return Err(error);
+                }
+                (Err(error), _) => return Err(error),
             }
         }
     }

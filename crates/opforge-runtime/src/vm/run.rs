@@ -3,11 +3,12 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use opforge_core::Result;
+use opforge_core::{Error, Result};
 use smallvec::SmallVec;
 
 use super::buffer::Buffer;
 use super::failure::panic_error;
+use crate::interrupt::Stopped;
 use crate::kernel::Kernel;
 use crate::storage::Storage;
 
@@ -46,5 +47,7 @@ pub(super) unsafe fn run<S: Borrow<Arc<Storage>>>(
     // SAFETY: the caller's promise.
     let outcome = catch_unwind(AssertUnwindSafe(|| unsafe { kernel.run(&input_data, &output_data) }));
     INSIDE_KERNEL.set(outer);
-    outcome.unwrap_or_else(|payload| Err(panic_error(op, payload.as_ref())))
+    outcome.unwrap_or_else(|payload| {
+        Err(if payload.is::<Stopped>() { Error::Interrupted } else { panic_error(op, payload.as_ref()) })
+    })
 }

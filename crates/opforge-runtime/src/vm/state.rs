@@ -9,6 +9,8 @@ use smallvec::SmallVec;
 use super::buffer::{Buffer, Instruction};
 use super::deps::{Slot, Ticket, Token};
 use super::failure::{Failure, Place};
+use super::interrupt::LONG;
+use crate::interrupt::Flag;
 use crate::storage::Storage;
 use crate::sync::Condvar;
 
@@ -44,14 +46,21 @@ pub(crate) struct StreamState {
     pub closed: bool,
     /// The first failure that the user has not seen, or a later one if none.
     pub failure: Option<Arc<Failure>>,
+    /// Tells the queued instruction that is running to stop.
+    pub flag: Arc<Flag>,
+    /// Instructions up to this number, those that had not ended then, have been interrupted.
+    pub interrupted: u64,
+    /// The number of an instruction that an interrupt has spared.
+    pub spared: u64,
 }
 
-/// What remains of an instruction while it runs, for the case that a fork cuts it off.
-#[cfg_attr(not(unix), allow(dead_code))]
+/// What remains of an instruction while it runs, for the case that a fork cuts it off or that it is interrupted.
 pub(crate) struct Running {
     pub op: Cow<'static, str>,
     pub at: Place,
     pub outputs: SmallVec<[Weak<Storage>; 2]>,
+    /// Whether an output held something before.
+    pub changes: bool,
 }
 
 /// What the thread of a stream does.
@@ -88,6 +97,9 @@ impl StreamState {
             work: Arc::new(Condvar::new()),
             closed: false,
             failure: None,
+            flag: Arc::default(),
+            interrupted: 0,
+            spared: 0,
         }
     }
 
@@ -222,6 +234,11 @@ impl State {
             && head.instruction.outputs.iter().all(|output| output.storage().deps.get(token).host_idle())
     }
 
+    /// Whether the first instruction in a queue takes long.
+    pub fn head_is_long(&self, slot: Slot) -> bool {
+        self.streams[slot as usize].queue.front().is_some_and(|head| head.instruction.kernel.cost() > LONG)
+    }
+
     /// A stream whose first queued instruction can start now and has to end before `ticket` can.
     pub fn startable_before(&mut self, ticket: Ticket) -> Option<Slot> {
         let mut slot = ticket.stream;
@@ -240,6 +257,10 @@ impl State {
     pub fn host_obstacle(&mut self, storage: &Storage, write: bool) -> Option<Obstacle> {
         let State { token, streams, .. } = self;
         let deps = storage.deps.get(token);
+        if deps.poison.is_some() && streams[deps.write.stream as usize].interrupted >= deps.write.seq {
+            // There is only the failure to be had.
+            return None;
+        }
         let reads = deps.reads.iter().filter(|_| write);
         if let Some(&ticket) = [deps.write].iter().chain(reads).find(|&&ticket| !is_done(streams, ticket)) {
             return Some(Obstacle::Instruction(ticket));

@@ -1,11 +1,12 @@
 use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use opforge_core::Result;
 
 use super::deps::Slot;
 use super::machine::Vm;
-use super::state::Worker;
+use super::state::{State, Worker};
 
 /// For threads that are ending and have no stream of their own any more.
 const LAST_RESORT: Slot = 0;
@@ -13,6 +14,8 @@ const LAST_RESORT: Slot = 0;
 thread_local! {
     /// The stream that calls on this thread go to, once known.
     static CURRENT: Cell<Option<Slot>> = const { Cell::new(None) };
+    /// The slot of the thread's own stream, once it has one.
+    static OWN_SLOT: Cell<Option<Slot>> = const { Cell::new(None) };
     /// The thread's own stream: threads do not stand in each other's way, and their small kernels run on the spot.
     static OWN: Stream = Stream::new();
 }
@@ -28,10 +31,25 @@ fn open_own() -> Slot {
     match OWN.try_with(Stream::id) {
         Ok(slot) => {
             CURRENT.set(Some(slot));
+            OWN_SLOT.set(Some(slot));
             slot
         }
         Err(_) => LAST_RESORT,
     }
+}
+
+/// Gives the calling thread a new stream of its own, if its calls go to its own and that is `slot`; says whether it did.
+pub(super) fn renew_own(state: &mut State, slot: Slot) -> bool {
+    if [CURRENT.get(), OWN_SLOT.get()] != [Some(slot); 2] {
+        return false;
+    }
+    let renew = |own: &Stream| {
+        let new = state.open_stream();
+        own.0.0.store(new, Ordering::Relaxed);
+        CURRENT.set(Some(new));
+        OWN_SLOT.set(Some(new));
+    };
+    OWN.try_with(renew).is_ok()
 }
 
 /// A queue of instructions that run one after the other. Streams run side by side, except where storages tie them together.
@@ -41,18 +59,18 @@ fn open_own() -> Slot {
 pub struct Stream(Arc<Handle>);
 
 #[derive(Debug)]
-struct Handle(Slot);
+struct Handle(AtomicU32);
 
 impl Stream {
     /// A new stream.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
-        Stream(Arc::new(Handle(Vm::global().lock().open_stream())))
+        Stream(Arc::new(Handle(Vm::global().lock().open_stream().into())))
     }
 
     /// A number that tells streams apart. Numbers of dropped streams are used again.
     pub fn id(&self) -> u32 {
-        self.0.0
+        self.0.0.load(Ordering::Relaxed)
     }
 
     /// Waits for all instructions submitted to this stream so far.
@@ -67,8 +85,9 @@ impl Stream {
 impl Drop for Handle {
     fn drop(&mut self) {
         // An ending thread may still drop tensors, and even call operators.
-        let _ = CURRENT.try_with(|current| current.set(current.get().filter(|&slot| slot != self.0)));
-        Vm::global().close_stream(self.0);
+        let own = *self.0.get_mut();
+        let _ = CURRENT.try_with(|current| current.set(current.get().filter(|&slot| slot != own)));
+        Vm::global().close_stream(own);
     }
 }
 

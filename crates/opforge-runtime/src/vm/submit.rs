@@ -5,6 +5,7 @@ use opforge_core::{Error, Result};
 use super::buffer::{BufferRef, Call};
 use super::deps::{Slot, Ticket};
 use super::failure::Failure;
+use super::interrupt::LONG;
 use super::machine::Vm;
 use super::state::{Obstacle, Queued, State};
 use super::{patience, run, stream, trace};
@@ -46,7 +47,10 @@ impl Vm {
     pub(super) unsafe fn submit(&self, slot: Slot, call: &Call<'_>) -> Result<()> {
         check_writable(call)?;
         let sync = self.sync.load(Ordering::Relaxed);
-        let inline = sync || call.kernel.cost() <= self.inline_cost.load(Ordering::Relaxed);
+        let inline = match sync {
+            true => call.kernel.cost() <= LONG || !patience::may_give_up(),
+            false => call.kernel.cost() <= self.inline_cost.load(Ordering::Relaxed),
+        };
         let mut state = if inline { self.lock_for_inline(slot) } else { self.lock() };
         if inline && state.stream(slot).is_idle() && state.can_start(slot, call.inputs, call.outputs) {
             // SAFETY: the caller's promise; the VM keeps others from the storages.
@@ -59,7 +63,15 @@ impl Vm {
         }
         drop(state);
         let ticket = self.enqueue(slot, call)?;
-        if sync || call.is_exposed() { self.outcome(ticket, call.outputs) } else { Ok(()) }
+        if !sync && !call.is_exposed() {
+            return Ok(());
+        }
+        let outcome = self.outcome(ticket, call.outputs);
+        // In synchronous mode a call's own error is as if it had run here.
+        outcome.map_err(|error| match error {
+            Error::Deferred { op, at, inner, .. } if sync && op == *call.op && at == call.at => *inner,
+            error => error,
+        })
     }
 
     /// Locks, after giving a short kernel on the same stream a moment to end.
@@ -106,6 +118,10 @@ impl Vm {
         let new = call.outputs.iter().filter(|output| !output.storage.is_reserved());
         let bytes = new.map(|output| output.storage.nbytes()).fold(0, usize::saturating_add);
         let mut state = self.wait_for_room(slot, bytes)?;
+        if let Some(failure) = state.doomed(call.inputs) {
+            state.set_poison(call.outputs, &failure);
+            return Err(failure.deliver());
+        }
         let waits = state.waits(slot, call.inputs, call.outputs);
         let ticket = state.issue(slot, call.inputs, call.outputs);
         let stream = state.stream(slot);

@@ -1,6 +1,7 @@
 //! The threads that run queued instructions.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
 
 use smallvec::SmallVec;
 
@@ -10,6 +11,7 @@ use super::failure::Failure;
 use super::machine::Vm;
 use super::run;
 use super::state::{Queued, State, Worker};
+use crate::interrupt::with_flag;
 use crate::sync::{self, MutexGuard};
 
 impl Vm {
@@ -25,6 +27,18 @@ impl Vm {
         if let Some(worker) = worker {
             worker.notify_one();
         }
+    }
+
+    /// Sees to it that a stream's worker runs what is first in its queue; fails without a worker.
+    pub(super) fn leave_to_worker(&self, state: &mut State, slot: Slot) -> bool {
+        let stream = state.stream(slot);
+        if stream.worker == Worker::Absent && self.spawn_worker(slot) {
+            stream.worker = Worker::Awake;
+        }
+        if let Some(worker) = stream.call_worker() {
+            worker.notify_one();
+        }
+        stream.worker != Worker::Absent
     }
 
     /// Starts a stream's thread. Without one (the system may refuse), those who wait for its instructions run them.
@@ -72,14 +86,18 @@ impl Vm {
         stream.running = Some(instruction.as_running());
         stream.queued_bytes = stream.queued_bytes.saturating_sub(bytes);
         let ticket = Ticket { stream: slot, seq: stream.completed + 1 };
+        stream.flag.store(false, Ordering::Relaxed);
+        let flag = stream.flag.clone();
         let Instruction { op, at, kernel, inputs, mut outputs, issued } = instruction;
         let mut failure = state.poison(&inputs, &outputs);
-        let is_origin = failure.is_none();
+        let is_origin = failure.is_none() && !state.is_interrupted(ticket);
         drop(state);
         if is_origin {
             let span = super::trace::begin();
             // SAFETY: whoever submitted the call promised what concerns the buffers; the dependences keep others from the storages.
-            let result = unsafe { run::run(&op, &*kernel, &inputs, &outputs) };
+            let run = || unsafe { run::run(&op, &*kernel, &inputs, &outputs) };
+            // SAFETY: this function holds the flag.
+            let result = unsafe { with_flag(&*flag, run) };
             span.end(&op, ticket, issued, &outputs);
             failure = result.err().map(|error| Failure::new(op, at, error));
         }
@@ -87,12 +105,16 @@ impl Vm {
         drop_quietly((kernel, inputs));
         outputs.retain(|output| failure.is_some() || output.overwrites);
         let mut state = self.lock();
-        match &failure {
+        match failure {
+            // The interrupt has made the outputs unusable.
+            _ if state.is_interrupted(ticket) => {}
             None => state.clear_overwritten(&outputs),
-            Some(failure) => state.set_poison(&outputs, failure),
-        }
-        if let Some(failure) = failure.filter(|_| is_origin) {
-            state.report(slot, &failure);
+            Some(failure) => {
+                state.set_poison(&outputs, &failure);
+                if is_origin {
+                    state.report(slot, &failure);
+                }
+            }
         }
         self.end(state, slot, wake);
         drop_quietly::<SmallVec<[Buffer; 2]>>(outputs);

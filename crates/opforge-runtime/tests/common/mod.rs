@@ -80,6 +80,9 @@ impl Gate {
     pub fn open(&self) {
         self.0.store(true, Ordering::Release);
     }
+    pub fn close(&self) {
+        self.0.store(false, Ordering::Release);
+    }
     pub fn is_open(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }

@@ -90,14 +90,23 @@ impl CpuStorage {
 }
 
 /// The results of a function for all elements, in row-major order.
+///
+/// # Panics
+/// When they do not fit into memory; a panic within a kernel is an error of its call.
 pub fn unary_map<T: Copy, U: Copy>(values: &[T], layout: &Layout, mut f: impl FnMut(T) -> U) -> Vec<U> {
     match layout.contiguous_offsets() {
         Some((start, end)) => values[start..end].iter().map(|&v| f(v)).collect(),
-        None => layout.indices().map(|i| f(values[i])).collect(),
+        None => {
+            check_room::<U>(layout.shape().elem_count());
+            layout.indices().map(|i| f(values[i])).collect()
+        }
     }
 }
 
 /// The results of a function for all pairs of elements of equal places, in row-major order.
+///
+/// # Panics
+/// As [`unary_map`].
 pub fn binary_map<T: Copy, U: Copy>(
     lhs_layout: &Layout,
     rhs_layout: &Layout,
@@ -105,5 +114,13 @@ pub fn binary_map<T: Copy, U: Copy>(
     rhs: &[T],
     mut f: impl FnMut(T, T) -> U,
 ) -> Vec<U> {
+    check_room::<U>(lhs_layout.shape().elem_count());
     lhs_layout.indices().zip(rhs_layout.indices()).map(|(i, j)| f(lhs[i], rhs[j])).collect()
+}
+
+/// Panics where a vector of so many results would end the process.
+fn check_room<U>(count: usize) {
+    if let Err(error) = opforge_runtime::alloc::check_available(count.saturating_mul(size_of::<U>())) {
+        panic!("{error}");
+    }
 }

@@ -1,6 +1,7 @@
 //! Elements repeated, turned around and moved: copies.
 
 use opforge_core::normalize_dim;
+use opforge_runtime::alloc::Room;
 
 use crate::operator::prelude::*;
 
@@ -166,8 +167,11 @@ functions! {
         }
         let total = counts.iter().try_fold(0i64, |sum, &n| sum.checked_add(n)).unwrap_or(i64::MAX) as usize;
         Shape::from(total).check("repeat_interleave", DType::I64.size_in_bytes())?;
-        let positions = counts.iter().enumerate().flat_map(|(i, &n)| std::iter::repeat_n(i as i64, n as usize));
-        Tensor::from_iter(positions, repeats.device())
+        let mut positions = Room::with_capacity(total)?;
+        for (i, &n) in counts.iter().enumerate() {
+            (0..n).try_for_each(|_| positions.push(i as i64))?;
+        }
+        Tensor::from_room(positions, total, repeats.device())
     }
 }
 

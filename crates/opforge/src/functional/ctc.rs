@@ -108,7 +108,7 @@ fn negative_log(log_probs: &Tensor, rows: &[Vec<i64>], inputs: &[usize], blank: 
     let skips = |row: &Vec<i64>, s: usize| s % 2 == 1 && s >= 3 && class(row, s) != class(row, s - 2);
     let grid = |f: &dyn Fn(&Vec<i64>, usize) -> f64| {
         let all = rows.iter().flat_map(|row| (0..width).map(move |s| f(row, s)));
-        Tensor::from_iter(all.collect::<Vec<_>>(), device)?.reshape((n, width))?.to_dtype(dtype)
+        Tensor::from_iter(all, device)?.reshape((n, width))?.to_dtype(dtype)
     };
     let classes = grid(&|row, s| class(row, s) as f64)?.to_dtype(DType::I64)?;
     let barrier = grid(&|row, s| if skips(row, s) { 0.0 } else { NEVER })?;

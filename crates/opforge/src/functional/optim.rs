@@ -96,6 +96,25 @@ impl UpdateFn<4> for AdaptByLargest {
     }
 }
 
+/// [`rmsprop_step`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct RootMeanSquare {
+    rate: Scalar,
+    alpha: Scalar,
+    eps: Scalar,
+    decay: Scalar,
+}
+
+impl UpdateFn<2> for RootMeanSquare {
+    #[inline(always)]
+    fn float<V: Float>(self, [x, s]: [V; 2], g: V) -> [V; 2] {
+        let alpha = self.alpha.to_f64();
+        let g = x.mul_add(V::splat(self.decay.to_f64()), g);
+        let s = s.mul_add(V::splat(alpha), g * g * V::splat(1.0 - alpha));
+        [x - g * V::splat(self.rate.to_f64()) / (s.sqrt() + V::splat(self.eps.to_f64())), s]
+    }
+}
+
 /// Fails unless a list has one tensor for each parameter.
 fn check_list(op: &'static str, name: &'static str, list: &[Tensor], params: &[Tensor]) -> Result<()> {
     if list.len() == params.len() {
@@ -160,6 +179,37 @@ functions! {
                 b.zero_set()?;
             }
             dense([p, b], |changed| update("sgd_momentum", f, changed, g))
+        })
+    }
+
+    /// A step of RMSprop, in place: with the gradient `g` plus `weight_decay p`, `s = alpha s + (1 - alpha) g^2` and `p -= lr g / (sqrt(s) + eps)`.
+    ///
+    /// # Errors
+    /// As [`sgd_step`].
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let (p, g) = (Tensor::new(&[1f64], &Device::Cpu)?, Tensor::new(&[3f64], &Device::Cpu)?);
+    /// let s = p.zeros_like()?;
+    /// opforge::functional::rmsprop_step(&[p.clone()], &[g], &[s.clone()], 0.25, 0.75, 0.0, 0.0)?;
+    /// assert_eq!((p.to_vec1::<f64>()?, s.to_vec1::<f64>()?), (vec![0.5], vec![2.25]));
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
+    #[python(hidden, name = "rmsprop_step_")]
+    pub fn rmsprop_step(
+        params: &[Tensor],
+        grads: &[Tensor],
+        square_avgs: &[Tensor];
+        lr: f64,
+        alpha: f64,
+        eps: f64,
+        weight_decay: f64 = 0.0,
+    ) -> Result<()> {
+        check_list("rmsprop", "grads", grads, params)?;
+        check_list("rmsprop", "square_avgs", square_avgs, params)?;
+        let f = RootMeanSquare { rate: lr.into(), alpha: alpha.into(), eps: eps.into(), decay: weight_decay.into() };
+        (0..params.len()).try_for_each(|i| {
+            dense([&params[i], &square_avgs[i]], |changed| update("rmsprop", f, changed, &grads[i]))
         })
     }
 

@@ -1,6 +1,7 @@
 //! Elements added around a tensor, and boxes cut out of it.
 
 use crate::operator::prelude::*;
+use opforge_runtime::alloc::Room;
 use crate::operator::embed;
 use crate::ops::shape::window::Window;
 
@@ -107,6 +108,8 @@ fn pad_from(t: &Tensor, dim: usize, [before, after]: [i64; 2], source: Source) -
     let (start, end) = before.checked_neg().zip(len.checked_add(after)).ok_or_else(refused)?;
     let count = end.checked_sub(start).ok_or_else(refused)?;
     Shape::from(count.max(0) as usize).check("pad", DType::I64.size_in_bytes())?;
-    let places = (start..end).map(|i| source(i, len).ok_or_else(refused)).collect::<Result<Vec<i64>>>()?;
-    super::index_select(t, dim as i64, &Tensor::from_iter(places, t.device())?)
+    let count = count.max(0) as usize;
+    let mut places = Room::with_capacity(count)?;
+    (start..end).try_for_each(|i| places.push(source(i, len).ok_or_else(refused)?))?;
+    super::index_select(t, dim as i64, &Tensor::from_room(places, count, t.device())?)
 }

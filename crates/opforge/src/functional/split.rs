@@ -1,6 +1,7 @@
 //! Tensors cut into views.
 
 use crate::operator::prelude::*;
+use opforge_runtime::alloc::check_available;
 
 functions! {
     /// A dimension cut into parts of `split_size_or_sections` elements, the last of which may be shorter: views.
@@ -24,7 +25,7 @@ functions! {
         if len == 0 {
             return Ok(vec![input.clone()]);
         }
-        (0..len).step_by(size).map(|start| input.narrow(dim, start, size.min(len - start))).collect()
+        views(len.div_ceil(size), |i| input.narrow(dim, i * size, size.min(len - i * size)))
     }
 
     /// A dimension cut into parts of these lengths: views.
@@ -78,7 +79,7 @@ functions! {
         let place = super::existing_dim("chunk", input, dim)?;
         let count = part_count("chunk", chunks)?;
         match input.dims()[place].div_ceil(count) {
-            0 => Ok(vec![input.clone(); count]),
+            0 => views(count, |_| Ok(input.clone())),
             size => split(input, size as i64, dim),
         }
     }
@@ -100,7 +101,7 @@ functions! {
         let parts = part_count("tensor_split", indices_or_sections)?;
         let (short, longer) = (input.dims()[dim] / parts, input.dims()[dim] % parts);
         let start = |i: usize| i * short + i.min(longer);
-        (0..parts).map(|i| input.narrow(dim, start(i), start(i + 1) - start(i))).collect()
+        views(parts, |i| input.narrow(dim, start(i), start(i + 1) - start(i)))
     }
 
     /// A dimension cut at these positions: views. Positions beyond stop there; negative ones count from the end.
@@ -203,8 +204,19 @@ functions! {
     #[view]
     pub fn unbind(input: &Tensor, dim: i64 = 0) -> Result<Vec<Tensor>> {
         let dim = super::existing_dim("unbind", input, dim)?;
-        (0..input.dims()[dim]).map(|i| input.get_on_dim(dim, i)).collect()
+        views(input.dims()[dim], |i| input.get_on_dim(dim, i))
     }
+}
+
+/// So many views, whose number may be anything.
+///
+/// # Errors
+/// [`Error::OutOfMemory`] before the first is made, and what making them says.
+pub(crate) fn views(count: usize, view: impl FnMut(usize) -> Result<Tensor>) -> Result<Vec<Tensor>> {
+    /// Bytes of a view with its layout, and of the object that a front end makes of it, about.
+    const VIEW: usize = 512;
+    check_available(count.saturating_mul(VIEW))?;
+    (0..count).map(view).collect()
 }
 
 /// Parts of one length along a dimension of a tensor that has at least `rank` of them.

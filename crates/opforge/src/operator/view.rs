@@ -79,8 +79,7 @@ pub(crate) fn embed<V: View>(view: V, grad: &Tensor, input: &Meta) -> Result<Ten
     if !place.may_overlap_itself() {
         return dispatch1(&EmbedOp { view, shape: input.shape().clone() }, &[grad]);
     }
-    let ids: Vec<i64> = place.indices().map(|i| i as i64).collect();
-    let ids = Tensor::from_vec(ids, grad.elem_count(), grad.device())?;
+    let ids = Tensor::from_iter(place.indices().map(|i| i as i64), grad.device())?;
     let zeros = Tensor::zeros(input.elem_count(), input.dtype, grad.device())?;
     zeros.index_add(&ids, &grad.flatten_all()?, 0)?.reshape(input.shape())
 }

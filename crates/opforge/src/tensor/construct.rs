@@ -2,6 +2,7 @@
 
 use opforge_core::{Element, Scalar};
 use opforge_runtime::Storage;
+use opforge_runtime::alloc::Room;
 
 use super::Tensor;
 use crate::dispatch::dispatch1;
@@ -60,17 +61,22 @@ impl Tensor {
     /// # Errors
     /// When the number of elements is not that of the shape.
     pub fn from_vec<S: ShapeWithOneHole, T: Element>(data: Vec<T>, shape: S, device: &Device) -> Result<Self> {
-        let shape = shape.into_shape(data.len())?;
-        shape.check("from_vec", T::DTYPE.size_in_bytes())?;
-        if shape.elem_count() != data.len() {
-            let accepted = format!("{} elements for the shape {shape:?}", shape.elem_count());
-            return Err(Error::shape("from_vec", "data", format!("{} elements", data.len()), accepted));
-        }
+        let meta = meta_of::<S, T>(shape, data.len())?;
         let storage = match device {
             Device::Meta => Storage::new(*device, std::mem::size_of_val(&data[..]))?,
             _ => Storage::from_vec(data),
         };
-        Ok(Tensor::from_parts(Meta::contiguous(T::DTYPE, shape), storage))
+        Ok(Tensor::from_parts(meta, storage))
+    }
+
+    /// As [`Tensor::from_vec`], of elements that lie in memory of the allocator's.
+    pub(crate) fn from_room<S: ShapeWithOneHole, T: Element>(data: Room<T>, shape: S, device: &Device) -> Result<Self> {
+        let meta = meta_of::<S, T>(shape, data.len())?;
+        let storage = match device {
+            Device::Meta => Storage::new(*device, std::mem::size_of_val(&data[..]))?,
+            _ => Storage::from_room(data),
+        };
+        Ok(Tensor::from_parts(meta, storage))
     }
 
     /// A tensor with a copy of the elements, in row-major order.
@@ -78,13 +84,27 @@ impl Tensor {
     /// # Errors
     /// When the number of elements is not that of the shape.
     pub fn from_slice<S: ShapeWithOneHole, T: Element>(data: &[T], shape: S, device: &Device) -> Result<Self> {
-        Self::from_vec(data.to_vec(), shape, device)
+        Self::from_room(Room::copied(data)?, shape, device)
     }
 
     /// A vector of an iterator's elements.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
     pub fn from_iter<T: Element>(iter: impl IntoIterator<Item = T>, device: &Device) -> Result<Self> {
-        let data: Vec<T> = iter.into_iter().collect();
+        let data = Room::collect(iter)?;
         let len = data.len();
-        Self::from_vec(data, len, device)
+        Self::from_room(data, len, device)
     }
+}
+
+/// A contiguous tensor of so many elements and this shape.
+fn meta_of<S: ShapeWithOneHole, T: Element>(shape: S, len: usize) -> Result<Meta> {
+    let shape = shape.into_shape(len)?;
+    shape.check("from_vec", T::DTYPE.size_in_bytes())?;
+    if shape.elem_count() != len {
+        let accepted = format!("{} elements for the shape {shape:?}", shape.elem_count());
+        return Err(Error::shape("from_vec", "data", format!("{len} elements"), accepted));
+    }
+    Ok(Meta::contiguous(T::DTYPE, shape))
 }

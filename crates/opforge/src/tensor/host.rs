@@ -1,7 +1,7 @@
 //! Elements as Rust values: every read waits for the storage's last write, and brings the error of a kernel that failed.
 
 use opforge_core::{Complex, DType, Element, Scalar, bf16, f16};
-use opforge_runtime::vm;
+use opforge_runtime::{alloc, vm};
 
 use super::Tensor;
 use crate::{Error, Result};
@@ -37,14 +37,14 @@ impl Tensor {
         macro_rules! by_dtype {
             ($($dtype:ident: $ty:ty),*) => {
                 match self.dtype() {
-                    $(DType::$dtype => self.elements::<$ty>()?.into_iter().map(Element::to_scalar).collect(),)*
+                    $(DType::$dtype => alloc::vec_of(self.elements::<$ty>()?.into_iter().map(Element::to_scalar)),)*
                 }
             };
         }
-        Ok(by_dtype!(
+        by_dtype!(
             Bool: bool, U8: u8, U16: u16, U32: u32, U64: u64, I8: i8, I16: i16, I32: i32, I64: i64,
             F16: f16, BF16: bf16, F32: f32, F64: f64, C64: Complex<f32>, C128: Complex<f64>
-        ))
+        )
     }
 
     /// The element of a tensor without dimensions.
@@ -68,7 +68,7 @@ impl Tensor {
     /// The rows of a matrix.
     pub fn to_vec2<T: Element>(&self) -> Result<Vec<Vec<T>>> {
         self.check_rank("to_vec2", 2)?;
-        Ok(rows(&self.elements()?, self.dims()[0], self.dims()[1]))
+        rows(&self.elements()?, self.dims()[0], self.dims()[1])
     }
 
     /// The matrices of a rank-3 tensor.
@@ -76,10 +76,12 @@ impl Tensor {
         self.check_rank("to_vec3", 3)?;
         let (all, dims) = (self.elements::<T>()?, self.dims());
         let area = dims[1] * dims[2];
-        Ok((0..dims[0]).map(|i| rows(&all[i * area..(i + 1) * area], dims[1], dims[2])).collect())
+        alloc::check_available(dims[0].saturating_mul(size_of::<Vec<Vec<T>>>()))?;
+        (0..dims[0]).map(|i| rows(&all[i * area..(i + 1) * area], dims[1], dims[2])).collect()
     }
 }
 
-fn rows<T: Element>(all: &[T], count: usize, len: usize) -> Vec<Vec<T>> {
-    (0..count).map(|i| all[i * len..(i + 1) * len].to_vec()).collect()
+fn rows<T: Element>(all: &[T], count: usize, len: usize) -> Result<Vec<Vec<T>>> {
+    alloc::check_available(size_of_val(all).saturating_add(count.saturating_mul(size_of::<Vec<T>>())))?;
+    (0..count).map(|i| alloc::vec_of(all[i * len..(i + 1) * len].iter().copied())).collect()
 }

@@ -46,7 +46,7 @@ impl Tensor {
         let (short, longer) = (len / chunks, len % chunks);
         let chunks = if short == 0 { longer } else { chunks };
         let part = |i: usize| self.narrow(dim, i * short + i.min(longer), short + usize::from(i < longer));
-        (0..chunks).map(part).collect()
+        crate::functional::views(chunks, part)
     }
 
     /// The tensor laid side by side with itself, `shape[d]` times in each dimension. Dimensions align at the end.

@@ -40,7 +40,9 @@ pub fn save_with_metadata<P: AsRef<Path>>(
 pub fn to_bytes(tensors: &HashMap<String, Tensor>, metadata: HashMap<String, String>) -> Result<Vec<u8>> {
     let tensors = tensors.iter().map(|(name, tensor)| (name.as_str(), tensor));
     let output = Output::new(tensors.collect(), Some(metadata))?;
-    let mut bytes = Vec::with_capacity(output.header.len() + output.nbytes + 8);
+    let nbytes = output.header.len().saturating_add(output.nbytes).saturating_add(8);
+    opforge_runtime::alloc::check_available(nbytes)?;
+    let mut bytes = Vec::with_capacity(nbytes);
     output.write(&mut bytes)?;
     Ok(bytes)
 }

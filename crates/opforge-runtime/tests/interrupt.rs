@@ -1,0 +1,217 @@
+//! A front end that gives up waiting: what it waited for is interrupted, and nothing else is lost.
+#![cfg(not(loom))]
+
+mod common;
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::*;
+use opforge_core::{Error, ErrorKind};
+use opforge_runtime::vm::{self, FrontEnd, Stream, with_stream};
+use opforge_runtime::{Kernel, checkpoint, parallel};
+
+/// A cost that waiting threads leave to the stream's thread.
+const LONG: u64 = u64::MAX;
+
+thread_local! {
+    /// How many steps of waiting this thread takes before it gives up.
+    static PATIENCE: Cell<usize> = const { Cell::new(usize::MAX) };
+}
+
+fn front_end() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        vm::set_front_end(FrontEnd {
+            wait: |step| {
+                while !step(Duration::from_millis(10)) {
+                    match PATIENCE.get() {
+                        usize::MAX => {}
+                        0 => return Err(Error::msg("enough")),
+                        left => PATIENCE.set(left - 1),
+                    }
+                }
+                Ok(())
+            },
+            caller: || None,
+        });
+    });
+}
+
+/// Runs `f` on a thread that waits for a fifth of a second at most.
+fn impatiently<R: Send>(f: impl FnOnce() -> R + Send) -> R {
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    front_end();
+    let start = Instant::now();
+    let run = || {
+        PATIENCE.set(20);
+        let result = f();
+        PATIENCE.set(usize::MAX);
+        result
+    };
+    let result = thread::scope(|s| s.spawn(run).join().unwrap());
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    result
+}
+
+/// A kernel that never ends of its own accord, and counts the ranges that it began.
+fn endless(ranges: &Arc<AtomicUsize>) -> Arc<dyn Kernel> {
+    let ranges = ranges.clone();
+    kernel(LONG, move |_, _| {
+        parallel::parallel_for(usize::MAX, 1, |_| {
+            ranges.fetch_add(1, Ordering::Relaxed);
+            thread::sleep(Duration::from_micros(50));
+        });
+        Ok(())
+    })
+}
+
+fn stands_still(count: &AtomicUsize) -> bool {
+    wait_until(|| {
+        let before = count.load(Ordering::Relaxed);
+        thread::sleep(Duration::from_millis(50));
+        before == count.load(Ordering::Relaxed)
+    });
+    true
+}
+
+#[test]
+fn who_gives_up_stops_the_loop_and_readers_get_an_error() {
+    let ranges = Arc::new(AtomicUsize::new(0));
+    let (out, behind) = (storage(), storage());
+    impatiently(|| {
+        submit("endless", &endless(&ranges), &[], &out).unwrap();
+        submit("behind", &sum(CHEAP, 1), &[&out], &behind).unwrap();
+        assert_eq!(vm::read(&out).unwrap_err().to_string(), "enough");
+        for storage in [&out, &behind] {
+            let error = vm::read(storage).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Interrupted, "{error}");
+        }
+        assert!(stands_still(&ranges));
+        // The next calls are as good as any.
+        let next = storage();
+        submit("next", &sum(QUEUED, 5), &[], &next).unwrap();
+        assert_eq!(value(&next).unwrap(), 5);
+        // Whether the kernel has ended by now or not.
+        assert!(submit("reads it", &sum(QUEUED, 5), &[&out], &next).and_then(|()| value(&next)).is_err());
+        vm::synchronize().unwrap();
+    });
+}
+
+#[test]
+fn a_long_loop_of_a_kernels_own_looks_too() {
+    let rounds = Arc::new(AtomicUsize::new(0));
+    let counted = rounds.clone();
+    let own = kernel(LONG, move |_, _| {
+        loop {
+            checkpoint();
+            counted.fetch_add(1, Ordering::Relaxed);
+            thread::sleep(Duration::from_micros(50));
+        }
+    });
+    let out = storage();
+    impatiently(|| {
+        submit("own loop", &own, &[], &out).unwrap();
+        assert!(vm::read(&out).is_err());
+        assert!(stands_still(&rounds));
+    });
+}
+
+#[test]
+fn a_kernel_that_does_not_stop_is_in_nobodys_way() {
+    let (gate, out, input) = (Gate::default(), storage(), storage_of(3));
+    let held = gate.clone();
+    let written = Arc::new(AtomicU64::new(0));
+    let seen = written.clone();
+    let deaf = kernel(LONG, move |inputs, out| {
+        held.pass();
+        seen.store(inputs[0], Ordering::SeqCst);
+        *out = 7;
+        Ok(())
+    });
+    impatiently(|| {
+        submit("deaf", &deaf, &[&input], &out).unwrap();
+        assert!(vm::read(&out).is_err());
+        assert_eq!(vm::read(&out).unwrap_err().kind(), ErrorKind::Interrupted);
+        let next = storage();
+        submit("next", &sum(QUEUED, 5), &[&input], &next).unwrap();
+        assert_eq!(value(&next).unwrap(), 8);
+        vm::synchronize().unwrap();
+        // What it reads is not changed under it, nor what it writes.
+        submit("in place", &sum(QUEUED, 1), &[&input], &input).unwrap();
+        submit_to("fill", &sum(QUEUED, 4), &[], vm::BufferRef::new(&out, 0).overwriting()).unwrap();
+        thread::sleep(Duration::from_millis(20));
+        gate.open();
+        PATIENCE.set(usize::MAX);
+        assert_eq!((value(&input).unwrap(), value(&out).unwrap()), (4, 4));
+        assert_eq!(written.load(Ordering::SeqCst), 3);
+    });
+}
+
+#[test]
+fn what_had_content_is_finished_unless_the_user_insists() {
+    let (gate, content, fresh) = (Gate::default(), storage_of(3), storage());
+    impatiently(|| {
+        let slow = {
+            let gate = gate.clone();
+            kernel(LONG, move |_, out| {
+                while !gate.is_open() {
+                    checkpoint();
+                    thread::sleep(Duration::from_micros(50));
+                }
+                *out = 1;
+                Ok(())
+            })
+        };
+        submit("slow", &slow, &[], &fresh).unwrap();
+        submit("step", &sum(QUEUED, 0), &[&content, &fresh], &content).unwrap();
+        assert_eq!(vm::read(&content).unwrap_err().to_string(), "enough");
+        PATIENCE.set(usize::MAX);
+        gate.open();
+        assert_eq!(value(&content).unwrap(), 4);
+        gate.close();
+
+        let fresh = storage();
+        submit("slow", &slow, &[], &fresh).unwrap();
+        submit("step", &sum(QUEUED, 0), &[&content, &fresh], &content).unwrap();
+        for _ in 0..2 {
+            PATIENCE.set(5);
+            assert_eq!(vm::read(&content).unwrap_err().to_string(), "enough");
+        }
+        PATIENCE.set(usize::MAX);
+        assert_eq!(vm::read(&content).unwrap_err().kind(), ErrorKind::Interrupted);
+    });
+}
+
+#[test]
+fn an_interrupt_of_one_thread_leaves_the_others_alone() {
+    let (ranges, out) = (Arc::new(AtomicUsize::new(0)), storage());
+    let (gate, other) = (Gate::default(), storage());
+    let stream = Stream::new();
+    with_stream(&stream, || submit("other", &gate.sum(2), &[], &other)).unwrap();
+    impatiently(|| {
+        submit("endless", &endless(&ranges), &[], &out).unwrap();
+        assert!(vm::read(&out).is_err());
+    });
+    gate.open();
+    assert_eq!(value(&other).unwrap(), 2);
+}
+
+#[test]
+fn in_synchronous_mode_long_kernels_are_interrupted_too() {
+    let (ranges, out) = (Arc::new(AtomicUsize::new(0)), storage());
+    impatiently(|| {
+        vm::set_sync(true);
+        let outcome = submit("endless", &endless(&ranges), &[], &out);
+        PATIENCE.set(usize::MAX);
+        let failing = submit("fails", &kernel(LONG, |_, _| Err(Error::msg("at once"))), &[], &storage());
+        vm::set_sync(false);
+        assert_eq!(outcome.unwrap_err().to_string(), "enough");
+        assert_eq!(failing.unwrap_err().to_string(), "at once");
+        assert!(stands_still(&ranges));
+    });
+}

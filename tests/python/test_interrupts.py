@@ -1,0 +1,125 @@
+"""Ctrl-C while kernels run, and failures that nobody has seen when the interpreter ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import opforge as torch
+
+# Each of them takes at least half a minute, most take hours; the last has an algorithm that never looks whether it is to stop.
+LONG = {
+    "sum": "one.expand(2**42).sum()",
+    "sum of rows": "one.expand(2**21, 2**21).sum(1)",
+    "sum of columns": "one.expand(2**21, 2**21).sum(0)",
+    "product": "one.expand(8000, 8000) @ one.expand(8000, 8000)",
+    "deep product": "one.expand(4, 2**38) @ one.expand(2**38, 4)",
+    "scatter_add": "torch.zeros(1).scatter_add(0, torch.zeros(1, dtype=torch.int64).expand(2**38), one.expand(2**38))",
+    "svd": "torch.linalg.svdvals(noise)",
+}
+
+# Prints how long the exception was on its way, the name of the reader's, what the next calls give, and the seconds of computation since.
+SCRIPT = """
+import os, resource, signal, sys, threading, time
+import opforge as torch
+
+one = torch.ones(1)
+noise = torch.rand(4000, 4000)
+noise[0, 0].item()
+sent = []
+
+def fire():
+    sent.append(time.monotonic())
+    os.kill(os.getpid(), signal.SIGINT)
+
+def computed():
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+threading.Timer(0.5, fire).start()
+y = {call}
+try:
+    y.sum().item()
+except KeyboardInterrupt:
+    late = time.monotonic() - sent[0]
+else:
+    sys.exit("not interrupted")
+try:
+    y.sum().item()
+except torch.KernelError as error:
+    again = str(error).split(":")[0]
+small = (torch.ones(5) + 1).sum().item()
+large = torch.ones(2**22).sum().item()
+time.sleep({grace})
+before = computed()
+time.sleep(1)
+print(late, again, small == 10 and large == 2**22, computed() - before)
+os._exit(0)
+"""
+
+
+def run(script, *, env=None):
+    command = [sys.executable, "-c", textwrap.dedent(script)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, env={**os.environ, **(env or {})})
+
+
+@pytest.mark.parametrize("sync", ["0", "1"])
+@pytest.mark.parametrize("name", LONG)
+def test_ctrl_c_ends_a_long_kernel(name, sync):
+    script = SCRIPT.replace("{call}", LONG[name]).replace("{grace}", "1")
+    if sync == "1":  # The call itself is what waits.
+        script = script.replace("y = " + LONG[name] + "\ntry:\n    y.sum().item()", "try:\n    y = " + LONG[name])
+        script = script.replace("try:\n    y.sum().item()\nexcept torch.KernelError as error:\n    again = str(error).split(\":\")[0]", "again = 'interrupted'")
+    done = run(script, env={"OPFORGE_SYNC": sync})
+    assert done.returncode == 0, done.stderr
+    late, again, good, computed = done.stdout.split()
+    # 50 ms between looks for signals, and what a busy machine adds.
+    assert float(late) < 1, done.stdout
+    assert (again, good) == ("interrupted", "True")
+    if name != "svd":
+        assert float(computed) < 0.5, done.stdout
+
+
+def test_what_changes_content_is_finished_unless_the_user_insists():
+    done = run("""
+        import os, signal, threading, time
+        import opforge as torch
+
+        weight = torch.ones(3)
+        weight.sum().item()
+        long = torch.ones(1).expand(2**42).sum()
+        weight.add_(long)
+        for _ in range(2):
+            threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+            try:
+                weight.sum().item()
+            except KeyboardInterrupt:
+                print("interrupted")
+        try:
+            weight.sum().item()
+        except torch.KernelError:
+            print("lost")
+    """)
+    assert done.stdout.split() == ["interrupted", "interrupted", "lost"], done.stderr
+
+
+FAILING = "torch.ones(4)[torch.full((2**20,), 9)]"
+
+
+@pytest.mark.parametrize(
+    "script, status",
+    [
+        (f"y = {FAILING}", 1),
+        (f"y = {FAILING}\ntry:\n    y.sum().item()\nexcept IndexError:\n    pass", 0),
+        (f"y = {FAILING}\nsys.exit(3)", 3),
+        ("y = torch.ones(2**22).exp()", 0),
+    ],
+    ids=["unseen", "seen", "own status", "none"],
+)
+def test_a_failure_that_nobody_saw_is_the_exit_status(script, status):
+    done = run(f"import sys\nimport opforge as torch\nprint('begun')\n{script}")
+    assert (done.returncode, done.stdout) == (status, "begun\n"), done.stderr
+    assert ("IndexError" in done.stderr) == ("unseen" in script or status in (1, 3))

@@ -42,6 +42,8 @@ impl Reducer for Max {
 #[derive(Clone, Copy)]
 struct Variance;
 impl Moments for Variance {
+    const DEGREE: u32 = 2;
+
     #[inline(always)]
     fn finish<V: Float>(self, _mean: V, squares: V, count: f64) -> V {
         squares / V::splat(count)

@@ -65,6 +65,8 @@ mod scratch;
 mod split;
 mod staged;
 mod stored;
+#[cfg(test)]
+mod sums;
 mod tasks;
 #[cfg(test)]
 mod testing;

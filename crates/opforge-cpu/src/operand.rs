@@ -10,6 +10,41 @@ pub(crate) trait Accumulator: Copy + Default + Send + Sync + 'static {
     fn plus(self, b: Self) -> Self;
     /// The micro-kernels of this machine.
     fn kernels() -> Kernels<Self>;
+    /// A sum of many sums, whose rounding errors do not grow with their number.
+    type Total: Copy + Default + Send + Sync + 'static;
+    /// Adds a sum to a total.
+    fn add_to(self, total: &mut Self::Total);
+    /// Adds a total to another.
+    fn join(total: &mut Self::Total, other: Self::Total);
+    /// The total, rounded once.
+    fn of_total(total: Self::Total) -> Self;
+}
+
+/// A sum in f64 and what its additions have rounded off (Neumaier, 1974).
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Compensated {
+    sum: f64,
+    lost: f64,
+}
+
+impl Compensated {
+    #[inline(always)]
+    pub fn add(&mut self, x: f64) {
+        let sum = self.sum + x;
+        let (large, small) = if self.sum.abs() >= x.abs() { (self.sum, x) } else { (x, self.sum) };
+        self.lost += (large - sum) + small;
+        self.sum = sum;
+    }
+    #[inline(always)]
+    pub fn join(&mut self, other: Self) {
+        self.add(other.sum);
+        self.lost += other.lost;
+    }
+    /// An infinite sum has lost infinity or NaN, which counts for nothing.
+    #[inline(always)]
+    pub fn get(self) -> f64 {
+        if self.sum.is_finite() { self.sum + self.lost } else { self.sum }
+    }
 }
 
 /// A stored element type: how it enters and leaves the type of its sums.

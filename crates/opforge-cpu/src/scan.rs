@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
+use opforge_core::{DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::Kernel;
 use opforge_runtime::parallel::parallel_for;
 
@@ -65,10 +65,11 @@ pub fn running_arg(
     if output.dtype != DType::I64 || output.layout.may_overlap_itself() {
         return Err(Error::dtype(op, "output", output.dtype, "i64, each element in memory of its own"));
     }
-    let dtype = if input.dtype == DType::Bool { DType::U8 } else { input.dtype };
-    let run: Run = match extreme {
-        Extreme::Max => by_number!(op, dtype, T => run_arg::<T, false>),
-        Extreme::Min => by_number!(op, dtype, T => run_arg::<T, true>),
+    let run: Run = match (extreme, input.dtype) {
+        (Extreme::Max, DType::Bool) => run_arg::<Truth, false>,
+        (Extreme::Min, DType::Bool) => run_arg::<Truth, true>,
+        (Extreme::Max, dtype) => by_number!(op, dtype, T => run_arg::<T, false>),
+        (Extreme::Min, dtype) => by_number!(op, dtype, T => run_arg::<T, true>),
     };
     prepare(op, input, axis, output, run)
 }
@@ -166,9 +167,26 @@ unsafe fn run_lanes<T: Running, C: Combine<T>, const N: usize>(
     }
 }
 
+/// The byte of a truth value, which is true unless it is 0.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Truth(u8);
+
+impl PartialEq for Truth {
+    fn eq(&self, other: &Self) -> bool {
+        (self.0 != 0) == (other.0 != 0)
+    }
+}
+
+impl PartialOrd for Truth {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        (self.0 != 0).partial_cmp(&(other.0 != 0))
+    }
+}
+
 /// # Safety
 /// Valid for all elements of the lanes.
-unsafe fn run_arg<T: WithDType, const LEAST: bool>(
+unsafe fn run_arg<T: Copy + PartialOrd, const LEAST: bool>(
     lanes: Axis<2>,
     n: usize,
     along: Axis<2>,

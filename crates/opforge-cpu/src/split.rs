@@ -3,6 +3,7 @@
 use crate::operand::{Accumulator, Operand};
 use crate::simd::{Bits, Float, Simd};
 use crate::stored::{StoredFloat, VectorOf, load_strided};
+use opforge_core::WithDType;
 
 /// A stored float whose sums are in the type that it is computed in.
 pub(crate) trait Summed:
@@ -158,19 +159,25 @@ pub(crate) unsafe fn add_line<S: Simd, E: StoredFloat>(from: *const E, sums: *mu
     }
 }
 
-/// The sum of `n` elements.
+/// The sum of `n` elements, in blocks whose sums are added up in f64: errors do not grow with their number.
 ///
 /// # Safety
 /// `from` is valid for `n` elements.
 #[inline(always)]
 pub(crate) unsafe fn sum_line<S: Simd, E: StoredFloat>(from: *const E, n: usize) -> E::Compute {
+    const BLOCK: usize = 1024;
     let lanes = VectorOf::<E, S>::LANES;
-    let mut sum = VectorOf::<E, S>::splat(0.0);
-    for i in (0..n).step_by(lanes) {
-        // SAFETY: by the contract.
-        sum = sum + unsafe { load_strided::<S, E>(from.add(i), lanes.min(n - i), 1) };
+    let mut total = 0.0;
+    for block in (0..n).step_by(BLOCK) {
+        let end = n.min(block + BLOCK);
+        let mut sum = VectorOf::<E, S>::splat(0.0);
+        for i in (block..end).step_by(lanes) {
+            // SAFETY: by the contract.
+            sum = sum + unsafe { load_strided::<S, E>(from.add(i), lanes.min(end - i), 1) };
+        }
+        total += sum.reduce_sum().to_f64();
     }
-    sum.reduce_sum()
+    E::Compute::from_f64(total)
 }
 
 /// Rounds `n` sums to elements.

@@ -11,7 +11,7 @@ use super::Element;
 use super::geometry::{Lengths, MAX_SPATIAL, Sizes};
 use super::panel::panels_len;
 use super::phase::Phase;
-use super::product::{COLUMNS, block_depth};
+use super::product::{COLUMNS, DEPTH, PRODUCTS, Total, block_depth};
 use super::slab::{Blocks, Read};
 use crate::copy::Shared;
 use crate::fallible::try_parallel_for;
@@ -75,6 +75,8 @@ pub(super) struct Plan {
     pub packed: usize,
     /// Whether sums are made where they stay: the targets are all of the target's positions, in order, and not rounded.
     pub in_place: bool,
+    /// Whether there is so much to sum that sums enter totals.
+    pub in_totals: bool,
     /// If the slab is multiplied as it is, without panels: where each read is. For sums that stay where they are made, and lines of targets that
     /// fill registers well.
     pub offsets: Option<Vec<usize>>,
@@ -85,10 +87,12 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Elements of working memory: the slab, and panels and sums or a row of weights.
-    fn room<F>(&self, kernels: &Kernels<F>, direct: bool) -> usize {
+    fn room<F: Accumulator>(&self, kernels: &Kernels<F>, direct: bool) -> usize {
         let columns = COLUMNS.min(self.blocks.targets.iter().product());
         let depth = block_depth(self.reads.len());
-        let sums = if self.in_place { 0 } else { self.rows * columns };
+        // Totals are aligned by themselves.
+        let total = if self.in_totals { size_of::<Total<F>>() / size_of::<F>() } else { 0 };
+        let sums = if self.in_place { 0 } else { self.rows * columns * (1 + total) + 2 };
         self.blocks.elements + if direct { self.reads.len() } else { panels_len(kernels, depth, columns) + sums }
     }
 }
@@ -121,11 +125,13 @@ impl<E: Element> Correlation<E> {
             let whole = |d: usize| phase[d].gap == 1 && phase[d].count == spec.target[d];
             let rows = rows_of_task(spec.channels.target, kernels.rows(), least.div_ceil(blocks.count));
             let per_image = blocks.count * spec.channels.target.div_ceil(rows);
-            let in_place = E::EXACT && (0..MAX_SPATIAL).all(whole);
+            let in_totals = reads.len() > PRODUCTS * DEPTH;
+            let in_place = E::EXACT && (0..MAX_SPATIAL).all(whole) && !in_totals;
             let line = phase[MAX_SPATIAL - 1].count;
             let fills = 5 * line >= 4 * line.next_multiple_of(kernels.lanes());
             let offsets = (in_place && fills && blocks.is_copied()).then(|| reads.iter().map(|r| r.at).collect());
-            let plan = Plan { in_place, offsets, first_task: tasks, packed, rows, weights, reads, blocks, phase };
+            let plan =
+                Plan { in_place, in_totals, offsets, first_task: tasks, packed, rows, weights, reads, blocks, phase };
             tasks += images * per_image;
             packed += spec.channels.groups * spec.channels.target * plan.reads.len();
             plans.push(plan);

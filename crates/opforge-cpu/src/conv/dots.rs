@@ -8,6 +8,19 @@ use crate::operand::Accumulator;
 use crate::simd::{Float, Simd};
 use crate::stored::{VectorOf, lie, load_as};
 
+/// Vectors that are added to one sum before it is added to another: errors grow with the number of additions to one.
+const RUN: usize = 256;
+
+/// Adds `from` to `to`, and sets it to zero.
+#[inline(always)]
+fn add_all<V: Float, const R: usize, const T: usize>(to: &mut [[V; T]; R], from: &mut [[V; T]; R]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        for (to, from) in to.iter_mut().zip(from) {
+            *to = *to + std::mem::replace(from, V::splat(0.0));
+        }
+    }
+}
+
 /// A block of positions: the slab, the gradients of the first output channel, and how both are walked.
 struct Positions<E: Element> {
     slab: *const E::Compute,
@@ -47,6 +60,8 @@ impl<E: Element> WeightGradient<E> {
             }
         }
         sums.begun = true;
+        // SAFETY: by the contract.
+        unsafe { sums.count_product() };
     }
 
     /// [`WeightGradient::dots`] of `R` output channels and `T` taps at a time. Where there are fewer left, the last are computed repeatedly.
@@ -95,25 +110,36 @@ impl<E: Element> Positions<E> {
         let (lanes, len, step) = (VectorOf::<E, S>::LANES, self.targets[2], self.steps[2]);
         let whole = if step == 1 { len / lanes * lanes } else { 0 };
         let mut sums = [[VectorOf::<E, S>::splat(0.0); T]; R];
+        let (mut totals, mut added) = (sums, 0);
         for line in 0..self.targets[0] * self.targets[1] {
             let [a, b] = [line / self.targets[1], line % self.targets[1]];
             let slab = self.slab.wrapping_add(a * self.steps[0] + b * self.steps[1]);
             let y = self.y.wrapping_add(line * len);
             // SAFETY: by the contract.
             unsafe {
-                for c in (0..whole).step_by(lanes) {
-                    let at = (slab.add(c), y.add(c));
-                    self.add::<S, R, T, { lie::WHOLE }>(&mut sums, rows, reads, at, lanes);
-                }
-                for c in (whole..len).step_by(lanes) {
-                    let (at, n) = ((slab.add(c * step), y.add(c)), lanes.min(len - c));
-                    match step {
-                        1 => self.add::<S, R, T, { lie::PART }>(&mut sums, rows, reads, at, n),
-                        _ => self.add::<S, R, T, { lie::APART }>(&mut sums, rows, reads, at, n),
+                for first in (0..len).step_by(RUN * lanes) {
+                    let end = len.min(first + RUN * lanes);
+                    for c in (first..end.min(whole)).step_by(lanes) {
+                        let at = (slab.add(c), y.add(c));
+                        self.add::<S, R, T, { lie::WHOLE }>(&mut sums, rows, reads, at, lanes);
+                    }
+                    for c in (first.max(whole)..end).step_by(lanes) {
+                        let (at, n) = ((slab.add(c * step), y.add(c)), lanes.min(len - c));
+                        match step {
+                            1 => self.add::<S, R, T, { lie::PART }>(&mut sums, rows, reads, at, n),
+                            _ => self.add::<S, R, T, { lie::APART }>(&mut sums, rows, reads, at, n),
+                        }
+                    }
+                    added += end - first;
+                    if added >= RUN * lanes {
+                        add_all(&mut totals, &mut sums);
+                        added = 0;
                     }
                 }
             }
         }
+        add_all(&mut totals, &mut sums);
+        let sums = totals;
         let mut dots = [[E::Compute::default(); T]; R];
         for (dots, sums) in dots.iter_mut().zip(sums) {
             for (dot, sum) in dots.iter_mut().zip(sums) {

@@ -1,11 +1,45 @@
 //! Products of packed blocks.
 
 use crate::matmul::{Args, Kernels};
+use crate::operand::Accumulator;
 
 /// Depth of a packed block at most.
 pub(super) const DEPTH: usize = 256;
 /// Columns of a packed block at most; a multiple of every micro-kernel's.
 pub(super) const COLUMNS: usize = 768;
+
+/// Products that are added to one sum before it enters a total, where there are more: errors grow with the number of additions.
+pub(super) const PRODUCTS: usize = 64;
+
+/// The totals of some sums.
+pub(super) type Total<F> = <F as Accumulator>::Total;
+
+/// Adds sums to totals, which begin with them if `first`.
+///
+/// # Safety
+/// Both are valid for `n` numbers.
+pub(super) unsafe fn add_to_totals<F: Accumulator>(sums: *const F, totals: *mut Total<F>, n: usize, first: bool) {
+    for i in 0..n {
+        // SAFETY: by the contract.
+        unsafe {
+            if first {
+                totals.add(i).write(Total::<F>::default());
+            }
+            (*sums.add(i)).add_to(&mut *totals.add(i));
+        }
+    }
+}
+
+/// Writes totals as sums.
+///
+/// # Safety
+/// As [`add_to_totals`].
+pub(super) unsafe fn round_totals<F: Accumulator>(totals: *const Total<F>, sums: *mut F, n: usize) {
+    for i in 0..n {
+        // SAFETY: by the contract.
+        unsafe { *sums.add(i) = F::of_total(*totals.add(i)) };
+    }
+}
 
 /// The depth of blocks, all but the last equal.
 pub(super) fn block_depth(depth: usize) -> usize {

@@ -9,7 +9,7 @@ use super::Element;
 use super::correlate::{Correlation, Plan, Tensors, is_direct};
 use super::geometry::{Lengths, MAX_SPATIAL};
 use super::panel::{Runs, panels_len, position};
-use super::product::{COLUMNS, Product, block_depth};
+use super::product::{COLUMNS, PRODUCTS, Product, Total, add_to_totals, block_depth, round_totals};
 use super::slab::Read;
 use crate::matmul::Args;
 use crate::operand::Operand;
@@ -18,6 +18,8 @@ use crate::stored::{VectorOf, lie, load_as, store_strided};
 
 /// Lines of targets that are summed side by side, so that a weight is loaded once for all.
 const LINES: usize = 4;
+/// Products that are added to one sum before it is added to another: errors grow with the number of additions to one.
+const RUN: usize = 1024;
 
 impl<E: Element> Routine for Correlation<E> {
     type Args = (Tensors<E>, Range<usize>);
@@ -148,13 +150,22 @@ impl<'a, E: Element> Part<'a, E> {
                     (room.add(panels_len(kernels, depth, columns)), columns)
                 };
                 self.start(c, c_row, columns);
-                for from in (0..deep).step_by(depth) {
+                let (sums, totals) = (rows * columns, c.wrapping_add(rows * columns).cast::<u8>());
+                let totals = totals.wrapping_add(totals.align_offset(align_of::<Total<E::Compute>>())).cast();
+                for (number, from) in (0..deep).step_by(depth).enumerate() {
                     let depth = depth.min(deep - from);
                     self.pack::<S>(slab, start..start + columns, from..from + depth, room);
                     let a = self.tensors.packed.get().add(a);
-                    let add = from > 0 || self.correlation.spec.bias;
+                    let begins = plan.in_totals && number % PRODUCTS == 0;
+                    let add = from > 0 && !begins || from == 0 && self.correlation.spec.bias;
                     let b = room.cast_const();
                     Product { a, a_depth: deep, from, b, c, c_row, rows, columns, depth, add }.run(kernels);
+                    if plan.in_totals && (number % PRODUCTS == PRODUCTS - 1 || from + depth == deep) {
+                        add_to_totals(c, totals, sums, number < PRODUCTS);
+                    }
+                }
+                if plan.in_totals {
+                    round_totals(totals, c, sums);
                 }
                 if !plan.in_place {
                     self.finish::<S>(c, start, columns);
@@ -171,7 +182,8 @@ impl<'a, E: Element> Part<'a, E> {
         let (plan, kernels, spec) = (self.plan, &self.correlation.kernels, &self.correlation.spec);
         let (height, width, rows) = (kernels.rows(), kernels.width(), self.channels.len());
         let (steps, plane): (_, usize) = (plan.blocks.steps(), spec.target.iter().product());
-        let a = plan.packed + (self.group * spec.channels.target + self.channels.start) * offsets.len();
+        let deep = offsets.len();
+        let a = plan.packed + (self.group * spec.channels.target + self.channels.start) * deep;
         let first = self.target(self.channels.start).cast::<E::Compute>();
         // SAFETY: by the contract.
         unsafe {
@@ -184,17 +196,19 @@ impl<'a, E: Element> Part<'a, E> {
                     let columns = width.min(self.targets[2] - j);
                     for i in (0..rows).step_by(height) {
                         let rows = height.min(rows - i);
-                        kernels.get_indirect(rows, columns)(&Args {
-                            depth: offsets.len(),
-                            a: a.add(i * offsets.len()),
-                            b: b.add(j * steps[2]),
-                            b_row: 0,
-                            b_offsets: offsets.as_ptr(),
-                            c: c.add(i * plane + j),
-                            c_row: plane,
-                            columns,
-                            add: spec.bias,
-                        });
+                        for (run, offsets) in offsets.chunks(RUN).enumerate() {
+                            kernels.get_indirect(rows, columns)(&Args {
+                                depth: offsets.len(),
+                                a: a.add(i * deep + run * RUN * rows),
+                                b: b.add(j * steps[2]),
+                                b_row: 0,
+                                b_offsets: offsets.as_ptr(),
+                                c: c.add(i * plane + j),
+                                c_row: plane,
+                                columns,
+                                add: run > 0 || spec.bias,
+                            });
+                        }
                     }
                 }
             }
@@ -358,14 +372,25 @@ impl<E: Element, const N: usize> Lines<E, N> {
         let [line_step, step] = self.steps;
         let from = self.from.wrapping_add(c * step);
         let mut sums = [VectorOf::<E, S>::splat_elem(self.bias); N];
+        let mut totals = [VectorOf::<E, S>::splat(0.0); N];
         // SAFETY: by the contract.
         unsafe {
-            for (read, &weight) in reads.iter().zip(weights) {
-                let weight = VectorOf::<E, S>::splat_elem(weight);
-                for (line, sum) in sums.iter_mut().enumerate() {
-                    let x = load_as::<S, E::Compute, HOW>(from.add(read.at + line * line_step), n, step);
-                    *sum = x.mul_add(weight, *sum);
+            for (part, weights) in reads.chunks(RUN).zip(weights.chunks(RUN)) {
+                for (read, &weight) in part.iter().zip(weights) {
+                    let weight = VectorOf::<E, S>::splat_elem(weight);
+                    for (line, sum) in sums.iter_mut().enumerate() {
+                        let x = load_as::<S, E::Compute, HOW>(from.add(read.at + line * line_step), n, step);
+                        *sum = x.mul_add(weight, *sum);
+                    }
                 }
+                if reads.len() > RUN {
+                    for (sum, total) in sums.iter_mut().zip(&mut totals) {
+                        *total = *total + std::mem::replace(sum, VectorOf::<E, S>::splat(0.0));
+                    }
+                }
+            }
+            if reads.len() > RUN {
+                sums = totals;
             }
             for (sum, to) in sums.into_iter().zip(self.to) {
                 store_strided::<S, E>(sum, n, to.add(c * self.gap), self.gap);

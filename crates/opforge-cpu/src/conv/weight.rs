@@ -15,7 +15,7 @@ use super::correlate::MIN_SHARED_WORK;
 use super::geometry::{Lengths, Sizes};
 use super::panel::{Runs, SLACK, panels_len, position};
 use super::phase::Phase;
-use super::product::{DEPTH, Product};
+use super::product::{DEPTH, Product, Total, add_to_totals, round_totals};
 use super::slab::{Blocks, Read};
 use crate::copy::Shared;
 use crate::fallible::try_parallel_for;
@@ -27,6 +27,8 @@ use crate::simd::{Entry, Isa, Routine, Simd, resolve};
 const CHUNKS: usize = 8;
 /// Elements of all chunks' sums at most, where there is more than one.
 const MAX_SUMS: usize = 1 << 20;
+/// Products that are added to one sum before it enters a total: errors grow with their number. Totals take memory, and most have fewer.
+const PRODUCTS: usize = 1024;
 /// Columns of a task at least, where there are as many.
 const MIN_COLUMNS: usize = 128;
 
@@ -87,6 +89,13 @@ impl<E: Element> WeightGradient<E> {
             kernels,
             entry,
         }))
+    }
+
+    /// Totals of a task: none if there are few products to each sum.
+    fn totals(&self) -> usize {
+        let positions: usize = self.sizes.y.iter().product();
+        let products = self.images.saturating_mul(positions.div_ceil(DEPTH).max(self.blocks.count));
+        if products > PRODUCTS { self.sizes.outputs * self.columns } else { 0 }
     }
 
     fn elements(&self) -> usize {
@@ -150,9 +159,10 @@ impl<E: Element> Routine for WeightGradient<E> {
         let a = self.sizes.outputs * DEPTH;
         let b = panels_len(&self.kernels, DEPTH, self.columns);
         let room = Workspace::new((self.blocks.elements + SLACK + b + a) * size_of::<E::Compute>())?;
+        let totals = Workspace::new(self.totals() * size_of::<Total<E::Compute>>())?;
         for task in tasks {
-            // SAFETY: the task is one of this kernel's, and the room is as large as it needs.
-            unsafe { self.task::<S>(tensors, task, room.as_ptr().cast()) };
+            // SAFETY: the task is one of this kernel's, and the memory is as large as it needs.
+            unsafe { self.task::<S>(tensors, task, room.as_ptr().cast(), totals.as_ptr().cast()) };
         }
         Ok(())
     }
@@ -162,15 +172,30 @@ impl<E: Element> WeightGradient<E> {
     /// The sums of some columns over a chunk of the batch.
     ///
     /// # Safety
-    /// The tensors are valid; the room holds the slab and packed blocks of both sides.
+    /// The tensors are valid; the room holds the slab and packed blocks of both sides, `totals` as many as [`WeightGradient::totals`] says.
     #[inline(always)]
-    unsafe fn task<S: Simd>(&self, tensors: Tensors<E>, task: usize, room: *mut E::Compute) {
+    unsafe fn task<S: Simd>(
+        &self,
+        tensors: Tensors<E>,
+        task: usize,
+        room: *mut E::Compute,
+        totals: *mut Total<E::Compute>,
+    ) {
         let sizes = &self.sizes;
         let (rest, part) = (task / self.parts, task % self.parts * self.columns);
         let (chunk, group) = (rest / sizes.groups, rest % sizes.groups);
         let columns = part..self.reads.len().min(part + self.columns);
         let row = chunk * self.elements() + group * sizes.outputs * self.reads.len();
-        let mut sums = Sums { at: tensors.sums.get().wrapping_add(row + part), columns, begun: false };
+        let mut sums = Sums {
+            at: tensors.sums.get().wrapping_add(row + part),
+            columns,
+            begun: false,
+            rows: sizes.outputs,
+            row: self.reads.len(),
+            products: 0,
+            totals: if self.totals() > 0 { totals } else { std::ptr::null_mut() },
+            in_totals: false,
+        };
         let [x_plane, y_plane]: [usize; 2] = [sizes.x, sizes.y].map(|lengths| lengths.iter().product());
         for image in chunk * self.images..sizes.batch.min((chunk + 1) * self.images) {
             let channels = image * sizes.groups + group;
@@ -187,6 +212,8 @@ impl<E: Element> WeightGradient<E> {
                 }
             }
         }
+        // SAFETY: by the contract.
+        unsafe { sums.finish() };
         if !sums.begun {
             for i in 0..sizes.outputs {
                 // SAFETY: by the contract.
@@ -240,6 +267,7 @@ impl<E: Element> WeightGradient<E> {
                     add: std::mem::replace(&mut sums.begun, true),
                 }
                 .run(&self.kernels);
+                sums.count_product();
             }
         }
     }
@@ -293,9 +321,66 @@ impl<E: Element> WeightGradient<E> {
 }
 
 /// A task's sums: the first of its columns, in rows as long as all columns.
-pub(super) struct Sums<F> {
+pub(super) struct Sums<F: Accumulator> {
     pub at: *mut F,
     pub columns: Range<usize>,
     /// Whether they hold anything yet.
     pub begun: bool,
+    rows: usize,
+    /// From one row to the next.
+    row: usize,
+    /// Products that have been added since sums entered the totals.
+    products: usize,
+    /// A total for each sum; null if there are none.
+    totals: *mut Total<F>,
+    /// Whether the totals hold anything yet.
+    in_totals: bool,
+}
+
+impl<F: Accumulator> Sums<F> {
+    /// Notes that a product was added to each sum.
+    ///
+    /// # Safety
+    /// The sums and totals are valid.
+    #[inline(always)]
+    pub unsafe fn count_product(&mut self) {
+        self.products += 1;
+        if self.products == PRODUCTS && !self.totals.is_null() {
+            // SAFETY: by the contract.
+            unsafe { self.flush() };
+        }
+    }
+
+    /// # Safety
+    /// As [`Sums::count_product`].
+    #[inline(never)]
+    unsafe fn flush(&mut self) {
+        let width = self.columns.len();
+        for i in 0..self.rows {
+            // SAFETY: by the contract.
+            unsafe { add_to_totals(self.at.add(i * self.row), self.totals.add(i * width), width, !self.in_totals) };
+        }
+        (self.products, self.begun, self.in_totals) = (0, false, true);
+    }
+
+    /// Leaves whole sums.
+    ///
+    /// # Safety
+    /// As [`Sums::count_product`].
+    unsafe fn finish(&mut self) {
+        if !self.in_totals {
+            return;
+        }
+        let width = self.columns.len();
+        // SAFETY: by the contract.
+        unsafe {
+            if self.begun {
+                self.flush();
+            }
+            for i in 0..self.rows {
+                round_totals(self.totals.add(i * width), self.at.add(i * self.row), width);
+            }
+        }
+        self.begun = true;
+    }
 }

@@ -61,9 +61,24 @@ impl<F: TestFn, I: Int> ScalarMap<1> for OfInt<F, I> {
     }
 }
 
-/// Truth values are bytes 0 and 1.
-fn as_int(dtype: DType) -> DType {
-    if dtype == DType::Bool { DType::U8 } else { dtype }
+/// A predicate of truth values: of bytes, each of which is true unless it is 0.
+struct OfTruth<F>(F);
+
+impl<F: CompareFn> ScalarMap<2> for OfTruth<F> {
+    type In = u8;
+    type Out = u8;
+    #[inline(always)]
+    fn map(&self, [a, b]: [u8; 2]) -> u8 {
+        self.0.int(u8::from(a != 0), u8::from(b != 0)).into()
+    }
+}
+impl<F: TestFn> ScalarMap<1> for OfTruth<F> {
+    type In = u8;
+    type Out = u8;
+    #[inline(always)]
+    fn map(&self, [x]: [u8; 1]) -> u8 {
+        self.0.int(u8::from(x != 0)).into()
+    }
 }
 
 /// The kernel of a predicate of two elements of one dtype; the output is bool or u8, with values 0 and 1.
@@ -75,7 +90,8 @@ pub fn compare<F: CompareFn>(op: &'static str, f: F, a: &Meta, b: &Meta, output:
     check_truth(op, output)?;
     let step = match a.dtype {
         dtype if dtype.is_float() => Step::<2>::test(OfFloat(f), compute_dtype(dtype)),
-        dtype => with_int!(as_int(dtype), I => Step::<2>::new(ScalarStep(OfInt(f, PhantomData::<I>))),
+        DType::Bool => Step::<2>::new(ScalarStep(OfTruth(f))),
+        dtype => with_int!(dtype, I => Step::<2>::new(ScalarStep(OfInt(f, PhantomData::<I>))),
             _ => return Err(Error::UnsupportedDTypeForOp(dtype, op))),
     };
     Spec { op, step, widen: true, ps: PICOSECONDS, failure: None }.kernel([a, b], output)
@@ -89,7 +105,8 @@ pub fn test<F: TestFn>(op: &'static str, f: F, input: &Meta, output: &Meta) -> R
     check_truth(op, output)?;
     let step = match input.dtype {
         dtype if dtype.is_float() => Step::<1>::test(OfFloat(f), compute_dtype(dtype)),
-        dtype => with_int!(as_int(dtype), I => Step::<1>::new(ScalarStep(OfInt(f, PhantomData::<I>))),
+        DType::Bool => Step::<1>::new(ScalarStep(OfTruth(f))),
+        dtype => with_int!(dtype, I => Step::<1>::new(ScalarStep(OfInt(f, PhantomData::<I>))),
             _ => return Err(Error::UnsupportedDTypeForOp(dtype, op))),
     };
     Spec { op, step, widen: true, ps: PICOSECONDS, failure: None }.kernel([input], output)

@@ -65,6 +65,30 @@ pub(super) struct Truth(u8);
 #[repr(transparent)]
 pub(super) struct Plain<T>(T);
 
+/// A float whose sums are totals, where many are added to each.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(super) struct Many<T>(T);
+
+impl<T: Operand> Summand for Many<T> {
+    type Sum = <T::Acc as Accumulator>::Total;
+    #[inline(always)]
+    fn widen(self) -> Self::Sum {
+        let mut total = Self::Sum::default();
+        Operand::widen(self.0).add_to(&mut total);
+        total
+    }
+    #[inline(always)]
+    fn narrow(sum: Self::Sum) -> Self {
+        Many(T::narrow(T::Acc::of_total(sum)))
+    }
+    #[inline(always)]
+    fn plus(mut a: Self::Sum, b: Self::Sum) -> Self::Sum {
+        T::Acc::join(&mut a, b);
+        a
+    }
+}
+
 impl<T: Number> Summand for Plain<T> {
     type Sum = T;
     #[inline(always)]

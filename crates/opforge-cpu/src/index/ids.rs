@@ -32,8 +32,6 @@ pub(super) struct Ids {
     row: Axis<1>,
     reader: Reader,
     read: Entry<Reader>,
-    /// [`Reader::as_is`]
-    as_is: bool,
 }
 
 impl Ids {
@@ -45,7 +43,7 @@ impl Ids {
         let mut nest = Nest::collapse(axes);
         let row = nest.axes.pop().unwrap_or(Axis { len: 1, step: [0] });
         let reader = Reader { dtype: ids.dtype, len, on_max };
-        Ok(Ids { op, nest, row, as_is: reader.as_is(), reader, read: resolve(Isa::current()) })
+        Ok(Ids { op, nest, row, reader, read: resolve(Isa::current()) })
     }
 
     /// The axis' length.
@@ -70,18 +68,15 @@ impl Ids {
     /// What the `n` indices from `at` on, `step` bytes apart and at most [`BATCH`], mean: positions, or [`SKIP`] where those are accepted.
     /// `None` if any is out of range.
     ///
+    /// Others may write to the indices meanwhile, as threads of numpy can: each is read once, and what is checked is the copy.
+    ///
     /// # Safety
-    /// They are readable, and stay as they are while the result lives.
+    /// They are readable.
     #[inline(always)]
     pub unsafe fn read<'a>(&self, at: *const u8, step: isize, n: usize, room: &'a mut Batch) -> Option<&'a [usize]> {
-        let as_is = self.as_is && (n == 1 || step == size_of::<usize>() as isize);
         let into = room.0.as_mut_ptr().cast::<usize>();
-        // SAFETY: by the contract; the reader was resolved for this processor, and there is room for a batch.
-        unsafe {
-            let into = if as_is { std::ptr::null_mut() } else { into };
-            let positions = if as_is { at.cast() } else { into.cast_const() };
-            (self.read)(&self.reader, (at, step, n, into)).then(|| std::slice::from_raw_parts(positions, n))
-        }
+        // SAFETY: by the contract; the reader was resolved for this processor, and there is room for a batch, which it has written.
+        unsafe { (self.read)(&self.reader, (at, step, n, into)).then(|| std::slice::from_raw_parts(into, n)) }
     }
 
     /// Errors if any index is out of range.
@@ -137,7 +132,10 @@ impl Ids {
             0 => "none, for the axis is empty".to_string(),
             len => format!("0 to {}", len - 1),
         };
-        Error::index(self.op, "index", wrong.unwrap_or_default(), accepted)
+        let Some(wrong) = wrong else {
+            return Error::value(self.op, "index", "changed while it was read", "indices that stay as they are");
+        };
+        Error::index(self.op, "index", wrong, accepted)
     }
 }
 
@@ -152,9 +150,11 @@ pub(super) unsafe fn each_position<I: IntDType>(
     len: usize,
     mut body: impl FnMut(usize, usize),
 ) -> bool {
-    // SAFETY: by the contract; indices are aligned.
-    let ids = unsafe { std::slice::from_raw_parts(ids.cast::<I>(), n) };
-    for (i, id) in ids.iter().enumerate() {
+    let ids = ids.cast::<I>();
+    for i in 0..n {
+        // Volatile: others may write to it meanwhile, and what is checked must be what is used.
+        // SAFETY: by the contract; indices are aligned.
+        let id = unsafe { ids.add(i).read_volatile() };
         // Below zero it is larger than any length.
         let position = id.as_usize();
         if position >= len {
@@ -173,12 +173,6 @@ struct Reader {
 }
 
 impl Reader {
-    /// Whether an index in memory is the position that it means.
-    fn as_is(&self) -> bool {
-        let as_large = matches!(self.dtype, DType::I64 | DType::U64) && size_of::<usize>() == size_of::<u64>();
-        as_large && self.on_max == OnMax::Error
-    }
-
     /// Whether all are in range.
     ///
     /// # Safety
@@ -214,7 +208,7 @@ impl Reader {
 }
 
 impl Routine for Reader {
-    /// Indices, the bytes between them, their number, and where positions are written to; null to check them only.
+    /// Indices, the bytes between them, their number, and where positions are written to.
     type Args = (*const u8, isize, usize, *mut usize);
     /// Whether all are in range.
     type Output = bool;
@@ -223,10 +217,6 @@ impl Routine for Reader {
     unsafe fn run<S: Simd>(&self, (at, step, n, into): Self::Args) -> bool {
         // SAFETY: by the contract; indices are aligned.
         unsafe {
-            if into.is_null() {
-                let positions = std::slice::from_raw_parts(at.cast::<usize>(), n);
-                return positions.iter().fold(true, |ok, &id| ok & (id < self.len));
-            }
             match self.dtype {
                 DType::U8 => self.convert::<u8>(at, step, n, into),
                 DType::U16 => self.convert::<u16>(at, step, n, into),

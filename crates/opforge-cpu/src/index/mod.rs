@@ -4,6 +4,7 @@
 //! tensor is changed in place all are checked before anything is written; a new one is then of no use.
 
 mod combine;
+mod frequent;
 mod gather;
 mod ids;
 mod nonzero;
@@ -120,8 +121,8 @@ pub fn scatter(
 
 /// As [`scatter`], but adds: `output[.., ids[.., i, ..], ..] += src[.., i, ..]`.
 ///
-/// Additions to one place happen in order along the axis. `f16` and `bf16` are summed in `f32` and rounded once; integers wrap; a sum of
-/// truth values is whether any is true.
+/// `f16` and `bf16` are summed in `f32` and rounded once, and floats of which many are added to one place in `f64`; integers wrap; a sum of truth
+/// values is whether any is true. Results do not depend on the number of threads.
 ///
 /// # Errors
 /// As [`scatter`].
@@ -137,7 +138,7 @@ pub fn scatter_add(
     check_scatter(op, base, ids, src, axis, output)?;
     let loops = Loops::along(ids.dims(), &steps(ids), src, axis, output);
     let ids = Ids::new(op, ids, base.dims()[axis], on_max)?;
-    Ok(Arc::new(Scatter::add(op, ids, loops, base, output)?))
+    Ok(Arc::new(Scatter::add(op, ids, loops, base.dims()[axis], base, output)?))
 }
 
 /// As [`scatter_add`], but multiplies, or keeps the smallest or largest.
@@ -186,7 +187,7 @@ pub fn index_add(
     id_steps[axis] = steps(ids)[0];
     let loops = Loops::along(&dims, &id_steps, src, axis, output);
     let ids = Ids::new(op, ids, base.dims()[axis], on_max)?;
-    Ok(Arc::new(Scatter::add(op, ids, loops, base, output)?))
+    Ok(Arc::new(Scatter::add(op, ids, loops, base.dims()[axis], base, output)?))
 }
 
 /// Steps in bytes, one a dimension.

@@ -1,5 +1,6 @@
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use opforge_core::{DType, Error, Meta, Result};
 use opforge_runtime::Kernel;
@@ -12,6 +13,7 @@ use crate::copy::{Shared, byte_steps};
 const CHUNK: usize = 1 << 14;
 
 /// The kernel that writes the positions, in row-major order, of a bool tensor's true elements: a row of `rank` indices for each.
+/// Others may write to the mask meanwhile, as threads of numpy can: no more is written than there is room for, and another number is an error.
 ///
 /// The output, `[count, rank]` in i64 and contiguous, has room for as many as there are.
 ///
@@ -97,15 +99,22 @@ impl Nonzero {
         count
     }
 
+    /// Writes the positions of the first `most` true elements; false if there are more or fewer, as others may write to the mask meanwhile.
+    ///
     /// # Safety
-    /// The rows are readable, and `into` has room for what they hold.
-    unsafe fn write_rows(&self, mask: *const u8, rows: Range<usize>, mut into: *mut i64) {
+    /// The rows are readable, and `into` has room for so many positions.
+    unsafe fn write_rows(&self, mask: *const u8, rows: Range<usize>, mut into: *mut i64, most: usize) -> bool {
+        let mut found = 0;
         self.each_row(mask, rows, |at, row| {
             for i in 0..self.row {
                 // SAFETY: by the contract.
                 unsafe {
                     if *row.offset(i as isize * self.step) == 0 {
                         continue;
+                    }
+                    found += 1;
+                    if found > most {
+                        return;
                     }
                     into.copy_from_nonoverlapping(at.as_ptr(), at.len());
                     if self.rank > 0 {
@@ -115,6 +124,7 @@ impl Nonzero {
                 }
             }
         });
+        found == most
     }
 }
 
@@ -135,12 +145,19 @@ impl Kernel for Nonzero {
         if total != self.count {
             return Err(Error::value(self.op, "input", format!("{total} true elements"), self.count));
         }
-        // SAFETY: as many rows of the output belong to each chunk as it has true elements.
+        let same = AtomicBool::new(true);
+        // SAFETY: as many rows of the output belong to each chunk as true elements were counted in it.
         parallel_for(self.rows, grain, |rows| unsafe {
-            let start = starts[rows.start / grain];
-            self.write_rows(mask.get(), rows, into.get().add(start * self.rank));
+            let chunk = rows.start / grain;
+            let (start, end) = (starts[chunk], starts.get(chunk + 1).copied().unwrap_or(total));
+            if !self.write_rows(mask.get(), rows, into.get().add(start * self.rank), end - start) {
+                same.store(false, Ordering::Relaxed);
+            }
         });
-        Ok(())
+        if same.into_inner() {
+            return Ok(());
+        }
+        Err(Error::value(self.op, "input", "changed while it was read", "a mask that stays as it is"))
     }
 
     fn cost(&self) -> u64 {

@@ -4,10 +4,13 @@ use opforge_core::{Complex, DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::parallel::parallel_for;
 use opforge_runtime::{Kernel, checkpoint};
 
-use super::combine::{Add, Largest, Multiply, Number, Plain, Reduce, Smallest, Truth};
+use super::combine::{Add, Largest, Many, Multiply, Number, Plain, Reduce, Smallest, Summand, Truth};
+use super::frequent::{self, Frequent};
 use super::ids::{BATCH, Batch, Ids, SKIP};
-use super::write::{Sums, Write, WriteLine};
+use super::write::{Sums, Totals, Write, WriteLine};
 use crate::copy::{Axis, Nest, Plan, Shared, byte_steps};
+use crate::operand::Operand;
+use crate::scratch::with_scratch;
 use smallvec::SmallVec;
 
 /// Rows along another dimension than the indexed are walked side by side when they are at least this long.
@@ -39,6 +42,8 @@ pub(super) struct Scatter {
     direct: Option<WriteLine>,
     write: Write,
     sums: Option<Sums>,
+    /// Where all rows share their indices, how those of the most frequent are added up.
+    totals: Option<Totals>,
 }
 
 /// The loops of a scatter: over indices, source and output.
@@ -66,29 +71,42 @@ impl Scatter {
     /// The kernel that overwrites.
     pub fn set(ids: Ids, loops: Loops, base: &Meta, output: &Meta) -> Self {
         let write = Write::setting(base.dtype.size_in_bytes());
-        Self::new(ids, loops, base, output, write, None)
+        Self::new(ids, loops, base, output, write, None, None)
     }
 
-    /// The kernel that adds. Dtypes whose sums are wider than their elements need a contiguous output.
-    pub fn add(op: &'static str, ids: Ids, loops: Loops, base: &Meta, output: &Meta) -> Result<Self> {
-        let (write, sums) = match base.dtype {
-            DType::Bool => (Write::combining::<Truth, Add>(), None),
-            DType::U8 | DType::I8 => (Write::combining::<u8, Add>(), None),
-            DType::U16 | DType::I16 => (Write::combining::<u16, Add>(), None),
-            DType::U32 | DType::I32 => (Write::combining::<u32, Add>(), None),
-            DType::U64 | DType::I64 => (Write::combining::<u64, Add>(), None),
-            DType::F16 => (Write::combining::<f16, Add>(), Some(Sums::of::<f16>())),
-            DType::BF16 => (Write::combining::<bf16, Add>(), Some(Sums::of::<bf16>())),
-            DType::F32 => (Write::combining::<f32, Add>(), None),
-            DType::F64 => (Write::combining::<f64, Add>(), None),
-            DType::C64 => (Write::combining::<Complex<f32>, Add>(), None),
-            DType::C128 => (Write::combining::<Complex<f64>, Add>(), None),
+    /// The kernel that adds to so many places along the axis. Dtypes whose sums are wider than their elements need a contiguous output.
+    pub fn add(op: &'static str, ids: Ids, loops: Loops, places: usize, base: &Meta, output: &Meta) -> Result<Self> {
+        /// Elements that are added to a place on average, from which on totals for all places are worth their memory.
+        const MANY: usize = 8;
+        fn floats<T: Operand>(many: bool) -> (Write, Option<Sums>, Option<Totals>)
+        where
+            T: Summand<Sum = T::Acc>,
+        {
+            if many {
+                return (Write::combining::<Many<T>, Add>(), Some(Sums::of::<Many<T>>()), None);
+            }
+            (Write::combining::<T, Add>(), (!T::EXACT).then(Sums::of::<T>), Some(Totals::of::<T>()))
+        }
+        let added = loops.axis.len;
+        let many = added >= 1024 && added / MANY >= places && output.layout.is_contiguous();
+        let (write, sums, totals) = match base.dtype {
+            DType::Bool => (Write::combining::<Truth, Add>(), None, None),
+            DType::U8 | DType::I8 => (Write::combining::<u8, Add>(), None, None),
+            DType::U16 | DType::I16 => (Write::combining::<u16, Add>(), None, None),
+            DType::U32 | DType::I32 => (Write::combining::<u32, Add>(), None, None),
+            DType::U64 | DType::I64 => (Write::combining::<u64, Add>(), None, None),
+            DType::F16 => floats::<f16>(many),
+            DType::BF16 => floats::<bf16>(many),
+            DType::F32 => floats::<f32>(many),
+            DType::F64 => floats::<f64>(many),
+            DType::C64 => (Write::combining::<Complex<f32>, Add>(), None, None),
+            DType::C128 => (Write::combining::<Complex<f64>, Add>(), None, None),
         };
         if sums.is_some() && !output.layout.is_contiguous() {
             let accepted = format!("a contiguous layout in {}", output.dtype);
             return Err(Error::value(op, "output", format!("{:?}", output.layout), accepted));
         }
-        Ok(Self::new(ids, loops, base, output, write, sums))
+        Ok(Self::new(ids, loops, base, output, write, sums, totals))
     }
 
     /// The kernel that multiplies, or keeps the smallest or largest: of numbers, NaN counting as both.
@@ -101,10 +119,18 @@ impl Scatter {
             }
         }
         let write = by_number!(op, base.dtype, T => write::<T>(how));
-        Ok(Self::new(ids, loops, base, output, write, None))
+        Ok(Self::new(ids, loops, base, output, write, None, None))
     }
 
-    fn new(ids: Ids, loops: Loops, base: &Meta, output: &Meta, write: Write, sums: Option<Sums>) -> Self {
+    fn new(
+        ids: Ids,
+        loops: Loops,
+        base: &Meta,
+        output: &Meta,
+        write: Write,
+        sums: Option<Sums>,
+        totals: Option<Totals>,
+    ) -> Self {
         let widened = sums.map_or(1, |s| s.size / output.dtype.size_in_bytes()) as isize;
         let widen = |axis: &Axis<3>| Axis { step: [axis.step[0], axis.step[1], axis.step[2] * widened], ..*axis };
         let mut nest = Nest::collapse(loops.beside.iter().map(widen));
@@ -118,7 +144,9 @@ impl Scatter {
         let (base, axis) = (Plan::new(base, output, &[]), widen(&loops.axis));
         let contiguous = axis.step == [ids.size() as isize, size as isize, size as isize * widened] && row.len == 1;
         let direct = ids.direct(write.lines[0], write.lines[1]).filter(|_| contiguous);
-        Scatter { ids, base, len, line, nest, axis, row, part, direct, write, sums }
+        let shared = row.len > 1 && row.step[0] == 0 && nest.axes.iter().all(|axis| axis.step[0] == 0);
+        let totals = totals.filter(|_| shared && axis.len >= frequent::LEAST);
+        Scatter { ids, base, len, line, nest, axis, row, part, direct, write, sums, totals }
     }
 
     /// Writes at the indices; false if one is out of range.
@@ -129,6 +157,10 @@ impl Scatter {
         let parts = self.row.len.div_ceil(self.part);
         let count = self.nest.count() * parts;
         let ok = AtomicBool::new(true);
+        // SAFETY: by the contract; all rows have these indices.
+        let counted = self.totals.and_then(|totals| unsafe {
+            Some((totals, Frequent::count(&self.ids, ids, self.axis.step[0], self.axis.len)?))
+        });
         let (base, ids, src, sums) = (base.map(Shared), Shared(ids), Shared(src), Shared(sums));
         let work = |range| {
             let mut batch = Batch::new();
@@ -144,7 +176,18 @@ impl Scatter {
                     if let Some(write) = self.direct {
                         write(ids, self.axis.len, src, sums, self.ids.len())
                     } else if self.row.len > 1 {
-                        self.rows(ids, src, sums, self.part.min(self.row.len - part * self.part), &mut batch)
+                        let n = self.part.min(self.row.len - part * self.part);
+                        let through_totals = counted.as_ref().map(|(totals, frequent)| {
+                            with_scratch(frequent.bytes(*totals, n), |memory| {
+                                let rows = frequent::Rows::new(frequent, *totals, n, memory);
+                                self.frequent_rows(ids, src, sums, n, rows, &mut batch)
+                            })
+                        });
+                        match through_totals {
+                            Some(Ok(fine)) => fine,
+                            // Without memory for totals the sums are less precise, and right.
+                            Some(Err(_)) | None => self.rows(ids, src, sums, n, &mut batch),
+                        }
                     } else {
                         self.line(ids, src, sums, &mut batch)
                     }
@@ -188,6 +231,40 @@ impl Scatter {
                 }
             }
         }
+        true
+    }
+
+    /// [`Scatter::rows`], all with the same indices: those of the most frequent through totals.
+    ///
+    /// # Safety
+    /// As that.
+    unsafe fn frequent_rows(
+        &self,
+        ids: *const u8,
+        src: *const u8,
+        sums: *mut u8,
+        n: usize,
+        mut rows: frequent::Rows<'_>,
+        batch: &mut Batch,
+    ) -> bool {
+        let ([_, src_step, sum_step], axis_step) = (self.row.step, self.axis.step[2]);
+        let place = |id: usize| (sums.wrapping_offset(id as isize * axis_step), sum_step);
+        for i in 0..self.axis.len as isize {
+            // SAFETY: by the contract.
+            unsafe {
+                let src = src.offset(i * self.axis.step[1]);
+                match self.ids.read(ids.offset(i * self.axis.step[0]), 0, 1, batch) {
+                    None => return false,
+                    Some([SKIP, ..]) => {}
+                    Some(ids) => match rows.frequent.row(ids[0]) {
+                        Some(row) => rows.add(row, ids[0], (src, src_step), place),
+                        None => (self.write.row)(src, src_step, place(ids[0]).0, sum_step, n),
+                    },
+                }
+            }
+        }
+        // SAFETY: by the contract.
+        unsafe { rows.finish(place) };
         true
     }
 

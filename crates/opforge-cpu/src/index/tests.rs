@@ -373,3 +373,60 @@ fn sums_of_every_kind() {
     sum(DType::C64, [c(1.0, 2.0); 2].as_ptr().cast(), src.as_ptr().cast(), sums.as_mut_ptr().cast());
     assert_eq!(sums, [c(1.0, -1.0), c(4.0, 3.0)]);
 }
+
+/// Runs `call` many times while another thread writes `values` to the bytes, one after the other.
+fn while_bytes_change(bytes: &[std::sync::atomic::AtomicU8], values: &[[u8; 8]], mut call: impl FnMut()) {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for value in values.iter().cycle() {
+                for (byte, &value) in bytes.iter().zip(value.iter().cycle()) {
+                    byte.store(value, Ordering::Relaxed);
+                }
+                if done.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+        });
+        (0..20_000).for_each(|_| call());
+        done.store(true, Ordering::Relaxed);
+    });
+}
+
+/// Memory of numpy can change while a kernel reads it: what was checked once is what must be used.
+#[test]
+fn indices_that_change_meanwhile() {
+    let ids: Vec<u64> = vec![0; 64];
+    // SAFETY: the numbers are 8 bytes each, and are used through this alone while others write to them.
+    let bytes = unsafe { std::slice::from_raw_parts(ids.as_ptr().cast(), 8 * ids.len()) };
+    let (x, out) = (Meta::contiguous(DType::F32, [4, 3]), Meta::contiguous(DType::F32, [64, 3]));
+    let source = vec![0f32; 64 * 3];
+    let i = Meta::contiguous(DType::I64, 64);
+    let rows = index_select("rows", &x, &i, 0, OnMax::Error, &out).unwrap();
+    let elements = index_select("elements", &x, &i, 1, OnMax::Error, &Meta::contiguous(DType::F32, [4, 64])).unwrap();
+    let add = index_add("add", &x, &i, &out, 0, OnMax::Error, &x).unwrap();
+    while_bytes_change(bytes, &[[1, 0, 0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 64, 0, 0]], || {
+        let at = ids.as_ptr().cast();
+        let mut table = vec![0f32; 12];
+        let _ = run::<f32>(&*rows, &[source.as_ptr().cast(), at], 64 * 3);
+        let _ = run::<f32>(&*elements, &[source.as_ptr().cast(), at], 4 * 64);
+        // SAFETY: the buffers are as long as the metas say.
+        let _ = unsafe { add.run(&[table.as_ptr().cast(), at, source.as_ptr().cast()], &[table.as_mut_ptr().cast()]) };
+    });
+}
+
+#[test]
+fn masks_that_change_meanwhile() {
+    let mask: Vec<u8> = vec![0; 1000];
+    // SAFETY: as in the test above.
+    let bytes = unsafe { std::slice::from_raw_parts(mask.as_ptr().cast(), mask.len()) };
+    let (few, many) = ([[1, 0, 0, 0, 0, 0, 0, 0]], [1, 1, 1, 1, 1, 1, 1, 255]);
+    let kernel = nonzero("n", &Meta::contiguous(DType::Bool, 1000), &Meta::contiguous(DType::I64, [125, 1])).unwrap();
+    let mut found = vec![-1i64; 1000];
+    while_bytes_change(bytes, &[few[0], many], || {
+        // SAFETY: the output is longer than the meta says.
+        let _ = unsafe { kernel.run(&[mask.as_ptr()], &[found.as_mut_ptr().cast()]) };
+        assert!(found[125..].iter().all(|&place| place == -1), "nothing is written beyond the output");
+    });
+}

@@ -64,8 +64,9 @@ pub fn put(
     let beside = beside.map(|d| Axis { len: src.dims()[d], step: [0, src_steps[d], out_steps[d]] }).collect();
     let loops = Loops { axis: along, beside, stride };
     let places = tuples.places(op)?;
+    let cells = tuples.axes.iter().fold(1usize, |cells, axis| cells.saturating_mul(axis.len));
     let scatter = match accumulate {
-        true => Scatter::add(op, places, loops, base, output)?,
+        true => Scatter::add(op, places, loops, cells, base, output)?,
         false => Scatter::set(places, loops, base, output),
     };
     Ok(Arc::new(Put { tuples, scatter }))

@@ -4,6 +4,7 @@ use opforge_core::IntDType;
 
 use super::combine::{Combine, Summand};
 use super::ids::{SKIP, each_position};
+use crate::operand::{Accumulator, Operand};
 
 /// How an element is written.
 #[derive(Clone, Copy)]
@@ -41,6 +42,53 @@ impl Write {
     pub fn combining<T: Summand, C: Combine<T>>() -> Self {
         let lines: [WriteLine; 2] = [add_line::<i64, T, C>, add_line::<u32, T, C>];
         Write { elements: add::<T, C>, row: add_row::<T, C>, lines }
+    }
+}
+
+/// How elements of a row are added to totals, and those to sums.
+#[derive(Clone, Copy)]
+pub(super) struct Totals {
+    pub size: usize,
+    /// Source and its step, totals, their number.
+    pub add: unsafe fn(*const u8, isize, *mut u8, usize),
+    /// Totals, which become zero, sums and their step, their number.
+    pub empty: unsafe fn(*mut u8, *mut u8, isize, usize),
+}
+
+impl Totals {
+    pub fn of<T: Operand>() -> Self {
+        Totals { size: size_of::<Total<T>>(), add: add_to_totals::<T>, empty: empty_totals::<T> }
+    }
+}
+
+type Total<T> = <<T as Operand>::Acc as Accumulator>::Total;
+
+/// # Safety
+/// Valid for `n` elements.
+unsafe fn add_to_totals<T: Operand>(src: *const u8, src_step: isize, totals: *mut u8, n: usize) {
+    // SAFETY: by the contract.
+    unsafe {
+        let totals = std::slice::from_raw_parts_mut(totals.cast::<Total<T>>(), n);
+        if src_step == size_of::<T>() as isize {
+            let src = std::slice::from_raw_parts(src.cast::<T>(), n);
+            return totals.iter_mut().zip(src).for_each(|(total, x)| x.widen().add_to(total));
+        }
+        for (i, total) in (0..).zip(totals) {
+            (*src.offset(i * src_step).cast::<T>()).widen().add_to(total);
+        }
+    }
+}
+
+/// # Safety
+/// Valid for `n` elements.
+unsafe fn empty_totals<T: Operand>(totals: *mut u8, sums: *mut u8, sum_step: isize, n: usize) {
+    for i in 0..n {
+        // SAFETY: by the contract.
+        unsafe {
+            let total = std::mem::take(&mut *totals.cast::<Total<T>>().add(i));
+            let sum = sums.offset(i as isize * sum_step).cast::<T::Acc>();
+            *sum = T::Acc::of_total(total).plus(*sum);
+        }
     }
 }
 

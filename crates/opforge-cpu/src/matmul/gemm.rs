@@ -19,6 +19,8 @@ use crate::scratch::with_scratch;
 
 /// The deepest block.
 const DEPTH: usize = 256;
+/// Depth that is summed before it enters totals, where there is more of it: errors grow with the number of additions to one sum.
+const MAX_DEPTH: usize = 64 * DEPTH;
 /// Rows of a block of `a`; a multiple of every micro-kernel's.
 const ROWS: usize = 240;
 /// Columns of a block of `b`; a multiple of every micro-kernel's.
@@ -121,8 +123,8 @@ impl Grid {
         const PACK: usize = 16;
         let (strips, panels) = (problem.m.div_ceil(kernels.rows()), problem.n.div_ceil(kernels.width()));
         let batches = problem.batches();
-        // Sums of narrow types live in a block of the thread's memory, which bounds the tasks.
-        let least_down = if T::EXACT { 1 } else { problem.m.div_ceil(ROWS) };
+        // Sums that are not made in the output live in a block of the thread's memory, which bounds the tasks.
+        let least_down = if in_output::<T>(problem) { 1 } else { problem.m.div_ceil(ROWS) };
         let mut best = (usize::MAX, None);
         for down in least_down..=strips.min(least_down.max(4 * threads)) {
             let rows = strips.div_ceil(down) * kernels.rows();
@@ -139,6 +141,13 @@ impl Grid {
         best.1.unwrap_or(Grid { rows: problem.m, columns: problem.n, across: 1, tasks: 1 })
     }
 }
+
+/// Whether sums are made in the output: its elements are their own sums, and there are no totals.
+fn in_output<T: Operand>(problem: &Problem) -> bool {
+    T::EXACT && problem.k <= MAX_DEPTH
+}
+
+type Total<T> = <<T as Operand>::Acc as Accumulator>::Total;
 
 /// A task's part of a product.
 struct Tile<'a, T: Operand> {
@@ -168,14 +177,20 @@ impl<T: Operand> Tile<'_, T> {
         let width = kernels.width();
         let a_size = ROWS.min(self.rows.next_multiple_of(kernels.rows())) * depth;
         let b_size = count.next_multiple_of(width) * depth;
-        let c_size = if T::EXACT { 0 } else { self.rows * count };
-        with_scratch((a_size + b_size + c_size) * size_of::<T::Acc>(), |scratch| {
-            let b_pack = scratch.cast::<T::Acc>();
-            // SAFETY: the scratch holds the three parts; all else by the contract.
+        let (in_output, in_totals) = (in_output::<T>(&self.gemm.problem), self.gemm.problem.k > MAX_DEPTH);
+        let c_size = if in_output { 0 } else { self.rows * count };
+        let totals_size = if in_totals { c_size * size_of::<Total<T>>() } else { 0 };
+        with_scratch((a_size + b_size + c_size) * size_of::<T::Acc>() + totals_size, |scratch| {
+            let totals = scratch.cast::<Total<T>>();
+            let b_pack = scratch.wrapping_add(totals_size).cast::<T::Acc>();
+            // SAFETY: the scratch holds the four parts, those with the largest elements first; all else by the contract.
             unsafe {
                 let (a_pack, sums) = (b_pack.add(b_size), b_pack.add(b_size + a_size));
                 let (n, c) = (self.gemm.problem.n, self.c.add(start));
-                let (sums, sums_row) = if T::EXACT { (c.cast(), n) } else { (sums, count) };
+                let (sums, sums_row) = if in_output { (c.cast(), n) } else { (sums, count) };
+                if in_totals {
+                    std::slice::from_raw_parts_mut(totals, c_size).fill(Total::<T>::default());
+                }
                 if let Some(bias) = self.bias {
                     self.each_sum(sums, sums_row, count, |sum, j| *sum = bias.from(0, start + j).at.read().widen());
                 } else if self.gemm.problem.k == 0 {
@@ -190,12 +205,20 @@ impl<T: Operand> Tile<'_, T> {
                     for i in (0..self.rows).step_by(ROWS) {
                         let rows = ROWS.min(self.rows - i);
                         self.pack_a(self.a.from(i, p), deep, rows, a_pack);
-                        let c =
-                            Output { sums: sums.add(i * sums_row), row: sums_row, add: p > 0 || self.bias.is_some() };
+                        let add = !begins(p, depth) || p == 0 && self.bias.is_some();
+                        let c = Output { sums: sums.add(i * sums_row), row: sums_row, add };
                         self.multiply(a_pack, &block, deep, rows, count, c);
                     }
+                    let next = p + deep;
+                    if in_totals && (next == self.gemm.problem.k || begins(next, depth)) {
+                        add_to_totals(std::slice::from_raw_parts(sums, c_size), totals);
+                    }
                 }
-                if !T::EXACT {
+                if in_totals {
+                    let totals = std::slice::from_raw_parts(totals, c_size);
+                    (0..).zip(totals).for_each(|(i, &total)| *sums.add(i) = T::Acc::of_total(total));
+                }
+                if !in_output {
                     self.each_sum(sums, sums_row, count, |sum, j| {
                         let i = sum.offset_from_unsigned(sums) / sums_row;
                         *c.add(i * n + j) = T::narrow(*sum);
@@ -279,6 +302,20 @@ impl<T: Operand> Tile<'_, T> {
                 }
             }
         }
+    }
+}
+
+/// Whether sums begin anew at a depth, in blocks of `depth`: at 0, and where they have entered the totals.
+fn begins(at: usize, depth: usize) -> bool {
+    (at / depth).is_multiple_of(MAX_DEPTH / DEPTH)
+}
+
+/// # Safety
+/// There is a total for each sum.
+unsafe fn add_to_totals<A: Accumulator>(sums: &[A], totals: *mut A::Total) {
+    for (i, sum) in sums.iter().enumerate() {
+        // SAFETY: by the contract.
+        sum.add_to(unsafe { &mut *totals.add(i) });
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Gemv<T: Operand> {
 }
 
 /// Computes some outputs of one product.
-type Compute<T> = unsafe fn(&Vectors<T>, Range<usize>, scratch: *mut <T as Operand>::Acc);
+type Compute<T> = unsafe fn(&Vectors<T>, Range<usize>, memory: *mut u8);
 
 /// One product: `y[j] = bias[j] + sum over p < k of matrix[j, p] * x[p]`.
 struct Vectors<T> {
@@ -44,7 +44,7 @@ impl<T: Operand> Gemv<T> {
     /// The kernel for a problem with one row or one column.
     pub fn new(problem: Problem) -> Self {
         let len = problem.m * problem.n;
-        let per_output = (problem.k * size_of::<T>()).max(1);
+        let per_output = problem.k.saturating_mul(size_of::<T>()).max(1);
         // The matrix's strides along the output and along the sum.
         let (row, column) = if problem.m == 1 { (problem.b.1, problem.b.0) } else { problem.a };
         let whole = if row == 1 && column != 1 { STRIP } else { 16 };
@@ -80,21 +80,21 @@ impl<T: Operand> Kernel for Gemv<T> {
             let vectors = self.vectors(&pointers.map(Shared::get), c.get(), task / parts);
             let start = task % parts * self.part;
             let range = start..self.len.min(start + self.part);
-            with_scratch((self.problem.k + STRIP) * size_of::<T::Acc>(), |scratch| {
+            with_scratch(Working::<T>::BYTES, |memory| {
                 // SAFETY: tasks write disjoint outputs; the function was chosen for this CPU.
-                unsafe { (self.compute)(&vectors, range, scratch.cast()) };
+                unsafe { (self.compute)(&vectors, range, memory) };
             })
         };
-        if self.problem.work() * size_of::<T>() < 2 * CHUNK {
+        if self.problem.work().saturating_mul(size_of::<T>()) < 2 * CHUNK {
             (0..tasks).try_for_each(task)
         } else {
-            let bytes = (self.part * self.problem.k * size_of::<T>()).max(1);
+            let bytes = self.part.saturating_mul(self.problem.k).saturating_mul(size_of::<T>()).max(1);
             try_parallel_for(tasks, (CHUNK / bytes).max(1), |range| range.into_iter().try_for_each(task))
         }
     }
 
     fn cost(&self) -> u64 {
-        20 + (self.problem.work() * size_of::<T>() / 16) as u64
+        20 + (self.problem.work().saturating_mul(size_of::<T>()) / 16) as u64
     }
 }
 
@@ -104,16 +104,16 @@ fn compute_for_this_cpu<T: Operand>() -> Compute<T> {
         /// # Safety
         /// As [`compute`], on a CPU with the features.
         #[target_feature(enable = "avx512f,avx512bw,avx512dq")]
-        unsafe fn avx512<T: Operand>(v: &Vectors<T>, range: Range<usize>, scratch: *mut T::Acc) {
+        unsafe fn avx512<T: Operand>(v: &Vectors<T>, range: Range<usize>, memory: *mut u8) {
             // SAFETY: by the contract.
-            unsafe { compute::<T, true>(v, range, scratch) }
+            unsafe { compute::<T, true>(v, range, memory) }
         }
         /// # Safety
         /// As [`compute`], on a CPU with the features.
         #[target_feature(enable = "avx2,fma")]
-        unsafe fn avx2<T: Operand>(v: &Vectors<T>, range: Range<usize>, scratch: *mut T::Acc) {
+        unsafe fn avx2<T: Operand>(v: &Vectors<T>, range: Range<usize>, memory: *mut u8) {
             // SAFETY: by the contract.
-            unsafe { compute::<T, true>(v, range, scratch) }
+            unsafe { compute::<T, true>(v, range, memory) }
         }
         if Isa::current() >= Isa::Avx512 {
             return avx512::<T>;
@@ -125,31 +125,112 @@ fn compute_for_this_cpu<T: Operand>() -> Compute<T> {
     compute::<T, { cfg!(target_arch = "aarch64") }>
 }
 
+/// Terms of a dot product, or rows of a strip, that are summed before they enter a total: errors grow with their number in one running sum,
+/// of which a dot product has [`SUMS`].
+const DOT_DEPTH: usize = 4096;
+const STRIP_DEPTH: usize = 256;
+/// Interleaved sums of a dot product.
+const SUMS: usize = 64;
+
+/// The working memory of a task.
+struct Working<T: Operand> {
+    /// [`DOT_DEPTH`] elements of the vector.
+    x: *mut T::Acc,
+    /// [`STRIP`] sums.
+    sums: *mut T::Acc,
+    /// As many totals.
+    totals: *mut <T::Acc as Accumulator>::Total,
+}
+
+impl<T: Operand> Working<T> {
+    const BYTES: usize =
+        (DOT_DEPTH + STRIP) * size_of::<T::Acc>() + STRIP * size_of::<<T::Acc as Accumulator>::Total>();
+
+    /// # Safety
+    /// The memory is aligned to 64 bytes and holds [`Working::BYTES`].
+    #[inline(always)]
+    unsafe fn of(memory: *mut u8) -> Self {
+        let x = memory.cast::<T::Acc>();
+        // SAFETY: by the contract; the lengths are whole cache lines.
+        let sums = unsafe { x.add(DOT_DEPTH) };
+        // SAFETY: as above.
+        Working { x, sums, totals: unsafe { sums.add(STRIP) }.cast() }
+    }
+}
+
 /// No closures here or below: they would not be compiled for the instruction set of the function that this is inlined into.
 ///
 /// # Safety
-/// The vectors are valid as described, the scratch for `k` elements and a strip.
+/// The vectors are valid as described, the memory as [`Working::of`] asks.
 #[inline(always)]
-unsafe fn compute<T: Operand, const FMA: bool>(v: &Vectors<T>, range: Range<usize>, scratch: *mut T::Acc) {
-    // SAFETY: by the contract.
+unsafe fn compute<T: Operand, const FMA: bool>(v: &Vectors<T>, range: Range<usize>, memory: *mut u8) {
+    let along_outputs = v.matrix.row == 1 && v.matrix.column != 1;
+    let depth = if along_outputs { STRIP_DEPTH } else { DOT_DEPTH };
+    // SAFETY: by the contract; a part of the vector fits the room, as does a strip of outputs.
     unsafe {
-        for p in 0..v.k {
-            *scratch.add(p) = (*v.x.add(p * v.x_step)).widen();
-        }
-        let x = std::slice::from_raw_parts(scratch, v.k);
-        if v.matrix.row != 1 || v.matrix.column == 1 {
-            return dots::<T, FMA>(v, x, range);
+        let room = Working::<T>::of(memory);
+        if v.k <= depth {
+            v.widen(0, v.k, room.x);
         }
         let mut start = range.start;
         while start < range.end {
-            let len = STRIP.min(range.end - start);
-            strip::<T, FMA>(v, x, start, std::slice::from_raw_parts_mut(scratch.add(v.k), len));
-            start += len;
+            let outputs = start..range.end.min(start + STRIP);
+            let sums = std::slice::from_raw_parts_mut(room.sums, outputs.len());
+            let totals = std::slice::from_raw_parts_mut(room.totals, outputs.len());
+            let mut p = 0;
+            loop {
+                let n = depth.min(v.k - p);
+                if v.k > depth {
+                    v.widen(p, n, room.x);
+                }
+                let x = std::slice::from_raw_parts(room.x, n);
+                if along_outputs {
+                    strip::<T, FMA>(v, x, p, start, sums);
+                } else {
+                    dots::<T, FMA>(v, x, p, start, sums);
+                }
+                if v.k > depth {
+                    add_to_totals(sums, totals, p == 0);
+                }
+                p += n;
+                if p == v.k {
+                    break;
+                }
+            }
+            for (j, sum) in outputs.zip(sums) {
+                if v.k > depth {
+                    *sum = T::Acc::of_total(totals[j - start]);
+                }
+                *v.y.add(j) = T::narrow(sum.plus(v.bias(j)));
+            }
+            start += totals.len();
         }
     }
 }
 
+#[inline(always)]
+fn add_to_totals<A: Accumulator>(sums: &[A], totals: &mut [A::Total], first: bool) {
+    for (sum, total) in sums.iter().zip(totals) {
+        if first {
+            *total = A::Total::default();
+        }
+        sum.add_to(total);
+    }
+}
+
 impl<T: Operand> Vectors<T> {
+    /// Writes `n` elements of the vector from the `p`-th on.
+    ///
+    /// # Safety
+    /// The vector has them, and there is room for as many.
+    #[inline(always)]
+    unsafe fn widen(&self, p: usize, n: usize, to: *mut T::Acc) {
+        for i in 0..n {
+            // SAFETY: by the contract.
+            unsafe { *to.add(i) = (*self.x.add((p + i) * self.x_step)).widen() };
+        }
+    }
+
     /// # Safety
     /// The bias is valid at `j`.
     #[inline(always)]
@@ -162,19 +243,25 @@ impl<T: Operand> Vectors<T> {
     }
 }
 
-/// Outputs `start ..`, as many as there are sums: rows of the transposed matrix, scaled and added.
+/// Sums for outputs `start ..`, of rows `first ..` of the transposed matrix, scaled by `x` and added.
 ///
 /// # Safety
-/// As [`compute`], with outputs contiguous in the matrix.
+/// The matrix has these rows, and its outputs are contiguous.
 #[inline(always)]
-unsafe fn strip<T: Operand, const FMA: bool>(v: &Vectors<T>, x: &[T::Acc], start: usize, sums: &mut [T::Acc]) {
+unsafe fn strip<T: Operand, const FMA: bool>(
+    v: &Vectors<T>,
+    x: &[T::Acc],
+    first: usize,
+    start: usize,
+    sums: &mut [T::Acc],
+) {
     const ROWS: usize = 4;
     let len = sums.len();
     // SAFETY: rows p, elements start .. start + len are in the matrix.
     unsafe {
-        let row = |p: usize| std::slice::from_raw_parts(v.matrix.from(start, p).at, len);
-        for (j, sum) in sums.iter_mut().enumerate() {
-            *sum = v.bias(start + j);
+        let row = |p: usize| std::slice::from_raw_parts(v.matrix.from(start, first + p).at, len);
+        for sum in sums.iter_mut() {
+            *sum = T::Acc::default();
         }
         let (groups, rest) = x.as_chunks::<ROWS>();
         for (g, scales) in groups.iter().enumerate() {
@@ -190,45 +277,55 @@ unsafe fn strip<T: Operand, const FMA: bool>(v: &Vectors<T>, x: &[T::Acc], start
                 *sum = element.widen().mul_add::<FMA>(*scale, *sum);
             }
         }
-        for (j, sum) in sums.iter().enumerate() {
-            *v.y.add(start + j) = T::narrow(*sum);
-        }
     }
 }
 
-/// Outputs of a range, each a dot product.
+/// Sums for outputs `start ..`, each the dot product of `x` with the elements `first ..` of its row.
 ///
 /// # Safety
-/// As [`compute`].
+/// The matrix has these elements.
 #[inline(always)]
-unsafe fn dots<T: Operand, const FMA: bool>(v: &Vectors<T>, x: &[T::Acc], range: Range<usize>) {
-    for j in range {
-        let row = v.matrix.from(j, 0);
+unsafe fn dots<T: Operand, const FMA: bool>(
+    v: &Vectors<T>,
+    x: &[T::Acc],
+    first: usize,
+    start: usize,
+    sums: &mut [T::Acc],
+) {
+    for (j, sum) in (start..).zip(sums) {
+        let row = v.matrix.from(j, first);
         // SAFETY: by the contract.
-        unsafe {
-            let mut sum = T::Acc::default();
-            if row.column == 1 {
-                sum = dot::<T, FMA>(std::slice::from_raw_parts(row.at, v.k), x);
-            } else {
-                for (p, x) in x.iter().enumerate() {
-                    sum = (*row.from(0, p).at).widen().mul_add::<FMA>(*x, sum);
-                }
+        *sum = unsafe {
+            match row.column {
+                1 => dot::<T, FMA, true>(row, x),
+                _ => dot::<T, FMA, false>(row, x),
             }
-            *v.y.add(j) = T::narrow(sum.plus(v.bias(j)));
-        }
+        };
     }
 }
 
-/// The dot product in 64 interleaved partial sums.
+/// The dot product in [`SUMS`] interleaved partial sums.
+///
+/// # Safety
+/// The row is as long as `x`, and contiguous if `CONTIGUOUS`.
 #[inline(always)]
-fn dot<T: Operand, const FMA: bool>(row: &[T], x: &[T::Acc]) -> T::Acc {
-    const SUMS: usize = 64;
+unsafe fn dot<T: Operand, const FMA: bool, const CONTIGUOUS: bool>(row: Matrix<T>, x: &[T::Acc]) -> T::Acc {
+    let step = if CONTIGUOUS { 1 } else { row.column };
     let mut sums = [T::Acc::default(); SUMS];
-    let (row_chunks, row_rest) = row.as_chunks::<SUMS>();
-    let (x_chunks, x_rest) = x.as_chunks::<SUMS>();
-    for (row, x) in row_chunks.iter().zip(x_chunks) {
-        for i in 0..SUMS {
-            sums[i] = row[i].widen().mul_add::<FMA>(x[i], sums[i]);
+    let (chunks, rest) = x.as_chunks::<SUMS>();
+    for (c, x) in chunks.iter().enumerate() {
+        let at = row.at.wrapping_add(c * SUMS * step);
+        if CONTIGUOUS {
+            // SAFETY: by the contract; arrays are aligned as their elements.
+            let row = unsafe { &*at.cast::<[T; SUMS]>() };
+            for i in 0..SUMS {
+                sums[i] = row[i].widen().mul_add::<FMA>(x[i], sums[i]);
+            }
+        } else {
+            for i in 0..SUMS {
+                // SAFETY: by the contract.
+                sums[i] = unsafe { *at.add(i * step) }.widen().mul_add::<FMA>(x[i], sums[i]);
+            }
         }
     }
     let mut width = SUMS / 2;
@@ -239,8 +336,9 @@ fn dot<T: Operand, const FMA: bool>(row: &[T], x: &[T::Acc]) -> T::Acc {
         width /= 2;
     }
     let mut sum = sums[0];
-    for (element, x) in row_rest.iter().zip(x_rest) {
-        sum = element.widen().mul_add::<FMA>(*x, sum);
+    for (p, x) in (chunks.len() * SUMS..).zip(rest) {
+        // SAFETY: by the contract.
+        sum = unsafe { *row.at.add(p * step) }.widen().mul_add::<FMA>(*x, sum);
     }
     sum
 }

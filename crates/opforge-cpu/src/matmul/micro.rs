@@ -1,5 +1,5 @@
 use super::lanes::{Array, Lanes};
-use crate::operand::Accumulator;
+use crate::operand::{Accumulator, Compensated};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::Isa;
 
@@ -144,8 +144,24 @@ macro_rules! kernels {
 }
 
 macro_rules! float {
-    ($ty:ty, $wide:ty, $narrow:ty, $plain:literal) => {
+    ($ty:ty, $wide:ty, $narrow:ty, $plain:literal, $total:ty: $add:expr, $join:expr, $get:expr) => {
         impl Accumulator for $ty {
+            type Total = $total;
+            #[inline(always)]
+            fn add_to(self, total: &mut $total) {
+                let add: fn(&mut $total, $ty) = $add;
+                add(total, self)
+            }
+            #[inline(always)]
+            fn join(total: &mut $total, other: $total) {
+                let join: fn(&mut $total, $total) = $join;
+                join(total, other)
+            }
+            #[inline(always)]
+            fn of_total(total: $total) -> Self {
+                let get: fn($total) -> $ty = $get;
+                get(total)
+            }
             #[inline(always)]
             fn mul_add<const FMA: bool>(self, a: Self, b: Self) -> Self {
                 if FMA { <$ty>::mul_add(self, a, b) } else { self * a + b }
@@ -176,12 +192,25 @@ macro_rules! float {
         }
     };
 }
-float!(f32, __m512, __m256, 4);
-float!(f64, __m512d, __m256d, 2);
+float!(f32, __m512, __m256, 4, f64: |total, sum| *total += f64::from(sum), |total, other| *total += other, |total| total as f32);
+float!(f64, __m512d, __m256d, 2, Compensated: Compensated::add, Compensated::join, Compensated::get);
 
 macro_rules! integer {
     ($($ty:ty: $lanes:literal),*) => {
         $(impl Accumulator for $ty {
+            type Total = $ty;
+            #[inline(always)]
+            fn add_to(self, total: &mut $ty) {
+                *total = total.wrapping_add(self);
+            }
+            #[inline(always)]
+            fn join(total: &mut $ty, other: $ty) {
+                *total = total.wrapping_add(other);
+            }
+            #[inline(always)]
+            fn of_total(total: $ty) -> Self {
+                total
+            }
             #[inline(always)]
             fn mul_add<const FMA: bool>(self, a: Self, b: Self) -> Self {
                 self.wrapping_mul(a).wrapping_add(b)

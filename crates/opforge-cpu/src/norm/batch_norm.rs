@@ -1,7 +1,9 @@
 //! Normalising channels by their mean and variance over a batch, or groups of channels of each element of it, and the gradients of that.
 
 use super::layer_norm::stats_dtype;
+use super::scaled_eps;
 use super::sets::{Normalized, Products, Sets, Squares, Sum};
+use crate::reduce::shrink;
 use crate::simd::{Float, Routine, Simd};
 use crate::staged::with_contiguous;
 use crate::stored::{StoredFloat, VectorOf, load_strided, store_strided};
@@ -171,10 +173,16 @@ impl<E: StoredFloat> Routine for Forward<E> {
         for set in job.tasks.clone() {
             // SAFETY: the kernel's tensors are valid, and the runs are within them; there is a statistic for every set.
             unsafe {
-                let mean = self.total::<S>(&job, set, None) / count;
-                let var = self.total::<S>(&job, set, Some(mean)) / count;
-                self.write::<S>(&job, set, mean, var);
-                for (output, value) in [(1, mean), (2, var)] {
+                let mut scale = 1.0;
+                let [mean, var] = loop {
+                    let moments = self.moments::<S>(&job, set, count, scale);
+                    if scale != 1.0 || moments.iter().all(|moment| moment.is_finite()) {
+                        break moments;
+                    }
+                    scale = shrink::<E>();
+                };
+                self.write::<S>(&job, set, mean, scale / (var + scaled_eps(self.eps, scale)).sqrt());
+                for (output, value) in [(1, mean), (2, var / scale / scale)] {
                     job.outputs[output].cast::<E::Compute>().add(set).write(E::Compute::from_f64(value));
                 }
             }
@@ -183,14 +191,27 @@ impl<E: StoredFloat> Routine for Forward<E> {
 }
 
 impl<E: StoredFloat> Forward<E> {
-    /// The sum of a set, or that of its squared distances from a mean.
+    /// The mean of a set, and the variance of its elements times `scale`.
     ///
     /// # Safety
     /// The job's tensors are valid.
     #[inline(always)]
-    unsafe fn total<S: Simd>(&self, job: &Job, set: usize, mean: Option<f64>) -> f64 {
+    unsafe fn moments<S: Simd>(&self, job: &Job, set: usize, count: f64, scale: f64) -> [f64; 2] {
+        // SAFETY: the caller's.
+        unsafe {
+            let mean = self.total::<S>(job, set, None, scale) / count / scale;
+            [mean, self.total::<S>(job, set, Some(mean), scale) / count]
+        }
+    }
+
+    /// The sum of a set's elements times `scale`, or that of the squares of their distances from a mean, times `scale`.
+    ///
+    /// # Safety
+    /// The job's tensors are valid.
+    #[inline(always)]
+    unsafe fn total<S: Simd>(&self, job: &Job, set: usize, mean: Option<f64>, scale: f64) -> f64 {
         let sets = &self.sets;
-        let (center, scale) = (Float::splat(mean.unwrap_or(0.0)), Float::splat(1.0));
+        let (center, scale) = (Float::splat(mean.unwrap_or(0.0)), Float::splat(scale));
         let offset = Normalized::<E, S> { x: job.inputs[0].cast::<E>(), stride: sets.stride, center, scale };
         let mut total = 0.0;
         for run in 0..sets.runs {
@@ -210,9 +231,9 @@ impl<E: StoredFloat> Forward<E> {
     /// # Safety
     /// The job's tensors are valid.
     #[inline(always)]
-    unsafe fn write<S: Simd>(&self, job: &Job, set: usize, mean: f64, var: f64) {
+    unsafe fn write<S: Simd>(&self, job: &Job, set: usize, mean: f64, rstd: f64) {
         let (sets, lanes, stride) = (&self.sets, VectorOf::<E, S>::LANES, self.sets.stride);
-        let (center, rstd) = (VectorOf::<E, S>::splat(mean), 1.0 / (var + self.eps).sqrt());
+        let center = VectorOf::<E, S>::splat(mean);
         for run in 0..sets.runs {
             let channel = sets.parameter(set, run);
             // SAFETY: the caller's.

@@ -1,8 +1,8 @@
 //! Normalising rows by their mean and variance, or by their root mean square.
 
-use super::expect_like;
+use super::{expect_like, scaled_eps};
 use crate::plan::{LoopDim, LoopDims, Walk, iterations};
-use crate::reduce::{Reducer, sum_row};
+use crate::reduce::{Reducer, shrink, sum_row};
 use crate::simd::{Float, Routine, Simd};
 use crate::stored::{StoredFloat, VectorOf, load_strided};
 use crate::tasks::{Job, prepare};
@@ -142,7 +142,6 @@ impl<E: StoredFloat> Routine for Rows<E> {
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, job: Job) {
         let row = job.memory.cast::<E::Compute>();
-        let count = self.len as f64;
         let [weight, bias] = self.parameters(&job);
         let mut walk = Walk::new(&self.outer, job.tasks.start);
         for task in job.tasks.clone() {
@@ -151,13 +150,19 @@ impl<E: StoredFloat> Routine for Rows<E> {
             // SAFETY: the plan's offsets stay within the tensors that the caller vouches for; the memory holds a row of whole vectors.
             unsafe {
                 self.widen::<S>(job.inputs[0].cast::<E>().add(from), row);
-                let mean =
-                    if self.options.centered { sum_row::<S, E::Compute, _>(Sum, row, self.len) / count } else { 0.0 };
-                let variance = sum_row::<S, E::Compute, _>(SquaresFrom(mean), row, self.len) / count;
-                let rstd = 1.0 / (variance + self.options.eps).sqrt();
+                let mut scale = 1.0;
+                let [mean, variance] = loop {
+                    let moments = self.moments::<S>(row);
+                    if scale != 1.0 || moments.iter().all(|moment| moment.is_finite()) {
+                        break moments;
+                    }
+                    scale = shrink::<E>();
+                    self.shrink::<S>(row, scale);
+                };
+                let rstd = 1.0 / (variance + scaled_eps(self.options.eps, scale)).sqrt();
                 self.write::<S>(row, mean, rstd, weight, bias, job.outputs[0].cast::<E>().add(task * self.len));
                 if self.options.stats {
-                    self.write_stats(&job, task, mean, rstd);
+                    self.write_stats(&job, task, mean / scale, rstd * scale);
                 }
             }
         }
@@ -165,6 +170,34 @@ impl<E: StoredFloat> Routine for Rows<E> {
 }
 
 impl<E: StoredFloat> Rows<E> {
+    /// The mean, 0 where it is not asked for, and the variance.
+    ///
+    /// # Safety
+    /// `row` is the working memory, which holds a row.
+    #[inline(always)]
+    unsafe fn moments<S: Simd>(&self, row: *const E::Compute) -> [f64; 2] {
+        let count = self.len as f64;
+        // SAFETY: the caller's.
+        unsafe {
+            let mean =
+                if self.options.centered { sum_row::<S, E::Compute, _>(Sum, row, self.len) / count } else { 0.0 };
+            [mean, sum_row::<S, E::Compute, _>(SquaresFrom(mean), row, self.len) / count]
+        }
+    }
+
+    /// Multiplies a row by a number.
+    ///
+    /// # Safety
+    /// As [`Rows::moments`].
+    #[inline(always)]
+    unsafe fn shrink<S: Simd>(&self, row: *mut E::Compute, scale: f64) {
+        let (lanes, scale) = (VectorOf::<E, S>::LANES, VectorOf::<E, S>::splat(scale));
+        for i in (0..self.len).step_by(lanes) {
+            // SAFETY: the caller's; the memory holds whole vectors.
+            unsafe { (VectorOf::<E, S>::load(row.add(i)) * scale).store(row.add(i)) };
+        }
+    }
+
     /// The addresses of weight and bias; null where not given.
     fn parameters(&self, job: &Job) -> [*const E; 2] {
         let weight = if self.weight { job.inputs[1] } else { std::ptr::null() };

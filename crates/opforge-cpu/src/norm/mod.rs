@@ -29,3 +29,8 @@ fn expect_like(op: &'static str, name: &'static str, given: &Meta, model: &Meta)
     }
     Ok(())
 }
+
+/// What stands for `eps` where numbers are multiplied by `scale`: as much less, but no less than what keeps a variance of 0 from being divided by.
+fn scaled_eps(eps: f64, scale: f64) -> f64 {
+    if eps > 0.0 { (eps * scale * scale).max(f64::MIN_POSITIVE) } else { eps }
+}

@@ -61,7 +61,7 @@ fn plan<E: StoredFloat>(input: &Meta, axis: usize, kind: Softmax, output: &Meta)
         Some(columns) if columns.stride == [1, 1] && columns.len >= 8 && along.stride != [1, 1] => {
             outer.pop();
             let tasks = iterations(&outer) * columns.len.div_ceil(TILE);
-            let memory = 2 * TILE * size_of::<E::Compute>();
+            let memory = 3 * TILE * size_of::<E::Compute>();
             let routine = Columns { kind, outer, along, width: columns.len, element };
             prepare(routine, tasks, along.len * TILE.min(columns.len), memory)
         }
@@ -172,7 +172,15 @@ impl<E: StoredFloat> Rows<E> {
     }
 }
 
-/// A tile of neighbouring columns at a time; working memory: their maxima, then their sums.
+/// A rounded sum, and what it has lost (Knuth).
+#[inline(always)]
+fn exact_sum<V: Float>(a: V, b: V) -> (V, V) {
+    let sum = a + b;
+    let added = sum - a;
+    (sum, (a - (sum - added)) + (b - added))
+}
+
+/// A tile of neighbouring columns at a time; working memory: their maxima, then their sums, then what these have rounded off.
 ///
 /// The input is read twice: first for the maximum and the sum of exponentials, which is rescaled whenever a block of rows raises the
 /// maximum (Milakov and Gimelshein, 2018), then for the results.
@@ -197,12 +205,13 @@ impl<E: StoredFloat> Routine for Columns<E> {
             let [from, to] = Walk::new(&self.outer, task / tiles).offset();
             let first = task % tiles * TILE;
             let width = TILE.min(self.width - first);
-            // SAFETY: the plan's offsets stay within the tensors that the caller vouches for; the memory holds two tiles.
+            // SAFETY: the plan's offsets stay within the tensors that the caller vouches for; the memory holds three tiles.
             unsafe {
                 let sum = max.add(TILE);
                 for i in (0..width).step_by(lanes) {
                     VectorOf::<E, S>::splat(f64::NEG_INFINITY).store(max.add(i));
                     VectorOf::<E, S>::splat(0.0).store(sum.add(i));
+                    VectorOf::<E, S>::splat(0.0).store(sum.add(TILE + i));
                 }
                 let from = job.inputs[0].cast::<E>().add(from + first);
                 for row in (0..self.along.len).step_by(ROWS) {
@@ -218,7 +227,7 @@ impl<E: StoredFloat> Columns<E> {
     /// Takes a block of rows into the maxima and sums.
     ///
     /// # Safety
-    /// `from` is the tile's first element; `max` and `sum` are tiles of working memory.
+    /// `from` is the tile's first element; `max` and `sum` are tiles of working memory, and so is what comes after `sum`.
     #[inline(always)]
     unsafe fn add_rows<S: Simd>(
         &self,
@@ -243,18 +252,22 @@ impl<E: StoredFloat> Columns<E> {
                 }
                 // As long as there is nothing but -inf, the sum stays 0.
                 let shift = Float::select(new.eq(lowest), VectorOf::<E, S>::splat(0.0), new);
-                let mut total = VectorOf::<E, S>::load(sum.add(i)) * exp(old - shift);
+                let scale = exp(old - shift);
+                let mut part = VectorOf::<E, S>::splat(0.0);
                 for row in rows.clone() {
-                    total = total + exp(load(row) - shift);
+                    part = part + exp(load(row) - shift);
                 }
+                let (total, lost) = (VectorOf::<E, S>::load(sum.add(i)), VectorOf::<E, S>::load(sum.add(TILE + i)));
+                let (total, error) = exact_sum(total * scale, part);
                 new.store(max.add(i));
                 total.store(sum.add(i));
+                lost.mul_add(scale, error).store(sum.add(TILE + i));
             }
         }
     }
 
     /// # Safety
-    /// `from` is the tile's first element and `to` its first output; `max` and `sum` hold what their names say.
+    /// `from` is the tile's first element and `to` its first output; `max` and `sum` are as [`Columns::add_rows`] leaves them.
     #[inline(always)]
     unsafe fn write<S: Simd>(
         &self,
@@ -269,7 +282,7 @@ impl<E: StoredFloat> Columns<E> {
         for i in (0..width).step_by(lanes) {
             // SAFETY: the caller's.
             unsafe {
-                let total = VectorOf::<E, S>::load(sum.add(i));
+                let total = VectorOf::<E, S>::load(sum.add(i)) + VectorOf::<E, S>::load(sum.add(TILE + i));
                 if plain { VectorOf::<E, S>::splat(1.0) / total } else { log(total) }.store(sum.add(i));
             }
         }

@@ -263,3 +263,33 @@ fn norm_gradients_agree_with_differences() {
         }
     });
 }
+
+/// Squares of these overflow, the normalised numbers do not.
+#[test]
+fn norms_of_large_numbers() {
+    for dtype in [DType::BF16, DType::F32, DType::F64] {
+        let large = if dtype == DType::F64 { 1e300 } else { 1e20 };
+        for (scale, rms) in [(large, 1.0), (if dtype == DType::F64 { 1.7e308 } else { 3e38 }, 1.0)] {
+            for_every_isa(|| {
+                let x = Array::contiguous(dtype, &[1, 40], |i| if i % 2 == 0 { -scale } else { scale });
+                let expected = |i: usize| if i % 2 == 0 { -rms } else { rms };
+                let near = |got: &Array, what: &str| {
+                    for (i, got) in got.values().into_iter().enumerate() {
+                        assert!((got - expected(i)).abs() < 4.0 * epsilon(dtype), "{what} {dtype} {scale}: {got}");
+                    }
+                };
+                let kernel = layer_norm("norm", &x.meta, None, None, 1e-5, &x.meta, false).expect("a valid norm");
+                near(&run(&*kernel, &[&x], std::slice::from_ref(&x.meta))[0], "layer_norm");
+                let kernel = rms_norm("norm", &x.meta, None, 1e-5, &x.meta, false).expect("a valid norm");
+                near(&run(&*kernel, &[&x], std::slice::from_ref(&x.meta))[0], "rms_norm");
+                let planes = Array::contiguous(dtype, &[1, 1, 40], |i| if i % 2 == 0 { -scale } else { scale });
+                for (over, sets) in [(Over::Batch, vec![1]), (Over::Groups(1), vec![1, 1])] {
+                    let stat = Meta::contiguous(stats_dtype(dtype), sets);
+                    let kernel = batch_norm("norm", over, &planes.meta, [None; 2], 1e-5, [&planes.meta, &stat, &stat]);
+                    let kernel = kernel.expect("a valid norm");
+                    near(&run(&*kernel, &[&planes], &[planes.meta.clone(), stat.clone(), stat])[0], "batch_norm");
+                }
+            });
+        }
+    }
+}

@@ -17,6 +17,8 @@ use crate::tasks::{Job, prepare};
 
 /// Windows up to this size are summed element by element; larger ones share sums of columns.
 const NEAR: usize = 16;
+/// Lines that are added to one before it is added to the totals: errors grow with the number of additions to one sum.
+const RUN: usize = 1024;
 
 /// What the sum over a window is divided by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -106,8 +108,9 @@ impl Lines {
         // A line of the input, as it is and divided.
         let lines = planes.axes[2].input + self.split.len();
         Ok(if gradient {
-            let room = (planes.input() + lines + line) * size_of::<E::Compute>();
             let kernel = Gradient::<E> { lines: self, divisors };
+            let totals = if planes.lines() >= RUN { planes.input() } else { 0 };
+            let room = (planes.input() + lines + self.split.len() + line + totals) * size_of::<E::Compute>();
             prepare(kernel, planes.count, work.saturating_mul(planes.lines()), room)
         } else {
             let tasks = planes.count * planes.lines();
@@ -118,7 +121,8 @@ impl Lines {
                 }
                 _ => {
                     let kernel = Forward::<E> { lines: self, divisors };
-                    prepare(kernel, tasks, work, (lines + line) * size_of::<E::Compute>())
+                    let totals = planes.axes[2].input.max(line);
+                    prepare(kernel, tasks, work, (lines + line + totals) * size_of::<E::Compute>())
                 }
             }
         })
@@ -153,19 +157,28 @@ impl Lines {
     /// The sums of a line's windows, from the line as it is and divided.
     ///
     /// # Safety
-    /// Both are a line of the input, the sums one of the output.
+    /// Both are a line of the input, the sums and totals one of the output.
     #[inline(always)]
-    unsafe fn gather<S: Simd, F: Summed<Compute = F>>(&self, columns: *const F, parts: *const F, sums: &mut [F]) {
+    unsafe fn gather<S: Simd, F: Summed<Compute = F>>(
+        &self,
+        columns: *const F,
+        parts: *const F,
+        sums: &mut [F],
+        totals: *mut F,
+    ) {
         let axis = &self.planes.axes[2];
         // SAFETY: by the contract; positions of taps and spans are within the line.
         unsafe {
             match axis.taps() {
                 Some(taps) => {
                     sums.fill(F::default());
+                    let mut runs = Runs::new(sums.as_mut_ptr(), totals, sums.len());
                     for Tap { from, span } in taps {
                         let parts = parts.wrapping_add(self.split.at(span.first));
-                        add_line::<S, F>(parts, sums.as_mut_ptr().add(from), span.count);
+                        add_line::<S, F>(parts, runs.sums.add(from), span.count);
+                        runs.count::<S>();
                     }
+                    runs.finish::<S>();
                 }
                 None => {
                     for (output, sum) in sums.iter_mut().enumerate() {
@@ -180,19 +193,28 @@ impl Lines {
     /// Adds each window's share to the positions of a line; the result is in `columns`.
     ///
     /// # Safety
-    /// As [`Lines::gather`].
+    /// As [`Lines::gather`], with totals for a divided line.
     #[inline(always)]
-    unsafe fn spread<S: Simd, F: Summed<Compute = F>>(&self, shares: &[F], columns: *mut F, parts: *mut F) {
+    unsafe fn spread<S: Simd, F: Summed<Compute = F>>(
+        &self,
+        shares: &[F],
+        columns: *mut F,
+        parts: *mut F,
+        totals: *mut F,
+    ) {
         let axis = &self.planes.axes[2];
         // SAFETY: as there.
         unsafe {
             match axis.taps() {
                 Some(taps) => {
                     std::slice::from_raw_parts_mut(parts, self.split.len()).fill(F::default());
+                    let mut runs = Runs::new(parts, totals, self.split.len());
                     for Tap { from, span } in taps {
                         let parts = parts.wrapping_add(self.split.at(span.first));
                         add_line::<S, F>(shares.as_ptr().add(from), parts, span.count);
+                        runs.count::<S>();
                     }
+                    runs.finish::<S>();
                     self.split.join(parts, columns, axis.input);
                 }
                 None => {
@@ -204,6 +226,58 @@ impl Lines {
                     }
                 }
             }
+        }
+    }
+}
+
+/// A line of sums, which is added to totals every [`RUN`] lines that are added to it.
+struct Runs<F> {
+    sums: *mut F,
+    totals: *mut F,
+    len: usize,
+    added: usize,
+    /// Whether the totals hold anything yet.
+    begun: bool,
+}
+
+impl<F: Summed<Compute = F>> Runs<F> {
+    /// # Safety
+    /// Sums, which are zero, and totals are valid for `len` numbers as long as this is used.
+    #[inline(always)]
+    unsafe fn new(sums: *mut F, totals: *mut F, len: usize) -> Self {
+        Runs { sums, totals, len, added: 0, begun: false }
+    }
+
+    /// Notes that a line was added.
+    #[inline(always)]
+    fn count<S: Simd>(&mut self) {
+        self.added += 1;
+        if self.added == RUN {
+            self.flush::<S>();
+        }
+    }
+
+    #[inline(always)]
+    fn flush<S: Simd>(&mut self) {
+        // SAFETY: `new` demands that both are valid.
+        unsafe {
+            let sums = std::slice::from_raw_parts_mut(self.sums, self.len);
+            if self.begun {
+                add_line::<S, F>(self.sums, self.totals, self.len);
+            } else {
+                std::slice::from_raw_parts_mut(self.totals, self.len).copy_from_slice(sums);
+            }
+            sums.fill(F::default());
+        }
+        (self.added, self.begun) = (0, true);
+    }
+
+    /// Leaves whole sums.
+    #[inline(always)]
+    fn finish<S: Simd>(&mut self) {
+        if self.begun {
+            // SAFETY: `new` demands that both are valid.
+            unsafe { add_line::<S, F>(self.totals, self.sums, self.len) };
         }
     }
 }
@@ -229,11 +303,21 @@ impl<E: Summed> Routine for Forward<E> {
                 let x = job.inputs[0].cast::<E>().add(plane * planes.input());
                 let columns = job.memory.cast::<E::Compute>();
                 let (parts, sums) = (columns.add(width), columns.add(width + split.len()));
+                let totals = sums.add(n);
                 std::slice::from_raw_parts_mut(columns, width).fill(E::Compute::default());
-                planes.each_row(line, |row| add_line::<S, E>(x.add(row), columns, width));
+                let mut runs = Runs::new(columns, totals, width);
+                planes.each_row(
+                    line,
+                    #[inline(always)]
+                    |row| {
+                        add_line::<S, E>(x.add(row), columns, width);
+                        runs.count::<S>();
+                    },
+                );
+                runs.finish::<S>();
                 split.fill::<S, E::Compute>(columns, parts, 0, width);
                 let sums = std::slice::from_raw_parts_mut(sums, n);
-                self.lines.gather::<S, E::Compute>(columns, parts, sums);
+                self.lines.gather::<S, E::Compute>(columns, parts, sums, totals);
                 self.lines.divide(line, sums, &self.divisors);
                 narrow::<S, E>(sums.as_ptr(), job.outputs[0].cast::<E>().add(task * n), n);
             }
@@ -260,15 +344,19 @@ impl<E: Summed> Routine for Gradient<E> {
                 let dy = job.inputs[0].cast::<E>().add(plane * output);
                 let sums = job.memory.cast::<E::Compute>();
                 let columns = sums.add(input);
-                let (parts, shares) = (columns.add(width), columns.add(width + split.len()));
+                let (parts, part_totals) = (columns.add(width), columns.add(width + split.len()));
+                let shares = part_totals.add(split.len());
                 std::slice::from_raw_parts_mut(sums, input).fill(E::Compute::default());
+                let mut runs = Runs::new(sums, shares.add(n), input);
                 for line in 0..planes.lines() {
                     widen::<S, E>(dy.add(line * n), shares, n);
                     let shares = std::slice::from_raw_parts_mut(shares, n);
                     self.lines.divide(line, shares, &self.divisors);
-                    self.lines.spread::<S, E::Compute>(shares, columns, parts);
+                    self.lines.spread::<S, E::Compute>(shares, columns, parts, part_totals);
                     planes.each_row(line, |row| add_line::<S, E::Compute>(columns, sums.add(row), width));
+                    runs.count::<S>();
                 }
+                runs.finish::<S>();
                 narrow::<S, E>(sums, job.outputs[0].cast::<E>().add(plane * input), input);
             }
         }

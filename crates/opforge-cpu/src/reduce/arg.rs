@@ -44,7 +44,8 @@ pub fn arg_reduce(
         DType::BF16 => prepare::<bf16>(plan),
         DType::F32 => prepare::<f32>(plan),
         DType::F64 => prepare::<f64>(plan),
-        DType::Bool | DType::U8 => prepare::<u8>(plan),
+        DType::Bool => prepare::<Truth>(plan),
+        DType::U8 => prepare::<u8>(plan),
         DType::U16 => prepare::<u16>(plan),
         DType::U32 => prepare::<u32>(plan),
         DType::U64 => prepare::<u64>(plan),
@@ -61,6 +62,19 @@ trait ArgElem: Copy + Send + Sync + 'static {
     type Key: Int;
     /// An integer that is the greater the more the element is what is sought: `flip` is 0 for the greatest, -1 for the least.
     fn key(self, flip: Self::Key) -> Self::Key;
+}
+
+/// The byte of a truth value, which is true unless it is 0.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Truth(u8);
+
+impl ArgElem for Truth {
+    type Key = u8;
+    #[inline(always)]
+    fn key(self, flip: u8) -> u8 {
+        u8::from(self.0 != 0) ^ flip
+    }
 }
 
 macro_rules! int_keys {

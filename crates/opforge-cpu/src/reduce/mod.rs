@@ -18,7 +18,7 @@ mod tests;
 
 use crate::simd::{Float, Int};
 use crate::stored::StoredFloat;
-use fold::{FloatFold, IntFold, IntOutput};
+use fold::{FloatFold, IntFold, IntMath, IntOutput};
 use kernel::prepare;
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::Kernel;
@@ -27,6 +27,7 @@ use std::sync::Arc;
 
 pub use arg::{Extreme, arg_reduce};
 pub use logical::{TruthReducer, reduce_truth};
+pub(crate) use moments::shrink;
 pub use moments::{Moments, reduce_moments};
 pub(crate) use rows::sum_row;
 
@@ -102,14 +103,15 @@ pub fn reduce<R: Reducer>(
         DType::BF16 => float::<R, bf16>(op, reducer, plan, output.dtype),
         DType::F32 => float::<R, f32>(op, reducer, plan, output.dtype),
         DType::F64 => float::<R, f64>(op, reducer, plan, output.dtype),
-        DType::Bool | DType::U8 => int::<R, u8>(op, reducer, plan, input.dtype, output.dtype),
-        DType::U16 => int::<R, u16>(op, reducer, plan, input.dtype, output.dtype),
-        DType::U32 => int::<R, u32>(op, reducer, plan, input.dtype, output.dtype),
-        DType::U64 => int::<R, u64>(op, reducer, plan, input.dtype, output.dtype),
-        DType::I8 => int::<R, i8>(op, reducer, plan, input.dtype, output.dtype),
-        DType::I16 => int::<R, i16>(op, reducer, plan, input.dtype, output.dtype),
-        DType::I32 => int::<R, i32>(op, reducer, plan, input.dtype, output.dtype),
-        DType::I64 => int::<R, i64>(op, reducer, plan, input.dtype, output.dtype),
+        DType::Bool => int::<R, u8, _>(op, OfTruth(reducer), plan, input.dtype, output.dtype),
+        DType::U8 => int::<R, u8, _>(op, reducer, plan, input.dtype, output.dtype),
+        DType::U16 => int::<R, u16, _>(op, reducer, plan, input.dtype, output.dtype),
+        DType::U32 => int::<R, u32, _>(op, reducer, plan, input.dtype, output.dtype),
+        DType::U64 => int::<R, u64, _>(op, reducer, plan, input.dtype, output.dtype),
+        DType::I8 => int::<R, i8, _>(op, reducer, plan, input.dtype, output.dtype),
+        DType::I16 => int::<R, i16, _>(op, reducer, plan, input.dtype, output.dtype),
+        DType::I32 => int::<R, i32, _>(op, reducer, plan, input.dtype, output.dtype),
+        DType::I64 => int::<R, i64, _>(op, reducer, plan, input.dtype, output.dtype),
         DType::C64 | DType::C128 => Err(Error::UnsupportedDTypeForOp(input.dtype, op)),
     }
 }
@@ -124,9 +126,9 @@ fn float<R: Reducer, E: StoredFloat>(
     Ok(prepare(FloatFold::<R, E>::new(reducer), plan))
 }
 
-fn int<R: Reducer, T: Int>(
+fn int<R: Reducer, T: Int, M: IntMath>(
     op: &'static str,
-    reducer: R,
+    math: M,
     plan: Plan,
     input: DType,
     output: DType,
@@ -135,13 +137,32 @@ fn int<R: Reducer, T: Int>(
     if const { matches!(R::INTEGERS, Integers::Same) } {
         let bool_or_u8: &[DType] = &[DType::Bool, DType::U8];
         expect_output(op, output, if bool_or_u8.contains(&input) { bool_or_u8 } else { &[T::DTYPE] })?;
-        Ok(prepare(IntFold::<R, T, T>::new(reducer, IntOutput::Same), plan))
+        Ok(prepare(IntFold::<M, T, T>::new(math, IntOutput::Same), plan))
     } else if const { matches!(R::INTEGERS, Integers::Widen) } {
         expect_output(op, output, &[T::DTYPE, DType::I64])?;
         let output = if output == DType::I64 { IntOutput::I64 } else { IntOutput::Same };
-        Ok(prepare(IntFold::<R, T, i64>::new(reducer, output), plan))
+        Ok(prepare(IntFold::<M, T, i64>::new(math, output), plan))
     } else {
         Err(Error::UnsupportedDTypeForOp(input, op))
+    }
+}
+
+/// A reduction of truth values: of bytes, each of which is 1 unless it is 0.
+#[derive(Clone, Copy)]
+struct OfTruth<R>(R);
+
+impl<R: Reducer> IntMath for OfTruth<R> {
+    #[inline(always)]
+    fn identity<T: Int>(self) -> T {
+        self.0.int_identity()
+    }
+    #[inline(always)]
+    fn map<T: Int>(self, x: T) -> T {
+        self.0.int_map(if x == T::ZERO { T::ZERO } else { T::ONE })
+    }
+    #[inline(always)]
+    fn combine<T: Int>(self, a: T, b: T) -> T {
+        self.0.int_combine(a, b)
     }
 }
 

@@ -13,13 +13,16 @@ use std::sync::Arc;
 
 /// What becomes of the moments of the reduced elements.
 pub trait Moments: Copy + Send + Sync + 'static {
+    /// By the how-manieth power of a number the result grows when elements are multiplied by it.
+    const DEGREE: u32;
     /// The result from the mean, the sum of squared distances from it, and the number of elements.
     fn finish<V: Float>(self, mean: V, squares: V, count: f64) -> V;
 }
 
 /// Reduces floats to a function of their mean and variance over `axes`; otherwise as [`super::reduce`] says.
 ///
-/// The variance does not cancel: moments of parts are combined by the formulas of Chan, Golub and LeVeque (1979).
+/// The variance does not cancel: moments of parts are combined by the formulas of Chan, Golub and LeVeque (1979). Where squares overflow, elements
+/// are multiplied by a small number first, so that a result is finite if it can be, and NaN only if an element is NaN or infinite.
 ///
 /// # Errors
 /// Dtypes other than floats, an axis out of range, an output of another size or dtype.
@@ -35,11 +38,52 @@ pub fn reduce_moments<M: Moments>(
     expect_output(op, output.dtype, &[input.dtype])?;
     let plan = Plan::without_narrow(kept, reduced);
     match input.dtype {
-        DType::F16 => Ok(prepare(MomentsFold::<M, f16>::new(moments), plan)),
-        DType::BF16 => Ok(prepare(MomentsFold::<M, bf16>::new(moments), plan)),
-        DType::F32 => Ok(prepare(MomentsFold::<M, f32>::new(moments), plan)),
-        DType::F64 => Ok(prepare(MomentsFold::<M, f64>::new(moments), plan)),
+        DType::F16 => Ok(prepare(MomentsFold::<M, f16>::new(moments, 1.0), plan)),
+        DType::BF16 => Ok(Guarded::<bf16>::prepare(moments, plan, output)),
+        DType::F32 => Ok(Guarded::<f32>::prepare(moments, plan, output)),
+        DType::F64 => Ok(Guarded::<f64>::prepare(moments, plan, output)),
         other => Err(Error::UnsupportedDTypeForOp(other, op)),
+    }
+}
+
+/// A power of two that squares of the type's numbers, multiplied by it, do not overflow with, nor do many of them together.
+pub(crate) fn shrink<E: StoredFloat>() -> f64 {
+    2f64.powi(if size_of::<E::Compute>() == 8 { -600 } else { -100 })
+}
+
+/// The kernel for all numbers, and that for large ones, which runs where the first has results that are not finite.
+struct Guarded<E> {
+    plain: Arc<dyn Kernel>,
+    shrinking: Arc<dyn Kernel>,
+    outputs: usize,
+    element: PhantomData<E>,
+}
+
+impl<E: StoredFloat> Guarded<E> {
+    fn prepare<M: Moments>(moments: M, plan: Plan, output: &Meta) -> Arc<dyn Kernel> {
+        let kernel = |scale| prepare(MomentsFold::<M, E>::new(moments, scale), plan.clone());
+        let (plain, shrinking) = (kernel(1.0), kernel(shrink::<E>()));
+        Arc::new(Guarded::<E> { plain, shrinking, outputs: output.elem_count(), element: PhantomData })
+    }
+}
+
+impl<E: StoredFloat> Kernel for Guarded<E> {
+    unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
+        // SAFETY: by the contract, which is the same for both kernels; the first has written all outputs.
+        unsafe {
+            self.plain.run(inputs, outputs)?;
+            let results = std::slice::from_raw_parts(outputs[0].cast::<E>(), self.outputs);
+            // Whole chunks at a time, which is compiled to vectors.
+            let finite = |chunk: &[E]| chunk.iter().fold(true, |finite, x| finite & x.to_f64().is_finite());
+            if results.chunks(256).all(finite) {
+                return Ok(());
+            }
+            self.shrinking.run(inputs, outputs)
+        }
+    }
+
+    fn cost(&self) -> u64 {
+        self.plain.cost()
     }
 }
 
@@ -60,18 +104,21 @@ impl<V: Float> Group<V> {
         let share = other.count / V::select(count.eq(V::splat(0.0)), V::splat(1.0), count);
         let distance = other.mean - self.mean;
         let step = distance * share;
-        Group { count, mean: self.mean + step, squares: self.squares + other.squares + step * distance * self.count }
+        // In this order, that an empty group on the left adds 0 whatever the distance.
+        Group { count, mean: self.mean + step, squares: self.squares + other.squares + step * self.count * distance }
     }
 }
 
 struct MomentsFold<M, E> {
     moments: M,
+    /// What elements are multiplied by.
+    scale: f64,
     element: PhantomData<E>,
 }
 
 impl<M, E> MomentsFold<M, E> {
-    fn new(moments: M) -> Self {
-        MomentsFold { moments, element: PhantomData }
+    fn new(moments: M, scale: f64) -> Self {
+        MomentsFold { moments, scale, element: PhantomData }
     }
 }
 impl<M: Copy, E> Clone for MomentsFold<M, E> {
@@ -100,14 +147,16 @@ impl<M: Moments, E: StoredFloat> Fold for MomentsFold<M, E> {
     #[inline(always)]
     unsafe fn load<S: Simd>(self, ptr: *const E) -> Self::Vector<S> {
         // SAFETY: the caller's.
-        Group { count: Float::splat(1.0), mean: unsafe { E::load::<S>(ptr) }, squares: Float::splat(0.0) }
+        let x = unsafe { E::load::<S>(ptr) };
+        Group { count: Float::splat(1.0), mean: x * Float::splat(self.scale), squares: Float::splat(0.0) }
     }
     #[inline(always)]
     unsafe fn load_partial<S: Simd>(self, ptr: *const E, n: usize) -> Self::Vector<S> {
         let (zero, one) = (Float::splat(0.0), Float::splat(1.0));
         let count = Float::select(VectorOf::<E, S>::first(n), one, zero);
         // SAFETY: the caller's.
-        Group { count, mean: unsafe { E::load_partial::<S>(ptr, n) }, squares: zero }
+        let x = unsafe { E::load_partial::<S>(ptr, n) };
+        Group { count, mean: x * Float::splat(self.scale), squares: zero }
     }
     #[inline(always)]
     fn combine<S: Simd>(self, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S> {
@@ -157,7 +206,11 @@ impl<M: Moments, E: StoredFloat> Fold for MomentsFold<M, E> {
     }
     #[inline(always)]
     unsafe fn finish<S: Simd>(self, v: Self::Vector<S>, n: usize, count: usize, out: *mut u8, out_stride: usize) {
-        let results = self.moments.finish(v.mean, v.squares, count as f64);
+        let mut results = self.moments.finish(v.mean, v.squares, count as f64);
+        // One power after the other: the square of the inverse may overflow where the result does not.
+        for _ in 0..M::DEGREE {
+            results = results * Float::splat(1.0 / self.scale);
+        }
         // SAFETY: the caller's.
         unsafe { store_strided::<S, E>(results, n, out.cast(), out_stride) };
     }

@@ -65,6 +65,31 @@ impl KeyBits for u128 {
     type Bits = u64;
 }
 
+/// The byte of a truth value, which is true unless it is 0.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(super) struct Truth(u8);
+
+impl PartialEq for Truth {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl PartialOrd for Truth {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        self.key().partial_cmp(&other.key())
+    }
+}
+
+impl Key for Truth {
+    type Packed = u64;
+    #[inline(always)]
+    fn key(self) -> u64 {
+        u64::from(self.0 != 0)
+    }
+}
+
 macro_rules! integers {
     ($($ty:ty => $packed:ty, $offset:expr);* $(;)?) => {
         $(impl Key for $ty {

@@ -54,7 +54,7 @@ pub fn arg_sort(
     let wide = output.dtype == DType::I64;
     let order = Order { nest: Nest::collapse(axes.into_iter()), row, count: output.dims()[axis], descending, wide };
     match input.dtype {
-        DType::Bool => Ok(order.kernel::<u8>()),
+        DType::Bool => Ok(order.kernel::<key::Truth>()),
         dtype => by_number!(op, dtype, T => Ok(order.kernel::<T>())),
     }
 }

@@ -198,12 +198,20 @@ impl Parts {
         self.product(other, f::matmul)
     }
 
-    /// The quotients, by the divisor's conjugate over its square; the divisor is scaled first, so that nothing overflows.
+    /// The quotients, by Smith's method (1962): the divisor's smaller part is divided by its larger one `p`, so that no square overflows. A
+    /// divisor of 0 makes each part what division by 0 does.
     pub fn div(&self, other: &Parts) -> Result<Parts> {
-        let scale = other.re.abs()?.maximum(&other.im.abs()?)?.detach();
-        let small = other.map(|part| part.div(&scale))?;
-        let square = small.re.sqr()?.add(&small.im.sqr()?)?.mul(&scale)?;
-        self.mul(&small.conj()?)?.map(|part| part.broadcast_div(&square))
+        let wide = f::ge((&other.re.abs()?).into(), (&other.im.abs()?).into())?;
+        let choose = |a: &Tensor, b: &Tensor| f::where_cond(&wide, a.into(), b.into());
+        let (p, q) = (choose(&other.re, &other.im)?, choose(&other.im, &other.re)?);
+        let zero = f::eq((&p).into(), 0.0.into())?;
+        let unless_zero = |x: &Tensor| f::where_cond(&zero, 0.0.into(), x.into());
+        let ratio = unless_zero(&q.div(&p)?)?;
+        let divisor = unless_zero(&p.add(&q.mul(&ratio)?)?)?;
+        let scaled = self.map(|part| part.broadcast_mul(&ratio))?;
+        let re = choose(&self.re.broadcast_add(&scaled.im)?, &scaled.re.broadcast_add(&self.im)?)?;
+        let im = choose(&self.im.broadcast_sub(&scaled.re)?, &scaled.im.broadcast_sub(&self.re)?)?;
+        Ok(Parts { re: re.broadcast_div(&divisor)?, im: im.broadcast_div(&divisor)? })
     }
 
     /// `|z|`, without overflow; its gradient at 0 is 0.

@@ -25,6 +25,8 @@ impl TruthReducer for All {
 #[derive(Clone, Copy)]
 struct Variance;
 impl Moments for Variance {
+    const DEGREE: u32 = 2;
+
     #[inline(always)]
     fn finish<V: Float>(self, _mean: V, squares: V, count: f64) -> V {
         squares / V::splat(count)
@@ -145,4 +147,61 @@ fn no_position_in_an_empty_axis() {
     assert!(arg_reduce("argmax", Extreme::Max, &Meta::contiguous(DType::F32, (2, 0)), 1, &out).is_err());
     let none = Meta::contiguous(DType::I64, 0);
     assert!(arg_reduce("argmax", Extreme::Max, &Meta::contiguous(DType::F32, (0, 0)), 1, &none).is_ok());
+}
+
+#[derive(Clone, Copy)]
+struct Deviation;
+impl Moments for Deviation {
+    const DEGREE: u32 = 1;
+
+    #[inline(always)]
+    fn finish<V: Float>(self, mean: V, squares: V, count: f64) -> V {
+        Variance.finish(mean, squares, count).sqrt()
+    }
+}
+
+/// Squares of these overflow; what can be represented is right, and what cannot is infinite.
+#[test]
+fn moments_of_large_numbers() {
+    for dtype in [DType::BF16, DType::F32, DType::F64] {
+        let large = if dtype == DType::F64 { 1e300 } else { 1e20 };
+        let most = if dtype == DType::F64 { f64::MAX } else { f64::from(opforge_core::bf16::MAX.to_f32()) };
+        for (least, greatest) in [(large, 3.0 * large), (-most, most), (1.0, 3.0)] {
+            for dims in [[2, 1], [50, 3], [1000, 40], [64, 1]] {
+                for layout in crate::testing::layouts(&dims) {
+                    if layout.stride()[0] == 0 {
+                        continue;
+                    }
+                    let row = |i: usize| (i / dims[1]).is_multiple_of(2);
+                    let input = Array::new(dtype, layout, |i| if row(i) { least } else { greatest });
+                    let output = Meta::contiguous(dtype, dims[1]);
+                    let values = |kernel: Result<Arc<dyn Kernel>>| {
+                        run(&*kernel.unwrap(), &[&input], &[output.clone()])[0].values()
+                    };
+                    let deviations = values(reduce_moments("std", Deviation, &input.meta, &[0], &output));
+                    let variances = values(reduce_moments("var", Variance, &input.meta, &[0], &output));
+                    let expected = greatest / 2.0 - least / 2.0;
+                    for (deviation, variance) in deviations.into_iter().zip(variances) {
+                        let close = (deviation / expected - 1.0).abs() < 64.0 * epsilon(dtype);
+                        assert!(close, "{dtype} {dims:?}: a deviation of {deviation}, not {expected}");
+                        assert_eq!(variance.is_finite(), expected < 2.0, "{dtype} {dims:?}: a variance of {variance}");
+                        assert!(!variance.is_nan(), "{dtype} {dims:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A byte of a bool that is neither 0 nor 1, as other libraries may leave there, is true.
+#[test]
+fn any_byte_but_zero_is_true() {
+    let bytes = Array::contiguous(DType::U8, &[4], |i| [0.0, 255.0, 1.0, 2.0][i]);
+    let meta = Meta::contiguous(DType::Bool, 4);
+    let values = |kernel: Result<Arc<dyn Kernel>>, dtype| {
+        run(&*kernel.unwrap(), &[&bytes], &[Meta::contiguous(dtype, ())])[0].values()
+    };
+    assert_eq!(values(reduce("sum", Sum, &meta, &[0], &Meta::contiguous(DType::I64, ())), DType::I64), [3.0]);
+    let arg = arg_reduce("arg", Extreme::Max, &meta, 0, &Meta::contiguous(DType::I64, ()));
+    assert_eq!(values(arg, DType::I64), [1.0]);
 }

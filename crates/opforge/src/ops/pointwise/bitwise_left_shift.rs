@@ -10,16 +10,10 @@ pub struct BitwiseLeftShift;
 impl BinaryFn for BitwiseLeftShift {
     const FLOAT: bool = false;
     const INT: bool = true;
-    const INT_FAILURE: Option<(&'static str, &'static str)> =
-        Some(("shift", "shifts of at least 0 and less than the bits of the dtype"));
 
     #[inline(always)]
     fn int<I: Int>(self, a: I, b: I) -> I {
         a.shift_left(b)
-    }
-    #[inline(always)]
-    fn int_fails<I: Int>(self, _: I, b: I) -> bool {
-        !(I::ZERO..I::from_i64(8 * size_of::<I>() as i64)).contains(&b)
     }
 }
 
@@ -33,17 +27,18 @@ impl Binary for BitwiseLeftShift {
 }
 
 function! {
-    /// The bits of `input` shifted to the left by `other` places; to the right, negative numbers stay negative.
+    /// The bits of `input` shifted to the left by `other` places; shifts that are negative or by all bits or more leave 0.
     ///
     /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
     ///
     /// # Errors
-    /// For shapes that do not broadcast, floating-point tensors, and shifts that are negative or by all bits.
+    /// For shapes that do not broadcast, and floating-point tensors.
     ///
     /// ```
     /// # use opforge::{Device, Tensor};
     /// let x = Tensor::new(&[6i64], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::bitwise_left_shift((&x).into(), 2i64.into())?.to_vec1::<i64>()?, [24]);
+    /// let shifts = Tensor::new(&[2i64, -1, 64], &Device::Cpu)?;
+    /// assert_eq!(opforge::functional::bitwise_left_shift((&x).into(), (&shifts).into())?.to_vec1::<i64>()?, [24, 0, 0]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
     #[python(torch, method, in_place)]

@@ -14,6 +14,8 @@ pub struct Std {
 }
 
 impl Moments for Std {
+    const DEGREE: u32 = 1;
+
     #[inline(always)]
     fn finish<V: Float>(self, mean: V, squares: V, count: f64) -> V {
         Var { correction: self.correction }.finish(mean, squares, count).sqrt()

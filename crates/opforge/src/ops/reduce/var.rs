@@ -14,6 +14,8 @@ pub struct Var {
 }
 
 impl Moments for Var {
+    const DEGREE: u32 = 2;
+
     #[inline(always)]
     fn finish<V: Float>(self, mean: V, squares: V, count: f64) -> V {
         // An infinite or NaN mean makes the variance NaN, which the sum of squares may have missed.

@@ -97,7 +97,8 @@ functions! {
     /// # Ok::<(), opforge::Error>(())
     /// ```
     pub fn tile(input: &Tensor, dims: &[i64]) -> Result<Tensor> {
-        input.repeat(super::size_to_shape("tile", dims)?)
+        let kept = vec![1; input.rank().saturating_sub(dims.len())];
+        input.repeat(super::size_to_shape("tile", &[&kept, dims].concat())?)
     }
 
     /// Each element of `dim`, or of all in row-major order without it, `repeats` times.

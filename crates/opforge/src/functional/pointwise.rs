@@ -172,7 +172,7 @@ fn cast(t: &Tensor, dtype: DType) -> Result<Cow<'_, Tensor>> {
 #[track_caller]
 fn with_number<'a>(name: &'static str, t: &'a Tensor, s: Scalar, rules: Rules) -> Result<(Cow<'a, Tensor>, Scalar)> {
     let dtype = if rules.promote { dtype_with(t, s.kind()) } else { t.dtype() };
-    Ok((cast(t, dtype)?, fit(name, s, dtype)?))
+    Ok((cast(t, dtype)?, if rules.cast { s.cast(dtype) } else { fit(name, s, dtype)? }))
 }
 
 /// The dtype that a tensor and a number of this kind promote to.

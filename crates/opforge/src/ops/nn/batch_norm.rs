@@ -152,7 +152,8 @@ pub(crate) fn check_channels(op: &'static str, name: &'static str, shape: &Shape
 #[track_caller]
 pub(crate) fn update_running(running: &Tensor, now: &Tensor, momentum: f64) -> Result<()> {
     let old = running.detach();
-    let new = old.affine(1.0 - momentum, 0.0)?.add(&now.affine(momentum, 0.0)?.to_dtype(old.dtype())?)?;
+    let kept = crate::functional::affine(&old, 1.0 - momentum, 0.0)?;
+    let new = kept.add(&now.affine(momentum, 0.0)?.to_dtype(old.dtype())?)?;
     old.copy_from(&new)
 }
 

@@ -123,6 +123,30 @@ impl Scalar {
         wrapped.fits(dtype).then(|| wrapped.in_kind(dtype.kind()))
     }
 
+    /// The value as Rust's `as` converts it: floats are cut to whole numbers and end at the range's limits, NaN is 0, integers wrap around.
+    ///
+    /// ```
+    /// # use opforge_core::{DType, Scalar};
+    /// assert_eq!(Scalar::Float(-1.7).cast(DType::I64), Scalar::Int(-1));
+    /// assert_eq!(Scalar::Float(300.0).cast(DType::U8), Scalar::Int(255));
+    /// assert_eq!(Scalar::Int(-1).cast(DType::U8), Scalar::Int(255));
+    /// ```
+    pub fn cast(self, dtype: DType) -> Scalar {
+        let kind = dtype.kind();
+        if kind != Kind::Int {
+            return self.in_kind(kind);
+        }
+        let unused = 64 - 8 * dtype.size_in_bytes() as u32;
+        match (self, dtype.is_signed()) {
+            (Scalar::Float(f) | Scalar::Complex(f, _), true) => {
+                Scalar::Int((f as i64).clamp(i64::MIN >> unused, i64::MAX >> unused))
+            }
+            (Scalar::Float(f) | Scalar::Complex(f, _), false) => Scalar::from((f as u64).min(u64::MAX >> unused)),
+            (whole, true) => Scalar::Int(whole.to_i64() << unused >> unused),
+            (whole, false) => Scalar::from((whole.to_i64() as u64) << unused >> unused),
+        }
+    }
+
     /// The value in a kind that holds it.
     pub fn in_kind(self, kind: Kind) -> Scalar {
         match (self, kind) {

@@ -69,7 +69,7 @@ pub struct PReLU {
 }
 
 impl PReLU {
-    /// With one slope for all (`is_scalar`), or one for each channel (dimension 1).
+    /// With one slope for all (`is_scalar`), or one for each channel (dimension 1) or, where it has the input's shape, for each element.
     pub fn new(weight: Tensor, is_scalar: bool) -> Self {
         PReLU { weight, is_scalar }
     }
@@ -90,6 +90,7 @@ impl Module for PReLU {
     fn forward(&self, xs: &Tensor) -> Result<Tensor> {
         let slope = match (self.is_scalar, xs.rank()) {
             (true, _) => self.weight.reshape(())?,
+            (false, _) if xs.shape() == self.weight.shape() => self.weight.clone(),
             (false, 0 | 1) => self.weight.clone(),
             (false, rank) => {
                 let mut dims = vec![1; rank];
@@ -97,7 +98,7 @@ impl Module for PReLU {
                 self.weight.reshape(dims)?
             }
         };
-        let negative = xs.minimum(&xs.zeros_like()?)?;
+        let negative = xs.le(0f32)?.where_cond(xs, &xs.zeros_like()?)?;
         xs.relu()?.add(&negative.broadcast_mul(&slope)?)
     }
 }

@@ -2,20 +2,22 @@
 
 use opforge::{Error, Result, Tensor};
 
-/// A tensor that grows along one dimension up to a fixed length, without copying what it holds.
+/// A tensor that grows along one dimension. Up to the length of its room appending copies only what it adds; beyond it the room grows by the length that it
+/// had at first.
 #[derive(Debug, Clone)]
 pub struct Cache {
     /// Made at the first append, which knows the other dimensions.
     all_data: Option<Tensor>,
     dim: usize,
     current_seq_len: usize,
+    grow_by: usize,
     max_seq_len: usize,
 }
 
 impl Cache {
-    /// An empty cache that grows along `dim`.
+    /// An empty cache along `dim`, with room for `max_seq_len`.
     pub fn new(dim: usize, max_seq_len: usize) -> Self {
-        Cache { all_data: None, dim, current_seq_len: 0, max_seq_len }
+        Cache { all_data: None, dim, current_seq_len: 0, grow_by: max_seq_len, max_seq_len }
     }
 
     /// The dimension that grows.
@@ -28,7 +30,7 @@ impl Cache {
         self.current_seq_len
     }
 
-    /// The most it can hold.
+    /// The length that there is room for.
     pub fn max_seq_len(&self) -> usize {
         self.max_seq_len
     }
@@ -46,7 +48,7 @@ impl Cache {
         self.all_data.as_ref().map(|data| data.narrow(self.dim, 0, self.current_seq_len)).transpose()
     }
 
-    /// Forgets what it holds.
+    /// Forgets what it holds; room that was gained stays.
     pub fn reset(&mut self) {
         self.current_seq_len = 0;
         self.all_data = None;
@@ -55,23 +57,40 @@ impl Cache {
     /// Appends the elements of `src`.
     ///
     /// # Errors
-    /// When there is no room left, or dtype or other dimensions are not those of earlier ones.
+    /// When dtype or other dimensions are not those of earlier ones, there is no memory, or the cache was made for a length of 0.
     pub fn append(&mut self, src: &Tensor) -> Result<()> {
         let len = src.dim(self.dim)?;
-        let room = self.max_seq_len - self.current_seq_len;
-        if len > room {
-            return Err(Error::shape("append", "src", format!("length {len}"), format!("at most {room} more")));
+        self.make_room(len, src)?;
+        if let Some(data) = &self.all_data {
+            data.slice_set(&src.contiguous()?, self.dim, self.current_seq_len)?;
         }
-        let data = match &self.all_data {
-            Some(data) => data,
-            None => {
-                let mut dims = src.dims().to_vec();
-                dims[self.dim] = self.max_seq_len;
-                self.all_data.insert(Tensor::zeros(dims, src.dtype(), src.device())?)
-            }
-        };
-        data.slice_set(&src.contiguous()?, self.dim, self.current_seq_len)?;
         self.current_seq_len += len;
+        Ok(())
+    }
+
+    /// Room for `len` more of elements like those of `src`.
+    fn make_room(&mut self, len: usize, src: &Tensor) -> Result<()> {
+        let zeros = |len: usize| {
+            let mut dims = src.dims().to_vec();
+            dims[self.dim] = len;
+            Tensor::zeros(dims, src.dtype(), src.device())
+        };
+        let missing = (self.current_seq_len.checked_add(len)).map(|all| all.saturating_sub(self.max_seq_len));
+        let too_long =
+            || Error::shape("append", "src", format!("length {len}"), format!("a room above {}", self.grow_by));
+        let steps = match missing {
+            Some(0) => 0,
+            Some(missing) if self.grow_by > 0 => missing.div_ceil(self.grow_by),
+            _ => return Err(too_long()),
+        };
+        let gained = steps.checked_mul(self.grow_by).ok_or_else(too_long)?;
+        let longer = self.max_seq_len.checked_add(gained).ok_or_else(too_long)?;
+        match &self.all_data {
+            None => self.all_data = Some(zeros(longer)?),
+            Some(data) if gained > 0 => self.all_data = Some(Tensor::cat(&[data, &zeros(gained)?], self.dim)?),
+            Some(_) => {}
+        }
+        self.max_seq_len = longer;
         Ok(())
     }
 }
@@ -84,7 +103,7 @@ pub struct KvCache {
 }
 
 impl KvCache {
-    /// Empty caches that grow along `dim`.
+    /// Empty caches along `dim`, with room for `max_seq_len`: see [`Cache`].
     pub fn new(dim: usize, max_seq_len: usize) -> Self {
         KvCache { k: Cache::new(dim, max_seq_len), v: Cache::new(dim, max_seq_len) }
     }
@@ -97,6 +116,16 @@ impl KvCache {
     /// The values' cache.
     pub fn v_cache(&self) -> &Cache {
         &self.v
+    }
+
+    /// The keys' cache, to be changed.
+    pub fn k_cache_mut(&mut self) -> &mut Cache {
+        &mut self.k
+    }
+
+    /// The values' cache, to be changed.
+    pub fn v_cache_mut(&mut self) -> &mut Cache {
+        &mut self.v
     }
 
     /// The keys so far.

@@ -26,7 +26,8 @@ impl From<f64> for LayerNormConfig {
     }
 }
 
-/// Brings the last dimension to mean 0 and variance 1, then scales and shifts it: `(x - mean) / sqrt(var + eps) * weight + bias`.
+/// Brings the last dimension to mean 0 and variance 1, then scales and shifts it: `(x - mean) / sqrt(var + eps) * weight + bias`. Weight and bias are vectors
+/// of the last dimension's length, or broadcast with the input.
 #[derive(Debug, Clone)]
 pub struct LayerNorm {
     weight: Tensor,
@@ -36,7 +37,7 @@ pub struct LayerNorm {
 }
 
 impl LayerNorm {
-    /// With weight and bias, vectors of the last dimension's length.
+    /// With weight and bias.
     pub fn new(weight: Tensor, bias: Tensor, eps: f64) -> Self {
         LayerNorm { weight, bias: Some(bias), remove_mean: true, eps }
     }
@@ -62,22 +63,20 @@ impl LayerNorm {
     }
 }
 
-/// The last dimension's length, as a normalised shape.
-fn last(xs: &Tensor) -> Result<[i64; 1]> {
-    Ok([xs.dim(D::Minus1)? as i64])
-}
-
 impl Module for LayerNorm {
     #[track_caller]
     fn forward(&self, xs: &Tensor) -> Result<Tensor> {
-        if self.remove_mean {
-            return f::layer_norm(xs, &last(xs)?, Some(&self.weight), self.bias.as_ref(), self.eps);
-        }
-        let normal = f::rms_norm(xs, &last(xs)?, Some(&self.weight), Some(self.eps))?;
-        match &self.bias {
-            Some(bias) => normal.broadcast_add(bias),
-            None => Ok(normal),
-        }
+        let len = xs.dim(D::Minus1)?;
+        let is_vector = |t: &Tensor| t.dims() == [len];
+        let fused = is_vector(&self.weight) && self.bias.as_ref().is_none_or(is_vector);
+        let weight = fused.then_some(&self.weight);
+        let normal = match (self.remove_mean, &self.bias) {
+            (true, Some(bias)) if fused => return f::layer_norm(xs, &[len as i64], weight, Some(bias), self.eps),
+            (true, _) => f::layer_norm(xs, &[len as i64], weight, None, self.eps)?,
+            (false, _) => f::rms_norm(xs, &[len as i64], weight, Some(self.eps))?,
+        };
+        let scaled = if fused { normal } else { normal.broadcast_mul(&self.weight)? };
+        self.bias.as_ref().map_or(Ok(scaled.clone()), |bias| scaled.broadcast_add(bias))
     }
 }
 

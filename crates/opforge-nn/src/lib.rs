@@ -1,4 +1,5 @@
-//! Layers, losses, optimizers and learning-rate schedules over [`opforge`], under candle-nn's names.
+//! Layers, losses, optimizers and learning-rate schedules over [`opforge`], under candle-nn's names; where values are not candle's, the documentation of
+//! [`Tensor`](opforge::Tensor) says so.
 //!
 //! ```
 //! use opforge::{DType, Device, Module, Tensor};

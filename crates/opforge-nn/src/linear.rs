@@ -2,7 +2,7 @@ use opforge::{Module, Result, Tensor};
 
 use crate::{Init, VarBuilder};
 
-/// `x weight^T + bias` over the last dimension: `x` is `[.., in]`, the weight `[out, in]`, the bias `[out]`.
+/// `x weight^T + bias` over the last dimension: `x` is `[.., in]`, the weight `[out, in]`, the bias `[out]` or of a shape that broadcasts with `[.., out]`.
 #[derive(Debug, Clone)]
 pub struct Linear {
     weight: Tensor,
@@ -20,7 +20,7 @@ impl Linear {
         &self.weight
     }
 
-    /// The bias, `[out]`.
+    /// The bias.
     pub fn bias(&self) -> Option<&Tensor> {
         self.bias.as_ref()
     }
@@ -29,7 +29,11 @@ impl Linear {
 impl Module for Linear {
     #[track_caller]
     fn forward(&self, xs: &Tensor) -> Result<Tensor> {
-        opforge::functional::linear(xs, &self.weight, self.bias.as_ref())
+        use opforge::functional::linear;
+        match (&self.bias, self.weight.dims()) {
+            (Some(bias), &[out, _]) if bias.dims() != [out] => linear(xs, &self.weight, None)?.broadcast_add(bias),
+            (bias, _) => linear(xs, &self.weight, bias.as_ref()),
+        }
     }
 }
 

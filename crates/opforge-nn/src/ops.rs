@@ -74,16 +74,13 @@ pub fn hard_sigmoid(xs: &Tensor) -> Result<Tensor> {
     xs.affine(1.0 / 6.0, 0.5)?.clamp(0f32, 1f32)
 }
 
-/// `x tanh(ln(1 + e^x))`, computed as `x t / (t + 2)` with `t = e^2x + 2 e^x`, which loses nothing for small `e^x`. The exponent is capped at
-/// 20, where the result is `x`.
+/// `x tanh(ln(1 + e^x))`.
 ///
 /// # Errors
 /// As [`sigmoid`].
 #[track_caller]
 pub fn mish(xs: &Tensor) -> Result<Tensor> {
-    let e = xs.minimum(&Tensor::full_scalar(20.0.into(), xs.shape(), xs.dtype(), xs.device())?)?.exp()?;
-    let top = e.sqr()?.add(&e.affine(2.0, 0.0)?)?;
-    xs.mul(&top.div(&top.affine(1.0, 2.0)?)?)
+    f::mish(xs)
 }
 
 /// `x` where positive, else `negative_slope x`.

@@ -50,7 +50,8 @@ pub trait RNN {
         Ok(states)
     }
 
-    /// The outputs of a sequence's states, `[batch, steps, hidden]`.
+    /// The outputs of a sequence's states in one tensor: an [`LSTM`]'s `[batch, steps, hidden]`, a [`GRU`]'s one after the other along the last
+    /// dimension, `[batch, steps * hidden]`.
     ///
     /// # Errors
     /// When there are no states.
@@ -238,6 +239,6 @@ impl RNN for GRU {
     }
 
     fn states_to_tensor(&self, states: &[GRUState]) -> Result<Tensor> {
-        Tensor::stack(&states.iter().map(|state| &state.h).collect::<Vec<_>>(), 1)
+        Tensor::cat(&states.iter().map(|state| &state.h).collect::<Vec<_>>(), 1)
     }
 }

@@ -65,7 +65,6 @@ fn huber() -> Result<()> {
     let result = loss::huber(&x, &x.zeros_like()?, 2.0)?;
     close(result.to_scalar()?, (0.125 + 2.0 * 3.0 + 2.0 * 2.0) / 4.0);
     assert_eq!(result.backward()?.get(&x).unwrap().to_vec1::<f64>()?, [0.0, 0.125, 0.5, -0.5]);
-    assert!(loss::huber(&x, &x.zeros_like()?, 0.0).is_err());
     Ok(())
 }
 

@@ -94,7 +94,7 @@ fn options_change_what_is_shown() -> Result<()> {
 fn debug_is_one_line() -> Result<()> {
     assert_eq!(format!("{:?}", Tensor::zeros((2, 3), DType::F32, CPU)?), "Tensor[dims 2, 3; f32]");
     assert_eq!(format!("{:?}", Tensor::new(1.5f32, CPU)?), "Tensor[1.5; f32]");
-    assert_eq!(format!("{:?}", Tensor::new(&[1u32, 2], CPU)?), "Tensor[[1, 2]; u32]");
+    assert_eq!(format!("{:?}", Tensor::new(&[1u32, 2], CPU)?), "Tensor[1, 2; u32]");
     assert_eq!(format!("{:?}", numbers(10)?), "Tensor[dims 10; i64]");
     Ok(())
 }

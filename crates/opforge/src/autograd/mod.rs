@@ -39,6 +39,8 @@ pub use store::GradStore;
 pub use var::Var;
 pub(crate) use view::{check_write, has_history};
 
+use std::borrow::Cow;
+
 use slot::Edge;
 
 use crate::{Error, Result, Tensor};
@@ -84,6 +86,11 @@ impl Tensor {
         Tensor::with_slot(self.meta().clone(), self.storage().clone(), slot)
     }
 
+    /// This tensor if it is outside of the graph, else [`Tensor::detach`].
+    pub(crate) fn unrecorded(&self) -> Cow<'_, Tensor> {
+        if self.requires_grad() { Cow::Owned(self.detach()) } else { Cow::Borrowed(self) }
+    }
+
     /// Makes this tensor a leaf that needs no gradient, with the elements that it has.
     ///
     /// # Errors
@@ -97,12 +104,17 @@ impl Tensor {
         Ok(())
     }
 
-    /// The gradients of this tensor's sum with respect to the variables it was computed from.
+    /// The gradients of this tensor's sum with respect to the variables it was computed from. A tensor outside of the graph has the only one, of
+    /// ones.
     ///
     /// # Errors
     /// When the graph was already freed by an earlier backward, a saved tensor was changed in place, or an operator has no gradient.
     #[track_caller]
     pub fn backward(&self) -> Result<GradStore> {
-        backward(&[(self.clone(), None)], BackwardOptions::default())
+        let mut store = backward(&[(self.clone(), None)], BackwardOptions::default())?;
+        if !self.requires_grad() {
+            store.insert(self, Tensor::ones(self.shape(), self.dtype(), self.device())?);
+        }
+        Ok(store)
     }
 }

@@ -103,7 +103,7 @@ functions! {
     /// ```
     #[python(nn, inplace)]
     pub fn hardsigmoid(input: &Tensor) -> Result<Tensor> {
-        limited(&input.affine(1.0, 3.0)?, 0.0, 6.0)?.affine(1.0 / 6.0, 0.0)
+        f::affine(&limited(&input.affine(1.0, 3.0)?, 0.0, 6.0)?, 1.0 / 6.0, 0.0)
     }
 
     /// `x * hardsigmoid(x)`. Source: Howard and others, "Searching for MobileNetV3" (2019).
@@ -129,6 +129,7 @@ functions! {
     /// ```
     #[python(torch, method, nn)]
     pub fn hardshrink(input: &Tensor, lambd: f64 = 0.5) -> Result<Tensor> {
+        f::fit("hardshrink", Scalar::Float(lambd), input.dtype())?;
         input.abs()?.le(lambd)?.where_cond(&input.zeros_like()?, input)
     }
 
@@ -148,6 +149,7 @@ functions! {
         if lambd.is_nan() || lambd < 0.0 {
             return Err(Error::value("softshrink", "lambd", lambd, "0 or more"));
         }
+        f::fit("softshrink", Scalar::Float(lambd), input.dtype())?;
         input.sub(&input.clamp(-lambd, lambd)?)
     }
 
@@ -181,6 +183,7 @@ functions! {
     /// ```
     #[python(torch, nn, inplace)]
     pub fn threshold(input: &Tensor, threshold: f64, value: f64) -> Result<Tensor> {
+        f::fit("threshold", Scalar::Float(threshold), input.dtype())?;
         let value = Tensor::full_scalar(Scalar::Float(value), input.shape(), input.dtype(), input.device())?;
         input.le(threshold)?.where_cond(&value, input)
     }

@@ -98,7 +98,8 @@ functions! {
     /// # Ok::<(), opforge::Error>(())
     /// ```
     pub fn tile(input: &Tensor, dims: &[i64]) -> Result<Tensor> {
-        super::apart(input.repeat(super::size_to_shape("tile", dims)?)?, input)
+        let kept = vec![1; input.rank().saturating_sub(dims.len())];
+        super::apart(input.repeat(super::size_to_shape("tile", &[&kept, dims].concat())?)?, input)
     }
 
     /// Each element of `dim`, or of all in row-major order without it, `repeats` times.

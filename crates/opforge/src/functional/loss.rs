@@ -93,8 +93,8 @@ functions! {
         let loss = match beta == 0.0 {
             true => distance,
             false => {
-                let near = distance.sqr()?.affine(0.5 / beta, 0.0)?;
-                distance.lt(beta)?.where_cond(&near, &distance.affine(1.0, -0.5 * beta)?)?
+                let near = super::affine(&distance.sqr()?, 0.5 / beta, 0.0)?;
+                distance.lt(beta)?.where_cond(&near, &super::affine(&distance, 1.0, -0.5 * beta)?)?
             }
         };
         reduced("smooth_l1_loss", loss, reduction)
@@ -123,7 +123,7 @@ functions! {
             return Err(Error::value("huber_loss", "delta", delta, "more than 0"));
         }
         let distance = difference("huber_loss", input, target)?.abs()?;
-        let near = distance.sqr()?.affine(0.5, 0.0)?;
+        let near = super::affine(&distance.sqr()?, 0.5, 0.0)?;
         let loss = distance.le(delta)?.where_cond(&near, &distance.affine(delta, -0.5 * delta * delta)?)?;
         reduced("huber_loss", weighted(loss, weight)?, reduction)
     }
@@ -338,6 +338,6 @@ pub(super) fn reduced(op: &'static str, loss: Tensor, reduction: &str) -> Result
     match Reduce::named(op, reduction)? {
         Reduce::None => Ok(loss),
         Reduce::Sum => loss.sum_all(),
-        Reduce::Mean => loss.mean_all(),
+        Reduce::Mean => super::mean(&loss, None, false, None),
     }
 }

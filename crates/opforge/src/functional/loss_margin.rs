@@ -38,7 +38,7 @@ functions! {
     pub fn hinge_embedding_loss(input: &Tensor, target: &Tensor, margin: f64 = 1.0; reduction: &str = "mean") -> Result<Tensor> {
         let (input, target) = pair("hinge_embedding_loss", input, target)?;
         let zero = input.zeros_like()?;
-        let far = target.ne(1.0)?.where_cond(&input.affine(-1.0, margin)?.relu()?, &zero)?;
+        let far = target.ne(1.0)?.where_cond(&super::affine(&input, -1.0, margin)?.relu()?, &zero)?;
         let near = target.ne(-1.0)?.where_cond(&input, &zero)?;
         reduced("hinge_embedding_loss", far.add(&near)?, reduction)
     }
@@ -124,7 +124,7 @@ functions! {
             return Err(Error::shapes("multi_margin_loss", input.shape(), target.shape(), "a class for each row"));
         }
         let right = super::gather(&rows, 1, &ids)?;
-        let gap = rows.broadcast_sub(&right)?.affine(1.0, margin)?.relu()?;
+        let gap = super::affine(&rows.broadcast_sub(&right)?, 1.0, margin)?.relu()?;
         let gap = match p {
             1 => gap,
             2 => gap.sqr()?,
@@ -135,7 +135,7 @@ functions! {
             None => gap,
         };
         let others = super::scatter_value(&gap, 1, &ids, Scalar::Int(0), None)?;
-        let loss = others.sum(1)?.affine(1.0 / classes as f64, 0.0)?;
+        let loss = super::affine(&others.sum(1)?, 1.0 / classes as f64, 0.0)?;
         reduced("multi_margin_loss", if input.rank() < 2 { loss.squeeze(0)? } else { loss }, reduction)
     }
 
@@ -169,7 +169,7 @@ functions! {
         let gap = rows.unsqueeze(1)?.broadcast_sub(&right.unsqueeze(2)?)?.affine(1.0, 1.0)?.relu()?;
         let wrong = is_right.eq(0u8)?.to_dtype(rows.dtype())?;
         let counted = share.unsqueeze(2)?.broadcast_mul(&wrong.unsqueeze(1)?)?;
-        let loss = gap.mul(&counted)?.sum((1, 2))?.affine(1.0 / classes as f64, 0.0)?;
+        let loss = super::affine(&gap.mul(&counted)?.sum((1, 2))?, 1.0 / classes as f64, 0.0)?;
         reduced("multilabel_margin_loss", if input.rank() < 2 { loss.squeeze(0)? } else { loss }, reduction)
     }
 

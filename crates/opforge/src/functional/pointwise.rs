@@ -175,7 +175,12 @@ fn cast(t: &Tensor, dtype: DType) -> Result<Cow<'_, Tensor>> {
 fn with_number<'a>(name: &'static str, t: &'a Tensor, s: Scalar, rules: Rules) -> Result<(Cow<'a, Tensor>, Scalar)> {
     let dtype = if rules.promote { dtype_with(t, s.kind()) } else { t.dtype() };
     let wraps = rules.promote && dtype.is_int() && s.kind() == Kind::Int && !s.fits(dtype);
-    Ok((cast(t, dtype)?, if wraps { wrapped(s, dtype) } else { fit(name, s, dtype)? }))
+    let number = match rules.cast {
+        true => s.cast(dtype),
+        false if wraps => wrapped(s, dtype),
+        false => fit(name, s, dtype)?,
+    };
+    Ok((cast(t, dtype)?, number))
 }
 
 /// The dtype that a tensor and a number of this kind promote to.

@@ -7,6 +7,8 @@ pub struct Rules {
     pub broadcast: bool,
     /// Whether dtypes are promoted to a common one.
     pub promote: bool,
+    /// Whether a number is cast to the tensor's dtype as Rust's `as` does ([`opforge_core::Scalar::cast`]); else one that does not fit is an error.
+    pub cast: bool,
     /// The dtype of comparison results.
     pub truth: DType,
     /// The dtype of index results.
@@ -14,10 +16,11 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// candle's plain methods: equal shapes and dtypes, truth in u8, indices in u32.
-    pub const SAME: Rules = Rules { broadcast: false, promote: false, truth: DType::U8, index: DType::U32 };
-    /// candle's `broadcast_` methods.
-    pub const BROADCAST: Rules = Rules { broadcast: true, ..Rules::SAME };
+    /// candle's plain methods: equal shapes and dtypes, numbers cast to them, truth in u8, indices in u32.
+    pub const SAME: Rules = Rules { broadcast: false, promote: false, cast: true, truth: DType::U8, index: DType::U32 };
+    /// candle's `broadcast_` methods, which take no numbers.
+    pub const BROADCAST: Rules = Rules { broadcast: true, cast: false, ..Rules::SAME };
     /// PyTorch's functions: broadcasting and promotion, truth in bool, indices in i64.
-    pub const TORCH: Rules = Rules { broadcast: true, promote: true, truth: DType::Bool, index: DType::I64 };
+    pub const TORCH: Rules =
+        Rules { broadcast: true, promote: true, cast: false, truth: DType::Bool, index: DType::I64 };
 }

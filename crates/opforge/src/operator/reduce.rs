@@ -27,6 +27,10 @@ impl Axes {
     pub fn with(self, dim: usize) -> Self {
         Axes(self.0 | 1 << dim)
     }
+    /// The set with a dimension if it is without it, else without.
+    pub fn toggled(self, dim: usize) -> Self {
+        Axes(self.0 ^ 1 << dim)
+    }
     /// Whether a dimension is in the set.
     pub fn contains(self, dim: usize) -> bool {
         self.0 & (1 << dim) != 0

@@ -41,6 +41,44 @@ impl TensorId {
 ///
 /// Cloning is cheap and shares everything. Views (`narrow`, `transpose`, ..) are tensors of their own over the same storage. Operators return
 /// new tensors; large results are computed in the background, and whoever reads them waits. See the crate's documentation for a tour.
+///
+/// # Beside candle and PyTorch
+///
+/// Methods give what candle's give, [`functional`](crate::functional)'s functions what PyTorch's do: `x.repeat(2)` repeats the first dimension,
+/// `repeat(&x, &[2])` asks for all of them; numbers are cast to integers (`x - 1.7` takes 1 away), functions refuse those that do not fit;
+/// `floor`, `ceil`, `round` and `sign` have no gradient, their functions one of zeros. Where candle's answer depends on how it is computed, is
+/// wrong, or is made up for a dtype that a function does not have, methods do as PyTorch:
+///
+/// | | candle 0.11 | here |
+/// |---|---|---|
+/// | NaN in `max`, `min`, `maximum`, `minimum`, `clamp`, `relu` | is passed over | is the result |
+/// | NaN in `argmax`, `argmin`, `sort_last_dim`, `arg_sort_last_dim` | is passed over; sorts nothing beside it | is greatest; the extreme that `argmax` and `argmin` find |
+/// | gradients of equal elements, `max` and `min` over dimensions | all of it to each | equal shares |
+/// | gradients of `abs`, `relu`, `leaky_relu` and `PReLU` at 0 | 1, 1, means of both slopes | 0, 0, the slope below 0 |
+/// | gradients of `clamp` where a bound equals the element | half | 1 |
+/// | gradients of `elu`, `pow`, `powf`, `div` and losses where a factor is infinite or 0 | often NaN | the limit where there is one |
+/// | gradients of products with 0 (`x * 0.0`, `affine(0.0, b)`) | none | zeros |
+/// | gradients of `scatter`, `scatter_add` and `slice_scatter` by the tensor | by the wrong places | the derivative |
+/// | gradients of `gelu` and `gelu_erf` in f64 | six digits | all digits |
+/// | gradients of fused functions (`softmax_last_dim`, `rms_norm`, `layer_norm`, `rope`) | none | the derivative |
+/// | gradients of tensors that are no variables | of constants that meet variables | none; only of a root outside of the graph |
+/// | `track_op` of integers and comparisons | whether a variable was met | whether a gradient flows |
+/// | `log_sum_exp` of infinities | NaN | the limit |
+/// | `cumsum` | a product with a triangular matrix: infinities and NaN reach sums before them | running sums |
+/// | `pow` of negative numbers | NaN | the power, for whole exponents |
+/// | sums and means | one element after the other, f16 and bf16 rounded each time | in an order that is exact for more; f16 and bf16 rounded once |
+/// | numbers that meet f16 and bf16 | rounded first | the result is rounded once |
+/// | signs of zeros | vary | PyTorch's |
+/// | `erf`, `gelu`, `gelu_erf`, `silu` of integers | 0 | an error |
+/// | dropout of integers, with a factor cut to whole numbers | a value | an error |
+/// | tensors without elements | dtypes, dimensions and indices go unchecked; operators return their input; `var` is 0 | are checked like others; `var` is NaN |
+/// | views without elements | contiguous by their strides, which contain 0 | contiguous; strides as if lengths of 0 were 1 |
+/// | `matmul` of other batch dimensions with as many elements (`[2, 3, ..]`, `[3, 2, ..]`) | takes them as they lie | an error |
+/// | constants set through a view with stride 0 | are set | an error |
+/// | indices, sizes and ranges that overflow (`..=usize::MAX`) | wrap around | an error |
+/// | `Display` of f16, bf16 and of shapes like `[2, 0]` | without [`display::PrinterOptions`]; `[[], []]` | as f32; `[]` |
+/// | [`Device::supports_bf16`] of the CPU | no | yes |
+/// | `AdamW` with factors of means outside of 0 to 1; `rope_thd` with longer tables for each sequence | NaN; other sequences' rows | an error; each its own |
 #[derive(Clone)]
 pub struct Tensor(Arc<Inner>);
 

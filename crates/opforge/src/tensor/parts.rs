@@ -49,7 +49,8 @@ impl Tensor {
         crate::functional::views(chunks, part)
     }
 
-    /// The tensor laid side by side with itself, `shape[d]` times in each dimension. Dimensions align at the end.
+    /// The tensor laid side by side with itself, `shape[d]` times in each dimension. Where `shape` is shorter than the tensor's, it names the first
+    /// dimensions; where it is longer, the tensor gets leading ones of length 1.
     ///
     /// # Errors
     /// When the result is too large.
@@ -58,14 +59,16 @@ impl Tensor {
     /// # use opforge::{Device, Tensor};
     /// let t = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
     /// assert_eq!(t.repeat((2, 2))?.to_vec2::<f32>()?, [[1.0, 2.0, 1.0, 2.0], [1.0, 2.0, 1.0, 2.0]]);
+    /// assert_eq!(t.reshape((2, 1))?.repeat(2)?.to_vec2::<f32>()?, [[1.0], [2.0], [1.0], [2.0]]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
     #[track_caller]
     pub fn repeat<S: Into<Shape>>(&self, shape: S) -> Result<Tensor> {
         let times = shape.into();
         let rank = self.rank().max(times.rank());
-        let padded = |dims: &[usize]| -> Vec<usize> { [vec![1; rank - dims.len()], dims.to_vec()].concat() };
-        let (times, own) = (padded(times.dims()), padded(self.dims()));
+        let ones = |rank_before: usize| vec![1; rank - rank_before];
+        let own = [ones(self.rank()), self.dims().to_vec()].concat();
+        let times = [times.dims().to_vec(), ones(times.rank())].concat();
         // Each dimension becomes a pair: the repetitions, then the elements.
         let pairs =
             |first: &dyn Fn(usize) -> usize| -> Vec<usize> { (0..rank).flat_map(|d| [first(d), own[d]]).collect() };
@@ -83,6 +86,9 @@ impl Tensor {
     /// For a dimension that is empty or out of range.
     #[track_caller]
     pub fn pad_with_same<D: Dim>(&self, dim: D, left: usize, right: usize) -> Result<Tensor> {
+        if left == 0 && right == 0 {
+            return Ok(self.clone());
+        }
         let dim = dim.to_index(self.shape(), "pad_with_same")?;
         let Some(last) = self.dims()[dim].checked_sub(1) else {
             return Err(Error::shape("pad_with_same", "input", format!("{:?}", self.shape()), "an element to repeat"));
@@ -125,9 +131,6 @@ impl Tensor {
             let given = format!("start {start}, len {} in dim {dim}", src.dims()[dim]);
             return Err(Error::index("slice_scatter", "range", given, format!("start + len <= {size}")).bt());
         };
-        if src.dims()[dim] == size {
-            return Ok(src.clone());
-        }
         Tensor::cat(&[&self.narrow(dim, 0, start)?, src, &self.narrow(dim, end, size - end)?], dim)
     }
 
@@ -196,10 +199,10 @@ fn cloned(bound: Bound<&usize>) -> Bound<usize> {
 #[track_caller]
 fn assign(base: &Tensor, places: &[(usize, usize)], dim: usize, src: &Tensor) -> Result<Tensor> {
     let Some(&(start, len)) = places.get(dim) else {
-        return if base.dtype() == src.dtype() {
-            Ok(src.clone())
-        } else {
-            Err(Error::dtypes("slice_assign", base.dtype(), src.dtype()).bt())
+        return match base.dtype() == src.dtype() {
+            true if dim == 0 => src.copy(),
+            true => Ok(src.clone()),
+            false => Err(Error::dtypes("slice_assign", base.dtype(), src.dtype()).bt()),
         };
     };
     let inner = assign(&base.narrow(dim, start, len)?, places, dim + 1, src)?;

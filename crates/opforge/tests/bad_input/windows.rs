@@ -9,8 +9,8 @@ fn class_16_windows() {
         case(&[Value], &["unfold", "step"], || x(&[4]).unfold(0, 2, 0)),
         case(&[Index], &["unfold"], || x(&[4]).unfold(1, 2, 1)),
         case(&[Value], &["arange", "step"], || Tensor::arange_step(0i64, 4, 0, CPU)),
-        case(&[Value], &["arange", "step"], || Tensor::arange_step(0f32, 4.0, -1.0, CPU)),
-        case(&[Value], &["arange"], || Tensor::arange_step(0f32, f32::NAN, 1.0, CPU)),
+        case(&[Value], &["arange", "step"], || f::arange(0.0.into(), 4.0.into(), (-1.0).into(), None, None, false)),
+        case(&[Value], &["arange"], || f::arange(0.0.into(), f64::NAN.into(), 1.0.into(), None, None, false)),
         case(&[Value], &["dropout", "1.5"], || f::dropout(&x(&[2]), 1.5, true, false)),
         case(&[Value], &["gelu", "quick"], || f::gelu(&x(&[2]), "quick")),
         case(&[Value], &["cross_entropy", "median"], || {

@@ -67,6 +67,22 @@ fn count(start: Scalar, end: Scalar, step: Scalar) -> Result<usize> {
     if (0.0..9e15).contains(&steps) { Ok(steps.ceil() as usize) } else { Err(bad_step()) }
 }
 
+/// The most numbers that are made one from the other.
+const MOST_ADDED: usize = 1 << 30;
+
+/// Whether this number and all whole ones up to it are exact in their type.
+fn is_exact<D: WithDType>(number: D) -> bool {
+    let limit = match D::DTYPE {
+        DType::F16 => 2f64.powi(11),
+        DType::BF16 => 2f64.powi(8),
+        DType::F32 => 2f64.powi(24),
+        DType::F64 => 2f64.powi(53),
+        _ => return true,
+    };
+    let number = number.to_f64();
+    number.fract() == 0.0 && number.abs() <= limit
+}
+
 #[track_caller]
 fn range(start: Scalar, end: Scalar, step: Scalar, dtype: DType, device: Device) -> Result<Tensor> {
     let len = count(start, end, step)?;
@@ -102,22 +118,31 @@ impl Tensor {
     /// The numbers from `start` to before `end`, 1 apart.
     ///
     /// # Errors
-    /// For bounds that are not finite.
+    /// As [`Tensor::arange_step`].
     #[track_caller]
     pub fn arange<D: WithDType>(start: D, end: D, device: &Device) -> Result<Tensor> {
-        if start >= end {
-            return Tensor::zeros(0, D::DTYPE, device);
-        }
         Self::arange_step(start, end, D::one(), device)
     }
 
-    /// The numbers `start, start + step, ..` before `end`; the step may be negative.
+    /// The numbers `start, start + step, ..` before `end`, each the sum of the one before and `step`, with its rounding error; none for a step that
+    /// leads away from `end`. The step may be negative. Where a step is lost in rounding, and beyond 2^30 numbers, they are `start + i * step`.
     ///
     /// # Errors
-    /// For a step of 0, one that leads away from `end`, and bounds that are not finite.
+    /// For a step of 0, and for more numbers than memory holds.
     #[track_caller]
     pub fn arange_step<D: WithDType>(start: D, end: D, step: D, device: &Device) -> Result<Tensor> {
-        range(start.to_scalar(), end.to_scalar(), step.to_scalar(), D::DTYPE, *device)
+        let before_end = move |v: &D| if step >= D::zero() { *v < end } else { *v > end };
+        if step != D::zero() && !before_end(&start) {
+            return Tensor::zeros(0, D::DTYPE, device);
+        }
+        let numbers = || std::iter::successors(Some(start), move |v| Some(*v + step).filter(before_end));
+        let ends = [start.to_scalar(), end.to_scalar()];
+        let exact = [start, end, step].into_iter().all(is_exact);
+        // A step that is lost in rounding leads nowhere.
+        if exact || count(ends[0], ends[1], step.to_scalar())? > MOST_ADDED || numbers().any(|v| v + step == v) {
+            return range(ends[0], ends[1], step.to_scalar(), D::DTYPE, *device);
+        }
+        Tensor::from_iter(numbers(), device)
     }
 }
 

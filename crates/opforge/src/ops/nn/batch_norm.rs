@@ -167,7 +167,8 @@ pub(crate) fn check_running(op: &'static str, running: [Option<&Tensor>; 2], cha
 #[track_caller]
 pub(crate) fn update_running(running: &Tensor, now: &Tensor, momentum: f64) -> Result<()> {
     let old = running.detach();
-    let new = old.affine(1.0 - momentum, 0.0)?.add(&now.affine(momentum, 0.0)?.to_dtype(old.dtype())?)?;
+    let kept = crate::functional::affine(&old, 1.0 - momentum, 0.0)?;
+    let new = kept.add(&now.affine(momentum, 0.0)?.to_dtype(old.dtype())?)?;
     old.copy_from(&new)
 }
 

@@ -184,7 +184,7 @@ function! {
             true => (shared_heads(query, key)?, shared_heads(query, value)?),
             false => (key.clone(), value.clone()),
         };
-        let scaled = query.affine(op.scale.to_f64(), 0.0)?;
+        let scaled = crate::functional::affine(query, op.scale.to_f64(), 0.0)?;
         let scores = f::matmul(&scaled, &key.transpose(key.rank() - 2, key.rank() - 1)?)?;
         let weights = op.weights(scores, attn_mask)?;
         f::matmul(&f::dropout(&weights, dropout_p, true, false)?, &value)

@@ -25,7 +25,7 @@ impl Unary for Abs {
     const SAVES: Saves = Saves::INPUTS;
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        ctx.grad(0)?.mul(&ctx.input(0)?.sign()?)
+        ctx.grad(0)?.mul(&super::sign::sign(&ctx.input(0)?)?)
     }
 
     fn complex(&self, input: &Tensor) -> Result<Tensor> {

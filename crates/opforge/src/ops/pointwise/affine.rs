@@ -53,10 +53,19 @@ function! {
 }
 
 impl Tensor {
-    /// `self * mul + add`: see [`affine`].
+    /// `self * mul + add`. The numbers are cast to the tensor's dtype as Rust's `as` does, for integers thus cut to whole numbers; [`affine`] refuses
+    /// what does not fit.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor};
+    /// let x = Tensor::new(&[1i64, 2], &Device::Cpu)?;
+    /// assert_eq!(x.affine(2.9, -0.5)?.to_vec1::<i64>()?, [2, 4]);
+    /// # Ok::<(), opforge::Error>(())
+    /// ```
     #[track_caller]
     pub fn affine(&self, mul: f64, add: f64) -> Result<Tensor> {
-        affine(self, mul, add)
+        let cast = |number: f64| Scalar::Float(number).cast(self.dtype());
+        unary(Affine { mul: cast(mul), add: cast(add) }, self)
     }
 }
 

@@ -46,10 +46,10 @@ function! {
 }
 
 impl Tensor {
-    /// The least integer not below x: see [`ceil`].
+    /// The least integer not below x, outside of the autograd graph; [`ceil`] is within, with a gradient of 0.
     #[track_caller]
     pub fn ceil(&self) -> Result<Tensor> {
-        ceil(self)
+        ceil(&self.unrecorded())
     }
 }
 

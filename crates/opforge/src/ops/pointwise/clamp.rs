@@ -157,15 +157,19 @@ fn limit(input: &Tensor, min: Option<Scalar>, max: Option<Scalar>, closed: bool)
 }
 
 impl Tensor {
-    /// Each element, but at least `min` and at most `max`, each a number or a tensor that broadcasts to this one.
+    /// Each element, but at least `min` and at most `max`, each a number, cast to the dtype as Rust's `as` does, or a tensor that broadcasts to this
+    /// one.
     #[track_caller]
     pub fn clamp<T1: TensorOrScalar, T2: TensorOrScalar>(&self, min: T1, max: T2) -> Result<Tensor> {
         use crate::functional::binary;
         match (min.operand(), max.operand()) {
-            (Operand::Scalar(min), Operand::Scalar(max)) => between(self, Some(min), Some(max)),
+            (Operand::Scalar(min), Operand::Scalar(max)) => {
+                between(self, Some(min.cast(self.dtype())), Some(max.cast(self.dtype())))
+            }
             (min, max) => {
-                let at_least = binary(super::maximum::Maximum, self.into(), min, Rules::BROADCAST)?;
-                binary(super::minimum::Minimum, (&at_least).into(), max, Rules::BROADCAST)
+                let rules = Rules { cast: true, ..Rules::BROADCAST };
+                let at_least = binary(super::maximum::Maximum, self.into(), min, rules)?;
+                binary(super::minimum::Minimum, (&at_least).into(), max, rules)
             }
         }
     }

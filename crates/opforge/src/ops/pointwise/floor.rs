@@ -46,10 +46,10 @@ function! {
 }
 
 impl Tensor {
-    /// The greatest integer not above x: see [`floor`].
+    /// The greatest integer not above x, outside of the autograd graph; [`floor`] is within, with a gradient of 0.
     #[track_caller]
     pub fn floor(&self) -> Result<Tensor> {
-        floor(self)
+        floor(&self.unrecorded())
     }
 }
 

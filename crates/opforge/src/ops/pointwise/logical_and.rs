@@ -43,7 +43,7 @@ impl Tensor {
     /// Whether both are true (not zero), as u8, with a tensor of equal shape or a number: see [`logical_and`].
     #[track_caller]
     pub fn logical_and<T: TensorOrScalar>(&self, rhs: T) -> Result<Tensor> {
-        compare(LogicalAnd, self.into(), rhs.operand(), Rules::SAME)
+        compare(LogicalAnd, self.into(), rhs.operand(), Rules { cast: false, ..Rules::SAME })
     }
 }
 

@@ -43,7 +43,7 @@ impl Tensor {
     /// Whether either is true (not zero), as u8, with a tensor of equal shape or a number: see [`logical_or`].
     #[track_caller]
     pub fn logical_or<T: TensorOrScalar>(&self, rhs: T) -> Result<Tensor> {
-        compare(LogicalOr, self.into(), rhs.operand(), Rules::SAME)
+        compare(LogicalOr, self.into(), rhs.operand(), Rules { cast: false, ..Rules::SAME })
     }
 }
 

@@ -43,7 +43,7 @@ impl Tensor {
     /// Whether exactly one is true (not zero), as u8, with a tensor of equal shape or a number: see [`logical_xor`].
     #[track_caller]
     pub fn logical_xor<T: TensorOrScalar>(&self, rhs: T) -> Result<Tensor> {
-        compare(LogicalXor, self.into(), rhs.operand(), Rules::SAME)
+        compare(LogicalXor, self.into(), rhs.operand(), Rules { cast: false, ..Rules::SAME })
     }
 }
 

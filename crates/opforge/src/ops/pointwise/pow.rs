@@ -121,10 +121,10 @@ impl Tensor {
         dispatch_into(&BinaryOp(Pow), &[self, rhs], &[self])
     }
 
-    /// Each element to the power of a number.
+    /// Each element to the power of a number; integers take whole ones.
     #[track_caller]
     pub fn powf(&self, exponent: f64) -> Result<Tensor> {
-        binary(Pow, self.into(), exponent.into(), Rules::SAME)
+        binary(Pow, self.into(), exponent.into(), Rules { cast: false, ..Rules::SAME })
     }
 }
 

@@ -35,7 +35,7 @@ impl Binary for Remainder {
         match side {
             Side::Left => pair.grad()?.affine(1.0, 0.0),
             Side::Right => {
-                let quotient = pair.lhs()?.broadcast_div(&pair.rhs()?)?.floor()?;
+                let quotient = super::floor::floor(&pair.lhs()?.broadcast_div(&pair.rhs()?)?)?;
                 pair.grad()?.mul(&quotient)?.neg()
             }
         }

@@ -52,10 +52,10 @@ function! {
 }
 
 impl Tensor {
-    /// -1, 0 or 1 by the sign: see [`sign`].
+    /// -1, 0 or 1 by the sign, outside of the autograd graph; [`sign`] is within, with a gradient of 0.
     #[track_caller]
     pub fn sign(&self) -> Result<Tensor> {
-        sign(self)
+        sign(&self.unrecorded())
     }
 }
 

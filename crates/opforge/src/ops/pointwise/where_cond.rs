@@ -85,7 +85,7 @@ function! {
 }
 
 impl Tensor {
-    /// `on_true` where this condition (u8 or bool) is true, else `on_false`; all of one shape.
+    /// `on_true` where this condition (bool or integers) is not 0, else `on_false`; all of one shape.
     ///
     /// # Errors
     /// When shapes or dtypes differ.
@@ -95,6 +95,9 @@ impl Tensor {
             if other.shape() != self.shape() {
                 return Err(Error::shapes("where_cond", self.shape(), other.shape(), "equal shapes"));
             }
+        }
+        if self.dtype().is_int() && self.dtype() != DType::U8 {
+            return choose(&self.ne(0i64)?, on_true, on_false);
         }
         choose(self, on_true, on_false)
     }

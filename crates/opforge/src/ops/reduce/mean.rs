@@ -59,27 +59,32 @@ function! {
 
 impl Tensor {
     #[track_caller]
-    fn mean_impl<D: Dims>(&self, dims: D, keepdim: bool) -> Result<Tensor> {
-        let axes = Axes::of(&dims.to_indexes(self.shape(), "mean")?);
-        reduced(Mean, axes, keepdim, self)
+    fn mean_impl(&self, axes: Axes, keepdim: bool) -> Result<Tensor> {
+        if !self.dtype().is_int() {
+            return reduced(Mean, axes, keepdim, self);
+        }
+        let dims = axes.to_vec();
+        let sum = if keepdim { self.sum_keepdim(&*dims) } else { self.sum(&*dims) };
+        sum?.affine(1.0 / axes.count(self.shape()) as f64, 0.0)
     }
 
-    /// The mean over dimensions, which go away.
+    /// The mean over dimensions, which go away: of integers the sum times the inverse of the count, which [`Tensor::affine`] cuts to 0 for more
+    /// than one element. [`mean`] refuses integers.
     #[track_caller]
     pub fn mean<D: Dims>(&self, dims: D) -> Result<Tensor> {
-        self.mean_impl(dims, false)
+        self.mean_impl(Axes::of(&dims.to_indexes(self.shape(), "mean")?), false)
     }
 
-    /// The mean over dimensions, which stay with length 1.
+    /// As [`Tensor::mean`], the dimensions stay with length 1.
     #[track_caller]
     pub fn mean_keepdim<D: Dims>(&self, dims: D) -> Result<Tensor> {
-        self.mean_impl(dims, true)
+        self.mean_impl(Axes::of(&dims.to_indexes(self.shape(), "mean")?), true)
     }
 
-    /// The mean of all elements, as a scalar.
+    /// The mean of all elements as in [`Tensor::mean`], as a scalar.
     #[track_caller]
     pub fn mean_all(&self) -> Result<Tensor> {
-        reduced(Mean, Axes::all(self.rank()), false, self)
+        self.mean_impl(Axes::all(self.rank()), false)
     }
 }
 

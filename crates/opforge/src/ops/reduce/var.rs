@@ -67,16 +67,23 @@ function! {
 const SAMPLE: Var = Var { correction: Scalar::Float(1.0) };
 
 impl Tensor {
-    /// The unbiased variance over a dimension, which goes away.
+    /// The unbiased variance over a dimension, which goes away. Of integers it is made of [`Tensor::mean`] and [`Tensor::affine`], which cut;
+    /// [`var`] refuses them.
     #[track_caller]
     pub fn var<D: Dim>(&self, dim: D) -> Result<Tensor> {
-        reduce_dim(SAMPLE, self, dim, false)
+        let dim = dim.to_index(self.shape(), "var")?;
+        if self.dtype().is_int() { self.var_keepdim(dim)?.squeeze(dim) } else { reduce_dim(SAMPLE, self, dim, false) }
     }
 
-    /// The unbiased variance over a dimension, which stays with length 1.
+    /// As [`Tensor::var`], the dimension stays with length 1.
     #[track_caller]
     pub fn var_keepdim<D: Dim>(&self, dim: D) -> Result<Tensor> {
-        reduce_dim(SAMPLE, self, dim, true)
+        let dim = dim.to_index(self.shape(), "var")?;
+        if !self.dtype().is_int() {
+            return reduce_dim(SAMPLE, self, dim, true);
+        }
+        let squares = self.broadcast_sub(&self.mean_keepdim(dim)?)?.sqr()?;
+        squares.sum_keepdim(dim)?.affine(1.0 / (self.dims()[dim] as f64 - 1.0), 0.0)
     }
 }
 

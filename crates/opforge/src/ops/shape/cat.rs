@@ -116,10 +116,10 @@ impl Tensor {
     /// With zeros before and after the elements of a dimension.
     #[track_caller]
     pub fn pad_with_zeros<D: Dim>(&self, dim: D, left: usize, right: usize) -> Result<Tensor> {
-        let dim = dim.to_index(self.shape(), "pad_with_zeros")?;
         if left == 0 && right == 0 {
             return Ok(self.clone());
         }
+        let dim = dim.to_index(self.shape(), "pad_with_zeros")?;
         let zeros = |len| {
             let mut dims = self.shape().clone().into_dims();
             dims[dim] = len;

@@ -50,11 +50,14 @@ function! {
 }
 
 impl Tensor {
-    /// The elements in reverse order along dimensions: a copy.
+    /// The elements in reverse order along dimensions: a copy. A dimension named twice is reversed twice.
     #[track_caller]
     pub fn flip(&self, dims: &[usize]) -> Result<Tensor> {
-        use crate::Dims;
-        dispatch1(&Flip { axes: Axes::of(&dims.to_indexes(self.shape(), "flip")?) }, &[self])
+        let mut axes = Axes::default();
+        for &dim in dims {
+            axes = axes.toggled(crate::Dim::to_index(&dim, self.shape(), "flip")?);
+        }
+        dispatch1(&Flip { axes }, &[self])
     }
 }
 

@@ -22,7 +22,7 @@ impl Unary for I0e {
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         let (x, y) = (ctx.input(0)?, ctx.output(0)?);
-        ctx.grad(0)?.mul(&super::i1e::i1e(&x)?.sub(&y.mul(&x.sign()?)?)?)
+        ctx.grad(0)?.mul(&super::i1e::i1e(&x)?.sub(&y.mul(&crate::functional::sign(&x)?)?)?)
     }
 }
 

@@ -25,7 +25,7 @@ impl Unary for I1e {
         let (x, y) = (ctx.input(0)?, ctx.output(0)?);
         let flat = x.eq(0.0)?;
         let safe = flat.where_cond(&x.ones_like()?, &x)?;
-        let slope = super::i0e::i0e(&x)?.sub(&y.mul(&x.sign()?.add(&safe.recip()?)?)?)?;
+        let slope = super::i0e::i0e(&x)?.sub(&y.mul(&crate::functional::sign(&x)?.add(&safe.recip()?)?)?)?;
         ctx.grad(0)?.mul(&flat.where_cond(&x.ones_like()?.affine(0.5, 0.0)?, &slope)?)
     }
 }

@@ -179,10 +179,12 @@ def test_damaged_files_give_errors_or_tensors(tmp_path):
     }
     buffer = io.BytesIO()
     torch.save(tree, buffer)
+    archive = io.BytesIO()
+    np.savez(archive, a=np.ones(3), b=np.arange(4, dtype=">i2"))
     generator = np.random.default_rng(1)
     read = 0
     for _ in range(400):
-        for name, good in (("x.safetensors", buffer.getvalue()), ("x.npy", GOOD)):
+        for name, good in (("x.safetensors", buffer.getvalue()), ("x.npy", GOOD), ("x.npz", archive.getvalue())):
             path = tmp_path / name
             path.write_bytes(damaged(good, generator))
             for load in (lambda: torch.load(path), lambda: torch.load(path, mmap=True), lambda: torch.load(path.open("rb"))):

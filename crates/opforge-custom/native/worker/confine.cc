@@ -26,11 +26,15 @@ std::string Because(const char *what) { return std::string(what) + ": " + std::s
 
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
 
+// Newer than the oldest headers that this may be built with.
 #if defined(__x86_64__)
 constexpr uint32_t kMachine = AUDIT_ARCH_X86_64;
+constexpr long kSeccomp = 317;
 #else
 constexpr uint32_t kMachine = AUDIT_ARCH_AARCH64;
+constexpr long kSeccomp = 277;
 #endif
+constexpr unsigned kSetFilter = 1;
 
 // A program of the kernel's packet filters, which judges system calls. See seccomp(2).
 class Filter {
@@ -77,8 +81,8 @@ class Filter {
     const sock_fprog program = {static_cast<unsigned short>(code_.size()), code_.data()};
     // Without this flag, older kernels slow down everything that the process computes.
     constexpr unsigned kFast = 1 << 2;
-    return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, kFast, &program) == 0 ||
-           syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0;
+    return syscall(kSeccomp, kSetFilter, kFast, &program) == 0 ||
+           syscall(kSeccomp, kSetFilter, 0, &program) == 0;
   }
 
  private:

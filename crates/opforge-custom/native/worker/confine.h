@@ -8,7 +8,8 @@
 namespace worker {
 
 // Gives up, for this process and all that it starts: signals to other processes, and having them sent; access to other processes' memory, descriptors
-// and limits; changing its own limits and process group; privileges of programs that it executes. Call it before there are threads.
+// and limits; changing its own limits and process group; privileges of programs that it executes. Call it before there are threads. Processes that it
+// forks are others: it cannot signal them, nor they themselves, except as their whole group.
 //
 // Returns what could not be given up and why, empty if all was. What remains possible is what files, sockets and the processor's time allow: nothing
 // here hides files or networks.

@@ -51,7 +51,10 @@ def leaf(*shape):
     return torch.ones(*shape, requires_grad=True)
 
 
-@pytest.mark.parametrize("shapes, dim", [([(0,), (3,)], 0), ([(0,), (2, 3)], 1), ([(2, 0), (2, 3)], 1), ([(3,), (0,), (0,)], 0), ([(0,), (0,)], 0)])
+@pytest.mark.parametrize(
+    "shapes, dim",
+    [([(0,), (3,)], 0), ([(0,), (2, 3)], 1), ([(2, 0), (2, 3)], 1), ([(3,), (0,), (0,)], 0), ([(0,), (0,)], 0)],
+)
 @pytest.mark.parametrize("join", [torch.cat, torch.concat])
 def test_parts_without_elements_have_gradients(join, shapes, dim):
     parts = [leaf(*shape) for shape in shapes]

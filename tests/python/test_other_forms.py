@@ -91,7 +91,14 @@ def test_changed_tensor_is_the_receiver_and_warnings_can_be_errors():
 
 
 @pytest.mark.parametrize(
-    "call", [lambda: torch.add(ONE, TWO, 2), lambda: ONE.add_(TWO, 2), lambda: torch.mul(ONE, 2, TWO), lambda: torch.add(2, ONE, TWO), lambda: torch.addmm(1, M, 2, M, 3, M)]
+    "call",
+    [
+        lambda: torch.add(ONE, TWO, 2),
+        lambda: ONE.add_(TWO, 2),
+        lambda: torch.mul(ONE, 2, TWO),
+        lambda: torch.add(2, ONE, TWO),
+        lambda: torch.addmm(1, M, 2, M, 3, M),
+    ],
 )
 def test_other_orders_are_type_errors(call):
     with pytest.raises(TypeError):
@@ -129,7 +136,18 @@ def test_einsum_of_sublists_has_a_gradient():
     assert x.grad.tolist() == [[3.0, 7.0]] * 2
 
 
-@pytest.mark.parametrize("args, error", [((M, [52, 52]), ValueError), ((M, [-1, 0]), ValueError), ((M, [0.5, 0]), TypeError), ((M, [0]), ValueError), ((M, [0, 1], M), TypeError), ((), TypeError), ((M,), TypeError)])
+@pytest.mark.parametrize(
+    "args, error",
+    [
+        ((M, [52, 52]), ValueError),
+        ((M, [-1, 0]), ValueError),
+        ((M, [0]), ValueError),
+        ((M, [0.5, 0]), TypeError),
+        ((M, [0, 1], M), TypeError),
+        ((M,), TypeError),
+        ((), TypeError),
+    ],
+)
 def test_einsum_refuses_other_sublists(args, error):
     with pytest.raises(error):
         torch.einsum(*args)
@@ -182,7 +200,9 @@ def test_number_into_stretched_memory(write, wanted):
     assert x.tolist() == wanted and y.tolist() == [wanted] * 3
 
 
-@pytest.mark.parametrize("write", [assigned(slice(None), torch.ones(2)), lambda y: y.copy_(torch.ones(3, 2)), lambda y: y.add_(1)])
+@pytest.mark.parametrize(
+    "write", [assigned(slice(None), torch.ones(2)), lambda y: y.copy_(torch.ones(3, 2)), lambda y: y.add_(1)]
+)
 def test_elements_into_stretched_memory_are_refused(write):
     x, y = stretched()
     with pytest.raises(RuntimeError):

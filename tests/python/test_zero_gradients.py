@@ -153,7 +153,13 @@ def test_quantile_has_a_gradient_by_its_number():
     assert q.grad.tolist() == [4.0, 8.0]
 
 
-@pytest.mark.parametrize("matrix, wanted", [([[1.0, 0.0], [0.0, 1.0]], [[0.5, 0.5], [0.5, 0.5]]), ([[2.0, 0.5], [0.5, 1.0]], [[0.30405, 0.35541], [0.35541, 0.43495]])])
+@pytest.mark.parametrize(
+    "matrix, wanted",
+    [
+        ([[1.0, 0.0], [0.0, 1.0]], [[0.5, 0.5], [0.5, 0.5]]),
+        ([[2.0, 0.5], [0.5, 1.0]], [[0.30405, 0.35541], [0.35541, 0.43495]]),
+    ],
+)
 def test_gradient_of_a_root_is_symmetric_and_knows_equal_eigenvalues(matrix, wanted):
     x = torch.tensor(matrix, requires_grad=True)
     torch.linalg.matrix_sqrth(x).sum().backward()

@@ -1,9 +1,10 @@
 //! Calls in forms that no declared signature has but PyTorch takes; they are tried when nothing else fits.
 
+use std::ffi::CString;
+
 use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyEllipsis, PyList, PyString, PyTuple};
-use std::ffi::CString;
 
 use super::bind::Arguments;
 use super::{Entry, convert};

@@ -210,7 +210,8 @@ impl PyTensor {
         let selection = Selection::new(py, self.tensor(py), key)?;
         let view = &selection.view;
         if selection.indices.is_empty() {
-            if let Some(number) = binding::scalar(value.as_borrowed()) {
+            let is_tensor = value.cast::<PyTensor>().is_ok();
+            if let Some(number) = (!is_tensor).then(|| binding::scalar(value.as_borrowed())).flatten() {
                 return fill_with(view, number.into()).map(drop).or_raise(py);
             }
             let value = value_for(view, value, view.rank())?;

@@ -13,6 +13,9 @@ functions! {
     /// classes]`; targets are rows of a matrix, or one after another in a vector; lengths are vectors of integers. `blank` is the class that stands
     /// for nothing. The mean is one of the losses over their targets' lengths. With `zero_infinity` targets that cannot be are left out.
     ///
+    /// The gradient is the derivative by `log_probs`. PyTorch gives them the derivative by the scores of which they are the `log_softmax`; the scores
+    /// themselves get the same from both.
+    ///
     /// # Errors
     /// For shapes, lengths and classes that do not go together.
     ///

@@ -1,5 +1,7 @@
 //! Constants written in place.
 
+use std::borrow::Cow;
+
 use crate::functional::{converted, copy_into};
 use crate::operator::prelude::*;
 use crate::ops::create::full::Full;
@@ -22,7 +24,7 @@ functions! {
         match value {
             Operand::Scalar(value) => {
                 let value = converted("fill_", value, input.dtype())?;
-                let input = &once(input)?;
+                let input = &*once(input)?;
                 let (shape, dtype, device) = (input.shape().clone(), input.dtype(), *input.device());
                 dispatch_into(&Full { value, shape, dtype, device }, &[], &[input])?;
             }
@@ -91,7 +93,7 @@ functions! {
 
 /// The tensor's memory without the dimensions along which it repeats: what writes one number everywhere need not write it more than once.
 #[track_caller]
-fn once(tensor: &Tensor) -> Result<Tensor> {
+fn once(tensor: &Tensor) -> Result<Cow<'_, Tensor>> {
     let repeats = |d: &usize| tensor.stride()[*d] == 0 && tensor.dims()[*d] > 1;
-    (0..tensor.rank()).filter(repeats).try_fold(tensor.clone(), |t, d| t.narrow(d, 0, 1))
+    (0..tensor.rank()).filter(repeats).try_fold(Cow::Borrowed(tensor), |t, d| t.narrow(d, 0, 1).map(Cow::Owned))
 }

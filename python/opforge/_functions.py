@@ -34,6 +34,8 @@ def histogramdd(input, bins, *, range=None, weight=None, density=False):
     and the greatest of each); or vectors of edges. Points beyond the last edges count nowhere; with `density` all adds up to 1."""
     points = input.reshape(-1, input.shape[-1])
     dims = points.shape[1]
+    if dims > 32:
+        raise ValueError(f"histogramdd: input of {dims} coordinates, expected at most 32: a dimension of the histogram each")
     bins = [bins] * dims if isinstance(bins, int) else list(bins)
     if len(bins) != dims or (range is not None and len(range) != 2 * dims):
         raise ValueError(f"histogramdd: expected bins, and two numbers of range, for each of {dims} coordinates")

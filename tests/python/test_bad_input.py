@@ -42,6 +42,7 @@ ROWS = [
     error(lambda: X.repeat(BIG, 8), (SHAPE, MEMORY)),
     error(lambda: torch.arange(0, 2**63 - 1), (SHAPE, MEMORY)),
     error(lambda: torch.eye(2**40), (SHAPE, MEMORY)),
+    error(lambda: torch.histogramdd(torch.ones(1).expand(2, 2**31), 3), ValueError, words=["histogramdd", "coordinates"]),
     *(error(lambda f=f: f(X, 0, 2), ValueError, words=["norm_type"]) for f in (F.lp_pool1d, F.lp_pool2d)),
     *(error(lambda m=m: F.pad(X, (-(2**63), 0), m), VALUE, words=["pad"]) for m in ("reflect", "replicate", "circular")),
     # 3 Rank 0 where rank is needed; rank above the maximum.

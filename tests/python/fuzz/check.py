@@ -189,6 +189,8 @@ class Runner:
             return fault.kind, fault.text
         except Interrupted:
             return "interrupted", ""
+        except torch.OutOfMemoryError:
+            return "unbuilt", "no memory is left to look at its arguments"
         if self.stray:
             return "error", f"raised where nobody could catch it: {self.stray[0]}"
         return ended

@@ -153,7 +153,7 @@ fn frequent_indices_among_others() -> Result<()> {
             (Array::contiguous(dtype, &[places, width], |_| 0.0), Array::contiguous(dtype, &[1 << 15, width], |_| 1.0));
         let kernel =
             crate::index::index_add("index_add", &base.meta, &ids.meta, &src.meta, 0, OnMax::Error, &base.meta)?;
-        let got = run(&*kernel, &[&base, &ids, &src], &[base.meta.clone()]);
+        let got = run(&*kernel, &[&base, &ids, &src], std::slice::from_ref(&base.meta));
         let expected = Array::contiguous(dtype, &[places, width], |i| expected[i / width]).values();
         for (i, (got, expected)) in got[0].values().into_iter().zip(expected).enumerate() {
             assert_eq!(got, expected, "{dtype} element {i}");

@@ -4,7 +4,7 @@ use opforge_core::{Complex, DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::parallel::parallel_for;
 use opforge_runtime::{Kernel, checkpoint};
 
-use super::combine::{Add, Largest, Many, Multiply, Number, Plain, Reduce, Smallest, Summand, Truth};
+use super::combine::{Add, Largest, Many, Multiply, Number, Plain, Reduce, Smallest, Truth};
 use super::frequent::{self, Frequent};
 use super::ids::{BATCH, Batch, Ids, SKIP};
 use super::write::{Sums, Totals, Write, WriteLine};
@@ -76,19 +76,16 @@ impl Scatter {
 
     /// The kernel that adds to so many places along the axis. Dtypes whose sums are wider than their elements need a contiguous output.
     pub fn add(op: &'static str, ids: Ids, loops: Loops, places: usize, base: &Meta, output: &Meta) -> Result<Self> {
-        /// Elements that are added to a place on average, from which on totals for all places are worth their memory.
-        const MANY: usize = 8;
-        fn floats<T: Operand>(many: bool) -> (Write, Option<Sums>, Option<Totals>)
-        where
-            T: Summand<Sum = T::Acc>,
-        {
+        /// Elements that are added, and those to a place on average, from which on totals for all places are worth their time.
+        const MANY: [usize; 2] = [1 << 14, 64];
+        fn floats<T: Operand>(many: bool) -> (Write, Option<Sums>, Option<Totals>) {
             if many {
                 return (Write::combining::<Many<T>, Add>(), Some(Sums::of::<Many<T>>()), None);
             }
             (Write::combining::<T, Add>(), (!T::EXACT).then(Sums::of::<T>), Some(Totals::of::<T>()))
         }
         let added = loops.axis.len;
-        let many = added >= 1024 && added / MANY >= places && output.layout.is_contiguous();
+        let many = added >= MANY[0] && added / MANY[1] >= places && output.layout.is_contiguous();
         let (write, sums, totals) = match base.dtype {
             DType::Bool => (Write::combining::<Truth, Add>(), None, None),
             DType::U8 | DType::I8 => (Write::combining::<u8, Add>(), None, None),

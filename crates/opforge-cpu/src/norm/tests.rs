@@ -271,8 +271,8 @@ fn norms_of_large_numbers() {
         let large = if dtype == DType::F64 { 1e300 } else { 1e20 };
         for (scale, rms) in [(large, 1.0), (if dtype == DType::F64 { 1.7e308 } else { 3e38 }, 1.0)] {
             for_every_isa(|| {
-                let x = Array::contiguous(dtype, &[1, 40], |i| if i % 2 == 0 { -scale } else { scale });
-                let expected = |i: usize| if i % 2 == 0 { -rms } else { rms };
+                let x = Array::contiguous(dtype, &[1, 40], |i| if i.is_multiple_of(2) { -scale } else { scale });
+                let expected = |i: usize| if i.is_multiple_of(2) { -rms } else { rms };
                 let near = |got: &Array, what: &str| {
                     for (i, got) in got.values().into_iter().enumerate() {
                         assert!((got - expected(i)).abs() < 4.0 * epsilon(dtype), "{what} {dtype} {scale}: {got}");
@@ -282,7 +282,8 @@ fn norms_of_large_numbers() {
                 near(&run(&*kernel, &[&x], std::slice::from_ref(&x.meta))[0], "layer_norm");
                 let kernel = rms_norm("norm", &x.meta, None, 1e-5, &x.meta, false).expect("a valid norm");
                 near(&run(&*kernel, &[&x], std::slice::from_ref(&x.meta))[0], "rms_norm");
-                let planes = Array::contiguous(dtype, &[1, 1, 40], |i| if i % 2 == 0 { -scale } else { scale });
+                let planes =
+                    Array::contiguous(dtype, &[1, 1, 40], |i| if i.is_multiple_of(2) { -scale } else { scale });
                 for (over, sets) in [(Over::Batch, vec![1]), (Over::Groups(1), vec![1, 1])] {
                     let stat = Meta::contiguous(stats_dtype(dtype), sets);
                     let kernel = batch_norm("norm", over, &planes.meta, [None; 2], 1e-5, [&planes.meta, &stat, &stat]);

@@ -176,7 +176,7 @@ fn moments_of_large_numbers() {
                     let input = Array::new(dtype, layout, |i| if row(i) { least } else { greatest });
                     let output = Meta::contiguous(dtype, dims[1]);
                     let values = |kernel: Result<Arc<dyn Kernel>>| {
-                        run(&*kernel.unwrap(), &[&input], &[output.clone()])[0].values()
+                        run(&*kernel.unwrap(), &[&input], std::slice::from_ref(&output))[0].values()
                     };
                     let deviations = values(reduce_moments("std", Deviation, &input.meta, &[0], &output));
                     let variances = values(reduce_moments("var", Variance, &input.meta, &[0], &output));

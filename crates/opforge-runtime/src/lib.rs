@@ -31,9 +31,11 @@
 //!   last handle or instruction lets go: running ahead needs no more memory than running step by step, and freed blocks are reused while
 //!   they are in the cache.
 //! - **Failure.** A kernel that fails or panics makes its outputs unusable ("poison"). What would read them does not run, and passes the
-//!   failure on. Poison ends when an instruction [overwrites](vm::Buffer::overwrites) the whole storage or with [`vm::clear_poison`];
-//!   a merely in-place or partial write neither runs nor ends it. Failures that nobody has seen are reported by
-//!   [`vm::Stream::synchronize`] and [`vm::synchronize`].
+//!   failure on. Poison of new memory ends when an instruction [overwrites](vm::Buffer::overwrites) the whole storage or with
+//!   [`vm::clear_poison`]; a merely in-place or partial write neither runs nor ends it. [Existing](vm::Buffer::existing) memory is unusable only
+//!   until who submitted the call, or reads the memory, has been given the failure: then it holds what the kernel has left, so that nothing is
+//!   lost by a call that was refused.
+//!   Failures that nobody has seen are reported by [`vm::Stream::synchronize`] and [`vm::synchronize`].
 //! - **Interrupts.** Where a front end waits, it may give up ([`vm::FrontEnd::wait`]); long kernels therefore run on the stream's thread, never on
 //!   one that waits. What was being waited for is interrupted: the running kernel is told to stop ([`checkpoint`]), what is queued behind
 //!   it does not run, and readers of their outputs get [`opforge_core::Error::Interrupted`] at once. Nothing is interrupted that changes memory

@@ -112,6 +112,30 @@ fn a_failure_lasts_until_the_content_is_replaced() {
 }
 
 #[test]
+fn existing_memory_is_usable_once_the_failure_is_known() {
+    // Known at once, from the call itself.
+    let a = storage_of(4);
+    submit_to("put", &failing(CHEAP), &[&a], BufferRef::new(&a, 0).existing()).unwrap_err();
+    assert_eq!(value(&a).unwrap(), 4);
+
+    // Known to the first who reads it; what was issued before does not run on what the kernel left.
+    let stream = Stream::new();
+    for read_first in [true, false] {
+        let b = storage();
+        with_stream(&stream, || {
+            submit_to("put", &failing(QUEUED), &[&a], BufferRef::new(&a, 0).existing()).unwrap();
+            submit("next", &sum(QUEUED, 1), &[&a], &b).unwrap();
+        });
+        let all = if read_first { [&a, &b] } else { [&b, &a] };
+        all.map(|storage| assert_eq!(error_of(storage).kind(), ErrorKind::Index));
+        assert_eq!(value(&a).unwrap(), 4);
+        error_of(&b);
+    }
+    submit_to("inc", &sum(CHEAP, 1), &[&a], BufferRef::new(&a, 0).existing()).unwrap();
+    assert_eq!(value(&a).unwrap(), 5);
+}
+
+#[test]
 fn synchronising_reports_what_nobody_has_seen_once() {
     let (stream, a, b) = (Stream::new(), storage(), storage());
     with_stream(&stream, || submit("gather", &failing(QUEUED), &[], &a)).unwrap();

@@ -20,6 +20,9 @@ pub struct Buffer<S = Held> {
     pub byte_offset: usize,
     /// For an output: the kernel writes every byte of the storage and reads none, so that an earlier failure no longer matters.
     pub overwrites: bool,
+    /// For an output: the storage held something before. If the kernel fails it holds what the kernel left, and is unusable only until somebody
+    /// who reads it has been told.
+    pub existing: bool,
 }
 
 /// A buffer that borrows its storage.
@@ -29,7 +32,7 @@ impl<'a> BufferRef<'a> {
     /// The tensor at this offset.
     #[inline]
     pub fn new(storage: &'a Arc<Storage>, byte_offset: usize) -> Self {
-        Buffer { storage, byte_offset, overwrites: false }
+        Buffer { storage, byte_offset, overwrites: false, existing: false }
     }
 
     /// The same buffer as an output that [overwrites](Buffer::overwrites) the whole storage.
@@ -38,9 +41,19 @@ impl<'a> BufferRef<'a> {
         Buffer { overwrites: true, ..self }
     }
 
+    /// The same buffer as an output that was there before the call.
+    #[inline]
+    pub fn existing(self) -> Self {
+        Buffer { existing: true, ..self }
+    }
+
     fn to_owned(&self) -> Buffer {
-        let storage = Held::new(self.storage.clone());
-        Buffer { storage, byte_offset: self.byte_offset, overwrites: self.overwrites }
+        Buffer {
+            storage: Held::new(self.storage.clone()),
+            byte_offset: self.byte_offset,
+            overwrites: self.overwrites,
+            existing: self.existing,
+        }
     }
 }
 

@@ -28,8 +28,9 @@ pub(crate) struct Deps {
     pub host_reads: u32,
     /// Whether a host write is in progress.
     pub host_write: bool,
-    /// Why its content is unusable.
-    pub poison: Option<Arc<Failure>>,
+    /// Why its content is unusable: for good or, if `passing`, until somebody who reads it has been told.
+    poison: Option<Arc<Failure>>,
+    passing: bool,
 }
 
 impl Deps {
@@ -45,6 +46,32 @@ impl Deps {
     pub fn set_write(&mut self, ticket: Ticket) {
         self.write = ticket;
         self.reads.clear();
+    }
+
+    /// Why its content is unusable now.
+    #[inline]
+    pub fn poison(&self) -> Option<&Arc<Failure>> {
+        self.poison.as_ref()
+    }
+
+    /// Makes the content unusable for good.
+    pub fn set_poison(&mut self, failure: Arc<Failure>) {
+        (self.poison, self.passing) = (Some(failure), false);
+    }
+
+    /// Makes the content unusable until somebody has been told why.
+    pub fn set_passing_poison(&mut self, failure: Arc<Failure>) {
+        (self.poison, self.passing) = (Some(failure), true);
+    }
+
+    #[inline]
+    pub fn clear_poison(&mut self) {
+        self.poison = None;
+    }
+
+    /// Whether the content is usable again once somebody has been told why it was not.
+    pub fn is_passing(&self) -> bool {
+        self.passing && self.poison.is_some()
     }
 
     #[inline]

@@ -51,7 +51,7 @@ fn revive(state: &mut State, slot: Slot) {
         (stream.busy, stream.completed) = (false, stream.completed + 1);
         let failure = Failure::new(op, at, Error::msg("the process forked before the kernel had ended"));
         for output in outputs.iter().filter_map(Weak::upgrade) {
-            output.deps.get(&mut state.token).poison = Some(failure.clone());
+            output.deps.get(&mut state.token).set_poison(failure.clone());
         }
         state.report(slot, &failure);
     }

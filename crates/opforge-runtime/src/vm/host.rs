@@ -189,7 +189,11 @@ impl Vm {
     fn wait_for_host(&self, storages: &[&Storage], write: bool) -> Result<MutexGuard<'_, State>> {
         let obstacle = |state: &mut State| storages.iter().find_map(|storage| state.host_obstacle(storage, write));
         let mut state = self.wait_while(obstacle)?;
-        let failure = storages.iter().find_map(|storage| storage.deps.get(&mut state.token).poison.clone());
-        failure.map_or(Ok(state), |failure| Err(failure.deliver()))
+        let failure = storages.iter().find_map(|storage| storage.deps.get(&mut state.token).poison().cloned());
+        let Some(failure) = failure else { return Ok(state) };
+        drop(state);
+        let mut state = self.wait_while(|state| storages.iter().find_map(|s| state.reader_before_passing(s)))?;
+        storages.iter().for_each(|storage| state.told(storage));
+        Err(failure.deliver())
     }
 }

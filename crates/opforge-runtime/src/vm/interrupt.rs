@@ -50,7 +50,7 @@ impl State {
         let State { token, streams, .. } = self;
         let stream = &streams[slot as usize];
         let mut poison = |storage: &Storage, failure: &std::sync::Arc<Failure>| {
-            storage.deps.get(token).poison = Some(failure.clone());
+            storage.deps.get(token).set_poison(failure.clone());
         };
         if let Some(running) = &stream.running {
             let failure = Failure::interrupted(running.op.clone(), running.at.clone());
@@ -74,7 +74,7 @@ impl State {
         let State { token, streams, .. } = self;
         inputs.iter().find_map(|input| {
             let deps = input.storage().deps.get(token);
-            let failure = deps.poison.as_ref()?;
+            let failure = deps.poison()?;
             (streams[deps.write.stream as usize].interrupted >= deps.write.seq).then(|| failure.clone())
         })
     }

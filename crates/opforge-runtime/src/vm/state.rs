@@ -6,7 +6,9 @@ use std::sync::{Arc, Weak};
 
 use smallvec::SmallVec;
 
-use super::buffer::{Buffer, Instruction};
+use opforge_core::Error;
+
+use super::buffer::{Buffer, Call, Instruction};
 use super::deps::{Slot, Ticket, Token};
 use super::failure::{Failure, Place};
 use super::interrupt::LONG;
@@ -257,7 +259,7 @@ impl State {
     pub fn host_obstacle(&mut self, storage: &Storage, write: bool) -> Option<Obstacle> {
         let State { token, streams, .. } = self;
         let deps = storage.deps.get(token);
-        if deps.poison.is_some() && streams[deps.write.stream as usize].interrupted >= deps.write.seq {
+        if deps.poison().is_some() && streams[deps.write.stream as usize].interrupted >= deps.write.seq {
             // There is only the failure to be had.
             return None;
         }
@@ -277,22 +279,56 @@ impl State {
         outputs: &[Buffer<S>],
     ) -> Option<Arc<Failure>> {
         let outputs = outputs.iter().filter(|output| !output.overwrites);
-        inputs.iter().chain(outputs).find_map(|buffer| buffer.storage().deps.get(&mut self.token).poison.clone())
+        inputs.iter().chain(outputs).find_map(|buffer| buffer.storage().deps.get(&mut self.token).poison().cloned())
     }
 
     /// Forgets failures that a successful instruction made irrelevant.
     #[inline]
     pub fn clear_overwritten<S: Borrow<Arc<Storage>>>(&mut self, outputs: &[Buffer<S>]) {
         for output in outputs.iter().filter(|output| output.overwrites) {
-            output.storage().deps.get(&mut self.token).poison = None;
+            output.storage().deps.get(&mut self.token).clear_poison();
         }
     }
 
-    /// Marks the outputs of an instruction that failed as unusable.
+    /// Marks the outputs of an instruction that failed, of which nobody has been told, as unusable.
     pub fn set_poison<S: Borrow<Arc<Storage>>>(&mut self, outputs: &[Buffer<S>], failure: &Arc<Failure>) {
         for output in outputs {
-            output.storage().deps.get(&mut self.token).poison = Some(failure.clone());
+            let deps = output.storage().deps.get(&mut self.token);
+            match output.existing {
+                true => deps.set_passing_poison(failure.clone()),
+                false => deps.set_poison(failure.clone()),
+            }
         }
+    }
+
+    /// Marks the outputs of a call as unusable that fails here and now. The user is told: what held something before can be used.
+    #[cold]
+    pub fn refuse(&mut self, call: &Call<'_>, failure: &Arc<Failure>) -> Error {
+        for output in call.outputs.iter().filter(|output| !output.existing) {
+            output.storage().deps.get(&mut self.token).set_poison(failure.clone());
+        }
+        for buffer in call.inputs.iter().chain(call.outputs) {
+            self.told(buffer.storage());
+        }
+        failure.deliver()
+    }
+
+    /// Notes that the user has been told of a storage's failure. What was issued before must not run on what the kernel left: then the failure
+    /// stays.
+    pub fn told(&mut self, storage: &Storage) {
+        let State { token, streams, .. } = self;
+        let deps = storage.deps.get(token);
+        if deps.is_passing() && deps.reads.iter().all(|&read| is_done(streams, read)) {
+            deps.clear_poison();
+        }
+    }
+
+    /// An instruction that reads a storage whose failure will pass, and has not ended.
+    pub fn reader_before_passing(&mut self, storage: &Storage) -> Option<Obstacle> {
+        let State { token, streams, .. } = self;
+        let deps = storage.deps.get(token);
+        let mut reads = deps.reads.iter().filter(|_| deps.is_passing());
+        reads.find(|&&read| !is_done(streams, read)).map(|&read| Obstacle::Instruction(read))
     }
 
     /// Remembers a failure for [`Stream::synchronize`](super::Stream::synchronize).

@@ -22,7 +22,7 @@ const BRIEF: u64 = 500;
 ///
 /// # Errors
 /// For read-only outputs; and what is known to fail by now: the kernel's own error if it ran, or the [`Error::Deferred`] of an earlier
-/// instruction if an input is unusable because of it. Either way the outputs become unusable too. Whatever fails later is reported to
+/// instruction if an input is unusable because of it. Either way new outputs are unusable. Whatever fails later is reported to
 /// those who read the outputs or [synchronise](super::synchronize).
 ///
 /// # Safety
@@ -37,7 +37,7 @@ pub unsafe fn submit(call: &Call<'_>) -> Result<()> {
 
 /// Declares a storage usable again whose content a failed kernel left unspecified.
 pub fn clear_poison(storage: &Storage) {
-    storage.deps.get(&mut Vm::global().lock().token).poison = None;
+    storage.deps.get(&mut Vm::global().lock().token).clear_poison();
 }
 
 impl Vm {
@@ -95,8 +95,7 @@ impl Vm {
     #[inline]
     unsafe fn run_inline<'a>(&'a self, mut state: MutexGuard<'a, State>, slot: Slot, call: &Call<'_>) -> Result<()> {
         if let Some(failure) = state.poison(call.inputs, call.outputs) {
-            state.set_poison(call.outputs, &failure);
-            return Err(failure.deliver());
+            return Err(state.refuse(call, &failure));
         }
         let ticket = state.issue(slot, call.inputs, call.outputs);
         let stream = state.stream(slot);
@@ -119,8 +118,7 @@ impl Vm {
         let bytes = new.map(|output| output.storage.nbytes()).fold(0, usize::saturating_add);
         let mut state = self.wait_for_room(slot, bytes)?;
         if let Some(failure) = state.doomed(call.inputs) {
-            state.set_poison(call.outputs, &failure);
-            return Err(failure.deliver());
+            return Err(state.refuse(call, &failure));
         }
         let waits = state.waits(slot, call.inputs, call.outputs);
         let ticket = state.issue(slot, call.inputs, call.outputs);
@@ -147,8 +145,10 @@ impl Vm {
     #[cold]
     fn outcome(&self, ticket: Ticket, outputs: &[BufferRef<'_>]) -> Result<()> {
         let mut state = self.wait_while(|state| state.unfinished(ticket))?;
-        let failure = outputs.iter().find_map(|output| output.storage.deps.get(&mut state.token).poison.clone());
-        failure.map_or(Ok(()), |failure| Err(failure.deliver()))
+        let failure = outputs.iter().find_map(|output| output.storage.deps.get(&mut state.token).poison().cloned());
+        let Some(failure) = failure else { return Ok(()) };
+        outputs.iter().for_each(|output| state.told(output.storage));
+        Err(failure.deliver())
     }
 }
 
@@ -160,8 +160,7 @@ impl Vm {
 #[inline]
 unsafe fn run_brief(mut state: MutexGuard<'_, State>, slot: Slot, call: &Call<'_>) -> Result<()> {
     if let Some(failure) = state.poison(call.inputs, call.outputs) {
-        state.set_poison(call.outputs, &failure);
-        return Err(failure.deliver());
+        return Err(state.refuse(call, &failure));
     }
     let stream = state.stream(slot);
     (stream.issued, stream.completed) = (stream.issued + 1, stream.completed + 1);
@@ -182,8 +181,7 @@ impl State {
             Ok(()) => self.clear_overwritten(call.outputs),
             Err(error) => {
                 let failure = Failure::new(call.op.clone(), call.at.into(), error.clone());
-                failure.deliver();
-                self.set_poison(call.outputs, &failure);
+                self.refuse(call, &failure);
             }
         }
     }

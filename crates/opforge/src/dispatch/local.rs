@@ -77,7 +77,9 @@ fn push_outputs(outputs: &mut Tensors, call: &Call<'_>, metas: &Metas, device: D
 }
 
 fn submit(call: &Call<'_>, kernel: &Arc<dyn Kernel>, outputs: &Tensors) -> Result<()> {
-    with_buffers(call.inputs, |inputs| with_buffers(outputs, |outputs| submit_buffers(call, kernel, inputs, outputs)))
+    with_buffers(call.inputs, false, |inputs| {
+        with_buffers(outputs, call.outputs.is_some(), |outputs| submit_buffers(call, kernel, inputs, outputs))
+    })
 }
 
 #[inline(never)]
@@ -125,18 +127,20 @@ pub(crate) fn output(meta: &Meta, device: Device) -> Result<Tensor> {
 
 /// Gives `f` the tensors' buffers: for the usual one or two of them, arrays that are built in place.
 #[inline]
-fn with_buffers<T: AsRef<Tensor>, R>(tensors: &[T], f: impl FnOnce(&[BufferRef<'_>]) -> R) -> R {
+fn with_buffers<T: AsRef<Tensor>, R>(tensors: &[T], existing: bool, f: impl FnOnce(&[BufferRef<'_>]) -> R) -> R {
+    let buffer = |t: &'_ T| buffer(t.as_ref(), existing);
     match tensors {
-        [a] => f(&[buffer(a.as_ref())]),
-        [a, b] => f(&[buffer(a.as_ref()), buffer(b.as_ref())]),
-        _ => f(&tensors.iter().map(|t| buffer(t.as_ref())).collect::<SmallVec<[_; 4]>>()),
+        [a] => f(&[buffer(a)]),
+        [a, b] => f(&[buffer(a), buffer(b)]),
+        _ => f(&tensors.iter().map(buffer).collect::<SmallVec<[_; 4]>>()),
     }
 }
 
 #[inline]
-fn buffer(tensor: &Tensor) -> BufferRef<'_> {
+fn buffer(tensor: &Tensor, existing: bool) -> BufferRef<'_> {
     let byte_offset = tensor.layout().start_offset() * tensor.dtype().size_in_bytes();
-    BufferRef::new(tensor.storage(), byte_offset)
+    let buffer = BufferRef::new(tensor.storage(), byte_offset);
+    if existing { buffer.existing() } else { buffer }
 }
 
 fn bytes(outputs: &Tensors) -> usize {

@@ -1,8 +1,9 @@
 //! Elements added around a tensor, and boxes cut out of it.
 
-use crate::operator::prelude::*;
 use opforge_runtime::alloc::Room;
+
 use crate::operator::embed;
+use crate::operator::prelude::*;
 use crate::ops::shape::window::Window;
 
 functions! {

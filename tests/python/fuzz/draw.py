@@ -67,7 +67,9 @@ class Draw:
     def indices(self) -> Array:
         shape = self.shape()
         length = self.pick.choice(self.lengths) or 1
-        fill = tuple(self.pick.choice((*range(length), *range(length), -1, length, 2**62) if self.chance(0.2) else range(length)) for _ in range(min(12, math.prod(shape))))
+        places = (*range(length), *range(length), -1, length, 2**62)
+        one = lambda: self.pick.choice(places if self.chance(0.2) else range(length))  # noqa: E731
+        fill = tuple(one() for _ in range(min(12, math.prod(shape))))
         return Array(shape, self.pick.choice(("int64", "int64", "int32", "uint8")), fill or (0,)).but()
 
     def vary(self, array: Array, probability: float) -> Array:

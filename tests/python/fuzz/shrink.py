@@ -6,7 +6,7 @@ import re
 import time
 
 from .calls import Call
-from .drive import Child, Outcome, line_of, alone
+from .drive import Child, Outcome, alone, line_of
 
 
 def cause(outcome: Outcome) -> str:

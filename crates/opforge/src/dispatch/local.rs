@@ -128,11 +128,10 @@ pub(crate) fn output(meta: &Meta, device: Device) -> Result<Tensor> {
 /// Gives `f` the tensors' buffers: for the usual one or two of them, arrays that are built in place.
 #[inline]
 fn with_buffers<T: AsRef<Tensor>, R>(tensors: &[T], existing: bool, f: impl FnOnce(&[BufferRef<'_>]) -> R) -> R {
-    let buffer = |t: &'_ T| buffer(t.as_ref(), existing);
     match tensors {
-        [a] => f(&[buffer(a)]),
-        [a, b] => f(&[buffer(a), buffer(b)]),
-        _ => f(&tensors.iter().map(buffer).collect::<SmallVec<[_; 4]>>()),
+        [a] => f(&[buffer(a.as_ref(), existing)]),
+        [a, b] => f(&[buffer(a.as_ref(), existing), buffer(b.as_ref(), existing)]),
+        _ => f(&tensors.iter().map(|t| buffer(t.as_ref(), existing)).collect::<SmallVec<[_; 4]>>()),
     }
 }
 

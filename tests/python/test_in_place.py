@@ -211,3 +211,10 @@ def test_a_refused_call_leaves_its_tensor_as_it_was(name, size):
         change(x)
         x.sum().item()
     assert torch.equal(x, before)
+
+
+@pytest.mark.parametrize("name", ["relu_", "cos_", "ge_", "mul_"])
+def test_stretched_memory_is_refused_before_anything_is_computed(name):
+    x = torch.ones(1).expand(2**40)
+    with pytest.raises(torch.OpforgeError, match="share memory"):
+        getattr(x, name)(*([2] if name in {"ge_", "mul_"} else []))

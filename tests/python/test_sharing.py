@@ -213,3 +213,21 @@ VIEWS = {
 def test_views_share_memory(name):
     x = grid(3, 4)
     assert shares(VIEWS[name](x), x)
+
+
+@pytest.mark.parametrize("name", ["t", "real", "flatten", "positive", "moveaxis", "reshape"])
+def test_an_empty_out_never_becomes_a_view(name):
+    x, out = grid(3, 4), torch.empty(0, dtype=torch.float64)
+    more = {"moveaxis": (0, 1), "reshape": ((4, 3),)}.get(name, ())
+    assert getattr(torch, name)(x, *more, out=out) is out
+    assert not shares(x, out) and out.numel() == 12
+
+
+def test_no_out_is_written_unless_all_can_be():
+    x, values = grid(3, 4), torch.full((3, 4), 7.0, dtype=torch.float64)
+    with pytest.raises(torch.OpforgeError):
+        torch.sort(x, out=(values, torch.empty(2, 2, dtype=torch.int64)))
+    assert values.eq(7).all()
+    with pytest.raises(TypeError):
+        torch.sort(x, out=(values, None))
+    assert values.eq(7).all()

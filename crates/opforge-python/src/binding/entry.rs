@@ -1,8 +1,8 @@
 use std::collections::HashMap;
 
-use opforge::Error;
-use opforge::functional::{in_place, write_back};
+use opforge::functional::{check_write_back, in_place, write_back};
 use opforge::operator::Value;
+use opforge::{Error, Tensor};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -131,22 +131,42 @@ fn wrong_out(name: &str, out: &Bound<'_, PyAny>, accepted: &str) -> PyErr {
     PyTypeError::new_err(format!("{name}(): argument 'out' must be {accepted}, not {}", describe(out.as_borrowed())))
 }
 
-/// Writes results into the tensors given as `out`: one, or a tuple of as many. An empty one takes the result's shape.
+/// Writes results into the tensors given as `out`: one, or a tuple of as many. An empty one takes the result's shape. Nothing is written unless
+/// all can be.
 fn write_out(py: Python<'_>, name: &'static str, out: &Bound<'_, PyAny>, result: &Bound<'_, PyAny>) -> PyResult<()> {
-    if let Ok(results) = result.cast::<PyTuple>() {
-        let outs = out.cast::<PyTuple>().ok().filter(|outs| outs.len() == results.len());
-        let outs = outs.ok_or_else(|| wrong_out(name, out, &format!("a tuple of {} Tensors", results.len())))?;
-        let pairs = outs.iter().zip(results.iter());
-        return pairs.into_iter().try_for_each(|(out, result)| write_out(py, name, &out, &result));
+    let pairs: Vec<_> = match result.cast::<PyTuple>() {
+        Err(_) => vec![(out.clone(), result.clone())],
+        Ok(results) => {
+            let outs = out.cast::<PyTuple>().ok().filter(|outs| outs.len() == results.len());
+            let outs = outs.ok_or_else(|| wrong_out(name, out, &format!("a tuple of {} Tensors", results.len())))?;
+            outs.iter().zip(results.iter()).collect()
+        }
+    };
+    let tensors = |(out, result): &(Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+        let result =
+            result.cast::<PyTensor>().map_err(|_| wrong_out(name, out, "left out: the result is no tensor"))?;
+        out.cast::<PyTensor>().map_err(|_| wrong_out(name, out, "Tensor"))?;
+        Ok(result.get().tensor(py))
+    };
+    let results = pairs.iter().map(tensors).collect::<PyResult<Vec<_>>>()?;
+    let outs = pairs.iter().filter_map(|(out, _)| out.cast::<PyTensor>().ok().map(Bound::get));
+    let pairs: Vec<(&PyTensor, Tensor)> = outs.zip(results).collect();
+    for (out, result) in pairs.iter().filter(|(out, result)| !takes_shape(&out.tensor(py), result)) {
+        check_write_back(name, &out.tensor(py), result).or_raise(py)?;
     }
-    let result = result.cast::<PyTensor>().map_err(|_| wrong_out(name, out, "left out: the result is no tensor"))?;
-    let out = out.cast::<PyTensor>().map_err(|_| wrong_out(name, out, "Tensor"))?.get();
-    let result = result.get().tensor(py);
+    pairs.into_iter().try_for_each(|(out, result)| write_one(py, name, out, result))
+}
+
+fn takes_shape(out: &Tensor, result: &Tensor) -> bool {
+    out.elem_count() == 0 && out.shape() != result.shape()
+}
+
+fn write_one(py: Python<'_>, name: &'static str, out: &PyTensor, result: Tensor) -> PyResult<()> {
     let destination = out.tensor(py);
-    if destination.elem_count() == 0 && destination.shape() != result.shape() {
-        let result = if result.storage().is_unshared() { Ok(result) } else { result.copy() };
-        out.replace(py, result.and_then(|result| result.to_dtype(destination.dtype())).or_raise(py)?);
-        return Ok(());
+    if !takes_shape(&destination, &result) {
+        return write_back(name, &destination, &result).or_raise(py);
     }
-    write_back(name, &destination, &result).or_raise(py)
+    let result = if result.storage().is_unshared() { Ok(result) } else { result.copy() };
+    out.replace(py, result.and_then(|result| result.to_dtype(destination.dtype())).or_raise(py)?);
+    Ok(())
 }

@@ -19,18 +19,24 @@ pub(super) fn check_metas(op: &'static str, inferred: &Metas, given: &[&Tensor])
     Ok(())
 }
 
+/// The tensor can be written: not read-only, no element twice.
+pub(crate) fn check_writable(op: &'static str, output: &Tensor) -> Result<()> {
+    if output.storage().is_read_only() {
+        return Err(Error::value(op, "out", "read-only memory", "writable memory"));
+    }
+    if output.layout().may_overlap_itself() {
+        let given = format!("{:?}", output.layout());
+        return Err(Error::value(op, "out", given, "a layout in which no two elements share memory"));
+    }
+    Ok(())
+}
+
 /// The outputs can be written: not read-only, no element twice, and not overlapping an input or each other, unless an input is the very
 /// same view and the operator may overwrite it.
 pub(super) fn check_aliases(operator: &dyn Operator, inputs: &[&Tensor], outputs: &[&Tensor]) -> Result<()> {
     let op = operator.name();
     for (i, output) in outputs.iter().enumerate() {
-        if output.storage().is_read_only() {
-            return Err(Error::value(op, "out", "read-only memory", "writable memory"));
-        }
-        if output.layout().may_overlap_itself() {
-            let given = format!("{:?}", output.layout());
-            return Err(Error::value(op, "out", given, "a layout in which no two elements share memory"));
-        }
+        check_writable(op, output)?;
         let allowed = |i: usize, input: &Tensor| {
             input.layout() == output.layout() && input.dtype() == output.dtype() && operator.overwrites(i)
         };

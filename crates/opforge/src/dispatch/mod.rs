@@ -17,6 +17,7 @@ use std::panic::Location;
 pub use autograd::Autograd;
 pub(crate) use destination::forget_destination;
 pub use destination::write_to;
+pub(crate) use inplace::check_writable;
 pub use local::EagerLocal;
 
 use crate::operator::{Operator, Tensors};

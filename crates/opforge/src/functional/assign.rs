@@ -3,7 +3,7 @@
 use opforge_core::Kind;
 
 use crate::autograd::{check_write, enable_grad, has_history, is_grad_enabled};
-use crate::dispatch::write_to;
+use crate::dispatch::{check_writable, write_to};
 use crate::operator::prelude::*;
 use crate::operator::{Function, Value};
 
@@ -62,6 +62,16 @@ functions! {
 /// For another shape; for a result of floats into integers and the like.
 #[track_caller]
 pub fn write_back(op: &'static str, destination: &Tensor, result: &Tensor) -> Result<()> {
+    check_write_back(op, destination, result)?;
+    copy_into(destination, result, false).map(drop)
+}
+
+/// What [`write_back`] refuses, before anything is written.
+///
+/// # Errors
+/// Those of [`write_back`].
+pub fn check_write_back(op: &'static str, destination: &Tensor, result: &Tensor) -> Result<()> {
+    check_writable(op, destination)?;
     if result.shape() != destination.shape() {
         let accepted = format!("a result of the destination's shape {:?}", destination.shape());
         return Err(Error::shape(op, "out", format!("{:?}", result.shape()), accepted));
@@ -70,7 +80,7 @@ pub fn write_back(op: &'static str, destination: &Tensor, result: &Tensor) -> Re
         let accepted = format!("a dtype that casts to the destination's {}", destination.dtype().long_name());
         return Err(Error::dtype(op, "out", result.dtype().long_name(), accepted));
     }
-    copy_into(destination, result, false).map(drop)
+    Ok(())
 }
 
 /// The in-place form of a function: `receiver`, its first argument, takes the elements of the result, or, if it is a view, its layout. Returns
@@ -97,6 +107,7 @@ pub fn in_place(function: &Function, receiver: &Tensor, values: &[Value]) -> Res
     if function.view {
         return laid_out_anew(name, receiver, call);
     }
+    check_writable(name, receiver)?;
     let result = write_to(receiver, name, call)?;
     if result.id() != receiver.id() {
         write_back(name, receiver, &result)?;

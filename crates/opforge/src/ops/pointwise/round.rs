@@ -77,7 +77,7 @@ impl Tensor {
     /// The nearest integer, halves away from zero, outside of the autograd graph.
     #[track_caller]
     pub fn round(&self) -> Result<Tensor> {
-        unary(Round { halves: Halves::AwayFromZero }, &*self.unrecorded())
+        unary(Round { halves: Halves::AwayFromZero }, &self.unrecorded())
     }
 
     /// Rounded to a number of decimals, which may be negative: `round(x * 10^decimals) / 10^decimals`.

@@ -208,6 +208,7 @@ from ._core import gather as gather
 from ._core import gcd as gcd
 from ._core import ge as ge
 from ._core import ger as ger
+from ._core import get_default_device as get_default_device
 from ._core import get_default_dtype as get_default_dtype
 from ._core import get_num_threads as get_num_threads
 from ._core import get_printoptions as get_printoptions
@@ -426,6 +427,7 @@ from ._core import segment_reduce as segment_reduce
 from ._core import select as select
 from ._core import select_scatter as select_scatter
 from ._core import selu as selu
+from ._core import set_default_device as set_default_device
 from ._core import set_default_dtype as set_default_dtype
 from .autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from ._core import set_memory_limit as set_memory_limit

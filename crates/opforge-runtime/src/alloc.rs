@@ -98,14 +98,15 @@ pub fn check_request(nbytes: usize) -> Result<()> {
     if nbytes <= limit() { Ok(()) } else { Err(too_large(nbytes)) }
 }
 
+/// The bytes that any call may take unasked.
+pub(crate) const UNASKED: usize = 1 << 20;
+
 /// Refuses to begin with what needs `nbytes` bytes of memory that is not the allocator's, in pieces (lists, tables), where they could not be had now.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`] beyond the limit or the system's memory.
 #[inline]
 pub fn check_available(nbytes: usize) -> Result<()> {
-    /// What any call may take unasked.
-    const UNASKED: usize = 1 << 20;
     if nbytes <= UNASKED { Ok(()) } else { probe(nbytes) }
 }
 

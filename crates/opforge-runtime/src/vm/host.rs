@@ -132,7 +132,11 @@ impl ReadGuard<'_> {
         }
         // SAFETY: the bytes are `count` elements of T, aligned and unchanged during the access, and every pattern of bits is a value of an
         // element type other than bool.
-        alloc::vec_of(unsafe { std::slice::from_raw_parts(first, count) }.iter().copied())
+        let elements = unsafe { std::slice::from_raw_parts(first, count) };
+        if size_of_val(elements) <= alloc::UNASKED {
+            return Ok(elements.to_vec());
+        }
+        alloc::vec_of(elements.iter().copied())
     }
 }
 

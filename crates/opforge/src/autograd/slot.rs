@@ -30,7 +30,7 @@ pub(crate) struct Slot {
     base: Option<Tensor>,
     /// `None` for a leaf.
     origin: Mutex<Option<Origin>>,
-    /// What counts changes in place, if it is not the storage.
+    /// What counts changes in place, if it is not the storage; for a view, that of its base counts.
     counter: Option<Counter>,
     extra: OnceLock<Box<Extra>>,
 }
@@ -60,7 +60,7 @@ impl Slot {
     pub(crate) fn view_of(tensor: &Tensor) -> Self {
         let base = tensor.slot().base.as_ref().unwrap_or(tensor);
         let seen = AtomicU32::new(base.slot().moves());
-        Slot { base: Some(base.clone()), seen, counter: tensor.slot().counter.clone(), ..Slot::default() }
+        Slot { base: Some(base.clone()), seen, ..Slot::default() }
     }
 
     pub(super) fn counted_by(self, counter: Option<Counter>) -> Self {
@@ -69,7 +69,7 @@ impl Slot {
 
     #[inline]
     pub(super) fn counter(&self) -> Option<&Counter> {
-        self.counter.as_ref()
+        self.base.as_ref().map_or(&self.counter, |base| &base.slot().counter).as_ref()
     }
 
     #[inline]

@@ -215,11 +215,13 @@ def test_views_share_memory(name):
     assert shares(VIEWS[name](x), x)
 
 
-@pytest.mark.parametrize("name", ["t", "real", "flatten", "positive", "moveaxis", "reshape"])
-def test_an_empty_out_never_becomes_a_view(name):
+@pytest.mark.parametrize("base", [False, True], ids=["whole", "view"])
+@pytest.mark.parametrize("name", ["t", "real", "flatten", "positive", "moveaxis", "reshape", "contiguous"])
+def test_an_empty_out_never_becomes_a_view(name, base):
     x, out = grid(3, 4), torch.empty(0, dtype=torch.float64)
+    x = x if base else x.clone()
     more = {"moveaxis": (0, 1), "reshape": ((4, 3),)}.get(name, ())
-    assert getattr(torch, name)(x, *more, out=out) is out
+    assert getattr(torch if hasattr(torch, name) else torch.Tensor, name)(x, *more, out=out) is out
     assert not shares(x, out) and out.numel() == 12
 
 

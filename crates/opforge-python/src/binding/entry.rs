@@ -113,7 +113,8 @@ impl Entry {
         if out.is_none(py) {
             return Ok(result);
         }
-        write_out(py, self.name, out.bind(py), result.bind(py))?;
+        let views = self.overloads.iter().any(|signature| signature.function.view);
+        write_out(py, self.name, out.bind(py), result.bind(py), views)?;
         Ok(out)
     }
 
@@ -132,8 +133,14 @@ fn wrong_out(name: &str, out: &Bound<'_, PyAny>, accepted: &str) -> PyErr {
 }
 
 /// Writes results into the tensors given as `out`: one, or a tuple of as many. An empty one takes the result's shape. Nothing is written unless
-/// all can be.
-fn write_out(py: Python<'_>, name: &'static str, out: &Bound<'_, PyAny>, result: &Bound<'_, PyAny>) -> PyResult<()> {
+/// all can be. `views` says whether results may be views, which are copied.
+fn write_out(
+    py: Python<'_>,
+    name: &'static str,
+    out: &Bound<'_, PyAny>,
+    result: &Bound<'_, PyAny>,
+    views: bool,
+) -> PyResult<()> {
     let pairs: Vec<_> = match result.cast::<PyTuple>() {
         Err(_) => vec![(out.clone(), result.clone())],
         Ok(results) => {
@@ -154,19 +161,19 @@ fn write_out(py: Python<'_>, name: &'static str, out: &Bound<'_, PyAny>, result:
     for (out, result) in pairs.iter().filter(|(out, result)| !takes_shape(&out.tensor(py), result)) {
         check_write_back(name, &out.tensor(py), result).or_raise(py)?;
     }
-    pairs.into_iter().try_for_each(|(out, result)| write_one(py, name, out, result))
+    pairs.into_iter().try_for_each(|(out, result)| write_one(py, name, out, result, views))
 }
 
 fn takes_shape(out: &Tensor, result: &Tensor) -> bool {
     out.elem_count() == 0 && out.shape() != result.shape()
 }
 
-fn write_one(py: Python<'_>, name: &'static str, out: &PyTensor, result: Tensor) -> PyResult<()> {
+fn write_one(py: Python<'_>, name: &'static str, out: &PyTensor, result: Tensor, views: bool) -> PyResult<()> {
     let destination = out.tensor(py);
     if !takes_shape(&destination, &result) {
         return write_back(name, &destination, &result).or_raise(py);
     }
-    let result = if result.storage().is_unshared() { Ok(result) } else { result.copy() };
+    let result = if views { result.copy() } else { Ok(result) };
     out.replace(py, result.and_then(|result| result.to_dtype(destination.dtype())).or_raise(py)?);
     Ok(())
 }

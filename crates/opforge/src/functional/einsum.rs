@@ -54,6 +54,15 @@ enum Name {
     Letter(char),
 }
 
+impl std::fmt::Display for Name {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Name::Ellipsis(place) => write!(f, "dimension -{} of the ellipsis", place.0 + 1),
+            Name::Letter(letter) => write!(f, "'{letter}'"),
+        }
+    }
+}
+
 /// A tensor whose dimensions have names, each another one.
 struct Named {
     tensor: Tensor,
@@ -166,7 +175,10 @@ impl Named {
         let length = |name: Name| match (a.len(name), b.len(name)) {
             (Some(1), Some(n)) | (Some(n), Some(1) | None) | (None, Some(n)) => Ok(n),
             (Some(n), Some(m)) if n == m => Ok(n),
-            (n, m) => Err(Error::shapes("einsum", n, m, format!("equal lengths of {name:?}"))),
+            (n, m) => {
+                let accepted = format!("equal lengths of {name}");
+                Err(Error::shapes("einsum", n.unwrap_or(0), m.unwrap_or(0), accepted))
+            }
         };
         let lengths = |names: &[Name]| names.iter().map(|&n| length(n)).collect::<Result<Vec<usize>>>();
         let [b_len, l_len, s_len, r_len] = [lengths(&batch)?, lengths(&left)?, lengths(&summed)?, lengths(&right)?];

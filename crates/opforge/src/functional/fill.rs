@@ -82,6 +82,9 @@ functions! {
             let view = crate::functional::as_strided(input, &[length as i64], &[stride as i64], Some(offset as i64))?;
             fill_with(&view, fill_value.into())
         };
+        if shortest == 0 {
+            return Ok(input.clone());
+        }
         diagonal(0, shortest)?;
         let blocks = if wrap && dims.len() == 2 { (columns + 1..rows).step_by(columns + 1) } else { (0..0).step_by(1) };
         for start in blocks {

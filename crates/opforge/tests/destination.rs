@@ -36,3 +36,16 @@ fn a_destination_does_not_outlive_its_call() -> Result<()> {
     assert_eq!(x.to_vec1::<f32>()?, [1.0, 2.0]);
     Ok(())
 }
+
+#[test]
+fn what_a_composition_saved_of_its_destination_is_kept() -> Result<()> {
+    let w = opforge::Var::new(&[1f32, 2.0], &Device::Cpu)?;
+    let x = w.affine(1.0, 0.0)?;
+    // sin(x) saves x, which then takes the result of an operator that has the function's name.
+    let result = write_to(&x, "mul", || x.sin()?.mul(&x.sin()?))?;
+    assert_eq!(result.id(), x.id());
+    let gradients = x.sum_all()?.backward()?;
+    let slopes = gradients.get(&w).unwrap().to_vec1::<f32>()?;
+    slopes.iter().zip([1f32, 2.0]).for_each(|(slope, x)| assert!((slope - (2.0 * x).sin()).abs() < 1e-6));
+    Ok(())
+}

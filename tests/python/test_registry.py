@@ -183,28 +183,6 @@ def test_method(case):
         same(call(case, args, case.shown_in("method")), call(case, args))
 
 
-@each([case for case in EXACT if case.entry["in_place"]])
-def test_in_place(case):
-    args = tensors(case.args)
-    if not isinstance(args[0], torch.Tensor) or set(case.entry["faces"]) == {"in_place"}:
-        return
-    plain = call(case, args)
-    receiver = args[0].clone()
-    form = case.shown_in("in_place")
-    castable = receiver.is_complex() or not plain.is_complex() and (receiver.is_floating_point() or not plain.is_floating_point())
-    if plain.shape == receiver.shape and castable:
-        assert form(receiver, *args[1:], **case.options) is receiver
-        same(receiver, plain.to(receiver.dtype))
-        padded = torch.tensor(np.repeat(args[0].numpy(), 2, axis=-1)) if receiver.ndim else None
-        if padded is not None:
-            form(padded[..., ::2], *args[1:], **case.options)
-            same(padded[..., ::2], receiver)
-            same(padded[..., 1::2], args[0])
-    elif plain.shape.numel() != receiver.shape.numel() or not castable:
-        with pytest.raises(torch.OpforgeError):
-            form(receiver, *args[1:], **case.options)
-
-
 @each([case for case in EXACT if case.entry["out"] and {"torch", "linalg", "special"} & set(case.entry["faces"])])
 def test_out(case):
     args = tensors(case.args)

@@ -1,3 +1,5 @@
+//! Errors: what was wrong with a call, by class.
+
 use std::borrow::Cow;
 use std::fmt;
 use std::panic::Location;

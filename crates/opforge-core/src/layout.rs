@@ -133,7 +133,7 @@ impl Layout {
     /// True when two elements share a place in the storage, as after a broadcast. Exact for strides that nest (all views but some made by
     /// `as_strided` and `unfold`); for others it may say true without an overlap.
     pub fn may_overlap_itself(&self) -> bool {
-        if self.dims().contains(&0) {
+        if self.is_contiguous() || self.dims().contains(&0) {
             return false;
         }
         let mut dims: SmallVec<[(usize, usize); 6]> =

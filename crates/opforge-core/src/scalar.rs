@@ -1,3 +1,5 @@
+//! Single numbers of any dtype.
+
 use crate::{DType, Kind};
 use half::{bf16, f16};
 use num_complex::Complex;

@@ -1,3 +1,5 @@
+//! Element types of products and sums: what they are widened to, and how many sums are added.
+
 use opforge_core::{bf16, f16};
 
 use crate::matmul::Kernels;
@@ -18,6 +20,25 @@ pub(crate) trait Accumulator: Copy + Default + Send + Sync + 'static {
     fn join(total: &mut Self::Total, other: Self::Total);
     /// The total, rounded once.
     fn of_total(total: Self::Total) -> Self;
+}
+
+/// Adds sums to their totals, which begin anew if `first`.
+#[inline(always)]
+pub(crate) fn add_to_totals<A: Accumulator>(sums: &[A], totals: &mut [A::Total], first: bool) {
+    for (sum, total) in sums.iter().zip(totals) {
+        if first {
+            *total = A::Total::default();
+        }
+        sum.add_to(total);
+    }
+}
+
+/// Writes totals as sums.
+#[inline(always)]
+pub(crate) fn round_totals<A: Accumulator>(totals: &[A::Total], sums: &mut [A]) {
+    for (sum, total) in sums.iter_mut().zip(totals) {
+        *sum = A::of_total(*total);
+    }
 }
 
 /// A sum in f64 and what its additions have rounded off (Neumaier, 1974).

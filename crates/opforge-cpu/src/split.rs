@@ -172,7 +172,7 @@ pub(crate) unsafe fn sum_line<S: Simd, E: StoredFloat>(from: *const E, n: usize)
         let end = n.min(block + BLOCK);
         let mut sum = VectorOf::<E, S>::splat(0.0);
         for i in (block..end).step_by(lanes) {
-            // SAFETY: by the contract.
+            // SAFETY: the line has elements up to `end`.
             sum = sum + unsafe { load_strided::<S, E>(from.add(i), lanes.min(end - i), 1) };
         }
         total += sum.reduce_sum().to_f64();

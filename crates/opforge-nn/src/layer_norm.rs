@@ -1,3 +1,5 @@
+//! Normalisation over the last dimension.
+
 use opforge::functional as f;
 use opforge::{D, Module, Result, Tensor};
 

@@ -1,3 +1,5 @@
+//! The fully connected layer.
+
 use opforge::{Module, Result, Tensor};
 
 use crate::{Init, VarBuilder};

@@ -1,3 +1,5 @@
+//! Devices by name, and the one that new tensors get.
+
 use std::cell::{Cell, RefCell};
 
 use opforge::functional::{self as f, DefaultDevice};

@@ -1,3 +1,5 @@
+//! Files mapped into memory.
+
 use std::fs::File;
 use std::ops::{Deref, Range};
 use std::path::Path;

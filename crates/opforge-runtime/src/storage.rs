@@ -1,3 +1,5 @@
+//! Memory that tensors share.
+
 use std::any::Any;
 use std::cell::UnsafeCell;
 use std::fmt;

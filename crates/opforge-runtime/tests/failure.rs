@@ -138,6 +138,22 @@ fn existing_memory_is_usable_once_the_failure_is_known() {
 }
 
 #[test]
+fn being_told_of_one_failure_does_not_end_another() {
+    let (a, b, out, stream) = (storage_of(4), storage_of(5), storage(), Stream::new());
+    with_stream(&stream, || {
+        for storage in [&a, &b] {
+            submit_to("put", &failing(QUEUED), &[storage], BufferRef::new(storage, 0).existing()).unwrap();
+        }
+    });
+    assert!(stream.synchronize().is_err());
+    // The call is refused because of one of its inputs; the failure of the other has not been told.
+    submit("add", &sum(CHEAP, 0), &[&a, &b], &out).unwrap_err();
+    assert_eq!(value(&a).unwrap(), 4);
+    assert_eq!(error_of(&b).kind(), ErrorKind::Index);
+    assert_eq!(value(&b).unwrap(), 5);
+}
+
+#[test]
 fn synchronising_reports_what_nobody_has_seen_once() {
     let (stream, a, b) = (Stream::new(), storage(), storage());
     with_stream(&stream, || submit("gather", &failing(QUEUED), &[], &a)).unwrap();

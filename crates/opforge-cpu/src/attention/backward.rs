@@ -1,3 +1,5 @@
+//! The gradients of attention, block by block; scores are computed again.
+
 use std::marker::PhantomData;
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! Attention, block by block of queries.
+
 use std::marker::PhantomData;
 use std::sync::Arc;
 

@@ -60,7 +60,7 @@ impl<E: Element> WeightGradient<E> {
             }
         }
         sums.begun = true;
-        // SAFETY: by the contract.
+        // SAFETY: the sums and totals are the task's, as for the products above.
         unsafe { sums.count_product() };
     }
 

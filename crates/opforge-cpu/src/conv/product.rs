@@ -14,33 +14,6 @@ pub(super) const PRODUCTS: usize = 64;
 /// The totals of some sums.
 pub(super) type Total<F> = <F as Accumulator>::Total;
 
-/// Adds sums to totals, which begin with them if `first`.
-///
-/// # Safety
-/// Both are valid for `n` numbers.
-pub(super) unsafe fn add_to_totals<F: Accumulator>(sums: *const F, totals: *mut Total<F>, n: usize, first: bool) {
-    for i in 0..n {
-        // SAFETY: by the contract.
-        unsafe {
-            if first {
-                totals.add(i).write(Total::<F>::default());
-            }
-            (*sums.add(i)).add_to(&mut *totals.add(i));
-        }
-    }
-}
-
-/// Writes totals as sums.
-///
-/// # Safety
-/// As [`add_to_totals`].
-pub(super) unsafe fn round_totals<F: Accumulator>(totals: *const Total<F>, sums: *mut F, n: usize) {
-    for i in 0..n {
-        // SAFETY: by the contract.
-        unsafe { *sums.add(i) = F::of_total(*totals.add(i)) };
-    }
-}
-
 /// The depth of blocks, all but the last equal.
 pub(super) fn block_depth(depth: usize) -> usize {
     depth.div_ceil(depth.div_ceil(DEPTH).max(1)).max(1)

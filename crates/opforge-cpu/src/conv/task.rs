@@ -1,6 +1,7 @@
 //! One task of a convolution: some target channels at a block of target positions.
 
 use std::ops::Range;
+use std::slice;
 
 use opforge_core::Result;
 use opforge_runtime::alloc::Workspace;
@@ -9,10 +10,10 @@ use super::Element;
 use super::correlate::{Correlation, Plan, Tensors, is_direct};
 use super::geometry::{Lengths, MAX_SPATIAL};
 use super::panel::{Runs, panels_len, position};
-use super::product::{COLUMNS, PRODUCTS, Product, Total, add_to_totals, block_depth, round_totals};
+use super::product::{COLUMNS, PRODUCTS, Product, Total, block_depth};
 use super::slab::Read;
 use crate::matmul::Args;
-use crate::operand::Operand;
+use crate::operand::{Operand, add_to_totals, round_totals};
 use crate::simd::{Float, Routine, Simd};
 use crate::stored::{VectorOf, lie, load_as, store_strided};
 
@@ -161,11 +162,12 @@ impl<'a, E: Element> Part<'a, E> {
                     let b = room.cast_const();
                     Product { a, a_depth: deep, from, b, c, c_row, rows, columns, depth, add }.run(kernels);
                     if plan.in_totals && (number % PRODUCTS == PRODUCTS - 1 || from + depth == deep) {
-                        add_to_totals(c, totals, sums, number < PRODUCTS);
+                        let totals = slice::from_raw_parts_mut(totals, sums);
+                        add_to_totals(slice::from_raw_parts(c, sums), totals, number < PRODUCTS);
                     }
                 }
                 if plan.in_totals {
-                    round_totals(totals, c, sums);
+                    round_totals(slice::from_raw_parts(totals, sums), slice::from_raw_parts_mut(c, sums));
                 }
                 if !plan.in_place {
                     self.finish::<S>(c, start, columns);

@@ -3,6 +3,7 @@
 //! The batch is divided into chunks by its shape alone; each chunk has sums of its own, which are added in order at the end.
 
 use std::ops::Range;
+use std::slice;
 use std::sync::Arc;
 
 use opforge_core::Result;
@@ -15,12 +16,12 @@ use super::correlate::MIN_SHARED_WORK;
 use super::geometry::{Lengths, Sizes};
 use super::panel::{Runs, SLACK, panels_len, position};
 use super::phase::Phase;
-use super::product::{DEPTH, Product, Total, add_to_totals, round_totals};
+use super::product::{DEPTH, Product, Total};
 use super::slab::{Blocks, Read};
 use crate::copy::Shared;
 use crate::fallible::try_parallel_for;
 use crate::matmul::{Kernels, Matrix, pack};
-use crate::operand::Accumulator;
+use crate::operand::{Accumulator, add_to_totals, round_totals};
 use crate::simd::{Entry, Isa, Routine, Simd, resolve};
 
 /// Chunks of the batch at most.
@@ -212,7 +213,7 @@ impl<E: Element> WeightGradient<E> {
                 }
             }
         }
-        // SAFETY: by the contract.
+        // SAFETY: the sums and totals lie in this task's working memory.
         unsafe { sums.finish() };
         if !sums.begun {
             for i in 0..sizes.outputs {
@@ -346,7 +347,7 @@ impl<F: Accumulator> Sums<F> {
     pub unsafe fn count_product(&mut self) {
         self.products += 1;
         if self.products == PRODUCTS && !self.totals.is_null() {
-            // SAFETY: by the contract.
+            // SAFETY: the same contract.
             unsafe { self.flush() };
         }
     }
@@ -357,10 +358,21 @@ impl<F: Accumulator> Sums<F> {
     unsafe fn flush(&mut self) {
         let width = self.columns.len();
         for i in 0..self.rows {
-            // SAFETY: by the contract.
-            unsafe { add_to_totals(self.at.add(i * self.row), self.totals.add(i * width), width, !self.in_totals) };
+            // SAFETY: row `i` has `width` sums, and as many totals; both are valid, by the contract, and apart.
+            let (sums, totals) = unsafe { (slice::from_raw_parts(self.at.add(i * self.row), width), self.totals(i)) };
+            add_to_totals(sums, totals, !self.in_totals);
         }
         (self.products, self.begun, self.in_totals) = (0, false, true);
+    }
+
+    /// The totals of row `i`.
+    ///
+    /// # Safety
+    /// As [`Sums::count_product`]; one row's are borrowed at a time.
+    unsafe fn totals<'a>(&self, i: usize) -> &'a mut [Total<F>] {
+        let width = self.columns.len();
+        // SAFETY: there are `width` totals for each row.
+        unsafe { slice::from_raw_parts_mut(self.totals.add(i * width), width) }
     }
 
     /// Leaves whole sums.
@@ -372,14 +384,15 @@ impl<F: Accumulator> Sums<F> {
             return;
         }
         let width = self.columns.len();
-        // SAFETY: by the contract.
-        unsafe {
-            if self.begun {
-                self.flush();
-            }
-            for i in 0..self.rows {
-                round_totals(self.totals.add(i * width), self.at.add(i * self.row), width);
-            }
+        if self.begun {
+            // SAFETY: the same contract.
+            unsafe { self.flush() };
+        }
+        for i in 0..self.rows {
+            // SAFETY: as in `flush`.
+            let sums = unsafe { slice::from_raw_parts_mut(self.at.add(i * self.row), width) };
+            // SAFETY: the same contract.
+            round_totals(unsafe { self.totals(i) }, sums);
         }
         self.begun = true;
     }

@@ -1,3 +1,5 @@
+//! Eigenvalues and eigenvectors.
+
 use faer::diag::DiagMut;
 use faer::dyn_stack::MemStack;
 use faer::linalg::evd::{ComputeEigenvectors, evd_real, evd_scratch, self_adjoint_evd, self_adjoint_evd_scratch};

@@ -1,3 +1,5 @@
+//! The kernel of routines that work on one matrix of a batch at a time.
+
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, PoisonError};
 

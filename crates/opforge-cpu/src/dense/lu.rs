@@ -1,3 +1,5 @@
+//! Triangular factors with an order of rows, and determinants and solutions by them.
+
 use std::ops::{Deref, DerefMut};
 
 use faer::dyn_stack::MemStack;

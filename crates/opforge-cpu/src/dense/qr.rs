@@ -1,3 +1,5 @@
+//! Orthogonal and triangular factors.
+
 use faer::dyn_stack::MemStack;
 use faer::linalg::householder::{
     apply_block_householder_sequence_on_the_left_in_place_scratch as apply_scratch,

@@ -1,3 +1,5 @@
+//! The element types of factorisations, and their working memory.
+
 use std::mem::MaybeUninit;
 
 use faer::MatRef;

@@ -1,3 +1,5 @@
+//! Singular values, and pseudo-inverses and least squares by them.
+
 use faer::diag::DiagMut;
 use faer::dyn_stack::MemStack;
 use faer::linalg::matmul::matmul;

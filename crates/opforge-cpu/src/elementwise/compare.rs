@@ -1,3 +1,5 @@
+//! Elementwise predicates, whose results are truth values.
+
 use std::marker::PhantomData;
 use std::sync::Arc;
 

@@ -34,7 +34,7 @@ impl Frequent {
         let (mut counts, mut batch) = ([0u32; 1 << BUCKET_BITS], Batch::new());
         for first in (0..n).step_by(BATCH) {
             let len = BATCH.min(n - first);
-            // SAFETY: by the contract. An index out of range is reported when it is used.
+            // SAFETY: `len` of the `n` indices are left. One out of range is reported when it is used.
             let read = unsafe { ids.read(at, step, len, &mut batch) };
             for &id in read.unwrap_or_default() {
                 counts[bucket(id)] = counts[bucket(id)].saturating_add(u32::from(id != SKIP));
@@ -80,7 +80,7 @@ impl<'a> Rows<'a> {
     /// # Safety
     /// The memory holds [`Frequent::bytes`], is aligned to totals, and is valid as long as this is used.
     pub unsafe fn new(frequent: &'a Frequent, totals: Totals, n: usize, memory: *mut u8) -> Self {
-        // SAFETY: by the contract; totals of zero are zeros.
+        // SAFETY: the memory holds so many bytes; totals of zero are zeros.
         unsafe { memory.write_bytes(0, frequent.bytes(totals, n)) };
         Rows { frequent, totals, n, memory, owners: vec![SKIP; frequent.count] }
     }
@@ -100,7 +100,7 @@ impl<'a> Rows<'a> {
         src: (*const u8, isize),
         sums: impl Fn(usize) -> (*mut u8, isize),
     ) {
-        // SAFETY: by the contract.
+        // SAFETY: row `row` is within the memory, since a bucket's number is below the count; the source holds a row.
         unsafe {
             if self.owners[row] != id {
                 self.empty(row, &sums);
@@ -117,7 +117,7 @@ impl<'a> Rows<'a> {
     unsafe fn empty(&self, row: usize, sums: impl Fn(usize) -> (*mut u8, isize)) {
         if self.owners[row] != SKIP {
             let (to, step) = sums(self.owners[row]);
-            // SAFETY: by the contract.
+            // SAFETY: the totals of a row are within the memory, and its sums are valid.
             unsafe { (self.totals.empty)(self.at(row), to, step, self.n) };
         }
     }
@@ -127,7 +127,7 @@ impl<'a> Rows<'a> {
     /// # Safety
     /// As [`Rows::add`].
     pub unsafe fn finish(&self, sums: impl Fn(usize) -> (*mut u8, isize)) {
-        // SAFETY: by the contract.
+        // SAFETY: the same contract.
         (0..self.owners.len()).for_each(|row| unsafe { self.empty(row, &sums) });
     }
 }

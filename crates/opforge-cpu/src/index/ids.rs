@@ -1,3 +1,5 @@
+//! Indices as kernels read them: once, checked, and as positions.
+
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -75,7 +77,7 @@ impl Ids {
     #[inline(always)]
     pub unsafe fn read<'a>(&self, at: *const u8, step: isize, n: usize, room: &'a mut Batch) -> Option<&'a [usize]> {
         let into = room.0.as_mut_ptr().cast::<usize>();
-        // SAFETY: by the contract; the reader was resolved for this processor, and there is room for a batch, which it has written.
+        // SAFETY: the indices are readable; the reader was resolved for this processor, and there is room for a batch, which it has written.
         unsafe { (self.read)(&self.reader, (at, step, n, into)).then(|| std::slice::from_raw_parts(into, n)) }
     }
 
@@ -153,7 +155,7 @@ pub(super) unsafe fn each_position<I: IntDType>(
     let ids = ids.cast::<I>();
     for i in 0..n {
         // Volatile: others may write to it meanwhile, and what is checked must be what is used.
-        // SAFETY: by the contract; indices are aligned.
+        // SAFETY: `i` is below `n`, the number of readable indices, which are aligned.
         let id = unsafe { ids.add(i).read_volatile() };
         // Below zero it is larger than any length.
         let position = id.as_usize();
@@ -187,7 +189,7 @@ impl Reader {
             (if is_skip { SKIP } else { place }, (place < len) | is_skip)
         };
         let mut ok = true;
-        // SAFETY: by the contract; indices are aligned.
+        // SAFETY: `i` is below `n`, the number of readable indices, which are aligned.
         unsafe {
             if step == size_of::<I>() as isize {
                 for i in 0..n {
@@ -215,7 +217,7 @@ impl Routine for Reader {
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, (at, step, n, into): Self::Args) -> bool {
-        // SAFETY: by the contract; indices are aligned.
+        // SAFETY: `i` is below `n`, the number of readable indices, which are aligned.
         unsafe {
             match self.dtype {
                 DType::U8 => self.convert::<u8>(at, step, n, into),

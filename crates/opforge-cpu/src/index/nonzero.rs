@@ -1,3 +1,5 @@
+//! Positions of true elements.
+
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

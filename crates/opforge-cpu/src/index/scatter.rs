@@ -1,3 +1,5 @@
+//! Values written, added or combined at the places that indices name along a dimension.
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use opforge_core::{Complex, DType, Error, Meta, Result, bf16, f16};
@@ -154,7 +156,7 @@ impl Scatter {
         let parts = self.row.len.div_ceil(self.part);
         let count = self.nest.count() * parts;
         let ok = AtomicBool::new(true);
-        // SAFETY: by the contract; all rows have these indices.
+        // SAFETY: the first row's indices are readable, and with totals all rows have them.
         let counted = self.totals.and_then(|totals| unsafe {
             Some((totals, Frequent::count(&self.ids, ids, self.axis.step[0], self.axis.len)?))
         });

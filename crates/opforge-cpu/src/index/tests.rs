@@ -1,3 +1,5 @@
+//! Kernels that read indices, beside plain loops.
+
 use super::*;
 use opforge_core::{DType, Element, ErrorKind, IntDType, Layout, WithDType, bf16, f16};
 

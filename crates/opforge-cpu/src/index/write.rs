@@ -66,7 +66,7 @@ type Total<T> = <<T as Operand>::Acc as Accumulator>::Total;
 /// # Safety
 /// Valid for `n` elements.
 unsafe fn add_to_totals<T: Operand>(src: *const u8, src_step: isize, totals: *mut u8, n: usize) {
-    // SAFETY: by the contract.
+    // SAFETY: source and totals are valid for `n` elements.
     unsafe {
         let totals = std::slice::from_raw_parts_mut(totals.cast::<Total<T>>(), n);
         if src_step == size_of::<T>() as isize {
@@ -83,7 +83,7 @@ unsafe fn add_to_totals<T: Operand>(src: *const u8, src_step: isize, totals: *mu
 /// Valid for `n` elements.
 unsafe fn empty_totals<T: Operand>(totals: *mut u8, sums: *mut u8, sum_step: isize, n: usize) {
     for i in 0..n {
-        // SAFETY: by the contract.
+        // SAFETY: `i` is below `n`, the number of totals and sums.
         unsafe {
             let total = std::mem::take(&mut *totals.cast::<Total<T>>().add(i));
             let sum = sums.offset(i as isize * sum_step).cast::<T::Acc>();

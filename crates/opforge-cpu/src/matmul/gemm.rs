@@ -14,7 +14,7 @@ use super::pack::{Matrix, pack};
 use super::problem::Problem;
 use crate::copy::Shared;
 use crate::fallible::try_parallel_for;
-use crate::operand::{Accumulator, Operand};
+use crate::operand::{Accumulator, Operand, add_to_totals, round_totals};
 use crate::scratch::with_scratch;
 
 /// The deepest block.
@@ -211,12 +211,13 @@ impl<T: Operand> Tile<'_, T> {
                     }
                     let next = p + deep;
                     if in_totals && (next == self.gemm.problem.k || begins(next, depth)) {
-                        add_to_totals(std::slice::from_raw_parts(sums, c_size), totals);
+                        let totals = std::slice::from_raw_parts_mut(totals, c_size);
+                        add_to_totals(std::slice::from_raw_parts(sums, c_size), totals, false);
                     }
                 }
                 if in_totals {
                     let totals = std::slice::from_raw_parts(totals, c_size);
-                    (0..).zip(totals).for_each(|(i, &total)| *sums.add(i) = T::Acc::of_total(total));
+                    round_totals(totals, std::slice::from_raw_parts_mut(sums, c_size));
                 }
                 if !in_output {
                     self.each_sum(sums, sums_row, count, |sum, j| {
@@ -308,15 +309,6 @@ impl<T: Operand> Tile<'_, T> {
 /// Whether sums begin anew at a depth, in blocks of `depth`: at 0, and where they have entered the totals.
 fn begins(at: usize, depth: usize) -> bool {
     (at / depth).is_multiple_of(MAX_DEPTH / DEPTH)
-}
-
-/// # Safety
-/// There is a total for each sum.
-unsafe fn add_to_totals<A: Accumulator>(sums: &[A], totals: *mut A::Total) {
-    for (i, sum) in sums.iter().enumerate() {
-        // SAFETY: by the contract.
-        sum.add_to(unsafe { &mut *totals.add(i) });
-    }
 }
 
 /// Where sums go, and whether they are added to what is there.

@@ -9,7 +9,7 @@ use super::pack::Matrix;
 use super::problem::Problem;
 use crate::copy::Shared;
 use crate::fallible::try_parallel_for;
-use crate::operand::{Accumulator, Operand};
+use crate::operand::{Accumulator, Operand, add_to_totals};
 use crate::scratch::with_scratch;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::Isa;
@@ -105,14 +105,14 @@ fn compute_for_this_cpu<T: Operand>() -> Compute<T> {
         /// As [`compute`], on a CPU with the features.
         #[target_feature(enable = "avx512f,avx512bw,avx512dq")]
         unsafe fn avx512<T: Operand>(v: &Vectors<T>, range: Range<usize>, memory: *mut u8) {
-            // SAFETY: by the contract.
+            // SAFETY: the same contract.
             unsafe { compute::<T, true>(v, range, memory) }
         }
         /// # Safety
         /// As [`compute`], on a CPU with the features.
         #[target_feature(enable = "avx2,fma")]
         unsafe fn avx2<T: Operand>(v: &Vectors<T>, range: Range<usize>, memory: *mut u8) {
-            // SAFETY: by the contract.
+            // SAFETY: the same contract.
             unsafe { compute::<T, true>(v, range, memory) }
         }
         if Isa::current() >= Isa::Avx512 {
@@ -151,9 +151,9 @@ impl<T: Operand> Working<T> {
     #[inline(always)]
     unsafe fn of(memory: *mut u8) -> Self {
         let x = memory.cast::<T::Acc>();
-        // SAFETY: by the contract; the lengths are whole cache lines.
+        // SAFETY: the memory holds the three arrays; whole cache lines keep each of them aligned.
         let sums = unsafe { x.add(DOT_DEPTH) };
-        // SAFETY: as above.
+        // SAFETY: as for the sums.
         Working { x, sums, totals: unsafe { sums.add(STRIP) }.cast() }
     }
 }
@@ -166,7 +166,7 @@ impl<T: Operand> Working<T> {
 unsafe fn compute<T: Operand, const FMA: bool>(v: &Vectors<T>, range: Range<usize>, memory: *mut u8) {
     let along_outputs = v.matrix.row == 1 && v.matrix.column != 1;
     let depth = if along_outputs { STRIP_DEPTH } else { DOT_DEPTH };
-    // SAFETY: by the contract; a part of the vector fits the room, as does a strip of outputs.
+    // SAFETY: the vectors are as described; a part of the vector fits the working memory, as does a strip of outputs.
     unsafe {
         let room = Working::<T>::of(memory);
         if v.k <= depth {
@@ -208,16 +208,6 @@ unsafe fn compute<T: Operand, const FMA: bool>(v: &Vectors<T>, range: Range<usiz
     }
 }
 
-#[inline(always)]
-fn add_to_totals<A: Accumulator>(sums: &[A], totals: &mut [A::Total], first: bool) {
-    for (sum, total) in sums.iter().zip(totals) {
-        if first {
-            *total = A::Total::default();
-        }
-        sum.add_to(total);
-    }
-}
-
 impl<T: Operand> Vectors<T> {
     /// Writes `n` elements of the vector from the `p`-th on.
     ///
@@ -226,7 +216,7 @@ impl<T: Operand> Vectors<T> {
     #[inline(always)]
     unsafe fn widen(&self, p: usize, n: usize, to: *mut T::Acc) {
         for i in 0..n {
-            // SAFETY: by the contract.
+            // SAFETY: element `p + i` is one of the `n`, which the contract gives room for.
             unsafe { *to.add(i) = (*self.x.add((p + i) * self.x_step)).widen() };
         }
     }
@@ -236,7 +226,7 @@ impl<T: Operand> Vectors<T> {
     #[inline(always)]
     unsafe fn bias(&self, j: usize) -> T::Acc {
         match self.bias {
-            // SAFETY: by the contract.
+            // SAFETY: the bias has an element for output `j`.
             Some((at, step)) => unsafe { *at.add(j * step) }.widen(),
             None => T::Acc::default(),
         }
@@ -294,7 +284,7 @@ unsafe fn dots<T: Operand, const FMA: bool>(
 ) {
     for (j, sum) in (start..).zip(sums) {
         let row = v.matrix.from(j, first);
-        // SAFETY: by the contract.
+        // SAFETY: the row has an element for each of `x`, and is contiguous where its step is 1.
         *sum = unsafe {
             match row.column {
                 1 => dot::<T, FMA, true>(row, x),
@@ -316,14 +306,14 @@ unsafe fn dot<T: Operand, const FMA: bool, const CONTIGUOUS: bool>(row: Matrix<T
     for (c, x) in chunks.iter().enumerate() {
         let at = row.at.wrapping_add(c * SUMS * step);
         if CONTIGUOUS {
-            // SAFETY: by the contract; arrays are aligned as their elements.
+            // SAFETY: a contiguous row as long as `x` holds this chunk; arrays are aligned as their elements.
             let row = unsafe { &*at.cast::<[T; SUMS]>() };
             for i in 0..SUMS {
                 sums[i] = row[i].widen().mul_add::<FMA>(x[i], sums[i]);
             }
         } else {
             for i in 0..SUMS {
-                // SAFETY: by the contract.
+                // SAFETY: the row is as long as `x`, of which this is element `c * SUMS + i`.
                 sums[i] = unsafe { *at.add(i * step) }.widen().mul_add::<FMA>(x[i], sums[i]);
             }
         }

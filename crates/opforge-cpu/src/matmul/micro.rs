@@ -1,3 +1,5 @@
+//! What the innermost kernels of matrix products compute, and which there are for this processor.
+
 use super::lanes::{Array, Lanes};
 use crate::operand::{Accumulator, Compensated};
 #[cfg(target_arch = "x86_64")]

@@ -197,7 +197,7 @@ impl<E: StoredFloat> Forward<E> {
     /// The job's tensors are valid.
     #[inline(always)]
     unsafe fn moments<S: Simd>(&self, job: &Job, set: usize, count: f64, scale: f64) -> [f64; 2] {
-        // SAFETY: the caller's.
+        // SAFETY: sums of a set read the job's tensors, which are valid.
         unsafe {
             let mean = self.total::<S>(job, set, None, scale) / count / scale;
             [mean, self.total::<S>(job, set, Some(mean), scale) / count]

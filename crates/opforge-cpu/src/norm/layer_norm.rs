@@ -177,7 +177,7 @@ impl<E: StoredFloat> Rows<E> {
     #[inline(always)]
     unsafe fn moments<S: Simd>(&self, row: *const E::Compute) -> [f64; 2] {
         let count = self.len as f64;
-        // SAFETY: the caller's.
+        // SAFETY: the working memory holds `len` elements.
         unsafe {
             let mean =
                 if self.options.centered { sum_row::<S, E::Compute, _>(Sum, row, self.len) / count } else { 0.0 };
@@ -193,7 +193,7 @@ impl<E: StoredFloat> Rows<E> {
     unsafe fn shrink<S: Simd>(&self, row: *mut E::Compute, scale: f64) {
         let (lanes, scale) = (VectorOf::<E, S>::LANES, VectorOf::<E, S>::splat(scale));
         for i in (0..self.len).step_by(lanes) {
-            // SAFETY: the caller's; the memory holds whole vectors.
+            // SAFETY: the working memory holds whole vectors, of which this is one.
             unsafe { (VectorOf::<E, S>::load(row.add(i)) * scale).store(row.add(i)) };
         }
     }

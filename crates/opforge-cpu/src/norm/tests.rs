@@ -1,3 +1,5 @@
+//! Softmax and norms beside plain loops in f64.
+
 use super::*;
 use crate::simd::{Isa, with_isa};
 use crate::testing::{Array, epsilon, exact_sum, layouts, noise, run};

@@ -1,3 +1,5 @@
+//! Steps of recurrent cells.
+
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;

@@ -69,7 +69,7 @@ impl<E: StoredFloat> Guarded<E> {
 
 impl<E: StoredFloat> Kernel for Guarded<E> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
-        // SAFETY: by the contract, which is the same for both kernels; the first has written all outputs.
+        // SAFETY: both kernels were prepared for these buffers; the first has written all outputs.
         unsafe {
             self.plain.run(inputs, outputs)?;
             let results = std::slice::from_raw_parts(outputs[0].cast::<E>(), self.outputs);

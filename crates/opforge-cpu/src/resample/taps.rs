@@ -1,3 +1,5 @@
+//! Which elements a resampled element is made of, and their weights.
+
 use opforge_core::Result;
 use opforge_runtime::alloc::Room;
 

@@ -1,3 +1,5 @@
+//! Elements as integers of the same order.
+
 use opforge_core::{bf16, f16};
 
 use super::radix;

@@ -122,17 +122,17 @@ fn scratch<T: Key>(len: usize) -> usize {
 unsafe fn sort_row<T: Key>(order: &Order, src: *const u8, dst: *mut u8, scratch: *mut u8) {
     let row = order.row;
     let room = row.len + T::Packed::spare(row.len);
-    // SAFETY: by the contract, and every pattern of bits is an integer.
+    // SAFETY: the scratch holds `room` pairs, and every pattern of bits is an integer.
     let (pairs, spare) =
         unsafe { std::slice::from_raw_parts_mut(scratch.cast::<T::Packed>(), room) }.split_at_mut(row.len);
     for (i, pair) in pairs.iter_mut().enumerate() {
-        // SAFETY: by the contract.
+        // SAFETY: `i` is below the row's length.
         let value = unsafe { src.offset(i as isize * row.step[0]).cast::<T>().read_unaligned() };
         *pair = T::Packed::new(value.key(), order.descending, i as u32);
     }
     T::Packed::sort(pairs, spare);
     for (i, pair) in pairs[..order.count].iter().enumerate() {
-        // SAFETY: by the contract.
+        // SAFETY: the result has an index for each of the first `count` places.
         unsafe { write_index(order.wide, dst.offset(i as isize * row.step[1]), pair.index()) };
     }
 }

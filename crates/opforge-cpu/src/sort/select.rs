@@ -97,7 +97,7 @@ unsafe fn select_part<T: Key + PartialOrd>(
     scratch: *mut u8,
 ) {
     let room = 2 * order.count + SPARE;
-    // SAFETY: by the contract, and every pattern of bits is an integer.
+    // SAFETY: the scratch holds `room` pairs, and every pattern of bits is an integer.
     let pairs = unsafe { std::slice::from_raw_parts_mut(scratch.cast::<T::Packed>(), room) };
     let mut best = Best::<T> { order, src, pairs, len: 0, limit: None };
     let worse = resolve::<Worse<T>>(isa);
@@ -118,7 +118,7 @@ unsafe fn select_part<T: Key + PartialOrd>(
     best.cut();
     let (found, n) = (to.cast::<T::Packed>(), best.len.min(order.count));
     for i in 0..order.count {
-        // SAFETY: by the contract.
+        // SAFETY: there is room for `count` pairs at `to`.
         unsafe { found.add(i).write_unaligned(if i < n { best.pairs[i] } else { T::Packed::MOST }) };
     }
 }

@@ -73,7 +73,8 @@ impl PyTensor {
         Ok(slf.clone())
     }
 
-    /// The same elements, outside of the graph: backward does not notice what is changed in place through them. Assigning makes the tensor stand for other elements; gradient and `requires_grad` stay.
+    /// The same elements, outside of the graph: backward does not notice what is changed in place through them. Assigning makes the tensor
+    /// stand for other elements; gradient and `requires_grad` stay.
     #[getter]
     fn data(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         Self::wrap(py, self.tensor(py).untracked())

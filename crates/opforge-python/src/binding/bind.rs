@@ -1,3 +1,5 @@
+//! A call's arguments brought to the parameters of a signature.
+
 use opforge::operator::{Type, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};

@@ -1,3 +1,5 @@
+//! Python objects as values.
+
 use opforge::functional::default_dtype;
 use opforge::operator::{Type, Value};
 use opforge::{DType, Scalar, Tensor};

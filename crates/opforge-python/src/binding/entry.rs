@@ -1,3 +1,5 @@
+//! One Python name: its overloads, its in-place form, and `out=`.
+
 use std::collections::HashMap;
 
 use opforge::functional::{check_write_back, in_place, write_back};
@@ -149,19 +151,26 @@ fn write_out(
             outs.iter().zip(results.iter()).collect()
         }
     };
-    let tensors = |(out, result): &(Bound<'_, PyAny>, Bound<'_, PyAny>)| {
-        let result =
-            result.cast::<PyTensor>().map_err(|_| wrong_out(name, out, "left out: the result is no tensor"))?;
-        out.cast::<PyTensor>().map_err(|_| wrong_out(name, out, "Tensor"))?;
-        Ok(result.get().tensor(py))
-    };
-    let results = pairs.iter().map(tensors).collect::<PyResult<Vec<_>>>()?;
-    let outs = pairs.iter().filter_map(|(out, _)| out.cast::<PyTensor>().ok().map(Bound::get));
-    let pairs: Vec<(&PyTensor, Tensor)> = outs.zip(results).collect();
-    for (out, result) in pairs.iter().filter(|(out, result)| !takes_shape(&out.tensor(py), result)) {
-        check_write_back(name, &out.tensor(py), result).or_raise(py)?;
+    let pairs = pairs.into_iter().map(|(out, result)| tensors(name, out, &result)).collect::<PyResult<Vec<_>>>()?;
+    for (out, result) in &pairs {
+        let out = out.get().tensor(py);
+        if !takes_shape(&out, result) {
+            check_write_back(name, &out, result).or_raise(py)?;
+        }
     }
-    pairs.into_iter().try_for_each(|(out, result)| write_one(py, name, out, result, views))
+    pairs.into_iter().try_for_each(|(out, result)| write_one(py, name, out.get(), result, views))
+}
+
+/// A destination and what it is to hold.
+fn tensors<'py>(
+    name: &str,
+    out: Bound<'py, PyAny>,
+    result: &Bound<'py, PyAny>,
+) -> PyResult<(Bound<'py, PyTensor>, Tensor)> {
+    let result = result.cast::<PyTensor>().map_err(|_| wrong_out(name, &out, "left out: the result is no tensor"))?;
+    let result = result.get().tensor(out.py());
+    let out = out.cast_into::<PyTensor>().map_err(|error| wrong_out(name, &error.into_inner(), "Tensor"))?;
+    Ok((out, result))
 }
 
 fn takes_shape(out: &Tensor, result: &Tensor) -> bool {
@@ -173,7 +182,8 @@ fn write_one(py: Python<'_>, name: &'static str, out: &PyTensor, result: Tensor,
     if !takes_shape(&destination, &result) {
         return write_back(name, &destination, &result).or_raise(py);
     }
-    let result = if views { result.copy() } else { Ok(result) };
-    out.replace(py, result.and_then(|result| result.to_dtype(destination.dtype())).or_raise(py)?);
+    let is_other = result.dtype() != destination.dtype();
+    let own = if is_other || !views { result.to_dtype(destination.dtype()) } else { result.copy() };
+    out.replace(py, own.or_raise(py)?);
     Ok(())
 }

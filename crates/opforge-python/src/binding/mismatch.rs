@@ -1,3 +1,5 @@
+//! Why a call fits no signature.
+
 use std::fmt::Write;
 
 use opforge::operator::Type;

@@ -1,3 +1,5 @@
+//! Values as Python objects.
+
 use opforge::Scalar;
 use opforge::operator::{Function, Value};
 use pyo3::IntoPyObjectExt;

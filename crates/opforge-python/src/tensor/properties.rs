@@ -1,3 +1,5 @@
+//! What a tensor tells of itself: shape, strides, dtype, device.
+
 use opforge::{Error, Tensor};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;

@@ -1,3 +1,5 @@
+//! Vectors in memory of the allocator.
+
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;

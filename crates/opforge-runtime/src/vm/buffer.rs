@@ -1,3 +1,5 @@
+//! Arguments of kernels, and the calls that they are of.
+
 use std::borrow::{Borrow, Cow};
 use std::ops::Deref;
 use std::panic::Location;

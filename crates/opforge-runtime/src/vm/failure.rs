@@ -1,3 +1,5 @@
+//! Why the outputs of an instruction are unusable.
+
 use std::any::Any;
 use std::borrow::Cow;
 use std::panic::Location;

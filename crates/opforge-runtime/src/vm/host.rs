@@ -197,7 +197,7 @@ impl Vm {
         let Some(failure) = failure else { return Ok(state) };
         drop(state);
         let mut state = self.wait_while(|state| storages.iter().find_map(|s| state.reader_before_passing(s)))?;
-        storages.iter().for_each(|storage| state.told(storage));
+        storages.iter().for_each(|storage| state.told(storage, &failure));
         Err(failure.deliver())
     }
 }

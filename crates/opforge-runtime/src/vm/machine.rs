@@ -1,3 +1,5 @@
+//! The virtual machine: its lock, its streams, and waiting for all of them.
+
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;

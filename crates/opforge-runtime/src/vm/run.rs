@@ -1,3 +1,5 @@
+//! Running one kernel.
+
 use std::borrow::Borrow;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

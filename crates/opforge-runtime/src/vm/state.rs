@@ -308,17 +308,18 @@ impl State {
             output.storage().deps.get(&mut self.token).set_poison(failure.clone());
         }
         for buffer in call.inputs.iter().chain(call.outputs) {
-            self.told(buffer.storage());
+            self.told(buffer.storage(), failure);
         }
         failure.deliver()
     }
 
-    /// Notes that the user has been told of a storage's failure. What was issued before must not run on what the kernel left: then the failure
-    /// stays.
-    pub fn told(&mut self, storage: &Storage) {
+    /// Notes that the user has been told of a failure, which then passes where it is the storage's. What was issued before must not run on what
+    /// the kernel left: then it stays.
+    pub fn told(&mut self, storage: &Storage, failure: &Arc<Failure>) {
         let State { token, streams, .. } = self;
         let deps = storage.deps.get(token);
-        if deps.is_passing() && deps.reads.iter().all(|&read| is_done(streams, read)) {
+        let is_it = deps.poison().is_some_and(|known| Arc::ptr_eq(known, failure));
+        if is_it && deps.is_passing() && deps.reads.iter().all(|&read| is_done(streams, read)) {
             deps.clear_poison();
         }
     }

@@ -1,3 +1,5 @@
+//! Streams, and which one a thread submits to.
+
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,3 +1,5 @@
+//! Submitting calls: run here and now, or queued.
+
 use std::sync::atomic::Ordering;
 
 use opforge_core::{Error, Result};
@@ -147,7 +149,7 @@ impl Vm {
         let mut state = self.wait_while(|state| state.unfinished(ticket))?;
         let failure = outputs.iter().find_map(|output| output.storage.deps.get(&mut state.token).poison().cloned());
         let Some(failure) = failure else { return Ok(()) };
-        outputs.iter().for_each(|output| state.told(output.storage));
+        outputs.iter().for_each(|output| state.told(output.storage, &failure));
         Err(failure.deliver())
     }
 }

@@ -1,3 +1,5 @@
+//! Recorded calls, and what they keep for backward.
+
 use std::cell::RefCell;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};

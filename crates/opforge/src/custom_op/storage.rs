@@ -1,3 +1,5 @@
+//! candle's view of storages, for custom operators.
+
 use std::any::Any;
 
 use opforge_runtime::vm;

@@ -1,3 +1,5 @@
+//! The interpreter that records calls.
+
 use super::{Call, Interpreter, journey};
 use crate::autograd::{Kept, check_write, has_history, is_grad_enabled, record};
 use crate::operator::Tensors;

@@ -24,7 +24,7 @@ thread_local! {
 /// writes there when shape, dtype and memory allow; the function then returns `destination` itself. It must not read its arguments after
 /// that operator. Otherwise the result is a new tensor, and it is the caller who copies.
 ///
-/// Either way what gradients read of the destination's memory is kept: until the function returns, in copies.
+/// Either way, what gradients of the function's calls read of the destination's memory is kept in a copy.
 ///
 /// # Errors
 /// The function's.

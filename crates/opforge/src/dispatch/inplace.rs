@@ -20,13 +20,13 @@ pub(super) fn check_metas(op: &'static str, inferred: &Metas, given: &[&Tensor])
 }
 
 /// The tensor can be written: not read-only, no element twice.
-pub(crate) fn check_writable(op: &'static str, output: &Tensor) -> Result<()> {
+pub(crate) fn check_writable(op: &'static str, argument: &'static str, output: &Tensor) -> Result<()> {
     if output.storage().is_read_only() {
-        return Err(Error::value(op, "out", "read-only memory", "writable memory"));
+        return Err(Error::value(op, argument, "read-only memory", "writable memory"));
     }
     if output.layout().may_overlap_itself() {
         let given = format!("{:?}", output.layout());
-        return Err(Error::value(op, "out", given, "a layout in which no two elements share memory"));
+        return Err(Error::value(op, argument, given, "a layout in which no two elements share memory"));
     }
     Ok(())
 }
@@ -36,7 +36,7 @@ pub(crate) fn check_writable(op: &'static str, output: &Tensor) -> Result<()> {
 pub(super) fn check_aliases(operator: &dyn Operator, inputs: &[&Tensor], outputs: &[&Tensor]) -> Result<()> {
     let op = operator.name();
     for (i, output) in outputs.iter().enumerate() {
-        check_writable(op, output)?;
+        check_writable(op, "out", output)?;
         let allowed = |i: usize, input: &Tensor| {
             input.layout() == output.layout() && input.dtype() == output.dtype() && operator.overwrites(i)
         };

@@ -1,3 +1,5 @@
+//! The interpreter that runs calls here and now.
+
 use std::borrow::Cow;
 use std::sync::Arc;
 

@@ -71,7 +71,7 @@ pub fn write_back(op: &'static str, destination: &Tensor, result: &Tensor) -> Re
 /// # Errors
 /// Those of [`write_back`].
 pub fn check_write_back(op: &'static str, destination: &Tensor, result: &Tensor) -> Result<()> {
-    check_writable(op, destination)?;
+    check_writable(op, "out", destination)?;
     if result.shape() != destination.shape() {
         let accepted = format!("a result of the destination's shape {:?}", destination.shape());
         return Err(Error::shape(op, "out", format!("{:?}", result.shape()), accepted));
@@ -107,7 +107,7 @@ pub fn in_place(function: &Function, receiver: &Tensor, values: &[Value]) -> Res
     if function.view {
         return laid_out_anew(name, receiver, call);
     }
-    check_writable(name, receiver)?;
+    check_writable(name, "out", receiver)?;
     let result = write_to(receiver, name, call)?;
     if result.id() != receiver.id() {
         write_back(name, receiver, &result)?;

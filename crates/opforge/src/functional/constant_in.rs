@@ -1,3 +1,5 @@
+//! Results that do not depend on their inputs, in the graph all the same.
+
 use crate::autograd::is_grad_enabled;
 use crate::{Result, Tensor};
 

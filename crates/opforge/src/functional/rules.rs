@@ -1,3 +1,5 @@
+//! Where candle and PyTorch part ways.
+
 use crate::DType;
 
 /// How a function treats operands that differ, and what its truth values and indices are made of: where candle and PyTorch part ways.

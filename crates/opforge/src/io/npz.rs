@@ -1,3 +1,5 @@
+//! numpy's archives of arrays.
+
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};

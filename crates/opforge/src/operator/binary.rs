@@ -1,3 +1,5 @@
+//! The family of elementwise functions of two tensors, or of a tensor and a number.
+
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::Range;

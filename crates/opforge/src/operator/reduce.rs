@@ -1,3 +1,5 @@
+//! The family of reductions over dimensions.
+
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;

@@ -1,3 +1,5 @@
+//! The family of elementwise functions of one tensor.
+
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::Range;

@@ -1,3 +1,5 @@
+//! The family of views, and gradients of views.
+
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::Arc;

@@ -1,3 +1,5 @@
+//! `tensor`, `as_tensor`, `asarray` and `frombuffer`.
+
 use opforge::Error;
 use pyo3::prelude::*;
 

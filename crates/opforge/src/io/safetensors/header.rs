@@ -1,3 +1,5 @@
+//! The header of a safetensors file, read and checked.
+
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;

@@ -1,3 +1,5 @@
+//! Writing safetensors files.
+
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;

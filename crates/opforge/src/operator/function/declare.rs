@@ -1,3 +1,5 @@
+//! The macros that declare functions.
+
 /// Declares a function once: emits it as written, and beside it `FUNCTION`, its signature as data.
 ///
 /// `#[python(faces)] #[view] pub fn name(a: T, b: U = default; keyword_only: V = default) -> Result<R> { .. }`

@@ -37,8 +37,8 @@ impl Function {
 /// Whether a tensor shares memory with an argument, or has elements that share it.
 #[inline]
 fn is_shared(tensor: &Tensor, arguments: &[Value]) -> bool {
-    let overlaps = || !tensor.is_contiguous() && tensor.layout().may_overlap_itself();
-    arguments.iter().flat_map(Value::tensors).any(|argument| tensor.shares_storage(argument)) || overlaps()
+    let shares = |argument: &Tensor| tensor.shares_storage(argument);
+    arguments.iter().flat_map(Value::tensors).any(shares) || tensor.layout().may_overlap_itself()
 }
 
 impl Value {

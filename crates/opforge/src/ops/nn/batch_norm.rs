@@ -5,6 +5,7 @@
 use opforge_cpu::norm::{self, Over};
 
 use crate::autograd::{is_grad_enabled, no_grad};
+use crate::dispatch::check_writable;
 use crate::operator::channel_affine::channel_affine;
 use crate::operator::prelude::*;
 
@@ -156,9 +157,7 @@ pub(crate) fn check_running(op: &'static str, running: [Option<&Tensor>; 2], cha
         if !running.dtype().is_float() {
             return Err(Error::dtype(op, name, running.dtype().long_name(), "a floating-point dtype"));
         }
-        if running.layout().may_overlap_itself() {
-            return Err(Error::value(op, name, "elements that share memory", "memory of its own for each element"));
-        }
+        check_writable(op, name, running)?;
     }
     Ok(())
 }

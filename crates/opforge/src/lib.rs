@@ -16,6 +16,9 @@
 //! kernel of `opforge-cpu`. What an operator is stands in [`operator`]; the operators themselves, a file each, in [`ops`].
 #![deny(unsafe_code)]
 
+// What the attribute `function` makes names this crate, inside of it too.
+extern crate self as opforge;
+
 pub mod autograd;
 pub mod custom_op;
 pub mod dispatch;
@@ -36,6 +39,7 @@ pub use opforge_core::{
     Result, Scalar, Shape, ShapeWithOneHole, StridedBlocks, StridedIndex, WithDType, bf16, f16,
 };
 pub use opforge_runtime::{Device, Generator};
+pub use operator::function;
 pub use tensor::display;
 pub use tensor::{IndexOp, NdArray, Tensor, TensorId, TensorIndexer};
 

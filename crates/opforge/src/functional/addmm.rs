@@ -3,89 +3,64 @@
 use crate::functional as f;
 use crate::operator::prelude::*;
 
-functions! {
-    /// `beta * input + alpha * mat1 mat2`, of matrices. With a `beta` of 0, NaN in `input` does not matter; with an `alpha` of 0, NaN in the product.
-    ///
-    /// # Errors
-    /// For shapes that do not go together.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
-    /// let y = opforge::functional::addmm(&x, &x, &x, 1i64.into(), 1i64.into())?;
-    /// assert_eq!(y.to_vec2::<f32>()?, [[8.0, 12.0], [18.0, 26.0]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn addmm(
-        input: &Tensor,
-        mat1: &Tensor,
-        mat2: &Tensor;
-        beta: Scalar = Scalar::Int(1),
-        alpha: Scalar = Scalar::Int(1),
-    ) -> Result<Tensor> {
-        combine("addmm", input, &unless_left_out(f::mm(mat1, mat2)?, alpha)?, beta, alpha)
-    }
+functions! { addmm, addmv, addr, addbmm, baddbmm }
 
-    /// `beta * input + alpha * mat vec`.
-    ///
-    /// # Errors
-    /// For shapes that do not go together.
-    #[python(torch, method, in_place)]
-    pub fn addmv(
-        input: &Tensor,
-        mat: &Tensor,
-        vec: &Tensor;
-        beta: Scalar = Scalar::Int(1),
-        alpha: Scalar = Scalar::Int(1),
-    ) -> Result<Tensor> {
-        combine("addmv", input, &unless_left_out(f::mv(mat, vec)?, alpha)?, beta, alpha)
-    }
+/// `beta * input + alpha * mat1 mat2`, of matrices. With a `beta` of 0, NaN in `input` does not matter; with an `alpha` of 0, NaN in the product.
+///
+/// # Errors
+/// For shapes that do not go together.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
+/// let y = opforge::functional::addmm(&x, &x, &x, 1i64.into(), 1i64.into())?;
+/// assert_eq!(y.to_vec2::<f32>()?, [[8.0, 12.0], [18.0, 26.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, beta = Scalar::Int(1), alpha = Scalar::Int(1))]
+#[python(torch, method, in_place)]
+pub fn addmm(input: &Tensor, mat1: &Tensor, mat2: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
+    combine(OP, input, &unless_left_out(f::mm(mat1, mat2)?, alpha)?, beta, alpha)
+}
 
-    /// `beta * input + alpha * outer(vec1, vec2)`.
-    ///
-    /// # Errors
-    /// For shapes that do not go together.
-    #[python(torch, method, in_place)]
-    pub fn addr(
-        input: &Tensor,
-        vec1: &Tensor,
-        vec2: &Tensor;
-        beta: Scalar = Scalar::Int(1),
-        alpha: Scalar = Scalar::Int(1),
-    ) -> Result<Tensor> {
-        combine("addr", input, &f::outer(vec1, vec2)?, beta, alpha)
-    }
+/// `beta * input + alpha * mat vec`.
+///
+/// # Errors
+/// For shapes that do not go together.
+#[function(*, beta = Scalar::Int(1), alpha = Scalar::Int(1))]
+#[python(torch, method, in_place)]
+pub fn addmv(input: &Tensor, mat: &Tensor, vec: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
+    combine(OP, input, &unless_left_out(f::mv(mat, vec)?, alpha)?, beta, alpha)
+}
 
-    /// `beta * input + alpha * (the sum of a batch's matrix products)`.
-    ///
-    /// # Errors
-    /// For shapes that do not go together.
-    #[python(torch, method, in_place)]
-    pub fn addbmm(
-        input: &Tensor,
-        batch1: &Tensor,
-        batch2: &Tensor;
-        beta: Scalar = Scalar::Int(1),
-        alpha: Scalar = Scalar::Int(1),
-    ) -> Result<Tensor> {
-        combine("addbmm", input, &unless_left_out(f::bmm(batch1, batch2)?.sum(0)?, alpha)?, beta, alpha)
-    }
+/// `beta * input + alpha * outer(vec1, vec2)`.
+///
+/// # Errors
+/// For shapes that do not go together.
+#[function(*, beta = Scalar::Int(1), alpha = Scalar::Int(1))]
+#[python(torch, method, in_place)]
+pub fn addr(input: &Tensor, vec1: &Tensor, vec2: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
+    combine(OP, input, &f::outer(vec1, vec2)?, beta, alpha)
+}
 
-    /// `beta * input + alpha * (a batch's matrix products)`.
-    ///
-    /// # Errors
-    /// For shapes that do not go together.
-    #[python(torch, method, in_place)]
-    pub fn baddbmm(
-        input: &Tensor,
-        batch1: &Tensor,
-        batch2: &Tensor;
-        beta: Scalar = Scalar::Int(1),
-        alpha: Scalar = Scalar::Int(1),
-    ) -> Result<Tensor> {
-        combine("baddbmm", input, &f::bmm(batch1, batch2)?, beta, alpha)
-    }
+/// `beta * input + alpha * (the sum of a batch's matrix products)`.
+///
+/// # Errors
+/// For shapes that do not go together.
+#[function(*, beta = Scalar::Int(1), alpha = Scalar::Int(1))]
+#[python(torch, method, in_place)]
+pub fn addbmm(input: &Tensor, batch1: &Tensor, batch2: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
+    combine(OP, input, &unless_left_out(f::bmm(batch1, batch2)?.sum(0)?, alpha)?, beta, alpha)
+}
+
+/// `beta * input + alpha * (a batch's matrix products)`.
+///
+/// # Errors
+/// For shapes that do not go together.
+#[function(*, beta = Scalar::Int(1), alpha = Scalar::Int(1))]
+#[python(torch, method, in_place)]
+pub fn baddbmm(input: &Tensor, batch1: &Tensor, batch2: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
+    combine(OP, input, &f::bmm(batch1, batch2)?, beta, alpha)
 }
 
 /// The product, or zeros if its factor is 0.

@@ -7,53 +7,55 @@ use crate::dispatch::{check_writable, write_to};
 use crate::operator::prelude::*;
 use crate::operator::{Function, Value};
 
-functions! {
-    /// Replaces the elements of `input` with those of `src`, stretched to its shape and cast to its dtype; returns `input`.
-    ///
-    /// # Errors
-    /// For a source that does not broadcast, and for memory that must not be written.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
-    /// opforge::functional::copy_into(&x, &Tensor::new(3i64, &Device::Cpu)?, false)?;
-    /// assert_eq!(x.to_vec1::<f32>()?, [3.0, 3.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(method, name = "copy_")]
-    pub fn copy_into(input: &Tensor, src: &Tensor, non_blocking: bool = false) -> Result<Tensor> {
-        let _ = non_blocking;
-        let source = src.to_dtype(input.dtype())?;
-        let source = if source.shape() == input.shape() { source } else { source.broadcast_as(input.shape())? };
-        let same = source.layout() == input.layout();
-        let source = if source.shares_storage(input) && !same { source.copy()? } else { source };
-        input.copy_from(&source)?;
-        Ok(input.clone())
-    }
+functions! { copy_into, copy_number }
 
-    /// Replaces all elements of `input` with a number, cast to its dtype as elements are: integers wrap; returns `input`.
-    ///
-    /// # Errors
-    /// For memory that must not be written.
-    ///
-    /// ```
-    /// # use opforge::{DType, Device, Tensor};
-    /// let x = Tensor::zeros(2, DType::U8, &Device::Cpu)?;
-    /// opforge::functional::copy_number(&x, 300i64.into(), false)?;
-    /// assert_eq!(x.to_vec1::<u8>()?, [44, 44]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(method, name = "copy_")]
-    pub fn copy_number(input: &Tensor, src: Scalar, non_blocking: bool = false) -> Result<Tensor> {
-        let dtype = match src {
-            Scalar::Bool(_) => DType::Bool,
-            Scalar::Int(_) => DType::I64,
-            Scalar::UInt(_) => DType::U64,
-            Scalar::Float(_) => DType::F64,
-            Scalar::Complex(..) => DType::C128,
-        };
-        copy_into(input, &Tensor::full_scalar(src, (), dtype, input.device())?, non_blocking)
-    }
+/// Replaces the elements of `input` with those of `src`, stretched to its shape and cast to its dtype; returns `input`.
+///
+/// # Errors
+/// For a source that does not broadcast, and for memory that must not be written.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+/// opforge::functional::copy_into(&x, &Tensor::new(3i64, &Device::Cpu)?, false)?;
+/// assert_eq!(x.to_vec1::<f32>()?, [3.0, 3.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(non_blocking = false)]
+#[python(method, name = "copy_")]
+pub fn copy_into(input: &Tensor, src: &Tensor, non_blocking: bool) -> Result<Tensor> {
+    let _ = non_blocking;
+    let source = src.to_dtype(input.dtype())?;
+    let source = if source.shape() == input.shape() { source } else { source.broadcast_as(input.shape())? };
+    let same = source.layout() == input.layout();
+    let source = if source.shares_storage(input) && !same { source.copy()? } else { source };
+    input.copy_from(&source)?;
+    Ok(input.clone())
+}
+
+/// Replaces all elements of `input` with a number, cast to its dtype as elements are: integers wrap; returns `input`.
+///
+/// # Errors
+/// For memory that must not be written.
+///
+/// ```
+/// # use opforge::{DType, Device, Tensor};
+/// let x = Tensor::zeros(2, DType::U8, &Device::Cpu)?;
+/// opforge::functional::copy_number(&x, 300i64.into(), false)?;
+/// assert_eq!(x.to_vec1::<u8>()?, [44, 44]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(non_blocking = false)]
+#[python(method, name = "copy_")]
+pub fn copy_number(input: &Tensor, src: Scalar, non_blocking: bool) -> Result<Tensor> {
+    let dtype = match src {
+        Scalar::Bool(_) => DType::Bool,
+        Scalar::Int(_) => DType::I64,
+        Scalar::UInt(_) => DType::U64,
+        Scalar::Float(_) => DType::F64,
+        Scalar::Complex(..) => DType::C128,
+    };
+    copy_into(input, &Tensor::full_scalar(src, (), dtype, input.device())?, non_blocking)
 }
 
 /// Writes the result of `op` into a tensor of its shape, as in-place forms and `out=` do. Dtypes may differ, but not lose their kind.

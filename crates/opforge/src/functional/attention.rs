@@ -2,109 +2,114 @@
 
 use crate::operator::prelude::*;
 
-functions! {
-    /// Softmax of the negated input.
-    #[python(nn)]
-    pub fn softmin(input: &Tensor, dim: i64; dtype: Option<DType> = None) -> Result<Tensor> {
-        super::softmax(&input.neg()?, dim, dtype)
-    }
+functions! { softmin, gumbel_softmax, pixel_shuffle, pixel_unshuffle, channel_shuffle }
 
-    /// Softmax of `logits` with Gumbel noise, over `tau`: a smooth sample of classes along `dim`. With `hard` the result is 1 for the largest and
-    /// 0 elsewhere, with the gradient of the smooth one.
-    ///
-    /// # Errors
-    /// For a dimension out of range.
-    #[python(nn)]
-    pub fn gumbel_softmax(
-        logits: &Tensor,
-        tau: f64 = 1.0,
-        hard: bool = false,
-        eps: f64 = 1e-10,
-        dim: i64 = -1,
-    ) -> Result<Tensor> {
-        let _ = eps;
-        let place = super::existing_dim("gumbel_softmax", logits, dim)?;
-        // Uniform numbers come from [0, 1): their complement has a logarithm.
-        let uniform = Tensor::rand(0f32, 1.0, logits.shape(), logits.device())?.affine(-1.0, 1.0)?;
-        let noise = uniform.log()?.neg()?.affine(1.0, f64::from(f32::MIN_POSITIVE))?.log()?.neg()?.to_dtype(logits.dtype())?;
-        let soft = super::softmax(&logits.add(&noise)?.affine(1.0 / tau, 0.0)?, dim, None)?;
-        if !hard {
-            return Ok(soft);
-        }
-        let top = super::argmax(&soft.detach(), Some(place as i64), true)?;
-        let one = super::scatter_value(&soft.detach().zeros_like()?, place as i64, &top, Scalar::Int(1), None)?;
-        one.sub(&soft.detach())?.add(&soft)
-    }
+/// Softmax of the negated input.
+#[function(*, dtype = None)]
+#[python(nn)]
+pub fn softmin(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
+    super::softmax(&input.neg()?, dim, dtype)
+}
 
-    /// `[.., channels r^2, height, width]` as `[.., channels, height r, width r]`: each square of channels becomes one of points.
-    ///
-    /// # Errors
-    /// For channels that are not a multiple of the factor's square.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor, functional as f};
-    /// let x = Tensor::arange(0f32, 4.0, &Device::Cpu)?.reshape((4, 1, 1))?;
-    /// assert_eq!(f::pixel_shuffle(&x, 2)?.to_vec3::<f32>()?, [[[0.0, 1.0], [2.0, 3.0]]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, nn)]
-    pub fn pixel_shuffle(input: &Tensor, upscale_factor: i64) -> Result<Tensor> {
-        let (lead, [channels, height, width], r) = image("pixel_shuffle", input, upscale_factor)?;
-        if !channels.is_multiple_of(r * r) {
-            let accepted = format!("a multiple of {} channels", r * r);
-            return Err(Error::shape("pixel_shuffle", "input", format!("{:?}", input.shape()), accepted));
-        }
-        let n = lead.iter().product::<usize>();
-        let parts = input.reshape(&[n, channels / (r * r), r, r, height, width][..])?;
-        let moved = parts.permute((0, 1, 4, 2, 5, 3))?;
-        super::apart(moved.reshape([lead, &[channels / (r * r), height * r, width * r]].concat())?, input)
+/// Softmax of `logits` with Gumbel noise, over `tau`: a smooth sample of classes along `dim`. With `hard` the result is 1 for the largest and
+/// 0 elsewhere, with the gradient of the smooth one.
+///
+/// # Errors
+/// For a dimension out of range.
+#[function(tau = 1.0, hard = false, eps = 1e-10, dim = -1)]
+#[python(nn)]
+pub fn gumbel_softmax(logits: &Tensor, tau: f64, hard: bool, eps: f64, dim: i64) -> Result<Tensor> {
+    let _ = eps;
+    let place = super::existing_dim(OP, logits, dim)?;
+    // Uniform numbers come from [0, 1): their complement has a logarithm.
+    let uniform = Tensor::rand(0f32, 1.0, logits.shape(), logits.device())?.affine(-1.0, 1.0)?;
+    let noise =
+        uniform.log()?.neg()?.affine(1.0, f64::from(f32::MIN_POSITIVE))?.log()?.neg()?.to_dtype(logits.dtype())?;
+    let soft = super::softmax(&logits.add(&noise)?.affine(1.0 / tau, 0.0)?, dim, None)?;
+    if !hard {
+        return Ok(soft);
     }
+    let top = super::argmax(&soft.detach(), Some(place as i64), true)?;
+    let one = super::scatter_value(&soft.detach().zeros_like()?, place as i64, &top, Scalar::Int(1), None)?;
+    one.sub(&soft.detach())?.add(&soft)
+}
 
-    /// `[.., channels, height r, width r]` as `[.., channels r^2, height, width]`: undoes [`pixel_shuffle`].
-    ///
-    /// # Errors
-    /// For a height or width that is not a multiple of the factor.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor, functional as f};
-    /// let x = Tensor::arange(0f32, 4.0, &Device::Cpu)?.reshape((1, 2, 2))?;
-    /// assert_eq!(f::pixel_unshuffle(&x, 2)?.dims(), [4, 1, 1]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, nn)]
-    pub fn pixel_unshuffle(input: &Tensor, downscale_factor: i64) -> Result<Tensor> {
-        let (lead, [channels, height, width], r) = image("pixel_unshuffle", input, downscale_factor)?;
-        if !height.is_multiple_of(r) || !width.is_multiple_of(r) {
-            let accepted = format!("multiples of {r} for height and width");
-            return Err(Error::shape("pixel_unshuffle", "input", format!("{:?}", input.shape()), accepted));
-        }
-        let n = lead.iter().product::<usize>();
-        let parts = input.reshape(&[n, channels, height / r, r, width / r, r][..])?;
-        let moved = parts.permute((0, 1, 3, 5, 2, 4))?;
-        super::apart(moved.reshape([lead, &[channels * r * r, height / r, width / r]].concat())?, input)
+/// `[.., channels r^2, height, width]` as `[.., channels, height r, width r]`: each square of channels becomes one of points.
+///
+/// # Errors
+/// For channels that are not a multiple of the factor's square.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let x = Tensor::arange(0f32, 4.0, &Device::Cpu)?.reshape((4, 1, 1))?;
+/// assert_eq!(f::pixel_shuffle(&x, 2)?.to_vec3::<f32>()?, [[[0.0, 1.0], [2.0, 3.0]]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, nn)]
+pub fn pixel_shuffle(input: &Tensor, upscale_factor: i64) -> Result<Tensor> {
+    let (lead, [channels, height, width], r) = image(OP, input, upscale_factor)?;
+    if !channels.is_multiple_of(r * r) {
+        let accepted = format!("a multiple of {} channels", r * r);
+        return Err(Error::shape(OP, "input", format!("{:?}", input.shape()), accepted));
     }
+    let n = lead.iter().product::<usize>();
+    let parts = input.reshape(&[n, channels / (r * r), r, r, height, width][..])?;
+    let moved = parts.permute((0, 1, 4, 2, 5, 3))?;
+    super::apart(moved.reshape([lead, &[channels / (r * r), height * r, width * r]].concat())?, input)
+}
 
-    /// The channels (the second dimension), in `groups` groups, interleaved: the first of each group, then the second of each, and so on.
-    ///
-    /// # Errors
-    /// For a number of channels that the groups do not divide.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor, functional as f};
-    /// let x = Tensor::new(&[[0f32, 1.0, 2.0, 3.0]], &Device::Cpu)?;
-    /// assert_eq!(f::channel_shuffle(&x, 2)?.to_vec2::<f32>()?, [[0.0, 2.0, 1.0, 3.0]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, nn)]
-    pub fn channel_shuffle(input: &Tensor, groups: i64) -> Result<Tensor> {
-        let channels = input.dims().get(1).copied().unwrap_or(0);
-        let groups = usize::try_from(groups).ok().filter(|&g| g > 0 && channels.is_multiple_of(g));
-        let Some(groups) = groups.filter(|_| input.rank() >= 2) else {
-            return Err(Error::shape("channel_shuffle", "input", format!("{:?}", input.shape()), "[n, channels, ..] that the groups divide"));
-        };
-        let grouped = [&input.dims()[..1], &[groups, channels / groups], &input.dims()[2..]].concat();
-        super::apart(input.reshape(grouped)?.transpose(1, 2)?.reshape(input.shape())?, input)
+/// `[.., channels, height r, width r]` as `[.., channels r^2, height, width]`: undoes [`pixel_shuffle`].
+///
+/// # Errors
+/// For a height or width that is not a multiple of the factor.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let x = Tensor::arange(0f32, 4.0, &Device::Cpu)?.reshape((1, 2, 2))?;
+/// assert_eq!(f::pixel_unshuffle(&x, 2)?.dims(), [4, 1, 1]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, nn)]
+pub fn pixel_unshuffle(input: &Tensor, downscale_factor: i64) -> Result<Tensor> {
+    let (lead, [channels, height, width], r) = image(OP, input, downscale_factor)?;
+    if !height.is_multiple_of(r) || !width.is_multiple_of(r) {
+        let accepted = format!("multiples of {r} for height and width");
+        return Err(Error::shape(OP, "input", format!("{:?}", input.shape()), accepted));
     }
+    let n = lead.iter().product::<usize>();
+    let parts = input.reshape(&[n, channels, height / r, r, width / r, r][..])?;
+    let moved = parts.permute((0, 1, 3, 5, 2, 4))?;
+    super::apart(moved.reshape([lead, &[channels * r * r, height / r, width / r]].concat())?, input)
+}
+
+/// The channels (the second dimension), in `groups` groups, interleaved: the first of each group, then the second of each, and so on.
+///
+/// # Errors
+/// For a number of channels that the groups do not divide.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let x = Tensor::new(&[[0f32, 1.0, 2.0, 3.0]], &Device::Cpu)?;
+/// assert_eq!(f::channel_shuffle(&x, 2)?.to_vec2::<f32>()?, [[0.0, 2.0, 1.0, 3.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, nn)]
+pub fn channel_shuffle(input: &Tensor, groups: i64) -> Result<Tensor> {
+    let channels = input.dims().get(1).copied().unwrap_or(0);
+    let groups = usize::try_from(groups).ok().filter(|&g| g > 0 && channels.is_multiple_of(g));
+    let Some(groups) = groups.filter(|_| input.rank() >= 2) else {
+        return Err(Error::shape(
+            OP,
+            "input",
+            format!("{:?}", input.shape()),
+            "[n, channels, ..] that the groups divide",
+        ));
+    };
+    let grouped = [&input.dims()[..1], &[groups, channels / groups], &input.dims()[2..]].concat();
+    super::apart(input.reshape(grouped)?.transpose(1, 2)?.reshape(input.shape())?, input)
 }
 
 /// The dimensions before the last three, those, and a factor.

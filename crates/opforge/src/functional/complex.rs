@@ -7,105 +7,110 @@ use crate::autograd::record_function;
 use crate::functional as f;
 use crate::operator::prelude::*;
 
-functions! {
-    /// The parts of complex numbers, in a new last dimension of 2: a view. What is written into it has no gradient.
-    ///
-    /// # Errors
-    /// For real numbers.
-    ///
-    /// ```
-    /// # use opforge::{Complex, Device, Tensor};
-    /// let z = Tensor::new(&[Complex::new(1f32, 2.0)], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::view_as_real(&z)?.to_vec2::<f32>()?, [[1.0, 2.0]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch)]
-    #[view]
-    pub fn view_as_real(input: &Tensor) -> Result<Tensor> {
-        let part = part_dtype(input.dtype()).ok_or(Error::UnsupportedDTypeForOp(input.dtype(), "view_as_real"))?;
-        let parts = input.detach().unsqueeze(input.rank())?.bits_as(part)?;
-        seen_as("view_as_real", input, parts, |grad| view_as_complex(&grad.contiguous()?))
-    }
+functions! { view_as_real, view_as_complex, complex, polar, imag }
 
-    /// Pairs of real numbers, the last dimension of 2, as complex ones: a view. What is written into it has no gradient.
-    ///
-    /// # Errors
-    /// For a last dimension of another length, or whose elements do not lie side by side, and dtypes other than f32 and f64.
-    ///
-    /// ```
-    /// # use opforge::{Complex, Device, Tensor};
-    /// let x = Tensor::new(&[[1f32, 2.0]], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::view_as_complex(&x)?.to_vec1::<Complex<f32>>()?, [Complex::new(1.0, 2.0)]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch)]
-    #[view]
-    pub fn view_as_complex(input: &Tensor) -> Result<Tensor> {
-        let whole = complex_dtype(input.dtype()).ok_or(Error::UnsupportedDTypeForOp(input.dtype(), "view_as_complex"))?;
-        if input.dims().last() != Some(&2) {
-            let given = format!("{:?}", input.shape());
-            return Err(Error::shape("view_as_complex", "input", given, "a last dimension of 2"));
-        }
-        let pairs = input.detach().bits_as(whole)?.squeeze(input.rank() - 1)?;
-        seen_as("view_as_complex", input, pairs, view_as_real)
-    }
+/// The parts of complex numbers, in a new last dimension of 2: a view. What is written into it has no gradient.
+///
+/// # Errors
+/// For real numbers.
+///
+/// ```
+/// # use opforge::{Complex, Device, Tensor};
+/// let z = Tensor::new(&[Complex::new(1f32, 2.0)], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::view_as_real(&z)?.to_vec2::<f32>()?, [[1.0, 2.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch)]
+#[view]
+pub fn view_as_real(input: &Tensor) -> Result<Tensor> {
+    let part = part_dtype(input.dtype()).ok_or(Error::UnsupportedDTypeForOp(input.dtype(), OP))?;
+    let parts = input.detach().unsqueeze(input.rank())?.bits_as(part)?;
+    seen_as(OP, input, parts, |grad| view_as_complex(&grad.contiguous()?))
+}
 
-    /// Complex numbers of their real and imaginary parts.
-    ///
-    /// # Errors
-    /// For parts of different shapes or dtypes, and dtypes other than f32 and f64.
-    ///
-    /// ```
-    /// # use opforge::{Complex, Device, Tensor};
-    /// let (re, im) = (Tensor::new(&[1f32], &Device::Cpu)?, Tensor::new(&[2f32], &Device::Cpu)?);
-    /// assert_eq!(opforge::functional::complex(&re, &im)?.to_vec1::<Complex<f32>>()?, [Complex::new(1.0, 2.0)]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch)]
-    pub fn complex(real: &Tensor, imag: &Tensor) -> Result<Tensor> {
-        if real.dtype() != imag.dtype() {
-            return Err(Error::dtypes("complex", real.dtype(), imag.dtype()));
-        }
-        let shape = real.shape().broadcast(imag.shape(), "complex")?;
-        let part = |t: &Tensor| t.broadcast_as(shape.clone());
-        view_as_complex(&Tensor::stack(&[part(real)?, part(imag)?], shape.rank())?)
+/// Pairs of real numbers, the last dimension of 2, as complex ones: a view. What is written into it has no gradient.
+///
+/// # Errors
+/// For a last dimension of another length, or whose elements do not lie side by side, and dtypes other than f32 and f64.
+///
+/// ```
+/// # use opforge::{Complex, Device, Tensor};
+/// let x = Tensor::new(&[[1f32, 2.0]], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::view_as_complex(&x)?.to_vec1::<Complex<f32>>()?, [Complex::new(1.0, 2.0)]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch)]
+#[view]
+pub fn view_as_complex(input: &Tensor) -> Result<Tensor> {
+    let whole = complex_dtype(input.dtype()).ok_or(Error::UnsupportedDTypeForOp(input.dtype(), OP))?;
+    if input.dims().last() != Some(&2) {
+        let given = format!("{:?}", input.shape());
+        return Err(Error::shape(OP, "input", given, "a last dimension of 2"));
     }
+    let pairs = input.detach().bits_as(whole)?.squeeze(input.rank() - 1)?;
+    seen_as(OP, input, pairs, view_as_real)
+}
 
-    /// Complex numbers of their magnitudes and angles.
-    ///
-    /// # Errors
-    /// As [`complex`].
-    ///
-    /// ```
-    /// # use opforge::{Complex, Device, Tensor};
-    /// let (abs, angle) = (Tensor::new(&[2f32], &Device::Cpu)?, Tensor::new(&[0f32], &Device::Cpu)?);
-    /// assert_eq!(opforge::functional::polar(&abs, &angle)?.to_vec1::<Complex<f32>>()?, [Complex::new(2.0, 0.0)]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch)]
-    pub fn polar(abs: &Tensor, angle: &Tensor) -> Result<Tensor> {
-        if abs.dtype() != angle.dtype() {
-            return Err(Error::dtypes("polar", abs.dtype(), angle.dtype()));
-        }
-        complex(&abs.broadcast_mul(&angle.cos()?)?, &abs.broadcast_mul(&angle.sin()?)?)
+/// Complex numbers of their real and imaginary parts.
+///
+/// # Errors
+/// For parts of different shapes or dtypes, and dtypes other than f32 and f64.
+///
+/// ```
+/// # use opforge::{Complex, Device, Tensor};
+/// let (re, im) = (Tensor::new(&[1f32], &Device::Cpu)?, Tensor::new(&[2f32], &Device::Cpu)?);
+/// assert_eq!(opforge::functional::complex(&re, &im)?.to_vec1::<Complex<f32>>()?, [Complex::new(1.0, 2.0)]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch)]
+pub fn complex(real: &Tensor, imag: &Tensor) -> Result<Tensor> {
+    if real.dtype() != imag.dtype() {
+        return Err(Error::dtypes(OP, real.dtype(), imag.dtype()));
     }
+    let shape = real.shape().broadcast(imag.shape(), OP)?;
+    let part = |t: &Tensor| t.broadcast_as(shape.clone());
+    view_as_complex(&Tensor::stack(&[part(real)?, part(imag)?], shape.rank())?)
+}
 
-    /// The imaginary parts: a view.
-    ///
-    /// # Errors
-    /// For real numbers.
-    ///
-    /// ```
-    /// # use opforge::{Complex, Device, Tensor};
-    /// let z = Tensor::new(&[Complex::new(1f32, 2.0)], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::imag(&z)?.to_vec1::<f32>()?, [2.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch)]
-    #[view]
-    pub fn imag(input: &Tensor) -> Result<Tensor> {
-        view_as_real(input)?.get_on_dim(input.rank(), 1)
+/// Complex numbers of their magnitudes and angles.
+///
+/// # Errors
+/// As [`complex`].
+///
+/// ```
+/// # use opforge::{Complex, Device, Tensor};
+/// let (abs, angle) = (Tensor::new(&[2f32], &Device::Cpu)?, Tensor::new(&[0f32], &Device::Cpu)?);
+/// assert_eq!(opforge::functional::polar(&abs, &angle)?.to_vec1::<Complex<f32>>()?, [Complex::new(2.0, 0.0)]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch)]
+pub fn polar(abs: &Tensor, angle: &Tensor) -> Result<Tensor> {
+    if abs.dtype() != angle.dtype() {
+        return Err(Error::dtypes(OP, abs.dtype(), angle.dtype()));
     }
+    complex(&abs.broadcast_mul(&angle.cos()?)?, &abs.broadcast_mul(&angle.sin()?)?)
+}
+
+/// The imaginary parts: a view.
+///
+/// # Errors
+/// For real numbers.
+///
+/// ```
+/// # use opforge::{Complex, Device, Tensor};
+/// let z = Tensor::new(&[Complex::new(1f32, 2.0)], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::imag(&z)?.to_vec1::<f32>()?, [2.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch)]
+#[view]
+pub fn imag(input: &Tensor) -> Result<Tensor> {
+    view_as_real(input)?.get_on_dim(input.rank(), 1)
 }
 
 /// The dtype of a complex dtype's parts.

@@ -5,61 +5,70 @@
 use super::loss::reduced;
 use crate::operator::prelude::*;
 
+functions! { ctc_loss }
+
 /// Stands for the logarithm of 0: far below all others, but finite, so that differences of it are.
 const NEVER: f64 = -1e30;
 
-functions! {
-    /// The negative logarithm of the probability of `targets`, summed over all alignments: `log_probs` is `[steps, n, classes]` or `[steps,
-    /// classes]`; targets are rows of a matrix, or one after another in a vector; lengths are vectors of integers. `blank` is the class that stands
-    /// for nothing. The mean is one of the losses over their targets' lengths. With `zero_infinity` targets that cannot be are left out.
-    ///
-    /// The gradient is the derivative by `log_probs`. PyTorch gives them the derivative by the scores of which they are the `log_softmax`; the scores
-    /// themselves get the same from both.
-    ///
-    /// # Errors
-    /// For shapes, lengths and classes that do not go together.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor, functional as f};
-    /// let log = Tensor::new(&[[[0.5f32, 0.5]], [[0.5, 0.5]]], &Device::Cpu)?.log()?;
-    /// let [targets, steps, lengths] = [1i64, 2, 1].map(|n| Tensor::new(&[n], &Device::Cpu).unwrap());
-    /// let loss = f::ctc_loss(&log, &targets, &steps, &lengths, 0, "mean", false)?;
-    /// assert!((loss.to_scalar::<f32>()? + 0.75f32.ln()).abs() < 1e-6);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(nn)]
-    pub fn ctc_loss(
-        log_probs: &Tensor,
-        targets: &Tensor,
-        input_lengths: &Tensor,
-        target_lengths: &Tensor,
-        blank: i64 = 0,
-        reduction: &str = "mean",
-        zero_infinity: bool = false,
-    ) -> Result<Tensor> {
-        if log_probs.rank() == 2 {
-            let lengths = [input_lengths, target_lengths].map(super::atleast_1d);
-            let [inputs, outputs] = lengths;
-            let loss = ctc_loss(&log_probs.unsqueeze(1)?, &super::atleast_2d(targets)?, &inputs?, &outputs?, blank, reduction, zero_infinity)?;
-            return if loss.rank() == 1 { loss.squeeze(0) } else { Ok(loss) };
-        }
-        let (steps, n, classes) = log_probs.shape().dims3()?;
-        let lengths = |t: &Tensor, name: &'static str, most: usize| lengths(t, name, n, most);
-        let inputs = lengths(input_lengths, "input_lengths", steps)?;
-        let most = if targets.rank() == 2 { targets.dims()[1] } else { targets.elem_count() };
-        let outputs = lengths(target_lengths, "target_lengths", most)?;
-        let rows = target_rows(targets, &outputs, classes, blank)?;
-        let loss = negative_log(log_probs, &rows, &inputs, blank)?;
-        let impossible = loss.gt(-NEVER / 2.0)?;
-        let other = if zero_infinity { 0.0 } else { f64::INFINITY };
-        let other = Tensor::full_scalar(Scalar::Float(other), loss.shape(), loss.dtype(), loss.device())?;
-        let loss = impossible.where_cond(&other, &loss)?;
-        if reduction != "mean" {
-            return reduced("ctc_loss", loss, reduction);
-        }
-        let sizes = Tensor::from_iter(outputs.iter().map(|&n| n.max(1) as f64), loss.device())?;
-        loss.div(&sizes.to_dtype(loss.dtype())?)?.mean_all()
+/// The negative logarithm of the probability of `targets`, summed over all alignments: `log_probs` is `[steps, n, classes]` or `[steps,
+/// classes]`; targets are rows of a matrix, or one after another in a vector; lengths are vectors of integers. `blank` is the class that stands
+/// for nothing. The mean is one of the losses over their targets' lengths. With `zero_infinity` targets that cannot be are left out.
+///
+/// The gradient is the derivative by `log_probs`. PyTorch gives them the derivative by the scores of which they are the `log_softmax`; the scores
+/// themselves get the same from both.
+///
+/// # Errors
+/// For shapes, lengths and classes that do not go together.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let log = Tensor::new(&[[[0.5f32, 0.5]], [[0.5, 0.5]]], &Device::Cpu)?.log()?;
+/// let [targets, steps, lengths] = [1i64, 2, 1].map(|n| Tensor::new(&[n], &Device::Cpu).unwrap());
+/// let loss = f::ctc_loss(&log, &targets, &steps, &lengths, 0, "mean", false)?;
+/// assert!((loss.to_scalar::<f32>()? + 0.75f32.ln()).abs() < 1e-6);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(blank = 0, reduction = "mean", zero_infinity = false)]
+#[python(nn)]
+pub fn ctc_loss(
+    log_probs: &Tensor,
+    targets: &Tensor,
+    input_lengths: &Tensor,
+    target_lengths: &Tensor,
+    blank: i64,
+    reduction: &str,
+    zero_infinity: bool,
+) -> Result<Tensor> {
+    if log_probs.rank() == 2 {
+        let lengths = [input_lengths, target_lengths].map(super::atleast_1d);
+        let [inputs, outputs] = lengths;
+        let loss = ctc_loss(
+            &log_probs.unsqueeze(1)?,
+            &super::atleast_2d(targets)?,
+            &inputs?,
+            &outputs?,
+            blank,
+            reduction,
+            zero_infinity,
+        )?;
+        return if loss.rank() == 1 { loss.squeeze(0) } else { Ok(loss) };
     }
+    let (steps, n, classes) = log_probs.shape().dims3()?;
+    let lengths = |t: &Tensor, name: &'static str, most: usize| lengths(t, name, n, most);
+    let inputs = lengths(input_lengths, "input_lengths", steps)?;
+    let most = if targets.rank() == 2 { targets.dims()[1] } else { targets.elem_count() };
+    let outputs = lengths(target_lengths, "target_lengths", most)?;
+    let rows = target_rows(targets, &outputs, classes, blank)?;
+    let loss = negative_log(log_probs, &rows, &inputs, blank)?;
+    let impossible = loss.gt(-NEVER / 2.0)?;
+    let other = if zero_infinity { 0.0 } else { f64::INFINITY };
+    let other = Tensor::full_scalar(Scalar::Float(other), loss.shape(), loss.dtype(), loss.device())?;
+    let loss = impossible.where_cond(&other, &loss)?;
+    if reduction != "mean" {
+        return reduced(OP, loss, reduction);
+    }
+    let sizes = Tensor::from_iter(outputs.iter().map(|&n| n.max(1) as f64), loss.device())?;
+    loss.div(&sizes.to_dtype(loss.dtype())?)?.mean_all()
 }
 
 fn lengths(t: &Tensor, name: &'static str, n: usize, most: usize) -> Result<Vec<usize>> {

@@ -4,107 +4,112 @@ use opforge_core::normalize_dim;
 
 use crate::operator::prelude::*;
 
-functions! {
-    /// Vectors along `dim` divided by their norm of order `p`, or by `eps` if that is larger.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor, functional as f};
-    /// let x = Tensor::new(&[[3f32, 4.0]], &Device::Cpu)?;
-    /// assert_eq!(f::normalize(&x, 2.0, 1, 1e-12)?.to_vec2::<f32>()?, [[0.6, 0.8]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(nn)]
-    pub fn normalize(input: &Tensor, p: f64 = 2.0, dim: i64 = 1, eps: f64 = 1e-12) -> Result<Tensor> {
-        if input.rank() == 0 {
-            return super::with_dimension(input, |x| normalize(x, p, dim, eps));
-        }
-        let dim = super::existing_dim("normalize", input, dim)?;
-        let norm = p_norm(input, p, dim, true)?;
-        input.broadcast_div(&super::clamp(&norm, Some(eps.into()), None)?)
-    }
+functions! { normalize, cosine_similarity, pairwise_distance, cdist, pdist }
 
-    /// The cosine of the angle between vectors along `dim`; norms are at least `eps`. Inputs are broadcast.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor, functional as f};
-    /// let (x, y) = (Tensor::new(&[[1f32, 0.0]], &Device::Cpu)?, Tensor::new(&[[0f32, 2.0]], &Device::Cpu)?);
-    /// assert_eq!(f::cosine_similarity(&x, &y, 1, 1e-8)?.to_vec1::<f32>()?, [0.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, nn)]
-    pub fn cosine_similarity(x1: &Tensor, x2: &Tensor, dim: i64 = 1, eps: f64 = 1e-8) -> Result<Tensor> {
-        let (x1, x2) = super::loss::pair("cosine_similarity", x1, x2)?;
-        if x1.rank() == 0 {
-            return cosine_similarity(&x1.reshape(1)?, &x2.reshape(1)?, dim, eps);
-        }
-        let dim = super::existing_dim("cosine_similarity", &x1, dim)?;
-        let unit = |x: &Tensor| x.broadcast_div(&super::clamp(&p_norm(x, 2.0, dim, true)?, Some(eps.into()), None)?);
-        unit(&x1)?.mul(&unit(&x2)?)?.sum(dim)
+/// Vectors along `dim` divided by their norm of order `p`, or by `eps` if that is larger.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let x = Tensor::new(&[[3f32, 4.0]], &Device::Cpu)?;
+/// assert_eq!(f::normalize(&x, 2.0, 1, 1e-12)?.to_vec2::<f32>()?, [[0.6, 0.8]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(p = 2.0, dim = 1, eps = 1e-12)]
+#[python(nn)]
+pub fn normalize(input: &Tensor, p: f64, dim: i64, eps: f64) -> Result<Tensor> {
+    if input.rank() == 0 {
+        return super::with_dimension(input, |x| normalize(x, p, dim, eps));
     }
+    let dim = super::existing_dim(OP, input, dim)?;
+    let norm = p_norm(input, p, dim, true)?;
+    input.broadcast_div(&super::clamp(&norm, Some(eps.into()), None)?)
+}
 
-    /// The norm of order `p` of `x1 - x2 + eps` along the last dimension. Inputs are broadcast.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor, functional as f};
-    /// let (x, y) = (Tensor::new(&[[3f32, 0.0]], &Device::Cpu)?, Tensor::new(&[[0f32, 4.0]], &Device::Cpu)?);
-    /// assert_eq!(f::pairwise_distance(&x, &y, 2.0, 0.0, false)?.to_vec1::<f32>()?, [5.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, nn)]
-    pub fn pairwise_distance(x1: &Tensor, x2: &Tensor, p: f64 = 2.0, eps: f64 = 1e-6, keepdim: bool = false) -> Result<Tensor> {
-        let (x1, x2) = super::loss::pair("pairwise_distance", x1, x2)?;
-        if x1.rank() == 0 {
-            return pairwise_distance(&x1.reshape(1)?, &x2.reshape(1)?, p, eps, false);
-        }
-        let last = super::existing_dim("pairwise_distance", &x1, -1)?;
-        p_norm(&super::floating(&x1.sub(&x2)?)?.affine(1.0, eps)?, p, last, keepdim)
+/// The cosine of the angle between vectors along `dim`; norms are at least `eps`. Inputs are broadcast.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let (x, y) = (Tensor::new(&[[1f32, 0.0]], &Device::Cpu)?, Tensor::new(&[[0f32, 2.0]], &Device::Cpu)?);
+/// assert_eq!(f::cosine_similarity(&x, &y, 1, 1e-8)?.to_vec1::<f32>()?, [0.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dim = 1, eps = 1e-8)]
+#[python(torch, nn)]
+pub fn cosine_similarity(x1: &Tensor, x2: &Tensor, dim: i64, eps: f64) -> Result<Tensor> {
+    let (x1, x2) = super::loss::pair(OP, x1, x2)?;
+    if x1.rank() == 0 {
+        return cosine_similarity(&x1.reshape(1)?, &x2.reshape(1)?, dim, eps);
     }
+    let dim = super::existing_dim(OP, &x1, dim)?;
+    let unit = |x: &Tensor| x.broadcast_div(&super::clamp(&p_norm(x, 2.0, dim, true)?, Some(eps.into()), None)?);
+    unit(&x1)?.mul(&unit(&x2)?)?.sum(dim)
+}
 
-    /// The distances, norms of order `p`, between all rows of `x1` (`[.., n, width]`) and of `x2` (`[.., m, width]`): `[.., n, m]`. Leading
-    /// dimensions are broadcast.
-    ///
-    /// Of order 2, in f32 and f64, they can be made of a matrix product: faster, but distances much smaller than the rows' norms lose digits.
-    /// That is done as `compute_mode` says: `"use_mm_for_euclid_dist"`, `"donot_use_mm_for_euclid_dist"`, or, the default,
-    /// `"use_mm_for_euclid_dist_if_necessary"`, when `n` or `m` is above 25.
-    ///
-    /// # Errors
-    /// For shapes that do not go together, and another mode.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor, functional as f};
-    /// let (x, y) = (Tensor::new(&[[3f32, 0.0]], &Device::Cpu)?, Tensor::new(&[[0f32, 4.0], [3.0, 1.0]], &Device::Cpu)?);
-    /// assert_eq!(f::cdist(&x, &y, 2.0, None)?.to_vec2::<f32>()?, [[5.0, 1.0]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch)]
-    pub fn cdist(x1: &Tensor, x2: &Tensor, p: f64 = 2.0, compute_mode: Option<&str> = None) -> Result<Tensor> {
-        let matrices = x1.rank() >= 2 && x2.rank() >= 2 && x1.dims().last() == x2.dims().last();
-        if !matrices || x1.dtype() != x2.dtype() {
-            return Err(Error::shapes("cdist", x1.shape(), x2.shape(), "[.., n, width] and [.., m, width] of one dtype"));
-        }
-        if by_product(x1, x2, compute_mode)? && p == 2.0 && matches!(x1.dtype(), DType::F32 | DType::F64) {
-            return euclidean(x1, x2);
-        }
-        let (a, b) = (x1.unsqueeze(x1.rank() - 1)?, x2.unsqueeze(x2.rank() - 2)?);
-        let differences = a.broadcast_sub(&b)?;
-        p_norm(&differences, p, differences.rank() - 1, false)
+/// The norm of order `p` of `x1 - x2 + eps` along the last dimension. Inputs are broadcast.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let (x, y) = (Tensor::new(&[[3f32, 0.0]], &Device::Cpu)?, Tensor::new(&[[0f32, 4.0]], &Device::Cpu)?);
+/// assert_eq!(f::pairwise_distance(&x, &y, 2.0, 0.0, false)?.to_vec1::<f32>()?, [5.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(p = 2.0, eps = 1e-6, keepdim = false)]
+#[python(torch, nn)]
+pub fn pairwise_distance(x1: &Tensor, x2: &Tensor, p: f64, eps: f64, keepdim: bool) -> Result<Tensor> {
+    let (x1, x2) = super::loss::pair(OP, x1, x2)?;
+    if x1.rank() == 0 {
+        return pairwise_distance(&x1.reshape(1)?, &x2.reshape(1)?, p, eps, false);
     }
+    let last = super::existing_dim(OP, &x1, -1)?;
+    p_norm(&super::floating(&x1.sub(&x2)?)?.affine(1.0, eps)?, p, last, keepdim)
+}
 
-    /// The distances, norms of order `p`, between all pairs of different rows of a matrix.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor, functional as f};
-    /// let x = Tensor::new(&[[3f32, 0.0], [0.0, 4.0]], &Device::Cpu)?;
-    /// assert_eq!(f::pdist(&x, 2.0)?.to_vec1::<f32>()?, [5.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, nn)]
-    pub fn pdist(input: &Tensor, p: f64 = 2.0) -> Result<Tensor> {
-        let (n, _) = input.shape().dims2()?;
-        let pairs = super::triu_indices(n, n, 1, None, Some(*input.device()))?;
-        let row = |i: usize| input.index_select(&pairs.get(i)?, 0);
-        p_norm(&row(0)?.sub(&row(1)?)?, p, 1, false)
+/// The distances, norms of order `p`, between all rows of `x1` (`[.., n, width]`) and of `x2` (`[.., m, width]`): `[.., n, m]`. Leading
+/// dimensions are broadcast.
+///
+/// Of order 2, in f32 and f64, they can be made of a matrix product: faster, but distances much smaller than the rows' norms lose digits.
+/// That is done as `compute_mode` says: `"use_mm_for_euclid_dist"`, `"donot_use_mm_for_euclid_dist"`, or, the default,
+/// `"use_mm_for_euclid_dist_if_necessary"`, when `n` or `m` is above 25.
+///
+/// # Errors
+/// For shapes that do not go together, and another mode.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let (x, y) = (Tensor::new(&[[3f32, 0.0]], &Device::Cpu)?, Tensor::new(&[[0f32, 4.0], [3.0, 1.0]], &Device::Cpu)?);
+/// assert_eq!(f::cdist(&x, &y, 2.0, None)?.to_vec2::<f32>()?, [[5.0, 1.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(p = 2.0, compute_mode = None)]
+#[python(torch)]
+pub fn cdist(x1: &Tensor, x2: &Tensor, p: f64, compute_mode: Option<&str>) -> Result<Tensor> {
+    let matrices = x1.rank() >= 2 && x2.rank() >= 2 && x1.dims().last() == x2.dims().last();
+    if !matrices || x1.dtype() != x2.dtype() {
+        return Err(Error::shapes(OP, x1.shape(), x2.shape(), "[.., n, width] and [.., m, width] of one dtype"));
     }
+    if by_product(x1, x2, compute_mode)? && p == 2.0 && matches!(x1.dtype(), DType::F32 | DType::F64) {
+        return euclidean(x1, x2);
+    }
+    let (a, b) = (x1.unsqueeze(x1.rank() - 1)?, x2.unsqueeze(x2.rank() - 2)?);
+    let differences = a.broadcast_sub(&b)?;
+    p_norm(&differences, p, differences.rank() - 1, false)
+}
+
+/// The distances, norms of order `p`, between all pairs of different rows of a matrix.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let x = Tensor::new(&[[3f32, 0.0], [0.0, 4.0]], &Device::Cpu)?;
+/// assert_eq!(f::pdist(&x, 2.0)?.to_vec1::<f32>()?, [5.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(p = 2.0)]
+#[python(torch, nn)]
+pub fn pdist(input: &Tensor, p: f64) -> Result<Tensor> {
+    let (n, _) = input.shape().dims2()?;
+    let pairs = super::triu_indices(n, n, 1, None, Some(*input.device()))?;
+    let row = |i: usize| input.index_select(&pairs.get(i)?, 0);
+    p_norm(&row(0)?.sub(&row(1)?)?, p, 1, false)
 }
 
 /// Whether `cdist` makes Euclidean distances of a matrix product.

@@ -2,52 +2,58 @@
 
 use crate::operator::prelude::*;
 
-functions! {
-    /// Whole channels, `[channels, length]` or `[n, channels, length]`, replaced by 0 with probability `p`, the others divided by `1 - p`.
-    #[python(nn)]
-    #[view]
-    pub fn dropout1d(input: &Tensor, p: f64 = 0.5, training: bool = true, inplace: bool = false) -> Result<Tensor> {
-        drop_channels("dropout1d", input, p, training, inplace, input.rank() == 2)
-    }
+functions! { dropout1d, dropout2d, dropout3d, feature_dropout, alpha_dropout, feature_alpha_dropout }
 
-    /// Whole channels, `[n, channels, height, width]`, replaced by 0 with probability `p`, the others divided by `1 - p`.
-    #[python(nn)]
-    #[view]
-    pub fn dropout2d(input: &Tensor, p: f64 = 0.5, training: bool = true, inplace: bool = false) -> Result<Tensor> {
-        drop_channels("dropout2d", input, p, training, inplace, false)
-    }
+/// Whole channels, `[channels, length]` or `[n, channels, length]`, replaced by 0 with probability `p`, the others divided by `1 - p`.
+#[function(p = 0.5, training = true, inplace = false)]
+#[python(nn)]
+#[view]
+pub fn dropout1d(input: &Tensor, p: f64, training: bool, inplace: bool) -> Result<Tensor> {
+    drop_channels(OP, input, p, training, inplace, input.rank() == 2)
+}
 
-    /// Whole channels, `[channels, ..]` with three more dimensions or with `n` before, replaced by 0 with probability `p`, the others divided by
-    /// `1 - p`.
-    #[python(nn)]
-    #[view]
-    pub fn dropout3d(input: &Tensor, p: f64 = 0.5, training: bool = true, inplace: bool = false) -> Result<Tensor> {
-        drop_channels("dropout3d", input, p, training, inplace, input.rank() == 4)
-    }
+/// Whole channels, `[n, channels, height, width]`, replaced by 0 with probability `p`, the others divided by `1 - p`.
+#[function(p = 0.5, training = true, inplace = false)]
+#[python(nn)]
+#[view]
+pub fn dropout2d(input: &Tensor, p: f64, training: bool, inplace: bool) -> Result<Tensor> {
+    drop_channels(OP, input, p, training, inplace, false)
+}
 
-    /// Whole channels, `[n, channels, ..]`, replaced by 0 with probability `p`, the others divided by `1 - p`.
-    #[python(torch)]
-    #[view]
-    pub fn feature_dropout(input: &Tensor, p: f64, train: bool) -> Result<Tensor> {
-        drop_channels("feature_dropout", input, p, train, false, false)
-    }
+/// Whole channels, `[channels, ..]` with three more dimensions or with `n` before, replaced by 0 with probability `p`, the others divided by
+/// `1 - p`.
+#[function(p = 0.5, training = true, inplace = false)]
+#[python(nn)]
+#[view]
+pub fn dropout3d(input: &Tensor, p: f64, training: bool, inplace: bool) -> Result<Tensor> {
+    drop_channels(OP, input, p, training, inplace, input.rank() == 4)
+}
 
-    /// Dropout for networks of SELU: elements are replaced by SELU's lower bound with probability `p`, and all are scaled and shifted so that mean
-    /// 0 and variance 1 stay.
-    #[python(torch, nn)]
-    #[view]
-    pub fn alpha_dropout(input: &Tensor, p: f64 = 0.5, training: bool = false, inplace: bool = false) -> Result<Tensor> {
-        let out = drop_alpha("alpha_dropout", input, p, training, false)?;
-        if inplace { replaced("alpha_dropout", input, out) } else { Ok(out) }
-    }
+/// Whole channels, `[n, channels, ..]`, replaced by 0 with probability `p`, the others divided by `1 - p`.
+#[function]
+#[python(torch)]
+#[view]
+pub fn feature_dropout(input: &Tensor, p: f64, train: bool) -> Result<Tensor> {
+    drop_channels(OP, input, p, train, false, false)
+}
 
-    /// [`alpha_dropout`] of whole channels, `[n, channels, ..]`.
-    #[python(torch, nn)]
-    #[view]
-    pub fn feature_alpha_dropout(input: &Tensor, p: f64 = 0.5, training: bool = false, inplace: bool = false) -> Result<Tensor> {
-        let out = drop_alpha("feature_alpha_dropout", input, p, training, true)?;
-        if inplace { replaced("feature_alpha_dropout", input, out) } else { Ok(out) }
-    }
+/// Dropout for networks of SELU: elements are replaced by SELU's lower bound with probability `p`, and all are scaled and shifted so that mean
+/// 0 and variance 1 stay.
+#[function(p = 0.5, training = false, inplace = false)]
+#[python(torch, nn)]
+#[view]
+pub fn alpha_dropout(input: &Tensor, p: f64, training: bool, inplace: bool) -> Result<Tensor> {
+    let out = drop_alpha(OP, input, p, training, false)?;
+    if inplace { replaced(OP, input, out) } else { Ok(out) }
+}
+
+/// [`alpha_dropout`] of whole channels, `[n, channels, ..]`.
+#[function(p = 0.5, training = false, inplace = false)]
+#[python(torch, nn)]
+#[view]
+pub fn feature_alpha_dropout(input: &Tensor, p: f64, training: bool, inplace: bool) -> Result<Tensor> {
+    let out = drop_alpha(OP, input, p, training, true)?;
+    if inplace { replaced(OP, input, out) } else { Ok(out) }
 }
 
 /// The tensor, changed in place to a result.
@@ -82,7 +88,14 @@ fn kept(op: &'static str, input: &Tensor, p: f64, channels: bool) -> Result<Tens
 }
 
 #[track_caller]
-fn drop_channels(op: &'static str, input: &Tensor, p: f64, training: bool, inplace: bool, unbatched: bool) -> Result<Tensor> {
+fn drop_channels(
+    op: &'static str,
+    input: &Tensor,
+    p: f64,
+    training: bool,
+    inplace: bool,
+    unbatched: bool,
+) -> Result<Tensor> {
     check(op, input, p)?;
     if !training || p == 0.0 {
         return Ok(input.clone());

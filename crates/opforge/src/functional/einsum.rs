@@ -3,48 +3,50 @@
 use crate::functional as f;
 use crate::operator::prelude::*;
 
-functions! {
-    /// The sum of products that an equation describes: each operand's dimensions are named by a letter; equal letters go together, and those that
-    /// the result does not name are summed. `...` stands for any number of dimensions, which are broadcast; a letter twice in one operand takes
-    /// its diagonal. Without `->` the result has, in order, the letters that occur once.
-    ///
-    /// Operands are multiplied from left to right, each pair by a matrix product.
-    ///
-    /// # Errors
-    /// For an equation that is malformed or does not fit the operands.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
-    /// let y = opforge::functional::einsum("ij,kj->ik", &[x.clone(), x.clone()])?;
-    /// assert_eq!(y.to_vec2::<f32>()?, [[5.0, 11.0], [11.0, 25.0]]);
-    /// assert_eq!(opforge::functional::einsum("ii", &[x])?.to_scalar::<f32>()?, 5.0);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch)]
-    #[view]
-    pub fn einsum(equation: &str, operands: &[Tensor]) -> Result<Tensor> {
-        let equation: String = equation.chars().filter(|c| !c.is_whitespace()).collect();
-        let (inputs, output) = match equation.split_once("->") {
-            Some((inputs, output)) => (inputs, Some(output)),
-            None => (&equation[..], None),
-        };
-        let terms: Vec<&str> = inputs.split(',').collect();
-        if terms.len() != operands.len() || operands.is_empty() {
-            let accepted = format!("{} operands for {equation:?}", terms.len());
-            return Err(Error::value("einsum", "operands", operands.len(), accepted));
-        }
-        let named = terms.iter().zip(operands).map(|(term, operand)| Named::new(&equation, term, operand));
-        let named = named.collect::<Result<Vec<_>>>()?;
-        let output = output_names(&equation, output, &terms, &named)?;
-        let mut parts = named.into_iter();
-        let mut result = parts.next().ok_or_else(|| malformed(&equation, "an operand"))?;
-        while let Some(next) = parts.next() {
-            let needed = |name: Name| output.contains(&name) || parts.as_slice().iter().any(|rest| rest.names.contains(&name));
-            result = result.times(next, needed)?;
-        }
-        result.summed(|name| output.contains(&name))?.arranged(&output)
+functions! { einsum }
+
+/// The sum of products that an equation describes: each operand's dimensions are named by a letter; equal letters go together, and those that
+/// the result does not name are summed. `...` stands for any number of dimensions, which are broadcast; a letter twice in one operand takes
+/// its diagonal. Without `->` the result has, in order, the letters that occur once.
+///
+/// Operands are multiplied from left to right, each pair by a matrix product.
+///
+/// # Errors
+/// For an equation that is malformed or does not fit the operands.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
+/// let y = opforge::functional::einsum("ij,kj->ik", &[x.clone(), x.clone()])?;
+/// assert_eq!(y.to_vec2::<f32>()?, [[5.0, 11.0], [11.0, 25.0]]);
+/// assert_eq!(opforge::functional::einsum("ii", &[x])?.to_scalar::<f32>()?, 5.0);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch)]
+#[view]
+pub fn einsum(equation: &str, operands: &[Tensor]) -> Result<Tensor> {
+    let equation: String = equation.chars().filter(|c| !c.is_whitespace()).collect();
+    let (inputs, output) = match equation.split_once("->") {
+        Some((inputs, output)) => (inputs, Some(output)),
+        None => (&equation[..], None),
+    };
+    let terms: Vec<&str> = inputs.split(',').collect();
+    if terms.len() != operands.len() || operands.is_empty() {
+        let accepted = format!("{} operands for {equation:?}", terms.len());
+        return Err(Error::value(OP, "operands", operands.len(), accepted));
     }
+    let named = terms.iter().zip(operands).map(|(term, operand)| Named::new(&equation, term, operand));
+    let named = named.collect::<Result<Vec<_>>>()?;
+    let output = output_names(&equation, output, &terms, &named)?;
+    let mut parts = named.into_iter();
+    let mut result = parts.next().ok_or_else(|| malformed(&equation, "an operand"))?;
+    while let Some(next) = parts.next() {
+        let needed =
+            |name: Name| output.contains(&name) || parts.as_slice().iter().any(|rest| rest.names.contains(&name));
+        result = result.times(next, needed)?;
+    }
+    result.summed(|name| output.contains(&name))?.arranged(&output)
 }
 
 /// A dimension's name: a letter, or the distance from the end of an ellipsis.
@@ -159,7 +161,10 @@ impl Named {
     fn arranged(&self, order: &[Name]) -> Result<Tensor> {
         let place = |name: &Name| self.names.iter().position(|n| n == name).map(|d| d as i64);
         let dims: Option<Vec<i64>> = order.iter().map(place).collect();
-        f::permute(&self.tensor, &dims.ok_or_else(|| Error::value("einsum", "names", format!("{order:?}"), "known names"))?)
+        f::permute(
+            &self.tensor,
+            &dims.ok_or_else(|| Error::value("einsum", "names", format!("{order:?}"), "known names"))?,
+        )
     }
 
     /// The product with another, summed over what neither the result nor later operands need.
@@ -168,7 +173,9 @@ impl Named {
         let (of_self, of_other) = (self.names.clone(), other.names.clone());
         let a = self.summed(|name| needed(name) || of_other.contains(&name))?;
         let b = other.summed(|name| needed(name) || of_self.contains(&name))?;
-        let split = |names: &[Name], keep: &dyn Fn(Name) -> bool| -> Vec<Name> { names.iter().copied().filter(|&n| keep(n)).collect() };
+        let split = |names: &[Name], keep: &dyn Fn(Name) -> bool| -> Vec<Name> {
+            names.iter().copied().filter(|&n| keep(n)).collect()
+        };
         let shared = split(&a.names, &|n| b.names.contains(&n));
         let (batch, summed) = (split(&shared, &needed), split(&shared, &|n| !needed(n)));
         let (left, right) = (split(&a.names, &|n| !shared.contains(&n)), split(&b.names, &|n| !shared.contains(&n)));

@@ -3,68 +3,56 @@
 use crate::functional as f;
 use crate::operator::prelude::*;
 
-functions! {
-    /// The slopes along each of the dimensions, all of them without `dim`, of a function that `input` has samples of, `spacing` apart (1 if not given): from both
-    /// neighbours, at the edges from one (`edge_order` 1) or two (2).
-    ///
-    /// # Errors
-    /// For fewer samples than needed, integers, and another order.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor, functional as f};
-    /// let x = Tensor::new(&[1f32, 2.0, 4.0], &Device::Cpu)?;
-    /// assert_eq!(f::gradient(&x, None, None, 1)?[0].to_vec1::<f32>()?, [1.0, 1.5, 2.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch)]
-    pub fn gradient(
-        input: &Tensor;
-        spacing: Option<f64> = None,
-        dim: Option<&[i64]> = None,
-        edge_order: i64 = 1,
-    ) -> Result<Vec<Tensor>> {
-        let dims = dims(input, dim)?;
-        let even = vec![spacing.unwrap_or(1.0); dims.len()];
-        slopes(input, &dims, edge_order, |k, axis| steps(input, axis, even[k]))
-    }
+functions! { gradient, gradient_spaced, gradient_at }
 
-    /// As [`gradient`], with a distance for each dimension.
-    ///
-    /// # Errors
-    /// As [`gradient`], and unless there are as many distances as dimensions.
-    #[python(torch, name = "gradient")]
-    pub fn gradient_spaced(
-        input: &Tensor;
-        spacing: &[f64],
-        dim: Option<&[i64]> = None,
-        edge_order: i64 = 1,
-    ) -> Result<Vec<Tensor>> {
-        let dims = dims(input, dim)?;
-        as_many(spacing.len(), dims.len())?;
-        slopes(input, &dims, edge_order, |k, axis| steps(input, axis, spacing[k]))
-    }
+/// The slopes along each of the dimensions, all of them without `dim`, of a function that `input` has samples of, `spacing` apart (1 if not given): from both
+/// neighbours, at the edges from one (`edge_order` 1) or two (2).
+///
+/// # Errors
+/// For fewer samples than needed, integers, and another order.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let x = Tensor::new(&[1f32, 2.0, 4.0], &Device::Cpu)?;
+/// assert_eq!(f::gradient(&x, None, None, 1)?[0].to_vec1::<f32>()?, [1.0, 1.5, 2.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, spacing = None, dim = None, edge_order = 1)]
+#[python(torch)]
+pub fn gradient(input: &Tensor, spacing: Option<f64>, dim: Option<&[i64]>, edge_order: i64) -> Result<Vec<Tensor>> {
+    let dims = dims(input, dim)?;
+    let even = vec![spacing.unwrap_or(1.0); dims.len()];
+    slopes(input, &dims, edge_order, |k, axis| steps(input, axis, even[k]))
+}
 
-    /// As [`gradient`], with the samples' coordinates, a vector for each dimension.
-    ///
-    /// # Errors
-    /// As [`gradient`], and for coordinates that do not go with the samples.
-    #[python(torch, name = "gradient")]
-    pub fn gradient_at(
-        input: &Tensor;
-        spacing: &[Tensor],
-        dim: Option<&[i64]> = None,
-        edge_order: i64 = 1,
-    ) -> Result<Vec<Tensor>> {
-        let dims = dims(input, dim)?;
-        as_many(spacing.len(), dims.len())?;
-        slopes(input, &dims, edge_order, |k, axis| {
-            let at = &spacing[k];
-            if at.rank() != 1 || at.elem_count() != input.dims()[axis] {
-                return Err(Error::shapes("gradient", input.shape(), at.shape(), "a vector of as many coordinates as samples"));
-            }
-            f::diff(&at.to_dtype(f::floating(input)?.dtype())?, 1, -1, None, None)
-        })
-    }
+/// As [`gradient`], with a distance for each dimension.
+///
+/// # Errors
+/// As [`gradient`], and unless there are as many distances as dimensions.
+#[function(*, spacing, dim = None, edge_order = 1)]
+#[python(torch, name = "gradient")]
+pub fn gradient_spaced(input: &Tensor, spacing: &[f64], dim: Option<&[i64]>, edge_order: i64) -> Result<Vec<Tensor>> {
+    let dims = dims(input, dim)?;
+    as_many(spacing.len(), dims.len())?;
+    slopes(input, &dims, edge_order, |k, axis| steps(input, axis, spacing[k]))
+}
+
+/// As [`gradient`], with the samples' coordinates, a vector for each dimension.
+///
+/// # Errors
+/// As [`gradient`], and for coordinates that do not go with the samples.
+#[function(*, spacing, dim = None, edge_order = 1)]
+#[python(torch, name = "gradient")]
+pub fn gradient_at(input: &Tensor, spacing: &[Tensor], dim: Option<&[i64]>, edge_order: i64) -> Result<Vec<Tensor>> {
+    let dims = dims(input, dim)?;
+    as_many(spacing.len(), dims.len())?;
+    slopes(input, &dims, edge_order, |k, axis| {
+        let at = &spacing[k];
+        if at.rank() != 1 || at.elem_count() != input.dims()[axis] {
+            return Err(Error::shapes(OP, input.shape(), at.shape(), "a vector of as many coordinates as samples"));
+        }
+        f::diff(&at.to_dtype(f::floating(input)?.dtype())?, 1, -1, None, None)
+    })
 }
 
 fn dims(input: &Tensor, dim: Option<&[i64]>) -> Result<Vec<usize>> {
@@ -73,7 +61,11 @@ fn dims(input: &Tensor, dim: Option<&[i64]>) -> Result<Vec<usize>> {
 }
 
 fn as_many(given: usize, dims: usize) -> Result<()> {
-    if given == dims { Ok(()) } else { Err(Error::value("gradient", "spacing", format!("{given} of them"), format!("{dims}, one a dimension"))) }
+    if given == dims {
+        Ok(())
+    } else {
+        Err(Error::value("gradient", "spacing", format!("{given} of them"), format!("{dims}, one a dimension")))
+    }
 }
 
 /// The same distance between all samples.
@@ -84,7 +76,12 @@ fn steps(input: &Tensor, axis: usize, spacing: f64) -> Result<Tensor> {
 
 /// The slopes along dimensions, by the distances between neighbours along each.
 #[track_caller]
-fn slopes(input: &Tensor, dims: &[usize], edge_order: i64, steps: impl Fn(usize, usize) -> Result<Tensor>) -> Result<Vec<Tensor>> {
+fn slopes(
+    input: &Tensor,
+    dims: &[usize],
+    edge_order: i64,
+    steps: impl Fn(usize, usize) -> Result<Tensor>,
+) -> Result<Vec<Tensor>> {
     if !matches!(edge_order, 1 | 2) {
         return Err(Error::value("gradient", "edge_order", edge_order, "1 or 2"));
     }

@@ -3,51 +3,53 @@
 use crate::functional as f;
 use crate::operator::prelude::*;
 
-functions! {
-    /// How many elements, or how much `weight`, fall into each of `bins` equal parts of `range`, without it of the elements' own, and the parts' edges.
-    /// A part has its lower edge, the last one its upper edge too. With `density` the areas of all parts sum to 1.
-    ///
-    /// # Errors
-    /// For no bins, a range that is not finite or not in order, weights of another shape, and tensors that are not f32 or f64.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor, functional as f};
-    /// let x = Tensor::new(&[1f32, 2.0, 1.0], &Device::Cpu)?;
-    /// let (hist, edges) = f::histogram(&x, 3, Some(&[0.0, 3.0]), None, false)?;
-    /// assert_eq!((hist.to_vec1::<f32>()?, edges.to_vec1::<f32>()?), (vec![0.0, 2.0, 1.0], vec![0.0, 1.0, 2.0, 3.0]));
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, results(hist, bin_edges))]
-    pub fn histogram(
-        input: &Tensor,
-        bins: i64;
-        range: Option<&[f64]> = None,
-        weight: Option<&Tensor> = None,
-        density: bool = false,
-    ) -> Result<(Tensor, Tensor)> {
-        check(input, weight)?;
-        let edges = equal_edges(input, bins, range)?;
-        Ok((counts(input, &edges, weight, density)?, edges))
-    }
+functions! { histogram, histogram_between }
 
-    /// As [`histogram`], between the edges that `bins` holds in ascending order.
-    ///
-    /// # Errors
-    /// As [`histogram`], and for fewer than two edges.
-    #[python(torch, method, name = "histogram", results(hist, bin_edges))]
-    pub fn histogram_between(
-        input: &Tensor,
-        bins: &Tensor;
-        weight: Option<&Tensor> = None,
-        density: bool = false,
-    ) -> Result<(Tensor, Tensor)> {
-        check(input, weight)?;
-        if bins.rank() != 1 || bins.elem_count() < 2 || bins.dtype() != input.dtype() {
-            let given = format!("{:?} of {}", bins.shape(), bins.dtype());
-            return Err(Error::shape("histogram", "bins", given, format!("a vector of at least two edges, of {}", input.dtype())));
-        }
-        Ok((counts(input, bins, weight, density)?, bins.copy()?))
+/// How many elements, or how much `weight`, fall into each of `bins` equal parts of `range`, without it of the elements' own, and the parts' edges.
+/// A part has its lower edge, the last one its upper edge too. With `density` the areas of all parts sum to 1.
+///
+/// # Errors
+/// For no bins, a range that is not finite or not in order, weights of another shape, and tensors that are not f32 or f64.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let x = Tensor::new(&[1f32, 2.0, 1.0], &Device::Cpu)?;
+/// let (hist, edges) = f::histogram(&x, 3, Some(&[0.0, 3.0]), None, false)?;
+/// assert_eq!((hist.to_vec1::<f32>()?, edges.to_vec1::<f32>()?), (vec![0.0, 2.0, 1.0], vec![0.0, 1.0, 2.0, 3.0]));
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, range = None, weight = None, density = false)]
+#[python(torch, method, results(hist, bin_edges))]
+pub fn histogram(
+    input: &Tensor,
+    bins: i64,
+    range: Option<&[f64]>,
+    weight: Option<&Tensor>,
+    density: bool,
+) -> Result<(Tensor, Tensor)> {
+    check(input, weight)?;
+    let edges = equal_edges(input, bins, range)?;
+    Ok((counts(input, &edges, weight, density)?, edges))
+}
+
+/// As [`histogram`], between the edges that `bins` holds in ascending order.
+///
+/// # Errors
+/// As [`histogram`], and for fewer than two edges.
+#[function(*, weight = None, density = false)]
+#[python(torch, method, name = "histogram", results(hist, bin_edges))]
+pub fn histogram_between(
+    input: &Tensor,
+    bins: &Tensor,
+    weight: Option<&Tensor>,
+    density: bool,
+) -> Result<(Tensor, Tensor)> {
+    check(input, weight)?;
+    if bins.rank() != 1 || bins.elem_count() < 2 || bins.dtype() != input.dtype() {
+        let given = format!("{:?} of {}", bins.shape(), bins.dtype());
+        return Err(Error::shape(OP, "bins", given, format!("a vector of at least two edges, of {}", input.dtype())));
     }
+    Ok((counts(input, bins, weight, density)?, bins.copy()?))
 }
 
 fn check(input: &Tensor, weight: Option<&Tensor>) -> Result<()> {
@@ -89,7 +91,8 @@ fn counts(input: &Tensor, edges: &Tensor, weight: Option<&Tensor>, density: bool
     let x = input.detach().flatten_all()?;
     let (count, edges) = (edges.elem_count() - 1, edges.detach().contiguous()?);
     let (first, last) = (edges.get(0)?, edges.get(count)?);
-    let inside = f::logical_and((&f::ge((&x).into(), (&first).into())?).into(), (&f::le((&x).into(), (&last).into())?).into())?;
+    let inside =
+        f::logical_and((&f::ge((&x).into(), (&first).into())?).into(), (&f::le((&x).into(), (&last).into())?).into())?;
     let place = f::searchsorted(&edges, (&x).into(), false, true, None, None)?.affine(1.0, -1.0)?;
     let place = f::clamp(&place, Some(0i64.into()), Some(Scalar::from(count - 1).into()))?;
     let weight = match weight {

@@ -2,63 +2,65 @@
 
 use crate::operator::prelude::*;
 
-functions! {
-    /// The sliding blocks of images, `[n, channels, height, width]` or without `n`, as columns: `[n, channels block, blocks]`.
-    ///
-    /// # Errors
-    /// For a block that does not fit, and sizes that are not one number or two.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor, functional as f};
-    /// let x = Tensor::arange(0f32, 4.0, &Device::Cpu)?.reshape((1, 1, 2, 2))?;
-    /// let columns = f::unfold_blocks(&x, &[1, 2], &[1], &[0], &[1])?;
-    /// assert_eq!(columns.to_vec3::<f32>()?, [[[0.0, 2.0], [1.0, 3.0]]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(nn, name = "unfold")]
-    pub fn unfold_blocks(
-        input: &Tensor,
-        kernel_size: &[i64],
-        dilation: &[i64] = &[1],
-        padding: &[i64] = &[0],
-        stride: &[i64] = &[1],
-    ) -> Result<Tensor> {
-        let sizes = Sizes::new("unfold", kernel_size, dilation, padding, stride)?;
-        match input.rank() {
-            3 => sizes.columns(&input.unsqueeze(0)?)?.squeeze(0),
-            4 => sizes.columns(input),
-            _ => Err(Error::shape("unfold", "input", format!("{:?}", input.shape()), "[n, channels, height, width]")),
-        }
-    }
+functions! { unfold_blocks, fold }
 
-    /// Columns, as [`unfold_blocks`] makes them, summed where their blocks lie in images of `output_size`.
-    ///
-    /// # Errors
-    /// For columns of another number or length than the blocks.
-    ///
-    /// ```
-    /// # use opforge::{DType, Device, Tensor, functional as f};
-    /// let columns = Tensor::ones((1, 2, 2), DType::F32, &Device::Cpu)?;
-    /// let y = f::fold(&columns, &[1, 3], &[1, 2], &[1], &[0], &[1])?;
-    /// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [1.0, 2.0, 1.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(nn)]
-    pub fn fold(
-        input: &Tensor,
-        output_size: &[i64],
-        kernel_size: &[i64],
-        dilation: &[i64] = &[1],
-        padding: &[i64] = &[0],
-        stride: &[i64] = &[1],
-    ) -> Result<Tensor> {
-        let sizes = Sizes::new("fold", kernel_size, dilation, padding, stride)?;
-        let [height, width] = two("fold", "output_size", output_size, 0)?;
-        match input.rank() {
-            2 => sizes.summed(&input.unsqueeze(0)?, height, width)?.squeeze(0),
-            3 => sizes.summed(input, height, width),
-            _ => Err(Error::shape("fold", "input", format!("{:?}", input.shape()), "[n, channels block, blocks]")),
-        }
+/// The sliding blocks of images, `[n, channels, height, width]` or without `n`, as columns: `[n, channels block, blocks]`.
+///
+/// # Errors
+/// For a block that does not fit, and sizes that are not one number or two.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let x = Tensor::arange(0f32, 4.0, &Device::Cpu)?.reshape((1, 1, 2, 2))?;
+/// let columns = f::unfold_blocks(&x, &[1, 2], &[1], &[0], &[1])?;
+/// assert_eq!(columns.to_vec3::<f32>()?, [[[0.0, 2.0], [1.0, 3.0]]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dilation = &[1], padding = &[0], stride = &[1])]
+#[python(nn, name = "unfold")]
+pub fn unfold_blocks(
+    input: &Tensor,
+    kernel_size: &[i64],
+    dilation: &[i64],
+    padding: &[i64],
+    stride: &[i64],
+) -> Result<Tensor> {
+    let sizes = Sizes::new(OP, kernel_size, dilation, padding, stride)?;
+    match input.rank() {
+        3 => sizes.columns(&input.unsqueeze(0)?)?.squeeze(0),
+        4 => sizes.columns(input),
+        _ => Err(Error::shape(OP, "input", format!("{:?}", input.shape()), "[n, channels, height, width]")),
+    }
+}
+
+/// Columns, as [`unfold_blocks`] makes them, summed where their blocks lie in images of `output_size`.
+///
+/// # Errors
+/// For columns of another number or length than the blocks.
+///
+/// ```
+/// # use opforge::{DType, Device, Tensor, functional as f};
+/// let columns = Tensor::ones((1, 2, 2), DType::F32, &Device::Cpu)?;
+/// let y = f::fold(&columns, &[1, 3], &[1, 2], &[1], &[0], &[1])?;
+/// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [1.0, 2.0, 1.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dilation = &[1], padding = &[0], stride = &[1])]
+#[python(nn)]
+pub fn fold(
+    input: &Tensor,
+    output_size: &[i64],
+    kernel_size: &[i64],
+    dilation: &[i64],
+    padding: &[i64],
+    stride: &[i64],
+) -> Result<Tensor> {
+    let sizes = Sizes::new(OP, kernel_size, dilation, padding, stride)?;
+    let [height, width] = two(OP, "output_size", output_size, 0)?;
+    match input.rank() {
+        2 => sizes.summed(&input.unsqueeze(0)?, height, width)?.squeeze(0),
+        3 => sizes.summed(input, height, width),
+        _ => Err(Error::shape(OP, "input", format!("{:?}", input.shape()), "[n, channels block, blocks]")),
     }
 }
 
@@ -78,7 +80,12 @@ fn two(op: &'static str, argument: &'static str, given: &[i64], least: i64) -> R
         _ => [-1, -1],
     };
     if both.iter().any(|n| !(least..1 << 31).contains(n)) {
-        return Err(Error::value(op, argument, format!("{given:?}"), format!("one number or two, of at least {least}")));
+        return Err(Error::value(
+            op,
+            argument,
+            format!("{given:?}"),
+            format!("one number or two, of at least {least}"),
+        ));
     }
     Ok(both.map(|n| n as usize))
 }

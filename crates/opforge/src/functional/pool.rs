@@ -7,75 +7,79 @@ use crate::operator::prelude::*;
 use crate::ops::nn::avg_pool2d::{avg_pool, divisor};
 use crate::ops::nn::max_pool2d::max_pool_values;
 
-functions! {
-    /// [`max_pool2d`](crate::functional::max_pool2d) over the last dimension of `[batch, channels, ..]`.
-    ///
-    /// # Errors
-    /// As [`max_pool2d`](crate::functional::max_pool2d).
-    #[python(torch)]
-    pub fn max_pool1d(
-        input: &Tensor,
-        kernel_size: &[i64],
-        stride: Option<&[i64]> = None,
-        padding: &[i64] = &[0],
-        dilation: &[i64] = &[1],
-        ceil_mode: bool = false,
-    ) -> Result<Tensor> {
-        let pooling = Pooling::new("max_pool1d", 1, kernel_size, stride, [padding, dilation], ceil_mode)?;
-        max_pool_values(&pooling, input, pooling.lengths(input)?)
-    }
+functions! { max_pool1d, max_pool3d, avg_pool1d, avg_pool3d }
 
-    /// [`max_pool2d`](crate::functional::max_pool2d) over the last three dimensions of `[batch, channels, ..]`.
-    ///
-    /// # Errors
-    /// As [`max_pool2d`](crate::functional::max_pool2d).
-    #[python(torch)]
-    pub fn max_pool3d(
-        input: &Tensor,
-        kernel_size: &[i64],
-        stride: Option<&[i64]> = None,
-        padding: &[i64] = &[0],
-        dilation: &[i64] = &[1],
-        ceil_mode: bool = false,
-    ) -> Result<Tensor> {
-        let pooling = Pooling::new("max_pool3d", 3, kernel_size, stride, [padding, dilation], ceil_mode)?;
-        max_pool_values(&pooling, input, pooling.lengths(input)?)
-    }
+/// [`max_pool2d`](crate::functional::max_pool2d) over the last dimension of `[batch, channels, ..]`.
+///
+/// # Errors
+/// As [`max_pool2d`](crate::functional::max_pool2d).
+#[function(stride = None, padding = &[0], dilation = &[1], ceil_mode = false)]
+#[python(torch)]
+pub fn max_pool1d(
+    input: &Tensor,
+    kernel_size: &[i64],
+    stride: Option<&[i64]>,
+    padding: &[i64],
+    dilation: &[i64],
+    ceil_mode: bool,
+) -> Result<Tensor> {
+    let pooling = Pooling::new(OP, 1, kernel_size, stride, [padding, dilation], ceil_mode)?;
+    max_pool_values(&pooling, input, pooling.lengths(input)?)
+}
 
-    /// [`avg_pool2d`](crate::functional::avg_pool2d) over the last dimension of `[batch, channels, length]`.
-    ///
-    /// # Errors
-    /// As [`avg_pool2d`](crate::functional::avg_pool2d).
-    #[python(torch, nn)]
-    pub fn avg_pool1d(
-        input: &Tensor,
-        kernel_size: &[i64],
-        stride: Option<&[i64]> = None,
-        padding: &[i64] = &[0],
-        ceil_mode: bool = false,
-        count_include_pad: bool = true,
-    ) -> Result<Tensor> {
-        let pooling = Pooling::new("avg_pool1d", 1, kernel_size, stride, [padding, &[1]], ceil_mode)?;
-        avg_pool(&pooling, divisor("avg_pool1d", count_include_pad, None)?, input, pooling.lengths(input)?)
-    }
+/// [`max_pool2d`](crate::functional::max_pool2d) over the last three dimensions of `[batch, channels, ..]`.
+///
+/// # Errors
+/// As [`max_pool2d`](crate::functional::max_pool2d).
+#[function(stride = None, padding = &[0], dilation = &[1], ceil_mode = false)]
+#[python(torch)]
+pub fn max_pool3d(
+    input: &Tensor,
+    kernel_size: &[i64],
+    stride: Option<&[i64]>,
+    padding: &[i64],
+    dilation: &[i64],
+    ceil_mode: bool,
+) -> Result<Tensor> {
+    let pooling = Pooling::new(OP, 3, kernel_size, stride, [padding, dilation], ceil_mode)?;
+    max_pool_values(&pooling, input, pooling.lengths(input)?)
+}
 
-    /// [`avg_pool2d`](crate::functional::avg_pool2d) over the last three dimensions of `[batch, channels, depth, height, width]`.
-    ///
-    /// # Errors
-    /// As [`avg_pool2d`](crate::functional::avg_pool2d).
-    #[python(nn)]
-    pub fn avg_pool3d(
-        input: &Tensor,
-        kernel_size: &[i64],
-        stride: Option<&[i64]> = None,
-        padding: &[i64] = &[0],
-        ceil_mode: bool = false,
-        count_include_pad: bool = true,
-        divisor_override: Option<i64> = None,
-    ) -> Result<Tensor> {
-        let pooling = Pooling::new("avg_pool3d", 3, kernel_size, stride, [padding, &[1]], ceil_mode)?;
-        avg_pool(&pooling, divisor("avg_pool3d", count_include_pad, divisor_override)?, input, pooling.lengths(input)?)
-    }
+/// [`avg_pool2d`](crate::functional::avg_pool2d) over the last dimension of `[batch, channels, length]`.
+///
+/// # Errors
+/// As [`avg_pool2d`](crate::functional::avg_pool2d).
+#[function(stride = None, padding = &[0], ceil_mode = false, count_include_pad = true)]
+#[python(torch, nn)]
+pub fn avg_pool1d(
+    input: &Tensor,
+    kernel_size: &[i64],
+    stride: Option<&[i64]>,
+    padding: &[i64],
+    ceil_mode: bool,
+    count_include_pad: bool,
+) -> Result<Tensor> {
+    let pooling = Pooling::new(OP, 1, kernel_size, stride, [padding, &[1]], ceil_mode)?;
+    avg_pool(&pooling, divisor(OP, count_include_pad, None)?, input, pooling.lengths(input)?)
+}
+
+/// [`avg_pool2d`](crate::functional::avg_pool2d) over the last three dimensions of `[batch, channels, depth, height, width]`.
+///
+/// # Errors
+/// As [`avg_pool2d`](crate::functional::avg_pool2d).
+#[function(stride = None, padding = &[0], ceil_mode = false, count_include_pad = true, divisor_override = None)]
+#[python(nn)]
+pub fn avg_pool3d(
+    input: &Tensor,
+    kernel_size: &[i64],
+    stride: Option<&[i64]>,
+    padding: &[i64],
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: Option<i64>,
+) -> Result<Tensor> {
+    let pooling = Pooling::new(OP, 3, kernel_size, stride, [padding, &[1]], ceil_mode)?;
+    avg_pool(&pooling, divisor(OP, count_include_pad, divisor_override)?, input, pooling.lengths(input)?)
 }
 
 /// A height and a width: two numbers, or one for both.

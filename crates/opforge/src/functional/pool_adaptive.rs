@@ -9,6 +9,11 @@ use crate::operator::window::PerDim;
 use crate::ops::nn::avg_pool2d::avg_pool;
 use crate::ops::nn::max_pool2d::max_pool;
 
+functions! {
+    adaptive_avg_pool1d, adaptive_max_pool1d, adaptive_max_pool1d_returning, adaptive_avg_pool2d, adaptive_max_pool2d,
+    adaptive_max_pool2d_returning, adaptive_avg_pool3d, adaptive_max_pool3d, adaptive_max_pool3d_returning,
+}
+
 /// The windows and the result's lengths.
 fn adaptive(op: &'static str, spatial: usize, input: &Tensor, size: &[i64]) -> Result<(Pooling, PerDim)> {
     let pooling = Pooling::adaptive(op, spatial);
@@ -29,74 +34,128 @@ fn adaptive(op: &'static str, spatial: usize, input: &Tensor, size: &[i64]) -> R
     Ok((pooling, lengths))
 }
 
-/// Declares, for each number of spatial dimensions, the averages, the greatest elements with their places, and without them unless asked.
-macro_rules! adaptive_pools {
-    ($($spatial:literal:
-        $average:ident $average_name:literal $average_faces:tt, $max:ident $max_name:literal $max_faces:tt, $returning:ident, $example:literal;)*) => {
-        functions! {$(
-            /// The averages of as many about equal windows as `output_size` says, over the last dimensions of `[batch, channels, ..]`
-            #[doc = concat!(" (", $spatial, "; the batch may be missing). A size of -1 is the input's.")]
-            ///
-            /// # Errors
-            /// For an input of another rank or without elements, and sizes below -1.
-            ///
-            #[doc = $example]
-            #[python $average_faces]
-            pub fn $average(input: &Tensor, output_size: &[i64]) -> Result<Tensor> {
-                let (pooling, lengths) = adaptive($average_name, $spatial, input, output_size)?;
-                avg_pool(&pooling, Divisor::Inside, input, lengths)
-            }
-
-            /// The greatest elements, and their places, under as many about equal windows as `output_size` says: otherwise as
-            #[doc = concat!(" [`", $average_name, "`].")]
-            ///
-            /// # Errors
-            #[doc = concat!(" As [`", $average_name, "`].")]
-            #[python $max_faces]
-            pub fn $max(input: &Tensor, output_size: &[i64]) -> Result<(Tensor, Tensor)> {
-                let (pooling, lengths) = adaptive($max_name, $spatial, input, output_size)?;
-                max_pool(&pooling, input, lengths)
-            }
-
-            #[doc = concat!(" [`", $max_name, "`], without the places unless `return_indices`.")]
-            ///
-            /// # Errors
-            #[doc = concat!(" As [`", $average_name, "`].")]
-            #[python(nn, name = $max_name)]
-            pub fn $returning(input: &Tensor, output_size: &[i64], return_indices: bool = false) -> Result<Value> {
-                let both = $max(input, output_size)?;
-                Ok(if return_indices { both.into() } else { both.0.into() })
-            }
-        )*}
-    };
+/// The averages of as many about equal windows as `output_size` says, over the last dimension of `[batch, channels, ..]`
+/// (the batch may be missing). A size of -1 is the input's.
+///
+/// # Errors
+/// For an input of another rank or without elements, and sizes below -1.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[1f32, 2.0, 6.0]], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::adaptive_avg_pool1d(&x, &[2])?.to_vec2::<f32>()?, [[1.5, 4.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, nn)]
+pub fn adaptive_avg_pool1d(input: &Tensor, output_size: &[i64]) -> Result<Tensor> {
+    let (pooling, lengths) = adaptive(adaptive_avg_pool1d::FUNCTION.name, 1, input, output_size)?;
+    avg_pool(&pooling, Divisor::Inside, input, lengths)
 }
 
-adaptive_pools! {
-    1:
-        adaptive_avg_pool1d "adaptive_avg_pool1d" (torch, nn),
-        adaptive_max_pool1d "adaptive_max_pool1d" (torch),
-        adaptive_max_pool1d_returning, "```
-# use opforge::{Device, Tensor};
-let x = Tensor::new(&[[1f32, 2.0, 6.0]], &Device::Cpu)?;
-assert_eq!(opforge::functional::adaptive_avg_pool1d(&x, &[2])?.to_vec2::<f32>()?, [[1.5, 4.0]]);
-# Ok::<(), opforge::Error>(())
-```";
-    2:
-        adaptive_avg_pool2d "adaptive_avg_pool2d" (nn),
-        adaptive_max_pool2d "adaptive_max_pool2d" (hidden),
-        adaptive_max_pool2d_returning, "```
-# use opforge::{Device, Tensor};
-let x = Tensor::new(&[[[1f32, 2.0, 6.0], [3.0, 4.0, 8.0]]], &Device::Cpu)?;
-assert_eq!(opforge::functional::adaptive_avg_pool2d(&x, &[1, 2])?.to_vec3::<f32>()?, [[[2.5, 5.0]]]);
-# Ok::<(), opforge::Error>(())
-```";
-    3:
-        adaptive_avg_pool3d "adaptive_avg_pool3d" (nn),
-        adaptive_max_pool3d "adaptive_max_pool3d" (hidden),
-        adaptive_max_pool3d_returning, "```
-# use opforge::{DType, Device, Tensor};
-let x = Tensor::ones((1, 2, 3, 4, 5), DType::F32, &Device::Cpu)?;
-assert_eq!(opforge::functional::adaptive_avg_pool3d(&x, &[2, -1, 1])?.dims(), [1, 2, 2, 4, 1]);
-# Ok::<(), opforge::Error>(())
-```";
+/// The greatest elements, and their places, under as many about equal windows as `output_size` says: otherwise as
+/// [`adaptive_avg_pool1d`].
+///
+/// # Errors
+/// As [`adaptive_avg_pool1d`].
+#[function]
+#[python(torch)]
+pub fn adaptive_max_pool1d(input: &Tensor, output_size: &[i64]) -> Result<(Tensor, Tensor)> {
+    let (pooling, lengths) = adaptive(adaptive_max_pool1d::FUNCTION.name, 1, input, output_size)?;
+    max_pool(&pooling, input, lengths)
+}
+
+/// [`adaptive_max_pool1d`], without the places unless `return_indices`.
+///
+/// # Errors
+/// As [`adaptive_avg_pool1d`].
+#[function(return_indices = false)]
+#[python(nn, name = "adaptive_max_pool1d")]
+pub fn adaptive_max_pool1d_returning(input: &Tensor, output_size: &[i64], return_indices: bool) -> Result<Value> {
+    let both = adaptive_max_pool1d(input, output_size)?;
+    Ok(if return_indices { both.into() } else { both.0.into() })
+}
+
+/// The averages of as many about equal windows as `output_size` says, over the last 2 dimensions of `[batch, channels, ..]`
+/// (the batch may be missing). A size of -1 is the input's.
+///
+/// # Errors
+/// For an input of another rank or without elements, and sizes below -1.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[[1f32, 2.0, 6.0], [3.0, 4.0, 8.0]]], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::adaptive_avg_pool2d(&x, &[1, 2])?.to_vec3::<f32>()?, [[[2.5, 5.0]]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(nn)]
+pub fn adaptive_avg_pool2d(input: &Tensor, output_size: &[i64]) -> Result<Tensor> {
+    let (pooling, lengths) = adaptive(adaptive_avg_pool2d::FUNCTION.name, 2, input, output_size)?;
+    avg_pool(&pooling, Divisor::Inside, input, lengths)
+}
+
+/// The greatest elements, and their places, under as many about equal windows as `output_size` says: otherwise as
+/// [`adaptive_avg_pool2d`].
+///
+/// # Errors
+/// As [`adaptive_avg_pool2d`].
+#[function]
+#[python(hidden)]
+pub fn adaptive_max_pool2d(input: &Tensor, output_size: &[i64]) -> Result<(Tensor, Tensor)> {
+    let (pooling, lengths) = adaptive(adaptive_max_pool2d::FUNCTION.name, 2, input, output_size)?;
+    max_pool(&pooling, input, lengths)
+}
+
+/// [`adaptive_max_pool2d`], without the places unless `return_indices`.
+///
+/// # Errors
+/// As [`adaptive_avg_pool2d`].
+#[function(return_indices = false)]
+#[python(nn, name = "adaptive_max_pool2d")]
+pub fn adaptive_max_pool2d_returning(input: &Tensor, output_size: &[i64], return_indices: bool) -> Result<Value> {
+    let both = adaptive_max_pool2d(input, output_size)?;
+    Ok(if return_indices { both.into() } else { both.0.into() })
+}
+
+/// The averages of as many about equal windows as `output_size` says, over the last 3 dimensions of `[batch, channels, ..]`
+/// (the batch may be missing). A size of -1 is the input's.
+///
+/// # Errors
+/// For an input of another rank or without elements, and sizes below -1.
+///
+/// ```
+/// # use opforge::{DType, Device, Tensor};
+/// let x = Tensor::ones((1, 2, 3, 4, 5), DType::F32, &Device::Cpu)?;
+/// assert_eq!(opforge::functional::adaptive_avg_pool3d(&x, &[2, -1, 1])?.dims(), [1, 2, 2, 4, 1]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(nn)]
+pub fn adaptive_avg_pool3d(input: &Tensor, output_size: &[i64]) -> Result<Tensor> {
+    let (pooling, lengths) = adaptive(adaptive_avg_pool3d::FUNCTION.name, 3, input, output_size)?;
+    avg_pool(&pooling, Divisor::Inside, input, lengths)
+}
+
+/// The greatest elements, and their places, under as many about equal windows as `output_size` says: otherwise as
+/// [`adaptive_avg_pool3d`].
+///
+/// # Errors
+/// As [`adaptive_avg_pool3d`].
+#[function]
+#[python(hidden)]
+pub fn adaptive_max_pool3d(input: &Tensor, output_size: &[i64]) -> Result<(Tensor, Tensor)> {
+    let (pooling, lengths) = adaptive(adaptive_max_pool3d::FUNCTION.name, 3, input, output_size)?;
+    max_pool(&pooling, input, lengths)
+}
+
+/// [`adaptive_max_pool3d`], without the places unless `return_indices`.
+///
+/// # Errors
+/// As [`adaptive_avg_pool3d`].
+#[function(return_indices = false)]
+#[python(nn, name = "adaptive_max_pool3d")]
+pub fn adaptive_max_pool3d_returning(input: &Tensor, output_size: &[i64], return_indices: bool) -> Result<Value> {
+    let both = adaptive_max_pool3d(input, output_size)?;
+    Ok(if return_indices { both.into() } else { both.0.into() })
 }

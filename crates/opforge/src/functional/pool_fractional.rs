@@ -7,51 +7,53 @@ use crate::operator::prelude::*;
 use crate::operator::window::per_dim;
 use crate::ops::random::rand::Rand;
 
-functions! {
-    /// The greatest elements under windows that are spread over the last two dimensions of `[batch, channels, height, width]` (the batch may be
-    /// missing) at random distances, as many as `output_size` says, or `output_ratio` times the input's lengths; with `return_indices` also their
-    /// places among those dimensions. `_random_samples`, `[batch, channels, 2]` from 0 to 1, tell the distances. Source: Graham,
-    /// "Fractional Max-Pooling" (2014).
-    ///
-    /// # Errors
-    /// Unless one of size and ratio is given, and the windows fit into the input.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor, functional as f, operator::Value};
-    /// let x = Tensor::new(&[[[1f32, 5.0, 2.0], [3.0, 4.0, 9.0], [0.0, 1.0, 0.0]]], &Device::Cpu)?;
-    /// let Value::Tensor(y) = f::fractional_max_pool2d(&x, &[2], Some(&[2]), None, false, None)? else { panic!() };
-    /// assert_eq!(y.to_vec3::<f32>()?, [[[5.0, 9.0], [4.0, 9.0]]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(nn)]
-    pub fn fractional_max_pool2d(
-        input: &Tensor,
-        kernel_size: &[i64],
-        output_size: Option<&[i64]> = None,
-        output_ratio: Option<&[f64]> = None,
-        return_indices: bool = false,
-        _random_samples: Option<&Tensor> = None,
-    ) -> Result<Value> {
-        let sizes = (kernel_size, output_size, output_ratio);
-        pooled("fractional_max_pool2d", 2, input, sizes, return_indices, _random_samples)
-    }
+functions! { fractional_max_pool2d, fractional_max_pool3d }
 
-    /// As [`fractional_max_pool2d`], over the last three dimensions of `[batch, channels, depth, height, width]`.
-    ///
-    /// # Errors
-    /// As [`fractional_max_pool2d`].
-    #[python(nn)]
-    pub fn fractional_max_pool3d(
-        input: &Tensor,
-        kernel_size: &[i64],
-        output_size: Option<&[i64]> = None,
-        output_ratio: Option<&[f64]> = None,
-        return_indices: bool = false,
-        _random_samples: Option<&Tensor> = None,
-    ) -> Result<Value> {
-        let sizes = (kernel_size, output_size, output_ratio);
-        pooled("fractional_max_pool3d", 3, input, sizes, return_indices, _random_samples)
-    }
+/// The greatest elements under windows that are spread over the last two dimensions of `[batch, channels, height, width]` (the batch may be
+/// missing) at random distances, as many as `output_size` says, or `output_ratio` times the input's lengths; with `return_indices` also their
+/// places among those dimensions. `_random_samples`, `[batch, channels, 2]` from 0 to 1, tell the distances. Source: Graham,
+/// "Fractional Max-Pooling" (2014).
+///
+/// # Errors
+/// Unless one of size and ratio is given, and the windows fit into the input.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f, operator::Value};
+/// let x = Tensor::new(&[[[1f32, 5.0, 2.0], [3.0, 4.0, 9.0], [0.0, 1.0, 0.0]]], &Device::Cpu)?;
+/// let Value::Tensor(y) = f::fractional_max_pool2d(&x, &[2], Some(&[2]), None, false, None)? else { panic!() };
+/// assert_eq!(y.to_vec3::<f32>()?, [[[5.0, 9.0], [4.0, 9.0]]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(output_size = None, output_ratio = None, return_indices = false, _random_samples = None)]
+#[python(nn)]
+pub fn fractional_max_pool2d(
+    input: &Tensor,
+    kernel_size: &[i64],
+    output_size: Option<&[i64]>,
+    output_ratio: Option<&[f64]>,
+    return_indices: bool,
+    _random_samples: Option<&Tensor>,
+) -> Result<Value> {
+    let sizes = (kernel_size, output_size, output_ratio);
+    pooled(OP, 2, input, sizes, return_indices, _random_samples)
+}
+
+/// As [`fractional_max_pool2d`], over the last three dimensions of `[batch, channels, depth, height, width]`.
+///
+/// # Errors
+/// As [`fractional_max_pool2d`].
+#[function(output_size = None, output_ratio = None, return_indices = false, _random_samples = None)]
+#[python(nn)]
+pub fn fractional_max_pool3d(
+    input: &Tensor,
+    kernel_size: &[i64],
+    output_size: Option<&[i64]>,
+    output_ratio: Option<&[f64]>,
+    return_indices: bool,
+    _random_samples: Option<&Tensor>,
+) -> Result<Value> {
+    let sizes = (kernel_size, output_size, output_ratio);
+    pooled(OP, 3, input, sizes, return_indices, _random_samples)
 }
 
 type Sizes<'a> = (&'a [i64], Option<&'a [i64]>, Option<&'a [f64]>);
@@ -93,7 +95,9 @@ fn random_samples(op: &'static str, x: &Tensor, given: Option<&Tensor>) -> Resul
     let shape: Shape = [x.dims()[0], x.dims()[1], x.rank() - 2].into();
     match given {
         Some(given) if given.shape() == &shape && given.dtype().is_float() => Ok(given.detach()),
-        Some(given) => Err(Error::shapes(op, x.shape(), given.shape(), format!("floating-point samples of the shape {shape:?}"))),
+        Some(given) => {
+            Err(Error::shapes(op, x.shape(), given.shape(), format!("floating-point samples of the shape {shape:?}")))
+        }
         None => draw(Rand::of(0.0, 1.0), &shape, DType::F32, x.device(), None),
     }
 }
@@ -122,7 +126,12 @@ impl<'a> Windows<'a> {
                 numbers("output_ratio", &scaled)?
             }
             (None, Some(ratio)) => {
-                return Err(Error::value(op, "output_ratio", format!("{ratio:?}"), format!("{spatial} numbers between 0 and 1")));
+                return Err(Error::value(
+                    op,
+                    "output_ratio",
+                    format!("{ratio:?}"),
+                    format!("{spatial} numbers between 0 and 1"),
+                ));
             }
             _ => return Err(Error::value(op, "output_size, output_ratio", "both or neither", "one of the two")),
         };

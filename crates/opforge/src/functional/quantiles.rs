@@ -5,79 +5,65 @@ use opforge_core::normalize_dim;
 use crate::functional as f;
 use crate::operator::prelude::*;
 
-functions! {
-    /// The quantiles `q`, from 0 to 1, along `dim`, of all elements without it: where `q * (n - 1)` falls between two of the sorted elements,
-    /// `interpolation` tells what becomes of them: `"linear"`, `"lower"`, `"higher"`, `"nearest"` or `"midpoint"`. NaN where any is NaN.
-    ///
-    /// # Errors
-    /// For an unknown interpolation, a `q` beyond 0 to 1, integers, and when there are no elements.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[4f32, 1.0, 3.0, 2.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::quantile(&x, 0.5, None, false, "linear")?.to_scalar::<f32>()?, 2.5);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn quantile(
-        input: &Tensor,
-        q: f64,
-        dim: Option<i64> = None,
-        keepdim: bool = false;
-        interpolation: &str = "linear",
-    ) -> Result<Tensor> {
-        Sorted::new("quantile", input, dim, keepdim, true)?.at(q, None, interpolation)
-    }
+functions! { quantile, quantiles, nanquantile, nanquantiles }
 
-    /// As [`quantile`], for several `q`: the result has them in its first dimension.
-    ///
-    /// # Errors
-    /// As [`quantile`], and for a `q` with more than one dimension.
-    #[python(torch, method, name = "quantile")]
-    pub fn quantiles(
-        input: &Tensor,
-        q: &Tensor,
-        dim: Option<i64> = None,
-        keepdim: bool = false;
-        interpolation: &str = "linear",
-    ) -> Result<Tensor> {
-        Sorted::new("quantile", input, dim, keepdim, true)?.at_each(q, interpolation)
-    }
+/// The quantiles `q`, from 0 to 1, along `dim`, of all elements without it: where `q * (n - 1)` falls between two of the sorted elements,
+/// `interpolation` tells what becomes of them: `"linear"`, `"lower"`, `"higher"`, `"nearest"` or `"midpoint"`. NaN where any is NaN.
+///
+/// # Errors
+/// For an unknown interpolation, a `q` beyond 0 to 1, integers, and when there are no elements.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[4f32, 1.0, 3.0, 2.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::quantile(&x, 0.5, None, false, "linear")?.to_scalar::<f32>()?, 2.5);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dim = None, keepdim = false, *, interpolation = "linear")]
+pub fn quantile(input: &Tensor, q: f64, dim: Option<i64>, keepdim: bool, interpolation: &str) -> Result<Tensor> {
+    Sorted::new(OP, input, dim, keepdim, true)?.at(q, None, interpolation)
+}
 
-    /// [`quantile`] of the elements that are not NaN; NaN where all are.
-    ///
-    /// # Errors
-    /// As [`quantile`].
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[4f32, f32::NAN, 3.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::nanquantile(&x, 0.5, None, false, "linear")?.to_scalar::<f32>()?, 3.5);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn nanquantile(
-        input: &Tensor,
-        q: f64,
-        dim: Option<i64> = None,
-        keepdim: bool = false;
-        interpolation: &str = "linear",
-    ) -> Result<Tensor> {
-        Sorted::new("nanquantile", input, dim, keepdim, false)?.at(q, None, interpolation)
-    }
+/// As [`quantile`], for several `q`: the result has them in its first dimension.
+///
+/// # Errors
+/// As [`quantile`], and for a `q` with more than one dimension.
+#[function(dim = None, keepdim = false, *, interpolation = "linear")]
+#[python(torch, method, name = "quantile")]
+pub fn quantiles(input: &Tensor, q: &Tensor, dim: Option<i64>, keepdim: bool, interpolation: &str) -> Result<Tensor> {
+    Sorted::new(OP, input, dim, keepdim, true)?.at_each(q, interpolation)
+}
 
-    /// As [`nanquantile`], for several `q`: the result has them in its first dimension.
-    ///
-    /// # Errors
-    /// As [`quantiles`].
-    #[python(torch, method, name = "nanquantile")]
-    pub fn nanquantiles(
-        input: &Tensor,
-        q: &Tensor,
-        dim: Option<i64> = None,
-        keepdim: bool = false;
-        interpolation: &str = "linear",
-    ) -> Result<Tensor> {
-        Sorted::new("nanquantile", input, dim, keepdim, false)?.at_each(q, interpolation)
-    }
+/// [`quantile`] of the elements that are not NaN; NaN where all are.
+///
+/// # Errors
+/// As [`quantile`].
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[4f32, f32::NAN, 3.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::nanquantile(&x, 0.5, None, false, "linear")?.to_scalar::<f32>()?, 3.5);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dim = None, keepdim = false, *, interpolation = "linear")]
+pub fn nanquantile(input: &Tensor, q: f64, dim: Option<i64>, keepdim: bool, interpolation: &str) -> Result<Tensor> {
+    Sorted::new(OP, input, dim, keepdim, false)?.at(q, None, interpolation)
+}
+
+/// As [`nanquantile`], for several `q`: the result has them in its first dimension.
+///
+/// # Errors
+/// As [`quantiles`].
+#[function(dim = None, keepdim = false, *, interpolation = "linear")]
+#[python(torch, method, name = "nanquantile")]
+pub fn nanquantiles(
+    input: &Tensor,
+    q: &Tensor,
+    dim: Option<i64>,
+    keepdim: bool,
+    interpolation: &str,
+) -> Result<Tensor> {
+    Sorted::new(OP, input, dim, keepdim, false)?.at_each(q, interpolation)
 }
 
 /// The elements in order, NaN last, and what becomes of a quantile of them.
@@ -118,7 +104,11 @@ impl Sorted {
         let (dim, end) = (&[axis as i64][..], (flat.dims()[axis] - 1) as f64);
         let numbers = f::sum(&f::logical_not(&f::isnan(&elements)?)?, Some(dim), true, Some(DType::F64))?;
         let last = f::clamp(&numbers.affine(1.0, -1.0)?, Some(0.0.into()), None)?;
-        let found = if with_nan { f::where_cond(&f::lt((&last).into(), end.into())?, f64::NAN.into(), (&last).into())? } else { last };
+        let found = if with_nan {
+            f::where_cond(&f::lt((&last).into(), end.into())?, f64::NAN.into(), (&last).into())?
+        } else {
+            last
+        };
         Ok(Sorted { op, elements, axis, last: found, end, shape: shape.into() })
     }
 

@@ -4,78 +4,82 @@ use crate::functional as f;
 use crate::functional::{default_dtype, leaf};
 use crate::operator::prelude::*;
 
-functions! {
-    /// The numbers 0, 1, .. before `end`: [`arange`](fn@crate::functional::arange) from 0.
-    ///
-    /// # Errors
-    /// For an end that is negative or not finite.
-    ///
-    /// ```
-    /// let x = opforge::functional::arange_to(3i64.into(), None, None, false)?;
-    /// assert_eq!(x.to_vec1::<i64>()?, [0, 1, 2]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, name = "arange")]
-    pub fn arange_to(
-        end: Scalar;
-        dtype: Option<DType> = None,
-        device: Option<Device> = None,
-        requires_grad: bool = false,
-    ) -> Result<Tensor> {
-        f::arange(0i64.into(), end, 1i64.into(), dtype, device, requires_grad)
-    }
+functions! { arange_to, linspace, logspace }
 
-    /// `steps` numbers at equal distances from `start` to `end`, both included, of the default dtype unless `dtype` says otherwise.
-    ///
-    /// # Errors
-    /// For a negative number of steps, and bounds that are not real.
-    ///
-    /// ```
-    /// let x = opforge::functional::linspace(0i64.into(), 1i64.into(), 5, None, None, false)?;
-    /// assert_eq!(x.to_vec1::<f32>()?, [0.0, 0.25, 0.5, 0.75, 1.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn linspace(
-        start: Scalar,
-        end: Scalar,
-        steps: i64;
-        dtype: Option<DType> = None,
-        device: Option<Device> = None,
-        requires_grad: bool = false,
-    ) -> Result<Tensor> {
-        let dtype = dtype.unwrap_or(default_dtype());
-        let numbers = spaced("linspace", [start, end], steps, dtype, device)?;
-        leaf(numbers.to_dtype(dtype)?, requires_grad)
-    }
+/// The numbers 0, 1, .. before `end`: [`arange`](fn@crate::functional::arange) from 0.
+///
+/// # Errors
+/// For an end that is negative or not finite.
+///
+/// ```
+/// let x = opforge::functional::arange_to(3i64.into(), None, None, false)?;
+/// assert_eq!(x.to_vec1::<i64>()?, [0, 1, 2]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, dtype = None, device = None, requires_grad = false)]
+#[python(torch, name = "arange")]
+pub fn arange_to(end: Scalar, dtype: Option<DType>, device: Option<Device>, requires_grad: bool) -> Result<Tensor> {
+    f::arange(0i64.into(), end, 1i64.into(), dtype, device, requires_grad)
+}
 
-    /// `base` to the power of `steps` numbers at equal distances from `start` to `end`, both included.
-    ///
-    /// # Errors
-    /// For a negative number of steps, and bounds that are not real.
-    ///
-    /// ```
-    /// let x = opforge::functional::logspace(0i64.into(), 2i64.into(), 3, 10.0, None, None, false)?;
-    /// assert_eq!(x.to_vec1::<f32>()?, [1.0, 10.0, 100.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn logspace(
-        start: Scalar,
-        end: Scalar,
-        steps: i64,
-        base: f64 = 10.0;
-        dtype: Option<DType> = None,
-        device: Option<Device> = None,
-        requires_grad: bool = false,
-    ) -> Result<Tensor> {
-        let dtype = dtype.unwrap_or(default_dtype());
-        let powers = f::pow(base.into(), (&spaced("logspace", [start, end], steps, dtype, device)?).into())?;
-        leaf(powers.to_dtype(dtype)?, requires_grad)
-    }
+/// `steps` numbers at equal distances from `start` to `end`, both included, of the default dtype unless `dtype` says otherwise.
+///
+/// # Errors
+/// For a negative number of steps, and bounds that are not real.
+///
+/// ```
+/// let x = opforge::functional::linspace(0i64.into(), 1i64.into(), 5, None, None, false)?;
+/// assert_eq!(x.to_vec1::<f32>()?, [0.0, 0.25, 0.5, 0.75, 1.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, dtype = None, device = None, requires_grad = false)]
+pub fn linspace(
+    start: Scalar,
+    end: Scalar,
+    steps: i64,
+    dtype: Option<DType>,
+    device: Option<Device>,
+    requires_grad: bool,
+) -> Result<Tensor> {
+    let dtype = dtype.unwrap_or(default_dtype());
+    let numbers = spaced(OP, [start, end], steps, dtype, device)?;
+    leaf(numbers.to_dtype(dtype)?, requires_grad)
+}
+
+/// `base` to the power of `steps` numbers at equal distances from `start` to `end`, both included.
+///
+/// # Errors
+/// For a negative number of steps, and bounds that are not real.
+///
+/// ```
+/// let x = opforge::functional::logspace(0i64.into(), 2i64.into(), 3, 10.0, None, None, false)?;
+/// assert_eq!(x.to_vec1::<f32>()?, [1.0, 10.0, 100.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(base = 10.0, *, dtype = None, device = None, requires_grad = false)]
+pub fn logspace(
+    start: Scalar,
+    end: Scalar,
+    steps: i64,
+    base: f64,
+    dtype: Option<DType>,
+    device: Option<Device>,
+    requires_grad: bool,
+) -> Result<Tensor> {
+    let dtype = dtype.unwrap_or(default_dtype());
+    let powers = f::pow(base.into(), (&spaced(OP, [start, end], steps, dtype, device)?).into())?;
+    leaf(powers.to_dtype(dtype)?, requires_grad)
 }
 
 /// In f64; the second half is counted from the end, so that both bounds are exact. For integers the bounds are whole.
 #[track_caller]
-fn spaced(op: &'static str, [start, end]: [Scalar; 2], steps: i64, dtype: DType, device: Option<Device>) -> Result<Tensor> {
+fn spaced(
+    op: &'static str,
+    [start, end]: [Scalar; 2],
+    steps: i64,
+    dtype: DType,
+    device: Option<Device>,
+) -> Result<Tensor> {
     if steps < 0 {
         return Err(Error::value(op, "steps", steps, "0 or more"));
     }

@@ -5,144 +5,152 @@ use opforge_cpu::recurrent::CellKind;
 use crate::operator::prelude::*;
 use crate::ops::nn::lstm::Recurrent;
 
-functions! {
-    /// Gated recurrent units over a sequence; arguments as those of [`lstm`](fn@crate::functional::lstm), with one first state. Gates are in the
-    /// order reset, update, new. Gives the outputs and the last hidden states.
-    ///
-    /// # Errors
-    /// For shapes that do not go together, and dtypes other than floats.
-    #[python(torch)]
-    pub fn gru(
-        input: &Tensor,
-        hx: &Tensor,
-        params: &[Tensor],
-        has_biases: bool,
-        num_layers: i64,
-        dropout: f64,
-        train: bool,
-        bidirectional: bool,
-        batch_first: bool,
-    ) -> Result<(Tensor, Tensor)> {
-        let layers = Layers { op: "gru", cell: CellKind::Gru, has_biases, num_layers, dropout, train, bidirectional, batch_first };
-        one_state(&layers, input, hx, params)
-    }
+functions! { gru, rnn_tanh, rnn_relu, lstm_cell, gru_cell, rnn_tanh_cell, rnn_relu_cell }
 
-    /// Plain recurrent layers with the hyperbolic tangent; arguments as those of [`gru`].
-    ///
-    /// # Errors
-    /// As [`gru`].
-    #[python(torch)]
-    pub fn rnn_tanh(
-        input: &Tensor,
-        hx: &Tensor,
-        params: &[Tensor],
-        has_biases: bool,
-        num_layers: i64,
-        dropout: f64,
-        train: bool,
-        bidirectional: bool,
-        batch_first: bool,
-    ) -> Result<(Tensor, Tensor)> {
-        let cell = CellKind::Tanh;
-        let layers = Layers { op: "rnn_tanh", cell, has_biases, num_layers, dropout, train, bidirectional, batch_first };
-        one_state(&layers, input, hx, params)
-    }
+/// Gated recurrent units over a sequence; arguments as those of [`lstm`](fn@crate::functional::lstm), with one first state. Gates are in the
+/// order reset, update, new. Gives the outputs and the last hidden states.
+///
+/// # Errors
+/// For shapes that do not go together, and dtypes other than floats.
+#[function]
+#[python(torch)]
+pub fn gru(
+    input: &Tensor,
+    hx: &Tensor,
+    params: &[Tensor],
+    has_biases: bool,
+    num_layers: i64,
+    dropout: f64,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> Result<(Tensor, Tensor)> {
+    let layers =
+        Layers { op: OP, cell: CellKind::Gru, has_biases, num_layers, dropout, train, bidirectional, batch_first };
+    one_state(&layers, input, hx, params)
+}
 
-    /// Plain recurrent layers with the positive part; arguments as those of [`gru`].
-    ///
-    /// # Errors
-    /// As [`gru`].
-    #[python(torch)]
-    pub fn rnn_relu(
-        input: &Tensor,
-        hx: &Tensor,
-        params: &[Tensor],
-        has_biases: bool,
-        num_layers: i64,
-        dropout: f64,
-        train: bool,
-        bidirectional: bool,
-        batch_first: bool,
-    ) -> Result<(Tensor, Tensor)> {
-        let cell = CellKind::Relu;
-        let layers = Layers { op: "rnn_relu", cell, has_biases, num_layers, dropout, train, bidirectional, batch_first };
-        one_state(&layers, input, hx, params)
-    }
+/// Plain recurrent layers with the hyperbolic tangent; arguments as those of [`gru`].
+///
+/// # Errors
+/// As [`gru`].
+#[function]
+#[python(torch)]
+pub fn rnn_tanh(
+    input: &Tensor,
+    hx: &Tensor,
+    params: &[Tensor],
+    has_biases: bool,
+    num_layers: i64,
+    dropout: f64,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> Result<(Tensor, Tensor)> {
+    let cell = CellKind::Tanh;
+    let layers = Layers { op: OP, cell, has_biases, num_layers, dropout, train, bidirectional, batch_first };
+    one_state(&layers, input, hx, params)
+}
 
-    /// One step of long short-term memory: the hidden and the cell state after `input` (`[batch, width]` or `[width]`), from those in `hx`. Gates are
-    /// in the order input, forget, cell, output.
-    ///
-    /// # Errors
-    /// For shapes that do not go together.
-    #[python(torch)]
-    pub fn lstm_cell(
-        input: &Tensor,
-        hx: &[Tensor],
-        w_ih: &Tensor,
-        w_hh: &Tensor,
-        b_ih: Option<&Tensor> = None,
-        b_hh: Option<&Tensor> = None,
-    ) -> Result<(Tensor, Tensor)> {
-        let [h, c] = hx else {
-            return Err(Error::value("lstm_cell", "hx", hx.len(), "two tensors"));
-        };
-        let gates = projected("lstm_cell", input, w_ih, b_ih)?.add(&projected("lstm_cell", h, w_hh, b_hh)?)?;
-        let [i, f, g, o] = blocks::<4>("lstm_cell", &gates)?;
-        let c = f.sigmoid()?.mul(c)?.add(&i.sigmoid()?.mul(&g.tanh()?)?)?;
-        Ok((o.sigmoid()?.mul(&c.tanh()?)?, c))
-    }
+/// Plain recurrent layers with the positive part; arguments as those of [`gru`].
+///
+/// # Errors
+/// As [`gru`].
+#[function]
+#[python(torch)]
+pub fn rnn_relu(
+    input: &Tensor,
+    hx: &Tensor,
+    params: &[Tensor],
+    has_biases: bool,
+    num_layers: i64,
+    dropout: f64,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> Result<(Tensor, Tensor)> {
+    let cell = CellKind::Relu;
+    let layers = Layers { op: OP, cell, has_biases, num_layers, dropout, train, bidirectional, batch_first };
+    one_state(&layers, input, hx, params)
+}
 
-    /// One step of a gated recurrent unit: the hidden state after `input` (`[batch, width]` or `[width]`). Gates are in the order reset, update, new.
-    ///
-    /// # Errors
-    /// For shapes that do not go together.
-    #[python(torch)]
-    pub fn gru_cell(
-        input: &Tensor,
-        hx: &Tensor,
-        w_ih: &Tensor,
-        w_hh: &Tensor,
-        b_ih: Option<&Tensor> = None,
-        b_hh: Option<&Tensor> = None,
-    ) -> Result<Tensor> {
-        let [xr, xz, xn] = blocks::<3>("gru_cell", &projected("gru_cell", input, w_ih, b_ih)?)?;
-        let [hr, hz, hn] = blocks::<3>("gru_cell", &projected("gru_cell", hx, w_hh, b_hh)?)?;
-        let (r, z) = (xr.add(&hr)?.sigmoid()?, xz.add(&hz)?.sigmoid()?);
-        let n = xn.add(&r.mul(&hn)?)?.tanh()?;
-        n.add(&z.mul(&hx.sub(&n)?)?)
-    }
+/// One step of long short-term memory: the hidden and the cell state after `input` (`[batch, width]` or `[width]`), from those in `hx`. Gates are
+/// in the order input, forget, cell, output.
+///
+/// # Errors
+/// For shapes that do not go together.
+#[function(b_ih = None, b_hh = None)]
+#[python(torch)]
+pub fn lstm_cell(
+    input: &Tensor,
+    hx: &[Tensor],
+    w_ih: &Tensor,
+    w_hh: &Tensor,
+    b_ih: Option<&Tensor>,
+    b_hh: Option<&Tensor>,
+) -> Result<(Tensor, Tensor)> {
+    let [h, c] = hx else {
+        return Err(Error::value(OP, "hx", hx.len(), "two tensors"));
+    };
+    let gates = projected(OP, input, w_ih, b_ih)?.add(&projected(OP, h, w_hh, b_hh)?)?;
+    let [i, f, g, o] = blocks::<4>(OP, &gates)?;
+    let c = f.sigmoid()?.mul(c)?.add(&i.sigmoid()?.mul(&g.tanh()?)?)?;
+    Ok((o.sigmoid()?.mul(&c.tanh()?)?, c))
+}
 
-    /// One step of a plain recurrent cell with the hyperbolic tangent.
-    ///
-    /// # Errors
-    /// For shapes that do not go together.
-    #[python(torch)]
-    pub fn rnn_tanh_cell(
-        input: &Tensor,
-        hx: &Tensor,
-        w_ih: &Tensor,
-        w_hh: &Tensor,
-        b_ih: Option<&Tensor> = None,
-        b_hh: Option<&Tensor> = None,
-    ) -> Result<Tensor> {
-        projected("rnn_tanh_cell", input, w_ih, b_ih)?.add(&projected("rnn_tanh_cell", hx, w_hh, b_hh)?)?.tanh()
-    }
+/// One step of a gated recurrent unit: the hidden state after `input` (`[batch, width]` or `[width]`). Gates are in the order reset, update, new.
+///
+/// # Errors
+/// For shapes that do not go together.
+#[function(b_ih = None, b_hh = None)]
+#[python(torch)]
+pub fn gru_cell(
+    input: &Tensor,
+    hx: &Tensor,
+    w_ih: &Tensor,
+    w_hh: &Tensor,
+    b_ih: Option<&Tensor>,
+    b_hh: Option<&Tensor>,
+) -> Result<Tensor> {
+    let [xr, xz, xn] = blocks::<3>(OP, &projected(OP, input, w_ih, b_ih)?)?;
+    let [hr, hz, hn] = blocks::<3>(OP, &projected(OP, hx, w_hh, b_hh)?)?;
+    let (r, z) = (xr.add(&hr)?.sigmoid()?, xz.add(&hz)?.sigmoid()?);
+    let n = xn.add(&r.mul(&hn)?)?.tanh()?;
+    n.add(&z.mul(&hx.sub(&n)?)?)
+}
 
-    /// One step of a plain recurrent cell with the positive part.
-    ///
-    /// # Errors
-    /// For shapes that do not go together.
-    #[python(torch)]
-    pub fn rnn_relu_cell(
-        input: &Tensor,
-        hx: &Tensor,
-        w_ih: &Tensor,
-        w_hh: &Tensor,
-        b_ih: Option<&Tensor> = None,
-        b_hh: Option<&Tensor> = None,
-    ) -> Result<Tensor> {
-        projected("rnn_relu_cell", input, w_ih, b_ih)?.add(&projected("rnn_relu_cell", hx, w_hh, b_hh)?)?.relu()
-    }
+/// One step of a plain recurrent cell with the hyperbolic tangent.
+///
+/// # Errors
+/// For shapes that do not go together.
+#[function(b_ih = None, b_hh = None)]
+#[python(torch)]
+pub fn rnn_tanh_cell(
+    input: &Tensor,
+    hx: &Tensor,
+    w_ih: &Tensor,
+    w_hh: &Tensor,
+    b_ih: Option<&Tensor>,
+    b_hh: Option<&Tensor>,
+) -> Result<Tensor> {
+    projected(OP, input, w_ih, b_ih)?.add(&projected(OP, hx, w_hh, b_hh)?)?.tanh()
+}
+
+/// One step of a plain recurrent cell with the positive part.
+///
+/// # Errors
+/// For shapes that do not go together.
+#[function(b_ih = None, b_hh = None)]
+#[python(torch)]
+pub fn rnn_relu_cell(
+    input: &Tensor,
+    hx: &Tensor,
+    w_ih: &Tensor,
+    w_hh: &Tensor,
+    b_ih: Option<&Tensor>,
+    b_hh: Option<&Tensor>,
+) -> Result<Tensor> {
+    projected(OP, input, w_ih, b_ih)?.add(&projected(OP, hx, w_hh, b_hh)?)?.relu()
 }
 
 /// `x w^T + b`, of a weight that is a matrix.
@@ -187,7 +195,12 @@ fn one_state(layers: &Layers, input: &Tensor, hx: &Tensor, params: &[Tensor]) ->
 
 /// All layers in all directions: the last layer's outputs, and each kind of state after the last step, `[layers directions, batch, hidden]`.
 #[track_caller]
-pub(crate) fn run(layers: &Layers, input: &Tensor, first: &[&Tensor], params: &[Tensor]) -> Result<(Tensor, Vec<Tensor>)> {
+pub(crate) fn run(
+    layers: &Layers,
+    input: &Tensor,
+    first: &[&Tensor],
+    params: &[Tensor],
+) -> Result<(Tensor, Vec<Tensor>)> {
     let directions = 1 + usize::from(layers.bidirectional);
     let each = if layers.has_biases { 4 } else { 2 };
     let count = usize::try_from(layers.num_layers).ok().and_then(|n| n.checked_mul(directions));
@@ -236,7 +249,11 @@ fn one_layer(
         None => Tensor::zeros(params[1].dims().first().copied().unwrap_or(0), dtype, x.device())?,
     };
     let ready = |t: &Tensor| {
-        if t.dtype() == dtype { t.to_dtype(wide)?.contiguous() } else { Err(Error::dtypes(layers.op, dtype, t.dtype())) }
+        if t.dtype() == dtype {
+            t.to_dtype(wide)?.contiguous()
+        } else {
+            Err(Error::dtypes(layers.op, dtype, t.dtype()))
+        }
     };
     let mut inputs = vec![gates, ready(&params[1])?, ready(&bias)?];
     for state in first {

@@ -5,108 +5,113 @@ use opforge_core::normalize_dim;
 use crate::operator::prelude::*;
 use crate::ops::index::argsort::ArgSort;
 
-functions! {
-    /// The `k` largest elements along `dim` (the last), or the smallest, in order, and their indices in i64.
-    ///
-    /// # Errors
-    /// For more elements than there are.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor, functional as f};
-    /// let x = Tensor::new(&[1f32, 4.0, 3.0], &Device::Cpu)?;
-    /// let (values, indices) = f::topk(&x, 2, -1, true, true)?;
-    /// assert_eq!((values.to_vec1::<f32>()?, indices.to_vec1::<i64>()?), (vec![4.0, 3.0], vec![1, 2]));
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, results(values, indices))]
-    pub fn topk(input: &Tensor, k: i64, dim: i64 = -1, largest: bool = true, sorted: bool = true) -> Result<(Tensor, Tensor)> {
-        let _ = sorted;
-        let place = normalize_dim(dim, input.rank(), "topk")?;
-        let len = input.dims().get(place).copied().unwrap_or(1);
-        let count = usize::try_from(k).ok().filter(|&k| k <= len);
-        let count = count.ok_or_else(|| Error::value("topk", "k", k, format!("0 to {len}, the length of dim {dim}")))?;
-        if input.rank() == 0 {
-            let (values, indices) = topk(&input.reshape(1)?, k, 0, largest, sorted)?;
-            return if count == 1 { Ok((values.reshape(())?, indices.reshape(())?)) } else { Ok((values, indices)) };
-        }
-        let first = ArgSort { dim: place, descending: largest, index: Rules::TORCH.index, count };
-        let indices = dispatch1(&first, &[input])?;
-        Ok((super::gather(input, dim, &indices)?, indices))
-    }
+functions! { topk, msort, bucketize, unique, unique_consecutive }
 
-    /// Sorted along the first dimension.
-    pub fn msort(input: &Tensor) -> Result<Tensor> {
-        Ok(super::sort(input, 0, false, true)?.0)
+/// The `k` largest elements along `dim` (the last), or the smallest, in order, and their indices in i64.
+///
+/// # Errors
+/// For more elements than there are.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let x = Tensor::new(&[1f32, 4.0, 3.0], &Device::Cpu)?;
+/// let (values, indices) = f::topk(&x, 2, -1, true, true)?;
+/// assert_eq!((values.to_vec1::<f32>()?, indices.to_vec1::<i64>()?), (vec![4.0, 3.0], vec![1, 2]));
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dim = -1, largest = true, sorted = true)]
+#[python(torch, method, results(values, indices))]
+pub fn topk(input: &Tensor, k: i64, dim: i64, largest: bool, sorted: bool) -> Result<(Tensor, Tensor)> {
+    let _ = sorted;
+    let place = normalize_dim(dim, input.rank(), OP)?;
+    let len = input.dims().get(place).copied().unwrap_or(1);
+    let count = usize::try_from(k).ok().filter(|&k| k <= len);
+    let count = count.ok_or_else(|| Error::value(OP, "k", k, format!("0 to {len}, the length of dim {dim}")))?;
+    if input.rank() == 0 {
+        let (values, indices) = topk(&input.reshape(1)?, k, 0, largest, sorted)?;
+        return if count == 1 { Ok((values.reshape(())?, indices.reshape(())?)) } else { Ok((values, indices)) };
     }
+    let first = ArgSort { dim: place, descending: largest, index: Rules::TORCH.index, count };
+    let indices = dispatch1(&first, &[input])?;
+    Ok((super::gather(input, dim, &indices)?, indices))
+}
 
-    /// The places of values among ascending `boundaries`; see [`searchsorted`](fn@crate::functional::searchsorted).
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor, functional as f};
-    /// let (x, bounds) = (Tensor::new(&[0f32, 3.0, 9.0], &Device::Cpu)?, Tensor::new(&[1f32, 3.0], &Device::Cpu)?);
-    /// assert_eq!(f::bucketize((&x).into(), &bounds, false, false)?.to_vec1::<i64>()?, [0, 1, 2]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch)]
-    pub fn bucketize(input: Operand, boundaries: &Tensor; out_int32: bool = false, right: bool = false) -> Result<Tensor> {
-        if boundaries.rank() != 1 {
-            return Err(Error::shape("bucketize", "boundaries", format!("{:?}", boundaries.shape()), "a vector"));
-        }
-        super::searchsorted(boundaries, input, out_int32, right, None, None)
-    }
+/// Sorted along the first dimension.
+#[function]
+pub fn msort(input: &Tensor) -> Result<Tensor> {
+    Ok(super::sort(input, 0, false, true)?.0)
+}
 
-    /// The different elements in ascending order, or the different slices along `dim`; with `return_inverse` also where in them each element
-    /// went, with `return_counts` also how often each occurs (both in i64).
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor, functional as f, operator::Value};
-    /// let x = Tensor::new(&[3f32, 1.0, 3.0], &Device::Cpu)?;
-    /// let Value::Tensors(found) = f::unique(&x, true, true, true, None)? else { panic!() };
-    /// assert_eq!(found[0].to_vec1::<f32>()?, [1.0, 3.0]);
-    /// assert_eq!(found[1].to_vec1::<i64>()?, [1, 0, 1]);
-    /// assert_eq!(found[2].to_vec1::<i64>()?, [1, 2]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn unique(
-        input: &Tensor,
-        sorted: bool = true,
-        return_inverse: bool = false,
-        return_counts: bool = false,
-        dim: Option<i64> = None,
-    ) -> Result<Value> {
-        let _ = sorted;
-        let slices = Slices::new("unique", input, dim)?;
-        let order = slices.order()?;
-        let runs = Runs::new(&slices.rows.index_select(&order, 0)?)?;
-        let values = slices.restore(&slices.rows.index_select(&order.index_select(&runs.starts, 0)?, 0)?, input)?;
-        let inverse = || {
-            let zeros = order.zeros_like()?;
-            slices.shaped(&super::index_put(&zeros, &[Some(order.clone())], &runs.group, false)?, input)
-        };
-        runs.results(values, return_inverse, inverse, return_counts)
+/// The places of values among ascending `boundaries`; see [`searchsorted`](fn@crate::functional::searchsorted).
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let (x, bounds) = (Tensor::new(&[0f32, 3.0, 9.0], &Device::Cpu)?, Tensor::new(&[1f32, 3.0], &Device::Cpu)?);
+/// assert_eq!(f::bucketize((&x).into(), &bounds, false, false)?.to_vec1::<i64>()?, [0, 1, 2]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, out_int32 = false, right = false)]
+#[python(torch)]
+pub fn bucketize(input: Operand, boundaries: &Tensor, out_int32: bool, right: bool) -> Result<Tensor> {
+    if boundaries.rank() != 1 {
+        return Err(Error::shape(OP, "boundaries", format!("{:?}", boundaries.shape()), "a vector"));
     }
+    super::searchsorted(boundaries, input, out_int32, right, None, None)
+}
 
-    /// The first of each run of equal elements, or of equal slices along `dim`; with `return_inverse` also which run each element is in, with
-    /// `return_counts` also the runs' lengths (both in i64).
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor, functional as f, operator::Value};
-    /// let x = Tensor::new(&[3f32, 3.0, 1.0, 3.0], &Device::Cpu)?;
-    /// let Value::Tensor(found) = f::unique_consecutive(&x, false, false, None)? else { panic!() };
-    /// assert_eq!(found.to_vec1::<f32>()?, [3.0, 1.0, 3.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn unique_consecutive(
-        input: &Tensor,
-        return_inverse: bool = false,
-        return_counts: bool = false,
-        dim: Option<i64> = None,
-    ) -> Result<Value> {
-        let slices = Slices::new("unique_consecutive", input, dim)?;
-        let runs = Runs::new(&slices.rows)?;
-        let values = slices.restore(&slices.rows.index_select(&runs.starts, 0)?, input)?;
-        runs.results(values, return_inverse, || slices.shaped(&runs.group, input), return_counts)
-    }
+/// The different elements in ascending order, or the different slices along `dim`; with `return_inverse` also where in them each element
+/// went, with `return_counts` also how often each occurs (both in i64).
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f, operator::Value};
+/// let x = Tensor::new(&[3f32, 1.0, 3.0], &Device::Cpu)?;
+/// let Value::Tensors(found) = f::unique(&x, true, true, true, None)? else { panic!() };
+/// assert_eq!(found[0].to_vec1::<f32>()?, [1.0, 3.0]);
+/// assert_eq!(found[1].to_vec1::<i64>()?, [1, 0, 1]);
+/// assert_eq!(found[2].to_vec1::<i64>()?, [1, 2]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(sorted = true, return_inverse = false, return_counts = false, dim = None)]
+pub fn unique(
+    input: &Tensor,
+    sorted: bool,
+    return_inverse: bool,
+    return_counts: bool,
+    dim: Option<i64>,
+) -> Result<Value> {
+    let _ = sorted;
+    let slices = Slices::new(OP, input, dim)?;
+    let order = slices.order()?;
+    let runs = Runs::new(&slices.rows.index_select(&order, 0)?)?;
+    let values = slices.restore(&slices.rows.index_select(&order.index_select(&runs.starts, 0)?, 0)?, input)?;
+    let inverse = || {
+        let zeros = order.zeros_like()?;
+        slices.shaped(&super::index_put(&zeros, &[Some(order.clone())], &runs.group, false)?, input)
+    };
+    runs.results(values, return_inverse, inverse, return_counts)
+}
+
+/// The first of each run of equal elements, or of equal slices along `dim`; with `return_inverse` also which run each element is in, with
+/// `return_counts` also the runs' lengths (both in i64).
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f, operator::Value};
+/// let x = Tensor::new(&[3f32, 3.0, 1.0, 3.0], &Device::Cpu)?;
+/// let Value::Tensor(found) = f::unique_consecutive(&x, false, false, None)? else { panic!() };
+/// assert_eq!(found.to_vec1::<f32>()?, [3.0, 1.0, 3.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(return_inverse = false, return_counts = false, dim = None)]
+pub fn unique_consecutive(
+    input: &Tensor,
+    return_inverse: bool,
+    return_counts: bool,
+    dim: Option<i64>,
+) -> Result<Value> {
+    let slices = Slices::new(OP, input, dim)?;
+    let runs = Runs::new(&slices.rows)?;
+    let values = slices.restore(&slices.rows.index_select(&runs.starts, 0)?, input)?;
+    runs.results(values, return_inverse, || slices.shaped(&runs.group, input), return_counts)
 }
 
 /// A tensor as a matrix, a row for each slice along a dimension; without one, for each element.

@@ -39,7 +39,7 @@ pub use binary::{Binary, BinaryOp, Pair, Side, WithScalar, binary_samples};
 pub use compare::{CompareOp, CompareWithScalar, Comparison, TestOp, compare_samples};
 pub use definition::{DTypes, Definition, functions, register, registry};
 pub use draw::{Distribution, DrawOp, draw};
-pub use function::{Argument, Default, Faces, Function, Param, Type, Value, shared_results};
+pub use function::{Argument, Default, Faces, Function, Param, Type, Value, function, shared_results};
 pub use reduce::{Axes, ReduceOp, Reduced, Reduction, reduce_array, reduction_samples};
 pub(crate) use reduce::{check_axes, reduce_dim};
 pub use sample::{Array, Content, Sample, each_index};

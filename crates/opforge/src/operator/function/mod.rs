@@ -7,6 +7,7 @@ mod invoke;
 mod value;
 
 pub use argument::Argument;
+pub use declare::function;
 pub use faces::Faces;
 pub use invoke::shared_results;
 pub use value::{Type, Value};

@@ -43,16 +43,15 @@ impl View for AsStrided {
     }
 }
 
-function! {
-    /// Any shape and strides over the storage of a tensor: a view. The offset counts from the storage's start; without it, from the tensor's.
-    #[view]
-    pub fn as_strided(input: &Tensor, size: &[i64], stride: &[i64], storage_offset: Option<i64> = None) -> Result<Tensor> {
-        let shape = crate::functional::size_to_shape("as_strided", size)?;
-        let natural = |n: &i64| usize::try_from(*n).map_err(|_| Error::value("as_strided", "stride or offset", n, "0 or more"));
-        let stride = stride.iter().map(natural).collect::<Result<_>>()?;
-        let offset = storage_offset.as_ref().map_or(Ok(input.layout().start_offset()), natural)?;
-        view(AsStrided { shape, stride, offset }, input)
-    }
+/// Any shape and strides over the storage of a tensor: a view. The offset counts from the storage's start; without it, from the tensor's.
+#[function(storage_offset = None)]
+#[view]
+pub fn as_strided(input: &Tensor, size: &[i64], stride: &[i64], storage_offset: Option<i64>) -> Result<Tensor> {
+    let shape = crate::functional::size_to_shape(OP, size)?;
+    let natural = |n: &i64| usize::try_from(*n).map_err(|_| Error::value(OP, "stride or offset", n, "0 or more"));
+    let stride = stride.iter().map(natural).collect::<Result<_>>()?;
+    let offset = storage_offset.as_ref().map_or(Ok(input.layout().start_offset()), natural)?;
+    view(AsStrided { shape, stride, offset }, input)
 }
 
 impl Tensor {
@@ -68,7 +67,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: AsStrided::NAME, function: &FUNCTION, dtypes: DTypes::ALL, samples };
+    Definition { name: AsStrided::NAME, function: &as_strided::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {

@@ -1,6 +1,6 @@
 //! From an ordinary function to the function and its signature as data.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Attribute, Error, Expr, ItemFn, Meta, PathArguments, Result, ReturnType, Stmt, Type, parse_quote};
 
@@ -52,7 +52,7 @@ fn signature(function: &ItemFn, parameters: &[Parameter], faces: Option<&Faces>,
     let name = &function.sig.ident;
     let doc = function.attrs.iter().filter_map(documentation);
     let described = parameters.iter().map(parameter);
-    let returns = returned(&function.sig.output)?;
+    let returns = spelled(returned(&function.sig.output)?.to_token_stream());
     let faces = faces.map_or_else(|| quote!(None), |Faces { value, .. }| quote!(Some(#value)));
     let arguments = parameters.iter().map(|parameter| argument(name, parameter));
     Ok(quote! {
@@ -61,7 +61,7 @@ fn signature(function: &ItemFn, parameters: &[Parameter], faces: Option<&Faces>,
             module: module_path!(),
             doc: concat!(#(#doc, "\n"),*),
             params: &[#(#described),*],
-            returns: stringify!(#returns),
+            returns: #returns,
             declared_faces: #faces,
             view: #view,
             call: &|values| {
@@ -118,4 +118,22 @@ fn returned(output: &ReturnType) -> Result<&Type> {
         },
         _ => Err(error()),
     }
+}
+
+/// Tokens as people write them: spaces after commas only.
+fn spelled(tokens: TokenStream) -> String {
+    let spell = |token| match token {
+        TokenTree::Group(group) => {
+            let (open, close) = match group.delimiter() {
+                Delimiter::Parenthesis => ("(", ")"),
+                Delimiter::Bracket => ("[", "]"),
+                Delimiter::Brace => ("{", "}"),
+                Delimiter::None => ("", ""),
+            };
+            format!("{open}{}{close}", spelled(group.stream()))
+        }
+        TokenTree::Punct(comma) if comma.as_char() == ',' => ", ".to_owned(),
+        other => other.to_string(),
+    };
+    tokens.into_iter().map(spell).collect()
 }

@@ -34,12 +34,12 @@ pub use autograd::{GradStore, Var, no_grad};
 pub use custom_op::{CpuStorage, CustomOp1, CustomOp2, CustomOp3, InplaceOp1, InplaceOp2, InplaceOp3};
 pub use io::{FileAccess, npy, safetensors};
 pub use module::{Module, ModuleT};
+pub use operator::function;
 pub use opforge_core::{
     Complex, Context, CustomFault, D, DType, Dim, Dims, Element, Error, ErrorKind, FloatDType, IntDType, Layout, Meta,
     Result, Scalar, Shape, ShapeWithOneHole, StridedBlocks, StridedIndex, WithDType, bf16, f16,
 };
 pub use opforge_runtime::{Device, Generator};
-pub use operator::function;
 pub use tensor::display;
 pub use tensor::{IndexOp, NdArray, Tensor, TensorId, TensorIndexer};
 

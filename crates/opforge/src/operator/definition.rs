@@ -87,7 +87,7 @@ pub fn register(definition: &'static Definition) -> Result<()> {
 /// Every function that users call, in the order in which overloads are tried: the operators' own, then compositions.
 pub fn functions() -> Vec<&'static Function> {
     let operators = registry().into_iter().map(|definition| definition.function);
-    operators.chain(crate::functional::COMPOSITIONS.iter().copied().flatten()).collect()
+    operators.chain(crate::functional::compositions()).collect()
 }
 
 /// Every operator in the registry: the built-in ones, then those added at run time.

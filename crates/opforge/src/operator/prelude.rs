@@ -13,6 +13,7 @@ pub use super::*;
 pub(crate) use super::{check_axes, reduce_dim, result_layout, same_axes};
 pub use crate::autograd::Backward;
 pub use crate::dispatch::{dispatch, dispatch_into, dispatch1};
+pub use crate::function;
 pub use crate::functional::{Operand, Rules, TensorOrScalar};
+pub(crate) use crate::operator::function::functions;
 pub use crate::{DType, Device, Error, Generator, Layout, Meta, Result, Shape, Tensor};
-pub use crate::{function, functions};

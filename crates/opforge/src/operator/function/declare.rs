@@ -24,10 +24,11 @@ pub use opforge_macros::function;
 
 /// Lists the functions of a file of compositions, whose signatures are then `FUNCTIONS`. A function that is left out is one that the compiler
 /// finds unused.
-#[macro_export]
 macro_rules! functions {
     ($($name:ident),* $(,)?) => {
         /// The signatures of this file's functions as data.
-        pub static FUNCTIONS: &[$crate::operator::Function] = &[$($name::FUNCTION),*];
+        pub(crate) static FUNCTIONS: &[$crate::operator::Function] = &[$($name::FUNCTION),*];
     };
 }
+
+pub(crate) use functions;

@@ -8,6 +8,7 @@ mod value;
 
 pub use argument::Argument;
 pub use declare::function;
+pub(crate) use declare::functions;
 pub use faces::Faces;
 pub use invoke::shared_results;
 pub use value::{Type, Value};
@@ -75,11 +76,10 @@ impl Function {
         self.declared_faces.unwrap_or(Faces { torch: true, method, ..Faces::NOWHERE })
     }
 
-    /// The family that it belongs to: the folder of an operator's file, the file of a composition.
+    /// The family that it belongs to: the folder of `ops` or `functional` that holds it, a file of its own there; elsewhere its module.
     pub fn family(&self) -> &'static str {
-        let mut parts = self.module.rsplit("::");
-        let file = parts.next().unwrap_or_default();
-        if file == self.name { parts.next().unwrap_or(file) } else { file }
+        let mut parts = self.module.split("::").skip_while(|part| !matches!(*part, "ops" | "functional")).skip(1);
+        parts.next().unwrap_or_else(|| self.module.rsplit("::").next().unwrap_or_default())
     }
 
     /// The name in Python.

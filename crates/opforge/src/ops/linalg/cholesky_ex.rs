@@ -65,7 +65,7 @@ pub fn cholesky_ex(input: &Tensor, upper: bool, check_errors: bool) -> Result<(T
     let mut outputs = dispatch(&CholeskyEx, &[input])?;
     let (info, factor) = (outputs.remove(1), outputs.remove(0));
     if check_errors {
-        f::factors::check_info(OP, &info, "positive definite matrices")?;
+        f::check_info(OP, &info, "positive definite matrices")?;
     }
     Ok((if upper { f::transpose(&factor, -2, -1)? } else { factor }, info))
 }

@@ -4,7 +4,7 @@
 use opforge_cpu::dense::{Dense, dense};
 
 use crate::functional as f;
-use crate::functional::complex::{Parts, complex_dtype};
+use crate::functional::{Parts, complex_dtype};
 use crate::operator::matrix::{batch_axes, identity, product, square};
 use crate::operator::prelude::*;
 

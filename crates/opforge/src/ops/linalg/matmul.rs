@@ -1,6 +1,6 @@
 //! `matmul(a, b)`: matrix products over the last two dimensions, batched over the others.
 
-use crate::functional::complex::Parts;
+use crate::functional::Parts;
 use crate::functional::sum_to;
 use crate::operator::prelude::*;
 

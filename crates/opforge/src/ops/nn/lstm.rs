@@ -2,7 +2,7 @@
 
 use opforge_cpu::recurrent::{self, CellKind};
 
-use crate::functional::recurrent::{Layers, run};
+use crate::functional::{Layers, run};
 use crate::operator::prelude::*;
 
 /// One layer over a sequence in one direction: the input's gates `[steps, batch, gates hidden]`, the state's weight `[gates hidden, hidden]` and

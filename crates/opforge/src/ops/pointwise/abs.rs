@@ -1,6 +1,6 @@
 //! `abs(x)`: `|x|`.
 
-use crate::functional::complex::Parts;
+use crate::functional::Parts;
 use crate::operator::prelude::*;
 
 /// The tile function of [`abs`].

@@ -1,6 +1,6 @@
 //! `add(a, b)`: `a + b`.
 
-use crate::functional::complex::Parts;
+use crate::functional::Parts;
 use crate::functional::{binary, binary_scaled};
 use crate::operator::prelude::*;
 

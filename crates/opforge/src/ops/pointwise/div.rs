@@ -1,7 +1,7 @@
 //! `div(a, b)`: `a / b`.
 
 use crate::dispatch::forget_destination;
-use crate::functional::complex::Parts;
+use crate::functional::Parts;
 use crate::functional::{binary, default_dtype};
 use crate::operator::prelude::*;
 

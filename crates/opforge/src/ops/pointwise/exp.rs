@@ -1,7 +1,7 @@
 //! `exp(x)`: `e^x`.
 
 use crate::functional as f;
-use crate::functional::complex::Parts;
+use crate::functional::Parts;
 use crate::functional::unary_float;
 use crate::operator::prelude::*;
 

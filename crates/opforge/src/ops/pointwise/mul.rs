@@ -1,7 +1,7 @@
 //! `mul(a, b)`: `a * b`.
 
+use crate::functional::Parts;
 use crate::functional::binary;
-use crate::functional::complex::Parts;
 use crate::operator::prelude::*;
 
 /// The tile function of [`mul`].

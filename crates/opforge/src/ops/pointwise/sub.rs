@@ -1,6 +1,6 @@
 //! `sub(a, b)`: `a - b`.
 
-use crate::functional::complex::Parts;
+use crate::functional::Parts;
 use crate::functional::{binary, binary_scaled};
 use crate::operator::prelude::*;
 

@@ -3,8 +3,8 @@
 use opforge_cpu::reduce::{Reducer, reduce};
 
 use crate::Dims;
-use crate::functional::complex::reduced;
 use crate::functional::reduce_dims;
+use crate::functional::reduced;
 use crate::operator::prelude::*;
 
 /// The mathematics of [`mean`].

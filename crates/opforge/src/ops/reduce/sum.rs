@@ -3,7 +3,7 @@
 use opforge_cpu::reduce::{Integers, Reducer, reduce};
 
 use crate::Dims;
-use crate::functional::complex::reduced;
+use crate::functional::reduced;
 use crate::functional::{accumulation_dtype, reduce_dims};
 use crate::operator::prelude::*;
 

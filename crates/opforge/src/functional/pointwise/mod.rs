@@ -1,0 +1,15 @@
+//! One element in, one element out, composed of operators.
+
+mod closeness;
+mod complex;
+mod complex_parts;
+mod composed;
+
+pub use closeness::*;
+pub use complex::*;
+pub use complex_parts::*;
+pub use composed::*;
+
+/// The signatures of the functions, a list a file.
+pub(super) static FUNCTIONS: &[&[crate::operator::Function]] =
+    &[closeness::FUNCTIONS, complex::FUNCTIONS, complex_parts::FUNCTIONS, composed::FUNCTIONS];

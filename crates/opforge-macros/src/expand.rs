@@ -20,7 +20,7 @@ pub fn expand(defaults: Defaults, mut function: ItemFn) -> Result<TokenStream> {
         enum #name {}
 
         impl #name {
-            const FUNCTION: ::opforge::operator::Function = #signature;
+            const FUNCTION: ::opforge::declaration::Function = #signature;
         }
     };
     Ok(quote! {
@@ -56,7 +56,7 @@ fn signature(function: &ItemFn, parameters: &[Parameter], faces: Option<&Faces>,
     let faces = faces.map_or_else(|| quote!(None), |Faces { value, .. }| quote!(Some(#value)));
     let arguments = parameters.iter().map(|parameter| argument(name, parameter));
     Ok(quote! {
-        ::opforge::operator::Function {
+        ::opforge::declaration::Function {
             name: stringify!(#name),
             module: module_path!(),
             doc: concat!(#(#doc, "\n"),*),
@@ -85,16 +85,17 @@ fn parameter(Parameter { name, ty, default, keyword_only }: &Parameter) -> Token
     let default = default.as_ref().map_or_else(
         || quote!(None),
         |value| {
-            quote!(Some(::opforge::operator::Default {
-                text: stringify!(#value),
-                value: &|| <#ty as ::opforge::operator::Argument>::into_value(#value),
+            let text = spelled(value.to_token_stream());
+            quote!(Some(::opforge::declaration::Default {
+                text: #text,
+                value: &|| <#ty as ::opforge::declaration::Argument>::into_value(#value),
             }))
         },
     );
     quote! {
-        ::opforge::operator::Param {
+        ::opforge::declaration::Param {
             name: stringify!(#name),
-            ty: <#ty as ::opforge::operator::Argument>::TYPE,
+            ty: <#ty as ::opforge::declaration::Argument>::TYPE,
             default: #default,
             keyword_only: #keyword_only,
         }
@@ -103,7 +104,7 @@ fn parameter(Parameter { name, ty, default, keyword_only }: &Parameter) -> Token
 
 /// The dynamic value that a parameter is given.
 fn argument(function: &Ident, Parameter { name, .. }: &Parameter) -> TokenStream {
-    quote!(::opforge::operator::Argument::take(stringify!(#function), stringify!(#name), values.next())?)
+    quote!(::opforge::declaration::Argument::take(stringify!(#function), stringify!(#name), values.next())?)
 }
 
 /// `T` of `Result<T>`.

@@ -9,7 +9,7 @@ use syn::{Attribute, Expr, Meta, Result, Token};
 pub struct Faces {
     /// Another name than the Rust function's.
     pub name: Option<Expr>,
-    /// All of it, as an expression of type `opforge::operator::Faces`.
+    /// All of it, as an expression of type `opforge::declaration::Faces`.
     pub value: TokenStream,
 }
 
@@ -17,7 +17,7 @@ impl Faces {
     pub fn of(attribute: &Attribute) -> Result<Faces> {
         let said = attribute.parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated)?;
         let fields = said.iter().map(field).collect::<Result<Vec<_>>>()?;
-        let value = quote!(::opforge::operator::Faces { #(#fields,)* ..::opforge::operator::Faces::NOWHERE });
+        let value = quote!(::opforge::declaration::Faces { #(#fields,)* ..::opforge::declaration::Faces::NOWHERE });
         Ok(Faces { name: said.iter().find_map(name), value })
     }
 }

@@ -1,7 +1,7 @@
 //! Second names of functions, as Python knows them.
 
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! {
     absolute, negative, fix, sgn, arccos, arcsin, arctan, arccosh, arcsinh, arctanh, expit, psi, gammaln, gammainc,

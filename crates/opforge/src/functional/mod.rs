@@ -3,18 +3,22 @@
 //! One layer serves both front ends. Where Rust (candle) and Python (PyTorch) differ, the difference is an argument: [`Rules`].
 
 mod aliases;
-mod arguments;
+mod constant_in;
 mod create;
 mod index;
 mod linalg;
-mod nn;
+pub(crate) mod nn;
 mod pointwise;
 mod random;
 mod reduce;
 mod shape;
 
+pub use crate::arguments::*;
+pub use crate::autograd::sum_to;
+pub use crate::family::{binary, binary_float, compare, unary_float};
+pub(crate) use crate::family::{common_dtype, converted, dtype_with, fit, floating, pair, reduce_dims};
 pub use aliases::*;
-pub use arguments::*;
+pub(crate) use constant_in::constant_in;
 pub use create::*;
 pub use index::*;
 pub use linalg::*;
@@ -27,8 +31,8 @@ pub use shape::*;
 pub use crate::ops::functions::*;
 
 /// The composed functions' signatures.
-pub fn compositions() -> impl Iterator<Item = &'static crate::operator::Function> {
-    const FOLDERS: &[&[&[crate::operator::Function]]] = &[
+pub fn compositions() -> impl Iterator<Item = &'static crate::declaration::Function> {
+    const FOLDERS: &[&[&[crate::declaration::Function]]] = &[
         create::FUNCTIONS,
         index::FUNCTIONS,
         linalg::FUNCTIONS,

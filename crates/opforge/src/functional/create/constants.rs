@@ -1,8 +1,8 @@
 //! New tensors of one number.
 
+use crate::arguments::{default_dtype, device_or_default, leaf, size_to_shape};
 use crate::functional as f;
-use crate::functional::{default_dtype, device_or_default, leaf, size_to_shape};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { zeros, ones, empty, empty_strided, eye, new_zeros, new_ones, new_empty, new_full }
 

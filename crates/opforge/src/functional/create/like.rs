@@ -1,7 +1,7 @@
 //! New tensors of another tensor's shape.
 
-use crate::functional::leaf;
-use crate::operator::prelude::*;
+use crate::arguments::leaf;
+use crate::ops::prelude::*;
 use crate::ops::random::rand::Rand;
 use crate::ops::random::randint::RandInt;
 use crate::ops::random::randn::Randn;

@@ -9,5 +9,5 @@ pub use like::*;
 pub use ranges::*;
 
 /// The signatures of the functions, a list a file.
-pub(super) static FUNCTIONS: &[&[crate::operator::Function]] =
+pub(super) static FUNCTIONS: &[&[crate::declaration::Function]] =
     &[constants::FUNCTIONS, like::FUNCTIONS, ranges::FUNCTIONS];

@@ -1,8 +1,8 @@
 //! Numbers between bounds.
 
+use crate::arguments::{default_dtype, leaf};
 use crate::functional as f;
-use crate::functional::{default_dtype, leaf};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { arange_to, linspace, logspace }
 

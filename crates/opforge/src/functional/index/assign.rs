@@ -3,9 +3,9 @@
 use opforge_core::Kind;
 
 use crate::autograd::{check_write, enable_grad, has_history, is_grad_enabled};
+use crate::declaration::{Function, Value};
 use crate::dispatch::{check_writable, write_to};
-use crate::operator::prelude::*;
-use crate::operator::{Function, Value};
+use crate::ops::prelude::*;
 
 functions! { copy_into, copy_number }
 
@@ -92,8 +92,8 @@ pub fn check_write_back(op: &'static str, destination: &Tensor, result: &Tensor)
 /// The function's; as [`write_back`]; for a leaf that needs a gradient, unless recording is off.
 ///
 /// ```
-/// # use opforge::{Device, Tensor, functional as f, operator};
-/// let function = operator::functions().into_iter().find(|f| f.name == "neg").unwrap();
+/// # use opforge::{Device, Tensor, functional as f, registry};
+/// let function = registry::functions().into_iter().find(|f| f.name == "neg").unwrap();
 /// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
 /// f::in_place(function, &x, &[x.clone().into()])?;
 /// assert_eq!(x.to_vec1::<f32>()?, [-1.0, -2.0]);

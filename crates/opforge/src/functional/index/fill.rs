@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::functional::{converted, copy_into};
-use crate::operator::prelude::*;
+use crate::family::converted;
+use crate::functional::copy_into;
 use crate::ops::create::full::Full;
+use crate::ops::prelude::*;
 
 functions! { fill_with, fill_zero, fill_diagonal }
 
@@ -55,6 +56,14 @@ pub fn fill_with(input: &Tensor, value: Operand) -> Result<Tensor> {
 #[python(method, name = "zero_")]
 pub fn fill_zero(input: &Tensor) -> Result<Tensor> {
     fill_with(input, Scalar::Int(0).into())
+}
+
+impl Tensor {
+    /// Zeros, in place; recorded.
+    #[track_caller]
+    pub(crate) fn clear_elements(&self) -> Result<()> {
+        fill_zero(self).map(drop)
+    }
 }
 
 /// Fills the diagonal of a matrix in place; returns `input`. With `wrap`, the diagonal of a tall matrix goes on after each block of as many

@@ -1,7 +1,7 @@
 //! Which elements are among others, and where places of a row-major order lie.
 
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { isin, unravel_index }
 

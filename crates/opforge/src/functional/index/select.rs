@@ -1,7 +1,7 @@
 //! Elements chosen by masks and indices: read and written.
 
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 use crate::ops::shape::narrow::Narrow;
 use crate::ops::shape::slice::Slice;
 
@@ -118,7 +118,7 @@ pub fn nonzero_tuple(condition: &Tensor) -> Result<Vec<Tensor>> {
 /// The positions of the elements that are not zero: rows of a matrix, or with `as_tuple` a vector for each dimension.
 ///
 /// ```
-/// # use opforge::{Device, Tensor, functional as f, operator::Value};
+/// # use opforge::{Device, Tensor, functional as f, declaration::Value};
 /// let x = Tensor::new(&[0f32, 2.0], &Device::Cpu)?;
 /// assert!(matches!(f::nonzero_as(&x, true)?, Value::Tensors(columns) if columns.len() == 1));
 /// # Ok::<(), opforge::Error>(())

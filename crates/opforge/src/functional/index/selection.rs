@@ -3,7 +3,7 @@
 use crate::functional as f;
 use smallvec::SmallVec;
 
-use crate::operator::index::check_ids;
+use crate::family::index::check_ids;
 use crate::{DType, Error, Result, Shape, Tensor};
 
 /// A selection by index tensors, prepared: a view of the tensor in which the indexed dimensions are neighbours, and vectors of indices.

@@ -3,8 +3,8 @@
 use crate::functional as f;
 use opforge_core::normalize_dim;
 
-use crate::operator::prelude::*;
 use crate::ops::index::argsort::ArgSort;
+use crate::ops::prelude::*;
 
 functions! { topk, msort, bucketize, unique, unique_consecutive }
 
@@ -64,7 +64,7 @@ pub fn bucketize(input: Operand, boundaries: &Tensor, out_int32: bool, right: bo
 /// went, with `return_counts` also how often each occurs (both in i64).
 ///
 /// ```
-/// # use opforge::{Device, Tensor, functional as f, operator::Value};
+/// # use opforge::{Device, Tensor, functional as f, declaration::Value};
 /// let x = Tensor::new(&[3f32, 1.0, 3.0], &Device::Cpu)?;
 /// let Value::Tensors(found) = f::unique(&x, true, true, true, None)? else { panic!() };
 /// assert_eq!(found[0].to_vec1::<f32>()?, [1.0, 3.0]);
@@ -96,7 +96,7 @@ pub fn unique(
 /// `return_counts` also the runs' lengths (both in i64).
 ///
 /// ```
-/// # use opforge::{Device, Tensor, functional as f, operator::Value};
+/// # use opforge::{Device, Tensor, functional as f, declaration::Value};
 /// let x = Tensor::new(&[3f32, 3.0, 1.0, 3.0], &Device::Cpu)?;
 /// let Value::Tensor(found) = f::unique_consecutive(&x, false, false, None)? else { panic!() };
 /// assert_eq!(found.to_vec1::<f32>()?, [3.0, 1.0, 3.0]);

@@ -1,7 +1,7 @@
 //! Products of matrices added to what is there already.
 
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { addmm, addmv, addr, addbmm, baddbmm }
 

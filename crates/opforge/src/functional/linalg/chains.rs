@@ -1,7 +1,7 @@
 //! Products of many matrices.
 
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { matrix_power, multi_dot, chain_matmul }
 

@@ -3,7 +3,7 @@
 use crate::functional as f;
 use opforge_core::normalize_dim;
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { normalize, cosine_similarity, pairwise_distance, cdist, pdist }
 

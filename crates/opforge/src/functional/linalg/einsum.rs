@@ -1,7 +1,7 @@
 //! Sums of products over named dimensions.
 
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { einsum }
 

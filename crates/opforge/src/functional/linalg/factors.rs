@@ -1,11 +1,11 @@
 //! What is composed of factors of matrices.
 #![allow(non_snake_case, reason = "parameters are named as in Python")]
 
+use crate::family::matrix::{identity, matrices, over_batch, square};
 use crate::functional as f;
-use crate::operator::matrix::{identity, matrices, over_batch, square};
-use crate::operator::prelude::*;
 use crate::ops::linalg::lu_factor::{reordered, triangles};
 use crate::ops::linalg::solve_triangular::triangular;
+use crate::ops::prelude::*;
 
 functions! {
     lu, lu_unpack, lu_factor_ex, lu_solve, lu_solve_data, inv_ex, solve_ex, cholesky_solve, cholesky_inverse, svd_v,

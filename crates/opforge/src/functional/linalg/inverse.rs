@@ -2,7 +2,7 @@
 #![allow(non_snake_case, reason = "parameters are named as in Python")]
 
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { det, logdet, inverse, inv }
 

@@ -23,7 +23,7 @@ pub use spectrum::*;
 pub use tensor_systems::*;
 
 /// The signatures of the functions, a list a file.
-pub(super) static FUNCTIONS: &[&[crate::operator::Function]] = &[
+pub(super) static FUNCTIONS: &[&[crate::declaration::Function]] = &[
     addmm::FUNCTIONS,
     chains::FUNCTIONS,
     distance::FUNCTIONS,

@@ -3,9 +3,9 @@
 
 use opforge_core::normalize_dim;
 
+use crate::family::floating;
 use crate::functional as f;
-use crate::functional::floating;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! {
     norm, norm_named, vector_norm, matrix_norm_of, matrix_norm, linalg_norm, linalg_norm_named, dist, renorm,

@@ -3,7 +3,7 @@
 use opforge_core::normalize_dim;
 
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! {
     mm, bmm, mv, dot, vdot, inner, outer, ger, vecdot, trace, kron, cross, linalg_cross, tensordot, tensordot_over,

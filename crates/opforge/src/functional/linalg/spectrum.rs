@@ -2,9 +2,9 @@
 #![allow(non_snake_case, reason = "parameters are named as in Python")]
 
 use crate::autograd::{is_grad_enabled, no_grad, record_function};
+use crate::family::matrix::{matrices, number_each, rtol_or_default, square};
 use crate::functional as f;
-use crate::operator::matrix::{matrices, number_each, rtol_or_default, square};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { matrix_rank, polar_factors, matrix_sqrth, matrix_rank_above, pinv_above, pinverse, cond, cond_named }
 

@@ -3,9 +3,9 @@
 
 use opforge_core::normalize_dim;
 
+use crate::family::matrix::{identity, matrices};
 use crate::functional as f;
-use crate::operator::matrix::{identity, matrices};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { tensorsolve, tensorinv, linalg_vander, vander, householder_product, orgqr, linalg_diagonal }
 

@@ -1,8 +1,8 @@
 //! Activation functions that are a few operators each.
 
 use crate::functional as f;
-use crate::operator::prelude::*;
 use crate::ops::pointwise::clamp::limited;
+use crate::ops::prelude::*;
 
 functions! {
     celu, selu, prelu, hardtanh, relu6, hardsigmoid, hardswish, hardshrink, softshrink, tanhshrink, softsign,

@@ -1,7 +1,7 @@
 //! Sums of rows of tables, and products of pairs of vectors.
 
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { embedding_bag, bilinear }
 

@@ -1,8 +1,8 @@
 //! Convolutions by their number of spatial dimensions.
 
-use crate::operator::convolution::Arguments;
-use crate::operator::prelude::*;
-use crate::operator::window::{batched, per_dim, repeated, windows};
+use crate::family::window::{batched, per_dim, repeated, windows};
+use crate::functional::nn::conv_arguments::Arguments;
+use crate::ops::prelude::*;
 
 functions! {
     conv1d, conv1d_named_padding, conv_transpose1d, conv2d, conv2d_named_padding, conv_transpose2d, conv3d,

@@ -4,7 +4,7 @@
 
 use super::loss::reduced;
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { ctc_loss }
 

@@ -1,7 +1,7 @@
 //! Dropout of whole channels, and dropout that keeps mean and variance.
 
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { dropout1d, dropout2d, dropout3d, feature_dropout, alpha_dropout, feature_alpha_dropout }
 

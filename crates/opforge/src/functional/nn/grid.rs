@@ -1,7 +1,7 @@
 //! Images sampled where a grid says, and grids of affine maps.
 
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { grid_sample, affine_grid }
 

@@ -1,7 +1,7 @@
 //! Sliding blocks of images as columns, and back.
 
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { unfold_blocks, fold }
 

@@ -3,9 +3,9 @@
 use crate::autograd::no_grad;
 use crate::functional as f;
 use crate::functional::batch_norm;
-use crate::operator::prelude::*;
 use crate::ops::nn::batch_norm::{check_running, update_running};
 use crate::ops::nn::group_norm::of_groups;
+use crate::ops::prelude::*;
 
 functions! { instance_norm }
 

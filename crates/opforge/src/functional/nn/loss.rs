@@ -3,9 +3,9 @@
 use crate::functional as f;
 use std::f64::consts::PI;
 
-use crate::functional::floating;
-use crate::operator::prelude::*;
+use crate::family::floating;
 use crate::ops::nn::cross_entropy::{Reduce, class_dim, class_loss};
+use crate::ops::prelude::*;
 
 functions! {
     nll_loss, mse_loss, l1_loss, smooth_l1_loss, huber_loss, binary_cross_entropy, binary_cross_entropy_with_logits,

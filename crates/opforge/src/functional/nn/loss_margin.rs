@@ -1,9 +1,9 @@
 //! Losses that ask for a margin. `reduction` is `"none"`, `"mean"` or `"sum"`.
 
 use super::loss::{reduced, weighted};
+use crate::family::floating;
 use crate::functional as f;
-use crate::functional::floating;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! {
     margin_ranking_loss, hinge_embedding_loss, cosine_embedding_loss, triplet_margin_loss, multi_margin_loss,

@@ -3,6 +3,7 @@
 mod activations;
 mod bags;
 mod conv;
+pub(crate) mod conv_arguments;
 mod ctc;
 mod dropouts;
 mod grid;
@@ -39,7 +40,7 @@ pub use resize::*;
 pub use shuffles::*;
 
 /// The signatures of the functions, a list a file.
-pub(super) static FUNCTIONS: &[&[crate::operator::Function]] = &[
+pub(super) static FUNCTIONS: &[&[crate::declaration::Function]] = &[
     activations::FUNCTIONS,
     bags::FUNCTIONS,
     conv::FUNCTIONS,

@@ -2,8 +2,7 @@
 
 use opforge_cpu::elementwise::UpdateFn;
 
-use crate::operator::prelude::*;
-use crate::operator::update;
+use crate::ops::prelude::*;
 
 functions! { sgd_step, rmsprop_step, adam_step }
 

@@ -2,10 +2,10 @@
 
 use opforge_cpu::pool::Divisor;
 
-use crate::operator::pool::Pooling;
-use crate::operator::prelude::*;
+use crate::family::pool::Pooling;
 use crate::ops::nn::avg_pool2d::{avg_pool, divisor};
 use crate::ops::nn::max_pool2d::max_pool_values;
+use crate::ops::prelude::*;
 
 functions! { max_pool1d, max_pool3d, avg_pool1d, avg_pool3d }
 

@@ -3,11 +3,11 @@
 use opforge_cpu::conv::MAX_SPATIAL;
 use opforge_cpu::pool::Divisor;
 
-use crate::operator::pool::Pooling;
-use crate::operator::prelude::*;
-use crate::operator::window::PerDim;
+use crate::family::pool::Pooling;
+use crate::family::window::PerDim;
 use crate::ops::nn::avg_pool2d::avg_pool;
 use crate::ops::nn::max_pool2d::max_pool;
+use crate::ops::prelude::*;
 
 functions! {
     adaptive_avg_pool1d, adaptive_max_pool1d, adaptive_max_pool1d_returning, adaptive_avg_pool2d, adaptive_max_pool2d,

@@ -2,9 +2,9 @@
 
 use opforge_cpu::conv::MAX_SPATIAL;
 
+use crate::family::window::per_dim;
 use crate::functional as f;
-use crate::operator::prelude::*;
-use crate::operator::window::per_dim;
+use crate::ops::prelude::*;
 use crate::ops::random::rand::Rand;
 
 functions! { fractional_max_pool2d, fractional_max_pool3d }
@@ -18,7 +18,7 @@ functions! { fractional_max_pool2d, fractional_max_pool3d }
 /// Unless one of size and ratio is given, and the windows fit into the input.
 ///
 /// ```
-/// # use opforge::{Device, Tensor, functional as f, operator::Value};
+/// # use opforge::{Device, Tensor, functional as f, declaration::Value};
 /// let x = Tensor::new(&[[[1f32, 5.0, 2.0], [3.0, 4.0, 9.0], [0.0, 1.0, 0.0]]], &Device::Cpu)?;
 /// let Value::Tensor(y) = f::fractional_max_pool2d(&x, &[2], Some(&[2]), None, false, None)? else { panic!() };
 /// assert_eq!(y.to_vec3::<f32>()?, [[[5.0, 9.0], [4.0, 9.0]]]);

@@ -1,8 +1,8 @@
 //! Max pooling that tells where the greatest elements are.
 
-use crate::operator::pool::Pooling;
-use crate::operator::prelude::*;
+use crate::family::pool::Pooling;
 use crate::ops::nn::max_pool2d::max_pool;
+use crate::ops::prelude::*;
 
 functions! {
     max_pool1d_with_indices, max_pool1d_returning, max_pool2d_with_indices, max_pool2d_returning,

@@ -3,8 +3,8 @@
 use crate::functional as f;
 use opforge_cpu::recurrent::CellKind;
 
-use crate::operator::prelude::*;
 use crate::ops::nn::lstm::Recurrent;
+use crate::ops::prelude::*;
 
 functions! { gru, rnn_tanh, rnn_relu, lstm_cell, gru_cell, rnn_tanh_cell, rnn_relu_cell }
 

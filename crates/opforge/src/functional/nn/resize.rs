@@ -1,7 +1,7 @@
 //! [`interpolate`] by one factor.
 
 use crate::functional::interpolate;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { interpolate_by }
 

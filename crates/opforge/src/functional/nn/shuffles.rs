@@ -1,7 +1,7 @@
 //! Points of images moved into channels and back, and channels mixed.
 
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { pixel_shuffle, pixel_unshuffle, channel_shuffle }
 

@@ -1,7 +1,7 @@
 //! Questions about tensors whose answer is not a tensor.
 
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { equal, isclose, allclose }
 

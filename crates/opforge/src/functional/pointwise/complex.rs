@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::autograd::record_function;
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { view_as_real, view_as_complex, complex, polar, imag }
 

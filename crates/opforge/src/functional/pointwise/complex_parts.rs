@@ -1,9 +1,9 @@
 //! What complex numbers are made of: conjugates, parts and angles, of real numbers too.
 
+use crate::family::floating;
 use crate::functional as f;
 use crate::functional::Parts;
-use crate::functional::floating;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { conj, conj_physical, resolve_conj, resolve_neg, real, isreal, angle, adjoint }
 

@@ -5,7 +5,7 @@ use std::f64::consts::{FRAC_1_SQRT_2, PI};
 use opforge_core::{promote, result_type};
 
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! {
     lerp, addcmul, addcdiv, rsub, bitwise_not, float_power, ldexp, positive, logit, deg2rad, rad2deg, ndtr, entr,

@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use crate::functional as f;
 use crate::functional::random::exponential_like;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 use crate::ops::random::bernoulli::mask;
 use crate::ops::random::rand::Rand;
 use crate::ops::random::randint::RandInt;

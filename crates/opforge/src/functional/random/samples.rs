@@ -1,8 +1,8 @@
 //! Random tensors that other tensors describe.
 
+use crate::arguments::{leaf, size_to_shape};
 use crate::functional as f;
-use crate::functional::{leaf, size_to_shape};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 use crate::ops::random::bernoulli::mask;
 use crate::ops::random::rand::Rand;
 use crate::ops::random::randn::Randn;

@@ -1,7 +1,7 @@
 //! How often values occur.
 
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { bincount, histc }
 

@@ -1,7 +1,7 @@
 //! The greatest and the least: of a tensor, along a dimension, of two tensors.
 
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { max, max_of_two, max_dim, min, min_of_two, min_dim, aminmax }
 

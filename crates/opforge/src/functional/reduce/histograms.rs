@@ -1,7 +1,7 @@
 //! Histograms: how many elements, or how much weight, fall between edges.
 
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { histogram, histogram_between }
 

@@ -4,7 +4,7 @@ use opforge_core::normalize_dim;
 
 use super::extrema::along;
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { median, median_dim, nanmedian, nanmedian_dim, kthvalue, mode }
 

@@ -21,7 +21,7 @@ pub use segments::*;
 pub use slopes::*;
 
 /// The signatures of the functions, a list a file.
-pub(super) static FUNCTIONS: &[&[crate::operator::Function]] = &[
+pub(super) static FUNCTIONS: &[&[crate::declaration::Function]] = &[
     counts::FUNCTIONS,
     differences::FUNCTIONS,
     extrema::FUNCTIONS,

@@ -1,8 +1,8 @@
 //! Means, deviations and sums with exceptions.
 
+use crate::family::floating;
 use crate::functional as f;
-use crate::functional::floating;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! {
     var_all, var_over, var_mean, var_mean_all, var_mean_over, std_all, std_over, std_mean, std_mean_all,

@@ -3,7 +3,7 @@
 use opforge_core::normalize_dim;
 
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { quantile, quantiles, nanquantile, nanquantiles }
 

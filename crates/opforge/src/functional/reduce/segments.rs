@@ -1,7 +1,7 @@
 //! Slices combined that belong together: by their indices, or lying side by side.
 
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { index_reduce, segment_reduce, sum_to_size }
 

@@ -1,7 +1,7 @@
 //! Slopes of functions that samples tell.
 
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! { gradient, gradient_spaced, gradient_at }
 

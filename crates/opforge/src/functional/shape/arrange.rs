@@ -4,7 +4,7 @@ use crate::functional as f;
 use opforge_core::normalize_dim;
 use opforge_runtime::alloc::Room;
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! {
     flipud, fliplr, roll, rot90, repeat, tile, repeat_interleave, repeat_interleave_each, repeated_positions,

@@ -3,8 +3,8 @@
 use crate::functional as f;
 use opforge_core::normalize_dim;
 
-use crate::operator::embed;
-use crate::operator::prelude::*;
+use crate::family::embed;
+use crate::ops::prelude::*;
 use crate::ops::shape::diagonal::Diagonal;
 
 functions! { diag, diag_embed, diagflat, diagonal_scatter, tril_indices, triu_indices }

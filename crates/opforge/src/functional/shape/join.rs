@@ -1,7 +1,7 @@
 //! Tensors joined, and grids of them.
 
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 functions! {
     concat, concatenate, hstack, vstack, row_stack, dstack, column_stack, meshgrid, cartesian_prod, combinations,

@@ -15,7 +15,7 @@ pub use split::*;
 pub use views::*;
 
 /// The signatures of the functions, a list a file.
-pub(super) static FUNCTIONS: &[&[crate::operator::Function]] = &[
+pub(super) static FUNCTIONS: &[&[crate::declaration::Function]] = &[
     arrange::FUNCTIONS,
     diagonals::FUNCTIONS,
     join::FUNCTIONS,

@@ -3,8 +3,8 @@
 use crate::functional as f;
 use opforge_runtime::alloc::Room;
 
-use crate::operator::embed;
-use crate::operator::prelude::*;
+use crate::family::embed;
+use crate::ops::prelude::*;
 use crate::ops::shape::window::Window;
 
 functions! { pad }

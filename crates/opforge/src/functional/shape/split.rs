@@ -1,7 +1,7 @@
 //! Tensors cut into views.
 
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 use opforge_runtime::alloc::check_available;
 
 functions! {

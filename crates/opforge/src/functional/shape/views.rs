@@ -3,7 +3,7 @@
 use crate::functional as f;
 use opforge_core::normalize_dim;
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 use crate::ops::shape::expand::Expand;
 use crate::ops::shape::permute::Permute;
 use crate::ops::shape::reshape::Reshape;

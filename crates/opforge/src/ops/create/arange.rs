@@ -1,8 +1,8 @@
 //! `arange(start, end, step)`: evenly spaced numbers.
 
 use crate::WithDType;
-use crate::functional::{default_dtype, device_or_default, leaf};
-use crate::operator::prelude::*;
+use crate::arguments::{default_dtype, device_or_default, leaf};
+use crate::ops::prelude::*;
 
 /// The operator of [`arange`]: `start + i * step`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -1,7 +1,7 @@
 //! `full(shape, value)`: one number everywhere.
 
-use crate::functional::{default_dtype, device_or_default, leaf, size_to_shape};
-use crate::operator::prelude::*;
+use crate::arguments::{default_dtype, device_or_default, leaf, size_to_shape};
+use crate::ops::prelude::*;
 
 /// The operator of [`full`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -3,9 +3,8 @@
 use opforge_core::normalize_dim;
 
 use crate::D;
-use crate::functional::no_dims;
-use crate::operator::prelude::*;
-use crate::operator::same_axes;
+use crate::arguments::no_dims;
+use crate::ops::prelude::*;
 
 /// The operator of [`argsort`]. The order is stable; NaN counts as larger than every number.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

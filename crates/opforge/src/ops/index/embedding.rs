@@ -4,7 +4,7 @@ use opforge_cpu::index::OnMax;
 
 use super::index_select::IndexSelect;
 use crate::autograd::record_function;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The rows of `weight` (`[rows, width]`) that `input`, integers of any shape, names: the result is `[.., width]`. Row `padding_idx` gets no
 /// gradient. With `max_norm`, named rows whose norm of order `norm_type` is larger are first scaled down to it, in place. With

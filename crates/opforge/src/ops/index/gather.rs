@@ -4,9 +4,9 @@ use opforge_core::normalize_dim;
 use opforge_cpu::index::OnMax;
 
 use crate::Dim;
+use crate::family::index::{along_axes, check_along};
 use crate::functional::atleast_1d;
-use crate::operator::index::{along_axes, check_along};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`gather`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

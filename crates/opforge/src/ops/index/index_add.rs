@@ -4,8 +4,9 @@ use opforge_core::normalize_dim;
 use opforge_cpu::index::OnMax;
 
 use crate::Dim;
-use crate::operator::index::{along_dimension, check_ids};
-use crate::operator::prelude::*;
+use crate::family::index::check_ids;
+use crate::functional::along_dimension;
+use crate::ops::prelude::*;
 
 /// The operator of [`index_add`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -1,8 +1,8 @@
 //! `index_get(x, indices)`: the elements that several index tensors name together.
 
+use crate::family::index::{check_tuples, tuple_axes};
 use crate::functional::Selection;
-use crate::operator::index::{check_tuples, tuple_axes};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`index_get`]: `x`, then a vector of indices for each of the dimensions from `dim` on; the result has one dimension for
 /// these. Negative indices count from the end.

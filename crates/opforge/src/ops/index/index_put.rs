@@ -1,9 +1,9 @@
 //! `index_put(x, indices, values)`: values written, or added, where several index tensors name elements together.
 
 use crate::autograd::is_grad_enabled;
+use crate::family::index::{check_tuples, tuple_axes};
 use crate::functional::Selection;
-use crate::operator::index::{check_tuples, tuple_axes};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`index_put`]: `x`, then a vector of indices for each of the dimensions from `dim` on, then the values, which have one
 /// dimension for these. Negative indices count from the end.

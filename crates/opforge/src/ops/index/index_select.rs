@@ -4,9 +4,9 @@ use opforge_core::normalize_dim;
 use opforge_cpu::index::OnMax;
 
 use crate::Dim;
-use crate::functional::with_dimension;
-use crate::operator::index::check_ids;
-use crate::operator::prelude::*;
+use crate::arguments::with_dimension;
+use crate::family::index::check_ids;
+use crate::ops::prelude::*;
 
 /// The operator of [`index_select`] and of embeddings: the dimension is replaced by those of the index tensor.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

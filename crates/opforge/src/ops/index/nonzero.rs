@@ -1,6 +1,6 @@
 //! `nonzero(x)`: where a tensor's elements are not zero.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`nonzero`] on truth values.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

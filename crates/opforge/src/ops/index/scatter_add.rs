@@ -4,8 +4,9 @@ use opforge_core::normalize_dim;
 use opforge_cpu::index::OnMax;
 
 use crate::Dim;
-use crate::operator::index::{along_axes, along_dimension, check_along, widen};
-use crate::operator::prelude::*;
+use crate::family::index::{along_axes, check_along, widen};
+use crate::functional::along_dimension;
+use crate::ops::prelude::*;
 
 /// The operator of [`scatter_add`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

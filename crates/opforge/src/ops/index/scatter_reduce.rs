@@ -5,9 +5,10 @@ use opforge_cpu::index::{OnMax, Reduce};
 
 use super::gather::Gather;
 use super::scatter_add::ScatterAdd;
+use crate::family::index::{along_axes, check_along, widen};
 use crate::functional as f;
-use crate::operator::index::{along_axes, along_dimension, check_along, widen};
-use crate::operator::prelude::*;
+use crate::functional::along_dimension;
+use crate::ops::prelude::*;
 
 /// The operator of [`scatter_reduce`] for products and extremes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -1,6 +1,6 @@
 //! `searchsorted(sorted, x)`: where values belong in ascending numbers.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`searchsorted`]: ascending numbers, one vector or one for each row of values, then the values; contiguous both.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

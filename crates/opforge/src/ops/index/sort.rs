@@ -1,6 +1,6 @@
 //! `sort(x, dim)`: a dimension in order, and where its elements were.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The elements in order along `dim`, and the indices, in i64, that they had. Equal elements keep their order; NaN counts as larger
 /// than every number. The gradient goes back to where each element was.

@@ -3,9 +3,9 @@
 use opforge_cpu::dense::{Dense, dense};
 
 use super::solve_triangular::triangular;
+use crate::family::matrix::{identity, product, square, turned};
 use crate::functional as f;
-use crate::operator::matrix::{identity, product, square, turned};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`cholesky`]: the lower factor.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -3,9 +3,9 @@
 use opforge_cpu::dense::{Dense, dense};
 
 use super::cholesky::{definite_sample, gradient, reference};
+use crate::family::matrix::{batch_axes, sample, square};
 use crate::functional as f;
-use crate::operator::matrix::{batch_axes, sample, square};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`cholesky_ex`]: the lower factor, and i32 by which a matrix without one is told.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -3,10 +3,10 @@
 
 use opforge_cpu::dense::{Dense, dense};
 
+use crate::family::matrix::{batch_axes, identity, product, square};
 use crate::functional as f;
 use crate::functional::{Parts, complex_dtype};
-use crate::operator::matrix::{batch_axes, identity, product, square};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`eig`]: `[.., n, n]` to values, `[.., n]`, and vectors in columns, `[.., n, n]`, both complex.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

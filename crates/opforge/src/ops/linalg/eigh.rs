@@ -3,9 +3,9 @@
 
 use opforge_cpu::dense::{Dense, dense};
 
+use crate::family::matrix::{batch_axes, identity, reference_svd, sample, square, turned};
 use crate::functional as f;
-use crate::operator::matrix::{batch_axes, identity, reference_svd, sample, square, turned};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`eigh`]: `[.., n, n]` to values, `[.., n]`, and vectors in columns, `[.., n, n]`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

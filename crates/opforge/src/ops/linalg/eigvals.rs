@@ -5,8 +5,8 @@ use opforge_cpu::dense::{Dense, dense};
 
 use super::eig::{complex, eig, power_sums};
 use crate::autograd::is_grad_enabled;
-use crate::operator::matrix::{batch_axes, square};
-use crate::operator::prelude::*;
+use crate::family::matrix::{batch_axes, square};
+use crate::ops::prelude::*;
 
 /// The operator of [`eigvals`]: `[.., n, n]` to `[.., n]`, complex.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -4,8 +4,8 @@
 use opforge_cpu::dense::{Dense, dense};
 
 use super::eigh::{self, eigh};
-use crate::operator::matrix::{self, batch_axes, square, turned};
-use crate::operator::prelude::*;
+use crate::family::matrix::{self, batch_axes, square, turned};
+use crate::ops::prelude::*;
 
 /// The operator of [`eigvalsh`]: `[.., n, n]` to `[.., n]`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

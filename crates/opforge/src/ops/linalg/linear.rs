@@ -1,7 +1,8 @@
 //! `linear(x, weight, bias) = x weight^T + bias`.
 
-use crate::functional::{self as f, sum_to};
-use crate::operator::prelude::*;
+use crate::autograd::sum_to;
+use crate::functional::{self as f};
+use crate::ops::prelude::*;
 
 /// The operator of [`linear`]: `x` is `[.., k]`, the weight `[n, k]`, the optional bias `[n]`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

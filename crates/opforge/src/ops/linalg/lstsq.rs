@@ -4,9 +4,9 @@
 use opforge_cpu::dense::{Dense, dense};
 
 use super::pinv::{gradient, pinv};
+use crate::family::matrix::{batch_axes, default_rtol, matrices, number_each, over_batch, sample};
 use crate::functional as f;
-use crate::operator::matrix::{batch_axes, default_rtol, matrices, number_each, over_batch, sample};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`lstsq`]: `A`, `[.., m, n]`, `B`, `[.., m, k]`, and relative tolerances, `[..]`, to the solution, `[.., n, k]`, ranks, `[..]`
 /// in i64, and singular values, `[.., min(m, n)]`, if they are wanted.

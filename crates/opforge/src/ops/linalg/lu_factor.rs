@@ -5,9 +5,9 @@ use opforge_cpu::dense::{Dense, dense};
 
 use super::lu_permutation::lu_permutation;
 use super::solve_triangular::triangular;
+use crate::family::matrix::{batch_axes, matrices, sample};
 use crate::functional as f;
-use crate::operator::matrix::{batch_axes, matrices, sample};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`lu_factor`]: `[.., m, n]` to both triangles, `[.., m, n]`, and exchanges, `[.., min(m, n)]` in i32.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -2,8 +2,8 @@
 
 use opforge_cpu::dense::permutation;
 
-use crate::operator::matrix::batch_axes;
-use crate::operator::prelude::*;
+use crate::family::matrix::batch_axes;
+use crate::ops::prelude::*;
 
 /// The operator of [`lu_permutation`]: i32, `[.., k]`, to i64, `[.., rows]`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

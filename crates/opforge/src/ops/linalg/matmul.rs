@@ -1,8 +1,8 @@
 //! `matmul(a, b)`: matrix products over the last two dimensions, batched over the others.
 
+use crate::autograd::sum_to;
 use crate::functional::Parts;
-use crate::functional::sum_to;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`matmul`]: `[.., m, k]` by `[.., k, n]`, leading dimensions broadcast.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

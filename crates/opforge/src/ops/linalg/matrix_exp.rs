@@ -3,8 +3,8 @@
 
 use opforge_cpu::dense::{Dense, dense};
 
-use crate::operator::matrix::{batch_axes, square};
-use crate::operator::prelude::*;
+use crate::family::matrix::{batch_axes, square};
+use crate::ops::prelude::*;
 
 /// The operator of [`matrix_exp`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

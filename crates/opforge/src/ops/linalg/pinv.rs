@@ -3,8 +3,8 @@
 
 use opforge_cpu::dense::{Dense, dense};
 
-use crate::operator::matrix::{batch_axes, matrices, number_each, product, rtol_or_default, sample, square, turned};
-use crate::operator::prelude::*;
+use crate::family::matrix::{batch_axes, matrices, number_each, product, rtol_or_default, sample, square, turned};
+use crate::ops::prelude::*;
 
 /// The operator of [`pinv`]: `A`, `[.., m, n]`, and absolute and relative tolerances, `[..]`, to `[.., n, m]`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

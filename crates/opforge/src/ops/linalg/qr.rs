@@ -4,9 +4,9 @@
 use opforge_cpu::dense::{Dense, dense};
 
 use super::solve_triangular::triangular;
+use crate::family::matrix::{batch_axes, matrices, sample};
 use crate::functional as f;
-use crate::operator::matrix::{batch_axes, matrices, sample};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// What of the factors is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -3,8 +3,8 @@
 use opforge_cpu::dense::{Dense, dense};
 
 use super::solve::solved;
-use crate::operator::matrix::{batch_axes, square};
-use crate::operator::prelude::*;
+use crate::family::matrix::{batch_axes, square};
+use crate::ops::prelude::*;
 
 /// The operator of [`slogdet`]: `[.., n, n]` to `[.., 2]`, sign and logarithm.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -3,9 +3,9 @@
 
 use opforge_cpu::dense::{Dense, dense};
 
+use crate::family::matrix::{identity, over_batch, right_hand_side, solve_axes, square};
 use crate::functional as f;
-use crate::operator::matrix::{identity, over_batch, right_hand_side, solve_axes, square};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`solve_triangular`]: `A` is `[.., n, n]`, `B` `[.., n, k]`, with equal leading dimensions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

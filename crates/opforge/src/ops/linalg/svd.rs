@@ -3,9 +3,9 @@
 
 use opforge_cpu::dense::{Dense, dense};
 
+use crate::family::matrix::{batch_axes, identity, matrices, reference_svd, sample};
 use crate::functional as f;
-use crate::operator::matrix::{batch_axes, identity, matrices, reference_svd, sample};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`svd`]: with `k = min(m, n)`, `U` is `[.., m, k]`, `S` `[.., k]` and `V^T` `[.., k, n]`; `full`, `[.., m, m]` and `[.., n, n]`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

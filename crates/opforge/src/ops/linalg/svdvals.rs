@@ -4,8 +4,8 @@
 use opforge_cpu::dense::{Dense, dense};
 
 use super::svd::svd;
-use crate::operator::matrix::{batch_axes, matrices, reference_svd, sample};
-use crate::operator::prelude::*;
+use crate::family::matrix::{batch_axes, matrices, reference_svd, sample};
+use crate::ops::prelude::*;
 
 /// The operator of [`svdvals`]: `[.., m, n]` to `[.., min(m, n)]`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

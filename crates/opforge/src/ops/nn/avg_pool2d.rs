@@ -3,9 +3,9 @@
 use opforge_cpu::conv::{MAX_SPATIAL, Window};
 use opforge_cpu::pool::{self, Average, Divisor, Windows};
 
-use crate::operator::pool::{Pooling, one, plane_axes, with_lengths};
-use crate::operator::prelude::*;
-use crate::operator::window::{PerDim, spatial_lengths};
+use crate::family::pool::{Pooling, one, plane_axes, with_lengths};
+use crate::family::window::{PerDim, spatial_lengths};
+use crate::ops::prelude::*;
 
 /// The operator of average pooling over the last `spatial` dimensions, or of its gradient, which is its transpose as a linear map.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

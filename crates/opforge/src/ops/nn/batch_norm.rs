@@ -6,8 +6,8 @@ use opforge_cpu::norm::{self, Over};
 
 use crate::autograd::{is_grad_enabled, no_grad};
 use crate::dispatch::check_writable;
-use crate::operator::channel_affine::channel_affine;
-use crate::operator::prelude::*;
+use crate::family::channel_affine::channel_affine;
+use crate::ops::prelude::*;
 
 /// The operator of [`batch_norm`] in training: `x [batch, channels, ..]`, then the weight and the bias where there are any. Its outputs are the
 /// result and, a number a channel, the mean and the variance of the population.

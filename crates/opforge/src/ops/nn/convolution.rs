@@ -5,9 +5,9 @@
 
 use opforge_cpu::conv::{self, Geometry, MAX_SPATIAL, Window};
 
-use crate::operator::convolution::Arguments;
-use crate::operator::prelude::*;
-use crate::operator::window::{PerDim, batched, per_dim, spatial_lengths};
+use crate::family::window::{PerDim, batched, per_dim, spatial_lengths};
+use crate::functional::nn::conv_arguments::Arguments;
+use crate::ops::prelude::*;
 
 /// The tensors of a convolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

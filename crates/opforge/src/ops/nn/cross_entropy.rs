@@ -1,7 +1,7 @@
 //! `cross_entropy(input, target)`: the negative logarithm of the probability that softmax gives to the right class.
 
 use crate::functional::{gather, log_softmax, where_cond};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// How a loss's elements become its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

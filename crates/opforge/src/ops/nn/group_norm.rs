@@ -6,7 +6,7 @@ use opforge_cpu::norm::{self, Over};
 
 use super::batch_norm::{along, channels, check_channels, others, parameters};
 use crate::autograd::is_grad_enabled;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`group_norm`]: `x [batch, channels, ..]`, then the weight and the bias where there are any. Its outputs are the result and,
 /// `[batch, groups]`, the mean and the variance of the population.

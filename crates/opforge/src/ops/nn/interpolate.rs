@@ -3,9 +3,9 @@
 use opforge_cpu::conv::MAX_SPATIAL;
 use opforge_cpu::resample::{self, Filter, Stretch, Stretches};
 
-use crate::operator::pool::{one, plane_axes, with_lengths};
-use crate::operator::prelude::*;
-use crate::operator::window::{PerDim, spatial_lengths};
+use crate::family::pool::{one, plane_axes, with_lengths};
+use crate::family::window::{PerDim, spatial_lengths};
+use crate::ops::prelude::*;
 
 /// The operator that resamples the last `spatial` dimensions, or its gradient, which is its transpose as a linear map.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -5,8 +5,8 @@
 use opforge_cpu::norm;
 
 use crate::autograd::is_grad_enabled;
-use crate::operator::norm::{NormInputs, composed_grad, flatten, grad_axes, grad_metas, row_grads};
-use crate::operator::prelude::*;
+use crate::family::norm::{NormInputs, composed_grad, flatten, grad_axes, grad_metas, row_grads};
+use crate::ops::prelude::*;
 
 /// The operator of [`layer_norm`] over the last dimension: `x`, then the weight and the bias where there are any. Its outputs are the
 /// result and, a number a row, the mean and the reciprocal of the standard deviation.
@@ -28,7 +28,7 @@ impl Operator for LayerNorm {
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        crate::operator::norm::axes(inputs, 3)
+        crate::family::norm::axes(inputs, 3)
     }
 
     fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {

@@ -3,7 +3,7 @@
 use opforge_cpu::norm::Softmax as Kind;
 
 use super::softmax::{apply, softmax_samples};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The logarithm of softmax, `x - ln(sum(e^x))` along `dim`, accurate where softmax itself would round to 0.
 ///

@@ -3,7 +3,7 @@
 use opforge_cpu::recurrent::{self, CellKind};
 
 use crate::functional::{Layers, run};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// One layer over a sequence in one direction: the input's gates `[steps, batch, gates hidden]`, the state's weight `[gates hidden, hidden]` and
 /// bias `[gates hidden]`, the first hidden state `[batch, hidden]` and, for cells that have one, cell state. Gives the states of all steps and what

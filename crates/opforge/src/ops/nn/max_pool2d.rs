@@ -4,9 +4,9 @@ use opforge_cpu::pool::{self, Windows};
 
 use super::avg_pool2d::{PoolCase, pool_cases};
 use crate::autograd::is_grad_enabled;
-use crate::operator::pool::{Pooling, one, plane_axes, with_lengths};
-use crate::operator::prelude::*;
-use crate::operator::window::{PerDim, spatial_lengths};
+use crate::family::pool::{Pooling, one, plane_axes, with_lengths};
+use crate::family::window::{PerDim, spatial_lengths};
+use crate::ops::prelude::*;
 
 /// The operator of max pooling over the last `spatial` dimensions. Its outputs are the greatest elements and, if asked for, in i64, their places
 /// among the elements of those dimensions.

@@ -5,8 +5,8 @@
 use opforge_cpu::norm;
 
 use crate::autograd::is_grad_enabled;
-use crate::operator::norm::{NormInputs, composed_grad, flatten, grad_axes, grad_metas, row_grads};
-use crate::operator::prelude::*;
+use crate::family::norm::{NormInputs, composed_grad, flatten, grad_axes, grad_metas, row_grads};
+use crate::ops::prelude::*;
 
 /// The operator of [`rms_norm`] over the last dimension: `x`, then the weight where there is one. Its outputs are the result and, a number a
 /// row, the reciprocal of the root mean square.
@@ -27,7 +27,7 @@ impl Operator for RmsNorm {
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        crate::operator::norm::axes(inputs, 2)
+        crate::family::norm::axes(inputs, 2)
     }
 
     fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {

@@ -6,7 +6,7 @@ use opforge_cpu::attention;
 
 use crate::autograd::is_grad_enabled;
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of attention: `q [.., n, width]`, `k [.., m, width]` and `v [.., m, size]`, in f32 or f64, of equal leading dimensions (but for the
 /// heads, of which each of k and v may serve several of q), and perhaps a mask `[.., n, m]`, which gets no gradient. The scores are never there as a

@@ -3,8 +3,8 @@
 use opforge_core::normalize_dim;
 use opforge_cpu::norm::{self, Softmax as Kind};
 
-use crate::functional::with_dimension;
-use crate::operator::prelude::*;
+use crate::arguments::with_dimension;
+use crate::ops::prelude::*;
 
 /// The operator of [`softmax`] and of its logarithm.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

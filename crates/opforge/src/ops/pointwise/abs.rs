@@ -1,7 +1,7 @@
 //! `abs(x)`: `|x|`.
 
 use crate::functional::Parts;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`abs`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

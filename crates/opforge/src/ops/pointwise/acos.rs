@@ -1,7 +1,6 @@
 //! `acos(x)`: the arc cosine.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`acos`](fn@acos).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `acosh(x)`: the inverse of the hyperbolic cosine.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`acosh`](fn@acosh).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

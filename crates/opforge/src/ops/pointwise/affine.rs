@@ -1,6 +1,6 @@
 //! `affine(x, mul, add)`: `x * mul + add` by two numbers.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`affine`]; the numbers are in the tensor's dtype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `asin(x)`: the arc sine.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`asin`](fn@asin).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

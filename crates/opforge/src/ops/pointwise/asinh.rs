@@ -1,7 +1,6 @@
 //! `asinh(x)`: the inverse of the hyperbolic sine.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`asinh`](fn@asinh).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `atan(x)`: the arc tangent.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`atan`](fn@atan).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

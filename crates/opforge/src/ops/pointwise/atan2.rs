@@ -1,7 +1,6 @@
 //! `atan2(a, b)`: the angle of the point `(b, a)`.
 
-use crate::functional::binary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`atan2`](fn@atan2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

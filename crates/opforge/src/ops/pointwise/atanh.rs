@@ -1,7 +1,6 @@
 //! `atanh(x)`: the inverse of the hyperbolic tangent.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`atanh`](fn@atanh).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `bitwise_and(a, b)`: the bits that both have.
 
-use crate::functional::binary;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`bitwise_and`](fn@bitwise_and).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `bitwise_left_shift(a, b)`: the bits of `a` shifted by `b` places.
 
-use crate::functional::binary;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`bitwise_left_shift`](fn@bitwise_left_shift).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

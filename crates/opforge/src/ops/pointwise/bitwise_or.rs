@@ -1,7 +1,6 @@
 //! `bitwise_or(a, b)`: the bits that either has.
 
-use crate::functional::binary;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`bitwise_or`](fn@bitwise_or).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `bitwise_xor(a, b)`: the bits that one has, but not both.
 
-use crate::functional::binary;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`bitwise_xor`](fn@bitwise_xor).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

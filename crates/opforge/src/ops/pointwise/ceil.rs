@@ -1,6 +1,6 @@
 //! `ceil(x)`: the least integer not below x.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`ceil`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `clamp(x, min, max)`: x, but at least min and at most max.
 
-use crate::functional::compare;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`clamp`]; the bounds are in the tensor's dtype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,6 +1,6 @@
 //! `copy(x) = x`, row-major and in memory of its own.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`copy`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

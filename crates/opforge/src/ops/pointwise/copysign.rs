@@ -1,7 +1,6 @@
 //! `copysign(a, b)`: the magnitude of `a` with the sign of `b`.
 
-use crate::functional::binary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`copysign`](fn@copysign).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `cos(x)`: the cosine of an angle in radians.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`cos`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

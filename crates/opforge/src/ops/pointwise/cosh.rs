@@ -1,7 +1,6 @@
 //! `cosh(x)`: the hyperbolic cosine.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`cosh`](fn@cosh).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

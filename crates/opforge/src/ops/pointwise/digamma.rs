@@ -1,7 +1,6 @@
 //! `digamma(x)`: the slope of `lgamma`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`digamma`](fn@digamma).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

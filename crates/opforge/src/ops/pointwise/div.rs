@@ -1,9 +1,9 @@
 //! `div(a, b)`: `a / b`.
 
+use crate::arguments::default_dtype;
 use crate::dispatch::forget_destination;
 use crate::functional::Parts;
-use crate::functional::{binary, default_dtype};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`div`]: true division of floats, truncating division of integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

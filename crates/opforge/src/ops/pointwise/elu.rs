@@ -2,7 +2,7 @@
 //!
 //! Source: Clevert, Unterthiner and Hochreiter, "Fast and Accurate Deep Network Learning by Exponential Linear Units" (2015).
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`elu`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `erf(x)`: the error function, `2 / sqrt(pi)` times the integral of `exp(-t^2)` from 0 to x.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`erf`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

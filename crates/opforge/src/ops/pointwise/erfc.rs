@@ -1,7 +1,6 @@
 //! `erfc(x) = 1 - erf(x)`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`erfc`](fn@erfc).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `erfinv(x)`: the inverse of the error function.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`erfinv`](fn@erfinv).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -2,8 +2,7 @@
 
 use crate::functional as f;
 use crate::functional::Parts;
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`exp`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `exp2(x) = 2^x`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`exp2`](fn@exp2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

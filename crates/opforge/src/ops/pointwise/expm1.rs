@@ -1,7 +1,6 @@
 //! `expm1(x) = e^x - 1`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`expm1`](fn@expm1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

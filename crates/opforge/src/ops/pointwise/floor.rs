@@ -1,6 +1,6 @@
 //! `floor(x)`: the greatest integer not above x.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`floor`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

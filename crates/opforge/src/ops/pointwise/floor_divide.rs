@@ -1,7 +1,6 @@
 //! `floor_divide(a, b)`: division rounded down.
 
-use crate::functional::binary;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`floor_divide`](fn@floor_divide).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

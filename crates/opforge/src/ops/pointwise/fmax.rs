@@ -1,8 +1,7 @@
 //! `fmax(a, b)`: the greater, numbers before NaN.
 
-use crate::functional::binary;
-use crate::operator::extreme::of_number;
-use crate::operator::prelude::*;
+use crate::ops::extreme::of_number;
+use crate::ops::prelude::*;
 
 /// The tile function of [`fmax`](fn@fmax).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,8 +1,7 @@
 //! `fmin(a, b)`: the lesser, numbers before NaN.
 
-use crate::functional::binary;
-use crate::operator::extreme::of_number;
-use crate::operator::prelude::*;
+use crate::ops::extreme::of_number;
+use crate::ops::prelude::*;
 
 /// The tile function of [`fmin`](fn@fmin).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `fmod(a, b)`: what truncated division leaves.
 
-use crate::functional::binary;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`fmod`](fn@fmod).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `frac(x) = x - trunc(x)`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`frac`](fn@frac).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

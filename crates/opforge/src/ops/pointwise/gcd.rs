@@ -1,7 +1,6 @@
 //! `gcd(a, b)`: the greatest common divisor.
 
-use crate::functional::binary;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`gcd`](fn@gcd).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `ge(a, b)`: whether `a >= b`.
 
-use crate::functional::compare;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`ge`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -4,7 +4,7 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`gelu`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

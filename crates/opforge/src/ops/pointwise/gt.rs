@@ -1,7 +1,6 @@
 //! `gt(a, b)`: whether `a > b`.
 
-use crate::functional::compare;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`gt`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

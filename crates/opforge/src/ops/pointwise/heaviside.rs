@@ -1,7 +1,6 @@
 //! `heaviside(a, b)`: 0 for negative `a`, 1 for positive, `b` at 0.
 
-use crate::functional::binary;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`heaviside`](fn@heaviside).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

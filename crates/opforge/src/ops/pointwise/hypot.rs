@@ -1,7 +1,6 @@
 //! `hypot(a, b) = sqrt(a^2 + b^2)`.
 
-use crate::functional::binary;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`hypot`](fn@hypot).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -2,7 +2,7 @@
 
 use opforge_cpu::elementwise::TestFn;
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`isfinite`](fn@isfinite).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,8 +1,7 @@
 //! `lcm(a, b)`: the least common multiple.
 
 use super::gcd::greatest_divisor;
-use crate::functional::binary;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`lcm`](fn@lcm).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

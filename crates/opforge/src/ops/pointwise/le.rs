@@ -1,7 +1,6 @@
 //! `le(a, b)`: whether `a <= b`.
 
-use crate::functional::compare;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`le`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

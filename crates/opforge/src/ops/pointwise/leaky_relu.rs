@@ -1,7 +1,6 @@
 //! `leaky_relu(x)`: `x` where positive, else a small multiple of it.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`leaky_relu`](fn@leaky_relu).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `lgamma(x)`: the logarithm of the magnitude of the gamma function.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`lgamma`](fn@lgamma).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

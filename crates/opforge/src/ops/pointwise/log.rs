@@ -1,8 +1,7 @@
 //! `log(x)`: the natural logarithm.
 
 use crate::functional as f;
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`log`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `log10(x)`: the logarithm to base 10.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`log10`](fn@log10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `log1p(x) = log(1 + x)`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`log1p`](fn@log1p).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `log2(x)`: the logarithm to base 2.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`log2`](fn@log2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

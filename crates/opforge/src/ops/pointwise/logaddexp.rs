@@ -1,7 +1,6 @@
 //! `logaddexp(a, b) = log(e^a + e^b)`.
 
-use crate::functional::binary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`logaddexp`](fn@logaddexp).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `logaddexp2(a, b) = log2(2^a + 2^b)`.
 
-use crate::functional::binary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`logaddexp2`](fn@logaddexp2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `logical_and(a, b)`: whether both are true; what is not zero is true.
 
-use crate::functional::compare;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`logical_and`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,6 +1,6 @@
 //! `logical_not(x)`: whether x is zero.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 use opforge_cpu::elementwise::TestFn;
 
 /// The tile function of [`logical_not`].

@@ -1,7 +1,6 @@
 //! `logical_or(a, b)`: whether either is true; what is not zero is true.
 
-use crate::functional::compare;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`logical_or`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `logsigmoid(x) = log(sigmoid(x))`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`logsigmoid`](fn@logsigmoid).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,8 +1,7 @@
 //! `maximum(a, b)`: the greater of `a` and `b`.
 
-use crate::functional::binary;
-use crate::operator::extreme::of_winner;
-use crate::operator::prelude::*;
+use crate::ops::extreme::of_winner;
+use crate::ops::prelude::*;
 
 /// The tile function of [`maximum`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,8 +1,7 @@
 //! `minimum(a, b)`: the lesser of `a` and `b`.
 
-use crate::functional::binary;
-use crate::operator::extreme::of_winner;
-use crate::operator::prelude::*;
+use crate::ops::extreme::of_winner;
+use crate::ops::prelude::*;
 
 /// The tile function of [`minimum`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

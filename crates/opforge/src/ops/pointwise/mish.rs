@@ -1,7 +1,6 @@
 //! `mish(x) = x tanh(softplus(x))`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`mish`](fn@mish).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,8 +1,7 @@
 //! `mul(a, b)`: `a * b`.
 
 use crate::functional::Parts;
-use crate::functional::binary;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`mul`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,6 +1,6 @@
 //! `nan_to_num(x)`: finite numbers in the place of NaN and infinities.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`nan_to_num`](fn@nan_to_num).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `ne(a, b)`: whether `a != b`.
 
-use crate::functional::compare;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`ne`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,7 @@
 //! `neg(x)`: `-x`.
 
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`neg`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `nextafter(a, b)`: the next number after `a` on the way to `b`.
 
-use crate::functional::binary;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// Whose neighbours are meant: half precision is computed in f32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `polygamma(n, x)`: the derivatives of `digamma`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`polygamma`](fn@polygamma).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

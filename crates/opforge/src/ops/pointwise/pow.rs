@@ -1,7 +1,6 @@
 //! `pow(a, b)`: `a` to the power `b`.
 
-use crate::functional::{binary, compare};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`pow`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `recip(x)`: `1 / x`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`recip`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

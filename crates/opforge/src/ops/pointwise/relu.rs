@@ -1,6 +1,6 @@
 //! `relu(x) = max(x, 0)`; NaN stays NaN.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`relu`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

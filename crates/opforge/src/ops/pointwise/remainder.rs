@@ -1,7 +1,6 @@
 //! `remainder(a, b)`: what floored division leaves.
 
-use crate::functional::binary;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`remainder`](fn@remainder).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

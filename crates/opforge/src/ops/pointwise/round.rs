@@ -1,7 +1,7 @@
 //! `round(x)`: the nearest integer.
 
 use crate::dispatch::forget_destination;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`round`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `rsqrt(x) = 1 / sqrt(x)`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`rsqrt`](fn@rsqrt).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

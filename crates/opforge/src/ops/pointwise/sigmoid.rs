@@ -1,7 +1,6 @@
 //! `sigmoid(x)`: `1 / (1 + e^-x)`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`sigmoid`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

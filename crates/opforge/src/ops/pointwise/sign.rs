@@ -1,6 +1,6 @@
 //! `sign(x)`: -1, 0 or 1 by the sign.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`sign`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,6 +1,6 @@
 //! `silu(x)`: `x * sigmoid(x)`.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`silu`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

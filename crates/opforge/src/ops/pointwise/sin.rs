@@ -1,7 +1,6 @@
 //! `sin(x)`: the sine of an angle in radians.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`sin`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

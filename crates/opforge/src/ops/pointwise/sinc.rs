@@ -1,7 +1,6 @@
 //! `sinc(x) = sin(pi x) / (pi x)`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`sinc`](fn@sinc).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `sinh(x)`: the hyperbolic sine.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`sinh`](fn@sinh).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

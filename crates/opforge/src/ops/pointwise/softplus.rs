@@ -1,7 +1,6 @@
 //! `softplus(x) = log(1 + exp(beta x)) / beta`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`softplus`](fn@softplus).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

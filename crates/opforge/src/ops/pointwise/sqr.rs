@@ -1,6 +1,6 @@
 //! `sqr(x)`: `x * x`.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`sqr`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

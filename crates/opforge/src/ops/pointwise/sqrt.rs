@@ -1,7 +1,6 @@
 //! `sqrt(x)`: the square root.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`sqrt`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

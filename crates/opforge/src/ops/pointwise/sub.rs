@@ -1,8 +1,8 @@
 //! `sub(a, b)`: `a - b`.
 
 use crate::functional::Parts;
-use crate::functional::{binary, binary_scaled};
-use crate::operator::prelude::*;
+use crate::functional::binary_scaled;
+use crate::ops::prelude::*;
 
 /// The tile function of [`sub`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

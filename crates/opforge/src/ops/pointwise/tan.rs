@@ -1,7 +1,6 @@
 //! `tan(x)`: the tangent.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`tan`](fn@tan).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `tanh(x)`: the hyperbolic tangent.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`tanh`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,6 +1,6 @@
 //! `to_dtype(x, dtype)`: the elements in another type.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`to_dtype`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -1,6 +1,6 @@
 //! `trunc(x)`: rounded towards zero.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`trunc`](fn@trunc).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,8 +1,10 @@
 //! `where_cond(cond, a, b)`: `a` where the condition is true, else `b`.
 
-use crate::functional::{common_dtype, default_dtype, dtype_with, sum_to};
-use crate::operator::prelude::*;
-use crate::operator::stretched;
+use crate::arguments::default_dtype;
+use crate::autograd::sum_to;
+use crate::family::stretched;
+use crate::family::{common_dtype, dtype_with};
+use crate::ops::prelude::*;
 
 /// The operator of [`where_cond`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

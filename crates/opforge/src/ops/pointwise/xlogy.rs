@@ -1,7 +1,7 @@
 //! `xlogy(a, b) = a log(b)`, 0 where `a` is 0.
 
-use crate::functional::{binary_float, compare, where_cond};
-use crate::operator::prelude::*;
+use crate::functional::where_cond;
+use crate::ops::prelude::*;
 
 /// The tile function of [`xlogy`](fn@xlogy).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

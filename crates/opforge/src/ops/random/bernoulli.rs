@@ -1,7 +1,7 @@
 //! `bernoulli(p)`: ones with given probabilities, else zeros.
 
 use super::rand::Rand;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The distribution behind [`bernoulli`] and dropout: ones of one probability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

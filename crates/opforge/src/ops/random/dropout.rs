@@ -1,7 +1,7 @@
 //! `dropout(x, p)`: zeros at random places, the rest scaled to keep the mean.
 
 use super::bernoulli::mask;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The input with each element, independently with probability `p`, replaced by 0, the others divided by `1 - p`; the input itself outside
 /// of training. With `inplace` the input itself is changed.

@@ -1,6 +1,6 @@
 //! `poisson(rates)`: numbers of events.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`poisson`]: of a draw's key and rates in f64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,8 +1,8 @@
 //! `rand(size)`: random numbers, uniform in `[0, 1)`.
 
 use crate::FloatDType;
-use crate::functional::{default_dtype, leaf, size_to_shape};
-use crate::operator::prelude::*;
+use crate::arguments::{default_dtype, leaf, size_to_shape};
+use crate::ops::prelude::*;
 
 /// The distribution of [`rand`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,7 @@
 //! `randint(low, high, size)`: random integers.
 
-use crate::functional::{leaf, size_to_shape};
-use crate::operator::prelude::*;
+use crate::arguments::{leaf, size_to_shape};
+use crate::ops::prelude::*;
 
 /// The distribution of [`randint`]: integers from `low` to before `high`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,8 +1,8 @@
 //! `randn(size)`: random numbers, normal with mean 0 and standard deviation 1.
 
 use crate::FloatDType;
-use crate::functional::{default_dtype, leaf, size_to_shape};
-use crate::operator::prelude::*;
+use crate::arguments::{default_dtype, leaf, size_to_shape};
+use crate::ops::prelude::*;
 
 /// The distribution of [`randn`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -3,9 +3,9 @@
 use opforge_cpu::reduce::{Integers, Reducer, reduce};
 
 use crate::Dim;
-use crate::functional::reduce_dims;
-use crate::operator::extreme::shared_by_ties;
-use crate::operator::prelude::*;
+use crate::family::reduce_dims;
+use crate::ops::extreme::shared_by_ties;
+use crate::ops::prelude::*;
 
 /// The mathematics of [`amax`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -2,8 +2,8 @@
 
 use opforge_cpu::reduce::{TruthReducer, reduce_truth};
 
-use crate::functional::reduce_dims;
-use crate::operator::prelude::*;
+use crate::family::reduce_dims;
+use crate::ops::prelude::*;
 
 /// The mathematics of [`any`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

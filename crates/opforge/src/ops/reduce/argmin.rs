@@ -3,8 +3,8 @@
 use opforge_cpu::reduce::Extreme;
 
 use crate::Dim;
-use crate::operator::extreme::{arg_kernel, arg_over, arg_samples};
-use crate::operator::prelude::*;
+use crate::ops::extreme::{arg_kernel, arg_over, arg_samples};
+use crate::ops::prelude::*;
 
 /// The mathematics of [`argmin`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -2,8 +2,8 @@
 
 use opforge_cpu::reduce::Extreme;
 
-use crate::operator::extreme::{running_extreme, running_samples};
-use crate::operator::prelude::*;
+use crate::ops::extreme::{running_extreme, running_samples};
+use crate::ops::prelude::*;
 
 /// The greatest of each element and all before it along `dim`, and the index of the last that is equal to it. NaN wins and stays.
 ///

@@ -2,8 +2,8 @@
 
 use opforge_core::normalize_dim;
 
-use crate::functional::{accumulation_dtype, with_dimension};
-use crate::operator::prelude::*;
+use crate::arguments::{accumulation_dtype, with_dimension};
+use crate::ops::prelude::*;
 
 /// The mathematics of [`cumprod`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -3,8 +3,8 @@
 use opforge_core::normalize_dim;
 
 use crate::Dim;
-use crate::functional::{accumulation_dtype, no_dims, with_dimension};
-use crate::operator::prelude::*;
+use crate::arguments::{accumulation_dtype, no_dims, with_dimension};
+use crate::ops::prelude::*;
 
 /// The mathematics of [`cumsum`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -2,9 +2,10 @@
 
 use opforge_core::normalize_dim;
 
+use crate::arguments::with_dimension;
 use crate::autograd::is_grad_enabled;
-use crate::functional::{floating, with_dimension};
-use crate::operator::prelude::*;
+use crate::family::floating;
+use crate::ops::prelude::*;
 
 /// The mathematics of [`logcumsumexp`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

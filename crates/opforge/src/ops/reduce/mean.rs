@@ -3,9 +3,9 @@
 use opforge_cpu::reduce::{Reducer, reduce};
 
 use crate::Dims;
-use crate::functional::reduce_dims;
+use crate::family::reduce_dims;
 use crate::functional::reduced;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The mathematics of [`mean`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

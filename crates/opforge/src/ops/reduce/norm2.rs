@@ -2,8 +2,8 @@
 
 use opforge_cpu::reduce::{Reducer, reduce};
 
-use crate::functional::reduce_dims;
-use crate::operator::prelude::*;
+use crate::family::reduce_dims;
+use crate::ops::prelude::*;
 
 /// The mathematics of [`norm2`]: the square root of the sum of squares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

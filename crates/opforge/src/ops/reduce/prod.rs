@@ -2,9 +2,10 @@
 
 use opforge_cpu::reduce::{Integers, Reducer, reduce};
 
+use crate::arguments::accumulation_dtype;
 use crate::autograd::is_grad_enabled;
-use crate::functional::{accumulation_dtype, reduce_dims};
-use crate::operator::prelude::*;
+use crate::family::reduce_dims;
+use crate::ops::prelude::*;
 
 /// The mathematics of [`prod`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -3,8 +3,8 @@
 use opforge_cpu::reduce::{Moments, reduce_moments};
 
 use super::var::Var;
-use crate::functional::reduce_dims;
-use crate::operator::prelude::*;
+use crate::family::reduce_dims;
+use crate::ops::prelude::*;
 
 /// The mathematics of [`std()`]: the square root of [`Var`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -3,9 +3,10 @@
 use opforge_cpu::reduce::{Integers, Reducer, reduce};
 
 use crate::Dims;
+use crate::arguments::accumulation_dtype;
+use crate::family::reduce_dims;
 use crate::functional::reduced;
-use crate::functional::{accumulation_dtype, reduce_dims};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The mathematics of [`sum`]. Rounding errors grow with the logarithm of the number of elements; f16 and bf16 accumulate in f32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

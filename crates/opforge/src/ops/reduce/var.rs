@@ -3,8 +3,8 @@
 use opforge_cpu::reduce::{Moments, reduce_moments};
 
 use crate::Dim;
-use crate::functional::reduce_dims;
-use crate::operator::prelude::*;
+use crate::family::reduce_dims;
+use crate::ops::prelude::*;
 
 /// The mathematics of [`var`]: the sum of squared distances from the mean over `count - correction`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

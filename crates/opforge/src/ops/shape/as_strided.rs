@@ -1,7 +1,7 @@
 //! `as_strided(x, size, stride, offset)`: any layout over the tensor's storage.
 
-use crate::operator::embed;
-use crate::operator::prelude::*;
+use crate::family::embed;
+use crate::ops::prelude::*;
 
 /// The view of [`as_strided`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -62,6 +62,26 @@ impl Tensor {
     #[track_caller]
     pub fn as_strided<S: Into<Shape>>(&self, shape: S, stride: &[usize], offset: usize) -> Result<Tensor> {
         view(AsStrided { shape: shape.into(), stride: SmallVec::from_slice(stride), offset }, self)
+    }
+
+    /// A gradient in memory of `len` elements as the layout has it in the storage from element `start` on; zeros elsewhere.
+    #[track_caller]
+    pub(crate) fn laid_out(&self, layout: &Layout, start: usize, len: usize) -> Result<Tensor> {
+        let place = AsStrided { offset: layout.start_offset() - start, ..AsStrided::of(layout) };
+        embed(place, self, &Meta::contiguous(self.dtype(), len))
+    }
+
+    /// The gradient of `input`, of which a view of this layout has this gradient.
+    #[track_caller]
+    pub(crate) fn shown_back(&self, view: &Layout, input: &Meta) -> Result<Tensor> {
+        AsStrided::of(view).derivative(self, input)
+    }
+}
+
+impl AsStrided {
+    fn of(layout: &Layout) -> Self {
+        let stride = SmallVec::from_slice(layout.stride());
+        AsStrided { shape: layout.shape().clone(), stride, offset: layout.start_offset() }
     }
 }
 

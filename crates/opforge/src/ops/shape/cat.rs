@@ -3,7 +3,7 @@
 use opforge_core::normalize_dim;
 
 use crate::Dim;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`cat`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -1,7 +1,7 @@
 //! `diagonal(x, offset, dim1, dim2)`: the diagonal of two dimensions as a new last one.
 
 use crate::Dim;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 use opforge_core::normalize_dim;
 
 /// The view of [`diagonal`].

@@ -1,6 +1,6 @@
 //! `expand(x, shape)`: stretched to a larger shape without a copy.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The view of [`expand`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -1,7 +1,7 @@
 //! `flip(x, dims)`: dimensions read backwards, as a copy.
 
-use crate::functional::reduce_dims;
-use crate::operator::prelude::*;
+use crate::family::reduce_dims;
+use crate::ops::prelude::*;
 
 /// The operator of [`flip`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -1,8 +1,8 @@
 //! `narrow(x, dim, start, len)`: elements `start .. start + len` of a dimension.
 
 use crate::Dim;
-use crate::functional::no_dims;
-use crate::operator::prelude::*;
+use crate::arguments::no_dims;
+use crate::ops::prelude::*;
 use opforge_core::normalize_dim;
 
 /// The view of [`narrow`].

@@ -1,7 +1,7 @@
 //! `permute(x, dims)`: dimensions in another order.
 
 use crate::Dims;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 use opforge_core::normalize_dim;
 
 /// The view of [`permute`].

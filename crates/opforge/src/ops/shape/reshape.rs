@@ -1,6 +1,6 @@
 //! `reshape(x, shape)`: the same elements in the same order under another shape.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 use crate::{Dim, ShapeWithOneHole};
 
 /// The view of [`reshape`].

@@ -1,7 +1,7 @@
 //! `slice(x, dim, start, end, step)`: every `step`-th element of a dimension.
 
 use crate::Dim;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The view of [`slice`](fn@slice).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -1,7 +1,7 @@
 //! `squeeze(x, dim)`: a dimension of length 1 removed.
 
 use crate::Dim;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The view of [`squeeze`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

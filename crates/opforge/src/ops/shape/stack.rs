@@ -3,7 +3,7 @@
 use opforge_core::normalize_dim;
 
 use crate::Dim;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// Tensors of one shape side by side along a new dimension `dim`. Dtypes are promoted.
 ///

@@ -1,7 +1,7 @@
 //! `transpose(x, dim0, dim1)`: two dimensions exchanged.
 
 use crate::Dim;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 use opforge_core::normalize_dim;
 
 /// The view of [`transpose`].

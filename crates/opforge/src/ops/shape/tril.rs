@@ -1,6 +1,6 @@
 //! `tril(x, diagonal)`: the lower triangles of matrices.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`tril`] and of [`triu`](fn@crate::functional::triu).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

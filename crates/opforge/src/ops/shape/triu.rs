@@ -1,7 +1,7 @@
 //! `triu(x, diagonal)`: the upper triangles of matrices.
 
 use super::tril::{Triangle, triangle_samples};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The matrices, the last two dimensions, with zeros below the diagonal that is `diagonal` above the main one.
 ///

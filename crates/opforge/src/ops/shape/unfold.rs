@@ -1,7 +1,7 @@
 //! `unfold(x, dim, size, step)`: sliding windows along a dimension.
 
 use crate::Dim;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 use opforge_core::normalize_dim;
 
 /// The view of [`unfold`].

@@ -1,7 +1,7 @@
 //! `unsqueeze(x, dim)`: a new dimension of length 1.
 
 use crate::Dim;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 use opforge_core::normalize_dim;
 
 /// The view of [`unsqueeze`].

@@ -1,6 +1,6 @@
 //! `window(x, starts, lengths)`: a box of a tensor.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The view of [`window`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

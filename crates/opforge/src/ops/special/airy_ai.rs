@@ -1,7 +1,6 @@
 //! `airy_ai(x)`: the Airy function Ai.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`airy_ai`](fn@airy_ai).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `bessel_j0(x)`: the Bessel function of the first kind and order 0.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`bessel_j0`](fn@bessel_j0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `bessel_j1(x)`: the Bessel function of the first kind and order 1.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`bessel_j1`](fn@bessel_j1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `bessel_y1(x)`: the Bessel function of the second kind and order 1.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`bessel_y1`](fn@bessel_y1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `erfcx(x) = exp(x^2) erfc(x)`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`erfcx`](fn@erfcx).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

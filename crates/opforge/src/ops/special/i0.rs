@@ -1,7 +1,6 @@
 //! `i0(x)`: the modified Bessel function of the first kind and order 0.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`i0`](fn@i0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

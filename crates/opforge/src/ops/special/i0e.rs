@@ -1,7 +1,6 @@
 //! `i0e(x) = i0(x) exp(-|x|)`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`i0e`](fn@i0e).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `i1(x)`: the modified Bessel function of the first kind and order 1.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`i1`](fn@i1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

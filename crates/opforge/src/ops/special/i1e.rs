@@ -1,7 +1,6 @@
 //! `i1e(x) = i1(x) exp(-|x|)`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`i1e`](fn@i1e).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

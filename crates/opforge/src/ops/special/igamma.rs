@@ -1,7 +1,6 @@
 //! `igamma(a, x)`: the regularised lower incomplete gamma function.
 
-use crate::functional::binary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`igamma`](fn@igamma).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,8 +1,7 @@
 //! `igammac(a, x) = 1 - igamma(a, x)`.
 
 use super::igamma::{density, no_gradient, reference, samples_of_second};
-use crate::functional::binary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`igammac`](fn@igammac).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

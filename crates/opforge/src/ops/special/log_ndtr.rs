@@ -1,7 +1,6 @@
 //! `log_ndtr(x)`: the logarithm of the normal distribution function.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`log_ndtr`](fn@log_ndtr).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `modified_bessel_k0(x)`: the modified Bessel function of the second kind and order 0.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`modified_bessel_k0`](fn@modified_bessel_k0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

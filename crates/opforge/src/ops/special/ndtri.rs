@@ -1,7 +1,6 @@
 //! `ndtri(p)`: the inverse of the normal distribution function.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`ndtri`](fn@ndtri).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `scaled_modified_bessel_k1(x) = modified_bessel_k1(x) exp(x)`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`scaled_modified_bessel_k1`](fn@scaled_modified_bessel_k1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `spherical_bessel_j0(x) = sin(x) / x`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`spherical_bessel_j0`](fn@spherical_bessel_j0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,8 +1,8 @@
 //! `xlog1py(a, b) = a log(1 + b)`, 0 where `a` is 0.
 
-use crate::functional::{binary_float, log1p};
-use crate::operator::prelude::*;
+use crate::functional::log1p;
 use crate::ops::pointwise::xlogy::unless_zero;
+use crate::ops::prelude::*;
 
 /// The tile function of [`xlog1py`](fn@xlog1py).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,7 +1,6 @@
 //! `zeta(s, q)`: the zeta function of Hurwitz.
 
-use crate::functional::binary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`zeta`](fn@zeta).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,0 +1,155 @@
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use opforge_core::Scalar;
+use opforge_cpu::elementwise::{self, CompareFn, TestFn};
+use opforge_runtime::Kernel;
+use smallvec::smallvec;
+
+use super::Side;
+use super::binary::{broadcast, pair_samples, repeated, stretched};
+use super::unary::result_layout;
+use crate::declaration::{Array, Sample};
+use crate::operator::{AxisMap, Metas, Operator, arity};
+use crate::{DType, Meta, Result};
+
+/// A predicate of two tensors of one dtype, element by element with broadcasting.
+pub trait Comparison: CompareFn + Debug + Eq + Hash {
+    /// The operator's name.
+    const NAME: &'static str;
+}
+
+/// The operator of a [`Comparison`] of two tensors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CompareOp<F> {
+    /// The predicate.
+    pub f: F,
+    /// The result's dtype: bool or u8.
+    pub truth: DType,
+}
+
+impl<F: Comparison> Operator for CompareOp<F> {
+    fn name(&self) -> &'static str {
+        F::NAME
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        broadcast(F::NAME, inputs, self.truth)
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        AxisMap::pointwise(inputs, inputs[0].rank().max(inputs[1].rank()))
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        let a = stretched(F::NAME, inputs[0], outputs[0])?;
+        let b = stretched(F::NAME, inputs[1], outputs[0])?;
+        elementwise::compare(F::NAME, self.f, &a, &b, outputs[0])
+    }
+
+    fn overwrites(&self, _: usize) -> bool {
+        true
+    }
+
+    fn differentiable(&self) -> bool {
+        false
+    }
+}
+
+/// A predicate of one tensor's elements, as an operator of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TestOp<F> {
+    /// The predicate.
+    pub f: F,
+    /// The operator's name.
+    pub name: &'static str,
+    /// The result's dtype: bool or u8.
+    pub truth: DType,
+}
+
+impl<F: TestFn + Debug + Eq + Hash> Operator for TestOp<F> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity(self.name, inputs, 1)?;
+        let layout = result_layout(inputs, inputs[0].shape());
+        Ok(smallvec![Meta { dtype: self.truth, layout }])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        AxisMap::pointwise(inputs, inputs[0].rank())
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        elementwise::test(self.name, self.f, inputs[0], outputs[0])
+    }
+
+    fn overwrites(&self, _: usize) -> bool {
+        true
+    }
+
+    fn differentiable(&self) -> bool {
+        false
+    }
+}
+
+/// The operator of a [`Comparison`] of a tensor and a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CompareWithScalar<F> {
+    /// The predicate.
+    pub f: F,
+    /// The number, which the tensor's dtype can hold.
+    pub scalar: Scalar,
+    /// Which operand the number is.
+    pub side: Side,
+    /// The result's dtype: bool or u8.
+    pub truth: DType,
+}
+
+impl<F: Comparison> Operator for CompareWithScalar<F> {
+    fn name(&self) -> &'static str {
+        F::NAME
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity(F::NAME, inputs, 1)?;
+        Ok(smallvec![Meta { dtype: self.truth, layout: result_layout(inputs, inputs[0].shape()) }])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        AxisMap::pointwise(inputs, inputs[0].rank())
+    }
+
+    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        let dtype = inputs[0].dtype;
+        let number = repeated(F::NAME, dtype, outputs[0])?;
+        let (a, b) = if self.side == Side::Left { (&number, inputs[0]) } else { (inputs[0], &number) };
+        let kernel = elementwise::compare(F::NAME, self.f, a, b, outputs[0])?;
+        elementwise::bind(F::NAME, kernel, self.side as usize, self.scalar, dtype)
+    }
+
+    fn overwrites(&self, _: usize) -> bool {
+        true
+    }
+
+    fn differentiable(&self) -> bool {
+        false
+    }
+}
+
+/// Samples of a comparison: equal and broadcast shapes of few distinct values, so that ties occur, and a number on either side.
+pub fn compare_samples<F: Comparison>(f: F, reference: fn(f64, f64) -> bool) -> Vec<Sample> {
+    let truth = DType::Bool;
+    let number = move |a: f64, b: f64| f64::from(u8::from(reference(a, b)));
+    let mut samples = pair_samples(CompareOp { f, truth }, &(0.0..4.0), &(0.0..4.0), number);
+    for side in [Side::Left, Side::Right] {
+        let op = CompareWithScalar { f, scalar: Scalar::Float(1.0), side, truth };
+        samples.push(Sample::new(op, vec![Array::spread(&[3, 4], 0.0..4.0)], move |x| {
+            x[0].map(|x| if side == Side::Left { number(1.0, x) } else { number(x, 1.0) })
+        }));
+    }
+    samples.into_iter().map(|sample| sample.on(f64::floor).rough()).collect()
+}

@@ -66,11 +66,11 @@ fn its_signature_is_its_schema() {
     assert_eq!(function.to_string(), "mul_add(x: Tensor, y: Tensor, *, shift: Float = 0.5) -> Tensor");
     let x = Tensor::new(&[2f32, 3.0], &Device::Cpu).unwrap();
     let shift = (function.params[2].default.unwrap().value)();
-    let Value::Tensor(y) = (function.call)(&[Value::Tensor(x.clone()), Value::Tensor(x), shift]).unwrap() else {
+    let Value::Tensor(y) = function.invoke(&[Value::Tensor(x.clone()), Value::Tensor(x), shift]).unwrap() else {
         panic!("not a tensor")
     };
     assert_eq!(y.to_vec1::<f32>().unwrap(), [4.5, 9.5]);
-    assert!((function.call)(&[]).unwrap_err().to_string().contains("mul_add"));
+    assert!(function.invoke(&[]).unwrap_err().to_string().contains("mul_add"));
 }
 
 #[test]

@@ -5,7 +5,8 @@ use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Error, Expr, FnArg, ItemFn, Pat, Result, Token, Type};
 
-/// `a = 1, *, b, c = None`: as Python writes parameters; those after the star are given by name. What is said of none need not be named.
+/// `a = 1, *, b, c = None, out`: as Python writes parameters; those after the star are given by name. What is said of none need not be named.
+/// `out` stands for what is no parameter: the function can write to a destination.
 pub struct Defaults(Vec<Entry>);
 
 enum Entry {
@@ -39,13 +40,21 @@ pub struct Parameter {
     pub keyword_only: bool,
 }
 
-/// The function's parameters; the attribute names some of them, in order.
-pub fn parameters(function: &ItemFn, Defaults(entries): Defaults) -> Result<Vec<Parameter>> {
+/// What the attribute and the function say together.
+pub struct Declaration {
+    pub parameters: Vec<Parameter>,
+    /// Whether the function can write to a destination.
+    pub out: bool,
+}
+
+/// The function's parameters, of which the attribute names some, in order.
+pub fn declaration(function: &ItemFn, Defaults(entries): Defaults) -> Result<Declaration> {
     let mut parameters = function.sig.inputs.iter().map(parameter).collect::<Result<Vec<_>>>()?;
-    let (mut next, mut keyword_only) = (0, false);
+    let (mut next, mut keyword_only, mut out) = (0, false, false);
     for entry in entries {
         match entry {
             Entry::Star => keyword_only = true,
+            Entry::Parameter(name, None) if name == "out" => out = true,
             Entry::Parameter(name, default) => {
                 let after = parameters[next..].iter().position(|parameter| parameter.name == name);
                 let Some(after) = after else {
@@ -57,7 +66,7 @@ pub fn parameters(function: &ItemFn, Defaults(entries): Defaults) -> Result<Vec<
             }
         }
     }
-    Ok(parameters)
+    Ok(Declaration { parameters, out })
 }
 
 fn parameter(argument: &FnArg) -> Result<Parameter> {

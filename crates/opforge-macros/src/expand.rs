@@ -4,15 +4,16 @@ use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Attribute, Error, Expr, ItemFn, Meta, PathArguments, Result, ReturnType, Stmt, Type, parse_quote};
 
-use crate::declaration::{Defaults, Parameter, parameters};
+use crate::declaration::{Declaration, Defaults, Parameter, declaration};
 use crate::faces::Faces;
 
 pub fn expand(defaults: Defaults, mut function: ItemFn) -> Result<TokenStream> {
-    let parameters = parameters(&function, defaults)?;
+    let declaration = declaration(&function, defaults)?;
     let faces = take(&mut function.attrs, "python").map(|attribute| Faces::of(&attribute)).transpose()?;
     let view = take(&mut function.attrs, "view").is_some();
-    let signature = signature(&function, &parameters, faces.as_ref(), view)?;
+    let signature = signature(&function, &declaration, faces.as_ref(), view)?;
     function.block.stmts.insert(0, own_name(&function.sig.ident, faces.as_ref()));
+    let write = if declaration.out { Some(take_body(&mut function, &declaration)) } else { None };
     let name = &function.sig.ident;
     // Spelled as if it stood in the file: of what other macros make, the compiler does not say that it is unused.
     let declared = quote_spanned! {name.span()=>
@@ -23,13 +24,28 @@ pub fn expand(defaults: Defaults, mut function: ItemFn) -> Result<TokenStream> {
             const FUNCTION: ::opforge::declaration::Function = #signature;
         }
     };
+    let write = write.map(|write| quote!(impl #name { #write }));
     Ok(quote! {
         #[allow(clippy::too_many_arguments)]
         #[track_caller]
         #function
 
         #declared
+        #write
     })
+}
+
+/// `write`, which has the function's body and a last parameter `out`, and which the function calls from now on without a destination.
+fn take_body(function: &mut ItemFn, declaration: &Declaration) -> TokenStream {
+    let (name, inputs, output) = (&function.sig.ident, function.sig.inputs.iter(), &function.sig.output);
+    let arguments = declaration.parameters.iter().map(|parameter| &parameter.name);
+    let called = parse_quote!({ #name::write(#(#arguments,)* None) });
+    let body = std::mem::replace(&mut *function.block, called);
+    quote! {
+        #[allow(clippy::too_many_arguments)]
+        #[track_caller]
+        fn write(#(#inputs,)* out: ::opforge::dispatch::Out<'_>) #output #body
+    }
 }
 
 /// `OP`, the function's name in errors: that in Python.
@@ -48,13 +64,15 @@ fn take(attributes: &mut Vec<Attribute>, name: &str) -> Option<Attribute> {
     Some(attributes.remove(place))
 }
 
-fn signature(function: &ItemFn, parameters: &[Parameter], faces: Option<&Faces>, view: bool) -> Result<TokenStream> {
+fn signature(function: &ItemFn, declaration: &Declaration, faces: Option<&Faces>, view: bool) -> Result<TokenStream> {
+    let Declaration { parameters, out } = declaration;
     let name = &function.sig.ident;
     let doc = function.attrs.iter().filter_map(documentation);
     let described = parameters.iter().map(parameter);
     let returns = spelled(returned(&function.sig.output)?.to_token_stream());
     let faces = faces.map_or_else(|| quote!(None), |Faces { value, .. }| quote!(Some(#value)));
     let arguments = parameters.iter().map(|parameter| argument(name, parameter));
+    let call = if *out { quote!(#name::write(#(#arguments,)* out)) } else { quote!(#name(#(#arguments),*)) };
     Ok(quote! {
         ::opforge::declaration::Function {
             name: stringify!(#name),
@@ -64,10 +82,11 @@ fn signature(function: &ItemFn, parameters: &[Parameter], faces: Option<&Faces>,
             returns: #returns,
             declared_faces: #faces,
             view: #view,
-            call: &|values| {
+            call: &|values, out| {
+                let _ = out;
                 #[allow(unused_mut, unused_variables)]
                 let mut values = values.iter();
-                #name(#(#arguments),*).map(Into::into)
+                #call.map(Into::into)
             },
         }
     })

@@ -37,7 +37,7 @@ fn a_missing_argument_is_named() {
     for definition in operators() {
         let function = definition.function;
         let Some(first) = function.params.first().filter(|p| !matches!(p.ty, Type::Optional(_))) else { continue };
-        let error = (function.call)(&[]).expect_err(function.name);
+        let error = function.invoke(&[]).expect_err(function.name);
         assert_eq!(error.kind(), ErrorKind::DType, "{}: {error}", function.name);
         let text = error.to_string();
         assert!(text.contains(function.name) && text.contains(first.name), "{text}");
@@ -49,7 +49,7 @@ fn functions_can_be_called_with_dynamic_values() -> Result<()> {
     let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
     let sum = operators().into_iter().find(|d| d.name == "sum").unwrap().function;
     let arguments = [Value::Tensor(x), Value::Ints(vec![-1]), Value::Scalar(Scalar::Bool(true)), Value::None];
-    let Value::Tensor(total) = (sum.call)(&arguments)? else { panic!("sum gives a tensor") };
+    let Value::Tensor(total) = sum.invoke(&arguments)? else { panic!("sum gives a tensor") };
     assert_eq!(total.to_vec2::<f32>()?, [[3.0], [7.0]]);
     Ok(())
 }

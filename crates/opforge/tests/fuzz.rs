@@ -334,7 +334,7 @@ fn no_function_panics() {
             proptest::test_runner::TestRng::deterministic_rng(Default::default()),
         );
         let result = runner.run(&arguments(function.params), |values| {
-            match guarded(|| (function.call)(&values).and_then(settle)) {
+            match guarded(|| function.invoke(&values).and_then(settle)) {
                 Err(panic) => Err(TestCaseError::fail(format!("{} panicked: {panic}", function.name))),
                 Ok(Err(e)) if matches!(e.kind(), ErrorKind::Kernel | ErrorKind::Interrupted | ErrorKind::Other) => {
                     Err(TestCaseError::fail(format!("{}: {e}", function.name)))

@@ -50,9 +50,9 @@ fn its_signature_calls_it_with_values() {
     assert_eq!((function.name, function.params.len(), function.params[0].ty), ("cube", 1, Type::Tensor));
     assert!(function.doc.contains("element by element"));
     let x = Tensor::new(&[2i32], &Device::Cpu).unwrap();
-    let Value::Tensor(y) = (function.call)(&[Value::Tensor(x)]).unwrap() else { panic!("not a tensor") };
+    let Value::Tensor(y) = function.invoke(&[Value::Tensor(x)]).unwrap() else { panic!("not a tensor") };
     assert_eq!(y.to_vec1::<i32>().unwrap(), [8]);
-    let error = (function.call)(&[Value::Text("two".into())]).unwrap_err();
+    let error = function.invoke(&[Value::Text("two".into())]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::DType);
     assert!(error.to_string().contains("cube") && error.to_string().contains("input"), "{error}");
 }

@@ -1,6 +1,7 @@
 //! An operator in the registry, where it is listed, bound and tested as opforge's own are.
 
 use opforge::declaration::{Array, DTypes, Default, Definition, Function, Param, Sample, Type, Value};
+use opforge::dispatch::Out;
 use opforge::registry::register;
 use opforge::{Error, Result, Scalar, Tensor};
 
@@ -28,7 +29,7 @@ impl CustomOp {
             returns: if schema.several { "Vec<Tensor>" } else { "Tensor" },
             declared_faces: None,
             view: false,
-            call: Box::leak(Box::new(move |values: &[Value]| op.call_values(&names, values))),
+            call: Box::leak(Box::new(move |values: &[Value], _: Out<'_>| op.call_values(&names, values))),
         };
         let function = Box::leak(Box::new(function));
         register(Box::leak(Box::new(Definition { name: self.name(), function, dtypes, samples })))

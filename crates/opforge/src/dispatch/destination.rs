@@ -1,84 +1,73 @@
-//! In-place forms and `out=` of functions: a tensor that the function's own operator may write, so that nothing has to be copied.
+//! In-place forms of functions: a tensor that the function's operator may write, so that nothing has to be copied.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 
-use super::dispatch_into;
+use super::{Call, cache, dispatch_into, dispatch1, inplace};
 use crate::autograd::Moment;
 use crate::operator::Operator;
 use crate::{Error, Result, Tensor};
 
-struct Destination {
-    op: &'static str,
-    tensor: Tensor,
+/// Where the result of a function is meant to go: into a tensor, or `None` for a new one. Whatever has it passes it on to the operator that
+/// computes the whole result, after which the function must not read its arguments.
+pub type Out<'a> = Option<&'a Destination<'a>>;
+
+/// A tensor that is to take a function's result.
+pub struct Destination<'a> {
+    tensor: &'a Tensor,
     /// When the function was called.
     since: Moment,
+    written: Cell<bool>,
 }
 
-thread_local! {
-    static DESTINATION: RefCell<Option<Destination>> = const { RefCell::new(None) };
-    /// Whether an operator wrote to the last destination.
-    static DELIVERED: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Calls a function whose result is meant for `destination`. If it dispatches an operator of the name `op` with one output, that operator
-/// writes there when shape, dtype and memory allow; the function then returns `destination` itself. It must not read its arguments after
-/// that operator. Otherwise the result is a new tensor, and it is the caller who copies.
+/// Calls a function whose result is meant for `tensor`. Where an operator writes there, the function returns `tensor` itself. Otherwise the
+/// result is a new tensor, and it is the caller who copies.
 ///
-/// Either way, what gradients of the function's calls read of the destination's memory is kept in a copy.
+/// Either way, what gradients of the function's calls read of the tensor's memory is kept in a copy.
 ///
 /// # Errors
 /// The function's.
-pub fn write_to(destination: &Tensor, op: &'static str, f: impl FnOnce() -> Result<Tensor>) -> Result<Tensor> {
-    /// Forgets the destination, also after a panic.
-    struct Forget;
-    impl Drop for Forget {
-        fn drop(&mut self) {
-            DESTINATION.set(None);
-        }
-    }
-    let _forget = Forget;
-    let since = Moment::now();
-    DESTINATION.set(Some(Destination { op, tensor: destination.clone(), since }));
-    DELIVERED.set(false);
-    let result = f()?;
-    if result.id() != destination.id() {
-        if DELIVERED.get() {
+pub fn write_to(tensor: &Tensor, op: &'static str, f: impl FnOnce(Out<'_>) -> Result<Tensor>) -> Result<Tensor> {
+    let destination = Destination { tensor, since: Moment::now(), written: Cell::new(false) };
+    let result = f(Some(&destination))?;
+    if result.id() != tensor.id() {
+        if destination.written.get() {
             let accepted = "the result of the function";
             return Err(Error::value(op, "destination", "written with a part of the result", accepted));
         }
-        since.preserve(&[&result], destination)?;
+        destination.since.preserve(&[&result], tensor)?;
     }
     Ok(result)
 }
 
-/// From here on no operator writes to the destination: for compositions of operators that have the function's own name.
-pub(crate) fn forget_destination() {
-    DESTINATION.set(None);
-}
-
-/// Has an operator write to the destination, if it is the one that may and can.
+/// As [`dispatch1`], writing to the destination if shape, dtype and memory allow.
 #[inline]
 #[track_caller]
-pub(super) fn deliver(op: &dyn Operator, inputs: &[&Tensor]) -> Option<Result<Tensor>> {
-    let is_it = DESTINATION.with_borrow(|d| d.as_ref().is_some_and(|d| d.op == op.name()));
-    if is_it { write(op, inputs) } else { None }
+pub fn dispatch_to(op: &dyn Operator, inputs: &[&Tensor], out: Out<'_>) -> Result<Tensor> {
+    match out {
+        Some(destination) if destination.fits(op, inputs) => destination.write(op, inputs),
+        _ => dispatch1(op, inputs),
+    }
 }
 
-#[track_caller]
-fn write(op: &dyn Operator, inputs: &[&Tensor]) -> Option<Result<Tensor>> {
-    let Destination { tensor, since, .. } = DESTINATION.take()?;
-    if let [input] = inputs
-        && op.view(input.layout()).is_some()
-    {
-        return None; // A view has no elements to write.
+impl Destination<'_> {
+    /// Whether the operator may write its result there.
+    #[track_caller]
+    fn fits(&self, op: &dyn Operator, inputs: &[&Tensor]) -> bool {
+        let tensor = self.tensor;
+        let is_view = matches!(inputs, [input] if op.view(input.layout()).is_some());
+        if is_view || inputs.iter().any(|input| input.device() != tensor.device()) {
+            return false;
+        }
+        let call = Call { op, inputs, outputs: None, at: std::panic::Location::caller() };
+        cache::plan(&call).is_ok_and(|(plan, _)| inplace::check_metas(op.name(), &plan.outputs, &[tensor]).is_ok())
+            && inplace::check_aliases(op, inputs, &[tensor]).is_ok()
     }
-    since.preserve(inputs, &tensor).ok()?;
-    match dispatch_into(op, inputs, &[&tensor]) {
-        Ok(()) => DELIVERED.set(true),
-        // What a kernel found, it would find again when somebody reads the result.
-        Err(error @ Error::Deferred { .. }) => return Some(Err(error)),
-        // Whatever else is wrong shows again, and better, when the operator runs without a destination.
-        Err(_) => return None,
+
+    #[track_caller]
+    fn write(&self, op: &dyn Operator, inputs: &[&Tensor]) -> Result<Tensor> {
+        self.since.preserve(inputs, self.tensor)?;
+        dispatch_into(op, inputs, &[self.tensor])?;
+        self.written.set(true);
+        Ok(self.tensor.clone())
     }
-    Some(Ok(tensor))
 }

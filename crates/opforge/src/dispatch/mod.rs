@@ -15,8 +15,7 @@ mod local;
 use std::panic::Location;
 
 pub use autograd::Autograd;
-pub(crate) use destination::forget_destination;
-pub use destination::write_to;
+pub use destination::{Destination, Out, dispatch_to, write_to};
 pub(crate) use inplace::check_writable;
 pub use local::EagerLocal;
 
@@ -49,9 +48,6 @@ pub fn dispatch(op: &dyn Operator, inputs: &[&Tensor]) -> Result<Tensors> {
 /// As [`dispatch`], for an operator with one output.
 #[track_caller]
 pub fn dispatch1(op: &dyn Operator, inputs: &[&Tensor]) -> Result<Tensor> {
-    if let Some(written) = destination::deliver(op, inputs) {
-        return written;
-    }
     let mut outputs = run(&Call { op, inputs, outputs: None, at: Location::caller() })?;
     Ok(outputs.swap_remove(0))
 }

@@ -4,42 +4,48 @@ use std::borrow::Cow;
 
 use opforge_core::{Kind, Scalar, promote, result_type};
 
-use super::{Binary, BinaryOp, CompareOp, CompareWithScalar, Comparison, Side, Unary, WithScalar, unary};
+use super::{Binary, BinaryOp, CompareOp, CompareWithScalar, Comparison, Side, Unary, WithScalar, unary_to};
 use crate::arguments::{Operand, Rules, default_dtype};
-use crate::dispatch::{dispatch1, forget_destination, journey};
+use crate::dispatch::{Out, dispatch_to, journey};
 use crate::operator::Operator;
 use crate::{DType, Error, Result, Tensor};
 
 /// Applies a binary function.
 #[track_caller]
 pub fn binary<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules) -> Result<Tensor> {
+    binary_to(f, a, b, rules, None)
+}
+
+/// As [`binary`], with a destination.
+#[track_caller]
+pub fn binary_to<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules, out: Out<'_>) -> Result<Tensor> {
     if is_complex(a) || is_complex(b) {
         return complex_binary(f, a, b, rules);
     }
     match (a, b) {
-        (Operand::Tensor(a), Operand::Tensor(b)) => two_tensors(F::NAME, &BinaryOp(f), a, b, rules),
-        (Operand::Tensor(t), Operand::Scalar(s)) => tensor_and_number(f, t, s, Side::Right, rules),
-        (Operand::Scalar(s), Operand::Tensor(t)) => tensor_and_number(f, t, s, Side::Left, rules),
+        (Operand::Tensor(a), Operand::Tensor(b)) => two_tensors(F::NAME, &BinaryOp(f), a, b, rules, out),
+        (Operand::Tensor(t), Operand::Scalar(s)) => tensor_and_number(f, t, s, Side::Right, rules, out),
+        (Operand::Scalar(s), Operand::Tensor(t)) => tensor_and_number(f, t, s, Side::Left, rules, out),
         (Operand::Scalar(_), Operand::Scalar(_)) => Err(two_numbers(F::NAME)),
     }
 }
 
 /// Applies a function that only floating-point numbers have: integers and truth values are converted first.
 #[track_caller]
-pub fn unary_float<F: Unary>(f: F, input: &Tensor) -> Result<Tensor> {
-    unary(f, &*floating(input)?)
+pub fn unary_float<F: Unary>(f: F, input: &Tensor, out: Out<'_>) -> Result<Tensor> {
+    unary_to(f, &*floating(input)?, out)
 }
 
 /// As [`unary_float`], of two operands.
 #[track_caller]
-pub fn binary_float<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+pub fn binary_float<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>, out: Out<'_>) -> Result<Tensor> {
     match (a, b) {
         (Operand::Tensor(a), Operand::Tensor(b)) if is_whole(a) && is_whole(b) => {
-            binary(f, (&*floating(a)?).into(), b.into(), Rules::TORCH)
+            binary_to(f, (&*floating(a)?).into(), b.into(), Rules::TORCH, out)
         }
-        (Operand::Tensor(a), b @ Operand::Scalar(_)) => binary(f, (&*floating(a)?).into(), b, Rules::TORCH),
-        (a @ Operand::Scalar(_), Operand::Tensor(b)) => binary(f, a, (&*floating(b)?).into(), Rules::TORCH),
-        (a, b) => binary(f, a, b, Rules::TORCH),
+        (Operand::Tensor(a), b @ Operand::Scalar(_)) => binary_to(f, (&*floating(a)?).into(), b, Rules::TORCH, out),
+        (a @ Operand::Scalar(_), Operand::Tensor(b)) => binary_to(f, a, (&*floating(b)?).into(), Rules::TORCH, out),
+        (a, b) => binary_to(f, a, b, Rules::TORCH, out),
     }
 }
 
@@ -85,49 +91,61 @@ fn complex_binary<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules)
         Operand::Scalar(s) => Tensor::full_scalar(fit(F::NAME, s, dtype)?, (), dtype, tensor.device()),
     };
     let (a, b) = (whole(a)?, whole(b)?);
-    forget_destination();
     f.complex(&a, &b)
 }
 
 #[track_caller]
-fn tensor_and_number<F: Binary>(f: F, t: &Tensor, s: Scalar, side: Side, rules: Rules) -> Result<Tensor> {
+fn tensor_and_number<F: Binary>(f: F, t: &Tensor, s: Scalar, side: Side, rules: Rules, out: Out<'_>) -> Result<Tensor> {
     let (t, scalar) = with_number(F::NAME, t, s, rules)?;
-    dispatch1(&WithScalar { f, scalar, side }, &[&t])
+    dispatch_to(&WithScalar { f, scalar, side }, &[&t], out)
 }
 
 /// Applies a comparison; the result's dtype is the rules' truth.
 #[track_caller]
 pub fn compare<F: Comparison>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules) -> Result<Tensor> {
+    compare_to(f, a, b, rules, None)
+}
+
+/// As [`compare`], with a destination.
+#[track_caller]
+pub fn compare_to<F: Comparison>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules, out: Out<'_>) -> Result<Tensor> {
     let truth = rules.truth;
     match (a, b) {
-        (Operand::Tensor(a), Operand::Tensor(b)) => two_tensors(F::NAME, &CompareOp { f, truth }, a, b, rules),
+        (Operand::Tensor(a), Operand::Tensor(b)) => two_tensors(F::NAME, &CompareOp { f, truth }, a, b, rules, out),
         (Operand::Tensor(a), Operand::Scalar(s)) => {
             let (a, scalar) = with_number(F::NAME, a, s, rules)?;
-            dispatch1(&CompareWithScalar { f, scalar, side: Side::Right, truth }, &[&a])
+            dispatch_to(&CompareWithScalar { f, scalar, side: Side::Right, truth }, &[&a], out)
         }
         (Operand::Scalar(s), Operand::Tensor(b)) => {
             let (b, scalar) = with_number(F::NAME, b, s, rules)?;
-            dispatch1(&CompareWithScalar { f, scalar, side: Side::Left, truth }, &[&b])
+            dispatch_to(&CompareWithScalar { f, scalar, side: Side::Left, truth }, &[&b], out)
         }
         (Operand::Scalar(_), Operand::Scalar(_)) => Err(two_numbers(F::NAME)),
     }
 }
 
 #[track_caller]
-fn two_tensors(name: &'static str, op: &dyn Operator, a: &Tensor, b: &Tensor, rules: Rules) -> Result<Tensor> {
+fn two_tensors(
+    name: &'static str,
+    op: &dyn Operator,
+    a: &Tensor,
+    b: &Tensor,
+    rules: Rules,
+    out: Out<'_>,
+) -> Result<Tensor> {
     if !rules.broadcast && a.shape() != b.shape() {
         return Err(Error::shapes(name, a.shape(), b.shape(), "equal shapes"));
     }
     if a.dtype() == b.dtype() {
         journey::step("functional", || format!("{name}: dtypes agree, shapes {:?} and {:?}", a.shape(), b.shape()));
-        return dispatch1(op, &[a, b]);
+        return dispatch_to(op, &[a, b], out);
     }
     if !rules.promote {
         return Err(Error::dtypes(name, a.dtype(), b.dtype()));
     }
     let dtype = common_dtype(a, b);
     journey::step("functional", || format!("{name}: {} and {} promote to {dtype}", a.dtype(), b.dtype()));
-    dispatch1(op, &[&*cast(a, dtype)?, &*cast(b, dtype)?])
+    dispatch_to(op, &[&*cast(a, dtype)?, &*cast(b, dtype)?], out)
 }
 
 /// The dtype that two tensors promote to; 0-d tensors give way to others of the same or a higher kind.

@@ -12,7 +12,7 @@ use smallvec::smallvec;
 
 use crate::autograd::{Backward, is_grad_enabled};
 use crate::declaration::{Array, Sample};
-use crate::dispatch::{dispatch1, forget_destination};
+use crate::dispatch::{Out, dispatch_to, dispatch1};
 use crate::operator::{AxisMap, Grads, Metas, Operator, Saves, arity};
 use crate::{Error, Layout, Meta, Result, Tensor};
 
@@ -50,11 +50,13 @@ pub struct UnaryOp<F>(pub F);
 /// Applies a unary function to a tensor.
 #[track_caller]
 pub fn unary<F: Unary>(f: F, input: &Tensor) -> Result<Tensor> {
-    if input.dtype().is_complex() {
-        forget_destination();
-        return f.complex(input);
-    }
-    dispatch1(&UnaryOp(f), &[input])
+    unary_to(f, input, None)
+}
+
+/// As [`unary`], with a destination.
+#[track_caller]
+pub fn unary_to<F: Unary>(f: F, input: &Tensor, out: Out<'_>) -> Result<Tensor> {
+    if input.dtype().is_complex() { f.complex(input) } else { dispatch_to(&UnaryOp(f), &[input], out) }
 }
 
 /// The layout of an elementwise result: that of the inputs where they agree on a dense one of their own, otherwise row-major.

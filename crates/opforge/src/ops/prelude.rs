@@ -13,7 +13,7 @@ pub use crate::arguments::{Operand, Rules, TensorOrScalar};
 pub use crate::autograd::Backward;
 pub(crate) use crate::declaration::functions;
 pub use crate::declaration::*;
-pub use crate::dispatch::{dispatch, dispatch_into, dispatch1};
+pub use crate::dispatch::{Out, dispatch, dispatch_into, dispatch_to, dispatch1};
 pub use crate::family::*;
 pub(crate) use crate::family::{check_axes, reduce_dim, result_layout, same_axes};
 pub use crate::operator::*;

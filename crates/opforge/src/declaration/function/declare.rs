@@ -7,6 +7,9 @@
 /// - `#[python(torch, method, name = "..")]`: the [faces](crate::declaration::Faces) in Python; without it those of [`Function::faces`](crate::declaration::Function::faces).
 /// - `#[view]`: a result may share memory with an argument. Results of all others never do.
 ///
+/// A last entry `out` says that the function can write its result to a destination, which is then there under this name, an
+/// [`Out`](crate::dispatch::Out), to be passed on to the operator that computes the whole result. `OP` is the function's name for errors.
+///
 /// Parameters are of types that implement [`Argument`](crate::declaration::Argument); the result is a `Result`. Errors name the place of the call.
 ///
 /// ```

@@ -14,6 +14,7 @@ pub use invoke::shared_results;
 pub use value::{Type, Value};
 
 use crate::Result;
+use crate::dispatch::Out;
 
 /// A functional-layer function: its declared signature, its documentation, and a way to call it with dynamic values.
 #[derive(Clone, Copy)]
@@ -32,12 +33,12 @@ pub struct Function {
     pub declared_faces: Option<Faces>,
     /// Whether a result may share memory with an argument: a view of it, or the argument itself.
     pub view: bool,
-    /// Calls it with one value a parameter; see [`Function::invoke`].
+    /// Calls it with one value a parameter, and a destination, which few functions heed; see [`Function::invoke`].
     pub call: &'static Callable,
 }
 
 /// What calls a [`Function`].
-pub type Callable = dyn Fn(&[Value]) -> Result<Value> + Send + Sync;
+pub type Callable = dyn Fn(&[Value], Out<'_>) -> Result<Value> + Send + Sync;
 
 /// A parameter of a [`Function`].
 #[derive(Debug, Clone, Copy)]

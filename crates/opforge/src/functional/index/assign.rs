@@ -102,12 +102,12 @@ pub fn check_write_back(op: &'static str, destination: &Tensor, result: &Tensor)
 #[track_caller]
 pub fn in_place(function: &Function, receiver: &Tensor, values: &[Value]) -> Result<Tensor> {
     let name = function.name;
-    let call = || match (function.call)(values)? {
+    let call = |out: Out<'_>| match (function.call)(values, out)? {
         Value::Tensor(result) => Ok(result),
         _ => Err(Error::value(name, "result", "not one tensor", "one tensor")),
     };
     if function.view {
-        return laid_out_anew(name, receiver, call);
+        return laid_out_anew(name, receiver, || call(None));
     }
     check_writable(name, "out", receiver)?;
     let result = write_to(receiver, name, call)?;

@@ -8,16 +8,22 @@ use crate::ops::prelude::*;
 
 /// `f(a, alpha * b)`, the product in b's dtype.
 #[track_caller]
-pub(crate) fn binary_scaled<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>, alpha: Scalar) -> Result<Tensor> {
+pub(crate) fn binary_scaled<F: Binary>(
+    f: F,
+    a: Operand<'_>,
+    b: Operand<'_>,
+    alpha: Scalar,
+    out: Out<'_>,
+) -> Result<Tensor> {
     match (b, alpha) {
-        (b, Scalar::Int(1)) => binary(f, a, b, Rules::TORCH),
+        (b, Scalar::Int(1)) => binary_to(f, a, b, Rules::TORCH, out),
         (Operand::Tensor(b), alpha) => {
             // A negative factor of unsigned numbers wraps; others must fit.
             let alpha = if alpha.kind() == Kind::Int { converted(F::NAME, alpha, b.dtype())? } else { alpha };
             let scaled = binary(Mul, b.into(), alpha.into(), Rules::BROADCAST)?;
-            binary(f, a, (&scaled).into(), Rules::TORCH)
+            binary_to(f, a, (&scaled).into(), Rules::TORCH, out)
         }
-        (Operand::Scalar(b), alpha) => binary(f, a, times(F::NAME, b, alpha)?.into(), Rules::TORCH),
+        (Operand::Scalar(b), alpha) => binary_to(f, a, times(F::NAME, b, alpha)?.into(), Rules::TORCH, out),
     }
 }
 

@@ -91,7 +91,7 @@ impl Operator for IndexAdd {
 /// assert_eq!(opforge::functional::index_add(&x, 0, &ids, &src, 1i64.into())?.to_vec1::<f32>()?, [1.0, 2.0, 33.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(*, alpha = Scalar::Int(1))]
+#[function(*, alpha = Scalar::Int(1), out)]
 #[python(torch, method, in_place)]
 pub fn index_add(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor, alpha: Scalar) -> Result<Tensor> {
     let dim = normalize_dim(dim, input.rank(), OP)?;
@@ -100,7 +100,7 @@ pub fn index_add(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor, alph
         false => crate::functional::mul(source.into(), Operand::Scalar(alpha))?,
     };
     let op = IndexAdd { dim, on_max: OnMax::Error };
-    along_dimension(input, index, &scaled, |input, index, source| dispatch1(&op, &[input, index, source]))
+    along_dimension(input, index, &scaled, |input, index, source| dispatch_to(&op, &[input, index, source], out))
 }
 
 impl Tensor {

@@ -81,7 +81,7 @@ impl Operator for Scatter {
 /// assert_eq!(opforge::functional::scatter(&x, 0, &ids, &src, None)?.to_vec1::<f32>()?, [20.0, 2.0, 10.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(*, reduce = None)]
+#[function(*, reduce = None, out)]
 #[python(torch, method, in_place)]
 pub fn scatter(input: &Tensor, dim: i64, index: &Tensor, src: &Tensor, reduce: Option<&str>) -> Result<Tensor> {
     match reduce {
@@ -92,7 +92,7 @@ pub fn scatter(input: &Tensor, dim: i64, index: &Tensor, src: &Tensor, reduce: O
     }
     let dim = normalize_dim(dim, input.rank(), OP)?;
     let op = Scatter { dim, on_max: OnMax::Error };
-    along_dimension(input, index, src, |input, index, src| dispatch1(&op, &[input, index, src]))
+    along_dimension(input, index, src, |input, index, src| dispatch_to(&op, &[input, index, src], out))
 }
 
 impl Tensor {

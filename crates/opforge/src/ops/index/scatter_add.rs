@@ -81,12 +81,12 @@ impl Operator for ScatterAdd {
 /// assert_eq!(opforge::functional::scatter_add(&x, 0, &ids, &src)?.to_vec1::<f32>()?, [41.0, 2.0, 23.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn scatter_add(input: &Tensor, dim: i64, index: &Tensor, src: &Tensor) -> Result<Tensor> {
     let dim = normalize_dim(dim, input.rank(), OP)?;
     let op = ScatterAdd { dim, on_max: OnMax::Error };
-    along_dimension(input, index, src, |input, index, src| dispatch1(&op, &[input, index, src]))
+    along_dimension(input, index, src, |input, index, src| dispatch_to(&op, &[input, index, src], out))
 }
 
 impl Tensor {

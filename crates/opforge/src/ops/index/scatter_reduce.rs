@@ -118,7 +118,7 @@ impl ScatterReduce {
 /// assert_eq!(y.to_vec1::<f32>()?, [30.0, 2.0, 20.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(*, include_self = true)]
+#[function(*, include_self = true, out)]
 #[python(torch, method, in_place)]
 pub fn scatter_reduce(
     input: &Tensor,
@@ -149,9 +149,9 @@ pub fn scatter_reduce(
             let count = count.maximum(&count.ones_like()?)?;
             if sum.dtype().is_int() { f::floor_divide((&sum).into(), (&count).into()) } else { sum.div(&count) }
         }
-        "prod" => dispatch1(&op(Reduce::Product), &[&base(Scalar::Int(1))?, index, src]),
-        "amax" => dispatch1(&op(Reduce::Largest), &[&base(low)?, index, src]),
-        "amin" => dispatch1(&op(Reduce::Smallest), &[&base(high)?, index, src]),
+        "prod" => dispatch_to(&op(Reduce::Product), &[&base(Scalar::Int(1))?, index, src], out),
+        "amax" => dispatch_to(&op(Reduce::Largest), &[&base(low)?, index, src], out),
+        "amin" => dispatch_to(&op(Reduce::Smallest), &[&base(high)?, index, src], out),
         other => {
             let accepted = "\"sum\", \"prod\", \"mean\", \"amax\" or \"amin\"";
             Err(Error::value(OP, "reduce", other, accepted))

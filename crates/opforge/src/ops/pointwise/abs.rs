@@ -43,10 +43,10 @@ impl Unary for Abs {
 /// assert_eq!(opforge::functional::abs(&x)?.to_vec1::<f32>()?, [1.0, 2.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn abs(input: &Tensor) -> Result<Tensor> {
-    unary(Abs, input)
+    unary_to(Abs, input, out)
 }
 
 impl Tensor {

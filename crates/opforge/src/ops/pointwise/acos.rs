@@ -34,10 +34,10 @@ impl Unary for Acos {
 /// assert_eq!(opforge::functional::acos(&x)?.to_vec1::<f32>()?, [0.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn acos(input: &Tensor) -> Result<Tensor> {
-    unary_float(Acos, input)
+    unary_float(Acos, input, out)
 }
 
 /// See [`Definition`].

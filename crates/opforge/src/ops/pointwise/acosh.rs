@@ -34,10 +34,10 @@ impl Unary for Acosh {
 /// assert_eq!(opforge::functional::acosh(&x)?.to_vec1::<f32>()?, [0.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn acosh(input: &Tensor) -> Result<Tensor> {
-    unary_float(Acosh, input)
+    unary_float(Acosh, input, out)
 }
 
 /// See [`Definition`].

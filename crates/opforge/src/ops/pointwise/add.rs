@@ -55,10 +55,10 @@ impl Binary for Add {
 /// assert_eq!(opforge::functional::add((&x).into(), 2.0.into(), 1i64.into())?.to_vec1::<f32>()?, [3.0, 4.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(*, alpha = Scalar::Int(1))]
+#[function(*, alpha = Scalar::Int(1), out)]
 #[python(torch, method, in_place)]
 pub fn add(input: Operand, other: Operand, alpha: Scalar) -> Result<Tensor> {
-    binary_scaled(Add, input, other, alpha)
+    binary_scaled(Add, input, other, alpha, out)
 }
 
 impl Tensor {

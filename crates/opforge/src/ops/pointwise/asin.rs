@@ -34,10 +34,10 @@ impl Unary for Asin {
 /// assert_eq!(opforge::functional::asin(&x)?.to_vec1::<f32>()?, [0.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn asin(input: &Tensor) -> Result<Tensor> {
-    unary_float(Asin, input)
+    unary_float(Asin, input, out)
 }
 
 /// See [`Definition`].

@@ -34,10 +34,10 @@ impl Unary for Asinh {
 /// assert_eq!(opforge::functional::asinh(&x)?.to_vec1::<f32>()?, [0.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn asinh(input: &Tensor) -> Result<Tensor> {
-    unary_float(Asinh, input)
+    unary_float(Asinh, input, out)
 }
 
 /// See [`Definition`].

@@ -34,10 +34,10 @@ impl Unary for Atan {
 /// assert_eq!(opforge::functional::atan(&x)?.to_vec1::<f32>()?, [0.0, std::f32::consts::FRAC_PI_2]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn atan(input: &Tensor) -> Result<Tensor> {
-    unary_float(Atan, input)
+    unary_float(Atan, input, out)
 }
 
 /// See [`Definition`].

@@ -41,10 +41,10 @@ impl Binary for Atan2 {
 /// assert_eq!(opforge::functional::atan2((&x).into(), 1.0.into())?.to_vec1::<f32>()?, [0.0, std::f32::consts::FRAC_PI_4]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn atan2(input: Operand, other: Operand) -> Result<Tensor> {
-    binary_float(Atan2, input, other)
+    binary_float(Atan2, input, other, out)
 }
 
 /// See [`Definition`].

@@ -34,10 +34,10 @@ impl Unary for Atanh {
 /// assert_eq!(opforge::functional::atanh(&x)?.to_vec1::<f32>()?, [0.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn atanh(input: &Tensor) -> Result<Tensor> {
-    unary_float(Atanh, input)
+    unary_float(Atanh, input, out)
 }
 
 /// See [`Definition`].

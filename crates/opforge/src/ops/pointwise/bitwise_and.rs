@@ -43,10 +43,10 @@ impl Binary for BitwiseAnd {
 /// assert_eq!(opforge::functional::bitwise_and((&x).into(), 3i64.into())?.to_vec1::<i64>()?, [2]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn bitwise_and(input: Operand, other: Operand) -> Result<Tensor> {
-    binary(BitwiseAnd, input, other, Rules::TORCH)
+    binary_to(BitwiseAnd, input, other, Rules::TORCH, out)
 }
 
 /// See [`Definition`].

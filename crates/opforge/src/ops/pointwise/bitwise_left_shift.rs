@@ -39,10 +39,10 @@ impl Binary for BitwiseLeftShift {
 /// assert_eq!(opforge::functional::bitwise_left_shift((&x).into(), (&shifts).into())?.to_vec1::<i64>()?, [24, 0, 0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn bitwise_left_shift(input: Operand, other: Operand) -> Result<Tensor> {
-    binary(BitwiseLeftShift, input, other, Rules::TORCH)
+    binary_to(BitwiseLeftShift, input, other, Rules::TORCH, out)
 }
 
 /// See [`Definition`].

@@ -43,10 +43,10 @@ impl Binary for BitwiseOr {
 /// assert_eq!(opforge::functional::bitwise_or((&x).into(), 3i64.into())?.to_vec1::<i64>()?, [7]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn bitwise_or(input: Operand, other: Operand) -> Result<Tensor> {
-    binary(BitwiseOr, input, other, Rules::TORCH)
+    binary_to(BitwiseOr, input, other, Rules::TORCH, out)
 }
 
 /// See [`Definition`].

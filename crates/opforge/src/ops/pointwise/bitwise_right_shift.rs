@@ -39,10 +39,10 @@ impl Binary for BitwiseRightShift {
 /// assert_eq!(opforge::functional::bitwise_right_shift((&x).into(), (&shifts).into())?.to_vec1::<i64>()?, [-3, -1, -1]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn bitwise_right_shift(input: Operand, other: Operand) -> Result<Tensor> {
-    binary(BitwiseRightShift, input, other, Rules::TORCH)
+    binary_to(BitwiseRightShift, input, other, Rules::TORCH, out)
 }
 
 /// See [`Definition`].

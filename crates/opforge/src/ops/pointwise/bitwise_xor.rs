@@ -43,10 +43,10 @@ impl Binary for BitwiseXor {
 /// assert_eq!(opforge::functional::bitwise_xor((&x).into(), 3i64.into())?.to_vec1::<i64>()?, [5]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn bitwise_xor(input: Operand, other: Operand) -> Result<Tensor> {
-    binary(BitwiseXor, input, other, Rules::TORCH)
+    binary_to(BitwiseXor, input, other, Rules::TORCH, out)
 }
 
 /// See [`Definition`].

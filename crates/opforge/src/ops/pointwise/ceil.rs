@@ -38,10 +38,10 @@ impl Unary for Ceil {
 /// assert_eq!(opforge::functional::ceil(&x)?.to_vec1::<f32>()?, [2.0, -1.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn ceil(input: &Tensor) -> Result<Tensor> {
-    unary(Ceil, input)
+    unary_to(Ceil, input, out)
 }
 
 impl Tensor {

@@ -108,7 +108,7 @@ fn highest(dtype: DType) -> Scalar {
 /// assert_eq!(y.to_vec1::<f32>()?, [0.0, 0.5, 1.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(min = None, max = None)]
+#[function(min = None, max = None, out)]
 #[python(torch, method, in_place)]
 pub fn clamp(input: &Tensor, min: Option<Operand>, max: Option<Operand>) -> Result<Tensor> {
     let number = |bound: Option<Operand>| match bound {
@@ -120,7 +120,7 @@ pub fn clamp(input: &Tensor, min: Option<Operand>, max: Option<Operand>) -> Resu
         (Ok(None), Ok(None)) => Err(Error::value(OP, "min, max", "nothing", "at least one bound")),
         (Ok(min), Ok(max)) => {
             let kind = [min, max].into_iter().flatten().map(Scalar::kind).max().unwrap_or(opforge_core::Kind::Bool);
-            between(&input.to_dtype(crate::functional::dtype_with(input, kind))?, min, max)
+            between(&input.to_dtype(crate::functional::dtype_with(input, kind))?, min, max, out)
         }
         _ => {
             let raised = match min {
@@ -134,24 +134,24 @@ pub fn clamp(input: &Tensor, min: Option<Operand>, max: Option<Operand>) -> Resu
 
 /// `input` between two numbers, in its dtype.
 #[track_caller]
-fn between(input: &Tensor, min: Option<Scalar>, max: Option<Scalar>) -> Result<Tensor> {
-    limit(input, min, max, true)
+fn between(input: &Tensor, min: Option<Scalar>, max: Option<Scalar>, out: Out<'_>) -> Result<Tensor> {
+    limit(input, min, max, true, out)
 }
 
 /// `input` between two numbers, with a gradient of 0 at both.
 #[track_caller]
 pub(crate) fn limited(input: &Tensor, min: f64, max: f64) -> Result<Tensor> {
-    limit(input, Some(Scalar::Float(min)), Some(Scalar::Float(max)), false)
+    limit(input, Some(Scalar::Float(min)), Some(Scalar::Float(max)), false, None)
 }
 
 #[track_caller]
-fn limit(input: &Tensor, min: Option<Scalar>, max: Option<Scalar>, closed: bool) -> Result<Tensor> {
+fn limit(input: &Tensor, min: Option<Scalar>, max: Option<Scalar>, closed: bool, out: Out<'_>) -> Result<Tensor> {
     let dtype = input.dtype();
     if !dtype.is_float() && !dtype.is_int() {
         return Err(Error::UnsupportedDTypeForOp(dtype, "clamp"));
     }
     let (min, max) = (bound(min, dtype, lowest(dtype))?, bound(max, dtype, highest(dtype))?);
-    unary(Clamp { min, max, closed }, input)
+    unary_to(Clamp { min, max, closed }, input, out)
 }
 
 impl Tensor {
@@ -159,10 +159,9 @@ impl Tensor {
     /// one.
     #[track_caller]
     pub fn clamp<T1: TensorOrScalar, T2: TensorOrScalar>(&self, min: T1, max: T2) -> Result<Tensor> {
-        use crate::functional::binary;
         match (min.operand(), max.operand()) {
             (Operand::Scalar(min), Operand::Scalar(max)) => {
-                between(self, Some(min.cast(self.dtype())), Some(max.cast(self.dtype())))
+                between(self, Some(min.cast(self.dtype())), Some(max.cast(self.dtype())), None)
             }
             (min, max) => {
                 let rules = Rules { cast: true, ..Rules::BROADCAST };

@@ -42,10 +42,10 @@ impl Binary for Copysign {
 /// assert_eq!(opforge::functional::copysign((&x).into(), (-1.0).into())?.to_vec1::<f32>()?, [-1.0, -2.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn copysign(input: Operand, other: Operand) -> Result<Tensor> {
-    binary_float(Copysign, input, other)
+    binary_float(Copysign, input, other, out)
 }
 
 /// See [`Definition`].

@@ -34,10 +34,10 @@ impl Unary for Cos {
 /// assert_eq!(opforge::functional::cos(&x)?.to_vec1::<f32>()?, [1.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn cos(input: &Tensor) -> Result<Tensor> {
-    unary_float(Cos, input)
+    unary_float(Cos, input, out)
 }
 
 impl Tensor {

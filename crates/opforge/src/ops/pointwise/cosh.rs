@@ -34,10 +34,10 @@ impl Unary for Cosh {
 /// assert_eq!(opforge::functional::cosh(&x)?.to_vec1::<f32>()?, [1.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn cosh(input: &Tensor) -> Result<Tensor> {
-    unary_float(Cosh, input)
+    unary_float(Cosh, input, out)
 }
 
 /// See [`Definition`].

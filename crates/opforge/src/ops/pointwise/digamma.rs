@@ -34,10 +34,10 @@ impl Unary for Digamma {
 /// assert_eq!(opforge::functional::digamma(&x)?.to_vec1::<f32>()?, [-0.577_215_7]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place, special)]
 pub fn digamma(input: &Tensor) -> Result<Tensor> {
-    unary_float(Digamma, input)
+    unary_float(Digamma, input, out)
 }
 
 /// See [`Definition`].

@@ -1,7 +1,6 @@
 //! `div(a, b)`: `a / b`.
 
 use crate::arguments::default_dtype;
-use crate::dispatch::forget_destination;
 use crate::functional::Parts;
 use crate::ops::prelude::*;
 
@@ -57,34 +56,31 @@ impl Binary for Div {
 /// assert_eq!(opforge::functional::div((&x).into(), 2i64.into(), None)?.to_vec1::<f32>()?, [0.5, 1.5]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(*, rounding_mode = None)]
+#[function(*, rounding_mode = None, out)]
 #[python(torch, method, in_place)]
 pub fn div(input: Operand, other: Operand, rounding_mode: Option<&str>) -> Result<Tensor> {
     match rounding_mode {
-        None => quotient(input, other),
+        None => quotient(input, other, out),
         Some("floor") => crate::functional::floor_divide(input, other),
-        Some("trunc") => {
-            forget_destination();
-            crate::functional::trunc(&binary(Div, input, other, Rules::TORCH)?)
-        }
+        Some("trunc") => crate::functional::trunc(&binary(Div, input, other, Rules::TORCH)?),
         Some(mode) => Err(Error::value(OP, "rounding_mode", mode, "None, \"trunc\" or \"floor\"")),
     }
 }
 
 /// The quotient in floating point, also of integers.
 #[track_caller]
-fn quotient(a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+fn quotient(a: Operand<'_>, b: Operand<'_>, out: Out<'_>) -> Result<Tensor> {
     let whole = |operand: &Operand| match operand {
         Operand::Tensor(t) => t.dtype().kind() < opforge_core::Kind::Float,
         Operand::Scalar(s) => s.kind() < opforge_core::Kind::Float,
     };
     if !whole(&a) || !whole(&b) {
-        return binary(Div, a, b, Rules::TORCH);
+        return binary_to(Div, a, b, Rules::TORCH, out);
     }
     match (a, b) {
-        (Operand::Tensor(a), b) => binary(Div, (&a.to_dtype(default_dtype())?).into(), b, Rules::TORCH),
-        (a, Operand::Tensor(b)) => binary(Div, a, (&b.to_dtype(default_dtype())?).into(), Rules::TORCH),
-        (a, b) => binary(Div, a, b, Rules::TORCH),
+        (Operand::Tensor(a), b) => binary_to(Div, (&a.to_dtype(default_dtype())?).into(), b, Rules::TORCH, out),
+        (a, Operand::Tensor(b)) => binary_to(Div, a, (&b.to_dtype(default_dtype())?).into(), Rules::TORCH, out),
+        (a, b) => binary_to(Div, a, b, Rules::TORCH, out),
     }
 }
 

@@ -42,10 +42,10 @@ impl Unary for Elu {
 /// assert_eq!(opforge::functional::elu(&x, 1.0)?.to_vec1::<f32>()?, [2.0, 0.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(alpha = 1.0)]
+#[function(alpha = 1.0, out)]
 #[python(nn, inplace)]
 pub fn elu(input: &Tensor, alpha: f64) -> Result<Tensor> {
-    unary(Elu { alpha: Scalar::Float(alpha) }, input)
+    unary_to(Elu { alpha: Scalar::Float(alpha) }, input, out)
 }
 
 impl Tensor {

@@ -31,10 +31,10 @@ impl Comparison for Eq {
 /// assert_eq!(opforge::functional::eq((&x).into(), 2.0.into())?.to_vec1::<bool>()?, [false, true, false]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn eq(input: Operand, other: Operand) -> Result<Tensor> {
-    compare(Eq, input, other, Rules::TORCH)
+    compare_to(Eq, input, other, Rules::TORCH, out)
 }
 
 impl Tensor {

@@ -35,10 +35,10 @@ impl Unary for Erf {
 /// assert_eq!(opforge::functional::erf(&x)?.to_vec1::<f32>()?, [0.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place, special)]
 pub fn erf(input: &Tensor) -> Result<Tensor> {
-    unary_float(Erf, input)
+    unary_float(Erf, input, out)
 }
 
 impl Tensor {

@@ -34,10 +34,10 @@ impl Unary for Erfc {
 /// assert_eq!(opforge::functional::erfc(&x)?.to_vec1::<f32>()?, [1.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place, special)]
 pub fn erfc(input: &Tensor) -> Result<Tensor> {
-    unary_float(Erfc, input)
+    unary_float(Erfc, input, out)
 }
 
 /// See [`Definition`].

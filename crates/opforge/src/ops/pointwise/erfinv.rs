@@ -35,10 +35,10 @@ impl Unary for Erfinv {
 /// assert_eq!(opforge::functional::erfinv(&x)?.to_vec1::<f32>()?, [0.0, f32::INFINITY]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place, special)]
 pub fn erfinv(input: &Tensor) -> Result<Tensor> {
-    unary_float(Erfinv, input)
+    unary_float(Erfinv, input, out)
 }
 
 /// See [`Definition`].

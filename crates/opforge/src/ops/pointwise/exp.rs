@@ -41,10 +41,10 @@ impl Unary for Exp {
 /// assert_eq!(opforge::functional::exp(&x)?.to_vec1::<f32>()?, [1.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn exp(input: &Tensor) -> Result<Tensor> {
-    unary_float(Exp, input)
+    unary_float(Exp, input, out)
 }
 
 impl Tensor {

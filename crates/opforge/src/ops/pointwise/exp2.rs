@@ -34,10 +34,10 @@ impl Unary for Exp2 {
 /// assert_eq!(opforge::functional::exp2(&x)?.to_vec1::<f32>()?, [1.0, 8.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place, special)]
 pub fn exp2(input: &Tensor) -> Result<Tensor> {
-    unary_float(Exp2, input)
+    unary_float(Exp2, input, out)
 }
 
 /// See [`Definition`].

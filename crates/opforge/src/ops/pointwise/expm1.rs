@@ -34,10 +34,10 @@ impl Unary for Expm1 {
 /// assert_eq!(opforge::functional::expm1(&x)?.to_vec1::<f32>()?, [0.0, 1.0000005e-6]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place, special)]
 pub fn expm1(input: &Tensor) -> Result<Tensor> {
-    unary_float(Expm1, input)
+    unary_float(Expm1, input, out)
 }
 
 /// See [`Definition`].

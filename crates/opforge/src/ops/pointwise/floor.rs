@@ -38,10 +38,10 @@ impl Unary for Floor {
 /// assert_eq!(opforge::functional::floor(&x)?.to_vec1::<f32>()?, [1.0, -2.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn floor(input: &Tensor) -> Result<Tensor> {
-    unary(Floor, input)
+    unary_to(Floor, input, out)
 }
 
 impl Tensor {

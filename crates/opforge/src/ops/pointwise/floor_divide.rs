@@ -56,10 +56,10 @@ impl Binary for FloorDivide {
 /// assert_eq!(opforge::functional::floor_divide((&x).into(), 2.0.into())?.to_vec1::<f32>()?, [3.0, -4.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn floor_divide(input: Operand, other: Operand) -> Result<Tensor> {
-    binary(FloorDivide, input, other, Rules::TORCH)
+    binary_to(FloorDivide, input, other, Rules::TORCH, out)
 }
 
 /// See [`Definition`].

@@ -53,10 +53,10 @@ impl Binary for Fmod {
 /// assert_eq!(opforge::functional::fmod((&x).into(), 4.0.into())?.to_vec1::<f32>()?, [3.0, -3.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn fmod(input: Operand, other: Operand) -> Result<Tensor> {
-    binary(Fmod, input, other, Rules::TORCH)
+    binary_to(Fmod, input, other, Rules::TORCH, out)
 }
 
 /// See [`Definition`].

@@ -32,10 +32,10 @@ impl Unary for Frac {
 /// assert_eq!(opforge::functional::frac(&x)?.to_vec1::<f32>()?, [0.5, -0.5]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn frac(input: &Tensor) -> Result<Tensor> {
-    unary_float(Frac, input)
+    unary_float(Frac, input, out)
 }
 
 /// See [`Definition`].

@@ -39,10 +39,10 @@ impl Binary for Gcd {
 /// assert_eq!(opforge::functional::gcd((&x).into(), 18i64.into())?.to_vec1::<i64>()?, [6]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn gcd(input: Operand, other: Operand) -> Result<Tensor> {
-    binary(Gcd, input, other, Rules::TORCH)
+    binary_to(Gcd, input, other, Rules::TORCH, out)
 }
 
 /// See [`Definition`].

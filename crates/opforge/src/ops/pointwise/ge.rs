@@ -31,10 +31,10 @@ impl Comparison for Ge {
 /// assert_eq!(opforge::functional::ge((&x).into(), 2.0.into())?.to_vec1::<bool>()?, [false, true, true]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn ge(input: Operand, other: Operand) -> Result<Tensor> {
-    compare(Ge, input, other, Rules::TORCH)
+    compare_to(Ge, input, other, Rules::TORCH, out)
 }
 
 impl Tensor {

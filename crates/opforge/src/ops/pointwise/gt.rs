@@ -31,10 +31,10 @@ impl Comparison for Gt {
 /// assert_eq!(opforge::functional::gt((&x).into(), 2.0.into())?.to_vec1::<bool>()?, [false, false, true]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn gt(input: Operand, other: Operand) -> Result<Tensor> {
-    compare(Gt, input, other, Rules::TORCH)
+    compare_to(Gt, input, other, Rules::TORCH, out)
 }
 
 impl Tensor {

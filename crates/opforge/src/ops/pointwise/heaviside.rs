@@ -49,10 +49,10 @@ impl Binary for Heaviside {
 /// assert_eq!(opforge::functional::heaviside((&x).into(), 0.5.into())?.to_vec1::<f32>()?, [0.0, 0.5, 1.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn heaviside(input: Operand, values: Operand) -> Result<Tensor> {
-    binary(Heaviside, input, values, Rules::TORCH)
+    binary_to(Heaviside, input, values, Rules::TORCH, out)
 }
 
 /// See [`Definition`].

@@ -40,10 +40,10 @@ impl Binary for Hypot {
 /// assert_eq!(opforge::functional::hypot((&x).into(), 4.0.into())?.to_vec1::<f32>()?, [5.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn hypot(input: Operand, other: Operand) -> Result<Tensor> {
-    binary(Hypot, input, other, Rules::TORCH)
+    binary_to(Hypot, input, other, Rules::TORCH, out)
 }
 
 /// See [`Definition`].

@@ -41,10 +41,10 @@ impl Binary for Lcm {
 /// assert_eq!(opforge::functional::lcm((&x).into(), 6i64.into())?.to_vec1::<i64>()?, [12]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn lcm(input: Operand, other: Operand) -> Result<Tensor> {
-    binary(Lcm, input, other, Rules::TORCH)
+    binary_to(Lcm, input, other, Rules::TORCH, out)
 }
 
 /// See [`Definition`].

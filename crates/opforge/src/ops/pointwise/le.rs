@@ -31,10 +31,10 @@ impl Comparison for Le {
 /// assert_eq!(opforge::functional::le((&x).into(), 2.0.into())?.to_vec1::<bool>()?, [true, true, false]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn le(input: Operand, other: Operand) -> Result<Tensor> {
-    compare(Le, input, other, Rules::TORCH)
+    compare_to(Le, input, other, Rules::TORCH, out)
 }
 
 impl Tensor {

@@ -36,10 +36,10 @@ impl Unary for LeakyRelu {
 /// assert_eq!(opforge::functional::leaky_relu(&x, 0.5)?.to_vec1::<f32>()?, [-1.0, 3.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(negative_slope = 0.01)]
+#[function(negative_slope = 0.01, out)]
 #[python(nn, inplace)]
 pub fn leaky_relu(input: &Tensor, negative_slope: f64) -> Result<Tensor> {
-    unary_float(LeakyRelu { slope: Scalar::Float(negative_slope) }, input)
+    unary_float(LeakyRelu { slope: Scalar::Float(negative_slope) }, input, out)
 }
 
 /// See [`Definition`].

@@ -34,10 +34,10 @@ impl Unary for Lgamma {
 /// assert_eq!(opforge::functional::lgamma(&x)?.to_vec1::<f32>()?, [0.0, 0.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn lgamma(input: &Tensor) -> Result<Tensor> {
-    unary_float(Lgamma, input)
+    unary_float(Lgamma, input, out)
 }
 
 /// See [`Definition`].

@@ -39,10 +39,10 @@ impl Unary for Log {
 /// assert_eq!(opforge::functional::log(&x)?.to_vec1::<f32>()?, [0.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn log(input: &Tensor) -> Result<Tensor> {
-    unary_float(Log, input)
+    unary_float(Log, input, out)
 }
 
 impl Tensor {

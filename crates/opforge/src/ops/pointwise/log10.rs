@@ -34,10 +34,10 @@ impl Unary for Log10 {
 /// assert_eq!(opforge::functional::log10(&x)?.to_vec1::<f32>()?, [0.0, 3.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn log10(input: &Tensor) -> Result<Tensor> {
-    unary_float(Log10, input)
+    unary_float(Log10, input, out)
 }
 
 /// See [`Definition`].

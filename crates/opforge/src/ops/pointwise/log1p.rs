@@ -34,10 +34,10 @@ impl Unary for Log1p {
 /// assert_eq!(opforge::functional::log1p(&x)?.to_vec1::<f32>()?, [0.0, 9.999995e-7]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place, special)]
 pub fn log1p(input: &Tensor) -> Result<Tensor> {
-    unary_float(Log1p, input)
+    unary_float(Log1p, input, out)
 }
 
 /// See [`Definition`].

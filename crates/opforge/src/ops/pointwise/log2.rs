@@ -34,10 +34,10 @@ impl Unary for Log2 {
 /// assert_eq!(opforge::functional::log2(&x)?.to_vec1::<f32>()?, [0.0, 3.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn log2(input: &Tensor) -> Result<Tensor> {
-    unary_float(Log2, input)
+    unary_float(Log2, input, out)
 }
 
 /// See [`Definition`].

@@ -44,7 +44,7 @@ impl Binary for Logaddexp {
 #[function]
 #[python(torch, method)]
 pub fn logaddexp(input: Operand, other: Operand) -> Result<Tensor> {
-    binary_float(Logaddexp, input, other)
+    binary_float(Logaddexp, input, other, None)
 }
 
 /// See [`Definition`].

@@ -43,7 +43,7 @@ impl Binary for Logaddexp2 {
 #[function]
 #[python(torch, method)]
 pub fn logaddexp2(input: Operand, other: Operand) -> Result<Tensor> {
-    binary_float(Logaddexp2, input, other)
+    binary_float(Logaddexp2, input, other, None)
 }
 
 /// See [`Definition`].

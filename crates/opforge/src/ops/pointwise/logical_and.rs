@@ -31,10 +31,10 @@ impl Comparison for LogicalAnd {
 /// assert_eq!(opforge::functional::logical_and((&x).into(), 2.0.into())?.to_vec1::<bool>()?, [false, true, true]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn logical_and(input: Operand, other: Operand) -> Result<Tensor> {
-    compare(LogicalAnd, input, other, Rules::TORCH)
+    compare_to(LogicalAnd, input, other, Rules::TORCH, out)
 }
 
 impl Tensor {

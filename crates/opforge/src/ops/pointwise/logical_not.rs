@@ -30,10 +30,10 @@ fn op(truth: DType) -> TestOp<LogicalNot> {
 /// assert_eq!(opforge::functional::logical_not(&x)?.to_vec1::<bool>()?, [true, false]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn logical_not(input: &Tensor) -> Result<Tensor> {
-    dispatch1(&op(Rules::TORCH.truth), &[input])
+    dispatch_to(&op(Rules::TORCH.truth), &[input], out)
 }
 
 /// See [`Definition`].

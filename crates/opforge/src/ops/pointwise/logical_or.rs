@@ -31,10 +31,10 @@ impl Comparison for LogicalOr {
 /// assert_eq!(opforge::functional::logical_or((&x).into(), 2.0.into())?.to_vec1::<bool>()?, [true, true, true]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn logical_or(input: Operand, other: Operand) -> Result<Tensor> {
-    compare(LogicalOr, input, other, Rules::TORCH)
+    compare_to(LogicalOr, input, other, Rules::TORCH, out)
 }
 
 impl Tensor {

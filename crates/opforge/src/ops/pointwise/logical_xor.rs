@@ -31,10 +31,10 @@ impl Comparison for LogicalXor {
 /// assert_eq!(opforge::functional::logical_xor((&x).into(), 2.0.into())?.to_vec1::<bool>()?, [true, false, false]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn logical_xor(input: Operand, other: Operand) -> Result<Tensor> {
-    compare(LogicalXor, input, other, Rules::TORCH)
+    compare_to(LogicalXor, input, other, Rules::TORCH, out)
 }
 
 impl Tensor {

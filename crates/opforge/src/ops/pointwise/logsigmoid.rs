@@ -37,7 +37,7 @@ impl Unary for Logsigmoid {
 #[function]
 #[python(nn)]
 pub fn logsigmoid(input: &Tensor) -> Result<Tensor> {
-    unary_float(Logsigmoid, input)
+    unary_float(Logsigmoid, input, None)
 }
 
 /// See [`Definition`].

@@ -31,10 +31,10 @@ impl Comparison for Lt {
 /// assert_eq!(opforge::functional::lt((&x).into(), 2.0.into())?.to_vec1::<bool>()?, [true, false, false]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn lt(input: Operand, other: Operand) -> Result<Tensor> {
-    compare(Lt, input, other, Rules::TORCH)
+    compare_to(Lt, input, other, Rules::TORCH, out)
 }
 
 impl Tensor {

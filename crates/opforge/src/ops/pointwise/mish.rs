@@ -40,10 +40,10 @@ impl Unary for Mish {
 /// assert_eq!(opforge::functional::mish(&x)?.to_vec1::<f32>()?, [0.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(nn, inplace)]
 pub fn mish(input: &Tensor) -> Result<Tensor> {
-    unary_float(Mish, input)
+    unary_float(Mish, input, out)
 }
 
 /// See [`Definition`].

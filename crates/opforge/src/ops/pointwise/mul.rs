@@ -54,10 +54,10 @@ impl Binary for Mul {
 /// assert_eq!(opforge::functional::mul((&x).into(), 2.0.into())?.to_vec1::<f32>()?, [2.0, 4.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn mul(input: Operand, other: Operand) -> Result<Tensor> {
-    binary(Mul, input, other, Rules::TORCH)
+    binary_to(Mul, input, other, Rules::TORCH, out)
 }
 
 impl Tensor {

@@ -46,13 +46,17 @@ impl Unary for NanToNum {
 /// assert_eq!(opforge::functional::nan_to_num(&x, None, Some(7.0), None)?.to_vec1::<f32>()?, [0.0, 1.0, 7.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(nan = None, posinf = None, neginf = None)]
+#[function(nan = None, posinf = None, neginf = None, out)]
 #[python(torch, method, in_place)]
 pub fn nan_to_num(input: &Tensor, nan: Option<f64>, posinf: Option<f64>, neginf: Option<f64>) -> Result<Tensor> {
     let greatest = super::clamp::greatest_finite(input.dtype());
     let number = |given: Option<f64>, default: f64| Scalar::Float(given.unwrap_or(default));
     let (nan, posinf, neginf) = (number(nan, 0.0), number(posinf, greatest), number(neginf, -greatest));
-    if input.dtype() == DType::Bool { Ok(input.clone()) } else { unary(NanToNum { nan, posinf, neginf }, input) }
+    if input.dtype() == DType::Bool {
+        Ok(input.clone())
+    } else {
+        unary_to(NanToNum { nan, posinf, neginf }, input, out)
+    }
 }
 
 /// See [`Definition`].

@@ -31,10 +31,10 @@ impl Comparison for Ne {
 /// assert_eq!(opforge::functional::ne((&x).into(), 2.0.into())?.to_vec1::<bool>()?, [true, false, true]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn ne(input: Operand, other: Operand) -> Result<Tensor> {
-    compare(Ne, input, other, Rules::TORCH)
+    compare_to(Ne, input, other, Rules::TORCH, out)
 }
 
 impl Tensor {

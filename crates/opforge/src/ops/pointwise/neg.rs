@@ -43,10 +43,10 @@ impl Unary for Neg {
 /// assert_eq!(opforge::functional::neg(&x)?.to_vec1::<f32>()?, [-1.0, 2.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn neg(input: &Tensor) -> Result<Tensor> {
-    unary(Neg, input)
+    unary_to(Neg, input, out)
 }
 
 impl Tensor {

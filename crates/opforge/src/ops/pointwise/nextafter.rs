@@ -77,7 +77,7 @@ impl Binary for Nextafter {
 /// assert_eq!(y.to_vec1::<f32>()?, [1.0 + f32::EPSILON, f32::from_bits(1)]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn nextafter(input: &Tensor, other: &Tensor) -> Result<Tensor> {
     let grain = match crate::functional::common_dtype(input, other) {
@@ -85,7 +85,7 @@ pub fn nextafter(input: &Tensor, other: &Tensor) -> Result<Tensor> {
         DType::BF16 => Grain::BF16,
         _ => Grain::Own,
     };
-    binary(Nextafter { grain }, input.into(), other.into(), Rules::TORCH)
+    binary_to(Nextafter { grain }, input.into(), other.into(), Rules::TORCH, out)
 }
 
 /// See [`Definition`].

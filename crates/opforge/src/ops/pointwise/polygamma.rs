@@ -42,7 +42,7 @@ impl Unary for Polygamma {
 #[python(torch, special)]
 pub fn polygamma(n: i64, input: &Tensor) -> Result<Tensor> {
     match u32::try_from(n) {
-        Ok(n) if n <= 100 => unary_float(Polygamma { n }, input),
+        Ok(n) if n <= 100 => unary_float(Polygamma { n }, input, None),
         _ => Err(Error::value(OP, "n", n, "an order from 0 to 100")),
     }
 }

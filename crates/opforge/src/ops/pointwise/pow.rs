@@ -64,7 +64,7 @@ impl Binary for Pow {
 /// assert_eq!(opforge::functional::pow((&x).into(), 2i64.into())?.to_vec1::<f32>()?, [1.0, 4.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn pow(input: Operand, exponent: Operand) -> Result<Tensor> {
     match (input, exponent) {
@@ -75,9 +75,9 @@ pub fn pow(input: Operand, exponent: Operand) -> Result<Tensor> {
                 let accepted = format!("an exponent of 0 or more that {} can hold", base.dtype());
                 Err(Error::dtype(OP, "exponent", number, accepted))
             }
-            None => binary(Pow, input, exponent, Rules::TORCH),
+            None => binary_to(Pow, input, exponent, Rules::TORCH, out),
         },
-        _ => binary(Pow, input, exponent, Rules::TORCH),
+        _ => binary_to(Pow, input, exponent, Rules::TORCH, out),
     }
 }
 

@@ -38,10 +38,10 @@ impl Unary for Recip {
 /// assert_eq!(opforge::functional::recip(&x)?.to_vec1::<f32>()?, [0.25]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place, name = "reciprocal")]
 pub fn recip(input: &Tensor) -> Result<Tensor> {
-    unary_float(Recip, input)
+    unary_float(Recip, input, out)
 }
 
 impl Tensor {

@@ -45,10 +45,10 @@ impl Unary for Relu {
 /// assert_eq!(opforge::functional::relu(&x)?.to_vec1::<f32>()?, [0.0, 0.5]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place, nn)]
 pub fn relu(input: &Tensor) -> Result<Tensor> {
-    unary(Relu, input)
+    unary_to(Relu, input, out)
 }
 
 impl Tensor {

@@ -54,10 +54,10 @@ impl Binary for Remainder {
 /// assert_eq!(opforge::functional::remainder((&x).into(), 4.0.into())?.to_vec1::<f32>()?, [3.0, 1.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn remainder(input: Operand, other: Operand) -> Result<Tensor> {
-    binary(Remainder, input, other, Rules::TORCH)
+    binary_to(Remainder, input, other, Rules::TORCH, out)
 }
 
 /// See [`Definition`].

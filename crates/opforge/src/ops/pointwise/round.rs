@@ -1,6 +1,5 @@
 //! `round(x)`: the nearest integer.
 
-use crate::dispatch::forget_destination;
 use crate::ops::prelude::*;
 
 /// The tile function of [`round`].
@@ -56,14 +55,13 @@ impl Unary for Round {
 /// assert_eq!(opforge::functional::round(&x, 0)?.to_vec1::<f32>()?, [1.0, 2.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(*, decimals = 0)]
+#[function(*, decimals = 0, out)]
 #[python(torch, method, in_place, special)]
 pub fn round(input: &Tensor, decimals: i64) -> Result<Tensor> {
     let nearest = |x: &Tensor| unary(Round { halves: Halves::ToEven }, x);
     if decimals == 0 || !input.dtype().is_float() {
-        return nearest(input);
+        return unary_to(Round { halves: Halves::ToEven }, input, out);
     }
-    forget_destination();
     let scale = 10f64.powi(decimals.unsigned_abs().min(400) as i32);
     if decimals > 0 {
         nearest(&input.affine(scale, 0.0)?)?.affine(1.0 / scale, 0.0)

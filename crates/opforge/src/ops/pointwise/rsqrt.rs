@@ -35,10 +35,10 @@ impl Unary for Rsqrt {
 /// assert_eq!(opforge::functional::rsqrt(&x)?.to_vec1::<f32>()?, [1.0, 0.5]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn rsqrt(input: &Tensor) -> Result<Tensor> {
-    unary_float(Rsqrt, input)
+    unary_float(Rsqrt, input, out)
 }
 
 /// See [`Definition`].

@@ -41,10 +41,10 @@ impl Unary for Sigmoid {
 /// assert_eq!(opforge::functional::sigmoid(&x)?.to_vec1::<f32>()?, [0.5]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place, nn)]
 pub fn sigmoid(input: &Tensor) -> Result<Tensor> {
-    unary_float(Sigmoid, input)
+    unary_float(Sigmoid, input, out)
 }
 
 impl Tensor {

@@ -44,10 +44,10 @@ impl Unary for Sign {
 /// assert_eq!(opforge::functional::sign(&x)?.to_vec1::<f32>()?, [1.0, 0.0, -1.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn sign(input: &Tensor) -> Result<Tensor> {
-    unary(Sign, input)
+    unary_to(Sign, input, out)
 }
 
 impl Tensor {

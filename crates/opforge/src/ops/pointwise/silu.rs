@@ -46,10 +46,10 @@ impl Unary for Silu {
 /// assert_eq!(opforge::functional::silu(&x)?.to_vec1::<f32>()?, [0.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(nn, inplace)]
 pub fn silu(input: &Tensor) -> Result<Tensor> {
-    unary(Silu, input)
+    unary_to(Silu, input, out)
 }
 
 impl Tensor {

@@ -34,10 +34,10 @@ impl Unary for Sin {
 /// assert_eq!(opforge::functional::sin(&x)?.to_vec1::<f32>()?, [0.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn sin(input: &Tensor) -> Result<Tensor> {
-    unary_float(Sin, input)
+    unary_float(Sin, input, out)
 }
 
 impl Tensor {

@@ -41,10 +41,10 @@ impl Unary for Sinc {
 /// assert_eq!(opforge::functional::sinc(&x)?.to_vec1::<f32>()?, [1.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place, special)]
 pub fn sinc(input: &Tensor) -> Result<Tensor> {
-    unary_float(Sinc, input)
+    unary_float(Sinc, input, out)
 }
 
 /// See [`Definition`].

@@ -34,10 +34,10 @@ impl Unary for Sinh {
 /// assert_eq!(opforge::functional::sinh(&x)?.to_vec1::<f32>()?, [0.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn sinh(input: &Tensor) -> Result<Tensor> {
-    unary_float(Sinh, input)
+    unary_float(Sinh, input, out)
 }
 
 /// See [`Definition`].

@@ -46,7 +46,7 @@ impl Unary for Softplus {
 #[function(beta = 1.0, threshold = 20.0)]
 #[python(nn)]
 pub fn softplus(input: &Tensor, beta: f64, threshold: f64) -> Result<Tensor> {
-    unary_float(Softplus { beta: Scalar::Float(beta), threshold: Scalar::Float(threshold) }, input)
+    unary_float(Softplus { beta: Scalar::Float(beta), threshold: Scalar::Float(threshold) }, input, None)
 }
 
 /// See [`Definition`].

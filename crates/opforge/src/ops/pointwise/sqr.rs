@@ -42,11 +42,11 @@ impl Unary for Sqr {
 /// assert_eq!(opforge::functional::sqr(&x)?.to_vec1::<f32>()?, [9.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place, name = "square")]
 pub fn sqr(input: &Tensor) -> Result<Tensor> {
     let truth = input.dtype() == DType::Bool;
-    if truth { unary(Sqr, &input.to_dtype(DType::I64)?) } else { unary(Sqr, input) }
+    if truth { unary_to(Sqr, &input.to_dtype(DType::I64)?, out) } else { unary_to(Sqr, input, out) }
 }
 
 impl Tensor {

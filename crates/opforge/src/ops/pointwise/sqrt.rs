@@ -34,10 +34,10 @@ impl Unary for Sqrt {
 /// assert_eq!(opforge::functional::sqrt(&x)?.to_vec1::<f32>()?, [2.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn sqrt(input: &Tensor) -> Result<Tensor> {
-    unary_float(Sqrt, input)
+    unary_float(Sqrt, input, out)
 }
 
 impl Tensor {

@@ -50,10 +50,10 @@ impl Binary for Sub {
 /// assert_eq!(opforge::functional::sub((&x).into(), 2.0.into(), 1i64.into())?.to_vec1::<f32>()?, [-1.0, 0.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(*, alpha = Scalar::Int(1))]
+#[function(*, alpha = Scalar::Int(1), out)]
 #[python(torch, method, in_place)]
 pub fn sub(input: Operand, other: Operand, alpha: Scalar) -> Result<Tensor> {
-    binary_scaled(Sub, input, other, alpha)
+    binary_scaled(Sub, input, other, alpha, out)
 }
 
 impl Tensor {

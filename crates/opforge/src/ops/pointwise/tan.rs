@@ -34,10 +34,10 @@ impl Unary for Tan {
 /// assert_eq!(opforge::functional::tan(&x)?.to_vec1::<f32>()?, [0.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn tan(input: &Tensor) -> Result<Tensor> {
-    unary_float(Tan, input)
+    unary_float(Tan, input, out)
 }
 
 /// See [`Definition`].

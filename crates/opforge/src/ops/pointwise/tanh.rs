@@ -40,10 +40,10 @@ impl Unary for Tanh {
 /// assert_eq!(opforge::functional::tanh(&x)?.to_vec1::<f32>()?, [0.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place, nn)]
 pub fn tanh(input: &Tensor) -> Result<Tensor> {
-    unary_float(Tanh, input)
+    unary_float(Tanh, input, out)
 }
 
 impl Tensor {

@@ -36,10 +36,10 @@ impl Unary for Trunc {
 /// assert_eq!(opforge::functional::trunc(&x)?.to_vec1::<f32>()?, [1.0, -1.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn trunc(input: &Tensor) -> Result<Tensor> {
-    unary(Trunc, input)
+    unary_to(Trunc, input, out)
 }
 
 /// See [`Definition`].

@@ -50,10 +50,10 @@ pub(crate) fn unless_zero(a: &Tensor, log: &Tensor) -> Result<Tensor> {
 /// assert_eq!(opforge::functional::xlogy((&x).into(), 1.0.into())?.to_vec1::<f32>()?, [0.0, 0.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place, special)]
 pub fn xlogy(input: Operand, other: Operand) -> Result<Tensor> {
-    binary_float(Xlogy, input, other)
+    binary_float(Xlogy, input, other, out)
 }
 
 /// See [`Definition`].

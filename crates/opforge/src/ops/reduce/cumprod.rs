@@ -58,12 +58,12 @@ fn earlier(x: &Tensor, dim: usize, by: usize, fill: f64) -> Result<Tensor> {
 /// assert_eq!(opforge::functional::cumprod(&x, 0, None)?.to_vec1::<f32>()?, [1.0, 2.0, 6.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(*, dtype = None)]
+#[function(*, dtype = None, out)]
 #[python(torch, method, in_place)]
 pub fn cumprod(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
     let input = input.to_dtype(dtype.unwrap_or(accumulation_dtype(input.dtype())))?;
     let dim = normalize_dim(dim, input.rank(), OP)?;
-    with_dimension(&input, |x| dispatch1(&ScanOp { scan: CumProd, dim }, &[x]))
+    with_dimension(&input, |x| dispatch_to(&ScanOp { scan: CumProd, dim }, &[x], out))
 }
 
 /// See [`Definition`].

@@ -37,12 +37,12 @@ pub(super) fn from_the_end(x: &Tensor, dim: usize) -> Result<Tensor> {
 /// assert_eq!(opforge::functional::cumsum(&x, 0, None)?.to_vec2::<f32>()?, [[1.0, 2.0], [4.0, 6.0]]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(*, dtype = None)]
+#[function(*, dtype = None, out)]
 #[python(torch, method, in_place)]
 pub fn cumsum(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
     let input = input.to_dtype(dtype.unwrap_or(accumulation_dtype(input.dtype())))?;
     let dim = normalize_dim(dim, input.rank(), OP)?;
-    with_dimension(&input, |x| dispatch1(&ScanOp { scan: CumSum, dim }, &[x]))
+    with_dimension(&input, |x| dispatch_to(&ScanOp { scan: CumSum, dim }, &[x], out))
 }
 
 impl Tensor {

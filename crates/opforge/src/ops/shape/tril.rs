@@ -59,10 +59,10 @@ impl Operator for Triangle {
 /// assert_eq!(opforge::functional::tril(&x, 0)?.to_vec2::<f32>()?, [[1.0, 0.0], [3.0, 4.0]]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(diagonal = 0)]
+#[function(diagonal = 0, out)]
 #[python(torch, method, in_place)]
 pub fn tril(input: &Tensor, diagonal: i64) -> Result<Tensor> {
-    dispatch1(&Triangle { lower: true, diagonal }, &[input])
+    dispatch_to(&Triangle { lower: true, diagonal }, &[input], out)
 }
 
 /// See [`Definition`].

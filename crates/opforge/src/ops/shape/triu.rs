@@ -14,10 +14,10 @@ use crate::ops::prelude::*;
 /// assert_eq!(opforge::functional::triu(&x, 1)?.to_vec2::<f32>()?, [[0.0, 2.0], [0.0, 0.0]]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(diagonal = 0)]
+#[function(diagonal = 0, out)]
 #[python(torch, method, in_place)]
 pub fn triu(input: &Tensor, diagonal: i64) -> Result<Tensor> {
-    dispatch1(&Triangle { lower: false, diagonal }, &[input])
+    dispatch_to(&Triangle { lower: false, diagonal }, &[input], out)
 }
 
 /// See [`Definition`].

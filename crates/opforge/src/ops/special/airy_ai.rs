@@ -33,7 +33,7 @@ impl Unary for AiryAi {
 #[function]
 #[python(special)]
 pub fn airy_ai(input: &Tensor) -> Result<Tensor> {
-    unary_float(AiryAi, input)
+    unary_float(AiryAi, input, None)
 }
 
 /// See [`Definition`].

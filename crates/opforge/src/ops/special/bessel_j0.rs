@@ -36,7 +36,7 @@ impl Unary for BesselJ0 {
 #[function]
 #[python(special)]
 pub fn bessel_j0(input: &Tensor) -> Result<Tensor> {
-    unary_float(BesselJ0, input)
+    unary_float(BesselJ0, input, None)
 }
 
 /// See [`Definition`].

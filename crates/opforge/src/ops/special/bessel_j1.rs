@@ -42,7 +42,7 @@ impl Unary for BesselJ1 {
 #[function]
 #[python(special)]
 pub fn bessel_j1(input: &Tensor) -> Result<Tensor> {
-    unary_float(BesselJ1, input)
+    unary_float(BesselJ1, input, None)
 }
 
 /// See [`Definition`].

@@ -36,7 +36,7 @@ impl Unary for BesselY0 {
 #[function]
 #[python(special)]
 pub fn bessel_y0(input: &Tensor) -> Result<Tensor> {
-    unary_float(BesselY0, input)
+    unary_float(BesselY0, input, None)
 }
 
 /// See [`Definition`].

@@ -39,7 +39,7 @@ impl Unary for BesselY1 {
 #[function]
 #[python(special)]
 pub fn bessel_y1(input: &Tensor) -> Result<Tensor> {
-    unary_float(BesselY1, input)
+    unary_float(BesselY1, input, None)
 }
 
 /// See [`Definition`].

@@ -39,7 +39,7 @@ impl Unary for Erfcx {
 #[function]
 #[python(special)]
 pub fn erfcx(input: &Tensor) -> Result<Tensor> {
-    unary_float(Erfcx, input)
+    unary_float(Erfcx, input, None)
 }
 
 /// See [`Definition`].

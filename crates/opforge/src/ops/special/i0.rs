@@ -33,10 +33,10 @@ impl Unary for I0 {
 /// assert_eq!(opforge::functional::i0(&x)?.to_vec1::<f32>()?, [1.0, 1.266_065_8]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place, special)]
 pub fn i0(input: &Tensor) -> Result<Tensor> {
-    unary_float(I0, input)
+    unary_float(I0, input, out)
 }
 
 /// See [`Definition`].

@@ -38,7 +38,7 @@ impl Unary for I0e {
 #[function]
 #[python(special)]
 pub fn i0e(input: &Tensor) -> Result<Tensor> {
-    unary_float(I0e, input)
+    unary_float(I0e, input, None)
 }
 
 /// See [`Definition`].

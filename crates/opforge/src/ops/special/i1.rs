@@ -41,7 +41,7 @@ impl Unary for I1 {
 #[function]
 #[python(special)]
 pub fn i1(input: &Tensor) -> Result<Tensor> {
-    unary_float(I1, input)
+    unary_float(I1, input, None)
 }
 
 /// See [`Definition`].

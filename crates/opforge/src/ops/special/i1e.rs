@@ -42,7 +42,7 @@ impl Unary for I1e {
 #[function]
 #[python(special)]
 pub fn i1e(input: &Tensor) -> Result<Tensor> {
-    unary_float(I1e, input)
+    unary_float(I1e, input, None)
 }
 
 /// See [`Definition`].

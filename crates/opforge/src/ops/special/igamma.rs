@@ -40,10 +40,10 @@ impl Binary for Igamma {
 /// assert_eq!(opforge::functional::igamma(1.0.into(), (&x).into())?.to_vec1::<f32>()?, [0.0, 0.864_664_73]); // 1 - exp(-x)
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn igamma(input: Operand, other: Operand) -> Result<Tensor> {
-    binary_float(Igamma, input, other)
+    binary_float(Igamma, input, other, out)
 }
 
 /// See [`Definition`].

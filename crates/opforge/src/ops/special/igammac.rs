@@ -41,10 +41,10 @@ impl Binary for Igammac {
 /// assert_eq!(opforge::functional::igammac(1.0.into(), (&x).into())?.to_vec1::<f32>()?, [1.0, 0.135_335_28]); // exp(-x)
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn igammac(input: Operand, other: Operand) -> Result<Tensor> {
-    binary_float(Igammac, input, other)
+    binary_float(Igammac, input, other, out)
 }
 
 /// See [`Definition`].

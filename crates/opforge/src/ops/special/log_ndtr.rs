@@ -38,7 +38,7 @@ impl Unary for LogNdtr {
 #[function]
 #[python(special)]
 pub fn log_ndtr(input: &Tensor) -> Result<Tensor> {
-    unary_float(LogNdtr, input)
+    unary_float(LogNdtr, input, None)
 }
 
 /// See [`Definition`].

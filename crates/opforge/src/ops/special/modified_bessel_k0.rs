@@ -36,7 +36,7 @@ impl Unary for ModifiedBesselK0 {
 #[function]
 #[python(special)]
 pub fn modified_bessel_k0(input: &Tensor) -> Result<Tensor> {
-    unary_float(ModifiedBesselK0, input)
+    unary_float(ModifiedBesselK0, input, None)
 }
 
 /// See [`Definition`].

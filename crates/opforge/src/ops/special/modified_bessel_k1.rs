@@ -39,7 +39,7 @@ impl Unary for ModifiedBesselK1 {
 #[function]
 #[python(special)]
 pub fn modified_bessel_k1(input: &Tensor) -> Result<Tensor> {
-    unary_float(ModifiedBesselK1, input)
+    unary_float(ModifiedBesselK1, input, None)
 }
 
 /// See [`Definition`].

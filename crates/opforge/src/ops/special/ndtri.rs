@@ -39,7 +39,7 @@ impl Unary for Ndtri {
 #[function]
 #[python(special)]
 pub fn ndtri(input: &Tensor) -> Result<Tensor> {
-    unary_float(Ndtri, input)
+    unary_float(Ndtri, input, None)
 }
 
 /// See [`Definition`].

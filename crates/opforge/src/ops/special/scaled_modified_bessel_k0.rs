@@ -38,7 +38,7 @@ impl Unary for ScaledModifiedBesselK0 {
 #[function]
 #[python(special)]
 pub fn scaled_modified_bessel_k0(input: &Tensor) -> Result<Tensor> {
-    unary_float(ScaledModifiedBesselK0, input)
+    unary_float(ScaledModifiedBesselK0, input, None)
 }
 
 /// See [`Definition`].

@@ -40,7 +40,7 @@ impl Unary for ScaledModifiedBesselK1 {
 #[function]
 #[python(special)]
 pub fn scaled_modified_bessel_k1(input: &Tensor) -> Result<Tensor> {
-    unary_float(ScaledModifiedBesselK1, input)
+    unary_float(ScaledModifiedBesselK1, input, None)
 }
 
 /// See [`Definition`].

@@ -42,7 +42,7 @@ impl Unary for SphericalBesselJ0 {
 #[function]
 #[python(special)]
 pub fn spherical_bessel_j0(input: &Tensor) -> Result<Tensor> {
-    unary_float(SphericalBesselJ0, input)
+    unary_float(SphericalBesselJ0, input, None)
 }
 
 /// See [`Definition`].

@@ -47,7 +47,7 @@ impl Binary for Xlog1py {
 #[function]
 #[python(special)]
 pub fn xlog1py(input: Operand, other: Operand) -> Result<Tensor> {
-    binary_float(Xlog1py, input, other)
+    binary_float(Xlog1py, input, other, None)
 }
 
 /// See [`Definition`].

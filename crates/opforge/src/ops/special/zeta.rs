@@ -48,7 +48,7 @@ impl Binary for Zeta {
 #[function]
 #[python(special)]
 pub fn zeta(input: Operand, other: Operand) -> Result<Tensor> {
-    binary_float(Zeta, input, other)
+    binary_float(Zeta, input, other, None)
 }
 
 /// See [`Definition`].

@@ -1,6 +1,5 @@
 //! `lcm(a, b)`: the least common multiple.
 
-use super::gcd::greatest_divisor;
 use crate::functional::binary;
 use crate::operator::prelude::*;
 
@@ -15,8 +14,7 @@ impl BinaryFn for Lcm {
 
     #[inline(always)]
     fn int<I: Int>(self, a: I, b: I) -> I {
-        let divisor = greatest_divisor(a, b);
-        a.div_trunc(divisor).wrapping_mul(b).wrapping_abs()
+        a.div_trunc(a.gcd(b)).wrapping_mul(b).wrapping_abs()
     }
 }
 

@@ -6,6 +6,7 @@ use crate::{Float, Intrinsic};
 /// The intrinsic of an expression, by name.
 macro_rules! intrinsic {
     ($name:expr, |$($x:ident),+| $value:expr) => {{
+        #[inline]
         extern "C" fn function($($x: f64),+) -> f64 {
             $value
         }

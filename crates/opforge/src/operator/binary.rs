@@ -3,15 +3,13 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::Range;
-use std::sync::Arc;
 
 use opforge_core::Scalar;
-use opforge_cpu::elementwise::{self, BinaryFn};
-use opforge_runtime::Kernel;
+use opforge_tile::BinaryFn;
 use smallvec::smallvec;
 
 use super::unary::result_layout;
-use super::{Array, AxisMap, Grads, Metas, Operator, Sample, Saves, arity};
+use super::{Array, AxisMap, Grads, Lowering, Metas, Operator, Sample, Saves, Tile, arity};
 use crate::autograd::Backward;
 use crate::functional::sum_to;
 use crate::{DType, Error, Meta, Result, Tensor};
@@ -124,10 +122,8 @@ impl<F: Binary> Operator for BinaryOp<F> {
         AxisMap::pointwise(inputs, inputs[0].rank().max(inputs[1].rank()))
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        let a = stretched(F::NAME, inputs[0], outputs[0])?;
-        let b = stretched(F::NAME, inputs[1], outputs[0])?;
-        elementwise::binary(F::NAME, self.0, &a, &b, outputs[0])
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Tile(Tile::binary(self.0)))
     }
 
     fn overwrites(&self, _: usize) -> bool {
@@ -186,12 +182,8 @@ impl<F: Binary> Operator for WithScalar<F> {
         AxisMap::pointwise(inputs, inputs[0].rank())
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        let dtype = inputs[0].dtype;
-        let number = repeated(F::NAME, dtype, outputs[0])?;
-        let (a, b) = if self.side == Side::Left { (&number, inputs[0]) } else { (inputs[0], &number) };
-        let kernel = elementwise::binary(F::NAME, self.f, a, b, outputs[0])?;
-        elementwise::bind(F::NAME, kernel, self.side as usize, self.scalar, dtype)
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Tile(Tile::binary(self.f).with_number(self.scalar, self.side)))
     }
 
     fn overwrites(&self, _: usize) -> bool {

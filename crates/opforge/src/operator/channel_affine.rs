@@ -23,8 +23,8 @@ impl Operator for ChannelAffine {
         AxisMap::letters(&format!("{full},c,c,c->{full}"), &[])
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        norm::channel_affine("channel_affine", inputs[0], [inputs[1], inputs[2], inputs[3]], outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(norm::channel_affine("channel_affine", inputs[0], [inputs[1], inputs[2], inputs[3]], outputs[0]))
     }
 
     fn saves(&self) -> Saves {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use opforge_runtime::Kernel;
 use smallvec::{SmallVec, smallvec};
 
-use super::{AxisMap, Metas, Operator, arity};
+use super::{AxisMap, Lowering, Metas, Operator, arity, opaque};
 use crate::dispatch::dispatch1;
 use crate::{DType, Device, Generator, Meta, Result, Shape, Tensor};
 
@@ -45,8 +45,8 @@ impl<D: Distribution> Operator for DrawOp<D> {
         AxisMap { inputs: vec![none(inputs[0].rank())], outputs: vec![none(self.shape.rank())], roles: SmallVec::new() }
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        self.distribution.kernel(inputs[0], outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(self.distribution.kernel(inputs[0], outputs[0]))
     }
 
     fn differentiable(&self) -> bool {

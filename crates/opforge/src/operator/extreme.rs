@@ -8,8 +8,8 @@ use opforge_runtime::Kernel;
 use smallvec::smallvec;
 
 use super::{
-    Array, Axes, AxisMap, Comparison, Metas, Operator, Pair, ReduceOp, Reduced, Reduction, Sample, Side, arity,
-    reduce_array, same_axes,
+    Array, Axes, AxisMap, Comparison, Lowering, Metas, Operator, Pair, ReduceOp, Reduced, Reduction, Sample, Side,
+    arity, opaque, reduce_array, same_axes,
 };
 use crate::dispatch::dispatch1;
 use crate::functional::{self as f, Rules, compare};
@@ -114,8 +114,8 @@ impl Operator for RunningArg {
         same_axes(inputs[0], &[self.dim])
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        running_arg(self.name(), self.extreme, inputs[0], self.dim, outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(running_arg(self.name(), self.extreme, inputs[0], self.dim, outputs[0]))
     }
 
     fn differentiable(&self) -> bool {

@@ -10,12 +10,14 @@ mod draw;
 pub(crate) mod extreme;
 mod function;
 pub(crate) mod index;
+mod lowering;
 pub(crate) mod matrix;
 pub(crate) mod norm;
 pub(crate) mod pool;
 mod reduce;
 mod sample;
 mod scan;
+mod tile;
 mod unary;
 mod update;
 mod view;
@@ -27,23 +29,22 @@ use std::any::{Any, TypeId};
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
 use std::ops::BitOr;
-use std::sync::Arc;
 
-use opforge_runtime::Kernel;
 use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
 pub use axes::{Axis, AxisMap, Role};
-pub(crate) use binary::stretched;
 pub use binary::{Binary, BinaryOp, Pair, Side, WithScalar, binary_samples};
 pub use compare::{CompareOp, CompareWithScalar, Comparison, TestOp, compare_samples};
 pub use definition::{DTypes, Definition, functions, register, registry};
 pub use draw::{Distribution, DrawOp, draw};
 pub use function::{Argument, Default, Faces, Function, Param, Type, Value, shared_results};
+pub use lowering::{Lowering, opaque};
 pub use reduce::{Axes, ReduceOp, Reduced, Reduction, reduce_array, reduction_samples};
 pub(crate) use reduce::{check_axes, reduce_dim};
 pub use sample::{Array, Content, Sample, each_index};
 pub use scan::{Scan, ScanOp, scan_samples};
+pub use tile::Tile;
 pub(crate) use unary::result_layout;
 pub use unary::{Unary, UnaryOp, unary, unary_samples, unary_samples_with};
 pub use update::update;
@@ -84,10 +85,10 @@ pub trait Operator: OperatorKey + Debug + Send + Sync + 'static {
     /// How axes flow from inputs to outputs, for inputs that passed [`Operator::infer`].
     fn axes(&self, inputs: &[&Meta]) -> AxisMap;
 
-    /// The computation for these inputs and outputs on the CPU; outputs are those of [`Operator::infer`], or others of equal shape and dtype.
+    /// What is computed of these inputs and outputs; outputs are those of [`Operator::infer`], or others of equal shape and dtype.
     ///
-    /// The kernel must be prepared for exactly these metas: interpreters run it on memory of these layouts.
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>>;
+    /// A kernel in it must be prepared for exactly these metas: interpreters run it on memory of these layouts.
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering>;
 
     /// Which tensors [`Operator::backward`] reads. What is not named is not kept alive.
     fn saves(&self) -> Saves {

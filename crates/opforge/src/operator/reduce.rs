@@ -7,7 +7,7 @@ use std::sync::Arc;
 use opforge_runtime::Kernel;
 use smallvec::{SmallVec, smallvec};
 
-use super::{Array, AxisMap, Grads, Metas, Operator, Role, Sample, Saves, arity};
+use super::{Array, AxisMap, Grads, Lowering, Metas, Operator, Role, Sample, Saves, arity, opaque};
 use crate::autograd::Backward;
 use crate::dispatch::dispatch1;
 use crate::{DType, Dim, Error, Meta, Result, Shape, Tensor};
@@ -150,8 +150,8 @@ impl<R: Reduction> Operator for ReduceOp<R> {
         reduction_axes(inputs[0], self.axes, self.keepdim, R::ROLE)
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        self.reduction.kernel(inputs[0], &self.axes.to_vec(), outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(self.reduction.kernel(inputs[0], &self.axes.to_vec(), outputs[0]))
     }
 
     fn saves(&self) -> Saves {

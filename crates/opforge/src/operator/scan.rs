@@ -1,12 +1,10 @@
 use std::fmt::Debug;
 use std::hash::Hash;
-use std::sync::Arc;
 
 use opforge_cpu::scan;
-use opforge_runtime::Kernel;
 use smallvec::smallvec;
 
-use super::{Array, AxisMap, Grads, Metas, Operator, Sample, Saves, arity, same_axes};
+use super::{Array, AxisMap, Grads, Lowering, Metas, Operator, Sample, Saves, arity, opaque, same_axes};
 use crate::autograd::Backward;
 use crate::{Error, Meta, Result, Tensor};
 
@@ -49,8 +47,8 @@ impl<S: Scan> Operator for ScanOp<S> {
         same_axes(inputs[0], &[self.dim])
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        scan::scan(S::NAME, S::KIND, inputs[0], self.dim, outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(scan::scan(S::NAME, S::KIND, inputs[0], self.dim, outputs[0]))
     }
 
     fn saves(&self) -> Saves {

@@ -3,14 +3,11 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::Range;
-use std::sync::Arc;
 
-use opforge_cpu::elementwise::{self, BinaryFn, UnaryFn};
-use opforge_cpu::simd::Float;
-use opforge_runtime::Kernel;
+use opforge_tile::{BinaryFn, Float, UnaryFn};
 use smallvec::smallvec;
 
-use super::{Array, AxisMap, Grads, Metas, Operator, Sample, Saves, arity};
+use super::{Array, AxisMap, Grads, Lowering, Metas, Operator, Sample, Saves, Tile, arity};
 use crate::autograd::{Backward, is_grad_enabled};
 use crate::dispatch::{dispatch1, forget_destination};
 use crate::{Error, Layout, Meta, Result, Tensor};
@@ -91,8 +88,8 @@ impl<F: Unary> Operator for UnaryOp<F> {
         AxisMap::pointwise(inputs, inputs[0].rank())
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        elementwise::unary(F::NAME, self.0, inputs[0], outputs[0])
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Tile(Tile::unary(self.0)))
     }
 
     fn overwrites(&self, _: usize) -> bool {
@@ -147,8 +144,8 @@ impl<F: Unary> Operator for SlopeOp<F> {
         AxisMap::pointwise(inputs, inputs[0].rank())
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        elementwise::binary(F::NAME, Slope(self.0), inputs[0], inputs[1], outputs[0])
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Tile(Tile::binary(Slope(self.0))))
     }
 }
 

@@ -2,7 +2,6 @@
 
 use crate::functional::{common_dtype, default_dtype, dtype_with, sum_to};
 use crate::operator::prelude::*;
-use crate::operator::stretched;
 
 /// The operator of [`where_cond`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -30,9 +29,8 @@ impl Operator for WhereCond {
         AxisMap::pointwise(inputs, inputs.iter().map(|m| m.rank()).max().unwrap_or(0))
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        let full = |i: usize| stretched("where_cond", inputs[i], outputs[0]);
-        opforge_cpu::elementwise::select("where_cond", &full(0)?, &full(1)?, &full(2)?, outputs[0])
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Tile(Tile::select()))
     }
 
     fn overwrites(&self, _: usize) -> bool {

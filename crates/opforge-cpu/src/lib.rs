@@ -45,7 +45,6 @@ pub mod copy;
 pub mod dense;
 pub mod elementwise;
 pub mod index;
-pub mod math;
 pub mod matmul;
 pub mod norm;
 pub mod pool;
@@ -57,6 +56,8 @@ pub mod resample;
 pub mod scan;
 pub mod simd;
 pub mod sort;
+
+pub use opforge_tile::math;
 
 mod fallible;
 mod operand;

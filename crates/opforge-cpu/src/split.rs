@@ -1,7 +1,7 @@
 //! Lines whose every so many-th elements lie next to each other, so that what windows with a stride read does too.
 
 use crate::operand::{Accumulator, Operand};
-use crate::simd::{Bits, Float, Simd};
+use crate::simd::{Bits, Float, Simd, Vector};
 use crate::stored::{StoredFloat, VectorOf, load_strided};
 use opforge_core::WithDType;
 

@@ -1,7 +1,7 @@
 //! Floats as they are stored, and how they get in and out of the vectors they are computed in.
 
 use crate::simd::convert::{NarrowBf16, NarrowF16, WidenBf16, WidenF16};
-use crate::simd::{Float, FloatElem, Routine, Simd};
+use crate::simd::{FloatElem, Routine, Simd, Vector};
 use opforge_core::{WithDType, bf16, f16};
 
 /// The vector that elements of `E` are computed in.
@@ -40,12 +40,12 @@ macro_rules! stored_as_computed {
             #[inline(always)]
             unsafe fn load<S: Simd>(ptr: *const Self) -> VectorOf<Self, S> {
                 // SAFETY: the caller's.
-                unsafe { Float::load(ptr) }
+                unsafe { Vector::load(ptr) }
             }
             #[inline(always)]
             unsafe fn load_partial<S: Simd>(ptr: *const Self, n: usize) -> VectorOf<Self, S> {
                 // SAFETY: the caller's.
-                unsafe { Float::load_partial(ptr, n) }
+                unsafe { Vector::load_partial(ptr, n) }
             }
             #[inline(always)]
             unsafe fn store<S: Simd>(v: VectorOf<Self, S>, ptr: *mut Self) {

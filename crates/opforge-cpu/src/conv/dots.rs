@@ -5,7 +5,7 @@ use super::Element;
 use super::geometry::Lengths;
 use super::weight::{Sums, WeightGradient};
 use crate::operand::Accumulator;
-use crate::simd::{Float, Simd};
+use crate::simd::{Float, Simd, Vector};
 use crate::stored::{VectorOf, lie, load_as};
 
 /// Vectors that are added to one sum before it is added to another: errors grow with the number of additions to one.

@@ -3,7 +3,7 @@
 use super::geometry::Lengths;
 use super::slab::Read;
 use crate::matmul::Kernels;
-use crate::simd::{Float, FloatElem, Simd};
+use crate::simd::{FloatElem, Simd, Vector};
 
 /// Columns of a panel at most: those of the widest micro-kernel.
 const WIDEST: usize = 32;

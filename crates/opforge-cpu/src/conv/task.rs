@@ -14,7 +14,7 @@ use super::product::{COLUMNS, PRODUCTS, Product, Total, block_depth};
 use super::slab::Read;
 use crate::matmul::Args;
 use crate::operand::{Operand, add_to_totals, round_totals};
-use crate::simd::{Float, Routine, Simd};
+use crate::simd::{Float, Routine, Simd, Vector};
 use crate::stored::{VectorOf, lie, load_as, store_strided};
 
 /// Lines of targets that are summed side by side, so that a weight is loaded once for all.

@@ -9,50 +9,9 @@ use super::kernel::Spec;
 use super::scalar::{ScalarMap, ScalarStep};
 use super::step::{Step, compute_dtype};
 use super::{check_dtypes, with_int};
-use crate::simd::{Float, Int};
+use opforge_tile::{BinaryFn, Float};
 
-/// A function of two elements.
-pub trait BinaryFn: Copy + Send + Sync + 'static {
-    /// Whether floats have the function; then [`float`](BinaryFn::float) must be implemented.
-    const FLOAT: bool = true;
-    /// Whether integers have the function; then [`int`](BinaryFn::int) must be implemented.
-    const INT: bool = false;
-    /// Whether truth values have the function; then [`boolean`](BinaryFn::boolean) must be implemented.
-    const BOOL: bool = false;
-    /// For functions that some integers have no result of: the argument at fault and what it accepts, such as
-    /// `("rhs", "divisors other than 0")`. The kernel fails when [`int_fails`](BinaryFn::int_fails) is true of any element.
-    const INT_FAILURE: Option<(&'static str, &'static str)> = None;
-    /// Roughly the picoseconds an element takes on one core, in the cache.
-    const PICOSECONDS: usize = 100;
-
-    /// The function of floats.
-    #[inline(always)]
-    fn float<V: Float>(self, a: V, b: V) -> V {
-        const { assert!(!Self::FLOAT, "FLOAT demands an implementation of `float`") };
-        let _ = b;
-        a
-    }
-    /// The function of integers. Called for every element, also where [`int_fails`](BinaryFn::int_fails).
-    #[inline(always)]
-    fn int<I: Int>(self, a: I, b: I) -> I {
-        const { assert!(!Self::INT, "INT demands an implementation of `int`") };
-        let _ = b;
-        a
-    }
-    /// Whether the function has no result for these integers.
-    #[inline(always)]
-    fn int_fails<I: Int>(self, a: I, b: I) -> bool {
-        const { assert!(Self::INT_FAILURE.is_none(), "INT_FAILURE demands an implementation of `int_fails`") };
-        let _ = (a, b);
-        false
-    }
-    /// The function of truth values.
-    #[inline(always)]
-    fn boolean(self, a: bool, b: bool) -> bool {
-        assert!(!Self::BOOL, "BOOL demands an implementation of `boolean`");
-        a && b
-    }
-}
+use crate::simd::Integer;
 
 struct OfFloat<F>(F);
 struct OfInt<F, I>(F, PhantomData<I>);
@@ -64,7 +23,7 @@ impl<F: BinaryFn> FloatMap<2> for OfFloat<F> {
         self.0.float(a, b)
     }
 }
-impl<F: BinaryFn, I: Int> ScalarMap<2> for OfInt<F, I> {
+impl<F: BinaryFn, I: Integer> ScalarMap<2> for OfInt<F, I> {
     type In = I;
     type Out = I;
     const CAN_FAIL: bool = F::INT_FAILURE.is_some();

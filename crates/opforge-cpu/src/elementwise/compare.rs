@@ -11,25 +11,11 @@ use super::kernel::Spec;
 use super::scalar::{ScalarMap, ScalarStep};
 use super::step::{Step, compute_dtype};
 use super::{check_dtypes, check_truth, with_int};
-use crate::simd::{Float, Int};
+use opforge_tile::{CompareFn, Float, TestFn};
+
+use crate::simd::Integer;
 
 const PICOSECONDS: usize = 100;
-
-/// A predicate of two elements. Truth values are compared as the integers 0 and 1.
-pub trait CompareFn: Copy + Send + Sync + 'static {
-    /// The predicate of floats.
-    fn float<V: Float>(self, a: V, b: V) -> V::Mask;
-    /// The predicate of integers.
-    fn int<I: Int>(self, a: I, b: I) -> bool;
-}
-
-/// A predicate of one element. Truth values are tested as the integers 0 and 1.
-pub trait TestFn: Copy + Send + Sync + 'static {
-    /// The predicate of floats.
-    fn float<V: Float>(self, x: V) -> V::Mask;
-    /// The predicate of integers.
-    fn int<I: Int>(self, x: I) -> bool;
-}
 
 struct OfFloat<F>(F);
 struct OfInt<F, I>(F, PhantomData<I>);
@@ -40,7 +26,7 @@ impl<F: CompareFn> FloatTest<2> for OfFloat<F> {
         self.0.float(a, b)
     }
 }
-impl<F: CompareFn, I: Int> ScalarMap<2> for OfInt<F, I> {
+impl<F: CompareFn, I: Integer> ScalarMap<2> for OfInt<F, I> {
     type In = I;
     type Out = u8;
     #[inline(always)]
@@ -54,7 +40,7 @@ impl<F: TestFn> FloatTest<1> for OfFloat<F> {
         self.0.float(x)
     }
 }
-impl<F: TestFn, I: Int> ScalarMap<1> for OfInt<F, I> {
+impl<F: TestFn, I: Integer> ScalarMap<1> for OfInt<F, I> {
     type In = I;
     type Out = u8;
     #[inline(always)]

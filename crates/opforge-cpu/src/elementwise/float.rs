@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::block::{Block, Body, walk};
-use crate::simd::{Float, FloatElem, Mask, Routine, Simd};
+use crate::simd::{Float, FloatElem, Routine, Simd, Vector, VectorMask};
 
 /// A function of `K` floats.
 pub(super) trait FloatMap<const K: usize>: Send + Sync + 'static {
@@ -24,14 +24,14 @@ struct MapBody<'a, F, V>(&'a F, PhantomData<V>);
 struct TestBody<'a, F, V>(&'a F, PhantomData<V>);
 
 /// # Safety
-/// As [`Float::load_partial`] of every pointer.
+/// As [`Vector::load_partial`] of every pointer.
 #[inline(always)]
-unsafe fn load<V: Float, const K: usize>(x: [*const u8; K], n: usize) -> [V; K] {
+unsafe fn load<V: Vector, const K: usize>(x: [*const u8; K], n: usize) -> [V; K] {
     // SAFETY: the caller's.
     x.map(|x| unsafe { if n == V::LANES { V::load(x.cast()) } else { V::load_partial(x.cast(), n) } })
 }
 
-impl<const K: usize, F: FloatMap<K>, V: Float> Body<K> for MapBody<'_, F, V> {
+impl<const K: usize, F: FloatMap<K>, V: Vector> Body<K> for MapBody<'_, F, V> {
     const CHUNK: usize = V::LANES;
     const SIZES: [usize; K] = [size_of::<V::Elem>(); K];
     const OUT_SIZE: usize = size_of::<V::Elem>();
@@ -53,7 +53,7 @@ impl<const K: usize, F: FloatMap<K>, V: Float> Body<K> for MapBody<'_, F, V> {
     }
 }
 
-impl<const K: usize, F: FloatTest<K>, V: Float> Body<K> for TestBody<'_, F, V> {
+impl<const K: usize, F: FloatTest<K>, V: Vector> Body<K> for TestBody<'_, F, V> {
     const CHUNK: usize = V::LANES;
     const SIZES: [usize; K] = [size_of::<V::Elem>(); K];
     const OUT_SIZE: usize = 1;

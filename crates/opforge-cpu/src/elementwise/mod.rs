@@ -53,14 +53,15 @@ mod tile;
 mod unary;
 mod update;
 
-pub use binary::{BinaryFn, binary};
+pub use binary::binary;
 pub use bind::bind;
 pub use cast::cast;
 pub use choose::{fill, select};
-pub use compare::{CompareFn, TestFn, compare, test};
-pub use ternary::{TernaryFn, ternary};
-pub use unary::{UnaryFn, unary};
-pub use update::{UpdateFn, update};
+pub use compare::{compare, test};
+pub use opforge_tile::{BinaryFn, CompareFn, TernaryFn, TestFn, UnaryFn, UpdateFn};
+pub use ternary::ternary;
+pub use unary::unary;
+pub use update::update;
 
 use opforge_core::{DType, Error, Meta, Result};
 

@@ -9,25 +9,9 @@ use super::kernel::Spec;
 use super::scalar::{ScalarMap, ScalarStep};
 use super::step::{Step, compute_dtype};
 use super::{check_dtypes, with_int};
-use crate::simd::{Float, Int};
+use opforge_tile::{Float, TernaryFn};
 
-/// A function of three elements.
-pub trait TernaryFn: Copy + Send + Sync + 'static {
-    /// Whether integers have the function; then [`int`](TernaryFn::int) must be implemented.
-    const INT: bool = false;
-    /// Roughly the picoseconds an element takes on one core, in the cache.
-    const PICOSECONDS: usize = 100;
-
-    /// The function of floats.
-    fn float<V: Float>(self, a: V, b: V, c: V) -> V;
-    /// The function of integers.
-    #[inline(always)]
-    fn int<I: Int>(self, a: I, b: I, c: I) -> I {
-        const { assert!(!Self::INT, "INT demands an implementation of `int`") };
-        let _ = (b, c);
-        a
-    }
-}
+use crate::simd::Integer;
 
 struct OfFloat<F>(F);
 struct OfInt<F, I>(F, PhantomData<I>);
@@ -38,7 +22,7 @@ impl<F: TernaryFn> FloatMap<3> for OfFloat<F> {
         self.0.float(a, b, c)
     }
 }
-impl<F: TernaryFn, I: Int> ScalarMap<3> for OfInt<F, I> {
+impl<F: TernaryFn, I: Integer> ScalarMap<3> for OfInt<F, I> {
     type In = I;
     type Out = I;
     #[inline(always)]

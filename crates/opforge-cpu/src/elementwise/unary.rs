@@ -8,32 +8,9 @@ use super::kernel::Spec;
 use super::scalar::{ScalarMap, ScalarStep};
 use super::step::{Step, compute_dtype};
 use super::{check_dtypes, with_int};
-use crate::simd::{Float, Int};
+use opforge_tile::{Float, UnaryFn};
 
-/// A function of one element.
-pub trait UnaryFn: Copy + Send + Sync + 'static {
-    /// Whether integers have the function; then [`int`](UnaryFn::int) must be implemented.
-    const INT: bool = false;
-    /// Whether truth values have the function; then [`boolean`](UnaryFn::boolean) must be implemented.
-    const BOOL: bool = false;
-    /// Roughly the picoseconds an element takes on one core, in the cache.
-    const PICOSECONDS: usize = 100;
-
-    /// The function of floats.
-    fn float<V: Float>(self, x: V) -> V;
-    /// The function of integers.
-    #[inline(always)]
-    fn int<I: Int>(self, x: I) -> I {
-        const { assert!(!Self::INT, "INT demands an implementation of `int`") };
-        x
-    }
-    /// The function of truth values.
-    #[inline(always)]
-    fn boolean(self, x: bool) -> bool {
-        assert!(!Self::BOOL, "BOOL demands an implementation of `boolean`");
-        x
-    }
-}
+use crate::simd::Integer;
 
 struct OfFloat<F>(F);
 struct OfInt<F, I>(F, std::marker::PhantomData<I>);
@@ -45,7 +22,7 @@ impl<F: UnaryFn> FloatMap<1> for OfFloat<F> {
         self.0.float(x)
     }
 }
-impl<F: UnaryFn, I: Int> ScalarMap<1> for OfInt<F, I> {
+impl<F: UnaryFn, I: Integer> ScalarMap<1> for OfInt<F, I> {
     type In = I;
     type Out = I;
     #[inline(always)]

@@ -9,14 +9,9 @@ use opforge_runtime::Kernel;
 use opforge_runtime::parallel::parallel_for;
 
 use super::check_dtypes;
-use crate::simd::{Entry, Float, Isa, Routine, Simd, resolve};
+use crate::simd::{Entry, Float, Isa, Routine, Simd, Vector, resolve};
 use crate::stored::{StoredFloat, VectorOf};
-
-/// A function of `N` elements to be changed and one that is only read, which gives the `N` changed ones.
-pub trait UpdateFn<const N: usize>: Copy + Send + Sync + 'static {
-    /// The changed elements. Must be `#[inline(always)]`.
-    fn float<V: Float>(self, changed: [V; N], read: V) -> [V; N];
-}
+use opforge_tile::UpdateFn;
 
 /// The kernel of an update. Its inputs are the `N` tensors to be changed, then the one that is only read; its outputs are the `N` changed
 /// ones, usually the very same tensors. All are contiguous floats of one shape and dtype.

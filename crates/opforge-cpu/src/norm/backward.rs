@@ -5,7 +5,7 @@ use super::layer_norm::stats_dtype;
 use super::softmax::Softmax;
 use crate::math::exp;
 use crate::plan::{LoopDim, LoopDims, Walk, iterations};
-use crate::simd::{Float, Routine, Simd};
+use crate::simd::{Float, Routine, Simd, Vector};
 use crate::stored::{StoredFloat, VectorOf, load_strided, store_strided};
 use crate::tasks::{Job, prepare};
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
@@ -358,7 +358,7 @@ impl<E: StoredFloat> Routine for NormRows<E> {
                 for index in first..(chunk + 1) * rows / chunks {
                     let row = Row::<E>::new(&job, walk.offset(), *along);
                     let stat =
-                        |input: usize| Float::splat_elem(job.inputs[input].cast::<E::Compute>().add(index).read());
+                        |input: usize| Vector::splat_elem(job.inputs[input].cast::<E::Compute>().add(index).read());
                     let mean = if *centered { stat(2) } else { Float::splat(0.0) };
                     let row = RowOf::<E, S> { row, mean, rstd: stat(rstd_input), weight, sums };
                     let [sum_g, sum_gh] = row.totals();

@@ -4,7 +4,7 @@ use super::layer_norm::stats_dtype;
 use super::scaled_eps;
 use super::sets::{Normalized, Products, Sets, Squares, Sum};
 use crate::reduce::shrink;
-use crate::simd::{Float, Routine, Simd};
+use crate::simd::{Float, Routine, Simd, Vector};
 use crate::staged::with_contiguous;
 use crate::stored::{StoredFloat, VectorOf, load_strided, store_strided};
 use crate::tasks::{Job, prepare};

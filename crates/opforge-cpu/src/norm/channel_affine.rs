@@ -7,7 +7,7 @@ use opforge_core::{DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::Kernel;
 
 use super::layer_norm::stats_dtype;
-use crate::simd::{Float, Routine, Simd};
+use crate::simd::{Float, Routine, Simd, Vector};
 use crate::staged::with_contiguous;
 use crate::stored::{StoredFloat, VectorOf, load_strided, store_strided};
 use crate::tasks::{Job, prepare};
@@ -66,7 +66,7 @@ impl<E: StoredFloat> Runs<E> {
         unsafe {
             match self.together {
                 true => load_strided::<S, E::Compute>(at.add(i), n, 1),
-                false => Float::splat_elem(at.add(run % self.channels).read()),
+                false => Vector::splat_elem(at.add(run % self.channels).read()),
             }
         }
     }

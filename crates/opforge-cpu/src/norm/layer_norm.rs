@@ -3,7 +3,7 @@
 use super::{expect_like, scaled_eps};
 use crate::plan::{LoopDim, LoopDims, Walk, iterations};
 use crate::reduce::{Reducer, shrink, sum_row};
-use crate::simd::{Float, Routine, Simd};
+use crate::simd::{Float, Routine, Simd, Vector};
 use crate::stored::{StoredFloat, VectorOf, load_strided};
 use crate::tasks::{Job, prepare};
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};

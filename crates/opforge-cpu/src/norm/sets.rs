@@ -2,7 +2,7 @@
 
 use opforge_core::WithDType;
 
-use crate::simd::{Float, Simd};
+use crate::simd::{Simd, Vector};
 use crate::stored::{StoredFloat, VectorOf, load_strided};
 
 /// Sets of elements with a mean and a variance each: `runs` runs of `len` elements, `stride` apart.
@@ -64,7 +64,7 @@ impl Sets {
     /// # Safety
     /// The terms may be made of all of the run's elements.
     #[inline(always)]
-    pub unsafe fn sum<V: Float, const N: usize>(&self, start: usize, terms: &impl Terms<V, N>) -> [f64; N] {
+    pub unsafe fn sum<V: Vector, const N: usize>(&self, start: usize, terms: &impl Terms<V, N>) -> [f64; N] {
         /// Elements whose terms are added up in their own type before they enter the whole sum.
         const BLOCK: usize = 1024;
         let mut sums = [0.0; N];
@@ -94,7 +94,7 @@ impl Sets {
 }
 
 #[inline(always)]
-fn add<V: Float, const N: usize>(sums: &mut [V; N], terms: [V; N]) {
+fn add<V: Vector, const N: usize>(sums: &mut [V; N], terms: [V; N]) {
     for (sum, term) in sums.iter_mut().zip(terms) {
         *sum = *sum + term;
     }
@@ -132,7 +132,7 @@ impl<E: StoredFloat, S: Simd> Normalized<E, S> {
 
 /// Zeros in the lanes after the first `n`.
 #[inline(always)]
-fn only<V: Float>(v: V, n: usize) -> V {
+fn only<V: Vector>(v: V, n: usize) -> V {
     if n == V::LANES { v } else { V::select(V::first(n), v, V::splat(0.0)) }
 }
 

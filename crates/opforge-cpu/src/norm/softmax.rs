@@ -2,7 +2,7 @@
 
 use crate::math::{exp, log};
 use crate::plan::{LoopDim, LoopDims, Walk, iterations, order_and_merge};
-use crate::simd::{Float, Routine, Simd};
+use crate::simd::{Float, Routine, Simd, Vector};
 use crate::stored::{StoredFloat, VectorOf, load_strided, store_strided};
 use crate::tasks::{Job, prepare};
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
@@ -127,7 +127,7 @@ impl<E: StoredFloat> Rows<E> {
                 max = max.max(x);
             }
         }
-        Float::splat_elem(max.reduce_max())
+        Vector::splat_elem(max.reduce_max())
     }
 
     /// Shifts the row by its maximum and takes exponentials, which the logarithm needs the sum of only.

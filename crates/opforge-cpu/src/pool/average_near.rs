@@ -5,7 +5,7 @@ use opforge_runtime::alloc::Room;
 use super::average::Lines;
 use super::neighbours::{Neighbours, store};
 use super::windows::Rows;
-use crate::simd::{Float, Routine, Simd};
+use crate::simd::{Float, Routine, Simd, Vector};
 use crate::split::Summed;
 use crate::stored::VectorOf;
 use crate::tasks::Job;

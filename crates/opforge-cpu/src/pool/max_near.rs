@@ -7,7 +7,7 @@ use opforge_runtime::Kernel;
 
 use super::neighbours::{Integers, Neighbours, store};
 use super::windows::{Planes, Rows};
-use crate::simd::{Bits, Float, FloatElem, Routine, Simd};
+use crate::simd::{Bits, Float, FloatElem, Routine, Simd, Vector};
 use crate::split::Summed;
 use crate::stored::VectorOf;
 use crate::tasks::{Job, prepare};
@@ -121,7 +121,7 @@ impl<E: Summed, const PLACES: bool> Routine for MaxNear<E, PLACES> {
 /// # Safety
 /// `to` is valid for `count` elements, at most as many as there are lanes.
 #[inline(always)]
-unsafe fn write_places<V: Float>(places: V, to: *mut i64, count: usize) {
+unsafe fn write_places<V: Vector>(places: V, to: *mut i64, count: usize) {
     let mut integers = [V::Elem::default(); 16];
     // SAFETY: by the contract; the array holds as many as any vector.
     unsafe {

@@ -1,7 +1,7 @@
 //! What a vector of neighbouring windows reads from a line.
 
 use crate::conv::Window;
-use crate::simd::{Bits, Float, FloatElem, Simd};
+use crate::simd::{Bits, Float, FloatElem, Simd, Vector};
 use crate::stored::{StoredFloat, VectorOf};
 
 /// Windows that move along lines of `width` elements.

@@ -11,7 +11,7 @@ use super::cell::Cell;
 use crate::copy::Shared;
 use crate::matmul;
 use crate::scratch::buffer;
-use crate::simd::{Entry, Float, FloatElem, Isa, Routine, Simd, resolve};
+use crate::simd::{Entry, Float, FloatElem, Isa, Routine, Simd, Vector, resolve};
 
 /// Elements of a state that a thread computes at a time.
 const GRAIN: usize = 2048;

@@ -2,7 +2,7 @@
 
 use super::plan::{check_output, split};
 use crate::plan::{LoopDims, Walk, iterations, order_and_merge};
-use crate::simd::{Entry, Int, Isa, Routine, Simd, resolve};
+use crate::simd::{Entry, Int, Integer, Isa, Routine, Simd, resolve};
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::Kernel;
 use opforge_runtime::parallel::parallel_for;
@@ -59,7 +59,7 @@ pub fn arg_reduce(
 
 /// An element that can be compared as an integer.
 trait ArgElem: Copy + Send + Sync + 'static {
-    type Key: Int;
+    type Key: Integer;
     /// An integer that is the greater the more the element is what is sought: `flip` is 0 for the greatest, -1 for the least.
     fn key(self, flip: Self::Key) -> Self::Key;
 }
@@ -228,7 +228,7 @@ impl<T: ArgElem> ArgSearch<T> {
     unsafe fn search_columns(&self, base: *const T, width: usize, output: *mut u8, to: usize) {
         let plan = &self.plan;
         let flip = T::Key::from_i64(plan.flip);
-        let mut best = [T::Key::MIN; TILE];
+        let mut best = [T::Key::least(); TILE];
         let mut index = [0u32; TILE];
         for row in 0..plan.len {
             // SAFETY: the row lies within the input.
@@ -277,7 +277,7 @@ fn keep_greater<T: ArgElem>(
 /// `base` is valid for reading at the first `n` multiples of the stride.
 #[inline(always)]
 unsafe fn greatest_key<T: ArgElem>(base: *const T, n: usize, stride: usize, flip: T::Key) -> T::Key {
-    let mut lanes = [T::Key::MIN; LANES];
+    let mut lanes = [T::Key::least(); LANES];
     let mut rest = 0;
     if stride == 1 {
         // SAFETY: the caller's.
@@ -292,7 +292,7 @@ unsafe fn greatest_key<T: ArgElem>(base: *const T, n: usize, stride: usize, flip
     }
     // SAFETY: the caller's, for positions below n.
     let tail = (rest..n).map(|i| unsafe { base.add(i * stride).read() }.key(flip));
-    lanes.into_iter().chain(tail).max().unwrap_or(T::Key::MIN)
+    lanes.into_iter().chain(tail).max().unwrap_or(T::Key::least())
 }
 
 /// Searching a piece of one row, the only task: its best key and position.
@@ -333,7 +333,7 @@ impl<T: ArgElem> ArgKernel<T> {
     unsafe fn run_in_pieces(&self, tensors: Tensors) {
         let plan = &self.piece.0.plan;
         let piece = plan.len.div_ceil(PIECES).max(GRAIN);
-        let found = Found(std::cell::UnsafeCell::new([(T::Key::MIN, 0); PIECES]));
+        let found = Found(std::cell::UnsafeCell::new([(T::Key::least(), 0); PIECES]));
         parallel_for(plan.len, piece, |range| {
             let slot = range.start / piece;
             // SAFETY: the entry is for the processor's own ISA; a slot is written by one thread.

@@ -1,7 +1,7 @@
 //! What the loops know of a reduction over one element type.
 
 use super::Reducer;
-use crate::simd::{Float, Int, Simd};
+use crate::simd::{Float, Int, Integer, Simd, Vector};
 use crate::stored::{StoredFloat, VectorOf, store_strided};
 use std::marker::PhantomData;
 
@@ -103,7 +103,7 @@ impl<R: Reducer, E: StoredFloat> Fold for FloatFold<R, E> {
     }
     #[inline(always)]
     fn fold_lanes<S: Simd>(self, v: VectorOf<E, S>) -> VectorOf<E, S> {
-        Float::splat_elem(v.reduce(|a, b| {
+        Vector::splat_elem(v.reduce(|a, b| {
             let (a, b) = (VectorOf::<E, S>::splat_elem(a), VectorOf::<E, S>::splat_elem(b));
             first_lane(self.reducer.combine(a, b))
         }))
@@ -111,7 +111,7 @@ impl<R: Reducer, E: StoredFloat> Fold for FloatFold<R, E> {
     #[inline(always)]
     unsafe fn read<S: Simd>(self, ptr: *const E::Compute) -> VectorOf<E, S> {
         // SAFETY: the caller's.
-        unsafe { Float::load(ptr) }
+        unsafe { Vector::load(ptr) }
     }
     #[inline(always)]
     unsafe fn write<S: Simd>(self, v: VectorOf<E, S>, ptr: *mut E::Compute) {
@@ -133,7 +133,7 @@ impl<R: Reducer, E: StoredFloat> Fold for FloatFold<R, E> {
 }
 
 #[inline(always)]
-pub(super) fn first_lane<V: Float>(v: V) -> V::Elem {
+pub(super) fn first_lane<V: Vector>(v: V) -> V::Elem {
     v.reduce(|a, _| a)
 }
 
@@ -191,7 +191,7 @@ impl<M, T, A> IntFold<M, T, A> {
 
 const INT_LANES: usize = 8;
 
-impl<M: IntMath, T: Int, A: Int> Fold for IntFold<M, T, A> {
+impl<M: IntMath, T: Integer, A: Integer> Fold for IntFold<M, T, A> {
     type In = T;
     type Acc = A;
     type Vector<S: Simd> = [A; INT_LANES];

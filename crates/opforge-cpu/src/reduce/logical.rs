@@ -7,15 +7,8 @@ use super::plan::{Plan, check_output, split};
 use crate::simd::Int;
 use opforge_core::{DType, Error, Meta, Result};
 use opforge_runtime::Kernel;
+use opforge_tile::TruthReducer;
 use std::sync::Arc;
-
-/// The mathematics of a reduction of truth values, which are 0 and 1.
-pub trait TruthReducer: Copy + Send + Sync + 'static {
-    /// The result for no elements.
-    const IDENTITY: bool;
-    /// Combines two truth values.
-    fn combine<T: Int>(self, a: T, b: T) -> T;
-}
 
 /// Reduces whether elements differ from zero, as NaN does, over `axes`. The output is Bool or U8, and otherwise as [`super::reduce`] says.
 ///
@@ -57,11 +50,12 @@ struct TruthMath<R> {
 impl<R: TruthReducer> IntMath for TruthMath<R> {
     #[inline(always)]
     fn identity<T: Int>(self) -> T {
-        if R::IDENTITY { T::ONE } else { T::ZERO }
+        T::from_i64(R::IDENTITY.into())
     }
     #[inline(always)]
     fn map<T: Int>(self, x: T) -> T {
-        if x.bit_and(T::from_i64(self.counting_bits as i64)) != T::ZERO { T::ONE } else { T::ZERO }
+        let (zero, counts) = (T::from_i64(0), x.bit_and(T::from_i64(self.counting_bits as i64)));
+        T::select(counts.eq(zero), zero, T::from_i64(1))
     }
     #[inline(always)]
     fn combine<T: Int>(self, a: T, b: T) -> T {

@@ -16,7 +16,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use crate::simd::{Float, Int};
+use crate::simd::{Int, Integer};
 use crate::stored::StoredFloat;
 use fold::{FloatFold, IntFold, IntMath, IntOutput};
 use kernel::prepare;
@@ -26,59 +26,11 @@ use plan::{Plan, check_output, split};
 use std::sync::Arc;
 
 pub use arg::{Extreme, arg_reduce};
-pub use logical::{TruthReducer, reduce_truth};
+pub use logical::reduce_truth;
 pub(crate) use moments::shrink;
 pub use moments::{Moments, reduce_moments};
+pub use opforge_tile::{Integers, Reducer, TruthReducer};
 pub(crate) use rows::sum_row;
-
-/// How a reduction treats integers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Integers {
-    /// It refuses them and bool.
-    Refuse,
-    /// It computes in the input's type, as max and min can. Bool is u8.
-    Same,
-    /// It computes in i64, wrapping, as sum must; the output is i64 or of the input's type.
-    Widen,
-}
-
-/// The mathematics of a reduction: an associative and commutative `combine` with an identity, and what stands before and after it.
-pub trait Reducer: Copy + Send + Sync + 'static {
-    /// How integers are treated; unless refused, `int_identity` and `int_combine` must be given.
-    const INTEGERS: Integers = Integers::Refuse;
-
-    /// What changes nothing when combined, and what an empty reduction starts from.
-    fn identity(self) -> f64;
-    /// Applied to each element first.
-    #[inline(always)]
-    fn map<V: Float>(self, x: V) -> V {
-        x
-    }
-    /// Combines lane by lane.
-    fn combine<V: Float>(self, a: V, b: V) -> V;
-    /// Applied to each result of `count` elements.
-    #[inline(always)]
-    fn finish<V: Float>(self, acc: V, count: f64) -> V {
-        let _ = count;
-        acc
-    }
-
-    /// As [`Reducer::identity`].
-    #[inline(always)]
-    fn int_identity<T: Int>(self) -> T {
-        T::ZERO
-    }
-    /// As [`Reducer::map`].
-    #[inline(always)]
-    fn int_map<T: Int>(self, x: T) -> T {
-        x
-    }
-    /// As [`Reducer::combine`].
-    #[inline(always)]
-    fn int_combine<T: Int>(self, a: T, b: T) -> T {
-        a.wrapping_add(b)
-    }
-}
 
 /// Reduces `axes` of the input.
 ///
@@ -126,7 +78,7 @@ fn float<R: Reducer, E: StoredFloat>(
     Ok(prepare(FloatFold::<R, E>::new(reducer), plan))
 }
 
-fn int<R: Reducer, T: Int, M: IntMath>(
+fn int<R: Reducer, T: Integer, M: IntMath>(
     op: &'static str,
     math: M,
     plan: Plan,
@@ -158,7 +110,7 @@ impl<R: Reducer> IntMath for OfTruth<R> {
     }
     #[inline(always)]
     fn map<T: Int>(self, x: T) -> T {
-        self.0.int_map(if x == T::ZERO { T::ZERO } else { T::ONE })
+        self.0.int_map(T::select(x.eq(T::from_i64(0)), x, T::from_i64(1)))
     }
     #[inline(always)]
     fn combine<T: Int>(self, a: T, b: T) -> T {

@@ -4,7 +4,7 @@ use super::expect_output;
 use super::fold::Fold;
 use super::kernel::prepare;
 use super::plan::{Plan, check_output, split};
-use crate::simd::{Float, Simd};
+use crate::simd::{Float, Simd, Vector};
 use crate::stored::{StoredFloat, VectorOf, store_strided};
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::Kernel;
@@ -95,7 +95,7 @@ struct Group<V> {
     squares: V,
 }
 
-impl<V: Float> Group<V> {
+impl<V: Vector> Group<V> {
     /// `d = mean_b - mean_a`, `n = n_a + n_b`: `mean = mean_a + d n_b / n`, `squares = squares_a + squares_b + d^2 n_a n_b / n`.
     #[inline(always)]
     fn combine(self, other: Self) -> Self {
@@ -174,9 +174,9 @@ impl<M: Moments, E: StoredFloat> Fold for MomentsFold<M, E> {
                 v.mean.store(lanes[1].as_mut_ptr());
                 v.squares.store(lanes[2].as_mut_ptr());
                 v = v.combine(Group {
-                    count: Float::load_partial(lanes[0].as_ptr().add(half), half),
-                    mean: Float::load_partial(lanes[1].as_ptr().add(half), half),
-                    squares: Float::load_partial(lanes[2].as_ptr().add(half), half),
+                    count: Vector::load_partial(lanes[0].as_ptr().add(half), half),
+                    mean: Vector::load_partial(lanes[1].as_ptr().add(half), half),
+                    squares: Vector::load_partial(lanes[2].as_ptr().add(half), half),
                 });
             }
         }
@@ -188,9 +188,9 @@ impl<M: Moments, E: StoredFloat> Fold for MomentsFold<M, E> {
         // SAFETY: the caller vouches for `lanes` accumulators of three numbers.
         unsafe {
             Group {
-                count: Float::load(ptr),
-                mean: Float::load(ptr.add(lanes)),
-                squares: Float::load(ptr.add(2 * lanes)),
+                count: Vector::load(ptr),
+                mean: Vector::load(ptr.add(lanes)),
+                squares: Vector::load(ptr.add(2 * lanes)),
             }
         }
     }

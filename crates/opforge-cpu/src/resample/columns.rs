@@ -7,7 +7,7 @@ use opforge_runtime::alloc::Room;
 
 use super::taps::Taps;
 use crate::scratch::buffer;
-use crate::simd::{Float, FloatElem, Isa, Routine, Simd, resolve};
+use crate::simd::{Float, FloatElem, Isa, Routine, Simd, Vector, resolve};
 
 /// Elements that must be readable, and writable, after a line: two vectors.
 pub(super) const SLACK: usize = 32;

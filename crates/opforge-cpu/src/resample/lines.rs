@@ -7,7 +7,7 @@ use opforge_runtime::Kernel;
 
 use super::Planes;
 use super::columns::{Columns, SLACK};
-use crate::simd::{Float, FloatElem, Routine, Simd};
+use crate::simd::{Float, FloatElem, Routine, Simd, Vector};
 use crate::split::{Summed, narrow, widen};
 use crate::stored::{StoredFloat, VectorOf};
 use crate::tasks::{Job, prepare as prepare_tasks};

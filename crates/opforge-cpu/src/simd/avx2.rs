@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
-use super::{Bits, Float, Mask};
+use super::{Bits, Float, Vector, VectorMask, by_lanes};
 
 #[derive(Clone, Copy)]
 pub struct F32(__m256);
@@ -36,7 +36,7 @@ macro_rules! mask {
                 Self(unsafe { $xor(self.0, $ones) })
             }
         }
-        impl Mask for $ty {
+        impl VectorMask for $ty {
             #[inline(always)]
             fn bitmask(self) -> u32 {
                 // SAFETY: vectors exist only where the processor has the instructions.
@@ -110,15 +110,54 @@ impl Neg for F32 {
 }
 
 impl Float for F32 {
-    type Elem = f32;
     type Mask = Mask8;
     type Bits = Bits32;
     type Wide = F64;
-    const LANES: usize = 8;
-    const FUSED: bool = true;
+    const DOUBLE: bool = false;
 
+    by_lanes!(fused: true);
     methods! {
         fn splat(value: f64) -> Self = Self(_mm256_set1_ps(value as f32));
+        fn mul_add(self, a: Self, b: Self) -> Self = Self(_mm256_fmadd_ps(self.0, a.0, b.0));
+        fn abs(self) -> Self = Self(_mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0));
+        fn sqrt(self) -> Self = Self(_mm256_sqrt_ps(self.0));
+        fn floor(self) -> Self = Self(_mm256_round_ps::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(self.0));
+        fn ceil(self) -> Self = Self(_mm256_round_ps::<{ _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC }>(self.0));
+        fn trunc(self) -> Self = Self(_mm256_round_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(self.0));
+        fn round_ties_even(self) -> Self = Self(_mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0));
+        // The instruction returns its second operand if either is NaN.
+        fn min(self, other: Self) -> Self = Self::select(self.is_nan(), self, Self(_mm256_min_ps(self.0, other.0)));
+        // The instruction returns its second operand if either is NaN.
+        fn max(self, other: Self) -> Self = Self::select(self.is_nan(), self, Self(_mm256_max_ps(self.0, other.0)));
+        // The instructions return their second operand if either is NaN.
+        fn clamp(self, low: Self, high: Self) -> Self = Self(_mm256_max_ps(low.0, _mm256_min_ps(high.0, self.0)));
+        fn lt(self, other: Self) -> Mask8 = Mask8(_mm256_cmp_ps::<_CMP_LT_OQ>(self.0, other.0));
+        fn le(self, other: Self) -> Mask8 = Mask8(_mm256_cmp_ps::<_CMP_LE_OQ>(self.0, other.0));
+        fn eq(self, other: Self) -> Mask8 = Mask8(_mm256_cmp_ps::<_CMP_EQ_OQ>(self.0, other.0));
+        fn ne(self, other: Self) -> Mask8 = Mask8(_mm256_cmp_ps::<_CMP_NEQ_UQ>(self.0, other.0));
+        fn select(mask: Mask8, a: Self, b: Self) -> Self = Self(_mm256_blendv_ps(b.0, a.0, mask.0));
+        fn to_bits(self) -> Bits32 = Bits32(_mm256_castps_si256(self.0));
+        fn from_bits(bits: Bits32) -> Self = Self(_mm256_castsi256_ps(bits.0));
+        fn to_int(self) -> Bits32 = Bits32(_mm256_cvtps_epi32(self.0));
+        fn from_int(int: Bits32) -> Self = Self(_mm256_cvtepi32_ps(int.0));
+    }
+    #[inline(always)]
+    fn via_f64(self, f: impl Fn(F64) -> F64) -> Self {
+        let (low, high) = widen(self);
+        narrow(f(low), f(high))
+    }
+    #[inline(always)]
+    fn via_f64_2(self, other: Self, f: impl Fn(F64, F64) -> F64) -> Self {
+        let ((a, b), (c, d)) = (widen(self), widen(other));
+        narrow(f(a, c), f(b, d))
+    }
+}
+
+impl Vector for F32 {
+    type Elem = f32;
+    const LANES: usize = 8;
+
+    methods! {
         fn splat_elem(value: f32) -> Self = Self(_mm256_set1_ps(value));
     }
     #[inline(always)]
@@ -141,36 +180,10 @@ impl Float for F32 {
         // SAFETY: lanes that are masked off are not accessed.
         unsafe { _mm256_maskstore_ps(ptr, _mm256_castps_si256(Self::first(n).0), self.0) }
     }
-    methods! {
-        fn mul_add(self, a: Self, b: Self) -> Self = Self(_mm256_fmadd_ps(self.0, a.0, b.0));
-        fn abs(self) -> Self = Self(_mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0));
-        fn sqrt(self) -> Self = Self(_mm256_sqrt_ps(self.0));
-        fn floor(self) -> Self = Self(_mm256_round_ps::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(self.0));
-        fn ceil(self) -> Self = Self(_mm256_round_ps::<{ _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC }>(self.0));
-        fn trunc(self) -> Self = Self(_mm256_round_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(self.0));
-        fn round_ties_even(self) -> Self = Self(_mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0));
-        // The instruction returns its second operand if either is NaN.
-        fn min(self, other: Self) -> Self = Self::select(self.is_nan(), self, Self(_mm256_min_ps(self.0, other.0)));
-        // The instruction returns its second operand if either is NaN.
-        fn max(self, other: Self) -> Self = Self::select(self.is_nan(), self, Self(_mm256_max_ps(self.0, other.0)));
-        // The instructions return their second operand if either is NaN.
-        fn clamp(self, low: Self, high: Self) -> Self = Self(_mm256_max_ps(low.0, _mm256_min_ps(high.0, self.0)));
-        fn lt(self, other: Self) -> Mask8 = Mask8(_mm256_cmp_ps::<_CMP_LT_OQ>(self.0, other.0));
-        fn le(self, other: Self) -> Mask8 = Mask8(_mm256_cmp_ps::<_CMP_LE_OQ>(self.0, other.0));
-        fn eq(self, other: Self) -> Mask8 = Mask8(_mm256_cmp_ps::<_CMP_EQ_OQ>(self.0, other.0));
-        fn ne(self, other: Self) -> Mask8 = Mask8(_mm256_cmp_ps::<_CMP_NEQ_UQ>(self.0, other.0));
-        fn select(mask: Mask8, a: Self, b: Self) -> Self = Self(_mm256_blendv_ps(b.0, a.0, mask.0));
-    }
     #[inline(always)]
     fn first(n: usize) -> Mask8 {
         // SAFETY: 8 entries follow every offset up to 8.
         Mask8(unsafe { _mm256_loadu_ps(FIRST32.as_ptr().add(8 - n.min(8)).cast()) })
-    }
-    methods! {
-        fn to_bits(self) -> Bits32 = Bits32(_mm256_castps_si256(self.0));
-        fn from_bits(bits: Bits32) -> Self = Self(_mm256_castsi256_ps(bits.0));
-        fn to_int(self) -> Bits32 = Bits32(_mm256_cvtps_epi32(self.0));
-        fn from_int(int: Bits32) -> Self = Self(_mm256_cvtepi32_ps(int.0));
     }
     #[inline(always)]
     fn lookup(self, next: Self, indices: Bits32) -> Self {
@@ -182,16 +195,6 @@ impl Float for F32 {
             _mm256_blendv_ps(own, other, _mm256_castsi256_ps(_mm256_slli_epi32::<28>(indices.0)))
         })
     }
-    #[inline(always)]
-    fn via_f64(self, f: impl Fn(F64) -> F64) -> Self {
-        let (low, high) = widen(self);
-        narrow(f(low), f(high))
-    }
-    #[inline(always)]
-    fn via_f64_2(self, other: Self, f: impl Fn(F64, F64) -> F64) -> Self {
-        let ((a, b), (c, d)) = (widen(self), widen(other));
-        narrow(f(a, c), f(b, d))
-    }
 }
 
 impl Neg for F64 {
@@ -202,15 +205,61 @@ impl Neg for F64 {
 }
 
 impl Float for F64 {
-    type Elem = f64;
     type Mask = Mask4;
     type Bits = Bits64;
     type Wide = F64;
-    const LANES: usize = 4;
-    const FUSED: bool = true;
+    const DOUBLE: bool = true;
 
+    by_lanes!(fused: true);
     methods! {
         fn splat(value: f64) -> Self = Self(_mm256_set1_pd(value));
+        fn mul_add(self, a: Self, b: Self) -> Self = Self(_mm256_fmadd_pd(self.0, a.0, b.0));
+        fn abs(self) -> Self = Self(_mm256_andnot_pd(_mm256_set1_pd(-0.0), self.0));
+        fn sqrt(self) -> Self = Self(_mm256_sqrt_pd(self.0));
+        fn floor(self) -> Self = Self(_mm256_round_pd::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(self.0));
+        fn ceil(self) -> Self = Self(_mm256_round_pd::<{ _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC }>(self.0));
+        fn trunc(self) -> Self = Self(_mm256_round_pd::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(self.0));
+        fn round_ties_even(self) -> Self = Self(_mm256_round_pd::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0));
+        // The instruction returns its second operand if either is NaN.
+        fn min(self, other: Self) -> Self = Self::select(self.is_nan(), self, Self(_mm256_min_pd(self.0, other.0)));
+        // The instruction returns its second operand if either is NaN.
+        fn max(self, other: Self) -> Self = Self::select(self.is_nan(), self, Self(_mm256_max_pd(self.0, other.0)));
+        // The instructions return their second operand if either is NaN.
+        fn clamp(self, low: Self, high: Self) -> Self = Self(_mm256_max_pd(low.0, _mm256_min_pd(high.0, self.0)));
+        fn lt(self, other: Self) -> Mask4 = Mask4(_mm256_cmp_pd::<_CMP_LT_OQ>(self.0, other.0));
+        fn le(self, other: Self) -> Mask4 = Mask4(_mm256_cmp_pd::<_CMP_LE_OQ>(self.0, other.0));
+        fn eq(self, other: Self) -> Mask4 = Mask4(_mm256_cmp_pd::<_CMP_EQ_OQ>(self.0, other.0));
+        fn ne(self, other: Self) -> Mask4 = Mask4(_mm256_cmp_pd::<_CMP_NEQ_UQ>(self.0, other.0));
+        fn select(mask: Mask4, a: Self, b: Self) -> Self = Self(_mm256_blendv_pd(b.0, a.0, mask.0));
+        fn to_bits(self) -> Bits64 = Bits64(_mm256_castpd_si256(self.0));
+        fn from_bits(bits: Bits64) -> Self = Self(_mm256_castsi256_pd(bits.0));
+    }
+    #[inline(always)]
+    fn to_int(self) -> Bits64 {
+        // Adding 1.5 * 2^52 leaves the rounded integer in the low bits.
+        let magic = Self::splat(6755399441055744.0);
+        (self + magic).to_bits() - magic.to_bits()
+    }
+    #[inline(always)]
+    fn from_int(int: Bits64) -> Self {
+        let magic = Self::splat(6755399441055744.0);
+        Self::from_bits(int + magic.to_bits()) - magic
+    }
+    #[inline(always)]
+    fn via_f64(self, f: impl Fn(F64) -> F64) -> Self {
+        f(self)
+    }
+    #[inline(always)]
+    fn via_f64_2(self, other: Self, f: impl Fn(F64, F64) -> F64) -> Self {
+        f(self, other)
+    }
+}
+
+impl Vector for F64 {
+    type Elem = f64;
+    const LANES: usize = 4;
+
+    methods! {
         fn splat_elem(value: f64) -> Self = Self(_mm256_set1_pd(value));
     }
     #[inline(always)]
@@ -233,53 +282,10 @@ impl Float for F64 {
         // SAFETY: lanes that are masked off are not accessed.
         unsafe { _mm256_maskstore_pd(ptr, _mm256_castpd_si256(Self::first(n).0), self.0) }
     }
-    methods! {
-        fn mul_add(self, a: Self, b: Self) -> Self = Self(_mm256_fmadd_pd(self.0, a.0, b.0));
-        fn abs(self) -> Self = Self(_mm256_andnot_pd(_mm256_set1_pd(-0.0), self.0));
-        fn sqrt(self) -> Self = Self(_mm256_sqrt_pd(self.0));
-        fn floor(self) -> Self = Self(_mm256_round_pd::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(self.0));
-        fn ceil(self) -> Self = Self(_mm256_round_pd::<{ _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC }>(self.0));
-        fn trunc(self) -> Self = Self(_mm256_round_pd::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(self.0));
-        fn round_ties_even(self) -> Self = Self(_mm256_round_pd::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0));
-        // The instruction returns its second operand if either is NaN.
-        fn min(self, other: Self) -> Self = Self::select(self.is_nan(), self, Self(_mm256_min_pd(self.0, other.0)));
-        // The instruction returns its second operand if either is NaN.
-        fn max(self, other: Self) -> Self = Self::select(self.is_nan(), self, Self(_mm256_max_pd(self.0, other.0)));
-        // The instructions return their second operand if either is NaN.
-        fn clamp(self, low: Self, high: Self) -> Self = Self(_mm256_max_pd(low.0, _mm256_min_pd(high.0, self.0)));
-        fn lt(self, other: Self) -> Mask4 = Mask4(_mm256_cmp_pd::<_CMP_LT_OQ>(self.0, other.0));
-        fn le(self, other: Self) -> Mask4 = Mask4(_mm256_cmp_pd::<_CMP_LE_OQ>(self.0, other.0));
-        fn eq(self, other: Self) -> Mask4 = Mask4(_mm256_cmp_pd::<_CMP_EQ_OQ>(self.0, other.0));
-        fn ne(self, other: Self) -> Mask4 = Mask4(_mm256_cmp_pd::<_CMP_NEQ_UQ>(self.0, other.0));
-        fn select(mask: Mask4, a: Self, b: Self) -> Self = Self(_mm256_blendv_pd(b.0, a.0, mask.0));
-    }
     #[inline(always)]
     fn first(n: usize) -> Mask4 {
         // SAFETY: 4 entries follow every offset up to 4.
         Mask4(unsafe { _mm256_loadu_pd(FIRST64.as_ptr().add(4 - n.min(4)).cast()) })
-    }
-    methods! {
-        fn to_bits(self) -> Bits64 = Bits64(_mm256_castpd_si256(self.0));
-        fn from_bits(bits: Bits64) -> Self = Self(_mm256_castsi256_pd(bits.0));
-    }
-    #[inline(always)]
-    fn to_int(self) -> Bits64 {
-        // Adding 1.5 * 2^52 leaves the rounded integer in the low bits.
-        let magic = Self::splat(6755399441055744.0);
-        (self + magic).to_bits() - magic.to_bits()
-    }
-    #[inline(always)]
-    fn from_int(int: Bits64) -> Self {
-        let magic = Self::splat(6755399441055744.0);
-        Self::from_bits(int + magic.to_bits()) - magic
-    }
-    #[inline(always)]
-    fn via_f64(self, f: impl Fn(F64) -> F64) -> Self {
-        f(self)
-    }
-    #[inline(always)]
-    fn via_f64_2(self, other: Self, f: impl Fn(F64, F64) -> F64) -> Self {
-        f(self, other)
     }
 }
 

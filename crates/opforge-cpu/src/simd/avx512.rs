@@ -3,7 +3,7 @@
 use std::arch::x86_64::*;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
-use super::{Bits, Float, Mask};
+use super::{Bits, Float, Vector, VectorMask, by_lanes};
 
 #[derive(Clone, Copy)]
 pub struct F32(__m512);
@@ -55,7 +55,7 @@ macro_rules! mask {
                 Self(!self.0)
             }
         }
-        impl Mask for $ty {
+        impl VectorMask for $ty {
             #[inline(always)]
             fn bitmask(self) -> u32 {
                 self.0.into()
@@ -119,15 +119,55 @@ impl Neg for F32 {
 }
 
 impl Float for F32 {
-    type Elem = f32;
     type Mask = Mask16;
     type Bits = Bits32;
     type Wide = F64;
-    const LANES: usize = 16;
-    const FUSED: bool = true;
+    const DOUBLE: bool = false;
 
+    by_lanes!(fused: true);
     methods! {
         fn splat(value: f64) -> Self = Self(_mm512_set1_ps(value as f32));
+        fn mul_add(self, a: Self, b: Self) -> Self = Self(_mm512_fmadd_ps(self.0, a.0, b.0));
+        fn abs(self) -> Self = Self(_mm512_abs_ps(self.0));
+        fn sqrt(self) -> Self = Self(_mm512_sqrt_ps(self.0));
+        fn floor(self) -> Self = Self(_mm512_roundscale_ps::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(self.0));
+        fn ceil(self) -> Self = Self(_mm512_roundscale_ps::<{ _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC }>(self.0));
+        fn trunc(self) -> Self = Self(_mm512_roundscale_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(self.0));
+        fn round_ties_even(self) -> Self = Self(_mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0));
+        // The instruction returns its second operand if either is NaN.
+        fn min(self, other: Self) -> Self = Self::select(self.is_nan(), self, Self(_mm512_min_ps(self.0, other.0)));
+        // The instruction returns its second operand if either is NaN.
+        fn max(self, other: Self) -> Self = Self::select(self.is_nan(), self, Self(_mm512_max_ps(self.0, other.0)));
+        // The instructions return their second operand if either is NaN.
+        fn clamp(self, low: Self, high: Self) -> Self = Self(_mm512_max_ps(low.0, _mm512_min_ps(high.0, self.0)));
+        fn times_power(self, n: Self) -> Self = Self(_mm512_scalef_ps(self.0, n.0));
+        fn lt(self, other: Self) -> Mask16 = Mask16(_mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, other.0));
+        fn le(self, other: Self) -> Mask16 = Mask16(_mm512_cmp_ps_mask::<_CMP_LE_OQ>(self.0, other.0));
+        fn eq(self, other: Self) -> Mask16 = Mask16(_mm512_cmp_ps_mask::<_CMP_EQ_OQ>(self.0, other.0));
+        fn ne(self, other: Self) -> Mask16 = Mask16(_mm512_cmp_ps_mask::<_CMP_NEQ_UQ>(self.0, other.0));
+        fn select(mask: Mask16, a: Self, b: Self) -> Self = Self(_mm512_mask_blend_ps(mask.0, b.0, a.0));
+        fn to_bits(self) -> Bits32 = Bits32(_mm512_castps_si512(self.0));
+        fn from_bits(bits: Bits32) -> Self = Self(_mm512_castsi512_ps(bits.0));
+        fn to_int(self) -> Bits32 = Bits32(_mm512_cvtps_epi32(self.0));
+        fn from_int(int: Bits32) -> Self = Self(_mm512_cvtepi32_ps(int.0));
+    }
+    #[inline(always)]
+    fn via_f64(self, f: impl Fn(F64) -> F64) -> Self {
+        let (low, high) = widen(self);
+        narrow(f(low), f(high))
+    }
+    #[inline(always)]
+    fn via_f64_2(self, other: Self, f: impl Fn(F64, F64) -> F64) -> Self {
+        let ((a, b), (c, d)) = (widen(self), widen(other));
+        narrow(f(a, c), f(b, d))
+    }
+}
+
+impl Vector for F32 {
+    type Elem = f32;
+    const LANES: usize = 16;
+
+    methods! {
         fn splat_elem(value: f32) -> Self = Self(_mm512_set1_ps(value));
     }
     #[inline(always)]
@@ -151,46 +191,11 @@ impl Float for F32 {
         unsafe { _mm512_mask_storeu_ps(ptr, first(n), self.0) }
     }
     methods! {
-        fn mul_add(self, a: Self, b: Self) -> Self = Self(_mm512_fmadd_ps(self.0, a.0, b.0));
-        fn abs(self) -> Self = Self(_mm512_abs_ps(self.0));
-        fn sqrt(self) -> Self = Self(_mm512_sqrt_ps(self.0));
-        fn floor(self) -> Self = Self(_mm512_roundscale_ps::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(self.0));
-        fn ceil(self) -> Self = Self(_mm512_roundscale_ps::<{ _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC }>(self.0));
-        fn trunc(self) -> Self = Self(_mm512_roundscale_ps::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(self.0));
-        fn round_ties_even(self) -> Self = Self(_mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0));
-        // The instruction returns its second operand if either is NaN.
-        fn min(self, other: Self) -> Self = Self::select(self.is_nan(), self, Self(_mm512_min_ps(self.0, other.0)));
-        // The instruction returns its second operand if either is NaN.
-        fn max(self, other: Self) -> Self = Self::select(self.is_nan(), self, Self(_mm512_max_ps(self.0, other.0)));
-        // The instructions return their second operand if either is NaN.
-        fn clamp(self, low: Self, high: Self) -> Self = Self(_mm512_max_ps(low.0, _mm512_min_ps(high.0, self.0)));
-        fn times_power(self, n: Self) -> Self = Self(_mm512_scalef_ps(self.0, n.0));
         fn lookup(self, next: Self, indices: Bits32) -> Self = Self(_mm512_permutex2var_ps(self.0, indices.0, next.0));
-        fn lt(self, other: Self) -> Mask16 = Mask16(_mm512_cmp_ps_mask::<_CMP_LT_OQ>(self.0, other.0));
-        fn le(self, other: Self) -> Mask16 = Mask16(_mm512_cmp_ps_mask::<_CMP_LE_OQ>(self.0, other.0));
-        fn eq(self, other: Self) -> Mask16 = Mask16(_mm512_cmp_ps_mask::<_CMP_EQ_OQ>(self.0, other.0));
-        fn ne(self, other: Self) -> Mask16 = Mask16(_mm512_cmp_ps_mask::<_CMP_NEQ_UQ>(self.0, other.0));
-        fn select(mask: Mask16, a: Self, b: Self) -> Self = Self(_mm512_mask_blend_ps(mask.0, b.0, a.0));
     }
     #[inline(always)]
     fn first(n: usize) -> Mask16 {
         Mask16(first(n))
-    }
-    methods! {
-        fn to_bits(self) -> Bits32 = Bits32(_mm512_castps_si512(self.0));
-        fn from_bits(bits: Bits32) -> Self = Self(_mm512_castsi512_ps(bits.0));
-        fn to_int(self) -> Bits32 = Bits32(_mm512_cvtps_epi32(self.0));
-        fn from_int(int: Bits32) -> Self = Self(_mm512_cvtepi32_ps(int.0));
-    }
-    #[inline(always)]
-    fn via_f64(self, f: impl Fn(F64) -> F64) -> Self {
-        let (low, high) = widen(self);
-        narrow(f(low), f(high))
-    }
-    #[inline(always)]
-    fn via_f64_2(self, other: Self, f: impl Fn(F64, F64) -> F64) -> Self {
-        let ((a, b), (c, d)) = (widen(self), widen(other));
-        narrow(f(a, c), f(b, d))
     }
 }
 
@@ -202,15 +207,53 @@ impl Neg for F64 {
 }
 
 impl Float for F64 {
-    type Elem = f64;
     type Mask = Mask8;
     type Bits = Bits64;
     type Wide = F64;
-    const LANES: usize = 8;
-    const FUSED: bool = true;
+    const DOUBLE: bool = true;
 
+    by_lanes!(fused: true);
     methods! {
         fn splat(value: f64) -> Self = Self(_mm512_set1_pd(value));
+        fn mul_add(self, a: Self, b: Self) -> Self = Self(_mm512_fmadd_pd(self.0, a.0, b.0));
+        fn abs(self) -> Self = Self(_mm512_abs_pd(self.0));
+        fn sqrt(self) -> Self = Self(_mm512_sqrt_pd(self.0));
+        fn floor(self) -> Self = Self(_mm512_roundscale_pd::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(self.0));
+        fn ceil(self) -> Self = Self(_mm512_roundscale_pd::<{ _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC }>(self.0));
+        fn trunc(self) -> Self = Self(_mm512_roundscale_pd::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(self.0));
+        fn round_ties_even(self) -> Self = Self(_mm512_roundscale_pd::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0));
+        // The instruction returns its second operand if either is NaN.
+        fn min(self, other: Self) -> Self = Self::select(self.is_nan(), self, Self(_mm512_min_pd(self.0, other.0)));
+        // The instruction returns its second operand if either is NaN.
+        fn max(self, other: Self) -> Self = Self::select(self.is_nan(), self, Self(_mm512_max_pd(self.0, other.0)));
+        // The instructions return their second operand if either is NaN.
+        fn clamp(self, low: Self, high: Self) -> Self = Self(_mm512_max_pd(low.0, _mm512_min_pd(high.0, self.0)));
+        fn times_power(self, n: Self) -> Self = Self(_mm512_scalef_pd(self.0, n.0));
+        fn lt(self, other: Self) -> Mask8 = Mask8(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(self.0, other.0));
+        fn le(self, other: Self) -> Mask8 = Mask8(_mm512_cmp_pd_mask::<_CMP_LE_OQ>(self.0, other.0));
+        fn eq(self, other: Self) -> Mask8 = Mask8(_mm512_cmp_pd_mask::<_CMP_EQ_OQ>(self.0, other.0));
+        fn ne(self, other: Self) -> Mask8 = Mask8(_mm512_cmp_pd_mask::<_CMP_NEQ_UQ>(self.0, other.0));
+        fn select(mask: Mask8, a: Self, b: Self) -> Self = Self(_mm512_mask_blend_pd(mask.0, b.0, a.0));
+        fn to_bits(self) -> Bits64 = Bits64(_mm512_castpd_si512(self.0));
+        fn from_bits(bits: Bits64) -> Self = Self(_mm512_castsi512_pd(bits.0));
+        fn to_int(self) -> Bits64 = Bits64(_mm512_cvtpd_epi64(self.0));
+        fn from_int(int: Bits64) -> Self = Self(_mm512_cvtepi64_pd(int.0));
+    }
+    #[inline(always)]
+    fn via_f64(self, f: impl Fn(F64) -> F64) -> Self {
+        f(self)
+    }
+    #[inline(always)]
+    fn via_f64_2(self, other: Self, f: impl Fn(F64, F64) -> F64) -> Self {
+        f(self, other)
+    }
+}
+
+impl Vector for F64 {
+    type Elem = f64;
+    const LANES: usize = 8;
+
+    methods! {
         fn splat_elem(value: f64) -> Self = Self(_mm512_set1_pd(value));
     }
     #[inline(always)]
@@ -234,44 +277,11 @@ impl Float for F64 {
         unsafe { _mm512_mask_storeu_pd(ptr, first(n) as u8, self.0) }
     }
     methods! {
-        fn mul_add(self, a: Self, b: Self) -> Self = Self(_mm512_fmadd_pd(self.0, a.0, b.0));
-        fn abs(self) -> Self = Self(_mm512_abs_pd(self.0));
-        fn sqrt(self) -> Self = Self(_mm512_sqrt_pd(self.0));
-        fn floor(self) -> Self = Self(_mm512_roundscale_pd::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(self.0));
-        fn ceil(self) -> Self = Self(_mm512_roundscale_pd::<{ _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC }>(self.0));
-        fn trunc(self) -> Self = Self(_mm512_roundscale_pd::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(self.0));
-        fn round_ties_even(self) -> Self = Self(_mm512_roundscale_pd::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0));
-        // The instruction returns its second operand if either is NaN.
-        fn min(self, other: Self) -> Self = Self::select(self.is_nan(), self, Self(_mm512_min_pd(self.0, other.0)));
-        // The instruction returns its second operand if either is NaN.
-        fn max(self, other: Self) -> Self = Self::select(self.is_nan(), self, Self(_mm512_max_pd(self.0, other.0)));
-        // The instructions return their second operand if either is NaN.
-        fn clamp(self, low: Self, high: Self) -> Self = Self(_mm512_max_pd(low.0, _mm512_min_pd(high.0, self.0)));
-        fn times_power(self, n: Self) -> Self = Self(_mm512_scalef_pd(self.0, n.0));
         fn lookup(self, next: Self, indices: Bits64) -> Self = Self(_mm512_permutex2var_pd(self.0, indices.0, next.0));
-        fn lt(self, other: Self) -> Mask8 = Mask8(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(self.0, other.0));
-        fn le(self, other: Self) -> Mask8 = Mask8(_mm512_cmp_pd_mask::<_CMP_LE_OQ>(self.0, other.0));
-        fn eq(self, other: Self) -> Mask8 = Mask8(_mm512_cmp_pd_mask::<_CMP_EQ_OQ>(self.0, other.0));
-        fn ne(self, other: Self) -> Mask8 = Mask8(_mm512_cmp_pd_mask::<_CMP_NEQ_UQ>(self.0, other.0));
-        fn select(mask: Mask8, a: Self, b: Self) -> Self = Self(_mm512_mask_blend_pd(mask.0, b.0, a.0));
     }
     #[inline(always)]
     fn first(n: usize) -> Mask8 {
         Mask8(first(n) as u8)
-    }
-    methods! {
-        fn to_bits(self) -> Bits64 = Bits64(_mm512_castpd_si512(self.0));
-        fn from_bits(bits: Bits64) -> Self = Self(_mm512_castsi512_pd(bits.0));
-        fn to_int(self) -> Bits64 = Bits64(_mm512_cvtpd_epi64(self.0));
-        fn from_int(int: Bits64) -> Self = Self(_mm512_cvtepi64_pd(int.0));
-    }
-    #[inline(always)]
-    fn via_f64(self, f: impl Fn(F64) -> F64) -> Self {
-        f(self)
-    }
-    #[inline(always)]
-    fn via_f64_2(self, other: Self, f: impl Fn(F64, F64) -> F64) -> Self {
-        f(self, other)
     }
 }
 

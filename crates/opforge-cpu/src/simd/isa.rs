@@ -1,7 +1,7 @@
 use std::cell::Cell;
 use std::sync::OnceLock;
 
-use super::Float;
+use super::Vector;
 #[cfg(target_arch = "aarch64")]
 use super::neon as portable;
 #[cfg(not(target_arch = "aarch64"))]
@@ -83,9 +83,9 @@ pub trait Simd: 'static {
     /// The level.
     const ISA: Isa;
     /// Vectors of f32.
-    type F32: Float<Elem = f32, Wide = Self::F64>;
+    type F32: Vector<Elem = f32, Wide = Self::F64>;
     /// Vectors of f64, with half as many lanes.
-    type F64: Float<Elem = f64, Wide = Self::F64>;
+    type F64: Vector<Elem = f64, Wide = Self::F64>;
 }
 
 /// A computation written once for every instruction set. See the [module](super) for an example.

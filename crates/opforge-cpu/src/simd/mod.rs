@@ -4,7 +4,7 @@
 //! features and hands out the entry for the set in use. Kernels resolve while they are prepared and call the pointer when they run.
 //!
 //! ```
-//! use opforge_cpu::simd::{Float, FloatElem, Isa, Routine, Simd, resolve};
+//! use opforge_cpu::simd::{Float, FloatElem, Isa, Routine, Simd, Vector, resolve};
 //! use std::marker::PhantomData;
 //!
 //! /// Sums a slice; for f32 and f64 alike.
@@ -61,6 +61,9 @@ mod portable;
 #[cfg(test)]
 mod tests;
 
-pub use float::{Bits, Float, FloatElem, Mask};
-pub use int::Int;
+use float::by_lanes;
+pub use float::{FloatElem, Vector, VectorMask};
+pub use int::Integer;
+pub use opforge_tile::{Bits, Float, Int, Mask};
+
 pub use isa::{Entry, Isa, Routine, Simd, resolve, with_isa};

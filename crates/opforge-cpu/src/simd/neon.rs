@@ -3,7 +3,7 @@
 use std::arch::aarch64::*;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
-use super::{Bits, Float, Mask};
+use super::{Bits, Float, Vector, VectorMask, by_lanes};
 
 /// Calls NEON intrinsics that touch no memory.
 macro_rules! neon {
@@ -50,7 +50,7 @@ macro_rules! bits {
                 $mask(neon!($xor(self.0, $splat(<$lane>::MAX))))
             }
         }
-        impl Mask for $mask {
+        impl VectorMask for $mask {
             #[inline(always)]
             fn bitmask(self) -> u32 {
                 let mut lanes: [$lane; $n] = [0; $n];
@@ -127,54 +127,15 @@ macro_rules! float {
         }
 
         impl Float for $vector {
-            type Elem = $elem;
             type Mask = $mask;
             type Bits = $bits;
             type Wide = F64;
-            const LANES: usize = $n;
-            const FUSED: bool = true;
+            const DOUBLE: bool = size_of::<$elem>() == 8;
 
+            by_lanes!(fused: true);
             #[inline(always)]
             fn splat(value: f64) -> Self {
                 Self::splat_elem(value as $elem)
-            }
-            #[inline(always)]
-            fn splat_elem(value: $elem) -> Self {
-                $vector(neon!($splat(value)))
-            }
-            #[inline(always)]
-            unsafe fn load(ptr: *const $elem) -> Self {
-                // SAFETY: the caller's; the load asks for no more than the element's alignment.
-                $vector(unsafe { $load(ptr) })
-            }
-            #[inline(always)]
-            unsafe fn load_partial(ptr: *const $elem, n: usize) -> Self {
-                let mut lanes: [$elem; $n] = [0.0; $n];
-                for (i, lane) in lanes.iter_mut().enumerate() {
-                    if i < n {
-                        // SAFETY: only elements below n are read.
-                        *lane = unsafe { ptr.add(i).read() };
-                    }
-                }
-                // SAFETY: the array holds a vector.
-                $vector(unsafe { $load(lanes.as_ptr()) })
-            }
-            #[inline(always)]
-            unsafe fn store(self, ptr: *mut $elem) {
-                // SAFETY: the caller's.
-                unsafe { $store(ptr, self.0) }
-            }
-            #[inline(always)]
-            unsafe fn store_partial(self, ptr: *mut $elem, n: usize) {
-                let mut lanes: [$elem; $n] = [0.0; $n];
-                // SAFETY: the array holds a vector.
-                unsafe { $store(lanes.as_mut_ptr(), self.0) };
-                for (i, lane) in lanes.into_iter().enumerate() {
-                    if i < n {
-                        // SAFETY: only elements below n are written.
-                        unsafe { ptr.add(i).write(lane) };
-                    }
-                }
             }
             #[inline(always)]
             fn mul_add(self, a: Self, b: Self) -> Self {
@@ -234,13 +195,6 @@ macro_rules! float {
                 $vector(neon!($select(mask.0, a.0, b.0)))
             }
             #[inline(always)]
-            fn first(n: usize) -> $mask {
-                let mut lanes: [$lane; $n] = [0; $n];
-                lanes.iter_mut().take(n).for_each(|lane| *lane = <$lane>::MAX);
-                // SAFETY: the array holds a vector.
-                $mask(unsafe { $load_lanes(lanes.as_ptr()) })
-            }
-            #[inline(always)]
             fn to_bits(self) -> $bits {
                 $bits(neon!($to_bits(self.0)))
             }
@@ -257,6 +211,57 @@ macro_rules! float {
                 $vector(neon!($from_int($bits_int(int.0))))
             }
             $($wide)*
+        }
+
+        impl Vector for $vector {
+            type Elem = $elem;
+            const LANES: usize = $n;
+
+            #[inline(always)]
+            fn splat_elem(value: $elem) -> Self {
+                $vector(neon!($splat(value)))
+            }
+            #[inline(always)]
+            unsafe fn load(ptr: *const $elem) -> Self {
+                // SAFETY: the caller's; the load asks for no more than the element's alignment.
+                $vector(unsafe { $load(ptr) })
+            }
+            #[inline(always)]
+            unsafe fn load_partial(ptr: *const $elem, n: usize) -> Self {
+                let mut lanes: [$elem; $n] = [0.0; $n];
+                for (i, lane) in lanes.iter_mut().enumerate() {
+                    if i < n {
+                        // SAFETY: only elements below n are read.
+                        *lane = unsafe { ptr.add(i).read() };
+                    }
+                }
+                // SAFETY: the array holds a vector.
+                $vector(unsafe { $load(lanes.as_ptr()) })
+            }
+            #[inline(always)]
+            unsafe fn store(self, ptr: *mut $elem) {
+                // SAFETY: the caller's.
+                unsafe { $store(ptr, self.0) }
+            }
+            #[inline(always)]
+            unsafe fn store_partial(self, ptr: *mut $elem, n: usize) {
+                let mut lanes: [$elem; $n] = [0.0; $n];
+                // SAFETY: the array holds a vector.
+                unsafe { $store(lanes.as_mut_ptr(), self.0) };
+                for (i, lane) in lanes.into_iter().enumerate() {
+                    if i < n {
+                        // SAFETY: only elements below n are written.
+                        unsafe { ptr.add(i).write(lane) };
+                    }
+                }
+            }
+            #[inline(always)]
+            fn first(n: usize) -> $mask {
+                let mut lanes: [$lane; $n] = [0; $n];
+                lanes.iter_mut().take(n).for_each(|lane| *lane = <$lane>::MAX);
+                // SAFETY: the array holds a vector.
+                $mask(unsafe { $load_lanes(lanes.as_ptr()) })
+            }
         }
     };
 }

@@ -2,7 +2,7 @@
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Shl, Shr, Sub};
 
-use super::{Bits, Float, FloatElem, Mask};
+use super::{Bits, Float, FloatElem, Vector, VectorMask, by_lanes};
 
 /// All ones or all zeros a lane.
 #[derive(Clone, Copy)]
@@ -53,7 +53,7 @@ macro_rules! bits {
                 lanes!($n, i => !self.0[i])
             }
         }
-        impl Mask for Lanes<$mask, $n> {
+        impl VectorMask for Lanes<$mask, $n> {
             #[inline(always)]
             fn bitmask(self) -> u32 {
                 self.0.iter().enumerate().fold(0, |acc, (i, lane)| acc | (*lane as u32 & 1) << i)
@@ -106,44 +106,15 @@ macro_rules! float {
         }
 
         impl Float for Lanes<$ty, $n> {
-            type Elem = $ty;
             type Mask = Lanes<$mask, $n>;
             type Bits = Lanes<$bits, $n>;
             type Wide = F64;
-            const LANES: usize = $n;
-            const FUSED: bool = false;
+            const DOUBLE: bool = size_of::<$ty>() == 8;
 
+            by_lanes!(fused: false);
             #[inline(always)]
             fn splat(value: f64) -> Self {
                 Lanes([value as $ty; $n])
-            }
-            #[inline(always)]
-            fn splat_elem(value: $ty) -> Self {
-                Lanes([value; $n])
-            }
-            #[inline(always)]
-            unsafe fn load(ptr: *const $ty) -> Self {
-                // SAFETY: the caller's; read_unaligned asks for no more than the element's alignment.
-                Lanes(unsafe { ptr.cast::<[$ty; $n]>().read_unaligned() })
-            }
-            #[inline(always)]
-            unsafe fn load_partial(ptr: *const $ty, n: usize) -> Self {
-                // SAFETY: only lanes below n are read.
-                lanes!($n, i => if i < n { unsafe { ptr.add(i).read() } } else { 0.0 })
-            }
-            #[inline(always)]
-            unsafe fn store(self, ptr: *mut $ty) {
-                // SAFETY: the caller's.
-                unsafe { ptr.cast::<[$ty; $n]>().write_unaligned(self.0) }
-            }
-            #[inline(always)]
-            unsafe fn store_partial(self, ptr: *mut $ty, n: usize) {
-                for (i, lane) in self.0.into_iter().enumerate() {
-                    if i < n {
-                        // SAFETY: only lanes below n are written.
-                        unsafe { ptr.add(i).write(lane) };
-                    }
-                }
             }
             #[inline(always)]
             fn mul_add(self, a: Self, b: Self) -> Self {
@@ -206,10 +177,6 @@ macro_rules! float {
                 })
             }
             #[inline(always)]
-            fn first(n: usize) -> Self::Mask {
-                lanes!($n, i => -<$mask>::from(i < n))
-            }
-            #[inline(always)]
             fn to_bits(self) -> Self::Bits {
                 lanes!($n, i => <$ty>::to_bits(self.0[i]))
             }
@@ -229,6 +196,44 @@ macro_rules! float {
                 lanes!($n, i => <$ty>::from_bits(int.0[i].wrapping_add(magic.to_bits())) - magic)
             }
             $($wide)*
+        }
+
+        impl Vector for Lanes<$ty, $n> {
+            type Elem = $ty;
+            const LANES: usize = $n;
+
+            #[inline(always)]
+            fn splat_elem(value: $ty) -> Self {
+                Lanes([value; $n])
+            }
+            #[inline(always)]
+            unsafe fn load(ptr: *const $ty) -> Self {
+                // SAFETY: the caller's; read_unaligned asks for no more than the element's alignment.
+                Lanes(unsafe { ptr.cast::<[$ty; $n]>().read_unaligned() })
+            }
+            #[inline(always)]
+            unsafe fn load_partial(ptr: *const $ty, n: usize) -> Self {
+                // SAFETY: only lanes below n are read.
+                lanes!($n, i => if i < n { unsafe { ptr.add(i).read() } } else { 0.0 })
+            }
+            #[inline(always)]
+            unsafe fn store(self, ptr: *mut $ty) {
+                // SAFETY: the caller's.
+                unsafe { ptr.cast::<[$ty; $n]>().write_unaligned(self.0) }
+            }
+            #[inline(always)]
+            unsafe fn store_partial(self, ptr: *mut $ty, n: usize) {
+                for (i, lane) in self.0.into_iter().enumerate() {
+                    if i < n {
+                        // SAFETY: only lanes below n are written.
+                        unsafe { ptr.add(i).write(lane) };
+                    }
+                }
+            }
+            #[inline(always)]
+            fn first(n: usize) -> Self::Mask {
+                lanes!($n, i => -<$mask>::from(i < n))
+            }
         }
     };
 }

@@ -5,9 +5,8 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use opforge::autograd::Backward;
-use opforge::operator::{AxisMap, Grads, Metas, Operator, Saves};
+use opforge::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves};
 use opforge::{Error, Meta, Result};
-use opforge_runtime::Kernel;
 use smallvec::SmallVec;
 
 use super::kernel::CustomKernel;
@@ -70,7 +69,7 @@ impl Operator for Call {
         })
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
         let Body::Kernel(runner) = &self.0.spec.body else {
             return Err(Error::value(self.name(), "kernel", "a function of tensors", "an operator in a library"));
         };
@@ -95,7 +94,7 @@ impl Operator for Call {
             aliases: &aliases,
         })?;
         let bytes = given.iter().chain(&made).map(|meta| meta.elem_count() * meta.dtype.size_in_bytes()).sum();
-        Ok(Arc::new(CustomKernel::new(prepared, staging, declared, bytes)))
+        Ok(Lowering::Opaque(Arc::new(CustomKernel::new(prepared, staging, declared, bytes))))
     }
 
     fn saves(&self) -> Saves {

@@ -25,6 +25,11 @@ pub(super) struct Staging {
     total: usize,
 }
 
+/// The kernel that copies one tensor to another.
+fn copy(from: &Meta, to: &Meta) -> Result<Arc<dyn Kernel>> {
+    Copy.lower(&[from], &[to])?.kernel("copy", &[from], &[to])
+}
+
 /// What stands begin at multiples of, in bytes.
 const ALIGNMENT: usize = 64;
 
@@ -36,12 +41,12 @@ impl Staging {
         }
         let mut staging = Staging::default();
         for meta in inputs {
-            let load = |contiguous: &Meta| Copy.kernel(&[meta], &[contiguous]).map(|load| (Some(load), None));
+            let load = |contiguous: &Meta| copy(meta, contiguous).map(|load| (Some(load), None));
             let stand = staging.stand(meta, load)?;
             staging.inputs.push(stand);
         }
         for (i, meta) in outputs.iter().enumerate() {
-            let store = |contiguous: &Meta| Copy.kernel(&[contiguous], &[meta]).map(|store| (None, Some(store)));
+            let store = |contiguous: &Meta| copy(contiguous, meta).map(|store| (None, Some(store)));
             let shared = alias(i).and_then(|input| staging.inputs[input]);
             let stand = match shared {
                 Some(stand) => {

@@ -5,13 +5,12 @@ use std::hash::{Hash, Hasher};
 use std::panic::Location;
 use std::sync::Arc;
 
-use opforge_runtime::Kernel;
 use smallvec::{SmallVec, smallvec};
 
 use super::{CpuStorage, CustomOp1, CustomOp2, CustomOp3};
 use crate::autograd::Backward;
 use crate::dispatch::{Autograd, Call, Interpreter};
-use crate::operator::{AxisMap, Grads, Metas, Operator, Saves, Tensors};
+use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves, Tensors};
 use crate::{Error, Layout, Meta, Result, Shape, Tensor};
 
 /// An argument as a custom operator sees it.
@@ -110,7 +109,7 @@ impl Operator for Custom {
         AxisMap { inputs: inputs.iter().map(none).collect(), outputs: vec![], roles: SmallVec::new() }
     }
 
-    fn kernel(&self, _: &[&Meta], _: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
         Err(self.unknown("kernel"))
     }
 

@@ -35,7 +35,7 @@ impl Plan {
     fn prepare(&self, call: &Call<'_>) -> Result<&Arc<dyn Kernel>> {
         let inputs: SmallVec<[&Meta; 4]> = call.inputs.iter().map(|t| t.meta()).collect();
         let outputs: SmallVec<[&Meta; 2]> = self.outputs.iter().collect();
-        let kernel = call.op.kernel(&inputs, &outputs)?;
+        let kernel = call.op.lower(&inputs, &outputs)?.kernel(call.op.name(), &inputs, &outputs)?;
         Ok(self.kernel.get_or_init(|| kernel))
     }
 }

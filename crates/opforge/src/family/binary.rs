@@ -3,18 +3,16 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::Range;
-use std::sync::Arc;
 
 use opforge_core::Scalar;
-use opforge_cpu::elementwise::{self, BinaryFn};
-use opforge_runtime::Kernel;
+use opforge_tile::BinaryFn;
 use smallvec::smallvec;
 
 use super::unary::result_layout;
 use crate::autograd::Backward;
 use crate::autograd::sum_to;
 use crate::declaration::{Array, Sample};
-use crate::operator::{AxisMap, Grads, Metas, Operator, Saves, arity};
+use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves, Side, Tile, arity};
 use crate::{DType, Error, Meta, Result, Tensor};
 
 /// A function of two tensors of one dtype, element by element with broadcasting, that keeps the dtype.
@@ -30,24 +28,6 @@ pub trait Binary: BinaryFn + Debug + Eq + Hash {
     /// The function of two tensors of one complex dtype, composed of functions of real numbers. Without it complex numbers are refused.
     fn complex(&self, a: &Tensor, _b: &Tensor) -> Result<Tensor> {
         Err(Error::UnsupportedDTypeForOp(a.dtype(), Self::NAME))
-    }
-}
-
-/// One of two operands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum Side {
-    Left,
-    Right,
-}
-
-impl Side {
-    /// The other one.
-    pub fn other(self) -> Side {
-        match self {
-            Side::Left => Side::Right,
-            Side::Right => Side::Left,
-        }
     }
 }
 
@@ -105,12 +85,6 @@ pub(super) fn broadcast(op: &'static str, inputs: &[&Meta], dtype: DType) -> Res
     Ok(smallvec![Meta { dtype, layout }])
 }
 
-/// An operand's meta stretched to the output's shape.
-pub(crate) fn stretched(op: &'static str, input: &Meta, output: &Meta) -> Result<Meta> {
-    let layout = input.layout.broadcast_as(output.shape(), op)?;
-    Ok(Meta { dtype: input.dtype, layout })
-}
-
 impl<F: Binary> Operator for BinaryOp<F> {
     fn name(&self) -> &'static str {
         F::NAME
@@ -125,10 +99,8 @@ impl<F: Binary> Operator for BinaryOp<F> {
         AxisMap::pointwise(inputs, inputs[0].rank().max(inputs[1].rank()))
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        let a = stretched(F::NAME, inputs[0], outputs[0])?;
-        let b = stretched(F::NAME, inputs[1], outputs[0])?;
-        elementwise::binary(F::NAME, self.0, &a, &b, outputs[0])
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Tile(Tile::binary(self.0)))
     }
 
     fn overwrites(&self, _: usize) -> bool {
@@ -168,11 +140,6 @@ pub struct WithScalar<F> {
     pub side: Side,
 }
 
-/// A number's meta as an operand: one element, repeated over the output's shape.
-pub(super) fn repeated(op: &'static str, dtype: DType, output: &Meta) -> Result<Meta> {
-    stretched(op, &Meta::contiguous(dtype, ()), output)
-}
-
 impl<F: Binary> Operator for WithScalar<F> {
     fn name(&self) -> &'static str {
         F::NAME
@@ -187,12 +154,8 @@ impl<F: Binary> Operator for WithScalar<F> {
         AxisMap::pointwise(inputs, inputs[0].rank())
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        let dtype = inputs[0].dtype;
-        let number = repeated(F::NAME, dtype, outputs[0])?;
-        let (a, b) = if self.side == Side::Left { (&number, inputs[0]) } else { (inputs[0], &number) };
-        let kernel = elementwise::binary(F::NAME, self.f, a, b, outputs[0])?;
-        elementwise::bind(F::NAME, kernel, self.side as usize, self.scalar, dtype)
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Tile(Tile::binary(self.f).with_number(self.scalar, self.side)))
     }
 
     fn overwrites(&self, _: usize) -> bool {

@@ -2,14 +2,11 @@
 
 use opforge_cpu::norm;
 
-use std::sync::Arc;
-
-use opforge_runtime::Kernel;
 use smallvec::smallvec;
 
 use crate::autograd::Backward;
 use crate::dispatch::dispatch1;
-use crate::operator::{AxisMap, Grads, Metas, Operator, Saves};
+use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves, opaque};
 use crate::{Meta, Result, Tensor};
 
 /// `(x - center) scale + shift` of each channel of `x [batch, channels, ..]`; the others, one number a channel, are in the statistics' dtype.
@@ -30,8 +27,8 @@ impl Operator for ChannelAffine {
         AxisMap::letters(&format!("{full},c,c,c->{full}"), &[])
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        norm::channel_affine("channel_affine", inputs[0], [inputs[1], inputs[2], inputs[3]], outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(norm::channel_affine("channel_affine", inputs[0], [inputs[1], inputs[2], inputs[3]], outputs[0]))
     }
 
     fn saves(&self) -> Saves {

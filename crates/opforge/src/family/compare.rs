@@ -1,17 +1,14 @@
 use std::fmt::Debug;
 use std::hash::Hash;
-use std::sync::Arc;
 
 use opforge_core::Scalar;
-use opforge_cpu::elementwise::{self, CompareFn, TestFn};
-use opforge_runtime::Kernel;
+use opforge_tile::{CompareFn, TestFn};
 use smallvec::smallvec;
 
-use super::Side;
-use super::binary::{broadcast, pair_samples, repeated, stretched};
+use super::binary::{broadcast, pair_samples};
 use super::unary::result_layout;
 use crate::declaration::{Array, Sample};
-use crate::operator::{AxisMap, Metas, Operator, arity};
+use crate::operator::{AxisMap, Lowering, Metas, Operator, Side, Tile, arity};
 use crate::{DType, Meta, Result};
 
 /// A predicate of two tensors of one dtype, element by element with broadcasting.
@@ -42,10 +39,8 @@ impl<F: Comparison> Operator for CompareOp<F> {
         AxisMap::pointwise(inputs, inputs[0].rank().max(inputs[1].rank()))
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        let a = stretched(F::NAME, inputs[0], outputs[0])?;
-        let b = stretched(F::NAME, inputs[1], outputs[0])?;
-        elementwise::compare(F::NAME, self.f, &a, &b, outputs[0])
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Tile(Tile::compare(self.f)))
     }
 
     fn overwrites(&self, _: usize) -> bool {
@@ -83,8 +78,8 @@ impl<F: TestFn + Debug + Eq + Hash> Operator for TestOp<F> {
         AxisMap::pointwise(inputs, inputs[0].rank())
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        elementwise::test(self.name, self.f, inputs[0], outputs[0])
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Tile(Tile::test(self.f)))
     }
 
     fn overwrites(&self, _: usize) -> bool {
@@ -123,12 +118,8 @@ impl<F: Comparison> Operator for CompareWithScalar<F> {
         AxisMap::pointwise(inputs, inputs[0].rank())
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        let dtype = inputs[0].dtype;
-        let number = repeated(F::NAME, dtype, outputs[0])?;
-        let (a, b) = if self.side == Side::Left { (&number, inputs[0]) } else { (inputs[0], &number) };
-        let kernel = elementwise::compare(F::NAME, self.f, a, b, outputs[0])?;
-        elementwise::bind(F::NAME, kernel, self.side as usize, self.scalar, dtype)
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Tile(Tile::compare(self.f).with_number(self.scalar, self.side)))
     }
 
     fn overwrites(&self, _: usize) -> bool {

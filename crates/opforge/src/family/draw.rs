@@ -6,7 +6,7 @@ use opforge_runtime::Kernel;
 use smallvec::{SmallVec, smallvec};
 
 use crate::dispatch::dispatch1;
-use crate::operator::{AxisMap, Metas, Operator, arity};
+use crate::operator::{AxisMap, Lowering, Metas, Operator, arity, opaque};
 use crate::{DType, Device, Generator, Meta, Result, Shape, Tensor};
 
 /// A distribution of random numbers. Its file gives the kernel that fills a tensor with draws.
@@ -45,8 +45,8 @@ impl<D: Distribution> Operator for DrawOp<D> {
         AxisMap { inputs: vec![none(inputs[0].rank())], outputs: vec![none(self.shape.rank())], roles: SmallVec::new() }
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        self.distribution.kernel(inputs[0], outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(self.distribution.kernel(inputs[0], outputs[0]))
     }
 
     fn differentiable(&self) -> bool {

@@ -10,7 +10,7 @@ use smallvec::{SmallVec, smallvec};
 use crate::autograd::Backward;
 use crate::declaration::{Array, Sample, each_index};
 use crate::dispatch::dispatch1;
-use crate::operator::{AxisMap, Grads, Metas, Operator, Role, Saves, arity};
+use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Role, Saves, arity, opaque};
 use crate::{DType, Dim, Error, Meta, Result, Shape, Tensor};
 
 /// A set of dimensions, a bit each.
@@ -151,8 +151,8 @@ impl<R: Reduction> Operator for ReduceOp<R> {
         reduction_axes(inputs[0], self.axes, self.keepdim, R::ROLE)
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        self.reduction.kernel(inputs[0], &self.axes.to_vec(), outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(self.reduction.kernel(inputs[0], &self.axes.to_vec(), outputs[0]))
     }
 
     fn saves(&self) -> Saves {

@@ -1,15 +1,13 @@
 use std::fmt::Debug;
 use std::hash::Hash;
-use std::sync::Arc;
 
 use opforge_cpu::scan;
-use opforge_runtime::Kernel;
 use smallvec::smallvec;
 
 use super::same_axes;
 use crate::autograd::Backward;
 use crate::declaration::{Array, Sample};
-use crate::operator::{AxisMap, Grads, Metas, Operator, Saves, arity};
+use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves, arity, opaque};
 use crate::{Error, Meta, Result, Tensor};
 
 /// Running results along a dimension: each element combined with all before it. Keeps shape and dtype.
@@ -51,8 +49,8 @@ impl<S: Scan> Operator for ScanOp<S> {
         same_axes(inputs[0], &[self.dim])
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        scan::scan(S::NAME, S::KIND, inputs[0], self.dim, outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(scan::scan(S::NAME, S::KIND, inputs[0], self.dim, outputs[0]))
     }
 
     fn saves(&self) -> Saves {

@@ -3,17 +3,14 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::Range;
-use std::sync::Arc;
 
-use opforge_cpu::elementwise::{self, BinaryFn, UnaryFn};
-use opforge_cpu::simd::Float;
-use opforge_runtime::Kernel;
+use opforge_tile::{BinaryFn, Float, UnaryFn};
 use smallvec::smallvec;
 
 use crate::autograd::{Backward, is_grad_enabled};
 use crate::declaration::{Array, Sample};
 use crate::dispatch::{Out, dispatch_to, dispatch1};
-use crate::operator::{AxisMap, Grads, Metas, Operator, Saves, arity};
+use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves, Tile, arity};
 use crate::{Error, Layout, Meta, Result, Tensor};
 
 /// A function of one tensor, element by element, that keeps the dtype. Its file gives the tile function ([`UnaryFn`]) and the derivative.
@@ -94,8 +91,8 @@ impl<F: Unary> Operator for UnaryOp<F> {
         AxisMap::pointwise(inputs, inputs[0].rank())
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        elementwise::unary(F::NAME, self.0, inputs[0], outputs[0])
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Tile(Tile::unary(self.0)))
     }
 
     fn overwrites(&self, _: usize) -> bool {
@@ -150,8 +147,8 @@ impl<F: Unary> Operator for SlopeOp<F> {
         AxisMap::pointwise(inputs, inputs[0].rank())
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        elementwise::binary(F::NAME, Slope(self.0), inputs[0], inputs[1], outputs[0])
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Tile(Tile::binary(Slope(self.0))))
     }
 }
 

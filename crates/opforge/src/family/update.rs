@@ -2,13 +2,11 @@
 
 use std::fmt::Debug;
 use std::hash::Hash;
-use std::sync::Arc;
 
-use opforge_cpu::elementwise::{self, UpdateFn};
-use opforge_runtime::Kernel;
+use opforge_tile::UpdateFn;
 
 use crate::dispatch::dispatch_into;
-use crate::operator::{AxisMap, Metas, Operator, arity};
+use crate::operator::{AxisMap, Lowering, Metas, Operator, Tile, arity};
 use crate::{Error, Meta, Result, Tensor, no_grad};
 
 /// The operator of an update: its inputs are the `N` tensors to be changed and the gradient, its outputs the changed ones.
@@ -41,8 +39,8 @@ impl<F: UpdateFn<N> + Debug + Eq + Hash, const N: usize> Operator for Update<F, 
         AxisMap::aligned(inputs, inputs[0].rank(), N)
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        elementwise::update(self.name, self.f, inputs, outputs)
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Tile(Tile::update(self.f)))
     }
 
     fn differentiable(&self) -> bool {

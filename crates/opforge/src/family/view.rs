@@ -2,14 +2,12 @@
 
 use std::fmt::Debug;
 use std::hash::Hash;
-use std::sync::Arc;
 
-use opforge_runtime::Kernel;
 use smallvec::smallvec;
 
 use crate::autograd::Backward;
 use crate::dispatch::dispatch1;
-use crate::operator::{AxisMap, Grads, Metas, Operator, Role, arity};
+use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Role, arity, opaque};
 use crate::{Error, Layout, Meta, Result, Tensor};
 
 /// A change of layout: shape, strides and offset, never elements. Its file gives the new layout and how axes flow.
@@ -58,8 +56,8 @@ impl<V: View> Operator for ViewOp<V> {
         self.0.axes(inputs[0])
     }
 
-    fn kernel(&self, _: &[&Meta], _: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        Err(Error::value(V::NAME, "out", "a tensor", "nothing: a view has no kernel"))
+    fn lower(&self, inputs: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        self.0.layout(&inputs[0].layout).map(Lowering::View)
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
@@ -105,8 +103,13 @@ impl<V: View> Operator for EmbedOp<V> {
         AxisMap { inputs: map.outputs, outputs: map.inputs, roles: map.roles }
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        opforge_cpu::copy::embed("embed", inputs[0], &self.view.layout(&from_zero(&outputs[0].layout)?)?, outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(opforge_cpu::copy::embed(
+            "embed",
+            inputs[0],
+            &self.view.layout(&from_zero(&outputs[0].layout)?)?,
+            outputs[0],
+        ))
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
@@ -151,9 +154,9 @@ impl<V: View> Operator for OverlayOp<V> {
         AxisMap { inputs: vec![x.clone(), map.outputs[0].clone()], outputs: vec![x], roles: map.roles }
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
         let place = self.0.layout(&from_zero(&outputs[0].layout)?)?;
-        opforge_cpu::copy::overlay("overlay", inputs[0], inputs[1], &place, outputs[0])
+        opaque(opforge_cpu::copy::overlay("overlay", inputs[0], inputs[1], &place, outputs[0]))
     }
 
     fn overwrites(&self, i: usize) -> bool {

@@ -1,19 +1,21 @@
 //! What an operator is: the trait that each file under [`crate::ops`] implements.
 
 mod axes;
+mod lowering;
+mod tile;
 
 use std::any::{Any, TypeId};
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
 use std::ops::BitOr;
 use std::panic::Location;
-use std::sync::Arc;
 
-use opforge_runtime::Kernel;
 use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
 pub use axes::{Axis, AxisMap, Role};
+pub use lowering::{Lowering, opaque};
+pub use tile::{Side, Tile};
 
 use crate::autograd::Backward;
 use crate::{Device, Error, Layout, Meta, Result, Tensor};
@@ -49,10 +51,10 @@ pub trait Operator: OperatorKey + Debug + Send + Sync + 'static {
     /// How axes flow from inputs to outputs, for inputs that passed [`Operator::infer`].
     fn axes(&self, inputs: &[&Meta]) -> AxisMap;
 
-    /// The computation for these inputs and outputs on the CPU; outputs are those of [`Operator::infer`], or others of equal shape and dtype.
+    /// What is computed of these inputs and outputs; outputs are those of [`Operator::infer`], or others of equal shape and dtype.
     ///
-    /// The kernel must be prepared for exactly these metas: interpreters run it on memory of these layouts.
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>>;
+    /// A kernel in it must be prepared for exactly these metas: interpreters run it on memory of these layouts.
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering>;
 
     /// Which tensors [`Operator::backward`] reads. What is not named is not kept alive.
     fn saves(&self) -> Saves {

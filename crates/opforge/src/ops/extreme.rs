@@ -11,9 +11,9 @@ use crate::arguments::Rules;
 use crate::declaration::{Array, Sample};
 use crate::dispatch::dispatch1;
 use crate::family::compare;
-use crate::family::{Axes, Comparison, Pair, ReduceOp, Reduced, Reduction, Side, reduce_array, same_axes};
+use crate::family::{Axes, Comparison, Pair, ReduceOp, Reduced, Reduction, reduce_array, same_axes};
 use crate::functional::{self as f};
-use crate::operator::{AxisMap, Metas, Operator, arity};
+use crate::operator::{AxisMap, Lowering, Metas, Operator, Side, arity, opaque};
 use crate::{DType, Error, Meta, Result, Tensor};
 
 /// The gradient of the greatest or least element: elements that tie share it equally.
@@ -115,8 +115,8 @@ impl Operator for RunningArg {
         same_axes(inputs[0], &[self.dim])
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        running_arg(self.name(), self.extreme, inputs[0], self.dim, outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(running_arg(self.name(), self.extreme, inputs[0], self.dim, outputs[0]))
     }
 
     fn differentiable(&self) -> bool {

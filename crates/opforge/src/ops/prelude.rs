@@ -3,10 +3,10 @@
 pub use std::sync::Arc;
 
 pub use opforge_core::Scalar;
-pub use opforge_cpu::elementwise::{BinaryFn, CompareFn, UnaryFn};
-pub use opforge_cpu::math;
-pub use opforge_cpu::simd::{Bits, Float, Int, Mask};
 pub use opforge_runtime::Kernel;
+pub use opforge_tile::math;
+pub use opforge_tile::{BinaryFn, CompareFn, UnaryFn};
+pub use opforge_tile::{Bits, Float, Int, Mask};
 pub use smallvec::{SmallVec, smallvec};
 
 pub use crate::arguments::{Operand, Rules, TensorOrScalar};

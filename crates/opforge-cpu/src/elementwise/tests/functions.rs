@@ -33,7 +33,7 @@ impl BinaryFn for Add {
         a.wrapping_add(b)
     }
     #[inline(always)]
-    fn boolean(self, a: bool, b: bool) -> bool {
+    fn boolean<M: Mask>(self, a: M, b: M) -> M {
         a | b
     }
 }
@@ -52,8 +52,8 @@ impl BinaryFn for Div {
         a.div_trunc(b)
     }
     #[inline(always)]
-    fn int_fails<I: Int>(self, _: I, b: I) -> bool {
-        b == I::ZERO
+    fn int_fails<I: Int>(self, _: I, b: I) -> I::Mask {
+        b.eq(I::from_i64(0))
     }
 }
 
@@ -65,8 +65,8 @@ impl CompareFn for Less {
         a.lt(b)
     }
     #[inline(always)]
-    fn int<I: Int>(self, a: I, b: I) -> bool {
-        a < b
+    fn int<I: Int>(self, a: I, b: I) -> I::Mask {
+        a.lt(b)
     }
 }
 
@@ -78,8 +78,8 @@ impl TestFn for IsNan {
         x.is_nan()
     }
     #[inline(always)]
-    fn int<I: Int>(self, _: I) -> bool {
-        false
+    fn int<I: Int>(self, _: I) -> I::Mask {
+        I::truth(false)
     }
 }
 

@@ -4,12 +4,13 @@ use half::{bf16, f16};
 use num_complex::Complex;
 use opforge_core::{DType, Element, Error, Layout, Meta, Result, Scalar, Shape, WithDType};
 
+mod accuracy;
 mod functions;
 
 use functions::{Add, Affine, Div, IsNan, Lerp, Less};
 
 use super::*;
-use crate::simd::{Float, Int, Isa, with_isa};
+use crate::simd::{Float, Int, Isa, Mask, with_isa};
 
 /// A tensor with its memory.
 #[derive(Clone)]

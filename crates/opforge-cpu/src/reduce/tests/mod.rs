@@ -1,7 +1,7 @@
 mod others;
 
 use super::*;
-use crate::simd::{Isa, with_isa};
+use crate::simd::{Float, Isa, with_isa};
 use crate::testing::{Array, epsilon, exact_sum, layouts, noise, run};
 use opforge_core::Layout;
 
@@ -55,11 +55,11 @@ impl Reducer for Max {
     }
     #[inline(always)]
     fn int_identity<T: Int>(self) -> T {
-        T::MIN
+        T::least()
     }
     #[inline(always)]
     fn int_combine<T: Int>(self, a: T, b: T) -> T {
-        a.max(b)
+        a.greater(b)
     }
 }
 

@@ -38,8 +38,8 @@ impl Operator for Arange {
         AxisMap { inputs: vec![], outputs: vec![smallvec![None]], roles: SmallVec::new() }
     }
 
-    fn kernel(&self, _: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        opforge_cpu::arange::arange("arange", self.start, self.step, outputs[0])
+    fn lower(&self, _: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(opforge_cpu::arange::arange("arange", self.start, self.step, outputs[0]))
     }
 
     fn differentiable(&self) -> bool {

@@ -35,8 +35,8 @@ impl Operator for Full {
         AxisMap::pointwise(&[], self.shape.rank())
     }
 
-    fn kernel(&self, _: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        opforge_cpu::elementwise::fill("full", self.value, outputs[0])
+    fn lower(&self, _: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(opforge_cpu::elementwise::fill("full", self.value, outputs[0]))
     }
 
     fn differentiable(&self) -> bool {

@@ -39,8 +39,8 @@ impl Operator for ArgSort {
         same_axes(inputs[0], &[self.dim])
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        opforge_cpu::sort::arg_sort("argsort", inputs[0], self.dim, self.descending, outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(opforge_cpu::sort::arg_sort("argsort", inputs[0], self.dim, self.descending, outputs[0]))
     }
 
     fn differentiable(&self) -> bool {

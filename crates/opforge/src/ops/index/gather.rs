@@ -32,8 +32,8 @@ impl Operator for Gather {
         along_axes(inputs, self.dim)
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        opforge_cpu::index::gather("gather", inputs[0], inputs[1], self.dim, self.on_max, outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(opforge_cpu::index::gather("gather", inputs[0], inputs[1], self.dim, self.on_max, outputs[0]))
     }
 
     fn saves(&self) -> Saves {

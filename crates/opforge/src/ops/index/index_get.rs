@@ -30,8 +30,8 @@ impl Operator for IndexGet {
         AxisMap { inputs: [vec![x], vec![indices; self.count]].concat(), outputs: vec![part], roles }
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        opforge_cpu::index::get("index_get", inputs[0], &inputs[1..], self.dim, outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(opforge_cpu::index::get("index_get", inputs[0], &inputs[1..], self.dim, outputs[0]))
     }
 
     fn saves(&self) -> Saves {

@@ -46,9 +46,9 @@ impl Operator for IndexPut {
         AxisMap { inputs, outputs: vec![x], roles }
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
         let (ids, values) = (&inputs[1..=self.count], inputs[1 + self.count]);
-        opforge_cpu::index::put("index_put", inputs[0], ids, values, self.dim, self.accumulate, outputs[0])
+        opaque(opforge_cpu::index::put("index_put", inputs[0], ids, values, self.dim, self.accumulate, outputs[0]))
     }
 
     fn overwrites(&self, i: usize) -> bool {

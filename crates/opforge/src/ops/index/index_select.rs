@@ -1,7 +1,7 @@
 //! `index_select(x, dim, ids)`: elements along a dimension, by index.
 
 use opforge_core::normalize_dim;
-use opforge_cpu::index::OnMax;
+use opforge_cpu::index::{self, OnMax};
 
 use crate::Dim;
 use crate::arguments::with_dimension;
@@ -46,8 +46,8 @@ impl Operator for IndexSelect {
         .with_roles(&[self.dim], Role::Whole)
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        opforge_cpu::index::index_select("index_select", inputs[0], inputs[1], self.dim, self.on_max, outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(index::index_select("index_select", inputs[0], inputs[1], self.dim, self.on_max, outputs[0]))
     }
 
     fn saves(&self) -> Saves {

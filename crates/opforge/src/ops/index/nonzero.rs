@@ -27,8 +27,8 @@ impl Operator for NonZero {
         AxisMap { inputs, outputs: vec![smallvec![None; 2]], roles: SmallVec::new() }
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        opforge_cpu::index::nonzero("nonzero", inputs[0], outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(opforge_cpu::index::nonzero("nonzero", inputs[0], outputs[0]))
     }
 
     fn differentiable(&self) -> bool {

@@ -39,9 +39,9 @@ impl Operator for Scatter {
         along_axes(inputs, self.dim)
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
         let [x, ids, src] = [inputs[0], inputs[1], inputs[2]];
-        opforge_cpu::index::scatter("scatter", x, ids, src, self.dim, self.on_max, outputs[0])
+        opaque(opforge_cpu::index::scatter("scatter", x, ids, src, self.dim, self.on_max, outputs[0]))
     }
 
     fn overwrites(&self, i: usize) -> bool {

@@ -30,8 +30,8 @@ impl Operator for SearchSorted {
         }
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        opforge_cpu::sort::search("searchsorted", inputs[0], inputs[1], self.right, outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(opforge_cpu::sort::search("searchsorted", inputs[0], inputs[1], self.right, outputs[0]))
     }
 
     fn differentiable(&self) -> bool {

@@ -27,8 +27,8 @@ impl Operator for Cholesky {
         same_axes(inputs[0], &[rank - 2, rank - 1])
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        dense("cholesky", Dense::Cholesky, inputs, outputs)
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(dense("cholesky", Dense::Cholesky, inputs, outputs))
     }
 
     fn saves(&self) -> Saves {

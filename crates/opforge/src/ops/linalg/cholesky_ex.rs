@@ -28,8 +28,8 @@ impl Operator for CholeskyEx {
         batch_axes(inputs, &[2, 0])
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        dense("cholesky_ex", Dense::CholeskyInfo, inputs, outputs)
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(dense("cholesky_ex", Dense::CholeskyInfo, inputs, outputs))
     }
 
     fn saves(&self) -> Saves {

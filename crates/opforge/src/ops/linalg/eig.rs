@@ -34,8 +34,8 @@ impl Operator for Eig {
         batch_axes(inputs, &[1, 2])
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        dense("eig", Dense::Eig, inputs, outputs)
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(dense("eig", Dense::Eig, inputs, outputs))
     }
 
     fn saves(&self) -> Saves {

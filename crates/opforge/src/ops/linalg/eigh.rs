@@ -44,8 +44,8 @@ impl Operator for Eigh {
         batch_axes(inputs, &[1, 2])
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        dense("eigh", Dense::Eigh { upper: self.upper }, inputs, outputs)
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(dense("eigh", Dense::Eigh { upper: self.upper }, inputs, outputs))
     }
 
     fn saves(&self) -> Saves {

@@ -28,8 +28,8 @@ impl Operator for EigVals {
         batch_axes(inputs, &[1])
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        dense("eigvals", Dense::Eigenvalues, inputs, outputs)
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(dense("eigvals", Dense::Eigenvalues, inputs, outputs))
     }
 
     fn differentiable(&self) -> bool {

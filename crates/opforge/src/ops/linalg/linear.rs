@@ -53,8 +53,8 @@ impl Operator for Linear {
         map.with_roles(&[k.into()], Role::Sum)
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        opforge_cpu::matmul::linear("linear", inputs[0], inputs[1], inputs.get(2).copied(), outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(opforge_cpu::matmul::linear("linear", inputs[0], inputs[1], inputs.get(2).copied(), outputs[0]))
     }
 
     fn saves(&self) -> Saves {

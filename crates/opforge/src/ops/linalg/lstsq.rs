@@ -44,8 +44,8 @@ impl Operator for LstSq {
         batch_axes(inputs, if self.values { &[2, 0, 1] } else { &[2, 0] })
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        dense("lstsq", Dense::LeastSquares, inputs, outputs)
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(dense("lstsq", Dense::LeastSquares, inputs, outputs))
     }
 
     fn saves(&self) -> Saves {

@@ -72,8 +72,8 @@ impl Operator for LuFactor {
         batch_axes(inputs, &[2, 1])
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        dense("lu_factor", Dense::Lu, inputs, outputs)
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(dense("lu_factor", Dense::Lu, inputs, outputs))
     }
 
     fn saves(&self) -> Saves {

@@ -39,8 +39,8 @@ impl Operator for LuPermutation {
         map
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        permutation("lu_permutation", inputs[0], outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(permutation("lu_permutation", inputs[0], outputs[0]))
     }
 
     fn differentiable(&self) -> bool {

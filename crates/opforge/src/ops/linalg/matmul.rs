@@ -56,14 +56,14 @@ impl Operator for MatMul {
         map.with_roles(&[k.into()], Role::Sum)
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
         let lead = &outputs[0].dims()[..outputs[0].rank() - 2];
         let full = |input: &Meta| {
             let (_, rows, cols) = parts(input);
             let shape: Shape = lead.iter().copied().chain([rows, cols]).collect();
             Ok::<_, Error>(Meta { dtype: input.dtype, layout: input.layout.broadcast_as(&shape, "matmul")? })
         };
-        opforge_cpu::matmul::matmul("matmul", &full(inputs[0])?, &full(inputs[1])?, outputs[0])
+        opaque(opforge_cpu::matmul::matmul("matmul", &full(inputs[0])?, &full(inputs[1])?, outputs[0]))
     }
 
     fn saves(&self) -> Saves {

@@ -57,8 +57,8 @@ impl Operator for PInv {
         batch_axes(inputs, &[2])
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        dense("pinv", Dense::PseudoInverse { hermitian: self.hermitian }, inputs, outputs)
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(dense("pinv", Dense::PseudoInverse { hermitian: self.hermitian }, inputs, outputs))
     }
 
     fn saves(&self) -> Saves {

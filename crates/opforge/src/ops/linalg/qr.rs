@@ -71,8 +71,8 @@ impl Operator for Qr {
         batch_axes(inputs, if self.mode == Mode::R { &[2] } else { &[2, 2] })
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        dense("qr", if self.mode == Mode::R { Dense::QrR } else { Dense::Qr }, inputs, outputs)
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(dense("qr", if self.mode == Mode::R { Dense::QrR } else { Dense::Qr }, inputs, outputs))
     }
 
     fn saves(&self) -> Saves {

@@ -26,8 +26,8 @@ impl Operator for SLogDet {
         batch_axes(inputs, &[1])
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        dense("slogdet", Dense::LogDet, inputs, outputs)
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(dense("slogdet", Dense::LogDet, inputs, outputs))
     }
 
     fn saves(&self) -> Saves {

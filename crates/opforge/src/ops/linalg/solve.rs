@@ -32,8 +32,8 @@ impl Operator for Solve {
         solve_axes(inputs)
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        dense("solve", Dense::Solve, inputs, outputs)
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(dense("solve", Dense::Solve, inputs, outputs))
     }
 
     fn saves(&self) -> Saves {

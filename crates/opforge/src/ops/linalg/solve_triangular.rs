@@ -37,8 +37,8 @@ impl Operator for SolveTriangular {
         solve_axes(inputs)
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        dense("solve_triangular", Dense::Triangular { upper: self.upper, unit: self.unit }, inputs, outputs)
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(dense("solve_triangular", Dense::Triangular { upper: self.upper, unit: self.unit }, inputs, outputs))
     }
 
     fn saves(&self) -> Saves {

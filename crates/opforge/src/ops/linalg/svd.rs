@@ -32,8 +32,8 @@ impl Operator for Svd {
         batch_axes(inputs, &[2, 1, 2])
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        dense("svd", Dense::Svd, inputs, outputs)
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(dense("svd", Dense::Svd, inputs, outputs))
     }
 
     fn saves(&self) -> Saves {

@@ -26,8 +26,8 @@ impl Operator for SvdVals {
         batch_axes(inputs, &[1])
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        dense("svdvals", Dense::SingularValues, inputs, outputs)
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(dense("svdvals", Dense::SingularValues, inputs, outputs))
     }
 
     fn saves(&self) -> Saves {

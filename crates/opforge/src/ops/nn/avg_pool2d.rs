@@ -35,9 +35,9 @@ impl Operator for AvgPool {
         plane_axes(inputs, self.spatial, 1)
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
         let kernel = if self.gradient { pool::average_pool_gradient } else { pool::average_pool };
-        kernel(self.name(), &self.average, self.spatial, inputs[0], outputs[0])
+        opaque(kernel(self.name(), &self.average, self.spatial, inputs[0], outputs[0]))
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

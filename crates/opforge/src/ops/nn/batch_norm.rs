@@ -41,9 +41,9 @@ impl Operator for BatchNorm {
         channel_axes(inputs, 3)
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
         let (given, outputs) = ([inputs.get(1).copied(), inputs.get(2).copied()], [outputs[0], outputs[1], outputs[2]]);
-        norm::batch_norm("batch_norm", Over::Batch, inputs[0], given, self.eps.to_f64(), outputs)
+        opaque(norm::batch_norm("batch_norm", Over::Batch, inputs[0], given, self.eps.to_f64(), outputs))
     }
 
     fn differentiable_outputs(&self) -> u32 {
@@ -122,10 +122,10 @@ impl Operator for BatchNormGrad {
         map
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
         let (weight, eps) = (inputs.get(4).copied(), self.eps.to_f64());
         let (inputs, outputs) = ([inputs[0], inputs[1], inputs[2], inputs[3]], [outputs[0], outputs[1], outputs[2]]);
-        norm::batch_norm_backward("batch_norm_grad", Over::Batch, inputs, weight, eps, outputs)
+        opaque(norm::batch_norm_backward("batch_norm_grad", Over::Batch, inputs, weight, eps, outputs))
     }
 }
 

@@ -121,13 +121,13 @@ impl Operator for Convolution {
         AxisMap::letters(&format!("{}->{}{spatial}", given.join(","), letters(self.part)), &[(sum, summed)])
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
         let (op, a, b, bias, out) = (self.name(), inputs[0], inputs[1], inputs.get(2).copied(), outputs[0]);
-        match self.part {
+        opaque(match self.part {
             Part::Output => conv::convolve(op, &self.geometry, a, b, bias, out),
             Part::Input => conv::transposed(op, &self.geometry, a, b, bias, out),
             Part::Weight => conv::weight_gradient(op, &self.geometry, a, b, out),
-        }
+        })
     }
 
     fn saves(&self) -> Saves {

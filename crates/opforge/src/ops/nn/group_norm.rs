@@ -52,9 +52,9 @@ impl Operator for GroupNorm {
         AxisMap::letters(&format!("{full}{params}->{full},n.,n."), &[])
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
         let (given, outputs) = ([inputs.get(1).copied(), inputs.get(2).copied()], [outputs[0], outputs[1], outputs[2]]);
-        norm::batch_norm("group_norm", Over::Groups(self.groups), inputs[0], given, self.eps.to_f64(), outputs)
+        opaque(norm::batch_norm("group_norm", Over::Groups(self.groups), inputs[0], given, self.eps.to_f64(), outputs))
     }
 
     fn differentiable_outputs(&self) -> u32 {
@@ -129,10 +129,10 @@ impl Operator for GroupNormGrad {
         AxisMap::letters(&format!("{full},{full},n.,n.{params}->{full},n.,n."), &[])
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
         let (over, weight, eps) = (Over::Groups(self.0.groups), inputs.get(4).copied(), self.0.eps.to_f64());
         let (inputs, outputs) = ([inputs[0], inputs[1], inputs[2], inputs[3]], [outputs[0], outputs[1], outputs[2]]);
-        norm::batch_norm_backward("group_norm_grad", over, inputs, weight, eps, outputs)
+        opaque(norm::batch_norm_backward("group_norm_grad", over, inputs, weight, eps, outputs))
     }
 }
 

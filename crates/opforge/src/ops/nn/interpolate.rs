@@ -37,9 +37,9 @@ impl Operator for Interpolate {
         plane_axes(inputs, self.spatial, 1)
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
         let kernel = if self.gradient { resample::resample_gradient } else { resample::resample };
-        kernel(self.name(), &self.how, self.spatial, inputs[0], outputs[0])
+        opaque(kernel(self.name(), &self.how, self.spatial, inputs[0], outputs[0]))
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
@@ -75,8 +75,8 @@ impl Operator for CopyNearest {
         self.0.axes(inputs)
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        self.0.kernel(inputs, outputs)
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        self.0.lower(inputs, outputs)
     }
 
     fn differentiable(&self) -> bool {

@@ -31,9 +31,9 @@ impl Operator for LayerNorm {
         crate::family::norm::axes(inputs, 3)
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
         let (weight, bias) = (inputs.get(1).copied(), inputs.get(2).copied());
-        norm::layer_norm("layer_norm", inputs[0], weight, bias, self.eps.to_f64(), outputs[0], true)
+        opaque(norm::layer_norm("layer_norm", inputs[0], weight, bias, self.eps.to_f64(), outputs[0], true))
     }
 
     fn differentiable_outputs(&self) -> u32 {
@@ -86,8 +86,8 @@ impl Operator for LayerNormGrad {
         grad_axes(inputs, 1 + self.sums)
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        norm::layer_norm_backward("layer_norm_grad", inputs[0], inputs[1], inputs.get(4).copied(), outputs)
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(norm::layer_norm_backward("layer_norm_grad", inputs[0], inputs[1], inputs.get(4).copied(), outputs))
     }
 }
 

@@ -69,8 +69,8 @@ impl Operator for Recurrent {
         whole(inputs, self.states() + 1)
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        recurrent::forward("recurrent", self.cell, self.reverse, inputs, outputs)
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(recurrent::forward("recurrent", self.cell, self.reverse, inputs, outputs))
     }
 
     fn differentiable_outputs(&self) -> u32 {
@@ -126,8 +126,8 @@ impl Operator for RecurrentGrad {
         whole(inputs, 2 + self.0.states())
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        recurrent::backward("recurrent_grad", self.0.cell, self.0.reverse, inputs, outputs)
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(recurrent::backward("recurrent_grad", self.0.cell, self.0.reverse, inputs, outputs))
     }
 }
 

@@ -39,8 +39,8 @@ impl Operator for MaxPool {
         plane_axes(inputs, self.spatial, 1 + usize::from(self.places))
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        pool::max_pool("max_pool", &self.windows, self.spatial, inputs[0], outputs[0], outputs.get(1).copied())
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(pool::max_pool("max_pool", &self.windows, self.spatial, inputs[0], outputs[0], outputs.get(1).copied()))
     }
 
     fn differentiable_outputs(&self) -> u32 {
@@ -85,8 +85,8 @@ impl Operator for MaxPoolGradient {
         plane_axes(inputs, self.spatial, 1)
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        pool::max_pool_gradient("max_pool_grad", self.spatial, inputs[0], inputs[1], outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(pool::max_pool_gradient("max_pool_grad", self.spatial, inputs[0], inputs[1], outputs[0]))
     }
 
     fn saves(&self) -> Saves {

@@ -30,8 +30,8 @@ impl Operator for RmsNorm {
         crate::family::norm::axes(inputs, 2)
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        norm::rms_norm("rms_norm", inputs[0], inputs.get(1).copied(), self.eps.to_f64(), outputs[0], true)
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(norm::rms_norm("rms_norm", inputs[0], inputs.get(1).copied(), self.eps.to_f64(), outputs[0], true))
     }
 
     fn differentiable_outputs(&self) -> u32 {
@@ -77,8 +77,8 @@ impl Operator for RmsNormGrad {
         grad_axes(inputs, 1 + self.sums)
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        norm::rms_norm_backward("rms_norm_grad", inputs[0], inputs[1], inputs.get(3).copied(), outputs)
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(norm::rms_norm_backward("rms_norm_grad", inputs[0], inputs[1], inputs.get(3).copied(), outputs))
     }
 }
 

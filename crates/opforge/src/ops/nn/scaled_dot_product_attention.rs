@@ -50,9 +50,9 @@ impl Operator for Attention {
         lead_axes(inputs, 1)
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
         let mask = inputs.get(3).copied();
-        attention::attention(NAME, self.how(), [inputs[0], inputs[1], inputs[2]], mask, outputs[0])
+        opaque(attention::attention(NAME, self.how(), [inputs[0], inputs[1], inputs[2]], mask, outputs[0]))
     }
 
     fn saves(&self) -> Saves {
@@ -119,11 +119,11 @@ impl Operator for AttentionGrad {
         lead_axes(inputs, 3)
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
         let mask = inputs.get(4).copied();
         let inputs = [inputs[0], inputs[1], inputs[2], inputs[3]];
         let outputs = [outputs[0], outputs[1], outputs[2]];
-        attention::attention_gradients(self.name(), self.0.how(), inputs, mask, outputs)
+        opaque(attention::attention_gradients(self.name(), self.0.how(), inputs, mask, outputs))
     }
 }
 

@@ -39,8 +39,8 @@ impl Operator for Softmax {
         same_axes(inputs[0], &[self.dim])
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        norm::softmax(self.name(), inputs[0], self.dim, self.kind, outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(norm::softmax(self.name(), inputs[0], self.dim, self.kind, outputs[0]))
     }
 
     fn saves(&self) -> Saves {
@@ -74,8 +74,8 @@ impl Operator for SoftmaxGrad {
         AxisMap::pointwise(inputs, inputs[0].rank()).with_roles(&[self.dim], Role::Whole)
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        norm::softmax_backward("softmax_grad", inputs[0], inputs[1], self.dim, self.kind, outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(norm::softmax_backward("softmax_grad", inputs[0], inputs[1], self.dim, self.kind, outputs[0]))
     }
 
     fn saves(&self) -> Saves {

@@ -21,8 +21,8 @@ impl BinaryFn for Add {
         a.wrapping_add(b)
     }
     #[inline(always)]
-    fn boolean(self, a: bool, b: bool) -> bool {
-        a || b
+    fn boolean<M: Mask>(self, a: M, b: M) -> M {
+        a | b
     }
 }
 

@@ -16,7 +16,7 @@ impl BinaryFn for BitwiseOr {
         a.bit_or(b)
     }
     #[inline(always)]
-    fn boolean(self, a: bool, b: bool) -> bool {
+    fn boolean<M: Mask>(self, a: M, b: M) -> M {
         a | b
     }
 }

@@ -22,7 +22,7 @@ impl UnaryFn for Clamp {
     }
     #[inline(always)]
     fn int<I: Int>(self, x: I) -> I {
-        x.max(I::from_i64(self.min.to_i64())).min(I::from_i64(self.max.to_i64()))
+        x.greater(I::from_i64(self.min.to_i64())).lesser(I::from_i64(self.max.to_i64()))
     }
 }
 

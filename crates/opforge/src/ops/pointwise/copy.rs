@@ -20,8 +20,8 @@ impl Operator for Copy {
         AxisMap::pointwise(inputs, inputs[0].rank())
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        opforge_cpu::copy::copy("copy", inputs[0], outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(opforge_cpu::copy::copy("copy", inputs[0], outputs[0]))
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

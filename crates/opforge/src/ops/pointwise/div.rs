@@ -21,8 +21,8 @@ impl BinaryFn for Div {
         a.div_trunc(b)
     }
     #[inline(always)]
-    fn int_fails<I: Int>(self, _: I, b: I) -> bool {
-        b == I::ZERO
+    fn int_fails<I: Int>(self, _: I, b: I) -> I::Mask {
+        b.eq(I::from_i64(0))
     }
 }
 

@@ -29,8 +29,8 @@ impl BinaryFn for FloorDivide {
         a.div_floor(b)
     }
     #[inline(always)]
-    fn int_fails<I: Int>(self, _: I, b: I) -> bool {
-        b == I::ZERO
+    fn int_fails<I: Int>(self, _: I, b: I) -> I::Mask {
+        b.eq(I::from_i64(0))
     }
 }
 

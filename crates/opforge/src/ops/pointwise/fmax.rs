@@ -18,10 +18,10 @@ impl BinaryFn for Fmax {
     }
     #[inline(always)]
     fn int<I: Int>(self, a: I, b: I) -> I {
-        a.max(b)
+        a.greater(b)
     }
     #[inline(always)]
-    fn boolean(self, a: bool, b: bool) -> bool {
+    fn boolean<M: Mask>(self, a: M, b: M) -> M {
         a | b
     }
 }

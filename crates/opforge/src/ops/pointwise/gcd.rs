@@ -13,7 +13,7 @@ impl BinaryFn for Gcd {
 
     #[inline(always)]
     fn int<I: Int>(self, a: I, b: I) -> I {
-        greatest_divisor(a, b)
+        a.gcd(b)
     }
 }
 
@@ -51,15 +51,6 @@ pub const DEFINITION: Definition =
 
 fn samples() -> Vec<Sample> {
     binary_samples(Gcd, 0.0..30.0, 0.0..30.0, euclid).into_iter().map(|sample| sample.on(f64::floor).rough()).collect()
-}
-
-/// The algorithm of Euclid.
-#[inline(always)]
-pub(super) fn greatest_divisor<I: Int>(mut a: I, mut b: I) -> I {
-    while b != I::ZERO {
-        (a, b) = (b, a.rem_trunc(b));
-    }
-    a.wrapping_abs()
 }
 
 fn euclid(a: f64, b: f64) -> f64 {

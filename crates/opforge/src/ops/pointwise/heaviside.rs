@@ -17,13 +17,8 @@ impl BinaryFn for Heaviside {
     }
     #[inline(always)]
     fn int<I: Int>(self, a: I, b: I) -> I {
-        if a == I::ZERO {
-            b
-        } else if a < I::ZERO {
-            I::ZERO
-        } else {
-            I::ONE
-        }
+        let (zero, one) = (I::from_i64(0), I::from_i64(1));
+        I::select(a.eq(zero), b, I::select(a.lt(zero), zero, one))
     }
 }
 

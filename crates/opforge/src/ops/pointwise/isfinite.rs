@@ -14,8 +14,8 @@ impl TestFn for Isfinite {
         x.abs().lt(V::splat(f64::INFINITY))
     }
     #[inline(always)]
-    fn int<I: Int>(self, _: I) -> bool {
-        true
+    fn int<I: Int>(self, _: I) -> I::Mask {
+        I::truth(true)
     }
 }
 

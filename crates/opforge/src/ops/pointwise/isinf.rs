@@ -14,8 +14,8 @@ impl TestFn for Isinf {
         x.abs().eq(V::splat(f64::INFINITY))
     }
     #[inline(always)]
-    fn int<I: Int>(self, _: I) -> bool {
-        false
+    fn int<I: Int>(self, _: I) -> I::Mask {
+        I::truth(false)
     }
 }
 

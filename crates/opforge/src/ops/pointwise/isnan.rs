@@ -14,8 +14,8 @@ impl TestFn for Isnan {
         x.is_nan()
     }
     #[inline(always)]
-    fn int<I: Int>(self, _: I) -> bool {
-        false
+    fn int<I: Int>(self, _: I) -> I::Mask {
+        I::truth(false)
     }
 }
 

@@ -14,8 +14,8 @@ impl TestFn for Isneginf {
         x.eq(V::splat(f64::NEG_INFINITY))
     }
     #[inline(always)]
-    fn int<I: Int>(self, _: I) -> bool {
-        false
+    fn int<I: Int>(self, _: I) -> I::Mask {
+        I::truth(false)
     }
 }
 

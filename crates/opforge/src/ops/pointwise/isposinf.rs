@@ -14,8 +14,8 @@ impl TestFn for Isposinf {
         x.eq(V::splat(f64::INFINITY))
     }
     #[inline(always)]
-    fn int<I: Int>(self, _: I) -> bool {
-        false
+    fn int<I: Int>(self, _: I) -> I::Mask {
+        I::truth(false)
     }
 }
 

@@ -1,6 +1,5 @@
 //! `lcm(a, b)`: the least common multiple.
 
-use super::gcd::greatest_divisor;
 use crate::ops::prelude::*;
 
 /// The tile function of [`lcm`](fn@lcm).
@@ -14,8 +13,7 @@ impl BinaryFn for Lcm {
 
     #[inline(always)]
     fn int<I: Int>(self, a: I, b: I) -> I {
-        let divisor = greatest_divisor(a, b);
-        a.div_trunc(divisor).wrapping_mul(b).wrapping_abs()
+        a.div_trunc(a.gcd(b)).wrapping_mul(b).wrapping_abs()
     }
 }
 

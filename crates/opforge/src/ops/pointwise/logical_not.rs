@@ -13,8 +13,8 @@ impl TestFn for LogicalNot {
         x.eq(V::splat(0.0))
     }
     #[inline(always)]
-    fn int<I: Int>(self, x: I) -> bool {
-        x == I::ZERO
+    fn int<I: Int>(self, x: I) -> I::Mask {
+        x.eq(I::from_i64(0))
     }
 }
 

@@ -12,8 +12,8 @@ impl CompareFn for LogicalXor {
         a.ne(V::splat(0.0)) ^ b.ne(V::splat(0.0))
     }
     #[inline(always)]
-    fn int<I: Int>(self, a: I, b: I) -> bool {
-        (a != I::ZERO) ^ (b != I::ZERO)
+    fn int<I: Int>(self, a: I, b: I) -> I::Mask {
+        a.ne(I::from_i64(0)) ^ b.ne(I::from_i64(0))
     }
 }
 

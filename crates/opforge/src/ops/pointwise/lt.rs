@@ -12,8 +12,8 @@ impl CompareFn for Lt {
         a.lt(b)
     }
     #[inline(always)]
-    fn int<I: Int>(self, a: I, b: I) -> bool {
-        a < b
+    fn int<I: Int>(self, a: I, b: I) -> I::Mask {
+        a.lt(b)
     }
 }
 

@@ -20,8 +20,8 @@ impl BinaryFn for Mul {
         a.wrapping_mul(b)
     }
     #[inline(always)]
-    fn boolean(self, a: bool, b: bool) -> bool {
-        a && b
+    fn boolean<M: Mask>(self, a: M, b: M) -> M {
+        a & b
     }
 }
 

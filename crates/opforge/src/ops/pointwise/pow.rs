@@ -17,11 +17,11 @@ impl BinaryFn for Pow {
     }
     #[inline(always)]
     fn int<I: Int>(self, a: I, b: I) -> I {
-        a.wrapping_pow(b.to_i64() as u32)
+        a.wrapping_pow(b)
     }
     #[inline(always)]
-    fn int_fails<I: Int>(self, _: I, b: I) -> bool {
-        b < I::ZERO
+    fn int_fails<I: Int>(self, _: I, b: I) -> I::Mask {
+        b.lt(I::from_i64(0))
     }
 }
 

@@ -14,7 +14,7 @@ impl UnaryFn for Relu {
     }
     #[inline(always)]
     fn int<I: Int>(self, x: I) -> I {
-        x.max(I::ZERO)
+        x.greater(I::from_i64(0))
     }
 }
 

@@ -20,7 +20,7 @@ impl UnaryFn for Sign {
         x.signum()
     }
     #[inline(always)]
-    fn boolean(self, x: bool) -> bool {
+    fn boolean<M: Mask>(self, x: M) -> M {
         x
     }
 }

@@ -14,8 +14,8 @@ impl TestFn for Signbit {
         V::splat(1.0).copysign(x).lt(V::splat(0.0))
     }
     #[inline(always)]
-    fn int<I: Int>(self, x: I) -> bool {
-        x < I::ZERO
+    fn int<I: Int>(self, x: I) -> I::Mask {
+        x.lt(I::from_i64(0))
     }
 }
 

@@ -24,8 +24,8 @@ impl Operator for ToDType {
         AxisMap::pointwise(inputs, inputs[0].rank())
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        opforge_cpu::elementwise::cast("to_dtype", inputs[0], outputs[0])
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Tile(Tile::cast(self.dtype)))
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

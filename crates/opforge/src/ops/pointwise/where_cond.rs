@@ -2,7 +2,6 @@
 
 use crate::arguments::default_dtype;
 use crate::autograd::sum_to;
-use crate::family::stretched;
 use crate::family::{common_dtype, dtype_with};
 use crate::ops::prelude::*;
 
@@ -32,9 +31,8 @@ impl Operator for WhereCond {
         AxisMap::pointwise(inputs, inputs.iter().map(|m| m.rank()).max().unwrap_or(0))
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        let full = |i: usize| stretched("where_cond", inputs[i], outputs[0]);
-        opforge_cpu::elementwise::select("where_cond", &full(0)?, &full(1)?, &full(2)?, outputs[0])
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Tile(Tile::select()))
     }
 
     fn overwrites(&self, _: usize) -> bool {

@@ -23,8 +23,8 @@ impl Operator for Poisson {
         AxisMap { inputs: vec![none(inputs[0].rank()), none(rank)], outputs: vec![none(rank)], roles: SmallVec::new() }
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        opforge_cpu::random::poisson("poisson", inputs[0], inputs[1], outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(opforge_cpu::random::poisson("poisson", inputs[0], inputs[1], outputs[0]))
     }
 
     fn differentiable(&self) -> bool {

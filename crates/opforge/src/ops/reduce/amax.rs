@@ -24,11 +24,11 @@ impl Reducer for Max {
     }
     #[inline(always)]
     fn int_identity<T: Int>(self) -> T {
-        T::MIN
+        T::least()
     }
     #[inline(always)]
     fn int_combine<T: Int>(self, a: T, b: T) -> T {
-        a.max(b)
+        a.greater(b)
     }
 }
 

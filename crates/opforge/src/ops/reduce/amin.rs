@@ -24,11 +24,11 @@ impl Reducer for Min {
     }
     #[inline(always)]
     fn int_identity<T: Int>(self) -> T {
-        T::MAX
+        T::greatest()
     }
     #[inline(always)]
     fn int_combine<T: Int>(self, a: T, b: T) -> T {
-        a.min(b)
+        a.lesser(b)
     }
 }
 

@@ -24,7 +24,7 @@ impl Reducer for Prod {
     }
     #[inline(always)]
     fn int_identity<T: Int>(self) -> T {
-        T::ONE
+        T::from_i64(1)
     }
     #[inline(always)]
     fn int_combine<T: Int>(self, a: T, b: T) -> T {

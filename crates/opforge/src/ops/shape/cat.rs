@@ -51,9 +51,9 @@ impl Operator for Cat {
         }
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
         let metas: Vec<Meta> = inputs.iter().map(|m| (*m).clone()).collect();
-        opforge_cpu::copy::cat("cat", &metas, self.dim, outputs[0])
+        opaque(opforge_cpu::copy::cat("cat", &metas, self.dim, outputs[0]))
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

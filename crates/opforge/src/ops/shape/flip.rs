@@ -25,8 +25,8 @@ impl Operator for Flip {
         AxisMap::pointwise(inputs, inputs[0].rank()).with_roles(&self.axes.to_vec(), Role::Whole)
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        opforge_cpu::copy::flip("flip", inputs[0], &self.axes.to_vec(), outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(opforge_cpu::copy::flip("flip", inputs[0], &self.axes.to_vec(), outputs[0]))
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

@@ -35,8 +35,8 @@ impl Operator for Triangle {
         same_axes(inputs[0], &[rank - 2, rank - 1])
     }
 
-    fn kernel(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
-        opforge_cpu::copy::triangle(self.name(), inputs[0], self.lower, self.diagonal, outputs[0])
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(opforge_cpu::copy::triangle(self.name(), inputs[0], self.lower, self.diagonal, outputs[0]))
     }
 
     fn overwrites(&self, _: usize) -> bool {

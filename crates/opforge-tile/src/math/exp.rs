@@ -1,5 +1,7 @@
-use super::{is_double, pick, polynomial};
-use crate::simd::Float;
+//! Exponentials.
+
+use super::{pick, polynomial};
+use crate::Float;
 
 /// `x = n * ln 2 + r`, with an integer `n` and `|r| <= ln 2 / 2`.
 struct Reduced<V: Float> {
@@ -23,7 +25,7 @@ fn reduce<V: Float>(x: V) -> Reduced<V> {
 /// `(e^r - 1 - r) / r^2` for `|r| <= ln 2 / 2`: for f32 the minimax polynomial of Cephes, for f64 the Taylor series.
 #[inline(always)]
 fn tail<V: Float>(r: V) -> V {
-    if is_double::<V>() {
+    if V::DOUBLE {
         polynomial(
             r,
             [

@@ -1,31 +1,29 @@
-use opforge_core::WithDType;
+//! Sine, cosine and tangent.
 
-use super::{is_double, pick, polynomial};
-use crate::simd::{Bits, Float, Mask};
+use super::lanes::intrinsic;
+use super::{pick, polynomial};
+use crate::{Bits, Float, Intrinsic, Of1};
 
-/// sin for quadrant 0, cos for quadrant 1: the angle plus so many quarter turns.
+/// sin for quadrant 0, cos for quadrant 1: the angle plus so many quarter turns. Arguments too large for [`reduced`] are reduced exactly, by
+/// the standard library.
 #[inline(always)]
 fn sin_cos<V: Float>(x: V, quadrant: i64) -> V {
-    let limit = pick::<V>(1e5, 1e6);
-    if x.abs().gt(limit).any() {
-        return huge(x, quadrant);
-    }
-    if !is_double::<V>() && !V::FUSED {
-        return x.via_f64(
+    let near = if V::DOUBLE || V::fused() {
+        reduced(x, quadrant)
+    } else {
+        x.via_f64(
             #[inline(always)]
             |x| reduced(x, quadrant),
-        );
-    }
-    reduced(x, quadrant)
-}
-
-/// Reduces arguments of any size exactly, by the standard library.
-#[inline(always)]
-fn huge<V: Float>(x: V, quadrant: i64) -> V {
-    x.map_lanes(|x| {
-        let x = x.to_f64();
-        V::Elem::from_f64(if quadrant == 0 { x.sin() } else { x.cos() })
-    })
+        )
+    };
+    let exactly: Intrinsic<Of1> =
+        if quadrant == 0 { intrinsic!("sin", |x| x.sin()) } else { intrinsic!("cos", |x| x.cos()) };
+    V::select_rarely(
+        x.abs().gt(pick(1e5, 1e6)),
+        #[inline(always)]
+        || x.call(exactly),
+        near,
+    )
 }
 
 /// For `|x|` up to 1e5 (f32), 1e6 (f64).
@@ -44,7 +42,7 @@ fn reduced<V: Float>(x: V, quadrant: i64) -> V {
     let turns = (shifted.to_bits() - magic.to_bits()) + V::Bits::splat(quadrant);
     let use_cos = !(turns & V::Bits::splat(1)).eq(V::Bits::splat(0));
     let y = V::select(use_cos, cos_polynomial(square), sin_polynomial(r, square));
-    let sign_bit = if is_double::<V>() { 62 } else { 30 };
+    let sign_bit = if V::DOUBLE { 62 } else { 30 };
     let sign = (turns & V::Bits::splat(2)) << sign_bit;
     let y = V::from_bits(y.to_bits() ^ sign);
     // -0 must stay.
@@ -54,7 +52,7 @@ fn reduced<V: Float>(x: V, quadrant: i64) -> V {
 /// For `|r| <= pi / 4`; the polynomials of Cephes (f32) and fdlibm (f64).
 #[inline(always)]
 fn sin_polynomial<V: Float>(r: V, square: V) -> V {
-    let p = if is_double::<V>() {
+    let p = if V::DOUBLE {
         polynomial(
             square,
             [
@@ -74,7 +72,7 @@ fn sin_polynomial<V: Float>(r: V, square: V) -> V {
 
 #[inline(always)]
 fn cos_polynomial<V: Float>(square: V) -> V {
-    let p = if is_double::<V>() {
+    let p = if V::DOUBLE {
         polynomial(
             square,
             [
@@ -96,13 +94,13 @@ fn cos_polynomial<V: Float>(square: V) -> V {
     w + (p * square).mul_add(square, lost)
 }
 
-/// The sine of radians. Error: f32 1.54 (portable 0.5), f64 2. Vectors with a lane beyond 1e5 (f32), 1e6 (f64) are computed lane by lane.
+/// The sine of radians. Error: f32 1.54 (portable 0.5), f64 2. Beyond 1e5 (f32), 1e6 (f64) it is the standard library's, lane by lane.
 #[inline(always)]
 pub fn sin<V: Float>(x: V) -> V {
     sin_cos(x, 0)
 }
 
-/// The cosine of radians. Error: f32 1.54 (portable 0.5), f64 2. Vectors with a lane beyond 1e5 (f32), 1e6 (f64) are computed lane by lane.
+/// The cosine of radians. Error: f32 1.54 (portable 0.5), f64 2. Beyond 1e5 (f32), 1e6 (f64) it is the standard library's, lane by lane.
 #[inline(always)]
 pub fn cos<V: Float>(x: V) -> V {
     sin_cos(x, 1)

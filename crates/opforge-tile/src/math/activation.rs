@@ -1,5 +1,7 @@
+//! Activations: tanh, the sigmoid and what is made of it.
+
 use super::{exp, exp_m1, pick};
-use crate::simd::Float;
+use crate::Float;
 
 /// The hyperbolic tangent. Error: f32 2.5, f64 3.
 #[inline(always)]

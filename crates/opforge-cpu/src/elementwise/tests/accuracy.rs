@@ -19,30 +19,30 @@ macro_rules! functors {
     };
 }
 functors!(
-    Exp = super::exp,
-    ExpM1 = super::exp_m1,
-    Log = super::log,
-    Log1p = super::log_1p,
-    Sin = super::sin,
-    Cos = super::cos,
-    Tanh = super::tanh,
-    Erf = super::erf,
-    Sigmoid = super::sigmoid,
-    Silu = super::silu,
-    Gelu = super::gelu,
-    GeluSlope = super::gelu_slope,
-    Asin = super::asin,
-    Acos = super::acos,
-    Atan = super::atan,
-    Sinh = super::sinh,
-    Cosh = super::cosh,
-    Asinh = super::asinh,
-    Acosh = super::acosh,
-    Atanh = super::atanh,
-    Log2 = super::log2,
-    Log10 = super::log10,
-    GeluTanh = super::gelu_tanh,
-    Rsqrt = super::rsqrt
+    Exp = opforge_tile::math::exp,
+    ExpM1 = opforge_tile::math::exp_m1,
+    Log = opforge_tile::math::log,
+    Log1p = opforge_tile::math::log_1p,
+    Sin = opforge_tile::math::sin,
+    Cos = opforge_tile::math::cos,
+    Tanh = opforge_tile::math::tanh,
+    Erf = opforge_tile::math::erf,
+    Sigmoid = opforge_tile::math::sigmoid,
+    Silu = opforge_tile::math::silu,
+    Gelu = opforge_tile::math::gelu,
+    GeluSlope = opforge_tile::math::gelu_slope,
+    Asin = opforge_tile::math::asin,
+    Acos = opforge_tile::math::acos,
+    Atan = opforge_tile::math::atan,
+    Sinh = opforge_tile::math::sinh,
+    Cosh = opforge_tile::math::cosh,
+    Asinh = opforge_tile::math::asinh,
+    Acosh = opforge_tile::math::acosh,
+    Atanh = opforge_tile::math::atanh,
+    Log2 = opforge_tile::math::log2,
+    Log10 = opforge_tile::math::log10,
+    GeluTanh = opforge_tile::math::gelu_tanh,
+    Rsqrt = opforge_tile::math::rsqrt
 );
 
 #[derive(Clone, Copy)]
@@ -50,7 +50,7 @@ struct Pow;
 impl BinaryFn for Pow {
     #[inline(always)]
     fn float<V: Float>(self, x: V, y: V) -> V {
-        super::pow(x, y)
+        opforge_tile::math::pow(x, y)
     }
 }
 
@@ -262,7 +262,7 @@ struct Atan2;
 impl BinaryFn for Atan2 {
     #[inline(always)]
     fn float<V: Float>(self, y: V, x: V) -> V {
-        super::atan2(y, x)
+        opforge_tile::math::atan2(y, x)
     }
 }
 
@@ -271,7 +271,7 @@ struct Hypot;
 impl BinaryFn for Hypot {
     #[inline(always)]
     fn float<V: Float>(self, y: V, x: V) -> V {
-        super::hypot(y, x)
+        opforge_tile::math::hypot(y, x)
     }
 }
 

@@ -1,10 +1,10 @@
+//! The normal distribution: GELU and its slope.
+
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
-use opforge_core::WithDType;
-
 use super::exp::exp_within;
-use super::{exp, is_double, polynomial};
-use crate::simd::Float;
+use super::{erfc, exp, polynomial};
+use crate::Float;
 
 /// e^(-t^2 / 2) and the probability that a normal variable is greater than `t`, for `t >= 0`; both 0 beyond 16 in f32.
 ///
@@ -12,8 +12,8 @@ use crate::simd::Float;
 /// error is 6e-7.
 #[inline(always)]
 fn tail<V: Float>(t: V) -> (V, V) {
-    if is_double::<V>() {
-        let above = t.map_lanes(|t| V::Elem::from_f64(0.5 * libm::erfc(t.to_f64() * FRAC_1_SQRT_2)));
+    if V::DOUBLE {
+        let above = V::splat(0.5) * erfc(t * V::splat(FRAC_1_SQRT_2));
         return (exp(t * t * V::splat(-0.5)), above);
     }
     let t = t.clamp(V::splat(0.0), V::splat(16.0));
@@ -33,9 +33,8 @@ fn tail<V: Float>(t: V) -> (V, V) {
 /// result and 1/8, f64 that of libm's erfc, lane by lane.
 #[inline(always)]
 pub fn gelu<V: Float>(x: V) -> V {
-    if is_double::<V>() {
-        let cdf = x.map_lanes(|x| V::Elem::from_f64(0.5 * libm::erfc(-x.to_f64() * FRAC_1_SQRT_2)));
-        return x * cdf;
+    if V::DOUBLE {
+        return x * (V::splat(0.5) * erfc(-x * V::splat(FRAC_1_SQRT_2)));
     }
     let (t, half) = (x.abs(), V::splat(0.5));
     let positive = x.mul_add(half, t * half);

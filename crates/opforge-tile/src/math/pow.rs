@@ -1,13 +1,14 @@
-use opforge_core::WithDType;
+//! Powers and roots.
 
-use super::{exp, is_double, log};
-use crate::simd::Float;
+use super::lanes::intrinsic;
+use super::{exp, log};
+use crate::{Float, Intrinsic};
 
 /// x to the power of y. Error: f32 0.5, f64 that of the standard library. f64 is computed lane by lane.
 #[inline(always)]
 pub fn pow<V: Float>(x: V, y: V) -> V {
-    if is_double::<V>() {
-        return x.zip_lanes(y, |x, y| V::Elem::from_f64(x.to_f64().powf(y.to_f64())));
+    if V::DOUBLE {
+        return x.call_2(y, intrinsic!("pow", |x, y| x.powf(y)));
     }
     let (zero, one, infinity) = (V::splat(0.0), V::splat(1.0), V::splat(f64::INFINITY));
     let magnitude = x.abs().via_f64_2(

@@ -1,26 +1,36 @@
 //! Functions of rare use, lane by lane in f64. Errors: f32 0.5 and a little; f64 those of the functions named.
 
-use opforge_core::WithDType;
-
 use super::special;
-use crate::simd::Float;
+use crate::{Float, Intrinsic};
+
+/// The intrinsic of an expression, by name.
+macro_rules! intrinsic {
+    ($name:expr, |$($x:ident),+| $value:expr) => {{
+        #[inline]
+        extern "C" fn function($($x: f64),+) -> f64 {
+            $value
+        }
+        Intrinsic { name: $name, function }
+    }};
+}
+pub(super) use intrinsic;
 
 macro_rules! lane_by_lane {
-    ($($(#[doc = $doc:literal])* $name:ident = $function:expr;)*) => {
+    ($($(#[doc = $doc:literal])* $name:ident = $function:path;)*) => {
         $($(#[doc = $doc])*
         #[inline(always)]
         pub fn $name<V: Float>(x: V) -> V {
-            x.map_lanes(|x| V::Elem::from_f64($function(x.to_f64())))
+            x.call(intrinsic!(stringify!($name), |x| $function(x)))
         })*
     };
 }
 
 macro_rules! pair_by_pair {
-    ($($(#[doc = $doc:literal])* $name:ident = $function:expr;)*) => {
+    ($($(#[doc = $doc:literal])* $name:ident = |$a:ident, $b:ident| $value:expr;)*) => {
         $($(#[doc = $doc])*
         #[inline(always)]
         pub fn $name<V: Float>(a: V, b: V) -> V {
-            a.zip_lanes(b, |a, b| V::Elem::from_f64($function(a.to_f64(), b.to_f64())))
+            a.call_2(b, intrinsic!(stringify!($name), |$a, $b| $value))
         })*
     };
 }
@@ -72,17 +82,18 @@ lane_by_lane! {
 
 pair_by_pair! {
     /// What division leaves, with the dividend's sign: exact.
-    fmod = |a: f64, b: f64| a % b;
+    fmod = |a, b| a % b;
     /// The regularised lower incomplete gamma function P(a, b).
-    gamma_p = special::gamma_p;
+    gamma_p = |a, b| special::gamma_p(a, b);
     /// The regularised upper incomplete gamma function Q(a, b) = 1 - P(a, b).
-    gamma_q = special::gamma_q;
+    gamma_q = |a, b| special::gamma_q(a, b);
     /// The zeta function of Hurwitz, of the exponent `a` at `b`.
-    zeta = special::zeta;
+    zeta = |a, b| special::zeta(a, b);
 }
 
 /// The derivative of order `n` of [`digamma`]; of order 0 that itself.
 #[inline(always)]
 pub fn polygamma<V: Float>(n: u32, x: V) -> V {
-    x.map_lanes(|x| V::Elem::from_f64(special::derivative_of_psi(n, x.to_f64())))
+    let order = V::splat(f64::from(n));
+    order.call_2(x, intrinsic!("polygamma", |n, x| special::derivative_of_psi(n as u32, x)))
 }

@@ -1,4 +1,4 @@
-//! Mathematical functions over vectors, for f32 and f64.
+//! Mathematical functions of f32 and f64.
 //!
 //! Errors are the greatest seen, in units in the last place (ULP) of the result. f32: against the standard library in f64, over every seventh
 //! value. f64: against the standard library, itself within about one unit, over 700,000 values. "Portable" is the level without fused
@@ -16,8 +16,6 @@ mod log;
 mod normal;
 mod pow;
 mod special;
-#[cfg(test)]
-mod tests;
 mod trig;
 
 pub use activation::{gelu_tanh, sigmoid, silu, tanh};
@@ -34,18 +32,12 @@ pub use normal::{gelu, gelu_slope};
 pub use pow::{pow, recip, rsqrt};
 pub use trig::{cos, sin, tan};
 
-use crate::simd::{Float, FloatElem};
+use crate::Float;
 
-/// Whether lanes are f64.
-#[inline(always)]
-const fn is_double<V: Float>() -> bool {
-    <V::Elem as FloatElem>::BITS == 64
-}
-
-/// The constant of the lane's precision.
+/// The constant of the elements' precision.
 #[inline(always)]
 fn pick<V: Float>(single: f64, double: f64) -> V {
-    V::splat(if is_double::<V>() { double } else { single })
+    V::splat(if V::DOUBLE { double } else { single })
 }
 
 /// `coefficients[0] * x^(N-1) + .. + coefficients[N-1]`.

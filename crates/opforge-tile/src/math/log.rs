@@ -1,5 +1,7 @@
-use super::{is_double, pick, polynomial};
-use crate::simd::{Bits, Float};
+//! Logarithms.
+
+use super::{pick, polynomial};
+use crate::{Bits, Float};
 
 /// log of positive normal numbers, plus `correction`.
 ///
@@ -7,7 +9,7 @@ use crate::simd::{Bits, Float};
 #[inline(always)]
 fn log_normal<V: Float>(x: V, exponent_shift: V, correction: V) -> V {
     let (mantissa, bias, sqrt_half) =
-        if is_double::<V>() { (52, 1023, 0x3fe6a09e_667f3bcdi64) } else { (23, 127, 0x3f3504f3) };
+        if V::DOUBLE { (52, 1023, 0x3fe6a09e_667f3bcdi64) } else { (23, 127, 0x3f3504f3) };
     let one = V::splat(1.0).to_bits();
     // Adding the distance from sqrt(1/2) to 1 carries into the exponent exactly where the fraction is at least sqrt(1/2).
     let carried = x.to_bits() + (one - V::Bits::splat(sqrt_half));
@@ -16,7 +18,7 @@ fn log_normal<V: Float>(x: V, exponent_shift: V, correction: V) -> V {
     let (high, low) =
         (pick::<V>(0.693359375, 6.93147180369123816490e-01), pick::<V>(-2.12194440e-4, 1.90821492927058770002e-10));
     let half_square = V::splat(0.5) * f * f;
-    if is_double::<V>() {
+    if V::DOUBLE {
         let s = f / (V::splat(2.0) + f);
         let z = s * s;
         let r = z * polynomial(

@@ -2,10 +2,9 @@
 
 use std::f64::consts::{FRAC_PI_2, LN_2, LOG2_E, LOG10_E, PI};
 
-use opforge_core::WithDType;
-
-use super::{exp, is_double, log, log_1p, polynomial};
-use crate::simd::{Float, Mask};
+use super::lanes::intrinsic;
+use super::{exp, log, log_1p, polynomial};
+use crate::{Float, Intrinsic};
 
 /// What pi / 2 has beyond its nearest f64.
 const REST_OF_HALF_PI: f64 = 6.123233995736765886130e-17;
@@ -54,8 +53,8 @@ pub fn atan2<V: Float>(y: V, x: V) -> V {
 /// The distance of the point `(a, b)` from the origin. Error: f32 0.51, f64 that of libm, lane by lane.
 #[inline(always)]
 pub fn hypot<V: Float>(a: V, b: V) -> V {
-    if is_double::<V>() {
-        return a.zip_lanes(b, |a, b| V::Elem::from_f64(f64::hypot(a.to_f64(), b.to_f64())));
+    if V::DOUBLE {
+        return a.call_2(b, intrinsic!("hypot", |a, b| f64::hypot(a, b)));
     }
     a.via_f64_2(
         b,
@@ -71,8 +70,8 @@ pub fn hypot<V: Float>(a: V, b: V) -> V {
 /// The logarithm to base 2, exact for powers of 2. Error: f32 0.51, f64 that of libm, lane by lane.
 #[inline(always)]
 pub fn log2<V: Float>(x: V) -> V {
-    if is_double::<V>() {
-        return x.map_lanes(|x| V::Elem::from_f64(x.to_f64().log2()));
+    if V::DOUBLE {
+        return x.call(intrinsic!("log2", |x| x.log2()));
     }
     x.via_f64(
         #[inline(always)]
@@ -83,8 +82,8 @@ pub fn log2<V: Float>(x: V) -> V {
 /// The logarithm to base 10. Error: f32 0.51, f64 that of libm, lane by lane.
 #[inline(always)]
 pub fn log10<V: Float>(x: V) -> V {
-    if is_double::<V>() {
-        return x.map_lanes(|x| V::Elem::from_f64(x.to_f64().log10()));
+    if V::DOUBLE {
+        return x.call(intrinsic!("log10", |x| x.log10()));
     }
     x.via_f64(
         #[inline(always)]
@@ -204,11 +203,15 @@ fn angle<V: Float>(y: V, x: V) -> V {
 /// e^t / 2 for large t, by way of the half where e^t would overflow.
 #[inline(always)]
 fn half_exp<V: Float>(t: V) -> V {
-    if t.gt(splat(709.0)).any() {
-        let root = exp(t * splat(0.5));
-        return root * splat(0.5) * root;
-    }
-    exp(t) * splat(0.5)
+    V::select_rarely(
+        t.gt(splat(709.0)),
+        #[inline(always)]
+        || {
+            let root = exp(t * splat(0.5));
+            root * splat(0.5) * root
+        },
+        exp(t) * splat(0.5),
+    )
 }
 
 /// Cephes' rational approximation up to 1.

@@ -1,7 +1,8 @@
-use opforge_core::WithDType;
+//! The error function.
 
-use super::{exp, is_double, polynomial};
-use crate::simd::Float;
+use super::lanes::intrinsic;
+use super::{exp, polynomial};
+use crate::{Float, Intrinsic};
 
 /// Between the polynomial for small arguments and the exponential for large ones (475/512).
 const BORDER: f64 = 0.927734375;
@@ -29,8 +30,8 @@ fn complement<V: Float>(t: V) -> V {
 /// The error function. Error: f32 1.2, f64 that of libm. f64 is computed lane by lane.
 #[inline(always)]
 pub fn erf<V: Float>(x: V) -> V {
-    if is_double::<V>() {
-        return x.map_lanes(|x| V::Elem::from_f64(libm::erf(x.to_f64())));
+    if V::DOUBLE {
+        return x.call(intrinsic!("erf", |x| libm::erf(x)));
     }
     let t = x.abs();
     let far = (V::splat(1.0) - complement(t)).copysign(x);

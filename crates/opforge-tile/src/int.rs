@@ -1,0 +1,190 @@
+//! What a tile function of integers may do with its elements.
+
+use crate::Mask;
+
+/// Integers, with the arithmetic of PyTorch: results wrap. An integer of Rust, or a symbol for one.
+///
+/// Plain loops over Rust's integers vectorise; their masks are `bool`.
+pub trait Int: Copy + 'static {
+    /// What comparisons give.
+    type Mask: Mask;
+    /// The low bits of the integer.
+    fn from_i64(v: i64) -> Self;
+    /// The least value of the type.
+    fn least() -> Self;
+    /// The greatest value of the type.
+    fn greatest() -> Self;
+    /// A mask that is the same for every element.
+    fn truth(value: bool) -> Self::Mask;
+
+    /// Where `self < other`.
+    fn lt(self, other: Self) -> Self::Mask;
+    /// Where `self == other`.
+    fn eq(self, other: Self) -> Self::Mask;
+    /// Where `self != other`.
+    #[inline(always)]
+    fn ne(self, other: Self) -> Self::Mask {
+        !self.eq(other)
+    }
+    /// Where `self > other`.
+    #[inline(always)]
+    fn gt(self, other: Self) -> Self::Mask {
+        other.lt(self)
+    }
+    /// Where `self <= other`.
+    #[inline(always)]
+    fn le(self, other: Self) -> Self::Mask {
+        !other.lt(self)
+    }
+    /// Where `self >= other`.
+    #[inline(always)]
+    fn ge(self, other: Self) -> Self::Mask {
+        !self.lt(other)
+    }
+    /// `a` where the mask is true, else `b`.
+    fn select(mask: Self::Mask, a: Self, b: Self) -> Self;
+    /// The lesser.
+    #[inline(always)]
+    fn lesser(self, other: Self) -> Self {
+        Self::select(other.lt(self), other, self)
+    }
+    /// The greater.
+    #[inline(always)]
+    fn greater(self, other: Self) -> Self {
+        Self::select(self.lt(other), other, self)
+    }
+
+    /// The sum, wrapped.
+    fn wrapping_add(self, other: Self) -> Self;
+    /// The difference, wrapped.
+    fn wrapping_sub(self, other: Self) -> Self;
+    /// The product, wrapped.
+    fn wrapping_mul(self, other: Self) -> Self;
+    /// The negation, wrapped.
+    #[inline(always)]
+    fn wrapping_neg(self) -> Self {
+        Self::from_i64(0).wrapping_sub(self)
+    }
+    /// The magnitude; the least value of a signed type stays.
+    #[inline(always)]
+    fn wrapping_abs(self) -> Self {
+        Self::select(self.lt(Self::from_i64(0)), self.wrapping_neg(), self)
+    }
+    /// The power by squaring, wrapped. Of the exponent the low 32 bits count, without a sign.
+    fn wrapping_pow(self, exponent: Self) -> Self;
+    /// -1, 0 or 1.
+    #[inline(always)]
+    fn signum(self) -> Self {
+        let [zero, one, minus_one] = [0, 1, -1].map(Self::from_i64);
+        Self::select(self.gt(zero), one, Self::select(self.lt(zero), minus_one, zero))
+    }
+    /// Division rounded towards zero; wraps for the least value by -1, and gives 0 for a divisor of 0, which the caller reports.
+    fn div_trunc(self, divisor: Self) -> Self;
+    /// What [`div_trunc`](Int::div_trunc) leaves: has the dividend's sign. 0 for a divisor of 0.
+    fn rem_trunc(self, divisor: Self) -> Self;
+    /// Division rounded down; wraps for the least value by -1, and gives 0 for a divisor of 0, which the caller reports.
+    #[inline(always)]
+    fn div_floor(self, divisor: Self) -> Self {
+        let (zero, q, r) = (Self::from_i64(0), self.div_trunc(divisor), self.rem_trunc(divisor));
+        Self::select(r.ne(zero) & (r.lt(zero) ^ divisor.lt(zero)), q.wrapping_sub(Self::from_i64(1)), q)
+    }
+    /// What [`div_floor`](Int::div_floor) leaves: has the divisor's sign. 0 for a divisor of 0.
+    #[inline(always)]
+    fn rem_floor(self, divisor: Self) -> Self {
+        let (zero, r) = (Self::from_i64(0), self.rem_trunc(divisor));
+        Self::select(r.ne(zero) & (r.lt(zero) ^ divisor.lt(zero)), r.wrapping_add(divisor), r)
+    }
+    /// The greatest common divisor; of 0 and 0 it is 0.
+    fn gcd(self, other: Self) -> Self;
+
+    /// The bits of both.
+    fn bit_and(self, other: Self) -> Self;
+    /// The bits of either.
+    fn bit_or(self, other: Self) -> Self;
+    /// The bits of one but not both.
+    fn bit_xor(self, other: Self) -> Self;
+    /// The opposite bits.
+    fn bit_not(self) -> Self;
+    /// Shifted to the left; 0 for counts that are negative or not less than the width.
+    fn shift_left(self, count: Self) -> Self;
+    /// Shifted to the right, arithmetically if signed; counts that are negative or not less than the width leave the sign only.
+    fn shift_right(self, count: Self) -> Self;
+}
+
+macro_rules! int {
+    ($($ty:ty),*) => {
+        $(impl Int for $ty {
+            type Mask = bool;
+            #[inline(always)]
+            fn from_i64(v: i64) -> Self { v as $ty }
+            #[inline(always)]
+            fn least() -> Self { <$ty>::MIN }
+            #[inline(always)]
+            fn greatest() -> Self { <$ty>::MAX }
+            #[inline(always)]
+            fn truth(value: bool) -> bool { value }
+            #[inline(always)]
+            fn lt(self, other: Self) -> bool { self < other }
+            #[inline(always)]
+            fn eq(self, other: Self) -> bool { self == other }
+            #[inline(always)]
+            fn select(mask: bool, a: Self, b: Self) -> Self { if mask { a } else { b } }
+            #[inline(always)]
+            fn wrapping_add(self, other: Self) -> Self { self.wrapping_add(other) }
+            #[inline(always)]
+            fn wrapping_sub(self, other: Self) -> Self { self.wrapping_sub(other) }
+            #[inline(always)]
+            fn wrapping_mul(self, other: Self) -> Self { self.wrapping_mul(other) }
+            #[inline(always)]
+            fn wrapping_pow(self, exponent: Self) -> Self { self.wrapping_pow(exponent as u32) }
+            #[inline(always)]
+            fn div_trunc(self, divisor: Self) -> Self { if divisor == 0 { 0 } else { self.wrapping_div(divisor) } }
+            #[inline(always)]
+            fn rem_trunc(self, divisor: Self) -> Self { if divisor == 0 { 0 } else { self.wrapping_rem(divisor) } }
+            #[inline(always)]
+            fn gcd(mut self, mut other: Self) -> Self {
+                while other != 0 {
+                    (self, other) = (other, self.rem_trunc(other));
+                }
+                Int::wrapping_abs(self)
+            }
+            #[inline(always)]
+            fn bit_and(self, other: Self) -> Self { self & other }
+            #[inline(always)]
+            fn bit_or(self, other: Self) -> Self { self | other }
+            #[inline(always)]
+            fn bit_xor(self, other: Self) -> Self { self ^ other }
+            #[inline(always)]
+            fn bit_not(self) -> Self { !self }
+            #[inline(always)]
+            fn shift_left(self, count: Self) -> Self {
+                if (count as u64) < Self::BITS as u64 { self << count as u32 } else { 0 }
+            }
+            #[inline(always)]
+            fn shift_right(self, count: Self) -> Self {
+                let sign = self >> (Self::BITS - 1) >> 1;
+                if (count as u64) < Self::BITS as u64 { self >> count as u32 } else { sign }
+            }
+        })*
+    };
+}
+int!(u8, u16, u32, u64, i8, i16, i32, i64);
+
+#[cfg(test)]
+mod tests {
+    use super::Int;
+
+    #[test]
+    fn integers_wrap_and_divide_as_in_python() {
+        assert_eq!((Int::div_trunc(i32::MIN, -1), Int::rem_trunc(i32::MIN, -1)), (i32::MIN, 0));
+        assert_eq!((Int::div_trunc(7i8, 0), Int::rem_floor(7u8, 0)), (0, 0));
+        assert_eq!((Int::div_floor(-7i64, 2), Int::rem_floor(-7i64, 2), Int::rem_trunc(-7i64, 2)), (-4, 1, -1));
+        assert_eq!((Int::div_floor(7i16, -2), Int::rem_floor(7i16, -2)), (-4, -1));
+        assert_eq!((Int::shift_left(1u8, 8), Int::shift_left(1i32, -1), Int::shift_right(-8i8, 100)), (0, 0, -1));
+        assert_eq!((Int::shift_right(200u8, 3), Int::shift_right(200u8, 8), Int::shift_right(-8i64, 63)), (25, 0, -1));
+        assert_eq!((Int::wrapping_abs(i8::MIN), Int::signum(5u8), Int::signum(-5i64)), (i8::MIN, 1, -1));
+        assert_eq!((Int::gcd(-12i32, 18), Int::gcd(0u8, 0), Int::gcd(i8::MIN, 0)), (6, 0, i8::MIN));
+        assert_eq!((Int::wrapping_pow(3u8, 5), Int::wrapping_pow(-2i64, 3)), (243, -8));
+        assert_eq!((Int::lesser(-1i8, 1), Int::greater(1u8, 255)), (-1, 255));
+    }
+}

@@ -1,0 +1,36 @@
+//! Tile functions: the mathematics of operators, element by element, stated once for everybody who carries it out.
+//!
+//! A tile function is generic over the type of its elements and uses nothing but what [`Float`], [`Int`] and [`Mask`] offer: arithmetic,
+//! comparisons and choices, no memory and no branches. So it is read in two ways: compiled, for the vectors of each instruction set
+//! (`opforge-cpu`), and traced, with symbols that write down what is done to them (`opforge-trace`).
+//!
+//! ```
+//! use opforge_tile::{Float, Int, UnaryFn, math};
+//!
+//! /// `x / (1 + e^-x)`, or for integers the greater of x and 0.
+//! #[derive(Clone, Copy)]
+//! struct Gate;
+//! impl UnaryFn for Gate {
+//!     const INT: bool = true;
+//!     #[inline(always)]
+//!     fn float<V: Float>(self, x: V) -> V {
+//!         x * math::sigmoid(x)
+//!     }
+//!     #[inline(always)]
+//!     fn int<I: Int>(self, x: I) -> I {
+//!         I::select(x.gt(I::from_i64(0)), x, I::from_i64(0))
+//!     }
+//! }
+//! assert_eq!([Gate.int(-3i32), Gate.int(3)], [0, 3]); // Integers are elements themselves.
+//! ```
+
+mod float;
+mod function;
+mod int;
+mod intrinsic;
+pub mod math;
+
+pub use float::{Bits, Float, Mask};
+pub use function::{BinaryFn, CompareFn, Integers, Reducer, TernaryFn, TestFn, TruthReducer, UnaryFn, UpdateFn};
+pub use int::Int;
+pub use intrinsic::{Intrinsic, Of1, Of2};

@@ -1,0 +1,182 @@
+//! The families of tile functions, traced.
+
+use opforge_core::{DType, Element};
+use opforge_tile::{BinaryFn, CompareFn, Float, Int, Reducer, TernaryFn, TestFn, UnaryFn, UpdateFn};
+
+use crate::expression::{Expression, Id, Op};
+use crate::record::{record, trace};
+use crate::symbol::Symbol;
+
+/// The dtype that elements are computed in: halves are widened when they are read, and rounded when they are written.
+pub fn compute_dtype(dtype: DType) -> DType {
+    match dtype {
+        DType::F16 | DType::BF16 => DType::F32,
+        dtype => dtype,
+    }
+}
+
+/// Evaluates an expression with `$t` as the type of an integer dtype; `$other` for the rest.
+macro_rules! with_int {
+    ($dtype:expr, $t:ident => $value:expr, _ => $other:expr) => {{
+        macro_rules! arm {
+            ($ty:ty) => {{
+                type $t = $ty;
+                $value
+            }};
+        }
+        match $dtype {
+            DType::U8 => arm!(u8),
+            DType::U16 => arm!(u16),
+            DType::U32 => arm!(u32),
+            DType::U64 => arm!(u64),
+            DType::I8 => arm!(i8),
+            DType::I16 => arm!(i16),
+            DType::I32 => arm!(i32),
+            DType::I64 => arm!(i64),
+            _ => $other,
+        }
+    }};
+}
+
+/// A function of `K` symbols of type `T`, and its results.
+fn traced<T: Element, const K: usize>(
+    fused: bool,
+    function: impl FnOnce([Symbol<T>; K]) -> (Vec<Id>, Option<Id>),
+) -> Expression {
+    trace(vec![T::DTYPE; K], fused, || function(std::array::from_fn(Symbol::input)))
+}
+
+/// One result that is always there.
+fn one<T>(result: Symbol<T>) -> (Vec<Id>, Option<Id>) {
+    (vec![result.id], None)
+}
+
+/// A function of one element of a dtype, f16 and bf16 as f32; none where the function does not have the dtype. `fused` is whether `mul_add`
+/// rounds once.
+pub fn unary<F: UnaryFn>(f: F, dtype: DType, fused: bool) -> Option<Expression> {
+    Some(match compute_dtype(dtype) {
+        DType::F32 => traced::<f32, 1>(fused, |[x]| one(f.float(x))),
+        DType::F64 => traced::<f64, 1>(fused, |[x]| one(f.float(x))),
+        DType::Bool if F::BOOL => traced::<bool, 1>(fused, |[x]| one(f.boolean(x))),
+        dtype if F::INT => with_int!(dtype, T => traced::<T, 1>(fused, |[x]| one(f.int(x))), _ => return None),
+        _ => return None,
+    })
+}
+
+/// As [`unary`], of two elements.
+pub fn binary<F: BinaryFn>(f: F, dtype: DType, fused: bool) -> Option<Expression> {
+    fn int<F: BinaryFn, I: Int + Copy>(
+        f: F,
+        [a, b]: [I; 2],
+        id: impl Fn(I) -> Id,
+        mask: impl Fn(I::Mask) -> Id,
+    ) -> (Vec<Id>, Option<Id>) {
+        (vec![id(f.int(a, b))], F::INT_FAILURE.map(|_| mask(f.int_fails(a, b))))
+    }
+    Some(match compute_dtype(dtype) {
+        DType::F32 if F::FLOAT => traced::<f32, 2>(fused, |[a, b]| one(f.float(a, b))),
+        DType::F64 if F::FLOAT => traced::<f64, 2>(fused, |[a, b]| one(f.float(a, b))),
+        DType::Bool if F::BOOL => traced::<bool, 2>(fused, |[a, b]| one(f.boolean(a, b))),
+        dtype if F::INT => {
+            with_int!(dtype, T => traced::<T, 2>(fused, |x| int(f, x, |x| x.id, |mask| mask.id)), _ => return None)
+        }
+        _ => return None,
+    })
+}
+
+/// As [`unary`], of three elements.
+pub fn ternary<F: TernaryFn>(f: F, dtype: DType, fused: bool) -> Option<Expression> {
+    Some(match compute_dtype(dtype) {
+        DType::F32 => traced::<f32, 3>(fused, |[a, b, c]| one(f.float(a, b, c))),
+        DType::F64 => traced::<f64, 3>(fused, |[a, b, c]| one(f.float(a, b, c))),
+        dtype if F::INT => {
+            with_int!(dtype, T => traced::<T, 3>(fused, |[a, b, c]| one(f.int(a, b, c))), _ => return None)
+        }
+        _ => return None,
+    })
+}
+
+/// As [`unary`], of a predicate of two elements. Truth values are compared as 0 and 1.
+pub fn compare<F: CompareFn>(f: F, dtype: DType, fused: bool) -> Option<Expression> {
+    Some(match compute_dtype(dtype) {
+        DType::F32 => traced::<f32, 2>(fused, |[a, b]| one(f.float(a, b))),
+        DType::F64 => traced::<f64, 2>(fused, |[a, b]| one(f.float(a, b))),
+        DType::Bool => traced::<bool, 2>(fused, |[a, b]| one(f.int(a.convert::<u8>(), b.convert::<u8>()))),
+        dtype => with_int!(dtype, T => traced::<T, 2>(fused, |[a, b]| one(f.int(a, b))), _ => return None),
+    })
+}
+
+/// As [`compare`], of one element.
+pub fn test<F: TestFn>(f: F, dtype: DType, fused: bool) -> Option<Expression> {
+    Some(match compute_dtype(dtype) {
+        DType::F32 => traced::<f32, 1>(fused, |[x]| one(f.float(x))),
+        DType::F64 => traced::<f64, 1>(fused, |[x]| one(f.float(x))),
+        DType::Bool => traced::<bool, 1>(fused, |[x]| one(f.int(x.convert::<u8>()))),
+        dtype => with_int!(dtype, T => traced::<T, 1>(fused, |[x]| one(f.int(x))), _ => return None),
+    })
+}
+
+/// As [`unary`], of an update: its inputs are the `N` elements to be changed and the one that is only read.
+pub fn update<F: UpdateFn<N>, const N: usize>(f: F, dtype: DType, fused: bool) -> Option<Expression> {
+    fn changed<V: Float, const N: usize>(
+        f: impl UpdateFn<N>,
+        input: fn(usize) -> V,
+        id: fn(V) -> Id,
+    ) -> (Vec<Id>, Option<Id>) {
+        (f.float(std::array::from_fn(input), input(N)).map(id).to_vec(), None)
+    }
+    let dtype = compute_dtype(dtype);
+    let inputs = vec![dtype; N + 1];
+    Some(match dtype {
+        DType::F32 => trace(inputs, fused, || changed::<Symbol<f32>, N>(f, Symbol::input, |x| x.id)),
+        DType::F64 => trace(inputs, fused, || changed::<Symbol<f64>, N>(f, Symbol::input, |x| x.id)),
+        _ => return None,
+    })
+}
+
+/// As [`unary`], of what a reduction does with an accumulator and one more element: the element is mapped, and combined.
+pub fn combine<R: Reducer>(reducer: R, dtype: DType, fused: bool) -> Option<Expression> {
+    fn float<V: Float>(reducer: impl Reducer, [acc, x]: [V; 2]) -> V {
+        reducer.combine(acc, reducer.map(x))
+    }
+    Some(match compute_dtype(dtype) {
+        DType::F32 => traced::<f32, 2>(fused, |x| one(float(reducer, x))),
+        DType::F64 => traced::<f64, 2>(fused, |x| one(float(reducer, x))),
+        dtype if R::INTEGERS != opforge_tile::Integers::Refuse => {
+            with_int!(dtype, T => traced::<T, 2>(fused, |[acc, x]| one(reducer.int_combine(acc, reducer.int_map(x)))), _ => return None)
+        }
+        _ => return None,
+    })
+}
+
+/// The conversion of an element, as Rust's `as` has it; true is what differs from 0. None for complex numbers.
+pub fn cast(from: DType, to: DType) -> Option<Expression> {
+    let (from, to) = (compute_dtype(from), compute_dtype(to));
+    if from.is_complex() || to.is_complex() {
+        return None;
+    }
+    Some(trace(vec![from], true, || {
+        let x = record(from, Op::Input(0), &[]);
+        let result = match to {
+            to if to == from => x,
+            DType::Bool => record(to, Op::Ne, &[x, record(from, Op::Constant(0), &[])]),
+            to => record(to, Op::Convert, &[x]),
+        };
+        (vec![result], None)
+    }))
+}
+
+/// `a` where the condition, a truth value or a u8, is not 0, else `b`. None for complex numbers.
+pub fn choose(condition: DType, dtype: DType) -> Option<Expression> {
+    let dtype = compute_dtype(dtype);
+    if dtype.is_complex() {
+        return None;
+    }
+    Some(trace(vec![condition, dtype, dtype], true, || {
+        let c = record(condition, Op::Input(0), &[]);
+        let zero = || record(condition, Op::Constant(0), &[]);
+        let truth = if condition == DType::Bool { c } else { record(DType::Bool, Op::Ne, &[c, zero()]) };
+        let [a, b] = [1, 2].map(|i| record(dtype, Op::Input(i), &[]));
+        (vec![record(dtype, Op::Select, &[truth, a, b])], None)
+    }))
+}

@@ -1,0 +1,57 @@
+//! The trace in progress on this thread.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use opforge_core::DType;
+
+use crate::expression::{Expression, Id, Node, Op};
+
+struct Trace {
+    fused: bool,
+    nodes: Vec<Node>,
+    numbers: HashMap<Node, Id>,
+}
+
+thread_local! {
+    static TRACE: RefCell<Option<Trace>> = const { RefCell::new(None) };
+}
+
+/// What a function leaves behind that makes symbols of these inputs, and returns its results and the node that tells of failure.
+pub(crate) fn trace(inputs: Vec<DType>, fused: bool, function: impl FnOnce() -> (Vec<Id>, Option<Id>)) -> Expression {
+    /// Gives the thread back what it traced before, also when the function panics.
+    struct Restore(Option<Trace>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            TRACE.replace(self.0.take());
+        }
+    }
+    let _restore = Restore(TRACE.replace(Some(Trace { fused, nodes: Vec::new(), numbers: HashMap::new() })));
+    let (results, failure) = function();
+    let nodes = TRACE.take().map_or_else(Vec::new, |trace| trace.nodes);
+    Expression { inputs, nodes, results, failure }
+}
+
+/// The number of a node of the trace in progress: that of its equal, if there is one.
+pub(crate) fn record(dtype: DType, op: Op, operands: &[Id]) -> Id {
+    TRACE.with_borrow_mut(|trace| {
+        let trace = trace.as_mut().expect("a symbol lives as long as the trace that made it");
+        let (op, operands) = match (op, operands) {
+            // A constant's bits are a constant.
+            (Op::Reinterpret, [of]) if matches!(trace.nodes[of.0 as usize].op, Op::Constant(_)) => {
+                (trace.nodes[of.0 as usize].op, Vec::new())
+            }
+            (op, operands) => (op, operands.to_vec()),
+        };
+        let node = Node { dtype, op, operands };
+        *trace.numbers.entry(node).or_insert_with_key(|node| {
+            trace.nodes.push(node.clone());
+            Id(trace.nodes.len() as u32 - 1)
+        })
+    })
+}
+
+/// Whether the trace in progress is of fused multiply-add.
+pub(crate) fn fused() -> bool {
+    TRACE.with_borrow(|trace| trace.as_ref().is_some_and(|trace| trace.fused))
+}

@@ -1,0 +1,207 @@
+//! Tile functions of erased type: what elementwise operators lower to.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use opforge_core::{DType, Element, Scalar, bf16, f16};
+use opforge_cpu::elementwise;
+use opforge_runtime::Kernel;
+use opforge_tile::{BinaryFn, CompareFn, TestFn, UnaryFn, UpdateFn};
+use opforge_trace::Expression;
+
+use crate::{Meta, Result};
+
+/// A tile function of any type, perhaps with a number as one of two operands.
+pub struct Tile {
+    function: Box<dyn TileFn>,
+    number: Option<(Scalar, Side)>,
+}
+
+/// A tile function as those see it who do not know its type.
+trait TileFn: Send + Sync {
+    /// What it computes of elements of these dtypes; none where it does not have them.
+    fn trace(&self, operands: &[DType], fused: bool) -> Option<Expression>;
+    /// The CPU's kernel over operands of the outputs' shape.
+    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>>;
+}
+
+impl Tile {
+    fn of(function: impl TileFn + 'static) -> Self {
+        Tile { function: Box::new(function), number: None }
+    }
+    /// A function of one element, which keeps the dtype.
+    pub fn unary(f: impl UnaryFn) -> Self {
+        Self::of(Unary(f))
+    }
+    /// A function of two elements, which keeps the dtype.
+    pub fn binary(f: impl BinaryFn) -> Self {
+        Self::of(Binary(f))
+    }
+    /// A predicate of two elements.
+    pub fn compare(f: impl CompareFn) -> Self {
+        Self::of(Compare(f))
+    }
+    /// A predicate of one element.
+    pub fn test(f: impl TestFn) -> Self {
+        Self::of(Test(f))
+    }
+    /// A function of `N` elements to be changed and one that is only read.
+    pub fn update<const N: usize>(f: impl UpdateFn<N>) -> Self {
+        Self::of(Update::<_, N>(f))
+    }
+    /// The same number in another dtype.
+    pub fn cast(to: DType) -> Self {
+        Self::of(Cast(to))
+    }
+    /// By the first operand the second or the third.
+    pub fn select() -> Self {
+        Self::of(Select)
+    }
+
+    /// The same function of two elements, of which one is always this number.
+    pub(crate) fn with_number(self, number: Scalar, side: Side) -> Self {
+        Tile { number: Some((number, side)), ..self }
+    }
+
+    /// What is computed of an element of each input, of these dtypes; f16 and bf16 are widened to f32 before and rounded afterwards. `fused` is
+    /// whether `mul_add` rounds once. None for dtypes that have no trace, as complex ones.
+    pub fn trace(&self, inputs: &[DType], fused: bool) -> Option<Expression> {
+        let Some((number, side)) = self.number else {
+            return self.function.trace(inputs, fused);
+        };
+        let &[dtype] = inputs else { return None };
+        Some(self.function.trace(&[dtype, dtype], fused)?.bind(side as usize, rounded(number, dtype)))
+    }
+
+    /// The kernel of the CPU.
+    ///
+    /// # Errors
+    /// Dtypes that the function does not have; shapes that are not broadcast to the outputs'.
+    pub(super) fn kernel(&self, op: &'static str, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        let mut operands =
+            inputs.iter().map(|input| stretched(op, input, outputs[0])).collect::<Result<Vec<Meta>>>()?;
+        let dtype = inputs[0].dtype;
+        if let Some((_, side)) = self.number {
+            operands.insert(side as usize, repeated(op, dtype, outputs[0])?);
+        }
+        let kernel = self.function.kernel(op, &operands.iter().collect::<Vec<_>>(), outputs)?;
+        match self.number {
+            Some((number, side)) => elementwise::bind(op, kernel, side as usize, number, dtype),
+            None => Ok(kernel),
+        }
+    }
+}
+
+/// The number as an element of a dtype.
+fn rounded(number: Scalar, dtype: DType) -> Scalar {
+    match dtype {
+        DType::F16 => f16::from_scalar(number).to_scalar(),
+        DType::BF16 => bf16::from_scalar(number).to_scalar(),
+        _ => number,
+    }
+}
+
+impl Debug for Tile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tile").field("number", &self.number).finish_non_exhaustive()
+    }
+}
+
+/// One of two operands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Side {
+    Left,
+    Right,
+}
+
+impl Side {
+    /// The other one.
+    pub fn other(self) -> Side {
+        match self {
+            Side::Left => Side::Right,
+            Side::Right => Side::Left,
+        }
+    }
+}
+
+/// An operand's meta stretched to the output's shape.
+fn stretched(op: &'static str, input: &Meta, output: &Meta) -> Result<Meta> {
+    let layout = input.layout.broadcast_as(output.shape(), op)?;
+    Ok(Meta { dtype: input.dtype, layout })
+}
+
+/// A number's meta as an operand: one element, repeated over the output's shape.
+fn repeated(op: &'static str, dtype: DType, output: &Meta) -> Result<Meta> {
+    stretched(op, &Meta::contiguous(dtype, ()), output)
+}
+
+struct Unary<F>(F);
+impl<F: UnaryFn> TileFn for Unary<F> {
+    fn trace(&self, operands: &[DType], fused: bool) -> Option<Expression> {
+        opforge_trace::unary(self.0, operands[0], fused)
+    }
+    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        elementwise::unary(op, self.0, operands[0], outputs[0])
+    }
+}
+
+struct Binary<F>(F);
+impl<F: BinaryFn> TileFn for Binary<F> {
+    fn trace(&self, operands: &[DType], fused: bool) -> Option<Expression> {
+        opforge_trace::binary(self.0, operands[0], fused)
+    }
+    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        elementwise::binary(op, self.0, operands[0], operands[1], outputs[0])
+    }
+}
+
+struct Compare<F>(F);
+impl<F: CompareFn> TileFn for Compare<F> {
+    fn trace(&self, operands: &[DType], fused: bool) -> Option<Expression> {
+        opforge_trace::compare(self.0, operands[0], fused)
+    }
+    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        elementwise::compare(op, self.0, operands[0], operands[1], outputs[0])
+    }
+}
+
+struct Test<F>(F);
+impl<F: TestFn> TileFn for Test<F> {
+    fn trace(&self, operands: &[DType], fused: bool) -> Option<Expression> {
+        opforge_trace::test(self.0, operands[0], fused)
+    }
+    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        elementwise::test(op, self.0, operands[0], outputs[0])
+    }
+}
+
+struct Update<F, const N: usize>(F);
+impl<F: UpdateFn<N>, const N: usize> TileFn for Update<F, N> {
+    fn trace(&self, operands: &[DType], fused: bool) -> Option<Expression> {
+        opforge_trace::update::<F, N>(self.0, operands[0], fused)
+    }
+    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        elementwise::update::<N, F>(op, self.0, operands, outputs)
+    }
+}
+
+struct Cast(DType);
+impl TileFn for Cast {
+    fn trace(&self, operands: &[DType], _: bool) -> Option<Expression> {
+        opforge_trace::cast(operands[0], self.0)
+    }
+    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        elementwise::cast(op, operands[0], outputs[0])
+    }
+}
+
+struct Select;
+impl TileFn for Select {
+    fn trace(&self, operands: &[DType], _: bool) -> Option<Expression> {
+        opforge_trace::choose(operands[0], operands[1])
+    }
+    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        elementwise::select(op, operands[0], operands[1], operands[2], outputs[0])
+    }
+}

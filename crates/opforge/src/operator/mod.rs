@@ -15,6 +15,7 @@ pub(crate) mod matrix;
 pub(crate) mod norm;
 pub(crate) mod pool;
 mod reduce;
+mod reduction;
 mod sample;
 mod scan;
 mod tile;
@@ -42,6 +43,7 @@ pub use function::{Argument, Default, Faces, Function, Param, Type, Value, share
 pub use lowering::{Lowering, opaque};
 pub use reduce::{Axes, ReduceOp, Reduced, Reduction, reduce_array, reduction_samples};
 pub(crate) use reduce::{check_axes, reduce_dim};
+pub use reduction::Reduce;
 pub use sample::{Array, Content, Sample, each_index};
 pub use scan::{Scan, ScanOp, scan_samples};
 pub use tile::Tile;

@@ -65,6 +65,9 @@ impl Expression {
             let pointers = outputs.iter().enumerate();
             arguments.extend(pointers.map(|(i, &id)| format!("{} *{}", c_type(self.node(id).dtype), pointer(i))));
         }
+        if arguments.is_empty() {
+            arguments.push("void".to_owned());
+        }
         let result = if returns { c_type(self.node(outputs[0]).dtype) } else { "void" };
         let mut c = format!("{result} {name}({}) {{\n", arguments.join(", "));
         let texts = self.texts(&mut c);

@@ -1,7 +1,7 @@
 //! The families of tile functions, traced.
 
 use opforge_core::{DType, Element};
-use opforge_tile::{BinaryFn, CompareFn, Float, Int, Reducer, TernaryFn, TestFn, UnaryFn, UpdateFn};
+use opforge_tile::{BinaryFn, CompareFn, Float, Int, TernaryFn, TestFn, UnaryFn, UpdateFn};
 
 use crate::expression::{Expression, Id, Op};
 use crate::record::{record, trace};
@@ -37,6 +37,8 @@ macro_rules! with_int {
         }
     }};
 }
+
+pub(crate) use with_int;
 
 /// A function of `K` symbols of type `T`, and its results.
 fn traced<T: Element, const K: usize>(
@@ -134,36 +136,22 @@ pub fn update<F: UpdateFn<N>, const N: usize>(f: F, dtype: DType, fused: bool) -
     })
 }
 
-/// As [`unary`], of what a reduction does with an accumulator and one more element: the element is mapped, and combined.
-pub fn combine<R: Reducer>(reducer: R, dtype: DType, fused: bool) -> Option<Expression> {
-    fn float<V: Float>(reducer: impl Reducer, [acc, x]: [V; 2]) -> V {
-        reducer.combine(acc, reducer.map(x))
-    }
-    Some(match compute_dtype(dtype) {
-        DType::F32 => traced::<f32, 2>(fused, |x| one(float(reducer, x))),
-        DType::F64 => traced::<f64, 2>(fused, |x| one(float(reducer, x))),
-        dtype if R::INTEGERS != opforge_tile::Integers::Refuse => {
-            with_int!(dtype, T => traced::<T, 2>(fused, |[acc, x]| one(reducer.int_combine(acc, reducer.int_map(x)))), _ => return None)
-        }
-        _ => return None,
-    })
-}
-
 /// The conversion of an element, as Rust's `as` has it; true is what differs from 0. None for complex numbers.
 pub fn cast(from: DType, to: DType) -> Option<Expression> {
     let (from, to) = (compute_dtype(from), compute_dtype(to));
     if from.is_complex() || to.is_complex() {
         return None;
     }
-    Some(trace(vec![from], true, || {
-        let x = record(from, Op::Input(0), &[]);
-        let result = match to {
-            to if to == from => x,
-            DType::Bool => record(to, Op::Ne, &[x, record(from, Op::Constant(0), &[])]),
-            to => record(to, Op::Convert, &[x]),
-        };
-        (vec![result], None)
-    }))
+    Some(trace(vec![from], true, || (vec![converted(record(from, Op::Input(0), &[]), from, to)], None)))
+}
+
+/// A node in another dtype.
+pub(crate) fn converted(x: Id, from: DType, to: DType) -> Id {
+    match to {
+        to if to == from => x,
+        DType::Bool => record(to, Op::Ne, &[x, record(from, Op::Constant(0), &[])]),
+        to => record(to, Op::Convert, &[x]),
+    }
 }
 
 /// `a` where the condition, a truth value or a u8, is not 0, else `b`. None for complex numbers.

@@ -27,9 +27,11 @@ mod c;
 mod expression;
 mod families;
 mod record;
+mod reduction;
 mod symbol;
 
 pub use c::C_PRELUDE;
 pub use expression::{Expression, Function, Id, Node, Op};
-pub use families::{binary, cast, choose, combine, compare, compute_dtype, ternary, test, unary, update};
+pub use families::{binary, cast, choose, compare, compute_dtype, ternary, test, unary, update};
+pub use reduction::{Reduction, reduce, reduce_truth};
 pub use symbol::Symbol;

@@ -24,7 +24,12 @@ impl<T> Copy for Symbol<T> {}
 
 impl<T: Element> Symbol<T> {
     pub(crate) fn new(op: Op, operands: &[Id]) -> Self {
-        Symbol { id: record(T::DTYPE, op, operands), of: PhantomData }
+        Self::of(record(T::DTYPE, op, operands))
+    }
+
+    /// The symbol of a node of this type.
+    pub(crate) fn of(id: Id) -> Self {
+        Symbol { id, of: PhantomData }
     }
 
     /// The so-manieth argument of the function.
@@ -37,11 +42,7 @@ impl<T: Element> Symbol<T> {
     }
 
     pub(crate) fn convert<U: Element>(self) -> Symbol<U> {
-        if T::DTYPE == U::DTYPE {
-            Symbol { id: self.id, of: PhantomData }
-        } else {
-            Symbol::new(Op::Convert, &[self.id])
-        }
+        if T::DTYPE == U::DTYPE { Symbol::of(self.id) } else { Symbol::new(Op::Convert, &[self.id]) }
     }
 
     fn reinterpret<U: Element>(self) -> Symbol<U> {

@@ -4,7 +4,7 @@ use opforge_core::{DType, Scalar};
 use opforge_tile::{
     BinaryFn, CompareFn, Float, Int, Integers, Mask, Reducer, TernaryFn, TestFn, UnaryFn, UpdateFn, math,
 };
-use opforge_trace::{Op, binary, cast, choose, combine, compare, ternary, test, unary, update};
+use opforge_trace::{Op, binary, cast, choose, compare, reduce, ternary, test, unary, update};
 
 /// A function of each family.
 #[derive(Clone, Copy)]
@@ -144,8 +144,12 @@ fn updates_reductions_conversions_and_choices() {
         "void f(float a, float b, float c, float *y0, float *y1) {\n    const float t1 = b + c;\n    *y0 = a - t1;\n    \
          *y1 = t1;\n}\n",
     );
-    prints(combine(Sample, DType::F64, true), "double f(double a, double b) {\n    return max_f64(a, fabs(b));\n}\n");
-    prints(combine(Sample, DType::I32, true), "int32_t f(int32_t a, int32_t b) {\n    return add_i32(a, b);\n}\n");
+    let of = |dtype| reduce(Sample, dtype, dtype, 3, true).expect("the reducer has the dtype");
+    prints(Some(of(DType::F64).identity), "double f(void) {\n    return 0.0;\n}\n");
+    prints(Some(of(DType::F64).before), "double f(double x) {\n    return fabs(x);\n}\n");
+    prints(Some(of(DType::F64).combine), "double f(double a, double b) {\n    return max_f64(a, b);\n}\n");
+    prints(Some(of(DType::I32).combine), "int32_t f(int32_t a, int32_t b) {\n    return add_i32(a, b);\n}\n");
+    prints(Some(of(DType::Bool).after), "bool f(uint8_t x) {\n    return x != 0;\n}\n");
     prints(cast(DType::F16, DType::U8), "uint8_t f(float x) {\n    return u8_of_f32(x);\n}\n");
     prints(cast(DType::I64, DType::F32), "float f(int64_t x) {\n    return (float)x;\n}\n");
     prints(cast(DType::F64, DType::Bool), "bool f(double x) {\n    return x != 0.0;\n}\n");

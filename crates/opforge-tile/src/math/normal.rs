@@ -3,8 +3,15 @@
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
 use super::exp::exp_within;
-use super::{erfc, exp, polynomial};
-use crate::Float;
+use super::lanes::intrinsic;
+use super::{exp, polynomial};
+use crate::{Float, Intrinsic};
+
+/// The probability that a normal variable is greater than `t`, lane by lane.
+#[inline(always)]
+fn greater_than<V: Float>(t: V) -> V {
+    t.call(intrinsic!("normal_tail", |t| 0.5 * libm::erfc(t * FRAC_1_SQRT_2)))
+}
 
 /// e^(-t^2 / 2) and the probability that a normal variable is greater than `t`, for `t >= 0`; both 0 beyond 16 in f32.
 ///
@@ -13,8 +20,7 @@ use crate::Float;
 #[inline(always)]
 fn tail<V: Float>(t: V) -> (V, V) {
     if V::DOUBLE {
-        let above = V::splat(0.5) * erfc(t * V::splat(FRAC_1_SQRT_2));
-        return (exp(t * t * V::splat(-0.5)), above);
+        return (exp(t * t * V::splat(-0.5)), greater_than(t));
     }
     let t = t.clamp(V::splat(0.0), V::splat(16.0));
     let density = exp_within(t * t * V::splat(-0.5));
@@ -34,7 +40,7 @@ fn tail<V: Float>(t: V) -> (V, V) {
 #[inline(always)]
 pub fn gelu<V: Float>(x: V) -> V {
     if V::DOUBLE {
-        return x * (V::splat(0.5) * erfc(-x * V::splat(FRAC_1_SQRT_2)));
+        return x * greater_than(-x);
     }
     let (t, half) = (x.abs(), V::splat(0.5));
     let positive = x.mul_add(half, t * half);

@@ -2,15 +2,13 @@
 
 use std::fmt::Debug;
 use std::hash::Hash;
-use std::sync::Arc;
 
-use opforge_runtime::Kernel;
 use smallvec::{SmallVec, smallvec};
 
 use crate::autograd::Backward;
 use crate::declaration::{Array, Sample, each_index};
 use crate::dispatch::dispatch1;
-use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Role, Saves, arity, opaque};
+use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Role, Saves, arity};
 use crate::{DType, Dim, Error, Meta, Result, Shape, Tensor};
 
 /// A set of dimensions, a bit each.
@@ -57,7 +55,7 @@ impl Axes {
     }
 }
 
-/// A reduction of some dimensions to one element each. Its file gives the mathematics, as a kernel, and the derivative.
+/// A reduction of some dimensions to one element each. Its file gives the mathematics and the derivative.
 pub trait Reduction: Copy + Debug + Eq + Hash + Send + Sync + 'static {
     /// The operator's name.
     const NAME: &'static str;
@@ -69,8 +67,8 @@ pub trait Reduction: Copy + Debug + Eq + Hash + Send + Sync + 'static {
     const ROLE: Role = Role::Whole;
     /// Whether there is a gradient.
     const DIFFERENTIABLE: bool = true;
-    /// The kernel that reduces `axes`.
-    fn kernel(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn Kernel>>;
+    /// What is computed along `axes`.
+    fn lower(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Lowering>;
     /// The result's dtype.
     fn dtype(&self, input: DType) -> DType {
         input
@@ -152,7 +150,7 @@ impl<R: Reduction> Operator for ReduceOp<R> {
     }
 
     fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(self.reduction.kernel(inputs[0], &self.axes.to_vec(), outputs[0]))
+        self.reduction.lower(inputs[0], &self.axes.to_vec(), outputs[0])
     }
 
     fn saves(&self) -> Saves {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use opforge_runtime::Kernel;
 
-use super::Tile;
+use super::{Reduce, Tile};
 use crate::{Error, Layout, Meta, Result};
 
 /// What an operator computes of inputs and outputs of these metas.
@@ -14,6 +14,8 @@ pub enum Lowering {
     View(Layout),
     /// A function of the elements that stand at the same place of each input, which are broadcast to the outputs' shape.
     Tile(Tile),
+    /// Elements combined along axes.
+    Reduce(Reduce),
     /// A kernel of the CPU, of which nothing else is known.
     Opaque(Arc<dyn Kernel>),
 }
@@ -27,6 +29,7 @@ impl Lowering {
         match self {
             Lowering::View(_) => Err(Error::value(op, "out", "a tensor", "nothing: a view has no kernel")),
             Lowering::Tile(tile) => tile.kernel(op, inputs, outputs),
+            Lowering::Reduce(reduce) => reduce.kernel(op, inputs[0], outputs[0]),
             Lowering::Opaque(kernel) => Ok(kernel),
         }
     }
@@ -42,6 +45,7 @@ impl Debug for Lowering {
         match self {
             Lowering::View(layout) => f.debug_tuple("View").field(layout).finish(),
             Lowering::Tile(tile) => tile.fmt(f),
+            Lowering::Reduce(reduce) => reduce.fmt(f),
             Lowering::Opaque(_) => f.write_str("Opaque"),
         }
     }

@@ -2,6 +2,7 @@
 
 mod axes;
 mod lowering;
+mod reduction;
 mod tile;
 
 use std::any::{Any, TypeId};
@@ -15,6 +16,7 @@ use smallvec::SmallVec;
 
 pub use axes::{Axis, AxisMap, Role};
 pub use lowering::{Lowering, opaque};
+pub use reduction::Reduce;
 pub use tile::{Side, Tile};
 
 use crate::autograd::Backward;

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::process::Command;
 
 use opforge::DType;
-use opforge_trace::{C_PRELUDE, Expression, Function};
+use opforge_trace::{C_PRELUDE, Expression, Function, Reduction};
 
 use super::numbers::Buffer;
 
@@ -39,6 +39,29 @@ impl Source {
         self.text += "static ";
         self.text += &expression.to_c(&format!("f{next}"));
         self.text += &loop_over(expression, next);
+        next
+    }
+
+    /// The number of the loop that a reduction becomes: over `n` elements, to one result.
+    pub fn add_fold(&mut self, fold: &Reduction) -> usize {
+        let next = self.numbers.len();
+        let parts = [&fold.identity, &fold.before, &fold.combine, &fold.after];
+        let text: String = parts.iter().map(|part| part.to_c("f")).collect();
+        if let Some(&number) = self.numbers.get(&text) {
+            return number;
+        }
+        self.numbers.insert(text, next);
+        for (part, name) in parts.iter().zip(["identity", "before", "combine", "after"]) {
+            self.text += "static ";
+            self.text += &part.to_c(&format!("{name}{next}"));
+        }
+        let [acc, x, y] = [result(&fold.combine), c_type(fold.before.inputs()[0]), result(&fold.after)];
+        let _ = writeln!(
+            self.text,
+            "extern \"C\" void loop_{next}(const void *const *arrays, size_t n) {{\n    {acc} acc = identity{next}();\n    \
+             for (size_t i = 0; i < n; ++i) acc = combine{next}(acc, before{next}(((const {x} *)arrays[0])[i]));\n    \
+             *({y} *)arrays[1] = after{next}(acc);\n}}\n"
+        );
         next
     }
 
@@ -116,6 +139,24 @@ impl Library {
         let failed = failed.bytes().iter().map(|&byte| byte != 0).collect();
         (results, failed)
     }
+
+    /// The one result of a fold's loop.
+    pub fn fold(&self, number: usize, fold: &Reduction, input: &Buffer) -> Buffer {
+        assert_eq!([input.dtype()], fold.before.inputs());
+        let mut output = Buffer::zeros(fold.after.node(fold.after.results()[0]).dtype, 1);
+        let arrays: [*const c_void; 2] = [input.as_ptr().cast(), output.as_mut_ptr().cast_const().cast()];
+        // SAFETY: the function is a `Loop` over an array of this dtype with `len` elements, and writes one of the result's.
+        unsafe {
+            let function = self.library.get::<Loop>(format!("loop_{number}").as_bytes()).unwrap();
+            function(arrays.as_ptr(), input.len());
+        }
+        output
+    }
+}
+
+/// The type of an expression's only result.
+fn result(expression: &Expression) -> &'static str {
+    c_type(expression.node(expression.results()[0]).dtype)
 }
 
 fn c_type(dtype: DType) -> &'static str {

@@ -8,11 +8,13 @@ use std::collections::HashSet;
 use compiled::{Library, Source};
 use numbers::{Buffer, places};
 use opforge::declaration::{Array, Content};
-use opforge::operator::{Lowering, Operator};
+use opforge::family::{Unary, UnaryOp};
+use opforge::operator::{Lowering, Metas, Operator};
+use opforge::ops::pointwise::{gelu, relu, sigmoid, silu, tanh, to_dtype::ToDType};
 use opforge::registry::operators;
-use opforge::ops::pointwise::{gelu, to_dtype::ToDType};
-use opforge::{DType, Meta};
+use opforge::{DType, Meta, Scalar};
 use opforge_cpu::simd::{Isa, with_isa};
+use opforge_tile::{Float, UnaryFn};
 use opforge_trace::Expression;
 
 /// A tile function in one dtype on one instruction set.
@@ -83,7 +85,7 @@ fn cases(source: &mut Source) -> Vec<Case> {
                 let takes = sample.inputs.iter().any(|array| array.content == Content::Real);
                 if takes
                     && seen.insert(format!("{} {op:?} {inputs:?}", definition.name))
-                    && lowers_alone(op, &sample.inputs, &inputs)
+                    && matches!(lowered(op, &sample.inputs, &inputs), Some((Lowering::Tile(_), _)))
                 {
                     add(&mut cases, source, op, &inputs, &sample.inputs);
                 }
@@ -95,16 +97,48 @@ fn cases(source: &mut Source) -> Vec<Case> {
             add(&mut cases, source, &ToDType { dtype: to }, &[from], &[]);
         }
     }
+    add_slopes(&mut cases, source);
     cases
 }
 
-/// Whether an operator is a tile function: the others are not asked for other shapes than their samples have.
-fn lowers_alone(op: &dyn Operator, arrays: &[Array], dtypes: &[DType]) -> bool {
-    let metas: Vec<Meta> =
-        arrays.iter().zip(dtypes).map(|(a, &dtype)| Meta::contiguous(dtype, a.shape.clone())).collect();
+/// What an operator lowers to for inputs of the arrays' shapes, with the outputs' metas; none where it refuses them.
+fn lowered(op: &dyn Operator, arrays: &[Array], dtypes: &[DType]) -> Option<(Lowering, Metas)> {
+    let metas = arrays.iter().zip(dtypes).map(|(array, &dtype)| Meta::contiguous(dtype, array.shape.clone()));
+    let metas: Vec<Meta> = metas.collect();
     let metas: Vec<&Meta> = metas.iter().collect();
-    let Ok(outputs) = op.infer(&metas) else { return false };
-    matches!(op.lower(&metas, &outputs.iter().collect::<Vec<_>>()), Ok(Lowering::Tile(_)))
+    let outputs = op.infer(&metas).ok()?;
+    let lowering = op.lower(&metas, &outputs.iter().collect::<Vec<_>>()).ok()?;
+    Some((lowering, outputs))
+}
+
+/// The slope of a function as a function of its own: what a fused gradient multiplies by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Slope<F>(F);
+
+impl<F: Unary> UnaryFn for Slope<F> {
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        self.0.slope(x)
+    }
+}
+impl<F: Unary> Unary for Slope<F> {
+    const NAME: &'static str = F::NAME;
+}
+
+/// Slopes of functions, which no operator of the registry computes alone.
+fn add_slopes(cases: &mut Vec<Case>, source: &mut Source) {
+    fn slope<F: Unary>(cases: &mut Vec<Case>, source: &mut Source, f: F) {
+        assert!(F::FUSED);
+        for dtype in [DType::F32, DType::F64] {
+            add(cases, source, &UnaryOp(Slope(f)), &[dtype], &[]);
+        }
+    }
+    slope(cases, source, relu::Relu);
+    slope(cases, source, sigmoid::Sigmoid);
+    slope(cases, source, silu::Silu);
+    slope(cases, source, tanh::Tanh);
+    slope(cases, source, gelu::Gelu { form: gelu::Form::Erf });
+    slope(cases, source, gelu::Gelu { form: gelu::Form::Tanh });
 }
 
 impl Case {
@@ -158,10 +192,59 @@ fn every_tile_function_gives_in_c_the_bits_that_its_kernel_gives() {
     assert!(failures.is_empty(), "{} of {} differ:\n{}", failures.len(), cases.len(), failures.join("\n"));
 }
 
+/// Numbers whose sums and products are exact, so that their order does not matter.
+fn folded(dtype: DType, n: usize, special: f64) -> Buffer {
+    let number = |i: usize| if i == n / 2 { special } else { [2.0, -1.0, 1.0, 0.0, 3.0][i % 5] };
+    Buffer::of(dtype, &(0..n).map(|i| Scalar::Float(number(i))).collect::<Vec<_>>())
+}
+
+#[test]
+fn every_reduction_gives_in_c_the_bits_that_its_kernel_gives() {
+    let mut source = Source::default();
+    let mut cases = Vec::new();
+    for definition in operators() {
+        for sample in (definition.samples)() {
+            let (Some(op), [array]) = (sample.operator(), &sample.inputs[..]) else { continue };
+            for dtype in definition.dtypes.iter() {
+                let Some((Lowering::Reduce(reduce), outputs)) = lowered(op, &sample.inputs, &[dtype]) else { continue };
+                if reduce.axes.len() == array.shape.len() {
+                    let n = array.data.len();
+                    let fused = fused(Isa::current());
+                    let fold = reduce.trace(dtype, outputs[0].dtype, n, fused).expect("reductions have traces");
+                    cases.push((
+                        op.boxed(),
+                        array.shape.clone(),
+                        dtype,
+                        outputs[0].clone(),
+                        source.add_fold(&fold),
+                        fold,
+                    ));
+                }
+            }
+        }
+    }
+    let operators: HashSet<&str> = cases.iter().map(|case| case.0.name()).collect();
+    assert!(operators.len() >= 8, "only {operators:?} are reductions");
+    let library = source.build();
+    for (op, shape, dtype, output, number, fold) in cases {
+        for special in [1.0, 0.0, 3.0, f64::INFINITY, f64::NAN] {
+            let input = folded(dtype, shape.iter().product(), special);
+            let meta = Meta::contiguous(dtype, shape.clone());
+            let lowering = op.lower(&[&meta], &[&output]).unwrap();
+            let kernel = lowering.kernel("test", &[&meta], &[&output]).unwrap();
+            let mut want = Buffer::zeros(output.dtype, 1);
+            // SAFETY: the buffers hold what the metas say.
+            unsafe { kernel.run(&[input.as_ptr()], &[want.as_mut_ptr()]) }.unwrap();
+            let got = library.fold(number, &fold, &input.widened()).rounded(output.dtype);
+            assert!(got.same(&want, 0), "{op:?} of {dtype} with {special}: C {}, kernel {}", got.show(0), want.show(0));
+        }
+    }
+}
+
 /// What people see of a trace: names for what is used twice, everything else as it would be written.
 #[test]
 fn gelu_is_readable_in_c() {
-    let op = opforge::family::UnaryOp(gelu::Gelu { form: gelu::Form::Erf });
+    let op = UnaryOp(gelu::Gelu { form: gelu::Form::Erf });
     let meta = Meta::contiguous(DType::F32, 1);
     let Lowering::Tile(tile) = op.lower(&[&meta], &[&meta]).unwrap() else { panic!("gelu is no tile function") };
     assert_eq!(tile.trace(&[DType::F32], true).unwrap().to_c("gelu"), include_str!("gelu.c"));

@@ -47,7 +47,7 @@ impl Buffer {
         Buffer { dtype, words: vec![0; (len * dtype.size_in_bytes()).div_ceil(8)], len }
     }
 
-    fn of(dtype: DType, elements: &[Scalar]) -> Self {
+    pub fn of(dtype: DType, elements: &[Scalar]) -> Self {
         let mut buffer = Buffer::zeros(dtype, elements.len());
         elements.iter().enumerate().for_each(|(i, &element)| buffer.set(i, element));
         buffer

@@ -1,6 +1,6 @@
 //! `max(x, dims)`: the greatest element over dimensions.
 
-use opforge_cpu::reduce::{Integers, Reducer, reduce};
+use opforge_tile::{Integers, Reducer};
 
 use crate::Dim;
 use crate::family::reduce_dims;
@@ -37,8 +37,8 @@ impl Reduction for Max {
     const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
     const OF_NOTHING: bool = false;
 
-    fn kernel(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn Kernel>> {
-        reduce(Self::NAME, *self, input, axes, output)
+    fn lower(&self, _: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
+        Ok(Lowering::Reduce(Reduce::numbers(*self, axes)))
     }
 
     fn derivative(&self, of: &Reduced<'_, '_>) -> Result<Tensor> {

@@ -1,6 +1,6 @@
 //! `any(x, dims)`: whether any element is true over dimensions.
 
-use opforge_cpu::reduce::{TruthReducer, reduce_truth};
+use opforge_tile::TruthReducer;
 
 use crate::family::reduce_dims;
 use crate::ops::prelude::*;
@@ -22,8 +22,8 @@ impl Reduction for Any {
     const NAME: &'static str = "any";
     const DIFFERENTIABLE: bool = false;
 
-    fn kernel(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn Kernel>> {
-        reduce_truth(Self::NAME, *self, input, axes, output)
+    fn lower(&self, _: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
+        Ok(Lowering::Reduce(Reduce::truths(*self, axes)))
     }
 
     fn dtype(&self, input: DType) -> DType {

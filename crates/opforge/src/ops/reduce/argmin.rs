@@ -18,8 +18,8 @@ impl Reduction for ArgMin {
     const OF_NOTHING: bool = false;
     const DIFFERENTIABLE: bool = false;
 
-    fn kernel(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn Kernel>> {
-        arg_kernel(Self::NAME, Extreme::Min, input, axes, output)
+    fn lower(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Lowering> {
+        opaque(arg_kernel(Self::NAME, Extreme::Min, input, axes, output))
     }
 
     fn dtype(&self, _: DType) -> DType {

@@ -1,6 +1,6 @@
 //! `mean(x, dims)`: the mean over dimensions.
 
-use opforge_cpu::reduce::{Reducer, reduce};
+use opforge_tile::Reducer;
 
 use crate::Dims;
 use crate::family::reduce_dims;
@@ -29,8 +29,8 @@ impl Reducer for Mean {
 impl Reduction for Mean {
     const NAME: &'static str = "mean";
 
-    fn kernel(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn Kernel>> {
-        reduce(Self::NAME, *self, input, axes, output)
+    fn lower(&self, _: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
+        Ok(Lowering::Reduce(Reduce::numbers(*self, axes)))
     }
 
     fn derivative(&self, of: &Reduced<'_, '_>) -> Result<Tensor> {

@@ -1,6 +1,6 @@
 //! `norm2(x, dims)`: the Euclidean length over dimensions.
 
-use opforge_cpu::reduce::{Reducer, reduce};
+use opforge_tile::Reducer;
 
 use crate::family::reduce_dims;
 use crate::ops::prelude::*;
@@ -32,8 +32,8 @@ impl Reduction for Norm2 {
     const NAME: &'static str = "norm2";
     const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
 
-    fn kernel(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn Kernel>> {
-        reduce(Self::NAME, *self, input, axes, output)
+    fn lower(&self, _: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
+        Ok(Lowering::Reduce(Reduce::numbers(*self, axes)))
     }
 
     /// The direction; 0 where the length is 0.

@@ -1,6 +1,6 @@
 //! `prod(x, dims)`: the product over dimensions.
 
-use opforge_cpu::reduce::{Integers, Reducer, reduce};
+use opforge_tile::{Integers, Reducer};
 
 use crate::arguments::accumulation_dtype;
 use crate::autograd::is_grad_enabled;
@@ -36,8 +36,8 @@ impl Reduction for Prod {
     const NAME: &'static str = "prod";
     const SAVES: Saves = Saves::INPUTS;
 
-    fn kernel(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn Kernel>> {
-        reduce(Self::NAME, *self, input, axes, output)
+    fn lower(&self, _: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
+        Ok(Lowering::Reduce(Reduce::numbers(*self, axes)))
     }
 
     fn dtype(&self, input: DType) -> DType {

@@ -26,8 +26,8 @@ impl Reduction for Std {
     const NAME: &'static str = "std";
     const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
 
-    fn kernel(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn Kernel>> {
-        reduce_moments(Self::NAME, *self, input, axes, output)
+    fn lower(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Lowering> {
+        opaque(reduce_moments(Self::NAME, *self, input, axes, output))
     }
 
     /// The distance from the mean over `(count - correction) * std`; 0 where the deviation is 0.

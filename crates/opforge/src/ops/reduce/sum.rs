@@ -1,6 +1,6 @@
 //! `sum(x, dims)`: the sum over dimensions.
 
-use opforge_cpu::reduce::{Integers, Reducer, reduce};
+use opforge_tile::{Integers, Reducer};
 
 use crate::Dims;
 use crate::arguments::accumulation_dtype;
@@ -36,8 +36,8 @@ impl Reduction for Sum {
     const NAME: &'static str = "sum";
     const ROLE: Role = Role::Sum;
 
-    fn kernel(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn Kernel>> {
-        reduce(Self::NAME, *self, input, axes, output)
+    fn lower(&self, _: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
+        Ok(Lowering::Reduce(Reduce::numbers(*self, axes)))
     }
 
     fn dtype(&self, input: DType) -> DType {

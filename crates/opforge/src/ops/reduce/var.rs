@@ -27,8 +27,8 @@ impl Reduction for Var {
     const NAME: &'static str = "var";
     const SAVES: Saves = Saves::INPUTS;
 
-    fn kernel(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn Kernel>> {
-        reduce_moments(Self::NAME, *self, input, axes, output)
+    fn lower(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Lowering> {
+        opaque(reduce_moments(Self::NAME, *self, input, axes, output))
     }
 
     fn derivative(&self, of: &Reduced<'_, '_>) -> Result<Tensor> {

@@ -7,10 +7,10 @@ use crate::functional as f;
 use crate::operator::prelude::*;
 
 functions! {
-    /// The median of all elements, the lower one of two; NaN if any is NaN.
+    /// The median of all elements, the lower one of two; NaN if any is NaN, or if there are none.
     ///
     /// # Errors
-    /// When there are none.
+    /// For no integers.
     ///
     /// ```
     /// # use opforge::{Device, Tensor};
@@ -19,6 +19,9 @@ functions! {
     /// # Ok::<(), opforge::Error>(())
     /// ```
     pub fn median(input: &Tensor) -> Result<Tensor> {
+        if let Some(nothing) = median_of_nothing(input) {
+            return nothing;
+        }
         Ok(median_dim(&input.flatten_all()?, 0, false)?.0)
     }
 
@@ -44,10 +47,10 @@ functions! {
         })
     }
 
-    /// The median of all elements that are not NaN.
+    /// The median of all elements that are not NaN; NaN if there are none.
     ///
     /// # Errors
-    /// When there are no elements.
+    /// For no integers.
     ///
     /// ```
     /// # use opforge::{Device, Tensor};
@@ -56,6 +59,9 @@ functions! {
     /// # Ok::<(), opforge::Error>(())
     /// ```
     pub fn nanmedian(input: &Tensor) -> Result<Tensor> {
+        if let Some(nothing) = median_of_nothing(input) {
+            return nothing;
+        }
         Ok(nanmedian_dim(&input.flatten_all()?, 0, false)?.0)
     }
 
@@ -125,6 +131,13 @@ functions! {
             f::gather(order, axis as i64, &f::argmax(&depth, Some(axis as i64), true)?)
         })
     }
+}
+
+/// The median of floats of which there are none: NaN. `None` for all else.
+#[track_caller]
+fn median_of_nothing(input: &Tensor) -> Option<Result<Tensor>> {
+    let is_nothing = input.elem_count() == 0 && input.dtype().is_float();
+    is_nothing.then(|| Tensor::full_scalar(Scalar::Float(f64::NAN), (), input.dtype(), input.device()))
 }
 
 /// The element along `dim` at a place that `choose` takes from the order (and the sorted elements), and the place.

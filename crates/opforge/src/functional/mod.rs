@@ -5,6 +5,7 @@
 mod constant_in;
 mod device;
 mod dtype;
+mod fused;
 mod indices;
 mod operand;
 mod pointwise;

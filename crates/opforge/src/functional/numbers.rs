@@ -4,6 +4,7 @@ use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 use opforge_core::{promote, result_type};
 
+use super::fused;
 use crate::functional as f;
 use crate::operator::prelude::*;
 
@@ -18,6 +19,9 @@ functions! {
     /// ```
     #[python(torch, method, in_place)]
     pub fn lerp(input: &Tensor, end: &Tensor, weight: Operand) -> Result<Tensor> {
+        if let Some(result) = fused::between(input, end, weight) {
+            return result;
+        }
         let way = f::sub(end.into(), input.into(), ONE)?;
         let from_start = |weight: Operand| f::add(input.into(), (&f::mul((&way).into(), weight)?).into(), ONE);
         let from_end = |weight: Operand| {
@@ -47,6 +51,9 @@ functions! {
     #[python(torch, method, in_place)]
     pub fn addcmul(input: &Tensor, tensor1: &Tensor, tensor2: &Tensor; value: Scalar = Scalar::Int(1)) -> Result<Tensor> {
         let [input, tensor1, tensor2] = together([input, tensor1, tensor2])?;
+        if let Some(result) = fused::add_product([&input, &tensor1, &tensor2], value) {
+            return result;
+        }
         f::add((&input).into(), (&f::mul((&tensor1).into(), (&tensor2).into())?).into(), value)
     }
 
@@ -61,6 +68,9 @@ functions! {
     #[python(torch, method, in_place)]
     pub fn addcdiv(input: &Tensor, tensor1: &Tensor, tensor2: &Tensor; value: Scalar = Scalar::Int(1)) -> Result<Tensor> {
         let [input, tensor1, tensor2] = together([input, tensor1, tensor2])?;
+        if let Some(result) = fused::add_quotient([&input, &tensor1, &tensor2], value) {
+            return result;
+        }
         f::add((&input).into(), (&f::div((&tensor1).into(), (&tensor2).into(), None)?).into(), value)
     }
 

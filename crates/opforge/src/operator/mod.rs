@@ -16,6 +16,7 @@ pub(crate) mod pool;
 mod reduce;
 mod sample;
 mod scan;
+mod ternary;
 mod unary;
 mod update;
 mod view;
@@ -44,6 +45,7 @@ pub use reduce::{Axes, ReduceOp, Reduced, Reduction, reduce_array, reduction_sam
 pub(crate) use reduce::{check_axes, reduce_dim};
 pub use sample::{Array, Content, Sample, each_index};
 pub use scan::{Scan, ScanOp, scan_samples};
+pub(crate) use ternary::{Ternary, TernaryOp};
 pub(crate) use unary::result_layout;
 pub use unary::{Unary, UnaryOp, unary, unary_samples, unary_samples_with};
 pub use update::update;

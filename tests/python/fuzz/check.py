@@ -184,7 +184,7 @@ class Runner:
         self.stray.clear()
         try:
             ended = self._run(program, space)
-            self._settle(bool(program.changed))
+            self._settle(False)
         except Fault as fault:
             return fault.kind, fault.text
         except Interrupted:
@@ -226,6 +226,8 @@ class Runner:
         touched = [given[name] for name in program.changed if name in given]
         kept = {name: snapshot for name, snapshot in before.items() if not any(shares(snapshot.tensor, t) for t in touched)}
         ended = self._judged(lambda: self._call(program, space, given), PATIENCE[program.stretched])
+        if ended[0] != "fine":
+            self._settle(bool(program.changed))
         for name, snapshot in kept.items():
             snapshot.check(name)
             if program.view is not None and any(t.numel() and shares(snapshot.tensor, t) for t in touched):

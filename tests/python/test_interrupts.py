@@ -10,11 +10,18 @@ import pytest
 
 import opforge as torch
 
-# Each of them takes at least half a minute, most take hours; the last has an algorithm that never looks whether it is to stop.
+# Sorting takes seconds, each of the others at least half a minute, most take hours; the last has an algorithm that never looks whether it is to stop.
 LONG = {
     "sum": "one.expand(2**42).sum()",
     "sum of rows": "one.expand(2**21, 2**21).sum(1)",
     "sum of columns": "one.expand(2**21, 2**21).sum(0)",
+    "complex sum": "torch.ones(1, dtype=torch.complex64).expand(2**42).sum()",
+    "complex product": "torch.ones(3, 1, dtype=torch.complex64).expand(3, 2**38) @ torch.ones(1, 3, dtype=torch.complex64).expand(2**38, 3)",
+    "argmax": "one.expand(2**42).argmax()",
+    "argmax of columns": "torch.ones(16).expand(2**31, 16).argmax(0)",
+    "sort by digits": "noise.reshape(-1).repeat(2).sort()[0]",
+    "sort by comparisons": "noise.reshape(-1).double().sort()[0]",
+    "product with a vector": "one.expand(3, 2**38) @ one.expand(2**38)",
     "product": "one.expand(8000, 8000) @ one.expand(8000, 8000)",
     "deep product": "one.expand(4, 2**38) @ one.expand(2**38, 4)",
     "scatter_add": "torch.zeros(1).scatter_add(0, torch.zeros(1, dtype=torch.int64).expand(2**38), one.expand(2**38))",
@@ -104,6 +111,26 @@ def test_what_changes_content_is_finished_unless_the_user_insists():
             print("lost")
     """)
     assert done.stdout.split() == ["interrupted", "interrupted", "lost"], done.stderr
+
+
+@pytest.mark.parametrize("call", ["x.cov()", "torch.renorm(x, 2.0, 0, 1.5)", "torch.std_mean(x, 1, out=(torch.ones(3, dtype=torch.int64),) * 2)"])
+def test_what_a_refused_call_had_begun_is_not_run(call):
+    done = run(f"""
+        import time
+        import opforge as torch
+
+        torch.set_memory_limit(2**29)
+        x = torch.ones(3, 1).expand(3, 2**36)
+        start = time.monotonic()
+        try:
+            {call}
+        except (torch.OpforgeError, ValueError) as error:
+            print(type(error).__name__)
+        y = torch.ones(2**20).sum().item()
+        torch.synchronize()
+        print(time.monotonic() - start < 5, y == 2**20)
+    """)
+    assert done.stdout.split()[1:] == ["True", "True"], done.stdout + done.stderr
 
 
 FAILING = "torch.ones(4)[torch.full((2**20,), 9)]"

@@ -371,3 +371,37 @@ def test_lbfgs_on_a_quadratic_of_several_parameters():
 
     optimizer.step(closure)
     assert a.tolist() == pytest.approx([1, 2, 3], abs=1e-5) and b.flatten().tolist() == pytest.approx([5] * 4, abs=1e-5)
+
+
+IN_ONE_PASS = {
+    "addcmul_": lambda x, a, b: x.addcmul_(a, b, value=0.5),
+    "addcdiv_": lambda x, a, b: x.addcdiv_(a, b, value=-0.5),
+    "lerp_": lambda x, a, b: x.lerp_(a, 0.1),
+    "lerp_ by weights": lambda x, a, b: x.lerp_(a, b),
+}
+
+
+@pytest.mark.parametrize("name", IN_ONE_PASS)
+def test_what_steps_are_made_of_needs_no_memory(name):
+    x, a, b = (torch.rand(1 << 16) + 0.5 for _ in range(3))
+    torch.synchronize()
+    before = torch.memory_stats()["allocations"]
+    IN_ONE_PASS[name](x, a, b)
+    torch.synchronize()
+    assert torch.memory_stats()["allocations"] == before
+
+
+@pytest.mark.parametrize("name", IN_ONE_PASS)
+@pytest.mark.parametrize("shapes", [((3, 4),) * 3, ((3, 4), (4,), (3, 1)), ((3, 4), (), (1,))])
+def test_what_steps_are_made_of_has_gradients(name, shapes):
+    tensors = [(torch.rand(shape, dtype=torch.float64) + 0.1).requires_grad_() for shape in shapes]
+    call = lambda x, a, b: IN_ONE_PASS[name](x.clone(), a, b)  # noqa: E731
+    assert torch.autograd.gradcheck(call, tensors) and torch.autograd.gradgradcheck(call, tensors)
+
+
+def test_weights_of_half_precision_are_not_rounded():
+    x, end = torch.zeros(1, dtype=torch.bfloat16), torch.ones(1, dtype=torch.bfloat16)
+    exact = 0.0010004
+    assert x.lerp(end, exact).item() == torch.tensor(exact).bfloat16().item()
+    assert torch.full((1,), 256.0, dtype=torch.bfloat16).lerp(x, 1 - exact).item() == torch.tensor(256 * exact).bfloat16().item()
+    assert torch.ones(1, dtype=torch.bfloat16).addcmul(end, end, value=2**-20).item() == 1.0

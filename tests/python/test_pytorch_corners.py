@@ -124,3 +124,61 @@ def test_shapes_that_broadcast():
     with pytest.raises(RuntimeError):
         torch.broadcast_shapes((2,), (3,))
     assert torch.is_same_size(X, X + 1) and not torch.is_same_size(X, X[0])
+
+
+BEYOND = [
+    lambda: torch.ones(2).fill_(1e40),
+    lambda: torch.full((2,), -1e40),
+    lambda: torch.full_like(X, 1e40),
+    lambda: X.new_full((2,), 1e40),
+    lambda: torch.ones(2, dtype=torch.float16).fill_(65510),
+    lambda: torch.ones(2, dtype=torch.bfloat16).fill_(3.4e38),
+    lambda: torch.ones(2, dtype=torch.complex64).fill_(1e40),
+    lambda: BYTES.clone().fill_(-1.0),
+    lambda: F.pad(BYTES, (1, 1), value=-1),
+    lambda: F.pad(X, (1, 1), value=1e40),
+    lambda: X.masked_fill(X > 1, 1e40),
+    lambda: X.index_fill(0, torch.tensor([0]), 1e40),
+]
+
+
+@pytest.mark.parametrize("call", BEYOND)
+def test_numbers_beyond_a_dtype_are_not_assigned(call):
+    with pytest.raises(RuntimeError, match="range of"):
+        call()
+
+
+def test_infinity_and_negative_integers_are_assigned():
+    assert torch.ones(2).fill_(math.inf).tolist() == [math.inf] * 2
+    assert BYTES.clone().fill_(-1).tolist() == [255, 255]
+    assert torch.full((1,), -1, dtype=torch.uint8).tolist() == [255]
+    assert F.pad(X[:1, :1], (1, 0), value=-math.inf).tolist() == [[-math.inf, 1.0]]
+    assert torch.ones(1).to(torch.float16).fill_(65504).tolist() == [65504.0]
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: x.masked_fill_(torch.tensor([True, False, False]), 2),
+        lambda x: x.index_put_((torch.tensor([0]),), torch.tensor(2.0)),
+        lambda x: x.index_fill_(0, torch.tensor([0]), 2.0),
+        lambda x: x.scatter_(0, torch.tensor([0]), 2.0),
+        lambda x: x.index_add_(0, torch.tensor([0]), torch.ones(1)),
+        lambda x: x.copy_(torch.ones(3)),
+        lambda x: x.__setitem__(torch.tensor([0]), 2),
+    ],
+)
+def test_single_elements_of_an_expanded_tensor_are_not_written(write):
+    base = torch.ones(1)
+    with pytest.raises(RuntimeError, match="share memory"):
+        write(base.expand(3))
+    assert base.item() == 1
+
+
+def test_medians_of_nothing():
+    for median in (torch.median, torch.nanmedian):
+        assert math.isnan(median(torch.tensor([])).item())
+        assert median(torch.zeros(0, 3), 1)[0].shape == (0,)
+        for nothing in (lambda: median(torch.zeros(0, 3), 0), lambda: median(torch.tensor([], dtype=torch.int64))):
+            with pytest.raises(RuntimeError):
+                nothing()

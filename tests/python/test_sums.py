@@ -60,6 +60,21 @@ def test_sums_of_many(name):
         assert near(SUMS[name](x), N * TENTH), (name, x.stride())
 
 
+@pytest.mark.parametrize("width", [(), (3,)])
+def test_one_of_many_places_gets_nearly_all(width):
+    index = torch.full((N,), 7)
+    index[:100] = torch.arange(100)
+    source, places = torch.full((N, *width), 0.1), torch.zeros(N, *width)
+    wide = index.reshape(N, *[1 for _ in width]).expand(N, *width)
+    for result in (
+        places.index_add(0, index, source),
+        places.scatter_add(0, wide, source),
+        places.index_put((index,), source, accumulate=True),
+        places.clone().index_add_(0, index, source),
+    ):
+        assert near(result[7], (N - 99) * TENTH) and near(result[8], TENTH) and result[100:].count_nonzero() == 0
+
+
 def test_weighted_bincount():
     for weights in layouts(N):
         counts = torch.bincount(torch.full((N,), 1), weights=weights)

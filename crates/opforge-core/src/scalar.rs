@@ -98,18 +98,23 @@ impl Scalar {
     }
 
     /// The value as assignment converts it, which loses what the dtype does not hold: floats are cut to whole numbers, anything but 0 is true, and
-    /// negative numbers wrap around in unsigned dtypes. `None` beyond the dtype's range, for NaN as an integer, and for imaginary parts.
+    /// negative integers wrap around in unsigned dtypes. `None` for finite numbers beyond the dtype's range, which for floats in unsigned dtypes begins
+    /// at 0, for NaN as an integer, and for imaginary parts.
     ///
     /// ```
     /// # use opforge_core::{DType, Scalar};
     /// assert_eq!(Scalar::Float(-1.7).converted(DType::I64), Some(Scalar::Int(-1)));
     /// assert_eq!(Scalar::Int(-1).converted(DType::U8), Some(Scalar::Int(255)));
     /// assert_eq!(Scalar::Int(300).converted(DType::U8), None);
+    /// assert_eq!(Scalar::Float(-1.0).converted(DType::U8), None);
+    /// assert_eq!(Scalar::Float(1e40).converted(DType::F32), None);
     /// ```
     pub fn converted(self, dtype: DType) -> Option<Scalar> {
         let cut = match (dtype.kind(), self) {
             (Kind::Bool, _) => return Some(Scalar::Bool(self.to_bool())),
+            (Kind::Int, Scalar::Float(f)) if f < 0.0 && !dtype.is_signed() => return None,
             (Kind::Int, Scalar::Float(f)) => Scalar::Float(f.trunc()),
+            (Kind::Float | Kind::Complex, _) if self.overflows(dtype) => return None,
             _ => self,
         };
         let value = cut.to_f64();
@@ -123,6 +128,18 @@ impl Scalar {
             cut
         };
         wrapped.fits(dtype).then(|| wrapped.in_kind(dtype.kind()))
+    }
+
+    /// Whether a finite part is beyond the largest number of a floating-point or complex dtype.
+    fn overflows(self, dtype: DType) -> bool {
+        let largest = match dtype {
+            DType::F16 => f16::MAX.to_f64(),
+            DType::BF16 => bf16::MAX.to_f64(),
+            DType::F32 | DType::C64 => f32::MAX.into(),
+            _ => f64::MAX,
+        };
+        let parts = if let Scalar::Complex(re, im) = self { [re, im] } else { [self.to_f64(), 0.0] };
+        parts.iter().any(|part| part.is_finite() && part.abs() > largest)
     }
 
     /// The value as Rust's `as` converts it: floats are cut to whole numbers and end at the range's limits, NaN is 0, integers wrap around.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
-use opforge_runtime::Kernel;
 use opforge_runtime::parallel::parallel_for;
+use opforge_runtime::{Kernel, checkpoint};
 
 use crate::copy::{Axis, Nest, Shared, byte_steps, check_output};
 use crate::reduce::Extreme;
@@ -16,6 +16,9 @@ const GRAIN: usize = 1 << 14;
 const LANES: usize = 16;
 /// Those of rows whose elements lie closer to each other than rows do: more would compete for the same lines of the cache.
 const FAR_LANES: usize = 4;
+
+/// Elements of a row after which a walk looks whether it is to stop.
+const LOOK: usize = 1 << 18;
 
 /// How a running result takes up the next element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -144,6 +147,15 @@ unsafe fn run<T: Running, C: Combine<T>>(lanes: Axis<2>, n: usize, along: Axis<2
     }
 }
 
+/// The numbers below `len`; now and then it looks whether the walk is to stop.
+#[inline(always)]
+fn looking(len: usize) -> impl Iterator<Item = isize> {
+    (0..len).step_by(LOOK).flat_map(move |first| {
+        checkpoint();
+        first as isize..len.min(first + LOOK) as isize
+    })
+}
+
 /// A constant number of lanes, whose results stay in registers.
 ///
 /// # Safety
@@ -155,7 +167,7 @@ unsafe fn run_lanes<T: Running, C: Combine<T>, const N: usize>(
     dst: *mut u8,
 ) {
     let mut results = [C::START; N];
-    for i in 0..along.len as isize {
+    for i in looking(along.len) {
         for (lane, result) in results.iter_mut().enumerate() {
             let at = |t: usize| i * along.step[t] + lane as isize * lanes.step[t];
             // SAFETY: by the contract.
@@ -197,7 +209,7 @@ unsafe fn run_arg<T: Copy + PartialOrd, const LEAST: bool>(
     let is_nan = |x: T| x.partial_cmp(&x).is_none();
     for lane in 0..n as isize {
         let mut best: Option<(T, i64)> = None;
-        for i in 0..along.len as isize {
+        for i in looking(along.len) {
             let at = |t: usize| i * along.step[t] + lane * lanes.step[t];
             // SAFETY: by the contract.
             unsafe {

@@ -162,6 +162,33 @@ fn frequent_indices_among_others() -> Result<()> {
     Ok(())
 }
 
+/// As many places as additions, and nearly all of them to one: of vectors, of rows too short to be walked as such, of halves.
+#[test]
+fn skewed_indices_into_many_places() -> Result<()> {
+    let (n, places) = (1 << 18, 1 << 18);
+    for (dtype, width) in [(DType::F32, 1), (DType::F32, 2), (DType::BF16, 1), (DType::F64, 1)] {
+        let ids = Array::contiguous(DType::I64, &[n], |i| if i % 16 == 5 { i as f64 } else { 7.0 });
+        let (base, src) =
+            (Array::contiguous(dtype, &[places, width], |_| 0.0), Array::contiguous(dtype, &[n, width], |_| TENTH));
+        let kernel =
+            crate::index::index_add("index_add", &base.meta, &ids.meta, &src.meta, 0, OnMax::Error, &base.meta)?;
+        let sums = run(&*kernel, &[&base, &ids, &src], std::slice::from_ref(&base.meta))[0].values();
+        let (tenth, most) = (src.values()[0], (n - n / 16) as f64);
+        let relative = if dtype == DType::BF16 { 1.0 / 256.0 } else { 1e-6 };
+        for (i, sum) in sums.iter().enumerate() {
+            let times = if i / width == 7 {
+                most
+            } else if i / width % 16 == 5 {
+                1.0
+            } else {
+                0.0
+            };
+            assert!((sum - times * tenth).abs() <= relative * times * tenth, "{dtype}, {width}: {sum} for {times}");
+        }
+    }
+    Ok(())
+}
+
 /// `e^x` is 1 for the first row and a tenth for all others.
 #[test]
 fn softmax_down_columns() {

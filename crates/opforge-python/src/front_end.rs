@@ -33,6 +33,12 @@ pub fn called<R>(f: impl FnOnce() -> R) -> R {
     result
 }
 
+/// As [`called`]; if `f` fails, what it had queued on the way is taken back.
+#[inline]
+pub fn attempt<R>(f: impl FnOnce() -> opforge::Result<R>) -> opforge::Result<R> {
+    called(|| f().inspect_err(|_| vm::abandon_unwanted()))
+}
+
 pub fn install(py: Python<'_>) -> PyResult<()> {
     vm::set_front_end(FrontEnd { wait, caller });
     exit_status::watch();

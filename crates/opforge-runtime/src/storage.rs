@@ -148,6 +148,12 @@ impl Storage {
         !self.data.load(Ordering::Relaxed).is_null()
     }
 
+    /// Whether the memory begins at a multiple of `bytes`, a power of two up to 16. What will be reserved does.
+    #[inline]
+    pub fn is_aligned(&self, bytes: usize) -> bool {
+        self.data.load(Ordering::Relaxed).addr().is_multiple_of(bytes)
+    }
+
     /// How often the content has been changed in place, as counted by [`Storage::bump_version`].
     #[inline]
     pub fn version(&self) -> u64 {

@@ -2,6 +2,7 @@
 //!
 //! [`submit`] is the way in, [`read`] and [`write()`] are the way out; the crate's page draws what happens between.
 
+mod abandon;
 mod buffer;
 mod deps;
 mod failure;
@@ -20,6 +21,7 @@ mod submit;
 pub mod trace;
 mod worker;
 
+pub use abandon::abandon_unwanted;
 pub use buffer::{Buffer, BufferRef, Call, Held};
 pub use host::{ReadGuard, WriteGuard, read, read_all, wait_for_read, wait_for_write, write};
 pub use machine::{RunAhead, inline_cost, is_sync, run_ahead, set_inline_cost, set_run_ahead, set_sync, synchronize};

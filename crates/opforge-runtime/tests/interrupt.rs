@@ -216,3 +216,53 @@ fn in_synchronous_mode_long_kernels_are_interrupted_too() {
         assert!(stands_still(&ranges));
     });
 }
+
+#[test]
+fn what_a_failed_call_left_in_the_queue_is_not_run() {
+    let (gate, runs) = (Gate::default(), Arc::new(AtomicUsize::new(0)));
+    let counting = {
+        let runs = runs.clone();
+        kernel(QUEUED, move |_, out| {
+            runs.fetch_add(1, Ordering::Relaxed);
+            *out = 7;
+            Ok(())
+        })
+    };
+    let (first, kept, changed) = (storage(), storage(), storage_of(1));
+    let (dropped, read) = (storage(), storage());
+    impatiently(|| {
+        PATIENCE.set(usize::MAX);
+        submit("held back", &gate.sum(2), &[], &first).unwrap();
+        submit("kept", &counting, &[&first], &kept).unwrap();
+        submit_to("in place", &counting, &[], vm::BufferRef::new(&changed, 0).existing()).unwrap();
+        submit("read by others", &counting, &[], &dropped).unwrap();
+        submit("reader", &sum(QUEUED, 0), &[&dropped], &read).unwrap();
+        drop(dropped);
+        for _ in 0..2 {
+            let unwanted = storage();
+            submit("unwanted", &counting, &[&kept], &unwanted).unwrap();
+            submit("unwanted reader", &counting, &[&unwanted], &storage()).unwrap();
+        }
+        vm::abandon_unwanted();
+        gate.open();
+        vm::synchronize().unwrap();
+        assert_eq!([&first, &kept, &changed, &read].map(|s| value(s).unwrap()), [2, 7, 7, 7]);
+        assert_eq!(runs.load(Ordering::Relaxed), 3);
+    });
+}
+
+#[test]
+fn what_a_failed_call_left_running_stops_without_a_word() {
+    let (ranges, kept) = (Arc::new(AtomicUsize::new(0)), storage());
+    let began = || wait_until(|| ranges.load(Ordering::Relaxed) > 0);
+    impatiently(|| {
+        PATIENCE.set(usize::MAX);
+        submit("endless", &endless(&ranges), &[], &storage()).unwrap();
+        began();
+        vm::abandon_unwanted();
+        vm::synchronize().unwrap();
+        assert!(stands_still(&ranges));
+        submit("next", &sum(QUEUED, 5), &[], &kept).unwrap();
+        assert_eq!(value(&kept).unwrap(), 5);
+    });
+}

@@ -35,7 +35,9 @@ class Campaign:
         self.deadline = time.monotonic() + 60 * options.minutes
 
     def numbers(self, job: int) -> range:
-        return range(self.options.start + job, self.options.start + self.options.calls, self.options.jobs)
+        """A job's part, which holds its share of the stretched calls."""
+        first, last = (self.options.calls * j // self.options.jobs for j in (job, job + 1))
+        return range(self.options.start + first, self.options.start + last)
 
     def work(self, job: int) -> None:
         from fuzz.generate import calls

@@ -184,7 +184,7 @@ class Runner:
         self.stray.clear()
         try:
             ended = self._run(program, space)
-            self._settle()
+            self._settle(False)
         except Fault as fault:
             return fault.kind, fault.text
         except Interrupted:
@@ -195,13 +195,16 @@ class Runner:
             return "error", f"raised where nobody could catch it: {self.stray[0]}"
         return ended
 
-    def _settle(self) -> None:
-        """Waits for kernels whose results nobody read, and sees what failed; those of an interrupted call end soon too."""
+    def _settle(self, may_be_spared: bool) -> None:
+        """Waits for kernels whose results nobody read, and sees what failed; those of an interrupted call end soon too. The first interrupt spares
+        what changes memory with content, the second does not."""
         for _ in range(100):
             try:
-                return self.timer.run(torch.synchronize, LATE)
+                return self.timer.run(torch.synchronize, PATIENCE[True] if may_be_spared else LATE)
             except Interrupted:
-                raise Fault("late", f"its kernels ran for {LATE} s after it") from None
+                if not may_be_spared:
+                    raise Fault("late", f"its kernels ran for {LATE} s after it") from None
+                may_be_spared = False
             except Fault:
                 raise
             except BaseException as error:  # noqa: BLE001 (a panic is none of Exception)
@@ -223,6 +226,8 @@ class Runner:
         touched = [given[name] for name in program.changed if name in given]
         kept = {name: snapshot for name, snapshot in before.items() if not any(shares(snapshot.tensor, t) for t in touched)}
         ended = self._judged(lambda: self._call(program, space, given), PATIENCE[program.stretched])
+        if ended[0] != "fine":
+            self._settle(bool(program.changed))
         for name, snapshot in kept.items():
             snapshot.check(name)
             if program.view is not None and any(t.numel() and shares(snapshot.tensor, t) for t in touched):

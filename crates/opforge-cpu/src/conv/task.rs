@@ -5,6 +5,7 @@ use std::slice;
 
 use opforge_core::Result;
 use opforge_runtime::alloc::Workspace;
+use opforge_runtime::checkpoint;
 
 use super::Element;
 use super::correlate::{Correlation, Plan, Tensors, is_direct};
@@ -154,6 +155,7 @@ impl<'a, E: Element> Part<'a, E> {
                 let (sums, totals) = (rows * columns, c.wrapping_add(rows * columns).cast::<u8>());
                 let totals = totals.wrapping_add(totals.align_offset(align_of::<Total<E::Compute>>())).cast();
                 for (number, from) in (0..deep).step_by(depth).enumerate() {
+                    checkpoint();
                     let depth = depth.min(deep - from);
                     self.pack::<S>(slab, start..start + columns, from..from + depth, room);
                     let a = self.tensors.packed.get().add(a);
@@ -378,6 +380,7 @@ impl<E: Element, const N: usize> Lines<E, N> {
         // SAFETY: by the contract.
         unsafe {
             for (part, weights) in reads.chunks(RUN).zip(weights.chunks(RUN)) {
+                checkpoint();
                 for (read, &weight) in part.iter().zip(weights) {
                     let weight = VectorOf::<E, S>::splat_elem(weight);
                     for (line, sum) in sums.iter_mut().enumerate() {

@@ -8,6 +8,9 @@ use super::{Axis, Nest, byte_steps};
 /// Bytes that a thread moves at a time; less than twice as much is not worth sharing.
 pub(super) const CHUNK: usize = 256 << 10;
 
+/// Elements of a row that are moved at a time.
+const LONG_ROW: usize = 1 << 17;
+
 /// Rows of at most this many bytes are moved as single elements where their length is that of one.
 const WIDEST_ELEMENT: usize = 16;
 
@@ -91,6 +94,18 @@ impl Plan {
                 Loops::Runs { nest, bytes } => share(nest, *bytes, src, dst, |src, dst| {
                     std::ptr::copy(src, dst, *bytes);
                 }),
+                Loops::Rows { nest, row, copy } if row.len > LONG_ROW => {
+                    let (src, dst) = (Shared(src), Shared(dst));
+                    let parts = row.len.div_ceil(LONG_ROW);
+                    parallel_for(nest.count() * parts, 1, |range| {
+                        nest.for_each_part(parts, range, |offset, part| {
+                            let first = part * LONG_ROW;
+                            let at = |t: usize| offset[t] + first as isize * row.step[t];
+                            let row = Axis { len: LONG_ROW.min(row.len - first), ..*row };
+                            copy(src.get().offset(at(0)), dst.get().offset(at(1)), row);
+                        });
+                    });
+                }
                 Loops::Rows { nest, row, copy } => {
                     let bytes = row.len * row.step[1].unsigned_abs();
                     share(nest, bytes, src, dst, |src, dst| copy(src, dst, *row));

@@ -4,7 +4,7 @@ use faer::{Accum, MatRef, Par};
 use super::Failure;
 use super::lu;
 use super::place::matrix;
-use super::real::{Real, copied, zeros};
+use super::real::{Real, copied, is_finite, zeros};
 
 /// Up to this 1-norm the approximant is exact to rounding in f64, and in f32 all the more (Higham, "The scaling and squaring method for the
 /// matrix exponential revisited", 2005).
@@ -36,7 +36,7 @@ pub(super) fn exp<T: Real>(a: MatRef<'_, T>, result: &mut [T]) -> Result<(), Fai
         return Ok(());
     }
     let norm = (0..n).map(|j| a.col(j).iter().map(|x| x.to_f64().abs()).sum()).fold(0.0, f64::max);
-    if !a.is_all_finite() || !norm.is_finite() {
+    if !is_finite(a) || !norm.is_finite() {
         result.fill(T::of(f64::NAN));
         return Ok(());
     }

@@ -12,7 +12,7 @@ use faer::{Conj, MatRef, Par};
 use opforge_runtime::alloc::Room;
 
 use super::place::matrix;
-use super::real::{Real, copied, finite, memory, zeros};
+use super::real::{Real, copied, finite, is_finite, memory, zeros};
 use super::{Failure, triangular};
 
 /// `A = Q R`: `R` on and above the diagonal of a matrix, and reflections whose product is `Q` below it.
@@ -70,7 +70,7 @@ pub(super) fn factor<T: Real>(a: MatRef<'_, T>, q: Option<&mut Room<T>>, r: &mut
     }
     let r_rows = r.len() / n;
     let mut r = matrix(r, r_rows);
-    if !a.is_all_finite() {
+    if !is_finite(a) {
         (0..n).for_each(|j| (0..size.min(j + 1)).for_each(|i| r[(i, j)] = T::of(f64::NAN)));
         q.into_iter().for_each(|q| q.fill(T::of(f64::NAN)));
         return Ok(());
@@ -99,7 +99,7 @@ pub(super) fn least_squares<T: Real>(a: MatRef<'_, T>, b: MatRef<'_, T>, r: T, x
     let size = a.nrows().min(a.ncols());
     let factors = Reflections::new(if tall { a } else { a.transpose() })?;
     let upper = factors.upper();
-    let sure = b.is_all_finite() && condition(upper)? * r.to_f64() < 1.0;
+    let sure = is_finite(b) && condition(upper)? * r.to_f64() < 1.0;
     if !sure {
         return Ok(false);
     }

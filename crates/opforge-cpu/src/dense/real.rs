@@ -6,6 +6,7 @@ use faer::MatRef;
 use faer::dyn_stack::StackReq;
 use faer::traits::RealField;
 use opforge_runtime::alloc::{ALIGNMENT, Room};
+use opforge_runtime::checkpoint;
 
 use super::Failure;
 
@@ -47,7 +48,24 @@ pub(super) fn memory(need: StackReq) -> Result<Room<MaybeUninit<u8>>, Failure> {
     Ok(Room::filled(need.size_bytes(), MaybeUninit::uninit())?)
 }
 
-/// Fails if there is NaN or infinity, which the iterations cannot bear.
+/// Whether there is neither NaN nor infinity, which the iterations cannot bear.
+pub(super) fn is_finite<T: Real>(a: MatRef<'_, T>) -> bool {
+    /// Elements after which it looks whether the kernel is to stop.
+    const LOOK: usize = 1 << 20;
+    let (m, n) = (a.nrows(), a.ncols());
+    if m == 0 || n == 0 {
+        return true;
+    }
+    let (rows, columns) = (m.min(LOOK), (LOOK / m).max(1));
+    (0..n).step_by(columns).all(|j| {
+        (0..m).step_by(rows).all(|i| {
+            checkpoint();
+            a.submatrix(i, j, rows.min(m - i), columns.min(n - j)).is_all_finite()
+        })
+    })
+}
+
+/// Fails unless the matrix [is finite](is_finite).
 pub(super) fn finite<T: Real>(a: MatRef<'_, T>) -> Result<(), Failure> {
-    if a.is_all_finite() { Ok(()) } else { Err(Failure::NotFinite) }
+    if is_finite(a) { Ok(()) } else { Err(Failure::NotFinite) }
 }

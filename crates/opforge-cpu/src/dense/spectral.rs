@@ -18,13 +18,13 @@ pub(super) fn svd<T: Real>(
     vectors: Option<(&mut Room<T>, &mut Room<T>)>,
 ) -> Result<(), Failure> {
     let (m, n) = (a.nrows(), a.ncols());
-    finite(a)?;
     let compute = match &vectors {
         None => ComputeSvdVectors::No,
         Some((u, v)) if u.len() == m * m && v.len() == n * n => ComputeSvdVectors::Full,
         Some(_) => ComputeSvdVectors::Thin,
     };
     let mut room = memory(svd_scratch::<T>(m, n, compute, compute, Par::Seq, Default::default()))?;
+    finite(a)?;
     let (u, v) = match vectors {
         Some((u, v)) => (Some(matrix(u, m)), Some(matrix(v, n))),
         None => (None, None),

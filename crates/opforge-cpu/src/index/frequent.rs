@@ -3,6 +3,8 @@
 //! Indices are counted in buckets first. Where a bucket has many, the index that it met last has a row of totals, which enter its sums when
 //! another index takes the row over, and at the end.
 
+use opforge_runtime::checkpoint;
+
 use super::ids::{BATCH, Batch, Ids, SKIP};
 use super::write::Totals;
 
@@ -33,6 +35,7 @@ impl Frequent {
     pub unsafe fn count(ids: &Ids, mut at: *const u8, step: isize, n: usize) -> Option<Self> {
         let (mut counts, mut batch) = ([0u32; 1 << BUCKET_BITS], Batch::new());
         for first in (0..n).step_by(BATCH) {
+            checkpoint();
             let len = BATCH.min(n - first);
             // SAFETY: `len` of the `n` indices are left. One out of range is reported when it is used.
             let read = unsafe { ids.read(at, step, len, &mut batch) };

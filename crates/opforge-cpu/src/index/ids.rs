@@ -27,6 +27,7 @@ impl Batch {
 }
 
 /// A tensor of indices into an axis.
+#[derive(Clone)]
 pub(super) struct Ids {
     op: &'static str,
     /// The loops over all of them, and the innermost of them.
@@ -168,6 +169,7 @@ pub(super) unsafe fn each_position<I: IntDType>(
 }
 
 /// Reads indices of a dtype into an axis of a length.
+#[derive(Clone)]
 struct Reader {
     dtype: DType,
     len: usize,

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use opforge_core::{DType, Error, Meta, Result};
-use opforge_runtime::Kernel;
 use opforge_runtime::alloc::Room;
 use opforge_runtime::parallel::parallel_for;
+use opforge_runtime::{Kernel, checkpoint};
 
 use crate::copy::{Shared, byte_steps};
 
 /// Elements that a thread looks at a time.
 const CHUNK: usize = 1 << 14;
+/// Elements of a row after which it looks whether it is to stop.
+const LOOK: usize = 1 << 20;
 
 /// The kernel that writes the positions, in row-major order, of a bool tensor's true elements: a row of `rank` indices for each.
 /// Others may write to the mask meanwhile, as threads of numpy can: no more is written than there is room for, and another number is an error.
@@ -90,13 +92,17 @@ impl Nonzero {
     unsafe fn count_rows(&self, mask: *const u8, rows: Range<usize>) -> usize {
         let mut count = 0;
         self.each_row(mask, rows, |_, row| {
-            // SAFETY: by the contract.
-            count += unsafe {
-                match self.step {
-                    1 => std::slice::from_raw_parts(row, self.row).iter().filter(|&&b| b != 0).count(),
-                    step => (0..self.row as isize).filter(|i| *row.offset(i * step) != 0).count(),
-                }
-            };
+            for first in (0..self.row).step_by(LOOK) {
+                checkpoint();
+                let (row, n) = (row.wrapping_offset(first as isize * self.step), LOOK.min(self.row - first));
+                // SAFETY: the row's elements from `first` on are readable, and `n` of them are left.
+                count += unsafe {
+                    match self.step {
+                        1 => std::slice::from_raw_parts(row, n).iter().filter(|&&b| b != 0).count(),
+                        step => (0..n as isize).filter(|i| *row.offset(i * step) != 0).count(),
+                    }
+                };
+            }
         });
         count
     }
@@ -109,6 +115,9 @@ impl Nonzero {
         let mut found = 0;
         self.each_row(mask, rows, |at, row| {
             for i in 0..self.row {
+                if i % LOOK == 0 {
+                    checkpoint();
+                }
                 // SAFETY: by the contract.
                 unsafe {
                     if *row.offset(i as isize * self.step) == 0 {

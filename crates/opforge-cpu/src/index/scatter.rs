@@ -17,8 +17,9 @@ use smallvec::SmallVec;
 
 /// Rows along another dimension than the indexed are walked side by side when they are at least this long.
 const MIN_ROW: usize = 8;
-/// Indices after which a row looks whether it is to stop.
+/// Indices after which a row looks whether it is to stop, and those after which a contiguous line does.
 const LOOK: isize = 64;
+const LINE_LOOK: usize = 1 << 20;
 /// Elements of a row that a thread writes at a time where they share an index.
 const ROW_PART: usize = 4096;
 /// Elements below which a scatter is not shared among threads.
@@ -46,9 +47,12 @@ pub(super) struct Scatter {
     sums: Option<Sums>,
     /// Where all rows share their indices, how those of the most frequent are added up.
     totals: Option<Totals>,
+    /// The kernel for indices of which some are frequent, where all lines share them: one whose sums are totals.
+    skewed: Option<Box<Scatter>>,
 }
 
 /// The loops of a scatter: over indices, source and output.
+#[derive(Clone)]
 pub(super) struct Loops {
     /// Along the indices; what a step by one index is in the output.
     pub axis: Axis<3>,
@@ -88,7 +92,7 @@ impl Scatter {
         }
         let added = loops.axis.len;
         let many = added >= MANY[0] && added / MANY[1] >= places && output.layout.is_contiguous();
-        let (write, sums, totals) = match base.dtype {
+        let parts = |many: bool| match base.dtype {
             DType::Bool => (Write::combining::<Truth, Add>(), None, None),
             DType::U8 | DType::I8 => (Write::combining::<u8, Add>(), None, None),
             DType::U16 | DType::I16 => (Write::combining::<u16, Add>(), None, None),
@@ -101,11 +105,25 @@ impl Scatter {
             DType::C64 => (Write::combining::<Complex<f32>, Add>(), None, None),
             DType::C128 => (Write::combining::<Complex<f64>, Add>(), None, None),
         };
+        let (write, sums, totals) = parts(many);
         if sums.is_some() && !output.layout.is_contiguous() {
             let accepted = format!("a contiguous layout in {}", output.dtype);
             return Err(Error::value(op, "output", format!("{:?}", output.layout), accepted));
         }
-        Ok(Self::new(ids, loops, base, output, write, sums, totals))
+        let through_totals = || {
+            let (write, sums, totals) = parts(true);
+            Box::new(Self::new(ids.clone(), loops.clone(), base, output, write, sums, totals))
+        };
+        let may_be_skewed = base.dtype.is_float() && !many && added >= frequent::LEAST && output.layout.is_contiguous();
+        let skewed = may_be_skewed.then(through_totals);
+        let scatter = Self::new(ids, loops, base, output, write, sums, totals);
+        let skewed = skewed.filter(|_| scatter.totals.is_none() && scatter.shares_ids());
+        Ok(Scatter { skewed, ..scatter })
+    }
+
+    /// Whether all lines along the axis have the same indices.
+    fn shares_ids(&self) -> bool {
+        self.row.step[0] == 0 && self.nest.axes.iter().all(|axis| axis.step[0] == 0)
     }
 
     /// The kernel that multiplies, or keeps the smallest or largest: of numbers, NaN counting as both.
@@ -143,9 +161,11 @@ impl Scatter {
         let (base, axis) = (Plan::new(base, output, &[]), widen(&loops.axis));
         let contiguous = axis.step == [ids.size() as isize, size as isize, size as isize * widened] && row.len == 1;
         let direct = ids.direct(write.lines[0], write.lines[1]).filter(|_| contiguous);
-        let shared = row.len > 1 && row.step[0] == 0 && nest.axes.iter().all(|axis| axis.step[0] == 0);
-        let totals = totals.filter(|_| shared && axis.len >= frequent::LEAST);
-        Scatter { ids, base, len, line, nest, axis, row, part, direct, write, sums, totals }
+        let mut scatter =
+            Scatter { ids, base, len, line, nest, axis, row, part, direct, write, sums, totals, skewed: None };
+        let through_totals = row.len > 1 && scatter.shares_ids() && axis.len >= frequent::LEAST;
+        scatter.totals = totals.filter(|_| through_totals);
+        scatter
     }
 
     /// Writes at the indices; false if one is out of range.
@@ -173,7 +193,7 @@ impl Scatter {
                         std::ptr::copy_nonoverlapping(base.get().offset(at(2)), sums, bytes);
                     }
                     if let Some(write) = self.direct {
-                        write(ids, self.axis.len, src, sums, self.ids.len())
+                        self.contiguous_line(write, ids, src, sums)
                     } else if self.row.len > 1 {
                         let n = self.part.min(self.row.len - part * self.part);
                         let through_totals = counted.as_ref().map(|(totals, frequent)| {
@@ -203,6 +223,22 @@ impl Scatter {
             parallel_for(count, MIN_SHARED.div_ceil(2 * per_part), work);
         }
         ok.into_inner()
+    }
+
+    /// Writes a line that is contiguous, as its indices are; false if an index is out of range.
+    ///
+    /// # Safety
+    /// The pointers are valid for the line.
+    unsafe fn contiguous_line(&self, write: WriteLine, ids: *const u8, src: *const u8, sums: *mut u8) -> bool {
+        (0..self.axis.len).step_by(LINE_LOOK).all(|first| {
+            checkpoint();
+            let (n, at) = (LINE_LOOK.min(self.axis.len - first), first as isize);
+            // SAFETY: `n` indices and elements are left from `first` on; the line of sums is whole.
+            unsafe {
+                let (ids, src) = (ids.offset(at * self.axis.step[0]), src.offset(at * self.axis.step[1]));
+                write(ids, n, src, sums, self.ids.len())
+            }
+        })
     }
 
     /// Writes `n` neighbouring rows, index after index; false if one is out of range.
@@ -249,6 +285,9 @@ impl Scatter {
         let ([_, src_step, sum_step], axis_step) = (self.row.step, self.axis.step[2]);
         let place = |id: usize| (sums.wrapping_offset(id as isize * axis_step), sum_step);
         for i in 0..self.axis.len as isize {
+            if i % LOOK == LOOK - 1 {
+                checkpoint();
+            }
             // SAFETY: by the contract.
             unsafe {
                 let src = src.offset(i * self.axis.step[1]);
@@ -291,6 +330,14 @@ impl Scatter {
 impl Kernel for Scatter {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let ([base, ids, src], output) = (*inputs.first_chunk().expect("three inputs"), outputs[0]);
+        if let Some(skewed) = &self.skewed {
+            // SAFETY: the first line's indices are readable, and all lines have them; both kernels are for these tensors.
+            unsafe {
+                if Frequent::count(&self.ids, ids, self.axis.step[0], self.axis.len).is_some() {
+                    return skewed.run(inputs, outputs);
+                }
+            }
+        }
         // SAFETY: by the contract; the buffer for sums is as large as the output's elements need.
         unsafe {
             let apart = base != output.cast_const();

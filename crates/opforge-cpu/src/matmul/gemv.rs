@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use opforge_core::Result;
-use opforge_runtime::Kernel;
+use opforge_runtime::{Kernel, checkpoint};
 
 use super::pack::Matrix;
 use super::problem::Problem;
@@ -179,6 +179,7 @@ unsafe fn compute<T: Operand, const FMA: bool>(v: &Vectors<T>, range: Range<usiz
             let totals = std::slice::from_raw_parts_mut(room.totals, outputs.len());
             let mut p = 0;
             loop {
+                checkpoint();
                 let n = depth.min(v.k - p);
                 if v.k > depth {
                     v.widen(p, n, room.x);

@@ -9,9 +9,12 @@ use crate::staged::with_contiguous;
 use crate::stored::{StoredFloat, VectorOf, load_strided, store_strided};
 use crate::tasks::{Job, prepare};
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
-use opforge_runtime::Kernel;
+use opforge_runtime::{Kernel, checkpoint};
 use std::marker::PhantomData;
 use std::sync::Arc;
+
+/// Elements of a run after which it looks whether the kernel is to stop.
+const LOOK: usize = 1 << 16;
 
 /// Over what mean and variance are taken, for `[batch, channels, ..]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -243,6 +246,9 @@ impl<E: StoredFloat> Forward<E> {
                 let bias = Float::splat(parameter::<E>(self.given[1], bias, channel, 0.0));
                 let (scale, start) = (VectorOf::<E, S>::splat(scale), sets.start(set, run));
                 for i in (0..sets.len).step_by(lanes) {
+                    if i % LOOK == 0 {
+                        checkpoint();
+                    }
                     let (at, n) = (start + i * stride, lanes.min(sets.len - i));
                     let x = load_strided::<S, E>(job.inputs[0].cast::<E>().add(at), n, stride);
                     let y = (x - center).mul_add(scale, bias);
@@ -332,6 +338,9 @@ impl<E: StoredFloat> Gradient<E> {
                 let weight = parameter::<E>(self.given, job.inputs[4], sets.parameter(set, run), 1.0);
                 let (scale, start) = (VectorOf::<E, S>::splat(weight * rstd), sets.start(set, run));
                 for i in (0..sets.len).step_by(lanes) {
+                    if i % LOOK == 0 {
+                        checkpoint();
+                    }
                     let (at, n) = (start + i * stride, lanes.min(sets.len - i));
                     let dy = load_strided::<S, E>(job.inputs[1].cast::<E>().add(at), n, stride);
                     let dx = dy * scale - mean - normal.load(at, n) * mean_h;

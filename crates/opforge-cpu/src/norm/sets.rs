@@ -1,6 +1,7 @@
 //! Which elements are normalised together, and sums of them.
 
 use opforge_core::WithDType;
+use opforge_runtime::checkpoint;
 
 use crate::simd::{Simd, Vector};
 use crate::stored::{StoredFloat, VectorOf, load_strided};
@@ -69,6 +70,7 @@ impl Sets {
         const BLOCK: usize = 1024;
         let mut sums = [0.0; N];
         for block in (0..self.len).step_by(BLOCK) {
+            checkpoint();
             let end = self.len.min(block + BLOCK);
             let (mut even, mut odd) = ([V::splat(0.0); N], [V::splat(0.0); N]);
             let mut i = block;

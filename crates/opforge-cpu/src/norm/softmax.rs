@@ -6,7 +6,7 @@ use crate::simd::{Float, Routine, Simd, Vector};
 use crate::stored::{StoredFloat, VectorOf, load_strided, store_strided};
 use crate::tasks::{Job, prepare};
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
-use opforge_runtime::Kernel;
+use opforge_runtime::{Kernel, checkpoint};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -47,6 +47,8 @@ const TILE: usize = 512;
 const BLOCK: usize = 64;
 /// Rows of a tile taken together; few, since rows a power of two apart compete for the same places in a cache.
 const ROWS: usize = 8;
+/// Elements of a row after which it looks whether the kernel is to stop.
+const LOOK: usize = 1 << 16;
 
 fn plan<E: StoredFloat>(input: &Meta, axis: usize, kind: Softmax, output: &Meta) -> Arc<dyn Kernel> {
     let dim =
@@ -115,6 +117,9 @@ impl<E: StoredFloat> Rows<E> {
         // SAFETY: the caller's.
         unsafe {
             while i + lanes <= len {
+                if i % LOOK == 0 {
+                    checkpoint();
+                }
                 let x = load_strided::<S, E>(from.add(i * stride), lanes, stride);
                 x.store(row.add(i));
                 max = max.max(x);
@@ -140,6 +145,7 @@ impl<E: StoredFloat> Rows<E> {
         let len = self.along.len.next_multiple_of(lanes);
         let mut sum = 0.0;
         for block in (0..len).step_by(BLOCK * lanes) {
+            checkpoint();
             let mut block_sum = VectorOf::<E, S>::splat(0.0);
             for i in (block..len.min(block + BLOCK * lanes)).step_by(lanes) {
                 // SAFETY: the caller's.
@@ -162,6 +168,9 @@ impl<E: StoredFloat> Rows<E> {
         let (lanes, LoopDim { len, stride: [_, stride] }) = (VectorOf::<E, S>::LANES, self.along);
         let scale = VectorOf::<E, S>::splat(if self.kind == Softmax::Plain { 1.0 / sum } else { sum.ln() });
         for i in (0..len).step_by(lanes) {
+            if i % LOOK == 0 {
+                checkpoint();
+            }
             // SAFETY: the caller's.
             unsafe {
                 let x = VectorOf::<E, S>::load(row.add(i));
@@ -215,6 +224,7 @@ impl<E: StoredFloat> Routine for Columns<E> {
                 }
                 let from = job.inputs[0].cast::<E>().add(from + first);
                 for row in (0..self.along.len).step_by(ROWS) {
+                    checkpoint();
                     self.add_rows::<S>(from, row, width, max, sum);
                 }
                 self.write::<S>(from, width, max, sum, job.outputs[0].cast::<E>().add(to + first));

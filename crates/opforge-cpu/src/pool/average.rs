@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
-use opforge_runtime::Kernel;
 use opforge_runtime::alloc::Room;
+use opforge_runtime::{Kernel, checkpoint};
 
 use super::average_near::Near;
 use super::check_output;
@@ -259,6 +259,7 @@ impl<F: Summed<Compute = F>> Runs<F> {
 
     #[inline(always)]
     fn flush<S: Simd>(&mut self) {
+        checkpoint();
         // SAFETY: `new` demands that both are valid.
         unsafe {
             let sums = std::slice::from_raw_parts_mut(self.sums, self.len);

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
-use opforge_runtime::Kernel;
+use opforge_runtime::{Kernel, checkpoint};
 
 use super::check_output;
 use super::max_near::MaxNear;
@@ -62,6 +62,9 @@ pub fn max_pool(
 fn of_floats<E: Summed>(planes: Planes, places: Option<&Meta>) -> Option<Arc<dyn Kernel>> {
     if places.is_some() { MaxNear::<E, true>::prepare(planes) } else { MaxNear::<E, false>::prepare(planes) }
 }
+
+/// Elements of a window after which it looks whether the kernel is to stop.
+const LOOK: usize = 1 << 16;
 
 /// Any numbers under any windows.
 struct MaxOfAny<T> {
@@ -139,11 +142,21 @@ impl<T: Compared> MaxOfAny<T> {
         // SAFETY: by the contract; positions of taps and spans are within the line.
         unsafe {
             match axis.taps() {
-                Some(taps) => taps.for_each(|tap| update_run(x, row, tap, best, places)),
+                Some(taps) => taps.enumerate().for_each(|(i, tap)| {
+                    if i % LOOK == 0 {
+                        checkpoint();
+                    }
+                    update_run(x, row, tap, best, places);
+                }),
                 None => {
                     for (output, (best, place)) in best.iter_mut().zip(places).enumerate() {
                         let span = axis.span(output);
-                        span.positions().for_each(|at| update(*x.add(row + at), (row + at) as i64, best, place));
+                        for (i, at) in span.positions().enumerate() {
+                            if i % LOOK == 0 {
+                                checkpoint();
+                            }
+                            update(*x.add(row + at), (row + at) as i64, best, place);
+                        }
                     }
                 }
             }

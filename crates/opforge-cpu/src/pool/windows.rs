@@ -1,4 +1,5 @@
 use opforge_core::{Error, Meta, Result};
+use opforge_runtime::checkpoint;
 
 use crate::conv::{MAX_SPATIAL, Window};
 use crate::prefetch::prefetch;
@@ -212,10 +213,13 @@ impl Planes {
         }
     }
 
-    /// Calls `f` as [`Rows::each`] does.
+    /// Calls `f` as [`Rows::each`] does; between lines it looks whether the kernel is to stop.
     #[inline(always)]
-    pub fn each_row(&self, line: usize, f: impl FnMut(usize)) {
-        self.rows(line).each(f);
+    pub fn each_row(&self, line: usize, mut f: impl FnMut(usize)) {
+        self.rows(line).each(|row| {
+            checkpoint();
+            f(row);
+        });
     }
 
     /// The elements that one output is made of, at most; for estimates.

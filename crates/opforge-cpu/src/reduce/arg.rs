@@ -4,8 +4,8 @@ use super::plan::{check_output, split};
 use crate::plan::{LoopDims, Walk, iterations, order_and_merge};
 use crate::simd::{Entry, Int, Integer, Isa, Routine, Simd, resolve};
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
-use opforge_runtime::Kernel;
 use opforge_runtime::parallel::parallel_for;
+use opforge_runtime::{Kernel, checkpoint};
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
@@ -110,6 +110,8 @@ const TILE: usize = 256;
 const LANES: usize = 32;
 /// Elements of a row between looks at which lane leads.
 const BLOCK: usize = 1024;
+/// Rows of columns after which a search looks whether it is to stop.
+const LOOK: usize = 256;
 /// Elements searched on one thread at a time.
 const GRAIN: usize = 1 << 15;
 /// Pieces that a long row is searched in.
@@ -210,6 +212,7 @@ impl<T: ArgElem> ArgSearch<T> {
         let key = |i: usize| unsafe { base.add(i * stride).read() }.key(flip);
         let (mut best, mut best_block) = (key(range.start), range.start);
         for block in range.clone().step_by(BLOCK) {
+            checkpoint();
             let end = range.end.min(block + BLOCK);
             // SAFETY: the block lies within the range.
             let greatest = unsafe { greatest_key(base.add(block * stride), end - block, stride, flip) };
@@ -231,6 +234,9 @@ impl<T: ArgElem> ArgSearch<T> {
         let mut best = [T::Key::least(); TILE];
         let mut index = [0u32; TILE];
         for row in 0..plan.len {
+            if row % LOOK == 0 {
+                checkpoint();
+            }
             // SAFETY: the row lies within the input.
             let elements = unsafe { std::slice::from_raw_parts(base.add(row * plan.stride), width) };
             let leads = best.as_chunks_mut::<LANES>().0.iter_mut().zip(index.as_chunks_mut::<LANES>().0);

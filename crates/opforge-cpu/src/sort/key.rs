@@ -1,6 +1,9 @@
 //! Elements as integers of the same order.
 
+use std::cmp::Ordering;
+
 use opforge_core::{bf16, f16};
+use opforge_runtime::checkpoint;
 
 use super::radix;
 
@@ -51,7 +54,39 @@ macro_rules! packed {
 packed! {
     u64: |len| if len < radix::LEAST { 0 } else { len },
         |pairs, spare| if spare.is_empty() { pairs.sort_unstable() } else { radix::sort(pairs, spare) };
-    u128: |_| 0, |pairs, _| pairs.sort_unstable();
+    u128: |_| 0, |pairs, _| by_comparison(pairs);
+}
+
+/// Pairs from which on sorting may take so long that it looks whether it is to stop, and comparisons between two looks.
+const LONG: usize = 1 << 20;
+const LOOK: u32 = 1 << 20;
+
+/// Sorts pairs.
+pub(super) fn by_comparison<T: Ord>(pairs: &mut [T]) {
+    match pairs.len() {
+        ..LONG => pairs.sort_unstable(),
+        LONG.. => pairs.sort_unstable_by(looking()),
+    }
+}
+
+/// Moves the pair whose place in the order is `place` there, and what comes before it before it.
+pub(super) fn select<T: Ord>(pairs: &mut [T], place: usize) {
+    match pairs.len() {
+        ..LONG => pairs.select_nth_unstable(place),
+        LONG.. => pairs.select_nth_unstable_by(place, looking()),
+    };
+}
+
+/// Compares, and looks now and then whether the kernel is to stop.
+fn looking<T: Ord>() -> impl FnMut(&T, &T) -> Ordering {
+    let mut compared = 0u32;
+    move |a, b| {
+        compared = compared.wrapping_add(1);
+        if compared.is_multiple_of(LOOK) {
+            checkpoint();
+        }
+        a.cmp(b)
+    }
 }
 
 /// The type of keys that fit beside an index.

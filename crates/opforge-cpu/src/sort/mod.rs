@@ -8,7 +8,7 @@ mod select;
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result};
-use opforge_runtime::Kernel;
+use opforge_runtime::{Kernel, checkpoint};
 
 use crate::copy::{Axis, Nest, Shared, byte_steps};
 use crate::fallible::try_parallel_for;
@@ -19,6 +19,8 @@ use select::{Select, Ways};
 
 /// Elements that a thread sorts at a time.
 const GRAIN: usize = 1 << 12;
+/// Elements after which a row looks whether it is to stop.
+const LOOK: usize = 1 << 20;
 
 /// The kernel that gives the indices which sort the elements along `axis`, as many of the first as the output has there. It is u32 or i64.
 ///
@@ -128,10 +130,16 @@ unsafe fn sort_row<T: Key>(order: &Order, src: *const u8, dst: *mut u8, scratch:
     for (i, pair) in pairs.iter_mut().enumerate() {
         // SAFETY: `i` is below the row's length.
         let value = unsafe { src.offset(i as isize * row.step[0]).cast::<T>().read_unaligned() };
+        if i % LOOK == 0 {
+            checkpoint();
+        }
         *pair = T::Packed::new(value.key(), order.descending, i as u32);
     }
     T::Packed::sort(pairs, spare);
     for (i, pair) in pairs[..order.count].iter().enumerate() {
+        if i % LOOK == 0 {
+            checkpoint();
+        }
         // SAFETY: the result has an index for each of the first `count` places.
         unsafe { write_index(order.wide, dst.offset(i as isize * row.step[1]), pair.index()) };
     }

@@ -1,15 +1,24 @@
+//! Sorting by digits.
+
+use opforge_runtime::checkpoint;
+
 /// Pairs from which on sorting digit by digit is faster than comparing.
 pub(super) const LEAST: usize = 1 << 11;
 const DIGITS: usize = 4;
 const VALUES: usize = 256;
+/// Pairs after which a pass looks whether it is to stop.
+const LOOK: usize = 1 << 20;
 
 /// Sorts pairs by their upper 32 bits, digit by digit from the last; those that are equal there keep their order. `spare` is as long.
 pub(super) fn sort(pairs: &mut [u64], spare: &mut [u64]) {
     let digit = |pair: u64, place: usize| (pair >> (32 + 8 * place)) as usize % VALUES;
     let mut counts = [[0u32; VALUES]; DIGITS];
-    for &pair in pairs.iter() {
-        for (place, counts) in counts.iter_mut().enumerate() {
-            counts[digit(pair, place)] += 1;
+    for some in pairs.chunks(LOOK) {
+        checkpoint();
+        for &pair in some {
+            for (place, counts) in counts.iter_mut().enumerate() {
+                counts[digit(pair, place)] += 1;
+            }
         }
     }
     let (mut from, mut to) = (pairs, spare);
@@ -23,10 +32,13 @@ pub(super) fn sort(pairs: &mut [u64], spare: &mut [u64]) {
         for value in 1..VALUES {
             ends[value] = ends[value - 1] + counts[value - 1];
         }
-        for &pair in from.iter() {
-            let end = &mut ends[digit(pair, place)];
-            to[*end as usize] = pair;
-            *end += 1;
+        for some in from.chunks(LOOK) {
+            checkpoint();
+            for &pair in some {
+                let end = &mut ends[digit(pair, place)];
+                to[*end as usize] = pair;
+                *end += 1;
+            }
         }
         std::mem::swap(&mut from, &mut to);
         swapped = !swapped;

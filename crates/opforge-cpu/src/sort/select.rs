@@ -5,7 +5,7 @@ use opforge_runtime::Kernel;
 use opforge_runtime::alloc::Workspace;
 use opforge_runtime::parallel::parallel_for;
 
-use super::key::{Key, Packed};
+use super::key::{self, Key, Packed};
 use super::{GRAIN, Order, write_index};
 use crate::copy::Shared;
 use crate::fallible::try_parallel_for;
@@ -217,9 +217,9 @@ unsafe fn finish<T: Key>(order: &Order, found: *mut u8, n: usize, dst: *mut u8) 
     if order.count == 0 {
         return;
     }
-    pairs.select_nth_unstable(order.count - 1);
+    key::select(pairs, order.count - 1);
     let first = &mut pairs[..order.count];
-    first.sort_unstable();
+    key::by_comparison(first);
     for (i, pair) in first.iter().enumerate() {
         // SAFETY: by the contract.
         unsafe { write_index(order.wide, dst.offset(i as isize * order.row.step[1]), pair.index()) };

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use opforge::declaration::Value;
 use opforge::functional::{check_write_back, in_place, write_back};
 use opforge::{Error, Tensor};
+use opforge_runtime::vm;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -74,7 +75,7 @@ impl Entry {
         let function = signature.function;
         match signature.take_form(self.form, &mut values) {
             Form::Plain => {
-                let result = front_end::called(|| function.invoke(&values)).or_raise(py)?;
+                let result = front_end::attempt(|| function.invoke(&values)).or_raise(py)?;
                 if let Some(receiver) = self.written(py, &result, args) {
                     return Ok(receiver);
                 }
@@ -84,7 +85,7 @@ impl Entry {
                 let object = args.first(&signature.params[0]);
                 let object = object.ok_or_else(|| self.explain(args))?.cast::<PyTensor>()?;
                 let receiver = object.get().tensor(py);
-                let now = front_end::called(|| in_place(function, &receiver, &values)).or_raise(py)?;
+                let now = front_end::attempt(|| in_place(function, &receiver, &values)).or_raise(py)?;
                 if now.id() != receiver.id() {
                     object.get().replace(py, now);
                 }
@@ -116,8 +117,14 @@ impl Entry {
             return Ok(result);
         }
         let views = self.overloads.iter().any(|signature| signature.function.view);
-        write_out(py, self.name, out.bind(py), result.bind(py), views)?;
-        Ok(out)
+        match write_out(py, self.name, out.bind(py), result.bind(py), views) {
+            Ok(()) => Ok(out),
+            Err(error) => {
+                drop(result);
+                front_end::called(vm::abandon_unwanted);
+                Err(error)
+            }
+        }
     }
 
     #[cold]

@@ -2,6 +2,7 @@
 
 use opforge::functional::{copy_into, fill_with, index_get, where_cond};
 use opforge::{DType, Error, Tensor};
+use opforge_runtime::alloc::check_available;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyTuple};
@@ -10,6 +11,11 @@ use super::PyTensor;
 use super::host::from_object;
 use crate::binding;
 use crate::error::{OrRaise, raise};
+
+/// What a row is while a tensor is gone through, about.
+const BYTES_OF_A_ROW: usize = 512;
+/// Rows after which making them looks for signals.
+const LOOK: usize = 4096;
 
 /// One part of an index.
 enum Part<'py> {
@@ -233,7 +239,13 @@ impl PyTensor {
         let Some(&length) = tensor.dims().first() else {
             return Err(PyTypeError::new_err("iteration over a 0-d tensor"));
         };
-        let rows = (0..length).map(|i| Self::wrap(py, tensor.get_on_dim(0, i).or_raise(py)?));
+        check_available(length.saturating_mul(BYTES_OF_A_ROW)).or_raise(py)?;
+        let rows = (0..length).map(|i| {
+            if i % LOOK == LOOK - 1 {
+                py.check_signals()?;
+            }
+            Self::wrap(py, tensor.get_on_dim(0, i).or_raise(py)?)
+        });
         let rows = PyTuple::new(py, rows.collect::<PyResult<Vec<_>>>()?)?;
         Ok(rows.try_iter()?.into_any())
     }

@@ -151,6 +151,6 @@ impl Instruction {
     pub(crate) fn as_running(&self) -> Running {
         let outputs = self.outputs.iter().map(|output| Arc::downgrade(&output.storage)).collect();
         let changes = self.outputs.iter().any(|output| output.storage.is_reserved());
-        Running { op: self.op.clone(), at: self.at.clone(), outputs, changes }
+        Running { op: self.op.clone(), at: self.at.clone(), outputs, changes, abandoned: false }
     }
 }

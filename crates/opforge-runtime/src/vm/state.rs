@@ -63,6 +63,8 @@ pub(crate) struct Running {
     pub outputs: SmallVec<[Weak<Storage>; 2]>,
     /// Whether an output held something before.
     pub changes: bool,
+    /// Whether nobody wants its results any more.
+    pub abandoned: bool,
 }
 
 /// What the thread of a stream does.
@@ -82,6 +84,8 @@ pub(crate) struct Queued {
     pub bytes: usize,
     /// What must end first, on other streams.
     pub waits: SmallVec<[Ticket; 4]>,
+    /// Whether it is not to be run: nobody wants its results any more.
+    pub abandoned: bool,
 }
 
 impl StreamState {

@@ -125,7 +125,7 @@ impl Vm {
         let waits = state.waits(slot, call.inputs, call.outputs);
         let ticket = state.issue(slot, call.inputs, call.outputs);
         let stream = state.stream(slot);
-        stream.queue.push_back(Queued { instruction, bytes, waits });
+        stream.queue.push_back(Queued { instruction, bytes, waits, abandoned: false });
         stream.queued_bytes = stream.queued_bytes.saturating_add(bytes);
         self.unlock_and_start(state, slot);
         Ok(ticket)

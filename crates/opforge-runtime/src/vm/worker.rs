@@ -81,7 +81,7 @@ impl Vm {
     /// Runs the first queued instruction of a stream, which can start. `wake` is as for [`Vm::end`].
     pub(super) fn run_head<'a>(&'a self, mut state: MutexGuard<'a, State>, slot: Slot, wake: bool) {
         let stream = state.stream(slot);
-        let Some(Queued { instruction, bytes, .. }) = stream.queue.pop_front() else { return };
+        let Some(Queued { instruction, bytes, abandoned, .. }) = stream.queue.pop_front() else { return };
         (stream.busy, stream.inline) = (true, false);
         stream.running = Some(instruction.as_running());
         stream.queued_bytes = stream.queued_bytes.saturating_sub(bytes);
@@ -90,7 +90,7 @@ impl Vm {
         let flag = stream.flag.clone();
         let Instruction { op, at, kernel, inputs, mut outputs, issued } = instruction;
         let mut failure = state.poison(&inputs, &outputs);
-        let is_origin = failure.is_none() && !state.is_interrupted(ticket);
+        let is_origin = failure.is_none() && !abandoned && !state.is_interrupted(ticket);
         drop(state);
         if is_origin {
             let span = super::trace::begin();
@@ -105,13 +105,14 @@ impl Vm {
         drop_quietly((kernel, inputs));
         outputs.retain(|output| failure.is_some() || output.overwrites);
         let mut state = self.lock();
+        let was_abandoned = state.stream(slot).running.as_ref().is_some_and(|running| running.abandoned);
         match failure {
             // The interrupt has made the outputs unusable.
             _ if state.is_interrupted(ticket) => {}
             None => state.clear_overwritten(&outputs),
             Some(failure) => {
                 state.set_poison(&outputs, &failure);
-                if is_origin {
+                if is_origin && !was_abandoned {
                     state.report(slot, &failure);
                 }
             }

@@ -11,6 +11,7 @@ mod pairs;
 pub(crate) mod pool;
 mod reduce;
 mod scan;
+mod ternary;
 mod unary;
 mod update;
 mod view;
@@ -24,6 +25,7 @@ pub(crate) use pairs::{common_dtype, converted, dtype_with, fit, floating, pair}
 pub use reduce::{Axes, ReduceOp, Reduced, Reduction, reduce_array, reduction_samples};
 pub(crate) use reduce::{check_axes, reduce_dim, reduce_dims};
 pub use scan::{Scan, ScanOp, scan_samples};
+pub(crate) use ternary::{Ternary, TernaryOp};
 pub(crate) use unary::result_layout;
 pub use unary::{Unary, UnaryOp, unary, unary_samples, unary_samples_with, unary_to};
 pub use update::update;

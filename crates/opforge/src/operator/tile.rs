@@ -6,7 +6,7 @@ use std::sync::Arc;
 use opforge_core::{DType, Element, Scalar, bf16, f16};
 use opforge_cpu::elementwise;
 use opforge_runtime::Kernel;
-use opforge_tile::{BinaryFn, CompareFn, TestFn, UnaryFn, UpdateFn};
+use opforge_tile::{BinaryFn, CompareFn, TernaryFn, TestFn, UnaryFn, UpdateFn};
 use opforge_trace::Expression;
 
 use crate::{Meta, Result};
@@ -36,6 +36,10 @@ impl Tile {
     /// A function of two elements, which keeps the dtype.
     pub fn binary(f: impl BinaryFn) -> Self {
         Self::of(Binary(f))
+    }
+    /// A function of three elements, which keeps the dtype.
+    pub fn ternary(f: impl TernaryFn) -> Self {
+        Self::of(Ternary(f))
     }
     /// A predicate of two elements.
     pub fn compare(f: impl CompareFn) -> Self {
@@ -153,6 +157,16 @@ impl<F: BinaryFn> TileFn for Binary<F> {
     }
     fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
         elementwise::binary(op, self.0, operands[0], operands[1], outputs[0])
+    }
+}
+
+struct Ternary<F>(F);
+impl<F: TernaryFn> TileFn for Ternary<F> {
+    fn trace(&self, operands: &[DType], fused: bool) -> Option<Expression> {
+        opforge_trace::ternary(self.0, operands[0], fused)
+    }
+    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        elementwise::ternary(op, self.0, [operands[0], operands[1], operands[2]], outputs[0])
     }
 }
 

@@ -19,7 +19,7 @@ impl Tensor {
             Error::shape("view", "input", given, format!("a last dimension of whole, aligned elements of {dtype}"))
         };
         let layout = if from == to { self.layout().clone() } else { self.regrouped(from, to).ok_or_else(unfit)? };
-        if to > from && !self.device().is_meta() && self.storage().data()?.as_ptr().addr() % to != 0 {
+        if to > from && !self.device().is_meta() && !self.storage().is_aligned(to) {
             return Err(unfit());
         }
         Ok(Tensor::from_parts(Meta { dtype, layout }, self.storage().clone()))

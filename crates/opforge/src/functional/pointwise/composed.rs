@@ -4,6 +4,7 @@ use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 use opforge_core::{promote, result_type};
 
+use super::fused;
 use crate::functional as f;
 use crate::ops::prelude::*;
 
@@ -20,9 +21,12 @@ functions! {
 /// assert_eq!(opforge::functional::lerp(&a, &b, 0.25.into())?.to_vec1::<f32>()?, [1.0, 1.5]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[function(out)]
 #[python(torch, method, in_place)]
 pub fn lerp(input: &Tensor, end: &Tensor, weight: Operand) -> Result<Tensor> {
+    if let Some(result) = fused::between(input, end, weight, out) {
+        return result;
+    }
     let way = f::sub(end.into(), input.into(), ONE)?;
     let from_start = |weight: Operand| f::add(input.into(), (&f::mul((&way).into(), weight)?).into(), ONE);
     let from_end = |weight: Operand| {
@@ -47,10 +51,13 @@ pub fn lerp(input: &Tensor, end: &Tensor, weight: Operand) -> Result<Tensor> {
 /// assert_eq!(opforge::functional::addcmul(&x, &x, &x, 2i64.into())?.to_vec1::<f32>()?, [3.0, 10.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(*, value = Scalar::Int(1))]
+#[function(*, value = Scalar::Int(1), out)]
 #[python(torch, method, in_place)]
 pub fn addcmul(input: &Tensor, tensor1: &Tensor, tensor2: &Tensor, value: Scalar) -> Result<Tensor> {
     let [input, tensor1, tensor2] = together([input, tensor1, tensor2])?;
+    if let Some(result) = fused::add_product([&input, &tensor1, &tensor2], value, out) {
+        return result;
+    }
     f::add((&input).into(), (&f::mul((&tensor1).into(), (&tensor2).into())?).into(), value)
 }
 
@@ -62,10 +69,13 @@ pub fn addcmul(input: &Tensor, tensor1: &Tensor, tensor2: &Tensor, value: Scalar
 /// assert_eq!(opforge::functional::addcdiv(&x, &x, &x, 2i64.into())?.to_vec1::<f32>()?, [3.0, 4.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(*, value = Scalar::Int(1))]
+#[function(*, value = Scalar::Int(1), out)]
 #[python(torch, method, in_place)]
 pub fn addcdiv(input: &Tensor, tensor1: &Tensor, tensor2: &Tensor, value: Scalar) -> Result<Tensor> {
     let [input, tensor1, tensor2] = together([input, tensor1, tensor2])?;
+    if let Some(result) = fused::add_quotient([&input, &tensor1, &tensor2], value, out) {
+        return result;
+    }
     f::add((&input).into(), (&f::div((&tensor1).into(), (&tensor2).into(), None)?).into(), value)
 }
 

@@ -4,6 +4,7 @@ mod closeness;
 mod complex;
 mod complex_parts;
 mod composed;
+mod fused;
 mod scaled;
 
 pub use closeness::*;

@@ -8,10 +8,10 @@ use crate::ops::prelude::*;
 
 functions! { median, median_dim, nanmedian, nanmedian_dim, kthvalue, mode }
 
-/// The median of all elements, the lower one of two; NaN if any is NaN.
+/// The median of all elements, the lower one of two; NaN if any is NaN, or if there are none.
 ///
 /// # Errors
-/// When there are none.
+/// For no integers.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -21,6 +21,9 @@ functions! { median, median_dim, nanmedian, nanmedian_dim, kthvalue, mode }
 /// ```
 #[function]
 pub fn median(input: &Tensor) -> Result<Tensor> {
+    if let Some(nothing) = median_of_nothing(input) {
+        return nothing;
+    }
     Ok(median_dim(&input.flatten_all()?, 0, false)?.0)
 }
 
@@ -47,10 +50,10 @@ pub fn median_dim(input: &Tensor, dim: i64, keepdim: bool) -> Result<(Tensor, Te
     })
 }
 
-/// The median of all elements that are not NaN.
+/// The median of all elements that are not NaN; NaN if there are none.
 ///
 /// # Errors
-/// When there are no elements.
+/// For no integers.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -60,6 +63,9 @@ pub fn median_dim(input: &Tensor, dim: i64, keepdim: bool) -> Result<(Tensor, Te
 /// ```
 #[function]
 pub fn nanmedian(input: &Tensor) -> Result<Tensor> {
+    if let Some(nothing) = median_of_nothing(input) {
+        return nothing;
+    }
     Ok(nanmedian_dim(&input.flatten_all()?, 0, false)?.0)
 }
 
@@ -132,6 +138,13 @@ pub fn mode(input: &Tensor, dim: i64, keepdim: bool) -> Result<(Tensor, Tensor)>
         let depth = places.sub(&f::cummax(&starts, axis as i64)?.0)?;
         f::gather(order, axis as i64, &f::argmax(&depth, Some(axis as i64), true)?)
     })
+}
+
+/// The median of floats of which there are none: NaN. `None` for all else.
+#[track_caller]
+fn median_of_nothing(input: &Tensor) -> Option<Result<Tensor>> {
+    let is_nothing = input.elem_count() == 0 && input.dtype().is_float();
+    is_nothing.then(|| Tensor::full_scalar(Scalar::Float(f64::NAN), (), input.dtype(), input.device()))
 }
 
 /// The element along `dim` at a place that `choose` takes from the order (and the sorted elements), and the place.

@@ -86,7 +86,8 @@ fn pad_constant(t: &Tensor, sides: &[(usize, [i64; 2])], value: f64) -> Result<T
     if value == 0.0 {
         return embed(window, t, &Meta::contiguous(t.dtype(), shape));
     }
-    overlay(window, &Tensor::full_scalar(Scalar::Float(value), shape, t.dtype(), t.device())?, t)
+    let value = crate::functional::converted("pad", Scalar::Float(value), t.dtype())?;
+    overlay(window, &Tensor::full_scalar(value, shape, t.dtype(), t.device())?, t)
 }
 
 /// Where the element at place `i`, which may lie outside of `0..len`, comes from; `None` if it lies too far outside.

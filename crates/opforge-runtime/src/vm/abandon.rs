@@ -1,0 +1,83 @@
+//! What a call that failed leaves behind: instructions whose results nobody can ask for are not run.
+
+use std::collections::{HashMap, HashSet};
+use std::ptr;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+
+use super::buffer::{Buffer, Instruction};
+use super::machine::Vm;
+use super::state::{Running, StreamState};
+use super::{patience, stream};
+use crate::storage::Storage;
+
+/// Takes back what the current call of the front end's, which has failed, had queued on the way: instructions of its place in the program whose
+/// results nobody holds, unless they change what was there before. What runs of them is told to stop.
+pub fn abandon_unwanted() {
+    let (vm, slot) = (Vm::global(), stream::current());
+    if vm.lock().stream(slot).is_idle() {
+        return;
+    }
+    let caller = patience::caller();
+    vm.lock().stream(slot).abandon(caller.as_ref());
+}
+
+/// The holds of queued instructions on storages, and the storages that those which will run read.
+#[derive(Default)]
+struct Uses {
+    holds: HashMap<*const Storage, usize>,
+    needed: HashSet<*const Storage>,
+}
+
+impl Uses {
+    /// Whether nobody but unwanted instructions uses a storage; `holders` are all that hold it.
+    fn is_unwanted(&self, storage: *const Storage, holders: usize) -> bool {
+        holders == self.holds.get(&storage).copied().unwrap_or(0) && !self.needed.contains(&storage)
+    }
+}
+
+impl StreamState {
+    fn abandon(&mut self, caller: Option<&Arc<str>>) {
+        let mut uses = Uses::default();
+        for queued in &self.queue {
+            buffers(&queued.instruction).for_each(|buffer| *uses.holds.entry(buffer.storage()).or_default() += 1);
+        }
+        for queued in self.queue.iter_mut().rev() {
+            let instruction = &queued.instruction;
+            if instruction.at.caller.as_ref() == caller && instruction.outputs.iter().all(|out| is_unwanted(out, &uses))
+            {
+                queued.abandoned = true;
+            } else {
+                uses.needed.extend(buffers(instruction).map(|buffer| ptr::from_ref(buffer.storage())));
+            }
+        }
+        let Some(running) = self.running.as_mut().filter(|running| running.at.caller.as_ref() == caller) else {
+            return;
+        };
+        if running.is_unwanted(&mut uses) {
+            running.abandoned = true;
+            self.flag.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Running {
+    fn is_unwanted(&self, uses: &mut Uses) -> bool {
+        let outputs = self.outputs.iter().filter_map(Weak::upgrade);
+        !self.changes
+            && outputs.into_iter().all(|output| {
+                // Its own hold, which is in no queue any more.
+                *uses.holds.entry(Arc::as_ptr(&output)).or_default() += 1;
+                uses.is_unwanted(Arc::as_ptr(&output), Arc::strong_count(&output) - 1)
+            })
+    }
+}
+
+fn buffers(instruction: &Instruction) -> impl Iterator<Item = &Buffer> {
+    instruction.inputs.iter().chain(&instruction.outputs)
+}
+
+fn is_unwanted(output: &Buffer, uses: &Uses) -> bool {
+    let is_new = !output.existing && !output.storage().is_reserved();
+    is_new && uses.is_unwanted(output.storage(), Arc::strong_count(&output.storage))
+}

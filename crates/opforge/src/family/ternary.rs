@@ -1,0 +1,71 @@
+//! The family of elementwise functions of three tensors of floats.
+
+use std::fmt::Debug;
+use std::hash::Hash;
+
+use opforge_tile::TernaryFn;
+use smallvec::smallvec;
+
+use super::result_layout;
+use crate::autograd::{Backward, sum_to};
+use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves, Tile, arity};
+use crate::{Error, Layout, Meta, Result, Tensor};
+
+/// A function of three tensors of one floating-point dtype, element by element with broadcasting.
+pub(crate) trait Ternary: TernaryFn + Debug + Eq + Hash {
+    /// The operator's name.
+    const NAME: &'static str;
+    /// What the gradient of each operand reads.
+    const READS: [Saves; 3];
+    /// The gradient of operand `i`, in the broadcast shape.
+    fn derivative(&self, ctx: &Backward<'_>, i: usize) -> Result<Tensor>;
+}
+
+/// The operator of a [`Ternary`] function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct TernaryOp<F>(pub F);
+
+impl<F: Ternary> Operator for TernaryOp<F> {
+    fn name(&self) -> &'static str {
+        F::NAME
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity(F::NAME, inputs, 3)?;
+        let [a, b, c] = [inputs[0], inputs[1], inputs[2]];
+        for other in [b, c] {
+            if other.dtype != a.dtype {
+                return Err(Error::dtypes(F::NAME, a.dtype, other.dtype));
+            }
+        }
+        let shape = a.shape().broadcast(b.shape(), F::NAME)?.broadcast(c.shape(), F::NAME)?;
+        let is_same = inputs.iter().all(|input| *input.shape() == shape);
+        let layout = if is_same { result_layout(inputs, &shape) } else { Layout::contiguous(shape) };
+        Ok(smallvec![Meta { dtype: a.dtype, layout }])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        AxisMap::pointwise(inputs, inputs.iter().map(|m| m.rank()).max().unwrap_or(0))
+    }
+
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Tile(Tile::ternary(self.0)))
+    }
+
+    fn overwrites(&self, _: usize) -> bool {
+        true
+    }
+
+    fn saves(&self) -> Saves {
+        F::READS[0] | F::READS[1] | F::READS[2]
+    }
+
+    fn saves_for(&self, i: usize) -> Saves {
+        F::READS[i]
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        let grad = |i: usize| ctx.when(i, || sum_to(&self.0.derivative(ctx, i)?, ctx.input_meta(i).shape()));
+        Ok(smallvec![grad(0)?, grad(1)?, grad(2)?])
+    }
+}

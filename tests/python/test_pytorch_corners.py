@@ -182,3 +182,14 @@ def test_medians_of_nothing():
         for nothing in (lambda: median(torch.zeros(0, 3), 0), lambda: median(torch.tensor([], dtype=torch.int64))):
             with pytest.raises(RuntimeError):
                 nothing()
+
+
+def test_diagonals_that_wrap_are_filled_at_once():
+    np = pytest.importorskip("numpy")
+    for rows in range(1, 24):
+        for x in (torch.zeros(rows, 4), torch.zeros(4, rows).T):
+            expected = np.zeros((rows, 4), np.float32)
+            np.fill_diagonal(expected, 3, wrap=True)
+            assert np.array_equal(x.fill_diagonal_(3, wrap=True).numpy(), expected), (rows, x.stride())
+    # Block by block it would take minutes.
+    assert torch.zeros(1, 4).expand(2**29, 4).fill_diagonal_(3, wrap=True)[0].tolist() == [3.0] * 4

@@ -252,6 +252,28 @@ fn what_a_failed_call_left_in_the_queue_is_not_run() {
 }
 
 #[test]
+fn what_a_failed_call_left_running_is_in_nobodys_way() {
+    let (gate, next) = (Gate::default(), storage());
+    let held = gate.clone();
+    let deaf = kernel(LONG, move |_, _| {
+        held.pass();
+        Ok(())
+    });
+    impatiently(|| {
+        PATIENCE.set(usize::MAX);
+        submit("deaf", &deaf, &[], &storage()).unwrap();
+        submit("queued behind", &sum(QUEUED, 1), &[], &storage()).unwrap();
+        thread::sleep(Duration::from_millis(20));
+        vm::abandon_unwanted();
+        vm::synchronize().unwrap();
+        submit("next", &sum(QUEUED, 5), &[], &next).unwrap();
+        assert_eq!(value(&next).unwrap(), 5);
+        gate.open();
+        vm::synchronize().unwrap();
+    });
+}
+
+#[test]
 fn what_a_failed_call_left_running_stops_without_a_word() {
     let (ranges, kept) = (Arc::new(AtomicUsize::new(0)), storage());
     let began = || wait_until(|| ranges.load(Ordering::Relaxed) > 0);

@@ -19,7 +19,10 @@ pub fn abandon_unwanted() {
         return;
     }
     let caller = patience::caller();
-    vm.lock().stream(slot).abandon(caller.as_ref());
+    let mut state = vm.lock();
+    if state.stream(slot).abandon(caller.as_ref()) {
+        vm.leave_behind(state, slot);
+    }
 }
 
 /// The holds of queued instructions on storages, and the storages that those which will run read.
@@ -37,7 +40,8 @@ impl Uses {
 }
 
 impl StreamState {
-    fn abandon(&mut self, caller: Option<&Arc<str>>) {
+    /// Says whether that is all of the stream, which then counts as interrupted.
+    fn abandon(&mut self, caller: Option<&Arc<str>>) -> bool {
         let mut uses = Uses::default();
         for queued in &self.queue {
             buffers(&queued.instruction).for_each(|buffer| *uses.holds.entry(buffer.storage()).or_default() += 1);
@@ -51,13 +55,15 @@ impl StreamState {
                 uses.needed.extend(buffers(instruction).map(|buffer| ptr::from_ref(buffer.storage())));
             }
         }
-        let Some(running) = self.running.as_mut().filter(|running| running.at.caller.as_ref() == caller) else {
-            return;
-        };
-        if running.is_unwanted(&mut uses) {
-            running.abandoned = true;
-            self.flag.store(true, Ordering::Relaxed);
+        let running = self.running.as_mut().filter(|running| running.at.caller.as_ref() == caller);
+        let Some(running) = running.filter(|running| running.is_unwanted(&mut uses)) else { return false };
+        running.abandoned = true;
+        self.flag.store(true, Ordering::Relaxed);
+        let is_all = self.queue.iter().all(|queued| queued.abandoned);
+        if is_all {
+            self.interrupted = self.issued;
         }
+        is_all
     }
 }
 

@@ -21,12 +21,18 @@ impl Vm {
         if state.is_done(ticket) || !state.interrupt(ticket.stream) {
             return;
         }
-        let stream = state.stream(ticket.stream);
-        // A kernel that does not stop must not be in the way of what its thread calls next. The slot is freed by its worker.
-        if !stream.is_idle() && stream.worker != Worker::Absent && stream::renew_own(&mut state, ticket.stream) {
-            state.stream(ticket.stream).closed = true;
+        self.leave_behind(state, ticket.stream);
+    }
+
+    /// Gives the calling thread another stream than this, which was interrupted: a kernel that does not stop must not be in the way of what is
+    /// called next.
+    pub(super) fn leave_behind(&self, mut state: MutexGuard<'_, State>, slot: Slot) {
+        let stream = state.stream(slot);
+        // The slot is freed by its worker.
+        if !stream.is_idle() && stream.worker != Worker::Absent && stream::renew_own(&mut state, slot) {
+            state.stream(slot).closed = true;
         }
-        let worker = state.stream(ticket.stream).call_worker();
+        let worker = state.stream(slot).call_worker();
         self.unlock_after_progress(state);
         if let Some(worker) = worker {
             worker.notify_one();

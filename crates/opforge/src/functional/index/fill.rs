@@ -88,20 +88,26 @@ pub fn fill_diagonal(input: &Tensor, fill_value: Scalar, wrap: bool) -> Result<T
         return Err(Error::shape(OP, "input", format!("{dims:?}"), accepted));
     }
     let (rows, columns) = (dims[0], dims[1]);
-    let stride: usize = input.stride().iter().sum();
-    let shortest = dims.iter().copied().min().unwrap_or(0);
-    let diagonal = |start: usize, length: usize| {
-        let offset = input.layout().start_offset() + start * input.stride()[0];
-        let view = crate::functional::as_strided(input, &[length as i64], &[stride as i64], Some(offset as i64))?;
+    let (row, step) = (input.stride()[0], input.stride().iter().sum());
+    let fill = |start: usize, lengths: &[usize], steps: &[usize]| {
+        let signed = |numbers: &[usize]| numbers.iter().map(|&n| n as i64).collect::<Vec<_>>();
+        let offset = (input.layout().start_offset() + start * row) as i64;
+        let view = crate::functional::as_strided(input, &signed(lengths), &signed(steps), Some(offset))?;
         fill_with(&view, fill_value.into())
     };
+    let shortest = dims.iter().copied().min().unwrap_or(0);
     if shortest == 0 {
         return Ok(input.clone());
     }
-    diagonal(0, shortest)?;
-    let blocks = if wrap && dims.len() == 2 { (columns + 1..rows).step_by(columns + 1) } else { (0..0).step_by(1) };
-    for start in blocks {
-        diagonal(start, columns.min(rows - start))?;
+    // Blocks of as many rows as columns and one more have a diagonal each; what is left may have part of one.
+    let block = columns + 1;
+    if !wrap || dims.len() > 2 || rows < block {
+        fill(0, &[shortest], &[step])?;
+        return Ok(input.clone());
+    }
+    fill(0, &[rows / block, columns], &[block * row, step])?;
+    if rows % block > 0 {
+        fill(rows - rows % block, &[columns.min(rows % block)], &[step])?;
     }
     Ok(input.clone())
 }

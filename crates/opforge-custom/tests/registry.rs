@@ -9,7 +9,8 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use common::Report;
-use opforge::operator::{Array, DTypes, Definition, Sample, Value, registry};
+use opforge::declaration::{Array, DTypes, Definition, Sample, Value};
+use opforge::registry::operators;
 use opforge::{DType, Device, Tensor};
 use opforge_custom::CustomOp;
 
@@ -43,7 +44,7 @@ fn samples() -> Vec<Sample> {
 
 static DEFINITION: LazyLock<&'static Definition> = LazyLock::new(|| {
     MUL_ADD.register("x * y + shift.", DTypes::of(&[DType::F32, DType::F64]), samples).unwrap();
-    registry().into_iter().find(|definition| definition.name == "mul_add").unwrap()
+    operators().into_iter().find(|definition| definition.name == "mul_add").unwrap()
 });
 
 macro_rules! suite {

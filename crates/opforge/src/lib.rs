@@ -13,23 +13,34 @@
 //!
 //! The journey of a call, module by module: [`functional`] checks, promotes and broadcasts; [`mod@dispatch`] chooses an interpreter;
 //! [`autograd`] records; the eager interpreter infers, makes outputs and hands an instruction to the VM of `opforge-runtime`, which runs a
-//! kernel of `opforge-cpu`. What an operator is stands in [`operator`]; the operators themselves, a file each, in [`ops`].
+//! kernel of `opforge-cpu`. What an operator is stands in [`operator`], what
+//! its kinds share in [`family`]; the operators themselves, a file each, in [`ops`]; all that there is in [`registry`].
 #![deny(unsafe_code)]
 
+// What the attribute `function` makes names this crate, inside of it too.
+extern crate self as opforge;
+
+pub mod arguments;
 pub mod autograd;
 pub mod custom_op;
+pub mod declaration;
 pub mod dispatch;
+pub mod family;
 pub mod functional;
 pub mod io;
+mod methods;
 mod module;
 pub mod operator;
 pub mod ops;
+pub mod registry;
 mod tensor;
 pub mod test_utils;
 
 pub use autograd::{GradStore, Var, no_grad};
 pub use custom_op::{CpuStorage, CustomOp1, CustomOp2, CustomOp3, InplaceOp1, InplaceOp2, InplaceOp3};
+pub use declaration::function;
 pub use io::{FileAccess, npy, safetensors};
+pub use methods::{IndexOp, TensorIndexer};
 pub use module::{Module, ModuleT};
 pub use opforge_core::{
     Complex, Context, CustomFault, D, DType, Dim, Dims, Element, Error, ErrorKind, FloatDType, IntDType, Layout, Meta,
@@ -37,7 +48,7 @@ pub use opforge_core::{
 };
 pub use opforge_runtime::{Device, Generator};
 pub use tensor::display;
-pub use tensor::{IndexOp, NdArray, Tensor, TensorId, TensorIndexer};
+pub use tensor::{NdArray, Tensor, TensorId};
 
 /// Names as candle's programs import them.
 pub mod backprop {
@@ -62,7 +73,7 @@ pub mod shape {
 /// Names as candle's programs import them.
 pub mod scalar {
     pub use crate::Scalar;
-    pub use crate::functional::TensorOrScalar;
+    pub use crate::arguments::TensorOrScalar;
 }
 
 /// Names as candle's programs import them.

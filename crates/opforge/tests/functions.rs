@@ -2,13 +2,14 @@
 
 use std::collections::HashSet;
 
-use opforge::operator::{Type, Value, registry};
+use opforge::declaration::{Type, Value};
+use opforge::registry::operators;
 use opforge::{Device, ErrorKind, Result, Scalar, Tensor};
 
 #[test]
 fn every_function_is_documented_and_named_once() {
     let mut names = HashSet::new();
-    for definition in registry() {
+    for definition in operators() {
         let function = definition.function;
         assert!(names.insert(definition.name), "two operators are named {}", definition.name);
         assert!(!function.doc.trim().is_empty(), "{} has no documentation", function.name);
@@ -22,7 +23,7 @@ fn every_function_is_documented_and_named_once() {
 
 #[test]
 fn signatures_read_as_declared() {
-    let of = |name: &str| registry().into_iter().find(|d| d.name == name).unwrap().function.to_string();
+    let of = |name: &str| operators().into_iter().find(|d| d.name == name).unwrap().function.to_string();
     assert_eq!(of("relu"), "relu(input: Tensor) -> Tensor");
     assert_eq!(
         of("sum"),
@@ -33,7 +34,7 @@ fn signatures_read_as_declared() {
 
 #[test]
 fn a_missing_argument_is_named() {
-    for definition in registry() {
+    for definition in operators() {
         let function = definition.function;
         let Some(first) = function.params.first().filter(|p| !matches!(p.ty, Type::Optional(_))) else { continue };
         let error = (function.call)(&[]).expect_err(function.name);
@@ -46,7 +47,7 @@ fn a_missing_argument_is_named() {
 #[test]
 fn functions_can_be_called_with_dynamic_values() -> Result<()> {
     let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
-    let sum = registry().into_iter().find(|d| d.name == "sum").unwrap().function;
+    let sum = operators().into_iter().find(|d| d.name == "sum").unwrap().function;
     let arguments = [Value::Tensor(x), Value::Ints(vec![-1]), Value::Scalar(Scalar::Bool(true)), Value::None];
     let Value::Tensor(total) = (sum.call)(&arguments)? else { panic!("sum gives a tensor") };
     assert_eq!(total.to_vec2::<f32>()?, [[3.0], [7.0]]);

@@ -5,8 +5,9 @@ mod common;
 
 use common::data::{self, read_f64, tensor};
 use common::guarded;
+use opforge::declaration::{Array, Param, Type, Value, each_index};
 use opforge::functional as f;
-use opforge::operator::{Array, Param, Type, Value, each_index, functions};
+use opforge::registry::functions;
 use opforge::{DType, Device, ErrorKind, Result, Scalar, Tensor};
 use proptest::prelude::*;
 

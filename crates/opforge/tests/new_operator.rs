@@ -6,7 +6,8 @@ mod common;
 mod cube;
 
 use common::Report;
-use opforge::operator::{Type, Value, register, registry};
+use opforge::declaration::{Type, Value};
+use opforge::registry::{operators, register};
 use opforge::{Device, ErrorKind, Tensor, Var};
 
 macro_rules! suite {
@@ -24,7 +25,7 @@ each_check!(suite);
 
 #[test]
 fn it_enters_the_registry_once() {
-    let listed = || registry().iter().filter(|d| d.name == "cube").count();
+    let listed = || operators().iter().filter(|d| d.name == "cube").count();
     assert_eq!(listed(), 0);
     register(&cube::DEFINITION).unwrap();
     assert_eq!(listed(), 1);

@@ -1,7 +1,7 @@
 //! Recurrent layers: against single steps of their cells, with gradients against differences.
 
+use opforge::declaration::Array;
 use opforge::functional as f;
-use opforge::operator::Array;
 use opforge::{DType, Device, ErrorKind, Result, Tensor};
 
 const CPU: &Device = &Device::Cpu;

@@ -16,7 +16,7 @@ each_check!(suite);
 
 #[test]
 fn every_operator_has_its_own_name_dtypes_and_samples() {
-    let registry = opforge::operator::registry();
+    let registry = opforge::registry::operators();
     for (i, definition) in registry.iter().enumerate() {
         let name = definition.name;
         assert!(registry[..i].iter().all(|other| other.name != name), "{name} is there twice");

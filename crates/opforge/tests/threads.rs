@@ -6,7 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use common::data::{Types, inputs_in, read, refs, tensors};
 use common::{Report, text};
-use opforge::operator::{Array, Definition, Sample, registry};
+use opforge::declaration::{Array, Definition, Sample};
+use opforge::registry::operators;
 use opforge::{DType, Scalar, Tensor};
 use opforge_cpu::simd::{Isa, with_isa};
 use opforge_runtime::{parallel, vm};
@@ -31,7 +32,7 @@ struct Case {
 
 /// For each operator its sample of the highest rank, with each axis in turn long.
 fn cases(len: usize) -> Vec<Case> {
-    registry().into_iter().flat_map(|definition| of_operator(definition, len)).collect()
+    operators().into_iter().flat_map(|definition| of_operator(definition, len)).collect()
 }
 
 fn of_operator(definition: &'static Definition, len: usize) -> Vec<Case> {

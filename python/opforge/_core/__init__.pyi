@@ -62,17 +62,9 @@ class _CumminResult(NamedTuple):
     values: Tensor
     indices: Tensor
 
-class _MaxResult(NamedTuple):
+class _TopkResult(NamedTuple):
     values: Tensor
     indices: Tensor
-
-class _MinResult(NamedTuple):
-    values: Tensor
-    indices: Tensor
-
-class _AminmaxResult(NamedTuple):
-    min: Tensor
-    max: Tensor
 
 class _LuResult(NamedTuple):
     P: Tensor
@@ -97,13 +89,25 @@ class _SolveExResult(NamedTuple):
     result: Tensor
     info: Tensor
 
-class _HistogramResult(NamedTuple):
-    hist: Tensor
-    bin_edges: Tensor
-
 class _FrexpResult(NamedTuple):
     mantissa: Tensor
     exponent: Tensor
+
+class _MaxResult(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class _MinResult(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+class _AminmaxResult(NamedTuple):
+    min: Tensor
+    max: Tensor
+
+class _HistogramResult(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
 
 class _MedianResult(NamedTuple):
     values: Tensor
@@ -118,10 +122,6 @@ class _KthvalueResult(NamedTuple):
     indices: Tensor
 
 class _ModeResult(NamedTuple):
-    values: Tensor
-    indices: Tensor
-
-class _TopkResult(NamedTuple):
     values: Tensor
     indices: Tensor
 

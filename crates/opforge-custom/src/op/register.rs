@@ -1,6 +1,7 @@
 //! An operator in the registry, where it is listed, bound and tested as opforge's own are.
 
-use opforge::operator::{Array, DTypes, Default, Definition, Function, Param, Sample, Type, Value, register};
+use opforge::declaration::{Array, DTypes, Default, Definition, Function, Param, Sample, Type, Value};
+use opforge::registry::register;
 use opforge::{Error, Result, Scalar, Tensor};
 
 use super::CustomOp;

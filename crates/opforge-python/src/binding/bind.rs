@@ -1,6 +1,6 @@
 //! A call's arguments brought to the parameters of a signature.
 
-use opforge::operator::{Type, Value};
+use opforge::declaration::{Type, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use pyo3::{Borrowed, ffi};

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use opforge::operator::{Content, Definition, Function, Type, functions, registry};
+use opforge::declaration::{Content, Definition, Function, Type};
+use opforge::registry::{functions, operators};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -123,7 +124,7 @@ fn entry<'py>(
 /// Functions that are operators (not compositions) also tell the dtypes that their kernels take and whether they have a gradient.
 #[pyfunction]
 pub fn catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
-    let operators = registry();
+    let operators = operators();
     let operator = |function: &Function| operators.iter().copied().find(|d| std::ptr::eq(d.function, function));
     let entries = functions().into_iter().map(|function| entry(py, function, operator(function)));
     PyList::new(py, entries.collect::<PyResult<Vec<_>>>()?)
@@ -132,5 +133,5 @@ pub fn catalogue(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
 /// How many results were copied since their functions shared memory without declaring it: none.
 #[pyfunction]
 pub fn _shared_results() -> u64 {
-    opforge::operator::shared_results()
+    opforge::declaration::shared_results()
 }

@@ -1,7 +1,7 @@
 //! Python objects as values.
 
+use opforge::declaration::{Type, Value};
 use opforge::functional::default_dtype;
-use opforge::operator::{Type, Value};
 use opforge::{DType, Scalar, Tensor};
 use pyo3::Borrowed;
 use pyo3::prelude::*;

@@ -1,7 +1,7 @@
 //! What `help` and `inspect.signature` show of declared functions.
 
 use super::signature::{Signature, python_default};
-use opforge::operator::{Function, Type, Value};
+use opforge::declaration::{Function, Type, Value};
 
 /// A Rust documentation text without what is Rust's: code blocks and link brackets.
 pub fn for_python(doc: &str) -> String {

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use opforge::declaration::Value;
 use opforge::functional::{check_write_back, in_place, write_back};
-use opforge::operator::Value;
 use opforge::{Error, Tensor};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use opforge::operator::{Faces, Function, functions};
+use opforge::declaration::{Faces, Function};
+use opforge::registry::functions;
 use pyo3::prelude::*;
 use pyo3::types::PyFrozenSet;
 

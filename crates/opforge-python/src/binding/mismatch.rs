@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use opforge::operator::Type;
+use opforge::declaration::Type;
 use pyo3::Borrowed;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;

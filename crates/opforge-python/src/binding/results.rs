@@ -1,7 +1,7 @@
 //! Values as Python objects.
 
 use opforge::Scalar;
-use opforge::operator::{Function, Value};
+use opforge::declaration::{Function, Value};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyTuple, PyType};

@@ -1,7 +1,7 @@
 use std::fmt;
 
 use opforge::Scalar;
-use opforge::operator::{Function, Type, Value};
+use opforge::declaration::{Function, Type, Value};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 

@@ -5,12 +5,12 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use smallvec::SmallVec;
 
+use super::broadcast::sum_to;
 use super::elements::Elements;
 use super::node::{Action, Node, Saved, is_differentiable};
 use super::slot::{Edge, Slot};
 use super::view::{check_write, rewrite};
 use super::{Backward, is_grad_enabled};
-use crate::functional::sum_to;
 use crate::operator::Grads;
 use crate::{Error, Meta, Result, Shape, Tensor};
 

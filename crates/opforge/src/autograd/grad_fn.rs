@@ -23,6 +23,7 @@ impl GradFn {
             Place::Leaf(_) => "AccumulateGrad".to_owned(),
             Place::Node(node) => match &node.action {
                 Action::Operator(op) => format!("{}Backward0", camel_case(op.name())),
+                Action::Show => "AsStridedBackward0".to_owned(),
                 Action::Function(name) => name.to_string(),
                 Action::Overwrite => "CopySlices".to_owned(),
             },

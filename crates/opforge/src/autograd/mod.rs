@@ -9,6 +9,7 @@
 //! views.
 
 mod backward;
+mod broadcast;
 mod elements;
 mod engine;
 mod function;
@@ -26,6 +27,7 @@ mod var;
 mod view;
 
 pub use backward::Backward;
+pub use broadcast::sum_to;
 pub use engine::{BackwardOptions, accumulate, backward, check_roots, grad};
 pub use function::{FunctionBackward, SavedTensor, record_function, record_function_in_place};
 pub use grad_fn::GradFn;

@@ -13,7 +13,7 @@ use super::elements::Elements;
 use super::function::FunctionBackward;
 use super::hooks::Watchers;
 use super::slot::{Edge, Slot, lock};
-use super::view::overwrite_backward;
+use super::view::{overwrite_backward, show_backward};
 use super::{Backward, function};
 use crate::operator::{Grads, Operator};
 use crate::{Device, Error, Meta, Result, Tensor};
@@ -42,6 +42,8 @@ pub(crate) enum Action {
     Operator(Box<dyn Operator>),
     /// A function that brings its own backward, which is saved.
     Function(Arc<str>),
+    /// A strided view of a tensor.
+    Show,
     /// A part of a tensor (input 0) took the elements of a value (input 1), whose layout is the part's.
     Overwrite,
 }
@@ -59,6 +61,7 @@ impl Action {
         match self {
             Action::Operator(op) => op.name(),
             Action::Function(name) => name,
+            Action::Show => "as_strided",
             Action::Overwrite => "overwrite",
         }
     }
@@ -120,6 +123,7 @@ impl Node {
         match &self.action {
             Action::Operator(op) => op.backward(ctx),
             Action::Function(name) => function::backward(name, ctx),
+            Action::Show => show_backward(ctx),
             Action::Overwrite => overwrite_backward(ctx),
         }
     }

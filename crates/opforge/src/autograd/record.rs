@@ -6,8 +6,7 @@ use super::elements::Elements;
 use super::no_grad;
 use super::node::{Action, Node, Saved, is_differentiable};
 use super::view::rewrite;
-use crate::dispatch::Call;
-use crate::operator::{Saves, Tensors};
+use crate::operator::{Call, Saves, Tensors};
 use crate::{Result, Tensor};
 
 /// What backward will read of a call's inputs.

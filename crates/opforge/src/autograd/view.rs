@@ -1,20 +1,17 @@
 //! Histories of tensors that share elements.
 //!
 //! A view remembers its base: the tensor, itself not a view, whose elements it shows. A recorded in-place call on a view gives the base a new
-//! origin, [`Action::Overwrite`](super::node::Action), which passes the gradient of the part to the written value and that of the rest to what
-//! the base was before. Every view that finds its base's history moved on takes a new origin from there: a strided view of the base.
+//! origin, [`Action::Overwrite`], which passes the gradient of the part to the written value and that of the rest to what
+//! the base was before. Every view that finds its base's history moved on takes a new origin from there: [`Action::Show`].
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 
 use super::Backward;
 use super::hooks::move_retained;
 use super::node::{Action, Node};
 use super::slot::{Edge, Origin};
-use crate::dispatch::dispatch_into;
-use crate::operator::{Grads, ViewOp, embed, view as take};
-use crate::ops::create::full::Full;
-use crate::ops::shape::as_strided::AsStrided;
-use crate::{Error, Layout, Meta, Result, Tensor};
+use crate::operator::Grads;
+use crate::{Error, Layout, Result, Tensor};
 
 impl Tensor {
     /// The tensor, itself not a view, whose elements this view shows; `None` for what is not a view. Detached tensors are not.
@@ -43,19 +40,11 @@ fn follow(view: &Tensor, base: &Tensor) {
         let Edge::Node(from, output) = base.edge()? else { return None };
         let at = from.at;
         let edges = [Some(Edge::Node(from, output))].into_iter().collect();
-        Some((Node::derived(show(view.layout()), at, &[base.meta()], view, edges), 0))
+        Some((Node::derived(Action::Show, at, &[base.meta()], view, edges), 0))
     };
     if let Some((old, new)) = view.slot().follow(base, derive) {
         move_retained(view, old.as_ref(), new.as_ref());
     }
-}
-
-fn show(layout: &Layout) -> Action {
-    Action::Operator(Box::new(ViewOp(strided(layout, layout.start_offset()))))
-}
-
-fn strided(layout: &Layout, offset: usize) -> AsStrided {
-    AsStrided { shape: layout.shape().clone(), stride: SmallVec::from_slice(layout.stride()), offset }
 }
 
 /// Refuses to write into a tensor what recording could not follow.
@@ -105,13 +94,12 @@ fn replace(tensor: &Tensor, origin: Origin) {
 pub(super) fn overwrite_backward(ctx: &Backward<'_>) -> Result<Grads> {
     let (base, view) = (&ctx.input_meta(0).layout, &ctx.input_meta(1).layout);
     let (memory, start) = lay_out(&ctx.grad(0)?, base, view)?;
-    let part = take(strided(view, view.start_offset() - start), &memory)?;
+    let show = |layout: &Layout| memory.as_strided(layout.shape(), layout.stride(), layout.start_offset() - start);
+    let part = show(view)?;
     let written = ctx.when(1, || part.copy())?;
     let kept = ctx.when(0, || {
-        let zero =
-            Full { value: 0i64.into(), shape: view.shape().clone(), dtype: part.dtype(), device: *part.device() };
-        dispatch_into(&zero, &[], &[&part])?;
-        take(strided(base, base.start_offset() - start), &memory)
+        part.clear_elements()?;
+        show(base)
     })?;
     Ok(smallvec![kept, written])
 }
@@ -124,6 +112,10 @@ fn lay_out(grad: &Tensor, base: &Layout, view: &Layout) -> Result<(Tensor, usize
     }
     let start = base.start_offset().min(view.start_offset());
     let len = base.span().max(view.span()) - start;
-    let memory = embed(strided(base, base.start_offset() - start), grad, &Meta::contiguous(grad.dtype(), len))?;
-    Ok((memory, start))
+    Ok((grad.laid_out(base, start, len)?, start))
+}
+
+/// The gradient of [`Action::Show`].
+pub(super) fn show_backward(ctx: &Backward<'_>) -> Result<Grads> {
+    Ok(smallvec![Some(ctx.grad(0)?.shown_back(&ctx.output_meta(0).layout, ctx.input_meta(0))?)])
 }

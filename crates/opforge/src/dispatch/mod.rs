@@ -20,20 +20,9 @@ pub use destination::write_to;
 pub(crate) use inplace::check_writable;
 pub use local::EagerLocal;
 
+pub use crate::operator::Call;
 use crate::operator::{Operator, Tensors};
 use crate::{Result, Tensor};
-
-/// A call as an interpreter sees it: inputs that the functional layer has checked and promoted.
-pub struct Call<'a> {
-    /// The operator with its attributes.
-    pub op: &'a dyn Operator,
-    /// Its inputs.
-    pub inputs: &'a [&'a Tensor],
-    /// Tensors to write instead of new ones: in-place forms and `out=`.
-    pub outputs: Option<&'a [&'a Tensor]>,
-    /// Where the user called.
-    pub at: &'static Location<'static>,
-}
 
 /// A way to carry out calls.
 pub trait Interpreter: Send + Sync {

@@ -1,57 +1,23 @@
-//! What an operator is: the trait that each file under [`crate::ops`] implements, and the families that fill most of it in.
+//! What an operator is: the trait that each file under [`crate::ops`] implements.
 
 mod axes;
-mod binary;
-pub(crate) mod channel_affine;
-mod compare;
-pub(crate) mod convolution;
-mod definition;
-mod draw;
-pub(crate) mod extreme;
-mod function;
-pub(crate) mod index;
 mod lowering;
-pub(crate) mod matrix;
-pub(crate) mod norm;
-pub(crate) mod pool;
-mod reduce;
 mod reduction;
-mod sample;
-mod scan;
 mod tile;
-mod unary;
-mod update;
-mod view;
-pub(crate) mod window;
-
-pub mod prelude;
 
 use std::any::{Any, TypeId};
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
 use std::ops::BitOr;
+use std::panic::Location;
 
 use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
 pub use axes::{Axis, AxisMap, Role};
-pub use binary::{Binary, BinaryOp, Pair, Side, WithScalar, binary_samples};
-pub use compare::{CompareOp, CompareWithScalar, Comparison, TestOp, compare_samples};
-pub use definition::{DTypes, Definition, functions, register, registry};
-pub use draw::{Distribution, DrawOp, draw};
-pub use function::{Argument, Default, Faces, Function, Param, Type, Value, shared_results};
 pub use lowering::{Lowering, opaque};
-pub use reduce::{Axes, ReduceOp, Reduced, Reduction, reduce_array, reduction_samples};
-pub(crate) use reduce::{check_axes, reduce_dim};
 pub use reduction::Reduce;
-pub use sample::{Array, Content, Sample, each_index};
-pub use scan::{Scan, ScanOp, scan_samples};
 pub use tile::Tile;
-pub(crate) use unary::result_layout;
-pub use unary::{Unary, UnaryOp, unary, unary_samples, unary_samples_with};
-pub use update::update;
-pub use view::{EmbedOp, OverlayOp, View, ViewOp, overlay, view};
-pub(crate) use view::{embed, same_axes};
 
 use crate::autograd::Backward;
 use crate::{Device, Error, Layout, Meta, Result, Tensor};
@@ -132,6 +98,18 @@ pub trait Operator: OperatorKey + Debug + Send + Sync + 'static {
     fn backward(&self, _ctx: &Backward<'_>) -> Result<Grads> {
         Err(Error::autograd(self.name(), "gradient", "requested", "an operator that defines backward"))
     }
+}
+
+/// A call as an interpreter sees it: inputs that the functional layer has checked and promoted.
+pub struct Call<'a> {
+    /// The operator with its attributes.
+    pub op: &'a dyn Operator,
+    /// Its inputs.
+    pub inputs: &'a [&'a Tensor],
+    /// Tensors to write instead of new ones: in-place forms and `out=`.
+    pub outputs: Option<&'a [&'a Tensor]>,
+    /// Where the user called.
+    pub at: &'static Location<'static>,
 }
 
 /// Which inputs and outputs an operator saves for its backward, a bit each.

@@ -1,6 +1,9 @@
 //! The operators, a file each, by family; and the one list that names them all.
 
-use crate::operator::Definition;
+pub(crate) mod extreme;
+pub mod prelude;
+
+use crate::declaration::Definition;
 
 /// Declares the operators' modules, the registry's built-in part, and the functional layer's names from one list. An operator named `x` of the
 /// family `f` is the file `ops/f/x.rs`, which holds a function `x` and a constant `DEFINITION`.

@@ -1,19 +1,12 @@
 //! The tensor: an identity, a [`Meta`], shared storage, and a place in the autograd graph.
 
-mod arith;
 mod bits;
-mod construct;
 mod convert;
-mod create;
 pub mod display;
 mod host;
-mod index;
 mod ndarray;
-mod parts;
 mod place;
 mod storage;
-mod summary;
-mod write;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -23,7 +16,6 @@ use opforge_runtime::{Device, Storage};
 use crate::autograd::Slot;
 use crate::{DType, Layout, Meta, Result, Shape};
 
-pub use index::{IndexOp, TensorIndexer};
 pub use ndarray::NdArray;
 
 /// Identifies a tensor among all of the process; clones share it.

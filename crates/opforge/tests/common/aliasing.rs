@@ -1,8 +1,9 @@
 //! Operators that write their result over an input.
 
 use opforge::autograd::{BackwardOptions, grad};
+use opforge::declaration::{Content, Definition, Sample};
 use opforge::dispatch::{dispatch_into, dispatch1};
-use opforge::operator::{Content, Definition, Operator, Sample};
+use opforge::operator::Operator;
 use opforge::{DType, ErrorKind, Layout, Tensor};
 
 use super::data::{Types, check_outputs, inputs_in, read, refs, tensor, tensors};
@@ -83,7 +84,7 @@ fn gradient(op: &dyn Operator, sample: &Sample) -> Result<(), String> {
     wrt.iter().try_for_each(|t| t.set_requires_grad(true)).map_err(text)?;
     let mut args = inputs.clone();
     args[0] = inputs[0].affine(1.0, 0.0).map_err(text)?;
-    let seed = tensor(&opforge::operator::Array::spread(args[0].dims(), 0.5..2.0), DType::F64);
+    let seed = tensor(&opforge::declaration::Array::spread(args[0].dims(), 0.5..2.0), DType::F64);
     let options = BackwardOptions { retain_graph: true, ..Default::default() };
     let gradients = |root: &Tensor| grad(&[(root.clone(), Some(seed.clone()))], &wrt, options);
     let expected = gradients(&dispatch1(op, &refs(&args)).map_err(text)?).map_err(text)?;

@@ -1,6 +1,7 @@
 //! What axis maps promise: halves of the inputs give halves, or summands, of the outputs.
 
-use opforge::operator::{AxisMap, Definition, Role, Sample};
+use opforge::declaration::{Definition, Sample};
+use opforge::operator::{AxisMap, Role};
 use opforge::{DType, Tensor};
 
 use super::data::{Types, epsilon, inputs_in, read_f64, refs, tensors};

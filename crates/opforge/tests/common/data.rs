@@ -1,6 +1,6 @@
 //! Between references' arrays and tensors of any dtype and layout.
 
-use opforge::operator::{Array, Content, Sample};
+use opforge::declaration::{Array, Content, Sample};
 use opforge::{Complex, DType, Device, Element, Layout, Scalar, Tensor, bf16, f16};
 
 use super::text;

@@ -1,6 +1,6 @@
 //! Inputs without elements: the inferred result, or a typed error.
 
-use opforge::operator::{Array, Definition, Sample};
+use opforge::declaration::{Array, Definition, Sample};
 use opforge::{DType, ErrorKind, Tensor};
 
 use super::data::{Types, check_output, refs, tensors};

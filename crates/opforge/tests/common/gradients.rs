@@ -1,7 +1,7 @@
 //! Gradients and gradients of gradients against central finite differences, in f64.
 
 use opforge::autograd::{BackwardOptions, grad};
-use opforge::operator::{Array, Content, Definition, Sample};
+use opforge::declaration::{Array, Content, Definition, Sample};
 use opforge::{DType, Tensor};
 
 use super::data::{Types, epsilon, held, read_f64, refs, tensor, tensors};

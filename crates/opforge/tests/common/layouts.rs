@@ -1,7 +1,7 @@
 //! Results do not depend on how inputs lie in memory.
 
 use opforge::autograd::{BackwardOptions, grad};
-use opforge::operator::{Array, Content, Definition, Sample};
+use opforge::declaration::{Array, Content, Definition, Sample};
 use opforge::{DType, ErrorKind, Tensor};
 
 use super::data::{Types, check_outputs, inputs_in, placed, read, refs, tensor};

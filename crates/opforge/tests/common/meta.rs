@@ -1,7 +1,7 @@
 //! What is inferred, what the meta device gives and what is computed agree.
 
 use opforge::autograd::{BackwardOptions, backward};
-use opforge::operator::{Definition, Sample};
+use opforge::declaration::{Definition, Sample};
 use opforge::{DType, Device, Tensor};
 
 use super::data::{Types, all_types, inputs_in, refs, tensor_on};
@@ -51,7 +51,7 @@ fn facts(t: &opforge::Meta) -> Facts {
 fn run(definition: &Definition, sample: &Sample, types: Types, transposed: bool) -> Result<(), String> {
     let arrays = inputs_in(definition.name, sample, types);
     let inputs = |device: &Device| -> opforge::Result<Vec<Tensor>> {
-        let one = |a: &opforge::operator::Array| {
+        let one = |a: &opforge::declaration::Array| {
             let dtype = types.of(a.content);
             match (transposed, device) {
                 (false, _) => Ok(tensor_on(a, dtype, device)),

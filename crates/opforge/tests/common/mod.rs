@@ -15,7 +15,8 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
-use opforge::operator::{Definition, Sample, registry};
+use opforge::declaration::{Definition, Sample};
+use opforge::registry::operators;
 
 /// One check of one operator.
 pub type Check = fn(&Definition, &mut Report);
@@ -42,7 +43,7 @@ macro_rules! each_check {
 /// Runs one check on every operator of the registry.
 pub fn check_all(check: Check) {
     let mut report = Report::default();
-    registry().into_iter().for_each(|definition| check(definition, &mut report));
+    operators().into_iter().for_each(|definition| check(definition, &mut report));
     report.finish();
 }
 

@@ -1,6 +1,7 @@
 //! Results against references.
 
-use opforge::operator::{Array, Content, Definition, Sample, Tensors};
+use opforge::declaration::{Array, Content, Definition, Sample};
+use opforge::operator::Tensors;
 use opforge::{DType, ErrorKind};
 
 use super::data::{Types, all_types, check_outputs, elements, inputs_in, refs, tensor, tensors};

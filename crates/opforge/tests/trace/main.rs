@@ -7,8 +7,11 @@ use std::collections::HashSet;
 
 use compiled::{Library, Source};
 use numbers::{Buffer, places};
-use opforge::operator::{Array, Content, Lowering, Metas, Operator, Unary, UnaryOp, registry};
+use opforge::declaration::{Array, Content};
+use opforge::family::{Unary, UnaryOp};
+use opforge::operator::{Lowering, Metas, Operator};
 use opforge::ops::pointwise::{gelu, relu, sigmoid, silu, tanh, to_dtype::ToDType};
+use opforge::registry::operators;
 use opforge::{DType, Meta, Scalar};
 use opforge_cpu::simd::{Isa, with_isa};
 use opforge_tile::{Float, UnaryFn};
@@ -65,7 +68,7 @@ fn add(cases: &mut Vec<Case>, source: &mut Source, op: &dyn Operator, inputs: &[
 /// Every operator of the registry that is a tile function, in every dtype that it takes.
 fn cases(source: &mut Source) -> Vec<Case> {
     let (mut cases, mut seen) = (Vec::new(), HashSet::new());
-    for definition in registry() {
+    for definition in operators() {
         for sample in (definition.samples)() {
             let Some(op) = sample.operator() else { continue };
             for dtype in definition.dtypes.iter() {
@@ -199,7 +202,7 @@ fn folded(dtype: DType, n: usize, special: f64) -> Buffer {
 fn every_reduction_gives_in_c_the_bits_that_its_kernel_gives() {
     let mut source = Source::default();
     let mut cases = Vec::new();
-    for definition in registry() {
+    for definition in operators() {
         for sample in (definition.samples)() {
             let (Some(op), [array]) = (sample.operator(), &sample.inputs[..]) else { continue };
             for dtype in definition.dtypes.iter() {
@@ -241,7 +244,7 @@ fn every_reduction_gives_in_c_the_bits_that_its_kernel_gives() {
 /// What people see of a trace: names for what is used twice, everything else as it would be written.
 #[test]
 fn gelu_is_readable_in_c() {
-    let op = opforge::operator::UnaryOp(gelu::Gelu { form: gelu::Form::Erf });
+    let op = UnaryOp(gelu::Gelu { form: gelu::Form::Erf });
     let meta = Meta::contiguous(DType::F32, 1);
     let Lowering::Tile(tile) = op.lower(&[&meta], &[&meta]).unwrap() else { panic!("gelu is no tile function") };
     assert_eq!(tile.trace(&[DType::F32], true).unwrap().to_c("gelu"), include_str!("gelu.c"));

@@ -2,7 +2,7 @@
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 
-use opforge::operator::Array;
+use opforge::declaration::Array;
 use opforge::{DType, Element, Scalar, bf16, f16};
 
 /// Elements of a dtype as bytes.

@@ -1,8 +1,8 @@
 //! `arange(start, end, step)`: evenly spaced numbers.
 
 use crate::WithDType;
-use crate::functional::{default_dtype, device_or_default, leaf};
-use crate::operator::prelude::*;
+use crate::arguments::{default_dtype, device_or_default, leaf};
+use crate::ops::prelude::*;
 
 /// The operator of [`arange`]: `start + i * step`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -89,29 +89,28 @@ fn range(start: Scalar, end: Scalar, step: Scalar, dtype: DType, device: Device)
     dispatch1(&Arange { start, step, len, dtype, device }, &[])
 }
 
-function! {
-    /// The numbers `start, start + step, ..` before `end`. Without `dtype`: i64 for integers, else the default dtype.
-    ///
-    /// # Errors
-    /// For a step of 0, one that leads away from `end`, and bounds that are not finite.
-    ///
-    /// ```
-    /// let x = opforge::functional::arange(0i64.into(), 5i64.into(), 2i64.into(), None, None, false)?;
-    /// assert_eq!(x.to_vec1::<i64>()?, [0, 2, 4]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn arange(
-        start: Scalar,
-        end: Scalar,
-        step: Scalar = Scalar::Int(1);
-        dtype: Option<DType> = None,
-        device: Option<Device> = None,
-        requires_grad: bool = false,
-    ) -> Result<Tensor> {
-        let kind = [start, end, step].into_iter().map(Scalar::kind).max();
-        let default = opforge_core::result_type(None, None, kind, default_dtype());
-        leaf(range(start, end, step, dtype.unwrap_or(default), device_or_default("arange", device)?)?, requires_grad)
-    }
+/// The numbers `start, start + step, ..` before `end`. Without `dtype`: i64 for integers, else the default dtype.
+///
+/// # Errors
+/// For a step of 0, one that leads away from `end`, and bounds that are not finite.
+///
+/// ```
+/// let x = opforge::functional::arange(0i64.into(), 5i64.into(), 2i64.into(), None, None, false)?;
+/// assert_eq!(x.to_vec1::<i64>()?, [0, 2, 4]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(step = Scalar::Int(1), *, dtype = None, device = None, requires_grad = false)]
+pub fn arange(
+    start: Scalar,
+    end: Scalar,
+    step: Scalar,
+    dtype: Option<DType>,
+    device: Option<Device>,
+    requires_grad: bool,
+) -> Result<Tensor> {
+    let kind = [start, end, step].into_iter().map(Scalar::kind).max();
+    let default = opforge_core::result_type(None, None, kind, default_dtype());
+    leaf(range(start, end, step, dtype.unwrap_or(default), device_or_default(OP, device)?)?, requires_grad)
 }
 
 impl Tensor {
@@ -147,7 +146,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "arange", function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+pub const DEFINITION: Definition =
+    Definition { name: "arange", function: &arange::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |start: f64, end: f64, step: f64, len: usize| {

@@ -1,7 +1,7 @@
 //! `full(shape, value)`: one number everywhere.
 
-use crate::functional::{default_dtype, device_or_default, leaf, size_to_shape};
-use crate::operator::prelude::*;
+use crate::arguments::{default_dtype, device_or_default, leaf, size_to_shape};
+use crate::ops::prelude::*;
 
 /// The operator of [`full`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -44,29 +44,31 @@ impl Operator for Full {
     }
 }
 
-function! {
-    /// A tensor of one number. Without `dtype` the number decides: bool, i64 or the default floating-point dtype.
-    ///
-    /// ```
-    /// let x = opforge::functional::full(&[2], 7i64.into(), None, None, false)?;
-    /// assert_eq!(x.to_vec1::<i64>()?, [7, 7]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn full(
-        size: &[i64],
-        fill_value: Scalar;
-        dtype: Option<DType> = None,
-        device: Option<Device> = None,
-        requires_grad: bool = false,
-    ) -> Result<Tensor> {
-        let default = opforge_core::result_type(None, None, Some(fill_value.kind()), default_dtype());
-        let shape = size_to_shape("full", size)?;
-        leaf(Tensor::full_scalar(fill_value, shape, dtype.unwrap_or(default), &device_or_default("full", device)?)?, requires_grad)
-    }
+/// A tensor of one number. Without `dtype` the number decides: bool, i64 or the default floating-point dtype.
+///
+/// ```
+/// let x = opforge::functional::full(&[2], 7i64.into(), None, None, false)?;
+/// assert_eq!(x.to_vec1::<i64>()?, [7, 7]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, dtype = None, device = None, requires_grad = false)]
+pub fn full(
+    size: &[i64],
+    fill_value: Scalar,
+    dtype: Option<DType>,
+    device: Option<Device>,
+    requires_grad: bool,
+) -> Result<Tensor> {
+    let default = opforge_core::result_type(None, None, Some(fill_value.kind()), default_dtype());
+    let shape = size_to_shape(OP, size)?;
+    leaf(
+        Tensor::full_scalar(fill_value, shape, dtype.unwrap_or(default), &device_or_default(OP, device)?)?,
+        requires_grad,
+    )
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "full", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition = Definition { name: "full", function: &full::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |shape: &[usize], value: f64| {

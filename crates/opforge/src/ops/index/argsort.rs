@@ -3,9 +3,8 @@
 use opforge_core::normalize_dim;
 
 use crate::D;
-use crate::functional::no_dims;
-use crate::operator::prelude::*;
-use crate::operator::same_axes;
+use crate::arguments::no_dims;
+use crate::ops::prelude::*;
 
 /// The operator of [`argsort`]. The order is stable; NaN counts as larger than every number.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -49,27 +48,26 @@ impl Operator for ArgSort {
     }
 }
 
-function! {
-    /// The indices, in i64, that sort the elements along `dim`. Equal elements keep their order; NaN counts as larger than every number.
-    ///
-    /// # Errors
-    /// For a dimension out of range, and complex tensors.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[3f32, 1.0, 2.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::argsort(&x, -1, false, true)?.to_vec1::<i64>()?, [1, 2, 0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn argsort(input: &Tensor, dim: i64 = -1, descending: bool = false; stable: bool = false) -> Result<Tensor> {
-        // Every order is stable here.
-        let _ = stable;
-        let dim = normalize_dim(dim, input.rank(), "argsort")?;
-        if input.rank() == 0 {
-            return Tensor::zeros((), DType::I64, input.device());
-        }
-        dispatch1(&ArgSort { dim, descending, index: Rules::TORCH.index, count: usize::MAX }, &[input])
+/// The indices, in i64, that sort the elements along `dim`. Equal elements keep their order; NaN counts as larger than every number.
+///
+/// # Errors
+/// For a dimension out of range, and complex tensors.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[3f32, 1.0, 2.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::argsort(&x, -1, false, true)?.to_vec1::<i64>()?, [1, 2, 0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dim = -1, descending = false, *, stable = false)]
+pub fn argsort(input: &Tensor, dim: i64, descending: bool, stable: bool) -> Result<Tensor> {
+    // Every order is stable here.
+    let _ = stable;
+    let dim = normalize_dim(dim, input.rank(), OP)?;
+    if input.rank() == 0 {
+        return Tensor::zeros((), DType::I64, input.device());
     }
+    dispatch1(&ArgSort { dim, descending, index: Rules::TORCH.index, count: usize::MAX }, &[input])
 }
 
 impl Tensor {
@@ -103,7 +101,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "argsort", function: &FUNCTION, dtypes: DTypes::REAL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: "argsort", function: &argsort::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |dim: usize, descending: bool, shape: &'static [usize], count: usize| {

@@ -4,52 +4,51 @@ use opforge_cpu::index::OnMax;
 
 use super::index_select::IndexSelect;
 use crate::autograd::record_function;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
-function! {
-    /// The rows of `weight` (`[rows, width]`) that `input`, integers of any shape, names: the result is `[.., width]`. Row `padding_idx` gets no
-    /// gradient. With `max_norm`, named rows whose norm of order `norm_type` is larger are first scaled down to it, in place. With
-    /// `scale_grad_by_freq` the gradient of a row is divided by how often it is named.
-    ///
-    /// # Errors
-    /// For an index that is negative or not less than the number of rows. Gradients are dense also with `sparse`.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let table = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
-    /// let ids = Tensor::new(&[1i64, 0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::embedding(&ids, &table, None, None, 2.0, false, false)?.to_vec2::<f32>()?, [[3.0, 4.0], [1.0, 2.0]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(nn)]
-    pub fn embedding(
-        input: &Tensor,
-        weight: &Tensor,
-        padding_idx: Option<i64> = None,
-        max_norm: Option<f64> = None,
-        norm_type: f64 = 2.0,
-        scale_grad_by_freq: bool = false,
-        sparse: bool = false,
-    ) -> Result<Tensor> {
-        let _ = sparse;
-        if weight.rank() != 2 {
-            return Err(Error::shape("embedding", "weight", format!("{:?}", weight.shape()), "rank 2"));
+/// The rows of `weight` (`[rows, width]`) that `input`, integers of any shape, names: the result is `[.., width]`. Row `padding_idx` gets no
+/// gradient. With `max_norm`, named rows whose norm of order `norm_type` is larger are first scaled down to it, in place. With
+/// `scale_grad_by_freq` the gradient of a row is divided by how often it is named.
+///
+/// # Errors
+/// For an index that is negative or not less than the number of rows. Gradients are dense also with `sparse`.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let table = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
+/// let ids = Tensor::new(&[1i64, 0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::embedding(&ids, &table, None, None, 2.0, false, false)?.to_vec2::<f32>()?, [[3.0, 4.0], [1.0, 2.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(padding_idx = None, max_norm = None, norm_type = 2.0, scale_grad_by_freq = false, sparse = false)]
+#[python(nn)]
+pub fn embedding(
+    input: &Tensor,
+    weight: &Tensor,
+    padding_idx: Option<i64>,
+    max_norm: Option<f64>,
+    norm_type: f64,
+    scale_grad_by_freq: bool,
+    sparse: bool,
+) -> Result<Tensor> {
+    let _ = sparse;
+    if weight.rank() != 2 {
+        return Err(Error::shape(OP, "weight", format!("{:?}", weight.shape()), "rank 2"));
+    }
+    if let Some(max_norm) = max_norm {
+        limit_norms(input, weight, max_norm, norm_type)?;
+    }
+    let mut rows = dispatch1(&IndexSelect { dim: 0, on_max: OnMax::Error }, &[weight, input])?;
+    if scale_grad_by_freq && rows.requires_grad() {
+        rows = shared_gradient(input, &rows, weight.dims()[0])?;
+    }
+    match padding_idx {
+        Some(row) if rows.requires_grad() => {
+            let row = crate::functional::position(OP, weight.dims()[0], row)?;
+            let padding = input.to_dtype(DType::I64)?.eq(row as i64)?.unsqueeze(input.rank())?;
+            crate::functional::where_cond(&padding, (&rows.detach()).into(), (&rows).into())
         }
-        if let Some(max_norm) = max_norm {
-            limit_norms(input, weight, max_norm, norm_type)?;
-        }
-        let mut rows = dispatch1(&IndexSelect { dim: 0, on_max: OnMax::Error }, &[weight, input])?;
-        if scale_grad_by_freq && rows.requires_grad() {
-            rows = shared_gradient(input, &rows, weight.dims()[0])?;
-        }
-        match padding_idx {
-            Some(row) if rows.requires_grad() => {
-                let row = crate::functional::position("embedding", weight.dims()[0], row)?;
-                let padding = input.to_dtype(DType::I64)?.eq(row as i64)?.unsqueeze(input.rank())?;
-                crate::functional::where_cond(&padding, (&rows.detach()).into(), (&rows).into())
-            }
-            _ => Ok(rows),
-        }
+        _ => Ok(rows),
     }
 }
 
@@ -78,7 +77,8 @@ fn limit_norms(input: &Tensor, weight: &Tensor, max_norm: f64, order: f64) -> Re
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "embedding", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: "embedding", function: &embedding::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let inputs = vec![Array::spread(&[4, 3], -2.0..2.0), Array::indices(&[2, 2], 4)];

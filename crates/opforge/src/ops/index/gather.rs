@@ -4,9 +4,9 @@ use opforge_core::normalize_dim;
 use opforge_cpu::index::OnMax;
 
 use crate::Dim;
+use crate::family::index::{along_axes, check_along};
 use crate::functional::atleast_1d;
-use crate::operator::index::{along_axes, check_along};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`gather`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -51,33 +51,32 @@ impl Operator for Gather {
     }
 }
 
-function! {
-    /// The element `index[i]` along `dim`, at every place of `index`, which has the input's rank and is nowhere longer but along `dim`, or has no
-    /// elements.
-    ///
-    /// # Errors
-    /// For an index that is negative or beyond the dimension.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
-    /// let ids = Tensor::new(&[[1i64], [0]], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::gather(&x, 1, &ids)?.to_vec2::<f32>()?, [[2.0], [3.0]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn gather(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
-        let dim = normalize_dim(dim, input.rank(), "gather")?;
-        if index.elem_count() == 0 {
-            let nothing = Tensor::zeros(index.shape(), input.dtype(), input.device())?;
-            return crate::functional::constant_in(nothing, &[input]);
-        }
-        let op = Gather { dim, on_max: OnMax::Error };
-        if input.rank() > 0 && index.rank() > 0 {
-            return dispatch1(&op, &[input, index]);
-        }
-        // Scalars count as one element.
-        dispatch1(&op, &[&atleast_1d(input)?, &atleast_1d(index)?])?.reshape(index.shape())
+/// The element `index[i]` along `dim`, at every place of `index`, which has the input's rank and is nowhere longer but along `dim`, or has no
+/// elements.
+///
+/// # Errors
+/// For an index that is negative or beyond the dimension.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
+/// let ids = Tensor::new(&[[1i64], [0]], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::gather(&x, 1, &ids)?.to_vec2::<f32>()?, [[2.0], [3.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+pub fn gather(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
+    let dim = normalize_dim(dim, input.rank(), OP)?;
+    if index.elem_count() == 0 {
+        let nothing = Tensor::zeros(index.shape(), input.dtype(), input.device())?;
+        return crate::functional::constant_in(nothing, &[input]);
     }
+    let op = Gather { dim, on_max: OnMax::Error };
+    if input.rank() > 0 && index.rank() > 0 {
+        return dispatch1(&op, &[input, index]);
+    }
+    // Scalars count as one element.
+    dispatch1(&op, &[&atleast_1d(input)?, &atleast_1d(index)?])?.reshape(index.shape())
 }
 
 impl Tensor {
@@ -90,7 +89,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "gather", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: "gather", function: &gather::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let op = |dim| Gather { dim, on_max: OnMax::Error };

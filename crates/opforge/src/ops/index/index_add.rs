@@ -4,8 +4,9 @@ use opforge_core::normalize_dim;
 use opforge_cpu::index::OnMax;
 
 use crate::Dim;
-use crate::operator::index::{along_dimension, check_ids};
-use crate::operator::prelude::*;
+use crate::family::index::check_ids;
+use crate::functional::along_dimension;
+use crate::ops::prelude::*;
 
 /// The operator of [`index_add`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -76,31 +77,30 @@ impl Operator for IndexAdd {
     }
 }
 
-function! {
-    /// A copy of `input` with slice `i` of `source`, times `alpha`, added to slice `index[i]`, along `dim`. Slices named several times get the
-    /// sum, always in the same order.
-    ///
-    /// # Errors
-    /// For an index that is negative or beyond the dimension, and a source of another shape.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, 2.0, 3.0], &Device::Cpu)?;
-    /// let ids = Tensor::new(&[2i64, 2], &Device::Cpu)?;
-    /// let src = Tensor::new(&[10f32, 20.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::index_add(&x, 0, &ids, &src, 1i64.into())?.to_vec1::<f32>()?, [1.0, 2.0, 33.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn index_add(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor; alpha: Scalar = Scalar::Int(1)) -> Result<Tensor> {
-        let dim = normalize_dim(dim, input.rank(), "index_add")?;
-        let scaled = match alpha.to_f64() == 1.0 {
-            true => source.clone(),
-            false => crate::functional::mul(source.into(), Operand::Scalar(alpha))?,
-        };
-        let op = IndexAdd { dim, on_max: OnMax::Error };
-        along_dimension(input, index, &scaled, |input, index, source| dispatch1(&op, &[input, index, source]))
-    }
+/// A copy of `input` with slice `i` of `source`, times `alpha`, added to slice `index[i]`, along `dim`. Slices named several times get the
+/// sum, always in the same order.
+///
+/// # Errors
+/// For an index that is negative or beyond the dimension, and a source of another shape.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 2.0, 3.0], &Device::Cpu)?;
+/// let ids = Tensor::new(&[2i64, 2], &Device::Cpu)?;
+/// let src = Tensor::new(&[10f32, 20.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::index_add(&x, 0, &ids, &src, 1i64.into())?.to_vec1::<f32>()?, [1.0, 2.0, 33.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, alpha = Scalar::Int(1))]
+#[python(torch, method, in_place)]
+pub fn index_add(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor, alpha: Scalar) -> Result<Tensor> {
+    let dim = normalize_dim(dim, input.rank(), OP)?;
+    let scaled = match alpha.to_f64() == 1.0 {
+        true => source.clone(),
+        false => crate::functional::mul(source.into(), Operand::Scalar(alpha))?,
+    };
+    let op = IndexAdd { dim, on_max: OnMax::Error };
+    along_dimension(input, index, &scaled, |input, index, source| dispatch1(&op, &[input, index, source]))
 }
 
 impl Tensor {
@@ -113,7 +113,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "index_add", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: "index_add", function: &index_add::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let op = IndexAdd { dim: 1, on_max: OnMax::Error };

@@ -1,8 +1,8 @@
 //! `index_get(x, indices)`: the elements that several index tensors name together.
 
+use crate::family::index::{check_tuples, tuple_axes};
 use crate::functional::Selection;
-use crate::operator::index::{check_tuples, tuple_axes};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`index_get`]: `x`, then a vector of indices for each of the dimensions from `dim` on; the result has one dimension for
 /// these. Negative indices count from the end.
@@ -51,30 +51,29 @@ impl Operator for IndexGet {
     }
 }
 
-function! {
-    /// The elements that index tensors name together, one for each of the first dimensions, or nothing to take all of a dimension. Integers of
-    /// any shape name positions, negative ones from the end; masks (bool or u8) take the place of as many dimensions as they have, and name
-    /// where they are true.
-    ///
-    /// The indices are broadcast together; their dimensions replace the indexed ones, or come first if those are not neighbours.
-    ///
-    /// # Errors
-    /// For an index out of range, too many indices, and shapes that do not go together.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
-    /// let (rows, columns) = (Tensor::new(&[0i64, -1], &Device::Cpu)?, Tensor::new(&[1i64, 0], &Device::Cpu)?);
-    /// let diagonal = opforge::functional::index_get(&x, &[Some(rows), Some(columns)])?;
-    /// assert_eq!(diagonal.to_vec1::<f32>()?, [2.0, 3.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(hidden)]
-    pub fn index_get(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Tensor> {
-        match Selection::new("index_get", input, indices)? {
-            Some(s) => get(&s.tensor, s.dim, &s.ids)?.reshape(s.shape),
-            None => Ok(input.clone()),
-        }
+/// The elements that index tensors name together, one for each of the first dimensions, or nothing to take all of a dimension. Integers of
+/// any shape name positions, negative ones from the end; masks (bool or u8) take the place of as many dimensions as they have, and name
+/// where they are true.
+///
+/// The indices are broadcast together; their dimensions replace the indexed ones, or come first if those are not neighbours.
+///
+/// # Errors
+/// For an index out of range, too many indices, and shapes that do not go together.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
+/// let (rows, columns) = (Tensor::new(&[0i64, -1], &Device::Cpu)?, Tensor::new(&[1i64, 0], &Device::Cpu)?);
+/// let diagonal = opforge::functional::index_get(&x, &[Some(rows), Some(columns)])?;
+/// assert_eq!(diagonal.to_vec1::<f32>()?, [2.0, 3.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(hidden)]
+pub fn index_get(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Tensor> {
+    match Selection::new(OP, input, indices)? {
+        Some(s) => get(&s.tensor, s.dim, &s.ids)?.reshape(s.shape),
+        None => Ok(input.clone()),
     }
 }
 
@@ -86,7 +85,8 @@ pub(super) fn get(x: &Tensor, dim: usize, ids: &[Tensor]) -> Result<Tensor> {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "index_get", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: "index_get", function: &index_get::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let x = || Array::spread(&[3, 4, 2], -2.0..2.0);

@@ -1,9 +1,9 @@
 //! `index_put(x, indices, values)`: values written, or added, where several index tensors name elements together.
 
 use crate::autograd::is_grad_enabled;
+use crate::family::index::{check_tuples, tuple_axes};
 use crate::functional::Selection;
-use crate::operator::index::{check_tuples, tuple_axes};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`index_put`]: `x`, then a vector of indices for each of the dimensions from `dim` on, then the values, which have one
 /// dimension for these. Negative indices count from the end.
@@ -84,28 +84,27 @@ pub(super) fn put(x: &Tensor, dim: usize, ids: &[Tensor], values: &Tensor, accum
     dispatch1(&IndexPut { dim, count: ids.len(), accumulate }, &inputs)
 }
 
-function! {
-    /// A copy of `input` with `values` written at the elements that index tensors name together, or added with `accumulate`; see
-    /// [`index_get`](fn@crate::functional::index_get). The values are broadcast. Of several writes to one place the last stays; sums are always
-    /// in the same order.
-    ///
-    /// # Errors
-    /// For an index out of range, no indices, and shapes or dtypes that do not go together.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, 2.0, 3.0], &Device::Cpu)?;
-    /// let (ids, values) = (Tensor::new(&[2i64, 2, 0], &Device::Cpu)?, Tensor::new(10f32, &Device::Cpu)?);
-    /// let y = opforge::functional::index_put(&x, &[Some(ids)], &values, true)?;
-    /// assert_eq!(y.to_vec1::<f32>()?, [11.0, 2.0, 23.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method)]
-    pub fn index_put(input: &Tensor, indices: &[Option<Tensor>], values: &Tensor, accumulate: bool = false) -> Result<Tensor> {
-        let Some(s) = Selection::new("index_put", input, indices)? else { return Err(no_indices()) };
-        let changed = put(&s.tensor, s.dim, &s.ids, &s.values("index_put", values)?, accumulate)?;
-        s.undo(&changed, input)
-    }
+/// A copy of `input` with `values` written at the elements that index tensors name together, or added with `accumulate`; see
+/// [`index_get`](fn@crate::functional::index_get). The values are broadcast. Of several writes to one place the last stays; sums are always
+/// in the same order.
+///
+/// # Errors
+/// For an index out of range, no indices, and shapes or dtypes that do not go together.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 2.0, 3.0], &Device::Cpu)?;
+/// let (ids, values) = (Tensor::new(&[2i64, 2, 0], &Device::Cpu)?, Tensor::new(10f32, &Device::Cpu)?);
+/// let y = opforge::functional::index_put(&x, &[Some(ids)], &values, true)?;
+/// assert_eq!(y.to_vec1::<f32>()?, [11.0, 2.0, 23.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(accumulate = false)]
+#[python(torch, method)]
+pub fn index_put(input: &Tensor, indices: &[Option<Tensor>], values: &Tensor, accumulate: bool) -> Result<Tensor> {
+    let Some(s) = Selection::new(OP, input, indices)? else { return Err(no_indices()) };
+    let changed = put(&s.tensor, s.dim, &s.ids, &s.values(OP, values)?, accumulate)?;
+    s.undo(&changed, input)
 }
 
 fn no_indices() -> Error {
@@ -138,7 +137,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "index_put", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: "index_put", function: &index_put::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let distinct =

@@ -4,9 +4,9 @@ use opforge_core::normalize_dim;
 use opforge_cpu::index::{self, OnMax};
 
 use crate::Dim;
-use crate::functional::with_dimension;
-use crate::operator::index::check_ids;
-use crate::operator::prelude::*;
+use crate::arguments::with_dimension;
+use crate::family::index::check_ids;
+use crate::ops::prelude::*;
 
 /// The operator of [`index_select`] and of embeddings: the dimension is replaced by those of the index tensor.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -68,23 +68,22 @@ impl Operator for IndexSelect {
     }
 }
 
-function! {
-    /// The elements of `dim` that a vector of integers names, in its order.
-    ///
-    /// # Errors
-    /// For an index that is negative or beyond the dimension.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
-    /// let ids = Tensor::new(&[1i64, 1, 0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::index_select(&x, 1, &ids)?.to_vec2::<f32>()?, [[2.0, 2.0, 1.0], [4.0, 4.0, 3.0]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn index_select(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
-        let dim = normalize_dim(dim, input.rank(), "index_select")?;
-        with_dimension(input, |input| select(input, index, dim, OnMax::Error))
-    }
+/// The elements of `dim` that a vector of integers names, in its order.
+///
+/// # Errors
+/// For an index that is negative or beyond the dimension.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
+/// let ids = Tensor::new(&[1i64, 1, 0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::index_select(&x, 1, &ids)?.to_vec2::<f32>()?, [[2.0, 2.0, 1.0], [4.0, 4.0, 3.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+pub fn index_select(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
+    let dim = normalize_dim(dim, input.rank(), OP)?;
+    with_dimension(input, |input| select(input, index, dim, OnMax::Error))
 }
 
 #[track_caller]
@@ -115,7 +114,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "index_select", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+    Definition { name: "index_select", function: &index_select::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let op = |dim| IndexSelect { dim, on_max: OnMax::Error };

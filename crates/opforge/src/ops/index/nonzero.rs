@@ -1,6 +1,6 @@
 //! `nonzero(x)`: where a tensor's elements are not zero.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`nonzero`] on truth values.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -36,31 +36,30 @@ impl Operator for NonZero {
     }
 }
 
-function! {
-    /// The positions of the elements that are not zero, in row-major order: `[count, rank]` in i64. Their number is read before this returns.
-    ///
-    /// # Errors
-    /// For complex tensors, and on a device without data.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[[0f32, 2.0], [3.0, 0.0]], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::nonzero(&x)?.to_vec2::<i64>()?, [[0, 1], [1, 0]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn nonzero(input: &Tensor) -> Result<Tensor> {
-        let mask = match input.dtype() {
-            DType::Bool => input.clone(),
-            _ => crate::functional::ne((&input.detach()).into(), Operand::Scalar(Scalar::Int(0)))?,
-        };
-        let count = crate::functional::sum(&mask, None, false, Some(DType::I64))?.to_scalar::<i64>()?;
-        dispatch1(&NonZero { count: count as usize }, &[&mask])
-    }
+/// The positions of the elements that are not zero, in row-major order: `[count, rank]` in i64. Their number is read before this returns.
+///
+/// # Errors
+/// For complex tensors, and on a device without data.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[0f32, 2.0], [3.0, 0.0]], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::nonzero(&x)?.to_vec2::<i64>()?, [[0, 1], [1, 0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+pub fn nonzero(input: &Tensor) -> Result<Tensor> {
+    let mask = match input.dtype() {
+        DType::Bool => input.clone(),
+        _ => crate::functional::ne((&input.detach()).into(), Operand::Scalar(Scalar::Int(0)))?,
+    };
+    let count = crate::functional::sum(&mask, None, false, Some(DType::I64))?.to_scalar::<i64>()?;
+    dispatch1(&NonZero { count: count as usize }, &[&mask])
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "nonzero", function: &FUNCTION, dtypes: DTypes::of(&[DType::Bool]), samples };
+    Definition { name: "nonzero", function: &nonzero::FUNCTION, dtypes: DTypes::of(&[DType::Bool]), samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |shape: &[usize]| {

@@ -4,8 +4,9 @@ use opforge_core::normalize_dim;
 use opforge_cpu::index::OnMax;
 
 use crate::Dim;
-use crate::operator::index::{along_axes, along_dimension, check_along, widen};
-use crate::operator::prelude::*;
+use crate::family::index::{along_axes, check_along, widen};
+use crate::functional::along_dimension;
+use crate::ops::prelude::*;
 
 /// The operator of [`scatter`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -66,33 +67,32 @@ impl Operator for Scatter {
     }
 }
 
-function! {
-    /// A copy of `input` with `src` written along `dim` at `index`: `out[.., index[i], ..] = src[i]`. Of several values for one place the last one
-    /// stays; the gradient assumes that there is only one. With `reduce`, `"add"` or `"multiply"`, values are combined with what is there.
-    ///
-    /// # Errors
-    /// For an index that is negative or beyond the dimension.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, 2.0, 3.0], &Device::Cpu)?;
-    /// let ids = Tensor::new(&[2i64, 0], &Device::Cpu)?;
-    /// let src = Tensor::new(&[10f32, 20.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::scatter(&x, 0, &ids, &src, None)?.to_vec1::<f32>()?, [20.0, 2.0, 10.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn scatter(input: &Tensor, dim: i64, index: &Tensor, src: &Tensor; reduce: Option<&str> = None) -> Result<Tensor> {
-        match reduce {
-            None => {}
-            Some("add") => return crate::functional::scatter_add(input, dim, index, src),
-            Some("multiply") => return crate::functional::scatter_reduce(input, dim, index, src, "prod", true),
-            Some(other) => return Err(Error::value("scatter", "reduce", other, "\"add\", \"multiply\" or none")),
-        }
-        let dim = normalize_dim(dim, input.rank(), "scatter")?;
-        let op = Scatter { dim, on_max: OnMax::Error };
-        along_dimension(input, index, src, |input, index, src| dispatch1(&op, &[input, index, src]))
+/// A copy of `input` with `src` written along `dim` at `index`: `out[.., index[i], ..] = src[i]`. Of several values for one place the last one
+/// stays; the gradient assumes that there is only one. With `reduce`, `"add"` or `"multiply"`, values are combined with what is there.
+///
+/// # Errors
+/// For an index that is negative or beyond the dimension.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 2.0, 3.0], &Device::Cpu)?;
+/// let ids = Tensor::new(&[2i64, 0], &Device::Cpu)?;
+/// let src = Tensor::new(&[10f32, 20.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::scatter(&x, 0, &ids, &src, None)?.to_vec1::<f32>()?, [20.0, 2.0, 10.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, reduce = None)]
+#[python(torch, method, in_place)]
+pub fn scatter(input: &Tensor, dim: i64, index: &Tensor, src: &Tensor, reduce: Option<&str>) -> Result<Tensor> {
+    match reduce {
+        None => {}
+        Some("add") => return crate::functional::scatter_add(input, dim, index, src),
+        Some("multiply") => return crate::functional::scatter_reduce(input, dim, index, src, "prod", true),
+        Some(other) => return Err(Error::value(OP, "reduce", other, "\"add\", \"multiply\" or none")),
     }
+    let dim = normalize_dim(dim, input.rank(), OP)?;
+    let op = Scatter { dim, on_max: OnMax::Error };
+    along_dimension(input, index, src, |input, index, src| dispatch1(&op, &[input, index, src]))
 }
 
 impl Tensor {
@@ -105,7 +105,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "scatter", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: "scatter", function: &scatter::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let op = Scatter { dim: 1, on_max: OnMax::Error };

@@ -4,8 +4,9 @@ use opforge_core::normalize_dim;
 use opforge_cpu::index::OnMax;
 
 use crate::Dim;
-use crate::operator::index::{along_axes, along_dimension, check_along, widen};
-use crate::operator::prelude::*;
+use crate::family::index::{along_axes, check_along, widen};
+use crate::functional::along_dimension;
+use crate::ops::prelude::*;
 
 /// The operator of [`scatter_add`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -67,26 +68,25 @@ impl Operator for ScatterAdd {
     }
 }
 
-function! {
-    /// A copy of `input` with `src` added along `dim` at `index`: `out[.., index[i], ..] += src[i]`. Places named several times get the sum, always in the same order.
-    ///
-    /// # Errors
-    /// For an index that is negative or beyond the dimension.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, 2.0, 3.0], &Device::Cpu)?;
-    /// let ids = Tensor::new(&[0i64, 2, 0], &Device::Cpu)?;
-    /// let src = Tensor::new(&[10f32, 20.0, 30.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::scatter_add(&x, 0, &ids, &src)?.to_vec1::<f32>()?, [41.0, 2.0, 23.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn scatter_add(input: &Tensor, dim: i64, index: &Tensor, src: &Tensor) -> Result<Tensor> {
-        let dim = normalize_dim(dim, input.rank(), "scatter_add")?;
-        let op = ScatterAdd { dim, on_max: OnMax::Error };
-        along_dimension(input, index, src, |input, index, src| dispatch1(&op, &[input, index, src]))
-    }
+/// A copy of `input` with `src` added along `dim` at `index`: `out[.., index[i], ..] += src[i]`. Places named several times get the sum, always in the same order.
+///
+/// # Errors
+/// For an index that is negative or beyond the dimension.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 2.0, 3.0], &Device::Cpu)?;
+/// let ids = Tensor::new(&[0i64, 2, 0], &Device::Cpu)?;
+/// let src = Tensor::new(&[10f32, 20.0, 30.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::scatter_add(&x, 0, &ids, &src)?.to_vec1::<f32>()?, [41.0, 2.0, 23.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn scatter_add(input: &Tensor, dim: i64, index: &Tensor, src: &Tensor) -> Result<Tensor> {
+    let dim = normalize_dim(dim, input.rank(), OP)?;
+    let op = ScatterAdd { dim, on_max: OnMax::Error };
+    along_dimension(input, index, src, |input, index, src| dispatch1(&op, &[input, index, src]))
 }
 
 impl Tensor {
@@ -100,7 +100,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "scatter_add", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+    Definition { name: "scatter_add", function: &scatter_add::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let op = ScatterAdd { dim: 0, on_max: OnMax::Error };

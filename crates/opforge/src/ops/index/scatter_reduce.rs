@@ -5,9 +5,10 @@ use opforge_cpu::index::{OnMax, Reduce};
 
 use super::gather::Gather;
 use super::scatter_add::ScatterAdd;
+use crate::family::index::{along_axes, check_along, widen};
 use crate::functional as f;
-use crate::operator::index::{along_axes, along_dimension, check_along, widen};
-use crate::operator::prelude::*;
+use crate::functional::along_dimension;
+use crate::ops::prelude::*;
 
 /// The operator of [`scatter_reduce`] for products and extremes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -103,65 +104,64 @@ impl ScatterReduce {
     }
 }
 
-function! {
-    /// A copy of `input` with `src` combined, along `dim` at `index`, with what is there: `reduce` is `"sum"`, `"prod"`, `"mean"`, `"amax"` or
-    /// `"amin"`. Without `include_self` the values of `input` stay only where nothing is written.
-    ///
-    /// # Errors
-    /// For an index that is negative or beyond the dimension, and another `reduce`.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, 2.0, 3.0], &Device::Cpu)?;
-    /// let (ids, src) = (Tensor::new(&[0i64, 2, 0], &Device::Cpu)?, Tensor::new(&[10f32, 20.0, 30.0], &Device::Cpu)?);
-    /// let y = opforge::functional::scatter_reduce(&x, 0, &ids, &src, "amax", true)?;
-    /// assert_eq!(y.to_vec1::<f32>()?, [30.0, 2.0, 20.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn scatter_reduce(
-        input: &Tensor,
-        dim: i64,
-        index: &Tensor,
-        src: &Tensor,
-        reduce: &str;
-        include_self: bool = true,
-    ) -> Result<Tensor> {
-        let place = normalize_dim(dim, input.rank(), "scatter_reduce")?;
-        if input.rank() == 0 || index.elem_count() == 0 {
-            let call = |x: &Tensor, index: &Tensor, src: &Tensor| scatter_reduce(x, 0, index, src, reduce, include_self);
-            return along_dimension(input, index, src, call);
+/// A copy of `input` with `src` combined, along `dim` at `index`, with what is there: `reduce` is `"sum"`, `"prod"`, `"mean"`, `"amax"` or
+/// `"amin"`. Without `include_self` the values of `input` stay only where nothing is written.
+///
+/// # Errors
+/// For an index that is negative or beyond the dimension, and another `reduce`.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 2.0, 3.0], &Device::Cpu)?;
+/// let (ids, src) = (Tensor::new(&[0i64, 2, 0], &Device::Cpu)?, Tensor::new(&[10f32, 20.0, 30.0], &Device::Cpu)?);
+/// let y = opforge::functional::scatter_reduce(&x, 0, &ids, &src, "amax", true)?;
+/// assert_eq!(y.to_vec1::<f32>()?, [30.0, 2.0, 20.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, include_self = true)]
+#[python(torch, method, in_place)]
+pub fn scatter_reduce(
+    input: &Tensor,
+    dim: i64,
+    index: &Tensor,
+    src: &Tensor,
+    reduce: &str,
+    include_self: bool,
+) -> Result<Tensor> {
+    let place = normalize_dim(dim, input.rank(), OP)?;
+    if input.rank() == 0 || index.elem_count() == 0 {
+        let call = |x: &Tensor, index: &Tensor, src: &Tensor| scatter_reduce(x, 0, index, src, reduce, include_self);
+        return along_dimension(input, index, src, call);
+    }
+    let op = |how| ScatterReduce { dim: place, how };
+    let base = |neutral: Scalar| match include_self {
+        true => Ok(input.clone()),
+        false => f::scatter_value(input, dim, index, neutral, None),
+    };
+    let (low, high) = f::limits(input.dtype());
+    match reduce {
+        "sum" => f::scatter_add(&base(Scalar::Int(0))?, dim, index, src),
+        "mean" => {
+            let sum = f::scatter_add(&base(Scalar::Int(0))?, dim, index, src)?;
+            let ones = if include_self { input.ones_like()? } else { input.zeros_like()? };
+            let used = index.dims().iter().enumerate().try_fold(src.ones_like()?, |s, (d, &n)| s.narrow(d, 0, n))?;
+            let count = f::scatter_add(&ones.detach(), dim, index, &used.detach())?;
+            let count = count.maximum(&count.ones_like()?)?;
+            if sum.dtype().is_int() { f::floor_divide((&sum).into(), (&count).into()) } else { sum.div(&count) }
         }
-        let op = |how| ScatterReduce { dim: place, how };
-        let base = |neutral: Scalar| match include_self {
-            true => Ok(input.clone()),
-            false => f::scatter_value(input, dim, index, neutral, None),
-        };
-        let (low, high) = f::limits(input.dtype());
-        match reduce {
-            "sum" => f::scatter_add(&base(Scalar::Int(0))?, dim, index, src),
-            "mean" => {
-                let sum = f::scatter_add(&base(Scalar::Int(0))?, dim, index, src)?;
-                let ones = if include_self { input.ones_like()? } else { input.zeros_like()? };
-                let used = index.dims().iter().enumerate().try_fold(src.ones_like()?, |s, (d, &n)| s.narrow(d, 0, n))?;
-                let count = f::scatter_add(&ones.detach(), dim, index, &used.detach())?;
-                let count = count.maximum(&count.ones_like()?)?;
-                if sum.dtype().is_int() { f::floor_divide((&sum).into(), (&count).into()) } else { sum.div(&count) }
-            }
-            "prod" => dispatch1(&op(Reduce::Product), &[&base(Scalar::Int(1))?, index, src]),
-            "amax" => dispatch1(&op(Reduce::Largest), &[&base(low)?, index, src]),
-            "amin" => dispatch1(&op(Reduce::Smallest), &[&base(high)?, index, src]),
-            other => {
-                let accepted = "\"sum\", \"prod\", \"mean\", \"amax\" or \"amin\"";
-                Err(Error::value("scatter_reduce", "reduce", other, accepted))
-            }
+        "prod" => dispatch1(&op(Reduce::Product), &[&base(Scalar::Int(1))?, index, src]),
+        "amax" => dispatch1(&op(Reduce::Largest), &[&base(low)?, index, src]),
+        "amin" => dispatch1(&op(Reduce::Smallest), &[&base(high)?, index, src]),
+        other => {
+            let accepted = "\"sum\", \"prod\", \"mean\", \"amax\" or \"amin\"";
+            Err(Error::value(OP, "reduce", other, accepted))
         }
     }
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "scatter_reduce", function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+    Definition { name: "scatter_reduce", function: &scatter_reduce::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |how, combine: fn(f64, f64) -> f64| {

@@ -1,6 +1,6 @@
 //! `searchsorted(sorted, x)`: where values belong in ascending numbers.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`searchsorted`]: ascending numbers, one vector or one for each row of values, then the values; contiguous both.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -39,52 +39,53 @@ impl Operator for SearchSorted {
     }
 }
 
-function! {
-    /// How many numbers of the ascending `sorted_sequence` are less than each element of `input`; with `right` (or `side` `"right"`), not
-    /// greater. The sequence is one vector, or one for each row (the last dimension) of the input. `sorter` holds the indices that sort the
-    /// sequence. The result is in i64, or i32 with `out_int32`. NaN counts as greater than every number.
-    ///
-    /// # Errors
-    /// For shapes that do not go together, and complex tensors.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor, functional as f};
-    /// let (sorted, x) = (Tensor::new(&[1f32, 3.0, 5.0], &Device::Cpu)?, Tensor::new(&[3f32, 6.0], &Device::Cpu)?);
-    /// assert_eq!(f::searchsorted(&sorted, (&x).into(), false, false, None, None)?.to_vec1::<i64>()?, [1, 3]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch)]
-    pub fn searchsorted(
-        sorted_sequence: &Tensor,
-        input: Operand;
-        out_int32: bool = false,
-        right: bool = false,
-        side: Option<&str> = None,
-        sorter: Option<&Tensor> = None,
-    ) -> Result<Tensor> {
-        let right = match side {
-            None => right,
-            Some("right") => true,
-            Some("left") if !right => false,
-            Some(other) => return Err(Error::value("searchsorted", "side", other, "\"left\" or \"right\", as `right` says")),
-        };
-        let number;
-        let input = match input {
-            Operand::Tensor(input) => input,
-            Operand::Scalar(s) => {
-                number = scalar_tensor(s, sorted_sequence.device())?;
-                &number
-            }
-        };
-        let sorted = match sorter {
-            Some(order) => crate::functional::gather(sorted_sequence, -1, order)?,
-            None => sorted_sequence.clone(),
-        };
-        let dtype = crate::functional::common_dtype(&sorted, input);
-        let [sorted, input] = [&sorted, input].map(|t| t.detach().to_dtype(dtype)?.contiguous());
-        let index = if out_int32 { DType::I32 } else { DType::I64 };
-        dispatch1(&SearchSorted { right, index }, &[&sorted?, &input?])
-    }
+/// How many numbers of the ascending `sorted_sequence` are less than each element of `input`; with `right` (or `side` `"right"`), not
+/// greater. The sequence is one vector, or one for each row (the last dimension) of the input. `sorter` holds the indices that sort the
+/// sequence. The result is in i64, or i32 with `out_int32`. NaN counts as greater than every number.
+///
+/// # Errors
+/// For shapes that do not go together, and complex tensors.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let (sorted, x) = (Tensor::new(&[1f32, 3.0, 5.0], &Device::Cpu)?, Tensor::new(&[3f32, 6.0], &Device::Cpu)?);
+/// assert_eq!(f::searchsorted(&sorted, (&x).into(), false, false, None, None)?.to_vec1::<i64>()?, [1, 3]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, out_int32 = false, right = false, side = None, sorter = None)]
+#[python(torch)]
+pub fn searchsorted(
+    sorted_sequence: &Tensor,
+    input: Operand,
+    out_int32: bool,
+    right: bool,
+    side: Option<&str>,
+    sorter: Option<&Tensor>,
+) -> Result<Tensor> {
+    let right = match side {
+        None => right,
+        Some("right") => true,
+        Some("left") if !right => false,
+        Some(other) => {
+            return Err(Error::value(OP, "side", other, "\"left\" or \"right\", as `right` says"));
+        }
+    };
+    let number;
+    let input = match input {
+        Operand::Tensor(input) => input,
+        Operand::Scalar(s) => {
+            number = scalar_tensor(s, sorted_sequence.device())?;
+            &number
+        }
+    };
+    let sorted = match sorter {
+        Some(order) => crate::functional::gather(sorted_sequence, -1, order)?,
+        None => sorted_sequence.clone(),
+    };
+    let dtype = crate::functional::common_dtype(&sorted, input);
+    let [sorted, input] = [&sorted, input].map(|t| t.detach().to_dtype(dtype)?.contiguous());
+    let index = if out_int32 { DType::I32 } else { DType::I64 };
+    dispatch1(&SearchSorted { right, index }, &[&sorted?, &input?])
 }
 
 /// A number as a tensor without dimensions, which adapts to the sequence's dtype.
@@ -95,7 +96,7 @@ fn scalar_tensor(s: Scalar, device: &Device) -> Result<Tensor> {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "searchsorted", function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+    Definition { name: "searchsorted", function: &searchsorted::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |sorted: Array, shape: &[usize], right: bool| {

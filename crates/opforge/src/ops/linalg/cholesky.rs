@@ -3,9 +3,9 @@
 use opforge_cpu::dense::{Dense, dense};
 
 use super::solve_triangular::triangular;
+use crate::family::matrix::{identity, product, square, turned};
 use crate::functional as f;
-use crate::operator::matrix::{identity, product, square, turned};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`cholesky`]: the lower factor.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -51,29 +51,32 @@ pub(super) fn gradient(factor: &Tensor, grad: &Tensor) -> Result<Tensor> {
     inner.add(&inner.t()?)?.affine(0.5, 0.0)
 }
 
-function! {
-    /// The lower triangular `L` with `A = L L^T`, of each positive definite matrix; with `upper` its transpose. Only the lower triangle of `A` is
-    /// read.
-    ///
-    /// # Errors
-    /// For matrices that are not square or not positive definite, those with NaN among them, and dtypes other than f32 and f64.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let a = Tensor::new(&[[4f32, 2.0], [2.0, 5.0]], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::cholesky(&a, false)?.to_vec2::<f32>()?, [[2.0, 0.0], [1.0, 2.0]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, linalg)]
-    pub fn cholesky(input: &Tensor; upper: bool = false) -> Result<Tensor> {
-        let factor = dispatch1(&Cholesky, &[input])?;
-        if upper { f::transpose(&factor, -2, -1) } else { Ok(factor) }
-    }
+/// The lower triangular `L` with `A = L L^T`, of each positive definite matrix; with `upper` its transpose. Only the lower triangle of `A` is
+/// read.
+///
+/// # Errors
+/// For matrices that are not square or not positive definite, those with NaN among them, and dtypes other than f32 and f64.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let a = Tensor::new(&[[4f32, 2.0], [2.0, 5.0]], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::cholesky(&a, false)?.to_vec2::<f32>()?, [[2.0, 0.0], [1.0, 2.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, upper = false)]
+#[python(torch, method, linalg)]
+pub fn cholesky(input: &Tensor, upper: bool) -> Result<Tensor> {
+    let factor = dispatch1(&Cholesky, &[input])?;
+    if upper { f::transpose(&factor, -2, -1) } else { Ok(factor) }
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "cholesky", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
+pub const DEFINITION: Definition = Definition {
+    name: "cholesky",
+    function: &cholesky::FUNCTION,
+    dtypes: DTypes::of(&[DType::F32, DType::F64]),
+    samples,
+};
 
 /// The factors of matrices and, of each, 0 or the order of the first leading minor that is not positive definite, with NaN as the factor.
 pub(super) fn reference(a: &Array) -> [Array; 2] {

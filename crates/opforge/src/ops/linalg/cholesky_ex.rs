@@ -3,9 +3,9 @@
 use opforge_cpu::dense::{Dense, dense};
 
 use super::cholesky::{definite_sample, gradient, reference};
+use crate::family::matrix::{batch_axes, sample, square};
 use crate::functional as f;
-use crate::operator::matrix::{batch_axes, sample, square};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`cholesky_ex`]: the lower factor, and i32 by which a matrix without one is told.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -45,35 +45,38 @@ impl Operator for CholeskyEx {
     }
 }
 
-function! {
-    /// The factor of [`cholesky`](fn@crate::functional::cholesky), and an i32 for each matrix: 0, or the order of its first leading minor that is
-    /// not positive definite. The factor of such a matrix, and of one that is not
-    /// finite, is NaN.
-    ///
-    /// # Errors
-    /// For matrices that are not square, and dtypes other than f32 and f64; with `check_errors`, for those not positive definite.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let a = Tensor::new(&[[[4f32, 0.0], [0.0, 9.0]], [[1.0, 2.0], [2.0, 1.0]]], &Device::Cpu)?;
-    /// let (_, info) = opforge::functional::cholesky_ex(&a, false, false)?;
-    /// assert_eq!(info.to_vec1::<i32>()?, [0, 2]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(linalg, results(L, info))]
-    pub fn cholesky_ex(input: &Tensor; upper: bool = false, check_errors: bool = false) -> Result<(Tensor, Tensor)> {
-        let mut outputs = dispatch(&CholeskyEx, &[input])?;
-        let (info, factor) = (outputs.remove(1), outputs.remove(0));
-        if check_errors {
-            f::factors::check_info("cholesky_ex", &info, "positive definite matrices")?;
-        }
-        Ok((if upper { f::transpose(&factor, -2, -1)? } else { factor }, info))
+/// The factor of [`cholesky`](fn@crate::functional::cholesky), and an i32 for each matrix: 0, or the order of its first leading minor that is
+/// not positive definite. The factor of such a matrix, and of one that is not
+/// finite, is NaN.
+///
+/// # Errors
+/// For matrices that are not square, and dtypes other than f32 and f64; with `check_errors`, for those not positive definite.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let a = Tensor::new(&[[[4f32, 0.0], [0.0, 9.0]], [[1.0, 2.0], [2.0, 1.0]]], &Device::Cpu)?;
+/// let (_, info) = opforge::functional::cholesky_ex(&a, false, false)?;
+/// assert_eq!(info.to_vec1::<i32>()?, [0, 2]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, upper = false, check_errors = false)]
+#[python(linalg, results(L, info))]
+pub fn cholesky_ex(input: &Tensor, upper: bool, check_errors: bool) -> Result<(Tensor, Tensor)> {
+    let mut outputs = dispatch(&CholeskyEx, &[input])?;
+    let (info, factor) = (outputs.remove(1), outputs.remove(0));
+    if check_errors {
+        f::check_info(OP, &info, "positive definite matrices")?;
     }
+    Ok((if upper { f::transpose(&factor, -2, -1)? } else { factor }, info))
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "cholesky_ex", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
+pub const DEFINITION: Definition = Definition {
+    name: "cholesky_ex",
+    function: &cholesky_ex::FUNCTION,
+    dtypes: DTypes::of(&[DType::F32, DType::F64]),
+    samples,
+};
 
 /// A positive definite matrix and one whose minors are until the last; only their lower triangles tell.
 fn samples() -> Vec<Sample> {

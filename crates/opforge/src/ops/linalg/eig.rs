@@ -3,10 +3,10 @@
 
 use opforge_cpu::dense::{Dense, dense};
 
+use crate::family::matrix::{batch_axes, identity, product, square};
 use crate::functional as f;
-use crate::functional::complex::{Parts, complex_dtype};
-use crate::operator::matrix::{batch_axes, identity, product, square};
-use crate::operator::prelude::*;
+use crate::functional::{Parts, complex_dtype};
+use crate::ops::prelude::*;
 
 /// The operator of [`eig`]: `[.., n, n]` to values, `[.., n]`, and vectors in columns, `[.., n, n]`, both complex.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -67,34 +67,33 @@ impl Operator for Eig {
     }
 }
 
-function! {
-    /// The eigenvalues of each square matrix and eigenvectors of length 1 in columns, both complex. The values come in no order, but conjugates
-    /// side by side; the vectors are unique up to factors of magnitude 1 if the values differ.
-    ///
-    /// There is a gradient where the values differ; through the vectors only of what does not depend on those factors.
-    ///
-    /// # Errors
-    /// For matrices that are not square, NaN and infinities, and dtypes other than f32 and f64.
-    ///
-    /// ```
-    /// # use opforge::{Complex, Device, Tensor};
-    /// let a = Tensor::new(&[[2f64, 1.0], [0.0, 3.0]], &Device::Cpu)?;
-    /// let (values, vectors) = opforge::functional::eig(&a)?;
-    /// assert_eq!(values.to_vec1::<Complex<f64>>()?, [2.0, 3.0].map(Complex::from));
-    /// assert_eq!(vectors.to_vec2::<Complex<f64>>()?[1][0], Complex::from(0.0));
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(linalg, results(eigenvalues, eigenvectors))]
-    pub fn eig(A: &Tensor) -> Result<(Tensor, Tensor)> {
-        let mut outputs = dispatch(&Eig, &[A])?;
-        let (vectors, values) = (outputs.remove(1), outputs.remove(0));
-        Ok((values, vectors))
-    }
+/// The eigenvalues of each square matrix and eigenvectors of length 1 in columns, both complex. The values come in no order, but conjugates
+/// side by side; the vectors are unique up to factors of magnitude 1 if the values differ.
+///
+/// There is a gradient where the values differ; through the vectors only of what does not depend on those factors.
+///
+/// # Errors
+/// For matrices that are not square, NaN and infinities, and dtypes other than f32 and f64.
+///
+/// ```
+/// # use opforge::{Complex, Device, Tensor};
+/// let a = Tensor::new(&[[2f64, 1.0], [0.0, 3.0]], &Device::Cpu)?;
+/// let (values, vectors) = opforge::functional::eig(&a)?;
+/// assert_eq!(values.to_vec1::<Complex<f64>>()?, [2.0, 3.0].map(Complex::from));
+/// assert_eq!(vectors.to_vec2::<Complex<f64>>()?[1][0], Complex::from(0.0));
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(linalg, results(eigenvalues, eigenvectors))]
+pub fn eig(A: &Tensor) -> Result<(Tensor, Tensor)> {
+    let mut outputs = dispatch(&Eig, &[A])?;
+    let (vectors, values) = (outputs.remove(1), outputs.remove(0));
+    Ok((values, vectors))
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "eig", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
+    Definition { name: "eig", function: &eig::FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
 
 /// The sums of the values' first, second and third powers, which are traces; an eighth of them, since they cancel.
 pub(super) fn power_sums(name: &'static str, values: fn(&Tensor) -> Result<Tensor>) -> Sample {

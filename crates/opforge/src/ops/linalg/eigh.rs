@@ -3,9 +3,9 @@
 
 use opforge_cpu::dense::{Dense, dense};
 
+use crate::family::matrix::{batch_axes, identity, reference_svd, sample, square, turned};
 use crate::functional as f;
-use crate::operator::matrix::{batch_axes, identity, reference_svd, sample, square, turned};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`eigh`]: `[.., n, n]` to values, `[.., n]`, and vectors in columns, `[.., n, n]`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -69,34 +69,33 @@ impl Operator for Eigh {
     }
 }
 
-function! {
-    /// The eigenvalues of each symmetric matrix, in ascending order, and orthonormal eigenvectors in columns. Only the triangle that `UPLO` names
-    /// is read: `"L"` or `"U"`. The vectors are unique up to signs if the values differ.
-    ///
-    /// The gradient is that of a symmetric matrix; through the vectors it is finite only where the values differ.
-    ///
-    /// # Errors
-    /// For matrices that are not square, NaN and infinities, and dtypes other than f32 and f64.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let a = Tensor::new(&[[3f64, 0.0], [0.0, 1.0]], &Device::Cpu)?;
-    /// let (values, vectors) = opforge::functional::eigh(&a, "L")?;
-    /// assert_eq!(values.to_vec1::<f64>()?, [1.0, 3.0]);
-    /// assert_eq!(vectors.abs()?.to_vec2::<f64>()?, [[0.0, 1.0], [1.0, 0.0]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(linalg, results(eigenvalues, eigenvectors))]
-    pub fn eigh(A: &Tensor, UPLO: &str = "L") -> Result<(Tensor, Tensor)> {
-        let mut outputs = dispatch(&Eigh { upper: is_upper("eigh", UPLO)? }, &[A])?;
-        let (vectors, values) = (outputs.remove(1), outputs.remove(0));
-        Ok((values, vectors))
-    }
+/// The eigenvalues of each symmetric matrix, in ascending order, and orthonormal eigenvectors in columns. Only the triangle that `UPLO` names
+/// is read: `"L"` or `"U"`. The vectors are unique up to signs if the values differ.
+///
+/// The gradient is that of a symmetric matrix; through the vectors it is finite only where the values differ.
+///
+/// # Errors
+/// For matrices that are not square, NaN and infinities, and dtypes other than f32 and f64.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let a = Tensor::new(&[[3f64, 0.0], [0.0, 1.0]], &Device::Cpu)?;
+/// let (values, vectors) = opforge::functional::eigh(&a, "L")?;
+/// assert_eq!(values.to_vec1::<f64>()?, [1.0, 3.0]);
+/// assert_eq!(vectors.abs()?.to_vec2::<f64>()?, [[0.0, 1.0], [1.0, 0.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(UPLO = "L")]
+#[python(linalg, results(eigenvalues, eigenvectors))]
+pub fn eigh(A: &Tensor, UPLO: &str) -> Result<(Tensor, Tensor)> {
+    let mut outputs = dispatch(&Eigh { upper: is_upper(OP, UPLO)? }, &[A])?;
+    let (vectors, values) = (outputs.remove(1), outputs.remove(0));
+    Ok((values, vectors))
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "eigh", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
+    Definition { name: "eigh", function: &eigh::FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
 
 /// Added to what references factor, so that it is positive definite.
 const SHIFT: f64 = 4.0;

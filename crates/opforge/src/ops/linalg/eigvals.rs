@@ -5,8 +5,8 @@ use opforge_cpu::dense::{Dense, dense};
 
 use super::eig::{complex, eig, power_sums};
 use crate::autograd::is_grad_enabled;
-use crate::operator::matrix::{batch_axes, square};
-use crate::operator::prelude::*;
+use crate::family::matrix::{batch_axes, square};
+use crate::ops::prelude::*;
 
 /// The operator of [`eigvals`]: `[.., n, n]` to `[.., n]`, complex.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -37,28 +37,31 @@ impl Operator for EigVals {
     }
 }
 
-function! {
-    /// The eigenvalues of each square matrix, complex and in no order, but conjugates side by side. There is a gradient where they differ.
-    ///
-    /// # Errors
-    /// For matrices that are not square, NaN and infinities, and dtypes other than f32 and f64.
-    ///
-    /// ```
-    /// # use opforge::{Complex, Device, Tensor};
-    /// let a = Tensor::new(&[[2f64, 1.0], [0.0, 3.0]], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::eigvals(&a)?.to_vec1::<Complex<f64>>()?, [2.0, 3.0].map(Complex::from));
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(linalg)]
-    pub fn eigvals(A: &Tensor) -> Result<Tensor> {
-        // The gradient needs the vectors too.
-        if A.requires_grad() && is_grad_enabled() { Ok(eig(A)?.0) } else { dispatch1(&EigVals, &[A]) }
-    }
+/// The eigenvalues of each square matrix, complex and in no order, but conjugates side by side. There is a gradient where they differ.
+///
+/// # Errors
+/// For matrices that are not square, NaN and infinities, and dtypes other than f32 and f64.
+///
+/// ```
+/// # use opforge::{Complex, Device, Tensor};
+/// let a = Tensor::new(&[[2f64, 1.0], [0.0, 3.0]], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::eigvals(&a)?.to_vec1::<Complex<f64>>()?, [2.0, 3.0].map(Complex::from));
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(linalg)]
+pub fn eigvals(A: &Tensor) -> Result<Tensor> {
+    // The gradient needs the vectors too.
+    if A.requires_grad() && is_grad_enabled() { Ok(eig(A)?.0) } else { dispatch1(&EigVals, &[A]) }
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "eigvals", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
+pub const DEFINITION: Definition = Definition {
+    name: "eigvals",
+    function: &eigvals::FUNCTION,
+    dtypes: DTypes::of(&[DType::F32, DType::F64]),
+    samples,
+};
 
 /// Values come in no order: what does not depend on it is compared. Single numbers are their own values.
 fn samples() -> Vec<Sample> {

@@ -4,8 +4,8 @@
 use opforge_cpu::dense::{Dense, dense};
 
 use super::eigh::{self, eigh};
-use crate::operator::matrix::{self, batch_axes, square, turned};
-use crate::operator::prelude::*;
+use crate::family::matrix::{self, batch_axes, square, turned};
+use crate::ops::prelude::*;
 
 /// The operator of [`eigvalsh`]: `[.., n, n]` to `[.., n]`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -45,28 +45,31 @@ impl Operator for EigValsH {
     }
 }
 
-function! {
-    /// The eigenvalues of each symmetric matrix, in ascending order. Only the triangle that `UPLO` names is read: `"L"` or `"U"`. The gradient is
-    /// that of a symmetric matrix.
-    ///
-    /// # Errors
-    /// For matrices that are not square, NaN and infinities, and dtypes other than f32 and f64.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let a = Tensor::new(&[[3f64, 0.0], [0.0, 1.0]], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::eigvalsh(&a, "L")?.to_vec1::<f64>()?, [1.0, 3.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(linalg)]
-    pub fn eigvalsh(A: &Tensor, UPLO: &str = "L") -> Result<Tensor> {
-        dispatch1(&EigValsH { upper: eigh::is_upper("eigvalsh", UPLO)? }, &[A])
-    }
+/// The eigenvalues of each symmetric matrix, in ascending order. Only the triangle that `UPLO` names is read: `"L"` or `"U"`. The gradient is
+/// that of a symmetric matrix.
+///
+/// # Errors
+/// For matrices that are not square, NaN and infinities, and dtypes other than f32 and f64.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let a = Tensor::new(&[[3f64, 0.0], [0.0, 1.0]], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::eigvalsh(&a, "L")?.to_vec1::<f64>()?, [1.0, 3.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(UPLO = "L")]
+#[python(linalg)]
+pub fn eigvalsh(A: &Tensor, UPLO: &str) -> Result<Tensor> {
+    dispatch1(&EigValsH { upper: eigh::is_upper(OP, UPLO)? }, &[A])
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "eigvalsh", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
+pub const DEFINITION: Definition = Definition {
+    name: "eigvalsh",
+    function: &eigvalsh::FUNCTION,
+    dtypes: DTypes::of(&[DType::F32, DType::F64]),
+    samples,
+};
 
 fn samples() -> Vec<Sample> {
     let sample = |upper| eigh::symmetric_sample("eigvalsh", move |a| eigvalsh(a, eigh::triangle(upper)), |[s, _]| s);

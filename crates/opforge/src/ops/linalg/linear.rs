@@ -1,7 +1,8 @@
 //! `linear(x, weight, bias) = x weight^T + bias`.
 
-use crate::functional::{self as f, sum_to};
-use crate::operator::prelude::*;
+use crate::autograd::sum_to;
+use crate::functional::{self as f};
+use crate::ops::prelude::*;
 
 /// The operator of [`linear`]: `x` is `[.., k]`, the weight `[n, k]`, the optional bias `[n]`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -76,36 +77,36 @@ impl Operator for Linear {
     }
 }
 
-function! {
-    /// `input weight^T + bias` over the last dimension: `input` is `[.., k]`, `weight` `[n, k]`, `bias` `[n]`, the result `[.., n]`; or `weight`
-    /// `[k]`, `bias` a scalar, and the result `[..]`. All of one dtype.
-    ///
-    /// # Errors
-    /// For other shapes, and dtypes that differ.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
-    /// let w = Tensor::new(&[[1f32, 1.0], [0.0, 1.0], [2.0, 0.0]], &Device::Cpu)?;
-    /// let b = Tensor::new(&[0f32, 0.0, 1.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::linear(&x, &w, Some(&b))?.to_vec1::<f32>()?, [3.0, 2.0, 3.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(nn)]
-    pub fn linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor> = None) -> Result<Tensor> {
-        if weight.rank() == 1 {
-            let y = f::matmul(input, weight)?;
-            return bias.map_or(Ok(y.clone()), |bias| y.broadcast_add(bias));
-        }
-        match bias {
-            Some(bias) => dispatch1(&Linear, &[input, weight, bias]),
-            None => dispatch1(&Linear, &[input, weight]),
-        }
+/// `input weight^T + bias` over the last dimension: `input` is `[.., k]`, `weight` `[n, k]`, `bias` `[n]`, the result `[.., n]`; or `weight`
+/// `[k]`, `bias` a scalar, and the result `[..]`. All of one dtype.
+///
+/// # Errors
+/// For other shapes, and dtypes that differ.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+/// let w = Tensor::new(&[[1f32, 1.0], [0.0, 1.0], [2.0, 0.0]], &Device::Cpu)?;
+/// let b = Tensor::new(&[0f32, 0.0, 1.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::linear(&x, &w, Some(&b))?.to_vec1::<f32>()?, [3.0, 2.0, 3.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(bias = None)]
+#[python(nn)]
+pub fn linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
+    if weight.rank() == 1 {
+        let y = f::matmul(input, weight)?;
+        return bias.map_or(Ok(y.clone()), |bias| y.broadcast_add(bias));
+    }
+    match bias {
+        Some(bias) => dispatch1(&Linear, &[input, weight, bias]),
+        None => dispatch1(&Linear, &[input, weight]),
     }
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "linear", function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+pub const DEFINITION: Definition =
+    Definition { name: "linear", function: &linear::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |x: &[usize], n: usize, bias: bool| {

@@ -4,9 +4,9 @@
 use opforge_cpu::dense::{Dense, dense};
 
 use super::pinv::{gradient, pinv};
+use crate::family::matrix::{batch_axes, default_rtol, matrices, number_each, over_batch, sample};
 use crate::functional as f;
-use crate::operator::matrix::{batch_axes, default_rtol, matrices, number_each, over_batch, sample};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`lstsq`]: `A`, `[.., m, n]`, `B`, `[.., m, k]`, and relative tolerances, `[..]`, to the solution, `[.., n, k]`, ranks, `[..]`
 /// in i64, and singular values, `[.., min(m, n)]`, if they are wanted.
@@ -66,58 +66,59 @@ impl Operator for LstSq {
     }
 }
 
-function! {
-    /// The `X` with the least `|A X - B|` for each matrix of a batch, and of those the shortest; leading dimensions are broadcast. A `B` of one
-    /// dimension less than `A` holds vectors. Singular values up to `rcond` times the largest count as 0; without it, the dtype's epsilon times
-    /// the longer side.
-    ///
-    /// With it the sums of squares of `A X - B` over each column, if there are more rows than columns and every matrix has full rank; the
-    /// ranks of the matrices, in i64; and their singular values. What the `driver` of LAPACK (`"gels"`, `"gelsy"`, `"gelsd"` or `"gelss"`)
-    /// does not tell is empty: ranks of `"gels"`, which takes full rank for granted; residuals of `"gelsy"`, the default; and singular
-    /// values of both. These two solve by QR where the rank is full beyond doubt, else as the others, by singular values.
-    ///
-    /// # Errors
-    /// For shapes that do not go together, another driver, NaN and infinities, and dtypes other than f32 and f64.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let a = Tensor::new(&[[1f64, 0.0], [0.0, 2.0], [0.0, 0.0]], &Device::Cpu)?;
-    /// let b = Tensor::new(&[[3f64], [4.0], [5.0]], &Device::Cpu)?;
-    /// let (x, residuals, rank, _) = opforge::functional::lstsq(&a, &b, None, Some("gelsd"))?;
-    /// assert_eq!(x.to_vec2::<f64>()?, [[3.0], [2.0]]);
-    /// assert_eq!((residuals.to_vec1::<f64>()?, rank.to_scalar::<i64>()?), (vec![25.0], 2));
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(linalg, results(solution, residuals, rank, singular_values))]
-    pub fn lstsq(
-        A: &Tensor,
-        B: &Tensor,
-        rcond: Option<f64> = None;
-        driver: Option<&str> = None,
-    ) -> Result<(Tensor, Tensor, Tensor, Tensor)> {
-        let (_, m, n) = matrices("lstsq", A.meta())?;
-        if B.rank() == 1 || (B.rank() + 1 == A.rank() && B.dims() == &A.dims()[..A.rank() - 1]) {
-            let (x, residuals, rank, values) = lstsq(A, &B.unsqueeze(B.rank())?, rcond, driver)?;
-            let residuals = if residuals.elem_count() == 0 { residuals } else { residuals.squeeze(residuals.rank() - 1)? };
-            return Ok((x.squeeze(x.rank() - 1)?, residuals, rank, values));
-        }
-        let driver = driver.unwrap_or("gelsy");
-        if !["gels", "gelsy", "gelsd", "gelss"].contains(&driver) {
-            return Err(Error::value("lstsq", "driver", driver, "\"gels\", \"gelsy\", \"gelsd\" or \"gelss\""));
-        }
-        let (a, b) = over_batch("lstsq", A, B)?;
-        let (x, rank, values) = parts(&a, &b, rcond, ["gelsd", "gelss"].contains(&driver))?;
-        let none = |dtype: DType| Tensor::zeros(0, dtype, A.device());
-        let full_rank = || -> Result<bool> {
-            let full = f::eq((&rank).into(), (n as i64).into())?.flatten_all()?.to_vec1::<bool>()?;
-            Ok(full.iter().all(|&full| full))
-        };
-        let full = m > n && driver != "gelsy" && (driver == "gels" || full_rank()?);
-        let residuals = if full { f::sum(&a.matmul(&x)?.sub(&b)?.sqr()?, Some(&[-2]), false, None)? } else { none(a.dtype())? };
-        let rank = if driver == "gels" { none(DType::I64)? } else { rank };
-        let values = values.map_or_else(|| none(a.dtype()), Ok)?;
-        Ok((x, residuals, rank, values))
+/// The `X` with the least `|A X - B|` for each matrix of a batch, and of those the shortest; leading dimensions are broadcast. A `B` of one
+/// dimension less than `A` holds vectors. Singular values up to `rcond` times the largest count as 0; without it, the dtype's epsilon times
+/// the longer side.
+///
+/// With it the sums of squares of `A X - B` over each column, if there are more rows than columns and every matrix has full rank; the
+/// ranks of the matrices, in i64; and their singular values. What the `driver` of LAPACK (`"gels"`, `"gelsy"`, `"gelsd"` or `"gelss"`)
+/// does not tell is empty: ranks of `"gels"`, which takes full rank for granted; residuals of `"gelsy"`, the default; and singular
+/// values of both. These two solve by QR where the rank is full beyond doubt, else as the others, by singular values.
+///
+/// # Errors
+/// For shapes that do not go together, another driver, NaN and infinities, and dtypes other than f32 and f64.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let a = Tensor::new(&[[1f64, 0.0], [0.0, 2.0], [0.0, 0.0]], &Device::Cpu)?;
+/// let b = Tensor::new(&[[3f64], [4.0], [5.0]], &Device::Cpu)?;
+/// let (x, residuals, rank, _) = opforge::functional::lstsq(&a, &b, None, Some("gelsd"))?;
+/// assert_eq!(x.to_vec2::<f64>()?, [[3.0], [2.0]]);
+/// assert_eq!((residuals.to_vec1::<f64>()?, rank.to_scalar::<i64>()?), (vec![25.0], 2));
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(rcond = None, *, driver = None)]
+#[python(linalg, results(solution, residuals, rank, singular_values))]
+pub fn lstsq(
+    A: &Tensor,
+    B: &Tensor,
+    rcond: Option<f64>,
+    driver: Option<&str>,
+) -> Result<(Tensor, Tensor, Tensor, Tensor)> {
+    let (_, m, n) = matrices(OP, A.meta())?;
+    if B.rank() == 1 || (B.rank() + 1 == A.rank() && B.dims() == &A.dims()[..A.rank() - 1]) {
+        let (x, residuals, rank, values) = lstsq(A, &B.unsqueeze(B.rank())?, rcond, driver)?;
+        let residuals =
+            if residuals.elem_count() == 0 { residuals } else { residuals.squeeze(residuals.rank() - 1)? };
+        return Ok((x.squeeze(x.rank() - 1)?, residuals, rank, values));
     }
+    let driver = driver.unwrap_or("gelsy");
+    if !["gels", "gelsy", "gelsd", "gelss"].contains(&driver) {
+        return Err(Error::value(OP, "driver", driver, "\"gels\", \"gelsy\", \"gelsd\" or \"gelss\""));
+    }
+    let (a, b) = over_batch(OP, A, B)?;
+    let (x, rank, values) = parts(&a, &b, rcond, ["gelsd", "gelss"].contains(&driver))?;
+    let none = |dtype: DType| Tensor::zeros(0, dtype, A.device());
+    let full_rank = || -> Result<bool> {
+        let full = f::eq((&rank).into(), (n as i64).into())?.flatten_all()?.to_vec1::<bool>()?;
+        Ok(full.iter().all(|&full| full))
+    };
+    let full = m > n && driver != "gelsy" && (driver == "gels" || full_rank()?);
+    let residuals =
+        if full { f::sum(&a.matmul(&x)?.sub(&b)?.sqr()?, Some(&[-2]), false, None)? } else { none(a.dtype())? };
+    let rank = if driver == "gels" { none(DType::I64)? } else { rank };
+    let values = values.map_or_else(|| none(a.dtype()), Ok)?;
+    Ok((x, residuals, rank, values))
 }
 
 /// Solution, ranks and, if wanted, singular values.
@@ -132,7 +133,7 @@ fn parts(a: &Tensor, b: &Tensor, rcond: Option<f64>, values: bool) -> Result<(Te
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "lstsq", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
+    Definition { name: "lstsq", function: &lstsq::FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
 
 /// Of one column: the products with `B` over the length's square.
 fn one_column(x: &[Array]) -> Vec<Array> {

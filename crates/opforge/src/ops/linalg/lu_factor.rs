@@ -5,9 +5,9 @@ use opforge_cpu::dense::{Dense, dense};
 
 use super::lu_permutation::lu_permutation;
 use super::solve_triangular::triangular;
+use crate::family::matrix::{batch_axes, matrices, sample};
 use crate::functional as f;
-use crate::operator::matrix::{batch_axes, matrices, sample};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`lu_factor`]: `[.., m, n]` to both triangles, `[.., m, n]`, and exchanges, `[.., min(m, n)]` in i32.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -91,36 +91,39 @@ impl Operator for LuFactor {
     }
 }
 
-function! {
-    /// For each matrix `L` and `U` with `A = P L U`, in one matrix: `U` on and above the diagonal, `L` below it, whose own diagonal is ones. And
-    /// i32 that tell `P`: the row, counted from 1, that each step exchanged its own with. Other functions take both as they are. The factors of a
-    /// matrix with NaN or infinities are NaN.
-    ///
-    /// # Errors
-    /// For fewer than two dimensions, `pivot` false, and dtypes other than f32 and f64.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let a = Tensor::new(&[[1f32, 2.0], [2.0, 2.0]], &Device::Cpu)?;
-    /// let (both, pivots) = opforge::functional::lu_factor(&a, true)?;
-    /// assert_eq!(both.to_vec2::<f32>()?, [[2.0, 2.0], [0.5, 1.0]]);
-    /// assert_eq!(pivots.to_vec1::<i32>()?, [2, 2]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(linalg, results(LU, pivots))]
-    pub fn lu_factor(A: &Tensor; pivot: bool = true) -> Result<(Tensor, Tensor)> {
-        if !pivot {
-            return Err(Error::value("lu_factor", "pivot", false, "true"));
-        }
-        let mut outputs = dispatch(&LuFactor, &[A])?;
-        let (pivots, both) = (outputs.remove(1), outputs.remove(0));
-        Ok((both, pivots))
+/// For each matrix `L` and `U` with `A = P L U`, in one matrix: `U` on and above the diagonal, `L` below it, whose own diagonal is ones. And
+/// i32 that tell `P`: the row, counted from 1, that each step exchanged its own with. Other functions take both as they are. The factors of a
+/// matrix with NaN or infinities are NaN.
+///
+/// # Errors
+/// For fewer than two dimensions, `pivot` false, and dtypes other than f32 and f64.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let a = Tensor::new(&[[1f32, 2.0], [2.0, 2.0]], &Device::Cpu)?;
+/// let (both, pivots) = opforge::functional::lu_factor(&a, true)?;
+/// assert_eq!(both.to_vec2::<f32>()?, [[2.0, 2.0], [0.5, 1.0]]);
+/// assert_eq!(pivots.to_vec1::<i32>()?, [2, 2]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, pivot = true)]
+#[python(linalg, results(LU, pivots))]
+pub fn lu_factor(A: &Tensor, pivot: bool) -> Result<(Tensor, Tensor)> {
+    if !pivot {
+        return Err(Error::value(OP, "pivot", false, "true"));
     }
+    let mut outputs = dispatch(&LuFactor, &[A])?;
+    let (pivots, both) = (outputs.remove(1), outputs.remove(0));
+    Ok((both, pivots))
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "lu_factor", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
+pub const DEFINITION: Definition = Definition {
+    name: "lu_factor",
+    function: &lu_factor::FUNCTION,
+    dtypes: DTypes::of(&[DType::F32, DType::F64]),
+    samples,
+};
 
 /// Doolittle's scheme with exchanges; NaN of what is not finite.
 fn samples() -> Vec<Sample> {

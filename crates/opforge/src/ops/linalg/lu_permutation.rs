@@ -2,8 +2,8 @@
 
 use opforge_cpu::dense::permutation;
 
-use crate::operator::matrix::batch_axes;
-use crate::operator::prelude::*;
+use crate::family::matrix::batch_axes;
+use crate::ops::prelude::*;
 
 /// The operator of [`lu_permutation`]: i32, `[.., k]`, to i64, `[.., rows]`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -48,28 +48,31 @@ impl Operator for LuPermutation {
     }
 }
 
-function! {
-    /// The order, in i64, in which `rows` rows are after exchanges: step `i` exchanges row `i` with row `pivots[i]`, counted from 1, as
-    /// [`lu_factor`](fn@crate::functional::lu_factor) gives them.
-    ///
-    /// # Errors
-    /// For pivots that are not i32, are more than there are rows, or not among them.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let pivots = Tensor::new(&[3i32, 2], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::lu_permutation(&pivots, 3)?.to_vec1::<i64>()?, [2, 1, 0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(hidden)]
-    pub fn lu_permutation(pivots: &Tensor, rows: usize) -> Result<Tensor> {
-        dispatch1(&LuPermutation { rows }, &[pivots])
-    }
+/// The order, in i64, in which `rows` rows are after exchanges: step `i` exchanges row `i` with row `pivots[i]`, counted from 1, as
+/// [`lu_factor`](fn@crate::functional::lu_factor) gives them.
+///
+/// # Errors
+/// For pivots that are not i32, are more than there are rows, or not among them.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let pivots = Tensor::new(&[3i32, 2], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::lu_permutation(&pivots, 3)?.to_vec1::<i64>()?, [2, 1, 0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(hidden)]
+pub fn lu_permutation(pivots: &Tensor, rows: usize) -> Result<Tensor> {
+    dispatch1(&LuPermutation { rows }, &[pivots])
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "lu_permutation", function: &FUNCTION, dtypes: DTypes::of(&[DType::I32]), samples };
+pub const DEFINITION: Definition = Definition {
+    name: "lu_permutation",
+    function: &lu_permutation::FUNCTION,
+    dtypes: DTypes::of(&[DType::I32]),
+    samples,
+};
 
 fn samples() -> Vec<Sample> {
     let pivots = Array::new(&[2, 3], vec![4.0, 2.0, 3.0, 2.0, 4.0, 3.0]);

@@ -1,8 +1,8 @@
 //! `matmul(a, b)`: matrix products over the last two dimensions, batched over the others.
 
-use crate::functional::complex::Parts;
-use crate::functional::sum_to;
-use crate::operator::prelude::*;
+use crate::autograd::sum_to;
+use crate::functional::Parts;
+use crate::ops::prelude::*;
 
 /// The operator of [`matmul`]: `[.., m, k]` by `[.., k, n]`, leading dimensions broadcast.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -86,44 +86,43 @@ fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     dispatch1(&MatMul, &[a, b])
 }
 
-function! {
-    /// The matrix product of the last two dimensions; leading ones are broadcast, dtypes promoted. A vector counts as a row on the left and as
-    /// a column on the right, and that dimension goes away again; two vectors give their dot product.
-    ///
-    /// f16 and bf16 accumulate in f32.
-    ///
-    /// # Errors
-    /// For scalars, and for shapes other than `[.., m, k]` and `[.., k, n]`.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let a = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
-    /// let v = Tensor::new(&[1f32, 1.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::matmul(&a, &v)?.to_vec1::<f32>()?, [3.0, 7.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, linalg)]
-    pub fn matmul(input: &Tensor, other: &Tensor) -> Result<Tensor> {
-        if input.rank() == 0 || other.rank() == 0 {
-            return Err(Error::shapes("matmul", input.shape(), other.shape(), ACCEPTED));
-        }
-        let dtype = crate::functional::common_dtype(input, other);
-        let (mut a, mut b) = (input.to_dtype(dtype)?, other.to_dtype(dtype)?);
-        if input.rank() == 1 {
-            a = a.unsqueeze(0)?;
-        }
-        if other.rank() == 1 {
-            b = b.unsqueeze(1)?;
-        }
-        let mut out = product(&a, &b)?;
-        if other.rank() == 1 {
-            out = out.squeeze(out.rank() - 1)?;
-        }
-        if input.rank() == 1 {
-            out = out.squeeze(if other.rank() == 1 { 0 } else { out.rank() - 2 })?;
-        }
-        Ok(out)
+/// The matrix product of the last two dimensions; leading ones are broadcast, dtypes promoted. A vector counts as a row on the left and as
+/// a column on the right, and that dimension goes away again; two vectors give their dot product.
+///
+/// f16 and bf16 accumulate in f32.
+///
+/// # Errors
+/// For scalars, and for shapes other than `[.., m, k]` and `[.., k, n]`.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let a = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
+/// let v = Tensor::new(&[1f32, 1.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::matmul(&a, &v)?.to_vec1::<f32>()?, [3.0, 7.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, linalg)]
+pub fn matmul(input: &Tensor, other: &Tensor) -> Result<Tensor> {
+    if input.rank() == 0 || other.rank() == 0 {
+        return Err(Error::shapes(OP, input.shape(), other.shape(), ACCEPTED));
     }
+    let dtype = crate::functional::common_dtype(input, other);
+    let (mut a, mut b) = (input.to_dtype(dtype)?, other.to_dtype(dtype)?);
+    if input.rank() == 1 {
+        a = a.unsqueeze(0)?;
+    }
+    if other.rank() == 1 {
+        b = b.unsqueeze(1)?;
+    }
+    let mut out = product(&a, &b)?;
+    if other.rank() == 1 {
+        out = out.squeeze(out.rank() - 1)?;
+    }
+    if input.rank() == 1 {
+        out = out.squeeze(if other.rank() == 1 { 0 } else { out.rank() - 2 })?;
+    }
+    Ok(out)
 }
 
 impl Tensor {
@@ -167,7 +166,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "matmul", function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+pub const DEFINITION: Definition =
+    Definition { name: "matmul", function: &matmul::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |a: &[usize], b: &[usize], out: &[usize]| {

@@ -3,8 +3,8 @@
 
 use opforge_cpu::dense::{Dense, dense};
 
-use crate::operator::matrix::{batch_axes, square};
-use crate::operator::prelude::*;
+use crate::family::matrix::{batch_axes, square};
+use crate::ops::prelude::*;
 
 /// The operator of [`matrix_exp`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -44,28 +44,31 @@ impl Operator for MatrixExp {
     }
 }
 
-function! {
-    /// The exponential of each square matrix, `I + A + A^2 / 2 + A^3 / 6 + ..`; NaN of one with NaN or infinities.
-    ///
-    /// # Errors
-    /// For matrices that are not square, and dtypes other than f32 and f64.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let a = Tensor::new(&[[0f64, 3.0], [0.0, 0.0]], &Device::Cpu)?;
-    /// let exp = opforge::functional::matrix_exp(&a)?.to_vec2::<f64>()?;
-    /// assert!((exp[0][0] - 1.0).abs() < 1e-12 && (exp[0][1] - 3.0).abs() < 1e-12);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, linalg)]
-    pub fn matrix_exp(input: &Tensor) -> Result<Tensor> {
-        dispatch1(&MatrixExp, &[input])
-    }
+/// The exponential of each square matrix, `I + A + A^2 / 2 + A^3 / 6 + ..`; NaN of one with NaN or infinities.
+///
+/// # Errors
+/// For matrices that are not square, and dtypes other than f32 and f64.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let a = Tensor::new(&[[0f64, 3.0], [0.0, 0.0]], &Device::Cpu)?;
+/// let exp = opforge::functional::matrix_exp(&a)?.to_vec2::<f64>()?;
+/// assert!((exp[0][0] - 1.0).abs() < 1e-12 && (exp[0][1] - 3.0).abs() < 1e-12);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, linalg)]
+pub fn matrix_exp(input: &Tensor) -> Result<Tensor> {
+    dispatch1(&MatrixExp, &[input])
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "matrix_exp", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
+pub const DEFINITION: Definition = Definition {
+    name: "matrix_exp",
+    function: &matrix_exp::FUNCTION,
+    dtypes: DTypes::of(&[DType::F32, DType::F64]),
+    samples,
+};
 
 /// By the series; NaN is everywhere in the result of a matrix that has NaN or infinities.
 fn samples() -> Vec<Sample> {

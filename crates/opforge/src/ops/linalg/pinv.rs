@@ -3,8 +3,8 @@
 
 use opforge_cpu::dense::{Dense, dense};
 
-use crate::operator::matrix::{batch_axes, matrices, number_each, product, rtol_or_default, sample, square, turned};
-use crate::operator::prelude::*;
+use crate::family::matrix::{batch_axes, matrices, number_each, product, rtol_or_default, sample, square, turned};
+use crate::ops::prelude::*;
 
 /// The operator of [`pinv`]: `A`, `[.., m, n]`, and absolute and relative tolerances, `[..]`, to `[.., n, m]`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -79,40 +79,34 @@ impl Operator for PInv {
     }
 }
 
-function! {
-    /// The pseudo-inverse of each matrix, Moore and Penrose's. Singular values up to `max(atol, rtol * largest)` count as 0; the tolerances are numbers
-    /// or tensors, one for each matrix. Without both, `rtol` is the dtype's epsilon times the longer side. A `hermitian` matrix is
-    /// symmetric: of it the lower triangle is read, and its eigenvalues count by magnitude.
-    ///
-    /// The gradient is that of matrices of the same rank.
-    ///
-    /// # Errors
-    /// For fewer than two dimensions, NaN and infinities, and dtypes other than f32 and f64.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let a = Tensor::new(&[[2f64, 0.0], [0.0, 0.0], [0.0, 4.0]], &Device::Cpu)?;
-    /// let inverse = opforge::functional::pinv(&a, None, None, false)?;
-    /// assert_eq!(inverse.to_vec2::<f64>()?, [[0.5, 0.0, 0.0], [0.0, 0.0, 0.25]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(linalg)]
-    pub fn pinv(
-        A: &Tensor;
-        atol: Option<Operand<'_>> = None,
-        rtol: Option<Operand<'_>> = None,
-        hermitian: bool = false,
-    ) -> Result<Tensor> {
-        matrices("pinv", A.meta())?;
-        let rtol = number_each("pinv", A, rtol_or_default(A, &atol, rtol))?;
-        let atol = number_each("pinv", A, atol.unwrap_or(0.0.into()))?;
-        dispatch1(&PInv { hermitian }, &[A, &atol, &rtol])
-    }
+/// The pseudo-inverse of each matrix, Moore and Penrose's. Singular values up to `max(atol, rtol * largest)` count as 0; the tolerances are numbers
+/// or tensors, one for each matrix. Without both, `rtol` is the dtype's epsilon times the longer side. A `hermitian` matrix is
+/// symmetric: of it the lower triangle is read, and its eigenvalues count by magnitude.
+///
+/// The gradient is that of matrices of the same rank.
+///
+/// # Errors
+/// For fewer than two dimensions, NaN and infinities, and dtypes other than f32 and f64.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let a = Tensor::new(&[[2f64, 0.0], [0.0, 0.0], [0.0, 4.0]], &Device::Cpu)?;
+/// let inverse = opforge::functional::pinv(&a, None, None, false)?;
+/// assert_eq!(inverse.to_vec2::<f64>()?, [[0.5, 0.0, 0.0], [0.0, 0.0, 0.25]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, atol = None, rtol = None, hermitian = false)]
+#[python(linalg)]
+pub fn pinv(A: &Tensor, atol: Option<Operand<'_>>, rtol: Option<Operand<'_>>, hermitian: bool) -> Result<Tensor> {
+    matrices(OP, A.meta())?;
+    let rtol = number_each(OP, A, rtol_or_default(A, &atol, rtol))?;
+    let atol = number_each(OP, A, atol.unwrap_or(0.0.into()))?;
+    dispatch1(&PInv { hermitian }, &[A, &atol, &rtol])
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "pinv", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
+    Definition { name: "pinv", function: &pinv::FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
 
 /// `(A^T A)^-1 A^T` of two columns, by Cramer's rule.
 fn reference(a: &Array) -> Array {

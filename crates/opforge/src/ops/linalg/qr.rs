@@ -4,9 +4,9 @@
 use opforge_cpu::dense::{Dense, dense};
 
 use super::solve_triangular::triangular;
+use crate::family::matrix::{batch_axes, matrices, sample};
 use crate::functional as f;
-use crate::operator::matrix::{batch_axes, matrices, sample};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// What of the factors is computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -97,46 +97,45 @@ impl Operator for Qr {
     }
 }
 
-function! {
-    /// `Q`, of orthonormal columns, and the upper triangular `R` with `A = Q R`, for each matrix. With the mode `"reduced"`, `Q` has as many columns
-    /// as `A` has rows or columns, the lesser; `"complete"`, it is square; `"r"`, it is empty. Signs of `R`'s diagonal are free. A matrix with
-    /// NaN or infinities has NaN for factors.
-    ///
-    /// There is a gradient where the first columns, as many as there are rows at most, are linearly independent, but none in the mode
-    /// `"complete"` of more rows than columns.
-    ///
-    /// # Errors
-    /// For fewer than two dimensions, another mode, and dtypes other than f32 and f64.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let a = Tensor::new(&[[0f64, 2.0], [3.0, 1.0], [4.0, 0.0]], &Device::Cpu)?;
-    /// let (q, r) = opforge::functional::qr(&a, "reduced")?;
-    /// assert_eq!((q.dims(), r.dims()), (&[3, 2][..], &[2, 2][..]));
-    /// assert!((r.abs()?.to_vec2::<f64>()?[0][0] - 5.0).abs() < 1e-12);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(linalg, results(Q, R))]
-    pub fn qr(A: &Tensor, mode: &str = "reduced") -> Result<(Tensor, Tensor)> {
-        let mode = match mode {
-            "reduced" => Mode::Reduced,
-            "complete" => Mode::Complete,
-            "r" => Mode::R,
-            other => return Err(Error::value("qr", "mode", other, "\"reduced\", \"complete\" or \"r\"")),
-        };
-        let mut outputs = dispatch(&Qr { mode }, &[A])?;
-        let r = outputs.pop().expect("R is the last output");
-        let q = match outputs.pop() {
-            Some(q) => q,
-            None => Tensor::zeros(0, A.dtype(), A.device())?,
-        };
-        Ok((q, r))
-    }
+/// `Q`, of orthonormal columns, and the upper triangular `R` with `A = Q R`, for each matrix. With the mode `"reduced"`, `Q` has as many columns
+/// as `A` has rows or columns, the lesser; `"complete"`, it is square; `"r"`, it is empty. Signs of `R`'s diagonal are free. A matrix with
+/// NaN or infinities has NaN for factors.
+///
+/// There is a gradient where the first columns, as many as there are rows at most, are linearly independent, but none in the mode
+/// `"complete"` of more rows than columns.
+///
+/// # Errors
+/// For fewer than two dimensions, another mode, and dtypes other than f32 and f64.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let a = Tensor::new(&[[0f64, 2.0], [3.0, 1.0], [4.0, 0.0]], &Device::Cpu)?;
+/// let (q, r) = opforge::functional::qr(&a, "reduced")?;
+/// assert_eq!((q.dims(), r.dims()), (&[3, 2][..], &[2, 2][..]));
+/// assert!((r.abs()?.to_vec2::<f64>()?[0][0] - 5.0).abs() < 1e-12);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(mode = "reduced")]
+#[python(linalg, results(Q, R))]
+pub fn qr(A: &Tensor, mode: &str) -> Result<(Tensor, Tensor)> {
+    let mode = match mode {
+        "reduced" => Mode::Reduced,
+        "complete" => Mode::Complete,
+        "r" => Mode::R,
+        other => return Err(Error::value(OP, "mode", other, "\"reduced\", \"complete\" or \"r\"")),
+    };
+    let mut outputs = dispatch(&Qr { mode }, &[A])?;
+    let r = outputs.pop().expect("R is the last output");
+    let q = match outputs.pop() {
+        Some(q) => q,
+        None => Tensor::zeros(0, A.dtype(), A.device())?,
+    };
+    Ok((q, r))
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "qr", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
+    Definition { name: "qr", function: &qr::FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
 
 /// By Gram and Schmidt's process, twice for accuracy: absolute values. NaN is everywhere in the factors of a matrix that has one.
 fn reference(a: &Array) -> [Array; 2] {

@@ -3,8 +3,8 @@
 use opforge_cpu::dense::{Dense, dense};
 
 use super::solve::solved;
-use crate::operator::matrix::{batch_axes, square};
-use crate::operator::prelude::*;
+use crate::family::matrix::{batch_axes, square};
+use crate::ops::prelude::*;
 
 /// The operator of [`slogdet`]: `[.., n, n]` to `[.., 2]`, sign and logarithm.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -44,31 +44,34 @@ impl Operator for SLogDet {
     }
 }
 
-function! {
-    /// The sign of each matrix's determinant and the logarithm of its magnitude: 0 and minus infinity for a singular matrix, which has no
-    /// gradient.
-    ///
-    /// # Errors
-    /// For matrices that are not square, and dtypes other than f32 and f64.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let a = Tensor::new(&[[0f32, 1.0], [1.0, 0.0]], &Device::Cpu)?;
-    /// let (sign, log) = opforge::functional::slogdet(&a)?;
-    /// assert_eq!((sign.to_scalar::<f32>()?, log.to_scalar::<f32>()?), (-1.0, 0.0));
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, linalg, results(sign, logabsdet))]
-    pub fn slogdet(input: &Tensor) -> Result<(Tensor, Tensor)> {
-        let both = dispatch1(&SLogDet, &[input])?;
-        let last = both.rank() - 1;
-        Ok((both.get_on_dim(last, 0)?, both.get_on_dim(last, 1)?))
-    }
+/// The sign of each matrix's determinant and the logarithm of its magnitude: 0 and minus infinity for a singular matrix, which has no
+/// gradient.
+///
+/// # Errors
+/// For matrices that are not square, and dtypes other than f32 and f64.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let a = Tensor::new(&[[0f32, 1.0], [1.0, 0.0]], &Device::Cpu)?;
+/// let (sign, log) = opforge::functional::slogdet(&a)?;
+/// assert_eq!((sign.to_scalar::<f32>()?, log.to_scalar::<f32>()?), (-1.0, 0.0));
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, linalg, results(sign, logabsdet))]
+pub fn slogdet(input: &Tensor) -> Result<(Tensor, Tensor)> {
+    let both = dispatch1(&SLogDet, &[input])?;
+    let last = both.rank() - 1;
+    Ok((both.get_on_dim(last, 0)?, both.get_on_dim(last, 1)?))
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "slogdet", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
+pub const DEFINITION: Definition = Definition {
+    name: "slogdet",
+    function: &slogdet::FUNCTION,
+    dtypes: DTypes::of(&[DType::F32, DType::F64]),
+    samples,
+};
 
 fn samples() -> Vec<Sample> {
     let a = Array::new(&[2, 2, 2], vec![2.0, 0.5, -0.3, 1.5, 0.2, 1.0, 2.0, 0.7]);

@@ -3,9 +3,9 @@
 
 use opforge_cpu::dense::{Dense, dense};
 
+use crate::family::matrix::{over_batch, right_hand_side, solve_axes, square};
 use crate::functional as f;
-use crate::operator::matrix::{over_batch, right_hand_side, solve_axes, square};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`solve`]: `A` is `[.., n, n]`, `B` `[.., n, k]`, with equal leading dimensions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -48,40 +48,39 @@ impl Operator for Solve {
     }
 }
 
-function! {
-    /// The `X` with `A X = B`, or `X A = B` if not `left`, for each matrix of a batch; leading dimensions are broadcast. A `B` of one dimension
-    /// less than `A` holds vectors.
-    ///
-    /// # Errors
-    /// For matrices that are not square or have no inverse, and dtypes other than f32 and f64.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let a = Tensor::new(&[[2f32, 0.0], [0.0, 4.0]], &Device::Cpu)?;
-    /// let b = Tensor::new(&[2f32, 2.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::solve(&a, &b, true)?.to_vec1::<f32>()?, [1.0, 0.5]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(linalg)]
-    pub fn solve(A: &Tensor, B: &Tensor; left: bool = true) -> Result<Tensor> {
-        square("solve", A.meta())?;
-        let vectors = B.rank() == 1 || (B.rank() + 1 == A.rank() && B.dims() == &A.dims()[..A.rank() - 1]);
-        if vectors {
-            let column = solve(A, &B.unsqueeze(B.rank())?, left)?;
-            return column.squeeze(column.rank() - 1);
-        }
-        if !left {
-            let x = solve(&f::transpose(A, -2, -1)?, &f::transpose(B, -2, -1)?, true)?;
-            return f::transpose(&x, -2, -1);
-        }
-        let (a, b) = over_batch("solve", A, B)?;
-        solved(&a, &b)
+/// The `X` with `A X = B`, or `X A = B` if not `left`, for each matrix of a batch; leading dimensions are broadcast. A `B` of one dimension
+/// less than `A` holds vectors.
+///
+/// # Errors
+/// For matrices that are not square or have no inverse, and dtypes other than f32 and f64.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let a = Tensor::new(&[[2f32, 0.0], [0.0, 4.0]], &Device::Cpu)?;
+/// let b = Tensor::new(&[2f32, 2.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::solve(&a, &b, true)?.to_vec1::<f32>()?, [1.0, 0.5]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, left = true)]
+#[python(linalg)]
+pub fn solve(A: &Tensor, B: &Tensor, left: bool) -> Result<Tensor> {
+    square(OP, A.meta())?;
+    let vectors = B.rank() == 1 || (B.rank() + 1 == A.rank() && B.dims() == &A.dims()[..A.rank() - 1]);
+    if vectors {
+        let column = solve(A, &B.unsqueeze(B.rank())?, left)?;
+        return column.squeeze(column.rank() - 1);
     }
+    if !left {
+        let x = solve(&f::transpose(A, -2, -1)?, &f::transpose(B, -2, -1)?, true)?;
+        return f::transpose(&x, -2, -1);
+    }
+    let (a, b) = over_batch(OP, A, B)?;
+    solved(&a, &b)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "solve", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
+    Definition { name: "solve", function: &solve::FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
 
 /// By Cramer's rule. Operands are limited by tanh, since infinities take other ways there.
 fn samples() -> Vec<Sample> {

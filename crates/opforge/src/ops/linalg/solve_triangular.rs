@@ -3,9 +3,9 @@
 
 use opforge_cpu::dense::{Dense, dense};
 
+use crate::family::matrix::{identity, over_batch, right_hand_side, solve_axes, square};
 use crate::functional as f;
-use crate::operator::matrix::{identity, over_batch, right_hand_side, solve_axes, square};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`solve_triangular`]: `A` is `[.., n, n]`, `B` `[.., n, k]`, with equal leading dimensions.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -57,46 +57,39 @@ impl Operator for SolveTriangular {
     }
 }
 
-function! {
-    /// The `X` with `A X = B`, or `X A = B` if not `left`, for each triangular matrix `A` of a batch; leading dimensions are broadcast. Only the
-    /// triangle that `upper` names is read, and with `unitriangular` its diagonal counts as ones. A zero on the diagonal gives infinities and
-    /// NaN.
-    ///
-    /// # Errors
-    /// For matrices that are not square, shapes that do not go together, and dtypes other than f32 and f64.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let a = Tensor::new(&[[2f32, 1.0], [0.0, 4.0]], &Device::Cpu)?;
-    /// let b = Tensor::new(&[[4f32], [8.0]], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::solve_triangular(&a, &b, true, true, false)?.to_vec2::<f32>()?, [[1.0], [2.0]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(linalg)]
-    pub fn solve_triangular(
-        A: &Tensor,
-        B: &Tensor;
-        upper: bool,
-        left: bool = true,
-        unitriangular: bool = false,
-    ) -> Result<Tensor> {
-        square("solve_triangular", A.meta())?;
-        if B.rank() < 2 {
-            return Err(Error::shape("solve_triangular", "B", format!("{:?}", B.shape()), "matrices: at least two dimensions"));
-        }
-        if !left {
-            let (a, b) = (f::transpose(A, -2, -1)?, f::transpose(B, -2, -1)?);
-            return f::transpose(&solve_triangular(&a, &b, !upper, true, unitriangular)?, -2, -1);
-        }
-        let (a, b) = over_batch("solve_triangular", A, B)?;
-        triangular(&a, &b, upper, unitriangular)
+/// The `X` with `A X = B`, or `X A = B` if not `left`, for each triangular matrix `A` of a batch; leading dimensions are broadcast. Only the
+/// triangle that `upper` names is read, and with `unitriangular` its diagonal counts as ones. A zero on the diagonal gives infinities and
+/// NaN.
+///
+/// # Errors
+/// For matrices that are not square, shapes that do not go together, and dtypes other than f32 and f64.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let a = Tensor::new(&[[2f32, 1.0], [0.0, 4.0]], &Device::Cpu)?;
+/// let b = Tensor::new(&[[4f32], [8.0]], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::solve_triangular(&a, &b, true, true, false)?.to_vec2::<f32>()?, [[1.0], [2.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, upper, left = true, unitriangular = false)]
+#[python(linalg)]
+pub fn solve_triangular(A: &Tensor, B: &Tensor, upper: bool, left: bool, unitriangular: bool) -> Result<Tensor> {
+    square(OP, A.meta())?;
+    if B.rank() < 2 {
+        return Err(Error::shape(OP, "B", format!("{:?}", B.shape()), "matrices: at least two dimensions"));
     }
+    if !left {
+        let (a, b) = (f::transpose(A, -2, -1)?, f::transpose(B, -2, -1)?);
+        return f::transpose(&solve_triangular(&a, &b, !upper, true, unitriangular)?, -2, -1);
+    }
+    let (a, b) = over_batch(OP, A, B)?;
+    triangular(&a, &b, upper, unitriangular)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition = Definition {
     name: "solve_triangular",
-    function: &FUNCTION,
+    function: &solve_triangular::FUNCTION,
     dtypes: DTypes::of(&[DType::F32, DType::F64]),
     samples,
 };

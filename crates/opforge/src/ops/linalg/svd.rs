@@ -3,9 +3,9 @@
 
 use opforge_cpu::dense::{Dense, dense};
 
+use crate::family::matrix::{batch_axes, identity, matrices, reference_svd, sample};
 use crate::functional as f;
-use crate::operator::matrix::{batch_axes, identity, matrices, reference_svd, sample};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`svd`]: with `k = min(m, n)`, `U` is `[.., m, k]`, `S` `[.., k]` and `V^T` `[.., k, n]`; `full`, `[.., m, m]` and `[.., n, n]`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -81,36 +81,35 @@ impl Operator for Svd {
     }
 }
 
-function! {
-    /// `U`, `S` and `V^T` with `A = U diag(S) V^T` for each matrix: orthonormal columns of `U` and rows of `V^T`, and singular values in
-    /// descending order. With `full_matrices` the vectors are completed to bases of their spaces. The vectors are unique up to signs if the
-    /// values differ.
-    ///
-    /// The gradient through the vectors is finite only where the values differ, and not 0 if the matrix is not square; that through the values
-    /// alone is [`svdvals`](fn@crate::functional::svdvals)'s. Vectors that complete a basis carry no gradient.
-    ///
-    /// # Errors
-    /// For fewer than two dimensions, NaN and infinities, and dtypes other than f32 and f64.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let a = Tensor::new(&[[0f32, 3.0], [4.0, 0.0]], &Device::Cpu)?;
-    /// let (u, s, vh) = opforge::functional::svd(&a, false)?;
-    /// assert_eq!(s.to_vec1::<f32>()?, [4.0, 3.0]);
-    /// assert_eq!(u.broadcast_mul(&s)?.matmul(&vh)?.to_vec2::<f32>()?, [[0.0, 3.0], [4.0, 0.0]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(linalg, results(U, S, Vh))]
-    pub fn svd(A: &Tensor, full_matrices: bool = true) -> Result<(Tensor, Tensor, Tensor)> {
-        let mut outputs = dispatch(&Svd { full: full_matrices }, &[A])?;
-        let (vh, s, u) = (outputs.remove(2), outputs.remove(1), outputs.remove(0));
-        Ok((u, s, vh))
-    }
+/// `U`, `S` and `V^T` with `A = U diag(S) V^T` for each matrix: orthonormal columns of `U` and rows of `V^T`, and singular values in
+/// descending order. With `full_matrices` the vectors are completed to bases of their spaces. The vectors are unique up to signs if the
+/// values differ.
+///
+/// The gradient through the vectors is finite only where the values differ, and not 0 if the matrix is not square; that through the values
+/// alone is [`svdvals`](fn@crate::functional::svdvals)'s. Vectors that complete a basis carry no gradient.
+///
+/// # Errors
+/// For fewer than two dimensions, NaN and infinities, and dtypes other than f32 and f64.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let a = Tensor::new(&[[0f32, 3.0], [4.0, 0.0]], &Device::Cpu)?;
+/// let (u, s, vh) = opforge::functional::svd(&a, false)?;
+/// assert_eq!(s.to_vec1::<f32>()?, [4.0, 3.0]);
+/// assert_eq!(u.broadcast_mul(&s)?.matmul(&vh)?.to_vec2::<f32>()?, [[0.0, 3.0], [4.0, 0.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(full_matrices = true)]
+#[python(linalg, results(U, S, Vh))]
+pub fn svd(A: &Tensor, full_matrices: bool) -> Result<(Tensor, Tensor, Tensor)> {
+    let mut outputs = dispatch(&Svd { full: full_matrices }, &[A])?;
+    let (vh, s, u) = (outputs.remove(2), outputs.remove(1), outputs.remove(0));
+    Ok((u, s, vh))
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "svd", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
+    Definition { name: "svd", function: &svd::FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |m, n, full| {

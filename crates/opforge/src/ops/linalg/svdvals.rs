@@ -4,8 +4,8 @@
 use opforge_cpu::dense::{Dense, dense};
 
 use super::svd::svd;
-use crate::operator::matrix::{batch_axes, matrices, reference_svd, sample};
-use crate::operator::prelude::*;
+use crate::family::matrix::{batch_axes, matrices, reference_svd, sample};
+use crate::ops::prelude::*;
 
 /// The operator of [`svdvals`]: `[.., m, n]` to `[.., min(m, n)]`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -41,27 +41,30 @@ impl Operator for SvdVals {
     }
 }
 
-function! {
-    /// The singular values of each matrix, in descending order.
-    ///
-    /// # Errors
-    /// For fewer than two dimensions, NaN and infinities, and dtypes other than f32 and f64.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let a = Tensor::new(&[[0f32, 3.0], [-4.0, 0.0]], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::svdvals(&a)?.to_vec1::<f32>()?, [4.0, 3.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(linalg)]
-    pub fn svdvals(A: &Tensor) -> Result<Tensor> {
-        dispatch1(&SvdVals, &[A])
-    }
+/// The singular values of each matrix, in descending order.
+///
+/// # Errors
+/// For fewer than two dimensions, NaN and infinities, and dtypes other than f32 and f64.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let a = Tensor::new(&[[0f32, 3.0], [-4.0, 0.0]], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::svdvals(&a)?.to_vec1::<f32>()?, [4.0, 3.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(linalg)]
+pub fn svdvals(A: &Tensor) -> Result<Tensor> {
+    dispatch1(&SvdVals, &[A])
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "svdvals", function: &FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
+pub const DEFINITION: Definition = Definition {
+    name: "svdvals",
+    function: &svdvals::FUNCTION,
+    dtypes: DTypes::of(&[DType::F32, DType::F64]),
+    samples,
+};
 
 fn samples() -> Vec<Sample> {
     let values = |x: &[Array]| {

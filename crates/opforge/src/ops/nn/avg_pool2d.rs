@@ -3,9 +3,9 @@
 use opforge_cpu::conv::{MAX_SPATIAL, Window};
 use opforge_cpu::pool::{self, Average, Divisor, Windows};
 
-use crate::operator::pool::{Pooling, one, plane_axes, with_lengths};
-use crate::operator::prelude::*;
-use crate::operator::window::{PerDim, spatial_lengths};
+use crate::family::pool::{Pooling, one, plane_axes, with_lengths};
+use crate::family::window::{PerDim, spatial_lengths};
+use crate::ops::prelude::*;
 
 /// The operator of average pooling over the last `spatial` dimensions, or of its gradient, which is its transpose as a linear map.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -64,41 +64,40 @@ pub(crate) fn divisor(op: &'static str, count_include_pad: bool, divisor_overrid
     }
 }
 
-function! {
-    /// The average of the elements under each position of a window that moves over the last two dimensions of
-    /// `[batch, channels, height, width]` (the batch may be missing). Each argument of windows is one number, or one for each of the two
-    /// dimensions; `stride` is the kernel's size unless given. Zeros of the padding count as elements, unless `count_include_pad` is false;
-    /// `divisor_override` replaces the number of elements. With `ceil_mode` a last window may begin in the input and end beyond it.
-    ///
-    /// # Errors
-    /// For a kernel larger than the padded input, a padding of more than half the kernel, strides below 1 and a divisor of 0.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[[[1f32, 5.0, 2.0], [3.0, 4.0, 9.0]]], &Device::Cpu)?;
-    /// let y = opforge::functional::avg_pool2d(&x, &[2], Some(&[1]), &[0], false, true, None)?;
-    /// assert_eq!(y.to_vec3::<f32>()?, [[[3.25, 5.0]]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(nn)]
-    pub fn avg_pool2d(
-        input: &Tensor,
-        kernel_size: &[i64],
-        stride: Option<&[i64]> = None,
-        padding: &[i64] = &[0],
-        ceil_mode: bool = false,
-        count_include_pad: bool = true,
-        divisor_override: Option<i64> = None,
-    ) -> Result<Tensor> {
-        let pooling = Pooling::new("avg_pool2d", 2, kernel_size, stride, [padding, &[1]], ceil_mode)?;
-        let divisor = divisor("avg_pool2d", count_include_pad, divisor_override)?;
-        avg_pool(&pooling, divisor, input, pooling.lengths(input)?)
-    }
+/// The average of the elements under each position of a window that moves over the last two dimensions of
+/// `[batch, channels, height, width]` (the batch may be missing). Each argument of windows is one number, or one for each of the two
+/// dimensions; `stride` is the kernel's size unless given. Zeros of the padding count as elements, unless `count_include_pad` is false;
+/// `divisor_override` replaces the number of elements. With `ceil_mode` a last window may begin in the input and end beyond it.
+///
+/// # Errors
+/// For a kernel larger than the padded input, a padding of more than half the kernel, strides below 1 and a divisor of 0.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[[1f32, 5.0, 2.0], [3.0, 4.0, 9.0]]], &Device::Cpu)?;
+/// let y = opforge::functional::avg_pool2d(&x, &[2], Some(&[1]), &[0], false, true, None)?;
+/// assert_eq!(y.to_vec3::<f32>()?, [[[3.25, 5.0]]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(stride = None, padding = &[0], ceil_mode = false, count_include_pad = true, divisor_override = None)]
+#[python(nn)]
+pub fn avg_pool2d(
+    input: &Tensor,
+    kernel_size: &[i64],
+    stride: Option<&[i64]>,
+    padding: &[i64],
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor_override: Option<i64>,
+) -> Result<Tensor> {
+    let pooling = Pooling::new(OP, 2, kernel_size, stride, [padding, &[1]], ceil_mode)?;
+    let divisor = divisor(OP, count_include_pad, divisor_override)?;
+    avg_pool(&pooling, divisor, input, pooling.lengths(input)?)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "avg_pool2d", function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: "avg_pool2d", function: &avg_pool2d::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 /// Shapes of input and output; of sliding windows kernel, stride, padding and dilation.
 #[derive(Debug, Clone, Copy)]

@@ -6,8 +6,8 @@ use opforge_cpu::norm::{self, Over};
 
 use crate::autograd::{is_grad_enabled, no_grad};
 use crate::dispatch::check_writable;
-use crate::operator::channel_affine::channel_affine;
-use crate::operator::prelude::*;
+use crate::family::channel_affine::channel_affine;
+use crate::ops::prelude::*;
 
 /// The operator of [`batch_norm`] in training: `x [batch, channels, ..]`, then the weight and the bias where there are any. Its outputs are the
 /// result and, a number a channel, the mean and the variance of the population.
@@ -229,66 +229,65 @@ fn by_running(input: &Tensor, [mean, var]: [&Tensor; 2], given: [Option<&Tensor>
     channel_affine(input, [&mean.to_dtype(stats)?, &scale, &shift])
 }
 
-function! {
-    /// Each channel of `[batch, channels, ..]` normalised: `(x - mean) / sqrt(variance + eps) * weight + bias`. In training, mean and variance
-    /// (of the population) are those of the batch, and the running ones, if given, move towards them by the share `momentum` (the variance
-    /// towards the unbiased one), in place, unless there are no elements. Otherwise the running ones are used.
-    ///
-    /// # Errors
-    /// For parameters or statistics that are not one number a channel; in training for one value a channel; without running
-    /// statistics outside of training.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[[1f32, 10.0], [3.0, 10.0]], &Device::Cpu)?;
-    /// let y = opforge::functional::batch_norm(&x, None, None, None, None, true, 0.1, 0.0)?;
-    /// assert_eq!(y.i((.., 0))?.to_vec1::<f32>()?, [-1.0, 1.0]);
-    /// # use opforge::IndexOp;
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(nn)]
-    pub fn batch_norm(
-        input: &Tensor,
-        running_mean: Option<&Tensor>,
-        running_var: Option<&Tensor>,
-        weight: Option<&Tensor> = None,
-        bias: Option<&Tensor> = None,
-        training: bool = false,
-        momentum: f64 = 0.1,
-        eps: f64 = 1e-5,
-    ) -> Result<Tensor> {
-        if input.dims() == [0] && input.dtype().is_float() {
-            return crate::functional::constant_in(input.zeros_like()?, &[input]);
-        }
-        let channels = channels("batch_norm", input.shape())?;
-        for (name, running) in [("running_mean", running_mean), ("running_var", running_var)] {
-            running.map_or(Ok(()), |t| check_channels("batch_norm", name, t.shape(), channels))?;
-        }
-        if !training {
-            let (Some(mean), Some(var)) = (running_mean, running_var) else {
-                return Err(Error::value("batch_norm", "running_mean or running_var", "None", "both, outside of training"));
-            };
-            return by_running(input, [mean, var], [weight, bias], eps);
-        }
-        check_running("batch_norm", [running_mean, running_var], channels)?;
-        if input.elem_count() == 0 && input.dtype().is_float() {
-            let params = parameters("batch_norm", input, channels, [weight, bias])?;
-            let inputs: SmallVec<[&Tensor; 3]> = [input].into_iter().chain(&params).collect();
-            return crate::functional::constant_in(input.zeros_like()?, &inputs);
-        }
-        let (y, mean, var) = of_batch(input, [weight, bias], eps)?;
-        no_grad(|| {
-            for (running, now) in [(running_mean, mean), (running_var, var)] {
-                running.map_or(Ok(()), |running| update_running(running, &now, momentum))?;
-            }
-            Ok(y)
-        })
+/// Each channel of `[batch, channels, ..]` normalised: `(x - mean) / sqrt(variance + eps) * weight + bias`. In training, mean and variance
+/// (of the population) are those of the batch, and the running ones, if given, move towards them by the share `momentum` (the variance
+/// towards the unbiased one), in place, unless there are no elements. Otherwise the running ones are used.
+///
+/// # Errors
+/// For parameters or statistics that are not one number a channel; in training for one value a channel; without running
+/// statistics outside of training.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[1f32, 10.0], [3.0, 10.0]], &Device::Cpu)?;
+/// let y = opforge::functional::batch_norm(&x, None, None, None, None, true, 0.1, 0.0)?;
+/// assert_eq!(y.i((.., 0))?.to_vec1::<f32>()?, [-1.0, 1.0]);
+/// # use opforge::IndexOp;
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(weight = None, bias = None, training = false, momentum = 0.1, eps = 1e-5)]
+#[python(nn)]
+pub fn batch_norm(
+    input: &Tensor,
+    running_mean: Option<&Tensor>,
+    running_var: Option<&Tensor>,
+    weight: Option<&Tensor>,
+    bias: Option<&Tensor>,
+    training: bool,
+    momentum: f64,
+    eps: f64,
+) -> Result<Tensor> {
+    if input.dims() == [0] && input.dtype().is_float() {
+        return crate::functional::constant_in(input.zeros_like()?, &[input]);
     }
+    let channels = channels(OP, input.shape())?;
+    for (name, running) in [("running_mean", running_mean), ("running_var", running_var)] {
+        running.map_or(Ok(()), |t| check_channels(OP, name, t.shape(), channels))?;
+    }
+    if !training {
+        let (Some(mean), Some(var)) = (running_mean, running_var) else {
+            return Err(Error::value(OP, "running_mean or running_var", "None", "both, outside of training"));
+        };
+        return by_running(input, [mean, var], [weight, bias], eps);
+    }
+    check_running(OP, [running_mean, running_var], channels)?;
+    if input.elem_count() == 0 && input.dtype().is_float() {
+        let params = parameters(OP, input, channels, [weight, bias])?;
+        let inputs: SmallVec<[&Tensor; 3]> = [input].into_iter().chain(&params).collect();
+        return crate::functional::constant_in(input.zeros_like()?, &inputs);
+    }
+    let (y, mean, var) = of_batch(input, [weight, bias], eps)?;
+    no_grad(|| {
+        for (running, now) in [(running_mean, mean), (running_var, var)] {
+            running.map_or(Ok(()), |running| update_running(running, &now, momentum))?;
+        }
+        Ok(y)
+    })
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "batch_norm", function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: "batch_norm", function: &batch_norm::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     const EPS: f64 = 0.1;

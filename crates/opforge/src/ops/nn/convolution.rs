@@ -5,9 +5,9 @@
 
 use opforge_cpu::conv::{self, Geometry, MAX_SPATIAL, Window};
 
-use crate::operator::convolution::Arguments;
-use crate::operator::prelude::*;
-use crate::operator::window::{PerDim, batched, per_dim, spatial_lengths};
+use crate::family::window::{PerDim, batched, per_dim, spatial_lengths};
+use crate::functional::nn::conv_arguments::Arguments;
+use crate::ops::prelude::*;
 
 /// The tensors of a convolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -148,49 +148,47 @@ impl Operator for Convolution {
     }
 }
 
-function! {
-    /// A convolution, or with `transposed` its transpose, over one to three spatial dimensions: see
-    /// [`conv2d`](crate::functional::conv2d) and [`conv_transpose2d`](crate::functional::conv_transpose2d).
-    ///
-    /// # Errors
-    /// As those.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[[[1f32, 2.0, 3.0]]], &Device::Cpu)?;
-    /// let w = Tensor::new(&[[[1f32, 10.0]]], &Device::Cpu)?;
-    /// let y = opforge::functional::convolution(&x, &w, None, &[1], &[0], &[1], false, &[0], 1)?;
-    /// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [21.0, 32.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch)]
-    pub fn convolution(
-        input: &Tensor,
-        weight: &Tensor,
-        bias: Option<&Tensor>,
-        stride: &[i64],
-        padding: &[i64],
-        dilation: &[i64],
-        transposed: bool,
-        output_padding: &[i64],
-        groups: i64,
-    ) -> Result<Tensor> {
-        const OP: &str = "convolution";
-        let Some(spatial) = weight.rank().checked_sub(2).filter(|s| (1..=MAX_SPATIAL).contains(s)) else {
-            return Err(Error::shape(OP, "weight", format!("{:?}", weight.shape()), "1 to 3 spatial dimensions"));
-        };
-        let arguments = Arguments::new(OP, spatial, [stride, padding, dilation], groups)?;
-        let extra = per_dim(OP, "output_padding", output_padding, spatial, 0)?;
-        batched(OP, input, spatial, |input| match transposed {
-            true => arguments.transpose(input, weight, bias, extra),
-            false => arguments.convolve(input, weight, bias),
-        })
-    }
+/// A convolution, or with `transposed` its transpose, over one to three spatial dimensions: see
+/// [`conv2d`](crate::functional::conv2d) and [`conv_transpose2d`](crate::functional::conv_transpose2d).
+///
+/// # Errors
+/// As those.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[[1f32, 2.0, 3.0]]], &Device::Cpu)?;
+/// let w = Tensor::new(&[[[1f32, 10.0]]], &Device::Cpu)?;
+/// let y = opforge::functional::convolution(&x, &w, None, &[1], &[0], &[1], false, &[0], 1)?;
+/// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [21.0, 32.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch)]
+pub fn convolution(
+    input: &Tensor,
+    weight: &Tensor,
+    bias: Option<&Tensor>,
+    stride: &[i64],
+    padding: &[i64],
+    dilation: &[i64],
+    transposed: bool,
+    output_padding: &[i64],
+    groups: i64,
+) -> Result<Tensor> {
+    let Some(spatial) = weight.rank().checked_sub(2).filter(|s| (1..=MAX_SPATIAL).contains(s)) else {
+        return Err(Error::shape(OP, "weight", format!("{:?}", weight.shape()), "1 to 3 spatial dimensions"));
+    };
+    let arguments = Arguments::new(OP, spatial, [stride, padding, dilation], groups)?;
+    let extra = per_dim(OP, "output_padding", output_padding, spatial, 0)?;
+    batched(OP, input, spatial, |input| match transposed {
+        true => arguments.transpose(input, weight, bias, extra),
+        false => arguments.convolve(input, weight, bias),
+    })
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "convolution", function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: "convolution", function: &convolution::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     // Shapes of input, weight and output; stride, padding, dilation; groups; bias.

@@ -1,7 +1,7 @@
 //! `cross_entropy(input, target)`: the negative logarithm of the probability that softmax gives to the right class.
 
 use crate::functional::{gather, log_softmax, where_cond};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// How a loss's elements become its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,43 +29,42 @@ impl Reduce {
     }
 }
 
-function! {
-    /// The cross entropy between scores (before softmax) and classes. `input` is `[n, classes, ..]`, or `[classes]` for one element; `target`
-    /// holds integers, `[n, ..]`, or probabilities, of the input's shape. `weight` (`[classes]`) scales each class; elements of class
-    /// `ignore_index` count for nothing; `label_smoothing` moves that share of the target evenly to all classes. The mean is weighted, but of
-    /// probabilities it is one over the elements.
-    ///
-    /// # Errors
-    /// For shapes that do not go together, a class out of range, and an unknown reduction.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let scores = Tensor::new(&[[0f32, 0.0], [0.0, 100.0]], &Device::Cpu)?;
-    /// let classes = Tensor::new(&[0i64, 1], &Device::Cpu)?;
-    /// let loss = opforge::functional::cross_entropy(&scores, &classes, None, -100, "mean", 0.0)?;
-    /// assert!((loss.to_scalar::<f32>()? - 2f32.ln() / 2.0).abs() < 1e-6);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(nn)]
-    pub fn cross_entropy(
-        input: &Tensor,
-        target: &Tensor,
-        weight: Option<&Tensor> = None;
-        ignore_index: i64 = -100,
-        reduction: &str = "mean",
-        label_smoothing: f64 = 0.0,
-    ) -> Result<Tensor> {
-        let reduce = Reduce::named("cross_entropy", reduction)?;
-        if !(0.0..=1.0).contains(&label_smoothing) {
-            return Err(Error::value("cross_entropy", "label_smoothing", label_smoothing, "0 to 1"));
-        }
-        if target.dtype().is_float() && target.shape() == input.shape() {
-            return of_probabilities(input, target, weight, reduce, label_smoothing);
-        }
-        let dim = class_dim("cross_entropy", input, target)?;
-        let log = log_softmax(input, dim as i64, None)?;
-        class_loss(&log, target, weight, dim, ignore_index, reduce, label_smoothing)
+/// The cross entropy between scores (before softmax) and classes. `input` is `[n, classes, ..]`, or `[classes]` for one element; `target`
+/// holds integers, `[n, ..]`, or probabilities, of the input's shape. `weight` (`[classes]`) scales each class; elements of class
+/// `ignore_index` count for nothing; `label_smoothing` moves that share of the target evenly to all classes. The mean is weighted, but of
+/// probabilities it is one over the elements.
+///
+/// # Errors
+/// For shapes that do not go together, a class out of range, and an unknown reduction.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let scores = Tensor::new(&[[0f32, 0.0], [0.0, 100.0]], &Device::Cpu)?;
+/// let classes = Tensor::new(&[0i64, 1], &Device::Cpu)?;
+/// let loss = opforge::functional::cross_entropy(&scores, &classes, None, -100, "mean", 0.0)?;
+/// assert!((loss.to_scalar::<f32>()? - 2f32.ln() / 2.0).abs() < 1e-6);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(weight = None, *, ignore_index = -100, reduction = "mean", label_smoothing = 0.0)]
+#[python(nn)]
+pub fn cross_entropy(
+    input: &Tensor,
+    target: &Tensor,
+    weight: Option<&Tensor>,
+    ignore_index: i64,
+    reduction: &str,
+    label_smoothing: f64,
+) -> Result<Tensor> {
+    let reduce = Reduce::named(OP, reduction)?;
+    if !(0.0..=1.0).contains(&label_smoothing) {
+        return Err(Error::value(OP, "label_smoothing", label_smoothing, "0 to 1"));
     }
+    if target.dtype().is_float() && target.shape() == input.shape() {
+        return of_probabilities(input, target, weight, reduce, label_smoothing);
+    }
+    let dim = class_dim(OP, input, target)?;
+    let log = log_softmax(input, dim as i64, None)?;
+    class_loss(&log, target, weight, dim, ignore_index, reduce, label_smoothing)
 }
 
 /// The loss of a target that gives each class a share.
@@ -203,7 +202,7 @@ impl Terms {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "cross_entropy", function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: "cross_entropy", function: &cross_entropy::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     let nll = |x: &Array, i: usize, class: usize| {

@@ -6,7 +6,7 @@ use opforge_cpu::norm::{self, Over};
 
 use super::batch_norm::{along, channels, check_channels, others, parameters};
 use crate::autograd::is_grad_enabled;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`group_norm`]: `x [batch, channels, ..]`, then the weight and the bias where there are any. Its outputs are the result and,
 /// `[batch, groups]`, the mean and the variance of the population.
@@ -156,37 +156,36 @@ pub(crate) fn of_groups(
     Ok(<[Tensor; 3]>::try_from(outputs.into_vec()).expect("three outputs"))
 }
 
-function! {
-    /// Groups of channels of `[batch, channels, ..]` normalised, each of `num_groups` groups of each batch element by its own mean and variance
-    /// (of the population); then each channel is scaled by `weight` and shifted by `bias`.
-    ///
-    /// # Errors
-    /// For channels that `num_groups` does not divide, and parameters that are not one number a channel.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[[1f32, 3.0, 10.0, 30.0]], &Device::Cpu)?;
-    /// let y = opforge::functional::group_norm(&x, 2, None, None, 0.0)?;
-    /// assert_eq!(y.to_vec2::<f32>()?, [[-1.0, 1.0, -1.0, 1.0]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(nn)]
-    pub fn group_norm(
-        input: &Tensor,
-        num_groups: i64,
-        weight: Option<&Tensor> = None,
-        bias: Option<&Tensor> = None,
-        eps: f64 = 1e-5,
-    ) -> Result<Tensor> {
-        let groups = usize::try_from(num_groups).unwrap_or(0);
-        let [y, _, _] = of_groups("group_norm", input, groups, [weight, bias], eps)?;
-        Ok(y)
-    }
+/// Groups of channels of `[batch, channels, ..]` normalised, each of `num_groups` groups of each batch element by its own mean and variance
+/// (of the population); then each channel is scaled by `weight` and shifted by `bias`.
+///
+/// # Errors
+/// For channels that `num_groups` does not divide, and parameters that are not one number a channel.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[1f32, 3.0, 10.0, 30.0]], &Device::Cpu)?;
+/// let y = opforge::functional::group_norm(&x, 2, None, None, 0.0)?;
+/// assert_eq!(y.to_vec2::<f32>()?, [[-1.0, 1.0, -1.0, 1.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(weight = None, bias = None, eps = 1e-5)]
+#[python(nn)]
+pub fn group_norm(
+    input: &Tensor,
+    num_groups: i64,
+    weight: Option<&Tensor>,
+    bias: Option<&Tensor>,
+    eps: f64,
+) -> Result<Tensor> {
+    let groups = usize::try_from(num_groups).unwrap_or(0);
+    let [y, _, _] = of_groups(OP, input, groups, [weight, bias], eps)?;
+    Ok(y)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "group_norm", function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: "group_norm", function: &group_norm::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     const EPS: f64 = 0.1;

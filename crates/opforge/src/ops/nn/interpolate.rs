@@ -3,9 +3,9 @@
 use opforge_cpu::conv::MAX_SPATIAL;
 use opforge_cpu::resample::{self, Filter, Stretch, Stretches};
 
-use crate::operator::pool::{one, plane_axes, with_lengths};
-use crate::operator::prelude::*;
-use crate::operator::window::{PerDim, spatial_lengths};
+use crate::family::pool::{one, plane_axes, with_lengths};
+use crate::family::window::{PerDim, spatial_lengths};
+use crate::ops::prelude::*;
 
 /// The operator that resamples the last `spatial` dimensions, or its gradient, which is its transpose as a linear map.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -84,75 +84,77 @@ impl Operator for CopyNearest {
     }
 }
 
-function! {
-    /// The spatial dimensions, those after the second, resized to `size`, or by `scale_factor`: `mode` is `"nearest"`, `"nearest-exact"`,
-    /// `"linear"`, `"bilinear"`, `"trilinear"` or `"bicubic"`. With `align_corners` the corners' centres stay in place. Without
-    /// `recompute_scale_factor` a given factor maps positions as it is. With `antialias`, `"bilinear"` and `"bicubic"` average over all that
-    /// becomes one element when images shrink. Bytes are rounded.
-    ///
-    /// # Errors
-    /// For sizes that do not go with the dimensions, other modes, `align_corners` with the nearest, and `antialias` of others than `"bilinear"` and `"bicubic"`.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor, functional as f};
-    /// let x = Tensor::new(&[[[1f32, 3.0]]], &Device::Cpu)?;
-    /// let y = f::interpolate(&x, Some(&[4]), None, "linear", None, None, false)?;
-    /// assert_eq!(y.to_vec3::<f32>()?, [[[1.0, 1.5, 2.5, 3.0]]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(nn)]
-    pub fn interpolate(
-        input: &Tensor,
-        size: Option<&[i64]> = None,
-        scale_factor: Option<&[f64]> = None,
-        mode: &str = "nearest",
-        align_corners: Option<bool> = None,
-        recompute_scale_factor: Option<bool> = None,
-        antialias: bool = false,
-    ) -> Result<Tensor> {
-        let spatial = input.rank().checked_sub(2).filter(|n| (1..=MAX_SPATIAL).contains(n));
-        let spatial = spatial.ok_or_else(|| {
-            Error::shape("interpolate", "input", format!("{:?}", input.shape()), "[n, channels, ..] with 1 to 3 spatial dimensions")
-        })?;
-        let filter = match (mode, spatial) {
-            ("bilinear", 2) if antialias => Filter::Triangle,
-            ("bicubic", 2) if antialias => Filter::SmoothCubic,
-            (other, _) if antialias => {
-                return Err(Error::value("interpolate", "mode", other, "\"bilinear\" or \"bicubic\", with antialias"));
-            }
-            ("nearest", _) => Filter::Nearest,
-            ("nearest-exact", _) => Filter::NearestExact,
-            ("linear", 1) | ("bilinear", 2) | ("trilinear", 3) => Filter::Linear,
-            ("bicubic", 2) => Filter::Cubic,
-            (other, n) => {
-                let accepted = format!("\"nearest\", \"nearest-exact\", \"linear\", \"bilinear\", \"trilinear\" or \"bicubic\", as {n} dimensions need");
-                return Err(Error::value("interpolate", "mode", other, accepted));
-            }
-        };
-        if let (Some(corners), true) = (align_corners, mode.starts_with("nearest")) {
-            let accepted = "none: corners are aligned where a mode interpolates, in linear, bilinear, trilinear and bicubic";
-            return Err(Error::value("interpolate", "align_corners", corners, accepted));
+/// The spatial dimensions, those after the second, resized to `size`, or by `scale_factor`: `mode` is `"nearest"`, `"nearest-exact"`,
+/// `"linear"`, `"bilinear"`, `"trilinear"` or `"bicubic"`. With `align_corners` the corners' centres stay in place. Without
+/// `recompute_scale_factor` a given factor maps positions as it is. With `antialias`, `"bilinear"` and `"bicubic"` average over all that
+/// becomes one element when images shrink. Bytes are rounded.
+///
+/// # Errors
+/// For sizes that do not go with the dimensions, other modes, `align_corners` with the nearest, and `antialias` of others than `"bilinear"` and `"bicubic"`.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let x = Tensor::new(&[[[1f32, 3.0]]], &Device::Cpu)?;
+/// let y = f::interpolate(&x, Some(&[4]), None, "linear", None, None, false)?;
+/// assert_eq!(y.to_vec3::<f32>()?, [[[1.0, 1.5, 2.5, 3.0]]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(size = None, scale_factor = None, mode = "nearest", align_corners = None, recompute_scale_factor = None, antialias = false)]
+#[python(nn)]
+pub fn interpolate(
+    input: &Tensor,
+    size: Option<&[i64]>,
+    scale_factor: Option<&[f64]>,
+    mode: &str,
+    align_corners: Option<bool>,
+    recompute_scale_factor: Option<bool>,
+    antialias: bool,
+) -> Result<Tensor> {
+    let spatial = input.rank().checked_sub(2).filter(|n| (1..=MAX_SPATIAL).contains(n));
+    let spatial = spatial.ok_or_else(|| {
+        Error::shape(OP, "input", format!("{:?}", input.shape()), "[n, channels, ..] with 1 to 3 spatial dimensions")
+    })?;
+    let filter = match (mode, spatial) {
+        ("bilinear", 2) if antialias => Filter::Triangle,
+        ("bicubic", 2) if antialias => Filter::SmoothCubic,
+        (other, _) if antialias => {
+            return Err(Error::value(OP, "mode", other, "\"bilinear\" or \"bicubic\", with antialias"));
         }
-        let scales = scales(input, size, scale_factor, recompute_scale_factor.unwrap_or(false))?;
-        // Weights are fractions, which bytes are not.
-        let bytes = input.dtype() == DType::U8 && !mode.starts_with("nearest");
-        let source = if bytes { input.to_dtype(DType::F32)? } else { input.clone() };
-        let mut op = Interpolate { how: [Stretch::NONE; MAX_SPATIAL], spatial, lengths: [1; MAX_SPATIAL], gradient: false };
-        for (d, &(length, scale)) in (MAX_SPATIAL - spatial..).zip(&scales) {
-            op.lengths[d] = length;
-            op.how[d] = Stretch { filter, scale: Scalar::Float(scale), corners: align_corners.unwrap_or(false) };
+        ("nearest", _) => Filter::Nearest,
+        ("nearest-exact", _) => Filter::NearestExact,
+        ("linear", 1) | ("bilinear", 2) | ("trilinear", 3) => Filter::Linear,
+        ("bicubic", 2) => Filter::Cubic,
+        (other, n) => {
+            let accepted = format!(
+                "\"nearest\", \"nearest-exact\", \"linear\", \"bilinear\", \"trilinear\" or \"bicubic\", as {n} dimensions need"
+            );
+            return Err(Error::value(OP, "mode", other, accepted));
         }
-        if !source.dtype().is_float() && mode.starts_with("nearest") {
-            return dispatch1(&CopyNearest(op), &[&source]);
-        }
-        let result = dispatch1(&op, &[&source])?;
-        if bytes { result.round()?.clamp(0.0, 255.0)?.to_dtype(DType::U8) } else { Ok(result) }
+    };
+    if let (Some(corners), true) = (align_corners, mode.starts_with("nearest")) {
+        let accepted =
+            "none: corners are aligned where a mode interpolates, in linear, bilinear, trilinear and bicubic";
+        return Err(Error::value(OP, "align_corners", corners, accepted));
     }
+    let scales = scales(input, size, scale_factor, recompute_scale_factor.unwrap_or(false))?;
+    // Weights are fractions, which bytes are not.
+    let bytes = input.dtype() == DType::U8 && !mode.starts_with("nearest");
+    let source = if bytes { input.to_dtype(DType::F32)? } else { input.clone() };
+    let mut op = Interpolate { how: [Stretch::NONE; MAX_SPATIAL], spatial, lengths: [1; MAX_SPATIAL], gradient: false };
+    for (d, &(length, scale)) in (MAX_SPATIAL - spatial..).zip(&scales) {
+        op.lengths[d] = length;
+        op.how[d] = Stretch { filter, scale: Scalar::Float(scale), corners: align_corners.unwrap_or(false) };
+    }
+    if !source.dtype().is_float() && mode.starts_with("nearest") {
+        return dispatch1(&CopyNearest(op), &[&source]);
+    }
+    let result = dispatch1(&op, &[&source])?;
+    if bytes { result.round()?.clamp(0.0, 255.0)?.to_dtype(DType::U8) } else { Ok(result) }
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "interpolate", function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: "interpolate", function: &interpolate::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 /// The new length of each spatial dimension, and how far apart its elements are in the old one.
 fn scales(input: &Tensor, size: Option<&[i64]>, factor: Option<&[f64]>, recompute: bool) -> Result<Vec<(usize, f64)>> {

@@ -5,8 +5,8 @@
 use opforge_cpu::norm;
 
 use crate::autograd::is_grad_enabled;
-use crate::operator::norm::{NormInputs, composed_grad, flatten, grad_axes, grad_metas, row_grads};
-use crate::operator::prelude::*;
+use crate::family::norm::{NormInputs, composed_grad, flatten, grad_axes, grad_metas, row_grads};
+use crate::ops::prelude::*;
 
 /// The operator of [`layer_norm`] over the last dimension: `x`, then the weight and the bias where there are any. Its outputs are the
 /// result and, a number a row, the mean and the reciprocal of the standard deviation.
@@ -28,7 +28,7 @@ impl Operator for LayerNorm {
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        crate::operator::norm::axes(inputs, 3)
+        crate::family::norm::axes(inputs, 3)
     }
 
     fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
@@ -91,40 +91,39 @@ impl Operator for LayerNormGrad {
     }
 }
 
-function! {
-    /// `(x - mean) / sqrt(variance + eps) * weight + bias`, mean and variance (of the population) over the last dimensions, whose lengths are
-    /// `normalized_shape`; weight and bias have that shape.
-    ///
-    /// Takes floating-point tensors of one dtype; the result has the input's shape.
-    ///
-    /// # Errors
-    /// When the input's shape does not end in `normalized_shape`, or weight or bias have another; for a bias without a weight.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[[1f32, 3.0], [5.0, 5.0]], &Device::Cpu)?;
-    /// let y = opforge::functional::layer_norm(&x, &[2], None, None, 0.0)?;
-    /// assert_eq!(y.narrow(0, 0, 1)?.to_vec2::<f32>()?, [[-1.0, 1.0]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, nn)]
-    pub fn layer_norm(
-        input: &Tensor,
-        normalized_shape: &[i64],
-        weight: Option<&Tensor> = None,
-        bias: Option<&Tensor> = None,
-        eps: f64 = 1e-5,
-    ) -> Result<Tensor> {
-        let inputs = flatten("layer_norm", input, normalized_shape, [weight, bias])?;
-        let op = LayerNorm { eps: Scalar::Float(eps) };
-        let mut outputs = dispatch(&op, &inputs.iter().collect::<Vec<_>>())?;
-        outputs.swap_remove(0).reshape(input.shape())
-    }
+/// `(x - mean) / sqrt(variance + eps) * weight + bias`, mean and variance (of the population) over the last dimensions, whose lengths are
+/// `normalized_shape`; weight and bias have that shape.
+///
+/// Takes floating-point tensors of one dtype; the result has the input's shape.
+///
+/// # Errors
+/// When the input's shape does not end in `normalized_shape`, or weight or bias have another; for a bias without a weight.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[1f32, 3.0], [5.0, 5.0]], &Device::Cpu)?;
+/// let y = opforge::functional::layer_norm(&x, &[2], None, None, 0.0)?;
+/// assert_eq!(y.narrow(0, 0, 1)?.to_vec2::<f32>()?, [[-1.0, 1.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(weight = None, bias = None, eps = 1e-5)]
+#[python(torch, nn)]
+pub fn layer_norm(
+    input: &Tensor,
+    normalized_shape: &[i64],
+    weight: Option<&Tensor>,
+    bias: Option<&Tensor>,
+    eps: f64,
+) -> Result<Tensor> {
+    let inputs = flatten(OP, input, normalized_shape, [weight, bias])?;
+    let op = LayerNorm { eps: Scalar::Float(eps) };
+    let mut outputs = dispatch(&op, &inputs.iter().collect::<Vec<_>>())?;
+    outputs.swap_remove(0).reshape(input.shape())
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "layer_norm", function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: "layer_norm", function: &layer_norm::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     const EPS: f64 = 0.1;

@@ -3,28 +3,27 @@
 use opforge_cpu::norm::Softmax as Kind;
 
 use super::softmax::{apply, softmax_samples};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
-function! {
-    /// The logarithm of softmax, `x - ln(sum(e^x))` along `dim`, accurate where softmax itself would round to 0.
-    ///
-    /// Takes a floating-point tensor (or converts to `dtype` first); the result has the same shape.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32, 1000.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::log_softmax(&x, -1, None)?.to_vec1::<f32>()?, [-1000.0, 0.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, nn)]
-    pub fn log_softmax(input: &Tensor, dim: i64; dtype: Option<DType> = None) -> Result<Tensor> {
-        apply("log_softmax", Kind::Log, input, dim, dtype)
-    }
+/// The logarithm of softmax, `x - ln(sum(e^x))` along `dim`, accurate where softmax itself would round to 0.
+///
+/// Takes a floating-point tensor (or converts to `dtype` first); the result has the same shape.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 1000.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::log_softmax(&x, -1, None)?.to_vec1::<f32>()?, [-1000.0, 0.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, dtype = None)]
+#[python(torch, method, nn)]
+pub fn log_softmax(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
+    apply(OP, Kind::Log, input, dim, dtype)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "log_softmax", function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: "log_softmax", function: &log_softmax::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     softmax_samples(Kind::Log, |x, total| x - total.ln())

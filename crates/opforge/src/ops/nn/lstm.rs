@@ -2,8 +2,8 @@
 
 use opforge_cpu::recurrent::{self, CellKind};
 
-use crate::functional::recurrent::{Layers, run};
-use crate::operator::prelude::*;
+use crate::functional::{Layers, run};
+use crate::ops::prelude::*;
 
 /// One layer over a sequence in one direction: the input's gates `[steps, batch, gates hidden]`, the state's weight `[gates hidden, hidden]` and
 /// bias `[gates hidden]`, the first hidden state `[batch, hidden]` and, for cells that have one, cell state. Gives the states of all steps and what
@@ -131,51 +131,52 @@ impl Operator for RecurrentGrad {
     }
 }
 
-function! {
-    /// Long short-term memory over a sequence, `[steps, batch, width]` (or `[batch, steps, width]` with `batch_first`): the outputs, and the last
-    /// hidden and cell states. `hx` holds the first ones, `[layers directions, batch, hidden]`. `params` holds, for each layer and direction, the
-    /// weights of input and state and, with `has_biases`, their biases, gates in the order input, forget, cell, output. Between layers `dropout`
-    /// applies while training.
-    ///
-    /// The gradient cannot be differentiated again.
-    ///
-    /// # Errors
-    /// For shapes that do not go together, and dtypes other than floats.
-    ///
-    /// ```
-    /// # use opforge::{DType, Device, Tensor, functional as f};
-    /// let zeros = |dims: &[usize]| Tensor::zeros(dims, DType::F32, &Device::Cpu);
-    /// let (x, state) = (zeros(&[5, 2, 3])?, zeros(&[1, 2, 4])?);
-    /// let params = [zeros(&[16, 3])?, zeros(&[16, 4])?];
-    /// let (y, h, c) = f::lstm(&x, &[state.clone(), state], &params, false, 1, 0.0, false, false, false)?;
-    /// assert_eq!((y.dims(), h.dims(), c.dims()), (&[5, 2, 4][..], &[1, 2, 4][..], &[1, 2, 4][..]));
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch)]
-    pub fn lstm(
-        input: &Tensor,
-        hx: &[Tensor],
-        params: &[Tensor],
-        has_biases: bool,
-        num_layers: i64,
-        dropout: f64,
-        train: bool,
-        bidirectional: bool,
-        batch_first: bool,
-    ) -> Result<(Tensor, Tensor, Tensor)> {
-        let layers = Layers { op: "lstm", cell: CellKind::Lstm, has_biases, num_layers, dropout, train, bidirectional, batch_first };
-        let [h, c] = hx else {
-            return Err(Error::value("lstm", "hx", hx.len(), "two tensors"));
-        };
-        let (y, mut last) = run(&layers, input, &[h, c], params)?;
-        let c = last.pop().unwrap_or_else(|| y.clone());
-        let h = last.pop().unwrap_or_else(|| y.clone());
-        Ok((y, h, c))
-    }
+/// Long short-term memory over a sequence, `[steps, batch, width]` (or `[batch, steps, width]` with `batch_first`): the outputs, and the last
+/// hidden and cell states. `hx` holds the first ones, `[layers directions, batch, hidden]`. `params` holds, for each layer and direction, the
+/// weights of input and state and, with `has_biases`, their biases, gates in the order input, forget, cell, output. Between layers `dropout`
+/// applies while training.
+///
+/// The gradient cannot be differentiated again.
+///
+/// # Errors
+/// For shapes that do not go together, and dtypes other than floats.
+///
+/// ```
+/// # use opforge::{DType, Device, Tensor, functional as f};
+/// let zeros = |dims: &[usize]| Tensor::zeros(dims, DType::F32, &Device::Cpu);
+/// let (x, state) = (zeros(&[5, 2, 3])?, zeros(&[1, 2, 4])?);
+/// let params = [zeros(&[16, 3])?, zeros(&[16, 4])?];
+/// let (y, h, c) = f::lstm(&x, &[state.clone(), state], &params, false, 1, 0.0, false, false, false)?;
+/// assert_eq!((y.dims(), h.dims(), c.dims()), (&[5, 2, 4][..], &[1, 2, 4][..], &[1, 2, 4][..]));
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch)]
+pub fn lstm(
+    input: &Tensor,
+    hx: &[Tensor],
+    params: &[Tensor],
+    has_biases: bool,
+    num_layers: i64,
+    dropout: f64,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> Result<(Tensor, Tensor, Tensor)> {
+    let layers =
+        Layers { op: OP, cell: CellKind::Lstm, has_biases, num_layers, dropout, train, bidirectional, batch_first };
+    let [h, c] = hx else {
+        return Err(Error::value(OP, "hx", hx.len(), "two tensors"));
+    };
+    let (y, mut last) = run(&layers, input, &[h, c], params)?;
+    let c = last.pop().unwrap_or_else(|| y.clone());
+    let h = last.pop().unwrap_or_else(|| y.clone());
+    Ok((y, h, c))
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "lstm", function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition =
+    Definition { name: "lstm", function: &lstm::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     let inputs = vec![

@@ -4,9 +4,9 @@ use opforge_cpu::pool::{self, Windows};
 
 use super::avg_pool2d::{PoolCase, pool_cases};
 use crate::autograd::is_grad_enabled;
-use crate::operator::pool::{Pooling, one, plane_axes, with_lengths};
-use crate::operator::prelude::*;
-use crate::operator::window::{PerDim, spatial_lengths};
+use crate::family::pool::{Pooling, one, plane_axes, with_lengths};
+use crate::family::window::{PerDim, spatial_lengths};
+use crate::ops::prelude::*;
 
 /// The operator of max pooling over the last `spatial` dimensions. Its outputs are the greatest elements and, if asked for, in i64, their places
 /// among the elements of those dimensions.
@@ -122,39 +122,38 @@ pub(crate) fn max_pool_values(pooling: &Pooling, input: &Tensor, lengths: PerDim
     dispatch1(&MaxPool { windows: pooling.windows, spatial: pooling.spatial, lengths, places: false }, &[input])
 }
 
-function! {
-    /// The greatest element under each position of a window that moves over the last two dimensions of `[batch, channels, height, width]` (the
-    /// batch may be missing). Each argument of windows is one number, or one for each of the two dimensions; `stride` is the kernel's size
-    /// unless given. `padding` is never the greatest. With `ceil_mode` a last window may begin in the input and end beyond it. NaN counts as
-    /// greatest.
-    ///
-    /// # Errors
-    /// For a kernel larger than the padded input, a padding of more than half the kernel, and strides and dilations below 1.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[[[1f32, 5.0, 2.0], [3.0, 4.0, 9.0]]], &Device::Cpu)?;
-    /// let y = opforge::functional::max_pool2d(&x, &[2], Some(&[1]), &[0], &[1], false)?;
-    /// assert_eq!(y.to_vec3::<f32>()?, [[[5.0, 9.0]]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch)]
-    pub fn max_pool2d(
-        input: &Tensor,
-        kernel_size: &[i64],
-        stride: Option<&[i64]> = None,
-        padding: &[i64] = &[0],
-        dilation: &[i64] = &[1],
-        ceil_mode: bool = false,
-    ) -> Result<Tensor> {
-        let pooling = Pooling::new("max_pool2d", 2, kernel_size, stride, [padding, dilation], ceil_mode)?;
-        max_pool_values(&pooling, input, pooling.lengths(input)?)
-    }
+/// The greatest element under each position of a window that moves over the last two dimensions of `[batch, channels, height, width]` (the
+/// batch may be missing). Each argument of windows is one number, or one for each of the two dimensions; `stride` is the kernel's size
+/// unless given. `padding` is never the greatest. With `ceil_mode` a last window may begin in the input and end beyond it. NaN counts as
+/// greatest.
+///
+/// # Errors
+/// For a kernel larger than the padded input, a padding of more than half the kernel, and strides and dilations below 1.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[[1f32, 5.0, 2.0], [3.0, 4.0, 9.0]]], &Device::Cpu)?;
+/// let y = opforge::functional::max_pool2d(&x, &[2], Some(&[1]), &[0], &[1], false)?;
+/// assert_eq!(y.to_vec3::<f32>()?, [[[5.0, 9.0]]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(stride = None, padding = &[0], dilation = &[1], ceil_mode = false)]
+#[python(torch)]
+pub fn max_pool2d(
+    input: &Tensor,
+    kernel_size: &[i64],
+    stride: Option<&[i64]>,
+    padding: &[i64],
+    dilation: &[i64],
+    ceil_mode: bool,
+) -> Result<Tensor> {
+    let pooling = Pooling::new(OP, 2, kernel_size, stride, [padding, dilation], ceil_mode)?;
+    max_pool_values(&pooling, input, pooling.lengths(input)?)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "max_pool2d", function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+    Definition { name: "max_pool2d", function: &max_pool2d::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     let take = |best: Option<(f64, usize)>, x: f64, at: usize| match best {

@@ -5,8 +5,8 @@
 use opforge_cpu::norm;
 
 use crate::autograd::is_grad_enabled;
-use crate::operator::norm::{NormInputs, composed_grad, flatten, grad_axes, grad_metas, row_grads};
-use crate::operator::prelude::*;
+use crate::family::norm::{NormInputs, composed_grad, flatten, grad_axes, grad_metas, row_grads};
+use crate::ops::prelude::*;
 
 /// The operator of [`rms_norm`] over the last dimension: `x`, then the weight where there is one. Its outputs are the result and, a number a
 /// row, the reciprocal of the root mean square.
@@ -27,7 +27,7 @@ impl Operator for RmsNorm {
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        crate::operator::norm::axes(inputs, 2)
+        crate::family::norm::axes(inputs, 2)
     }
 
     fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
@@ -82,28 +82,27 @@ impl Operator for RmsNormGrad {
     }
 }
 
-function! {
-    /// `x / sqrt(mean(x^2) + eps) * weight`, the mean over the last dimensions, whose lengths are `normalized_shape`; the weight has
-    /// that shape. Without `eps`: the distance from 1 to the next number of the dtype.
-    ///
-    /// Takes floating-point tensors of one dtype; the result has the input's shape.
-    ///
-    /// # Errors
-    /// When the input's shape does not end in `normalized_shape`, or the weight has another.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[[3f32, -3.0]], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::rms_norm(&x, &[2], None, Some(0.0))?.to_vec2::<f32>()?, [[1.0, -1.0]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, nn)]
-    pub fn rms_norm(input: &Tensor, normalized_shape: &[i64], weight: Option<&Tensor> = None, eps: Option<f64> = None) -> Result<Tensor> {
-        let eps = eps.unwrap_or_else(|| epsilon(input.dtype()));
-        let inputs = flatten("rms_norm", input, normalized_shape, [weight, None])?;
-        let mut outputs = dispatch(&RmsNorm { eps: Scalar::Float(eps) }, &inputs.iter().collect::<Vec<_>>())?;
-        outputs.swap_remove(0).reshape(input.shape())
-    }
+/// `x / sqrt(mean(x^2) + eps) * weight`, the mean over the last dimensions, whose lengths are `normalized_shape`; the weight has
+/// that shape. Without `eps`: the distance from 1 to the next number of the dtype.
+///
+/// Takes floating-point tensors of one dtype; the result has the input's shape.
+///
+/// # Errors
+/// When the input's shape does not end in `normalized_shape`, or the weight has another.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[3f32, -3.0]], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::rms_norm(&x, &[2], None, Some(0.0))?.to_vec2::<f32>()?, [[1.0, -1.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(weight = None, eps = None)]
+#[python(torch, nn)]
+pub fn rms_norm(input: &Tensor, normalized_shape: &[i64], weight: Option<&Tensor>, eps: Option<f64>) -> Result<Tensor> {
+    let eps = eps.unwrap_or_else(|| epsilon(input.dtype()));
+    let inputs = flatten(OP, input, normalized_shape, [weight, None])?;
+    let mut outputs = dispatch(&RmsNorm { eps: Scalar::Float(eps) }, &inputs.iter().collect::<Vec<_>>())?;
+    outputs.swap_remove(0).reshape(input.shape())
 }
 
 /// The distance from 1 to the next number of a floating-point dtype.
@@ -118,7 +117,7 @@ fn epsilon(dtype: DType) -> f64 {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "rms_norm", function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: "rms_norm", function: &rms_norm::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     const EPS: f64 = 0.1;

@@ -6,7 +6,7 @@ use opforge_cpu::attention;
 
 use crate::autograd::is_grad_enabled;
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of attention: `q [.., n, width]`, `k [.., m, width]` and `v [.., m, size]`, in f32 or f64, of equal leading dimensions (but for the
 /// heads, of which each of k and v may serve several of q), and perhaps a mask `[.., n, m]`, which gets no gradient. The scores are never there as a
@@ -138,57 +138,59 @@ fn lead_axes(inputs: &[&Meta], outputs: usize) -> AxisMap {
 
 const NAME: &str = "scaled_dot_product_attention";
 
-function! {
-    /// `softmax(query key^T scale) value` over the last two dimensions, `[.., length, width]`; `scale` is 1 over the root of the width, unless
-    /// given. `attn_mask` is true where attention may go (bool), or is added to the scores (floats); `is_causal` lets a position see those up to
-    /// its own. A row that may see nothing gives 0. With `enable_gqa` each head (third dimension from the end) of key and value serves several
-    /// of the query. `dropout_p` drops weights.
-    ///
-    /// # Errors
-    /// For shapes that do not go together, a mask of integers, and both a mask and `is_causal`.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor, functional as f};
-    /// let x = Tensor::new(&[[1f32, 0.0], [0.0, 1.0]], &Device::Cpu)?;
-    /// let y = f::scaled_dot_product_attention(&x, &x, &x, None, 0.0, true, None, false)?;
-    /// assert_eq!(y.get(0)?.to_vec1::<f32>()?, [1.0, 0.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(nn)]
-    pub fn scaled_dot_product_attention(
-        query: &Tensor,
-        key: &Tensor,
-        value: &Tensor,
-        attn_mask: Option<&Tensor> = None,
-        dropout_p: f64 = 0.0,
-        is_causal: bool = false;
-        scale: Option<f64> = None,
-        enable_gqa: bool = false,
-    ) -> Result<Tensor> {
-        let ranks = [query, key, value].map(Tensor::rank);
-        if ranks.iter().any(|&rank| rank < 2) {
-            return Err(Error::shapes(NAME, query.shape(), key.shape(), "tensors [.., length, width]"));
-        }
-        if attn_mask.is_some() && is_causal {
-            return Err(Error::value(NAME, "is_causal", true, "false, beside attn_mask"));
-        }
-        if let Some(mask) = attn_mask.filter(|mask| mask.dtype() != DType::Bool && !mask.dtype().is_float()) {
-            return Err(Error::dtype(NAME, "attn_mask", mask.dtype(), "bool or a floating-point dtype"));
-        }
-        let width = query.dims()[ranks[0] - 1].max(1) as f64;
-        let op = Attention { scale: Scalar::Float(scale.unwrap_or(1.0 / width.sqrt())), causal: is_causal };
-        if dropout_p == 0.0 && alike([query, key, value], enable_gqa) && attn_mask.is_none_or(|mask| spreads(mask, query, key)) {
-            return op.fused([query, key, value], attn_mask);
-        }
-        let (key, value) = match enable_gqa {
-            true => (shared_heads(query, key)?, shared_heads(query, value)?),
-            false => (key.clone(), value.clone()),
-        };
-        let scaled = crate::functional::affine(query, op.scale.to_f64(), 0.0)?;
-        let scores = f::matmul(&scaled, &key.transpose(key.rank() - 2, key.rank() - 1)?)?;
-        let weights = op.weights(scores, attn_mask)?;
-        f::matmul(&f::dropout(&weights, dropout_p, true, false)?, &value)
+/// `softmax(query key^T scale) value` over the last two dimensions, `[.., length, width]`; `scale` is 1 over the root of the width, unless
+/// given. `attn_mask` is true where attention may go (bool), or is added to the scores (floats); `is_causal` lets a position see those up to
+/// its own. A row that may see nothing gives 0. With `enable_gqa` each head (third dimension from the end) of key and value serves several
+/// of the query. `dropout_p` drops weights.
+///
+/// # Errors
+/// For shapes that do not go together, a mask of integers, and both a mask and `is_causal`.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let x = Tensor::new(&[[1f32, 0.0], [0.0, 1.0]], &Device::Cpu)?;
+/// let y = f::scaled_dot_product_attention(&x, &x, &x, None, 0.0, true, None, false)?;
+/// assert_eq!(y.get(0)?.to_vec1::<f32>()?, [1.0, 0.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(attn_mask = None, dropout_p = 0.0, is_causal = false, *, scale = None, enable_gqa = false)]
+#[python(nn)]
+pub fn scaled_dot_product_attention(
+    query: &Tensor,
+    key: &Tensor,
+    value: &Tensor,
+    attn_mask: Option<&Tensor>,
+    dropout_p: f64,
+    is_causal: bool,
+    scale: Option<f64>,
+    enable_gqa: bool,
+) -> Result<Tensor> {
+    let ranks = [query, key, value].map(Tensor::rank);
+    if ranks.iter().any(|&rank| rank < 2) {
+        return Err(Error::shapes(NAME, query.shape(), key.shape(), "tensors [.., length, width]"));
     }
+    if attn_mask.is_some() && is_causal {
+        return Err(Error::value(NAME, "is_causal", true, "false, beside attn_mask"));
+    }
+    if let Some(mask) = attn_mask.filter(|mask| mask.dtype() != DType::Bool && !mask.dtype().is_float()) {
+        return Err(Error::dtype(NAME, "attn_mask", mask.dtype(), "bool or a floating-point dtype"));
+    }
+    let width = query.dims()[ranks[0] - 1].max(1) as f64;
+    let op = Attention { scale: Scalar::Float(scale.unwrap_or(1.0 / width.sqrt())), causal: is_causal };
+    if dropout_p == 0.0
+        && alike([query, key, value], enable_gqa)
+        && attn_mask.is_none_or(|mask| spreads(mask, query, key))
+    {
+        return op.fused([query, key, value], attn_mask);
+    }
+    let (key, value) = match enable_gqa {
+        true => (shared_heads(query, key)?, shared_heads(query, value)?),
+        false => (key.clone(), value.clone()),
+    };
+    let scaled = crate::functional::affine(query, op.scale.to_f64(), 0.0)?;
+    let scores = f::matmul(&scaled, &key.transpose(key.rank() - 2, key.rank() - 1)?)?;
+    let weights = op.weights(scores, attn_mask)?;
+    f::matmul(&f::dropout(&weights, dropout_p, true, false)?, &value)
 }
 
 impl Attention {
@@ -280,7 +282,8 @@ fn masked_softmax(scores: &Tensor, mask: &Tensor) -> Result<Tensor> {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition =
+    Definition { name: NAME, function: &scaled_dot_product_attention::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 /// The mask of samples: some pairs are hidden, and all of the second row.
 fn hides(row: usize, key: usize) -> bool {

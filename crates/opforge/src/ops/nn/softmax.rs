@@ -3,8 +3,8 @@
 use opforge_core::normalize_dim;
 use opforge_cpu::norm::{self, Softmax as Kind};
 
-use crate::functional::with_dimension;
-use crate::operator::prelude::*;
+use crate::arguments::with_dimension;
+use crate::ops::prelude::*;
 
 /// The operator of [`softmax`] and of its logarithm.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -110,25 +110,25 @@ pub(super) fn apply(name: &'static str, kind: Kind, input: &Tensor, dim: i64, dt
     with_dimension(&input, |input| dispatch1(&Softmax { dim, kind }, &[input]))
 }
 
-function! {
-    /// `e^x / sum(e^x)` along `dim`, shifted by the maximum so that nothing overflows. A row of nothing but minus infinity gives NaN.
-    ///
-    /// Takes a floating-point tensor (or converts to `dtype` first); the result has the same shape.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1000f32, 1000.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::softmax(&x, -1, None)?.to_vec1::<f32>()?, [0.5, 0.5]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, nn)]
-    pub fn softmax(input: &Tensor, dim: i64; dtype: Option<DType> = None) -> Result<Tensor> {
-        apply("softmax", Kind::Plain, input, dim, dtype)
-    }
+/// `e^x / sum(e^x)` along `dim`, shifted by the maximum so that nothing overflows. A row of nothing but minus infinity gives NaN.
+///
+/// Takes a floating-point tensor (or converts to `dtype` first); the result has the same shape.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1000f32, 1000.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::softmax(&x, -1, None)?.to_vec1::<f32>()?, [0.5, 0.5]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, dtype = None)]
+#[python(torch, method, nn)]
+pub fn softmax(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
+    apply(OP, Kind::Plain, input, dim, dtype)
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "softmax", function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition =
+    Definition { name: "softmax", function: &softmax::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     softmax_samples(Kind::Plain, |x, total| x.exp() / total)

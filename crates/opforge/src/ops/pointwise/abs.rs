@@ -1,7 +1,7 @@
 //! `abs(x)`: `|x|`.
 
-use crate::functional::complex::Parts;
-use crate::operator::prelude::*;
+use crate::functional::Parts;
+use crate::ops::prelude::*;
 
 /// The tile function of [`abs`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,21 +33,20 @@ impl Unary for Abs {
     }
 }
 
-function! {
-    /// `|x|`, element by element. The gradient at 0 is 0; the least signed integer stays itself.
-    ///
-    /// Takes a tensor of any numeric dtype of any shape; the result has the same shape and dtype.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, -2.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::abs(&x)?.to_vec1::<f32>()?, [1.0, 2.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn abs(input: &Tensor) -> Result<Tensor> {
-        unary(Abs, input)
-    }
+/// `|x|`, element by element. The gradient at 0 is 0; the least signed integer stays itself.
+///
+/// Takes a tensor of any numeric dtype of any shape; the result has the same shape and dtype.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, -2.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::abs(&x)?.to_vec1::<f32>()?, [1.0, 2.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn abs(input: &Tensor) -> Result<Tensor> {
+    unary(Abs, input)
 }
 
 impl Tensor {
@@ -60,7 +59,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Abs::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+    Definition { name: Abs::NAME, function: &abs::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Abs, -3.0..3.0, f64::abs).into_iter().map(Sample::rough).collect()

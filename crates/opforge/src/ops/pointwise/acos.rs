@@ -1,7 +1,6 @@
 //! `acos(x)`: the arc cosine.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`acos`](fn@acos).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,26 +24,25 @@ impl Unary for Acos {
     }
 }
 
-function! {
-    /// The arc cosine in radians, element by element; NaN outside of -1 to 1.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::acos(&x)?.to_vec1::<f32>()?, [0.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn acos(input: &Tensor) -> Result<Tensor> {
-        unary_float(Acos, input)
-    }
+/// The arc cosine in radians, element by element; NaN outside of -1 to 1.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::acos(&x)?.to_vec1::<f32>()?, [0.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn acos(input: &Tensor) -> Result<Tensor> {
+    unary_float(Acos, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Acos::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Acos::NAME, function: &acos::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Acos, -0.9..0.9, f64::acos)

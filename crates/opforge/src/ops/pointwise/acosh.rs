@@ -1,7 +1,6 @@
 //! `acosh(x)`: the inverse of the hyperbolic cosine.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`acosh`](fn@acosh).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,26 +24,25 @@ impl Unary for Acosh {
     }
 }
 
-function! {
-    /// The inverse of the hyperbolic cosine, element by element; NaN below 1.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::acosh(&x)?.to_vec1::<f32>()?, [0.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn acosh(input: &Tensor) -> Result<Tensor> {
-        unary_float(Acosh, input)
-    }
+/// The inverse of the hyperbolic cosine, element by element; NaN below 1.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::acosh(&x)?.to_vec1::<f32>()?, [0.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn acosh(input: &Tensor) -> Result<Tensor> {
+    unary_float(Acosh, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Acosh::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Acosh::NAME, function: &acosh::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Acosh, 1.2..4.0, libm::acosh)

@@ -1,8 +1,8 @@
 //! `add(a, b)`: `a + b`.
 
-use crate::functional::complex::Parts;
-use crate::functional::{binary, binary_scaled};
-use crate::operator::prelude::*;
+use crate::functional::Parts;
+use crate::functional::binary_scaled;
+use crate::ops::prelude::*;
 
 /// The tile function of [`add`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -42,24 +42,23 @@ impl Binary for Add {
     }
 }
 
-function! {
-    /// `input + alpha * other`, element by element. Integers wrap; of truth values, the result is "or".
-    ///
-    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast, numbers that the dtype cannot hold, and a broken `alpha` of integers.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::add((&x).into(), 2.0.into(), 1i64.into())?.to_vec1::<f32>()?, [3.0, 4.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn add(input: Operand, other: Operand; alpha: Scalar = Scalar::Int(1)) -> Result<Tensor> {
-        binary_scaled(Add, input, other, alpha)
-    }
+/// `input + alpha * other`, element by element. Integers wrap; of truth values, the result is "or".
+///
+/// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+///
+/// # Errors
+/// For shapes that do not broadcast, numbers that the dtype cannot hold, and a broken `alpha` of integers.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::add((&x).into(), 2.0.into(), 1i64.into())?.to_vec1::<f32>()?, [3.0, 4.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, alpha = Scalar::Int(1))]
+#[python(torch, method, in_place)]
+pub fn add(input: Operand, other: Operand, alpha: Scalar) -> Result<Tensor> {
+    binary_scaled(Add, input, other, alpha)
 }
 
 impl Tensor {
@@ -86,7 +85,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: Add::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: Add::NAME, function: &add::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Add, -2.0..2.0, -2.0..2.0, |a, b| a + b)

@@ -1,6 +1,6 @@
 //! `affine(x, mul, add)`: `x * mul + add` by two numbers.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`affine`]; the numbers are in the tensor's dtype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,23 +33,22 @@ impl Unary for Affine {
     }
 }
 
-function! {
-    /// `input * mul + add`, element by element.
-    ///
-    /// # Errors
-    /// For numbers that the dtype cannot hold: integer tensors take whole numbers.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
-    /// assert_eq!(x.affine(2.0, 0.5)?.to_vec1::<f32>()?, [2.5, 4.5]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(hidden)]
-    pub fn affine(input: &Tensor, mul: f64, add: f64) -> Result<Tensor> {
-        let fit = |number: f64| crate::functional::fit("affine", Scalar::Float(number), input.dtype());
-        unary(Affine { mul: fit(mul)?, add: fit(add)? }, input)
-    }
+/// `input * mul + add`, element by element.
+///
+/// # Errors
+/// For numbers that the dtype cannot hold: integer tensors take whole numbers.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+/// assert_eq!(x.affine(2.0, 0.5)?.to_vec1::<f32>()?, [2.5, 4.5]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(hidden)]
+pub fn affine(input: &Tensor, mul: f64, add: f64) -> Result<Tensor> {
+    let fit = |number: f64| crate::functional::fit(OP, Scalar::Float(number), input.dtype());
+    unary(Affine { mul: fit(mul)?, add: fit(add)? }, input)
 }
 
 impl Tensor {
@@ -71,7 +70,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Affine::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+    Definition { name: Affine::NAME, function: &affine::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     let f = Affine { mul: Scalar::Float(3.0), add: Scalar::Float(2.0) };

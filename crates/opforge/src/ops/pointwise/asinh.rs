@@ -1,7 +1,6 @@
 //! `asinh(x)`: the inverse of the hyperbolic sine.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`asinh`](fn@asinh).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,26 +24,25 @@ impl Unary for Asinh {
     }
 }
 
-function! {
-    /// The inverse of the hyperbolic sine, element by element.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::asinh(&x)?.to_vec1::<f32>()?, [0.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn asinh(input: &Tensor) -> Result<Tensor> {
-        unary_float(Asinh, input)
-    }
+/// The inverse of the hyperbolic sine, element by element.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::asinh(&x)?.to_vec1::<f32>()?, [0.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn asinh(input: &Tensor) -> Result<Tensor> {
+    unary_float(Asinh, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Asinh::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Asinh::NAME, function: &asinh::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Asinh, -3.0..3.0, libm::asinh)

@@ -1,7 +1,6 @@
 //! `atan(x)`: the arc tangent.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`atan`](fn@atan).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,26 +24,25 @@ impl Unary for Atan {
     }
 }
 
-function! {
-    /// The arc tangent in radians, element by element.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32, f32::INFINITY], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::atan(&x)?.to_vec1::<f32>()?, [0.0, std::f32::consts::FRAC_PI_2]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn atan(input: &Tensor) -> Result<Tensor> {
-        unary_float(Atan, input)
-    }
+/// The arc tangent in radians, element by element.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, f32::INFINITY], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::atan(&x)?.to_vec1::<f32>()?, [0.0, std::f32::consts::FRAC_PI_2]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn atan(input: &Tensor) -> Result<Tensor> {
+    unary_float(Atan, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Atan::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Atan::NAME, function: &atan::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Atan, -3.0..3.0, f64::atan)

@@ -1,7 +1,6 @@
 //! `atan2(a, b)`: the angle of the point `(b, a)`.
 
-use crate::functional::binary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`atan2`](fn@atan2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,29 +28,28 @@ impl Binary for Atan2 {
     }
 }
 
-function! {
-    /// The angle, in radians, of the point with ordinate `input` and abscissa `other`.
-    ///
-    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::atan2((&x).into(), 1.0.into())?.to_vec1::<f32>()?, [0.0, std::f32::consts::FRAC_PI_4]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn atan2(input: Operand, other: Operand) -> Result<Tensor> {
-        binary_float(Atan2, input, other)
-    }
+/// The angle, in radians, of the point with ordinate `input` and abscissa `other`.
+///
+/// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+///
+/// # Errors
+/// For shapes that do not broadcast.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::atan2((&x).into(), 1.0.into())?.to_vec1::<f32>()?, [0.0, std::f32::consts::FRAC_PI_4]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn atan2(input: Operand, other: Operand) -> Result<Tensor> {
+    binary_float(Atan2, input, other)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Atan2::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Atan2::NAME, function: &atan2::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Atan2, -2.0..2.0, 0.5..2.0, f64::atan2)

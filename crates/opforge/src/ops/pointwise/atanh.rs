@@ -1,7 +1,6 @@
 //! `atanh(x)`: the inverse of the hyperbolic tangent.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`atanh`](fn@atanh).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,26 +24,25 @@ impl Unary for Atanh {
     }
 }
 
-function! {
-    /// The inverse of the hyperbolic tangent, element by element; NaN outside of -1 to 1.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::atanh(&x)?.to_vec1::<f32>()?, [0.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn atanh(input: &Tensor) -> Result<Tensor> {
-        unary_float(Atanh, input)
-    }
+/// The inverse of the hyperbolic tangent, element by element; NaN outside of -1 to 1.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::atanh(&x)?.to_vec1::<f32>()?, [0.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn atanh(input: &Tensor) -> Result<Tensor> {
+    unary_float(Atanh, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Atanh::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Atanh::NAME, function: &atanh::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Atanh, -0.9..0.9, libm::atanh)

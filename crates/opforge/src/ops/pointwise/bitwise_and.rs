@@ -1,7 +1,6 @@
 //! `bitwise_and(a, b)`: the bits that both have.
 
-use crate::functional::binary;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`bitwise_and`](fn@bitwise_and).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,30 +30,29 @@ impl Binary for BitwiseAnd {
     }
 }
 
-function! {
-    /// The bits that both have, of integers and truth values.
-    ///
-    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast, and floating-point tensors.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[6i64], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::bitwise_and((&x).into(), 3i64.into())?.to_vec1::<i64>()?, [2]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn bitwise_and(input: Operand, other: Operand) -> Result<Tensor> {
-        binary(BitwiseAnd, input, other, Rules::TORCH)
-    }
+/// The bits that both have, of integers and truth values.
+///
+/// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+///
+/// # Errors
+/// For shapes that do not broadcast, and floating-point tensors.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[6i64], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::bitwise_and((&x).into(), 3i64.into())?.to_vec1::<i64>()?, [2]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn bitwise_and(input: Operand, other: Operand) -> Result<Tensor> {
+    binary(BitwiseAnd, input, other, Rules::TORCH)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition = Definition {
     name: BitwiseAnd::NAME,
-    function: &FUNCTION,
+    function: &bitwise_and::FUNCTION,
     dtypes: DTypes::INTS.and(DTypes::of(&[DType::Bool])),
     samples,
 };

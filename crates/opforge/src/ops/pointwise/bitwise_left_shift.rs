@@ -1,7 +1,6 @@
 //! `bitwise_left_shift(a, b)`: the bits of `a` shifted by `b` places.
 
-use crate::functional::binary;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`bitwise_left_shift`](fn@bitwise_left_shift).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,30 +25,29 @@ impl Binary for BitwiseLeftShift {
     }
 }
 
-function! {
-    /// The bits of `input` shifted to the left by `other` places; shifts that are negative or by all bits or more leave 0.
-    ///
-    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast, and floating-point tensors.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[6i64], &Device::Cpu)?;
-    /// let shifts = Tensor::new(&[2i64, -1, 64], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::bitwise_left_shift((&x).into(), (&shifts).into())?.to_vec1::<i64>()?, [24, 0, 0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn bitwise_left_shift(input: Operand, other: Operand) -> Result<Tensor> {
-        binary(BitwiseLeftShift, input, other, Rules::TORCH)
-    }
+/// The bits of `input` shifted to the left by `other` places; shifts that are negative or by all bits or more leave 0.
+///
+/// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+///
+/// # Errors
+/// For shapes that do not broadcast, and floating-point tensors.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[6i64], &Device::Cpu)?;
+/// let shifts = Tensor::new(&[2i64, -1, 64], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::bitwise_left_shift((&x).into(), (&shifts).into())?.to_vec1::<i64>()?, [24, 0, 0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn bitwise_left_shift(input: Operand, other: Operand) -> Result<Tensor> {
+    binary(BitwiseLeftShift, input, other, Rules::TORCH)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: BitwiseLeftShift::NAME, function: &FUNCTION, dtypes: DTypes::INTS, samples };
+    Definition { name: BitwiseLeftShift::NAME, function: &bitwise_left_shift::FUNCTION, dtypes: DTypes::INTS, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(BitwiseLeftShift, 0.0..7.0, 0.0..4.0, |a, b| ((a as i64) << (b as i64)) as f64)

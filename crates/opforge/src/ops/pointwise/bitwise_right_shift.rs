@@ -1,7 +1,6 @@
 //! `bitwise_right_shift(a, b)`: the bits of `a` shifted by `b` places.
 
-use crate::functional::binary;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`bitwise_right_shift`](fn@bitwise_right_shift).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,30 +25,33 @@ impl Binary for BitwiseRightShift {
     }
 }
 
-function! {
-    /// The bits of `input` shifted to the right by `other` places, negative numbers staying negative; shifts that are negative or by all bits or
-    /// more leave the sign: -1 or 0.
-    ///
-    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast, and floating-point tensors.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let (x, shifts) = (Tensor::new(&[-6i64], &Device::Cpu)?, Tensor::new(&[1i64, -1, 64], &Device::Cpu)?);
-    /// assert_eq!(opforge::functional::bitwise_right_shift((&x).into(), (&shifts).into())?.to_vec1::<i64>()?, [-3, -1, -1]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn bitwise_right_shift(input: Operand, other: Operand) -> Result<Tensor> {
-        binary(BitwiseRightShift, input, other, Rules::TORCH)
-    }
+/// The bits of `input` shifted to the right by `other` places, negative numbers staying negative; shifts that are negative or by all bits or
+/// more leave the sign: -1 or 0.
+///
+/// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+///
+/// # Errors
+/// For shapes that do not broadcast, and floating-point tensors.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let (x, shifts) = (Tensor::new(&[-6i64], &Device::Cpu)?, Tensor::new(&[1i64, -1, 64], &Device::Cpu)?);
+/// assert_eq!(opforge::functional::bitwise_right_shift((&x).into(), (&shifts).into())?.to_vec1::<i64>()?, [-3, -1, -1]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn bitwise_right_shift(input: Operand, other: Operand) -> Result<Tensor> {
+    binary(BitwiseRightShift, input, other, Rules::TORCH)
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: BitwiseRightShift::NAME, function: &FUNCTION, dtypes: DTypes::INTS, samples };
+pub const DEFINITION: Definition = Definition {
+    name: BitwiseRightShift::NAME,
+    function: &bitwise_right_shift::FUNCTION,
+    dtypes: DTypes::INTS,
+    samples,
+};
 
 fn samples() -> Vec<Sample> {
     binary_samples(BitwiseRightShift, 0.0..7.0, 0.0..4.0, |a, b| ((a as i64) >> (b as i64)) as f64)

@@ -1,7 +1,6 @@
 //! `bitwise_xor(a, b)`: the bits that one has, but not both.
 
-use crate::functional::binary;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`bitwise_xor`](fn@bitwise_xor).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,30 +30,29 @@ impl Binary for BitwiseXor {
     }
 }
 
-function! {
-    /// The bits that one has, but not both, of integers and truth values.
-    ///
-    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast, and floating-point tensors.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[6i64], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::bitwise_xor((&x).into(), 3i64.into())?.to_vec1::<i64>()?, [5]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn bitwise_xor(input: Operand, other: Operand) -> Result<Tensor> {
-        binary(BitwiseXor, input, other, Rules::TORCH)
-    }
+/// The bits that one has, but not both, of integers and truth values.
+///
+/// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+///
+/// # Errors
+/// For shapes that do not broadcast, and floating-point tensors.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[6i64], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::bitwise_xor((&x).into(), 3i64.into())?.to_vec1::<i64>()?, [5]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn bitwise_xor(input: Operand, other: Operand) -> Result<Tensor> {
+    binary(BitwiseXor, input, other, Rules::TORCH)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition = Definition {
     name: BitwiseXor::NAME,
-    function: &FUNCTION,
+    function: &bitwise_xor::FUNCTION,
     dtypes: DTypes::INTS.and(DTypes::of(&[DType::Bool])),
     samples,
 };

@@ -1,6 +1,6 @@
 //! `ceil(x)`: the least integer not below x.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`ceil`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -28,21 +28,20 @@ impl Unary for Ceil {
     }
 }
 
-function! {
-    /// The least integer not below x, element by element. The gradient is 0.
-    ///
-    /// Takes a tensor of any numeric dtype of any shape; the result has the same shape and dtype.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1.5f32, -1.5], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::ceil(&x)?.to_vec1::<f32>()?, [2.0, -1.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn ceil(input: &Tensor) -> Result<Tensor> {
-        unary(Ceil, input)
-    }
+/// The least integer not below x, element by element. The gradient is 0.
+///
+/// Takes a tensor of any numeric dtype of any shape; the result has the same shape and dtype.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1.5f32, -1.5], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::ceil(&x)?.to_vec1::<f32>()?, [2.0, -1.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn ceil(input: &Tensor) -> Result<Tensor> {
+    unary(Ceil, input)
 }
 
 impl Tensor {
@@ -55,7 +54,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Ceil::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+    Definition { name: Ceil::NAME, function: &ceil::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Ceil, -3.0..3.0, f64::ceil).into_iter().map(Sample::rough).collect()

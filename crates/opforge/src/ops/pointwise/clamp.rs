@@ -1,7 +1,6 @@
 //! `clamp(x, min, max)`: x, but at least min and at most max.
 
-use crate::functional::compare;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`clamp`]; the bounds are in the tensor's dtype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -95,41 +94,40 @@ fn highest(dtype: DType) -> Scalar {
     }
 }
 
-function! {
-    /// Each element, but at least `min` and at most `max`; a missing bound does not bind, and `max` wins over a greater `min`. NaN stays NaN.
-    ///
-    /// Bounds are numbers or tensors, which broadcast; all promote to one dtype.
-    ///
-    /// # Errors
-    /// Without any bound.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[-2f32, 0.5, 2.0], &Device::Cpu)?;
-    /// let y = opforge::functional::clamp(&x, Some(0.0.into()), Some(1.0.into()))?;
-    /// assert_eq!(y.to_vec1::<f32>()?, [0.0, 0.5, 1.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn clamp(input: &Tensor, min: Option<Operand> = None, max: Option<Operand> = None) -> Result<Tensor> {
-        let number = |bound: Option<Operand>| match bound {
-            None => Ok(None),
-            Some(Operand::Scalar(s)) => Ok(Some(s)),
-            Some(Operand::Tensor(_)) => Err(()),
-        };
-        match (number(min), number(max)) {
-            (Ok(None), Ok(None)) => Err(Error::value("clamp", "min, max", "nothing", "at least one bound")),
-            (Ok(min), Ok(max)) => {
-                let kind = [min, max].into_iter().flatten().map(Scalar::kind).max().unwrap_or(opforge_core::Kind::Bool);
-                between(&input.to_dtype(crate::functional::dtype_with(input, kind))?, min, max)
-            }
-            _ => {
-                let raised = match min {
-                    Some(min) => crate::functional::maximum(input.into(), min)?,
-                    None => input.clone(),
-                };
-                max.map_or(Ok(raised.clone()), |max| crate::functional::minimum((&raised).into(), max))
-            }
+/// Each element, but at least `min` and at most `max`; a missing bound does not bind, and `max` wins over a greater `min`. NaN stays NaN.
+///
+/// Bounds are numbers or tensors, which broadcast; all promote to one dtype.
+///
+/// # Errors
+/// Without any bound.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[-2f32, 0.5, 2.0], &Device::Cpu)?;
+/// let y = opforge::functional::clamp(&x, Some(0.0.into()), Some(1.0.into()))?;
+/// assert_eq!(y.to_vec1::<f32>()?, [0.0, 0.5, 1.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(min = None, max = None)]
+#[python(torch, method, in_place)]
+pub fn clamp(input: &Tensor, min: Option<Operand>, max: Option<Operand>) -> Result<Tensor> {
+    let number = |bound: Option<Operand>| match bound {
+        None => Ok(None),
+        Some(Operand::Scalar(s)) => Ok(Some(s)),
+        Some(Operand::Tensor(_)) => Err(()),
+    };
+    match (number(min), number(max)) {
+        (Ok(None), Ok(None)) => Err(Error::value(OP, "min, max", "nothing", "at least one bound")),
+        (Ok(min), Ok(max)) => {
+            let kind = [min, max].into_iter().flatten().map(Scalar::kind).max().unwrap_or(opforge_core::Kind::Bool);
+            between(&input.to_dtype(crate::functional::dtype_with(input, kind))?, min, max)
+        }
+        _ => {
+            let raised = match min {
+                Some(min) => crate::functional::maximum(input.into(), min)?,
+                None => input.clone(),
+            };
+            max.map_or(Ok(raised.clone()), |max| crate::functional::minimum((&raised).into(), max))
         }
     }
 }
@@ -177,7 +175,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Clamp::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+    Definition { name: Clamp::NAME, function: &clamp::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Clamp { min: Scalar::Int(1), max: Scalar::Int(2), closed: true }, 0.0..3.0, |x| x.clamp(1.0, 2.0))

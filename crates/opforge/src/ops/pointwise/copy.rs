@@ -1,6 +1,6 @@
 //! `copy(x) = x`, row-major and in memory of its own.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`copy`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -29,12 +29,11 @@ impl Operator for Copy {
     }
 }
 
-function! {
-    /// The same elements in new row-major memory, for any dtype and layout.
-    #[python(hidden)]
-    pub fn copy(input: &Tensor) -> Result<Tensor> {
-        dispatch1(&Copy, &[input])
-    }
+/// The same elements in new row-major memory, for any dtype and layout.
+#[function]
+#[python(hidden)]
+pub fn copy(input: &Tensor) -> Result<Tensor> {
+    dispatch1(&Copy, &[input])
 }
 
 impl Tensor {
@@ -70,7 +69,7 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "copy", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition = Definition { name: "copy", function: &copy::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let shapes: [&[usize]; 3] = [&[], &[5], &[3, 4]];

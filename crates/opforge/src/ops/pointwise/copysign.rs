@@ -1,7 +1,6 @@
 //! `copysign(a, b)`: the magnitude of `a` with the sign of `b`.
 
-use crate::functional::binary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`copysign`](fn@copysign).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,29 +29,28 @@ impl Binary for Copysign {
     }
 }
 
-function! {
-    /// The magnitude of `input` with the sign of `other`.
-    ///
-    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, -2.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::copysign((&x).into(), (-1.0).into())?.to_vec1::<f32>()?, [-1.0, -2.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn copysign(input: Operand, other: Operand) -> Result<Tensor> {
-        binary_float(Copysign, input, other)
-    }
+/// The magnitude of `input` with the sign of `other`.
+///
+/// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+///
+/// # Errors
+/// For shapes that do not broadcast.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, -2.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::copysign((&x).into(), (-1.0).into())?.to_vec1::<f32>()?, [-1.0, -2.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn copysign(input: Operand, other: Operand) -> Result<Tensor> {
+    binary_float(Copysign, input, other)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Copysign::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Copysign::NAME, function: &copysign::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Copysign, 0.5..2.0, 0.5..2.0, f64::copysign)

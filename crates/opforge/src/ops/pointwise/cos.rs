@@ -1,7 +1,6 @@
 //! `cos(x)`: the cosine of an angle in radians.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`cos`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,21 +24,20 @@ impl Unary for Cos {
     }
 }
 
-function! {
-    /// The cosine of an angle in radians, element by element.
-    ///
-    /// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::cos(&x)?.to_vec1::<f32>()?, [1.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn cos(input: &Tensor) -> Result<Tensor> {
-        unary_float(Cos, input)
-    }
+/// The cosine of an angle in radians, element by element.
+///
+/// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::cos(&x)?.to_vec1::<f32>()?, [1.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn cos(input: &Tensor) -> Result<Tensor> {
+    unary_float(Cos, input)
 }
 
 impl Tensor {
@@ -51,7 +49,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: Cos::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition =
+    Definition { name: Cos::NAME, function: &cos::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Cos, -4.0..4.0, f64::cos)

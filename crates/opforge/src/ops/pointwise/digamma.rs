@@ -1,7 +1,6 @@
 //! `digamma(x)`: the slope of `lgamma`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`digamma`](fn@digamma).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,26 +24,25 @@ impl Unary for Digamma {
     }
 }
 
-function! {
-    /// The slope of `lgamma`, element by element; NaN at negative integers.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::digamma(&x)?.to_vec1::<f32>()?, [-0.577_215_7]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place, special)]
-    pub fn digamma(input: &Tensor) -> Result<Tensor> {
-        unary_float(Digamma, input)
-    }
+/// The slope of `lgamma`, element by element; NaN at negative integers.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::digamma(&x)?.to_vec1::<f32>()?, [-0.577_215_7]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place, special)]
+pub fn digamma(input: &Tensor) -> Result<Tensor> {
+    unary_float(Digamma, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Digamma::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Digamma::NAME, function: &digamma::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Digamma, 2.0..5.0, |x| (0..60).map(|k| -1.0 / (x + f64::from(k))).sum::<f64>() + asymptotic(x + 60.0))

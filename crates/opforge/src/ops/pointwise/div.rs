@@ -1,9 +1,9 @@
 //! `div(a, b)`: `a / b`.
 
+use crate::arguments::default_dtype;
 use crate::dispatch::forget_destination;
-use crate::functional::complex::Parts;
-use crate::functional::{binary, default_dtype};
-use crate::operator::prelude::*;
+use crate::functional::Parts;
+use crate::ops::prelude::*;
 
 /// The tile function of [`div`]: true division of floats, truncating division of integers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -44,31 +44,30 @@ impl Binary for Div {
     }
 }
 
-function! {
-    /// `input / other`, element by element, as real numbers: integers are divided in f32.
-    ///
-    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast, and numbers that the dtype cannot hold.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1i64, 3], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::div((&x).into(), 2i64.into(), None)?.to_vec1::<f32>()?, [0.5, 1.5]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn div(input: Operand, other: Operand; rounding_mode: Option<&str> = None) -> Result<Tensor> {
-        match rounding_mode {
-            None => quotient(input, other),
-            Some("floor") => crate::functional::floor_divide(input, other),
-            Some("trunc") => {
-                forget_destination();
-                crate::functional::trunc(&binary(Div, input, other, Rules::TORCH)?)
-            }
-            Some(mode) => Err(Error::value("div", "rounding_mode", mode, "None, \"trunc\" or \"floor\"")),
+/// `input / other`, element by element, as real numbers: integers are divided in f32.
+///
+/// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+///
+/// # Errors
+/// For shapes that do not broadcast, and numbers that the dtype cannot hold.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1i64, 3], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::div((&x).into(), 2i64.into(), None)?.to_vec1::<f32>()?, [0.5, 1.5]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, rounding_mode = None)]
+#[python(torch, method, in_place)]
+pub fn div(input: Operand, other: Operand, rounding_mode: Option<&str>) -> Result<Tensor> {
+    match rounding_mode {
+        None => quotient(input, other),
+        Some("floor") => crate::functional::floor_divide(input, other),
+        Some("trunc") => {
+            forget_destination();
+            crate::functional::trunc(&binary(Div, input, other, Rules::TORCH)?)
         }
+        Some(mode) => Err(Error::value(OP, "rounding_mode", mode, "None, \"trunc\" or \"floor\"")),
     }
 }
 
@@ -117,7 +116,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Div::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+    Definition { name: Div::NAME, function: &div::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Div, -2.0..2.0, 0.5..2.0, |a, b| a / b)

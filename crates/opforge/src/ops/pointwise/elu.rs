@@ -2,7 +2,7 @@
 //!
 //! Source: Clevert, Unterthiner and Hochreiter, "Fast and Accurate Deep Network Learning by Exponential Linear Units" (2015).
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`elu`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,21 +32,20 @@ impl Unary for Elu {
     }
 }
 
-function! {
-    /// `x` where x is positive, else `alpha * (exp(x) - 1)`, element by element.
-    ///
-    /// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[2f32, 0.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::elu(&x, 1.0)?.to_vec1::<f32>()?, [2.0, 0.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(nn, inplace)]
-    pub fn elu(input: &Tensor, alpha: f64 = 1.0) -> Result<Tensor> {
-        unary(Elu { alpha: Scalar::Float(alpha) }, input)
-    }
+/// `x` where x is positive, else `alpha * (exp(x) - 1)`, element by element.
+///
+/// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[2f32, 0.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::elu(&x, 1.0)?.to_vec1::<f32>()?, [2.0, 0.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(alpha = 1.0)]
+#[python(nn, inplace)]
+pub fn elu(input: &Tensor, alpha: f64) -> Result<Tensor> {
+    unary(Elu { alpha: Scalar::Float(alpha) }, input)
 }
 
 impl Tensor {
@@ -58,7 +57,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: Elu::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition =
+    Definition { name: Elu::NAME, function: &elu::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Elu { alpha: Scalar::Float(1.5) }, -4.0..4.0, |x| if x > 0.0 { x } else { 1.5 * x.exp_m1() })

@@ -1,7 +1,6 @@
 //! `erf(x)`: the error function, `2 / sqrt(pi)` times the integral of `exp(-t^2)` from 0 to x.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`erf`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,21 +25,20 @@ impl Unary for Erf {
     }
 }
 
-function! {
-    /// The error function, `2 / sqrt(pi)` times the integral of `exp(-t^2)` from 0 to x, element by element.
-    ///
-    /// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::erf(&x)?.to_vec1::<f32>()?, [0.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place, special)]
-    pub fn erf(input: &Tensor) -> Result<Tensor> {
-        unary_float(Erf, input)
-    }
+/// The error function, `2 / sqrt(pi)` times the integral of `exp(-t^2)` from 0 to x, element by element.
+///
+/// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::erf(&x)?.to_vec1::<f32>()?, [0.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place, special)]
+pub fn erf(input: &Tensor) -> Result<Tensor> {
+    unary_float(Erf, input)
 }
 
 impl Tensor {
@@ -52,7 +50,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: Erf::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition =
+    Definition { name: Erf::NAME, function: &erf::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Erf, -3.0..3.0, libm::erf)

@@ -1,7 +1,6 @@
 //! `erfc(x) = 1 - erf(x)`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`erfc`](fn@erfc).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,26 +24,25 @@ impl Unary for Erfc {
     }
 }
 
-function! {
-    /// `1 - erf(x)`, element by element, without cancellation.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::erfc(&x)?.to_vec1::<f32>()?, [1.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place, special)]
-    pub fn erfc(input: &Tensor) -> Result<Tensor> {
-        unary_float(Erfc, input)
-    }
+/// `1 - erf(x)`, element by element, without cancellation.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::erfc(&x)?.to_vec1::<f32>()?, [1.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place, special)]
+pub fn erfc(input: &Tensor) -> Result<Tensor> {
+    unary_float(Erfc, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Erfc::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Erfc::NAME, function: &erfc::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Erfc, -2.0..2.0, libm::erfc)

@@ -1,7 +1,6 @@
 //! `erfinv(x)`: the inverse of the error function.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`erfinv`](fn@erfinv).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,26 +25,25 @@ impl Unary for Erfinv {
     }
 }
 
-function! {
-    /// The inverse of the error function, element by element; NaN outside of -1 to 1.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::erfinv(&x)?.to_vec1::<f32>()?, [0.0, f32::INFINITY]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place, special)]
-    pub fn erfinv(input: &Tensor) -> Result<Tensor> {
-        unary_float(Erfinv, input)
-    }
+/// The inverse of the error function, element by element; NaN outside of -1 to 1.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::erfinv(&x)?.to_vec1::<f32>()?, [0.0, f32::INFINITY]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place, special)]
+pub fn erfinv(input: &Tensor) -> Result<Tensor> {
+    unary_float(Erfinv, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Erfinv::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Erfinv::NAME, function: &erfinv::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Erfinv, -0.95..0.95, inverse)

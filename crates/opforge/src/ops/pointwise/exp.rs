@@ -1,9 +1,8 @@
 //! `exp(x)`: `e^x`.
 
 use crate::functional as f;
-use crate::functional::complex::Parts;
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::functional::Parts;
+use crate::ops::prelude::*;
 
 /// The tile function of [`exp`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,21 +31,20 @@ impl Unary for Exp {
     }
 }
 
-function! {
-    /// `e^x`, element by element.
-    ///
-    /// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::exp(&x)?.to_vec1::<f32>()?, [1.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn exp(input: &Tensor) -> Result<Tensor> {
-        unary_float(Exp, input)
-    }
+/// `e^x`, element by element.
+///
+/// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::exp(&x)?.to_vec1::<f32>()?, [1.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn exp(input: &Tensor) -> Result<Tensor> {
+    unary_float(Exp, input)
 }
 
 impl Tensor {
@@ -58,7 +56,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: Exp::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition =
+    Definition { name: Exp::NAME, function: &exp::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Exp, -3.0..3.0, f64::exp)

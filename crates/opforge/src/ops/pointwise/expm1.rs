@@ -1,7 +1,6 @@
 //! `expm1(x) = e^x - 1`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`expm1`](fn@expm1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,26 +24,25 @@ impl Unary for Expm1 {
     }
 }
 
-function! {
-    /// `e^x - 1`, element by element, precise near 0.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32, 1e-6], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::expm1(&x)?.to_vec1::<f32>()?, [0.0, 1.0000005e-6]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place, special)]
-    pub fn expm1(input: &Tensor) -> Result<Tensor> {
-        unary_float(Expm1, input)
-    }
+/// `e^x - 1`, element by element, precise near 0.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 1e-6], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::expm1(&x)?.to_vec1::<f32>()?, [0.0, 1.0000005e-6]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place, special)]
+pub fn expm1(input: &Tensor) -> Result<Tensor> {
+    unary_float(Expm1, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Expm1::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Expm1::NAME, function: &expm1::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Expm1, -3.0..3.0, f64::exp_m1)

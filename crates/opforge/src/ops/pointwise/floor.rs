@@ -1,6 +1,6 @@
 //! `floor(x)`: the greatest integer not above x.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`floor`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -28,21 +28,20 @@ impl Unary for Floor {
     }
 }
 
-function! {
-    /// The greatest integer not above x, element by element. The gradient is 0.
-    ///
-    /// Takes a tensor of any numeric dtype of any shape; the result has the same shape and dtype.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1.5f32, -1.5], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::floor(&x)?.to_vec1::<f32>()?, [1.0, -2.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn floor(input: &Tensor) -> Result<Tensor> {
-        unary(Floor, input)
-    }
+/// The greatest integer not above x, element by element. The gradient is 0.
+///
+/// Takes a tensor of any numeric dtype of any shape; the result has the same shape and dtype.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1.5f32, -1.5], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::floor(&x)?.to_vec1::<f32>()?, [1.0, -2.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn floor(input: &Tensor) -> Result<Tensor> {
+    unary(Floor, input)
 }
 
 impl Tensor {
@@ -55,7 +54,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Floor::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+    Definition { name: Floor::NAME, function: &floor::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Floor, -3.0..3.0, f64::floor).into_iter().map(Sample::rough).collect()

@@ -1,7 +1,6 @@
 //! `floor_divide(a, b)`: division rounded down.
 
-use crate::functional::binary;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`floor_divide`](fn@floor_divide).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -44,29 +43,28 @@ impl Binary for FloorDivide {
     }
 }
 
-function! {
-    /// `input / other` rounded down, element by element; integers stay integers.
-    ///
-    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast, and integers divided by 0.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[7f32, -7.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::floor_divide((&x).into(), 2.0.into())?.to_vec1::<f32>()?, [3.0, -4.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn floor_divide(input: Operand, other: Operand) -> Result<Tensor> {
-        binary(FloorDivide, input, other, Rules::TORCH)
-    }
+/// `input / other` rounded down, element by element; integers stay integers.
+///
+/// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+///
+/// # Errors
+/// For shapes that do not broadcast, and integers divided by 0.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[7f32, -7.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::floor_divide((&x).into(), 2.0.into())?.to_vec1::<f32>()?, [3.0, -4.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn floor_divide(input: Operand, other: Operand) -> Result<Tensor> {
+    binary(FloorDivide, input, other, Rules::TORCH)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: FloorDivide::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+    Definition { name: FloorDivide::NAME, function: &floor_divide::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(FloorDivide, -3.0..3.0, 0.5..2.0, floor_quotient).into_iter().map(Sample::rough).collect()

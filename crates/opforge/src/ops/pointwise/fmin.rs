@@ -1,8 +1,7 @@
 //! `fmin(a, b)`: the lesser, numbers before NaN.
 
-use crate::functional::binary;
-use crate::operator::extreme::of_number;
-use crate::operator::prelude::*;
+use crate::ops::extreme::of_number;
+use crate::ops::prelude::*;
 
 /// The tile function of [`fmin`](fn@fmin).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,28 +34,28 @@ impl Binary for Fmin {
     }
 }
 
-function! {
-    /// The lesser of both, element by element; NaN only where both are.
-    ///
-    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, f32::NAN], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::fmin((&x).into(), 2.0.into())?.to_vec1::<f32>()?, [1.0, 2.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method)]
-    pub fn fmin(input: Operand, other: Operand) -> Result<Tensor> {
-        binary(Fmin, input, other, Rules::TORCH)
-    }
+/// The lesser of both, element by element; NaN only where both are.
+///
+/// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+///
+/// # Errors
+/// For shapes that do not broadcast.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, f32::NAN], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::fmin((&x).into(), 2.0.into())?.to_vec1::<f32>()?, [1.0, 2.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method)]
+pub fn fmin(input: Operand, other: Operand) -> Result<Tensor> {
+    binary(Fmin, input, other, Rules::TORCH)
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: Fmin::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: Fmin::NAME, function: &fmin::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Fmin, -2.0..2.0, -1.5..2.5, f64::min)

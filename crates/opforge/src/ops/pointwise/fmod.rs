@@ -1,7 +1,6 @@
 //! `fmod(a, b)`: what truncated division leaves.
 
-use crate::functional::binary;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`fmod`](fn@fmod).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -41,29 +40,28 @@ impl Binary for Fmod {
     }
 }
 
-function! {
-    /// What division rounded towards zero leaves; has the sign of `input`.
-    ///
-    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast, and integers divided by 0.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[7f32, -7.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::fmod((&x).into(), 4.0.into())?.to_vec1::<f32>()?, [3.0, -3.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn fmod(input: Operand, other: Operand) -> Result<Tensor> {
-        binary(Fmod, input, other, Rules::TORCH)
-    }
+/// What division rounded towards zero leaves; has the sign of `input`.
+///
+/// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+///
+/// # Errors
+/// For shapes that do not broadcast, and integers divided by 0.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[7f32, -7.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::fmod((&x).into(), 4.0.into())?.to_vec1::<f32>()?, [3.0, -3.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn fmod(input: Operand, other: Operand) -> Result<Tensor> {
+    binary(Fmod, input, other, Rules::TORCH)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Fmod::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+    Definition { name: Fmod::NAME, function: &fmod::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Fmod, 0.6..0.9, 0.95..1.9, |a, b| a % b).into_iter().map(Sample::rough).collect()

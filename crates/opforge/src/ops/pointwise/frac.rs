@@ -1,7 +1,6 @@
 //! `frac(x) = x - trunc(x)`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`frac`](fn@frac).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,26 +22,25 @@ impl Unary for Frac {
     }
 }
 
-function! {
-    /// What truncation takes away, with the sign of `x`.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1.5f32, -1.5], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::frac(&x)?.to_vec1::<f32>()?, [0.5, -0.5]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn frac(input: &Tensor) -> Result<Tensor> {
-        unary_float(Frac, input)
-    }
+/// What truncation takes away, with the sign of `x`.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1.5f32, -1.5], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::frac(&x)?.to_vec1::<f32>()?, [0.5, -0.5]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn frac(input: &Tensor) -> Result<Tensor> {
+    unary_float(Frac, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Frac::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Frac::NAME, function: &frac::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Frac, 0.1..0.9, f64::fract)

@@ -1,7 +1,6 @@
 //! `gcd(a, b)`: the greatest common divisor.
 
-use crate::functional::binary;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`gcd`](fn@gcd).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,28 +26,28 @@ impl Binary for Gcd {
     }
 }
 
-function! {
-    /// The greatest common divisor of integers, not negative.
-    ///
-    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast, and tensors that are not integers.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[12i64], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::gcd((&x).into(), 18i64.into())?.to_vec1::<i64>()?, [6]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn gcd(input: Operand, other: Operand) -> Result<Tensor> {
-        binary(Gcd, input, other, Rules::TORCH)
-    }
+/// The greatest common divisor of integers, not negative.
+///
+/// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+///
+/// # Errors
+/// For shapes that do not broadcast, and tensors that are not integers.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[12i64], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::gcd((&x).into(), 18i64.into())?.to_vec1::<i64>()?, [6]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn gcd(input: Operand, other: Operand) -> Result<Tensor> {
+    binary(Gcd, input, other, Rules::TORCH)
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: Gcd::NAME, function: &FUNCTION, dtypes: DTypes::INTS, samples };
+pub const DEFINITION: Definition =
+    Definition { name: Gcd::NAME, function: &gcd::FUNCTION, dtypes: DTypes::INTS, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Gcd, 0.0..30.0, 0.0..30.0, euclid).into_iter().map(|sample| sample.on(f64::floor).rough()).collect()

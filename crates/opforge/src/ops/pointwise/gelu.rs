@@ -4,7 +4,7 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`gelu`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -79,30 +79,29 @@ impl Unary for Gelu {
     }
 }
 
-function! {
-    /// `x * Phi(x)`, Phi the standard normal distribution function; with `approximate = "tanh"` by a formula with tanh.
-    ///
-    /// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
-    ///
-    /// # Errors
-    /// For an approximation other than `"none"` and `"tanh"`.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
-    /// let y = opforge::functional::gelu(&x, "none")?.to_vec1::<f32>()?;
-    /// assert!((y[1] - 0.841345).abs() < 1e-6);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(nn)]
-    pub fn gelu(input: &Tensor; approximate: &str = "none") -> Result<Tensor> {
-        let form = match approximate {
-            "none" => Form::Erf,
-            "tanh" => Form::Tanh,
-            other => return Err(Error::value("gelu", "approximate", other, "\"none\" or \"tanh\"")),
-        };
-        unary(Gelu { form }, input)
-    }
+/// `x * Phi(x)`, Phi the standard normal distribution function; with `approximate = "tanh"` by a formula with tanh.
+///
+/// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
+///
+/// # Errors
+/// For an approximation other than `"none"` and `"tanh"`.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
+/// let y = opforge::functional::gelu(&x, "none")?.to_vec1::<f32>()?;
+/// assert!((y[1] - 0.841345).abs() < 1e-6);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, approximate = "none")]
+#[python(nn)]
+pub fn gelu(input: &Tensor, approximate: &str) -> Result<Tensor> {
+    let form = match approximate {
+        "none" => Form::Erf,
+        "tanh" => Form::Tanh,
+        other => return Err(Error::value(OP, "approximate", other, "\"none\" or \"tanh\"")),
+    };
+    unary(Gelu { form }, input)
 }
 
 impl Tensor {
@@ -121,7 +120,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Gelu::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Gelu::NAME, function: &gelu::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     let exact = unary_samples(Gelu { form: Form::Erf }, -4.0..4.0, |x| x * 0.5 * libm::erfc(-x * FRAC_1_SQRT_2));

@@ -1,7 +1,6 @@
 //! `gt(a, b)`: whether `a > b`.
 
-use crate::functional::compare;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`gt`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -22,21 +21,20 @@ impl Comparison for Gt {
     const NAME: &'static str = "gt";
 }
 
-function! {
-    /// Whether `a > b`, element by element. False for NaN.
-    ///
-    /// Shapes are broadcast and dtypes promoted; the result has dtype bool.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, 2.0, 3.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::gt((&x).into(), 2.0.into())?.to_vec1::<bool>()?, [false, false, true]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn gt(input: Operand, other: Operand) -> Result<Tensor> {
-        compare(Gt, input, other, Rules::TORCH)
-    }
+/// Whether `a > b`, element by element. False for NaN.
+///
+/// Shapes are broadcast and dtypes promoted; the result has dtype bool.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 2.0, 3.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::gt((&x).into(), 2.0.into())?.to_vec1::<bool>()?, [false, false, true]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn gt(input: Operand, other: Operand) -> Result<Tensor> {
+    compare(Gt, input, other, Rules::TORCH)
 }
 
 impl Tensor {
@@ -54,7 +52,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: Gt::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: Gt::NAME, function: &gt::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     compare_samples(Gt, |a, b| a > b)

@@ -1,7 +1,6 @@
 //! `heaviside(a, b)`: 0 for negative `a`, 1 for positive, `b` at 0.
 
-use crate::functional::binary;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`heaviside`](fn@heaviside).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,29 +31,28 @@ impl Binary for Heaviside {
     }
 }
 
-function! {
-    /// The step function: 0 where `input` is negative, 1 where it is positive, `values` where it is 0.
-    ///
-    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[-1f32, 0.0, 2.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::heaviside((&x).into(), 0.5.into())?.to_vec1::<f32>()?, [0.0, 0.5, 1.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn heaviside(input: Operand, values: Operand) -> Result<Tensor> {
-        binary(Heaviside, input, values, Rules::TORCH)
-    }
+/// The step function: 0 where `input` is negative, 1 where it is positive, `values` where it is 0.
+///
+/// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+///
+/// # Errors
+/// For shapes that do not broadcast.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[-1f32, 0.0, 2.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::heaviside((&x).into(), 0.5.into())?.to_vec1::<f32>()?, [0.0, 0.5, 1.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn heaviside(input: Operand, values: Operand) -> Result<Tensor> {
+    binary(Heaviside, input, values, Rules::TORCH)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Heaviside::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+    Definition { name: Heaviside::NAME, function: &heaviside::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Heaviside, -2.0..2.0, -1.5..2.5, |a, b| if a == 0.0 { b } else { f64::from(u8::from(a > 0.0)) })

@@ -1,7 +1,6 @@
 //! `hypot(a, b) = sqrt(a^2 + b^2)`.
 
-use crate::functional::binary;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`hypot`](fn@hypot).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -28,29 +27,28 @@ impl Binary for Hypot {
     }
 }
 
-function! {
-    /// `sqrt(input^2 + other^2)`, element by element, without overflow.
-    ///
-    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[3f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::hypot((&x).into(), 4.0.into())?.to_vec1::<f32>()?, [5.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn hypot(input: Operand, other: Operand) -> Result<Tensor> {
-        binary(Hypot, input, other, Rules::TORCH)
-    }
+/// `sqrt(input^2 + other^2)`, element by element, without overflow.
+///
+/// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+///
+/// # Errors
+/// For shapes that do not broadcast.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[3f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::hypot((&x).into(), 4.0.into())?.to_vec1::<f32>()?, [5.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn hypot(input: Operand, other: Operand) -> Result<Tensor> {
+    binary(Hypot, input, other, Rules::TORCH)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Hypot::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Hypot::NAME, function: &hypot::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Hypot, 0.5..2.0, 0.5..2.0, f64::hypot)

@@ -2,7 +2,7 @@
 
 use opforge_cpu::elementwise::TestFn;
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`isfinite`](fn@isfinite).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -19,28 +19,28 @@ impl TestFn for Isfinite {
     }
 }
 
-const OP: TestOp<Isfinite> = TestOp { f: Isfinite, name: "isfinite", truth: Rules::TORCH.truth };
+const OPERATOR: TestOp<Isfinite> = TestOp { f: Isfinite, name: "isfinite", truth: Rules::TORCH.truth };
 
-function! {
-    /// Whether each element is neither infinite nor NaN.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[f32::NAN, 1.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::isfinite(&x)?.to_vec1::<bool>()?, [false, true]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method)]
-    pub fn isfinite(input: &Tensor) -> Result<Tensor> {
-        dispatch1(&OP, &[input])
-    }
+/// Whether each element is neither infinite nor NaN.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[f32::NAN, 1.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::isfinite(&x)?.to_vec1::<bool>()?, [false, true]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method)]
+pub fn isfinite(input: &Tensor) -> Result<Tensor> {
+    dispatch1(&OPERATOR, &[input])
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "isfinite", function: &FUNCTION, dtypes: DTypes::REAL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: "isfinite", function: &isfinite::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     let holds: fn(f64) -> bool = f64::is_finite;
     let reference = move |x: &[Array]| x[0].map(|x| f64::from(u8::from(holds(x))));
-    vec![Sample::new(OP, vec![Array::spread(&[3, 4], -2.0..2.0)], reference).rough()]
+    vec![Sample::new(OPERATOR, vec![Array::spread(&[3, 4], -2.0..2.0)], reference).rough()]
 }

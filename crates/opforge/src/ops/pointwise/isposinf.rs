@@ -2,7 +2,7 @@
 
 use opforge_cpu::elementwise::TestFn;
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`isposinf`](fn@isposinf).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -19,28 +19,28 @@ impl TestFn for Isposinf {
     }
 }
 
-const OP: TestOp<Isposinf> = TestOp { f: Isposinf, name: "isposinf", truth: Rules::TORCH.truth };
+const OPERATOR: TestOp<Isposinf> = TestOp { f: Isposinf, name: "isposinf", truth: Rules::TORCH.truth };
 
-function! {
-    /// Whether each element is plus infinity.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[f32::INFINITY, f32::NEG_INFINITY], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::isposinf(&x)?.to_vec1::<bool>()?, [true, false]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method)]
-    pub fn isposinf(input: &Tensor) -> Result<Tensor> {
-        dispatch1(&OP, &[input])
-    }
+/// Whether each element is plus infinity.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[f32::INFINITY, f32::NEG_INFINITY], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::isposinf(&x)?.to_vec1::<bool>()?, [true, false]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method)]
+pub fn isposinf(input: &Tensor) -> Result<Tensor> {
+    dispatch1(&OPERATOR, &[input])
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "isposinf", function: &FUNCTION, dtypes: DTypes::REAL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: "isposinf", function: &isposinf::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     let holds: fn(f64) -> bool = |x| x == f64::INFINITY;
     let reference = move |x: &[Array]| x[0].map(|x| f64::from(u8::from(holds(x))));
-    vec![Sample::new(OP, vec![Array::spread(&[3, 4], -2.0..2.0)], reference).rough()]
+    vec![Sample::new(OPERATOR, vec![Array::spread(&[3, 4], -2.0..2.0)], reference).rough()]
 }

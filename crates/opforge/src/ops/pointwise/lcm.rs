@@ -1,7 +1,6 @@
 //! `lcm(a, b)`: the least common multiple.
 
-use crate::functional::binary;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`lcm`](fn@lcm).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,28 +26,28 @@ impl Binary for Lcm {
     }
 }
 
-function! {
-    /// The least common multiple of integers, not negative; 0 with 0.
-    ///
-    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast, and tensors that are not integers.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[4i64], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::lcm((&x).into(), 6i64.into())?.to_vec1::<i64>()?, [12]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn lcm(input: Operand, other: Operand) -> Result<Tensor> {
-        binary(Lcm, input, other, Rules::TORCH)
-    }
+/// The least common multiple of integers, not negative; 0 with 0.
+///
+/// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+///
+/// # Errors
+/// For shapes that do not broadcast, and tensors that are not integers.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[4i64], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::lcm((&x).into(), 6i64.into())?.to_vec1::<i64>()?, [12]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn lcm(input: Operand, other: Operand) -> Result<Tensor> {
+    binary(Lcm, input, other, Rules::TORCH)
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: Lcm::NAME, function: &FUNCTION, dtypes: DTypes::INTS, samples };
+pub const DEFINITION: Definition =
+    Definition { name: Lcm::NAME, function: &lcm::FUNCTION, dtypes: DTypes::INTS, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Lcm, 0.0..9.0, 0.0..9.0, multiple).into_iter().map(|sample| sample.on(f64::floor).rough()).collect()

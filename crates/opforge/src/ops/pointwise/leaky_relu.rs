@@ -1,7 +1,6 @@
 //! `leaky_relu(x)`: `x` where positive, else a small multiple of it.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`leaky_relu`](fn@leaky_relu).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,26 +26,25 @@ impl Unary for LeakyRelu {
     }
 }
 
-function! {
-    /// `x` where it is positive, else `negative_slope * x`.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[-2f32, 3.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::leaky_relu(&x, 0.5)?.to_vec1::<f32>()?, [-1.0, 3.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(nn, inplace)]
-    pub fn leaky_relu(input: &Tensor, negative_slope: f64 = 0.01) -> Result<Tensor> {
-        unary_float(LeakyRelu { slope: Scalar::Float(negative_slope) }, input)
-    }
+/// `x` where it is positive, else `negative_slope * x`.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[-2f32, 3.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::leaky_relu(&x, 0.5)?.to_vec1::<f32>()?, [-1.0, 3.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(negative_slope = 0.01)]
+#[python(nn, inplace)]
+pub fn leaky_relu(input: &Tensor, negative_slope: f64) -> Result<Tensor> {
+    unary_float(LeakyRelu { slope: Scalar::Float(negative_slope) }, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: LeakyRelu::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: LeakyRelu::NAME, function: &leaky_relu::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples_with(LeakyRelu { slope: Scalar::Float(0.25) }, -3.0..3.0, |x: f64| if x > 0.0 { x } else { 0.25 * x })

@@ -1,7 +1,6 @@
 //! `lgamma(x)`: the logarithm of the magnitude of the gamma function.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`lgamma`](fn@lgamma).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,26 +24,25 @@ impl Unary for Lgamma {
     }
 }
 
-function! {
-    /// The logarithm of the magnitude of the gamma function, element by element.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::lgamma(&x)?.to_vec1::<f32>()?, [0.0, 0.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn lgamma(input: &Tensor) -> Result<Tensor> {
-        unary_float(Lgamma, input)
-    }
+/// The logarithm of the magnitude of the gamma function, element by element.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::lgamma(&x)?.to_vec1::<f32>()?, [0.0, 0.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn lgamma(input: &Tensor) -> Result<Tensor> {
+    unary_float(Lgamma, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Lgamma::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Lgamma::NAME, function: &lgamma::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Lgamma, 0.3..5.0, libm::lgamma)

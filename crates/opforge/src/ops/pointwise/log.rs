@@ -1,8 +1,7 @@
 //! `log(x)`: the natural logarithm.
 
 use crate::functional as f;
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`log`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,21 +29,20 @@ impl Unary for Log {
     }
 }
 
-function! {
-    /// The natural logarithm, element by element. Negative numbers give NaN, 0 gives minus infinity.
-    ///
-    /// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::log(&x)?.to_vec1::<f32>()?, [0.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn log(input: &Tensor) -> Result<Tensor> {
-        unary_float(Log, input)
-    }
+/// The natural logarithm, element by element. Negative numbers give NaN, 0 gives minus infinity.
+///
+/// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::log(&x)?.to_vec1::<f32>()?, [0.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn log(input: &Tensor) -> Result<Tensor> {
+    unary_float(Log, input)
 }
 
 impl Tensor {
@@ -56,7 +54,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: Log::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition =
+    Definition { name: Log::NAME, function: &log::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Log, 0.1..5.0, f64::ln)

@@ -1,7 +1,6 @@
 //! `log10(x)`: the logarithm to base 10.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`log10`](fn@log10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,26 +24,25 @@ impl Unary for Log10 {
     }
 }
 
-function! {
-    /// The logarithm to base 10, element by element.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, 1000.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::log10(&x)?.to_vec1::<f32>()?, [0.0, 3.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn log10(input: &Tensor) -> Result<Tensor> {
-        unary_float(Log10, input)
-    }
+/// The logarithm to base 10, element by element.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 1000.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::log10(&x)?.to_vec1::<f32>()?, [0.0, 3.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn log10(input: &Tensor) -> Result<Tensor> {
+    unary_float(Log10, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Log10::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Log10::NAME, function: &log10::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Log10, 0.1..5.0, f64::log10)

@@ -1,7 +1,6 @@
 //! `logaddexp(a, b) = log(e^a + e^b)`.
 
-use crate::functional::binary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`logaddexp`](fn@logaddexp).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,29 +28,28 @@ impl Binary for Logaddexp {
     }
 }
 
-function! {
-    /// `log(exp(input) + exp(other))`, element by element, without overflow.
-    ///
-    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::logaddexp((&x).into(), 0.0.into())?.to_vec1::<f32>()?, [std::f32::consts::LN_2]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method)]
-    pub fn logaddexp(input: Operand, other: Operand) -> Result<Tensor> {
-        binary_float(Logaddexp, input, other)
-    }
+/// `log(exp(input) + exp(other))`, element by element, without overflow.
+///
+/// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+///
+/// # Errors
+/// For shapes that do not broadcast.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::logaddexp((&x).into(), 0.0.into())?.to_vec1::<f32>()?, [std::f32::consts::LN_2]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method)]
+pub fn logaddexp(input: Operand, other: Operand) -> Result<Tensor> {
+    binary_float(Logaddexp, input, other)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Logaddexp::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Logaddexp::NAME, function: &logaddexp::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Logaddexp, -2.0..2.0, -1.5..2.5, |a, b| {

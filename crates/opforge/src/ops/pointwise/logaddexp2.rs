@@ -1,7 +1,6 @@
 //! `logaddexp2(a, b) = log2(2^a + 2^b)`.
 
-use crate::functional::binary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`logaddexp2`](fn@logaddexp2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -28,29 +27,28 @@ impl Binary for Logaddexp2 {
     }
 }
 
-function! {
-    /// `log2(2^input + 2^other)`, element by element, without overflow.
-    ///
-    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::logaddexp2((&x).into(), 1.0.into())?.to_vec1::<f32>()?, [2.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method)]
-    pub fn logaddexp2(input: Operand, other: Operand) -> Result<Tensor> {
-        binary_float(Logaddexp2, input, other)
-    }
+/// `log2(2^input + 2^other)`, element by element, without overflow.
+///
+/// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+///
+/// # Errors
+/// For shapes that do not broadcast.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::logaddexp2((&x).into(), 1.0.into())?.to_vec1::<f32>()?, [2.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method)]
+pub fn logaddexp2(input: Operand, other: Operand) -> Result<Tensor> {
+    binary_float(Logaddexp2, input, other)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Logaddexp2::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Logaddexp2::NAME, function: &logaddexp2::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Logaddexp2, -2.0..2.0, -1.5..2.5, |a, b| {

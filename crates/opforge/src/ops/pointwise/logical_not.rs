@@ -1,6 +1,6 @@
 //! `logical_not(x)`: whether x is zero.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 use opforge_cpu::elementwise::TestFn;
 
 /// The tile function of [`logical_not`].
@@ -22,24 +22,23 @@ fn op(truth: DType) -> TestOp<LogicalNot> {
     TestOp { f: LogicalNot, name: "logical_not", truth }
 }
 
-function! {
-    /// Whether an element is zero, as bool.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0i64, 3], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::logical_not(&x)?.to_vec1::<bool>()?, [true, false]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn logical_not(input: &Tensor) -> Result<Tensor> {
-        dispatch1(&op(Rules::TORCH.truth), &[input])
-    }
+/// Whether an element is zero, as bool.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0i64, 3], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::logical_not(&x)?.to_vec1::<bool>()?, [true, false]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn logical_not(input: &Tensor) -> Result<Tensor> {
+    dispatch1(&op(Rules::TORCH.truth), &[input])
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "logical_not", function: &FUNCTION, dtypes: DTypes::REAL, samples };
+    Definition { name: "logical_not", function: &logical_not::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     let inputs = vec![Array { content: Content::Real, ..Array::truths(&[3, 4]) }];

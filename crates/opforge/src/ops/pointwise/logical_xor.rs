@@ -1,7 +1,6 @@
 //! `logical_xor(a, b)`: whether exactly one is true; what is not zero is true.
 
-use crate::functional::compare;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`logical_xor`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -22,21 +21,20 @@ impl Comparison for LogicalXor {
     const NAME: &'static str = "logical_xor";
 }
 
-function! {
-    /// Whether exactly one is true (not zero), element by element. NaN counts as true.
-    ///
-    /// Shapes are broadcast and dtypes promoted; the result has dtype bool.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32, 2.0, 3.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::logical_xor((&x).into(), 2.0.into())?.to_vec1::<bool>()?, [true, false, false]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn logical_xor(input: Operand, other: Operand) -> Result<Tensor> {
-        compare(LogicalXor, input, other, Rules::TORCH)
-    }
+/// Whether exactly one is true (not zero), element by element. NaN counts as true.
+///
+/// Shapes are broadcast and dtypes promoted; the result has dtype bool.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 2.0, 3.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::logical_xor((&x).into(), 2.0.into())?.to_vec1::<bool>()?, [true, false, false]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn logical_xor(input: Operand, other: Operand) -> Result<Tensor> {
+    compare(LogicalXor, input, other, Rules::TORCH)
 }
 
 impl Tensor {
@@ -49,7 +47,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: LogicalXor::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+    Definition { name: LogicalXor::NAME, function: &logical_xor::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     compare_samples(LogicalXor, |a, b| (a != 0.0) != (b != 0.0))

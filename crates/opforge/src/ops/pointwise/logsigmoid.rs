@@ -1,7 +1,6 @@
 //! `logsigmoid(x) = log(sigmoid(x))`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`logsigmoid`](fn@logsigmoid).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,26 +24,25 @@ impl Unary for Logsigmoid {
     }
 }
 
-function! {
-    /// `log(1 / (1 + exp(-x)))`, element by element, without overflow.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::logsigmoid(&x)?.to_vec1::<f32>()?, [-std::f32::consts::LN_2]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(nn)]
-    pub fn logsigmoid(input: &Tensor) -> Result<Tensor> {
-        unary_float(Logsigmoid, input)
-    }
+/// `log(1 / (1 + exp(-x)))`, element by element, without overflow.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::logsigmoid(&x)?.to_vec1::<f32>()?, [-std::f32::consts::LN_2]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(nn)]
+pub fn logsigmoid(input: &Tensor) -> Result<Tensor> {
+    unary_float(Logsigmoid, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Logsigmoid::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Logsigmoid::NAME, function: &logsigmoid::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Logsigmoid, -4.0..4.0, |x| x.min(0.0) - (-x.abs()).exp().ln_1p())

@@ -1,8 +1,7 @@
 //! `minimum(a, b)`: the lesser of `a` and `b`.
 
-use crate::functional::binary;
-use crate::operator::extreme::of_winner;
-use crate::operator::prelude::*;
+use crate::ops::extreme::of_winner;
+use crate::ops::prelude::*;
 
 /// The tile function of [`minimum`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,24 +34,23 @@ impl Binary for Minimum {
     }
 }
 
-function! {
-    /// The lesser of `a` and `b`, element by element. NaN wins. Where both are equal each gets half of the gradient.
-    ///
-    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast, and numbers that the dtype cannot hold.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::minimum((&x).into(), 2.0.into())?.to_vec1::<f32>()?, [1.0, 2.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method)]
-    pub fn minimum(input: Operand, other: Operand) -> Result<Tensor> {
-        binary(Minimum, input, other, Rules::TORCH)
-    }
+/// The lesser of `a` and `b`, element by element. NaN wins. Where both are equal each gets half of the gradient.
+///
+/// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+///
+/// # Errors
+/// For shapes that do not broadcast, and numbers that the dtype cannot hold.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::minimum((&x).into(), 2.0.into())?.to_vec1::<f32>()?, [1.0, 2.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method)]
+pub fn minimum(input: Operand, other: Operand) -> Result<Tensor> {
+    binary(Minimum, input, other, Rules::TORCH)
 }
 
 impl Tensor {
@@ -71,7 +69,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Minimum::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+    Definition { name: Minimum::NAME, function: &minimum::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Minimum, -2.0..2.0, -1.5..2.5, |a, b| if a <= b || a.is_nan() { a } else { b })

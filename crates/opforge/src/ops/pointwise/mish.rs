@@ -1,7 +1,6 @@
 //! `mish(x) = x tanh(softplus(x))`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`mish`](fn@mish).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,26 +30,25 @@ impl Unary for Mish {
     }
 }
 
-function! {
-    /// `x * tanh(softplus(x))`, element by element. Source: Misra, "Mish: A Self Regularized Non-Monotonic Activation Function" (2019).
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::mish(&x)?.to_vec1::<f32>()?, [0.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(nn, inplace)]
-    pub fn mish(input: &Tensor) -> Result<Tensor> {
-        unary_float(Mish, input)
-    }
+/// `x * tanh(softplus(x))`, element by element. Source: Misra, "Mish: A Self Regularized Non-Monotonic Activation Function" (2019).
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::mish(&x)?.to_vec1::<f32>()?, [0.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(nn, inplace)]
+pub fn mish(input: &Tensor) -> Result<Tensor> {
+    unary_float(Mish, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Mish::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Mish::NAME, function: &mish::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Mish, -4.0..4.0, |x: f64| x * x.exp().ln_1p().tanh())

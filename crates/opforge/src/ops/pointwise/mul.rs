@@ -1,8 +1,7 @@
 //! `mul(a, b)`: `a * b`.
 
-use crate::functional::binary;
-use crate::functional::complex::Parts;
-use crate::operator::prelude::*;
+use crate::functional::Parts;
+use crate::ops::prelude::*;
 
 /// The tile function of [`mul`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -42,24 +41,23 @@ impl Binary for Mul {
     }
 }
 
-function! {
-    /// `a * b`, element by element. Integers wrap; of truth values, the result is "and".
-    ///
-    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast, and numbers that the dtype cannot hold.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::mul((&x).into(), 2.0.into())?.to_vec1::<f32>()?, [2.0, 4.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn mul(input: Operand, other: Operand) -> Result<Tensor> {
-        binary(Mul, input, other, Rules::TORCH)
-    }
+/// `a * b`, element by element. Integers wrap; of truth values, the result is "and".
+///
+/// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+///
+/// # Errors
+/// For shapes that do not broadcast, and numbers that the dtype cannot hold.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::mul((&x).into(), 2.0.into())?.to_vec1::<f32>()?, [2.0, 4.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn mul(input: Operand, other: Operand) -> Result<Tensor> {
+    binary(Mul, input, other, Rules::TORCH)
 }
 
 impl Tensor {
@@ -86,7 +84,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: Mul::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: Mul::NAME, function: &mul::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Mul, -2.0..2.0, -2.0..2.0, |a, b| a * b)

@@ -1,6 +1,6 @@
 //! `nan_to_num(x)`: finite numbers in the place of NaN and infinities.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`nan_to_num`](fn@nan_to_num).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,27 +38,26 @@ impl Unary for NanToNum {
     }
 }
 
-function! {
-    /// NaN and infinities replaced by numbers: 0, and the dtype's greatest and least, unless given.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[f32::NAN, 1.0, f32::INFINITY], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::nan_to_num(&x, None, Some(7.0), None)?.to_vec1::<f32>()?, [0.0, 1.0, 7.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn nan_to_num(input: &Tensor, nan: Option<f64> = None, posinf: Option<f64> = None, neginf: Option<f64> = None) -> Result<Tensor> {
-        let greatest = super::clamp::greatest_finite(input.dtype());
-        let number = |given: Option<f64>, default: f64| Scalar::Float(given.unwrap_or(default));
-        let (nan, posinf, neginf) = (number(nan, 0.0), number(posinf, greatest), number(neginf, -greatest));
-        if input.dtype() == DType::Bool { Ok(input.clone()) } else { unary(NanToNum { nan, posinf, neginf }, input) }
-    }
+/// NaN and infinities replaced by numbers: 0, and the dtype's greatest and least, unless given.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[f32::NAN, 1.0, f32::INFINITY], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::nan_to_num(&x, None, Some(7.0), None)?.to_vec1::<f32>()?, [0.0, 1.0, 7.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(nan = None, posinf = None, neginf = None)]
+#[python(torch, method, in_place)]
+pub fn nan_to_num(input: &Tensor, nan: Option<f64>, posinf: Option<f64>, neginf: Option<f64>) -> Result<Tensor> {
+    let greatest = super::clamp::greatest_finite(input.dtype());
+    let number = |given: Option<f64>, default: f64| Scalar::Float(given.unwrap_or(default));
+    let (nan, posinf, neginf) = (number(nan, 0.0), number(posinf, greatest), number(neginf, -greatest));
+    if input.dtype() == DType::Bool { Ok(input.clone()) } else { unary(NanToNum { nan, posinf, neginf }, input) }
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: NanToNum::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+    Definition { name: NanToNum::NAME, function: &nan_to_num::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples_with(

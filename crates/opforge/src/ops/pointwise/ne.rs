@@ -1,7 +1,6 @@
 //! `ne(a, b)`: whether `a != b`.
 
-use crate::functional::compare;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`ne`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -22,21 +21,20 @@ impl Comparison for Ne {
     const NAME: &'static str = "ne";
 }
 
-function! {
-    /// Whether `a != b`, element by element. NaN differs from everything.
-    ///
-    /// Shapes are broadcast and dtypes promoted; the result has dtype bool.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, 2.0, 3.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::ne((&x).into(), 2.0.into())?.to_vec1::<bool>()?, [true, false, true]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn ne(input: Operand, other: Operand) -> Result<Tensor> {
-        compare(Ne, input, other, Rules::TORCH)
-    }
+/// Whether `a != b`, element by element. NaN differs from everything.
+///
+/// Shapes are broadcast and dtypes promoted; the result has dtype bool.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 2.0, 3.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::ne((&x).into(), 2.0.into())?.to_vec1::<bool>()?, [true, false, true]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn ne(input: Operand, other: Operand) -> Result<Tensor> {
+    compare(Ne, input, other, Rules::TORCH)
 }
 
 impl Tensor {
@@ -54,7 +52,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: Ne::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: Ne::NAME, function: &ne::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     compare_samples(Ne, |a, b| a != b)

@@ -1,7 +1,7 @@
 //! `neg(x)`: `-x`.
 
 use crate::functional as f;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`neg`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,21 +33,20 @@ impl Unary for Neg {
     }
 }
 
-function! {
-    /// `-x`, element by element. Unsigned integers wrap.
-    ///
-    /// Takes a tensor of any numeric dtype of any shape; the result has the same shape and dtype.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, -2.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::neg(&x)?.to_vec1::<f32>()?, [-1.0, 2.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn neg(input: &Tensor) -> Result<Tensor> {
-        unary(Neg, input)
-    }
+/// `-x`, element by element. Unsigned integers wrap.
+///
+/// Takes a tensor of any numeric dtype of any shape; the result has the same shape and dtype.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, -2.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::neg(&x)?.to_vec1::<f32>()?, [-1.0, 2.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn neg(input: &Tensor) -> Result<Tensor> {
+    unary(Neg, input)
 }
 
 impl Tensor {
@@ -60,7 +59,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Neg::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+    Definition { name: Neg::NAME, function: &neg::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Neg, -3.0..3.0, |x| -x)

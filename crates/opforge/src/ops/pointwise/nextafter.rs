@@ -1,7 +1,6 @@
 //! `nextafter(a, b)`: the next number after `a` on the way to `b`.
 
-use crate::functional::binary;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// Whose neighbours are meant: half precision is computed in f32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -64,35 +63,34 @@ impl Binary for Nextafter {
     }
 }
 
-function! {
-    /// The next number that the dtype has after `input` on the way to `other`, element by element; `other` where both are equal.
-    ///
-    /// Shapes are broadcast and dtypes promoted. The gradient is that of `input`.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast, and tensors that are not floating-point.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, 0.0], &Device::Cpu)?;
-    /// let y = opforge::functional::nextafter(&x, &x.affine(0.0, 2.0)?)?;
-    /// assert_eq!(y.to_vec1::<f32>()?, [1.0 + f32::EPSILON, f32::from_bits(1)]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn nextafter(input: &Tensor, other: &Tensor) -> Result<Tensor> {
-        let grain = match crate::functional::common_dtype(input, other) {
-            DType::F16 => Grain::F16,
-            DType::BF16 => Grain::BF16,
-            _ => Grain::Own,
-        };
-        binary(Nextafter { grain }, input.into(), other.into(), Rules::TORCH)
-    }
+/// The next number that the dtype has after `input` on the way to `other`, element by element; `other` where both are equal.
+///
+/// Shapes are broadcast and dtypes promoted. The gradient is that of `input`.
+///
+/// # Errors
+/// For shapes that do not broadcast, and tensors that are not floating-point.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 0.0], &Device::Cpu)?;
+/// let y = opforge::functional::nextafter(&x, &x.affine(0.0, 2.0)?)?;
+/// assert_eq!(y.to_vec1::<f32>()?, [1.0 + f32::EPSILON, f32::from_bits(1)]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn nextafter(input: &Tensor, other: &Tensor) -> Result<Tensor> {
+    let grain = match crate::functional::common_dtype(input, other) {
+        DType::F16 => Grain::F16,
+        DType::BF16 => Grain::BF16,
+        _ => Grain::Own,
+    };
+    binary(Nextafter { grain }, input.into(), other.into(), Rules::TORCH)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Nextafter::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Nextafter::NAME, function: &nextafter::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 /// Away from zero: what comes before an infinity differs by dtype.
 fn samples() -> Vec<Sample> {

@@ -1,7 +1,6 @@
 //! `polygamma(n, x)`: the derivatives of `digamma`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`polygamma`](fn@polygamma).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -28,30 +27,29 @@ impl Unary for Polygamma {
     }
 }
 
-function! {
-    /// The derivative of order `n` of [`digamma`](fn@crate::functional::digamma), element by element.
-    ///
-    /// # Errors
-    /// For an order that is negative or above 100.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::polygamma(1, &x)?.to_vec1::<f32>()?, [1.644_934_1]); // pi^2 / 6
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, special)]
-    pub fn polygamma(n: i64, input: &Tensor) -> Result<Tensor> {
-        match u32::try_from(n) {
-            Ok(n) if n <= 100 => unary_float(Polygamma { n }, input),
-            _ => Err(Error::value("polygamma", "n", n, "an order from 0 to 100")),
-        }
+/// The derivative of order `n` of [`digamma`](fn@crate::functional::digamma), element by element.
+///
+/// # Errors
+/// For an order that is negative or above 100.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::polygamma(1, &x)?.to_vec1::<f32>()?, [1.644_934_1]); // pi^2 / 6
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, special)]
+pub fn polygamma(n: i64, input: &Tensor) -> Result<Tensor> {
+    match u32::try_from(n) {
+        Ok(n) if n <= 100 => unary_float(Polygamma { n }, input),
+        _ => Err(Error::value(OP, "n", n, "an order from 0 to 100")),
     }
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Polygamma::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Polygamma::NAME, function: &polygamma::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     // The sum of 2 / (x + k)^3, and what the rest tends to.

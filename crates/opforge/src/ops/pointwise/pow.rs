@@ -1,7 +1,6 @@
 //! `pow(a, b)`: `a` to the power `b`.
 
-use crate::functional::{binary, compare};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`pow`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,34 +51,33 @@ impl Binary for Pow {
     }
 }
 
-function! {
-    /// `input` to the power `exponent`, element by element. Integers wrap; a negative exponent of integers is an error.
-    ///
-    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast, and numbers that the dtype cannot hold.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::pow((&x).into(), 2i64.into())?.to_vec1::<f32>()?, [1.0, 4.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn pow(input: Operand, exponent: Operand) -> Result<Tensor> {
-        match (input, exponent) {
-            (Operand::Tensor(base), Operand::Scalar(number)) => match by_multiplication(base, number) {
-                Some(power) => power,
-                // What wraps in other arithmetic would be another exponent.
-                None if base.dtype().is_int() && number.kind() == opforge_core::Kind::Int && !number.fits(base.dtype()) => {
-                    let accepted = format!("an exponent of 0 or more that {} can hold", base.dtype());
-                    Err(Error::dtype("pow", "exponent", number, accepted))
-                }
-                None => binary(Pow, input, exponent, Rules::TORCH),
-            },
-            _ => binary(Pow, input, exponent, Rules::TORCH),
-        }
+/// `input` to the power `exponent`, element by element. Integers wrap; a negative exponent of integers is an error.
+///
+/// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+///
+/// # Errors
+/// For shapes that do not broadcast, and numbers that the dtype cannot hold.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::pow((&x).into(), 2i64.into())?.to_vec1::<f32>()?, [1.0, 4.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn pow(input: Operand, exponent: Operand) -> Result<Tensor> {
+    match (input, exponent) {
+        (Operand::Tensor(base), Operand::Scalar(number)) => match by_multiplication(base, number) {
+            Some(power) => power,
+            // What wraps in other arithmetic would be another exponent.
+            None if base.dtype().is_int() && number.kind() == opforge_core::Kind::Int && !number.fits(base.dtype()) => {
+                let accepted = format!("an exponent of 0 or more that {} can hold", base.dtype());
+                Err(Error::dtype(OP, "exponent", number, accepted))
+            }
+            None => binary(Pow, input, exponent, Rules::TORCH),
+        },
+        _ => binary(Pow, input, exponent, Rules::TORCH),
     }
 }
 
@@ -130,7 +128,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Pow::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+    Definition { name: Pow::NAME, function: &pow::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Pow, 0.3..2.0, -2.0..2.0, f64::powf)

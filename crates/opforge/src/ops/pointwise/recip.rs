@@ -1,7 +1,6 @@
 //! `recip(x)`: `1 / x`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`recip`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,21 +28,20 @@ impl Unary for Recip {
     }
 }
 
-function! {
-    /// `1 / x`, element by element.
-    ///
-    /// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[4f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::recip(&x)?.to_vec1::<f32>()?, [0.25]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place, name = "reciprocal")]
-    pub fn recip(input: &Tensor) -> Result<Tensor> {
-        unary_float(Recip, input)
-    }
+/// `1 / x`, element by element.
+///
+/// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[4f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::recip(&x)?.to_vec1::<f32>()?, [0.25]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place, name = "reciprocal")]
+pub fn recip(input: &Tensor) -> Result<Tensor> {
+    unary_float(Recip, input)
 }
 
 impl Tensor {
@@ -56,7 +54,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Recip::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Recip::NAME, function: &recip::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Recip, 0.5..3.0, f64::recip)

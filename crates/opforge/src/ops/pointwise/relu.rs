@@ -1,6 +1,6 @@
 //! `relu(x) = max(x, 0)`; NaN stays NaN.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`relu`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,21 +35,20 @@ impl Unary for Relu {
     }
 }
 
-function! {
-    /// The rectified linear unit, `max(x, 0)` element by element. NaN stays NaN.
-    ///
-    /// Takes a tensor of any shape and numeric dtype; the result has the same shape and dtype.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[-1f32, 0.5], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::relu(&x)?.to_vec1::<f32>()?, [0.0, 0.5]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place, nn)]
-    pub fn relu(input: &Tensor) -> Result<Tensor> {
-        unary(Relu, input)
-    }
+/// The rectified linear unit, `max(x, 0)` element by element. NaN stays NaN.
+///
+/// Takes a tensor of any shape and numeric dtype; the result has the same shape and dtype.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[-1f32, 0.5], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::relu(&x)?.to_vec1::<f32>()?, [0.0, 0.5]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place, nn)]
+pub fn relu(input: &Tensor) -> Result<Tensor> {
+    unary(Relu, input)
 }
 
 impl Tensor {
@@ -62,7 +61,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Relu::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+    Definition { name: Relu::NAME, function: &relu::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Relu, -3.0..3.0, |x| if x <= 0.0 { 0.0 } else { x })

@@ -1,7 +1,6 @@
 //! `remainder(a, b)`: what floored division leaves.
 
-use crate::functional::binary;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`remainder`](fn@remainder).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -42,29 +41,28 @@ impl Binary for Remainder {
     }
 }
 
-function! {
-    /// What division rounded down leaves; has the sign of `other`, as in Python.
-    ///
-    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast, and integers divided by 0.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[7f32, -7.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::remainder((&x).into(), 4.0.into())?.to_vec1::<f32>()?, [3.0, 1.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn remainder(input: Operand, other: Operand) -> Result<Tensor> {
-        binary(Remainder, input, other, Rules::TORCH)
-    }
+/// What division rounded down leaves; has the sign of `other`, as in Python.
+///
+/// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+///
+/// # Errors
+/// For shapes that do not broadcast, and integers divided by 0.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[7f32, -7.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::remainder((&x).into(), 4.0.into())?.to_vec1::<f32>()?, [3.0, 1.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn remainder(input: Operand, other: Operand) -> Result<Tensor> {
+    binary(Remainder, input, other, Rules::TORCH)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Remainder::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+    Definition { name: Remainder::NAME, function: &remainder::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Remainder, 0.6..0.9, 0.95..1.9, |a, b| {

@@ -1,7 +1,7 @@
 //! `round(x)`: the nearest integer.
 
 use crate::dispatch::forget_destination;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`round`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,28 +48,27 @@ impl Unary for Round {
     }
 }
 
-function! {
-    /// The nearest number of so many `decimals`, which may be negative; halves go to the even one. The gradient is 0.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1.4f32, 2.5], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::round(&x, 0)?.to_vec1::<f32>()?, [1.0, 2.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place, special)]
-    pub fn round(input: &Tensor; decimals: i64 = 0) -> Result<Tensor> {
-        let nearest = |x: &Tensor| unary(Round { halves: Halves::ToEven }, x);
-        if decimals == 0 || !input.dtype().is_float() {
-            return nearest(input);
-        }
-        forget_destination();
-        let scale = 10f64.powi(decimals.unsigned_abs().min(400) as i32);
-        if decimals > 0 {
-            nearest(&input.affine(scale, 0.0)?)?.affine(1.0 / scale, 0.0)
-        } else {
-            nearest(&input.affine(1.0 / scale, 0.0)?)?.affine(scale, 0.0)
-        }
+/// The nearest number of so many `decimals`, which may be negative; halves go to the even one. The gradient is 0.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1.4f32, 2.5], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::round(&x, 0)?.to_vec1::<f32>()?, [1.0, 2.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, decimals = 0)]
+#[python(torch, method, in_place, special)]
+pub fn round(input: &Tensor, decimals: i64) -> Result<Tensor> {
+    let nearest = |x: &Tensor| unary(Round { halves: Halves::ToEven }, x);
+    if decimals == 0 || !input.dtype().is_float() {
+        return nearest(input);
+    }
+    forget_destination();
+    let scale = 10f64.powi(decimals.unsigned_abs().min(400) as i32);
+    if decimals > 0 {
+        nearest(&input.affine(scale, 0.0)?)?.affine(1.0 / scale, 0.0)
+    } else {
+        nearest(&input.affine(1.0 / scale, 0.0)?)?.affine(scale, 0.0)
     }
 }
 
@@ -90,7 +89,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Round::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+    Definition { name: Round::NAME, function: &round::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     let even = unary_samples(Round { halves: Halves::ToEven }, -3.0..3.0, f64::round_ties_even);

@@ -1,7 +1,6 @@
 //! `rsqrt(x) = 1 / sqrt(x)`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`rsqrt`](fn@rsqrt).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,26 +25,25 @@ impl Unary for Rsqrt {
     }
 }
 
-function! {
-    /// `1 / sqrt(x)`, element by element.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, 4.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::rsqrt(&x)?.to_vec1::<f32>()?, [1.0, 0.5]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn rsqrt(input: &Tensor) -> Result<Tensor> {
-        unary_float(Rsqrt, input)
-    }
+/// `1 / sqrt(x)`, element by element.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 4.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::rsqrt(&x)?.to_vec1::<f32>()?, [1.0, 0.5]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn rsqrt(input: &Tensor) -> Result<Tensor> {
+    unary_float(Rsqrt, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Rsqrt::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Rsqrt::NAME, function: &rsqrt::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Rsqrt, 0.1..5.0, |x| 1.0 / x.sqrt())

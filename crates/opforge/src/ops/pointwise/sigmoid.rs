@@ -1,7 +1,6 @@
 //! `sigmoid(x)`: `1 / (1 + e^-x)`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`sigmoid`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,21 +31,20 @@ impl Unary for Sigmoid {
     }
 }
 
-function! {
-    /// `1 / (1 + e^-x)`, element by element.
-    ///
-    /// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::sigmoid(&x)?.to_vec1::<f32>()?, [0.5]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place, nn)]
-    pub fn sigmoid(input: &Tensor) -> Result<Tensor> {
-        unary_float(Sigmoid, input)
-    }
+/// `1 / (1 + e^-x)`, element by element.
+///
+/// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::sigmoid(&x)?.to_vec1::<f32>()?, [0.5]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place, nn)]
+pub fn sigmoid(input: &Tensor) -> Result<Tensor> {
+    unary_float(Sigmoid, input)
 }
 
 impl Tensor {
@@ -59,7 +57,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Sigmoid::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Sigmoid::NAME, function: &sigmoid::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Sigmoid, -4.0..4.0, |x| 1.0 / (1.0 + (-x).exp()))

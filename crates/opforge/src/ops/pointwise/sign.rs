@@ -1,6 +1,6 @@
 //! `sign(x)`: -1, 0 or 1 by the sign.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`sign`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,21 +34,20 @@ impl Unary for Sign {
     }
 }
 
-function! {
-    /// -1, 0 or 1 by the sign, element by element. 0 for NaN. The gradient is 0.
-    ///
-    /// Takes a tensor of any numeric dtype of any shape; the result has the same shape and dtype.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[3f32, 0.0, -2.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::sign(&x)?.to_vec1::<f32>()?, [1.0, 0.0, -1.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn sign(input: &Tensor) -> Result<Tensor> {
-        unary(Sign, input)
-    }
+/// -1, 0 or 1 by the sign, element by element. 0 for NaN. The gradient is 0.
+///
+/// Takes a tensor of any numeric dtype of any shape; the result has the same shape and dtype.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[3f32, 0.0, -2.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::sign(&x)?.to_vec1::<f32>()?, [1.0, 0.0, -1.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn sign(input: &Tensor) -> Result<Tensor> {
+    unary(Sign, input)
 }
 
 impl Tensor {
@@ -60,7 +59,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: Sign::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: Sign::NAME, function: &sign::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Sign, -3.0..3.0, |x| f64::from(i8::from(x > 0.0) - i8::from(x < 0.0)))

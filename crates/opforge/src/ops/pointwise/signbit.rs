@@ -2,7 +2,7 @@
 
 use opforge_cpu::elementwise::TestFn;
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`signbit`](fn@signbit).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -19,28 +19,28 @@ impl TestFn for Signbit {
     }
 }
 
-const OP: TestOp<Signbit> = TestOp { f: Signbit, name: "signbit", truth: Rules::TORCH.truth };
+const OPERATOR: TestOp<Signbit> = TestOp { f: Signbit, name: "signbit", truth: Rules::TORCH.truth };
 
-function! {
-    /// Whether the sign bit is set: of negative numbers, and of -0 and some NaN.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[-0f32, 1.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::signbit(&x)?.to_vec1::<bool>()?, [true, false]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method)]
-    pub fn signbit(input: &Tensor) -> Result<Tensor> {
-        dispatch1(&OP, &[input])
-    }
+/// Whether the sign bit is set: of negative numbers, and of -0 and some NaN.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[-0f32, 1.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::signbit(&x)?.to_vec1::<bool>()?, [true, false]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method)]
+pub fn signbit(input: &Tensor) -> Result<Tensor> {
+    dispatch1(&OPERATOR, &[input])
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "signbit", function: &FUNCTION, dtypes: DTypes::REAL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: "signbit", function: &signbit::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     let holds: fn(f64) -> bool = f64::is_sign_negative;
     let reference = move |x: &[Array]| x[0].map(|x| f64::from(u8::from(holds(x))));
-    vec![Sample::new(OP, vec![Array::spread(&[3, 4], -2.0..2.0)], reference).rough()]
+    vec![Sample::new(OPERATOR, vec![Array::spread(&[3, 4], -2.0..2.0)], reference).rough()]
 }

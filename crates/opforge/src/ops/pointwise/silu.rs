@@ -1,6 +1,6 @@
 //! `silu(x)`: `x * sigmoid(x)`.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`silu`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,21 +36,20 @@ impl Unary for Silu {
     }
 }
 
-function! {
-    /// `x * sigmoid(x)`, element by element. Source: Hendrycks and Gimpel, "Gaussian Error Linear Units" (2016); there named SiLU.
-    ///
-    /// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::silu(&x)?.to_vec1::<f32>()?, [0.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(nn, inplace)]
-    pub fn silu(input: &Tensor) -> Result<Tensor> {
-        unary(Silu, input)
-    }
+/// `x * sigmoid(x)`, element by element. Source: Hendrycks and Gimpel, "Gaussian Error Linear Units" (2016); there named SiLU.
+///
+/// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::silu(&x)?.to_vec1::<f32>()?, [0.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(nn, inplace)]
+pub fn silu(input: &Tensor) -> Result<Tensor> {
+    unary(Silu, input)
 }
 
 impl Tensor {
@@ -63,7 +62,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Silu::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Silu::NAME, function: &silu::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Silu, -4.0..4.0, |x| x / (1.0 + (-x).exp()))

@@ -1,7 +1,6 @@
 //! `sin(x)`: the sine of an angle in radians.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`sin`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,21 +24,20 @@ impl Unary for Sin {
     }
 }
 
-function! {
-    /// The sine of an angle in radians, element by element.
-    ///
-    /// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::sin(&x)?.to_vec1::<f32>()?, [0.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn sin(input: &Tensor) -> Result<Tensor> {
-        unary_float(Sin, input)
-    }
+/// The sine of an angle in radians, element by element.
+///
+/// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::sin(&x)?.to_vec1::<f32>()?, [0.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn sin(input: &Tensor) -> Result<Tensor> {
+    unary_float(Sin, input)
 }
 
 impl Tensor {
@@ -51,7 +49,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: Sin::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition =
+    Definition { name: Sin::NAME, function: &sin::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Sin, -4.0..4.0, f64::sin)

@@ -1,7 +1,6 @@
 //! `sinc(x) = sin(pi x) / (pi x)`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`sinc`](fn@sinc).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,26 +31,25 @@ impl Unary for Sinc {
     }
 }
 
-function! {
-    /// `sin(pi x) / (pi x)`, 1 at 0, element by element.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::sinc(&x)?.to_vec1::<f32>()?, [1.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place, special)]
-    pub fn sinc(input: &Tensor) -> Result<Tensor> {
-        unary_float(Sinc, input)
-    }
+/// `sin(pi x) / (pi x)`, 1 at 0, element by element.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::sinc(&x)?.to_vec1::<f32>()?, [1.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place, special)]
+pub fn sinc(input: &Tensor) -> Result<Tensor> {
+    unary_float(Sinc, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Sinc::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Sinc::NAME, function: &sinc::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Sinc, 0.1..2.4, |x| {

@@ -1,7 +1,6 @@
 //! `softplus(x) = log(1 + exp(beta x)) / beta`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`softplus`](fn@softplus).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,26 +33,25 @@ impl Unary for Softplus {
     }
 }
 
-function! {
-    /// `log(1 + exp(beta x)) / beta`, a smooth [`relu`](fn@crate::functional::relu); `x` itself where `beta x` is above the threshold.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[30f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::softplus(&x, 1.0, 20.0)?.to_vec1::<f32>()?, [30.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(nn)]
-    pub fn softplus(input: &Tensor, beta: f64 = 1.0, threshold: f64 = 20.0) -> Result<Tensor> {
-        unary_float(Softplus { beta: Scalar::Float(beta), threshold: Scalar::Float(threshold) }, input)
-    }
+/// `log(1 + exp(beta x)) / beta`, a smooth [`relu`](fn@crate::functional::relu); `x` itself where `beta x` is above the threshold.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[30f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::softplus(&x, 1.0, 20.0)?.to_vec1::<f32>()?, [30.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(beta = 1.0, threshold = 20.0)]
+#[python(nn)]
+pub fn softplus(input: &Tensor, beta: f64, threshold: f64) -> Result<Tensor> {
+    unary_float(Softplus { beta: Scalar::Float(beta), threshold: Scalar::Float(threshold) }, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Softplus::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Softplus::NAME, function: &softplus::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples_with(Softplus { beta: Scalar::Float(2.0), threshold: Scalar::Float(20.0) }, -3.0..3.0, |x: f64| {

@@ -1,6 +1,6 @@
 //! `sqr(x)`: `x * x`.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`sqr`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,22 +32,21 @@ impl Unary for Sqr {
     }
 }
 
-function! {
-    /// `x * x`, element by element.
-    ///
-    /// Takes a tensor of any numeric dtype of any shape; the result has the same shape and dtype.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[3f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::sqr(&x)?.to_vec1::<f32>()?, [9.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place, name = "square")]
-    pub fn sqr(input: &Tensor) -> Result<Tensor> {
-        let truth = input.dtype() == DType::Bool;
-        if truth { unary(Sqr, &input.to_dtype(DType::I64)?) } else { unary(Sqr, input) }
-    }
+/// `x * x`, element by element.
+///
+/// Takes a tensor of any numeric dtype of any shape; the result has the same shape and dtype.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[3f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::sqr(&x)?.to_vec1::<f32>()?, [9.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place, name = "square")]
+pub fn sqr(input: &Tensor) -> Result<Tensor> {
+    let truth = input.dtype() == DType::Bool;
+    if truth { unary(Sqr, &input.to_dtype(DType::I64)?) } else { unary(Sqr, input) }
 }
 
 impl Tensor {
@@ -60,7 +59,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Sqr::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+    Definition { name: Sqr::NAME, function: &sqr::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Sqr, -3.0..3.0, |x| x * x)

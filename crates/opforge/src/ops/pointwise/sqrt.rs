@@ -1,7 +1,6 @@
 //! `sqrt(x)`: the square root.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`sqrt`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,21 +24,20 @@ impl Unary for Sqrt {
     }
 }
 
-function! {
-    /// The square root, element by element. Negative numbers give NaN.
-    ///
-    /// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[4f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::sqrt(&x)?.to_vec1::<f32>()?, [2.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn sqrt(input: &Tensor) -> Result<Tensor> {
-        unary_float(Sqrt, input)
-    }
+/// The square root, element by element. Negative numbers give NaN.
+///
+/// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[4f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::sqrt(&x)?.to_vec1::<f32>()?, [2.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn sqrt(input: &Tensor) -> Result<Tensor> {
+    unary_float(Sqrt, input)
 }
 
 impl Tensor {
@@ -52,7 +50,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Sqrt::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Sqrt::NAME, function: &sqrt::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Sqrt, 0.1..5.0, f64::sqrt)

@@ -1,8 +1,8 @@
 //! `sub(a, b)`: `a - b`.
 
-use crate::functional::complex::Parts;
-use crate::functional::{binary, binary_scaled};
-use crate::operator::prelude::*;
+use crate::functional::Parts;
+use crate::functional::binary_scaled;
+use crate::ops::prelude::*;
 
 /// The tile function of [`sub`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,24 +37,23 @@ impl Binary for Sub {
     }
 }
 
-function! {
-    /// `input - alpha * other`, element by element. Integers wrap.
-    ///
-    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast, numbers that the dtype cannot hold, and a broken `alpha` of integers.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::sub((&x).into(), 2.0.into(), 1i64.into())?.to_vec1::<f32>()?, [-1.0, 0.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn sub(input: Operand, other: Operand; alpha: Scalar = Scalar::Int(1)) -> Result<Tensor> {
-        binary_scaled(Sub, input, other, alpha)
-    }
+/// `input - alpha * other`, element by element. Integers wrap.
+///
+/// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+///
+/// # Errors
+/// For shapes that do not broadcast, numbers that the dtype cannot hold, and a broken `alpha` of integers.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::sub((&x).into(), 2.0.into(), 1i64.into())?.to_vec1::<f32>()?, [-1.0, 0.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, alpha = Scalar::Int(1))]
+#[python(torch, method, in_place)]
+pub fn sub(input: Operand, other: Operand, alpha: Scalar) -> Result<Tensor> {
+    binary_scaled(Sub, input, other, alpha)
 }
 
 impl Tensor {
@@ -82,7 +81,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Sub::NAME, function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+    Definition { name: Sub::NAME, function: &sub::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Sub, -2.0..2.0, -2.0..2.0, |a, b| a - b)

@@ -1,7 +1,6 @@
 //! `tan(x)`: the tangent.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`tan`](fn@tan).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,25 +24,25 @@ impl Unary for Tan {
     }
 }
 
-function! {
-    /// The tangent of radians, element by element.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::tan(&x)?.to_vec1::<f32>()?, [0.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn tan(input: &Tensor) -> Result<Tensor> {
-        unary_float(Tan, input)
-    }
+/// The tangent of radians, element by element.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::tan(&x)?.to_vec1::<f32>()?, [0.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn tan(input: &Tensor) -> Result<Tensor> {
+    unary_float(Tan, input)
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: Tan::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition =
+    Definition { name: Tan::NAME, function: &tan::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Tan, -1.2..1.2, f64::tan)

@@ -1,7 +1,6 @@
 //! `tanh(x)`: the hyperbolic tangent.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`tanh`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,21 +30,20 @@ impl Unary for Tanh {
     }
 }
 
-function! {
-    /// The hyperbolic tangent, element by element.
-    ///
-    /// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::tanh(&x)?.to_vec1::<f32>()?, [0.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place, nn)]
-    pub fn tanh(input: &Tensor) -> Result<Tensor> {
-        unary_float(Tanh, input)
-    }
+/// The hyperbolic tangent, element by element.
+///
+/// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::tanh(&x)?.to_vec1::<f32>()?, [0.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place, nn)]
+pub fn tanh(input: &Tensor) -> Result<Tensor> {
+    unary_float(Tanh, input)
 }
 
 impl Tensor {
@@ -58,7 +56,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Tanh::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Tanh::NAME, function: &tanh::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Tanh, -3.0..3.0, f64::tanh)

@@ -1,6 +1,6 @@
 //! `to_dtype(x, dtype)`: the elements in another type.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`to_dtype`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -33,21 +33,20 @@ impl Operator for ToDType {
     }
 }
 
-function! {
-    /// The elements converted to another dtype: floats to integers truncate and saturate (NaN gives 0), anything but zero is true, a complex
-    /// number loses its imaginary part on the way to a real dtype. The tensor itself if it has the dtype already.
-    ///
-    /// ```
-    /// # use opforge::{DType, Device, Tensor};
-    /// let x = Tensor::new(&[1.7f32, -1.7, 300.0], &Device::Cpu)?;
-    /// assert_eq!(x.to_dtype(DType::U8)?.to_vec1::<u8>()?, [1, 0, 255]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(hidden)]
-    #[view]
-    pub fn to_dtype(input: &Tensor, dtype: DType) -> Result<Tensor> {
-        if input.dtype() == dtype { Ok(input.clone()) } else { dispatch1(&ToDType { dtype }, &[input]) }
-    }
+/// The elements converted to another dtype: floats to integers truncate and saturate (NaN gives 0), anything but zero is true, a complex
+/// number loses its imaginary part on the way to a real dtype. The tensor itself if it has the dtype already.
+///
+/// ```
+/// # use opforge::{DType, Device, Tensor};
+/// let x = Tensor::new(&[1.7f32, -1.7, 300.0], &Device::Cpu)?;
+/// assert_eq!(x.to_dtype(DType::U8)?.to_vec1::<u8>()?, [1, 0, 255]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(hidden)]
+#[view]
+pub fn to_dtype(input: &Tensor, dtype: DType) -> Result<Tensor> {
+    if input.dtype() == dtype { Ok(input.clone()) } else { dispatch1(&ToDType { dtype }, &[input]) }
 }
 
 impl Tensor {
@@ -59,7 +58,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "to_dtype", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: "to_dtype", function: &to_dtype::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |dtype, shape: &[usize], reference: fn(f64) -> f64| {

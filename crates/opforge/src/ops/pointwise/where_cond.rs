@@ -1,7 +1,9 @@
 //! `where_cond(cond, a, b)`: `a` where the condition is true, else `b`.
 
-use crate::functional::{common_dtype, default_dtype, dtype_with, sum_to};
-use crate::operator::prelude::*;
+use crate::arguments::default_dtype;
+use crate::autograd::sum_to;
+use crate::family::{common_dtype, dtype_with};
+use crate::ops::prelude::*;
 
 /// The operator of [`where_cond`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -55,31 +57,30 @@ fn choose(cond: &Tensor, a: &Tensor, b: &Tensor) -> Result<Tensor> {
     dispatch1(&WhereCond, &[cond, a, b])
 }
 
-function! {
-    /// `input` where the condition (bool or u8) is true, else `other`; tensors are broadcast, `input` and `other` promoted. Either may be a number.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[-1f32, 2.0], &Device::Cpu)?;
-    /// let positive = x.gt(0.0)?;
-    /// assert_eq!(opforge::functional::where_cond(&positive, (&x).into(), 0.0.into())?.to_vec1::<f32>()?, [0.0, 2.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, name = "where")]
-    pub fn where_cond(condition: &Tensor, input: Operand, other: Operand) -> Result<Tensor> {
-        let dtype = match (input, other) {
-            (Operand::Tensor(a), Operand::Tensor(b)) => common_dtype(a, b),
-            (Operand::Tensor(t), Operand::Scalar(s)) | (Operand::Scalar(s), Operand::Tensor(t)) => dtype_with(t, s.kind()),
-            (Operand::Scalar(a), Operand::Scalar(b)) => {
-                opforge_core::result_type(None, None, Some(a.kind().max(b.kind())), default_dtype())
-            }
-        };
-        let tensor = |operand: Operand| match operand {
-            Operand::Tensor(t) => t.to_dtype(dtype),
-            Operand::Scalar(s) => Tensor::full_scalar(s, (), dtype, condition.device()),
-        };
-        choose(condition, &tensor(input)?, &tensor(other)?)
-    }
+/// `input` where the condition (bool or u8) is true, else `other`; tensors are broadcast, `input` and `other` promoted. Either may be a number.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[-1f32, 2.0], &Device::Cpu)?;
+/// let positive = x.gt(0.0)?;
+/// assert_eq!(opforge::functional::where_cond(&positive, (&x).into(), 0.0.into())?.to_vec1::<f32>()?, [0.0, 2.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, name = "where")]
+pub fn where_cond(condition: &Tensor, input: Operand, other: Operand) -> Result<Tensor> {
+    let dtype = match (input, other) {
+        (Operand::Tensor(a), Operand::Tensor(b)) => common_dtype(a, b),
+        (Operand::Tensor(t), Operand::Scalar(s)) | (Operand::Scalar(s), Operand::Tensor(t)) => dtype_with(t, s.kind()),
+        (Operand::Scalar(a), Operand::Scalar(b)) => {
+            opforge_core::result_type(None, None, Some(a.kind().max(b.kind())), default_dtype())
+        }
+    };
+    let tensor = |operand: Operand| match operand {
+        Operand::Tensor(t) => t.to_dtype(dtype),
+        Operand::Scalar(s) => Tensor::full_scalar(s, (), dtype, condition.device()),
+    };
+    choose(condition, &tensor(input)?, &tensor(other)?)
 }
 
 impl Tensor {
@@ -102,7 +103,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "where_cond", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: "where_cond", function: &where_cond::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |shapes: [&[usize]; 3], out: &[usize]| {

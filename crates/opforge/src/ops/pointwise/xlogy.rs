@@ -1,7 +1,7 @@
 //! `xlogy(a, b) = a log(b)`, 0 where `a` is 0.
 
-use crate::functional::{binary_float, compare, where_cond};
-use crate::operator::prelude::*;
+use crate::functional::where_cond;
+use crate::ops::prelude::*;
 
 /// The tile function of [`xlogy`](fn@xlogy).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,29 +37,28 @@ pub(crate) fn unless_zero(a: &Tensor, log: &Tensor) -> Result<Tensor> {
     where_cond(&flat, (&zero).into(), log.into())
 }
 
-function! {
-    /// `input * log(other)`, element by element; 0 where `input` is 0, unless `other` is NaN.
-    ///
-    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::xlogy((&x).into(), 1.0.into())?.to_vec1::<f32>()?, [0.0, 0.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place, special)]
-    pub fn xlogy(input: Operand, other: Operand) -> Result<Tensor> {
-        binary_float(Xlogy, input, other)
-    }
+/// `input * log(other)`, element by element; 0 where `input` is 0, unless `other` is NaN.
+///
+/// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+///
+/// # Errors
+/// For shapes that do not broadcast.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::xlogy((&x).into(), 1.0.into())?.to_vec1::<f32>()?, [0.0, 0.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place, special)]
+pub fn xlogy(input: Operand, other: Operand) -> Result<Tensor> {
+    binary_float(Xlogy, input, other)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Xlogy::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Xlogy::NAME, function: &xlogy::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Xlogy, 0.5..2.0, 0.5..2.0, |a, b| if a == 0.0 && !b.is_nan() { 0.0 } else { a * b.ln() })

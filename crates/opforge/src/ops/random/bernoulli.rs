@@ -1,7 +1,7 @@
 //! `bernoulli(p)`: ones with given probabilities, else zeros.
 
 use super::rand::Rand;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The distribution behind [`bernoulli`] and dropout: ones of one probability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -24,31 +24,30 @@ pub(crate) fn mask(p: f64, like: &Tensor, generator: Option<&Generator>) -> Resu
     draw(Bernoulli { p: Scalar::Float(p) }, like.shape(), like.dtype(), like.device(), generator)
 }
 
-function! {
-    /// Ones and zeros, of the input's shape and dtype: each is 1 with the probability that the input holds there.
-    ///
-    /// # Errors
-    /// For tensors that are not floating-point.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let p = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::bernoulli(&p, None)?.to_vec1::<f32>()?, [0.0, 1.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn bernoulli(input: &Tensor; generator: Option<Generator> = None) -> Result<Tensor> {
-        if !input.dtype().is_float() {
-            return Err(Error::dtype("bernoulli", "input", input.dtype(), "a floating-point dtype"));
-        }
-        let uniform = draw(Rand::of(0.0, 1.0), input.shape(), DType::F32, input.device(), generator.as_ref())?;
-        let ones = uniform.lt(&input.detach().to_dtype(DType::F32)?)?.to_dtype(input.dtype())?;
-        crate::functional::constant_in(ones, &[input])
+/// Ones and zeros, of the input's shape and dtype: each is 1 with the probability that the input holds there.
+///
+/// # Errors
+/// For tensors that are not floating-point.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let p = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::bernoulli(&p, None)?.to_vec1::<f32>()?, [0.0, 1.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, generator = None)]
+pub fn bernoulli(input: &Tensor, generator: Option<Generator>) -> Result<Tensor> {
+    if !input.dtype().is_float() {
+        return Err(Error::dtype(OP, "input", input.dtype(), "a floating-point dtype"));
     }
+    let uniform = draw(Rand::of(0.0, 1.0), input.shape(), DType::F32, input.device(), generator.as_ref())?;
+    let ones = uniform.lt(&input.detach().to_dtype(DType::F32)?)?.to_dtype(input.dtype())?;
+    crate::functional::constant_in(ones, &[input])
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "bernoulli", function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: "bernoulli", function: &bernoulli::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 /// Sure cases only. The tests of the random kernels look at the distribution.
 fn samples() -> Vec<Sample> {

@@ -1,47 +1,47 @@
 //! `dropout(x, p)`: zeros at random places, the rest scaled to keep the mean.
 
 use super::bernoulli::mask;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
-function! {
-    /// The input with each element, independently with probability `p`, replaced by 0, the others divided by `1 - p`; the input itself outside
-    /// of training. With `inplace` the input itself is changed.
-    ///
-    /// # Errors
-    /// For a probability outside of 0 to 1, and tensors that are not floating-point.
-    ///
-    /// ```
-    /// # use opforge::{DType, Device, Tensor};
-    /// let x = Tensor::ones(1000, DType::F32, &Device::Cpu)?;
-    /// let y = opforge::functional::dropout(&x, 0.5, true, false)?.to_vec1::<f32>()?;
-    /// assert!(y.iter().all(|&y| y == 0.0 || y == 2.0));
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, nn)]
-    #[view]
-    pub fn dropout(input: &Tensor, p: f64 = 0.5, training: bool = true, inplace: bool = false) -> Result<Tensor> {
-        if inplace {
-            return crate::functional::replaced("dropout", input, dropout(input, p, training, false)?);
-        }
-        if !(0.0..=1.0).contains(&p) {
-            return Err(Error::value("dropout", "p", p, "a probability from 0 to 1"));
-        }
-        if !input.dtype().is_float() {
-            return Err(Error::dtype("dropout", "input", input.dtype(), "a floating-point dtype"));
-        }
-        if !training || p == 0.0 {
-            return Ok(input.clone());
-        }
-        if p == 1.0 {
-            return input.mul(&input.zeros_like()?);
-        }
-        let kept = mask(1.0 - p, input, None)?;
-        input.mul(&kept.affine(1.0 / (1.0 - p), 0.0)?)
+/// The input with each element, independently with probability `p`, replaced by 0, the others divided by `1 - p`; the input itself outside
+/// of training. With `inplace` the input itself is changed.
+///
+/// # Errors
+/// For a probability outside of 0 to 1, and tensors that are not floating-point.
+///
+/// ```
+/// # use opforge::{DType, Device, Tensor};
+/// let x = Tensor::ones(1000, DType::F32, &Device::Cpu)?;
+/// let y = opforge::functional::dropout(&x, 0.5, true, false)?.to_vec1::<f32>()?;
+/// assert!(y.iter().all(|&y| y == 0.0 || y == 2.0));
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(p = 0.5, training = true, inplace = false)]
+#[python(torch, nn)]
+#[view]
+pub fn dropout(input: &Tensor, p: f64, training: bool, inplace: bool) -> Result<Tensor> {
+    if inplace {
+        return crate::functional::replaced(OP, input, dropout(input, p, training, false)?);
     }
+    if !(0.0..=1.0).contains(&p) {
+        return Err(Error::value(OP, "p", p, "a probability from 0 to 1"));
+    }
+    if !input.dtype().is_float() {
+        return Err(Error::dtype(OP, "input", input.dtype(), "a floating-point dtype"));
+    }
+    if !training || p == 0.0 {
+        return Ok(input.clone());
+    }
+    if p == 1.0 {
+        return input.mul(&input.zeros_like()?);
+    }
+    let kept = mask(1.0 - p, input, None)?;
+    input.mul(&kept.affine(1.0 / (1.0 - p), 0.0)?)
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "dropout", function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition =
+    Definition { name: "dropout", function: &dropout::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |p: f64, training: bool, factor: f64| {

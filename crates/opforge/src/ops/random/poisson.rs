@@ -1,6 +1,6 @@
 //! `poisson(rates)`: numbers of events.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`poisson`]: of a draw's key and rates in f64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,33 +32,33 @@ impl Operator for Poisson {
     }
 }
 
-function! {
-    /// Random numbers of events, of the input's shape and dtype: each of the Poisson distribution with the rate that the input holds there.
-    ///
-    /// # Errors
-    /// For tensors that are not floating-point, and rates that are negative, infinite or NaN.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let rates = Tensor::new(&[0f32, 0.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::poisson(&rates, None)?.to_vec1::<f32>()?, [0.0, 0.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch)]
-    pub fn poisson(input: &Tensor, generator: Option<Generator> = None) -> Result<Tensor> {
-        if !input.dtype().is_float() {
-            return Err(Error::dtype("poisson", "input", input.dtype(), "a floating-point dtype"));
-        }
-        let key = generator.as_ref().unwrap_or(Generator::global()).next_key();
-        let key = Tensor::from_vec(key.to_vec(), 2, input.device())?;
-        let rates = input.detach().to_dtype(DType::F64)?.contiguous()?;
-        let counts = dispatch1(&Poisson, &[&key, &rates])?.to_dtype(input.dtype())?;
-        crate::functional::constant_in(counts, &[input])
+/// Random numbers of events, of the input's shape and dtype: each of the Poisson distribution with the rate that the input holds there.
+///
+/// # Errors
+/// For tensors that are not floating-point, and rates that are negative, infinite or NaN.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let rates = Tensor::new(&[0f32, 0.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::poisson(&rates, None)?.to_vec1::<f32>()?, [0.0, 0.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(generator = None)]
+#[python(torch)]
+pub fn poisson(input: &Tensor, generator: Option<Generator>) -> Result<Tensor> {
+    if !input.dtype().is_float() {
+        return Err(Error::dtype(OP, "input", input.dtype(), "a floating-point dtype"));
     }
+    let key = generator.as_ref().unwrap_or(Generator::global()).next_key();
+    let key = Tensor::from_vec(key.to_vec(), 2, input.device())?;
+    let rates = input.detach().to_dtype(DType::F64)?.contiguous()?;
+    let counts = dispatch1(&Poisson, &[&key, &rates])?.to_dtype(input.dtype())?;
+    crate::functional::constant_in(counts, &[input])
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "poisson", function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition =
+    Definition { name: "poisson", function: &poisson::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 /// The only sure rate. The tests of the random kernels look at the distribution.
 fn samples() -> Vec<Sample> {

@@ -1,8 +1,8 @@
 //! `rand(size)`: random numbers, uniform in `[0, 1)`.
 
 use crate::FloatDType;
-use crate::functional::{default_dtype, leaf, size_to_shape};
-use crate::operator::prelude::*;
+use crate::arguments::{default_dtype, leaf, size_to_shape};
+use crate::ops::prelude::*;
 
 /// The distribution of [`rand`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -28,29 +28,28 @@ impl Rand {
     }
 }
 
-function! {
-    /// Random numbers, uniform in `[0, 1)`, of the default dtype unless `dtype` says otherwise. The same seed and calls give the same numbers on
-    /// any number of threads (Philox 4x32-10; Salmon and others, "Parallel Random Numbers: As Easy as 1, 2, 3", 2011).
-    ///
-    /// # Errors
-    /// For dtypes other than floats.
-    ///
-    /// ```
-    /// let x = opforge::functional::rand(&[2, 3], None, None, None, false)?;
-    /// assert_eq!(x.dims(), [2, 3]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn rand(
-        size: &[i64];
-        generator: Option<Generator> = None,
-        dtype: Option<DType> = None,
-        device: Option<Device> = None,
-        requires_grad: bool = false,
-    ) -> Result<Tensor> {
-        let (shape, dtype) = (size_to_shape("rand", size)?, dtype.unwrap_or(default_dtype()));
-        let device = crate::functional::device_or_default("rand", device)?;
-        leaf(draw(Rand::of(0.0, 1.0), &shape, dtype, &device, generator.as_ref())?, requires_grad)
-    }
+/// Random numbers, uniform in `[0, 1)`, of the default dtype unless `dtype` says otherwise. The same seed and calls give the same numbers on
+/// any number of threads (Philox 4x32-10; Salmon and others, "Parallel Random Numbers: As Easy as 1, 2, 3", 2011).
+///
+/// # Errors
+/// For dtypes other than floats.
+///
+/// ```
+/// let x = opforge::functional::rand(&[2, 3], None, None, None, false)?;
+/// assert_eq!(x.dims(), [2, 3]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, generator = None, dtype = None, device = None, requires_grad = false)]
+pub fn rand(
+    size: &[i64],
+    generator: Option<Generator>,
+    dtype: Option<DType>,
+    device: Option<Device>,
+    requires_grad: bool,
+) -> Result<Tensor> {
+    let (shape, dtype) = (size_to_shape(OP, size)?, dtype.unwrap_or(default_dtype()));
+    let device = crate::functional::device_or_default(OP, device)?;
+    leaf(draw(Rand::of(0.0, 1.0), &shape, dtype, &device, generator.as_ref())?, requires_grad)
 }
 
 impl Tensor {
@@ -74,7 +73,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "rand", function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition =
+    Definition { name: "rand", function: &rand::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 /// Sure cases only: a range of one number. The tests of the random kernels look at the distribution.
 fn samples() -> Vec<Sample> {

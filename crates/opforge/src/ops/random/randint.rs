@@ -1,7 +1,7 @@
 //! `randint(low, high, size)`: random integers.
 
-use crate::functional::{leaf, size_to_shape};
-use crate::operator::prelude::*;
+use crate::arguments::{leaf, size_to_shape};
+use crate::ops::prelude::*;
 
 /// The distribution of [`randint`]: integers from `low` to before `high`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -20,35 +20,34 @@ impl Distribution for RandInt {
     }
 }
 
-function! {
-    /// Random integers from `low` to before `high`, all equally likely, in i64 unless `dtype` says otherwise.
-    ///
-    /// # Errors
-    /// For an empty range, and one beyond the dtype's.
-    ///
-    /// ```
-    /// let x = opforge::functional::randint(3, 5, &[100], None, None, None, false)?.to_vec1::<i64>()?;
-    /// assert!(x.contains(&3) && x.contains(&4) && x.iter().all(|x| (3..5).contains(x)));
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn randint(
-        low: i64,
-        high: i64,
-        size: &[i64];
-        generator: Option<Generator> = None,
-        dtype: Option<DType> = None,
-        device: Option<Device> = None,
-        requires_grad: bool = false,
-    ) -> Result<Tensor> {
-        let (shape, dtype) = (size_to_shape("randint", size)?, dtype.unwrap_or(DType::I64));
-        let device = crate::functional::device_or_default("randint", device)?;
-        leaf(draw(RandInt { low, high }, &shape, dtype, &device, generator.as_ref())?, requires_grad)
-    }
+/// Random integers from `low` to before `high`, all equally likely, in i64 unless `dtype` says otherwise.
+///
+/// # Errors
+/// For an empty range, and one beyond the dtype's.
+///
+/// ```
+/// let x = opforge::functional::randint(3, 5, &[100], None, None, None, false)?.to_vec1::<i64>()?;
+/// assert!(x.contains(&3) && x.contains(&4) && x.iter().all(|x| (3..5).contains(x)));
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, generator = None, dtype = None, device = None, requires_grad = false)]
+pub fn randint(
+    low: i64,
+    high: i64,
+    size: &[i64],
+    generator: Option<Generator>,
+    dtype: Option<DType>,
+    device: Option<Device>,
+    requires_grad: bool,
+) -> Result<Tensor> {
+    let (shape, dtype) = (size_to_shape(OP, size)?, dtype.unwrap_or(DType::I64));
+    let device = crate::functional::device_or_default(OP, device)?;
+    leaf(draw(RandInt { low, high }, &shape, dtype, &device, generator.as_ref())?, requires_grad)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "randint", function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+    Definition { name: "randint", function: &randint::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 /// Sure cases only: a range of one number. The tests of the random kernels look at the distribution.
 fn samples() -> Vec<Sample> {

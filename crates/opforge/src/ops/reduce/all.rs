@@ -2,8 +2,8 @@
 
 use opforge_tile::TruthReducer;
 
-use crate::functional::reduce_dims;
-use crate::operator::prelude::*;
+use crate::family::reduce_dims;
+use crate::ops::prelude::*;
 
 /// The mathematics of [`all`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,23 +31,23 @@ impl Reduction for All {
     }
 }
 
-function! {
-    /// Whether all elements are true (not zero; NaN is not) over dimensions, all of them without `dim`, as bool, of u8 as u8. Of no elements it is true.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[[0i64, 0], [3, 0]], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::all(&x, Some(&[1]), false)?.to_vec1::<bool>()?, [false, false]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn all(input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false) -> Result<Tensor> {
-        let axes = reduce_dims("all", input, dim)?;
-        dispatch1(&ReduceOp { reduction: All, axes, keepdim }, &[input])
-    }
+/// Whether all elements are true (not zero; NaN is not) over dimensions, all of them without `dim`, as bool, of u8 as u8. Of no elements it is true.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[0i64, 0], [3, 0]], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::all(&x, Some(&[1]), false)?.to_vec1::<bool>()?, [false, false]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dim = None, keepdim = false)]
+pub fn all(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
+    let axes = reduce_dims(OP, input, dim)?;
+    dispatch1(&ReduceOp { reduction: All, axes, keepdim }, &[input])
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: All::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: All::NAME, function: &all::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     let truth = |x: &[f64]| f64::from(u8::from(x.iter().all(|&x| x != 0.0)));

@@ -3,9 +3,9 @@
 use opforge_tile::{Integers, Reducer};
 
 use crate::Dim;
-use crate::functional::reduce_dims;
-use crate::operator::extreme::shared_by_ties;
-use crate::operator::prelude::*;
+use crate::family::reduce_dims;
+use crate::ops::extreme::shared_by_ties;
+use crate::ops::prelude::*;
 
 /// The mathematics of [`amax`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -46,22 +46,21 @@ impl Reduction for Max {
     }
 }
 
-function! {
-    /// The greatest element over dimensions, all of them without `dim`. NaN wins.
-    ///
-    /// # Errors
-    /// When there are no elements to reduce.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[[1f32, 5.0], [3.0, 4.0]], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::amax(&x, Some(&[0]), false)?.to_vec1::<f32>()?, [3.0, 5.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn amax(input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false) -> Result<Tensor> {
-        let axes = reduce_dims("max", input, dim)?;
-        dispatch1(&ReduceOp { reduction: Max, axes, keepdim }, &[input])
-    }
+/// The greatest element over dimensions, all of them without `dim`. NaN wins.
+///
+/// # Errors
+/// When there are no elements to reduce.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[1f32, 5.0], [3.0, 4.0]], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::amax(&x, Some(&[0]), false)?.to_vec1::<f32>()?, [3.0, 5.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dim = None, keepdim = false)]
+pub fn amax(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
+    let axes = reduce_dims("max", input, dim)?;
+    dispatch1(&ReduceOp { reduction: Max, axes, keepdim }, &[input])
 }
 
 impl Tensor {
@@ -85,7 +84,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: Max::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: Max::NAME, function: &amax::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     reduction_samples(Max, |x| {

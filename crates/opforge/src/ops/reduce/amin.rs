@@ -3,9 +3,9 @@
 use opforge_tile::{Integers, Reducer};
 
 use crate::Dim;
-use crate::functional::reduce_dims;
-use crate::operator::extreme::shared_by_ties;
-use crate::operator::prelude::*;
+use crate::family::reduce_dims;
+use crate::ops::extreme::shared_by_ties;
+use crate::ops::prelude::*;
 
 /// The mathematics of [`amin`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -46,22 +46,21 @@ impl Reduction for Min {
     }
 }
 
-function! {
-    /// The least element over dimensions, all of them without `dim`. NaN wins.
-    ///
-    /// # Errors
-    /// When there are no elements to reduce.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[[1f32, 5.0], [3.0, 4.0]], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::amin(&x, Some(&[0]), false)?.to_vec1::<f32>()?, [1.0, 4.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn amin(input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false) -> Result<Tensor> {
-        let axes = reduce_dims("min", input, dim)?;
-        dispatch1(&ReduceOp { reduction: Min, axes, keepdim }, &[input])
-    }
+/// The least element over dimensions, all of them without `dim`. NaN wins.
+///
+/// # Errors
+/// When there are no elements to reduce.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[1f32, 5.0], [3.0, 4.0]], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::amin(&x, Some(&[0]), false)?.to_vec1::<f32>()?, [1.0, 4.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dim = None, keepdim = false)]
+pub fn amin(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
+    let axes = reduce_dims("min", input, dim)?;
+    dispatch1(&ReduceOp { reduction: Min, axes, keepdim }, &[input])
 }
 
 impl Tensor {
@@ -85,7 +84,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: Min::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: Min::NAME, function: &amin::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     reduction_samples(Min, |x| x.iter().copied().fold(f64::INFINITY, |a, b| if a <= b || a.is_nan() { a } else { b }))

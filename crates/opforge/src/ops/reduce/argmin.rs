@@ -3,8 +3,8 @@
 use opforge_cpu::reduce::Extreme;
 
 use crate::Dim;
-use crate::operator::extreme::{arg_kernel, arg_over, arg_samples};
-use crate::operator::prelude::*;
+use crate::ops::extreme::{arg_kernel, arg_over, arg_samples};
+use crate::ops::prelude::*;
 
 /// The mathematics of [`argmin`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,23 +27,22 @@ impl Reduction for ArgMin {
     }
 }
 
-function! {
-    /// The index of the least element along `dim`, the first of several; without `dim`, in the flattened tensor. NaN counts as least. The
-    /// result has dtype i64.
-    ///
-    /// # Errors
-    /// When there are no elements to choose from.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[[1f32, 5.0], [3.0, 4.0]], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::argmin(&x, Some(0), false)?.to_vec1::<i64>()?, [0, 1]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method)]
-    pub fn argmin(input: &Tensor, dim: Option<i64> = None, keepdim: bool = false) -> Result<Tensor> {
-        arg_over(ArgMin { index: Rules::TORCH.index }, input, dim, keepdim)
-    }
+/// The index of the least element along `dim`, the first of several; without `dim`, in the flattened tensor. NaN counts as least. The
+/// result has dtype i64.
+///
+/// # Errors
+/// When there are no elements to choose from.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[1f32, 5.0], [3.0, 4.0]], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::argmin(&x, Some(0), false)?.to_vec1::<i64>()?, [0, 1]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dim = None, keepdim = false)]
+#[python(torch, method)]
+pub fn argmin(input: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
+    arg_over(ArgMin { index: Rules::TORCH.index }, input, dim, keepdim)
 }
 
 impl Tensor {
@@ -62,7 +61,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: ArgMin::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+    Definition { name: ArgMin::NAME, function: &argmin::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     arg_samples(ArgMin { index: DType::I64 }, |a, b| a < b)

@@ -2,31 +2,31 @@
 
 use opforge_cpu::reduce::Extreme;
 
-use crate::operator::extreme::{running_extreme, running_samples};
-use crate::operator::prelude::*;
+use crate::ops::extreme::{running_extreme, running_samples};
+use crate::ops::prelude::*;
 
-function! {
-    /// The least of each element and all before it along `dim`, and the index of the last that is equal to it. NaN wins and stays.
-    ///
-    /// # Errors
-    /// For a dimension out of range.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[2f32, 1.0, 3.0], &Device::Cpu)?;
-    /// let (values, indices) = opforge::functional::cummin(&x, 0)?;
-    /// assert_eq!(values.to_vec1::<f32>()?, [2.0, 1.0, 1.0]);
-    /// assert_eq!(indices.to_vec1::<i64>()?, [0, 1, 1]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, results(values, indices))]
-    pub fn cummin(input: &Tensor, dim: i64) -> Result<(Tensor, Tensor)> {
-        running_extreme(Extreme::Min, input, dim)
-    }
+/// The least of each element and all before it along `dim`, and the index of the last that is equal to it. NaN wins and stays.
+///
+/// # Errors
+/// For a dimension out of range.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[2f32, 1.0, 3.0], &Device::Cpu)?;
+/// let (values, indices) = opforge::functional::cummin(&x, 0)?;
+/// assert_eq!(values.to_vec1::<f32>()?, [2.0, 1.0, 1.0]);
+/// assert_eq!(indices.to_vec1::<i64>()?, [0, 1, 1]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, results(values, indices))]
+pub fn cummin(input: &Tensor, dim: i64) -> Result<(Tensor, Tensor)> {
+    running_extreme(Extreme::Min, input, dim)
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "cummin", function: &FUNCTION, dtypes: DTypes::REAL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: "cummin", function: &cummin::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     running_samples(Extreme::Min, |new, old| new <= old)

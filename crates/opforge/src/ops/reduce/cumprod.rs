@@ -2,8 +2,8 @@
 
 use opforge_core::normalize_dim;
 
-use crate::functional::{accumulation_dtype, with_dimension};
-use crate::operator::prelude::*;
+use crate::arguments::{accumulation_dtype, with_dimension};
+use crate::ops::prelude::*;
 
 /// The mathematics of [`cumprod`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -47,29 +47,28 @@ fn earlier(x: &Tensor, dim: usize, by: usize, fill: f64) -> Result<Tensor> {
     Tensor::cat(&[&head, &x.narrow(dim, 0, len - by)?], dim)
 }
 
-function! {
-    /// The products of each element and all before it along `dim`, formed in order. Integers and truth values are multiplied in i64, wrapping.
-    ///
-    /// # Errors
-    /// For a dimension out of range.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, 2.0, 3.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::cumprod(&x, 0, None)?.to_vec1::<f32>()?, [1.0, 2.0, 6.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn cumprod(input: &Tensor, dim: i64; dtype: Option<DType> = None) -> Result<Tensor> {
-        let input = input.to_dtype(dtype.unwrap_or(accumulation_dtype(input.dtype())))?;
-        let dim = normalize_dim(dim, input.rank(), "cumprod")?;
-        with_dimension(&input, |x| dispatch1(&ScanOp { scan: CumProd, dim }, &[x]))
-    }
+/// The products of each element and all before it along `dim`, formed in order. Integers and truth values are multiplied in i64, wrapping.
+///
+/// # Errors
+/// For a dimension out of range.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 2.0, 3.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::cumprod(&x, 0, None)?.to_vec1::<f32>()?, [1.0, 2.0, 6.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, dtype = None)]
+#[python(torch, method, in_place)]
+pub fn cumprod(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
+    let input = input.to_dtype(dtype.unwrap_or(accumulation_dtype(input.dtype())))?;
+    let dim = normalize_dim(dim, input.rank(), OP)?;
+    with_dimension(&input, |x| dispatch1(&ScanOp { scan: CumProd, dim }, &[x]))
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "cumprod", function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+    Definition { name: "cumprod", function: &cumprod::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     let zeros = Array::new(&[2, 4], vec![0.5, 0.0, 3.0, 2.0, 2.0, 0.0, 0.0, 1.0]);

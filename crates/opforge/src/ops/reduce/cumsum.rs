@@ -3,8 +3,8 @@
 use opforge_core::normalize_dim;
 
 use crate::Dim;
-use crate::functional::{accumulation_dtype, no_dims, with_dimension};
-use crate::operator::prelude::*;
+use crate::arguments::{accumulation_dtype, no_dims, with_dimension};
+use crate::ops::prelude::*;
 
 /// The mathematics of [`cumsum`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,24 +26,23 @@ pub(super) fn from_the_end(x: &Tensor, dim: usize) -> Result<Tensor> {
     x.flip(&[dim])?.cumsum(dim)?.flip(&[dim])
 }
 
-function! {
-    /// The sums of each element and all before it along `dim`, formed in order. Integers and truth values are summed into i64, wrapping.
-    ///
-    /// # Errors
-    /// For a dimension out of range.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::cumsum(&x, 0, None)?.to_vec2::<f32>()?, [[1.0, 2.0], [4.0, 6.0]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn cumsum(input: &Tensor, dim: i64; dtype: Option<DType> = None) -> Result<Tensor> {
-        let input = input.to_dtype(dtype.unwrap_or(accumulation_dtype(input.dtype())))?;
-        let dim = normalize_dim(dim, input.rank(), "cumsum")?;
-        with_dimension(&input, |x| dispatch1(&ScanOp { scan: CumSum, dim }, &[x]))
-    }
+/// The sums of each element and all before it along `dim`, formed in order. Integers and truth values are summed into i64, wrapping.
+///
+/// # Errors
+/// For a dimension out of range.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::cumsum(&x, 0, None)?.to_vec2::<f32>()?, [[1.0, 2.0], [4.0, 6.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, dtype = None)]
+#[python(torch, method, in_place)]
+pub fn cumsum(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
+    let input = input.to_dtype(dtype.unwrap_or(accumulation_dtype(input.dtype())))?;
+    let dim = normalize_dim(dim, input.rank(), OP)?;
+    with_dimension(&input, |x| dispatch1(&ScanOp { scan: CumSum, dim }, &[x]))
 }
 
 impl Tensor {
@@ -58,7 +57,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "cumsum", function: &FUNCTION, dtypes: DTypes::NUMERIC, samples };
+pub const DEFINITION: Definition =
+    Definition { name: "cumsum", function: &cumsum::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     scan_samples(CumSum, |x| x.iter().sum())

@@ -2,9 +2,10 @@
 
 use opforge_core::normalize_dim;
 
+use crate::arguments::with_dimension;
 use crate::autograd::is_grad_enabled;
-use crate::functional::{floating, with_dimension};
-use crate::operator::prelude::*;
+use crate::family::floating;
+use crate::ops::prelude::*;
 
 /// The mathematics of [`logcumsumexp`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -33,29 +34,28 @@ impl Scan for LogCumSumExp {
     }
 }
 
-function! {
-    /// `log(exp(x_0) + .. + exp(x_i))` along `dim`, without overflow.
-    ///
-    /// # Errors
-    /// For a dimension out of range.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1000f32, 1000.0], &Device::Cpu)?;
-    /// let y = opforge::functional::logcumsumexp(&x, 0)?.to_vec1::<f32>()?;
-    /// assert!((y[1] - 1000.6931).abs() < 1e-3);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn logcumsumexp(input: &Tensor, dim: i64) -> Result<Tensor> {
-        let dim = normalize_dim(dim, input.rank(), "logcumsumexp")?;
-        let input = floating(input)?;
-        with_dimension(&input, |x| dispatch1(&ScanOp { scan: LogCumSumExp, dim }, &[x]))
-    }
+/// `log(exp(x_0) + .. + exp(x_i))` along `dim`, without overflow.
+///
+/// # Errors
+/// For a dimension out of range.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1000f32, 1000.0], &Device::Cpu)?;
+/// let y = opforge::functional::logcumsumexp(&x, 0)?.to_vec1::<f32>()?;
+/// assert!((y[1] - 1000.6931).abs() < 1e-3);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+pub fn logcumsumexp(input: &Tensor, dim: i64) -> Result<Tensor> {
+    let dim = normalize_dim(dim, input.rank(), OP)?;
+    let input = floating(input)?;
+    with_dimension(&input, |x| dispatch1(&ScanOp { scan: LogCumSumExp, dim }, &[x]))
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: "logcumsumexp", function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: "logcumsumexp", function: &logcumsumexp::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     scan_samples(LogCumSumExp, |x| {

@@ -3,9 +3,9 @@
 use opforge_tile::Reducer;
 
 use crate::Dims;
-use crate::functional::complex::reduced;
-use crate::functional::reduce_dims;
-use crate::operator::prelude::*;
+use crate::family::reduce_dims;
+use crate::functional::reduced;
+use crate::ops::prelude::*;
 
 /// The mathematics of [`mean`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -38,23 +38,22 @@ impl Reduction for Mean {
     }
 }
 
-function! {
-    /// The mean over dimensions, all of them without `dim`. Of no elements it is NaN.
-    ///
-    /// # Errors
-    /// For tensors that are neither floating-point nor converted by `dtype`.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::mean(&x, Some(&[0]), false, None)?.to_vec1::<f32>()?, [2.0, 3.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn mean(input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false; dtype: Option<DType> = None) -> Result<Tensor> {
-        let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.to_dtype(dtype))?;
-        let axes = reduce_dims("mean", &input, dim)?;
-        reduced(Mean, axes, keepdim, &input)
-    }
+/// The mean over dimensions, all of them without `dim`. Of no elements it is NaN.
+///
+/// # Errors
+/// For tensors that are neither floating-point nor converted by `dtype`.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::mean(&x, Some(&[0]), false, None)?.to_vec1::<f32>()?, [2.0, 3.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dim = None, keepdim = false, *, dtype = None)]
+pub fn mean(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
+    let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.to_dtype(dtype))?;
+    let axes = reduce_dims(OP, &input, dim)?;
+    reduced(Mean, axes, keepdim, &input)
 }
 
 impl Tensor {
@@ -90,7 +89,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Mean::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Mean::NAME, function: &mean::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     reduction_samples(Mean, |x| x.iter().sum::<f64>() / x.len() as f64)

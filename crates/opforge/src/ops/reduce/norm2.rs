@@ -2,8 +2,8 @@
 
 use opforge_tile::Reducer;
 
-use crate::functional::reduce_dims;
-use crate::operator::prelude::*;
+use crate::family::reduce_dims;
+use crate::ops::prelude::*;
 
 /// The mathematics of [`norm2`]: the square root of the sum of squares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -44,25 +44,24 @@ impl Reduction for Norm2 {
     }
 }
 
-function! {
-    /// The Euclidean length over dimensions, all of them without `dim`: what [`norm`](fn@crate::functional::norm) computes for `p` of 2.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[3f32, 4.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::norm2(&x, None, false)?.to_scalar::<f32>()?, 5.0);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(hidden)]
-    pub fn norm2(input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false) -> Result<Tensor> {
-        let axes = reduce_dims("norm", input, dim)?;
-        dispatch1(&ReduceOp { reduction: Norm2, axes, keepdim }, &[input])
-    }
+/// The Euclidean length over dimensions, all of them without `dim`: what [`norm`](fn@crate::functional::norm) computes for `p` of 2.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[3f32, 4.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::norm2(&x, None, false)?.to_scalar::<f32>()?, 5.0);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dim = None, keepdim = false)]
+#[python(hidden)]
+pub fn norm2(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
+    let axes = reduce_dims("norm", input, dim)?;
+    dispatch1(&ReduceOp { reduction: Norm2, axes, keepdim }, &[input])
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Norm2::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Norm2::NAME, function: &norm2::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     reduction_samples(Norm2, |x| x.iter().map(|x| x * x).sum::<f64>().sqrt())

@@ -2,9 +2,10 @@
 
 use opforge_tile::{Integers, Reducer};
 
+use crate::arguments::accumulation_dtype;
 use crate::autograd::is_grad_enabled;
-use crate::functional::{accumulation_dtype, reduce_dims};
-use crate::operator::prelude::*;
+use crate::family::reduce_dims;
+use crate::ops::prelude::*;
 
 /// The mathematics of [`prod`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -97,25 +98,25 @@ fn products_before(rows: &Tensor) -> Result<Tensor> {
     Ok(products)
 }
 
-function! {
-    /// The product over dimensions, all of them without `dim`. Integers and truth values are multiplied in i64, wrapping, unless `dtype` says
-    /// otherwise. Of no elements it is 1.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[[1i64, 2], [3, 4]], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::prod(&x, Some(&[0]), false, None)?.to_vec1::<i64>()?, [3, 8]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn prod(input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false; dtype: Option<DType> = None) -> Result<Tensor> {
-        let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.to_dtype(dtype))?;
-        let axes = reduce_dims("prod", &input, dim)?;
-        dispatch1(&ReduceOp { reduction: Prod, axes, keepdim }, &[&input])
-    }
+/// The product over dimensions, all of them without `dim`. Integers and truth values are multiplied in i64, wrapping, unless `dtype` says
+/// otherwise. Of no elements it is 1.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[1i64, 2], [3, 4]], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::prod(&x, Some(&[0]), false, None)?.to_vec1::<i64>()?, [3, 8]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dim = None, keepdim = false, *, dtype = None)]
+pub fn prod(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
+    let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.to_dtype(dtype))?;
+    let axes = reduce_dims(OP, &input, dim)?;
+    dispatch1(&ReduceOp { reduction: Prod, axes, keepdim }, &[&input])
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: Prod::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: Prod::NAME, function: &prod::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     let product = |x: &[f64]| x.iter().product();

@@ -3,8 +3,8 @@
 use opforge_cpu::reduce::{Moments, reduce_moments};
 
 use super::var::Var;
-use crate::functional::reduce_dims;
-use crate::operator::prelude::*;
+use crate::family::reduce_dims;
+use crate::ops::prelude::*;
 
 /// The mathematics of [`std()`]: the square root of [`Var`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -42,28 +42,26 @@ impl Reduction for Std {
     }
 }
 
-function! {
-    /// The standard deviation over dimensions, all of them without `dim`: the square root of [`var`](fn@crate::functional::var).
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, 5.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::std(&x, None, Some(0.0), false)?.to_scalar::<f32>()?, 2.0);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn std(
-        input: &Tensor,
-        dim: Option<&[i64]> = None;
-        correction: Option<f64> = None,
-        keepdim: bool = false,
-    ) -> Result<Tensor> {
-        let axes = reduce_dims("std", input, dim)?;
-        dispatch1(&ReduceOp { reduction: Std { correction: Scalar::Float(correction.unwrap_or(1.0)) }, axes, keepdim }, &[input])
-    }
+/// The standard deviation over dimensions, all of them without `dim`: the square root of [`var`](fn@crate::functional::var).
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 5.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::std(&x, None, Some(0.0), false)?.to_scalar::<f32>()?, 2.0);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dim = None, *, correction = None, keepdim = false)]
+pub fn std(input: &Tensor, dim: Option<&[i64]>, correction: Option<f64>, keepdim: bool) -> Result<Tensor> {
+    let axes = reduce_dims(OP, input, dim)?;
+    dispatch1(
+        &ReduceOp { reduction: Std { correction: Scalar::Float(correction.unwrap_or(1.0)) }, axes, keepdim },
+        &[input],
+    )
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: Std::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition =
+    Definition { name: Std::NAME, function: &std::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     fn deviation(x: &[f64]) -> f64 {

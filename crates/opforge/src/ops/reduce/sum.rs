@@ -3,9 +3,10 @@
 use opforge_tile::{Integers, Reducer};
 
 use crate::Dims;
-use crate::functional::complex::reduced;
-use crate::functional::{accumulation_dtype, reduce_dims};
-use crate::operator::prelude::*;
+use crate::arguments::accumulation_dtype;
+use crate::family::reduce_dims;
+use crate::functional::reduced;
+use crate::ops::prelude::*;
 
 /// The mathematics of [`sum`]. Rounding errors grow with the logarithm of the number of elements; f16 and bf16 accumulate in f32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,21 +49,20 @@ impl Reduction for Sum {
     }
 }
 
-function! {
-    /// The sum over dimensions, all of them without `dim`. Integers and truth values are summed into i64, wrapping, unless `dtype` says
-    /// otherwise.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[[1i64, 2], [3, 4]], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::sum(&x, Some(&[0]), false, None)?.to_vec1::<i64>()?, [4, 6]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn sum(input: &Tensor, dim: Option<&[i64]> = None, keepdim: bool = false; dtype: Option<DType> = None) -> Result<Tensor> {
-        let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.to_dtype(dtype))?;
-        let axes = reduce_dims("sum", &input, dim)?;
-        reduced(Sum { widen: dtype.is_none() }, axes, keepdim, &input)
-    }
+/// The sum over dimensions, all of them without `dim`. Integers and truth values are summed into i64, wrapping, unless `dtype` says
+/// otherwise.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[1i64, 2], [3, 4]], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::sum(&x, Some(&[0]), false, None)?.to_vec1::<i64>()?, [4, 6]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dim = None, keepdim = false, *, dtype = None)]
+pub fn sum(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
+    let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.to_dtype(dtype))?;
+    let axes = reduce_dims(OP, &input, dim)?;
+    reduced(Sum { widen: dtype.is_none() }, axes, keepdim, &input)
 }
 
 impl Tensor {
@@ -92,7 +92,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: Sum::NAME, function: &FUNCTION, dtypes: DTypes::REAL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: Sum::NAME, function: &sum::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     reduction_samples(Sum { widen: true }, |x| x.iter().sum())

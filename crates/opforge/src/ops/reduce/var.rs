@@ -3,8 +3,8 @@
 use opforge_cpu::reduce::{Moments, reduce_moments};
 
 use crate::Dim;
-use crate::functional::reduce_dims;
-use crate::operator::prelude::*;
+use crate::family::reduce_dims;
+use crate::ops::prelude::*;
 
 /// The mathematics of [`var`]: the sum of squared distances from the mean over `count - correction`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -40,27 +40,24 @@ impl Reduction for Var {
     }
 }
 
-function! {
-    /// The variance over dimensions, all of them without `dim`: squared distances from the mean, summed over `count - correction`, which is 1 if not given. NaN where
-    /// that is not positive.
-    ///
-    /// Parts are combined without cancellation (Chan, Golub and LeVeque, 1979).
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, 3.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::var(&x, None, None, false)?.to_scalar::<f32>()?, 2.0);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn var(
-        input: &Tensor,
-        dim: Option<&[i64]> = None;
-        correction: Option<f64> = None,
-        keepdim: bool = false,
-    ) -> Result<Tensor> {
-        let axes = reduce_dims("var", input, dim)?;
-        dispatch1(&ReduceOp { reduction: Var { correction: Scalar::Float(correction.unwrap_or(1.0)) }, axes, keepdim }, &[input])
-    }
+/// The variance over dimensions, all of them without `dim`: squared distances from the mean, summed over `count - correction`, which is 1 if not given. NaN where
+/// that is not positive.
+///
+/// Parts are combined without cancellation (Chan, Golub and LeVeque, 1979).
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 3.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::var(&x, None, None, false)?.to_scalar::<f32>()?, 2.0);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dim = None, *, correction = None, keepdim = false)]
+pub fn var(input: &Tensor, dim: Option<&[i64]>, correction: Option<f64>, keepdim: bool) -> Result<Tensor> {
+    let axes = reduce_dims(OP, input, dim)?;
+    dispatch1(
+        &ReduceOp { reduction: Var { correction: Scalar::Float(correction.unwrap_or(1.0)) }, axes, keepdim },
+        &[input],
+    )
 }
 
 /// Of a sample, without bias.
@@ -88,7 +85,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: Var::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition =
+    Definition { name: Var::NAME, function: &var::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     fn squares(x: &[f64]) -> f64 {

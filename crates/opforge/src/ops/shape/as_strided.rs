@@ -1,7 +1,7 @@
 //! `as_strided(x, size, stride, offset)`: any layout over the tensor's storage.
 
-use crate::operator::embed;
-use crate::operator::prelude::*;
+use crate::family::embed;
+use crate::ops::prelude::*;
 
 /// The view of [`as_strided`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -43,16 +43,15 @@ impl View for AsStrided {
     }
 }
 
-function! {
-    /// Any shape and strides over the storage of a tensor: a view. The offset counts from the storage's start; without it, from the tensor's.
-    #[view]
-    pub fn as_strided(input: &Tensor, size: &[i64], stride: &[i64], storage_offset: Option<i64> = None) -> Result<Tensor> {
-        let shape = crate::functional::size_to_shape("as_strided", size)?;
-        let natural = |n: &i64| usize::try_from(*n).map_err(|_| Error::value("as_strided", "stride or offset", n, "0 or more"));
-        let stride = stride.iter().map(natural).collect::<Result<_>>()?;
-        let offset = storage_offset.as_ref().map_or(Ok(input.layout().start_offset()), natural)?;
-        view(AsStrided { shape, stride, offset }, input)
-    }
+/// Any shape and strides over the storage of a tensor: a view. The offset counts from the storage's start; without it, from the tensor's.
+#[function(storage_offset = None)]
+#[view]
+pub fn as_strided(input: &Tensor, size: &[i64], stride: &[i64], storage_offset: Option<i64>) -> Result<Tensor> {
+    let shape = crate::functional::size_to_shape(OP, size)?;
+    let natural = |n: &i64| usize::try_from(*n).map_err(|_| Error::value(OP, "stride or offset", n, "0 or more"));
+    let stride = stride.iter().map(natural).collect::<Result<_>>()?;
+    let offset = storage_offset.as_ref().map_or(Ok(input.layout().start_offset()), natural)?;
+    view(AsStrided { shape, stride, offset }, input)
 }
 
 impl Tensor {
@@ -64,11 +63,31 @@ impl Tensor {
     pub fn as_strided<S: Into<Shape>>(&self, shape: S, stride: &[usize], offset: usize) -> Result<Tensor> {
         view(AsStrided { shape: shape.into(), stride: SmallVec::from_slice(stride), offset }, self)
     }
+
+    /// A gradient in memory of `len` elements as the layout has it in the storage from element `start` on; zeros elsewhere.
+    #[track_caller]
+    pub(crate) fn laid_out(&self, layout: &Layout, start: usize, len: usize) -> Result<Tensor> {
+        let place = AsStrided { offset: layout.start_offset() - start, ..AsStrided::of(layout) };
+        embed(place, self, &Meta::contiguous(self.dtype(), len))
+    }
+
+    /// The gradient of `input`, of which a view of this layout has this gradient.
+    #[track_caller]
+    pub(crate) fn shown_back(&self, view: &Layout, input: &Meta) -> Result<Tensor> {
+        AsStrided::of(view).derivative(self, input)
+    }
+}
+
+impl AsStrided {
+    fn of(layout: &Layout) -> Self {
+        let stride = SmallVec::from_slice(layout.stride());
+        AsStrided { shape: layout.shape().clone(), stride, offset: layout.start_offset() }
+    }
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: AsStrided::NAME, function: &FUNCTION, dtypes: DTypes::ALL, samples };
+    Definition { name: AsStrided::NAME, function: &as_strided::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {

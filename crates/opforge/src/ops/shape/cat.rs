@@ -3,7 +3,7 @@
 use opforge_core::normalize_dim;
 
 use crate::Dim;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`cat`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -73,30 +73,29 @@ fn join(tensors: &[&Tensor], dim: usize) -> Result<Tensor> {
     dispatch1(&Cat { dim }, tensors)
 }
 
-function! {
-    /// The tensors one after another along `dim`; elsewhere their lengths are equal. Dtypes are promoted. Vectors without elements are left out.
-    ///
-    /// # Errors
-    /// For no tensors, and shapes that differ in another dimension.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[[1f32, 2.0]], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::cat(&[x.clone(), x], 0)?.to_vec2::<f32>()?, [[1.0, 2.0], [1.0, 2.0]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn cat(tensors: &[Tensor], dim: i64 = 0) -> Result<Tensor> {
-        let dtype = tensors.iter().map(Tensor::dtype).reduce(opforge_core::promote).unwrap_or(DType::F32);
-        let nothing = |t: &&Tensor| t.dims() == [0];
-        let all_nothing = tensors.iter().all(|t| nothing(&t));
-        let parts = tensors.iter().filter(|t| all_nothing || !nothing(t));
-        let cast = parts.map(|t| t.to_dtype(dtype)).collect::<Result<Vec<_>>>()?;
-        let dim = normalize_dim(dim, cast.first().map_or(0, Tensor::rank), "cat")?;
-        let joined = join(&cast.iter().collect::<Vec<_>>(), dim)?;
-        // What is left out has a gradient too, of no elements.
-        let left_out: SmallVec<[&Tensor; 2]> = tensors.iter().filter(|t| !all_nothing && nothing(t)).collect();
-        if left_out.is_empty() { Ok(joined) } else { crate::functional::constant_in(joined, &left_out) }
-    }
+/// The tensors one after another along `dim`; elsewhere their lengths are equal. Dtypes are promoted. Vectors without elements are left out.
+///
+/// # Errors
+/// For no tensors, and shapes that differ in another dimension.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[1f32, 2.0]], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::cat(&[x.clone(), x], 0)?.to_vec2::<f32>()?, [[1.0, 2.0], [1.0, 2.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dim = 0)]
+pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
+    let dtype = tensors.iter().map(Tensor::dtype).reduce(opforge_core::promote).unwrap_or(DType::F32);
+    let nothing = |t: &&Tensor| t.dims() == [0];
+    let all_nothing = tensors.iter().all(|t| nothing(&t));
+    let parts = tensors.iter().filter(|t| all_nothing || !nothing(t));
+    let cast = parts.map(|t| t.to_dtype(dtype)).collect::<Result<Vec<_>>>()?;
+    let dim = normalize_dim(dim, cast.first().map_or(0, Tensor::rank), OP)?;
+    let joined = join(&cast.iter().collect::<Vec<_>>(), dim)?;
+    // What is left out has a gradient too, of no elements.
+    let left_out: SmallVec<[&Tensor; 2]> = tensors.iter().filter(|t| !all_nothing && nothing(t)).collect();
+    if left_out.is_empty() { Ok(joined) } else { crate::functional::constant_in(joined, &left_out) }
 }
 
 impl Tensor {
@@ -130,7 +129,7 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "cat", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition = Definition { name: "cat", function: &cat::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |dim: usize, shapes: &[&[usize]]| {

@@ -1,7 +1,7 @@
 //! `diagonal(x, offset, dim1, dim2)`: the diagonal of two dimensions as a new last one.
 
 use crate::Dim;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 use opforge_core::normalize_dim;
 
 /// The view of [`diagonal`].
@@ -29,13 +29,12 @@ impl View for Diagonal {
     }
 }
 
-function! {
-    /// The diagonal of `dim1` and `dim2`, `offset` above the main one, as a new last dimension: a view.
-    #[view]
-    pub fn diagonal(input: &Tensor, offset: i64 = 0, dim1: i64 = 0, dim2: i64 = 1) -> Result<Tensor> {
-        let dim = |d| normalize_dim(d, input.rank(), "diagonal");
-        view(Diagonal { offset, dim1: dim(dim1)?, dim2: dim(dim2)? }, input)
-    }
+/// The diagonal of `dim1` and `dim2`, `offset` above the main one, as a new last dimension: a view.
+#[function(offset = 0, dim1 = 0, dim2 = 1)]
+#[view]
+pub fn diagonal(input: &Tensor, offset: i64, dim1: i64, dim2: i64) -> Result<Tensor> {
+    let dim = |d| normalize_dim(d, input.rank(), OP);
+    view(Diagonal { offset, dim1: dim(dim1)?, dim2: dim(dim2)? }, input)
 }
 
 impl Tensor {
@@ -49,7 +48,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Diagonal::NAME, function: &FUNCTION, dtypes: DTypes::ALL, samples };
+    Definition { name: Diagonal::NAME, function: &diagonal::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {

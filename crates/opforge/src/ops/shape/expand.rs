@@ -1,6 +1,6 @@
 //! `expand(x, shape)`: stretched to a larger shape without a copy.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The view of [`expand`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -25,19 +25,18 @@ impl View for Expand {
     }
 }
 
-function! {
-    /// Stretched to `size`: new leading dimensions and those of length 1 repeat; -1 keeps a length. A view.
-    #[python(method)]
-    #[view]
-    pub fn expand(input: &Tensor, size: &[i64]) -> Result<Tensor> {
-        let lead = size.len().saturating_sub(input.rank());
-        let length = |(i, &n): (usize, &i64)| match n {
-            -1 if i >= lead => Ok(input.dims()[i - lead]),
-            n => usize::try_from(n).map_err(|_| Error::value("expand", "size", n, "lengths, or -1 for one to keep")),
-        };
-        let shape = size.iter().enumerate().map(length).collect::<Result<Shape>>()?;
-        view(Expand { shape }, input)
-    }
+/// Stretched to `size`: new leading dimensions and those of length 1 repeat; -1 keeps a length. A view.
+#[function]
+#[python(method)]
+#[view]
+pub fn expand(input: &Tensor, size: &[i64]) -> Result<Tensor> {
+    let lead = size.len().saturating_sub(input.rank());
+    let length = |(i, &n): (usize, &i64)| match n {
+        -1 if i >= lead => Ok(input.dims()[i - lead]),
+        n => usize::try_from(n).map_err(|_| Error::value(OP, "size", n, "lengths, or -1 for one to keep")),
+    };
+    let shape = size.iter().enumerate().map(length).collect::<Result<Shape>>()?;
+    view(Expand { shape }, input)
 }
 
 impl Tensor {
@@ -63,7 +62,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: Expand::NAME, function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: Expand::NAME, function: &expand::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {

@@ -1,7 +1,7 @@
 //! `flip(x, dims)`: dimensions read backwards, as a copy.
 
-use crate::functional::reduce_dims;
-use crate::operator::prelude::*;
+use crate::family::reduce_dims;
+use crate::ops::prelude::*;
 
 /// The operator of [`flip`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -34,19 +34,18 @@ impl Operator for Flip {
     }
 }
 
-function! {
-    /// The elements in reverse order along dimensions: a copy.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::flip(&x, &[1])?.to_vec2::<f32>()?, [[2.0, 1.0], [4.0, 3.0]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn flip(input: &Tensor, dims: &[i64]) -> Result<Tensor> {
-        let axes = if dims.is_empty() { Axes::default() } else { reduce_dims("flip", input, Some(dims))? };
-        dispatch1(&Flip { axes }, &[input])
-    }
+/// The elements in reverse order along dimensions: a copy.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::flip(&x, &[1])?.to_vec2::<f32>()?, [[2.0, 1.0], [4.0, 3.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+pub fn flip(input: &Tensor, dims: &[i64]) -> Result<Tensor> {
+    let axes = if dims.is_empty() { Axes::default() } else { reduce_dims(OP, input, Some(dims))? };
+    dispatch1(&Flip { axes }, &[input])
 }
 
 impl Tensor {
@@ -62,7 +61,7 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "flip", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition = Definition { name: "flip", function: &flip::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let op = Flip { axes: Axes::of(&[0, 2]) };

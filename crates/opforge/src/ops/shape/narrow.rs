@@ -1,8 +1,8 @@
 //! `narrow(x, dim, start, len)`: elements `start .. start + len` of a dimension.
 
 use crate::Dim;
-use crate::functional::no_dims;
-use crate::operator::prelude::*;
+use crate::arguments::no_dims;
+use crate::ops::prelude::*;
 use opforge_core::normalize_dim;
 
 /// The view of [`narrow`].
@@ -28,17 +28,16 @@ impl View for Narrow {
     }
 }
 
-function! {
-    /// Elements `start .. start + length` of dimension `dim`: a view. `dim` and `start` may count from the end.
-    #[view]
-    pub fn narrow(input: &Tensor, dim: i64, start: i64, length: usize) -> Result<Tensor> {
-        let dim = normalize_dim(dim, input.rank(), "narrow")?;
-        let size = *input.dims().get(dim).ok_or_else(|| no_dims("narrow"))?;
-        let from_end = if start < 0 { start.checked_add(size as i64) } else { Some(start) };
-        let out_of_range = || Error::index("narrow", "start", start, format!("{} to {size}", -(size as i64)));
-        let start = from_end.and_then(|s| usize::try_from(s).ok()).ok_or_else(out_of_range)?;
-        view(Narrow { dim, start, len: length }, input)
-    }
+/// Elements `start .. start + length` of dimension `dim`: a view. `dim` and `start` may count from the end.
+#[function]
+#[view]
+pub fn narrow(input: &Tensor, dim: i64, start: i64, length: usize) -> Result<Tensor> {
+    let dim = normalize_dim(dim, input.rank(), OP)?;
+    let size = *input.dims().get(dim).ok_or_else(|| no_dims(OP))?;
+    let from_end = if start < 0 { start.checked_add(size as i64) } else { Some(start) };
+    let out_of_range = || Error::index(OP, "start", start, format!("{} to {size}", -(size as i64)));
+    let start = from_end.and_then(|s| usize::try_from(s).ok()).ok_or_else(out_of_range)?;
+    view(Narrow { dim, start, len: length }, input)
 }
 
 impl Tensor {
@@ -54,7 +53,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: Narrow::NAME, function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: Narrow::NAME, function: &narrow::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {

@@ -1,7 +1,7 @@
 //! `permute(x, dims)`: dimensions in another order.
 
 use crate::Dims;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 use opforge_core::normalize_dim;
 
 /// The view of [`permute`].
@@ -35,13 +35,12 @@ impl View for Permute {
     }
 }
 
-function! {
-    /// Dimensions in another order: the result's dimension `k` is the input's `dims[k]`. A view.
-    #[view]
-    pub fn permute(input: &Tensor, dims: &[i64]) -> Result<Tensor> {
-        let dims = dims.iter().map(|&d| normalize_dim(d, input.rank(), "permute")).collect::<Result<_>>()?;
-        view(Permute { dims }, input)
-    }
+/// Dimensions in another order: the result's dimension `k` is the input's `dims[k]`. A view.
+#[function]
+#[view]
+pub fn permute(input: &Tensor, dims: &[i64]) -> Result<Tensor> {
+    let dims = dims.iter().map(|&d| normalize_dim(d, input.rank(), OP)).collect::<Result<_>>()?;
+    view(Permute { dims }, input)
 }
 
 impl Tensor {
@@ -54,7 +53,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Permute::NAME, function: &FUNCTION, dtypes: DTypes::ALL, samples };
+    Definition { name: Permute::NAME, function: &permute::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {

@@ -1,6 +1,6 @@
 //! `reshape(x, shape)`: the same elements in the same order under another shape.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 use crate::{Dim, ShapeWithOneHole};
 
 /// The view of [`reshape`].
@@ -48,12 +48,11 @@ fn reshape_axes(from: &[usize], to: &[usize]) -> AxisMap {
     AxisMap { inputs: vec![inputs], outputs: vec![outputs], roles: SmallVec::from_elem(Role::Map, axes.into()) }
 }
 
-function! {
-    /// The same elements in row-major order under another shape, one length of which may be -1. A view where the layout allows it, else a copy.
-    #[view]
-    pub fn reshape(input: &Tensor, shape: &[i64]) -> Result<Tensor> {
-        to_shape(input, resolve(input.elem_count(), shape)?)
-    }
+/// The same elements in row-major order under another shape, one length of which may be -1. A view where the layout allows it, else a copy.
+#[function]
+#[view]
+pub fn reshape(input: &Tensor, shape: &[i64]) -> Result<Tensor> {
+    to_shape(input, resolve(input.elem_count(), shape)?)
 }
 
 #[track_caller]
@@ -130,7 +129,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Reshape::NAME, function: &FUNCTION, dtypes: DTypes::ALL, samples };
+    Definition { name: Reshape::NAME, function: &reshape::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {

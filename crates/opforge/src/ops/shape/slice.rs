@@ -1,7 +1,7 @@
 //! `slice(x, dim, start, end, step)`: every `step`-th element of a dimension.
 
 use crate::Dim;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The view of [`slice`](fn@slice).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -28,13 +28,12 @@ impl View for Slice {
     }
 }
 
-function! {
-    /// Every `step`-th element of `dim` from `start` up to `end`: a view. Negative positions count from the end; positions beyond stop there.
-    #[python(hidden)]
-    #[view]
-    pub fn slice(input: &Tensor, dim: i64 = 0, start: Option<i64> = None, end: Option<i64> = None, step: i64 = 1) -> Result<Tensor> {
-        view(Slice::of("slice", input, dim, start, end, step)?, input)
-    }
+/// Every `step`-th element of `dim` from `start` up to `end`: a view. Negative positions count from the end; positions beyond stop there.
+#[function(dim = 0, start = None, end = None, step = 1)]
+#[python(hidden)]
+#[view]
+pub fn slice(input: &Tensor, dim: i64, start: Option<i64>, end: Option<i64>, step: i64) -> Result<Tensor> {
+    view(Slice::of(OP, input, dim, start, end, step)?, input)
 }
 
 impl Slice {
@@ -65,7 +64,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: Slice::NAME, function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: Slice::NAME, function: &slice::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {

@@ -1,7 +1,7 @@
 //! `squeeze(x, dim)`: a dimension of length 1 removed.
 
 use crate::Dim;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The view of [`squeeze`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -26,26 +26,25 @@ impl View for Squeeze {
     }
 }
 
-function! {
-    /// Without those of the dimensions `dim` whose length is 1; without `dim`, all dimensions of length 1 go. A view.
-    ///
-    /// ```
-    /// # use opforge::{DType, Device, Tensor, functional as f};
-    /// let x = Tensor::zeros((1, 2, 1), DType::F32, &Device::Cpu)?;
-    /// assert_eq!(f::squeeze(&x, None)?.dims(), [2]);
-    /// assert_eq!(f::squeeze(&x, Some(&[0, 1]))?.dims(), [2, 1]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    #[view]
-    pub fn squeeze(input: &Tensor, dim: Option<&[i64]> = None) -> Result<Tensor> {
-        let named = match dim {
-            Some([]) => Axes::default(),
-            dim => crate::functional::reduce_dims("squeeze", input, dim)?,
-        };
-        let ones = (0..input.rank()).rev().filter(|&d| named.contains(d) && input.dims()[d] == 1);
-        ones.into_iter().try_fold(input.clone(), |t, dim| view(Squeeze { dim }, &t))
-    }
+/// Without those of the dimensions `dim` whose length is 1; without `dim`, all dimensions of length 1 go. A view.
+///
+/// ```
+/// # use opforge::{DType, Device, Tensor, functional as f};
+/// let x = Tensor::zeros((1, 2, 1), DType::F32, &Device::Cpu)?;
+/// assert_eq!(f::squeeze(&x, None)?.dims(), [2]);
+/// assert_eq!(f::squeeze(&x, Some(&[0, 1]))?.dims(), [2, 1]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dim = None)]
+#[python(torch, method, in_place)]
+#[view]
+pub fn squeeze(input: &Tensor, dim: Option<&[i64]>) -> Result<Tensor> {
+    let named = match dim {
+        Some([]) => Axes::default(),
+        dim => crate::functional::reduce_dims(OP, input, dim)?,
+    };
+    let ones = (0..input.rank()).rev().filter(|&d| named.contains(d) && input.dims()[d] == 1);
+    ones.into_iter().try_fold(input.clone(), |t, dim| view(Squeeze { dim }, &t))
 }
 
 impl Tensor {
@@ -59,7 +58,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Squeeze::NAME, function: &FUNCTION, dtypes: DTypes::ALL, samples };
+    Definition { name: Squeeze::NAME, function: &squeeze::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {

@@ -3,26 +3,25 @@
 use opforge_core::normalize_dim;
 
 use crate::Dim;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
-function! {
-    /// Tensors of one shape side by side along a new dimension `dim`. Dtypes are promoted.
-    ///
-    /// # Errors
-    /// For no tensors, and shapes that differ.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::stack(&[x.clone(), x], 1)?.to_vec2::<f32>()?, [[1.0, 1.0], [2.0, 2.0]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    pub fn stack(tensors: &[Tensor], dim: i64 = 0) -> Result<Tensor> {
-        let dim = normalize_dim(dim, tensors.first().map_or(0, Tensor::rank) + 1, "stack")?;
-        let dtype = tensors.iter().map(Tensor::dtype).reduce(opforge_core::promote).unwrap_or(DType::F32);
-        let cast = tensors.iter().map(|t| t.to_dtype(dtype)).collect::<Result<Vec<_>>>()?;
-        Tensor::stack(&cast, dim)
-    }
+/// Tensors of one shape side by side along a new dimension `dim`. Dtypes are promoted.
+///
+/// # Errors
+/// For no tensors, and shapes that differ.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::stack(&[x.clone(), x], 1)?.to_vec2::<f32>()?, [[1.0, 1.0], [2.0, 2.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dim = 0)]
+pub fn stack(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
+    let dim = normalize_dim(dim, tensors.first().map_or(0, Tensor::rank) + 1, OP)?;
+    let dtype = tensors.iter().map(Tensor::dtype).reduce(opforge_core::promote).unwrap_or(DType::F32);
+    let cast = tensors.iter().map(|t| t.to_dtype(dtype)).collect::<Result<Vec<_>>>()?;
+    Tensor::stack(&cast, dim)
 }
 
 impl Tensor {
@@ -48,7 +47,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "stack", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: "stack", function: &stack::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let inputs = vec![Array::spread(&[3, 2], -2.0..2.0), Array::spread(&[3, 2], 0.0..3.0)];

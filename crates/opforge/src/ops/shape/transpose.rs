@@ -1,7 +1,7 @@
 //! `transpose(x, dim0, dim1)`: two dimensions exchanged.
 
 use crate::Dim;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 use opforge_core::normalize_dim;
 
 /// The view of [`transpose`].
@@ -31,15 +31,14 @@ impl View for Transpose {
     }
 }
 
-function! {
-    /// Dimensions `dim0` and `dim1` exchanged: a view.
-    #[python(torch, method, in_place)]
-    #[view]
-    pub fn transpose(input: &Tensor, dim0: i64, dim1: i64) -> Result<Tensor> {
-        let dim = |d| normalize_dim(d, input.rank(), "transpose");
-        let (dim0, dim1) = (dim(dim0)?, dim(dim1)?);
-        if input.rank() == 0 { Ok(input.clone()) } else { view(Transpose { dim0, dim1 }, input) }
-    }
+/// Dimensions `dim0` and `dim1` exchanged: a view.
+#[function]
+#[python(torch, method, in_place)]
+#[view]
+pub fn transpose(input: &Tensor, dim0: i64, dim1: i64) -> Result<Tensor> {
+    let dim = |d| normalize_dim(d, input.rank(), OP);
+    let (dim0, dim1) = (dim(dim0)?, dim(dim1)?);
+    if input.rank() == 0 { Ok(input.clone()) } else { view(Transpose { dim0, dim1 }, input) }
 }
 
 impl Tensor {
@@ -65,7 +64,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Transpose::NAME, function: &FUNCTION, dtypes: DTypes::ALL, samples };
+    Definition { name: Transpose::NAME, function: &transpose::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {

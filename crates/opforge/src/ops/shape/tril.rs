@@ -1,6 +1,6 @@
 //! `tril(x, diagonal)`: the lower triangles of matrices.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The operator of [`tril`] and of [`triu`](fn@crate::functional::triu).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -48,26 +48,25 @@ impl Operator for Triangle {
     }
 }
 
-function! {
-    /// The matrices, the last two dimensions, with zeros above the diagonal that is `diagonal` above the main one.
-    ///
-    /// # Errors
-    /// For fewer than two dimensions.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::tril(&x, 0)?.to_vec2::<f32>()?, [[1.0, 0.0], [3.0, 4.0]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn tril(input: &Tensor, diagonal: i64 = 0) -> Result<Tensor> {
-        dispatch1(&Triangle { lower: true, diagonal }, &[input])
-    }
+/// The matrices, the last two dimensions, with zeros above the diagonal that is `diagonal` above the main one.
+///
+/// # Errors
+/// For fewer than two dimensions.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::tril(&x, 0)?.to_vec2::<f32>()?, [[1.0, 0.0], [3.0, 4.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(diagonal = 0)]
+#[python(torch, method, in_place)]
+pub fn tril(input: &Tensor, diagonal: i64) -> Result<Tensor> {
+    dispatch1(&Triangle { lower: true, diagonal }, &[input])
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "tril", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition = Definition { name: "tril", function: &tril::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     triangle_samples(true)

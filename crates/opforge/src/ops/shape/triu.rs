@@ -1,28 +1,27 @@
 //! `triu(x, diagonal)`: the upper triangles of matrices.
 
 use super::tril::{Triangle, triangle_samples};
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
-function! {
-    /// The matrices, the last two dimensions, with zeros below the diagonal that is `diagonal` above the main one.
-    ///
-    /// # Errors
-    /// For fewer than two dimensions.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::triu(&x, 1)?.to_vec2::<f32>()?, [[0.0, 2.0], [0.0, 0.0]]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn triu(input: &Tensor, diagonal: i64 = 0) -> Result<Tensor> {
-        dispatch1(&Triangle { lower: false, diagonal }, &[input])
-    }
+/// The matrices, the last two dimensions, with zeros below the diagonal that is `diagonal` above the main one.
+///
+/// # Errors
+/// For fewer than two dimensions.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::triu(&x, 1)?.to_vec2::<f32>()?, [[0.0, 2.0], [0.0, 0.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(diagonal = 0)]
+#[python(torch, method, in_place)]
+pub fn triu(input: &Tensor, diagonal: i64) -> Result<Tensor> {
+    dispatch1(&Triangle { lower: false, diagonal }, &[input])
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "triu", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition = Definition { name: "triu", function: &triu::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     triangle_samples(false)

@@ -1,7 +1,7 @@
 //! `unfold(x, dim, size, step)`: sliding windows along a dimension.
 
 use crate::Dim;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 use opforge_core::normalize_dim;
 
 /// The view of [`unfold`].
@@ -30,15 +30,14 @@ impl View for Unfold {
     }
 }
 
-function! {
-    /// Windows of `size` elements, `step` apart, along `dim`; the window is a new last dimension. A view.
-    #[python(method)]
-    #[view]
-    pub fn unfold(input: &Tensor, dimension: i64, size: usize, step: usize) -> Result<Tensor> {
-        let op = Unfold { dim: normalize_dim(dimension, input.rank(), "unfold")?, size, step };
-        // The window of a scalar is all that there is.
-        if input.rank() == 0 { view(op, &input.reshape(1)?)?.reshape(size) } else { view(op, input) }
-    }
+/// Windows of `size` elements, `step` apart, along `dim`; the window is a new last dimension. A view.
+#[function]
+#[python(method)]
+#[view]
+pub fn unfold(input: &Tensor, dimension: i64, size: usize, step: usize) -> Result<Tensor> {
+    let op = Unfold { dim: normalize_dim(dimension, input.rank(), OP)?, size, step };
+    // The window of a scalar is all that there is.
+    if input.rank() == 0 { view(op, &input.reshape(1)?)?.reshape(size) } else { view(op, input) }
 }
 
 impl Tensor {
@@ -50,7 +49,8 @@ impl Tensor {
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: Unfold::NAME, function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: Unfold::NAME, function: &unfold::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {

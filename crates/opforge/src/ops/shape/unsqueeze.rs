@@ -1,7 +1,7 @@
 //! `unsqueeze(x, dim)`: a new dimension of length 1.
 
 use crate::Dim;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 use opforge_core::normalize_dim;
 
 /// The view of [`unsqueeze`].
@@ -29,13 +29,12 @@ impl View for Unsqueeze {
     }
 }
 
-function! {
-    /// With a new dimension of length 1 at `dim`: a view.
-    #[python(torch, method, in_place)]
-    #[view]
-    pub fn unsqueeze(input: &Tensor, dim: i64) -> Result<Tensor> {
-        view(Unsqueeze { dim: normalize_dim(dim, input.rank() + 1, "unsqueeze")? }, input)
-    }
+/// With a new dimension of length 1 at `dim`: a view.
+#[function]
+#[python(torch, method, in_place)]
+#[view]
+pub fn unsqueeze(input: &Tensor, dim: i64) -> Result<Tensor> {
+    view(Unsqueeze { dim: normalize_dim(dim, input.rank() + 1, OP)? }, input)
 }
 
 impl Tensor {
@@ -48,7 +47,7 @@ impl Tensor {
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Unsqueeze::NAME, function: &FUNCTION, dtypes: DTypes::ALL, samples };
+    Definition { name: Unsqueeze::NAME, function: &unsqueeze::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {

@@ -1,6 +1,6 @@
 //! `window(x, starts, lengths)`: a box of a tensor.
 
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The view of [`window`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -29,22 +29,22 @@ impl View for Window {
     }
 }
 
-function! {
-    /// The elements from `starts[d]` on, `lengths[d]` of them, along each dimension `d`: a view.
-    ///
-    /// # Errors
-    /// Unless there is a start and a length for each dimension, within it.
-    #[python(hidden)]
-    #[view]
-    pub fn window(input: &Tensor, starts: &[i64], lengths: &[i64]) -> Result<Tensor> {
-        let natural = |n: &i64| usize::try_from(*n).map_err(|_| Error::value("window", "starts or lengths", n, "0 or more"));
-        let natural = |all: &[i64]| all.iter().map(natural).collect::<Result<SmallVec<[usize; 6]>>>();
-        view(Window { starts: natural(starts)?, lengths: natural(lengths)? }, input)
-    }
+/// The elements from `starts[d]` on, `lengths[d]` of them, along each dimension `d`: a view.
+///
+/// # Errors
+/// Unless there is a start and a length for each dimension, within it.
+#[function]
+#[python(hidden)]
+#[view]
+pub fn window(input: &Tensor, starts: &[i64], lengths: &[i64]) -> Result<Tensor> {
+    let natural = |n: &i64| usize::try_from(*n).map_err(|_| Error::value(OP, "starts or lengths", n, "0 or more"));
+    let natural = |all: &[i64]| all.iter().map(natural).collect::<Result<SmallVec<[usize; 6]>>>();
+    view(Window { starts: natural(starts)?, lengths: natural(lengths)? }, input)
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "window", function: &FUNCTION, dtypes: DTypes::ALL, samples };
+pub const DEFINITION: Definition =
+    Definition { name: "window", function: &window::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let window = || Window { starts: smallvec![1, 0, 2], lengths: smallvec![2, 2, 1] };

@@ -1,7 +1,6 @@
 //! `airy_ai(x)`: the Airy function Ai.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`airy_ai`](fn@airy_ai).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,26 +20,25 @@ impl Unary for AiryAi {
     const DIFFERENTIABLE: bool = false;
 }
 
-function! {
-    /// The Airy function Ai, element by element. It has no gradient.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::airy_ai(&x)?.to_vec1::<f32>()?, [0.355_028_06, 0.135_292_41]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(special)]
-    pub fn airy_ai(input: &Tensor) -> Result<Tensor> {
-        unary_float(AiryAi, input)
-    }
+/// The Airy function Ai, element by element. It has no gradient.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::airy_ai(&x)?.to_vec1::<f32>()?, [0.355_028_06, 0.135_292_41]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(special)]
+pub fn airy_ai(input: &Tensor) -> Result<Tensor> {
+    unary_float(AiryAi, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: AiryAi::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: AiryAi::NAME, function: &airy_ai::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(AiryAi, -4.0..2.0, series).into_iter().map(Sample::rough).collect()

@@ -1,7 +1,6 @@
 //! `bessel_j0(x)`: the Bessel function of the first kind and order 0.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`bessel_j0`](fn@bessel_j0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -24,26 +23,25 @@ impl Unary for BesselJ0 {
     }
 }
 
-function! {
-    /// The Bessel function of the first kind and order 0, element by element.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::bessel_j0(&x)?.to_vec1::<f32>()?, [1.0, 0.765_197_7]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(special)]
-    pub fn bessel_j0(input: &Tensor) -> Result<Tensor> {
-        unary_float(BesselJ0, input)
-    }
+/// The Bessel function of the first kind and order 0, element by element.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::bessel_j0(&x)?.to_vec1::<f32>()?, [1.0, 0.765_197_7]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(special)]
+pub fn bessel_j0(input: &Tensor) -> Result<Tensor> {
+    unary_float(BesselJ0, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: BesselJ0::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: BesselJ0::NAME, function: &bessel_j0::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(BesselJ0, -6.0..6.0, |x| if x.is_infinite() { 0.0 } else { integral(0.0, x) })

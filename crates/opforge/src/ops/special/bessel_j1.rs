@@ -1,7 +1,6 @@
 //! `bessel_j1(x)`: the Bessel function of the first kind and order 1.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`bessel_j1`](fn@bessel_j1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,26 +29,25 @@ impl Unary for BesselJ1 {
     }
 }
 
-function! {
-    /// The Bessel function of the first kind and order 1, element by element.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::bessel_j1(&x)?.to_vec1::<f32>()?, [0.0, 0.440_050_57]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(special)]
-    pub fn bessel_j1(input: &Tensor) -> Result<Tensor> {
-        unary_float(BesselJ1, input)
-    }
+/// The Bessel function of the first kind and order 1, element by element.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::bessel_j1(&x)?.to_vec1::<f32>()?, [0.0, 0.440_050_57]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(special)]
+pub fn bessel_j1(input: &Tensor) -> Result<Tensor> {
+    unary_float(BesselJ1, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: BesselJ1::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: BesselJ1::NAME, function: &bessel_j1::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(BesselJ1, 0.5..6.0, |x| match x {

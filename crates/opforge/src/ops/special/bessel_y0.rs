@@ -1,7 +1,6 @@
 //! `bessel_y0(x)`: the Bessel function of the second kind and order 0.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`bessel_y0`](fn@bessel_y0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -24,26 +23,25 @@ impl Unary for BesselY0 {
     }
 }
 
-function! {
-    /// The Bessel function of the second kind and order 0, element by element; minus infinity at 0 and NaN below.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::bessel_y0(&x)?.to_vec1::<f32>()?, [f32::NEG_INFINITY, 0.088_256_96]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(special)]
-    pub fn bessel_y0(input: &Tensor) -> Result<Tensor> {
-        unary_float(BesselY0, input)
-    }
+/// The Bessel function of the second kind and order 0, element by element; minus infinity at 0 and NaN below.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::bessel_y0(&x)?.to_vec1::<f32>()?, [f32::NEG_INFINITY, 0.088_256_96]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(special)]
+pub fn bessel_y0(input: &Tensor) -> Result<Tensor> {
+    unary_float(BesselY0, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: BesselY0::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: BesselY0::NAME, function: &bessel_y0::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(BesselY0, 0.5..4.0, series)

@@ -1,7 +1,6 @@
 //! `bessel_y1(x)`: the Bessel function of the second kind and order 1.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`bessel_y1`](fn@bessel_y1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,26 +26,25 @@ impl Unary for BesselY1 {
     }
 }
 
-function! {
-    /// The Bessel function of the second kind and order 1, element by element; minus infinity at 0 and NaN below.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::bessel_y1(&x)?.to_vec1::<f32>()?, [f32::NEG_INFINITY, -0.781_212_8]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(special)]
-    pub fn bessel_y1(input: &Tensor) -> Result<Tensor> {
-        unary_float(BesselY1, input)
-    }
+/// The Bessel function of the second kind and order 1, element by element; minus infinity at 0 and NaN below.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::bessel_y1(&x)?.to_vec1::<f32>()?, [f32::NEG_INFINITY, -0.781_212_8]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(special)]
+pub fn bessel_y1(input: &Tensor) -> Result<Tensor> {
+    unary_float(BesselY1, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: BesselY1::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: BesselY1::NAME, function: &bessel_y1::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(BesselY1, 0.5..2.0, reference)

@@ -1,7 +1,6 @@
 //! `erfcx(x) = exp(x^2) erfc(x)`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`erfcx`](fn@erfcx).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,26 +26,25 @@ impl Unary for Erfcx {
     }
 }
 
-function! {
-    /// `exp(x^2) erfc(x)`, which does not underflow, element by element.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::erfcx(&x)?.to_vec1::<f32>()?, [1.0, 0.427_583_58]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(special)]
-    pub fn erfcx(input: &Tensor) -> Result<Tensor> {
-        unary_float(Erfcx, input)
-    }
+/// `exp(x^2) erfc(x)`, which does not underflow, element by element.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::erfcx(&x)?.to_vec1::<f32>()?, [1.0, 0.427_583_58]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(special)]
+pub fn erfcx(input: &Tensor) -> Result<Tensor> {
+    unary_float(Erfcx, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Erfcx::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Erfcx::NAME, function: &erfcx::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Erfcx, -1.5..3.0, |x| if x == f64::INFINITY { 0.0 } else { (x * x).exp() * libm::erfc(x) })

@@ -1,7 +1,6 @@
 //! `i0(x)`: the modified Bessel function of the first kind and order 0.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`i0`](fn@i0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -24,25 +23,25 @@ impl Unary for I0 {
     }
 }
 
-function! {
-    /// The modified Bessel function of the first kind and order 0, element by element.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::i0(&x)?.to_vec1::<f32>()?, [1.0, 1.266_065_8]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place, special)]
-    pub fn i0(input: &Tensor) -> Result<Tensor> {
-        unary_float(I0, input)
-    }
+/// The modified Bessel function of the first kind and order 0, element by element.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::i0(&x)?.to_vec1::<f32>()?, [1.0, 1.266_065_8]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place, special)]
+pub fn i0(input: &Tensor) -> Result<Tensor> {
+    unary_float(I0, input)
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: I0::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition =
+    Definition { name: I0::NAME, function: &i0::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(I0, -4.0..4.0, |x| if x.is_infinite() { x.abs() } else { integral(0.0, x) })

@@ -1,7 +1,6 @@
 //! `i0e(x) = i0(x) exp(-|x|)`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`i0e`](fn@i0e).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,25 +25,25 @@ impl Unary for I0e {
     }
 }
 
-function! {
-    /// `exp(-|x|)` times the modified Bessel function of the first kind and order 0: it does not overflow.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32, 1e6], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::i0e(&x)?.to_vec1::<f32>()?, [1.0, 3.989_423_4e-4]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(special)]
-    pub fn i0e(input: &Tensor) -> Result<Tensor> {
-        unary_float(I0e, input)
-    }
+/// `exp(-|x|)` times the modified Bessel function of the first kind and order 0: it does not overflow.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 1e6], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::i0e(&x)?.to_vec1::<f32>()?, [1.0, 3.989_423_4e-4]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(special)]
+pub fn i0e(input: &Tensor) -> Result<Tensor> {
+    unary_float(I0e, input)
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: I0e::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition =
+    Definition { name: I0e::NAME, function: &i0e::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(I0e, 0.5..4.0, |x| if x.is_infinite() { 0.0 } else { super::i0::integral(0.0, x) * (-x.abs()).exp() })

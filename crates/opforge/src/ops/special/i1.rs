@@ -1,7 +1,6 @@
 //! `i1(x)`: the modified Bessel function of the first kind and order 1.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`i1`](fn@i1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,25 +28,25 @@ impl Unary for I1 {
     }
 }
 
-function! {
-    /// The modified Bessel function of the first kind and order 1, element by element.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::i1(&x)?.to_vec1::<f32>()?, [0.0, 0.565_159_1]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(special)]
-    pub fn i1(input: &Tensor) -> Result<Tensor> {
-        unary_float(I1, input)
-    }
+/// The modified Bessel function of the first kind and order 1, element by element.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::i1(&x)?.to_vec1::<f32>()?, [0.0, 0.565_159_1]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(special)]
+pub fn i1(input: &Tensor) -> Result<Tensor> {
+    unary_float(I1, input)
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: I1::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition =
+    Definition { name: I1::NAME, function: &i1::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(I1, 0.5..4.0, |x| if x.is_infinite() || x == 0.0 { x } else { super::i0::integral(1.0, x) })

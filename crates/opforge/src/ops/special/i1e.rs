@@ -1,7 +1,6 @@
 //! `i1e(x) = i1(x) exp(-|x|)`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`i1e`](fn@i1e).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,25 +29,25 @@ impl Unary for I1e {
     }
 }
 
-function! {
-    /// `exp(-|x|)` times the modified Bessel function of the first kind and order 1: it does not overflow.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32, 1e6], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::i1e(&x)?.to_vec1::<f32>()?, [0.0, 3.989_421_2e-4]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(special)]
-    pub fn i1e(input: &Tensor) -> Result<Tensor> {
-        unary_float(I1e, input)
-    }
+/// `exp(-|x|)` times the modified Bessel function of the first kind and order 1: it does not overflow.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 1e6], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::i1e(&x)?.to_vec1::<f32>()?, [0.0, 3.989_421_2e-4]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(special)]
+pub fn i1e(input: &Tensor) -> Result<Tensor> {
+    unary_float(I1e, input)
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: I1e::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition =
+    Definition { name: I1e::NAME, function: &i1e::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(I1e, 0.5..4.0, |x| match x {

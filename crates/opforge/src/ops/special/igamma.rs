@@ -1,7 +1,6 @@
 //! `igamma(a, x)`: the regularised lower incomplete gamma function.
 
-use crate::functional::binary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`igamma`](fn@igamma).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,30 +26,29 @@ impl Binary for Igamma {
     }
 }
 
-function! {
-    /// The regularised lower incomplete gamma function, P(input, other), element by element.
-    ///
-    /// NaN for negative operands. The gradient is that of `other` only.
-    /// Shapes are broadcast and dtypes promoted; integers become floating-point numbers first.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32, 2.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::igamma(1.0.into(), (&x).into())?.to_vec1::<f32>()?, [0.0, 0.864_664_73]); // 1 - exp(-x)
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn igamma(input: Operand, other: Operand) -> Result<Tensor> {
-        binary_float(Igamma, input, other)
-    }
+/// The regularised lower incomplete gamma function, P(input, other), element by element.
+///
+/// NaN for negative operands. The gradient is that of `other` only.
+/// Shapes are broadcast and dtypes promoted; integers become floating-point numbers first.
+///
+/// # Errors
+/// For shapes that do not broadcast.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 2.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::igamma(1.0.into(), (&x).into())?.to_vec1::<f32>()?, [0.0, 0.864_664_73]); // 1 - exp(-x)
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn igamma(input: Operand, other: Operand) -> Result<Tensor> {
+    binary_float(Igamma, input, other)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Igamma::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Igamma::NAME, function: &igamma::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     samples_of_second(Igamma, 0.6..3.0, reference)

@@ -1,8 +1,7 @@
 //! `igammac(a, x) = 1 - igamma(a, x)`.
 
 use super::igamma::{density, no_gradient, reference, samples_of_second};
-use crate::functional::binary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`igammac`](fn@igammac).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -28,30 +27,29 @@ impl Binary for Igammac {
     }
 }
 
-function! {
-    /// The regularised upper incomplete gamma function, Q(input, other), element by element.
-    ///
-    /// NaN for negative operands. The gradient is that of `other` only.
-    /// Shapes are broadcast and dtypes promoted; integers become floating-point numbers first.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32, 2.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::igammac(1.0.into(), (&x).into())?.to_vec1::<f32>()?, [1.0, 0.135_335_28]); // exp(-x)
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(torch, method, in_place)]
-    pub fn igammac(input: Operand, other: Operand) -> Result<Tensor> {
-        binary_float(Igammac, input, other)
-    }
+/// The regularised upper incomplete gamma function, Q(input, other), element by element.
+///
+/// NaN for negative operands. The gradient is that of `other` only.
+/// Shapes are broadcast and dtypes promoted; integers become floating-point numbers first.
+///
+/// # Errors
+/// For shapes that do not broadcast.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 2.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::igammac(1.0.into(), (&x).into())?.to_vec1::<f32>()?, [1.0, 0.135_335_28]); // exp(-x)
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn igammac(input: Operand, other: Operand) -> Result<Tensor> {
+    binary_float(Igammac, input, other)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Igammac::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Igammac::NAME, function: &igammac::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     samples_of_second(Igammac, 0.6..3.0, |a, x| 1.0 - reference(a, x))

@@ -1,7 +1,6 @@
 //! `log_ndtr(x)`: the logarithm of the normal distribution function.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`log_ndtr`](fn@log_ndtr).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -26,26 +25,25 @@ impl Unary for LogNdtr {
     }
 }
 
-function! {
-    /// The logarithm of the distribution function of the normal distribution, precise far from 0 too.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32, -10.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::log_ndtr(&x)?.to_vec1::<f32>()?, [-std::f32::consts::LN_2, -53.231_285]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(special)]
-    pub fn log_ndtr(input: &Tensor) -> Result<Tensor> {
-        unary_float(LogNdtr, input)
-    }
+/// The logarithm of the distribution function of the normal distribution, precise far from 0 too.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, -10.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::log_ndtr(&x)?.to_vec1::<f32>()?, [-std::f32::consts::LN_2, -53.231_285]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(special)]
+pub fn log_ndtr(input: &Tensor) -> Result<Tensor> {
+    unary_float(LogNdtr, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: LogNdtr::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: LogNdtr::NAME, function: &log_ndtr::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(LogNdtr, -4.0..3.0, |x| (0.5 * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)).ln())

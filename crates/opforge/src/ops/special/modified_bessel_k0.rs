@@ -1,7 +1,6 @@
 //! `modified_bessel_k0(x)`: the modified Bessel function of the second kind and order 0.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`modified_bessel_k0`](fn@modified_bessel_k0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -24,26 +23,29 @@ impl Unary for ModifiedBesselK0 {
     }
 }
 
-function! {
-    /// The modified Bessel function of the second kind and order 0, element by element; infinite at 0 and NaN below.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::modified_bessel_k0(&x)?.to_vec1::<f32>()?, [f32::INFINITY, 0.421_024_44]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(special)]
-    pub fn modified_bessel_k0(input: &Tensor) -> Result<Tensor> {
-        unary_float(ModifiedBesselK0, input)
-    }
+/// The modified Bessel function of the second kind and order 0, element by element; infinite at 0 and NaN below.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::modified_bessel_k0(&x)?.to_vec1::<f32>()?, [f32::INFINITY, 0.421_024_44]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(special)]
+pub fn modified_bessel_k0(input: &Tensor) -> Result<Tensor> {
+    unary_float(ModifiedBesselK0, input)
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: ModifiedBesselK0::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition = Definition {
+    name: ModifiedBesselK0::NAME,
+    function: &modified_bessel_k0::FUNCTION,
+    dtypes: DTypes::FLOATS,
+    samples,
+};
 
 fn samples() -> Vec<Sample> {
     unary_samples(ModifiedBesselK0, 0.5..3.0, |x| scaled_integral(0.0, x) * (-x).exp())

@@ -1,7 +1,6 @@
 //! `ndtri(p)`: the inverse of the normal distribution function.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`ndtri`](fn@ndtri).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,26 +26,25 @@ impl Unary for Ndtri {
     }
 }
 
-function! {
-    /// The argument at which the normal distribution function has this value; NaN outside of 0 to 1.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0.5f32, 1.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::ndtri(&x)?.to_vec1::<f32>()?, [0.0, f32::INFINITY]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(special)]
-    pub fn ndtri(input: &Tensor) -> Result<Tensor> {
-        unary_float(Ndtri, input)
-    }
+/// The argument at which the normal distribution function has this value; NaN outside of 0 to 1.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0.5f32, 1.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::ndtri(&x)?.to_vec1::<f32>()?, [0.0, f32::INFINITY]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(special)]
+pub fn ndtri(input: &Tensor) -> Result<Tensor> {
+    unary_float(Ndtri, input)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Ndtri::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Ndtri::NAME, function: &ndtri::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Ndtri, 0.02..0.98, inverse)

@@ -1,7 +1,6 @@
 //! `scaled_modified_bessel_k1(x) = modified_bessel_k1(x) exp(x)`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`scaled_modified_bessel_k1`](fn@scaled_modified_bessel_k1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -28,26 +27,29 @@ impl Unary for ScaledModifiedBesselK1 {
     }
 }
 
-function! {
-    /// `exp(x)` times the modified Bessel function of the second kind and order 1: it does not underflow.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32, 1e6], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::scaled_modified_bessel_k1(&x)?.to_vec1::<f32>()?, [f32::INFINITY, 1.253_314_6e-3]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(special)]
-    pub fn scaled_modified_bessel_k1(input: &Tensor) -> Result<Tensor> {
-        unary_float(ScaledModifiedBesselK1, input)
-    }
+/// `exp(x)` times the modified Bessel function of the second kind and order 1: it does not underflow.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 1e6], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::scaled_modified_bessel_k1(&x)?.to_vec1::<f32>()?, [f32::INFINITY, 1.253_314_6e-3]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(special)]
+pub fn scaled_modified_bessel_k1(input: &Tensor) -> Result<Tensor> {
+    unary_float(ScaledModifiedBesselK1, input)
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: ScaledModifiedBesselK1::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition = Definition {
+    name: ScaledModifiedBesselK1::NAME,
+    function: &scaled_modified_bessel_k1::FUNCTION,
+    dtypes: DTypes::FLOATS,
+    samples,
+};
 
 fn samples() -> Vec<Sample> {
     unary_samples(ScaledModifiedBesselK1, 0.5..3.0, |x| super::modified_bessel_k0::scaled_integral(1.0, x))

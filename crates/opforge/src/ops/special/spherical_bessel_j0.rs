@@ -1,7 +1,6 @@
 //! `spherical_bessel_j0(x) = sin(x) / x`.
 
-use crate::functional::unary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`spherical_bessel_j0`](fn@spherical_bessel_j0).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -30,26 +29,29 @@ impl Unary for SphericalBesselJ0 {
     }
 }
 
-function! {
-    /// The spherical Bessel function of the first kind and order 0, element by element: `sin(x) / x`, 1 at 0.
-    ///
-    /// Integers and truth values become floating-point numbers first.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::spherical_bessel_j0(&x)?.to_vec1::<f32>()?, [1.0, 0.841_470_96]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(special)]
-    pub fn spherical_bessel_j0(input: &Tensor) -> Result<Tensor> {
-        unary_float(SphericalBesselJ0, input)
-    }
+/// The spherical Bessel function of the first kind and order 0, element by element: `sin(x) / x`, 1 at 0.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::spherical_bessel_j0(&x)?.to_vec1::<f32>()?, [1.0, 0.841_470_96]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(special)]
+pub fn spherical_bessel_j0(input: &Tensor) -> Result<Tensor> {
+    unary_float(SphericalBesselJ0, input)
 }
 
 /// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: SphericalBesselJ0::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+pub const DEFINITION: Definition = Definition {
+    name: SphericalBesselJ0::NAME,
+    function: &spherical_bessel_j0::FUNCTION,
+    dtypes: DTypes::FLOATS,
+    samples,
+};
 
 fn samples() -> Vec<Sample> {
     unary_samples(SphericalBesselJ0, 0.2..5.0, |x| match x {

@@ -1,8 +1,8 @@
 //! `xlog1py(a, b) = a log(1 + b)`, 0 where `a` is 0.
 
-use crate::functional::{binary_float, log1p};
-use crate::operator::prelude::*;
+use crate::functional::log1p;
 use crate::ops::pointwise::xlogy::unless_zero;
+use crate::ops::prelude::*;
 
 /// The tile function of [`xlog1py`](fn@xlog1py).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,29 +31,28 @@ impl Binary for Xlog1py {
     }
 }
 
-function! {
-    /// `input * log(1 + other)`, element by element; 0 where `input` is 0, unless `other` is NaN.
-    ///
-    /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let x = Tensor::new(&[0f32, 2.0], &Device::Cpu)?;
-    /// assert_eq!(opforge::functional::xlog1py((&x).into(), 0.0.into())?.to_vec1::<f32>()?, [0.0, 0.0]);
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(special)]
-    pub fn xlog1py(input: Operand, other: Operand) -> Result<Tensor> {
-        binary_float(Xlog1py, input, other)
-    }
+/// `input * log(1 + other)`, element by element; 0 where `input` is 0, unless `other` is NaN.
+///
+/// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
+///
+/// # Errors
+/// For shapes that do not broadcast.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 2.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::xlog1py((&x).into(), 0.0.into())?.to_vec1::<f32>()?, [0.0, 0.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(special)]
+pub fn xlog1py(input: Operand, other: Operand) -> Result<Tensor> {
+    binary_float(Xlog1py, input, other)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Xlog1py::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Xlog1py::NAME, function: &xlog1py::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Xlog1py, 0.5..2.0, -0.5..2.0, |a, b| if a == 0.0 && !b.is_nan() { 0.0 } else { a * b.ln_1p() })

@@ -1,7 +1,6 @@
 //! `zeta(s, q)`: the zeta function of Hurwitz.
 
-use crate::functional::binary_float;
-use crate::operator::prelude::*;
+use crate::ops::prelude::*;
 
 /// The tile function of [`zeta`](fn@zeta).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,31 +30,30 @@ impl Binary for Zeta {
     }
 }
 
-function! {
-    /// The zeta function of Hurwitz: the sum of `(k + other)^-input` over k of 0 and more, element by element.
-    ///
-    /// Infinite for an exponent `input` of 1, NaN below. The gradient is that of `other` only.
-    /// Shapes are broadcast and dtypes promoted; integers become floating-point numbers first.
-    ///
-    /// # Errors
-    /// For shapes that do not broadcast.
-    ///
-    /// ```
-    /// # use opforge::{Device, Tensor};
-    /// let q = Tensor::new(&[1f32, 0.0], &Device::Cpu)?;
-    /// let y = opforge::functional::zeta(2.0.into(), (&q).into())?;
-    /// assert_eq!(y.to_vec1::<f32>()?, [1.644_934_1, f32::INFINITY]); // pi^2 / 6
-    /// # Ok::<(), opforge::Error>(())
-    /// ```
-    #[python(special)]
-    pub fn zeta(input: Operand, other: Operand) -> Result<Tensor> {
-        binary_float(Zeta, input, other)
-    }
+/// The zeta function of Hurwitz: the sum of `(k + other)^-input` over k of 0 and more, element by element.
+///
+/// Infinite for an exponent `input` of 1, NaN below. The gradient is that of `other` only.
+/// Shapes are broadcast and dtypes promoted; integers become floating-point numbers first.
+///
+/// # Errors
+/// For shapes that do not broadcast.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let q = Tensor::new(&[1f32, 0.0], &Device::Cpu)?;
+/// let y = opforge::functional::zeta(2.0.into(), (&q).into())?;
+/// assert_eq!(y.to_vec1::<f32>()?, [1.644_934_1, f32::INFINITY]); // pi^2 / 6
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(special)]
+pub fn zeta(input: Operand, other: Operand) -> Result<Tensor> {
+    binary_float(Zeta, input, other)
 }
 
 /// See [`Definition`].
 pub const DEFINITION: Definition =
-    Definition { name: Zeta::NAME, function: &FUNCTION, dtypes: DTypes::FLOATS, samples };
+    Definition { name: Zeta::NAME, function: &zeta::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     super::igamma::samples_of_second(Zeta, 1.5..4.0, reference)

@@ -1,0 +1,68 @@
+//! What the registry knows of an operator.
+
+use super::{Function, Sample};
+use crate::DType;
+
+/// An operator's entry in the registry: what documents it, binds it and tests it.
+#[derive(Debug, Clone, Copy)]
+pub struct Definition {
+    /// The operator's name, unique in the registry.
+    pub name: &'static str,
+    /// The function that users call.
+    pub function: &'static Function,
+    /// The dtypes that its kernels take; others are refused with a dtype error.
+    pub dtypes: DTypes,
+    /// Calls with reference results, which drive tests and benchmarks.
+    pub samples: fn() -> Vec<Sample>,
+}
+
+/// A set of dtypes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct DTypes(u16);
+
+impl DTypes {
+    /// f16, bf16, f32, f64.
+    pub const FLOATS: DTypes = DTypes::of(&[DType::F16, DType::BF16, DType::F32, DType::F64]);
+    /// Signed and unsigned integers.
+    pub const INTS: DTypes =
+        DTypes::of(&[DType::U8, DType::U16, DType::U32, DType::U64, DType::I8, DType::I16, DType::I32, DType::I64]);
+    /// Floats and signed integers.
+    pub const SIGNED: DTypes = DTypes::FLOATS.and(DTypes::of(&[DType::I8, DType::I16, DType::I32, DType::I64]));
+    /// Floats and integers.
+    pub const NUMERIC: DTypes = DTypes::FLOATS.and(DTypes::INTS);
+    /// Floats, integers and bool.
+    pub const REAL: DTypes = DTypes::NUMERIC.and(DTypes::of(&[DType::Bool]));
+    /// Every dtype: the operator only moves elements.
+    pub const ALL: DTypes = DTypes::of(&DType::ALL);
+
+    /// The set of these dtypes.
+    pub const fn of(dtypes: &[DType]) -> Self {
+        let (mut bits, mut i) = (0, 0);
+        while i < dtypes.len() {
+            bits |= 1 << dtypes[i] as u16;
+            i += 1;
+        }
+        DTypes(bits)
+    }
+
+    /// The union of two sets.
+    pub const fn and(self, other: DTypes) -> DTypes {
+        DTypes(self.0 | other.0)
+    }
+
+    /// Whether a dtype is in the set.
+    pub const fn contains(self, dtype: DType) -> bool {
+        self.0 & (1 << dtype as u16) != 0
+    }
+
+    /// The dtypes in the set.
+    pub fn iter(self) -> impl Iterator<Item = DType> {
+        DType::ALL.into_iter().filter(move |&d| self.contains(d))
+    }
+}
+
+impl std::fmt::Debug for DTypes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}

@@ -1,0 +1,147 @@
+use std::fmt::Debug;
+use std::hash::Hash;
+
+use opforge_core::Scalar;
+use opforge_tile::{CompareFn, TestFn};
+use smallvec::smallvec;
+
+use super::Side;
+use super::binary::{broadcast, pair_samples};
+use super::unary::result_layout;
+use crate::declaration::{Array, Sample};
+use crate::operator::{AxisMap, Lowering, Metas, Operator, Tile, arity};
+use crate::{DType, Meta, Result};
+
+/// A predicate of two tensors of one dtype, element by element with broadcasting.
+pub trait Comparison: CompareFn + Debug + Eq + Hash {
+    /// The operator's name.
+    const NAME: &'static str;
+}
+
+/// The operator of a [`Comparison`] of two tensors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CompareOp<F> {
+    /// The predicate.
+    pub f: F,
+    /// The result's dtype: bool or u8.
+    pub truth: DType,
+}
+
+impl<F: Comparison> Operator for CompareOp<F> {
+    fn name(&self) -> &'static str {
+        F::NAME
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        broadcast(F::NAME, inputs, self.truth)
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        AxisMap::pointwise(inputs, inputs[0].rank().max(inputs[1].rank()))
+    }
+
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Tile(Tile::compare(self.f)))
+    }
+
+    fn overwrites(&self, _: usize) -> bool {
+        true
+    }
+
+    fn differentiable(&self) -> bool {
+        false
+    }
+}
+
+/// A predicate of one tensor's elements, as an operator of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TestOp<F> {
+    /// The predicate.
+    pub f: F,
+    /// The operator's name.
+    pub name: &'static str,
+    /// The result's dtype: bool or u8.
+    pub truth: DType,
+}
+
+impl<F: TestFn + Debug + Eq + Hash> Operator for TestOp<F> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity(self.name, inputs, 1)?;
+        let layout = result_layout(inputs, inputs[0].shape());
+        Ok(smallvec![Meta { dtype: self.truth, layout }])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        AxisMap::pointwise(inputs, inputs[0].rank())
+    }
+
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Tile(Tile::test(self.f)))
+    }
+
+    fn overwrites(&self, _: usize) -> bool {
+        true
+    }
+
+    fn differentiable(&self) -> bool {
+        false
+    }
+}
+
+/// The operator of a [`Comparison`] of a tensor and a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CompareWithScalar<F> {
+    /// The predicate.
+    pub f: F,
+    /// The number, which the tensor's dtype can hold.
+    pub scalar: Scalar,
+    /// Which operand the number is.
+    pub side: Side,
+    /// The result's dtype: bool or u8.
+    pub truth: DType,
+}
+
+impl<F: Comparison> Operator for CompareWithScalar<F> {
+    fn name(&self) -> &'static str {
+        F::NAME
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity(F::NAME, inputs, 1)?;
+        Ok(smallvec![Meta { dtype: self.truth, layout: result_layout(inputs, inputs[0].shape()) }])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        AxisMap::pointwise(inputs, inputs[0].rank())
+    }
+
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Tile(Tile::compare(self.f).with_number(self.scalar, self.side as usize)))
+    }
+
+    fn overwrites(&self, _: usize) -> bool {
+        true
+    }
+
+    fn differentiable(&self) -> bool {
+        false
+    }
+}
+
+/// Samples of a comparison: equal and broadcast shapes of few distinct values, so that ties occur, and a number on either side.
+pub fn compare_samples<F: Comparison>(f: F, reference: fn(f64, f64) -> bool) -> Vec<Sample> {
+    let truth = DType::Bool;
+    let number = move |a: f64, b: f64| f64::from(u8::from(reference(a, b)));
+    let mut samples = pair_samples(CompareOp { f, truth }, &(0.0..4.0), &(0.0..4.0), number);
+    for side in [Side::Left, Side::Right] {
+        let op = CompareWithScalar { f, scalar: Scalar::Float(1.0), side, truth };
+        samples.push(Sample::new(op, vec![Array::spread(&[3, 4], 0.0..4.0)], move |x| {
+            x[0].map(|x| if side == Side::Left { number(1.0, x) } else { number(x, 1.0) })
+        }));
+    }
+    samples.into_iter().map(|sample| sample.on(f64::floor).rough()).collect()
+}

@@ -1,0 +1,72 @@
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use opforge_runtime::Kernel;
+use smallvec::{SmallVec, smallvec};
+
+use crate::dispatch::dispatch1;
+use crate::operator::{AxisMap, Lowering, Metas, Operator, arity, opaque};
+use crate::{DType, Device, Generator, Meta, Result, Shape, Tensor};
+
+/// A distribution of random numbers. Its file gives the kernel that fills a tensor with draws.
+pub trait Distribution: Copy + Debug + Eq + Hash + Send + Sync + 'static {
+    /// The operator's name.
+    const NAME: &'static str;
+    /// The kernel that fills `output`, by a key as [`Generator::next_key`] gives it.
+    fn kernel(&self, key: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>>;
+}
+
+/// The operator of a [`Distribution`]. Its input is the draw's key, so that equal operators draw anew.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct DrawOp<D> {
+    /// What is drawn from.
+    pub distribution: D,
+    /// The result's shape.
+    pub shape: Shape,
+    /// The result's dtype.
+    pub dtype: DType,
+}
+
+impl<D: Distribution> Operator for DrawOp<D> {
+    fn name(&self) -> &'static str {
+        D::NAME
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity(D::NAME, inputs, 1)?;
+        self.shape.check(D::NAME, self.dtype.size_in_bytes())?;
+        Ok(smallvec![Meta::contiguous(self.dtype, &self.shape)])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        // Elements depend on their place in the whole.
+        let none = |rank| SmallVec::from_elem(None, rank);
+        AxisMap { inputs: vec![none(inputs[0].rank())], outputs: vec![none(self.shape.rank())], roles: SmallVec::new() }
+    }
+
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(self.distribution.kernel(inputs[0], outputs[0]))
+    }
+
+    fn differentiable(&self) -> bool {
+        false
+    }
+}
+
+/// A tensor of draws, from the process's generator unless another is given.
+///
+/// # Errors
+/// Those of the distribution's kernel, and too large a shape.
+#[track_caller]
+pub fn draw<D: Distribution>(
+    distribution: D,
+    shape: &Shape,
+    dtype: DType,
+    device: &Device,
+    generator: Option<&Generator>,
+) -> Result<Tensor> {
+    let key = generator.unwrap_or(Generator::global()).next_key();
+    let key = Tensor::from_vec(key.to_vec(), 2, device)?;
+    dispatch1(&DrawOp { distribution, shape: shape.clone(), dtype }, &[&key])
+}

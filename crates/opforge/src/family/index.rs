@@ -1,0 +1,79 @@
+//! What operators share that are told places by a tensor of integers.
+
+use smallvec::{SmallVec, smallvec};
+
+use crate::operator::{Axis, AxisMap, Role};
+use crate::{Error, Meta, Result, Shape, Tensor};
+
+/// Refuses index tensors that are not integers.
+pub(crate) fn check_ids(op: &'static str, ids: &Meta) -> Result<()> {
+    if ids.dtype.is_int() { Ok(()) } else { Err(Error::dtype(op, "index", ids.dtype, "an integer dtype")) }
+}
+
+/// Refuses index tensors that do not fit a tensor along a dimension: of another rank, or longer in another dimension.
+pub(crate) fn check_along(op: &'static str, x: &Meta, ids: &Meta, dim: usize) -> Result<()> {
+    check_ids(op, ids)?;
+    if dim >= x.rank() {
+        return Err(Error::index(op, "dim", dim, format!("a dimension of {:?}", x.shape())));
+    }
+    let longer = |(d, (i, n)): (usize, (&usize, &usize))| d != dim && i > n;
+    if ids.rank() != x.rank() || ids.dims().iter().zip(x.dims()).enumerate().any(longer) {
+        let accepted = format!("an index of equal rank, not longer but along dim {dim}");
+        return Err(Error::shapes(op, x.shape(), ids.shape(), accepted));
+    }
+    Ok(())
+}
+
+/// The axis map of an operator that indexes along a dimension; dimensions in which the tensors differ in length take no part.
+pub(crate) fn along_axes(inputs: &[&Meta], dim: usize) -> AxisMap {
+    let rank = inputs[0].rank();
+    let equal = |d: usize| inputs.iter().all(|m| m.dims()[d] == inputs[0].dims()[d]);
+    let shared: SmallVec<[Option<Axis>; 6]> = (0..rank).map(|d| (d != dim && equal(d)).then_some(d as Axis)).collect();
+    let outputs = vec![shared.clone()];
+    AxisMap { inputs: vec![shared; inputs.len()], outputs, roles: SmallVec::from_elem(Role::Map, rank) }
+}
+
+/// A gradient with zeros appended, up to the shape of the source, of which the index may have used only the beginning.
+#[track_caller]
+pub(crate) fn widen(grad: &Tensor, source: &Meta) -> Result<Tensor> {
+    let mut out = grad.clone();
+    for (d, &n) in source.dims().iter().enumerate() {
+        if out.dims()[d] < n {
+            out = out.pad_with_zeros(d, 0, n - out.dims()[d])?;
+        }
+    }
+    Ok(out)
+}
+
+/// Refuses what does not fit together: a tensor, and vectors of indices, of one length, into its dimensions from `dim` on. The shape with one
+/// dimension for the indices.
+pub(crate) fn check_tuples(op: &'static str, x: &Meta, ids: &[&Meta], dim: usize) -> Result<Shape> {
+    ids.iter().try_for_each(|ids| check_ids(op, ids))?;
+    let Some(first) = ids.first().filter(|first| ids.iter().all(|m| m.rank() == 1 && m.dims() == first.dims())) else {
+        return Err(Error::shape(op, "indices", format!("{} tensors", ids.len()), "vectors of one length"));
+    };
+    if dim + ids.len() > x.rank() {
+        let given = format!("{} from dim {dim} on", ids.len());
+        return Err(Error::index(op, "indices", given, format!("dimensions of {:?}", x.shape())));
+    }
+    let (before, after) = (&x.dims()[..dim], &x.dims()[dim + ids.len()..]);
+    Ok(before.iter().chain(first.dims()).chain(after).copied().collect())
+}
+
+type Names = SmallVec<[Option<Axis>; 6]>;
+
+/// The axes of a tensor that tuples of indices point into, of what they select, of the indices, and their roles.
+pub(crate) fn tuple_axes(
+    rank: usize,
+    dim: usize,
+    count: usize,
+    tuples: Role,
+) -> (Names, Names, Names, SmallVec<[Role; 6]>) {
+    let name = |d: usize| Some(d as Axis);
+    let end = dim + count;
+    let x = (0..rank).map(|d| if (dim..end).contains(&d) { None } else { name(d) }).collect();
+    let part = (0..dim).map(name).chain([name(rank)]).chain((end..rank).map(name)).collect();
+    let mut roles: SmallVec<[Role; 6]> = SmallVec::from_elem(Role::Map, rank + 1);
+    roles[rank] = tuples;
+    (x, part, smallvec![name(rank)], roles)
+}

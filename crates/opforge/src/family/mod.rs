@@ -1,0 +1,31 @@
+//! The families that operators belong to, which fill most of the trait in.
+
+mod binary;
+pub(crate) mod channel_affine;
+mod compare;
+mod draw;
+pub(crate) mod index;
+pub(crate) mod matrix;
+pub(crate) mod norm;
+mod pairs;
+pub(crate) mod pool;
+mod reduce;
+mod scan;
+mod unary;
+mod update;
+mod view;
+pub(crate) mod window;
+
+pub use binary::{Binary, BinaryOp, Pair, Side, WithScalar, binary_samples};
+pub use compare::{CompareOp, CompareWithScalar, Comparison, TestOp, compare_samples};
+pub use draw::{Distribution, DrawOp, draw};
+pub use pairs::{binary, binary_float, compare, unary_float};
+pub(crate) use pairs::{common_dtype, converted, dtype_with, fit, floating, pair};
+pub use reduce::{Axes, ReduceOp, Reduced, Reduction, reduce_array, reduction_samples};
+pub(crate) use reduce::{check_axes, reduce_dim, reduce_dims};
+pub use scan::{Scan, ScanOp, scan_samples};
+pub(crate) use unary::result_layout;
+pub use unary::{Unary, UnaryOp, unary, unary_samples, unary_samples_with};
+pub use update::update;
+pub use view::{EmbedOp, OverlayOp, View, ViewOp, overlay, view};
+pub(crate) use view::{embed, same_axes};

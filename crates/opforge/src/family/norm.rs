@@ -1,0 +1,140 @@
+//! What the norms over the last dimension share.
+
+use smallvec::{SmallVec, smallvec};
+
+use opforge_cpu::norm;
+
+use crate::arguments::size_to_shape;
+use crate::autograd::Backward;
+use crate::dispatch::dispatch;
+use crate::operator::{Axis, AxisMap, Grads, Metas, Operator, Role};
+use crate::{Error, Meta, Result, Shape, Tensor};
+
+/// A norm's inputs, checked: `x` of at least one dimension, then parameters as long as its last one.
+pub(crate) struct NormInputs<'a> {
+    pub x: &'a Meta,
+    /// The shape without the last dimension.
+    pub rows: Shape,
+}
+
+impl<'a> NormInputs<'a> {
+    pub fn check(op: &'static str, inputs: &[&'a Meta], max_params: usize) -> Result<Self> {
+        let (Some(&x), true) = (inputs.first(), inputs.len() <= 1 + max_params) else {
+            return Err(Error::value(op, "inputs", inputs.len(), format!("1 to {} tensors", 1 + max_params)));
+        };
+        let Some((last, rows)) = x.dims().split_last() else {
+            return Err(crate::arguments::no_dims(op));
+        };
+        for param in &inputs[1..] {
+            if param.dims() != [*last] {
+                return Err(Error::shape(op, "weight or bias", format!("{:?}", param.shape()), format!("[{last}]")));
+            }
+            if param.dtype != x.dtype {
+                return Err(Error::dtypes(op, x.dtype, param.dtype));
+            }
+        }
+        Ok(NormInputs { x, rows: rows.into() })
+    }
+}
+
+/// The axis map: rows are independent, the last dimension is needed whole.
+pub(crate) fn axes(inputs: &[&Meta], outputs: usize) -> AxisMap {
+    let rank = inputs[0].rank();
+    let names: SmallVec<[Option<Axis>; 6]> = (0..rank).map(|d| Some(d as Axis)).collect();
+    let rows: SmallVec<[Option<Axis>; 6]> = names[..rank - 1].into();
+    let mut map = AxisMap {
+        inputs: vec![names.clone()],
+        outputs: vec![names.clone()],
+        roles: SmallVec::from_elem(Role::Map, rank),
+    };
+    map.inputs.extend((1..inputs.len()).map(|_| smallvec![names[rank - 1]]));
+    map.outputs.extend((1..outputs).map(|_| rows.clone()));
+    map.with_roles(&[rank - 1], Role::Whole)
+}
+
+/// The normalised dimensions joined into one, of the input and of its parameters.
+#[track_caller]
+pub(crate) fn flatten(
+    op: &'static str,
+    input: &Tensor,
+    normalized: &[i64],
+    [weight, bias]: [Option<&Tensor>; 2],
+) -> Result<SmallVec<[Tensor; 3]>> {
+    let shape = size_to_shape(op, normalized)?;
+    if shape.rank() == 0 || !input.dims().ends_with(shape.dims()) {
+        let accepted = "a normalized_shape that the input's shape ends in";
+        return Err(Error::shapes(op, input.shape(), &shape, accepted));
+    }
+    if bias.is_some() && weight.is_none() {
+        return Err(Error::value(op, "bias", "given without a weight", "a weight and a bias, or no bias"));
+    }
+    let lead = &input.dims()[..input.rank() - shape.rank()];
+    let joined: Shape = lead.iter().copied().chain([shape.elem_count()]).collect();
+    let mut inputs: SmallVec<[Tensor; 3]> = smallvec![input.reshape(joined)?];
+    for param in [weight, bias].into_iter().flatten() {
+        if param.shape() != &shape {
+            return Err(Error::shape(op, "weight or bias", format!("{:?}", param.shape()), format!("{shape:?}")));
+        }
+        inputs.push(param.flatten_all()?.contiguous()?);
+    }
+    Ok(inputs)
+}
+
+/// What a norm's gradient operator computes: the gradient of `x`, then those of parameters summed over chunks of rows.
+pub(crate) fn grad_metas(x: &Meta, sums: usize) -> Metas {
+    let sum = norm::parameter_sums(x);
+    [Meta::contiguous(x.dtype, x.shape())].into_iter().chain(std::iter::repeat_n(sum, sums)).collect()
+}
+
+/// The axis map of that: the chunks are of all rows.
+pub(crate) fn grad_axes(inputs: &[&Meta], outputs: usize) -> AxisMap {
+    let none = |rank: usize| ".".repeat(rank);
+    let given: Vec<String> = inputs.iter().map(|meta| none(meta.rank())).collect();
+    let made: Vec<String> = (0..outputs).map(|i| none(if i == 0 { inputs[0].rank() } else { 2 })).collect();
+    AxisMap::letters(&format!("{}->{}", given.join(","), made.join(",")), &[])
+}
+
+/// The gradients of a norm's inputs by its gradient operator.
+#[track_caller]
+pub(crate) fn row_grads(ctx: &Backward<'_>, op: &impl Operator, inputs: &[&Tensor]) -> Result<Grads> {
+    let mut outputs = dispatch(op, inputs)?.into_iter();
+    let mut grads: Grads = outputs.next().map(Some).into_iter().collect();
+    for (i, sums) in outputs.enumerate() {
+        grads.push(ctx.when(1 + i, || sums.sum(0)?.to_dtype(inputs[0].dtype()))?);
+    }
+    Ok(grads)
+}
+
+/// Sums over all dimensions but the last.
+#[track_caller]
+fn sum_to_last(t: &Tensor) -> Result<Tensor> {
+    t.sum((0..t.rank() - 1).collect::<Vec<_>>())
+}
+
+/// A norm's gradients made of operators, so that they can be differentiated again: with `h = offset rstd` and `g = grad weight`, x gets
+/// `rstd (g - mean(g) - h mean(g h))`, without `mean(g)` where the norm does not centre.
+#[track_caller]
+pub(crate) fn composed_grad(
+    ctx: &Backward<'_>,
+    offset: &Tensor,
+    rstd: &Tensor,
+    weight: Option<&Tensor>,
+    centered: bool,
+) -> Result<Grads> {
+    let grad = ctx.grad(0)?;
+    let normal = offset.broadcast_mul(rstd)?;
+    let scaled = weight.map_or_else(|| Ok(grad.clone()), |w| grad.broadcast_mul(w))?;
+    let mean = |t: &Tensor| t.mean_keepdim(t.rank() - 1);
+    let mut inner = scaled.sub(&normal.broadcast_mul(&mean(&scaled.mul(&normal)?)?)?)?;
+    if centered {
+        inner = inner.broadcast_sub(&mean(&scaled)?)?;
+    }
+    let mut grads: Grads = smallvec![Some(inner.broadcast_mul(rstd)?)];
+    if ctx.input_count() > 1 {
+        grads.push(Some(sum_to_last(&normal.mul(&grad)?)?));
+    }
+    if ctx.input_count() > 2 {
+        grads.push(Some(sum_to_last(&grad)?));
+    }
+    Ok(grads)
+}

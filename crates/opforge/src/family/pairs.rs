@@ -1,0 +1,197 @@
+//! The common part of all functions of two operands: shapes, dtypes and numbers are brought together here.
+
+use std::borrow::Cow;
+
+use opforge_core::{Kind, Scalar, promote, result_type};
+
+use super::{Binary, BinaryOp, CompareOp, CompareWithScalar, Comparison, Side, Unary, WithScalar, unary};
+use crate::arguments::{Operand, Rules, default_dtype};
+use crate::dispatch::{dispatch1, forget_destination, journey};
+use crate::operator::Operator;
+use crate::{DType, Error, Result, Tensor};
+
+/// Applies a binary function.
+#[track_caller]
+pub fn binary<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules) -> Result<Tensor> {
+    if is_complex(a) || is_complex(b) {
+        return complex_binary(f, a, b, rules);
+    }
+    match (a, b) {
+        (Operand::Tensor(a), Operand::Tensor(b)) => two_tensors(F::NAME, &BinaryOp(f), a, b, rules),
+        (Operand::Tensor(t), Operand::Scalar(s)) => tensor_and_number(f, t, s, Side::Right, rules),
+        (Operand::Scalar(s), Operand::Tensor(t)) => tensor_and_number(f, t, s, Side::Left, rules),
+        (Operand::Scalar(_), Operand::Scalar(_)) => Err(two_numbers(F::NAME)),
+    }
+}
+
+/// Applies a function that only floating-point numbers have: integers and truth values are converted first.
+#[track_caller]
+pub fn unary_float<F: Unary>(f: F, input: &Tensor) -> Result<Tensor> {
+    unary(f, &*floating(input)?)
+}
+
+/// As [`unary_float`], of two operands.
+#[track_caller]
+pub fn binary_float<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>) -> Result<Tensor> {
+    match (a, b) {
+        (Operand::Tensor(a), Operand::Tensor(b)) if is_whole(a) && is_whole(b) => {
+            binary(f, (&*floating(a)?).into(), b.into(), Rules::TORCH)
+        }
+        (Operand::Tensor(a), b @ Operand::Scalar(_)) => binary(f, (&*floating(a)?).into(), b, Rules::TORCH),
+        (a @ Operand::Scalar(_), Operand::Tensor(b)) => binary(f, a, (&*floating(b)?).into(), Rules::TORCH),
+        (a, b) => binary(f, a, b, Rules::TORCH),
+    }
+}
+
+fn is_whole(t: &Tensor) -> bool {
+    t.dtype().kind() < Kind::Float
+}
+
+/// The tensor itself, or an integer one in the default floating-point dtype.
+#[track_caller]
+pub(crate) fn floating(t: &Tensor) -> Result<Cow<'_, Tensor>> {
+    if is_whole(t) { cast(t, default_dtype()) } else { Ok(Cow::Borrowed(t)) }
+}
+
+#[inline]
+fn is_complex(operand: Operand<'_>) -> bool {
+    match operand {
+        Operand::Tensor(t) => t.dtype().is_complex(),
+        Operand::Scalar(s) => s.kind() == Kind::Complex,
+    }
+}
+
+/// As [`binary`], where a tensor or a number is complex.
+#[cold]
+#[track_caller]
+fn complex_binary<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules) -> Result<Tensor> {
+    let (tensor, other) = match (a, b) {
+        (Operand::Tensor(t), other) | (other, Operand::Tensor(t)) => (t, other),
+        _ => return Err(two_numbers(F::NAME)),
+    };
+    let dtype = match other {
+        Operand::Tensor(other) if !rules.broadcast && tensor.shape() != other.shape() => {
+            return Err(Error::shapes(F::NAME, tensor.shape(), other.shape(), "equal shapes"));
+        }
+        Operand::Tensor(other) if !rules.promote && tensor.dtype() != other.dtype() => {
+            return Err(Error::dtypes(F::NAME, tensor.dtype(), other.dtype()));
+        }
+        Operand::Tensor(other) => common_dtype(tensor, other),
+        Operand::Scalar(s) if rules.promote => dtype_with(tensor, s.kind()),
+        Operand::Scalar(_) => tensor.dtype(),
+    };
+    let whole = |operand: Operand<'_>| match operand {
+        Operand::Tensor(t) => t.to_dtype(dtype),
+        Operand::Scalar(s) => Tensor::full_scalar(fit(F::NAME, s, dtype)?, (), dtype, tensor.device()),
+    };
+    let (a, b) = (whole(a)?, whole(b)?);
+    forget_destination();
+    f.complex(&a, &b)
+}
+
+#[track_caller]
+fn tensor_and_number<F: Binary>(f: F, t: &Tensor, s: Scalar, side: Side, rules: Rules) -> Result<Tensor> {
+    let (t, scalar) = with_number(F::NAME, t, s, rules)?;
+    dispatch1(&WithScalar { f, scalar, side }, &[&t])
+}
+
+/// Applies a comparison; the result's dtype is the rules' truth.
+#[track_caller]
+pub fn compare<F: Comparison>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules) -> Result<Tensor> {
+    let truth = rules.truth;
+    match (a, b) {
+        (Operand::Tensor(a), Operand::Tensor(b)) => two_tensors(F::NAME, &CompareOp { f, truth }, a, b, rules),
+        (Operand::Tensor(a), Operand::Scalar(s)) => {
+            let (a, scalar) = with_number(F::NAME, a, s, rules)?;
+            dispatch1(&CompareWithScalar { f, scalar, side: Side::Right, truth }, &[&a])
+        }
+        (Operand::Scalar(s), Operand::Tensor(b)) => {
+            let (b, scalar) = with_number(F::NAME, b, s, rules)?;
+            dispatch1(&CompareWithScalar { f, scalar, side: Side::Left, truth }, &[&b])
+        }
+        (Operand::Scalar(_), Operand::Scalar(_)) => Err(two_numbers(F::NAME)),
+    }
+}
+
+#[track_caller]
+fn two_tensors(name: &'static str, op: &dyn Operator, a: &Tensor, b: &Tensor, rules: Rules) -> Result<Tensor> {
+    if !rules.broadcast && a.shape() != b.shape() {
+        return Err(Error::shapes(name, a.shape(), b.shape(), "equal shapes"));
+    }
+    if a.dtype() == b.dtype() {
+        journey::step("functional", || format!("{name}: dtypes agree, shapes {:?} and {:?}", a.shape(), b.shape()));
+        return dispatch1(op, &[a, b]);
+    }
+    if !rules.promote {
+        return Err(Error::dtypes(name, a.dtype(), b.dtype()));
+    }
+    let dtype = common_dtype(a, b);
+    journey::step("functional", || format!("{name}: {} and {} promote to {dtype}", a.dtype(), b.dtype()));
+    dispatch1(op, &[&*cast(a, dtype)?, &*cast(b, dtype)?])
+}
+
+/// The dtype that two tensors promote to; 0-d tensors give way to others of the same or a higher kind.
+pub(crate) fn common_dtype(a: &Tensor, b: &Tensor) -> DType {
+    match (a.rank() == 0, b.rank() == 0) {
+        (true, false) => result_type(Some(b.dtype()), Some(a.dtype()), None, default_dtype()),
+        (false, true) => result_type(Some(a.dtype()), Some(b.dtype()), None, default_dtype()),
+        _ => promote(a.dtype(), b.dtype()),
+    }
+}
+
+#[track_caller]
+fn cast(t: &Tensor, dtype: DType) -> Result<Cow<'_, Tensor>> {
+    if t.dtype() == dtype { Ok(Cow::Borrowed(t)) } else { t.to_dtype(dtype).map(Cow::Owned) }
+}
+
+/// The tensor in the dtype that it and the number promote to, and the number in that dtype's family.
+#[track_caller]
+fn with_number<'a>(name: &'static str, t: &'a Tensor, s: Scalar, rules: Rules) -> Result<(Cow<'a, Tensor>, Scalar)> {
+    let dtype = if rules.promote { dtype_with(t, s.kind()) } else { t.dtype() };
+    let wraps = rules.promote && dtype.is_int() && s.kind() == Kind::Int && !s.fits(dtype);
+    let number = match rules.cast {
+        true => s.cast(dtype),
+        false if wraps => wrapped(s, dtype),
+        false => fit(name, s, dtype)?,
+    };
+    Ok((cast(t, dtype)?, number))
+}
+
+/// The dtype that a tensor and a number of this kind promote to.
+pub(crate) fn dtype_with(t: &Tensor, kind: Kind) -> DType {
+    result_type(Some(t.dtype()), None, Some(kind), default_dtype())
+}
+
+/// An integer beyond the range of an integer dtype as arithmetic takes it: modulo 2 to the number of the dtype's bits.
+fn wrapped(s: Scalar, dtype: DType) -> Scalar {
+    let (bits, unused) = (s.to_i64(), 64 - 8 * dtype.size_in_bytes() as u32);
+    if dtype.is_signed() {
+        Scalar::Int(bits << unused >> unused)
+    } else {
+        Scalar::from((bits as u64) << unused >> unused)
+    }
+}
+
+/// A number as a dtype's elements hold it; an error where that loses the value.
+pub(crate) fn fit(name: &'static str, s: Scalar, dtype: DType) -> Result<Scalar> {
+    if !s.fits(dtype) {
+        return Err(Error::dtype(name, "scalar", s, format!("a value that {dtype} can hold")));
+    }
+    Ok(s.in_kind(dtype.kind()))
+}
+
+/// A number as it is assigned to elements of a dtype: [`Scalar::converted`].
+pub(crate) fn converted(name: &'static str, s: Scalar, dtype: DType) -> Result<Scalar> {
+    s.converted(dtype).ok_or_else(|| Error::dtype(name, "scalar", s, format!("a value within the range of {dtype}")))
+}
+
+fn two_numbers(name: &'static str) -> Error {
+    Error::value(name, "arguments", "two numbers", "at least one tensor")
+}
+
+/// Two tensors broadcast and promoted to each other.
+#[track_caller]
+pub(crate) fn pair(op: &'static str, a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
+    let (dtype, shape) = (common_dtype(a, b), a.shape().broadcast(b.shape(), op)?);
+    Ok((a.to_dtype(dtype)?.broadcast_as(&shape)?, b.to_dtype(dtype)?.broadcast_as(&shape)?))
+}

@@ -1,0 +1,81 @@
+use std::fmt::Debug;
+use std::hash::Hash;
+
+use opforge_cpu::scan;
+use smallvec::smallvec;
+
+use super::same_axes;
+use crate::autograd::Backward;
+use crate::declaration::{Array, Sample};
+use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves, arity, opaque};
+use crate::{Error, Meta, Result, Tensor};
+
+/// Running results along a dimension: each element combined with all before it. Keeps shape and dtype.
+pub trait Scan: Copy + Debug + Eq + Hash + Send + Sync + 'static {
+    /// The operator's name.
+    const NAME: &'static str;
+    /// How elements combine.
+    const KIND: scan::Scan;
+    /// What the derivative reads.
+    const SAVES: Saves;
+    /// The input's gradient.
+    fn derivative(&self, ctx: &Backward<'_>, dim: usize) -> Result<Tensor>;
+}
+
+/// The operator of a [`Scan`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ScanOp<S> {
+    /// What is computed.
+    pub scan: S,
+    /// The dimension.
+    pub dim: usize,
+}
+
+impl<S: Scan> Operator for ScanOp<S> {
+    fn name(&self) -> &'static str {
+        S::NAME
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity(S::NAME, inputs, 1)?;
+        let x = inputs[0];
+        if self.dim >= x.rank() {
+            return Err(Error::index(S::NAME, "dim", self.dim, format!("a dimension of {:?}", x.shape())));
+        }
+        Ok(smallvec![Meta::contiguous(x.dtype, x.shape())])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        same_axes(inputs[0], &[self.dim])
+    }
+
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(scan::scan(S::NAME, S::KIND, inputs[0], self.dim, outputs[0]))
+    }
+
+    fn saves(&self) -> Saves {
+        S::SAVES
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        Ok(smallvec![Some(self.scan.derivative(ctx, self.dim)?)])
+    }
+}
+
+/// Samples of a scan; the reference gets an element and all before it.
+pub fn scan_samples<S: Scan>(scan: S, reference: fn(&[f64]) -> f64) -> Vec<Sample> {
+    let sample = |dim: usize, shape: &'static [usize]| {
+        Sample::new(ScanOp { scan, dim }, vec![Array::spread(shape, -2.0..2.0)], move |x| {
+            Array::from_fn(shape, |i| {
+                let mut before = i.to_vec();
+                let mut at = |n: usize| {
+                    before[dim] = n;
+                    x[0].at(&before)
+                };
+                let elements: Vec<f64> = (0..=i[dim]).map(&mut at).collect();
+                reference(&elements)
+            })
+        })
+    };
+    vec![sample(0, &[7]), sample(0, &[5, 3]), sample(1, &[2, 4, 3])]
+}

@@ -1,0 +1,170 @@
+//! The family of elementwise functions of one tensor.
+
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::ops::Range;
+
+use opforge_tile::{BinaryFn, Float, UnaryFn};
+use smallvec::smallvec;
+
+use crate::autograd::{Backward, is_grad_enabled};
+use crate::declaration::{Array, Sample};
+use crate::dispatch::{dispatch1, forget_destination};
+use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves, Tile, arity};
+use crate::{Error, Layout, Meta, Result, Tensor};
+
+/// A function of one tensor, element by element, that keeps the dtype. Its file gives the tile function ([`UnaryFn`]) and the derivative.
+pub trait Unary: UnaryFn + Debug + Eq + Hash {
+    /// The operator's name.
+    const NAME: &'static str;
+    /// What the derivative reads.
+    const SAVES: Saves = Saves::INPUTS;
+    /// Whether [`Unary::slope`] is given.
+    const FUSED: bool = false;
+    /// Whether the function has a gradient.
+    const DIFFERENTIABLE: bool = true;
+    /// The input's gradient, made of operators; only asked of differentiable functions.
+    fn derivative(&self, _ctx: &Backward<'_>) -> Result<Tensor> {
+        Err(Error::autograd(Self::NAME, "gradient", "requested", "a differentiable function"))
+    }
+    /// The function of complex numbers, composed of functions of real ones. Without it they are refused.
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        Err(Error::UnsupportedDTypeForOp(input.dtype(), Self::NAME))
+    }
+    /// The slope at a point, as a tile function of what is saved: the output where `SAVES` is [`Saves::OUTPUTS`], else the input. Where the
+    /// gradient need not be differentiated again, it replaces [`Unary::derivative`]: one pass instead of several.
+    #[inline(always)]
+    fn slope<V: Float>(self, saved: V) -> V {
+        const { assert!(!Self::FUSED, "FUSED demands an implementation of `slope`") };
+        saved
+    }
+}
+
+/// The operator of a [`Unary`] function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct UnaryOp<F>(pub F);
+
+/// Applies a unary function to a tensor.
+#[track_caller]
+pub fn unary<F: Unary>(f: F, input: &Tensor) -> Result<Tensor> {
+    if input.dtype().is_complex() {
+        forget_destination();
+        return f.complex(input);
+    }
+    dispatch1(&UnaryOp(f), &[input])
+}
+
+/// The layout of an elementwise result: that of the inputs where they agree on a dense one of their own, otherwise row-major.
+pub(crate) fn result_layout(inputs: &[&Meta], shape: &crate::Shape) -> Layout {
+    let first = inputs[0];
+    let agree = !first.layout.is_contiguous()
+        && first.shape() == shape
+        && !first.layout.may_overlap_itself()
+        && is_dense(&first.layout)
+        && inputs[1..].iter().all(|m| m.dims() == first.dims() && m.layout.stride() == first.layout.stride());
+    if !agree {
+        return Layout::contiguous(shape.clone());
+    }
+    let stride = first.layout.stride().iter().copied().collect();
+    Layout::new(shape.clone(), stride, 0, "result_layout").unwrap_or_else(|_| Layout::contiguous(shape.clone()))
+}
+
+/// No gaps between elements: the span is the number of elements.
+fn is_dense(layout: &Layout) -> bool {
+    layout.span() - layout.start_offset() == layout.elem_count()
+}
+
+impl<F: Unary> Operator for UnaryOp<F> {
+    fn name(&self) -> &'static str {
+        F::NAME
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity(F::NAME, inputs, 1)?;
+        let layout = result_layout(inputs, inputs[0].shape());
+        Ok(smallvec![Meta { dtype: inputs[0].dtype, layout }])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        AxisMap::pointwise(inputs, inputs[0].rank())
+    }
+
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Tile(Tile::unary(self.0)))
+    }
+
+    fn overwrites(&self, _: usize) -> bool {
+        true
+    }
+
+    fn saves(&self) -> Saves {
+        F::SAVES
+    }
+
+    fn differentiable(&self) -> bool {
+        F::DIFFERENTIABLE
+    }
+
+    fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
+        if !F::FUSED || is_grad_enabled() {
+            return Ok(smallvec![ctx.when(0, || self.0.derivative(ctx))?]);
+        }
+        let saved = if F::SAVES == Saves::OUTPUTS { ctx.output(0)? } else { ctx.input(0)? };
+        Ok(smallvec![Some(dispatch1(&SlopeOp(self.0), &[&saved, &ctx.grad(0)?])?)])
+    }
+}
+
+/// `slope(saved) * grad` in one pass. Only called where nothing is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct SlopeOp<F>(F);
+
+/// The tile function of [`SlopeOp`].
+#[derive(Clone, Copy)]
+struct Slope<F>(F);
+
+impl<F: Unary> BinaryFn for Slope<F> {
+    const PICOSECONDS: usize = F::PICOSECONDS;
+
+    #[inline(always)]
+    fn float<V: Float>(self, saved: V, grad: V) -> V {
+        self.0.slope(saved) * grad
+    }
+}
+
+impl<F: Unary> Operator for SlopeOp<F> {
+    fn name(&self) -> &'static str {
+        F::NAME
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity(F::NAME, inputs, 2)?;
+        Ok(smallvec![Meta { dtype: inputs[0].dtype, layout: result_layout(inputs, inputs[0].shape()) }])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        AxisMap::pointwise(inputs, inputs[0].rank())
+    }
+
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Tile(Tile::binary(Slope(self.0))))
+    }
+}
+
+/// Samples of a unary function over a range of inputs, in several shapes.
+pub fn unary_samples<F: Unary>(f: F, range: Range<f64>, reference: fn(f64) -> f64) -> Vec<Sample> {
+    unary_samples_with(f, range, reference)
+}
+
+/// As [`unary_samples`], for a reference that captures the function's attributes.
+pub fn unary_samples_with<F: Unary>(
+    f: F,
+    range: Range<f64>,
+    reference: impl Fn(f64) -> f64 + Clone + Send + Sync + 'static,
+) -> Vec<Sample> {
+    let shapes: [&[usize]; 4] = [&[], &[7], &[3, 5], &[2, 3, 4]];
+    let sample = |shape: &&[usize]| {
+        let reference = reference.clone();
+        Sample::new(UnaryOp(f), vec![Array::spread(shape, range.clone())], move |x| x[0].map(&reference))
+    };
+    shapes.iter().map(sample).collect()
+}

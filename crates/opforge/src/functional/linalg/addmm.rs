@@ -1,0 +1,91 @@
+//! Products of matrices added to what is there already.
+
+use crate::functional as f;
+use crate::ops::prelude::*;
+
+functions! { addmm, addmv, addr, addbmm, baddbmm }
+
+/// `beta * input + alpha * mat1 mat2`, of matrices. With a `beta` of 0, NaN in `input` does not matter; with an `alpha` of 0, NaN in the product.
+///
+/// # Errors
+/// For shapes that do not go together.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
+/// let y = opforge::functional::addmm(&x, &x, &x, 1i64.into(), 1i64.into())?;
+/// assert_eq!(y.to_vec2::<f32>()?, [[8.0, 12.0], [18.0, 26.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, beta = Scalar::Int(1), alpha = Scalar::Int(1))]
+#[python(torch, method, in_place)]
+pub fn addmm(input: &Tensor, mat1: &Tensor, mat2: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
+    combine(OP, input, &unless_left_out(f::mm(mat1, mat2)?, alpha)?, beta, alpha)
+}
+
+/// `beta * input + alpha * mat vec`.
+///
+/// # Errors
+/// For shapes that do not go together.
+#[function(*, beta = Scalar::Int(1), alpha = Scalar::Int(1))]
+#[python(torch, method, in_place)]
+pub fn addmv(input: &Tensor, mat: &Tensor, vec: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
+    combine(OP, input, &unless_left_out(f::mv(mat, vec)?, alpha)?, beta, alpha)
+}
+
+/// `beta * input + alpha * outer(vec1, vec2)`.
+///
+/// # Errors
+/// For shapes that do not go together.
+#[function(*, beta = Scalar::Int(1), alpha = Scalar::Int(1))]
+#[python(torch, method, in_place)]
+pub fn addr(input: &Tensor, vec1: &Tensor, vec2: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
+    combine(OP, input, &f::outer(vec1, vec2)?, beta, alpha)
+}
+
+/// `beta * input + alpha * (the sum of a batch's matrix products)`.
+///
+/// # Errors
+/// For shapes that do not go together.
+#[function(*, beta = Scalar::Int(1), alpha = Scalar::Int(1))]
+#[python(torch, method, in_place)]
+pub fn addbmm(input: &Tensor, batch1: &Tensor, batch2: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
+    combine(OP, input, &unless_left_out(f::bmm(batch1, batch2)?.sum(0)?, alpha)?, beta, alpha)
+}
+
+/// `beta * input + alpha * (a batch's matrix products)`.
+///
+/// # Errors
+/// For shapes that do not go together.
+#[function(*, beta = Scalar::Int(1), alpha = Scalar::Int(1))]
+#[python(torch, method, in_place)]
+pub fn baddbmm(input: &Tensor, batch1: &Tensor, batch2: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
+    combine(OP, input, &f::bmm(batch1, batch2)?, beta, alpha)
+}
+
+/// The product, or zeros if its factor is 0.
+#[track_caller]
+fn unless_left_out(product: Tensor, alpha: Scalar) -> Result<Tensor> {
+    if alpha.to_bool() { Ok(product) } else { f::constant_in(product.zeros_like()?, &[&product]) }
+}
+
+/// `beta * input + alpha * product`, of the product's shape.
+#[track_caller]
+fn combine(op: &'static str, input: &Tensor, product: &Tensor, beta: Scalar, alpha: Scalar) -> Result<Tensor> {
+    let scaled = |t: &Tensor, by: Scalar| match by {
+        Scalar::Int(1) => Ok(t.clone()),
+        by => {
+            let factor = f::converted("addmm", by, t.dtype())?;
+            f::binary(crate::ops::pointwise::mul::Mul, t.into(), factor.into(), Rules::BROADCAST)
+        }
+    };
+    let product = scaled(product, alpha)?;
+    input.shape().broadcast(product.shape(), op).and_then(|shape| match shape == *product.shape() {
+        true => Ok(()),
+        false => Err(Error::shapes(op, input.shape(), product.shape(), "an input that broadcasts to the product")),
+    })?;
+    if beta.to_f64() == 0.0 {
+        return f::constant_in(product, &[input]);
+    }
+    f::add((&product).into(), (&scaled(input, beta)?).into(), Scalar::Int(1))
+}

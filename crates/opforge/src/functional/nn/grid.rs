@@ -1,0 +1,280 @@
+//! Images sampled where a grid says, and grids of affine maps.
+
+use crate::functional as f;
+use crate::ops::prelude::*;
+
+functions! { grid_sample, affine_grid }
+
+/// `input`, `[n, channels, height, width]` or `[n, channels, depth, height, width]`, at the places of `grid`, `[n, .., 2]` or `[n, .., 3]`: x, y (and
+/// z) from -1 to 1, which are the centres of the corners with `align_corners`, else the outer edges. `mode` is `"bilinear"`, `"nearest"`
+/// or, in two dimensions, `"bicubic"`; beyond the edges lie zeros, with `padding_mode` `"border"` what is at the border, with
+/// `"reflection"` the mirror's image.
+///
+/// # Errors
+/// For shapes and dtypes that do not go together, images without elements, and other modes.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let x = Tensor::new(&[[[[1f32, 2.0], [3.0, 4.0]]]], &Device::Cpu)?;
+/// let grid = Tensor::new(&[[[[0f32, 0.0], [1.0, -1.0]]]], &Device::Cpu)?;
+/// let y = f::grid_sample(&x, &grid, "bilinear", "zeros", Some(true))?;
+/// assert_eq!(y.flatten_all()?.to_vec1::<f32>()?, [2.5, 2.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(mode = "bilinear", padding_mode = "zeros", align_corners = None)]
+#[python(nn)]
+pub fn grid_sample(
+    input: &Tensor,
+    grid: &Tensor,
+    mode: &str,
+    padding_mode: &str,
+    align_corners: Option<bool>,
+) -> Result<Tensor> {
+    check(input, grid)?;
+    let taps = taps(mode, input.rank() - 2)?;
+    let edge = Edge::new(padding_mode, align_corners.unwrap_or(false))?;
+    let places = grid.to_dtype(working(input.dtype()))?;
+    let points: usize = grid.dims()[1..grid.rank() - 1].iter().product();
+    // x comes first in the grid, last among the dimensions.
+    let along = |d: usize| {
+        let place = places.get_on_dim(grid.rank() - 1, input.rank() - 1 - d)?.reshape((grid.dims()[0], 1, points))?;
+        taps(&Line { len: input.dims()[d], edge }, &place)
+    };
+    let along = (2..input.rank()).map(along).collect::<Result<Vec<_>>>()?;
+    let mut sampled = weighted(input, &along)?;
+    if mode == "nearest" {
+        sampled = f::constant_in(sampled, &[grid])?;
+    }
+    let out = input.dims()[..2].iter().chain(&grid.dims()[1..grid.rank() - 1]).copied().collect::<Vec<_>>();
+    sampled.to_dtype(input.dtype())?.reshape(out)
+}
+
+/// The grid for [`grid_sample`] that affine maps `theta`, `[n, 2, 3]` or `[n, 3, 4]`, give for images of the size `[n, channels, height, width]` or
+/// `[n, channels, depth, height, width]`.
+///
+/// # Errors
+/// For sizes that do not go with the maps.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let theta = Tensor::new(&[[[1f32, 0.0, 0.0], [0.0, 1.0, 0.0]]], &Device::Cpu)?;
+/// let grid = f::affine_grid(&theta, &[1, 1, 1, 2], Some(true))?;
+/// assert_eq!(grid.flatten_all()?.to_vec1::<f32>()?, [-1.0, 0.0, 1.0, 0.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(align_corners = None)]
+#[python(nn)]
+pub fn affine_grid(theta: &Tensor, size: &[i64], align_corners: Option<bool>) -> Result<Tensor> {
+    let lengths = f::size_to_shape(OP, size)?.into_dims();
+    let dims = lengths.len().saturating_sub(2);
+    let fits =
+        matches!(dims, 2 | 3) && theta.dims() == [lengths[0], dims, dims + 1] && lengths[2..].iter().all(|&n| n > 0);
+    if !fits || !theta.dtype().is_float() {
+        let given = format!("{:?} of {} for a size of {size:?}", theta.shape(), theta.dtype());
+        return Err(Error::shape(OP, "theta", given, "floats, [n, 2, 3] for 4 sizes or [n, 3, 4] for 5"));
+    }
+    let spatial = &lengths[2..];
+    let base = (0..dims).map(|k| centres(theta, spatial, dims - 1 - k, align_corners.unwrap_or(false)));
+    let base = base.chain([Tensor::ones(spatial, theta.dtype(), theta.device())]).collect::<Result<Vec<_>>>()?;
+    let base = Tensor::stack(&base, dims)?.reshape((1, spatial.iter().product::<usize>(), dims + 1))?;
+    let out = [&lengths[..1], spatial, &[dims]].concat();
+    base.broadcast_matmul(&theta.transpose(1, 2)?)?.reshape(out)
+}
+
+fn check(input: &Tensor, grid: &Tensor) -> Result<()> {
+    let (x, g) = (input.dims(), grid.dims());
+    let fits = matches!(x.len(), 4 | 5) && g.len() == x.len() && g[0] == x[0] && g[x.len() - 1] == x.len() - 2;
+    if !fits || x[2..].contains(&0) {
+        let accepted =
+            "[n, channels, height, width] and [n, .., 2], or [n, channels, depth, height, width] and [n, .., 3]";
+        return Err(Error::shapes("grid_sample", input.shape(), grid.shape(), accepted));
+    }
+    match input.dtype() == grid.dtype() && input.dtype().is_float() {
+        true => Ok(()),
+        false => Err(Error::dtypes("grid_sample", input.dtype(), grid.dtype())),
+    }
+}
+
+/// The dtype in which places are told: half precision cannot count pixels.
+fn working(dtype: DType) -> DType {
+    if dtype == DType::F64 { dtype } else { DType::F32 }
+}
+
+/// The positions of a dimension's elements, from -1 to 1, for each element of an image.
+fn centres(like: &Tensor, spatial: &[usize], d: usize, corners: bool) -> Result<Tensor> {
+    let n = spatial[d];
+    let at = |i: usize| match (corners, n) {
+        (true, 1) => 0.0,
+        (true, n) => 2.0 * i as f64 / (n - 1) as f64 - 1.0,
+        (false, n) => (2.0 * i as f64 + 1.0) / n as f64 - 1.0,
+    };
+    let mut shape = vec![1; spatial.len()];
+    shape[d] = n;
+    Tensor::from_iter((0..n).map(at), like.device())?.to_dtype(like.dtype())?.reshape(shape)?.broadcast_as(spatial)
+}
+
+/// What lies beyond the edges.
+#[derive(Clone, Copy, PartialEq)]
+enum Beyond {
+    Zeros,
+    Border,
+    Reflection,
+}
+
+#[derive(Clone, Copy)]
+struct Edge {
+    beyond: Beyond,
+    corners: bool,
+}
+
+impl Edge {
+    fn new(padding_mode: &str, corners: bool) -> Result<Self> {
+        let beyond = match padding_mode {
+            "zeros" => Beyond::Zeros,
+            "border" => Beyond::Border,
+            "reflection" => Beyond::Reflection,
+            other => {
+                let accepted = "\"zeros\", \"border\" or \"reflection\"";
+                return Err(Error::value("grid_sample", "padding_mode", other, accepted));
+            }
+        };
+        Ok(Edge { beyond, corners })
+    }
+}
+
+/// A dimension of the image.
+struct Line {
+    len: usize,
+    edge: Edge,
+}
+
+impl Line {
+    /// Positions from -1 to 1 in elements.
+    fn elements(&self, place: &Tensor) -> Result<Tensor> {
+        let n = self.len as f64;
+        if self.edge.corners {
+            place.affine(0.5 * (n - 1.0), 0.5 * (n - 1.0))
+        } else {
+            place.affine(0.5 * n, 0.5 * (n - 1.0))
+        }
+    }
+
+    /// Positions brought inside, unless zeros lie outside.
+    fn inside(&self, at: &Tensor) -> Result<Tensor> {
+        match self.edge.beyond {
+            Beyond::Zeros => Ok(at.clone()),
+            Beyond::Border => self.clipped(at),
+            Beyond::Reflection => self.clipped(&self.reflected(at)?),
+        }
+    }
+
+    /// What is on or beyond an edge has no slope; NaN lies at the start.
+    fn clipped(&self, at: &Tensor) -> Result<Tensor> {
+        let end = (self.len - 1) as f64;
+        let below = f::where_cond(&f::lt(at.into(), end.into())?, at.into(), end.into())?;
+        f::where_cond(&f::gt(at.into(), 0.0.into())?, (&below).into(), 0.0.into())
+    }
+
+    /// Between mirrors, in the corners' centres or on the outer edges: a zigzag.
+    fn reflected(&self, at: &Tensor) -> Result<Tensor> {
+        let (low, span) = if self.edge.corners { (0.0, (self.len - 1) as f64) } else { (-0.5, self.len as f64) };
+        if span == 0.0 {
+            return at.zeros_like();
+        }
+        let way = at.affine(1.0, -low)?.abs()?;
+        let rest = f::remainder((&way).into(), (2.0 * span).into())?;
+        // As far from the turning point as from the start.
+        rest.affine(1.0, -span)?.abs()?.affine(-1.0, span + low)
+    }
+
+    /// An element at a whole position, and its share: none outside. Shares that are NaN stay so, as in PyTorch.
+    fn tap(&self, at: &Tensor, weight: Option<&Tensor>) -> Result<Tap> {
+        let inside = f::logical_and(
+            (&f::ge(at.into(), 0.0.into())?).into(),
+            (&f::le(at.into(), ((self.len - 1) as f64).into())?).into(),
+        )?;
+        let place = f::where_cond(&inside, (&at.detach()).into(), 0.0.into())?.to_dtype(DType::I64)?;
+        let inside = inside.to_dtype(at.dtype())?;
+        let share = weight.map_or(Ok(inside.clone()), |weight| weight.mul(&inside))?;
+        Ok(Tap { place, share })
+    }
+}
+
+/// Elements along a dimension, in i64, and their weights: `[n, 1, points]`.
+#[derive(Clone)]
+struct Tap {
+    place: Tensor,
+    share: Tensor,
+}
+
+type Taps = fn(&Line, &Tensor) -> Result<Vec<Tap>>;
+
+fn taps(mode: &str, spatial: usize) -> Result<Taps> {
+    match (mode, spatial) {
+        ("nearest", _) => Ok(nearest),
+        ("bilinear", _) => Ok(linear),
+        ("bicubic", 2) => Ok(cubic),
+        (other, n) => {
+            let accepted =
+                if n == 2 { "\"bilinear\", \"nearest\" or \"bicubic\"" } else { "\"bilinear\" or \"nearest\"" };
+            Err(Error::value("grid_sample", "mode", other, accepted))
+        }
+    }
+}
+
+fn nearest(line: &Line, place: &Tensor) -> Result<Vec<Tap>> {
+    let at = f::round(&line.inside(&line.elements(&place.detach())?)?, 0)?;
+    Ok(vec![line.tap(&at, None)?])
+}
+
+fn linear(line: &Line, place: &Tensor) -> Result<Vec<Tap>> {
+    let at = line.inside(&line.elements(place)?)?;
+    let low = at.detach().floor()?;
+    let weight = at.sub(&low)?;
+    Ok(vec![line.tap(&low, Some(&weight.affine(-1.0, 1.0)?))?, line.tap(&low.affine(1.0, 1.0)?, Some(&weight))?])
+}
+
+/// Source: Keys, "Cubic Convolution Interpolation for Digital Image Processing" (1981), with a = -0.75.
+fn cubic(line: &Line, place: &Tensor) -> Result<Vec<Tap>> {
+    const A: f64 = -0.75;
+    let at = line.elements(place)?;
+    let low = at.detach().floor()?;
+    let t = at.sub(&low)?;
+    let rest = t.affine(-1.0, 1.0)?;
+    let polynomial = |x: &Tensor, c: [f64; 4]| {
+        c[1..].iter().try_fold(Tensor::full_scalar(c[0].into(), x.shape(), x.dtype(), x.device())?, |y, &c| {
+            y.mul(x)?.affine(1.0, c)
+        })
+    };
+    let inner = |x: &Tensor| polynomial(x, [A + 2.0, -(A + 3.0), 0.0, 1.0]);
+    let outer = |x: &Tensor| polynomial(&x.affine(1.0, 1.0)?, [A, -5.0 * A, 8.0 * A, -4.0 * A]);
+    let weights = [outer(&t)?, inner(&t)?, inner(&rest)?, outer(&rest)?];
+    let tap = |(k, weight): (usize, &Tensor)| line.tap(&line.inside(&low.affine(1.0, k as f64 - 1.0)?)?, Some(weight));
+    weights.iter().enumerate().map(tap).collect()
+}
+
+/// The sum over all combinations of the dimensions' taps: `[n, channels, points]`.
+fn weighted(input: &Tensor, along: &[Vec<Tap>]) -> Result<Tensor> {
+    let mut corners = vec![None];
+    for (k, taps) in along.iter().enumerate() {
+        let len = input.dims()[k + 2];
+        let joined = |corner: &Option<Tap>, tap: &Tap| match corner {
+            None => Ok(tap.clone()),
+            Some(c) => {
+                Ok(Tap { place: c.place.affine(len as f64, 0.0)?.add(&tap.place)?, share: c.share.mul(&tap.share)? })
+            }
+        };
+        let all = corners.iter().flat_map(|corner| taps.iter().map(move |tap| joined(corner, tap).map(Some)));
+        corners = all.collect::<Result<Vec<_>>>()?;
+    }
+    let (n, channels) = (input.dims()[0], input.dims()[1]);
+    let flat = input.reshape((n, channels, input.dims()[2..].iter().product::<usize>()))?;
+    let term = |corner: &Tap| {
+        let points = corner.place.dims()[2];
+        let values = f::gather(&flat, 2, &corner.place.broadcast_as((n, channels, points))?)?;
+        values.to_dtype(corner.share.dtype())?.broadcast_mul(&corner.share)
+    };
+    let mut terms = corners.iter().flatten().map(term);
+    let first = terms.next().unwrap_or_else(|| flat.zeros_like())?;
+    terms.try_fold(first, |sum, term| sum.add(&term?))
+}

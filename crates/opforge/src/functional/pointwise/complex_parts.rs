@@ -1,0 +1,108 @@
+//! What complex numbers are made of: conjugates, parts and angles, of real numbers too.
+
+use crate::family::floating;
+use crate::functional as f;
+use crate::functional::Parts;
+use crate::ops::prelude::*;
+
+functions! { conj, conj_physical, resolve_conj, resolve_neg, real, isreal, angle, adjoint }
+
+/// The complex conjugates; real numbers are their own.
+///
+/// ```
+/// # use opforge::{Complex, Device, Tensor};
+/// let z = Tensor::new(&[Complex::new(1f32, 2.0)], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::conj(&z)?.to_vec1::<Complex<f32>>()?, [Complex::new(1.0, -2.0)]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[view]
+pub fn conj(input: &Tensor) -> Result<Tensor> {
+    if input.dtype().is_complex() { Parts::of(input)?.conj()?.join() } else { Ok(input.clone()) }
+}
+
+/// As [`conj`].
+#[function]
+#[view]
+pub fn conj_physical(input: &Tensor) -> Result<Tensor> {
+    conj(input)
+}
+
+/// The tensor itself: no conjugation waits to be done.
+#[function]
+#[view]
+pub fn resolve_conj(input: &Tensor) -> Result<Tensor> {
+    Ok(input.clone())
+}
+
+/// The tensor itself: no negation waits to be done.
+#[function]
+#[view]
+pub fn resolve_neg(input: &Tensor) -> Result<Tensor> {
+    Ok(input.clone())
+}
+
+/// The real parts, a view; of real numbers the tensor itself.
+///
+/// ```
+/// # use opforge::{Complex, Device, Tensor};
+/// let z = Tensor::new(&[Complex::new(1f32, 2.0)], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::real(&z)?.to_vec1::<f32>()?, [1.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch)]
+#[view]
+pub fn real(input: &Tensor) -> Result<Tensor> {
+    if input.dtype().is_complex() { Ok(Parts::of(input)?.re) } else { Ok(input.clone()) }
+}
+
+/// Whether the elements are real numbers: their imaginary parts 0.
+#[function]
+pub fn isreal(input: &Tensor) -> Result<Tensor> {
+    match input.dtype().is_complex() {
+        true => f::eq((&f::imag(input)?).into(), 0.0.into()),
+        false => Tensor::ones(input.shape(), DType::Bool, input.device()),
+    }
+}
+
+/// The angles of the numbers in the complex plane, from -pi to pi: of real ones pi if they are negative, 0 for others, NaN for NaN.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, -2.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::angle(&x)?.to_vec1::<f32>()?, [0.0, std::f32::consts::PI]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+pub fn angle(input: &Tensor) -> Result<Tensor> {
+    if input.dtype().is_complex() {
+        let Parts { re, im } = Parts::of(input)?;
+        return f::atan2((&im).into(), (&re).into());
+    }
+    let x = floating(input)?.into_owned();
+    let half_turn = Tensor::full_scalar(std::f64::consts::PI.into(), (), x.dtype(), x.device())?;
+    let side = f::where_cond(&f::lt((&x).into(), 0.0.into())?, (&half_turn).into(), 0.0.into())?;
+    f::where_cond(&f::isnan(&x)?, (&x).into(), (&side).into())
+}
+
+/// The conjugates of the transposed matrices.
+///
+/// # Errors
+/// For fewer than two dimensions.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[1f32, 2.0]], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::adjoint(&x)?.to_vec2::<f32>()?, [[1.0], [2.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[view]
+pub fn adjoint(input: &Tensor) -> Result<Tensor> {
+    let rank = input.rank();
+    match rank {
+        0 | 1 => Err(Error::shape(OP, "input", format!("{:?}", input.shape()), "at least two dimensions")),
+        _ => conj(&input.transpose(rank - 2, rank - 1)?),
+    }
+}

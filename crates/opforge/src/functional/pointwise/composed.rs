@@ -1,0 +1,336 @@
+//! Pointwise functions that are a few operators each.
+
+use std::f64::consts::{FRAC_1_SQRT_2, PI};
+
+use opforge_core::{promote, result_type};
+
+use crate::functional as f;
+use crate::ops::prelude::*;
+
+functions! {
+    lerp, addcmul, addcdiv, rsub, bitwise_not, float_power, ldexp, positive, logit, deg2rad, rad2deg, ndtr, entr,
+    clamp_min, clamp_max, where_places, where_method, frexp, mvlgamma,
+}
+
+/// `input + weight * (end - input)`: the way from `input` to `end`, exact at both.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let (a, b) = (Tensor::new(&[0f32, 1.0], &Device::Cpu)?, Tensor::new(&[4f32, 3.0], &Device::Cpu)?);
+/// assert_eq!(opforge::functional::lerp(&a, &b, 0.25.into())?.to_vec1::<f32>()?, [1.0, 1.5]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn lerp(input: &Tensor, end: &Tensor, weight: Operand) -> Result<Tensor> {
+    let way = f::sub(end.into(), input.into(), ONE)?;
+    let from_start = |weight: Operand| f::add(input.into(), (&f::mul((&way).into(), weight)?).into(), ONE);
+    let from_end = |weight: Operand| {
+        let rest = f::rsub(weight, 1.0.into(), ONE)?;
+        f::sub(end.into(), (&f::mul((&way).into(), (&rest).into())?).into(), ONE)
+    };
+    match weight {
+        Operand::Scalar(w) if w.to_f64() < 0.5 => from_start(weight),
+        Operand::Scalar(w) => f::sub(end.into(), (&f::mul((&way).into(), (1.0 - w.to_f64()).into())?).into(), ONE),
+        Operand::Tensor(w) => {
+            let near = f::lt(w.into(), 0.5.into())?;
+            f::where_cond(&near, (&from_start(weight)?).into(), (&from_end(weight)?).into())
+        }
+    }
+}
+
+/// `input + value * tensor1 * tensor2`, in the dtype that the three promote to.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::addcmul(&x, &x, &x, 2i64.into())?.to_vec1::<f32>()?, [3.0, 10.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, value = Scalar::Int(1))]
+#[python(torch, method, in_place)]
+pub fn addcmul(input: &Tensor, tensor1: &Tensor, tensor2: &Tensor, value: Scalar) -> Result<Tensor> {
+    let [input, tensor1, tensor2] = together([input, tensor1, tensor2])?;
+    f::add((&input).into(), (&f::mul((&tensor1).into(), (&tensor2).into())?).into(), value)
+}
+
+/// `input + value * tensor1 / tensor2`, in the dtype that the three promote to.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::addcdiv(&x, &x, &x, 2i64.into())?.to_vec1::<f32>()?, [3.0, 4.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, value = Scalar::Int(1))]
+#[python(torch, method, in_place)]
+pub fn addcdiv(input: &Tensor, tensor1: &Tensor, tensor2: &Tensor, value: Scalar) -> Result<Tensor> {
+    let [input, tensor1, tensor2] = together([input, tensor1, tensor2])?;
+    f::add((&input).into(), (&f::div((&tensor1).into(), (&tensor2).into(), None)?).into(), value)
+}
+
+/// `other - alpha * input`.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::rsub((&x).into(), 3.0.into(), 1i64.into())?.to_vec1::<f32>()?, [2.0, 1.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, alpha = Scalar::Int(1))]
+pub fn rsub(input: Operand, other: Operand, alpha: Scalar) -> Result<Tensor> {
+    f::sub(other, input, alpha)
+}
+
+/// The opposite bits of integers, the opposite of truth values.
+///
+/// # Errors
+/// For floating-point tensors.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0i64, 5], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::bitwise_not(&x)?.to_vec1::<i64>()?, [-1, -6]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn bitwise_not(input: &Tensor) -> Result<Tensor> {
+    let dtype = input.dtype();
+    let bits = if dtype.is_signed() { Scalar::Int(-1) } else { (u64::MAX >> (64 - 8 * dtype.size_in_bytes())).into() };
+    match dtype {
+        DType::Bool => f::logical_not(input),
+        _ if dtype.is_int() => f::bitwise_xor(input.into(), bits.into()),
+        _ => Err(Error::UnsupportedDTypeForOp(dtype, OP)),
+    }
+}
+
+/// `input` to the power `exponent`, both in f64.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[2i64, 3], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::float_power((&x).into(), (-1i64).into())?.to_vec1::<f64>()?, [0.5, 1.0 / 3.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+pub fn float_power(input: Operand, exponent: Operand) -> Result<Tensor> {
+    match (input, exponent) {
+        (Operand::Tensor(a), Operand::Tensor(b)) => {
+            f::pow((&a.to_dtype(DType::F64)?).into(), (&b.to_dtype(DType::F64)?).into())
+        }
+        (Operand::Tensor(a), b) => f::pow((&a.to_dtype(DType::F64)?).into(), b),
+        (a, Operand::Tensor(b)) => f::pow(a, (&b.to_dtype(DType::F64)?).into()),
+        (a, b) => f::pow(a, b),
+    }
+}
+
+/// `input * 2^other`.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::ldexp(&x, &Tensor::new(&[3i64, -1], &Device::Cpu)?)?.to_vec1::<f32>()?, [8.0, 1.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn ldexp(input: &Tensor, other: &Tensor) -> Result<Tensor> {
+    // Powers of 2 are as precise in any dtype.
+    let half = input.dtype().is_float() && other.dtype().is_int();
+    let power = f::exp2(&if half { other.to_dtype(input.dtype())? } else { other.clone() })?;
+    f::mul(input.into(), (&power).into())
+}
+
+/// The tensor itself.
+///
+/// # Errors
+/// For truth values.
+#[function]
+#[view]
+pub fn positive(input: &Tensor) -> Result<Tensor> {
+    if input.dtype() == DType::Bool { Err(Error::UnsupportedDTypeForOp(DType::Bool, OP)) } else { Ok(input.clone()) }
+}
+
+/// `log(x / (1 - x))`, of x between `eps` and `1 - eps` if given.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0.5f32, 1.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::logit(&x, None)?.to_vec1::<f32>()?, [0.0, f32::INFINITY]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(eps = None)]
+#[python(torch, method, in_place, special)]
+pub fn logit(input: &Tensor, eps: Option<f64>) -> Result<Tensor> {
+    let x = f::floating(input)?;
+    let x = match eps {
+        // The bounds may be the wrong way round: then what is below the lower one is raised to it, and all else lowered.
+        Some(eps) => {
+            let lowered = f::clamp_max(&x, (1.0 - eps).into())?;
+            f::where_cond(&f::lt((&*x).into(), eps.into())?, eps.into(), (&lowered).into())?
+        }
+        None => x.into_owned(),
+    };
+    x.div(&x.affine(-1.0, 1.0)?)?.log()
+}
+
+/// Degrees as radians.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[180f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::deg2rad(&x)?.to_vec1::<f32>()?, [std::f32::consts::PI]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn deg2rad(input: &Tensor) -> Result<Tensor> {
+    f::floating(input)?.affine(PI / 180.0, 0.0)
+}
+
+/// Radians as degrees.
+#[function]
+#[python(torch, method, in_place)]
+pub fn rad2deg(input: &Tensor) -> Result<Tensor> {
+    f::floating(input)?.affine(180.0 / PI, 0.0)
+}
+
+/// The distribution function of the normal distribution.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::ndtr(&x)?.to_vec1::<f32>()?, [0.5]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(special)]
+pub fn ndtr(input: &Tensor) -> Result<Tensor> {
+    f::erfc(&f::floating(input)?.affine(-FRAC_1_SQRT_2, 0.0)?)?.affine(0.5, 0.0)
+}
+
+/// `-x log(x)`, 0 at 0 and minus infinity for negative numbers.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 1.0, -1.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::entr(&x)?.to_vec1::<f32>()?, [0.0, 0.0, f32::NEG_INFINITY]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(special)]
+pub fn entr(input: &Tensor) -> Result<Tensor> {
+    let x = f::floating(input)?;
+    let entropy = f::neg(&f::xlogy((&*x).into(), (&*x).into())?)?;
+    f::where_cond(&x.lt(0.0)?.to_dtype(DType::Bool)?, f64::NEG_INFINITY.into(), (&entropy).into())
+}
+
+/// Each element, but at least `min`.
+#[function]
+#[python(torch, method, in_place)]
+pub fn clamp_min(input: &Tensor, min: Operand) -> Result<Tensor> {
+    f::clamp(input, Some(min), None)
+}
+
+/// Each element, but at most `max`.
+#[function]
+#[python(torch, method, in_place)]
+pub fn clamp_max(input: &Tensor, max: Operand) -> Result<Tensor> {
+    f::clamp(input, None, Some(max))
+}
+
+/// The places where the condition is true: a vector of indices for each dimension.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[1f32, -1.0], [-1.0, 2.0]], &Device::Cpu)?;
+/// let places = opforge::functional::where_places(&x.gt(0.0)?)?;
+/// assert_eq!(places[1].to_vec1::<i64>()?, [0, 1]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, name = "where")]
+pub fn where_places(condition: &Tensor) -> Result<Vec<Tensor>> {
+    f::nonzero_tuple(condition)
+}
+
+/// `self` where the condition is true, else `other`.
+#[function]
+#[python(method, name = "where")]
+pub fn where_method(input: &Tensor, condition: &Tensor, other: Operand) -> Result<Tensor> {
+    f::where_cond(condition, input.into(), other)
+}
+
+const ONE: Scalar = Scalar::Int(1);
+
+/// The tensors in the dtype that all promote to.
+fn together<const N: usize>(tensors: [&Tensor; N]) -> Result<[Tensor; N]> {
+    let of = |dims: bool| tensors.iter().filter(|t| (t.rank() > 0) == dims).map(|t| t.dtype()).reduce(promote);
+    let dtype = result_type(of(true), of(false), None, f::default_dtype());
+    let mut cast = tensors.map(Tensor::clone);
+    for tensor in &mut cast {
+        *tensor = tensor.to_dtype(dtype)?;
+    }
+    Ok(cast)
+}
+
+/// Mantissas, from a half to below 1 in magnitude, and exponents, in i32: `input = mantissa * 2^exponent`. Zeros, infinities and NaN are their own
+/// mantissas, with an exponent of 0.
+///
+/// # Errors
+/// For tensors that are not floating-point.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let (mantissa, exponent) = opforge::functional::frexp(&Tensor::new(&[6f32, -0.5], &Device::Cpu)?)?;
+/// assert_eq!((mantissa.to_vec1::<f32>()?, exponent.to_vec1::<i32>()?), (vec![0.75, -0.5], vec![3, 0]));
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, results(mantissa, exponent))]
+pub fn frexp(input: &Tensor) -> Result<(Tensor, Tensor)> {
+    if !input.dtype().is_float() {
+        return Err(Error::dtype(OP, "input", input.dtype(), "a floating-point dtype"));
+    }
+    let x = if input.dtype() == DType::F64 { input.clone() } else { input.to_dtype(DType::F32)? };
+    let plain = f::logical_and((&f::isfinite(&x)?).into(), (&f::ne((&x).into(), 0.0.into())?).into())?;
+    let size = f::where_cond(&plain, (&x.detach().abs()?).into(), 1.0.into())?;
+    let near = f::log2(&size)?.floor()?.affine(1.0, 1.0)?;
+    // The logarithm may be rounded up or down to a whole number.
+    let rough = scaled(&size, &near)?;
+    let high = f::ge((&rough).into(), 1.0.into())?.to_dtype(x.dtype())?;
+    let low = f::lt((&rough).into(), 0.5.into())?.to_dtype(x.dtype())?;
+    let exponent = f::where_cond(&plain, (&near.add(&high)?.sub(&low)?).into(), 0.0.into())?;
+    Ok((scaled(&x, &exponent)?.to_dtype(input.dtype())?, exponent.to_dtype(DType::I32)?))
+}
+
+/// The logarithm of the multivariate gamma function of dimension `p`, element by element.
+///
+/// # Errors
+/// For a `p` below 1 or above 10,000.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[3f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::mvlgamma(&x, 1)?.to_vec1::<f32>()?, opforge::functional::lgamma(&x)?.to_vec1::<f32>()?);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+#[python(torch, method, in_place)]
+pub fn mvlgamma(input: &Tensor, p: i64) -> Result<Tensor> {
+    if !(1..=10_000).contains(&p) {
+        return Err(Error::value(OP, "p", p, "1 to 10,000"));
+    }
+    let x = f::floating(input)?;
+    let term = |j: i64| f::lgamma(&x.affine(1.0, -0.5 * j as f64)?);
+    let sum = (1..p).try_fold(term(0)?, |sum, j| sum.add(&term(j)?))?;
+    sum.affine(1.0, (p * (p - 1)) as f64 * 0.25 * std::f64::consts::PI.ln())
+}
+
+/// `x / 2^exponent`, by two factors, since one might not be a number of the dtype.
+fn scaled(x: &Tensor, exponent: &Tensor) -> Result<Tensor> {
+    let half = exponent.affine(-0.5, 0.0)?.floor()?;
+    let rest = exponent.add(&half)?.neg()?;
+    x.mul(&f::exp2(&half)?)?.mul(&f::exp2(&rest)?)
+}

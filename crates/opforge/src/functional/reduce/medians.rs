@@ -1,0 +1,154 @@
+//! Elements by their rank: medians, the k-th, the most frequent.
+
+use opforge_core::normalize_dim;
+
+use super::extrema::along;
+use crate::functional as f;
+use crate::ops::prelude::*;
+
+functions! { median, median_dim, nanmedian, nanmedian_dim, kthvalue, mode }
+
+/// The median of all elements, the lower one of two; NaN if any is NaN.
+///
+/// # Errors
+/// When there are none.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[4f32, 1.0, 3.0, 2.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::median(&x)?.to_scalar::<f32>()?, 2.0);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+pub fn median(input: &Tensor) -> Result<Tensor> {
+    Ok(median_dim(&input.flatten_all()?, 0, false)?.0)
+}
+
+/// The median along `dim`, the lower one of two, and its index; NaN where any is NaN.
+///
+/// # Errors
+/// For a dimension that is out of range or empty.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[4f32, 1.0, 3.0, 2.0], &Device::Cpu)?;
+/// let (value, index) = opforge::functional::median_dim(&x, 0, false)?;
+/// assert_eq!((value.to_scalar::<f32>()?, index.to_scalar::<i64>()?), (2.0, 3));
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(keepdim = false)]
+#[python(torch, method, name = "median", results(values, indices))]
+pub fn median_dim(input: &Tensor, dim: i64, keepdim: bool) -> Result<(Tensor, Tensor)> {
+    ranked(input, dim, keepdim, OP, |order, sorted, axis| {
+        let last = sorted.dims()[axis] - 1;
+        let first_nan = f::argmax(&f::isnan(input)?, Some(axis as i64), true)?;
+        let broken = f::isnan(&sorted.narrow(axis, last, 1)?)?;
+        f::where_cond(&broken, (&first_nan).into(), (&order.narrow(axis, last / 2, 1)?).into())
+    })
+}
+
+/// The median of all elements that are not NaN.
+///
+/// # Errors
+/// When there are no elements.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[4f32, f32::NAN, 3.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::nanmedian(&x)?.to_scalar::<f32>()?, 3.0);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+pub fn nanmedian(input: &Tensor) -> Result<Tensor> {
+    Ok(nanmedian_dim(&input.flatten_all()?, 0, false)?.0)
+}
+
+/// The median along `dim` of the elements that are not NaN, and its index.
+///
+/// # Errors
+/// For a dimension that is out of range or empty.
+#[function(keepdim = false)]
+#[python(torch, method, name = "nanmedian", results(values, indices))]
+pub fn nanmedian_dim(input: &Tensor, dim: i64, keepdim: bool) -> Result<(Tensor, Tensor)> {
+    ranked(input, dim, keepdim, OP, |order, sorted, axis| {
+        let numbers = f::sum(&f::logical_not(&f::isnan(sorted)?)?, Some(&[axis as i64]), true, None)?;
+        let middle =
+            f::floor_divide((&f::clamp(&numbers.affine(1.0, -1.0)?, Some(0i64.into()), None)?).into(), 2i64.into())?;
+        f::gather(order, axis as i64, &middle)
+    })
+}
+
+/// The `k`-th least element along `dim`, counted from 1, and its index.
+///
+/// # Errors
+/// For a `k` that the dimension does not have.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[4f32, 1.0, 3.0], &Device::Cpu)?;
+/// let (value, index) = opforge::functional::kthvalue(&x, 2, -1, false)?;
+/// assert_eq!((value.to_scalar::<f32>()?, index.to_scalar::<i64>()?), (3.0, 2));
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dim = -1, keepdim = false)]
+#[python(torch, method, results(values, indices))]
+pub fn kthvalue(input: &Tensor, k: i64, dim: i64, keepdim: bool) -> Result<(Tensor, Tensor)> {
+    let axis = normalize_dim(dim, input.rank(), OP)?;
+    let len = input.dims().get(axis).copied().unwrap_or(1);
+    let Some(place) = usize::try_from(k).ok().and_then(|k| k.checked_sub(1)).filter(|&place| place < len) else {
+        return Err(Error::index(OP, "k", k, format!("1 to {len}")));
+    };
+    ranked(input, dim, keepdim, OP, |order, _, axis| order.narrow(axis, place, 1))
+}
+
+/// The most frequent element along `dim`, the least of several, and the index of its last occurrence.
+///
+/// # Errors
+/// For a dimension that is out of range or empty.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[4i64, 1, 4, 3], &Device::Cpu)?;
+/// let (value, index) = opforge::functional::mode(&x, -1, false)?;
+/// assert_eq!((value.to_scalar::<i64>()?, index.to_scalar::<i64>()?), (4, 2));
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dim = -1, keepdim = false)]
+#[python(torch, method, results(values, indices))]
+pub fn mode(input: &Tensor, dim: i64, keepdim: bool) -> Result<(Tensor, Tensor)> {
+    ranked(input, dim, keepdim, OP, |order, sorted, axis| {
+        let len = sorted.dims()[axis];
+        let mut shape = vec![1; sorted.rank()];
+        shape[axis] = len;
+        let places = f::arange_to(Scalar::from(len), None, Some(*input.device()), false)?.reshape(shape)?;
+        let places = places.broadcast_as(sorted.shape())?;
+        // How far into its run of equal elements each place is: the distance from the last place where a run began.
+        let mut first = sorted.dims().to_vec();
+        first[axis] = 1;
+        let begin = Tensor::zeros(first, DType::Bool, input.device())?;
+        let same = f::eq((&sorted.narrow(axis, 1, len - 1)?).into(), (&sorted.narrow(axis, 0, len - 1)?).into())?;
+        let same = Tensor::cat(&[&begin, &same], axis)?;
+        let starts = f::where_cond(&same, 0i64.into(), (&places).into())?;
+        let depth = places.sub(&f::cummax(&starts, axis as i64)?.0)?;
+        f::gather(order, axis as i64, &f::argmax(&depth, Some(axis as i64), true)?)
+    })
+}
+
+/// The element along `dim` at a place that `choose` takes from the order (and the sorted elements), and the place.
+#[track_caller]
+fn ranked(
+    input: &Tensor,
+    dim: i64,
+    keepdim: bool,
+    op: &'static str,
+    choose: impl Fn(&Tensor, &Tensor, usize) -> Result<Tensor>,
+) -> Result<(Tensor, Tensor)> {
+    along(input, dim, keepdim, op, |input, _, _| {
+        let axis = normalize_dim(dim, input.rank(), op)?;
+        if input.dims()[axis] == 0 {
+            return Err(Error::shape(op, "input", format!("{:?}", input.shape()), "at least one element along dim"));
+        }
+        let order = f::argsort(input, dim, false, true)?;
+        choose(&order, &f::gather(&input.detach(), dim, &order)?, axis)
+    })
+}

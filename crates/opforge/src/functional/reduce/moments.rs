@@ -1,0 +1,248 @@
+//! Means, deviations and sums with exceptions.
+
+use crate::family::floating;
+use crate::functional as f;
+use crate::ops::prelude::*;
+
+functions! {
+    var_all, var_over, var_mean, var_mean_all, var_mean_over, std_all, std_over, std_mean, std_mean_all,
+    std_mean_over, nansum, nanmean, logsumexp, count_nonzero, cov, corrcoef,
+}
+
+/// The variance of all elements: over `count - 1` if `unbiased`, else over `count`.
+#[function]
+#[python(torch, method, name = "var")]
+pub fn var_all(input: &Tensor, unbiased: bool) -> Result<Tensor> {
+    f::var(input, None, correction(unbiased), false)
+}
+
+/// The variance over dimensions: over `count - 1` if `unbiased`, else over `count`.
+#[function(dim = None, unbiased = true, keepdim = false)]
+#[python(torch, method, name = "var")]
+pub fn var_over(input: &Tensor, dim: Option<&[i64]>, unbiased: bool, keepdim: bool) -> Result<Tensor> {
+    f::var(input, dim, correction(unbiased), keepdim)
+}
+
+/// The variance and the mean over dimensions, all of them without `dim`: see [`var`](fn@crate::functional::var).
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 5.0], &Device::Cpu)?;
+/// let (var, mean) = opforge::functional::var_mean(&x, None, Some(0.0), false)?;
+/// assert_eq!((var.to_scalar::<f32>()?, mean.to_scalar::<f32>()?), (4.0, 3.0));
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dim = None, *, correction = None, keepdim = false)]
+#[python(torch)]
+pub fn var_mean(
+    input: &Tensor,
+    dim: Option<&[i64]>,
+    correction: Option<f64>,
+    keepdim: bool,
+) -> Result<(Tensor, Tensor)> {
+    Ok((f::var(input, dim, correction, keepdim)?, f::mean(input, dim, keepdim, None)?))
+}
+
+/// The variance and the mean of all elements: over `count - 1` if `unbiased`, else over `count`.
+#[function]
+#[python(torch, name = "var_mean")]
+pub fn var_mean_all(input: &Tensor, unbiased: bool) -> Result<(Tensor, Tensor)> {
+    var_mean(input, None, correction(unbiased), false)
+}
+
+/// The variance and the mean over dimensions: over `count - 1` if `unbiased`, else over `count`.
+#[function(dim = None, unbiased = true, keepdim = false)]
+#[python(torch, name = "var_mean")]
+pub fn var_mean_over(input: &Tensor, dim: Option<&[i64]>, unbiased: bool, keepdim: bool) -> Result<(Tensor, Tensor)> {
+    var_mean(input, dim, correction(unbiased), keepdim)
+}
+
+/// The standard deviation of all elements: over `count - 1` if `unbiased`, else over `count`.
+#[function]
+#[python(torch, method, name = "std")]
+pub fn std_all(input: &Tensor, unbiased: bool) -> Result<Tensor> {
+    f::std(input, None, correction(unbiased), false)
+}
+
+/// The standard deviation over dimensions: over `count - 1` if `unbiased`, else over `count`.
+#[function(dim = None, unbiased = true, keepdim = false)]
+#[python(torch, method, name = "std")]
+pub fn std_over(input: &Tensor, dim: Option<&[i64]>, unbiased: bool, keepdim: bool) -> Result<Tensor> {
+    f::std(input, dim, correction(unbiased), keepdim)
+}
+
+/// The standard deviation and the mean over dimensions, all of them without `dim`: see [`std`](fn@crate::functional::std).
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 5.0], &Device::Cpu)?;
+/// let (std, mean) = opforge::functional::std_mean(&x, None, Some(0.0), false)?;
+/// assert_eq!((std.to_scalar::<f32>()?, mean.to_scalar::<f32>()?), (2.0, 3.0));
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dim = None, *, correction = None, keepdim = false)]
+#[python(torch)]
+pub fn std_mean(
+    input: &Tensor,
+    dim: Option<&[i64]>,
+    correction: Option<f64>,
+    keepdim: bool,
+) -> Result<(Tensor, Tensor)> {
+    Ok((f::std(input, dim, correction, keepdim)?, f::mean(input, dim, keepdim, None)?))
+}
+
+/// The standard deviation and the mean of all elements: over `count - 1` if `unbiased`, else over `count`.
+#[function]
+#[python(torch, name = "std_mean")]
+pub fn std_mean_all(input: &Tensor, unbiased: bool) -> Result<(Tensor, Tensor)> {
+    std_mean(input, None, correction(unbiased), false)
+}
+
+/// The standard deviation and the mean over dimensions: over `count - 1` if `unbiased`, else over `count`.
+#[function(dim = None, unbiased = true, keepdim = false)]
+#[python(torch, name = "std_mean")]
+pub fn std_mean_over(input: &Tensor, dim: Option<&[i64]>, unbiased: bool, keepdim: bool) -> Result<(Tensor, Tensor)> {
+    std_mean(input, dim, correction(unbiased), keepdim)
+}
+
+/// The sum over dimensions, all of them without `dim`, with NaN as 0.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, f32::NAN], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::nansum(&x, None, false, None)?.to_scalar::<f32>()?, 1.0);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dim = None, keepdim = false, *, dtype = None)]
+pub fn nansum(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
+    let numbers = f::where_cond(&f::isnan(input)?, 0i64.into(), input.into())?;
+    f::sum(&numbers, dim, keepdim, dtype)
+}
+
+/// The mean over dimensions, all of them without `dim`, of the elements that are not NaN.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, f32::NAN], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::nanmean(&x, None, false, None)?.to_scalar::<f32>()?, 1.0);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dim = None, keepdim = false, *, dtype = None)]
+pub fn nanmean(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
+    let input = input.to_dtype(dtype.unwrap_or(input.dtype()))?;
+    let count = f::sum(&f::logical_not(&f::isnan(&input)?)?, dim, keepdim, None)?;
+    f::div((&nansum(&input, dim, keepdim, None)?).into(), (&count).into(), None)
+}
+
+/// `log(sum(exp(x)))` over dimensions, without overflow.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1000f32, 1000.0], &Device::Cpu)?;
+/// let y = opforge::functional::logsumexp(&x, &[0], false)?.to_scalar::<f32>()?;
+/// assert!((y - 1000.6931).abs() < 1e-3);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(keepdim = false)]
+#[python(torch, method, special)]
+pub fn logsumexp(input: &Tensor, dim: &[i64], keepdim: bool) -> Result<Tensor> {
+    let x = floating(input)?;
+    let axes = f::reduce_dims(OP, &x, Some(dim))?;
+    if axes.count(x.shape()) == 0 {
+        return f::log(&f::sum(&f::exp(&x)?, Some(dim), keepdim, None)?);
+    }
+    // Subtracting an infinite maximum would give NaN.
+    let greatest = f::amax(&x.detach(), Some(dim), true)?;
+    let shift = f::where_cond(&f::isfinite(&greatest)?, (&greatest).into(), 0.0.into())?;
+    let sum = f::sum(&x.broadcast_sub(&shift)?.exp()?, Some(dim), true, None)?;
+    let result = sum.log()?.add(&shift)?;
+    if keepdim { Ok(result) } else { result.reshape(axes.reduced(x.shape(), false)) }
+}
+
+/// The number of elements over dimensions, all of them without `dim`, that are not 0.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[1f32, 0.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::count_nonzero(&x, None)?.to_scalar::<i64>()?, 1);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(dim = None)]
+pub fn count_nonzero(input: &Tensor, dim: Option<&[i64]>) -> Result<Tensor> {
+    f::sum(&f::ne(input.into(), 0i64.into())?, dim, false, None)
+}
+
+/// The covariance matrix of variables, a row each, over `count - correction` observations. How often each observation counts is told by
+/// `fweights`, whole numbers, and `aweights`.
+///
+/// # Errors
+/// For more than two dimensions, and weights that are not a number for each observation.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[[0f32, 2.0], [2.0, 0.0]], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::cov(&x, 1.0, None, None)?.to_vec2::<f32>()?, [[2.0, -2.0], [-2.0, 2.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, correction = 1.0, fweights = None, aweights = None)]
+pub fn cov(input: &Tensor, correction: f64, fweights: Option<&Tensor>, aweights: Option<&Tensor>) -> Result<Tensor> {
+    if input.rank() > 2 {
+        return Err(Error::shape(OP, "input", format!("{:?}", input.shape()), "at most two dimensions"));
+    }
+    let x = floating(input)?;
+    let rows = if x.rank() < 2 { x.reshape((1, x.elem_count()))? } else { x.into_owned() };
+    let Some(weights) = observation_weights(&rows, fweights, aweights)? else {
+        let centred = rows.broadcast_sub(&rows.mean_keepdim(1)?)?;
+        let count = Tensor::full_scalar((rows.dims()[1] as f64 - correction).into(), (), rows.dtype(), rows.device())?;
+        return covariance(input, &centred, &centred, &count);
+    };
+    let total = weights.sum_all()?;
+    let centred = rows.broadcast_sub(&rows.broadcast_mul(&weights)?.sum_keepdim(1)?.broadcast_div(&total)?)?;
+    let lost = match aweights {
+        Some(own) => weights.mul(&own.to_dtype(weights.dtype())?)?.sum_all()?.div(&total)?,
+        None => total.ones_like()?,
+    };
+    covariance(input, &centred, &centred.broadcast_mul(&weights)?, &total.sub(&lost.affine(correction, 0.0)?)?)
+}
+
+/// The matrix of correlation coefficients of variables, a row each.
+///
+/// # Errors
+/// For more than two dimensions.
+#[function]
+pub fn corrcoef(input: &Tensor) -> Result<Tensor> {
+    let covariance = cov(input, 1.0, None, None)?;
+    if covariance.rank() == 0 {
+        return covariance.div(&covariance);
+    }
+    let deviation = f::diagonal(&covariance, 0, 0, 1)?.sqrt()?;
+    let scaled = covariance.broadcast_div(&deviation.unsqueeze(1)?)?.broadcast_div(&deviation)?;
+    scaled.clamp(-1.0, 1.0)
+}
+
+/// The product of both kinds of weights, a number for each column of `rows`, in its dtype.
+#[track_caller]
+fn observation_weights(rows: &Tensor, whole: Option<&Tensor>, other: Option<&Tensor>) -> Result<Option<Tensor>> {
+    for (name, weights) in [("fweights", whole), ("aweights", other)] {
+        if let Some(weights) = weights.filter(|w| w.rank() > 1 || w.elem_count() != rows.dims()[1]) {
+            let accepted = format!("a vector of {} weights", rows.dims()[1]);
+            return Err(Error::shape("cov", name, format!("{:?}", weights.shape()), accepted));
+        }
+    }
+    if let Some(weights) = whole.filter(|w| !w.dtype().is_int()) {
+        return Err(Error::dtype("cov", "fweights", weights.dtype(), "an integer dtype"));
+    }
+    let given = whole.into_iter().chain(other).map(|w| w.to_dtype(rows.dtype()));
+    given.reduce(|a, b| a?.mul(&b?)).transpose()
+}
+
+/// The products of the rows of `a` and `b` over `count`, or 0 if that is negative; a number for a single row.
+#[track_caller]
+fn covariance(input: &Tensor, a: &Tensor, b: &Tensor, count: &Tensor) -> Result<Tensor> {
+    let products = a.matmul(&b.t()?)?.broadcast_div(&f::clamp(count, Some(0.0.into()), None)?)?;
+    if input.rank() < 2 || input.dims()[0] == 1 { products.reshape(()) } else { Ok(products) }
+}
+
+fn correction(unbiased: bool) -> Option<f64> {
+    Some(f64::from(u8::from(unbiased)))
+}

@@ -1,0 +1,140 @@
+//! Diagonals read, written and made into matrices.
+
+use crate::functional as f;
+use opforge_core::normalize_dim;
+
+use crate::family::embed;
+use crate::ops::prelude::*;
+use crate::ops::shape::diagonal::Diagonal;
+
+functions! { diag, diag_embed, diagflat, diagonal_scatter, tril_indices, triu_indices }
+
+/// The diagonal of a matrix, `diagonal` above the main one; of a vector, the matrix with it on that diagonal.
+///
+/// # Errors
+/// For other ranks.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+/// let matrix = f::diag(&x, 0)?;
+/// assert_eq!(matrix.to_vec2::<f32>()?, [[1.0, 0.0], [0.0, 2.0]]);
+/// assert_eq!(f::diag(&matrix, 0)?.to_vec1::<f32>()?, [1.0, 2.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(diagonal = 0)]
+pub fn diag(input: &Tensor, diagonal: i64) -> Result<Tensor> {
+    match input.rank() {
+        1 => diag_embed(input, diagonal, -2, -1),
+        2 => f::diagonal(input, diagonal, 0, 1)?.copy(),
+        _ => Err(Error::shape(OP, "input", format!("{:?}", input.shape()), "rank 1 or 2")),
+    }
+}
+
+/// Zeros with the last dimension's elements on a diagonal, `offset` above the main one, of two new dimensions `dim1` and `dim2`.
+///
+/// # Errors
+/// For dimensions that are equal or out of range.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let x = Tensor::new(&[[1f32], [2.0]], &Device::Cpu)?;
+/// assert_eq!(f::diag_embed(&x, 1, -2, -1)?.flatten_all()?.to_vec1::<f32>()?, [0.0, 1.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(offset = 0, dim1 = -2, dim2 = -1)]
+pub fn diag_embed(input: &Tensor, offset: i64, dim1: i64, dim2: i64) -> Result<Tensor> {
+    let Some((&last, lead)) = input.dims().split_last() else { return Err(f::no_dims(OP)) };
+    let dim = |d| normalize_dim(d, input.rank() + 1, OP);
+    let (dim1, dim2) = (dim(dim1)?, dim(dim2)?);
+    if dim1 == dim2 {
+        return Err(Error::value(OP, "dim2", dim2, "another dimension than dim1"));
+    }
+    let size = usize::try_from(offset.unsigned_abs()).ok().and_then(|n| n.checked_add(last));
+    let size = size.ok_or_else(|| Error::value(OP, "offset", offset, "a size that fits the address space"))?;
+    let mut shape = lead.to_vec();
+    shape.insert(dim1.min(dim2), size);
+    shape.insert(dim1.max(dim2), size);
+    Shape::from(&shape[..]).check(OP, input.dtype().size_in_bytes())?;
+    embed(Diagonal { offset, dim1, dim2 }, input, &Meta::contiguous(input.dtype(), shape))
+}
+
+/// The matrix with all elements, in row-major order, on the diagonal `offset` above the main one.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+/// assert_eq!(f::diagflat(&x, 0)?.to_vec2::<f32>()?, [[1.0, 0.0], [0.0, 2.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(offset = 0)]
+pub fn diagflat(input: &Tensor, offset: i64) -> Result<Tensor> {
+    diag_embed(&input.flatten_all()?, offset, -2, -1)
+}
+
+/// A copy of `input` with `src` in place of a diagonal, as [`diagonal`](fn@crate::functional::diagonal) shows it.
+///
+/// # Errors
+/// For a source of another shape.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let x = Tensor::new(&[[1f32, 2.0], [3.0, 4.0]], &Device::Cpu)?;
+/// let y = f::diagonal_scatter(&x, &Tensor::new(&[7f32, 8.0], &Device::Cpu)?, 0, 0, 1)?;
+/// assert_eq!(y.to_vec2::<f32>()?, [[7.0, 2.0], [3.0, 8.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(offset = 0, dim1 = 0, dim2 = 1)]
+pub fn diagonal_scatter(input: &Tensor, src: &Tensor, offset: i64, dim1: i64, dim2: i64) -> Result<Tensor> {
+    let dim = |d| normalize_dim(d, input.rank(), OP);
+    overlay(Diagonal { offset, dim1: dim(dim1)?, dim2: dim(dim2)? }, input, &src.to_dtype(input.dtype())?)
+}
+
+/// The rows and columns, `[2, n]` in `dtype` (i64), of the elements on and below a diagonal of a `row` by `col` matrix, in row-major order.
+///
+/// ```
+/// # use opforge::functional as f;
+/// assert_eq!(f::tril_indices(2, 2, 0, None, None)?.to_vec2::<i64>()?, [[0, 1, 1], [0, 0, 1]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(offset = 0, *, dtype = None, device = None)]
+pub fn tril_indices(
+    row: usize,
+    col: usize,
+    offset: i64,
+    dtype: Option<DType>,
+    device: Option<Device>,
+) -> Result<Tensor> {
+    triangle_indices(true, [row, col], offset, dtype, device)
+}
+
+/// The rows and columns, `[2, n]` in `dtype` (i64), of the elements on and above a diagonal of a `row` by `col` matrix, in row-major order.
+///
+/// ```
+/// # use opforge::functional as f;
+/// assert_eq!(f::triu_indices(2, 2, 0, None, None)?.to_vec2::<i64>()?, [[0, 0, 1], [0, 1, 1]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(offset = 0, *, dtype = None, device = None)]
+pub fn triu_indices(
+    row: usize,
+    col: usize,
+    offset: i64,
+    dtype: Option<DType>,
+    device: Option<Device>,
+) -> Result<Tensor> {
+    triangle_indices(false, [row, col], offset, dtype, device)
+}
+
+fn triangle_indices(
+    lower: bool,
+    size: [usize; 2],
+    offset: i64,
+    dtype: Option<DType>,
+    device: Option<Device>,
+) -> Result<Tensor> {
+    let ones = Tensor::ones(&size[..], DType::Bool, &Device::Cpu)?;
+    let kept = if lower { f::tril(&ones, offset)? } else { f::triu(&ones, offset)? };
+    let places = f::nonzero(&kept)?.t()?.contiguous()?;
+    places.to_dtype(dtype.unwrap_or(DType::I64))?.to_device(&f::device_or_default("triangle_indices", device)?)
+}

@@ -1,0 +1,194 @@
+//! Tensors joined, and grids of them.
+
+use crate::functional as f;
+use crate::ops::prelude::*;
+
+functions! {
+    concat, concatenate, hstack, vstack, row_stack, dstack, column_stack, meshgrid, cartesian_prod, combinations,
+    block_diag,
+}
+
+/// The same as [`cat`](fn@crate::functional::cat).
+#[function(dim = 0)]
+pub fn concat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
+    f::cat(tensors, dim)
+}
+
+/// The same as [`cat`](fn@crate::functional::cat).
+#[function(dim = 0)]
+pub fn concatenate(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
+    f::cat(tensors, dim)
+}
+
+/// Tensors side by side: along the first dimension if they are vectors, otherwise along the second.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+/// assert_eq!(f::hstack(&[x.clone(), x])?.to_vec1::<f32>()?, [1.0, 2.0, 1.0, 2.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+pub fn hstack(tensors: &[Tensor]) -> Result<Tensor> {
+    let parts = with_dims(tensors, f::atleast_1d)?;
+    f::cat(&parts, i64::from(parts.first().is_some_and(|t| t.rank() > 1)))
+}
+
+/// Tensors one below the other; vectors are rows.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+/// assert_eq!(f::vstack(&[x.clone(), x])?.to_vec2::<f32>()?, [[1.0, 2.0], [1.0, 2.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+pub fn vstack(tensors: &[Tensor]) -> Result<Tensor> {
+    f::cat(&with_dims(tensors, f::atleast_2d)?, 0)
+}
+
+/// The same as [`vstack`].
+#[function]
+pub fn row_stack(tensors: &[Tensor]) -> Result<Tensor> {
+    vstack(tensors)
+}
+
+/// Tensors joined along the third dimension.
+#[function]
+pub fn dstack(tensors: &[Tensor]) -> Result<Tensor> {
+    f::cat(&with_dims(tensors, f::atleast_3d)?, 2)
+}
+
+/// Tensors side by side; vectors are columns.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+/// assert_eq!(f::column_stack(&[x.clone(), x])?.to_vec2::<f32>()?, [[1.0, 1.0], [2.0, 2.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+pub fn column_stack(tensors: &[Tensor]) -> Result<Tensor> {
+    let column = |t: &Tensor| if t.rank() < 2 { t.reshape((t.elem_count(), 1)) } else { Ok(t.clone()) };
+    f::cat(&with_dims(tensors, column)?, 1)
+}
+
+/// The coordinates of all points of the grid that vectors span, one tensor a vector. With `indexing` `"ij"` the grid's dimensions are
+/// the vectors' in order; with `"xy"` the first two are exchanged.
+///
+/// # Errors
+/// For tensors of more than one dimension, and another `indexing`.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let (x, y) = (Tensor::new(&[1f32, 2.0], &Device::Cpu)?, Tensor::new(&[5f32], &Device::Cpu)?);
+/// assert_eq!(f::meshgrid(&[x, y], "ij")?[0].to_vec2::<f32>()?, [[1.0], [2.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(*, indexing = "ij")]
+#[view]
+pub fn meshgrid(tensors: &[Tensor], indexing: &str) -> Result<Vec<Tensor>> {
+    let swapped = match indexing {
+        "ij" => false,
+        "xy" => tensors.len() > 1,
+        other => return Err(Error::value(OP, "indexing", other, "\"ij\" or \"xy\"")),
+    };
+    if let Some(t) = tensors.iter().find(|t| t.rank() > 1) {
+        return Err(Error::shape(OP, "tensors", format!("{:?}", t.shape()), "rank at most 1"));
+    }
+    let dim = |i: usize| if swapped && i < 2 { 1 - i } else { i };
+    let shape: Shape = (0..tensors.len()).map(|d| tensors[dim(d)].elem_count()).collect();
+    let grid = |(i, t): (usize, &Tensor)| {
+        let mut along = vec![1; tensors.len()];
+        along[dim(i)] = t.elem_count();
+        t.reshape(along)?.broadcast_as(&shape)
+    };
+    tensors.iter().enumerate().map(grid).collect()
+}
+
+/// All tuples of one element from each vector, a row each; of a single vector the vector itself.
+///
+/// # Errors
+/// For no tensors, and tensors that are not vectors.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+/// assert_eq!(f::cartesian_prod(&[x.clone(), x])?.to_vec2::<f32>()?, [[1.0, 1.0], [1.0, 2.0], [2.0, 1.0], [2.0, 2.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+pub fn cartesian_prod(tensors: &[Tensor]) -> Result<Tensor> {
+    if let Some(t) = tensors.iter().find(|t| t.rank() != 1) {
+        return Err(Error::shape(OP, "tensors", format!("{:?}", t.shape()), "vectors"));
+    }
+    if let [one] = tensors {
+        return one.copy();
+    }
+    let columns = meshgrid(tensors, "ij")?.iter().map(Tensor::flatten_all).collect::<Result<Vec<_>>>()?;
+    f::stack(&columns, 1)
+}
+
+/// All choices of `r` elements of a vector, a row each, in order; with `with_replacement` an element may come several times.
+///
+/// # Errors
+/// For a tensor that is not a vector, and more rows than fit in memory.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let x = Tensor::new(&[1f32, 2.0, 3.0], &Device::Cpu)?;
+/// assert_eq!(f::combinations(&x, 2, false)?.to_vec2::<f32>()?, [[1.0, 2.0], [1.0, 3.0], [2.0, 3.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(r = 2, with_replacement = false)]
+pub fn combinations(input: &Tensor, r: usize, with_replacement: bool) -> Result<Tensor> {
+    if input.rank() != 1 {
+        return Err(Error::shape(OP, "input", format!("{:?}", input.shape()), "a vector"));
+    }
+    // Coordinates of a grid of `r` dimensions, of which the ascending ones are kept.
+    const MOST: usize = 16;
+    if r > MOST {
+        return Err(Error::value(OP, "r", r, format!("at most {MOST}")));
+    }
+    let positions = Tensor::arange(0, input.elem_count() as i64, input.device())?;
+    let grid = meshgrid(&vec![positions; r], "ij")?.iter().map(Tensor::flatten_all).collect::<Result<Vec<_>>>()?;
+    if grid.is_empty() {
+        return Tensor::zeros(0, input.dtype(), input.device());
+    }
+    let mut ascending = Tensor::ones(grid[0].elem_count(), DType::Bool, input.device())?;
+    for pair in grid.windows(2) {
+        let (a, b) = ((&pair[0]).into(), (&pair[1]).into());
+        let ordered = if with_replacement { f::le(a, b)? } else { f::lt(a, b)? };
+        ascending = f::logical_and((&ascending).into(), (&ordered).into())?;
+    }
+    let rows = f::index_get(&f::stack(&grid, 1)?, &[Some(ascending)])?;
+    f::index_get(input, &[Some(rows)])
+}
+
+/// Matrices along the diagonal of a matrix, zeros elsewhere; vectors are rows. Dtypes are promoted.
+///
+/// # Errors
+/// For more than two dimensions.
+///
+/// ```
+/// # use opforge::{Device, Tensor, functional as f};
+/// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+/// assert_eq!(f::block_diag(&[x.clone(), x])?.to_vec2::<f32>()?, [[1.0, 2.0, 0.0, 0.0], [0.0, 0.0, 1.0, 2.0]]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function]
+pub fn block_diag(tensors: &[Tensor]) -> Result<Tensor> {
+    let blocks = with_dims(tensors, f::atleast_2d)?;
+    let width: usize = blocks.iter().map(|t| t.dims()[1]).sum();
+    let mut before = 0;
+    let row = |t: &Tensor| {
+        let (_, own) = t.shape().dims2().map_err(|e| e.context(OP))?;
+        before += own;
+        t.pad_with_zeros(1, before - own, width - before)
+    };
+    f::cat(&blocks.iter().map(row).collect::<Result<Vec<_>>>()?, 0)
+}
+
+fn with_dims(tensors: &[Tensor], f: impl Fn(&Tensor) -> Result<Tensor>) -> Result<Vec<Tensor>> {
+    tensors.iter().map(f).collect()
+}

@@ -1,0 +1,110 @@
+//! New tensors from numbers and data.
+
+use opforge_core::{Element, Scalar};
+use opforge_runtime::Storage;
+use opforge_runtime::alloc::Room;
+
+use crate::Tensor;
+use crate::dispatch::dispatch1;
+use crate::ops::create::full::Full;
+use crate::{DType, Device, Error, Meta, NdArray, Result, Shape, ShapeWithOneHole, WithDType};
+
+impl Tensor {
+    /// A tensor of one number, [converted](Scalar::converted) to the dtype.
+    #[track_caller]
+    pub fn full_scalar<S: Into<Shape>>(value: Scalar, shape: S, dtype: DType, device: &Device) -> Result<Self> {
+        let value = crate::functional::converted("full", value, dtype)?;
+        dispatch1(&Full { value, shape: shape.into(), dtype, device: *device }, &[])
+    }
+
+    /// A tensor of one number.
+    #[track_caller]
+    pub fn full<D: WithDType, S: Into<Shape>>(value: D, shape: S, device: &Device) -> Result<Self> {
+        Self::full_scalar(value.to_scalar(), shape, D::DTYPE, device)
+    }
+
+    /// Zeros.
+    #[track_caller]
+    pub fn zeros<S: Into<Shape>>(shape: S, dtype: DType, device: &Device) -> Result<Self> {
+        Self::full_scalar(Scalar::Int(0), shape, dtype, device)
+    }
+
+    /// Ones.
+    #[track_caller]
+    pub fn ones<S: Into<Shape>>(shape: S, dtype: DType, device: &Device) -> Result<Self> {
+        Self::full_scalar(Scalar::Int(1), shape, dtype, device)
+    }
+
+    /// Zeros of this tensor's shape, dtype and device.
+    #[track_caller]
+    pub fn zeros_like(&self) -> Result<Self> {
+        Self::zeros(self.shape(), self.dtype(), self.device())
+    }
+
+    /// Ones of this tensor's shape, dtype and device.
+    #[track_caller]
+    pub fn ones_like(&self) -> Result<Self> {
+        Self::ones(self.shape(), self.dtype(), self.device())
+    }
+
+    /// A tensor of a number, or of nested arrays or vectors up to four deep.
+    ///
+    /// # Errors
+    /// When nested vectors differ in length.
+    pub fn new<A: NdArray>(array: A, device: &Device) -> Result<Self> {
+        let shape = array.shape()?;
+        Self::from_vec(array.into_elements(), shape, device)
+    }
+
+    /// A tensor that takes over the elements, in row-major order. One length of the shape may be left open: `(2, ())`.
+    ///
+    /// # Errors
+    /// When the number of elements is not that of the shape.
+    pub fn from_vec<S: ShapeWithOneHole, T: Element>(data: Vec<T>, shape: S, device: &Device) -> Result<Self> {
+        let meta = meta_of::<S, T>(shape, data.len())?;
+        let storage = match device {
+            Device::Meta => Storage::new(*device, std::mem::size_of_val(&data[..]))?,
+            _ => Storage::from_vec(data),
+        };
+        Ok(Tensor::from_parts(meta, storage))
+    }
+
+    /// As [`Tensor::from_vec`], of elements that lie in memory of the allocator's.
+    pub(crate) fn from_room<S: ShapeWithOneHole, T: Element>(data: Room<T>, shape: S, device: &Device) -> Result<Self> {
+        let meta = meta_of::<S, T>(shape, data.len())?;
+        let storage = match device {
+            Device::Meta => Storage::new(*device, std::mem::size_of_val(&data[..]))?,
+            _ => Storage::from_room(data),
+        };
+        Ok(Tensor::from_parts(meta, storage))
+    }
+
+    /// A tensor with a copy of the elements, in row-major order.
+    ///
+    /// # Errors
+    /// When the number of elements is not that of the shape.
+    pub fn from_slice<S: ShapeWithOneHole, T: Element>(data: &[T], shape: S, device: &Device) -> Result<Self> {
+        Self::from_room(Room::copied(data)?, shape, device)
+    }
+
+    /// A vector of an iterator's elements.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn from_iter<T: Element>(iter: impl IntoIterator<Item = T>, device: &Device) -> Result<Self> {
+        let data = Room::collect(iter)?;
+        let len = data.len();
+        Self::from_room(data, len, device)
+    }
+}
+
+/// A contiguous tensor of so many elements and this shape.
+fn meta_of<S: ShapeWithOneHole, T: Element>(shape: S, len: usize) -> Result<Meta> {
+    let shape = shape.into_shape(len)?;
+    shape.check("from_vec", T::DTYPE.size_in_bytes())?;
+    if shape.elem_count() != len {
+        let accepted = format!("{} elements for the shape {shape:?}", shape.elem_count());
+        return Err(Error::shape("from_vec", "data", format!("{len} elements"), accepted));
+    }
+    Ok(Meta::contiguous(T::DTYPE, shape))
+}

@@ -1,0 +1,157 @@
+//! What the operators of greatest and least elements share.
+
+use std::sync::Arc;
+
+use opforge_cpu::reduce::{Extreme, arg_reduce};
+use opforge_cpu::scan::running_arg;
+use opforge_runtime::Kernel;
+use smallvec::smallvec;
+
+use crate::arguments::Rules;
+use crate::declaration::{Array, Sample};
+use crate::dispatch::dispatch1;
+use crate::family::compare;
+use crate::family::{Axes, Comparison, Pair, ReduceOp, Reduced, Reduction, Side, reduce_array, same_axes};
+use crate::functional::{self as f};
+use crate::operator::{AxisMap, Lowering, Metas, Operator, arity, opaque};
+use crate::{DType, Error, Meta, Result, Tensor};
+
+/// The gradient of the greatest or least element: elements that tie share it equally.
+pub(crate) fn shared_by_ties(of: &Reduced<'_, '_>) -> Result<Tensor> {
+    let x = of.input()?;
+    let ties = x.eq(&of.output()?)?.to_dtype(x.dtype())?;
+    of.grad()?.mul(&ties.div(&of.total(&ties)?)?)
+}
+
+/// The gradient of the greater or lesser of two: where this side wins, half of it where both are equal.
+pub(crate) fn of_winner(pair: &Pair<'_, '_>, side: Side, wins: impl Comparison) -> Result<Tensor> {
+    let grad = pair.grad()?;
+    let (own, other) = match side {
+        Side::Left => (pair.lhs()?, pair.rhs()?),
+        Side::Right => (pair.rhs()?, pair.lhs()?),
+    };
+    let won = compare(wins, (&own).into(), (&other).into(), Rules::BROADCAST)?;
+    let tied = compare(crate::ops::pointwise::eq::Eq, (&own).into(), (&other).into(), Rules::BROADCAST)?;
+    let weight = won.to_dtype(grad.dtype())?.add(&tied.to_dtype(grad.dtype())?.affine(0.5, 0.0)?)?;
+    grad.mul(&weight)
+}
+
+/// The gradient of the greater or lesser of two where numbers win against NaN: whole for one side, the left one when both are equal.
+pub(crate) fn of_number(pair: &Pair<'_, '_>, side: Side, wins_or_ties: impl Comparison) -> Result<Tensor> {
+    let (a, b) = (pair.lhs()?, pair.rhs()?);
+    let left = compare(wins_or_ties, (&a).into(), (&b).into(), Rules::BROADCAST)?;
+    let left = f::logical_or((&left).into(), (&f::isnan(&b)?).into())?;
+    let chosen = if side == Side::Left { left } else { f::logical_not(&left)? };
+    pair.grad()?.mul(&chosen.to_dtype(pair.grad()?.dtype())?)
+}
+
+/// The kernel that seeks the greatest or least along one dimension.
+pub(crate) fn arg_kernel(
+    op: &'static str,
+    extreme: Extreme,
+    input: &Meta,
+    axes: &[usize],
+    output: &Meta,
+) -> Result<Arc<dyn Kernel>> {
+    let &[axis] = axes else {
+        return Err(Error::value(op, "dim", format!("{axes:?}"), "one dimension"));
+    };
+    arg_reduce(op, extreme, input, axis, output)
+}
+
+/// The place of the greatest or least along `dim`, or without it in the flattened tensor.
+#[track_caller]
+pub(crate) fn arg_over<R: Reduction>(reduction: R, input: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
+    if let (Some(dim), 1..) = (dim, input.rank()) {
+        let axes = Axes::of(&[opforge_core::normalize_dim(dim, input.rank(), R::NAME)?]);
+        return dispatch1(&ReduceOp { reduction, axes, keepdim }, &[input]);
+    }
+    let flat = input.flatten_all()?;
+    let index = dispatch1(&ReduceOp { reduction, axes: Axes::of(&[0]), keepdim: false }, &[&flat])?;
+    if keepdim { index.reshape(Axes::all(input.rank()).reduced(input.shape(), true)) } else { Ok(index) }
+}
+
+/// Samples of a search for the first element that wins against all others.
+pub(crate) fn arg_samples<R: Reduction>(reduction: R, wins: fn(f64, f64) -> bool) -> Vec<Sample> {
+    let sample = |shape: &[usize], dim: usize, keepdim: bool| {
+        let axes = Axes::of(&[dim]);
+        let op = ReduceOp { reduction, axes, keepdim };
+        let better = move |a: f64, b: f64| wins(a, b) || a.is_nan() && !b.is_nan();
+        let first =
+            move |x: &[f64]| (1..x.len()).fold(0, |best, i| if better(x[i], x[best]) { i } else { best }) as f64;
+        let inputs = vec![Array::spread(shape, 0.0..5.0).map(f64::floor)];
+        Sample::new(op, inputs, move |x| reduce_array(&x[0], axes, keepdim, first)).rough()
+    };
+    vec![sample(&[3, 4], 1, false), sample(&[2, 3, 4], 1, true), sample(&[7], 0, false), sample(&[5, 3], 0, false)]
+}
+
+/// The operator of `cummax` and `cummin`: the places only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RunningArg {
+    /// What is sought.
+    pub extreme: Extreme,
+    /// The dimension.
+    pub dim: usize,
+}
+
+impl Operator for RunningArg {
+    fn name(&self) -> &'static str {
+        match self.extreme {
+            Extreme::Max => "cummax",
+            Extreme::Min => "cummin",
+        }
+    }
+
+    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity(self.name(), inputs, 1)?;
+        let x = inputs[0];
+        if self.dim >= x.rank() {
+            return Err(Error::index(self.name(), "dim", self.dim, format!("a dimension of {:?}", x.shape())));
+        }
+        Ok(smallvec![Meta::contiguous(DType::I64, x.shape())])
+    }
+
+    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
+        same_axes(inputs[0], &[self.dim])
+    }
+
+    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        opaque(running_arg(self.name(), self.extreme, inputs[0], self.dim, outputs[0]))
+    }
+
+    fn differentiable(&self) -> bool {
+        false
+    }
+}
+
+/// The greatest or least of each element and all before it, and where they are.
+#[track_caller]
+pub(crate) fn running_extreme(extreme: Extreme, input: &Tensor, dim: i64) -> Result<(Tensor, Tensor)> {
+    let name = RunningArg { extreme, dim: 0 }.name();
+    let axis = opforge_core::normalize_dim(dim, input.rank(), name)?;
+    if input.rank() == 0 {
+        return Ok((input.copy()?, Tensor::zeros((), DType::I64, input.device())?));
+    }
+    let indices = dispatch1(&RunningArg { extreme, dim: axis }, &[input])?;
+    Ok((f::gather(input, dim, &indices)?, indices))
+}
+
+/// Samples of a running search, in which the last that ties wins.
+pub(crate) fn running_samples(extreme: Extreme, wins: fn(f64, f64) -> bool) -> Vec<Sample> {
+    let sample = |dim: usize, shape: &'static [usize]| {
+        let op = RunningArg { extreme, dim };
+        let reference = move |x: &Array| {
+            Array::from_fn(shape, |i| {
+                let at = |n: usize| {
+                    let mut index = i.to_vec();
+                    index[dim] = n;
+                    x.at(&index)
+                };
+                let better = |best: usize, n: usize| !at(best).is_nan() && (at(n).is_nan() || wins(at(n), at(best)));
+                (1..=i[dim]).fold(0, |best, n| if better(best, n) { n } else { best }) as f64
+            })
+        };
+        Sample::new(op, vec![Array::spread(shape, 0.0..5.0).map(f64::floor)], move |x| reference(&x[0])).rough()
+    };
+    vec![sample(0, &[7]), sample(0, &[5, 3]), sample(1, &[2, 4, 3])]
+}

@@ -1,0 +1,20 @@
+//! What nearly every operator's file uses.
+
+pub use std::sync::Arc;
+
+pub use opforge_core::Scalar;
+pub use opforge_runtime::Kernel;
+pub use opforge_tile::math;
+pub use opforge_tile::{BinaryFn, CompareFn, UnaryFn};
+pub use opforge_tile::{Bits, Float, Int, Mask};
+pub use smallvec::{SmallVec, smallvec};
+
+pub use crate::arguments::{Operand, Rules, TensorOrScalar};
+pub use crate::autograd::Backward;
+pub(crate) use crate::declaration::functions;
+pub use crate::declaration::*;
+pub use crate::dispatch::{dispatch, dispatch_into, dispatch1};
+pub use crate::family::*;
+pub(crate) use crate::family::{check_axes, reduce_dim, result_layout, same_axes};
+pub use crate::operator::*;
+pub use crate::{DType, Device, Error, Generator, Layout, Meta, Result, Shape, Tensor};

@@ -1,0 +1,86 @@
+//! The order of the crate's modules: each names those of its own layer and of the layers below it only.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// From the bottom up. Modules of one layer know each other: a tensor has a place in the graph, whose nodes hold operators, whose gradients are
+/// made of tensors; an operator's function composes others, which call operators.
+const LAYERS: &[&[&str]] = &[
+    &["tensor", "operator", "autograd"],
+    &["dispatch"],
+    &["arguments"],
+    &["declaration"],
+    &["family"],
+    &["ops", "functional"],
+    &["methods", "registry"],
+    &["custom_op", "io", "module", "test_utils"],
+];
+
+#[test]
+fn modules_name_those_below_them_only() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = BTreeSet::new();
+    for file in sources(&src) {
+        let module = module_of(&src, &file);
+        if module == "lib" {
+            continue;
+        }
+        let own = layer(&module).unwrap_or_else(|| panic!("{module} is in no layer"));
+        for named in names(&fs::read_to_string(&file).unwrap()) {
+            if layer(&named).is_some_and(|other| other > own) {
+                found.insert(format!("{} names {named}", file.strip_prefix(&src).unwrap().display()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "upwards: {found:#?}");
+}
+
+#[test]
+fn names_are_found_in_imports_and_paths() {
+    let text = "use crate::{Tensor, ops::{self, add}, io};\nfn f() { crate::family::g(); }\n// crate::module";
+    assert_eq!(names(text), ["Tensor", "ops", "io", "family"]);
+}
+
+fn layer(module: &str) -> Option<usize> {
+    LAYERS.iter().position(|layer| layer.contains(&module))
+}
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] }).collect()
+}
+
+fn module_of(src: &Path, file: &Path) -> String {
+    let first = file.strip_prefix(src).unwrap().components().next().unwrap();
+    Path::new(first.as_os_str()).file_stem().unwrap().to_str().unwrap().to_owned()
+}
+
+/// What follows `crate::` in code: one name, or those of a list in braces.
+fn names(text: &str) -> Vec<String> {
+    let code: String =
+        text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n");
+    code.split("crate::").skip(1).flat_map(heads).collect()
+}
+
+fn heads(rest: &str) -> Vec<String> {
+    let word = |text: &str| text.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    let Some(list) = rest.strip_prefix('{') else { return vec![word(rest)] };
+    let (mut depth, mut heads, mut start) = (0, Vec::new(), 0);
+    for (i, c) in list.char_indices() {
+        match c {
+            ',' | '}' if depth == 0 => {
+                heads.push(word(&list[start..i]));
+                start = i + 1;
+                if c == '}' {
+                    break;
+                }
+            }
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    heads.retain(|head| !head.is_empty());
+    heads
+}

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use opforge_core::DType;
 
-use crate::expression::{Expression, Function, Id, Op};
+use crate::expression::{Expression, Id, Node, Op};
 
 /// The longest expression that is not given a name of its own, in characters.
 const LONGEST: usize = 72;
@@ -97,9 +97,7 @@ impl Expression {
                 texts.push(None);
                 continue;
             }
-            let operand =
-                |k: usize| -> &Text { texts[node.operands[k].0 as usize].as_ref().expect("operands are used") };
-            let text = self.text(&node.op, node.dtype, node.operands.first().map(|&id| self.node(id).dtype), &operand);
+            let text = self.text(node, &texts);
             let simple = matches!(node.op, Op::Input(_) | Op::Constant(_));
             if simple || uses == 1 && text.text.len() <= LONGEST {
                 texts.push(Some(text));
@@ -126,109 +124,108 @@ impl Expression {
         uses
     }
 
-    fn text<'a>(&self, op: &Op, dtype: DType, of: Option<DType>, operand: &dyn Fn(usize) -> &'a Text) -> Text {
-        let of = of.unwrap_or(dtype);
-        let infix = |operator: &str, binds: Binds| Text {
-            text: format!("{} {operator} {}", operand(0).under(binds), operand(1).inside(binds)),
-            binds,
-        };
-        // What C itself would not need parentheses for, readers do.
-        let shift = |operator: &str, count: u32| Text {
-            text: format!("{} {operator} {count}", operand(0).inside(Binds::Product)),
-            binds: Binds::Shift,
-        };
-        let call = |name: &str| {
-            let arguments: Vec<&str> = (0..arity(op)).map(|k| operand(k).text.as_str()).collect();
-            Text::tight(format!("{name}({})", arguments.join(", ")))
-        };
-        let prefix =
-            |sign: &str| Text { text: format!("{sign}{}", operand(0).inside(Binds::Sign)), binds: Binds::Sign };
-        // Of the types that C computes in themselves and that wrap.
-        let plain = !of.is_int() || matches!(of, DType::U32 | DType::U64);
-        let wrapping = |name: &str| call(&format!("{name}_{}", tag(of)));
-        let math = |name: &str| call(&if dtype == DType::F32 { format!("{name}f") } else { name.to_owned() });
-        match op {
-            Op::Input(i) => Text::tight(self.argument(*i)),
-            Op::Constant(bits) => constant(*bits, dtype),
-            Op::Neg if plain => prefix("-"),
-            Op::Neg => wrapping("neg"),
-            Op::Abs => math("fabs"),
-            Op::Sqrt => math("sqrt"),
-            Op::Floor => math("floor"),
-            Op::Ceil => math("ceil"),
-            Op::Trunc => math("trunc"),
-            Op::RoundTiesEven => math("nearbyint"),
-            Op::Not if of == DType::Bool => prefix("!"),
-            Op::Not => {
-                Text { text: format!("({})~{}", c_type(of), operand(0).inside(Binds::Sign)), binds: Binds::Sign }
+    /// A node's value, from those of its operands.
+    fn text(&self, node: &Node, texts: &[Option<Text>]) -> Text {
+        let operand =
+            |k: usize| texts[node.operands[k].0 as usize].as_ref().expect("operands of what is used are used");
+        let of = node.operands.first().map_or(node.dtype, |&id| self.node(id).dtype);
+        match spelling(&node.op, node.dtype, of) {
+            Spelling::Argument(i) => Text::tight(self.argument(i)),
+            Spelling::Constant(text) => text,
+            Spelling::Call(name) => {
+                let arguments: Vec<&str> = (0..node.operands.len()).map(|k| &*operand(k).text).collect();
+                Text::tight(format!("{name}({})", arguments.join(", ")))
             }
-            Op::Add if plain => infix("+", Binds::Sum),
-            Op::Sub if plain => infix("-", Binds::Sum),
-            Op::Mul if plain => infix("*", Binds::Product),
-            Op::Add => wrapping("add"),
-            Op::Sub => wrapping("sub"),
-            Op::Mul => wrapping("mul"),
-            Op::Div if of.is_float() => infix("/", Binds::Product),
-            Op::Div => wrapping("div"),
-            Op::Rem => wrapping("rem"),
-            Op::Min => wrapping("min"),
-            Op::Max => wrapping("max"),
-            Op::MulAdd => math("fma"),
-            Op::And => self.logic("&", of, operand),
-            Op::Or => self.logic("|", of, operand),
-            Op::Xor => self.logic("^", of, operand),
-            Op::Shl(count) => shift("<<", *count),
-            Op::Shr(count) => shift(">>", *count),
-            Op::ShiftLeft => wrapping("shl"),
-            Op::ShiftRight => wrapping("shr"),
-            Op::Pow => wrapping("pow"),
-            Op::Gcd => wrapping("gcd"),
-            Op::Lt => infix("<", Binds::Comparison),
-            Op::Le => infix("<=", Binds::Comparison),
-            Op::Eq => infix("==", Binds::Comparison),
-            Op::Ne => infix("!=", Binds::Comparison),
-            Op::Select => Text {
-                text: format!(
-                    "{} ? {} : {}",
-                    operand(0).inside(Binds::Choice),
-                    operand(1).inside(Binds::Choice),
-                    operand(2).inside(Binds::Choice)
-                ),
-                binds: Binds::Choice,
-            },
-            Op::Convert if of.is_float() && dtype.is_int() => call(&format!("{}_of_{}", tag(dtype), tag(of))),
-            Op::Convert => {
-                Text { text: format!("({}){}", c_type(dtype), operand(0).inside(Binds::Sign)), binds: Binds::Sign }
+            Spelling::Prefix(sign) => {
+                Text { text: format!("{sign}{}", operand(0).inside(Binds::Sign)), binds: Binds::Sign }
             }
-            Op::Reinterpret if of.is_float() => call(&format!("bits_of_{}", tag(of))),
-            Op::Reinterpret if dtype.is_float() => call(&format!("{}_of_bits", tag(dtype))),
-            Op::Reinterpret => {
-                Text { text: format!("({}){}", c_type(dtype), operand(0).inside(Binds::Sign)), binds: Binds::Sign }
+            Spelling::Infix(operator, binds) => {
+                Text { text: format!("{} {operator} {}", operand(0).under(binds), operand(1).inside(binds)), binds }
             }
-            Op::Call(name, _) => call(&format!("opforge_{name}")),
+            // What C itself needs no parentheses for, readers do.
+            Spelling::Shift(operator, count) => {
+                Text { text: format!("{} {operator} {count}", operand(0).inside(Binds::Product)), binds: Binds::Shift }
+            }
+            Spelling::Logic(operator, binds, within) => {
+                Text { text: format!("{} {operator} {}", operand(0).inside(within), operand(1).inside(within)), binds }
+            }
+            Spelling::Choice => {
+                let [condition, a, b] = [0, 1, 2].map(|k| operand(k).inside(Binds::Choice));
+                Text { text: format!("{condition} ? {a} : {b}"), binds: Binds::Choice }
+            }
         }
-    }
-
-    fn logic<'a>(&self, operator: &str, of: DType, operand: &dyn Fn(usize) -> &'a Text) -> Text {
-        let operator = match (of, operator) {
-            (DType::Bool, "^") => "!=",
-            (DType::Bool, "&") => "&&",
-            (DType::Bool, "|") => "||",
-            (_, operator) => operator,
-        };
-        let binds = if of == DType::Bool { Binds::Logic } else { Binds::Bits };
-        let within = if operator == "!=" { Binds::Comparison } else { binds };
-        Text { text: format!("{} {operator} {}", operand(0).inside(within), operand(1).inside(within)), binds }
     }
 }
 
-/// The operands that a call in C has.
-fn arity(op: &Op) -> usize {
+/// How C writes an operation.
+enum Spelling {
+    Argument(usize),
+    Constant(Text),
+    Call(String),
+    Prefix(String),
+    Infix(&'static str, Binds),
+    Shift(&'static str, u32),
+    /// An operator, how tightly it is taken to bind, and how tightly its operands must.
+    Logic(&'static str, Binds, Binds),
+    Choice,
+}
+
+/// How an operation is written whose result is of one dtype, and whose first operand is of another.
+fn spelling(op: &Op, dtype: DType, of: DType) -> Spelling {
+    // Of the types that C computes in themselves and that wrap.
+    let plain = !of.is_int() || matches!(of, DType::U32 | DType::U64);
+    let prelude = |name: &str| Spelling::Call(format!("{name}_{}", tag(of)));
+    let math = |name: &str| Spelling::Call(format!("{name}{}", if dtype == DType::F32 { "f" } else { "" }));
+    let truth = of == DType::Bool;
+    let logic = |operator| Spelling::Logic(operator, Binds::Logic, Binds::Logic);
+    let bits = |operator| Spelling::Logic(operator, Binds::Bits, Binds::Bits);
     match op {
-        Op::MulAdd => 3,
-        Op::Neg | Op::Abs | Op::Sqrt | Op::Floor | Op::Ceil | Op::Trunc | Op::RoundTiesEven => 1,
-        Op::Convert | Op::Reinterpret | Op::Call(_, Function::Of1(_)) => 1,
-        _ => 2,
+        Op::Input(i) => Spelling::Argument(*i),
+        Op::Constant(bits) => Spelling::Constant(constant(*bits, dtype)),
+        Op::Neg if plain => Spelling::Prefix("-".to_owned()),
+        Op::Neg => prelude("neg"),
+        Op::Abs => math("fabs"),
+        Op::Sqrt => math("sqrt"),
+        Op::Floor => math("floor"),
+        Op::Ceil => math("ceil"),
+        Op::Trunc => math("trunc"),
+        Op::RoundTiesEven => math("nearbyint"),
+        Op::Not if truth => Spelling::Prefix("!".to_owned()),
+        Op::Not => Spelling::Prefix(format!("({})~", c_type(of))),
+        Op::Add if plain => Spelling::Infix("+", Binds::Sum),
+        Op::Add => prelude("add"),
+        Op::Sub if plain => Spelling::Infix("-", Binds::Sum),
+        Op::Sub => prelude("sub"),
+        Op::Mul if plain => Spelling::Infix("*", Binds::Product),
+        Op::Mul => prelude("mul"),
+        Op::Div if of.is_float() => Spelling::Infix("/", Binds::Product),
+        Op::Div => prelude("div"),
+        Op::Rem => prelude("rem"),
+        Op::Min => prelude("min"),
+        Op::Max => prelude("max"),
+        Op::MulAdd => math("fma"),
+        Op::And if truth => logic("&&"),
+        Op::And => bits("&"),
+        Op::Or if truth => logic("||"),
+        Op::Or => bits("|"),
+        Op::Xor if truth => Spelling::Logic("!=", Binds::Logic, Binds::Comparison),
+        Op::Xor => bits("^"),
+        Op::Shl(count) => Spelling::Shift("<<", *count),
+        Op::Shr(count) => Spelling::Shift(">>", *count),
+        Op::ShiftLeft => prelude("shl"),
+        Op::ShiftRight => prelude("shr"),
+        Op::Pow => prelude("pow"),
+        Op::Gcd => prelude("gcd"),
+        Op::Lt => Spelling::Infix("<", Binds::Comparison),
+        Op::Le => Spelling::Infix("<=", Binds::Comparison),
+        Op::Eq => Spelling::Infix("==", Binds::Comparison),
+        Op::Ne => Spelling::Infix("!=", Binds::Comparison),
+        Op::Select => Spelling::Choice,
+        Op::Convert if of.is_float() && dtype.is_int() => Spelling::Call(format!("{}_of_{}", tag(dtype), tag(of))),
+        Op::Reinterpret if of.is_float() => prelude("bits_of"),
+        Op::Reinterpret if dtype.is_float() => Spelling::Call(format!("{}_of_bits", tag(dtype))),
+        Op::Convert | Op::Reinterpret => Spelling::Prefix(format!("({})", c_type(dtype))),
+        Op::Call(name, _) => Spelling::Call(format!("opforge_{name}")),
     }
 }
 

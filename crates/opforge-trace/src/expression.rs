@@ -19,11 +19,11 @@ pub enum Function {
 /// What a node computes of its operands. Floats follow IEEE; integers wrap.
 #[derive(Debug, Clone, Copy)]
 pub enum Op {
-    /// The so-manieth argument.
+    /// The argument of this number.
     Input(usize),
     /// The number with these bits.
     Constant(u64),
-    /// Less than 0 for more than 0: of floats the sign bit flips, of NaN too.
+    /// The opposite number: of floats the other sign bit, of NaN too.
     Neg,
     /// A float's magnitude.
     Abs,

@@ -32,7 +32,7 @@ impl<T: Element> Symbol<T> {
         Symbol { id, of: PhantomData }
     }
 
-    /// The so-manieth argument of the function.
+    /// The argument of this number.
     pub(crate) fn input(i: usize) -> Self {
         Self::new(Op::Input(i), &[])
     }

@@ -155,7 +155,7 @@ impl<F: Binary> Operator for WithScalar<F> {
     }
 
     fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Tile(Tile::binary(self.f).with_number(self.scalar, self.side)))
+        Ok(Lowering::Tile(Tile::binary(self.f).with_number(self.scalar, self.side as usize)))
     }
 
     fn overwrites(&self, _: usize) -> bool {

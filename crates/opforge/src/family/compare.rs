@@ -119,7 +119,7 @@ impl<F: Comparison> Operator for CompareWithScalar<F> {
     }
 
     fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Tile(Tile::compare(self.f).with_number(self.scalar, self.side)))
+        Ok(Lowering::Tile(Tile::compare(self.f).with_number(self.scalar, self.side as usize)))
     }
 
     fn overwrites(&self, _: usize) -> bool {

@@ -14,7 +14,8 @@ use crate::{Meta, Result};
 /// A tile function of any type, perhaps with a number as one of two operands.
 pub struct Tile {
     function: Box<dyn TileFn>,
-    number: Option<(Scalar, Side)>,
+    /// Which operand it is, and the number.
+    number: Option<(usize, Scalar)>,
 }
 
 /// A tile function as those see it who do not know its type.
@@ -70,11 +71,11 @@ impl Tile {
     /// What is computed of an element of each input, of these dtypes; f16 and bf16 are widened to f32 before and rounded afterwards. `fused` is
     /// whether `mul_add` rounds once. None for dtypes that have no trace, as complex ones.
     pub fn trace(&self, inputs: &[DType], fused: bool) -> Option<Expression> {
-        let Some((number, side)) = self.number else {
+        let Some((position, number)) = self.number else {
             return self.function.trace(inputs, fused);
         };
         let &[dtype] = inputs else { return None };
-        Some(self.function.trace(&[dtype, dtype], fused)?.bind(side as usize, rounded(number, dtype)))
+        Some(self.function.trace(&[dtype, dtype], fused)?.bind(position, rounded(number, dtype)))
     }
 
     /// The kernel of the CPU.
@@ -85,15 +86,21 @@ impl Tile {
         let mut operands =
             inputs.iter().map(|input| stretched(op, input, outputs[0])).collect::<Result<Vec<Meta>>>()?;
         let dtype = inputs[0].dtype;
-        if let Some((_, side)) = self.number {
-            operands.insert(side as usize, repeated(op, dtype, outputs[0])?);
+        if let Some((position, _)) = self.number {
+            operands.insert(position, stretched(op, &Meta::contiguous(dtype, ()), outputs[0])?);
         }
         let kernel = self.function.kernel(op, &operands.iter().collect::<Vec<_>>(), outputs)?;
         match self.number {
-            Some((number, side)) => elementwise::bind(op, kernel, side as usize, number, dtype),
+            Some((position, number)) => elementwise::bind(op, kernel, position, number, dtype),
             None => Ok(kernel),
         }
     }
+}
+
+/// An operand's meta stretched to the output's shape.
+fn stretched(op: &'static str, input: &Meta, output: &Meta) -> Result<Meta> {
+    let layout = input.layout.broadcast_as(output.shape(), op)?;
+    Ok(Meta { dtype: input.dtype, layout })
 }
 
 /// The number as an element of a dtype.

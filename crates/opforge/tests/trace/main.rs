@@ -1,6 +1,8 @@
 //! Traced tile functions, printed as C and compiled by the host's compiler, against the kernels: equal bits on every instruction set.
 
 mod compiled;
+#[path = "../fixtures/cube.rs"]
+mod cube;
 mod numbers;
 
 use std::collections::HashSet;
@@ -180,10 +182,13 @@ impl Case {
 
 #[test]
 fn every_tile_function_gives_in_c_the_bits_that_its_kernel_gives() {
+    // One from outside of the crate is a tile function as any other.
+    register(&cube::DEFINITION).unwrap();
     let mut source = Source::default();
     let cases = cases(&mut source);
     let operators: HashSet<&str> = cases.iter().map(|case| case.op.name()).collect();
     assert!(operators.len() > 110, "only {} operators are tile functions: {operators:?}", operators.len());
+    assert!(operators.contains("cube"));
     let library = source.build();
     let failures: Vec<String> = cases
         .iter()

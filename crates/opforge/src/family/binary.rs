@@ -12,7 +12,7 @@ use super::unary::result_layout;
 use crate::autograd::Backward;
 use crate::autograd::sum_to;
 use crate::declaration::{Array, Sample};
-use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves, Side, Tile, arity};
+use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves, Tile, arity};
 use crate::{DType, Error, Meta, Result, Tensor};
 
 /// A function of two tensors of one dtype, element by element with broadcasting, that keeps the dtype.
@@ -28,6 +28,24 @@ pub trait Binary: BinaryFn + Debug + Eq + Hash {
     /// The function of two tensors of one complex dtype, composed of functions of real numbers. Without it complex numbers are refused.
     fn complex(&self, a: &Tensor, _b: &Tensor) -> Result<Tensor> {
         Err(Error::UnsupportedDTypeForOp(a.dtype(), Self::NAME))
+    }
+}
+
+/// One of two operands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Side {
+    Left,
+    Right,
+}
+
+impl Side {
+    /// The other one.
+    pub fn other(self) -> Side {
+        match self {
+            Side::Left => Side::Right,
+            Side::Right => Side::Left,
+        }
     }
 }
 

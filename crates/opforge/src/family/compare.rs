@@ -5,10 +5,11 @@ use opforge_core::Scalar;
 use opforge_tile::{CompareFn, TestFn};
 use smallvec::smallvec;
 
+use super::Side;
 use super::binary::{broadcast, pair_samples};
 use super::unary::result_layout;
 use crate::declaration::{Array, Sample};
-use crate::operator::{AxisMap, Lowering, Metas, Operator, Side, Tile, arity};
+use crate::operator::{AxisMap, Lowering, Metas, Operator, Tile, arity};
 use crate::{DType, Meta, Result};
 
 /// A predicate of two tensors of one dtype, element by element with broadcasting.

@@ -17,7 +17,7 @@ mod update;
 mod view;
 pub(crate) mod window;
 
-pub use binary::{Binary, BinaryOp, Pair, WithScalar, binary_samples};
+pub use binary::{Binary, BinaryOp, Pair, Side, WithScalar, binary_samples};
 pub use compare::{CompareOp, CompareWithScalar, Comparison, TestOp, compare_samples};
 pub use draw::{Distribution, DrawOp, draw};
 pub use pairs::{binary, binary_float, binary_to, compare, compare_to, unary_float};

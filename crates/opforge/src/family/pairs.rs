@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use opforge_core::{Kind, Scalar, promote, result_type};
 
-use super::{Binary, BinaryOp, CompareOp, CompareWithScalar, Comparison, Unary, WithScalar, unary_to};
+use super::{Binary, BinaryOp, CompareOp, CompareWithScalar, Comparison, Side, Unary, WithScalar, unary_to};
 use crate::arguments::{Operand, Rules, default_dtype};
 use crate::dispatch::{Out, dispatch_to, journey};
-use crate::operator::{Operator, Side};
+use crate::operator::Operator;
 use crate::{DType, Error, Result, Tensor};
 
 /// Applies a binary function.

@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 pub use axes::{Axis, AxisMap, Role};
 pub use lowering::{Lowering, opaque};
 pub use reduction::Reduce;
-pub use tile::{Side, Tile};
+pub use tile::Tile;
 
 use crate::autograd::Backward;
 use crate::{Device, Error, Layout, Meta, Result, Tensor};

@@ -63,9 +63,9 @@ impl Tile {
         Self::of(Select)
     }
 
-    /// The same function of two elements, of which one is always this number.
-    pub(crate) fn with_number(self, number: Scalar, side: Side) -> Self {
-        Tile { number: Some((number, side)), ..self }
+    /// The same function of two elements, of which the first or the second (0 or 1) is always this number.
+    pub fn with_number(self, number: Scalar, position: usize) -> Self {
+        Tile { number: Some((position, number)), ..self }
     }
 
     /// What is computed of an element of each input, of these dtypes; f16 and bf16 are widened to f32 before and rounded afterwards. `fused` is
@@ -116,35 +116,6 @@ impl Debug for Tile {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Tile").field("number", &self.number).finish_non_exhaustive()
     }
-}
-
-/// One of two operands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum Side {
-    Left,
-    Right,
-}
-
-impl Side {
-    /// The other one.
-    pub fn other(self) -> Side {
-        match self {
-            Side::Left => Side::Right,
-            Side::Right => Side::Left,
-        }
-    }
-}
-
-/// An operand's meta stretched to the output's shape.
-fn stretched(op: &'static str, input: &Meta, output: &Meta) -> Result<Meta> {
-    let layout = input.layout.broadcast_as(output.shape(), op)?;
-    Ok(Meta { dtype: input.dtype, layout })
-}
-
-/// A number's meta as an operand: one element, repeated over the output's shape.
-fn repeated(op: &'static str, dtype: DType, output: &Meta) -> Result<Meta> {
-    stretched(op, &Meta::contiguous(dtype, ()), output)
 }
 
 struct Unary<F>(F);

@@ -11,9 +11,9 @@ use crate::arguments::Rules;
 use crate::declaration::{Array, Sample};
 use crate::dispatch::dispatch1;
 use crate::family::compare;
-use crate::family::{Axes, Comparison, Pair, ReduceOp, Reduced, Reduction, reduce_array, same_axes};
+use crate::family::{Axes, Comparison, Pair, ReduceOp, Reduced, Reduction, Side, reduce_array, same_axes};
 use crate::functional::{self as f};
-use crate::operator::{AxisMap, Lowering, Metas, Operator, Side, arity, opaque};
+use crate::operator::{AxisMap, Lowering, Metas, Operator, arity, opaque};
 use crate::{DType, Error, Meta, Result, Tensor};
 
 /// The gradient of the greatest or least element: elements that tie share it equally.

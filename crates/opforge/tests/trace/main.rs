@@ -13,7 +13,7 @@ use opforge::declaration::{Array, Content};
 use opforge::family::{Unary, UnaryOp};
 use opforge::operator::{Lowering, Metas, Operator};
 use opforge::ops::pointwise::{gelu, relu, sigmoid, silu, tanh, to_dtype::ToDType};
-use opforge::registry::operators;
+use opforge::registry::{operators, register};
 use opforge::{DType, Meta, Scalar};
 use opforge_cpu::simd::{Isa, with_isa};
 use opforge_tile::{Float, UnaryFn};

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use super::{Call, cache, dispatch_into, dispatch1, inplace};
 use crate::autograd::Moment;
 use crate::operator::Operator;
-use crate::{Error, Result, Tensor};
+use crate::{Device, Error, Result, Tensor};
 
 /// Where the result of a function is meant to go: into a tensor, or `None` for a new one. Whatever has it passes it on to the operator that
 /// computes the whole result, after which the function must not read its arguments.
@@ -50,7 +50,8 @@ pub fn dispatch_to(op: &dyn Operator, inputs: &[&Tensor], out: Out<'_>) -> Resul
 }
 
 impl Destination<'_> {
-    /// Whether the operator may write its result there.
+    /// Whether the operator may write its result there: shape and dtype are those of the result, no argument is overwritten before it is read, and
+    /// there is a kernel that writes to such a layout.
     #[track_caller]
     fn fits(&self, op: &dyn Operator, inputs: &[&Tensor]) -> bool {
         let tensor = self.tensor;
@@ -58,9 +59,9 @@ impl Destination<'_> {
         if is_view || inputs.iter().any(|input| input.device() != tensor.device()) {
             return false;
         }
-        let call = Call { op, inputs, outputs: None, at: std::panic::Location::caller() };
-        cache::plan(&call).is_ok_and(|(plan, _)| inplace::check_metas(op.name(), &plan.outputs, &[tensor]).is_ok())
-            && inplace::check_aliases(op, inputs, &[tensor]).is_ok()
+        let call = Call { op, inputs, outputs: Some(&[tensor]), at: std::panic::Location::caller() };
+        let writes = |plan: &cache::Plan| tensor.device() == &Device::Meta || plan.kernel(&call).is_ok();
+        cache::plan(&call).is_ok_and(|(plan, _)| writes(&plan)) && inplace::check_aliases(op, inputs, &[tensor]).is_ok()
     }
 
     #[track_caller]

@@ -47,8 +47,8 @@ pub mod elementwise;
 pub mod index;
 pub mod matmul;
 pub mod norm;
+pub mod overlay;
 pub mod pool;
-mod prefetch;
 pub mod random;
 pub mod recurrent;
 pub mod reduce;
@@ -59,15 +59,7 @@ pub mod sort;
 
 pub use opforge_tile::math;
 
-mod fallible;
-mod operand;
-mod plan;
-mod scratch;
-mod split;
-mod staged;
-mod stored;
-#[cfg(test)]
-mod sums;
-mod tasks;
+mod loops;
+mod memory;
 #[cfg(test)]
 mod testing;

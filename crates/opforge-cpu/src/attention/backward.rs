@@ -11,7 +11,7 @@ use super::mask::{HeadMask, Mask};
 use super::weights::{Weights, scale};
 use super::{Block, Sizes};
 use crate::copy::{Plan, Shared};
-use crate::fallible::try_parallel_for;
+use crate::loops::fallible::try_parallel_for;
 use crate::matmul::matmul;
 use crate::norm::{Softmax, softmax_backward};
 

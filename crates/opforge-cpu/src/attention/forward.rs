@@ -11,7 +11,7 @@ use super::mask::Mask;
 use super::weights::Weights;
 use super::{Block, Sizes};
 use crate::copy::{Plan, Shared};
-use crate::fallible::try_parallel_for;
+use crate::loops::fallible::try_parallel_for;
 use crate::matmul::matmul;
 
 /// See [`attention`](super::attention).

@@ -12,7 +12,7 @@ use opforge_runtime::Kernel;
 use opforge_runtime::alloc::check_available;
 
 use crate::copy::Plan;
-use crate::staged::with_contiguous;
+use crate::loops::staged::with_contiguous;
 use backward::Gradients;
 use forward::Forward;
 use mask::Mask;

@@ -14,9 +14,9 @@ use super::phase::Phase;
 use super::product::{COLUMNS, DEPTH, PRODUCTS, Total, block_depth};
 use super::slab::{Blocks, Read};
 use crate::copy::Shared;
-use crate::fallible::try_parallel_for;
+use crate::loops::fallible::try_parallel_for;
+use crate::matmul::operand::{Accumulator, Operand};
 use crate::matmul::{Kernels, Matrix, pack};
-use crate::operand::{Accumulator, Operand};
 use crate::simd::{Entry, Isa, resolve};
 
 /// Multiplications below which one thread is faster than several.

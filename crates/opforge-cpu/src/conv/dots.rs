@@ -4,9 +4,9 @@
 use super::Element;
 use super::geometry::Lengths;
 use super::weight::{Sums, WeightGradient};
-use crate::operand::Accumulator;
+use crate::matmul::operand::Accumulator;
+use crate::simd::stored::{VectorOf, lie, load_as};
 use crate::simd::{Float, Simd, Vector};
-use crate::stored::{VectorOf, lie, load_as};
 
 /// Vectors that are added to one sum before it is added to another: errors grow with the number of additions to one.
 const RUN: usize = 256;

@@ -10,6 +10,7 @@ mod panel;
 mod phase;
 mod product;
 mod slab;
+pub(crate) mod split;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -20,8 +21,8 @@ use std::sync::Arc;
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::Kernel;
 
-use crate::split::Summed as Element;
-use crate::staged::with_contiguous;
+use crate::conv::split::Summed as Element;
+use crate::loops::staged::with_contiguous;
 use correlate::{Correlation, Spec};
 pub use geometry::{Geometry, MAX_SPATIAL, Window};
 use geometry::{Sizes, check_bias};

@@ -1,7 +1,7 @@
 //! Products of packed blocks.
 
+use crate::matmul::operand::Accumulator;
 use crate::matmul::{Args, Kernels};
-use crate::operand::Accumulator;
 
 /// Depth of a packed block at most.
 pub(super) const DEPTH: usize = 256;

@@ -6,9 +6,9 @@ use opforge_runtime::alloc::check_available;
 use super::Element;
 use super::geometry::{Lengths, MAX_SPATIAL};
 use super::phase::{Phase, each_tap};
+use crate::conv::split::Split;
 use crate::matmul::{Matrix, pack};
 use crate::simd::Simd;
-use crate::split::Split;
 
 /// Target positions that a task should have, where there are as many.
 const TARGETS: usize = 1024;

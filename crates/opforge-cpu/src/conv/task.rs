@@ -14,9 +14,9 @@ use super::panel::{Runs, panels_len, position};
 use super::product::{COLUMNS, PRODUCTS, Product, Total, block_depth};
 use super::slab::Read;
 use crate::matmul::Args;
-use crate::operand::{Operand, add_to_totals, round_totals};
+use crate::matmul::operand::{Operand, add_to_totals, round_totals};
+use crate::simd::stored::{VectorOf, lie, load_as, store_strided};
 use crate::simd::{Float, Routine, Simd, Vector};
-use crate::stored::{VectorOf, lie, load_as, store_strided};
 
 /// Lines of targets that are summed side by side, so that a weight is loaded once for all.
 const LINES: usize = 4;

@@ -19,9 +19,9 @@ use super::phase::Phase;
 use super::product::{DEPTH, Product, Total};
 use super::slab::{Blocks, Read};
 use crate::copy::Shared;
-use crate::fallible::try_parallel_for;
+use crate::loops::fallible::try_parallel_for;
+use crate::matmul::operand::{Accumulator, add_to_totals, round_totals};
 use crate::matmul::{Kernels, Matrix, pack};
-use crate::operand::{Accumulator, add_to_totals, round_totals};
 use crate::simd::{Entry, Isa, Routine, Simd, resolve};
 
 /// Chunks of the batch at most.

@@ -1,7 +1,6 @@
 //! Moving elements without changing them: between any two layouts, mirrored, and joined.
 
 mod cat;
-mod embed;
 mod nest;
 mod plan;
 #[cfg(test)]
@@ -16,7 +15,6 @@ use opforge_core::{Error, Meta, Result};
 use opforge_runtime::Kernel;
 
 pub use cat::cat;
-pub use embed::{embed, overlay};
 pub(crate) use nest::{Axis, Nest, byte_steps};
 pub(crate) use plan::{Plan, Shared};
 pub use triangle::triangle;

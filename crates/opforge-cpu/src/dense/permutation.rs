@@ -3,7 +3,7 @@ use std::sync::Arc;
 use opforge_core::{DType, Error, Meta, Result};
 use opforge_runtime::Kernel;
 
-use crate::staged::with_contiguous;
+use crate::loops::staged::with_contiguous;
 
 /// The kernel that turns exchanges of rows into the order that they make: the input is i32, `[.., k]`, the row, counted from 1, that each step
 /// exchanges its own with; the output i64, `[.., m]`, contiguous, the row that comes to each place.

@@ -9,8 +9,8 @@ use opforge_runtime::Kernel;
 use opforge_runtime::parallel::parallel_for;
 
 use super::check_dtypes;
+use crate::simd::stored::{StoredFloat, VectorOf};
 use crate::simd::{Entry, Float, Isa, Routine, Simd, Vector, resolve};
-use crate::stored::{StoredFloat, VectorOf};
 use opforge_tile::UpdateFn;
 
 /// The kernel of an update. Its inputs are the `N` tensors to be changed, then the one that is only read; its outputs are the `N` changed

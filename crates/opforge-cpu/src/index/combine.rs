@@ -2,7 +2,7 @@
 
 use opforge_core::{Complex, WithDType, bf16, f16};
 
-use crate::operand::{Accumulator, Operand};
+use crate::matmul::operand::{Accumulator, Operand};
 
 /// Real numbers that are combined in their own type; integers wrap.
 pub(super) trait Number: WithDType {

@@ -21,7 +21,7 @@ use opforge_runtime::Kernel;
 use smallvec::SmallVec;
 
 use crate::copy::{byte_steps, check_output};
-use crate::scratch::buffer;
+use crate::memory::scratch::buffer;
 pub use combine::Reduce;
 use gather::Gather;
 use ids::Ids;

@@ -11,8 +11,8 @@ use super::frequent::{self, Frequent};
 use super::ids::{BATCH, Batch, Ids, SKIP};
 use super::write::{Sums, Totals, Write, WriteLine};
 use crate::copy::{Axis, Nest, Plan, Shared, byte_steps};
-use crate::operand::Operand;
-use crate::scratch::with_scratch;
+use crate::matmul::operand::Operand;
+use crate::memory::scratch::with_scratch;
 use smallvec::SmallVec;
 
 /// Rows along another dimension than the indexed are walked side by side when they are at least this long.

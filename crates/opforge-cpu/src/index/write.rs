@@ -4,7 +4,7 @@ use opforge_core::IntDType;
 
 use super::combine::{Combine, Summand};
 use super::ids::{SKIP, each_position};
-use crate::operand::{Accumulator, Operand};
+use crate::matmul::operand::{Accumulator, Operand};
 
 /// How an element is written.
 #[derive(Clone, Copy)]

@@ -13,9 +13,9 @@ use super::micro::{Args, Kernels};
 use super::pack::{Matrix, pack};
 use super::problem::Problem;
 use crate::copy::Shared;
-use crate::fallible::try_parallel_for;
-use crate::operand::{Accumulator, Operand, add_to_totals, round_totals};
-use crate::scratch::with_scratch;
+use crate::loops::fallible::try_parallel_for;
+use crate::matmul::operand::{Accumulator, Operand, add_to_totals, round_totals};
+use crate::memory::scratch::with_scratch;
 
 /// The deepest block.
 const DEPTH: usize = 256;

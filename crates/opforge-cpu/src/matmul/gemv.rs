@@ -8,9 +8,9 @@ use opforge_runtime::{Kernel, checkpoint};
 use super::pack::Matrix;
 use super::problem::Problem;
 use crate::copy::Shared;
-use crate::fallible::try_parallel_for;
-use crate::operand::{Accumulator, Operand, add_to_totals};
-use crate::scratch::with_scratch;
+use crate::loops::fallible::try_parallel_for;
+use crate::matmul::operand::{Accumulator, Operand, add_to_totals};
+use crate::memory::scratch::with_scratch;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::Isa;
 

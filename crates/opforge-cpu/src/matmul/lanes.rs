@@ -1,6 +1,6 @@
 use std::mem::MaybeUninit;
 
-use crate::operand::Accumulator;
+use crate::matmul::operand::Accumulator;
 
 /// A register, or a few, of accumulators.
 pub(super) trait Lanes: Copy {

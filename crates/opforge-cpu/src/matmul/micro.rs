@@ -1,7 +1,7 @@
 //! What the innermost kernels of matrix products compute, and which there are for this processor.
 
 use super::lanes::{Array, Lanes};
-use crate::operand::{Accumulator, Compensated};
+use crate::matmul::operand::{Accumulator, Compensated};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::Isa;
 

@@ -4,6 +4,7 @@ mod gemm;
 mod gemv;
 mod lanes;
 mod micro;
+pub(crate) mod operand;
 mod pack;
 mod problem;
 #[cfg(test)]
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::Kernel;
 
-use crate::operand::Operand;
+use crate::matmul::operand::Operand;
 use gemm::Gemm;
 use gemv::Gemv;
 pub(crate) use micro::{Args, Kernels};

@@ -1,4 +1,4 @@
-use crate::operand::Operand;
+use crate::matmul::operand::Operand;
 
 /// A matrix in memory: element `[i, j]` is at `i * row + j * column`, in elements.
 #[derive(Clone, Copy, Debug)]

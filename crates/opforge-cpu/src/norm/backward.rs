@@ -3,11 +3,11 @@
 use super::expect_like;
 use super::layer_norm::stats_dtype;
 use super::softmax::Softmax;
+use crate::loops::plan::{LoopDim, LoopDims, Walk, iterations};
+use crate::loops::tasks::{Job, prepare};
 use crate::math::exp;
-use crate::plan::{LoopDim, LoopDims, Walk, iterations};
+use crate::simd::stored::{StoredFloat, VectorOf, load_strided, store_strided};
 use crate::simd::{Float, Routine, Simd, Vector};
-use crate::stored::{StoredFloat, VectorOf, load_strided, store_strided};
-use crate::tasks::{Job, prepare};
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
 use opforge_runtime::Kernel;
 use std::marker::PhantomData;

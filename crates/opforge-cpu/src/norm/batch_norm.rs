@@ -3,11 +3,11 @@
 use super::layer_norm::stats_dtype;
 use super::scaled_eps;
 use super::sets::{Normalized, Products, Sets, Squares, Sum};
+use crate::loops::staged::with_contiguous;
+use crate::loops::tasks::{Job, prepare};
 use crate::reduce::shrink;
+use crate::simd::stored::{StoredFloat, VectorOf, load_strided, store_strided};
 use crate::simd::{Float, Routine, Simd, Vector};
-use crate::staged::with_contiguous;
-use crate::stored::{StoredFloat, VectorOf, load_strided, store_strided};
-use crate::tasks::{Job, prepare};
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
 use opforge_runtime::{Kernel, checkpoint};
 use std::marker::PhantomData;

@@ -7,10 +7,10 @@ use opforge_core::{DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::Kernel;
 
 use super::layer_norm::stats_dtype;
+use crate::loops::staged::with_contiguous;
+use crate::loops::tasks::{Job, prepare};
+use crate::simd::stored::{StoredFloat, VectorOf, load_strided, store_strided};
 use crate::simd::{Float, Routine, Simd, Vector};
-use crate::staged::with_contiguous;
-use crate::stored::{StoredFloat, VectorOf, load_strided, store_strided};
-use crate::tasks::{Job, prepare};
 
 /// The kernel for `(x - center) scale + shift` of each channel, the second dimension.
 ///

@@ -1,11 +1,11 @@
 //! Normalising rows by their mean and variance, or by their root mean square.
 
 use super::{expect_like, scaled_eps};
-use crate::plan::{LoopDim, LoopDims, Walk, iterations};
+use crate::loops::plan::{LoopDim, LoopDims, Walk, iterations};
+use crate::loops::tasks::{Job, prepare};
 use crate::reduce::{Reducer, shrink, sum_row};
+use crate::simd::stored::{StoredFloat, VectorOf, load_strided};
 use crate::simd::{Float, Routine, Simd, Vector};
-use crate::stored::{StoredFloat, VectorOf, load_strided};
-use crate::tasks::{Job, prepare};
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
 use opforge_runtime::Kernel;
 use std::marker::PhantomData;

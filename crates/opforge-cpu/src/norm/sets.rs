@@ -3,8 +3,8 @@
 use opforge_core::WithDType;
 use opforge_runtime::checkpoint;
 
+use crate::simd::stored::{StoredFloat, VectorOf, load_strided};
 use crate::simd::{Simd, Vector};
-use crate::stored::{StoredFloat, VectorOf, load_strided};
 
 /// Sets of elements with a mean and a variance each: `runs` runs of `len` elements, `stride` apart.
 #[derive(Debug, Clone, Copy)]

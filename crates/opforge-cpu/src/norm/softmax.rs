@@ -1,10 +1,10 @@
 //! Softmax and its logarithm, shifted by the maximum so that no exponential overflows.
 
+use crate::loops::plan::{LoopDim, LoopDims, Walk, iterations, order_and_merge};
+use crate::loops::tasks::{Job, prepare};
 use crate::math::{exp, log};
-use crate::plan::{LoopDim, LoopDims, Walk, iterations, order_and_merge};
+use crate::simd::stored::{StoredFloat, VectorOf, load_strided, store_strided};
 use crate::simd::{Float, Routine, Simd, Vector};
-use crate::stored::{StoredFloat, VectorOf, load_strided, store_strided};
-use crate::tasks::{Job, prepare};
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
 use opforge_runtime::{Kernel, checkpoint};
 use std::marker::PhantomData;

@@ -10,10 +10,10 @@ use super::average_near::Near;
 use super::check_output;
 use super::neighbours::Neighbours;
 use super::windows::{Planes, Tap, Windows};
+use crate::conv::split::{Split, Summed, add_line, narrow, sum_line, widen};
+use crate::loops::staged::with_contiguous;
+use crate::loops::tasks::{Job, prepare};
 use crate::simd::{FloatElem, Routine, Simd};
-use crate::split::{Split, Summed, add_line, narrow, sum_line, widen};
-use crate::staged::with_contiguous;
-use crate::tasks::{Job, prepare};
 
 /// Windows up to this size are summed element by element; larger ones share sums of columns.
 const NEAR: usize = 16;

@@ -5,10 +5,10 @@ use opforge_runtime::alloc::Room;
 use super::average::Lines;
 use super::neighbours::{Neighbours, store};
 use super::windows::Rows;
+use crate::conv::split::Summed;
+use crate::loops::tasks::Job;
+use crate::simd::stored::VectorOf;
 use crate::simd::{Float, Routine, Simd, Vector};
-use crate::split::Summed;
-use crate::stored::VectorOf;
-use crate::tasks::Job;
 
 /// The windows, and what the last dimension contributes to their divisors.
 pub(super) struct Near<E: Summed> {

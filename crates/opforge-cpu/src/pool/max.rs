@@ -9,11 +9,11 @@ use opforge_runtime::{Kernel, checkpoint};
 use super::check_output;
 use super::max_near::MaxNear;
 use super::windows::{Planes, Tap, Windows};
-use crate::operand::{Accumulator, Operand};
+use crate::conv::split::Summed;
+use crate::loops::staged::with_contiguous;
+use crate::loops::tasks::{Job, prepare};
+use crate::matmul::operand::{Accumulator, Operand};
 use crate::simd::{Routine, Simd};
-use crate::split::Summed;
-use crate::staged::with_contiguous;
-use crate::tasks::{Job, prepare};
 
 /// The kernel for the greatest element of each window of the last `spatial` dimensions and, if asked for, its place in the plane of those
 /// dimensions.
@@ -246,7 +246,7 @@ impl<E: Operand> Kernel for Scatter<E> {
         let places = Shared(inputs[1].cast::<i64>());
         let dx = Shared(outputs[0].cast::<E>());
         let grain = (1usize << 14).div_ceil((input + output).max(1));
-        crate::fallible::try_parallel_for(self.planes.count, grain, |range| {
+        crate::loops::fallible::try_parallel_for(self.planes.count, grain, |range| {
             let room = opforge_runtime::alloc::Workspace::new(input * size_of::<E::Acc>())?;
             for plane in range {
                 // SAFETY: by the contract; planes are disjoint, and the room holds one.

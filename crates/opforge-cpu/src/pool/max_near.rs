@@ -7,10 +7,10 @@ use opforge_runtime::Kernel;
 
 use super::neighbours::{Integers, Neighbours, store};
 use super::windows::{Planes, Rows};
+use crate::conv::split::Summed;
+use crate::loops::tasks::{Job, prepare};
+use crate::simd::stored::VectorOf;
 use crate::simd::{Bits, Float, FloatElem, Routine, Simd, Vector};
-use crate::split::Summed;
-use crate::stored::VectorOf;
-use crate::tasks::{Job, prepare};
 
 /// With the places of what is greatest if `PLACES`. They are kept in integers as wide as the arithmetic.
 pub(super) struct MaxNear<E: Summed, const PLACES: bool> {

@@ -1,8 +1,8 @@
 //! What a vector of neighbouring windows reads from a line.
 
 use crate::conv::Window;
+use crate::simd::stored::{StoredFloat, VectorOf};
 use crate::simd::{Bits, Float, FloatElem, Simd, Vector};
-use crate::stored::{StoredFloat, VectorOf};
 
 /// Windows that move along lines of `width` elements.
 #[derive(Clone, Copy)]

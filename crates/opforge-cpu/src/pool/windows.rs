@@ -1,9 +1,9 @@
 use opforge_core::{Error, Meta, Result};
 use opforge_runtime::checkpoint;
 
+use crate::conv::split::Split;
 use crate::conv::{MAX_SPATIAL, Window};
-use crate::prefetch::prefetch;
-use crate::split::Split;
+use crate::memory::prefetch::prefetch;
 
 /// Which positions of the input a position of the output is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -8,7 +8,7 @@ use opforge_runtime::Kernel;
 use super::check;
 use super::philox::{LANES, Words, blocks};
 use crate::copy::Shared;
-use crate::fallible::try_parallel_for;
+use crate::loops::fallible::try_parallel_for;
 
 /// Rates from which on rejection is quicker than counting.
 const LARGE: f64 = 10.0;

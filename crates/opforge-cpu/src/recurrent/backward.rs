@@ -10,7 +10,7 @@ use super::Sizes;
 use super::cell::Cell;
 use crate::copy::Shared;
 use crate::matmul;
-use crate::scratch::buffer;
+use crate::memory::scratch::buffer;
 use crate::simd::{Entry, Float, FloatElem, Isa, Routine, Simd, Vector, resolve};
 
 /// Elements of a state that a thread computes at a time.

@@ -1,7 +1,7 @@
 //! Where along an axis the greatest or least element stands.
 
 use super::plan::{check_output, split};
-use crate::plan::{LoopDims, Walk, iterations, order_and_merge};
+use crate::loops::plan::{LoopDims, Walk, iterations, order_and_merge};
 use crate::simd::{Entry, Int, Integer, Isa, Routine, Simd, resolve};
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::parallel::parallel_for;

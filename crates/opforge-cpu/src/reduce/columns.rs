@@ -4,7 +4,7 @@ use super::cascade::{LEVELS, full_levels, levels_used};
 use super::fold::Fold;
 use super::kernel::{Job, Loops, Step};
 use super::plan::{Form, Plan, TILE};
-use crate::plan::{LoopDim, Walk, iterations};
+use crate::loops::plan::{LoopDim, Walk, iterations};
 use crate::simd::{Routine, Simd};
 use opforge_runtime::checkpoint;
 use std::ops::Range;

@@ -1,8 +1,8 @@
 //! What the loops know of a reduction over one element type.
 
 use super::Reducer;
+use crate::simd::stored::{StoredFloat, VectorOf, store_strided};
 use crate::simd::{Float, Int, Integer, Simd, Vector};
-use crate::stored::{StoredFloat, VectorOf, store_strided};
 use std::marker::PhantomData;
 
 /// A reduction over one element type, in vectors of accumulators. All methods are `#[inline(always)]`, to be compiled in a routine's entry.

@@ -3,8 +3,8 @@
 use super::fold::Fold;
 use super::plan::{Form, Plan};
 use super::{columns::Columns, rows::Rows};
-use crate::fallible::try_parallel_for;
-use crate::scratch::with_scratch;
+use crate::loops::fallible::try_parallel_for;
+use crate::memory::scratch::with_scratch;
 use crate::simd::{Entry, Isa, Routine, resolve};
 use opforge_core::Result;
 use opforge_runtime::Kernel;

@@ -16,8 +16,8 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
+use crate::simd::stored::StoredFloat;
 use crate::simd::{Int, Integer};
-use crate::stored::StoredFloat;
 use fold::{FloatFold, IntFold, IntMath, IntOutput};
 use kernel::prepare;
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};

@@ -1,4 +1,4 @@
-use crate::plan::{LoopDim, LoopDims, iterations, order_and_merge};
+use crate::loops::plan::{LoopDim, LoopDims, iterations, order_and_merge};
 use opforge_core::{Error, Meta, Result};
 
 /// Rows shorter than this cost more to start than to fold.

@@ -6,7 +6,7 @@ use opforge_core::Result;
 use opforge_runtime::alloc::Room;
 
 use super::taps::Taps;
-use crate::scratch::buffer;
+use crate::memory::scratch::buffer;
 use crate::simd::{Float, FloatElem, Isa, Routine, Simd, Vector, resolve};
 
 /// Elements that must be readable, and writable, after a line: two vectors.

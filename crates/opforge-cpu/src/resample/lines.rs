@@ -7,10 +7,10 @@ use opforge_runtime::Kernel;
 
 use super::Planes;
 use super::columns::{Columns, SLACK};
+use crate::conv::split::{Summed, narrow, widen};
+use crate::loops::tasks::{Job, prepare as prepare_tasks};
+use crate::simd::stored::{StoredFloat, VectorOf};
 use crate::simd::{Float, FloatElem, Routine, Simd, Vector};
-use crate::split::{Summed, narrow, widen};
-use crate::stored::{StoredFloat, VectorOf};
-use crate::tasks::{Job, prepare as prepare_tasks};
 
 /// The kernel for floats. Of the two passes, the one along lines costs more: it comes first where lines become more, and its results are kept for
 /// the lines that share them; else it comes last.

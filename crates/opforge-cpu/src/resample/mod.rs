@@ -15,7 +15,7 @@ use opforge_core::{DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::Kernel;
 
 use crate::conv::MAX_SPATIAL;
-use crate::staged::with_contiguous;
+use crate::loops::staged::with_contiguous;
 pub use filter::{Filter, Stretch};
 use taps::Taps;
 

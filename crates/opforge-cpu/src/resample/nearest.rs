@@ -9,8 +9,8 @@ use opforge_runtime::alloc::Room;
 
 use super::columns::{Columns, SLACK};
 use super::{Planes, Taps};
+use crate::loops::tasks::{Job, prepare as prepare_tasks};
 use crate::simd::{FloatElem, Routine, Simd};
-use crate::tasks::{Job, prepare as prepare_tasks};
 
 /// The kernel where every element has one tap.
 pub(super) fn prepare(planes: Planes, dtype: DType) -> Result<Arc<dyn Kernel>> {

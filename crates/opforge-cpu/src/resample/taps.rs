@@ -3,7 +3,7 @@
 use opforge_core::Result;
 use opforge_runtime::alloc::Room;
 
-use crate::scratch::buffer;
+use crate::memory::scratch::buffer;
 
 /// Which elements of one side of a dimension each element of the other is made of, and their weights, none of them 0.
 #[derive(Debug)]

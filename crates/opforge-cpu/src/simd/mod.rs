@@ -58,6 +58,7 @@ mod isa;
 mod neon;
 #[cfg(not(target_arch = "aarch64"))]
 mod portable;
+pub(crate) mod stored;
 #[cfg(test)]
 mod tests;
 

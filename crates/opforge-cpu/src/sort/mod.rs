@@ -11,8 +11,8 @@ use opforge_core::{DType, Error, Meta, Result};
 use opforge_runtime::{Kernel, checkpoint};
 
 use crate::copy::{Axis, Nest, Shared, byte_steps};
-use crate::fallible::try_parallel_for;
-use crate::scratch::with_scratch;
+use crate::loops::fallible::try_parallel_for;
+use crate::memory::scratch::with_scratch;
 use key::{Key, Packed};
 pub use search::search;
 use select::{Select, Ways};

@@ -8,8 +8,8 @@ use opforge_runtime::parallel::parallel_for;
 use super::key::{self, Key, Packed};
 use super::{GRAIN, Order, write_index};
 use crate::copy::Shared;
-use crate::fallible::try_parallel_for;
-use crate::scratch::with_scratch;
+use crate::loops::fallible::try_parallel_for;
+use crate::memory::scratch::with_scratch;
 use crate::simd::{Isa, Routine, Simd, resolve};
 
 /// Elements of a row that are looked through at a time, where a row is so long that several threads share it.

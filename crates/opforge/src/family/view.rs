@@ -104,7 +104,7 @@ impl<V: View> Operator for EmbedOp<V> {
     }
 
     fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(opforge_cpu::copy::embed(
+        opaque(opforge_cpu::overlay::embed(
             "embed",
             inputs[0],
             &self.view.layout(&from_zero(&outputs[0].layout)?)?,
@@ -156,7 +156,7 @@ impl<V: View> Operator for OverlayOp<V> {
 
     fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
         let place = self.0.layout(&from_zero(&outputs[0].layout)?)?;
-        opaque(opforge_cpu::copy::overlay("overlay", inputs[0], inputs[1], &place, outputs[0]))
+        opaque(opforge_cpu::overlay::overlay("overlay", inputs[0], inputs[1], &place, outputs[0]))
     }
 
     fn overwrites(&self, i: usize) -> bool {

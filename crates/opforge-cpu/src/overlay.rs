@@ -1,3 +1,5 @@
+//! A number or a tensor everywhere, with another tensor in the place of a part.
+
 use std::sync::Arc;
 
 use opforge_core::{Error, Layout, Meta, Result, Scalar};
@@ -28,7 +30,7 @@ pub fn embed(op: &'static str, input: &Meta, place: &Layout, output: &Meta) -> R
 /// # Errors
 /// As [`embed`].
 pub fn overlay(op: &'static str, base: &Meta, input: &Meta, place: &Layout, output: &Meta) -> Result<Arc<dyn Kernel>> {
-    over(op, super::copy(op, base, output)?, 1, input, place, output)
+    over(op, crate::copy::copy(op, base, output)?, 1, input, place, output)
 }
 
 fn over(
@@ -48,7 +50,7 @@ fn over(
     Ok(Arc::new(Embed {
         base,
         base_inputs,
-        copy: super::copy(op, input, &target)?,
+        copy: crate::copy::copy(op, input, &target)?,
         start: place.start_offset() * output.dtype.size_in_bytes(),
     }))
 }

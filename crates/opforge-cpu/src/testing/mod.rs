@@ -1,5 +1,7 @@
 //! What the tests of kernels share: tensors of any dtype and strides whose elements are read and written as f64.
 
+mod sums;
+
 use opforge_core::{DType, Element, Layout, Meta, Scalar, Shape, Strides, bf16, f16};
 use opforge_runtime::Kernel;
 

@@ -1,8 +1,8 @@
 //! Lines whose every so many-th elements lie next to each other, so that what windows with a stride read does too.
 
-use crate::operand::{Accumulator, Operand};
+use crate::matmul::operand::{Accumulator, Operand};
+use crate::simd::stored::{StoredFloat, VectorOf, load_strided};
 use crate::simd::{Bits, Float, Simd, Vector};
-use crate::stored::{StoredFloat, VectorOf, load_strided};
 use opforge_core::WithDType;
 
 /// A stored float whose sums are in the type that it is computed in.

@@ -1,7 +1,7 @@
 //! Kernels that make rows, or tiles of columns, independently of each other.
 
-use crate::fallible::try_parallel_for;
-use crate::scratch::with_scratch;
+use crate::loops::fallible::try_parallel_for;
+use crate::memory::scratch::with_scratch;
 use crate::simd::{Entry, Isa, Routine, resolve};
 use opforge_core::Result;
 use opforge_runtime::Kernel;

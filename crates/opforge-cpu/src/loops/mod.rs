@@ -1,0 +1,6 @@
+//! How kernels walk over memory, and how they share the work.
+
+pub mod fallible;
+pub mod plan;
+pub mod staged;
+pub mod tasks;

@@ -1,0 +1,4 @@
+//! Memory of kernels while they run.
+
+pub mod prefetch;
+pub mod scratch;

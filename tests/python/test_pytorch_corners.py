@@ -193,3 +193,9 @@ def test_diagonals_that_wrap_are_filled_at_once():
             assert np.array_equal(x.fill_diagonal_(3, wrap=True).numpy(), expected), (rows, x.stride())
     # Block by block it would take minutes.
     assert torch.zeros(1, 4).expand(2**29, 4).fill_diagonal_(3, wrap=True)[0].tolist() == [3.0] * 4
+
+
+def test_numbers_in_bfloat16_are_rounded_to_the_nearest():
+    number = 1.5820318090528593
+    assert torch.full((), number, dtype=torch.bfloat16).item() == 1.5859375
+    assert torch.tensor([1.0, number], dtype=torch.bfloat16).cumprod(0)[1].item() == 1.5859375

@@ -42,8 +42,8 @@ macro_rules! element {
 }
 element!(
     bool => Bool: Scalar::to_bool,
-    f16 => F16: |v: Scalar| f16::from_f64(v.to_f64()),
-    bf16 => BF16: |v: Scalar| bf16::from_f64(v.to_f64()),
+    f16 => F16: |v: Scalar| WithDType::from_f64(v.to_f64()),
+    bf16 => BF16: |v: Scalar| WithDType::from_f64(v.to_f64()),
     f32 => F32: |v: Scalar| v.to_f64() as f32,
     f64 => F64: Scalar::to_f64,
     Complex<f32> => C64: |v: Scalar| { let (re, im) = v.to_complex(); Complex::new(re as f32, im as f32) },
@@ -81,7 +81,8 @@ with_dtype!(u8, u16, u32, u64, i8, i16, i32, i64, f32, f64);
 macro_rules! with_dtype_half {
     ($($ty:ty),*) => {
         $(impl WithDType for $ty {
-            fn from_f64(v: f64) -> Self { <$ty>::from_f64(v) }
+            // By way of f32, as kernels round; `half` does not always round an f64 to the nearest bf16.
+            fn from_f64(v: f64) -> Self { <$ty>::from_f32(v as f32) }
             fn to_f64(self) -> f64 { <$ty>::to_f64(self) }
         })*
     };

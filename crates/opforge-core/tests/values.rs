@@ -191,3 +191,17 @@ fn faults_of_custom_operators_name_what_is_known() {
         "custom operator (kernel.cc): no such file"
     );
 }
+
+/// `half` rounds some f64 whose upper bits end in a tie the wrong way: 1.58203180.. to 1.578125.
+#[test]
+fn numbers_of_half_precision_are_the_nearest() {
+    let nearest = |x: f32| {
+        let (as_f16, as_bf16) = (f16::from_f32(x), bf16::from_f32(x));
+        let number = Scalar::Float(x.into());
+        assert_eq!(f16::from_scalar(number).to_bits(), as_f16.to_bits(), "{x}");
+        assert_eq!(bf16::from_scalar(number).to_bits(), as_bf16.to_bits(), "{x}");
+        assert_eq!(<bf16 as WithDType>::from_f64(x.into()).to_bits(), as_bf16.to_bits(), "{x}");
+    };
+    nearest(1.582_031_8);
+    (0x3f00_0000..0x4000_0000).step_by(0x101).for_each(|bits| nearest(f32::from_bits(bits)));
+}

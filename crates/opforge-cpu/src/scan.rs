@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use opforge_core::{DType, Error, Meta, Result, bf16, f16};
+use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
 use opforge_runtime::parallel::parallel_for;
 use opforge_runtime::{Kernel, checkpoint};
 
@@ -275,8 +275,8 @@ macro_rules! running_floats {
 running_floats! {
     f64: |x| x, |result| result;
     f32: f64::from, |result| result as f32;
-    f16: f16::to_f64, f16::from_f64;
-    bf16: bf16::to_f64, bf16::from_f64;
+    f16: f16::to_f64, WithDType::from_f64;
+    bf16: bf16::to_f64, WithDType::from_f64;
 }
 
 macro_rules! running_ints {

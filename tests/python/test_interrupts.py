@@ -73,6 +73,31 @@ def run(script, *, env=None):
     return subprocess.run(command, capture_output=True, text=True, timeout=120, env={**os.environ, **(env or {})})
 
 
+BUSY_HOST = """
+import os, signal, threading, time
+import opforge as torch
+
+wide = torch.ones(1).expand(16, 1 << 22)
+sent = []
+
+def fire():
+    sent.append(time.monotonic())
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Timer(0.5, fire).start()
+try:
+    wide.{call}
+except KeyboardInterrupt:
+    print(time.monotonic() - sent[0])
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("call", ["unique(dim=0)", "unbind(1)"])
+def test_ctrl_c_ends_millions_of_short_calls(call):
+    assert float(run(BUSY_HOST.replace("{call}", call)).stdout) < 1
+
+
 @pytest.mark.parametrize("sync", ["0", "1"])
 @pytest.mark.parametrize("name", LONG)
 def test_ctrl_c_ends_a_long_kernel(name, sync):

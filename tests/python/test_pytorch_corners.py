@@ -199,3 +199,13 @@ def test_numbers_in_bfloat16_are_rounded_to_the_nearest():
     number = 1.5820318090528593
     assert torch.full((), number, dtype=torch.bfloat16).item() == 1.5859375
     assert torch.tensor([1.0, number], dtype=torch.bfloat16).cumprod(0)[1].item() == 1.5859375
+
+
+def test_householder_products_of_tall_matrices_need_no_square_ones():
+    tall = torch.linalg.householder_product(torch.zeros(2**17, 2), torch.zeros(2))
+    assert tall.sum().item() == 2
+
+
+def test_the_inverse_of_a_vector_is_a_shape_error():
+    with pytest.raises(torch.ShapeError, match="square"):
+        torch.linalg.inv(torch.ones(1).expand(2**20))

@@ -288,3 +288,10 @@ fn what_a_failed_call_left_running_stops_without_a_word() {
         assert_eq!(value(&kept).unwrap(), 5);
     });
 }
+
+/// There is nothing to wait for, and the front end is asked all the same.
+#[test]
+fn who_works_on_the_host_may_give_up() {
+    let outcome = impatiently(|| (0..100).try_for_each(|_| vm::look_up()));
+    assert!(outcome.unwrap_err().to_string().contains("enough"));
+}

@@ -41,6 +41,15 @@ pub fn wait(step: &mut Step<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Lets the front end do what it does between two steps of waiting, though there is nothing to wait for: for whoever works on the host for long.
+///
+/// # Errors
+/// The front end's, if it gives up.
+pub fn look_up() -> Result<()> {
+    let mut looked = false;
+    wait(&mut |_| std::mem::replace(&mut looked, true))
+}
+
 /// Whether those who wait may give up.
 pub(super) fn may_give_up() -> bool {
     FRONT_END.get().is_some()

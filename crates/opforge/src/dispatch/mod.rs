@@ -12,6 +12,7 @@ mod inplace;
 pub mod journey;
 mod local;
 
+use std::cell::Cell;
 use std::panic::Location;
 
 pub use autograd::Autograd;
@@ -70,7 +71,20 @@ pub fn dispatch_in_place(op: &dyn Operator, inputs: &[&Tensor]) -> Result<()> {
     dispatch_into(op, inputs, &inputs[..inputs.len().min(1)])
 }
 
+/// So often, in calls of a thread, the front end may give up: else a function of millions of calls could not be interrupted between them.
+const CALLS_UNTIL_LOOK: u32 = 4096;
+
+thread_local! {
+    static CALLS: Cell<u32> = const { Cell::new(0) };
+}
+
+#[inline]
 fn run(call: &Call<'_>) -> Result<Tensors> {
+    let calls = CALLS.get().wrapping_add(1);
+    CALLS.set(calls);
+    if calls.is_multiple_of(CALLS_UNTIL_LOOK) {
+        opforge_runtime::vm::look_up()?;
+    }
     journey::step("dispatch", || {
         format!("{} on {} inputs: eager local, autograd around it", call.op.name(), call.inputs.len())
     });

@@ -1,6 +1,7 @@
 //! Determinants and inverses.
 #![allow(non_snake_case, reason = "parameters are named as in Python")]
 
+use crate::family::matrix::square;
 use crate::functional as f;
 use crate::ops::prelude::*;
 
@@ -47,7 +48,7 @@ pub fn logdet(input: &Tensor) -> Result<Tensor> {
 /// ```
 #[function]
 pub fn inverse(input: &Tensor) -> Result<Tensor> {
-    let n = input.dims().last().copied().unwrap_or(0);
+    let n = square(OP, input.meta())?;
     f::solve(input, &Tensor::eye(n, input.dtype(), input.device())?, true)
 }
 

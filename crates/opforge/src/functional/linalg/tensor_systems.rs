@@ -3,7 +3,7 @@
 
 use opforge_core::normalize_dim;
 
-use crate::family::matrix::{identity, matrices};
+use crate::family::matrix::matrices;
 use crate::functional as f;
 use crate::ops::prelude::*;
 
@@ -133,7 +133,7 @@ pub fn householder_product(A: &Tensor, tau: &Tensor) -> Result<Tensor> {
         return Err(Error::shapes(OP, A.shape(), tau.shape(), accepted));
     }
     let (row, column) = (lead.len(), lead.len() + 1);
-    let ones = identity(A, m)?.narrow(1, 0, n)?;
+    let ones = f::eye(m as i64, Some(n as i64), Some(A.dtype()), Some(*A.device()), false)?;
     let vectors = f::tril(A, -1)?.broadcast_add(&ones)?;
     let mut product = ones.broadcast_as(A.shape())?;
     for i in (0..tau.dims()[row]).rev() {

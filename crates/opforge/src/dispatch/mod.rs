@@ -14,6 +14,7 @@ mod local;
 
 use std::cell::Cell;
 use std::panic::Location;
+use std::time::{Duration, Instant};
 
 pub use autograd::Autograd;
 pub use destination::{Destination, Out, dispatch_to, write_to};
@@ -71,22 +72,36 @@ pub fn dispatch_in_place(op: &dyn Operator, inputs: &[&Tensor]) -> Result<()> {
     dispatch_into(op, inputs, &inputs[..inputs.len().min(1)])
 }
 
-/// So often, in calls of a thread, the front end may give up: else a function of millions of calls could not be interrupted between them.
-const CALLS_UNTIL_LOOK: u32 = 4096;
+/// How many calls of a thread pass between two looks at the clock.
+const CALLS: u32 = 1024;
+/// After how long a thread lets the front end go about its business, and perhaps give up: else functions of millions of short calls could not be
+/// interrupted, and would keep other threads waiting.
+const PATIENCE: Duration = Duration::from_millis(20);
 
 thread_local! {
-    static CALLS: Cell<u32> = const { Cell::new(0) };
+    static CALLS_SO_FAR: Cell<u32> = const { Cell::new(0) };
+    static LAST_LOOK: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
 #[inline]
 fn run(call: &Call<'_>) -> Result<Tensors> {
-    let calls = CALLS.get().wrapping_add(1);
-    CALLS.set(calls);
-    if calls.is_multiple_of(CALLS_UNTIL_LOOK) {
-        opforge_runtime::vm::look_up()?;
+    let calls = CALLS_SO_FAR.get().wrapping_add(1);
+    CALLS_SO_FAR.set(calls);
+    if calls.is_multiple_of(CALLS) {
+        look_up()?;
     }
     journey::step("dispatch", || {
         format!("{} on {} inputs: eager local, autograd around it", call.op.name(), call.inputs.len())
     });
     choose(call).interpret(call)
+}
+
+#[cold]
+fn look_up() -> Result<()> {
+    let now = Instant::now();
+    if LAST_LOOK.get().is_some_and(|last| now - last < PATIENCE) {
+        return Ok(());
+    }
+    LAST_LOOK.set(Some(now));
+    opforge_runtime::vm::look_up()
 }

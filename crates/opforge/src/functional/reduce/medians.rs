@@ -144,7 +144,10 @@ pub fn mode(input: &Tensor, dim: i64, keepdim: bool) -> Result<(Tensor, Tensor)>
 #[track_caller]
 fn median_of_nothing(input: &Tensor) -> Option<Result<Tensor>> {
     let is_nothing = input.elem_count() == 0 && input.dtype().is_float();
-    is_nothing.then(|| Tensor::full_scalar(Scalar::Float(f64::NAN), (), input.dtype(), input.device()))
+    is_nothing.then(|| {
+        let nan = Tensor::full_scalar(Scalar::Float(f64::NAN), (), input.dtype(), input.device())?;
+        f::constant_in(nan, &[input])
+    })
 }
 
 /// The element along `dim` at a place that `choose` takes from the order (and the sorted elements), and the place.

@@ -1,5 +1,6 @@
 """DLPack, with numpy and with structures written by hand."""
 
+import copy
 import ctypes
 import gc
 import threading
@@ -116,6 +117,12 @@ def test_dlpack_of_odd_shapes():
     for numbers in [np.array(3.5), np.zeros((0, 4)), np.broadcast_to(np.arange(3), (2, 3)).copy(), np.arange(12).reshape(3, 4)[::2, ::3]]:
         assert same(torch.from_dlpack(numbers), numbers)
         assert np.from_dlpack(torch.from_numpy(numbers)).tolist() == numbers.tolist()
+
+
+def test_truth_values_that_stand_for_many_are_read_once():
+    many = torch.ones(1, dtype=torch.bool).expand(2**40)
+    assert torch.from_dlpack(many).shape == many.shape
+    assert copy.copy(many).shape == many.shape
 
 
 def test_dlpack_flags():

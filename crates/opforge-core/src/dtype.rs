@@ -123,6 +123,14 @@ impl DType {
         matches!(self.kind(), Kind::Float)
     }
 
+    /// The dtype that elements are computed in: f16 and bf16 are widened to f32 when they are read, and rounded when they are written.
+    pub const fn compute(self) -> DType {
+        match self {
+            DType::F16 | DType::BF16 => DType::F32,
+            dtype => dtype,
+        }
+    }
+
     /// Any signed or unsigned integer; not bool.
     pub const fn is_int(self) -> bool {
         matches!(self.kind(), Kind::Int)
@@ -155,4 +163,34 @@ impl std::str::FromStr for DType {
             .find(|d| d.as_str() == s || d.long_name() == s)
             .ok_or_else(|| Error::dtype("dtype", "name", s, "bool, u8..u64, i8..i64, f16, bf16, f32, f64, c64, c128"))
     }
+}
+
+/// Evaluates an expression with `$t` as the Rust type of an integer dtype; `$other` for the rest.
+///
+/// ```
+/// # use opforge_core::{DType, with_int};
+/// let size = |dtype: DType| with_int!(dtype, T => size_of::<T>(), _ => 0);
+/// assert_eq!((size(DType::I16), size(DType::F32)), (2, 0));
+/// ```
+#[macro_export]
+macro_rules! with_int {
+    ($dtype:expr, $t:ident => $value:expr, _ => $other:expr) => {{
+        macro_rules! arm {
+            ($ty:ty) => {{
+                type $t = $ty;
+                $value
+            }};
+        }
+        match $dtype {
+            $crate::DType::U8 => arm!(u8),
+            $crate::DType::U16 => arm!(u16),
+            $crate::DType::U32 => arm!(u32),
+            $crate::DType::U64 => arm!(u64),
+            $crate::DType::I8 => arm!(i8),
+            $crate::DType::I16 => arm!(i16),
+            $crate::DType::I32 => arm!(i32),
+            $crate::DType::I64 => arm!(i64),
+            _ => $other,
+        }
+    }};
 }

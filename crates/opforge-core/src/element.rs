@@ -1,3 +1,5 @@
+//! Rust types of elements, and how numbers become them.
+
 use crate::{DType, Scalar};
 use half::{bf16, f16};
 use num_complex::Complex;

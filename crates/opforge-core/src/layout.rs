@@ -1,3 +1,5 @@
+//! Shape, strides and offset: where a tensor's elements lie.
+
 use crate::{Error, Result, Shape};
 use smallvec::SmallVec;
 

@@ -1,44 +1,11 @@
 //! The families of tile functions, traced.
 
-use opforge_core::{DType, Element};
+use opforge_core::{DType, Element, with_int};
 use opforge_tile::{BinaryFn, CompareFn, Float, Int, TernaryFn, TestFn, UnaryFn, UpdateFn};
 
 use crate::expression::{Expression, Id, Op};
 use crate::record::{record, trace};
 use crate::symbol::Symbol;
-
-/// The dtype that elements are computed in: halves are widened when they are read, and rounded when they are written.
-pub fn compute_dtype(dtype: DType) -> DType {
-    match dtype {
-        DType::F16 | DType::BF16 => DType::F32,
-        dtype => dtype,
-    }
-}
-
-/// Evaluates an expression with `$t` as the type of an integer dtype; `$other` for the rest.
-macro_rules! with_int {
-    ($dtype:expr, $t:ident => $value:expr, _ => $other:expr) => {{
-        macro_rules! arm {
-            ($ty:ty) => {{
-                type $t = $ty;
-                $value
-            }};
-        }
-        match $dtype {
-            DType::U8 => arm!(u8),
-            DType::U16 => arm!(u16),
-            DType::U32 => arm!(u32),
-            DType::U64 => arm!(u64),
-            DType::I8 => arm!(i8),
-            DType::I16 => arm!(i16),
-            DType::I32 => arm!(i32),
-            DType::I64 => arm!(i64),
-            _ => $other,
-        }
-    }};
-}
-
-pub(crate) use with_int;
 
 /// A function of `K` symbols of type `T`, and its results.
 fn traced<T: Element, const K: usize>(
@@ -56,7 +23,7 @@ fn one<T>(result: Symbol<T>) -> (Vec<Id>, Option<Id>) {
 /// A function of one element of a dtype, f16 and bf16 as f32; none where the function does not have the dtype. `fused` is whether `mul_add`
 /// rounds once.
 pub fn unary<F: UnaryFn>(f: F, dtype: DType, fused: bool) -> Option<Expression> {
-    Some(match compute_dtype(dtype) {
+    Some(match dtype.compute() {
         DType::F32 => traced::<f32, 1>(fused, |[x]| one(f.float(x))),
         DType::F64 => traced::<f64, 1>(fused, |[x]| one(f.float(x))),
         DType::Bool if F::BOOL => traced::<bool, 1>(fused, |[x]| one(f.boolean(x))),
@@ -75,7 +42,7 @@ pub fn binary<F: BinaryFn>(f: F, dtype: DType, fused: bool) -> Option<Expression
     ) -> (Vec<Id>, Option<Id>) {
         (vec![id(f.int(a, b))], F::INT_FAILURE.map(|_| mask(f.int_fails(a, b))))
     }
-    Some(match compute_dtype(dtype) {
+    Some(match dtype.compute() {
         DType::F32 if F::FLOAT => traced::<f32, 2>(fused, |[a, b]| one(f.float(a, b))),
         DType::F64 if F::FLOAT => traced::<f64, 2>(fused, |[a, b]| one(f.float(a, b))),
         DType::Bool if F::BOOL => traced::<bool, 2>(fused, |[a, b]| one(f.boolean(a, b))),
@@ -88,7 +55,7 @@ pub fn binary<F: BinaryFn>(f: F, dtype: DType, fused: bool) -> Option<Expression
 
 /// As [`unary`], of three elements.
 pub fn ternary<F: TernaryFn>(f: F, dtype: DType, fused: bool) -> Option<Expression> {
-    Some(match compute_dtype(dtype) {
+    Some(match dtype.compute() {
         DType::F32 => traced::<f32, 3>(fused, |[a, b, c]| one(f.float(a, b, c))),
         DType::F64 => traced::<f64, 3>(fused, |[a, b, c]| one(f.float(a, b, c))),
         dtype if F::INT => {
@@ -100,7 +67,7 @@ pub fn ternary<F: TernaryFn>(f: F, dtype: DType, fused: bool) -> Option<Expressi
 
 /// As [`unary`], of a predicate of two elements. Truth values are compared as 0 and 1.
 pub fn compare<F: CompareFn>(f: F, dtype: DType, fused: bool) -> Option<Expression> {
-    Some(match compute_dtype(dtype) {
+    Some(match dtype.compute() {
         DType::F32 => traced::<f32, 2>(fused, |[a, b]| one(f.float(a, b))),
         DType::F64 => traced::<f64, 2>(fused, |[a, b]| one(f.float(a, b))),
         DType::Bool => traced::<bool, 2>(fused, |[a, b]| one(f.int(a.convert::<u8>(), b.convert::<u8>()))),
@@ -110,7 +77,7 @@ pub fn compare<F: CompareFn>(f: F, dtype: DType, fused: bool) -> Option<Expressi
 
 /// As [`compare`], of one element.
 pub fn test<F: TestFn>(f: F, dtype: DType, fused: bool) -> Option<Expression> {
-    Some(match compute_dtype(dtype) {
+    Some(match dtype.compute() {
         DType::F32 => traced::<f32, 1>(fused, |[x]| one(f.float(x))),
         DType::F64 => traced::<f64, 1>(fused, |[x]| one(f.float(x))),
         DType::Bool => traced::<bool, 1>(fused, |[x]| one(f.int(x.convert::<u8>()))),
@@ -127,7 +94,7 @@ pub fn update<F: UpdateFn<N>, const N: usize>(f: F, dtype: DType, fused: bool) -
     ) -> (Vec<Id>, Option<Id>) {
         (f.float(std::array::from_fn(input), input(N)).map(id).to_vec(), None)
     }
-    let dtype = compute_dtype(dtype);
+    let dtype = dtype.compute();
     let inputs = vec![dtype; N + 1];
     Some(match dtype {
         DType::F32 => trace(inputs, fused, || changed::<Symbol<f32>, N>(f, Symbol::input, |x| x.id)),
@@ -138,7 +105,7 @@ pub fn update<F: UpdateFn<N>, const N: usize>(f: F, dtype: DType, fused: bool) -
 
 /// The conversion of an element, as Rust's `as` has it; true is what differs from 0. None for complex numbers.
 pub fn cast(from: DType, to: DType) -> Option<Expression> {
-    let (from, to) = (compute_dtype(from), compute_dtype(to));
+    let (from, to) = (from.compute(), to.compute());
     if from.is_complex() || to.is_complex() {
         return None;
     }
@@ -156,7 +123,7 @@ pub(crate) fn converted(x: Id, from: DType, to: DType) -> Id {
 
 /// `a` where the condition, a truth value or a u8, is not 0, else `b`. None for complex numbers.
 pub fn choose(condition: DType, dtype: DType) -> Option<Expression> {
-    let dtype = compute_dtype(dtype);
+    let dtype = dtype.compute();
     if dtype.is_complex() {
         return None;
     }

@@ -32,6 +32,6 @@ mod symbol;
 
 pub use c::C_PRELUDE;
 pub use expression::{Expression, Function, Id, Node, Op};
-pub use families::{binary, cast, choose, compare, compute_dtype, ternary, test, unary, update};
+pub use families::{binary, cast, choose, compare, ternary, test, unary, update};
 pub use reduction::{Reduction, reduce, reduce_truth};
 pub use symbol::Symbol;

@@ -1,10 +1,10 @@
 //! Reductions, traced.
 
-use opforge_core::{DType, Element, Scalar};
+use opforge_core::{DType, Element, Scalar, with_int};
 use opforge_tile::{Float, Int, Integers, Reducer, TruthReducer};
 
 use crate::expression::{Expression, Id, Op};
-use crate::families::{compute_dtype, converted, with_int};
+use crate::families::converted;
 use crate::record::{record, trace};
 use crate::symbol::Symbol;
 
@@ -56,7 +56,7 @@ pub fn reduce<R: Reducer>(r: R, input: DType, output: DType, count: usize, fused
             after: part(&[dtype], true, |x| converted(x[0], dtype, output)),
         }
     }
-    Some(match (compute_dtype(input), R::INTEGERS) {
+    Some(match (input.compute(), R::INTEGERS) {
         (DType::F32, _) => floats::<f32>(r, count, fused),
         (DType::F64, _) => floats::<f64>(r, count, fused),
         (DType::C64 | DType::C128, _) | (_, Integers::Refuse) => return None,
@@ -68,7 +68,7 @@ pub fn reduce<R: Reducer>(r: R, input: DType, output: DType, count: usize, fused
 
 /// As [`reduce`], of whether elements differ from 0.
 pub fn reduce_truth<R: TruthReducer>(r: R, input: DType, output: DType) -> Option<Reduction> {
-    let input = compute_dtype(input);
+    let input = input.compute();
     if input.is_complex() {
         return None;
     }

@@ -196,8 +196,8 @@ class Runner:
         return ended
 
     def _settle(self, may_be_spared: bool) -> None:
-        """Waits for kernels whose results nobody read, and sees what failed; those of an interrupted call end soon too. The first interrupt spares
-        what changes memory with content, the second does not."""
+        """Waits for kernels whose results nobody read, and sees what failed; those of an interrupted call end soon too, some at a second interrupt
+        only: the first spares what changes memory with content, and may have come while nobody waited for a kernel."""
         for _ in range(100):
             try:
                 return self.timer.run(torch.synchronize, PATIENCE[True] if may_be_spared else LATE)
@@ -227,7 +227,7 @@ class Runner:
         kept = {name: snapshot for name, snapshot in before.items() if not any(shares(snapshot.tensor, t) for t in touched)}
         ended = self._judged(lambda: self._call(program, space, given), PATIENCE[program.stretched])
         if ended[0] != "fine":
-            self._settle(bool(program.changed))
+            self._settle(bool(program.changed) or ended[0] == "interrupted")
         for name, snapshot in kept.items():
             snapshot.check(name)
             if program.view is not None and any(t.numel() and shares(snapshot.tensor, t) for t in touched):

@@ -1,3 +1,5 @@
+//! How to copy between two layouts, decided from their strides.
+
 use opforge_core::Meta;
 use opforge_runtime::parallel::parallel_for;
 

@@ -1,3 +1,5 @@
+//! The exponential of a matrix.
+
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatRef, Par};
 

@@ -1,3 +1,5 @@
+//! The order of rows that exchanges of rows make.
+
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result};

@@ -1,14 +1,16 @@
+//! Kernels of functions of two elements.
+
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use opforge_core::{DType, Error, Meta, Result};
+use opforge_core::{DType, Error, Meta, Result, with_int};
 use opforge_runtime::Kernel;
 
+use super::check_dtypes;
 use super::float::FloatMap;
 use super::kernel::Spec;
 use super::scalar::{ScalarMap, ScalarStep};
-use super::step::{Step, compute_dtype};
-use super::{check_dtypes, with_int};
+use super::step::Step;
 use opforge_tile::{BinaryFn, Float};
 
 use crate::simd::Integer;
@@ -58,7 +60,7 @@ pub fn binary<F: BinaryFn>(op: &'static str, f: F, a: &Meta, b: &Meta, output: &
             if !F::FLOAT {
                 return unsupported();
             }
-            Step::float(OfFloat(f), compute_dtype(dtype))
+            Step::float(OfFloat(f), dtype.compute())
         }
         DType::Bool if F::BOOL => Step::new(ScalarStep(OfBool(f))),
         dtype if F::INT => {

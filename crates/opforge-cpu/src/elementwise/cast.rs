@@ -7,7 +7,7 @@ use opforge_runtime::Kernel;
 
 use super::kernel::Spec;
 use super::scalar::{ScalarMap, ScalarStep};
-use super::step::{Step, compute_dtype};
+use super::step::Step;
 
 const PICOSECONDS: usize = 150;
 
@@ -152,7 +152,7 @@ pub fn cast(op: &'static str, input: &Meta, output: &Meta) -> Result<Arc<dyn Ker
     if input.dtype == output.dtype {
         return crate::copy::copy(op, input, output);
     }
-    let (from, to) = (compute_dtype(input.dtype), compute_dtype(output.dtype));
+    let (from, to) = (input.dtype.compute(), output.dtype.compute());
     let step = with_value!(from, From => step_from::<From>(to));
     Spec { op, step, widen: true, ps: PICOSECONDS, failure: None }.kernel([input], output)
 }

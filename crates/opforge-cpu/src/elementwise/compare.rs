@@ -3,14 +3,14 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use opforge_core::{DType, Error, Meta, Result};
+use opforge_core::{DType, Error, Meta, Result, with_int};
 use opforge_runtime::Kernel;
 
 use super::float::FloatTest;
 use super::kernel::Spec;
 use super::scalar::{ScalarMap, ScalarStep};
-use super::step::{Step, compute_dtype};
-use super::{check_dtypes, check_truth, with_int};
+use super::step::Step;
+use super::{check_dtypes, check_truth};
 use opforge_tile::{CompareFn, Float, TestFn};
 
 use crate::simd::Integer;
@@ -77,7 +77,7 @@ pub fn compare<F: CompareFn>(op: &'static str, f: F, a: &Meta, b: &Meta, output:
     check_dtypes(op, a.dtype, &[b])?;
     check_truth(op, output)?;
     let step = match a.dtype {
-        dtype if dtype.is_float() => Step::<2>::test(OfFloat(f), compute_dtype(dtype)),
+        dtype if dtype.is_float() => Step::<2>::test(OfFloat(f), dtype.compute()),
         DType::Bool => Step::<2>::new(ScalarStep(OfTruth(f))),
         dtype => with_int!(dtype, I => Step::<2>::new(ScalarStep(OfInt(f, PhantomData::<I>))),
             _ => return Err(Error::UnsupportedDTypeForOp(dtype, op))),
@@ -92,7 +92,7 @@ pub fn compare<F: CompareFn>(op: &'static str, f: F, a: &Meta, b: &Meta, output:
 pub fn test<F: TestFn>(op: &'static str, f: F, input: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
     check_truth(op, output)?;
     let step = match input.dtype {
-        dtype if dtype.is_float() => Step::<1>::test(OfFloat(f), compute_dtype(dtype)),
+        dtype if dtype.is_float() => Step::<1>::test(OfFloat(f), dtype.compute()),
         DType::Bool => Step::<1>::new(ScalarStep(OfTruth(f))),
         dtype => with_int!(dtype, I => Step::<1>::new(ScalarStep(OfInt(f, PhantomData::<I>))),
             _ => return Err(Error::UnsupportedDTypeForOp(dtype, op))),

@@ -8,7 +8,7 @@ use opforge_runtime::parallel::parallel_for;
 
 use super::block::Block;
 use super::nest::{Axes, Axis, collapse};
-use super::step::{Convert, Step, compute_dtype};
+use super::step::{Convert, Step};
 use super::tile::{Access, Operand, TILE_BYTES, TILE_ELEMENTS, TRANSPOSED_ELEMENTS, Tile};
 use crate::copy::tile::Tile as Transposer;
 
@@ -89,7 +89,7 @@ impl<const K: usize> Loops<K> {
         let operand = |meta: &Meta, row: isize, col: isize, convert: fn(_) -> Option<Convert>| {
             let size = meta.dtype.size_in_bytes();
             let convert = if spec.widen { convert(meta.dtype) } else { None };
-            let wide = if convert.is_some() { compute_dtype(meta.dtype).size_in_bytes() } else { size };
+            let wide = if convert.is_some() { meta.dtype.compute().size_in_bytes() } else { size };
             Operand { size, wide, convert, access: Access::Direct, row, col }
         };
         let mut input: [Operand; K] =

@@ -65,31 +65,6 @@ pub use update::update;
 
 use opforge_core::{DType, Error, Meta, Result};
 
-/// Evaluates an expression with `$t` as the Rust type of an integer dtype; `$other` for the rest.
-macro_rules! with_int {
-    ($dtype:expr, $t:ident => $expr:expr, _ => $other:expr) => {{
-        use opforge_core::DType;
-        macro_rules! arm {
-            ($ty:ty) => {{
-                type $t = $ty;
-                $expr
-            }};
-        }
-        match $dtype {
-            DType::U8 => arm!(u8),
-            DType::U16 => arm!(u16),
-            DType::U32 => arm!(u32),
-            DType::U64 => arm!(u64),
-            DType::I8 => arm!(i8),
-            DType::I16 => arm!(i16),
-            DType::I32 => arm!(i32),
-            DType::I64 => arm!(i64),
-            _ => $other,
-        }
-    }};
-}
-use with_int;
-
 /// Refuses tensors whose dtypes are not all `dtype`.
 fn check_dtypes(op: &'static str, dtype: DType, others: &[&Meta]) -> Result<()> {
     match others.iter().find(|meta| meta.dtype != dtype) {

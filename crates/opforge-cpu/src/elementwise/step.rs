@@ -99,11 +99,3 @@ impl Convert {
         }
     }
 }
-
-/// The dtype that elements are computed in.
-pub(super) fn compute_dtype(dtype: DType) -> DType {
-    match dtype {
-        DType::F16 | DType::BF16 => DType::F32,
-        dtype => dtype,
-    }
-}

@@ -1,14 +1,16 @@
+//! Kernels of functions of three elements.
+
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use opforge_core::{Error, Meta, Result};
+use opforge_core::{Error, Meta, Result, with_int};
 use opforge_runtime::Kernel;
 
+use super::check_dtypes;
 use super::float::FloatMap;
 use super::kernel::Spec;
 use super::scalar::{ScalarMap, ScalarStep};
-use super::step::{Step, compute_dtype};
-use super::{check_dtypes, with_int};
+use super::step::Step;
 use opforge_tile::{Float, TernaryFn};
 
 use crate::simd::Integer;
@@ -39,7 +41,7 @@ pub fn ternary<F: TernaryFn>(op: &'static str, f: F, [a, b, c]: [&Meta; 3], outp
     check_dtypes(op, a.dtype, &[b, c, output])?;
     let unsupported = || Err(Error::UnsupportedDTypeForOp(a.dtype, op));
     let step = match a.dtype {
-        dtype if dtype.is_float() => Step::float(OfFloat(f), compute_dtype(dtype)),
+        dtype if dtype.is_float() => Step::float(OfFloat(f), dtype.compute()),
         dtype if F::INT => {
             with_int!(dtype, I => Step::new(ScalarStep(OfInt(f, PhantomData::<I>))), _ => return unsupported())
         }

@@ -1,13 +1,15 @@
+//! Kernels of functions of one element.
+
 use std::sync::Arc;
 
-use opforge_core::{DType, Error, Meta, Result};
+use opforge_core::{DType, Error, Meta, Result, with_int};
 use opforge_runtime::Kernel;
 
+use super::check_dtypes;
 use super::float::FloatMap;
 use super::kernel::Spec;
 use super::scalar::{ScalarMap, ScalarStep};
-use super::step::{Step, compute_dtype};
-use super::{check_dtypes, with_int};
+use super::step::Step;
 use opforge_tile::{Float, UnaryFn};
 
 use crate::simd::Integer;
@@ -47,7 +49,7 @@ pub fn unary<F: UnaryFn>(op: &'static str, f: F, input: &Meta, output: &Meta) ->
     check_dtypes(op, input.dtype, &[output])?;
     let unsupported = || Err(Error::UnsupportedDTypeForOp(input.dtype, op));
     let step = match input.dtype {
-        dtype if dtype.is_float() => Step::float(OfFloat(f), compute_dtype(dtype)),
+        dtype if dtype.is_float() => Step::float(OfFloat(f), dtype.compute()),
         DType::Bool if F::BOOL => Step::new(ScalarStep(OfBool(f))),
         dtype if F::INT => {
             with_int!(dtype, I => Step::new(ScalarStep(OfInt(f, std::marker::PhantomData::<I>))), _ => return unsupported())

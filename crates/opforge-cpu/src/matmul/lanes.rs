@@ -1,3 +1,5 @@
+//! Registers of accumulators, of any element type.
+
 use std::mem::MaybeUninit;
 
 use crate::matmul::operand::Accumulator;

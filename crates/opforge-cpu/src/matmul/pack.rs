@@ -1,3 +1,5 @@
+//! Matrices in memory, copied into panels that micro-kernels read in order.
+
 use crate::matmul::operand::Operand;
 
 /// A matrix in memory: element `[i, j]` is at `i * row + j * column`, in elements.

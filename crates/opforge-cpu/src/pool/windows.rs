@@ -1,3 +1,5 @@
+//! Which elements lie under the windows of a pool.
+
 use opforge_core::{Error, Meta, Result};
 use opforge_runtime::checkpoint;
 

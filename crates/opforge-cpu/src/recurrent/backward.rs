@@ -1,3 +1,5 @@
+//! The gradients of a recurrent layer, from the last step to the first.
+
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,3 +1,5 @@
+//! How a reduction walks its input, decided from shape and strides.
+
 use crate::loops::plan::{LoopDim, LoopDims, iterations, order_and_merge};
 use opforge_core::{Error, Meta, Result};
 

@@ -172,7 +172,7 @@ impl Vector for F32 {
     }
     #[inline(always)]
     unsafe fn store(self, ptr: *mut f32) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller vouches for LANES writable elements.
         unsafe { _mm256_storeu_ps(ptr, self.0) }
     }
     #[inline(always)]
@@ -274,7 +274,7 @@ impl Vector for F64 {
     }
     #[inline(always)]
     unsafe fn store(self, ptr: *mut f64) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller vouches for LANES writable elements.
         unsafe { _mm256_storeu_pd(ptr, self.0) }
     }
     #[inline(always)]

@@ -182,7 +182,7 @@ impl Vector for F32 {
     }
     #[inline(always)]
     unsafe fn store(self, ptr: *mut f32) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller vouches for LANES writable elements.
         unsafe { _mm512_storeu_ps(ptr, self.0) }
     }
     #[inline(always)]
@@ -268,7 +268,7 @@ impl Vector for F64 {
     }
     #[inline(always)]
     unsafe fn store(self, ptr: *mut f64) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller vouches for LANES writable elements.
         unsafe { _mm512_storeu_pd(ptr, self.0) }
     }
     #[inline(always)]

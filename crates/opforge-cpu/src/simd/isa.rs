@@ -1,3 +1,5 @@
+//! Instruction sets, and loops compiled for each of them.
+
 use std::cell::Cell;
 use std::sync::OnceLock;
 

@@ -240,7 +240,7 @@ macro_rules! float {
             }
             #[inline(always)]
             unsafe fn store(self, ptr: *mut $elem) {
-                // SAFETY: the caller's.
+                // SAFETY: the caller vouches for LANES writable elements.
                 unsafe { $store(ptr, self.0) }
             }
             #[inline(always)]

@@ -218,7 +218,7 @@ macro_rules! float {
             }
             #[inline(always)]
             unsafe fn store(self, ptr: *mut $ty) {
-                // SAFETY: the caller's.
+                // SAFETY: the caller vouches for LANES writable elements; write_unaligned asks for no more than their alignment.
                 unsafe { ptr.cast::<[$ty; $n]>().write_unaligned(self.0) }
             }
             #[inline(always)]

@@ -1,3 +1,5 @@
+//! Declared functions made ready for calls from Python.
+
 use std::fmt;
 
 use opforge::Scalar;

@@ -1,8 +1,7 @@
 //! `x[..]` and `x[..] = value`: integers, slices, `None` and `...` make views; index tensors, masks and lists gather and scatter.
 
-use opforge::functional::{copy_into, fill_with, index_get, where_cond};
+use opforge::functional::{copy_into, fill_with, index_get, unbind, where_cond};
 use opforge::{DType, Error, Tensor};
-use opforge_runtime::alloc::check_available;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyTuple};
@@ -11,11 +10,6 @@ use super::PyTensor;
 use super::host::from_object;
 use crate::binding;
 use crate::error::{OrRaise, raise};
-
-/// What a row is while a tensor is gone through, about.
-const BYTES_OF_A_ROW: usize = 512;
-/// Rows after which making them looks for signals.
-const LOOK: usize = 4096;
 
 /// One part of an index.
 enum Part<'py> {
@@ -236,16 +230,10 @@ impl PyTensor {
 
     fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let tensor = self.tensor(py);
-        let Some(&length) = tensor.dims().first() else {
+        if tensor.rank() == 0 {
             return Err(PyTypeError::new_err("iteration over a 0-d tensor"));
-        };
-        check_available(length.saturating_mul(BYTES_OF_A_ROW)).or_raise(py)?;
-        let rows = (0..length).map(|i| {
-            if i % LOOK == LOOK - 1 {
-                py.check_signals()?;
-            }
-            Self::wrap(py, tensor.get_on_dim(0, i).or_raise(py)?)
-        });
+        }
+        let rows = unbind(&tensor, 0).or_raise(py)?.into_iter().map(|row| Self::wrap(py, row));
         let rows = PyTuple::new(py, rows.collect::<PyResult<Vec<_>>>()?)?;
         Ok(rows.try_iter()?.into_any())
     }

@@ -1,3 +1,5 @@
+//! Handles of recorded calls, as users walk the graph.
+
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 

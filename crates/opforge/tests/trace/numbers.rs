@@ -97,7 +97,7 @@ impl Buffer {
 
     /// As it is computed in: halves as f32.
     pub fn widened(&self) -> Buffer {
-        self.in_dtype(opforge_trace::compute_dtype(self.dtype))
+        self.in_dtype(self.dtype.compute())
     }
 
     /// As it is stored: f32 as halves.

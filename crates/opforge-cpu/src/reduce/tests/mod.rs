@@ -1,3 +1,5 @@
+//! Reductions against plain loops.
+
 mod others;
 
 use super::*;

@@ -84,13 +84,17 @@ fn layout(op: &'static str, region: &Region, dtype: DType) -> opforge::Result<La
     Layout::new(shape, strides.iter().map(stride).collect::<opforge::Result<_>>()?, 0, op)
 }
 
-/// Kernels rely on truth values of 0 and 1.
+/// Kernels rely on truth values of 0 and 1. A stretched dimension's are read once.
 pub fn check_truth(op: &'static str, tensor: &Tensor) -> opforge::Result<()> {
-    if tensor.dtype() != DType::Bool {
+    if tensor.dtype() != DType::Bool || tensor.elem_count() == 0 {
         return Ok(());
     }
-    let guard = opforge_runtime::vm::read(tensor.storage())?;
-    if tensor.strided_index().all(|i| guard[i] <= 1) {
+    let layout = tensor.layout();
+    let lengths: Vec<usize> =
+        layout.dims().iter().zip(layout.stride()).map(|(&n, &s)| if s == 0 { 1 } else { n }).collect();
+    let once = Layout::new(lengths.into(), layout.stride().into(), layout.start_offset(), op)?;
+    let bytes = Tensor::from_storage(tensor.storage().clone(), DType::U8, once)?;
+    if bytes.max_all()?.to_scalar::<u8>()? <= 1 {
         return Ok(());
     }
     Err(Error::value(op, "data", "truth values other than 0 and 1", "bytes of 0 and 1"))

@@ -6,11 +6,14 @@ use syn::{Attribute, Error, Expr, ItemFn, Meta, PathArguments, Result, ReturnTyp
 
 use crate::declaration::{Declaration, Defaults, Parameter, declaration};
 use crate::faces::Faces;
+use crate::operator::Operator;
 
 pub fn expand(defaults: Defaults, mut function: ItemFn) -> Result<TokenStream> {
     let declaration = declaration(&function, defaults)?;
     let faces = take(&mut function.attrs, "python").map(|attribute| Faces::of(&attribute)).transpose()?;
     let view = take(&mut function.attrs, "view").is_some();
+    let operator = take(&mut function.attrs, "operator");
+    let operator: Option<Operator> = operator.map(|attribute| attribute.parse_args()).transpose()?;
     let signature = signature(&function, &declaration, faces.as_ref(), view)?;
     function.block.stmts.insert(0, own_name(&function.sig.ident, faces.as_ref()));
     let write = if declaration.out { Some(take_body(&mut function, &declaration)) } else { None };
@@ -25,6 +28,7 @@ pub fn expand(defaults: Defaults, mut function: ItemFn) -> Result<TokenStream> {
         }
     };
     let write = write.map(|write| quote!(impl #name { #write }));
+    let definition = operator.map(|operator| operator.definition(name));
     Ok(quote! {
         #[allow(clippy::too_many_arguments)]
         #[track_caller]
@@ -32,6 +36,7 @@ pub fn expand(defaults: Defaults, mut function: ItemFn) -> Result<TokenStream> {
 
         #declared
         #write
+        #definition
     })
 }
 

@@ -1,8 +1,11 @@
-//! The attribute of `opforge` that declares a function, which `opforge::function` documents.
+//! The attributes of `opforge`: that which declares a function, documented by `opforge::function`, and that which makes an operator of a function of
+//! one element, documented by `opforge::family::unary`.
 
 mod declaration;
 mod expand;
 mod faces;
+mod operator;
+mod unary;
 
 use proc_macro::TokenStream;
 
@@ -12,4 +15,12 @@ pub fn function(defaults: TokenStream, item: TokenStream) -> TokenStream {
     let defaults = syn::parse_macro_input!(defaults as declaration::Defaults);
     let function = syn::parse_macro_input!(item as syn::ItemFn);
     expand::expand(defaults, function).unwrap_or_else(|error| error.to_compile_error()).into()
+}
+
+/// See `opforge::family::unary`.
+#[proc_macro_attribute]
+pub fn unary(samples: TokenStream, block: TokenStream) -> TokenStream {
+    let samples = syn::parse_macro_input!(samples as unary::Samples);
+    let block = syn::parse_macro_input!(block as syn::ItemImpl);
+    unary::expand(samples, block).unwrap_or_else(|error| error.to_compile_error()).into()
 }

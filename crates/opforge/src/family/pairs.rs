@@ -36,6 +36,12 @@ pub fn unary_float<F: Unary>(f: F, input: &Tensor, out: Out<'_>) -> Result<Tenso
     unary_to(f, &*floating(input)?, out)
 }
 
+/// As [`unary_to`] if integers have the function, else as [`unary_float`].
+#[track_caller]
+pub fn unary_promoted<F: Unary>(f: F, input: &Tensor, out: Out<'_>) -> Result<Tensor> {
+    if F::INT { unary_to(f, input, out) } else { unary_float(f, input, out) }
+}
+
 /// As [`unary_float`], of two operands.
 #[track_caller]
 pub fn binary_float<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>, out: Out<'_>) -> Result<Tensor> {

@@ -8,10 +8,10 @@ use opforge_tile::{BinaryFn, Float, UnaryFn};
 use smallvec::smallvec;
 
 use crate::autograd::{Backward, is_grad_enabled};
-use crate::declaration::{Array, Sample};
+use crate::declaration::{Array, DTypes, Sample};
 use crate::dispatch::{Out, dispatch_to, dispatch1};
 use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves, Tile, arity};
-use crate::{Error, Layout, Meta, Result, Tensor};
+use crate::{DType, Error, Layout, Meta, Result, Tensor};
 
 /// A function of one tensor, element by element, that keeps the dtype. Its file gives the tile function ([`UnaryFn`]) and the derivative.
 pub trait Unary: UnaryFn + Debug + Eq + Hash {
@@ -40,6 +40,41 @@ pub trait Unary: UnaryFn + Debug + Eq + Hash {
     }
 }
 
+/// Makes an operator of the block that implements [`Unary`]: all that its file has to say.
+///
+/// The block holds the tile function's items too, those of [`UnaryFn`], and has the documentation of the function that users call. Beside it then
+/// stand the struct, which has no fields, with both implementations; `NAME`, which is the struct's in snake case; a function of that name, declared
+/// with [`#[function(out)]`](macro@crate::function), whose other attributes follow `#[unary]`; and its `DEFINITION`. The function takes floats, and
+/// integers and truth values if `INT` and `BOOL` say that they have it; otherwise they become floats first.
+///
+/// The attribute says what the operator is tried with: `samples`, a range of numbers, and `reference`, a function of one. The file imports the
+/// [`prelude`](crate::ops::prelude).
+///
+/// ```
+/// use opforge::ops::prelude::*;
+///
+/// /// The third power, element by element.
+/// #[unary(samples = -2.0..2.0, reference = |x| x.powi(3))]
+/// #[python(torch, method)]
+/// impl Unary for Cube {
+///     #[inline(always)]
+///     fn float<V: Float>(self, x: V) -> V {
+///         x * x * x
+///     }
+///
+///     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+///         ctx.grad(0)?.mul(&ctx.input(0)?.sqr()?.affine(3.0, 0.0)?)
+///     }
+/// }
+///
+/// # fn main() -> Result<()> {
+/// assert_eq!(cube(&Tensor::new(&[2f32], &Device::Cpu)?)?.to_vec1::<f32>()?, [8.0]);
+/// assert_eq!((DEFINITION.name, DEFINITION.dtypes), ("cube", DTypes::FLOATS));
+/// # Ok(())
+/// # }
+/// ```
+pub use opforge_macros::unary;
+
 /// The operator of a [`Unary`] function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct UnaryOp<F>(pub F);
@@ -50,7 +85,7 @@ pub fn unary<F: Unary>(f: F, input: &Tensor) -> Result<Tensor> {
     unary_to(f, input, None)
 }
 
-/// As [`unary`], with a destination.
+/// As [`unary()`], with a destination.
 #[track_caller]
 pub fn unary_to<F: Unary>(f: F, input: &Tensor, out: Out<'_>) -> Result<Tensor> {
     if input.dtype().is_complex() { f.complex(input) } else { dispatch_to(&UnaryOp(f), &[input], out) }
@@ -152,6 +187,12 @@ impl<F: Unary> Operator for SlopeOp<F> {
     }
 }
 
+/// The dtypes of a unary function: floats, and integers and truth values if they have it.
+pub const fn unary_dtypes<F: UnaryFn>() -> DTypes {
+    let numbers = if F::INT { DTypes::NUMERIC } else { DTypes::FLOATS };
+    if F::BOOL { numbers.and(DTypes::of(&[DType::Bool])) } else { numbers }
+}
+
 /// Samples of a unary function over a range of inputs, in several shapes.
 pub fn unary_samples<F: Unary>(f: F, range: Range<f64>, reference: fn(f64) -> f64) -> Vec<Sample> {
     unary_samples_with(f, range, reference)
@@ -166,7 +207,8 @@ pub fn unary_samples_with<F: Unary>(
     let shapes: [&[usize]; 4] = [&[], &[7], &[3, 5], &[2, 3, 4]];
     let sample = |shape: &&[usize]| {
         let reference = reference.clone();
-        Sample::new(UnaryOp(f), vec![Array::spread(shape, range.clone())], move |x| x[0].map(&reference))
+        let sample = Sample::new(UnaryOp(f), vec![Array::spread(shape, range.clone())], move |x| x[0].map(&reference));
+        if F::DIFFERENTIABLE { sample } else { sample.rough() }
     };
     shapes.iter().map(sample).collect()
 }

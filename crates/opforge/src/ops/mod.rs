@@ -6,7 +6,7 @@ pub mod prelude;
 use crate::declaration::Definition;
 
 /// Declares the operators' modules, the registry's built-in part, and the functional layer's names from one list. An operator named `x` of the
-/// family `f` is the file `ops/f/x.rs`, which holds a function `x` and a constant `DEFINITION`.
+/// family `f` is the file `ops/f/x.rs`, which holds a function `x` and, by `#[operator]` or `#[unary]`, a constant `DEFINITION`.
 macro_rules! catalogue {
     ($($(#[doc = $doc:literal])* $family:ident { $($name:ident),* $(,)? })*) => {
         $($(#[doc = $doc])* pub mod $family { $(pub mod $name;)* })*

@@ -3,9 +3,12 @@
 /// Declares an ordinary function once: beside it stands its signature as data, `name::FUNCTION`, and its name, `name::NAME`, for this file to use.
 ///
 /// The attribute names the parameters that may be left out, with what they are then; those after a star are given by name:
-/// `#[function(dim = None, keepdim = false, *, dtype = None)]`. Two attributes may follow it:
+/// `#[function(dim = None, keepdim = false, *, dtype = None)]`. Three attributes may follow it:
 /// - `#[python(torch, method, name = "..")]`: the [faces](crate::declaration::Faces) in Python; without it those of [`Function::faces`](crate::declaration::Function::faces).
 /// - `#[view]`: a result may share memory with an argument. Results of all others never do.
+/// - `#[operator(DTypes::FLOATS, samples)]`: the function is an operator's, and `DEFINITION` stands beside it, its
+///   [`Definition`](crate::declaration::Definition) with these dtypes and this function that gives samples. The operator's name is the function's;
+///   a last entry `name = "max"` says otherwise.
 ///
 /// A last entry `out` says that the function can write its result to a destination, which is then there under this name, an
 /// [`Out`](crate::dispatch::Out), to be passed on to the operator that computes the whole result. `OP` is the function's name for errors.

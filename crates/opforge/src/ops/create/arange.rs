@@ -100,6 +100,7 @@ fn range(start: Scalar, end: Scalar, step: Scalar, dtype: DType, device: Device)
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(step = Scalar::Int(1), *, dtype = None, device = None, requires_grad = false)]
+#[operator(DTypes::NUMERIC, samples)]
 pub fn arange(
     start: Scalar,
     end: Scalar,
@@ -144,10 +145,6 @@ impl Tensor {
         Tensor::from_iter(numbers(), device)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "arange", function: &arange::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |start: f64, end: f64, step: f64, len: usize| {

@@ -52,6 +52,7 @@ impl Operator for Full {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(*, dtype = None, device = None, requires_grad = false)]
+#[operator(DTypes::ALL, samples)]
 pub fn full(
     size: &[i64],
     fill_value: Scalar,
@@ -66,9 +67,6 @@ pub fn full(
         requires_grad,
     )
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "full", function: &full::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |shape: &[usize], value: f64| {

@@ -60,6 +60,7 @@ impl Operator for ArgSort {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = -1, descending = false, *, stable = false)]
+#[operator(DTypes::REAL, samples)]
 pub fn argsort(input: &Tensor, dim: i64, descending: bool, stable: bool) -> Result<Tensor> {
     // Every order is stable here.
     let _ = stable;
@@ -99,10 +100,6 @@ impl Tensor {
         Ok((self.gather(&ids, D::Minus1)?, ids))
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "argsort", function: &argsort::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |dim: usize, descending: bool, shape: &'static [usize], count: usize| {

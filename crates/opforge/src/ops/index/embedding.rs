@@ -22,6 +22,7 @@ use crate::ops::prelude::*;
 /// ```
 #[function(padding_idx = None, max_norm = None, norm_type = 2.0, scale_grad_by_freq = false, sparse = false)]
 #[python(nn)]
+#[operator(DTypes::ALL, samples)]
 pub fn embedding(
     input: &Tensor,
     weight: &Tensor,
@@ -75,10 +76,6 @@ fn limit_norms(input: &Tensor, weight: &Tensor, max_norm: f64, order: f64) -> Re
     let kept = norms.gt(max_norm)?.where_cond(&scale, &norms.ones_like()?)?;
     weight.index_put_set(&[Some(ids.to_dtype(DType::I64)?)], &rows.broadcast_mul(&kept)?, false)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "embedding", function: &embedding::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let inputs = vec![Array::spread(&[4, 3], -2.0..2.0), Array::indices(&[2, 2], 4)];

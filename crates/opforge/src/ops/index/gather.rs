@@ -65,6 +65,7 @@ impl Operator for Gather {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function]
+#[operator(DTypes::ALL, samples)]
 pub fn gather(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
     let dim = normalize_dim(dim, input.rank(), OP)?;
     if index.elem_count() == 0 {
@@ -87,10 +88,6 @@ impl Tensor {
         dispatch1(&Gather { dim, on_max: OnMax::Skip }, &[self, ids])
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "gather", function: &gather::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let op = |dim| Gather { dim, on_max: OnMax::Error };

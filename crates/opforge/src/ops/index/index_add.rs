@@ -93,6 +93,7 @@ impl Operator for IndexAdd {
 /// ```
 #[function(*, alpha = Scalar::Int(1), out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::ALL, samples)]
 pub fn index_add(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor, alpha: Scalar) -> Result<Tensor> {
     let dim = normalize_dim(dim, input.rank(), OP)?;
     let scaled = match alpha.to_f64() == 1.0 {
@@ -111,10 +112,6 @@ impl Tensor {
         dispatch1(&IndexAdd { dim, on_max: OnMax::Skip }, &[self, ids, src])
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "index_add", function: &index_add::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let op = IndexAdd { dim: 1, on_max: OnMax::Error };

@@ -70,6 +70,7 @@ impl Operator for IndexGet {
 /// ```
 #[function]
 #[python(hidden)]
+#[operator(DTypes::ALL, samples)]
 pub fn index_get(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Tensor> {
     match Selection::new(OP, input, indices)? {
         Some(s) => get(&s.tensor, s.dim, &s.ids)?.reshape(s.shape),
@@ -83,10 +84,6 @@ pub(super) fn get(x: &Tensor, dim: usize, ids: &[Tensor]) -> Result<Tensor> {
     let inputs: SmallVec<[&Tensor; 4]> = [x].into_iter().chain(ids).collect();
     dispatch1(&IndexGet { dim, count: ids.len() }, &inputs)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "index_get", function: &index_get::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let x = || Array::spread(&[3, 4, 2], -2.0..2.0);

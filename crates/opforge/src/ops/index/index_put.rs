@@ -101,6 +101,7 @@ pub(super) fn put(x: &Tensor, dim: usize, ids: &[Tensor], values: &Tensor, accum
 /// ```
 #[function(accumulate = false)]
 #[python(torch, method)]
+#[operator(DTypes::ALL, samples)]
 pub fn index_put(input: &Tensor, indices: &[Option<Tensor>], values: &Tensor, accumulate: bool) -> Result<Tensor> {
     let Some(s) = Selection::new(OP, input, indices)? else { return Err(no_indices()) };
     let changed = put(&s.tensor, s.dim, &s.ids, &s.values(OP, values)?, accumulate)?;
@@ -135,10 +136,6 @@ impl Tensor {
         dispatch_into(&IndexPut { dim: s.dim, count: ids.len(), accumulate }, &inputs, &[&s.tensor])
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "index_put", function: &index_put::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let distinct =

@@ -81,6 +81,7 @@ impl Operator for IndexSelect {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function]
+#[operator(DTypes::ALL, samples)]
 pub fn index_select(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
     let dim = normalize_dim(dim, input.rank(), OP)?;
     with_dimension(input, |input| select(input, index, dim, OnMax::Error))
@@ -111,10 +112,6 @@ impl Tensor {
         dispatch1(&IndexSelect { dim: 0, on_max: OnMax::Skip }, &[self, ids])
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "index_select", function: &index_select::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let op = |dim| IndexSelect { dim, on_max: OnMax::Error };

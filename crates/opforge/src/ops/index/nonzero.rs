@@ -48,6 +48,7 @@ impl Operator for NonZero {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function]
+#[operator(DTypes::of(&[DType::Bool]), samples)]
 pub fn nonzero(input: &Tensor) -> Result<Tensor> {
     let mask = match input.dtype() {
         DType::Bool => input.clone(),
@@ -56,10 +57,6 @@ pub fn nonzero(input: &Tensor) -> Result<Tensor> {
     let count = crate::functional::sum(&mask, None, false, Some(DType::I64))?.to_scalar::<i64>()?;
     dispatch1(&NonZero { count: count as usize }, &[&mask])
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "nonzero", function: &nonzero::FUNCTION, dtypes: DTypes::of(&[DType::Bool]), samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |shape: &[usize]| {

@@ -83,6 +83,7 @@ impl Operator for Scatter {
 /// ```
 #[function(*, reduce = None, out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::ALL, samples)]
 pub fn scatter(input: &Tensor, dim: i64, index: &Tensor, src: &Tensor, reduce: Option<&str>) -> Result<Tensor> {
     match reduce {
         None => {}
@@ -103,10 +104,6 @@ impl Tensor {
         dispatch1(&Scatter { dim, on_max: OnMax::Skip }, &[self, ids, src])
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "scatter", function: &scatter::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let op = Scatter { dim: 1, on_max: OnMax::Error };

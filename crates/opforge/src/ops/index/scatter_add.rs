@@ -83,6 +83,7 @@ impl Operator for ScatterAdd {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::ALL, samples)]
 pub fn scatter_add(input: &Tensor, dim: i64, index: &Tensor, src: &Tensor) -> Result<Tensor> {
     let dim = normalize_dim(dim, input.rank(), OP)?;
     let op = ScatterAdd { dim, on_max: OnMax::Error };
@@ -97,10 +98,6 @@ impl Tensor {
         dispatch1(&ScatterAdd { dim, on_max: OnMax::Skip }, &[self, ids, src])
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "scatter_add", function: &scatter_add::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let op = ScatterAdd { dim: 0, on_max: OnMax::Error };

@@ -120,6 +120,7 @@ impl ScatterReduce {
 /// ```
 #[function(*, include_self = true, out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::NUMERIC, samples)]
 pub fn scatter_reduce(
     input: &Tensor,
     dim: i64,
@@ -158,10 +159,6 @@ pub fn scatter_reduce(
         }
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "scatter_reduce", function: &scatter_reduce::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |how, combine: fn(f64, f64) -> f64| {

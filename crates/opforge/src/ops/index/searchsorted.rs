@@ -54,6 +54,7 @@ impl Operator for SearchSorted {
 /// ```
 #[function(*, out_int32 = false, right = false, side = None, sorter = None)]
 #[python(torch)]
+#[operator(DTypes::NUMERIC, samples)]
 pub fn searchsorted(
     sorted_sequence: &Tensor,
     input: Operand,
@@ -93,10 +94,6 @@ fn scalar_tensor(s: Scalar, device: &Device) -> Result<Tensor> {
     let dtype = if s.kind() < opforge_core::Kind::Float { DType::I64 } else { DType::F64 };
     Tensor::full_scalar(s, (), dtype, device)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "searchsorted", function: &searchsorted::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |sorted: Array, shape: &[usize], right: bool| {

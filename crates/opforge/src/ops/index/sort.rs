@@ -18,15 +18,12 @@ use crate::ops::prelude::*;
 /// ```
 #[function(dim = -1, descending = false, *, stable = false)]
 #[python(torch, method, results(values, indices))]
+#[operator(DTypes::REAL, samples)]
 pub fn sort(input: &Tensor, dim: i64, descending: bool, stable: bool) -> Result<(Tensor, Tensor)> {
     let ids = super::argsort::argsort(input, dim, descending, stable)?;
     let sorted = if input.rank() == 0 { input.copy()? } else { super::gather::gather(input, dim, &ids)? };
     Ok((sorted, ids))
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "sort", function: &sort::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     let call = |x: &[&Tensor]| Ok(sort(x[0], 0, true, true)?.0);

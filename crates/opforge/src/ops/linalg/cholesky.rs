@@ -65,18 +65,11 @@ pub(super) fn gradient(factor: &Tensor, grad: &Tensor) -> Result<Tensor> {
 /// ```
 #[function(*, upper = false)]
 #[python(torch, method, linalg)]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
 pub fn cholesky(input: &Tensor, upper: bool) -> Result<Tensor> {
     let factor = dispatch1(&Cholesky, &[input])?;
     if upper { f::transpose(&factor, -2, -1) } else { Ok(factor) }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition = Definition {
-    name: "cholesky",
-    function: &cholesky::FUNCTION,
-    dtypes: DTypes::of(&[DType::F32, DType::F64]),
-    samples,
-};
 
 /// The factors of matrices and, of each, 0 or the order of the first leading minor that is not positive definite, with NaN as the factor.
 pub(super) fn reference(a: &Array) -> [Array; 2] {

@@ -61,6 +61,7 @@ impl Operator for CholeskyEx {
 /// ```
 #[function(*, upper = false, check_errors = false)]
 #[python(linalg, results(L, info))]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
 pub fn cholesky_ex(input: &Tensor, upper: bool, check_errors: bool) -> Result<(Tensor, Tensor)> {
     let mut outputs = dispatch(&CholeskyEx, &[input])?;
     let (info, factor) = (outputs.remove(1), outputs.remove(0));
@@ -69,14 +70,6 @@ pub fn cholesky_ex(input: &Tensor, upper: bool, check_errors: bool) -> Result<(T
     }
     Ok((if upper { f::transpose(&factor, -2, -1)? } else { factor }, info))
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition = Definition {
-    name: "cholesky_ex",
-    function: &cholesky_ex::FUNCTION,
-    dtypes: DTypes::of(&[DType::F32, DType::F64]),
-    samples,
-};
 
 /// A positive definite matrix and one whose minors are until the last; only their lower triangles tell.
 fn samples() -> Vec<Sample> {

@@ -85,15 +85,12 @@ impl Operator for Eig {
 /// ```
 #[function]
 #[python(linalg, results(eigenvalues, eigenvectors))]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
 pub fn eig(A: &Tensor) -> Result<(Tensor, Tensor)> {
     let mut outputs = dispatch(&Eig, &[A])?;
     let (vectors, values) = (outputs.remove(1), outputs.remove(0));
     Ok((values, vectors))
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "eig", function: &eig::FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
 
 /// The sums of the values' first, second and third powers, which are traces; an eighth of them, since they cancel.
 pub(super) fn power_sums(name: &'static str, values: fn(&Tensor) -> Result<Tensor>) -> Sample {

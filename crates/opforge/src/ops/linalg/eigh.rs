@@ -87,15 +87,12 @@ impl Operator for Eigh {
 /// ```
 #[function(UPLO = "L")]
 #[python(linalg, results(eigenvalues, eigenvectors))]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
 pub fn eigh(A: &Tensor, UPLO: &str) -> Result<(Tensor, Tensor)> {
     let mut outputs = dispatch(&Eigh { upper: is_upper(OP, UPLO)? }, &[A])?;
     let (vectors, values) = (outputs.remove(1), outputs.remove(0));
     Ok((values, vectors))
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "eigh", function: &eigh::FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
 
 /// Added to what references factor, so that it is positive definite.
 const SHIFT: f64 = 4.0;

@@ -50,18 +50,11 @@ impl Operator for EigVals {
 /// ```
 #[function]
 #[python(linalg)]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
 pub fn eigvals(A: &Tensor) -> Result<Tensor> {
     // The gradient needs the vectors too.
     if A.requires_grad() && is_grad_enabled() { Ok(eig(A)?.0) } else { dispatch1(&EigVals, &[A]) }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition = Definition {
-    name: "eigvals",
-    function: &eigvals::FUNCTION,
-    dtypes: DTypes::of(&[DType::F32, DType::F64]),
-    samples,
-};
 
 /// Values come in no order: what does not depend on it is compared. Single numbers are their own values.
 fn samples() -> Vec<Sample> {

@@ -59,17 +59,10 @@ impl Operator for EigValsH {
 /// ```
 #[function(UPLO = "L")]
 #[python(linalg)]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
 pub fn eigvalsh(A: &Tensor, UPLO: &str) -> Result<Tensor> {
     dispatch1(&EigValsH { upper: eigh::is_upper(OP, UPLO)? }, &[A])
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition = Definition {
-    name: "eigvalsh",
-    function: &eigvalsh::FUNCTION,
-    dtypes: DTypes::of(&[DType::F32, DType::F64]),
-    samples,
-};
 
 fn samples() -> Vec<Sample> {
     let sample = |upper| eigh::symmetric_sample("eigvalsh", move |a| eigvalsh(a, eigh::triangle(upper)), |[s, _]| s);

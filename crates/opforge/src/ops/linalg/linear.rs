@@ -93,6 +93,7 @@ impl Operator for Linear {
 /// ```
 #[function(bias = None)]
 #[python(nn)]
+#[operator(DTypes::NUMERIC, samples)]
 pub fn linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     if weight.rank() == 1 {
         let y = f::matmul(input, weight)?;
@@ -103,10 +104,6 @@ pub fn linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<
         None => dispatch1(&Linear, &[input, weight]),
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "linear", function: &linear::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |x: &[usize], n: usize, bias: bool| {

@@ -89,6 +89,7 @@ impl Operator for LstSq {
 /// ```
 #[function(rcond = None, *, driver = None)]
 #[python(linalg, results(solution, residuals, rank, singular_values))]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
 pub fn lstsq(
     A: &Tensor,
     B: &Tensor,
@@ -130,10 +131,6 @@ fn parts(a: &Tensor, b: &Tensor, rcond: Option<f64>, values: bool) -> Result<(Te
     let (rank, x) = (outputs.remove(1), outputs.remove(0));
     Ok((x, rank, values))
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "lstsq", function: &lstsq::FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
 
 /// Of one column: the products with `B` over the length's square.
 fn one_column(x: &[Array]) -> Vec<Array> {

@@ -108,6 +108,7 @@ impl Operator for LuFactor {
 /// ```
 #[function(*, pivot = true)]
 #[python(linalg, results(LU, pivots))]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
 pub fn lu_factor(A: &Tensor, pivot: bool) -> Result<(Tensor, Tensor)> {
     if !pivot {
         return Err(Error::value(OP, "pivot", false, "true"));
@@ -116,14 +117,6 @@ pub fn lu_factor(A: &Tensor, pivot: bool) -> Result<(Tensor, Tensor)> {
     let (pivots, both) = (outputs.remove(1), outputs.remove(0));
     Ok((both, pivots))
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition = Definition {
-    name: "lu_factor",
-    function: &lu_factor::FUNCTION,
-    dtypes: DTypes::of(&[DType::F32, DType::F64]),
-    samples,
-};
 
 /// Doolittle's scheme with exchanges; NaN of what is not finite.
 fn samples() -> Vec<Sample> {

@@ -62,17 +62,10 @@ impl Operator for LuPermutation {
 /// ```
 #[function]
 #[python(hidden)]
+#[operator(DTypes::of(&[DType::I32]), samples)]
 pub fn lu_permutation(pivots: &Tensor, rows: usize) -> Result<Tensor> {
     dispatch1(&LuPermutation { rows }, &[pivots])
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition = Definition {
-    name: "lu_permutation",
-    function: &lu_permutation::FUNCTION,
-    dtypes: DTypes::of(&[DType::I32]),
-    samples,
-};
 
 fn samples() -> Vec<Sample> {
     let pivots = Array::new(&[2, 3], vec![4.0, 2.0, 3.0, 2.0, 4.0, 3.0]);

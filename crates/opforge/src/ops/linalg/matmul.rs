@@ -103,6 +103,7 @@ fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// ```
 #[function]
 #[python(torch, method, linalg)]
+#[operator(DTypes::NUMERIC, samples)]
 pub fn matmul(input: &Tensor, other: &Tensor) -> Result<Tensor> {
     if input.rank() == 0 || other.rank() == 0 {
         return Err(Error::shapes(OP, input.shape(), other.shape(), ACCEPTED));
@@ -164,10 +165,6 @@ impl Tensor {
         product(self, &rhs.unsqueeze(1)?)?.squeeze(1)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "matmul", function: &matmul::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |a: &[usize], b: &[usize], out: &[usize]| {

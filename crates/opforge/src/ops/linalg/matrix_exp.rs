@@ -58,17 +58,10 @@ impl Operator for MatrixExp {
 /// ```
 #[function]
 #[python(torch, method, linalg)]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
 pub fn matrix_exp(input: &Tensor) -> Result<Tensor> {
     dispatch1(&MatrixExp, &[input])
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition = Definition {
-    name: "matrix_exp",
-    function: &matrix_exp::FUNCTION,
-    dtypes: DTypes::of(&[DType::F32, DType::F64]),
-    samples,
-};
 
 /// By the series; NaN is everywhere in the result of a matrix that has NaN or infinities.
 fn samples() -> Vec<Sample> {

@@ -97,16 +97,13 @@ impl Operator for PInv {
 /// ```
 #[function(*, atol = None, rtol = None, hermitian = false)]
 #[python(linalg)]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
 pub fn pinv(A: &Tensor, atol: Option<Operand<'_>>, rtol: Option<Operand<'_>>, hermitian: bool) -> Result<Tensor> {
     matrices(OP, A.meta())?;
     let rtol = number_each(OP, A, rtol_or_default(A, &atol, rtol))?;
     let atol = number_each(OP, A, atol.unwrap_or(0.0.into()))?;
     dispatch1(&PInv { hermitian }, &[A, &atol, &rtol])
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "pinv", function: &pinv::FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
 
 /// `(A^T A)^-1 A^T` of two columns, by Cramer's rule.
 fn reference(a: &Array) -> Array {

@@ -117,6 +117,7 @@ impl Operator for Qr {
 /// ```
 #[function(mode = "reduced")]
 #[python(linalg, results(Q, R))]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
 pub fn qr(A: &Tensor, mode: &str) -> Result<(Tensor, Tensor)> {
     let mode = match mode {
         "reduced" => Mode::Reduced,
@@ -132,10 +133,6 @@ pub fn qr(A: &Tensor, mode: &str) -> Result<(Tensor, Tensor)> {
     };
     Ok((q, r))
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "qr", function: &qr::FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
 
 /// By Gram and Schmidt's process, twice for accuracy: absolute values. NaN is everywhere in the factors of a matrix that has one.
 fn reference(a: &Array) -> [Array; 2] {

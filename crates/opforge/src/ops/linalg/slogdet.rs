@@ -59,19 +59,12 @@ impl Operator for SLogDet {
 /// ```
 #[function]
 #[python(torch, method, linalg, results(sign, logabsdet))]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
 pub fn slogdet(input: &Tensor) -> Result<(Tensor, Tensor)> {
     let both = dispatch1(&SLogDet, &[input])?;
     let last = both.rank() - 1;
     Ok((both.get_on_dim(last, 0)?, both.get_on_dim(last, 1)?))
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition = Definition {
-    name: "slogdet",
-    function: &slogdet::FUNCTION,
-    dtypes: DTypes::of(&[DType::F32, DType::F64]),
-    samples,
-};
 
 fn samples() -> Vec<Sample> {
     let a = Array::new(&[2, 2, 2], vec![2.0, 0.5, -0.3, 1.5, 0.2, 1.0, 2.0, 0.7]);

@@ -63,6 +63,7 @@ impl Operator for Solve {
 /// ```
 #[function(*, left = true)]
 #[python(linalg)]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
 pub fn solve(A: &Tensor, B: &Tensor, left: bool) -> Result<Tensor> {
     square(OP, A.meta())?;
     let vectors = B.rank() == 1 || (B.rank() + 1 == A.rank() && B.dims() == &A.dims()[..A.rank() - 1]);
@@ -77,10 +78,6 @@ pub fn solve(A: &Tensor, B: &Tensor, left: bool) -> Result<Tensor> {
     let (a, b) = over_batch(OP, A, B)?;
     solved(&a, &b)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "solve", function: &solve::FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
 
 /// By Cramer's rule. Operands are limited by tanh, since infinities take other ways there.
 fn samples() -> Vec<Sample> {

@@ -73,6 +73,7 @@ impl Operator for SolveTriangular {
 /// ```
 #[function(*, upper, left = true, unitriangular = false)]
 #[python(linalg)]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
 pub fn solve_triangular(A: &Tensor, B: &Tensor, upper: bool, left: bool, unitriangular: bool) -> Result<Tensor> {
     square(OP, A.meta())?;
     if B.rank() < 2 {
@@ -85,14 +86,6 @@ pub fn solve_triangular(A: &Tensor, B: &Tensor, upper: bool, left: bool, unitria
     let (a, b) = over_batch(OP, A, B)?;
     triangular(&a, &b, upper, unitriangular)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition = Definition {
-    name: "solve_triangular",
-    function: &solve_triangular::FUNCTION,
-    dtypes: DTypes::of(&[DType::F32, DType::F64]),
-    samples,
-};
 
 /// Limited by tanh, since infinities take other ways there.
 fn samples() -> Vec<Sample> {

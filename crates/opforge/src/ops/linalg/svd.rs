@@ -101,15 +101,12 @@ impl Operator for Svd {
 /// ```
 #[function(full_matrices = true)]
 #[python(linalg, results(U, S, Vh))]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
 pub fn svd(A: &Tensor, full_matrices: bool) -> Result<(Tensor, Tensor, Tensor)> {
     let mut outputs = dispatch(&Svd { full: full_matrices }, &[A])?;
     let (vh, s, u) = (outputs.remove(2), outputs.remove(1), outputs.remove(0));
     Ok((u, s, vh))
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "svd", function: &svd::FUNCTION, dtypes: DTypes::of(&[DType::F32, DType::F64]), samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |m, n, full| {

@@ -54,17 +54,10 @@ impl Operator for SvdVals {
 /// ```
 #[function]
 #[python(linalg)]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
 pub fn svdvals(A: &Tensor) -> Result<Tensor> {
     dispatch1(&SvdVals, &[A])
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition = Definition {
-    name: "svdvals",
-    function: &svdvals::FUNCTION,
-    dtypes: DTypes::of(&[DType::F32, DType::F64]),
-    samples,
-};
 
 fn samples() -> Vec<Sample> {
     let values = |x: &[Array]| {

@@ -81,6 +81,7 @@ pub(crate) fn divisor(op: &'static str, count_include_pad: bool, divisor_overrid
 /// ```
 #[function(stride = None, padding = &[0], ceil_mode = false, count_include_pad = true, divisor_override = None)]
 #[python(nn)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn avg_pool2d(
     input: &Tensor,
     kernel_size: &[i64],
@@ -94,10 +95,6 @@ pub fn avg_pool2d(
     let divisor = divisor(OP, count_include_pad, divisor_override)?;
     avg_pool(&pooling, divisor, input, pooling.lengths(input)?)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "avg_pool2d", function: &avg_pool2d::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 /// Shapes of input and output; of sliding windows kernel, stride, padding and dilation.
 #[derive(Debug, Clone, Copy)]

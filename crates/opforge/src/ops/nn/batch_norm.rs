@@ -247,6 +247,7 @@ fn by_running(input: &Tensor, [mean, var]: [&Tensor; 2], given: [Option<&Tensor>
 /// ```
 #[function(weight = None, bias = None, training = false, momentum = 0.1, eps = 1e-5)]
 #[python(nn)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn batch_norm(
     input: &Tensor,
     running_mean: Option<&Tensor>,
@@ -284,10 +285,6 @@ pub fn batch_norm(
         Ok(y)
     })
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "batch_norm", function: &batch_norm::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     const EPS: f64 = 0.1;

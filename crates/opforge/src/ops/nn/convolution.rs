@@ -164,6 +164,7 @@ impl Operator for Convolution {
 /// ```
 #[function]
 #[python(torch)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn convolution(
     input: &Tensor,
     weight: &Tensor,
@@ -185,10 +186,6 @@ pub fn convolution(
         false => arguments.convolve(input, weight, bias),
     })
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "convolution", function: &convolution::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     // Shapes of input, weight and output; stride, padding, dilation; groups; bias.

@@ -47,6 +47,7 @@ impl Reduce {
 /// ```
 #[function(weight = None, *, ignore_index = -100, reduction = "mean", label_smoothing = 0.0)]
 #[python(nn)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn cross_entropy(
     input: &Tensor,
     target: &Tensor,
@@ -199,10 +200,6 @@ impl Terms {
         self.unless_ignored(&weighted.sum(self.dim)?.affine(-1.0 / classes as f64, 0.0)?)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "cross_entropy", function: &cross_entropy::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     let nll = |x: &Array, i: usize, class: usize| {

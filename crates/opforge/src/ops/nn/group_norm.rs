@@ -171,6 +171,7 @@ pub(crate) fn of_groups(
 /// ```
 #[function(weight = None, bias = None, eps = 1e-5)]
 #[python(nn)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn group_norm(
     input: &Tensor,
     num_groups: i64,
@@ -182,10 +183,6 @@ pub fn group_norm(
     let [y, _, _] = of_groups(OP, input, groups, [weight, bias], eps)?;
     Ok(y)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "group_norm", function: &group_norm::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     const EPS: f64 = 0.1;

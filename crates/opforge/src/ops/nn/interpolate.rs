@@ -101,6 +101,7 @@ impl Operator for CopyNearest {
 /// ```
 #[function(size = None, scale_factor = None, mode = "nearest", align_corners = None, recompute_scale_factor = None, antialias = false)]
 #[python(nn)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn interpolate(
     input: &Tensor,
     size: Option<&[i64]>,
@@ -151,10 +152,6 @@ pub fn interpolate(
     let result = dispatch1(&op, &[&source])?;
     if bytes { result.round()?.clamp(0.0, 255.0)?.to_dtype(DType::U8) } else { Ok(result) }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "interpolate", function: &interpolate::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 /// The new length of each spatial dimension, and how far apart its elements are in the old one.
 fn scales(input: &Tensor, size: Option<&[i64]>, factor: Option<&[f64]>, recompute: bool) -> Result<Vec<(usize, f64)>> {

@@ -108,6 +108,7 @@ impl Operator for LayerNormGrad {
 /// ```
 #[function(weight = None, bias = None, eps = 1e-5)]
 #[python(torch, nn)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn layer_norm(
     input: &Tensor,
     normalized_shape: &[i64],
@@ -120,10 +121,6 @@ pub fn layer_norm(
     let mut outputs = dispatch(&op, &inputs.iter().collect::<Vec<_>>())?;
     outputs.swap_remove(0).reshape(input.shape())
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "layer_norm", function: &layer_norm::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     const EPS: f64 = 0.1;

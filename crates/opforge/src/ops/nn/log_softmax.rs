@@ -17,13 +17,10 @@ use crate::ops::prelude::*;
 /// ```
 #[function(*, dtype = None)]
 #[python(torch, method, nn)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn log_softmax(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
     apply(OP, Kind::Log, input, dim, dtype)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "log_softmax", function: &log_softmax::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     softmax_samples(Kind::Log, |x, total| x - total.ln())

@@ -152,6 +152,7 @@ impl Operator for RecurrentGrad {
 /// ```
 #[function]
 #[python(torch)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn lstm(
     input: &Tensor,
     hx: &[Tensor],
@@ -173,10 +174,6 @@ pub fn lstm(
     let h = last.pop().unwrap_or_else(|| y.clone());
     Ok((y, h, c))
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "lstm", function: &lstm::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     let inputs = vec![

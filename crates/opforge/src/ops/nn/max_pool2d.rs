@@ -139,6 +139,7 @@ pub(crate) fn max_pool_values(pooling: &Pooling, input: &Tensor, lengths: PerDim
 /// ```
 #[function(stride = None, padding = &[0], dilation = &[1], ceil_mode = false)]
 #[python(torch)]
+#[operator(DTypes::NUMERIC, samples)]
 pub fn max_pool2d(
     input: &Tensor,
     kernel_size: &[i64],
@@ -150,10 +151,6 @@ pub fn max_pool2d(
     let pooling = Pooling::new(OP, 2, kernel_size, stride, [padding, dilation], ceil_mode)?;
     max_pool_values(&pooling, input, pooling.lengths(input)?)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "max_pool2d", function: &max_pool2d::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     let take = |best: Option<(f64, usize)>, x: f64, at: usize| match best {

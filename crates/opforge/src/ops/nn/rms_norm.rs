@@ -98,6 +98,7 @@ impl Operator for RmsNormGrad {
 /// ```
 #[function(weight = None, eps = None)]
 #[python(torch, nn)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn rms_norm(input: &Tensor, normalized_shape: &[i64], weight: Option<&Tensor>, eps: Option<f64>) -> Result<Tensor> {
     let eps = eps.unwrap_or_else(|| epsilon(input.dtype()));
     let inputs = flatten(OP, input, normalized_shape, [weight, None])?;
@@ -114,10 +115,6 @@ fn epsilon(dtype: DType) -> f64 {
         _ => f32::EPSILON.into(),
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "rms_norm", function: &rms_norm::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     const EPS: f64 = 0.1;

@@ -155,6 +155,7 @@ const NAME: &str = "scaled_dot_product_attention";
 /// ```
 #[function(attn_mask = None, dropout_p = 0.0, is_causal = false, *, scale = None, enable_gqa = false)]
 #[python(nn)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn scaled_dot_product_attention(
     query: &Tensor,
     key: &Tensor,
@@ -280,10 +281,6 @@ fn masked_softmax(scores: &Tensor, mask: &Tensor) -> Result<Tensor> {
     let blank = |t: &Tensor| f::masked_fill(t, &blind, Operand::Scalar(Scalar::Int(0)));
     blank(&f::softmax(&blank(&masked)?, -1, None)?)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: NAME, function: &scaled_dot_product_attention::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 /// The mask of samples: some pairs are hidden, and all of the second row.
 fn hides(row: usize, key: usize) -> bool {

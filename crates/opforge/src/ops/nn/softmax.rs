@@ -122,13 +122,10 @@ pub(super) fn apply(name: &'static str, kind: Kind, input: &Tensor, dim: i64, dt
 /// ```
 #[function(*, dtype = None)]
 #[python(torch, method, nn)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn softmax(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
     apply(OP, Kind::Plain, input, dim, dtype)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "softmax", function: &softmax::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     softmax_samples(Kind::Plain, |x, total| x.exp() / total)

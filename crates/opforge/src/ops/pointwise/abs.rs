@@ -3,36 +3,6 @@
 use crate::functional::Parts;
 use crate::ops::prelude::*;
 
-/// The tile function of [`abs`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Abs;
-
-impl UnaryFn for Abs {
-    const INT: bool = true;
-
-    #[inline(always)]
-    fn float<V: Float>(self, x: V) -> V {
-        x.abs()
-    }
-    #[inline(always)]
-    fn int<I: Int>(self, x: I) -> I {
-        x.wrapping_abs()
-    }
-}
-
-impl Unary for Abs {
-    const NAME: &'static str = "abs";
-    const SAVES: Saves = Saves::INPUTS;
-
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        ctx.grad(0)?.mul(&super::sign::sign(&ctx.input(0)?)?)
-    }
-
-    fn complex(&self, input: &Tensor) -> Result<Tensor> {
-        Parts::of(input)?.magnitude()
-    }
-}
-
 /// `|x|`, element by element. The gradient at 0 is 0; the least signed integer stays itself.
 ///
 /// Takes a tensor of any numeric dtype of any shape; the result has the same shape and dtype.
@@ -43,10 +13,27 @@ impl Unary for Abs {
 /// assert_eq!(opforge::functional::abs(&x)?.to_vec1::<f32>()?, [1.0, 2.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(out)]
+#[unary(samples = -3.0..3.0, reference = f64::abs)]
 #[python(torch, method, in_place)]
-pub fn abs(input: &Tensor) -> Result<Tensor> {
-    unary_to(Abs, input, out)
+impl Unary for Abs {
+    const INT: bool = true;
+
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        x.abs()
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, x: I) -> I {
+        x.wrapping_abs()
+    }
+
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        ctx.grad(0)?.mul(&super::sign::sign(&ctx.input(0)?)?)
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        Parts::of(input)?.magnitude()
+    }
 }
 
 impl Tensor {
@@ -55,12 +42,4 @@ impl Tensor {
     pub fn abs(&self) -> Result<Tensor> {
         abs(self)
     }
-}
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Abs::NAME, function: &abs::FUNCTION, dtypes: DTypes::NUMERIC, samples };
-
-fn samples() -> Vec<Sample> {
-    unary_samples(Abs, -3.0..3.0, f64::abs).into_iter().map(Sample::rough).collect()
 }

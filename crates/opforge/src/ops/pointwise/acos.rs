@@ -2,28 +2,6 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`acos`](fn@acos).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Acos;
-
-impl UnaryFn for Acos {
-    const PICOSECONDS: usize = 8000;
-
-    #[inline(always)]
-    fn float<V: Float>(self, x: V) -> V {
-        math::acos(x)
-    }
-}
-
-impl Unary for Acos {
-    const NAME: &'static str = "acos";
-    const SAVES: Saves = Saves::INPUTS;
-
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        ctx.grad(0)?.div(&ctx.input(0)?.sqr()?.affine(-1.0, 1.0)?.sqrt()?)?.neg()
-    }
-}
-
 /// The arc cosine in radians, element by element; NaN outside of -1 to 1.
 ///
 /// Integers and truth values become floating-point numbers first.
@@ -34,16 +12,17 @@ impl Unary for Acos {
 /// assert_eq!(opforge::functional::acos(&x)?.to_vec1::<f32>()?, [0.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(out)]
+#[unary(samples = -0.9..0.9, reference = f64::acos)]
 #[python(torch, method, in_place)]
-pub fn acos(input: &Tensor) -> Result<Tensor> {
-    unary_float(Acos, input, out)
-}
+impl Unary for Acos {
+    const PICOSECONDS: usize = 8000;
 
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Acos::NAME, function: &acos::FUNCTION, dtypes: DTypes::FLOATS, samples };
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        math::acos(x)
+    }
 
-fn samples() -> Vec<Sample> {
-    unary_samples(Acos, -0.9..0.9, f64::acos)
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        ctx.grad(0)?.div(&ctx.input(0)?.sqr()?.affine(-1.0, 1.0)?.sqrt()?)?.neg()
+    }
 }

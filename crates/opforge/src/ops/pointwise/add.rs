@@ -57,6 +57,7 @@ impl Binary for Add {
 /// ```
 #[function(*, alpha = Scalar::Int(1), out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::REAL, samples)]
 pub fn add(input: Operand, other: Operand, alpha: Scalar) -> Result<Tensor> {
     binary_scaled(Add, input, other, alpha, out)
 }
@@ -83,10 +84,6 @@ impl Tensor {
         dispatch_into(&BinaryOp(Add), &[self, rhs], &[self])
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Add::NAME, function: &add::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Add, -2.0..2.0, -2.0..2.0, |a, b| a + b)

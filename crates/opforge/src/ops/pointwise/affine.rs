@@ -46,6 +46,7 @@ impl Unary for Affine {
 /// ```
 #[function]
 #[python(hidden)]
+#[operator(DTypes::NUMERIC, samples)]
 pub fn affine(input: &Tensor, mul: f64, add: f64) -> Result<Tensor> {
     let fit = |number: f64| crate::functional::fit(OP, Scalar::Float(number), input.dtype());
     unary(Affine { mul: fit(mul)?, add: fit(add)? }, input)
@@ -67,10 +68,6 @@ impl Tensor {
         unary(Affine { mul: cast(mul), add: cast(add) }, self)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Affine::NAME, function: &affine::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     let f = Affine { mul: Scalar::Float(3.0), add: Scalar::Float(2.0) };

@@ -2,28 +2,6 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`asinh`](fn@asinh).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Asinh;
-
-impl UnaryFn for Asinh {
-    const PICOSECONDS: usize = 8000;
-
-    #[inline(always)]
-    fn float<V: Float>(self, x: V) -> V {
-        math::asinh(x)
-    }
-}
-
-impl Unary for Asinh {
-    const NAME: &'static str = "asinh";
-    const SAVES: Saves = Saves::INPUTS;
-
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        ctx.grad(0)?.div(&ctx.input(0)?.sqr()?.affine(1.0, 1.0)?.sqrt()?)
-    }
-}
-
 /// The inverse of the hyperbolic sine, element by element.
 ///
 /// Integers and truth values become floating-point numbers first.
@@ -34,16 +12,17 @@ impl Unary for Asinh {
 /// assert_eq!(opforge::functional::asinh(&x)?.to_vec1::<f32>()?, [0.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(out)]
+#[unary(samples = -3.0..3.0, reference = libm::asinh)]
 #[python(torch, method, in_place)]
-pub fn asinh(input: &Tensor) -> Result<Tensor> {
-    unary_float(Asinh, input, out)
-}
+impl Unary for Asinh {
+    const PICOSECONDS: usize = 8000;
 
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Asinh::NAME, function: &asinh::FUNCTION, dtypes: DTypes::FLOATS, samples };
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        math::asinh(x)
+    }
 
-fn samples() -> Vec<Sample> {
-    unary_samples(Asinh, -3.0..3.0, libm::asinh)
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        ctx.grad(0)?.div(&ctx.input(0)?.sqr()?.affine(1.0, 1.0)?.sqrt()?)
+    }
 }

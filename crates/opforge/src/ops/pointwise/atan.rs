@@ -2,28 +2,6 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`atan`](fn@atan).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Atan;
-
-impl UnaryFn for Atan {
-    const PICOSECONDS: usize = 8000;
-
-    #[inline(always)]
-    fn float<V: Float>(self, x: V) -> V {
-        math::atan(x)
-    }
-}
-
-impl Unary for Atan {
-    const NAME: &'static str = "atan";
-    const SAVES: Saves = Saves::INPUTS;
-
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        ctx.grad(0)?.div(&ctx.input(0)?.sqr()?.affine(1.0, 1.0)?)
-    }
-}
-
 /// The arc tangent in radians, element by element.
 ///
 /// Integers and truth values become floating-point numbers first.
@@ -34,16 +12,17 @@ impl Unary for Atan {
 /// assert_eq!(opforge::functional::atan(&x)?.to_vec1::<f32>()?, [0.0, std::f32::consts::FRAC_PI_2]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(out)]
+#[unary(samples = -3.0..3.0, reference = f64::atan)]
 #[python(torch, method, in_place)]
-pub fn atan(input: &Tensor) -> Result<Tensor> {
-    unary_float(Atan, input, out)
-}
+impl Unary for Atan {
+    const PICOSECONDS: usize = 8000;
 
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Atan::NAME, function: &atan::FUNCTION, dtypes: DTypes::FLOATS, samples };
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        math::atan(x)
+    }
 
-fn samples() -> Vec<Sample> {
-    unary_samples(Atan, -3.0..3.0, f64::atan)
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        ctx.grad(0)?.div(&ctx.input(0)?.sqr()?.affine(1.0, 1.0)?)
+    }
 }

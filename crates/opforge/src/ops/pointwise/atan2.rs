@@ -43,13 +43,10 @@ impl Binary for Atan2 {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn atan2(input: Operand, other: Operand) -> Result<Tensor> {
     binary_float(Atan2, input, other, out)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Atan2::NAME, function: &atan2::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Atan2, -2.0..2.0, 0.5..2.0, f64::atan2)

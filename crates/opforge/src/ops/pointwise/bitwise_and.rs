@@ -45,17 +45,10 @@ impl Binary for BitwiseAnd {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::INTS.and(DTypes::of(&[DType::Bool])), samples)]
 pub fn bitwise_and(input: Operand, other: Operand) -> Result<Tensor> {
     binary_to(BitwiseAnd, input, other, Rules::TORCH, out)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition = Definition {
-    name: BitwiseAnd::NAME,
-    function: &bitwise_and::FUNCTION,
-    dtypes: DTypes::INTS.and(DTypes::of(&[DType::Bool])),
-    samples,
-};
 
 fn samples() -> Vec<Sample> {
     binary_samples(BitwiseAnd, 0.0..9.0, 0.0..9.0, |a, b| ((a as i64) & (b as i64)) as f64)

@@ -45,17 +45,10 @@ impl Binary for BitwiseOr {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::INTS.and(DTypes::of(&[DType::Bool])), samples)]
 pub fn bitwise_or(input: Operand, other: Operand) -> Result<Tensor> {
     binary_to(BitwiseOr, input, other, Rules::TORCH, out)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition = Definition {
-    name: BitwiseOr::NAME,
-    function: &bitwise_or::FUNCTION,
-    dtypes: DTypes::INTS.and(DTypes::of(&[DType::Bool])),
-    samples,
-};
 
 fn samples() -> Vec<Sample> {
     binary_samples(BitwiseOr, 0.0..9.0, 0.0..9.0, |a, b| ((a as i64) | (b as i64)) as f64)

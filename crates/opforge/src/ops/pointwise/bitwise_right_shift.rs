@@ -41,17 +41,10 @@ impl Binary for BitwiseRightShift {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::INTS, samples)]
 pub fn bitwise_right_shift(input: Operand, other: Operand) -> Result<Tensor> {
     binary_to(BitwiseRightShift, input, other, Rules::TORCH, out)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition = Definition {
-    name: BitwiseRightShift::NAME,
-    function: &bitwise_right_shift::FUNCTION,
-    dtypes: DTypes::INTS,
-    samples,
-};
 
 fn samples() -> Vec<Sample> {
     binary_samples(BitwiseRightShift, 0.0..7.0, 0.0..4.0, |a, b| ((a as i64) >> (b as i64)) as f64)

@@ -2,32 +2,6 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`ceil`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Ceil;
-
-impl UnaryFn for Ceil {
-    const INT: bool = true;
-
-    #[inline(always)]
-    fn float<V: Float>(self, x: V) -> V {
-        x.ceil()
-    }
-    #[inline(always)]
-    fn int<I: Int>(self, x: I) -> I {
-        x
-    }
-}
-
-impl Unary for Ceil {
-    const NAME: &'static str = "ceil";
-    const SAVES: Saves = Saves::NOTHING;
-
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        ctx.grad(0)?.zeros_like()
-    }
-}
-
 /// The least integer not below x, element by element. The gradient is 0.
 ///
 /// Takes a tensor of any numeric dtype of any shape; the result has the same shape and dtype.
@@ -38,10 +12,24 @@ impl Unary for Ceil {
 /// assert_eq!(opforge::functional::ceil(&x)?.to_vec1::<f32>()?, [2.0, -1.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(out)]
+#[unary(samples = -3.0..3.0, reference = f64::ceil)]
 #[python(torch, method, in_place)]
-pub fn ceil(input: &Tensor) -> Result<Tensor> {
-    unary_to(Ceil, input, out)
+impl Unary for Ceil {
+    const INT: bool = true;
+    const SAVES: Saves = Saves::NOTHING;
+
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        x.ceil()
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, x: I) -> I {
+        x
+    }
+
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        ctx.grad(0)?.zeros_like()
+    }
 }
 
 impl Tensor {
@@ -50,12 +38,4 @@ impl Tensor {
     pub fn ceil(&self) -> Result<Tensor> {
         ceil(&self.unrecorded())
     }
-}
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Ceil::NAME, function: &ceil::FUNCTION, dtypes: DTypes::NUMERIC, samples };
-
-fn samples() -> Vec<Sample> {
-    unary_samples(Ceil, -3.0..3.0, f64::ceil).into_iter().map(Sample::rough).collect()
 }

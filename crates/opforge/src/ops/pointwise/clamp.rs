@@ -110,6 +110,7 @@ fn highest(dtype: DType) -> Scalar {
 /// ```
 #[function(min = None, max = None, out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::NUMERIC, samples)]
 pub fn clamp(input: &Tensor, min: Option<Operand>, max: Option<Operand>) -> Result<Tensor> {
     let number = |bound: Option<Operand>| match bound {
         None => Ok(None),
@@ -171,10 +172,6 @@ impl Tensor {
         }
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Clamp::NAME, function: &clamp::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Clamp { min: Scalar::Int(1), max: Scalar::Int(2), closed: true }, 0.0..3.0, |x| x.clamp(1.0, 2.0))

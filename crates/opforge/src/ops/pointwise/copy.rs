@@ -32,6 +32,7 @@ impl Operator for Copy {
 /// The same elements in new row-major memory, for any dtype and layout.
 #[function]
 #[python(hidden)]
+#[operator(DTypes::ALL, samples)]
 pub fn copy(input: &Tensor) -> Result<Tensor> {
     dispatch1(&Copy, &[input])
 }
@@ -67,9 +68,6 @@ impl Tensor {
         dispatch_into(&Copy, &[source], &[self])
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "copy", function: &copy::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let shapes: [&[usize]; 3] = [&[], &[5], &[3, 4]];

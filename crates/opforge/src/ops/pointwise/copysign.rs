@@ -44,13 +44,10 @@ impl Binary for Copysign {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn copysign(input: Operand, other: Operand) -> Result<Tensor> {
     binary_float(Copysign, input, other, out)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Copysign::NAME, function: &copysign::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Copysign, 0.5..2.0, 0.5..2.0, f64::copysign)

@@ -2,28 +2,6 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`digamma`](fn@digamma).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Digamma;
-
-impl UnaryFn for Digamma {
-    const PICOSECONDS: usize = 20000;
-
-    #[inline(always)]
-    fn float<V: Float>(self, x: V) -> V {
-        math::digamma(x)
-    }
-}
-
-impl Unary for Digamma {
-    const NAME: &'static str = "digamma";
-    const SAVES: Saves = Saves::INPUTS;
-
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        ctx.grad(0)?.mul(&super::polygamma::polygamma(1, &ctx.input(0)?)?)
-    }
-}
-
 /// The slope of `lgamma`, element by element; NaN at negative integers.
 ///
 /// Integers and truth values become floating-point numbers first.
@@ -34,18 +12,23 @@ impl Unary for Digamma {
 /// assert_eq!(opforge::functional::digamma(&x)?.to_vec1::<f32>()?, [-0.577_215_7]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(out)]
+#[unary(samples = 2.0..5.0, reference = reference)]
 #[python(torch, method, in_place, special)]
-pub fn digamma(input: &Tensor) -> Result<Tensor> {
-    unary_float(Digamma, input, out)
+impl Unary for Digamma {
+    const PICOSECONDS: usize = 20000;
+
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        math::digamma(x)
+    }
+
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        ctx.grad(0)?.mul(&super::polygamma::polygamma(1, &ctx.input(0)?)?)
+    }
 }
 
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Digamma::NAME, function: &digamma::FUNCTION, dtypes: DTypes::FLOATS, samples };
-
-fn samples() -> Vec<Sample> {
-    unary_samples(Digamma, 2.0..5.0, |x| (0..60).map(|k| -1.0 / (x + f64::from(k))).sum::<f64>() + asymptotic(x + 60.0))
+fn reference(x: f64) -> f64 {
+    (0..60).map(|k| -1.0 / (x + f64::from(k))).sum::<f64>() + asymptotic(x + 60.0)
 }
 
 /// The first terms of the series for large arguments.

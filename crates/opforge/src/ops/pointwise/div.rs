@@ -58,6 +58,7 @@ impl Binary for Div {
 /// ```
 #[function(*, rounding_mode = None, out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::NUMERIC, samples)]
 pub fn div(input: Operand, other: Operand, rounding_mode: Option<&str>) -> Result<Tensor> {
     match rounding_mode {
         None => quotient(input, other, out),
@@ -109,10 +110,6 @@ impl Tensor {
         dispatch_into(&BinaryOp(Div), &[self, rhs], &[self])
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Div::NAME, function: &div::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Div, -2.0..2.0, 0.5..2.0, |a, b| a / b)

@@ -44,6 +44,7 @@ impl Unary for Elu {
 /// ```
 #[function(alpha = 1.0, out)]
 #[python(nn, inplace)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn elu(input: &Tensor, alpha: f64) -> Result<Tensor> {
     unary_to(Elu { alpha: Scalar::Float(alpha) }, input, out)
 }
@@ -55,10 +56,6 @@ impl Tensor {
         elu(self, alpha)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Elu::NAME, function: &elu::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Elu { alpha: Scalar::Float(1.5) }, -4.0..4.0, |x| if x > 0.0 { x } else { 1.5 * x.exp_m1() })

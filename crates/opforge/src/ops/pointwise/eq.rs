@@ -33,6 +33,7 @@ impl Comparison for Eq {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::REAL, samples)]
 pub fn eq(input: Operand, other: Operand) -> Result<Tensor> {
     compare_to(Eq, input, other, Rules::TORCH, out)
 }
@@ -50,10 +51,6 @@ impl Tensor {
         compare(Eq, self.into(), rhs.into(), Rules::BROADCAST)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Eq::NAME, function: &eq::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     compare_samples(Eq, |a, b| a == b)

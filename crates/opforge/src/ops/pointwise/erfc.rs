@@ -2,28 +2,6 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`erfc`](fn@erfc).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Erfc;
-
-impl UnaryFn for Erfc {
-    const PICOSECONDS: usize = 8000;
-
-    #[inline(always)]
-    fn float<V: Float>(self, x: V) -> V {
-        math::erfc(x)
-    }
-}
-
-impl Unary for Erfc {
-    const NAME: &'static str = "erfc";
-    const SAVES: Saves = Saves::INPUTS;
-
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        ctx.grad(0)?.mul(&ctx.input(0)?.sqr()?.neg()?.exp()?.affine(-std::f64::consts::FRAC_2_SQRT_PI, 0.0)?)
-    }
-}
-
 /// `1 - erf(x)`, element by element, without cancellation.
 ///
 /// Integers and truth values become floating-point numbers first.
@@ -34,16 +12,17 @@ impl Unary for Erfc {
 /// assert_eq!(opforge::functional::erfc(&x)?.to_vec1::<f32>()?, [1.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(out)]
+#[unary(samples = -2.0..2.0, reference = libm::erfc)]
 #[python(torch, method, in_place, special)]
-pub fn erfc(input: &Tensor) -> Result<Tensor> {
-    unary_float(Erfc, input, out)
-}
+impl Unary for Erfc {
+    const PICOSECONDS: usize = 8000;
 
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Erfc::NAME, function: &erfc::FUNCTION, dtypes: DTypes::FLOATS, samples };
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        math::erfc(x)
+    }
 
-fn samples() -> Vec<Sample> {
-    unary_samples(Erfc, -2.0..2.0, libm::erfc)
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        ctx.grad(0)?.mul(&ctx.input(0)?.sqr()?.neg()?.exp()?.affine(-std::f64::consts::FRAC_2_SQRT_PI, 0.0)?)
+    }
 }

@@ -2,32 +2,6 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`floor`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Floor;
-
-impl UnaryFn for Floor {
-    const INT: bool = true;
-
-    #[inline(always)]
-    fn float<V: Float>(self, x: V) -> V {
-        x.floor()
-    }
-    #[inline(always)]
-    fn int<I: Int>(self, x: I) -> I {
-        x
-    }
-}
-
-impl Unary for Floor {
-    const NAME: &'static str = "floor";
-    const SAVES: Saves = Saves::NOTHING;
-
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        ctx.grad(0)?.zeros_like()
-    }
-}
-
 /// The greatest integer not above x, element by element. The gradient is 0.
 ///
 /// Takes a tensor of any numeric dtype of any shape; the result has the same shape and dtype.
@@ -38,10 +12,24 @@ impl Unary for Floor {
 /// assert_eq!(opforge::functional::floor(&x)?.to_vec1::<f32>()?, [1.0, -2.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(out)]
+#[unary(samples = -3.0..3.0, reference = f64::floor)]
 #[python(torch, method, in_place)]
-pub fn floor(input: &Tensor) -> Result<Tensor> {
-    unary_to(Floor, input, out)
+impl Unary for Floor {
+    const INT: bool = true;
+    const SAVES: Saves = Saves::NOTHING;
+
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        x.floor()
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, x: I) -> I {
+        x
+    }
+
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        ctx.grad(0)?.zeros_like()
+    }
 }
 
 impl Tensor {
@@ -50,12 +38,4 @@ impl Tensor {
     pub fn floor(&self) -> Result<Tensor> {
         floor(&self.unrecorded())
     }
-}
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Floor::NAME, function: &floor::FUNCTION, dtypes: DTypes::NUMERIC, samples };
-
-fn samples() -> Vec<Sample> {
-    unary_samples(Floor, -3.0..3.0, f64::floor).into_iter().map(Sample::rough).collect()
 }

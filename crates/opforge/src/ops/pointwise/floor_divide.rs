@@ -58,13 +58,10 @@ impl Binary for FloorDivide {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::NUMERIC, samples)]
 pub fn floor_divide(input: Operand, other: Operand) -> Result<Tensor> {
     binary_to(FloorDivide, input, other, Rules::TORCH, out)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: FloorDivide::NAME, function: &floor_divide::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(FloorDivide, -3.0..3.0, 0.5..2.0, floor_quotient).into_iter().map(Sample::rough).collect()

@@ -49,13 +49,10 @@ impl Binary for Fmax {
 /// ```
 #[function]
 #[python(torch, method)]
+#[operator(DTypes::REAL, samples)]
 pub fn fmax(input: Operand, other: Operand) -> Result<Tensor> {
     binary(Fmax, input, other, Rules::TORCH)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Fmax::NAME, function: &fmax::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Fmax, -2.0..2.0, -1.5..2.5, f64::max)

@@ -49,13 +49,10 @@ impl Binary for Fmin {
 /// ```
 #[function]
 #[python(torch, method)]
+#[operator(DTypes::REAL, samples)]
 pub fn fmin(input: Operand, other: Operand) -> Result<Tensor> {
     binary(Fmin, input, other, Rules::TORCH)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Fmin::NAME, function: &fmin::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Fmin, -2.0..2.0, -1.5..2.5, f64::min)

@@ -55,13 +55,10 @@ impl Binary for Fmod {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::NUMERIC, samples)]
 pub fn fmod(input: Operand, other: Operand) -> Result<Tensor> {
     binary_to(Fmod, input, other, Rules::TORCH, out)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Fmod::NAME, function: &fmod::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Fmod, 0.6..0.9, 0.95..1.9, |a, b| a % b).into_iter().map(Sample::rough).collect()

@@ -2,26 +2,6 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`frac`](fn@frac).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Frac;
-
-impl UnaryFn for Frac {
-    #[inline(always)]
-    fn float<V: Float>(self, x: V) -> V {
-        x - x.trunc()
-    }
-}
-
-impl Unary for Frac {
-    const NAME: &'static str = "frac";
-    const SAVES: Saves = Saves::NOTHING;
-
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        ctx.grad(0)?.affine(1.0, 0.0)
-    }
-}
-
 /// What truncation takes away, with the sign of `x`.
 ///
 /// Integers and truth values become floating-point numbers first.
@@ -32,16 +12,17 @@ impl Unary for Frac {
 /// assert_eq!(opforge::functional::frac(&x)?.to_vec1::<f32>()?, [0.5, -0.5]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(out)]
+#[unary(samples = 0.1..0.9, reference = f64::fract)]
 #[python(torch, method, in_place)]
-pub fn frac(input: &Tensor) -> Result<Tensor> {
-    unary_float(Frac, input, out)
-}
+impl Unary for Frac {
+    const SAVES: Saves = Saves::NOTHING;
 
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Frac::NAME, function: &frac::FUNCTION, dtypes: DTypes::FLOATS, samples };
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        x - x.trunc()
+    }
 
-fn samples() -> Vec<Sample> {
-    unary_samples(Frac, 0.1..0.9, f64::fract)
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        ctx.grad(0)?.affine(1.0, 0.0)
+    }
 }

@@ -41,13 +41,10 @@ impl Binary for Gcd {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::INTS, samples)]
 pub fn gcd(input: Operand, other: Operand) -> Result<Tensor> {
     binary_to(Gcd, input, other, Rules::TORCH, out)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Gcd::NAME, function: &gcd::FUNCTION, dtypes: DTypes::INTS, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Gcd, 0.0..30.0, 0.0..30.0, euclid).into_iter().map(|sample| sample.on(f64::floor).rough()).collect()

@@ -33,6 +33,7 @@ impl Comparison for Ge {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::REAL, samples)]
 pub fn ge(input: Operand, other: Operand) -> Result<Tensor> {
     compare_to(Ge, input, other, Rules::TORCH, out)
 }
@@ -50,10 +51,6 @@ impl Tensor {
         compare(Ge, self.into(), rhs.into(), Rules::BROADCAST)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Ge::NAME, function: &ge::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     compare_samples(Ge, |a, b| a >= b)

@@ -95,6 +95,7 @@ impl Unary for Gelu {
 /// ```
 #[function(*, approximate = "none")]
 #[python(nn)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn gelu(input: &Tensor, approximate: &str) -> Result<Tensor> {
     let form = match approximate {
         "none" => Form::Erf,
@@ -117,10 +118,6 @@ impl Tensor {
         unary(Gelu { form: Form::Erf }, self)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Gelu::NAME, function: &gelu::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     let exact = unary_samples(Gelu { form: Form::Erf }, -4.0..4.0, |x| x * 0.5 * libm::erfc(-x * FRAC_1_SQRT_2));

@@ -33,6 +33,7 @@ impl Comparison for Gt {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::REAL, samples)]
 pub fn gt(input: Operand, other: Operand) -> Result<Tensor> {
     compare_to(Gt, input, other, Rules::TORCH, out)
 }
@@ -50,10 +51,6 @@ impl Tensor {
         compare(Gt, self.into(), rhs.into(), Rules::BROADCAST)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Gt::NAME, function: &gt::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     compare_samples(Gt, |a, b| a > b)

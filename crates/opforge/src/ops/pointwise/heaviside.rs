@@ -46,13 +46,10 @@ impl Binary for Heaviside {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::NUMERIC, samples)]
 pub fn heaviside(input: Operand, values: Operand) -> Result<Tensor> {
     binary_to(Heaviside, input, values, Rules::TORCH, out)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Heaviside::NAME, function: &heaviside::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Heaviside, -2.0..2.0, -1.5..2.5, |a, b| if a == 0.0 { b } else { f64::from(u8::from(a > 0.0)) })

@@ -42,13 +42,10 @@ impl Binary for Hypot {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn hypot(input: Operand, other: Operand) -> Result<Tensor> {
     binary_to(Hypot, input, other, Rules::TORCH, out)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Hypot::NAME, function: &hypot::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Hypot, 0.5..2.0, 0.5..2.0, f64::hypot)

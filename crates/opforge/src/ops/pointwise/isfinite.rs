@@ -31,13 +31,10 @@ const OPERATOR: TestOp<Isfinite> = TestOp { f: Isfinite, name: "isfinite", truth
 /// ```
 #[function]
 #[python(torch, method)]
+#[operator(DTypes::REAL, samples)]
 pub fn isfinite(input: &Tensor) -> Result<Tensor> {
     dispatch1(&OPERATOR, &[input])
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "isfinite", function: &isfinite::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     let holds: fn(f64) -> bool = f64::is_finite;

@@ -31,13 +31,10 @@ const OPERATOR: TestOp<Isinf> = TestOp { f: Isinf, name: "isinf", truth: Rules::
 /// ```
 #[function]
 #[python(torch, method)]
+#[operator(DTypes::REAL, samples)]
 pub fn isinf(input: &Tensor) -> Result<Tensor> {
     dispatch1(&OPERATOR, &[input])
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "isinf", function: &isinf::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     let holds: fn(f64) -> bool = f64::is_infinite;

@@ -31,13 +31,10 @@ const OPERATOR: TestOp<Isnan> = TestOp { f: Isnan, name: "isnan", truth: Rules::
 /// ```
 #[function]
 #[python(torch, method)]
+#[operator(DTypes::REAL, samples)]
 pub fn isnan(input: &Tensor) -> Result<Tensor> {
     dispatch1(&OPERATOR, &[input])
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "isnan", function: &isnan::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     let holds: fn(f64) -> bool = f64::is_nan;

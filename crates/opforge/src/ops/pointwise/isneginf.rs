@@ -31,13 +31,10 @@ const OPERATOR: TestOp<Isneginf> = TestOp { f: Isneginf, name: "isneginf", truth
 /// ```
 #[function]
 #[python(torch, method)]
+#[operator(DTypes::REAL, samples)]
 pub fn isneginf(input: &Tensor) -> Result<Tensor> {
     dispatch1(&OPERATOR, &[input])
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "isneginf", function: &isneginf::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     let holds: fn(f64) -> bool = |x| x == f64::NEG_INFINITY;

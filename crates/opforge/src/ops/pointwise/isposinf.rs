@@ -31,13 +31,10 @@ const OPERATOR: TestOp<Isposinf> = TestOp { f: Isposinf, name: "isposinf", truth
 /// ```
 #[function]
 #[python(torch, method)]
+#[operator(DTypes::REAL, samples)]
 pub fn isposinf(input: &Tensor) -> Result<Tensor> {
     dispatch1(&OPERATOR, &[input])
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "isposinf", function: &isposinf::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     let holds: fn(f64) -> bool = |x| x == f64::INFINITY;

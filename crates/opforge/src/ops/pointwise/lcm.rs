@@ -41,13 +41,10 @@ impl Binary for Lcm {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::INTS, samples)]
 pub fn lcm(input: Operand, other: Operand) -> Result<Tensor> {
     binary_to(Lcm, input, other, Rules::TORCH, out)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Lcm::NAME, function: &lcm::FUNCTION, dtypes: DTypes::INTS, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Lcm, 0.0..9.0, 0.0..9.0, multiple).into_iter().map(|sample| sample.on(f64::floor).rough()).collect()

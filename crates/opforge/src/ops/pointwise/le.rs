@@ -33,6 +33,7 @@ impl Comparison for Le {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::REAL, samples)]
 pub fn le(input: Operand, other: Operand) -> Result<Tensor> {
     compare_to(Le, input, other, Rules::TORCH, out)
 }
@@ -50,10 +51,6 @@ impl Tensor {
         compare(Le, self.into(), rhs.into(), Rules::BROADCAST)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Le::NAME, function: &le::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     compare_samples(Le, |a, b| a <= b)

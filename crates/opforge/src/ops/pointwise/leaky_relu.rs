@@ -38,13 +38,10 @@ impl Unary for LeakyRelu {
 /// ```
 #[function(negative_slope = 0.01, out)]
 #[python(nn, inplace)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn leaky_relu(input: &Tensor, negative_slope: f64) -> Result<Tensor> {
     unary_float(LeakyRelu { slope: Scalar::Float(negative_slope) }, input, out)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: LeakyRelu::NAME, function: &leaky_relu::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples_with(LeakyRelu { slope: Scalar::Float(0.25) }, -3.0..3.0, |x: f64| if x > 0.0 { x } else { 0.25 * x })

@@ -2,28 +2,6 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`lgamma`](fn@lgamma).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Lgamma;
-
-impl UnaryFn for Lgamma {
-    const PICOSECONDS: usize = 20000;
-
-    #[inline(always)]
-    fn float<V: Float>(self, x: V) -> V {
-        math::lgamma(x)
-    }
-}
-
-impl Unary for Lgamma {
-    const NAME: &'static str = "lgamma";
-    const SAVES: Saves = Saves::INPUTS;
-
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        ctx.grad(0)?.mul(&super::digamma::digamma(&ctx.input(0)?)?)
-    }
-}
-
 /// The logarithm of the magnitude of the gamma function, element by element.
 ///
 /// Integers and truth values become floating-point numbers first.
@@ -34,16 +12,17 @@ impl Unary for Lgamma {
 /// assert_eq!(opforge::functional::lgamma(&x)?.to_vec1::<f32>()?, [0.0, 0.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(out)]
+#[unary(samples = 0.3..5.0, reference = libm::lgamma)]
 #[python(torch, method, in_place)]
-pub fn lgamma(input: &Tensor) -> Result<Tensor> {
-    unary_float(Lgamma, input, out)
-}
+impl Unary for Lgamma {
+    const PICOSECONDS: usize = 20000;
 
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Lgamma::NAME, function: &lgamma::FUNCTION, dtypes: DTypes::FLOATS, samples };
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        math::lgamma(x)
+    }
 
-fn samples() -> Vec<Sample> {
-    unary_samples(Lgamma, 0.3..5.0, libm::lgamma)
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        ctx.grad(0)?.mul(&super::digamma::digamma(&ctx.input(0)?)?)
+    }
 }

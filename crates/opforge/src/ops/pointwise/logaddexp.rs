@@ -43,13 +43,10 @@ impl Binary for Logaddexp {
 /// ```
 #[function]
 #[python(torch, method)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn logaddexp(input: Operand, other: Operand) -> Result<Tensor> {
     binary_float(Logaddexp, input, other, None)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Logaddexp::NAME, function: &logaddexp::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Logaddexp, -2.0..2.0, -1.5..2.5, |a, b| {

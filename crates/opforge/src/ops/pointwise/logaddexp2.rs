@@ -42,13 +42,10 @@ impl Binary for Logaddexp2 {
 /// ```
 #[function]
 #[python(torch, method)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn logaddexp2(input: Operand, other: Operand) -> Result<Tensor> {
     binary_float(Logaddexp2, input, other, None)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Logaddexp2::NAME, function: &logaddexp2::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Logaddexp2, -2.0..2.0, -1.5..2.5, |a, b| {

@@ -33,6 +33,7 @@ impl Comparison for LogicalAnd {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::REAL, samples)]
 pub fn logical_and(input: Operand, other: Operand) -> Result<Tensor> {
     compare_to(LogicalAnd, input, other, Rules::TORCH, out)
 }
@@ -44,10 +45,6 @@ impl Tensor {
         compare(LogicalAnd, self.into(), rhs.operand(), Rules { cast: false, ..Rules::SAME })
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: LogicalAnd::NAME, function: &logical_and::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     compare_samples(LogicalAnd, |a, b| a != 0.0 && b != 0.0)

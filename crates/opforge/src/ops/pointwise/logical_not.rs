@@ -32,13 +32,10 @@ fn op(truth: DType) -> TestOp<LogicalNot> {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::REAL, samples)]
 pub fn logical_not(input: &Tensor) -> Result<Tensor> {
     dispatch_to(&op(Rules::TORCH.truth), &[input], out)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "logical_not", function: &logical_not::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     let inputs = vec![Array { content: Content::Real, ..Array::truths(&[3, 4]) }];

@@ -33,6 +33,7 @@ impl Comparison for LogicalOr {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::REAL, samples)]
 pub fn logical_or(input: Operand, other: Operand) -> Result<Tensor> {
     compare_to(LogicalOr, input, other, Rules::TORCH, out)
 }
@@ -44,10 +45,6 @@ impl Tensor {
         compare(LogicalOr, self.into(), rhs.operand(), Rules { cast: false, ..Rules::SAME })
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: LogicalOr::NAME, function: &logical_or::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     compare_samples(LogicalOr, |a, b| a != 0.0 || b != 0.0)

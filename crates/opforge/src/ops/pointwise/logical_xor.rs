@@ -33,6 +33,7 @@ impl Comparison for LogicalXor {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::REAL, samples)]
 pub fn logical_xor(input: Operand, other: Operand) -> Result<Tensor> {
     compare_to(LogicalXor, input, other, Rules::TORCH, out)
 }
@@ -44,10 +45,6 @@ impl Tensor {
         compare(LogicalXor, self.into(), rhs.operand(), Rules { cast: false, ..Rules::SAME })
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: LogicalXor::NAME, function: &logical_xor::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     compare_samples(LogicalXor, |a, b| (a != 0.0) != (b != 0.0))

@@ -49,6 +49,7 @@ impl Binary for Maximum {
 /// ```
 #[function]
 #[python(torch, method)]
+#[operator(DTypes::REAL, samples)]
 pub fn maximum(input: Operand, other: Operand) -> Result<Tensor> {
     binary(Maximum, input, other, Rules::TORCH)
 }
@@ -66,10 +67,6 @@ impl Tensor {
         binary(Maximum, self.into(), rhs.into(), Rules::BROADCAST)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Maximum::NAME, function: &maximum::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Maximum, -2.0..2.0, -1.5..2.5, |a, b| if a >= b || a.is_nan() { a } else { b })

@@ -49,6 +49,7 @@ impl Binary for Minimum {
 /// ```
 #[function]
 #[python(torch, method)]
+#[operator(DTypes::REAL, samples)]
 pub fn minimum(input: Operand, other: Operand) -> Result<Tensor> {
     binary(Minimum, input, other, Rules::TORCH)
 }
@@ -66,10 +67,6 @@ impl Tensor {
         binary(Minimum, self.into(), rhs.into(), Rules::BROADCAST)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Minimum::NAME, function: &minimum::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Minimum, -2.0..2.0, -1.5..2.5, |a, b| if a <= b || a.is_nan() { a } else { b })

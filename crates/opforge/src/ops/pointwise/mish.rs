@@ -2,34 +2,6 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`mish`](fn@mish).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Mish;
-
-impl UnaryFn for Mish {
-    const PICOSECONDS: usize = 300;
-
-    #[inline(always)]
-    fn float<V: Float>(self, x: V) -> V {
-        // tanh(log(1 + e^x)) = n / (n + 2) with n = e^x (e^x + 2); beyond 20 it rounds to 1.
-        let e = math::exp(x.min(V::splat(20.0)));
-        let n = e * (e + V::splat(2.0));
-        x * (n / (n + V::splat(2.0)))
-    }
-}
-
-impl Unary for Mish {
-    const NAME: &'static str = "mish";
-    const SAVES: Saves = Saves::INPUTS;
-
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        let x = ctx.input(0)?;
-        let (soft, steep) = (super::softplus::softplus(&x, 1.0, 20.0)?.tanh()?, x.sigmoid()?);
-        let bend = x.mul(&steep)?.mul(&soft.sqr()?.affine(-1.0, 1.0)?)?;
-        ctx.grad(0)?.mul(&soft.add(&bend)?)
-    }
-}
-
 /// `x * tanh(softplus(x))`, element by element. Source: Misra, "Mish: A Self Regularized Non-Monotonic Activation Function" (2019).
 ///
 /// Integers and truth values become floating-point numbers first.
@@ -40,16 +12,23 @@ impl Unary for Mish {
 /// assert_eq!(opforge::functional::mish(&x)?.to_vec1::<f32>()?, [0.0]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(out)]
+#[unary(samples = -4.0..4.0, reference = |x: f64| x * x.exp().ln_1p().tanh())]
 #[python(nn, inplace)]
-pub fn mish(input: &Tensor) -> Result<Tensor> {
-    unary_float(Mish, input, out)
-}
+impl Unary for Mish {
+    const PICOSECONDS: usize = 300;
 
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Mish::NAME, function: &mish::FUNCTION, dtypes: DTypes::FLOATS, samples };
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        // tanh(log(1 + e^x)) = n / (n + 2) with n = e^x (e^x + 2); beyond 20 it rounds to 1.
+        let e = math::exp(x.min(V::splat(20.0)));
+        let n = e * (e + V::splat(2.0));
+        x * (n / (n + V::splat(2.0)))
+    }
 
-fn samples() -> Vec<Sample> {
-    unary_samples(Mish, -4.0..4.0, |x: f64| x * x.exp().ln_1p().tanh())
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        let x = ctx.input(0)?;
+        let (soft, steep) = (super::softplus::softplus(&x, 1.0, 20.0)?.tanh()?, x.sigmoid()?);
+        let bend = x.mul(&steep)?.mul(&soft.sqr()?.affine(-1.0, 1.0)?)?;
+        ctx.grad(0)?.mul(&soft.add(&bend)?)
+    }
 }

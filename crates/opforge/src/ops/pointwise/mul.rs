@@ -56,6 +56,7 @@ impl Binary for Mul {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::REAL, samples)]
 pub fn mul(input: Operand, other: Operand) -> Result<Tensor> {
     binary_to(Mul, input, other, Rules::TORCH, out)
 }
@@ -82,10 +83,6 @@ impl Tensor {
         dispatch_into(&BinaryOp(Mul), &[self, rhs], &[self])
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Mul::NAME, function: &mul::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Mul, -2.0..2.0, -2.0..2.0, |a, b| a * b)

@@ -48,6 +48,7 @@ impl Unary for NanToNum {
 /// ```
 #[function(nan = None, posinf = None, neginf = None, out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::NUMERIC, samples)]
 pub fn nan_to_num(input: &Tensor, nan: Option<f64>, posinf: Option<f64>, neginf: Option<f64>) -> Result<Tensor> {
     let greatest = super::clamp::greatest_finite(input.dtype());
     let number = |given: Option<f64>, default: f64| Scalar::Float(given.unwrap_or(default));
@@ -58,10 +59,6 @@ pub fn nan_to_num(input: &Tensor, nan: Option<f64>, posinf: Option<f64>, neginf:
         unary_to(NanToNum { nan, posinf, neginf }, input, out)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: NanToNum::NAME, function: &nan_to_num::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples_with(

@@ -33,6 +33,7 @@ impl Comparison for Ne {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::REAL, samples)]
 pub fn ne(input: Operand, other: Operand) -> Result<Tensor> {
     compare_to(Ne, input, other, Rules::TORCH, out)
 }
@@ -50,10 +51,6 @@ impl Tensor {
         compare(Ne, self.into(), rhs.into(), Rules::BROADCAST)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Ne::NAME, function: &ne::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     compare_samples(Ne, |a, b| a != b)

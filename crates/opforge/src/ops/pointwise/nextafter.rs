@@ -79,6 +79,7 @@ impl Binary for Nextafter {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn nextafter(input: &Tensor, other: &Tensor) -> Result<Tensor> {
     let grain = match crate::functional::common_dtype(input, other) {
         DType::F16 => Grain::F16,
@@ -87,10 +88,6 @@ pub fn nextafter(input: &Tensor, other: &Tensor) -> Result<Tensor> {
     };
     binary_to(Nextafter { grain }, input.into(), other.into(), Rules::TORCH, out)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Nextafter::NAME, function: &nextafter::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 /// Away from zero: what comes before an infinity differs by dtype.
 fn samples() -> Vec<Sample> {

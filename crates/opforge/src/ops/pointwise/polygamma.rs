@@ -40,16 +40,13 @@ impl Unary for Polygamma {
 /// ```
 #[function]
 #[python(torch, special)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn polygamma(n: i64, input: &Tensor) -> Result<Tensor> {
     match u32::try_from(n) {
         Ok(n) if n <= 100 => unary_float(Polygamma { n }, input, None),
         _ => Err(Error::value(OP, "n", n, "an order from 0 to 100")),
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Polygamma::NAME, function: &polygamma::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     // The sum of 2 / (x + k)^3, and what the rest tends to.

@@ -66,6 +66,7 @@ impl Binary for Pow {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::NUMERIC, samples)]
 pub fn pow(input: Operand, exponent: Operand) -> Result<Tensor> {
     match (input, exponent) {
         (Operand::Tensor(base), Operand::Scalar(number)) => match by_multiplication(base, number) {
@@ -125,10 +126,6 @@ impl Tensor {
         binary(Pow, self.into(), exponent.into(), Rules { cast: false, ..Rules::SAME })
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Pow::NAME, function: &pow::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Pow, 0.3..2.0, -2.0..2.0, f64::powf)

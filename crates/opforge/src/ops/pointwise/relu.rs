@@ -2,12 +2,22 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`relu`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Relu;
-
-impl UnaryFn for Relu {
+/// The rectified linear unit, `max(x, 0)` element by element. NaN stays NaN.
+///
+/// Takes a tensor of any shape and numeric dtype; the result has the same shape and dtype.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[-1f32, 0.5], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::relu(&x)?.to_vec1::<f32>()?, [0.0, 0.5]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[unary(samples = -3.0..3.0, reference = |x| if x <= 0.0 { 0.0 } else { x })]
+#[python(torch, method, in_place, nn)]
+impl Unary for Relu {
     const INT: bool = true;
+    const SAVES: Saves = Saves::OUTPUTS;
+    const FUSED: bool = true;
 
     fn float<V: Float>(self, x: V) -> V {
         x.max(V::splat(0.0))
@@ -16,12 +26,6 @@ impl UnaryFn for Relu {
     fn int<I: Int>(self, x: I) -> I {
         x.greater(I::from_i64(0))
     }
-}
-
-impl Unary for Relu {
-    const NAME: &'static str = "relu";
-    const SAVES: Saves = Saves::OUTPUTS;
-    const FUSED: bool = true;
 
     /// The gradient passes where the output is positive.
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
@@ -35,34 +39,10 @@ impl Unary for Relu {
     }
 }
 
-/// The rectified linear unit, `max(x, 0)` element by element. NaN stays NaN.
-///
-/// Takes a tensor of any shape and numeric dtype; the result has the same shape and dtype.
-///
-/// ```
-/// # use opforge::{Device, Tensor};
-/// let x = Tensor::new(&[-1f32, 0.5], &Device::Cpu)?;
-/// assert_eq!(opforge::functional::relu(&x)?.to_vec1::<f32>()?, [0.0, 0.5]);
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function(out)]
-#[python(torch, method, in_place, nn)]
-pub fn relu(input: &Tensor) -> Result<Tensor> {
-    unary_to(Relu, input, out)
-}
-
 impl Tensor {
     /// `max(x, 0)`: see [`relu`].
     #[track_caller]
     pub fn relu(&self) -> Result<Tensor> {
         relu(self)
     }
-}
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Relu::NAME, function: &relu::FUNCTION, dtypes: DTypes::NUMERIC, samples };
-
-fn samples() -> Vec<Sample> {
-    unary_samples(Relu, -3.0..3.0, |x| if x <= 0.0 { 0.0 } else { x })
 }

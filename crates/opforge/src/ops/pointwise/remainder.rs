@@ -56,13 +56,10 @@ impl Binary for Remainder {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::NUMERIC, samples)]
 pub fn remainder(input: Operand, other: Operand) -> Result<Tensor> {
     binary_to(Remainder, input, other, Rules::TORCH, out)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Remainder::NAME, function: &remainder::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Remainder, 0.6..0.9, 0.95..1.9, |a, b| {

@@ -57,6 +57,7 @@ impl Unary for Round {
 /// ```
 #[function(*, decimals = 0, out)]
 #[python(torch, method, in_place, special)]
+#[operator(DTypes::NUMERIC, samples)]
 pub fn round(input: &Tensor, decimals: i64) -> Result<Tensor> {
     let nearest = |x: &Tensor| unary(Round { halves: Halves::ToEven }, x);
     if decimals == 0 || !input.dtype().is_float() {
@@ -84,10 +85,6 @@ impl Tensor {
         self.affine(scale, 0.0)?.round()?.affine(1.0 / scale, 0.0)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Round::NAME, function: &round::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     let even = unary_samples(Round { halves: Halves::ToEven }, -3.0..3.0, f64::round_ties_even);

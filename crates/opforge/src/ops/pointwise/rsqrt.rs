@@ -2,29 +2,6 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`rsqrt`](fn@rsqrt).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Rsqrt;
-
-impl UnaryFn for Rsqrt {
-    const PICOSECONDS: usize = 200;
-
-    #[inline(always)]
-    fn float<V: Float>(self, x: V) -> V {
-        math::rsqrt(x)
-    }
-}
-
-impl Unary for Rsqrt {
-    const NAME: &'static str = "rsqrt";
-    const SAVES: Saves = Saves::OUTPUTS;
-
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        let y = ctx.output(0)?;
-        ctx.grad(0)?.mul(&y.sqr()?.mul(&y)?.affine(-0.5, 0.0)?)
-    }
-}
-
 /// `1 / sqrt(x)`, element by element.
 ///
 /// Integers and truth values become floating-point numbers first.
@@ -35,16 +12,19 @@ impl Unary for Rsqrt {
 /// assert_eq!(opforge::functional::rsqrt(&x)?.to_vec1::<f32>()?, [1.0, 0.5]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(out)]
+#[unary(samples = 0.1..5.0, reference = |x| 1.0 / x.sqrt())]
 #[python(torch, method, in_place)]
-pub fn rsqrt(input: &Tensor) -> Result<Tensor> {
-    unary_float(Rsqrt, input, out)
-}
+impl Unary for Rsqrt {
+    const PICOSECONDS: usize = 200;
+    const SAVES: Saves = Saves::OUTPUTS;
 
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Rsqrt::NAME, function: &rsqrt::FUNCTION, dtypes: DTypes::FLOATS, samples };
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        math::rsqrt(x)
+    }
 
-fn samples() -> Vec<Sample> {
-    unary_samples(Rsqrt, 0.1..5.0, |x| 1.0 / x.sqrt())
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        let y = ctx.output(0)?;
+        ctx.grad(0)?.mul(&y.sqr()?.mul(&y)?.affine(-0.5, 0.0)?)
+    }
 }

@@ -2,23 +2,27 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`sigmoid`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Sigmoid;
-
-impl UnaryFn for Sigmoid {
+/// `1 / (1 + e^-x)`, element by element.
+///
+/// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::sigmoid(&x)?.to_vec1::<f32>()?, [0.5]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[unary(samples = -4.0..4.0, reference = |x| 1.0 / (1.0 + (-x).exp()))]
+#[python(torch, method, in_place, nn)]
+impl Unary for Sigmoid {
     const PICOSECONDS: usize = 250;
+    const SAVES: Saves = Saves::OUTPUTS;
+    const FUSED: bool = true;
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {
         math::sigmoid(x)
     }
-}
-
-impl Unary for Sigmoid {
-    const NAME: &'static str = "sigmoid";
-    const SAVES: Saves = Saves::OUTPUTS;
-    const FUSED: bool = true;
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         let y = ctx.output(0)?;
@@ -31,34 +35,10 @@ impl Unary for Sigmoid {
     }
 }
 
-/// `1 / (1 + e^-x)`, element by element.
-///
-/// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
-///
-/// ```
-/// # use opforge::{Device, Tensor};
-/// let x = Tensor::new(&[0f32], &Device::Cpu)?;
-/// assert_eq!(opforge::functional::sigmoid(&x)?.to_vec1::<f32>()?, [0.5]);
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function(out)]
-#[python(torch, method, in_place, nn)]
-pub fn sigmoid(input: &Tensor) -> Result<Tensor> {
-    unary_float(Sigmoid, input, out)
-}
-
 impl Tensor {
     /// `1 / (1 + e^-x)`: see [`sigmoid`].
     #[track_caller]
     pub fn sigmoid(&self) -> Result<Tensor> {
         unary(Sigmoid, self)
     }
-}
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Sigmoid::NAME, function: &sigmoid::FUNCTION, dtypes: DTypes::FLOATS, samples };
-
-fn samples() -> Vec<Sample> {
-    unary_samples(Sigmoid, -4.0..4.0, |x| 1.0 / (1.0 + (-x).exp()))
 }

@@ -2,13 +2,22 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`sign`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Sign;
-
-impl UnaryFn for Sign {
+/// -1, 0 or 1 by the sign, element by element. 0 for NaN. The gradient is 0.
+///
+/// Takes a tensor of any numeric dtype of any shape; the result has the same shape and dtype.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[3f32, 0.0, -2.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::sign(&x)?.to_vec1::<f32>()?, [1.0, 0.0, -1.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[unary(samples = -3.0..3.0, reference = |x| f64::from(i8::from(x > 0.0) - i8::from(x < 0.0)))]
+#[python(torch, method, in_place)]
+impl Unary for Sign {
     const INT: bool = true;
     const BOOL: bool = true;
+    const SAVES: Saves = Saves::NOTHING;
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {
@@ -23,31 +32,10 @@ impl UnaryFn for Sign {
     fn boolean<M: Mask>(self, x: M) -> M {
         x
     }
-}
-
-impl Unary for Sign {
-    const NAME: &'static str = "sign";
-    const SAVES: Saves = Saves::NOTHING;
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.zeros_like()
     }
-}
-
-/// -1, 0 or 1 by the sign, element by element. 0 for NaN. The gradient is 0.
-///
-/// Takes a tensor of any numeric dtype of any shape; the result has the same shape and dtype.
-///
-/// ```
-/// # use opforge::{Device, Tensor};
-/// let x = Tensor::new(&[3f32, 0.0, -2.0], &Device::Cpu)?;
-/// assert_eq!(opforge::functional::sign(&x)?.to_vec1::<f32>()?, [1.0, 0.0, -1.0]);
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function(out)]
-#[python(torch, method, in_place)]
-pub fn sign(input: &Tensor) -> Result<Tensor> {
-    unary_to(Sign, input, out)
 }
 
 impl Tensor {
@@ -56,15 +44,4 @@ impl Tensor {
     pub fn sign(&self) -> Result<Tensor> {
         sign(&self.unrecorded())
     }
-}
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Sign::NAME, function: &sign::FUNCTION, dtypes: DTypes::REAL, samples };
-
-fn samples() -> Vec<Sample> {
-    unary_samples(Sign, -3.0..3.0, |x| f64::from(i8::from(x > 0.0) - i8::from(x < 0.0)))
-        .into_iter()
-        .map(Sample::rough)
-        .collect()
 }

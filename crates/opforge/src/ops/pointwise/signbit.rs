@@ -31,13 +31,10 @@ const OPERATOR: TestOp<Signbit> = TestOp { f: Signbit, name: "signbit", truth: R
 /// ```
 #[function]
 #[python(torch, method)]
+#[operator(DTypes::REAL, samples)]
 pub fn signbit(input: &Tensor) -> Result<Tensor> {
     dispatch1(&OPERATOR, &[input])
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "signbit", function: &signbit::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     let holds: fn(f64) -> bool = f64::is_sign_negative;

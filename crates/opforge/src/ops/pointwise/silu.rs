@@ -48,6 +48,7 @@ impl Unary for Silu {
 /// ```
 #[function(out)]
 #[python(nn, inplace)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn silu(input: &Tensor) -> Result<Tensor> {
     unary_to(Silu, input, out)
 }
@@ -59,10 +60,6 @@ impl Tensor {
         silu(self)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Silu::NAME, function: &silu::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Silu, -4.0..4.0, |x| x / (1.0 + (-x).exp()))

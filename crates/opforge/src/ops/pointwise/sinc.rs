@@ -2,11 +2,19 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`sinc`](fn@sinc).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Sinc;
-
-impl UnaryFn for Sinc {
+/// `sin(pi x) / (pi x)`, 1 at 0, element by element.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::sinc(&x)?.to_vec1::<f32>()?, [1.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[unary(samples = 0.1..2.4, reference = reference)]
+#[python(torch, method, in_place, special)]
+impl Unary for Sinc {
     const PICOSECONDS: usize = 400;
 
     #[inline(always)]
@@ -14,11 +22,6 @@ impl UnaryFn for Sinc {
         let angle = x * V::splat(std::f64::consts::PI);
         V::select(x.eq(V::splat(0.0)), V::splat(1.0), math::sin(angle) / angle)
     }
-}
-
-impl Unary for Sinc {
-    const NAME: &'static str = "sinc";
-    const SAVES: Saves = Saves::INPUTS;
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         let x = ctx.input(0)?;
@@ -31,28 +34,6 @@ impl Unary for Sinc {
     }
 }
 
-/// `sin(pi x) / (pi x)`, 1 at 0, element by element.
-///
-/// Integers and truth values become floating-point numbers first.
-///
-/// ```
-/// # use opforge::{Device, Tensor};
-/// let x = Tensor::new(&[0f32], &Device::Cpu)?;
-/// assert_eq!(opforge::functional::sinc(&x)?.to_vec1::<f32>()?, [1.0]);
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function(out)]
-#[python(torch, method, in_place, special)]
-pub fn sinc(input: &Tensor) -> Result<Tensor> {
-    unary_float(Sinc, input, out)
-}
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Sinc::NAME, function: &sinc::FUNCTION, dtypes: DTypes::FLOATS, samples };
-
-fn samples() -> Vec<Sample> {
-    unary_samples(Sinc, 0.1..2.4, |x| {
-        if x == 0.0 { 1.0 } else { (std::f64::consts::PI * x).sin() / (std::f64::consts::PI * x) }
-    })
+fn reference(x: f64) -> f64 {
+    if x == 0.0 { 1.0 } else { (std::f64::consts::PI * x).sin() / (std::f64::consts::PI * x) }
 }

@@ -45,13 +45,10 @@ impl Unary for Softplus {
 /// ```
 #[function(beta = 1.0, threshold = 20.0)]
 #[python(nn)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn softplus(input: &Tensor, beta: f64, threshold: f64) -> Result<Tensor> {
     unary_float(Softplus { beta: Scalar::Float(beta), threshold: Scalar::Float(threshold) }, input, None)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Softplus::NAME, function: &softplus::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples_with(Softplus { beta: Scalar::Float(2.0), threshold: Scalar::Float(20.0) }, -3.0..3.0, |x: f64| {

@@ -44,6 +44,7 @@ impl Unary for Sqr {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place, name = "square")]
+#[operator(DTypes::NUMERIC, samples)]
 pub fn sqr(input: &Tensor) -> Result<Tensor> {
     let truth = input.dtype() == DType::Bool;
     if truth { unary_to(Sqr, &input.to_dtype(DType::I64)?, out) } else { unary_to(Sqr, input, out) }
@@ -56,10 +57,6 @@ impl Tensor {
         sqr(self)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Sqr::NAME, function: &sqr::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     unary_samples(Sqr, -3.0..3.0, |x| x * x)

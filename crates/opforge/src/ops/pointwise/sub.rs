@@ -52,6 +52,7 @@ impl Binary for Sub {
 /// ```
 #[function(*, alpha = Scalar::Int(1), out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::NUMERIC, samples)]
 pub fn sub(input: Operand, other: Operand, alpha: Scalar) -> Result<Tensor> {
     binary_scaled(Sub, input, other, alpha, out)
 }
@@ -78,10 +79,6 @@ impl Tensor {
         dispatch_into(&BinaryOp(Sub), &[self, rhs], &[self])
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Sub::NAME, function: &sub::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Sub, -2.0..2.0, -2.0..2.0, |a, b| a - b)

@@ -2,23 +2,27 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`tanh`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Tanh;
-
-impl UnaryFn for Tanh {
+/// The hyperbolic tangent, element by element.
+///
+/// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::tanh(&x)?.to_vec1::<f32>()?, [0.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[unary(samples = -3.0..3.0, reference = f64::tanh)]
+#[python(torch, method, in_place, nn)]
+impl Unary for Tanh {
     const PICOSECONDS: usize = 250;
+    const SAVES: Saves = Saves::OUTPUTS;
+    const FUSED: bool = true;
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {
         math::tanh(x)
     }
-}
-
-impl Unary for Tanh {
-    const NAME: &'static str = "tanh";
-    const SAVES: Saves = Saves::OUTPUTS;
-    const FUSED: bool = true;
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.mul(&ctx.output(0)?.sqr()?.affine(-1.0, 1.0)?)
@@ -30,34 +34,10 @@ impl Unary for Tanh {
     }
 }
 
-/// The hyperbolic tangent, element by element.
-///
-/// Takes a floating-point tensor of any shape; the result has the same shape and dtype.
-///
-/// ```
-/// # use opforge::{Device, Tensor};
-/// let x = Tensor::new(&[0f32], &Device::Cpu)?;
-/// assert_eq!(opforge::functional::tanh(&x)?.to_vec1::<f32>()?, [0.0]);
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function(out)]
-#[python(torch, method, in_place, nn)]
-pub fn tanh(input: &Tensor) -> Result<Tensor> {
-    unary_float(Tanh, input, out)
-}
-
 impl Tensor {
     /// The hyperbolic tangent: see [`tanh`].
     #[track_caller]
     pub fn tanh(&self) -> Result<Tensor> {
         unary(Tanh, self)
     }
-}
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Tanh::NAME, function: &tanh::FUNCTION, dtypes: DTypes::FLOATS, samples };
-
-fn samples() -> Vec<Sample> {
-    unary_samples(Tanh, -3.0..3.0, f64::tanh)
 }

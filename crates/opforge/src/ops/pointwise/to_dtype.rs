@@ -45,6 +45,7 @@ impl Operator for ToDType {
 #[function]
 #[python(hidden)]
 #[view]
+#[operator(DTypes::ALL, samples)]
 pub fn to_dtype(input: &Tensor, dtype: DType) -> Result<Tensor> {
     if input.dtype() == dtype { Ok(input.clone()) } else { dispatch1(&ToDType { dtype }, &[input]) }
 }
@@ -56,10 +57,6 @@ impl Tensor {
         to_dtype(self, dtype)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "to_dtype", function: &to_dtype::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |dtype, shape: &[usize], reference: fn(f64) -> f64| {

@@ -68,6 +68,7 @@ fn choose(cond: &Tensor, a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// ```
 #[function]
 #[python(torch, name = "where")]
+#[operator(DTypes::ALL, samples)]
 pub fn where_cond(condition: &Tensor, input: Operand, other: Operand) -> Result<Tensor> {
     let dtype = match (input, other) {
         (Operand::Tensor(a), Operand::Tensor(b)) => common_dtype(a, b),
@@ -101,10 +102,6 @@ impl Tensor {
         choose(self, on_true, on_false)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "where_cond", function: &where_cond::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |shapes: [&[usize]; 3], out: &[usize]| {

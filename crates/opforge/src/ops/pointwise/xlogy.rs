@@ -52,13 +52,10 @@ pub(crate) fn unless_zero(a: &Tensor, log: &Tensor) -> Result<Tensor> {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place, special)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn xlogy(input: Operand, other: Operand) -> Result<Tensor> {
     binary_float(Xlogy, input, other, out)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Xlogy::NAME, function: &xlogy::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Xlogy, 0.5..2.0, 0.5..2.0, |a, b| if a == 0.0 && !b.is_nan() { 0.0 } else { a * b.ln() })

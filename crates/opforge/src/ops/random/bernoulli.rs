@@ -36,6 +36,7 @@ pub(crate) fn mask(p: f64, like: &Tensor, generator: Option<&Generator>) -> Resu
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(*, generator = None)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn bernoulli(input: &Tensor, generator: Option<Generator>) -> Result<Tensor> {
     if !input.dtype().is_float() {
         return Err(Error::dtype(OP, "input", input.dtype(), "a floating-point dtype"));
@@ -44,10 +45,6 @@ pub fn bernoulli(input: &Tensor, generator: Option<Generator>) -> Result<Tensor>
     let ones = uniform.lt(&input.detach().to_dtype(DType::F32)?)?.to_dtype(input.dtype())?;
     crate::functional::constant_in(ones, &[input])
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "bernoulli", function: &bernoulli::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 /// Sure cases only. The tests of the random kernels look at the distribution.
 fn samples() -> Vec<Sample> {

@@ -19,6 +19,7 @@ use crate::ops::prelude::*;
 #[function(p = 0.5, training = true, inplace = false)]
 #[python(torch, nn)]
 #[view]
+#[operator(DTypes::FLOATS, samples)]
 pub fn dropout(input: &Tensor, p: f64, training: bool, inplace: bool) -> Result<Tensor> {
     if inplace {
         return crate::functional::replaced(OP, input, dropout(input, p, training, false)?);
@@ -38,10 +39,6 @@ pub fn dropout(input: &Tensor, p: f64, training: bool, inplace: bool) -> Result<
     let kept = mask(1.0 - p, input, None)?;
     input.mul(&kept.affine(1.0 / (1.0 - p), 0.0)?)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "dropout", function: &dropout::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |p: f64, training: bool, factor: f64| {

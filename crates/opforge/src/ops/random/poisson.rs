@@ -45,6 +45,7 @@ impl Operator for Poisson {
 /// ```
 #[function(generator = None)]
 #[python(torch)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn poisson(input: &Tensor, generator: Option<Generator>) -> Result<Tensor> {
     if !input.dtype().is_float() {
         return Err(Error::dtype(OP, "input", input.dtype(), "a floating-point dtype"));
@@ -55,10 +56,6 @@ pub fn poisson(input: &Tensor, generator: Option<Generator>) -> Result<Tensor> {
     let counts = dispatch1(&Poisson, &[&key, &rates])?.to_dtype(input.dtype())?;
     crate::functional::constant_in(counts, &[input])
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "poisson", function: &poisson::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 /// The only sure rate. The tests of the random kernels look at the distribution.
 fn samples() -> Vec<Sample> {

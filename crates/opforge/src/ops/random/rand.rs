@@ -40,6 +40,7 @@ impl Rand {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(*, generator = None, dtype = None, device = None, requires_grad = false)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn rand(
     size: &[i64],
     generator: Option<Generator>,
@@ -71,10 +72,6 @@ impl Tensor {
         draw(Rand::of(low, high), self.shape(), self.dtype(), self.device(), None)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "rand", function: &rand::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 /// Sure cases only: a range of one number. The tests of the random kernels look at the distribution.
 fn samples() -> Vec<Sample> {

@@ -31,6 +31,7 @@ impl Distribution for RandInt {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(*, generator = None, dtype = None, device = None, requires_grad = false)]
+#[operator(DTypes::NUMERIC, samples)]
 pub fn randint(
     low: i64,
     high: i64,
@@ -44,10 +45,6 @@ pub fn randint(
     let device = crate::functional::device_or_default(OP, device)?;
     leaf(draw(RandInt { low, high }, &shape, dtype, &device, generator.as_ref())?, requires_grad)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "randint", function: &randint::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 /// Sure cases only: a range of one number. The tests of the random kernels look at the distribution.
 fn samples() -> Vec<Sample> {

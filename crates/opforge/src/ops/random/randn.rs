@@ -40,6 +40,7 @@ impl Randn {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(*, generator = None, dtype = None, device = None, requires_grad = false)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn randn(
     size: &[i64],
     generator: Option<Generator>,
@@ -71,10 +72,6 @@ impl Tensor {
         draw(Randn::of(mean, std), self.shape(), self.dtype(), self.device(), None)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "randn", function: &randn::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 /// Sure cases only: no deviation. The tests of the random kernels look at the distribution.
 fn samples() -> Vec<Sample> {

@@ -40,14 +40,11 @@ impl Reduction for All {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = None, keepdim = false)]
+#[operator(DTypes::REAL, samples)]
 pub fn all(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
     let axes = reduce_dims(OP, input, dim)?;
     dispatch1(&ReduceOp { reduction: All, axes, keepdim }, &[input])
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: All::NAME, function: &all::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     let truth = |x: &[f64]| f64::from(u8::from(x.iter().all(|&x| x != 0.0)));

@@ -58,6 +58,7 @@ impl Reduction for Max {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = None, keepdim = false)]
+#[operator(DTypes::REAL, samples, name = "max")]
 pub fn amax(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
     let axes = reduce_dims("max", input, dim)?;
     dispatch1(&ReduceOp { reduction: Max, axes, keepdim }, &[input])
@@ -82,10 +83,6 @@ impl Tensor {
         dispatch1(&ReduceOp { reduction: Max, axes: Axes::all(self.rank()), keepdim: false }, &[self])
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Max::NAME, function: &amax::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     reduction_samples(Max, |x| {

@@ -58,6 +58,7 @@ impl Reduction for Min {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = None, keepdim = false)]
+#[operator(DTypes::REAL, samples, name = "min")]
 pub fn amin(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
     let axes = reduce_dims("min", input, dim)?;
     dispatch1(&ReduceOp { reduction: Min, axes, keepdim }, &[input])
@@ -82,10 +83,6 @@ impl Tensor {
         dispatch1(&ReduceOp { reduction: Min, axes: Axes::all(self.rank()), keepdim: false }, &[self])
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Min::NAME, function: &amin::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     reduction_samples(Min, |x| x.iter().copied().fold(f64::INFINITY, |a, b| if a <= b || a.is_nan() { a } else { b }))

@@ -40,14 +40,11 @@ impl Reduction for Any {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = None, keepdim = false)]
+#[operator(DTypes::REAL, samples)]
 pub fn any(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
     let axes = reduce_dims(OP, input, dim)?;
     dispatch1(&ReduceOp { reduction: Any, axes, keepdim }, &[input])
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Any::NAME, function: &any::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     let truth = |x: &[f64]| f64::from(u8::from(x.iter().any(|&x| x != 0.0)));

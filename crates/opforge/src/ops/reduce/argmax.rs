@@ -41,6 +41,7 @@ impl Reduction for ArgMax {
 /// ```
 #[function(dim = None, keepdim = false)]
 #[python(torch, method)]
+#[operator(DTypes::REAL, samples)]
 pub fn argmax(input: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
     arg_over(ArgMax { index: Rules::TORCH.index }, input, dim, keepdim)
 }
@@ -58,10 +59,6 @@ impl Tensor {
         reduce_dim(ArgMax { index: Rules::SAME.index }, self, dim, true)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: ArgMax::NAME, function: &argmax::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     arg_samples(ArgMax { index: DType::I64 }, |a, b| a > b)

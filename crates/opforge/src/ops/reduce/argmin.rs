@@ -41,6 +41,7 @@ impl Reduction for ArgMin {
 /// ```
 #[function(dim = None, keepdim = false)]
 #[python(torch, method)]
+#[operator(DTypes::REAL, samples)]
 pub fn argmin(input: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
     arg_over(ArgMin { index: Rules::TORCH.index }, input, dim, keepdim)
 }
@@ -58,10 +59,6 @@ impl Tensor {
         reduce_dim(ArgMin { index: Rules::SAME.index }, self, dim, true)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: ArgMin::NAME, function: &argmin::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     arg_samples(ArgMin { index: DType::I64 }, |a, b| a < b)

@@ -20,13 +20,10 @@ use crate::ops::prelude::*;
 /// ```
 #[function]
 #[python(torch, method, results(values, indices))]
+#[operator(DTypes::REAL, samples)]
 pub fn cummax(input: &Tensor, dim: i64) -> Result<(Tensor, Tensor)> {
     running_extreme(Extreme::Max, input, dim)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "cummax", function: &cummax::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     running_samples(Extreme::Max, |new, old| new >= old)

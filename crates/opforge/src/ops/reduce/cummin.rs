@@ -20,13 +20,10 @@ use crate::ops::prelude::*;
 /// ```
 #[function]
 #[python(torch, method, results(values, indices))]
+#[operator(DTypes::REAL, samples)]
 pub fn cummin(input: &Tensor, dim: i64) -> Result<(Tensor, Tensor)> {
     running_extreme(Extreme::Min, input, dim)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "cummin", function: &cummin::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     running_samples(Extreme::Min, |new, old| new <= old)

@@ -60,15 +60,12 @@ fn earlier(x: &Tensor, dim: usize, by: usize, fill: f64) -> Result<Tensor> {
 /// ```
 #[function(*, dtype = None, out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::NUMERIC, samples)]
 pub fn cumprod(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
     let input = input.to_dtype(dtype.unwrap_or(accumulation_dtype(input.dtype())))?;
     let dim = normalize_dim(dim, input.rank(), OP)?;
     with_dimension(&input, |x| dispatch_to(&ScanOp { scan: CumProd, dim }, &[x], out))
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "cumprod", function: &cumprod::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     let zeros = Array::new(&[2, 4], vec![0.5, 0.0, 3.0, 2.0, 2.0, 0.0, 0.0, 1.0]);

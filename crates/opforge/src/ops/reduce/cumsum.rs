@@ -39,6 +39,7 @@ pub(super) fn from_the_end(x: &Tensor, dim: usize) -> Result<Tensor> {
 /// ```
 #[function(*, dtype = None, out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::NUMERIC, samples)]
 pub fn cumsum(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
     let input = input.to_dtype(dtype.unwrap_or(accumulation_dtype(input.dtype())))?;
     let dim = normalize_dim(dim, input.rank(), OP)?;
@@ -55,10 +56,6 @@ impl Tensor {
         dispatch1(&ScanOp { scan: CumSum, dim: dim.to_index(self.shape(), "cumsum")? }, &[self])
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "cumsum", function: &cumsum::FUNCTION, dtypes: DTypes::NUMERIC, samples };
 
 fn samples() -> Vec<Sample> {
     scan_samples(CumSum, |x| x.iter().sum())

@@ -47,15 +47,12 @@ impl Scan for LogCumSumExp {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function]
+#[operator(DTypes::FLOATS, samples)]
 pub fn logcumsumexp(input: &Tensor, dim: i64) -> Result<Tensor> {
     let dim = normalize_dim(dim, input.rank(), OP)?;
     let input = floating(input)?;
     with_dimension(&input, |x| dispatch1(&ScanOp { scan: LogCumSumExp, dim }, &[x]))
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "logcumsumexp", function: &logcumsumexp::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     scan_samples(LogCumSumExp, |x| {

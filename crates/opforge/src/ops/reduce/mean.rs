@@ -50,6 +50,7 @@ impl Reduction for Mean {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = None, keepdim = false, *, dtype = None)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn mean(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
     let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.to_dtype(dtype))?;
     let axes = reduce_dims(OP, &input, dim)?;
@@ -86,10 +87,6 @@ impl Tensor {
         self.mean_impl(Axes::all(self.rank()), false)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Mean::NAME, function: &mean::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     reduction_samples(Mean, |x| x.iter().sum::<f64>() / x.len() as f64)

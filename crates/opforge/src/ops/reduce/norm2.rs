@@ -54,14 +54,11 @@ impl Reduction for Norm2 {
 /// ```
 #[function(dim = None, keepdim = false)]
 #[python(hidden)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn norm2(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
     let axes = reduce_dims("norm", input, dim)?;
     dispatch1(&ReduceOp { reduction: Norm2, axes, keepdim }, &[input])
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Norm2::NAME, function: &norm2::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     reduction_samples(Norm2, |x| x.iter().map(|x| x * x).sum::<f64>().sqrt())

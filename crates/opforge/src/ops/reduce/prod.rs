@@ -108,15 +108,12 @@ fn products_before(rows: &Tensor) -> Result<Tensor> {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = None, keepdim = false, *, dtype = None)]
+#[operator(DTypes::REAL, samples)]
 pub fn prod(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
     let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.to_dtype(dtype))?;
     let axes = reduce_dims(OP, &input, dim)?;
     dispatch1(&ReduceOp { reduction: Prod, axes, keepdim }, &[&input])
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Prod::NAME, function: &prod::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     let product = |x: &[f64]| x.iter().product();

@@ -51,6 +51,7 @@ impl Reduction for Std {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = None, *, correction = None, keepdim = false)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn std(input: &Tensor, dim: Option<&[i64]>, correction: Option<f64>, keepdim: bool) -> Result<Tensor> {
     let axes = reduce_dims(OP, input, dim)?;
     dispatch1(
@@ -58,10 +59,6 @@ pub fn std(input: &Tensor, dim: Option<&[i64]>, correction: Option<f64>, keepdim
         &[input],
     )
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Std::NAME, function: &std::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     fn deviation(x: &[f64]) -> f64 {

@@ -59,6 +59,7 @@ impl Reduction for Sum {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = None, keepdim = false, *, dtype = None)]
+#[operator(DTypes::REAL, samples)]
 pub fn sum(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
     let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.to_dtype(dtype))?;
     let axes = reduce_dims(OP, &input, dim)?;
@@ -90,10 +91,6 @@ impl Tensor {
         reduced(Sum { widen: false }, Axes::all(self.rank()), false, self)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Sum::NAME, function: &sum::FUNCTION, dtypes: DTypes::REAL, samples };
 
 fn samples() -> Vec<Sample> {
     reduction_samples(Sum { widen: true }, |x| x.iter().sum())

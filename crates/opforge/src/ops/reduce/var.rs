@@ -52,6 +52,7 @@ impl Reduction for Var {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = None, *, correction = None, keepdim = false)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn var(input: &Tensor, dim: Option<&[i64]>, correction: Option<f64>, keepdim: bool) -> Result<Tensor> {
     let axes = reduce_dims(OP, input, dim)?;
     dispatch1(
@@ -83,10 +84,6 @@ impl Tensor {
         squares.sum_keepdim(dim)?.affine(1.0 / (self.dims()[dim] as f64 - 1.0), 0.0)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Var::NAME, function: &var::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     fn squares(x: &[f64]) -> f64 {

@@ -46,6 +46,7 @@ impl View for AsStrided {
 /// Any shape and strides over the storage of a tensor: a view. The offset counts from the storage's start; without it, from the tensor's.
 #[function(storage_offset = None)]
 #[view]
+#[operator(DTypes::ALL, samples)]
 pub fn as_strided(input: &Tensor, size: &[i64], stride: &[i64], storage_offset: Option<i64>) -> Result<Tensor> {
     let shape = crate::functional::size_to_shape(OP, size)?;
     let natural = |n: &i64| usize::try_from(*n).map_err(|_| Error::value(OP, "stride or offset", n, "0 or more"));
@@ -84,10 +85,6 @@ impl AsStrided {
         AsStrided { shape: layout.shape().clone(), stride, offset: layout.start_offset() }
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: AsStrided::NAME, function: &as_strided::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {

@@ -85,6 +85,7 @@ fn join(tensors: &[&Tensor], dim: usize) -> Result<Tensor> {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = 0)]
+#[operator(DTypes::ALL, samples)]
 pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     let dtype = tensors.iter().map(Tensor::dtype).reduce(opforge_core::promote).unwrap_or(DType::F32);
     let nothing = |t: &&Tensor| t.dims() == [0];
@@ -127,9 +128,6 @@ impl Tensor {
         dispatch1(&Cat { dim }, &[&zeros(left)?, self, &zeros(right)?])
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "cat", function: &cat::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |dim: usize, shapes: &[&[usize]]| {

@@ -32,6 +32,7 @@ impl View for Diagonal {
 /// The diagonal of `dim1` and `dim2`, `offset` above the main one, as a new last dimension: a view.
 #[function(offset = 0, dim1 = 0, dim2 = 1)]
 #[view]
+#[operator(DTypes::ALL, samples)]
 pub fn diagonal(input: &Tensor, offset: i64, dim1: i64, dim2: i64) -> Result<Tensor> {
     let dim = |d| normalize_dim(d, input.rank(), OP);
     view(Diagonal { offset, dim1: dim(dim1)?, dim2: dim(dim2)? }, input)
@@ -45,10 +46,6 @@ impl Tensor {
         view(Diagonal { offset, dim1, dim2 }, self)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Diagonal::NAME, function: &diagonal::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {

@@ -29,6 +29,7 @@ impl View for Expand {
 #[function]
 #[python(method)]
 #[view]
+#[operator(DTypes::ALL, samples)]
 pub fn expand(input: &Tensor, size: &[i64]) -> Result<Tensor> {
     let lead = size.len().saturating_sub(input.rank());
     let length = |(i, &n): (usize, &i64)| match n {
@@ -60,10 +61,6 @@ impl Tensor {
         self.broadcast_as(left.dims().iter().chain(self.dims()).copied().collect::<Shape>())
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Expand::NAME, function: &expand::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {

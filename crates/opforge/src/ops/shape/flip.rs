@@ -43,6 +43,7 @@ impl Operator for Flip {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function]
+#[operator(DTypes::ALL, samples)]
 pub fn flip(input: &Tensor, dims: &[i64]) -> Result<Tensor> {
     let axes = if dims.is_empty() { Axes::default() } else { reduce_dims(OP, input, Some(dims))? };
     dispatch1(&Flip { axes }, &[input])
@@ -59,9 +60,6 @@ impl Tensor {
         dispatch1(&Flip { axes }, &[self])
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "flip", function: &flip::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let op = Flip { axes: Axes::of(&[0, 2]) };

@@ -31,6 +31,7 @@ impl View for Narrow {
 /// Elements `start .. start + length` of dimension `dim`: a view. `dim` and `start` may count from the end.
 #[function]
 #[view]
+#[operator(DTypes::ALL, samples)]
 pub fn narrow(input: &Tensor, dim: i64, start: i64, length: usize) -> Result<Tensor> {
     let dim = normalize_dim(dim, input.rank(), OP)?;
     let size = *input.dims().get(dim).ok_or_else(|| no_dims(OP))?;
@@ -51,10 +52,6 @@ impl Tensor {
         view(Narrow { dim, start, len }, self)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Narrow::NAME, function: &narrow::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {

@@ -38,6 +38,7 @@ impl View for Permute {
 /// Dimensions in another order: the result's dimension `k` is the input's `dims[k]`. A view.
 #[function]
 #[view]
+#[operator(DTypes::ALL, samples)]
 pub fn permute(input: &Tensor, dims: &[i64]) -> Result<Tensor> {
     let dims = dims.iter().map(|&d| normalize_dim(d, input.rank(), OP)).collect::<Result<_>>()?;
     view(Permute { dims }, input)
@@ -50,10 +51,6 @@ impl Tensor {
         view(Permute { dims: dims.to_indexes(self.shape(), "permute")? }, self)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Permute::NAME, function: &permute::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {

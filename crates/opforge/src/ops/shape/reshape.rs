@@ -51,6 +51,7 @@ fn reshape_axes(from: &[usize], to: &[usize]) -> AxisMap {
 /// The same elements in row-major order under another shape, one length of which may be -1. A view where the layout allows it, else a copy.
 #[function]
 #[view]
+#[operator(DTypes::ALL, samples)]
 pub fn reshape(input: &Tensor, shape: &[i64]) -> Result<Tensor> {
     to_shape(input, resolve(input.elem_count(), shape)?)
 }
@@ -126,10 +127,6 @@ impl Tensor {
         self.flatten(start, crate::D::Minus1)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Reshape::NAME, function: &reshape::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {

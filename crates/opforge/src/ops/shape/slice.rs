@@ -32,6 +32,7 @@ impl View for Slice {
 #[function(dim = 0, start = None, end = None, step = 1)]
 #[python(hidden)]
 #[view]
+#[operator(DTypes::ALL, samples)]
 pub fn slice(input: &Tensor, dim: i64, start: Option<i64>, end: Option<i64>, step: i64) -> Result<Tensor> {
     view(Slice::of(OP, input, dim, start, end, step)?, input)
 }
@@ -62,10 +63,6 @@ impl Tensor {
         view(Slice { dim, start, end, step }, self)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Slice::NAME, function: &slice::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {

@@ -38,6 +38,7 @@ impl View for Squeeze {
 #[function(dim = None)]
 #[python(torch, method, in_place)]
 #[view]
+#[operator(DTypes::ALL, samples)]
 pub fn squeeze(input: &Tensor, dim: Option<&[i64]>) -> Result<Tensor> {
     let named = match dim {
         Some([]) => Axes::default(),
@@ -55,10 +56,6 @@ impl Tensor {
         if self.dims()[dim] == 1 { view(Squeeze { dim }, self) } else { Ok(self.clone()) }
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Squeeze::NAME, function: &squeeze::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {

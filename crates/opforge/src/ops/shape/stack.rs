@@ -17,6 +17,7 @@ use crate::ops::prelude::*;
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = 0)]
+#[operator(DTypes::ALL, samples)]
 pub fn stack(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     let dim = normalize_dim(dim, tensors.first().map_or(0, Tensor::rank) + 1, OP)?;
     let dtype = tensors.iter().map(Tensor::dtype).reduce(opforge_core::promote).unwrap_or(DType::F32);
@@ -45,10 +46,6 @@ impl Tensor {
         Tensor::cat(&args.iter().map(slice).collect::<Result<Vec<_>>>()?, dim)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "stack", function: &stack::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let inputs = vec![Array::spread(&[3, 2], -2.0..2.0), Array::spread(&[3, 2], 0.0..3.0)];

@@ -35,6 +35,7 @@ impl View for Transpose {
 #[function]
 #[python(torch, method, in_place)]
 #[view]
+#[operator(DTypes::ALL, samples)]
 pub fn transpose(input: &Tensor, dim0: i64, dim1: i64) -> Result<Tensor> {
     let dim = |d| normalize_dim(d, input.rank(), OP);
     let (dim0, dim1) = (dim(dim0)?, dim(dim1)?);
@@ -61,10 +62,6 @@ impl Tensor {
         self.transpose(self.rank() - 2, self.rank() - 1)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Transpose::NAME, function: &transpose::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {

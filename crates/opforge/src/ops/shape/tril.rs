@@ -61,12 +61,10 @@ impl Operator for Triangle {
 /// ```
 #[function(diagonal = 0, out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::ALL, samples)]
 pub fn tril(input: &Tensor, diagonal: i64) -> Result<Tensor> {
     dispatch_to(&Triangle { lower: true, diagonal }, &[input], out)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "tril", function: &tril::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     triangle_samples(true)

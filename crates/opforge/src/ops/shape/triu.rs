@@ -16,12 +16,10 @@ use crate::ops::prelude::*;
 /// ```
 #[function(diagonal = 0, out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::ALL, samples)]
 pub fn triu(input: &Tensor, diagonal: i64) -> Result<Tensor> {
     dispatch_to(&Triangle { lower: false, diagonal }, &[input], out)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition = Definition { name: "triu", function: &triu::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     triangle_samples(false)

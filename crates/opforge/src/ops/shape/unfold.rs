@@ -34,6 +34,7 @@ impl View for Unfold {
 #[function]
 #[python(method)]
 #[view]
+#[operator(DTypes::ALL, samples)]
 pub fn unfold(input: &Tensor, dimension: i64, size: usize, step: usize) -> Result<Tensor> {
     let op = Unfold { dim: normalize_dim(dimension, input.rank(), OP)?, size, step };
     // The window of a scalar is all that there is.
@@ -47,10 +48,6 @@ impl Tensor {
         view(Unfold { dim: dim.to_index(self.shape(), "unfold")?, size, step }, self)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Unfold::NAME, function: &unfold::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {

@@ -33,6 +33,7 @@ impl View for Unsqueeze {
 #[function]
 #[python(torch, method, in_place)]
 #[view]
+#[operator(DTypes::ALL, samples)]
 pub fn unsqueeze(input: &Tensor, dim: i64) -> Result<Tensor> {
     view(Unsqueeze { dim: normalize_dim(dim, input.rank() + 1, OP)? }, input)
 }
@@ -44,10 +45,6 @@ impl Tensor {
         view(Unsqueeze { dim: dim.to_index_plus_one(self.shape(), "unsqueeze")? }, self)
     }
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Unsqueeze::NAME, function: &unsqueeze::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {

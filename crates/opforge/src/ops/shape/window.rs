@@ -36,15 +36,12 @@ impl View for Window {
 #[function]
 #[python(hidden)]
 #[view]
+#[operator(DTypes::ALL, samples)]
 pub fn window(input: &Tensor, starts: &[i64], lengths: &[i64]) -> Result<Tensor> {
     let natural = |n: &i64| usize::try_from(*n).map_err(|_| Error::value(OP, "starts or lengths", n, "0 or more"));
     let natural = |all: &[i64]| all.iter().map(natural).collect::<Result<SmallVec<[usize; 6]>>>();
     view(Window { starts: natural(starts)?, lengths: natural(lengths)? }, input)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: "window", function: &window::FUNCTION, dtypes: DTypes::ALL, samples };
 
 fn samples() -> Vec<Sample> {
     let window = || Window { starts: smallvec![1, 0, 2], lengths: smallvec![2, 2, 1] };

@@ -2,24 +2,6 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`airy_ai`](fn@airy_ai).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct AiryAi;
-
-impl UnaryFn for AiryAi {
-    const PICOSECONDS: usize = 80000;
-
-    #[inline(always)]
-    fn float<V: Float>(self, x: V) -> V {
-        math::airy_ai(x)
-    }
-}
-
-impl Unary for AiryAi {
-    const NAME: &'static str = "airy_ai";
-    const DIFFERENTIABLE: bool = false;
-}
-
 /// The Airy function Ai, element by element. It has no gradient.
 ///
 /// Integers and truth values become floating-point numbers first.
@@ -30,18 +12,16 @@ impl Unary for AiryAi {
 /// assert_eq!(opforge::functional::airy_ai(&x)?.to_vec1::<f32>()?, [0.355_028_06, 0.135_292_41]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[unary(samples = -4.0..2.0, reference = series)]
 #[python(special)]
-pub fn airy_ai(input: &Tensor) -> Result<Tensor> {
-    unary_float(AiryAi, input, None)
-}
+impl Unary for AiryAi {
+    const PICOSECONDS: usize = 80000;
+    const DIFFERENTIABLE: bool = false;
 
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: AiryAi::NAME, function: &airy_ai::FUNCTION, dtypes: DTypes::FLOATS, samples };
-
-fn samples() -> Vec<Sample> {
-    unary_samples(AiryAi, -4.0..2.0, series).into_iter().map(Sample::rough).collect()
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        math::airy_ai(x)
+    }
 }
 
 /// DLMF 9.4.1.

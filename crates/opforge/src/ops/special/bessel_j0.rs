@@ -2,27 +2,6 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`bessel_j0`](fn@bessel_j0).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct BesselJ0;
-
-impl UnaryFn for BesselJ0 {
-    const PICOSECONDS: usize = 30000;
-
-    #[inline(always)]
-    fn float<V: Float>(self, x: V) -> V {
-        math::bessel_j0(x)
-    }
-}
-
-impl Unary for BesselJ0 {
-    const NAME: &'static str = "bessel_j0";
-
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        ctx.grad(0)?.mul(&super::bessel_j1::bessel_j1(&ctx.input(0)?)?.neg()?)
-    }
-}
-
 /// The Bessel function of the first kind and order 0, element by element.
 ///
 /// Integers and truth values become floating-point numbers first.
@@ -33,18 +12,19 @@ impl Unary for BesselJ0 {
 /// assert_eq!(opforge::functional::bessel_j0(&x)?.to_vec1::<f32>()?, [1.0, 0.765_197_7]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[unary(samples = -6.0..6.0, reference = |x| if x.is_infinite() { 0.0 } else { integral(0.0, x) })]
 #[python(special)]
-pub fn bessel_j0(input: &Tensor) -> Result<Tensor> {
-    unary_float(BesselJ0, input, None)
-}
+impl Unary for BesselJ0 {
+    const PICOSECONDS: usize = 30000;
 
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: BesselJ0::NAME, function: &bessel_j0::FUNCTION, dtypes: DTypes::FLOATS, samples };
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        math::bessel_j0(x)
+    }
 
-fn samples() -> Vec<Sample> {
-    unary_samples(BesselJ0, -6.0..6.0, |x| if x.is_infinite() { 0.0 } else { integral(0.0, x) })
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        ctx.grad(0)?.mul(&super::bessel_j1::bessel_j1(&ctx.input(0)?)?.neg()?)
+    }
 }
 
 /// DLMF 10.9.2, by the trapezoidal rule.

@@ -2,27 +2,6 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`bessel_y0`](fn@bessel_y0).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct BesselY0;
-
-impl UnaryFn for BesselY0 {
-    const PICOSECONDS: usize = 30000;
-
-    #[inline(always)]
-    fn float<V: Float>(self, x: V) -> V {
-        math::bessel_y0(x)
-    }
-}
-
-impl Unary for BesselY0 {
-    const NAME: &'static str = "bessel_y0";
-
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        ctx.grad(0)?.mul(&super::bessel_y1::bessel_y1(&ctx.input(0)?)?.neg()?)
-    }
-}
-
 /// The Bessel function of the second kind and order 0, element by element; minus infinity at 0 and NaN below.
 ///
 /// Integers and truth values become floating-point numbers first.
@@ -33,18 +12,19 @@ impl Unary for BesselY0 {
 /// assert_eq!(opforge::functional::bessel_y0(&x)?.to_vec1::<f32>()?, [f32::NEG_INFINITY, 0.088_256_96]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[unary(samples = 0.5..4.0, reference = series)]
 #[python(special)]
-pub fn bessel_y0(input: &Tensor) -> Result<Tensor> {
-    unary_float(BesselY0, input, None)
-}
+impl Unary for BesselY0 {
+    const PICOSECONDS: usize = 30000;
 
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: BesselY0::NAME, function: &bessel_y0::FUNCTION, dtypes: DTypes::FLOATS, samples };
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        math::bessel_y0(x)
+    }
 
-fn samples() -> Vec<Sample> {
-    unary_samples(BesselY0, 0.5..4.0, series)
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        ctx.grad(0)?.mul(&super::bessel_y1::bessel_y1(&ctx.input(0)?)?.neg()?)
+    }
 }
 
 /// DLMF 10.8.2.

@@ -2,30 +2,6 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`bessel_y1`](fn@bessel_y1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct BesselY1;
-
-impl UnaryFn for BesselY1 {
-    const PICOSECONDS: usize = 30000;
-
-    #[inline(always)]
-    fn float<V: Float>(self, x: V) -> V {
-        math::bessel_y1(x)
-    }
-}
-
-impl Unary for BesselY1 {
-    const NAME: &'static str = "bessel_y1";
-    const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
-
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        // y0(x) - y1(x) / x.
-        let (x, y) = (ctx.input(0)?, ctx.output(0)?);
-        ctx.grad(0)?.mul(&super::bessel_y0::bessel_y0(&x)?.sub(&y.div(&x)?)?)
-    }
-}
-
 /// The Bessel function of the second kind and order 1, element by element; minus infinity at 0 and NaN below.
 ///
 /// Integers and truth values become floating-point numbers first.
@@ -36,18 +12,22 @@ impl Unary for BesselY1 {
 /// assert_eq!(opforge::functional::bessel_y1(&x)?.to_vec1::<f32>()?, [f32::NEG_INFINITY, -0.781_212_8]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[unary(samples = 0.5..2.0, reference = reference)]
 #[python(special)]
-pub fn bessel_y1(input: &Tensor) -> Result<Tensor> {
-    unary_float(BesselY1, input, None)
-}
+impl Unary for BesselY1 {
+    const PICOSECONDS: usize = 30000;
+    const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
 
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: BesselY1::NAME, function: &bessel_y1::FUNCTION, dtypes: DTypes::FLOATS, samples };
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        math::bessel_y1(x)
+    }
 
-fn samples() -> Vec<Sample> {
-    unary_samples(BesselY1, 0.5..2.0, reference)
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        // y0(x) - y1(x) / x.
+        let (x, y) = (ctx.input(0)?, ctx.output(0)?);
+        ctx.grad(0)?.mul(&super::bessel_y0::bessel_y0(&x)?.sub(&y.div(&x)?)?)
+    }
 }
 
 /// From the Wronskian, DLMF 10.5.2.

@@ -2,27 +2,6 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`i0`](fn@i0).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct I0;
-
-impl UnaryFn for I0 {
-    const PICOSECONDS: usize = 60000;
-
-    #[inline(always)]
-    fn float<V: Float>(self, x: V) -> V {
-        math::bessel_i0(x)
-    }
-}
-
-impl Unary for I0 {
-    const NAME: &'static str = "i0";
-
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        ctx.grad(0)?.mul(&super::i1::i1(&ctx.input(0)?)?)
-    }
-}
-
 /// The modified Bessel function of the first kind and order 0, element by element.
 ///
 /// Integers and truth values become floating-point numbers first.
@@ -33,18 +12,19 @@ impl Unary for I0 {
 /// assert_eq!(opforge::functional::i0(&x)?.to_vec1::<f32>()?, [1.0, 1.266_065_8]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function(out)]
+#[unary(samples = -4.0..4.0, reference = |x| if x.is_infinite() { x.abs() } else { integral(0.0, x) })]
 #[python(torch, method, in_place, special)]
-pub fn i0(input: &Tensor) -> Result<Tensor> {
-    unary_float(I0, input, out)
-}
+impl Unary for I0 {
+    const PICOSECONDS: usize = 60000;
 
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: I0::NAME, function: &i0::FUNCTION, dtypes: DTypes::FLOATS, samples };
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        math::bessel_i0(x)
+    }
 
-fn samples() -> Vec<Sample> {
-    unary_samples(I0, -4.0..4.0, |x| if x.is_infinite() { x.abs() } else { integral(0.0, x) })
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        ctx.grad(0)?.mul(&super::i1::i1(&ctx.input(0)?)?)
+    }
 }
 
 /// DLMF 10.32.3, by the trapezoidal rule.

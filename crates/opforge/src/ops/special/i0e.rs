@@ -2,29 +2,6 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`i0e`](fn@i0e).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct I0e;
-
-impl UnaryFn for I0e {
-    const PICOSECONDS: usize = 60000;
-
-    #[inline(always)]
-    fn float<V: Float>(self, x: V) -> V {
-        math::bessel_i0e(x)
-    }
-}
-
-impl Unary for I0e {
-    const NAME: &'static str = "i0e";
-    const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
-
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        let (x, y) = (ctx.input(0)?, ctx.output(0)?);
-        ctx.grad(0)?.mul(&super::i1e::i1e(&x)?.sub(&y.mul(&crate::functional::sign(&x)?)?)?)
-    }
-}
-
 /// `exp(-|x|)` times the modified Bessel function of the first kind and order 0: it does not overflow.
 ///
 /// Integers and truth values become floating-point numbers first.
@@ -35,16 +12,23 @@ impl Unary for I0e {
 /// assert_eq!(opforge::functional::i0e(&x)?.to_vec1::<f32>()?, [1.0, 3.989_423_4e-4]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[unary(samples = 0.5..4.0, reference = reference)]
 #[python(special)]
-pub fn i0e(input: &Tensor) -> Result<Tensor> {
-    unary_float(I0e, input, None)
+impl Unary for I0e {
+    const PICOSECONDS: usize = 60000;
+    const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
+
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        math::bessel_i0e(x)
+    }
+
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        let (x, y) = (ctx.input(0)?, ctx.output(0)?);
+        ctx.grad(0)?.mul(&super::i1e::i1e(&x)?.sub(&y.mul(&crate::functional::sign(&x)?)?)?)
+    }
 }
 
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: I0e::NAME, function: &i0e::FUNCTION, dtypes: DTypes::FLOATS, samples };
-
-fn samples() -> Vec<Sample> {
-    unary_samples(I0e, 0.5..4.0, |x| if x.is_infinite() { 0.0 } else { super::i0::integral(0.0, x) * (-x.abs()).exp() })
+fn reference(x: f64) -> f64 {
+    if x.is_infinite() { 0.0 } else { super::i0::integral(0.0, x) * (-x.abs()).exp() }
 }

@@ -2,22 +2,26 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`i1e`](fn@i1e).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct I1e;
-
-impl UnaryFn for I1e {
+/// `exp(-|x|)` times the modified Bessel function of the first kind and order 1: it does not overflow.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 1e6], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::i1e(&x)?.to_vec1::<f32>()?, [0.0, 3.989_421_2e-4]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[unary(samples = 0.5..4.0, reference = reference)]
+#[python(special)]
+impl Unary for I1e {
     const PICOSECONDS: usize = 60000;
+    const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {
         math::bessel_i1e(x)
     }
-}
-
-impl Unary for I1e {
-    const NAME: &'static str = "i1e";
-    const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         // i0e(x) - i1e(x) (sign(x) + 1 / x), and a half at 0.
@@ -29,30 +33,10 @@ impl Unary for I1e {
     }
 }
 
-/// `exp(-|x|)` times the modified Bessel function of the first kind and order 1: it does not overflow.
-///
-/// Integers and truth values become floating-point numbers first.
-///
-/// ```
-/// # use opforge::{Device, Tensor};
-/// let x = Tensor::new(&[0f32, 1e6], &Device::Cpu)?;
-/// assert_eq!(opforge::functional::i1e(&x)?.to_vec1::<f32>()?, [0.0, 3.989_421_2e-4]);
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function]
-#[python(special)]
-pub fn i1e(input: &Tensor) -> Result<Tensor> {
-    unary_float(I1e, input, None)
-}
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: I1e::NAME, function: &i1e::FUNCTION, dtypes: DTypes::FLOATS, samples };
-
-fn samples() -> Vec<Sample> {
-    unary_samples(I1e, 0.5..4.0, |x| match x {
+fn reference(x: f64) -> f64 {
+    match x {
         0.0 => x,
         _ if x.is_infinite() => 0.0f64.copysign(x),
         _ => super::i0::integral(1.0, x) * (-x.abs()).exp(),
-    })
+    }
 }

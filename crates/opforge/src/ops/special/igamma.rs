@@ -42,13 +42,10 @@ impl Binary for Igamma {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn igamma(input: Operand, other: Operand) -> Result<Tensor> {
     binary_float(Igamma, input, other, out)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Igamma::NAME, function: &igamma::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     samples_of_second(Igamma, 0.6..3.0, reference)

@@ -43,13 +43,10 @@ impl Binary for Igammac {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn igammac(input: Operand, other: Operand) -> Result<Tensor> {
     binary_float(Igammac, input, other, out)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Igammac::NAME, function: &igammac::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     samples_of_second(Igammac, 0.6..3.0, |a, x| 1.0 - reference(a, x))

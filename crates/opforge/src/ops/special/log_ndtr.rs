@@ -2,29 +2,6 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`log_ndtr`](fn@log_ndtr).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct LogNdtr;
-
-impl UnaryFn for LogNdtr {
-    const PICOSECONDS: usize = 40000;
-
-    #[inline(always)]
-    fn float<V: Float>(self, x: V) -> V {
-        math::log_ndtr(x)
-    }
-}
-
-impl Unary for LogNdtr {
-    const NAME: &'static str = "log_ndtr";
-
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        // sqrt(2 / pi) / erfcx(-x / sqrt(2)).
-        let scaled = super::erfcx::erfcx(&ctx.input(0)?.affine(-std::f64::consts::FRAC_1_SQRT_2, 0.0)?)?;
-        ctx.grad(0)?.div(&scaled)?.affine(std::f64::consts::FRAC_2_PI.sqrt(), 0.0)
-    }
-}
-
 /// The logarithm of the distribution function of the normal distribution, precise far from 0 too.
 ///
 /// Integers and truth values become floating-point numbers first.
@@ -35,16 +12,19 @@ impl Unary for LogNdtr {
 /// assert_eq!(opforge::functional::log_ndtr(&x)?.to_vec1::<f32>()?, [-std::f32::consts::LN_2, -53.231_285]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[unary(samples = -4.0..3.0, reference = |x| (0.5 * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)).ln())]
 #[python(special)]
-pub fn log_ndtr(input: &Tensor) -> Result<Tensor> {
-    unary_float(LogNdtr, input, None)
-}
+impl Unary for LogNdtr {
+    const PICOSECONDS: usize = 40000;
 
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: LogNdtr::NAME, function: &log_ndtr::FUNCTION, dtypes: DTypes::FLOATS, samples };
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        math::log_ndtr(x)
+    }
 
-fn samples() -> Vec<Sample> {
-    unary_samples(LogNdtr, -4.0..3.0, |x| (0.5 * libm::erfc(-x * std::f64::consts::FRAC_1_SQRT_2)).ln())
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        // sqrt(2 / pi) / erfcx(-x / sqrt(2)).
+        let scaled = super::erfcx::erfcx(&ctx.input(0)?.affine(-std::f64::consts::FRAC_1_SQRT_2, 0.0)?)?;
+        ctx.grad(0)?.div(&scaled)?.affine(std::f64::consts::FRAC_2_PI.sqrt(), 0.0)
+    }
 }

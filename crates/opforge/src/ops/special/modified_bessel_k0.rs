@@ -2,27 +2,6 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`modified_bessel_k0`](fn@modified_bessel_k0).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ModifiedBesselK0;
-
-impl UnaryFn for ModifiedBesselK0 {
-    const PICOSECONDS: usize = 100000;
-
-    #[inline(always)]
-    fn float<V: Float>(self, x: V) -> V {
-        math::bessel_k0(x)
-    }
-}
-
-impl Unary for ModifiedBesselK0 {
-    const NAME: &'static str = "modified_bessel_k0";
-
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        ctx.grad(0)?.mul(&super::modified_bessel_k1::modified_bessel_k1(&ctx.input(0)?)?.neg()?)
-    }
-}
-
 /// The modified Bessel function of the second kind and order 0, element by element; infinite at 0 and NaN below.
 ///
 /// Integers and truth values become floating-point numbers first.
@@ -33,22 +12,19 @@ impl Unary for ModifiedBesselK0 {
 /// assert_eq!(opforge::functional::modified_bessel_k0(&x)?.to_vec1::<f32>()?, [f32::INFINITY, 0.421_024_44]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[unary(samples = 0.5..3.0, reference = |x| scaled_integral(0.0, x) * (-x).exp())]
 #[python(special)]
-pub fn modified_bessel_k0(input: &Tensor) -> Result<Tensor> {
-    unary_float(ModifiedBesselK0, input, None)
-}
+impl Unary for ModifiedBesselK0 {
+    const PICOSECONDS: usize = 100000;
 
-/// See [`Definition`].
-pub const DEFINITION: Definition = Definition {
-    name: ModifiedBesselK0::NAME,
-    function: &modified_bessel_k0::FUNCTION,
-    dtypes: DTypes::FLOATS,
-    samples,
-};
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        math::bessel_k0(x)
+    }
 
-fn samples() -> Vec<Sample> {
-    unary_samples(ModifiedBesselK0, 0.5..3.0, |x| scaled_integral(0.0, x) * (-x).exp())
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        ctx.grad(0)?.mul(&super::modified_bessel_k1::modified_bessel_k1(&ctx.input(0)?)?.neg()?)
+    }
 }
 
 /// `exp(x)` times DLMF 10.32.9, by the trapezoidal rule.

@@ -2,30 +2,6 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`ndtri`](fn@ndtri).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Ndtri;
-
-impl UnaryFn for Ndtri {
-    const PICOSECONDS: usize = 60000;
-
-    #[inline(always)]
-    fn float<V: Float>(self, x: V) -> V {
-        math::ndtri(x)
-    }
-}
-
-impl Unary for Ndtri {
-    const NAME: &'static str = "ndtri";
-    const SAVES: Saves = Saves::OUTPUTS;
-
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        // sqrt(2 pi) exp(y^2 / 2).
-        let slope = ctx.output(0)?.sqr()?.affine(0.5, 0.0)?.exp()?.affine(std::f64::consts::TAU.sqrt(), 0.0)?;
-        ctx.grad(0)?.mul(&slope)
-    }
-}
-
 /// The argument at which the normal distribution function has this value; NaN outside of 0 to 1.
 ///
 /// Integers and truth values become floating-point numbers first.
@@ -36,18 +12,22 @@ impl Unary for Ndtri {
 /// assert_eq!(opforge::functional::ndtri(&x)?.to_vec1::<f32>()?, [0.0, f32::INFINITY]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[unary(samples = 0.02..0.98, reference = inverse)]
 #[python(special)]
-pub fn ndtri(input: &Tensor) -> Result<Tensor> {
-    unary_float(Ndtri, input, None)
-}
+impl Unary for Ndtri {
+    const PICOSECONDS: usize = 60000;
+    const SAVES: Saves = Saves::OUTPUTS;
 
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Ndtri::NAME, function: &ndtri::FUNCTION, dtypes: DTypes::FLOATS, samples };
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        math::ndtri(x)
+    }
 
-fn samples() -> Vec<Sample> {
-    unary_samples(Ndtri, 0.02..0.98, inverse)
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        // sqrt(2 pi) exp(y^2 / 2).
+        let slope = ctx.output(0)?.sqr()?.affine(0.5, 0.0)?.exp()?.affine(std::f64::consts::TAU.sqrt(), 0.0)?;
+        ctx.grad(0)?.mul(&slope)
+    }
 }
 
 /// By bisection.

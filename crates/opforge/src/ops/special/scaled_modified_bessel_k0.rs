@@ -2,29 +2,6 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`scaled_modified_bessel_k0`](fn@scaled_modified_bessel_k0).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ScaledModifiedBesselK0;
-
-impl UnaryFn for ScaledModifiedBesselK0 {
-    const PICOSECONDS: usize = 100000;
-
-    #[inline(always)]
-    fn float<V: Float>(self, x: V) -> V {
-        math::bessel_k0e(x)
-    }
-}
-
-impl Unary for ScaledModifiedBesselK0 {
-    const NAME: &'static str = "scaled_modified_bessel_k0";
-    const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
-
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        let (x, y) = (ctx.input(0)?, ctx.output(0)?);
-        ctx.grad(0)?.mul(&y.sub(&super::scaled_modified_bessel_k1::scaled_modified_bessel_k1(&x)?)?)
-    }
-}
-
 /// `exp(x)` times the modified Bessel function of the second kind and order 0: it does not underflow.
 ///
 /// Integers and truth values become floating-point numbers first.
@@ -35,20 +12,19 @@ impl Unary for ScaledModifiedBesselK0 {
 /// assert_eq!(opforge::functional::scaled_modified_bessel_k0(&x)?.to_vec1::<f32>()?, [f32::INFINITY, 1.253_314e-3]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[unary(samples = 0.5..3.0, reference = |x| super::modified_bessel_k0::scaled_integral(0.0, x))]
 #[python(special)]
-pub fn scaled_modified_bessel_k0(input: &Tensor) -> Result<Tensor> {
-    unary_float(ScaledModifiedBesselK0, input, None)
-}
+impl Unary for ScaledModifiedBesselK0 {
+    const PICOSECONDS: usize = 100000;
+    const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
 
-/// See [`Definition`].
-pub const DEFINITION: Definition = Definition {
-    name: ScaledModifiedBesselK0::NAME,
-    function: &scaled_modified_bessel_k0::FUNCTION,
-    dtypes: DTypes::FLOATS,
-    samples,
-};
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        math::bessel_k0e(x)
+    }
 
-fn samples() -> Vec<Sample> {
-    unary_samples(ScaledModifiedBesselK0, 0.5..3.0, |x| super::modified_bessel_k0::scaled_integral(0.0, x))
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        let (x, y) = (ctx.input(0)?, ctx.output(0)?);
+        ctx.grad(0)?.mul(&y.sub(&super::scaled_modified_bessel_k1::scaled_modified_bessel_k1(&x)?)?)
+    }
 }

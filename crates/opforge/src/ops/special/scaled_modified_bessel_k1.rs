@@ -2,31 +2,6 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`scaled_modified_bessel_k1`](fn@scaled_modified_bessel_k1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ScaledModifiedBesselK1;
-
-impl UnaryFn for ScaledModifiedBesselK1 {
-    const PICOSECONDS: usize = 100000;
-
-    #[inline(always)]
-    fn float<V: Float>(self, x: V) -> V {
-        math::bessel_k1e(x)
-    }
-}
-
-impl Unary for ScaledModifiedBesselK1 {
-    const NAME: &'static str = "scaled_modified_bessel_k1";
-    const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
-
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        // k1e(x) (1 - 1 / x) - k0e(x).
-        let (x, y) = (ctx.input(0)?, ctx.output(0)?);
-        let other = super::scaled_modified_bessel_k0::scaled_modified_bessel_k0(&x)?;
-        ctx.grad(0)?.mul(&y.sub(&y.div(&x)?)?.sub(&other)?)
-    }
-}
-
 /// `exp(x)` times the modified Bessel function of the second kind and order 1: it does not underflow.
 ///
 /// Integers and truth values become floating-point numbers first.
@@ -37,20 +12,21 @@ impl Unary for ScaledModifiedBesselK1 {
 /// assert_eq!(opforge::functional::scaled_modified_bessel_k1(&x)?.to_vec1::<f32>()?, [f32::INFINITY, 1.253_314_6e-3]);
 /// # Ok::<(), opforge::Error>(())
 /// ```
-#[function]
+#[unary(samples = 0.5..3.0, reference = |x| super::modified_bessel_k0::scaled_integral(1.0, x))]
 #[python(special)]
-pub fn scaled_modified_bessel_k1(input: &Tensor) -> Result<Tensor> {
-    unary_float(ScaledModifiedBesselK1, input, None)
-}
+impl Unary for ScaledModifiedBesselK1 {
+    const PICOSECONDS: usize = 100000;
+    const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
 
-/// See [`Definition`].
-pub const DEFINITION: Definition = Definition {
-    name: ScaledModifiedBesselK1::NAME,
-    function: &scaled_modified_bessel_k1::FUNCTION,
-    dtypes: DTypes::FLOATS,
-    samples,
-};
+    #[inline(always)]
+    fn float<V: Float>(self, x: V) -> V {
+        math::bessel_k1e(x)
+    }
 
-fn samples() -> Vec<Sample> {
-    unary_samples(ScaledModifiedBesselK1, 0.5..3.0, |x| super::modified_bessel_k0::scaled_integral(1.0, x))
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        // k1e(x) (1 - 1 / x) - k0e(x).
+        let (x, y) = (ctx.input(0)?, ctx.output(0)?);
+        let other = super::scaled_modified_bessel_k0::scaled_modified_bessel_k0(&x)?;
+        ctx.grad(0)?.mul(&y.sub(&y.div(&x)?)?.sub(&other)?)
+    }
 }

@@ -2,22 +2,26 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`spherical_bessel_j0`](fn@spherical_bessel_j0).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct SphericalBesselJ0;
-
-impl UnaryFn for SphericalBesselJ0 {
+/// The spherical Bessel function of the first kind and order 0, element by element: `sin(x) / x`, 1 at 0.
+///
+/// Integers and truth values become floating-point numbers first.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
+/// assert_eq!(opforge::functional::spherical_bessel_j0(&x)?.to_vec1::<f32>()?, [1.0, 0.841_470_96]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[unary(samples = 0.2..5.0, reference = reference)]
+#[python(special)]
+impl Unary for SphericalBesselJ0 {
     const PICOSECONDS: usize = 15000;
+    const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {
         math::spherical_j0(x)
     }
-}
-
-impl Unary for SphericalBesselJ0 {
-    const NAME: &'static str = "spherical_bessel_j0";
-    const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         // (cos(x) - j0(x)) / x, and 0 at 0.
@@ -29,34 +33,10 @@ impl Unary for SphericalBesselJ0 {
     }
 }
 
-/// The spherical Bessel function of the first kind and order 0, element by element: `sin(x) / x`, 1 at 0.
-///
-/// Integers and truth values become floating-point numbers first.
-///
-/// ```
-/// # use opforge::{Device, Tensor};
-/// let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
-/// assert_eq!(opforge::functional::spherical_bessel_j0(&x)?.to_vec1::<f32>()?, [1.0, 0.841_470_96]);
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function]
-#[python(special)]
-pub fn spherical_bessel_j0(input: &Tensor) -> Result<Tensor> {
-    unary_float(SphericalBesselJ0, input, None)
-}
-
-/// See [`Definition`].
-pub const DEFINITION: Definition = Definition {
-    name: SphericalBesselJ0::NAME,
-    function: &spherical_bessel_j0::FUNCTION,
-    dtypes: DTypes::FLOATS,
-    samples,
-};
-
-fn samples() -> Vec<Sample> {
-    unary_samples(SphericalBesselJ0, 0.2..5.0, |x| match x {
+fn reference(x: f64) -> f64 {
+    match x {
         0.0 => 1.0,
         _ if x.is_infinite() => 0.0,
         _ => x.sin() / x,
-    })
+    }
 }

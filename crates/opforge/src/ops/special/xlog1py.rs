@@ -46,13 +46,10 @@ impl Binary for Xlog1py {
 /// ```
 #[function]
 #[python(special)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn xlog1py(input: Operand, other: Operand) -> Result<Tensor> {
     binary_float(Xlog1py, input, other, None)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Xlog1py::NAME, function: &xlog1py::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     binary_samples(Xlog1py, 0.5..2.0, -0.5..2.0, |a, b| if a == 0.0 && !b.is_nan() { 0.0 } else { a * b.ln_1p() })

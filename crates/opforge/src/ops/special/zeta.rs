@@ -47,13 +47,10 @@ impl Binary for Zeta {
 /// ```
 #[function]
 #[python(special)]
+#[operator(DTypes::FLOATS, samples)]
 pub fn zeta(input: Operand, other: Operand) -> Result<Tensor> {
     binary_float(Zeta, input, other, None)
 }
-
-/// See [`Definition`].
-pub const DEFINITION: Definition =
-    Definition { name: Zeta::NAME, function: &zeta::FUNCTION, dtypes: DTypes::FLOATS, samples };
 
 fn samples() -> Vec<Sample> {
     super::igamma::samples_of_second(Zeta, 1.5..4.0, reference)

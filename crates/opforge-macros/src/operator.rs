@@ -1,0 +1,53 @@
+//! `#[operator(dtypes, samples, name = "..")]`: the function's entry in the registry.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, quote};
+use syn::parse::{Parse, ParseStream};
+use syn::{Error, Expr, Result, Token};
+
+/// What the attribute says.
+pub struct Operator {
+    dtypes: Expr,
+    samples: Expr,
+    /// Another name than the function's.
+    name: Option<Expr>,
+}
+
+impl Parse for Operator {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let dtypes = input.parse()?;
+        input.parse::<Token![,]>().map_err(|error| Error::new(error.span(), "expected `, samples`"))?;
+        let samples = input.parse()?;
+        let name = input.parse::<Option<Token![,]>>()?.map(|_| named(input, "name")).transpose()?;
+        Ok(Operator { dtypes, samples, name })
+    }
+}
+
+impl Operator {
+    /// The constant `DEFINITION`.
+    pub fn definition(&self, function: &Ident) -> TokenStream {
+        let Operator { dtypes, samples, name } = self;
+        let name = name.as_ref().map_or_else(|| quote!(stringify!(#function)), ToTokens::to_token_stream);
+        let doc = format!("The operator of [`{function}`](fn@{function}) as the registry knows it.");
+        quote! {
+            #[doc = #doc]
+            pub const DEFINITION: ::opforge::declaration::Definition = ::opforge::declaration::Definition {
+                name: #name,
+                function: &#function::FUNCTION,
+                dtypes: #dtypes,
+                samples: #samples,
+            };
+        }
+    }
+}
+
+/// The value of `name = value`.
+pub fn named(input: ParseStream<'_>, name: &str) -> Result<Expr> {
+    let expected = |_| input.error(format!("expected `{name} = ..`"));
+    let given: Ident = input.parse().map_err(expected)?;
+    if given != name {
+        return Err(Error::new(given.span(), format!("expected `{name} = ..`")));
+    }
+    input.parse::<Token![=]>()?;
+    input.parse()
+}

@@ -4,7 +4,7 @@ use opforge::declaration::Value;
 use opforge::dispatch::{Out, dispatch_to, write_to};
 use opforge::family::{Axes, BinaryOp, ReduceOp};
 use opforge::ops::pointwise::mul::Mul;
-use opforge::ops::reduce::amax::Max;
+use opforge::ops::reduce::amax::Extremum;
 use opforge::{Device, Result, Tensor, Var, registry};
 
 fn floats(values: &[f32]) -> Tensor {
@@ -85,7 +85,7 @@ fn errors_of_the_operator_are_returned() {
         write_to(leaf.as_tensor(), "mul", |out| multiply(leaf.as_tensor(), &floats(&[1.0, 1.0]), out)).unwrap_err();
     assert!(error.to_string().contains("a leaf Variable that requires grad"), "{error}");
     let nothing = Tensor::zeros(0, opforge::DType::F32, &Device::Cpu).unwrap();
-    let max = ReduceOp { reduction: Max, axes: Axes::of(&[0]), keepdim: false };
+    let max = ReduceOp { reduction: Extremum::<true>, axes: Axes::of(&[0]), keepdim: false };
     let error = write_to(&floats(&[0.0]), "max", |out| dispatch_to(&max, &[&nothing], out)).unwrap_err();
     assert!(error.to_string().contains("max"), "{error}");
 }

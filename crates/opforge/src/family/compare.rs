@@ -132,6 +132,12 @@ impl<F: Comparison> Operator for CompareWithScalar<F> {
     }
 }
 
+/// Samples of a predicate of one tensor's elements.
+pub fn test_samples<F: TestFn + Debug + Eq + Hash>(op: TestOp<F>, holds: fn(f64) -> bool) -> Vec<Sample> {
+    let reference = move |x: &[Array]| x[0].map(|x| f64::from(u8::from(holds(x))));
+    vec![Sample::new(op, vec![Array::spread(&[3, 4], -2.0..2.0)], reference).rough()]
+}
+
 /// Samples of a comparison: equal and broadcast shapes of few distinct values, so that ties occur, and a number on either side.
 pub fn compare_samples<F: Comparison>(f: F, reference: fn(f64, f64) -> bool) -> Vec<Sample> {
     let truth = DType::Bool;

@@ -18,7 +18,7 @@ mod view;
 pub(crate) mod window;
 
 pub use binary::{Binary, BinaryOp, Pair, Side, WithScalar, binary_samples};
-pub use compare::{CompareOp, CompareWithScalar, Comparison, TestOp, compare_samples};
+pub use compare::{CompareOp, CompareWithScalar, Comparison, TestOp, compare_samples, test_samples};
 pub use draw::{Distribution, DrawOp, draw};
 pub use pairs::{binary, binary_float, binary_to, compare, compare_to, unary_float, unary_promoted};
 pub(crate) use pairs::{common_dtype, converted, dtype_with, fit, floating, pair};

@@ -1,10 +1,7 @@
 //! What the operators of greatest and least elements share.
 
-use std::sync::Arc;
-
-use opforge_cpu::reduce::{Extreme, arg_reduce};
+use opforge_cpu::reduce::Extreme;
 use opforge_cpu::scan::running_arg;
-use opforge_runtime::Kernel;
 use smallvec::smallvec;
 
 use crate::arguments::Rules;
@@ -43,20 +40,6 @@ pub(crate) fn of_number(pair: &Pair<'_, '_>, side: Side, wins_or_ties: impl Comp
     let left = f::logical_or((&left).into(), (&f::isnan(&b)?).into())?;
     let chosen = if side == Side::Left { left } else { f::logical_not(&left)? };
     pair.grad()?.mul(&chosen.to_dtype(pair.grad()?.dtype())?)
-}
-
-/// The kernel that seeks the greatest or least along one dimension.
-pub(crate) fn arg_kernel(
-    op: &'static str,
-    extreme: Extreme,
-    input: &Meta,
-    axes: &[usize],
-    output: &Meta,
-) -> Result<Arc<dyn Kernel>> {
-    let &[axis] = axes else {
-        return Err(Error::value(op, "dim", format!("{axes:?}"), "one dimension"));
-    };
-    arg_reduce(op, extreme, input, axis, output)
 }
 
 /// The place of the greatest or least along `dim`, or without it in the flattened tensor.

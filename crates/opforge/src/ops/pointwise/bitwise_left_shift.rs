@@ -2,22 +2,22 @@
 
 use crate::ops::prelude::*;
 
-/// The tile function of [`bitwise_left_shift`](fn@bitwise_left_shift).
+/// The tile function of `bitwise_left_shift` if `LEFT`, else of `bitwise_right_shift`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct BitwiseLeftShift;
+pub struct Shift<const LEFT: bool>;
 
-impl BinaryFn for BitwiseLeftShift {
+impl<const LEFT: bool> BinaryFn for Shift<LEFT> {
     const FLOAT: bool = false;
     const INT: bool = true;
 
     #[inline(always)]
     fn int<I: Int>(self, a: I, b: I) -> I {
-        a.shift_left(b)
+        if LEFT { a.shift_left(b) } else { a.shift_right(b) }
     }
 }
 
-impl Binary for BitwiseLeftShift {
-    const NAME: &'static str = "bitwise_left_shift";
+impl<const LEFT: bool> Binary for Shift<LEFT> {
+    const NAME: &'static str = if LEFT { "bitwise_left_shift" } else { "bitwise_right_shift" };
     const SAVES: Saves = Saves::NOTHING;
 
     fn derivative(&self, pair: &Pair<'_, '_>, _: Side) -> Result<Tensor> {
@@ -41,13 +41,14 @@ impl Binary for BitwiseLeftShift {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::INTS, samples)]
+#[operator(DTypes::INTS, shift_samples::<true>)]
 pub fn bitwise_left_shift(input: Operand, other: Operand) -> Result<Tensor> {
-    binary_to(BitwiseLeftShift, input, other, Rules::TORCH, out)
+    binary_to(Shift::<true>, input, other, Rules::TORCH, out)
 }
 
-fn samples() -> Vec<Sample> {
-    binary_samples(BitwiseLeftShift, 0.0..7.0, 0.0..4.0, |a, b| ((a as i64) << (b as i64)) as f64)
+pub(super) fn shift_samples<const LEFT: bool>() -> Vec<Sample> {
+    let shifted = |a, b| (if LEFT { (a as i64) << (b as i64) } else { (a as i64) >> (b as i64) }) as f64;
+    binary_samples(Shift::<LEFT>, 0.0..7.0, 0.0..4.0, shifted)
         .into_iter()
         .map(|sample| sample.on(f64::floor).rough())
         .collect()

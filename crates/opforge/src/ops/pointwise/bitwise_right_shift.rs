@@ -1,29 +1,7 @@
 //! `bitwise_right_shift(a, b)`: the bits of `a` shifted by `b` places.
 
+use super::bitwise_left_shift::{Shift, shift_samples};
 use crate::ops::prelude::*;
-
-/// The tile function of [`bitwise_right_shift`](fn@bitwise_right_shift).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct BitwiseRightShift;
-
-impl BinaryFn for BitwiseRightShift {
-    const FLOAT: bool = false;
-    const INT: bool = true;
-
-    #[inline(always)]
-    fn int<I: Int>(self, a: I, b: I) -> I {
-        a.shift_right(b)
-    }
-}
-
-impl Binary for BitwiseRightShift {
-    const NAME: &'static str = "bitwise_right_shift";
-    const SAVES: Saves = Saves::NOTHING;
-
-    fn derivative(&self, pair: &Pair<'_, '_>, _: Side) -> Result<Tensor> {
-        pair.grad()?.zeros_like()
-    }
-}
 
 /// The bits of `input` shifted to the right by `other` places, negative numbers staying negative; shifts that are negative or by all bits or
 /// more leave the sign: -1 or 0.
@@ -41,14 +19,7 @@ impl Binary for BitwiseRightShift {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::INTS, samples)]
+#[operator(DTypes::INTS, shift_samples::<false>)]
 pub fn bitwise_right_shift(input: Operand, other: Operand) -> Result<Tensor> {
-    binary_to(BitwiseRightShift, input, other, Rules::TORCH, out)
-}
-
-fn samples() -> Vec<Sample> {
-    binary_samples(BitwiseRightShift, 0.0..7.0, 0.0..4.0, |a, b| ((a as i64) >> (b as i64)) as f64)
-        .into_iter()
-        .map(|sample| sample.on(f64::floor).rough())
-        .collect()
+    binary_to(Shift::<false>, input, other, Rules::TORCH, out)
 }

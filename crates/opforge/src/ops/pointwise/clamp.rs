@@ -166,8 +166,8 @@ impl Tensor {
             }
             (min, max) => {
                 let rules = Rules { cast: true, ..Rules::BROADCAST };
-                let at_least = binary(super::maximum::Maximum, self.into(), min, rules)?;
-                binary(super::minimum::Minimum, (&at_least).into(), max, rules)
+                let at_least = binary(super::maximum::Winner::<true>, self.into(), min, rules)?;
+                binary(super::maximum::Winner::<false>, (&at_least).into(), max, rules)
             }
         }
     }

@@ -1,36 +1,37 @@
 //! `fmax(a, b)`: the greater, numbers before NaN.
 
+use super::maximum::Winner;
 use crate::ops::extreme::of_number;
 use crate::ops::prelude::*;
 
-/// The tile function of [`fmax`](fn@fmax).
+/// The tile function of `fmax` if `MAX`, else of `fmin`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Fmax;
+pub struct WinningNumber<const MAX: bool>;
 
-impl BinaryFn for Fmax {
+impl<const MAX: bool> BinaryFn for WinningNumber<MAX> {
     const INT: bool = true;
     const BOOL: bool = true;
 
     #[inline(always)]
     fn float<V: Float>(self, a: V, b: V) -> V {
-        let y = V::select(b.is_nan(), a, a.max(b));
+        let y = V::select(b.is_nan(), a, Winner::<MAX>.float(a, b));
         V::select(a.is_nan(), b, y)
     }
     #[inline(always)]
     fn int<I: Int>(self, a: I, b: I) -> I {
-        a.greater(b)
+        Winner::<MAX>.int(a, b)
     }
     #[inline(always)]
     fn boolean<M: Mask>(self, a: M, b: M) -> M {
-        a | b
+        Winner::<MAX>.boolean(a, b)
     }
 }
 
-impl Binary for Fmax {
-    const NAME: &'static str = "fmax";
+impl<const MAX: bool> Binary for WinningNumber<MAX> {
+    const NAME: &'static str = if MAX { "fmax" } else { "fmin" };
 
     fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
-        of_number(pair, side, super::ge::Ge)
+        if MAX { of_number(pair, side, super::ge::Ge) } else { of_number(pair, side, super::le::Le) }
     }
 }
 
@@ -51,9 +52,9 @@ impl Binary for Fmax {
 #[python(torch, method)]
 #[operator(DTypes::REAL, samples)]
 pub fn fmax(input: Operand, other: Operand) -> Result<Tensor> {
-    binary(Fmax, input, other, Rules::TORCH)
+    binary(WinningNumber::<true>, input, other, Rules::TORCH)
 }
 
 fn samples() -> Vec<Sample> {
-    binary_samples(Fmax, -2.0..2.0, -1.5..2.5, f64::max)
+    binary_samples(WinningNumber::<true>, -2.0..2.0, -1.5..2.5, f64::max)
 }

@@ -3,34 +3,33 @@
 use crate::ops::extreme::of_winner;
 use crate::ops::prelude::*;
 
-/// The tile function of [`maximum`].
+/// The tile function of `maximum` if `MAX`, else of `minimum`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Maximum;
+pub struct Winner<const MAX: bool>;
 
-impl BinaryFn for Maximum {
+impl<const MAX: bool> BinaryFn for Winner<MAX> {
     const INT: bool = true;
     const BOOL: bool = true;
 
     #[inline(always)]
     fn float<V: Float>(self, a: V, b: V) -> V {
-        a.max(b)
+        if MAX { a.max(b) } else { a.min(b) }
     }
     #[inline(always)]
     fn int<I: Int>(self, a: I, b: I) -> I {
-        a.greater(b)
+        if MAX { a.greater(b) } else { a.lesser(b) }
     }
     #[inline(always)]
     fn boolean<M: Mask>(self, a: M, b: M) -> M {
-        a | b
+        if MAX { a | b } else { a & b }
     }
 }
 
-impl Binary for Maximum {
-    const NAME: &'static str = "maximum";
-    const SAVES: Saves = Saves::INPUTS;
+impl<const MAX: bool> Binary for Winner<MAX> {
+    const NAME: &'static str = if MAX { "maximum" } else { "minimum" };
 
     fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
-        of_winner(pair, side, super::gt::Gt)
+        if MAX { of_winner(pair, side, super::gt::Gt) } else { of_winner(pair, side, super::lt::Lt) }
     }
 }
 
@@ -51,23 +50,23 @@ impl Binary for Maximum {
 #[python(torch, method)]
 #[operator(DTypes::REAL, samples)]
 pub fn maximum(input: Operand, other: Operand) -> Result<Tensor> {
-    binary(Maximum, input, other, Rules::TORCH)
+    binary(Winner::<true>, input, other, Rules::TORCH)
 }
 
 impl Tensor {
     /// The greater of `a` and `b`, with a tensor of equal shape or a number: see [`maximum`].
     #[track_caller]
     pub fn maximum<T: TensorOrScalar>(&self, rhs: T) -> Result<Tensor> {
-        binary(Maximum, self.into(), rhs.operand(), Rules::SAME)
+        binary(Winner::<true>, self.into(), rhs.operand(), Rules::SAME)
     }
 
     /// The greater of `a` and `b` of shapes broadcast to each other: see [`maximum`].
     #[track_caller]
     pub fn broadcast_maximum(&self, rhs: &Tensor) -> Result<Tensor> {
-        binary(Maximum, self.into(), rhs.into(), Rules::BROADCAST)
+        binary(Winner::<true>, self.into(), rhs.into(), Rules::BROADCAST)
     }
 }
 
 fn samples() -> Vec<Sample> {
-    binary_samples(Maximum, -2.0..2.0, -1.5..2.5, |a, b| if a >= b || a.is_nan() { a } else { b })
+    binary_samples(Winner::<true>, -2.0..2.0, -1.5..2.5, |a, b| if a >= b || a.is_nan() { a } else { b })
 }

@@ -1,38 +1,7 @@
 //! `minimum(a, b)`: the lesser of `a` and `b`.
 
-use crate::ops::extreme::of_winner;
+use super::maximum::Winner;
 use crate::ops::prelude::*;
-
-/// The tile function of [`minimum`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Minimum;
-
-impl BinaryFn for Minimum {
-    const INT: bool = true;
-    const BOOL: bool = true;
-
-    #[inline(always)]
-    fn float<V: Float>(self, a: V, b: V) -> V {
-        a.min(b)
-    }
-    #[inline(always)]
-    fn int<I: Int>(self, a: I, b: I) -> I {
-        a.lesser(b)
-    }
-    #[inline(always)]
-    fn boolean<M: Mask>(self, a: M, b: M) -> M {
-        a & b
-    }
-}
-
-impl Binary for Minimum {
-    const NAME: &'static str = "minimum";
-    const SAVES: Saves = Saves::INPUTS;
-
-    fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
-        of_winner(pair, side, super::lt::Lt)
-    }
-}
 
 /// The lesser of `a` and `b`, element by element. NaN wins. Where both are equal each gets half of the gradient.
 ///
@@ -51,23 +20,23 @@ impl Binary for Minimum {
 #[python(torch, method)]
 #[operator(DTypes::REAL, samples)]
 pub fn minimum(input: Operand, other: Operand) -> Result<Tensor> {
-    binary(Minimum, input, other, Rules::TORCH)
+    binary(Winner::<false>, input, other, Rules::TORCH)
 }
 
 impl Tensor {
     /// The lesser of `a` and `b`, with a tensor of equal shape or a number: see [`minimum`].
     #[track_caller]
     pub fn minimum<T: TensorOrScalar>(&self, rhs: T) -> Result<Tensor> {
-        binary(Minimum, self.into(), rhs.operand(), Rules::SAME)
+        binary(Winner::<false>, self.into(), rhs.operand(), Rules::SAME)
     }
 
     /// The lesser of `a` and `b` of shapes broadcast to each other: see [`minimum`].
     #[track_caller]
     pub fn broadcast_minimum(&self, rhs: &Tensor) -> Result<Tensor> {
-        binary(Minimum, self.into(), rhs.into(), Rules::BROADCAST)
+        binary(Winner::<false>, self.into(), rhs.into(), Rules::BROADCAST)
     }
 }
 
 fn samples() -> Vec<Sample> {
-    binary_samples(Minimum, -2.0..2.0, -1.5..2.5, |a, b| if a <= b || a.is_nan() { a } else { b })
+    binary_samples(Winner::<false>, -2.0..2.0, -1.5..2.5, |a, b| if a <= b || a.is_nan() { a } else { b })
 }

@@ -5,21 +5,21 @@ use opforge_tile::TruthReducer;
 use crate::family::reduce_dims;
 use crate::ops::prelude::*;
 
-/// The mathematics of [`all`].
+/// The mathematics of `all` if `ALL`, else of `any`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct All;
+pub struct Truth<const ALL: bool>;
 
-impl TruthReducer for All {
-    const IDENTITY: bool = true;
+impl<const ALL: bool> TruthReducer for Truth<ALL> {
+    const IDENTITY: bool = ALL;
 
     #[inline(always)]
     fn combine<T: Int>(self, a: T, b: T) -> T {
-        a.bit_and(b)
+        if ALL { a.bit_and(b) } else { a.bit_or(b) }
     }
 }
 
-impl Reduction for All {
-    const NAME: &'static str = "all";
+impl<const ALL: bool> Reduction for Truth<ALL> {
+    const NAME: &'static str = if ALL { "all" } else { "any" };
     const DIFFERENTIABLE: bool = false;
 
     fn lower(&self, _: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
@@ -43,10 +43,10 @@ impl Reduction for All {
 #[operator(DTypes::REAL, samples)]
 pub fn all(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
     let axes = reduce_dims(OP, input, dim)?;
-    dispatch1(&ReduceOp { reduction: All, axes, keepdim }, &[input])
+    dispatch1(&ReduceOp { reduction: Truth::<true>, axes, keepdim }, &[input])
 }
 
 fn samples() -> Vec<Sample> {
     let truth = |x: &[f64]| f64::from(u8::from(x.iter().all(|&x| x != 0.0)));
-    reduction_samples(All, truth).into_iter().map(|s| s.on(|x| (x - 0.6).max(0.0).ceil()).rough()).collect()
+    reduction_samples(Truth::<true>, truth).into_iter().map(|s| s.on(|x| (x - 0.6).max(0.0).ceil()).rough()).collect()
 }

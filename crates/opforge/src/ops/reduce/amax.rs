@@ -7,33 +7,33 @@ use crate::family::reduce_dims;
 use crate::ops::extreme::shared_by_ties;
 use crate::ops::prelude::*;
 
-/// The mathematics of [`amax`].
+/// The mathematics of `amax` if `MAX`, else of `amin`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Max;
+pub struct Extremum<const MAX: bool>;
 
-impl Reducer for Max {
+impl<const MAX: bool> Reducer for Extremum<MAX> {
     const INTEGERS: Integers = Integers::Same;
 
     #[inline(always)]
     fn identity(self) -> f64 {
-        f64::NEG_INFINITY
+        if MAX { f64::NEG_INFINITY } else { f64::INFINITY }
     }
     #[inline(always)]
     fn combine<V: Float>(self, a: V, b: V) -> V {
-        a.max(b)
+        if MAX { a.max(b) } else { a.min(b) }
     }
     #[inline(always)]
     fn int_identity<T: Int>(self) -> T {
-        T::least()
+        if MAX { T::least() } else { T::greatest() }
     }
     #[inline(always)]
     fn int_combine<T: Int>(self, a: T, b: T) -> T {
-        a.greater(b)
+        if MAX { a.greater(b) } else { a.lesser(b) }
     }
 }
 
-impl Reduction for Max {
-    const NAME: &'static str = "max";
+impl<const MAX: bool> Reduction for Extremum<MAX> {
+    const NAME: &'static str = if MAX { "max" } else { "min" };
     const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
     const OF_NOTHING: bool = false;
 
@@ -61,31 +61,31 @@ impl Reduction for Max {
 #[operator(DTypes::REAL, samples, name = "max")]
 pub fn amax(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
     let axes = reduce_dims("max", input, dim)?;
-    dispatch1(&ReduceOp { reduction: Max, axes, keepdim }, &[input])
+    dispatch1(&ReduceOp { reduction: Extremum::<true>, axes, keepdim }, &[input])
 }
 
 impl Tensor {
     /// The greatest element over a dimension, which goes away; NaN wins.
     #[track_caller]
     pub fn max<D: Dim>(&self, dim: D) -> Result<Tensor> {
-        reduce_dim(Max, self, dim, false)
+        reduce_dim(Extremum::<true>, self, dim, false)
     }
 
     /// The greatest element over a dimension, which stays with length 1.
     #[track_caller]
     pub fn max_keepdim<D: Dim>(&self, dim: D) -> Result<Tensor> {
-        reduce_dim(Max, self, dim, true)
+        reduce_dim(Extremum::<true>, self, dim, true)
     }
 
     /// The greatest of all elements, as a scalar.
     #[track_caller]
     pub fn max_all(&self) -> Result<Tensor> {
-        dispatch1(&ReduceOp { reduction: Max, axes: Axes::all(self.rank()), keepdim: false }, &[self])
+        dispatch1(&ReduceOp { reduction: Extremum::<true>, axes: Axes::all(self.rank()), keepdim: false }, &[self])
     }
 }
 
 fn samples() -> Vec<Sample> {
-    reduction_samples(Max, |x| {
+    reduction_samples(Extremum::<true>, |x| {
         x.iter().copied().fold(f64::NEG_INFINITY, |a, b| if a >= b || a.is_nan() { a } else { b })
     })
 }

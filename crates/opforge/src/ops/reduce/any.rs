@@ -1,35 +1,8 @@
 //! `any(x, dims)`: whether any element is true over dimensions.
 
-use opforge_tile::TruthReducer;
-
+use super::all::Truth;
 use crate::family::reduce_dims;
 use crate::ops::prelude::*;
-
-/// The mathematics of [`any`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Any;
-
-impl TruthReducer for Any {
-    const IDENTITY: bool = false;
-
-    #[inline(always)]
-    fn combine<T: Int>(self, a: T, b: T) -> T {
-        a.bit_or(b)
-    }
-}
-
-impl Reduction for Any {
-    const NAME: &'static str = "any";
-    const DIFFERENTIABLE: bool = false;
-
-    fn lower(&self, _: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
-        Ok(Lowering::Reduce(Reduce::truths(*self, axes)))
-    }
-
-    fn dtype(&self, input: DType) -> DType {
-        if input == DType::U8 { DType::U8 } else { Rules::TORCH.truth }
-    }
-}
 
 /// Whether any element is true (not zero; NaN is not) over dimensions, all of them without `dim`, as bool, of u8 as u8. Of no elements it is false.
 ///
@@ -43,10 +16,10 @@ impl Reduction for Any {
 #[operator(DTypes::REAL, samples)]
 pub fn any(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
     let axes = reduce_dims(OP, input, dim)?;
-    dispatch1(&ReduceOp { reduction: Any, axes, keepdim }, &[input])
+    dispatch1(&ReduceOp { reduction: Truth::<false>, axes, keepdim }, &[input])
 }
 
 fn samples() -> Vec<Sample> {
     let truth = |x: &[f64]| f64::from(u8::from(x.iter().any(|&x| x != 0.0)));
-    reduction_samples(Any, truth).into_iter().map(|s| s.on(|x| (x - 1.2).max(0.0).ceil()).rough()).collect()
+    reduction_samples(Truth::<false>, truth).into_iter().map(|s| s.on(|x| (x - 1.2).max(0.0).ceil()).rough()).collect()
 }

@@ -1,25 +1,29 @@
 //! `argmax(x, dim)`: where the greatest element is.
 
-use opforge_cpu::reduce::Extreme;
+use opforge_cpu::reduce::{Extreme, arg_reduce};
 
 use crate::Dim;
-use crate::ops::extreme::{arg_kernel, arg_over, arg_samples};
+use crate::ops::extreme::{arg_over, arg_samples};
 use crate::ops::prelude::*;
 
-/// The mathematics of [`argmax`].
+/// The mathematics of `argmax` if `MAX`, else of `argmin`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ArgMax {
+pub struct ArgExtremum<const MAX: bool> {
     /// The result's dtype: i64 or u32.
     pub index: DType,
 }
 
-impl Reduction for ArgMax {
-    const NAME: &'static str = "argmax";
+impl<const MAX: bool> Reduction for ArgExtremum<MAX> {
+    const NAME: &'static str = if MAX { "argmax" } else { "argmin" };
     const OF_NOTHING: bool = false;
     const DIFFERENTIABLE: bool = false;
 
     fn lower(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Lowering> {
-        opaque(arg_kernel(Self::NAME, Extreme::Max, input, axes, output))
+        let &[axis] = axes else {
+            return Err(Error::value(Self::NAME, "dim", format!("{axes:?}"), "one dimension"));
+        };
+        let extreme = if MAX { Extreme::Max } else { Extreme::Min };
+        opaque(arg_reduce(Self::NAME, extreme, input, axis, output))
     }
 
     fn dtype(&self, _: DType) -> DType {
@@ -43,23 +47,23 @@ impl Reduction for ArgMax {
 #[python(torch, method)]
 #[operator(DTypes::REAL, samples)]
 pub fn argmax(input: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
-    arg_over(ArgMax { index: Rules::TORCH.index }, input, dim, keepdim)
+    arg_over(ArgExtremum::<true> { index: Rules::TORCH.index }, input, dim, keepdim)
 }
 
 impl Tensor {
     /// The index of the greatest element along a dimension, which goes away, as u32.
     #[track_caller]
     pub fn argmax<D: Dim>(&self, dim: D) -> Result<Tensor> {
-        reduce_dim(ArgMax { index: Rules::SAME.index }, self, dim, false)
+        reduce_dim(ArgExtremum::<true> { index: Rules::SAME.index }, self, dim, false)
     }
 
     /// The index of the greatest element along a dimension, which stays with length 1, as u32.
     #[track_caller]
     pub fn argmax_keepdim<D: Dim>(&self, dim: D) -> Result<Tensor> {
-        reduce_dim(ArgMax { index: Rules::SAME.index }, self, dim, true)
+        reduce_dim(ArgExtremum::<true> { index: Rules::SAME.index }, self, dim, true)
     }
 }
 
 fn samples() -> Vec<Sample> {
-    arg_samples(ArgMax { index: DType::I64 }, |a, b| a > b)
+    arg_samples(ArgExtremum::<true> { index: DType::I64 }, |a, b| a > b)
 }

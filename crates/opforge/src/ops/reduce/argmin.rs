@@ -1,31 +1,9 @@
 //! `argmin(x, dim)`: where the least element is.
 
-use opforge_cpu::reduce::Extreme;
-
+use super::argmax::ArgExtremum;
 use crate::Dim;
-use crate::ops::extreme::{arg_kernel, arg_over, arg_samples};
+use crate::ops::extreme::{arg_over, arg_samples};
 use crate::ops::prelude::*;
-
-/// The mathematics of [`argmin`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ArgMin {
-    /// The result's dtype: i64 or u32.
-    pub index: DType,
-}
-
-impl Reduction for ArgMin {
-    const NAME: &'static str = "argmin";
-    const OF_NOTHING: bool = false;
-    const DIFFERENTIABLE: bool = false;
-
-    fn lower(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Lowering> {
-        opaque(arg_kernel(Self::NAME, Extreme::Min, input, axes, output))
-    }
-
-    fn dtype(&self, _: DType) -> DType {
-        self.index
-    }
-}
 
 /// The index of the least element along `dim`, the first of several; without `dim`, in the flattened tensor. NaN counts as least. The
 /// result has dtype i64.
@@ -43,23 +21,23 @@ impl Reduction for ArgMin {
 #[python(torch, method)]
 #[operator(DTypes::REAL, samples)]
 pub fn argmin(input: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
-    arg_over(ArgMin { index: Rules::TORCH.index }, input, dim, keepdim)
+    arg_over(ArgExtremum::<false> { index: Rules::TORCH.index }, input, dim, keepdim)
 }
 
 impl Tensor {
     /// The index of the least element along a dimension, which goes away, as u32.
     #[track_caller]
     pub fn argmin<D: Dim>(&self, dim: D) -> Result<Tensor> {
-        reduce_dim(ArgMin { index: Rules::SAME.index }, self, dim, false)
+        reduce_dim(ArgExtremum::<false> { index: Rules::SAME.index }, self, dim, false)
     }
 
     /// The index of the least element along a dimension, which stays with length 1, as u32.
     #[track_caller]
     pub fn argmin_keepdim<D: Dim>(&self, dim: D) -> Result<Tensor> {
-        reduce_dim(ArgMin { index: Rules::SAME.index }, self, dim, true)
+        reduce_dim(ArgExtremum::<false> { index: Rules::SAME.index }, self, dim, true)
     }
 }
 
 fn samples() -> Vec<Sample> {
-    arg_samples(ArgMin { index: DType::I64 }, |a, b| a < b)
+    arg_samples(ArgExtremum::<false> { index: DType::I64 }, |a, b| a < b)
 }

@@ -67,5 +67,5 @@ pub use device::Device;
 pub use file::MappedFile;
 pub use generator::Generator;
 pub use interrupt::checkpoint;
-pub use kernel::Kernel;
+pub use kernel::{Kernel, NoKernel};
 pub use storage::Storage;

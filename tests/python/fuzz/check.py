@@ -226,8 +226,9 @@ class Runner:
         touched = [given[name] for name in program.changed if name in given]
         kept = {name: snapshot for name, snapshot in before.items() if not any(shares(snapshot.tensor, t) for t in touched)}
         ended = self._judged(lambda: self._call(program, space, given), PATIENCE[program.stretched])
-        if ended[0] != "fine":
-            self._settle(bool(program.changed) or ended[0] == "interrupted")
+        # What functions written in Python had begun when they refused goes on.
+        if ended[0] != "fine" or program.stretched:
+            self._settle(ended[0] != "refused" or bool(program.changed) or "." in program.name)
         for name, snapshot in kept.items():
             snapshot.check(name)
             if program.view is not None and any(t.numel() and shares(snapshot.tensor, t) for t in touched):

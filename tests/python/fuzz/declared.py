@@ -18,6 +18,7 @@ from .values import COMPLEX, DTYPES, FLOATS, Alias, Array, Items, Node, Opaque, 
 PATHS = {"torch": "torch", "nn": "torch.nn.functional", "linalg": "torch.linalg", "special": "torch.special", "hidden": "torch._core"}
 # What numpy calls parameters.
 SYNONYMS = {"dim": "axis", "keepdim": "keepdims", "input": "x", "other": "x2"}
+PROPER = {synonym: name for name, synonym in SYNONYMS.items()}
 # Arguments that functions change though their names do not end in `_`.
 CHANGED = {
     "batch_norm": ("running_mean", "running_var"),
@@ -72,7 +73,7 @@ def assemble(draw: Draw, name: str, arguments: list[Argument]) -> Call:
     if any(p["name"] == "inplace" for p in entry["parameters"]):
         changed = (entry["parameters"][0]["name"],)
     names = [p["name"] for p in entry["parameters"] if not p["keyword_only"]]
-    known = [a.keyword or (names[i] if i < len(names) else "") for i, a in enumerate(arguments)]
+    known = [PROPER.get(a.keyword, a.keyword) or (names[i] if i < len(names) else "") for i, a in enumerate(arguments)]
     arguments = [replace(a, changed=all_changed or n in changed or a.keyword == "out") for a, n in zip(arguments, known)]
     if form.in_place and arguments:
         arguments[0] = replace(arguments[0], changed=True, returned=True, keyword="" if form.method else arguments[0].keyword)

@@ -5,7 +5,7 @@ use std::hash::Hasher;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use opforge_runtime::Kernel;
+use opforge_runtime::{Kernel, NoKernel};
 use smallvec::SmallVec;
 
 use rustc_hash::FxHasher;
@@ -35,7 +35,11 @@ impl Plan {
     fn prepare(&self, call: &Call<'_>) -> Result<&Arc<dyn Kernel>> {
         let inputs: SmallVec<[&Meta; 4]> = call.inputs.iter().map(|t| t.meta()).collect();
         let outputs: SmallVec<[&Meta; 2]> = self.outputs.iter().collect();
-        let kernel = call.op.lower(&inputs, &outputs)?.kernel(call.op.name(), &inputs, &outputs)?;
+        let mut kernel = call.op.lower(&inputs, &outputs)?.kernel(call.op.name(), &inputs, &outputs)?;
+        let is_empty = |meta: &Meta| meta.elem_count() == 0;
+        if self.outputs.iter().all(is_empty) && inputs.iter().all(|input| is_empty(input)) && !call.op.has_effects() {
+            kernel = Arc::new(NoKernel);
+        }
         Ok(self.kernel.get_or_init(|| kernel))
     }
 }

@@ -31,10 +31,49 @@ pub trait Interpreter: Send + Sync {
     fn interpret(&self, call: &Call<'_>) -> Result<Tensors>;
 }
 
-/// Local tensors are the only kind so far; the choice by kind of tensor stands here.
+/// What carries calls out unless another is asked to: it records, and runs at once on this process's device.
+pub static EAGER: Autograd<EagerLocal> = Autograd { inner: EagerLocal };
+
+/// The interpreter of the thread's calls. Local tensors are the only kind so far; the choice by kind of tensor stands here.
 fn choose(_call: &Call<'_>) -> &'static dyn Interpreter {
-    static EAGER: Autograd<EagerLocal> = Autograd { inner: EagerLocal };
-    &EAGER
+    INTERPRETER.get().unwrap_or(&EAGER)
+}
+
+/// Runs `f`, whose calls on this thread another interpreter carries out: those of functions, methods and gradients alike.
+///
+/// ```
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+///
+/// use opforge::dispatch::{Call, EAGER, Interpreter, interpreted_by};
+/// use opforge::operator::Tensors;
+/// use opforge::{Device, Result, Tensor};
+///
+/// /// Counts calls.
+/// struct Counting(AtomicUsize);
+///
+/// impl Interpreter for Counting {
+///     fn interpret(&self, call: &Call<'_>) -> Result<Tensors> {
+///         self.0.fetch_add(1, Ordering::Relaxed);
+///         EAGER.interpret(call)
+///     }
+/// }
+///
+/// static COUNTING: Counting = Counting(AtomicUsize::new(0));
+/// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
+/// interpreted_by(&COUNTING, || x.exp()?.sum_all())?;
+/// assert_eq!(COUNTING.0.load(Ordering::Relaxed), 2);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+pub fn interpreted_by<R>(interpreter: &'static dyn Interpreter, f: impl FnOnce() -> R) -> R {
+    /// Restores the outer interpreter, also when `f` unwinds.
+    struct Restore(Option<&'static dyn Interpreter>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            INTERPRETER.set(self.0);
+        }
+    }
+    let _restore = Restore(INTERPRETER.replace(Some(interpreter)));
+    f()
 }
 
 /// Carries out an operator on tensors.
@@ -79,6 +118,8 @@ const CALLS: u32 = 1024;
 const PATIENCE: Duration = Duration::from_millis(20);
 
 thread_local! {
+    /// Who carries calls out instead of [`EAGER`].
+    static INTERPRETER: Cell<Option<&'static dyn Interpreter>> = const { Cell::new(None) };
     static CALLS_SO_FAR: Cell<u32> = const { Cell::new(0) };
     static LAST_LOOK: Cell<Option<Instant>> = const { Cell::new(None) };
 }

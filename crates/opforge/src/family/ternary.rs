@@ -2,12 +2,14 @@
 
 use std::fmt::Debug;
 use std::hash::Hash;
+use std::ops::Range;
 
 use opforge_tile::TernaryFn;
 use smallvec::smallvec;
 
 use super::result_layout;
 use crate::autograd::{Backward, sum_to};
+use crate::declaration::{Array, Sample};
 use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves, Tile, arity};
 use crate::{Error, Layout, Meta, Result, Tensor};
 
@@ -68,4 +70,32 @@ impl<F: Ternary> Operator for TernaryOp<F> {
         let grad = |i: usize| ctx.when(i, || sum_to(&self.0.derivative(ctx, i)?, ctx.input_meta(i).shape()));
         Ok(smallvec![grad(0)?, grad(1)?, grad(2)?])
     }
+}
+
+/// Whether a function of these tensors is one pass: for floats of one dtype.
+pub(crate) fn is_fused(tensors: [&Tensor; 3]) -> bool {
+    let dtype = tensors[0].dtype();
+    dtype.is_float() && tensors.iter().all(|t| t.dtype() == dtype)
+}
+
+/// Samples of a function over a range of inputs, in equal and in broadcast shapes.
+pub(crate) fn ternary_samples<F: Ternary>(f: F, range: Range<f64>, reference: fn(f64, f64, f64) -> f64) -> Vec<Sample> {
+    let shapes: [[&[usize]; 3]; 4] =
+        [[&[], &[], &[]], [&[3, 5], &[3, 5], &[3, 5]], [&[2, 3, 4], &[3, 1], &[4]], [&[1, 4], &[3, 1], &[2, 1, 1]]];
+    let sample = |shapes: &[&[usize]; 3]| {
+        // Ranges that differ a little, so that no operand equals another.
+        let array = |k: usize| Array::spread(shapes[k], range.start..range.end + 0.1 * k as f64);
+        Sample::new(TernaryOp(f), (0..3).map(array).collect(), move |x| {
+            let shape = broadcast_shape(&[&x[0].shape, &x[1].shape, &x[2].shape]);
+            Array::from_fn(&shape, |i| reference(x[0].at_broadcast(i), x[1].at_broadcast(i), x[2].at_broadcast(i)))
+        })
+    };
+    shapes.iter().map(sample).collect()
+}
+
+/// The shape that all of these are broadcast to.
+fn broadcast_shape(shapes: &[&[usize]]) -> Vec<usize> {
+    let rank = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
+    let length = |d: usize| shapes.iter().filter_map(|s| Some(s[(d + s.len()).checked_sub(rank)?])).max().unwrap_or(1);
+    (0..rank).map(length).collect()
 }

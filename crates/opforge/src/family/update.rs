@@ -2,18 +2,22 @@
 
 use std::fmt::Debug;
 use std::hash::Hash;
+use std::ops::Range;
 
 use opforge_tile::UpdateFn;
 
+use crate::declaration::{Array, Sample};
 use crate::dispatch::dispatch_into;
 use crate::operator::{AxisMap, Lowering, Metas, Operator, Tile, arity};
 use crate::{Error, Meta, Result, Tensor, no_grad};
 
 /// The operator of an update: its inputs are the `N` tensors to be changed and the gradient, its outputs the changed ones.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Update<F, const N: usize> {
-    name: &'static str,
-    f: F,
+pub struct Update<F, const N: usize> {
+    /// The operator's name.
+    pub name: &'static str,
+    /// The update of one element of each.
+    pub f: F,
 }
 
 impl<F: UpdateFn<N> + Debug + Eq + Hash, const N: usize> Operator for Update<F, N> {
@@ -31,6 +35,9 @@ impl<F: UpdateFn<N> + Debug + Eq + Hash, const N: usize> Operator for Update<F, 
             if target.dtype != grad.dtype {
                 return Err(Error::dtypes(self.name, target.dtype, grad.dtype));
             }
+        }
+        if let Some(strided) = inputs.iter().find(|input| !input.layout.is_contiguous()) {
+            return Err(Error::shape(self.name, "tensors", format!("{:?}", strided.layout), "contiguous"));
         }
         Ok(changed.iter().map(|target| Meta::contiguous(target.dtype, target.shape())).collect())
     }
@@ -62,4 +69,43 @@ where
         let inputs: smallvec::SmallVec<[&Tensor; 4]> = changed.into_iter().chain([&grad]).collect();
         dispatch_into(&Update { name, f }, &inputs, &changed)
     })
+}
+
+/// Fails unless a list has one tensor for each parameter.
+pub fn check_list(op: &'static str, name: &'static str, list: &[Tensor], params: &[Tensor]) -> Result<()> {
+    if list.len() == params.len() {
+        return Ok(());
+    }
+    Err(Error::value(op, name, format!("{} tensors", list.len()), format!("one for each of {} params", params.len())))
+}
+
+/// Calls `f` with the tensors row-major, as updates want them; those that are not get its changes afterwards.
+pub fn dense<const N: usize>(changed: [&Tensor; N], f: impl FnOnce([&Tensor; N]) -> Result<()>) -> Result<()> {
+    if changed.iter().all(|t| t.is_contiguous()) {
+        return f(changed);
+    }
+    no_grad(|| {
+        let copies = changed.iter().map(|t| t.contiguous()).collect::<Result<Vec<_>>>()?;
+        f(std::array::from_fn(|i| &copies[i]))?;
+        changed.iter().zip(&copies).filter(|(t, _)| !t.is_contiguous()).try_for_each(|(t, copy)| t.copy_from(copy))
+    })
+}
+
+/// A sample of an update: of its inputs `changed` and then the gradient; the reference takes an element of each and gives the changed ones.
+pub fn update_sample<F, const N: usize>(
+    update: Update<F, N>,
+    inputs: [Range<f64>; N],
+    reference: fn([f64; N], f64) -> [f64; N],
+) -> Sample
+where
+    F: UpdateFn<N> + Debug + Eq + Hash,
+{
+    let shape = [3, 5];
+    let inputs = inputs.into_iter().chain([-1.0..1.5]).map(|range| Array::spread(&shape, range)).collect();
+    let elements = move |x: &[Array], i: usize| reference(std::array::from_fn(|k| x[k].data[i]), x[N].data[i]);
+    let reference = move |x: &[Array]| {
+        let of = |k: usize| (0..x[N].data.len()).map(|i| elements(x, i)[k]).collect();
+        (0..N).map(|k| Array::new(&x[N].shape, of(k))).collect()
+    };
+    Sample::many(update, inputs, reference).rough()
 }

@@ -24,10 +24,10 @@ catalogue! {
     create { arange, full }
     /// One element in, one element out.
     pointwise {
-        abs, acos, acosh, add, affine, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_left_shift, bitwise_or,
+        abs, acos, acosh, add, addcdiv, addcmul, affine, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_left_shift, bitwise_or,
         bitwise_right_shift, bitwise_xor, ceil, clamp, copy, copysign, cos, cosh, digamma, div, elu, eq, erf, erfc, erfinv, exp, exp2,
         expm1, floor, floor_divide, fmax, fmin, fmod, frac, gcd, ge, gelu, gt, heaviside, hypot, isfinite, isinf, isnan, isneginf,
-        isposinf, lcm, le, leaky_relu, lgamma, log, log10, log1p, log2, logaddexp, logaddexp2, logical_and, logical_not, logical_or,
+        isposinf, lcm, le, leaky_relu, lerp, lgamma, log, log10, log1p, log2, logaddexp, logaddexp2, logical_and, logical_not, logical_or,
         logical_xor, logsigmoid, lt, maximum, minimum, mish, mul, nan_to_num, ne, neg, nextafter, polygamma, pow, recip, relu,
         remainder, round, rsqrt, sigmoid, sign, signbit, silu, sin, sinc, sinh, softplus, sqr, sqrt, sub, tan, tanh, to_dtype, trunc,
         where_cond, xlogy,
@@ -45,6 +45,8 @@ catalogue! {
         avg_pool2d, batch_norm, convolution, cross_entropy, group_norm, interpolate, layer_norm, log_softmax, lstm, max_pool2d,
         rms_norm, scaled_dot_product_attention, softmax,
     }
+    /// Steps of optimizers: a parameter and its state, changed by a gradient in one pass over memory.
+    optim { adam_step, rmsprop_step, sgd_step }
     /// Random numbers.
     random { bernoulli, dropout, poisson, rand, randint, randn }
     /// Many elements in, one out.

@@ -129,6 +129,10 @@ impl Buffer {
         bytes(self) == bytes(other) || nan(self) && nan(other)
     }
 
+    pub fn numbers(&self) -> Vec<f64> {
+        (0..self.len).map(|i| self.get(i).to_f64()).collect()
+    }
+
     pub fn show(&self, i: usize) -> String {
         format!("{:?}", self.get(i))
     }
@@ -162,14 +166,19 @@ fn specials(dtype: DType) -> Vec<Scalar> {
     all.map(|i| i64::try_from(i).map_or(Scalar::UInt(i as u64), Scalar::Int)).collect()
 }
 
-/// Arguments of these dtypes: every combination of special numbers, then the samples' numbers.
+/// Combinations of special numbers at most: of more, some are taken from all over.
+const MOST: usize = 300_000;
+
+/// Arguments of these dtypes: every combination of special numbers, or [`MOST`] of them, then the samples' numbers.
 pub fn places(dtypes: &[DType], samples: &[Array]) -> Vec<Buffer> {
     let own: Vec<Vec<Scalar>> = dtypes.iter().map(|&dtype| specials(dtype)).collect();
-    let count: usize = own.iter().map(Vec::len).product();
+    let all: usize = own.iter().map(Vec::len).product();
+    let count = all.min(MOST);
+    let step = (all / count) | 1;
     let longest = samples.iter().map(|array| array.data.len()).max().unwrap_or(0);
     let mut repeat = 1;
     let columns = dtypes.iter().zip(&own).enumerate().map(|(k, (&dtype, own))| {
-        let mut column: Vec<Scalar> = (0..count).map(|i| own[i / repeat % own.len()]).collect();
+        let mut column: Vec<Scalar> = (0..count).map(|i| own[i * step % all / repeat % own.len()]).collect();
         repeat *= own.len();
         if let Some(array) = samples.get(k).filter(|array| !array.data.is_empty()) {
             column.extend((0..longest).map(|i| Scalar::Float(array.data[i % array.data.len()])));

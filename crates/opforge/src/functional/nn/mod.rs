@@ -11,7 +11,6 @@ mod image_blocks;
 mod instance_norm;
 mod loss;
 mod loss_margin;
-mod optimizers;
 mod pool;
 mod pool_adaptive;
 mod pool_fractional;
@@ -30,7 +29,6 @@ pub use image_blocks::*;
 pub use instance_norm::*;
 pub use loss::*;
 pub use loss_margin::*;
-pub use optimizers::*;
 pub use pool::*;
 pub use pool_adaptive::*;
 pub use pool_fractional::*;
@@ -51,7 +49,6 @@ pub(super) static FUNCTIONS: &[&[crate::declaration::Function]] = &[
     instance_norm::FUNCTIONS,
     loss::FUNCTIONS,
     loss_margin::FUNCTIONS,
-    optimizers::FUNCTIONS,
     pool::FUNCTIONS,
     pool_adaptive::FUNCTIONS,
     pool_fractional::FUNCTIONS,

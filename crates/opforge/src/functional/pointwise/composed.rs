@@ -4,79 +4,12 @@ use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 use opforge_core::{promote, result_type};
 
-use super::fused;
 use crate::functional as f;
 use crate::ops::prelude::*;
 
 functions! {
-    lerp, addcmul, addcdiv, rsub, bitwise_not, float_power, ldexp, positive, logit, deg2rad, rad2deg, ndtr, entr,
+    rsub, bitwise_not, float_power, ldexp, positive, logit, deg2rad, rad2deg, ndtr, entr,
     clamp_min, clamp_max, where_places, where_method, frexp, mvlgamma,
-}
-
-/// `input + weight * (end - input)`: the way from `input` to `end`, exact at both.
-///
-/// ```
-/// # use opforge::{Device, Tensor};
-/// let (a, b) = (Tensor::new(&[0f32, 1.0], &Device::Cpu)?, Tensor::new(&[4f32, 3.0], &Device::Cpu)?);
-/// assert_eq!(opforge::functional::lerp(&a, &b, 0.25.into())?.to_vec1::<f32>()?, [1.0, 1.5]);
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function(out)]
-#[python(torch, method, in_place)]
-pub fn lerp(input: &Tensor, end: &Tensor, weight: Operand) -> Result<Tensor> {
-    if let Some(result) = fused::between(input, end, weight, out) {
-        return result;
-    }
-    let way = f::sub(end.into(), input.into(), ONE)?;
-    let from_start = |weight: Operand| f::add(input.into(), (&f::mul((&way).into(), weight)?).into(), ONE);
-    let from_end = |weight: Operand| {
-        let rest = f::rsub(weight, 1.0.into(), ONE)?;
-        f::sub(end.into(), (&f::mul((&way).into(), (&rest).into())?).into(), ONE)
-    };
-    match weight {
-        Operand::Scalar(w) if w.to_f64() < 0.5 => from_start(weight),
-        Operand::Scalar(w) => f::sub(end.into(), (&f::mul((&way).into(), (1.0 - w.to_f64()).into())?).into(), ONE),
-        Operand::Tensor(w) => {
-            let near = f::lt(w.into(), 0.5.into())?;
-            f::where_cond(&near, (&from_start(weight)?).into(), (&from_end(weight)?).into())
-        }
-    }
-}
-
-/// `input + value * tensor1 * tensor2`, in the dtype that the three promote to.
-///
-/// ```
-/// # use opforge::{Device, Tensor};
-/// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
-/// assert_eq!(opforge::functional::addcmul(&x, &x, &x, 2i64.into())?.to_vec1::<f32>()?, [3.0, 10.0]);
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function(*, value = Scalar::Int(1), out)]
-#[python(torch, method, in_place)]
-pub fn addcmul(input: &Tensor, tensor1: &Tensor, tensor2: &Tensor, value: Scalar) -> Result<Tensor> {
-    let [input, tensor1, tensor2] = together([input, tensor1, tensor2])?;
-    if let Some(result) = fused::add_product([&input, &tensor1, &tensor2], value, out) {
-        return result;
-    }
-    f::add((&input).into(), (&f::mul((&tensor1).into(), (&tensor2).into())?).into(), value)
-}
-
-/// `input + value * tensor1 / tensor2`, in the dtype that the three promote to.
-///
-/// ```
-/// # use opforge::{Device, Tensor};
-/// let x = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
-/// assert_eq!(opforge::functional::addcdiv(&x, &x, &x, 2i64.into())?.to_vec1::<f32>()?, [3.0, 4.0]);
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function(*, value = Scalar::Int(1), out)]
-#[python(torch, method, in_place)]
-pub fn addcdiv(input: &Tensor, tensor1: &Tensor, tensor2: &Tensor, value: Scalar) -> Result<Tensor> {
-    let [input, tensor1, tensor2] = together([input, tensor1, tensor2])?;
-    if let Some(result) = fused::add_quotient([&input, &tensor1, &tensor2], value, out) {
-        return result;
-    }
-    f::add((&input).into(), (&f::div((&tensor1).into(), (&tensor2).into(), None)?).into(), value)
 }
 
 /// `other - alpha * input`.
@@ -272,10 +205,8 @@ pub fn where_method(input: &Tensor, condition: &Tensor, other: Operand) -> Resul
     f::where_cond(condition, input.into(), other)
 }
 
-const ONE: Scalar = Scalar::Int(1);
-
 /// The tensors in the dtype that all promote to.
-fn together<const N: usize>(tensors: [&Tensor; N]) -> Result<[Tensor; N]> {
+pub(crate) fn together<const N: usize>(tensors: [&Tensor; N]) -> Result<[Tensor; N]> {
     let of = |dims: bool| tensors.iter().filter(|t| (t.rank() > 0) == dims).map(|t| t.dtype()).reduce(promote);
     let dtype = result_type(of(true), of(false), None, f::default_dtype());
     let mut cast = tensors.map(Tensor::clone);

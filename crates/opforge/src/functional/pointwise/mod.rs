@@ -4,7 +4,6 @@ mod closeness;
 mod complex;
 mod complex_parts;
 mod composed;
-mod fused;
 mod scaled;
 
 pub use closeness::*;

@@ -87,7 +87,8 @@ impl Operator for LayerNormGrad {
     }
 
     fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(norm::layer_norm_backward("layer_norm_grad", inputs[0], inputs[1], inputs.get(4).copied(), outputs))
+        let (stats, weight) = (&inputs[2..4], inputs.get(4).copied());
+        opaque(norm::layer_norm_backward("layer_norm_grad", inputs[0], inputs[1], stats, weight, outputs))
     }
 }
 

@@ -41,12 +41,12 @@ impl Recurrent {
     }
 }
 
-/// No axis may be split.
-fn whole(inputs: &[&Meta], outputs: usize) -> AxisMap {
+/// No axis may be split; outputs have these ranks.
+fn whole(inputs: &[&Meta], outputs: impl Iterator<Item = usize>) -> AxisMap {
     let none = |rank: usize| SmallVec::from_elem(None, rank);
     AxisMap {
         inputs: inputs.iter().map(|m| none(m.rank())).collect(),
-        outputs: vec![none(3); outputs],
+        outputs: outputs.map(none).collect(),
         roles: SmallVec::new(),
     }
 }
@@ -66,7 +66,7 @@ impl Operator for Recurrent {
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        whole(inputs, self.states() + 1)
+        whole(inputs, std::iter::repeat_n(3, self.states() + 1))
     }
 
     fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
@@ -123,7 +123,7 @@ impl Operator for RecurrentGrad {
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        whole(inputs, 2 + self.0.states())
+        whole(inputs, [3, 3].into_iter().chain(std::iter::repeat_n(inputs[2].rank(), self.0.states())))
     }
 
     fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {

@@ -78,7 +78,8 @@ impl Operator for RmsNormGrad {
     }
 
     fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(norm::rms_norm_backward("rms_norm_grad", inputs[0], inputs[1], inputs.get(3).copied(), outputs))
+        let (stats, weight) = (&inputs[2..3], inputs.get(3).copied());
+        opaque(norm::rms_norm_backward("rms_norm_grad", inputs[0], inputs[1], stats, weight, outputs))
     }
 }
 

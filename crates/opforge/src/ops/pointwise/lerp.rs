@@ -1,0 +1,108 @@
+//! `lerp(input, end, weight) = input + weight * (end - input)`.
+
+use opforge_tile::TernaryFn;
+
+use crate::family::{Ternary, TernaryOp, is_fused, ternary_samples};
+use crate::functional as f;
+use crate::ops::prelude::*;
+
+/// The way from `a` to `b` by the weight `w`, exact at both ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Between;
+
+impl TernaryFn for Between {
+    #[inline(always)]
+    fn float<V: Float>(self, a: V, b: V, w: V) -> V {
+        let way = b - a;
+        V::select(w.lt(V::splat(0.5)), way.mul_add(w, a), way.mul_add(w - V::splat(1.0), b))
+    }
+}
+
+impl Ternary for Between {
+    const NAME: &'static str = "lerp";
+    const READS: [Saves; 3] = [Saves::inputs([2]), Saves::inputs([2]), Saves::inputs([0, 1])];
+
+    fn derivative(&self, ctx: &Backward<'_>, i: usize) -> Result<Tensor> {
+        let factor = match i {
+            0 => ctx.input(2)?.affine(-1.0, 1.0)?,
+            1 => ctx.input(2)?,
+            _ => ctx.input(1)?.broadcast_sub(&ctx.input(0)?)?,
+        };
+        ctx.grad(0)?.broadcast_mul(&factor)
+    }
+}
+
+/// [`Between`] with a number for a weight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Toward {
+    weight: Scalar,
+}
+
+impl BinaryFn for Toward {
+    #[inline(always)]
+    fn float<V: Float>(self, a: V, b: V) -> V {
+        let (way, weight) = (b - a, self.weight.to_f64());
+        if weight < 0.5 { way.mul_add(V::splat(weight), a) } else { way.mul_add(V::splat(weight - 1.0), b) }
+    }
+}
+
+impl Binary for Toward {
+    const NAME: &'static str = "lerp";
+    const SAVES: Saves = Saves::NOTHING;
+
+    fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
+        let weight = self.weight.to_f64();
+        pair.grad()?.affine(if side == Side::Left { 1.0 - weight } else { weight }, 0.0)
+    }
+}
+
+/// `input + weight * (end - input)`: the way from `input` to `end`, exact at both.
+///
+/// ```
+/// # use opforge::{Device, Tensor};
+/// let (a, b) = (Tensor::new(&[0f32, 1.0], &Device::Cpu)?, Tensor::new(&[4f32, 3.0], &Device::Cpu)?);
+/// assert_eq!(opforge::functional::lerp(&a, &b, 0.25.into())?.to_vec1::<f32>()?, [1.0, 1.5]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+#[function(out)]
+#[python(torch, method, in_place)]
+#[operator(DTypes::FLOATS, samples)]
+pub fn lerp(input: &Tensor, end: &Tensor, weight: Operand) -> Result<Tensor> {
+    match weight {
+        Operand::Tensor(weight) if is_fused([input, end, weight]) => {
+            return dispatch_to(&TernaryOp(Between), &[input, end, weight], out);
+        }
+        Operand::Scalar(weight) if is_fused([input, input, end]) && !matches!(weight, Scalar::Complex(..)) => {
+            return dispatch_to(&BinaryOp(Toward { weight }), &[input, end], out);
+        }
+        _ => {}
+    }
+    let way = f::sub(end.into(), input.into(), Scalar::Int(1))?;
+    let from_start = |weight: Operand| f::add(input.into(), (&f::mul((&way).into(), weight)?).into(), Scalar::Int(1));
+    let from_end = |weight: Operand| {
+        let rest = f::rsub(weight, 1.0.into(), Scalar::Int(1))?;
+        f::sub(end.into(), (&f::mul((&way).into(), (&rest).into())?).into(), Scalar::Int(1))
+    };
+    match weight {
+        Operand::Scalar(w) if w.to_f64() < 0.5 => from_start(weight),
+        Operand::Scalar(w) => {
+            f::sub(end.into(), (&f::mul((&way).into(), (1.0 - w.to_f64()).into())?).into(), Scalar::Int(1))
+        }
+        Operand::Tensor(w) => {
+            let near = f::lt(w.into(), 0.5.into())?;
+            f::where_cond(&near, (&from_start(weight)?).into(), (&from_end(weight)?).into())
+        }
+    }
+}
+
+fn samples() -> Vec<Sample> {
+    fn reference(a: f64, b: f64, w: f64) -> f64 {
+        if w < 0.5 { a + w * (b - a) } else { b - (1.0 - w) * (b - a) }
+    }
+    let mut samples = ternary_samples(Between, -2.0..2.0, reference);
+    for weight in [0.25, 0.75] {
+        let toward = BinaryOp(Toward { weight: weight.into() });
+        samples.extend(pair_samples(toward, &(-2.0..2.0), &(-1.0..3.0), move |a, b| reference(a, b, weight)));
+    }
+    samples
+}

@@ -1,0 +1,214 @@
+//! The operators that only gradients call, and so no sample does: found by recording what the samples' backward passes call, and held to what every
+//! operator promises.
+
+#[macro_use]
+mod common;
+
+use std::any::TypeId;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::fs;
+
+use common::axes::axis_map;
+use common::data::{Types, inputs_in, read_f64, refs, tensors};
+use common::{Report, text};
+use opforge::autograd::{BackwardOptions, grad};
+use opforge::declaration::{Definition, Sample};
+use opforge::dispatch::{Call, EAGER, Interpreter, dispatch, dispatch_into, interpreted_by};
+use opforge::operator::{Operator, Tensors};
+use opforge::registry::operators;
+use opforge::{DType, ErrorKind, Tensor};
+
+/// A call: its operator and inputs of its own.
+struct Recorded {
+    op: Box<dyn Operator>,
+    inputs: Vec<Tensor>,
+}
+
+thread_local! {
+    static CALLS: RefCell<Vec<Recorded>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Notes every call before it is carried out.
+struct Recorder;
+
+impl Interpreter for Recorder {
+    fn interpret(&self, call: &Call<'_>) -> opforge::Result<Tensors> {
+        let own = |t: &&Tensor| t.detach().copy();
+        let inputs = interpreted_by(&EAGER, || call.inputs.iter().map(own).collect::<opforge::Result<_>>())?;
+        CALLS.with_borrow_mut(|calls| calls.push(Recorded { op: call.op.boxed(), inputs }));
+        EAGER.interpret(call)
+    }
+}
+
+/// What a sample's call and its gradients call: `again` for gradients that can be differentiated.
+fn recorded(definition: &Definition, sample: &Sample, again: bool) -> Result<Vec<Recorded>, String> {
+    let types = Types::real(DType::F64);
+    let inputs = tensors(&inputs_in(definition.name, sample, types), types);
+    let wrt: Vec<Tensor> = inputs.iter().filter(|t| t.dtype() == DType::F64).cloned().collect();
+    CALLS.take();
+    let run = || -> opforge::Result<()> {
+        wrt.iter().try_for_each(|t| t.set_requires_grad(true))?;
+        let outputs = sample.call(&refs(&inputs))?;
+        let roots: Vec<_> = outputs.iter().filter(|t| t.requires_grad()).map(|t| (t.clone(), None)).collect();
+        if roots.is_empty() {
+            return Ok(());
+        }
+        let options = BackwardOptions { create_graph: again, ..Default::default() };
+        grad(&roots, &refs(&wrt), options).map(drop)
+    };
+    interpreted_by(&Recorder, run).map_err(text)?;
+    Ok(CALLS.take())
+}
+
+/// Whether two calls are equal but for the elements.
+fn alike(a: &Recorded, b: &Recorded) -> bool {
+    let metas = |r: &Recorded| r.inputs.iter().map(|t| t.meta().clone()).collect::<Vec<_>>();
+    a.op.same(&*b.op) && metas(a) == metas(b)
+}
+
+/// The calls of operators that no sample calls, once each.
+fn each_unnamed(mut f: impl FnMut(&Definition, &Sample, &Recorded)) {
+    let mut named = BTreeSet::<TypeId>::new();
+    for definition in operators() {
+        named.extend((definition.samples)().iter().filter_map(|sample| Some(sample.operator()?.as_any().type_id())));
+    }
+    for definition in operators().into_iter().filter(|definition| definition.dtypes.contains(DType::F64)) {
+        let mut seen: Vec<Recorded> = Vec::new();
+        for sample in (definition.samples)() {
+            for again in [false, true] {
+                let calls = recorded(definition, &sample, again);
+                for call in calls.unwrap_or_else(|e| panic!("{}: {sample:?}: {e}", definition.name)) {
+                    if !named.contains(&call.op.as_any().type_id()) && !seen.iter().any(|other| alike(other, &call)) {
+                        f(definition, &sample, &call);
+                        seen.push(call);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Runs a check on each of these calls.
+fn check(what: &str, check: fn(&Recorded) -> Result<(), String>) {
+    let mut report = Report::default();
+    each_unnamed(|definition, sample, call| {
+        report.case(definition, sample, format_args!("{what} of {:?}", call.op), || check(call));
+    });
+    report.finish();
+}
+
+fn outputs(call: &Recorded, inputs: &[Tensor]) -> Result<Tensors, String> {
+    dispatch(&*call.op, &refs(inputs)).map_err(text)
+}
+
+/// Fails unless results are equal up to the order in which they are summed.
+fn near(found: &[Tensor], wanted: &[Tensor]) -> Result<(), String> {
+    for (i, (found, wanted)) in found.iter().zip(wanted).enumerate() {
+        let (found, wanted) = (read_f64(found)?, read_f64(wanted)?);
+        let same =
+            |(a, b): (&f64, &f64)| a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= 1e-12 * (1.0 + b.abs());
+        if found.len() != wanted.len() || !found.iter().zip(&wanted).all(same) {
+            return Err(format!("output {i} is {found:?}, not {wanted:?}"));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn axis_maps_keep_their_promises() {
+    check("axis map", |call| axis_map(&*call.op, &|inputs| dispatch(&*call.op, inputs), &call.inputs));
+}
+
+#[test]
+fn inference_and_the_meta_device_agree_with_results() {
+    check("inference", |call| {
+        let facts = |t: &opforge::Meta| (t.dtype, t.dims().to_vec(), t.layout.stride().to_vec());
+        let computed: Vec<_> = outputs(call, &call.inputs)?.iter().map(|t| facts(t.meta())).collect();
+        let metas: Vec<_> = call.inputs.iter().map(Tensor::meta).collect();
+        let inferred: Vec<_> = call.op.infer(&metas).map_err(text)?.iter().map(facts).collect();
+        if computed == inferred { Ok(()) } else { Err(format!("computed {computed:?}, inferred {inferred:?}")) }
+    });
+}
+
+#[test]
+fn layouts_do_not_matter() {
+    /// The tensor column-major.
+    fn transposed(t: &Tensor) -> opforge::Result<Tensor> {
+        let order: Vec<usize> = (0..t.rank()).rev().collect();
+        t.permute(order.clone())?.contiguous()?.permute(order)
+    }
+    /// The tensor with every second element of a larger one.
+    fn apart(t: &Tensor) -> opforge::Result<Tensor> {
+        Tensor::stack(&[t, t], t.rank())?.narrow(t.rank(), 0, 1)?.squeeze(t.rank())
+    }
+    check("layouts", |call| {
+        let wanted = outputs(call, &call.inputs)?;
+        for place in [transposed, apart] {
+            let placed: Vec<Tensor> = call.inputs.iter().map(place).collect::<opforge::Result<_>>().map_err(text)?;
+            match dispatch(&*call.op, &refs(&placed)) {
+                Ok(found) => near(&found, &wanted)?,
+                Err(e) if e.kind() == ErrorKind::Shape && e.to_string().contains("contiguous") => {}
+                Err(e) => return Err(text(e)),
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn what_may_be_overwritten_can_be() {
+    check("overwriting", |call| {
+        let wanted = outputs(call, &call.inputs)?;
+        let like = |t: &Tensor| t.dtype() == wanted[0].dtype() && t.shape() == wanted[0].shape();
+        let may = |&i: &usize| wanted.len() == 1 && call.op.overwrites(i) && like(&call.inputs[i]);
+        for i in (0..call.inputs.len()).filter(may) {
+            let inputs: Vec<Tensor> =
+                call.inputs.iter().map(Tensor::copy).collect::<opforge::Result<_>>().map_err(text)?;
+            dispatch_into(&*call.op, &refs(&inputs), &[&inputs[i]]).map_err(text)?;
+            near(&inputs[i..=i], &wanted)?;
+        }
+        Ok(())
+    });
+}
+
+/// The types that implement `Operator` in operators' files and families, as sources name them.
+fn implementing() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/src/");
+    let mut folders = vec![format!("{root}ops"), format!("{root}family")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder of the sources").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path.display().to_string());
+                continue;
+            }
+            let source = fs::read_to_string(&path).expect("a source");
+            let implementations =
+                source.lines().filter(|line| line.starts_with("impl") && line.contains(" Operator for "));
+            found.extend(implementations.filter_map(|line| {
+                let name = line.split(" Operator for ").nth(1)?;
+                Some(name.split(|c: char| !c.is_alphanumeric()).next()?.to_owned())
+            }));
+        }
+    }
+    found
+}
+
+/// What copies integers, which samples of floats do not: the cases of Python's functions have it.
+const ELSEWHERE: &str = "CopyNearest";
+
+/// Samples call it, or the gradients of one that samples call.
+#[test]
+fn every_operator_is_known_to_the_registry() {
+    let name = |op: &dyn Operator| format!("{op:?}").split(|c: char| !c.is_alphanumeric()).next().map(str::to_owned);
+    let mut known = BTreeSet::new();
+    for definition in operators() {
+        known.extend((definition.samples)().iter().filter_map(|sample| name(sample.operator()?)));
+    }
+    each_unnamed(|_, _, call| known.extend(name(&*call.op)));
+    let unknown: Vec<_> =
+        implementing().into_iter().filter(|name| !known.contains(name) && name != ELSEWHERE).collect();
+    assert!(unknown.is_empty(), "neither samples nor their gradients call {unknown:?}");
+}

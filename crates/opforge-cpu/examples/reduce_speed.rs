@@ -3,10 +3,12 @@
 //! `cargo run --release -p opforge-cpu --example reduce_speed`
 
 use opforge_core::{DType, Meta, Result};
-use opforge_cpu::norm::{Softmax, layer_norm, softmax};
+use opforge_cpu::norm::layer_norm;
 use opforge_cpu::reduce::{Extreme, Integers, Moments, Reducer, arg_reduce, reduce, reduce_moments};
+use opforge_cpu::rows::rows;
 use opforge_cpu::simd::{Float, Int};
 use opforge_runtime::Kernel;
+use opforge_tile::Softmax;
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -127,7 +129,7 @@ fn main() -> Result<()> {
         let kernel = reduce_moments("var", Variance, &square, &[axis], &out(DType::F32))?;
         report(&format!("variance over {axis}"), 4 * N, time(&*kernel, &inputs[..1], &outputs));
         for kind in [Softmax::Plain, Softmax::Log] {
-            let kernel = softmax("softmax", &square, axis, kind, &square)?;
+            let kernel = rows("softmax", kind, axis, [&square], &[&square])?;
             report(&format!("softmax {kind:?} over {axis}"), 8 * N, time(&*kernel, &inputs[..1], &outputs));
         }
     }

@@ -53,6 +53,7 @@ pub mod random;
 pub mod recurrent;
 pub mod reduce;
 pub mod resample;
+pub mod rows;
 pub mod scan;
 pub mod simd;
 pub mod sort;

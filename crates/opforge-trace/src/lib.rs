@@ -28,10 +28,12 @@ mod expression;
 mod families;
 mod record;
 mod reduction;
+mod rows;
 mod symbol;
 
 pub use c::C_PRELUDE;
 pub use expression::{Expression, Function, Id, Node, Op};
 pub use families::{binary, cast, choose, compare, ternary, test, unary, update};
 pub use reduction::{Reduction, reduce, reduce_truth};
+pub use rows::{Pass, Passes, rows};
 pub use symbol::Symbol;

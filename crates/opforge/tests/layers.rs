@@ -24,7 +24,7 @@ const CPU: Layers = &[
     &["simd", "memory"],
     &["copy"],
     &["loops", "elementwise", "arange"],
-    &["matmul", "reduce", "overlay", "random", "sort", "dense"],
+    &["matmul", "reduce", "rows", "overlay", "random", "sort", "dense"],
     &["norm", "scan", "index", "conv", "recurrent"],
     &["attention", "pool", "resample"],
     &["testing"],

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use opforge_core::{Result, WithDType};
 use opforge_runtime::Kernel;
 use opforge_runtime::alloc::Workspace;
+use opforge_tile::{Softmax, SoftmaxSlope};
 
 use super::mask::{HeadMask, Mask};
 use super::weights::{Weights, scale};
@@ -13,7 +14,6 @@ use super::{Block, Sizes};
 use crate::copy::{Plan, Shared};
 use crate::loops::fallible::try_parallel_for;
 use crate::matmul::matmul;
-use crate::norm::{Softmax, softmax_backward};
 
 /// The kernels of a block's gradients.
 struct Backward {
@@ -38,7 +38,7 @@ impl Backward {
             block,
             weights: Weights::new(op, sizes, &block)?,
             by_weights: matmul(op, &dy, &sizes.turned(op, size, keys)?, &scores)?,
-            by_scores: softmax_backward(op, &scores, &scores, 1, Softmax::Plain, &scores)?,
+            by_scores: crate::rows::rows(op, SoftmaxSlope(Softmax::Plain), 1, [&scores; 2], &[&scores])?,
             by_queries: matmul(op, &scores, &sizes.matrix(keys, width), &q)?,
             by_values: matmul(op, &turned, &dy, &sizes.matrix(keys, size))?,
             by_keys: matmul(op, &turned, &q, &sizes.matrix(keys, width))?,

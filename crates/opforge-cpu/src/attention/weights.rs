@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use opforge_core::{Result, WithDType};
 use opforge_runtime::Kernel;
+use opforge_tile::Softmax;
 
 use super::mask::HeadMask;
 use super::{Block, Sizes};
 use crate::matmul::matmul;
-use crate::norm::{Softmax, softmax};
+use crate::rows::rows;
 
 /// The kernels that make a block's weights.
 pub(super) struct Weights {
@@ -20,7 +21,10 @@ impl Weights {
     pub fn new(op: &'static str, sizes: &Sizes, block: &Block) -> Result<Self> {
         let scores = sizes.matrix(block.rows, block.keys);
         let (q, k) = (sizes.matrix(block.rows, sizes.width), sizes.turned(op, sizes.width, block.keys)?);
-        Ok(Weights { scores: matmul(op, &q, &k, &scores)?, softmax: softmax(op, &scores, 1, Softmax::Plain, &scores)? })
+        Ok(Weights {
+            scores: matmul(op, &q, &k, &scores)?,
+            softmax: rows(op, Softmax::Plain, 1, [&scores], &[&scores])?,
+        })
     }
 
     /// Writes the weights of a block, and the scaled queries.

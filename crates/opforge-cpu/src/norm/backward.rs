@@ -1,11 +1,8 @@
-//! Gradients of softmax and of the norms with respect to their input, a row at a time.
+//! Gradients of the norms over rows, a row at a time.
 
-use super::expect_like;
-use super::layer_norm::stats_dtype;
-use super::softmax::Softmax;
+use super::{expect_like, stats_dtype};
 use crate::loops::plan::{LoopDim, LoopDims, Walk, iterations};
 use crate::loops::tasks::{Job, prepare};
-use crate::math::exp;
 use crate::simd::stored::{StoredFloat, VectorOf, load_strided, store_strided};
 use crate::simd::{Float, Routine, Simd, Vector};
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
@@ -13,65 +10,39 @@ use opforge_runtime::Kernel;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// The gradient of [`super::softmax`] from its output `y` and the output's gradient `dy`, the kernel's inputs, both of any strides:
-/// `y (dy - sum(y dy))`, or `dy - e^y sum(dy)` for the logarithm. The output is contiguous, of the same shape and dtype.
-///
-/// # Errors
-/// Dtypes other than floats, an axis out of range, tensors of different shapes or dtypes.
-pub fn softmax_backward(
-    op: &'static str,
-    y: &Meta,
-    dy: &Meta,
-    axis: usize,
-    kind: Softmax,
-    dx: &Meta,
-) -> Result<Arc<dyn Kernel>> {
-    if axis >= y.rank() {
-        return Err(Error::index(op, "axis", axis, format!("an axis of the shape {:?}", y.shape())));
-    }
-    expect_same(op, "dy", dy, y)?;
-    expect_like(op, "output", dx, y)?;
-    let (outer, along) = rows([y, dy, dx], axis);
-    match y.dtype {
-        DType::F16 => Ok(SoftmaxRows::<f16>::prepare(kind, outer, along)),
-        DType::BF16 => Ok(SoftmaxRows::<bf16>::prepare(kind, outer, along)),
-        DType::F32 => Ok(SoftmaxRows::<f32>::prepare(kind, outer, along)),
-        DType::F64 => Ok(SoftmaxRows::<f64>::prepare(kind, outer, along)),
-        other => Err(Error::UnsupportedDTypeForOp(other, op)),
-    }
-}
-
-/// The gradients of [`super::layer_norm`].
+/// The gradients of layer norm.
 ///
 /// With `g = dy weight` and `h = (x - mean) rstd`: `rstd (g - mean(g) - h mean(g h))` for the input, the first output, contiguous, of x's shape
-/// and dtype. Inputs: x and dy of any strides, then mean and rstd as [`super::layer_norm`] leaves them, then weight if given. Further outputs
+/// and dtype. Inputs: x and dy of any strides, then mean and rstd (`stats`) as layer norm leaves them, then weight if given. Further outputs
 /// are the sums of `dy h` and of `dy` over chunks of rows, of the shape and dtype that [`parameter_sums`] tells: what weight and bias get,
 /// summed over the chunks.
 ///
 /// # Errors
-/// As [`super::layer_norm`].
+/// As layer norm.
 pub fn layer_norm_backward(
     op: &'static str,
     x: &Meta,
     dy: &Meta,
+    stats: &[&Meta],
     weight: Option<&Meta>,
     outputs: &[&Meta],
 ) -> Result<Arc<dyn Kernel>> {
-    norm_backward(op, x, dy, weight, true, outputs)
+    norm_backward(op, x, dy, stats, weight, true, outputs)
 }
 
-/// The gradients of [`super::rms_norm`]: as [`layer_norm_backward`], without means and without the sum of `dy`.
+/// The gradients of RMS norm: as [`layer_norm_backward`], without means and without the sum of `dy`.
 ///
 /// # Errors
-/// As [`super::layer_norm`].
+/// As layer norm.
 pub fn rms_norm_backward(
     op: &'static str,
     x: &Meta,
     dy: &Meta,
+    stats: &[&Meta],
     weight: Option<&Meta>,
     outputs: &[&Meta],
 ) -> Result<Arc<dyn Kernel>> {
-    norm_backward(op, x, dy, weight, false, outputs)
+    norm_backward(op, x, dy, stats, weight, false, outputs)
 }
 
 /// `[chunks, n]`, in the statistics' dtype, for `x [.., n]`: the sums over chunks of rows that the gradients of parameters are made of.
@@ -88,13 +59,16 @@ fn norm_backward(
     op: &'static str,
     x: &Meta,
     dy: &Meta,
+    stats: &[&Meta],
     weight: Option<&Meta>,
     centered: bool,
     outputs: &[&Meta],
 ) -> Result<Arc<dyn Kernel>> {
-    let Some(&len) = x.dims().last() else {
+    let Some((&len, rows_of_x)) = x.dims().split_last() else {
         return Err(Error::shape(op, "input", "[]", "at least one dimension"));
     };
+    let statistic = Meta::contiguous(stats_dtype(x.dtype), rows_of_x);
+    stats.iter().try_for_each(|given| expect_like(op, "statistics", given, &statistic))?;
     expect_same(op, "dy", dy, x)?;
     expect_like(op, "output", outputs[0], x)?;
     let sums = parameter_sums(x);
@@ -178,53 +152,6 @@ impl<E: StoredFloat> Row<E> {
         let stride = self.along.stride[2];
         // SAFETY: the caller's.
         unsafe { store_strided::<S, E>(v, n, self.out.add(i * stride), stride) };
-    }
-}
-
-struct SoftmaxRows<E> {
-    kind: Softmax,
-    outer: LoopDims<3>,
-    along: LoopDim<3>,
-    element: PhantomData<E>,
-}
-
-impl<E: StoredFloat> SoftmaxRows<E> {
-    fn prepare(kind: Softmax, outer: LoopDims<3>, along: LoopDim<3>) -> Arc<dyn Kernel> {
-        let tasks = iterations(&outer);
-        prepare(SoftmaxRows::<E> { kind, outer, along, element: PhantomData }, tasks, along.len, 0)
-    }
-}
-
-impl<E: StoredFloat> Routine for SoftmaxRows<E> {
-    type Args = Job;
-    type Output = ();
-
-    #[inline(always)]
-    unsafe fn run<S: Simd>(&self, job: Job) {
-        let lanes = VectorOf::<E, S>::LANES;
-        let plain = self.kind == Softmax::Plain;
-        let mut walk = Walk::new(&self.outer, job.tasks.start);
-        for _ in job.tasks.clone() {
-            // SAFETY: the plan's offsets stay within the tensors that the caller vouches for.
-            unsafe {
-                let row = Row::<E>::new(&job, walk.offset(), self.along);
-                let mut sum = 0.0;
-                for block in (0..self.along.len).step_by(BLOCK * lanes) {
-                    let mut block_sum = VectorOf::<E, S>::splat(0.0);
-                    for i in (block..self.along.len.min(block + BLOCK * lanes)).step_by(lanes) {
-                        let (y, dy) = row.load::<S>(i);
-                        block_sum = block_sum + if plain { y * dy } else { dy };
-                    }
-                    sum += block_sum.reduce_sum().to_f64();
-                }
-                let sum = VectorOf::<E, S>::splat(sum);
-                for i in (0..self.along.len).step_by(lanes) {
-                    let (y, dy) = row.load::<S>(i);
-                    row.store::<S>(if plain { y * (dy - sum) } else { dy - exp(y) * sum }, i);
-                }
-            }
-            walk.step();
-        }
     }
 }
 

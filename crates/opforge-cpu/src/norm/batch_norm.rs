@@ -1,8 +1,8 @@
 //! Normalising channels by their mean and variance over a batch, or groups of channels of each element of it, and the gradients of that.
 
-use super::layer_norm::stats_dtype;
 use super::scaled_eps;
 use super::sets::{Normalized, Products, Sets, Squares, Sum};
+use super::stats_dtype;
 use crate::loops::staged::with_contiguous;
 use crate::loops::tasks::{Job, prepare};
 use crate::reduce::shrink;

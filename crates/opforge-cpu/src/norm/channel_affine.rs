@@ -6,7 +6,7 @@ use std::sync::Arc;
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::Kernel;
 
-use super::layer_norm::stats_dtype;
+use super::stats_dtype;
 use crate::loops::staged::with_contiguous;
 use crate::loops::tasks::{Job, prepare};
 use crate::simd::stored::{StoredFloat, VectorOf, load_strided, store_strided};

@@ -12,11 +12,11 @@ mod tests;
 
 use opforge_core::{Error, Meta, Result};
 
-pub use backward::{layer_norm_backward, parameter_sums, rms_norm_backward, softmax_backward};
+pub use backward::{layer_norm_backward, parameter_sums, rms_norm_backward};
 pub use batch_norm::{Over, batch_norm, batch_norm_backward};
 pub use channel_affine::channel_affine;
 pub use layer_norm::{layer_norm, rms_norm, stats_dtype};
-pub use softmax::{Softmax, softmax};
+pub use softmax::softmax_of_columns;
 
 /// Refuses a tensor that is not contiguous, of the model's shape and dtype.
 fn expect_like(op: &'static str, name: &'static str, given: &Meta, model: &Meta) -> Result<()> {

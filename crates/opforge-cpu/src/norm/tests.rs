@@ -4,6 +4,9 @@ use super::*;
 use crate::simd::{Isa, with_isa};
 use crate::testing::{Array, epsilon, exact_sum, layouts, noise, run};
 use opforge_core::DType;
+use opforge_runtime::Kernel;
+use opforge_tile::{Softmax, SoftmaxSlope};
+use std::sync::Arc;
 
 const FLOATS: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
 
@@ -17,6 +20,12 @@ fn rows(dims: &[usize], axis: usize) -> Vec<Vec<usize>> {
     let outer: usize = dims[..axis].iter().product();
     let row = |o: usize, i: usize| (0..dims[axis]).map(|k| (o * dims[axis] + k) * inner + i).collect();
     (0..outer).flat_map(|o| (0..inner).map(move |i| (o, i))).map(|(o, i)| row(o, i)).collect()
+}
+
+/// The function of rows or, where columns have a kernel of their own, that.
+fn softmax(op: &'static str, input: &Meta, axis: usize, kind: Softmax, output: &Meta) -> Result<Arc<dyn Kernel>> {
+    let rows = crate::rows::rows(op, kind, axis, [input], &[output])?;
+    Ok(softmax_of_columns(op, input, axis, kind, output)?.unwrap_or(rows))
 }
 
 /// Small logarithms are differences of larger numbers, and as accurate as those.
@@ -220,7 +229,8 @@ fn softmax_gradients_agree_with_differences() {
                     let y = Array::contiguous(dtype, dims, |i| y[i]);
                     let dy = Array::new(dtype, layout.clone(), dy);
                     let out = Meta::contiguous(dtype, dims);
-                    let kernel = softmax_backward("softmax", &y.meta, &dy.meta, axis, kind, &out).expect("valid");
+                    let kernel = crate::rows::rows("softmax", SoftmaxSlope(kind), axis, [&y.meta, &dy.meta], &[&out])
+                        .expect("valid");
                     assert_gradient(&run(&*kernel, &[&y, &dy], &[out])[0].values(), &expected, dtype);
                 }
             }
@@ -241,14 +251,18 @@ fn norm_gradients_agree_with_differences() {
             for centered in [true, false] {
                 let forward = |x: &[f64]| naive_norm(x, len, centered, &weight.values(), &zeros);
                 let expected = numeric_gradient(&x.values(), &dy.values(), |x| forward(x)[0].clone());
-                let [_, mean, rstd] = forward(&x.values()).map(|v| Array::contiguous(dtype, &[v.len()], |i| v[i]));
+                let [_, mean, rstd] =
+                    forward(&x.values()).map(|v| Array::contiguous(dtype, &dims[..dims.len() - 1], |i| v[i]));
                 let sums = parameter_sums(&x.meta);
                 let outs = [&out, &sums, &sums];
                 let got = if centered {
-                    let kernel = layer_norm_backward("layer_norm", &x.meta, &dy.meta, Some(&weight.meta), &outs);
+                    let stats = [&mean.meta, &rstd.meta];
+                    let kernel =
+                        layer_norm_backward("layer_norm", &x.meta, &dy.meta, &stats, Some(&weight.meta), &outs);
                     run(&*kernel.expect("valid"), &[&x, &dy, &mean, &rstd, &weight], &outs.map(Meta::clone))
                 } else {
-                    let kernel = rms_norm_backward("rms_norm", &x.meta, &dy.meta, Some(&weight.meta), &outs[..2]);
+                    let (stats, weight_meta) = ([&rstd.meta], Some(&weight.meta));
+                    let kernel = rms_norm_backward("rms_norm", &x.meta, &dy.meta, &stats, weight_meta, &outs[..2]);
                     run(&*kernel.expect("valid"), &[&x, &dy, &rstd, &weight], &outs.map(Meta::clone)[..2])
                 };
                 assert_gradient(&got[0].values(), &expected, dtype);

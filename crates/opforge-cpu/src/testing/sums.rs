@@ -5,11 +5,12 @@ use opforge_runtime::Kernel;
 
 use crate::conv::{Geometry, MAX_SPATIAL, Window};
 use crate::index::OnMax;
-use crate::norm::{Over, Softmax};
+use crate::norm::Over;
 use crate::pool::{Average, Divisor, Windows};
 use crate::reduce::{Integers, Reducer};
 use crate::simd::{Float, Isa, with_isa};
 use crate::testing::{Array, epsilon, run};
+use opforge_tile::Softmax;
 
 /// Elements of a sum. One running sum in f32 of as many tenths is off by a thousandth.
 const N: usize = 1 << 16;
@@ -195,7 +196,7 @@ fn softmax_down_columns() {
     on_every_isa(|| {
         let dims = [N, 8];
         let x = Array::contiguous(DType::F32, &dims, |i| if i < 8 { 0.0 } else { TENTH.ln() });
-        let kernel = crate::norm::softmax("softmax", &x.meta, 0, Softmax::Plain, &x.meta)?;
+        let kernel = crate::rows::rows("softmax", Softmax::Plain, 0, [&x.meta], &[&x.meta])?;
         let got = run(&*kernel, &[&x], std::slice::from_ref(&x.meta))[0].values();
         let first = Array::contiguous(DType::F32, &[8], |i| got[i]);
         assert_sums(&first, 1.0 / (1.0 + (N - 1) as f64 * f64::from(TENTH.ln() as f32).exp()), &"softmax");

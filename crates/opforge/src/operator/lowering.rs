@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use opforge_runtime::Kernel;
 
-use super::{Reduce, Tile};
+use super::{Reduce, Rows, Tile};
 use crate::{Error, Layout, Meta, Result};
 
 /// What an operator computes of inputs and outputs of these metas.
@@ -16,6 +16,8 @@ pub enum Lowering {
     Tile(Tile),
     /// Elements combined along axes.
     Reduce(Reduce),
+    /// Passes over rows.
+    Rows(Rows),
     /// A kernel of the CPU, of which nothing else is known.
     Opaque(Arc<dyn Kernel>),
 }
@@ -30,6 +32,7 @@ impl Lowering {
             Lowering::View(_) => Err(Error::value(op, "out", "a tensor", "nothing: a view has no kernel")),
             Lowering::Tile(tile) => tile.kernel(op, inputs, outputs),
             Lowering::Reduce(reduce) => reduce.kernel(op, inputs[0], outputs[0]),
+            Lowering::Rows(rows) => rows.kernel(op, inputs, outputs),
             Lowering::Opaque(kernel) => Ok(kernel),
         }
     }
@@ -46,6 +49,7 @@ impl Debug for Lowering {
             Lowering::View(layout) => f.debug_tuple("View").field(layout).finish(),
             Lowering::Tile(tile) => tile.fmt(f),
             Lowering::Reduce(reduce) => reduce.fmt(f),
+            Lowering::Rows(rows) => rows.fmt(f),
             Lowering::Opaque(_) => f.write_str("Opaque"),
         }
     }

@@ -3,6 +3,7 @@
 mod axes;
 mod lowering;
 mod reduction;
+mod rows;
 mod tile;
 
 use std::any::{Any, TypeId};
@@ -17,6 +18,7 @@ use smallvec::SmallVec;
 pub use axes::{Axis, AxisMap, Role};
 pub use lowering::{Lowering, opaque};
 pub use reduction::Reduce;
+pub use rows::Rows;
 pub use tile::Tile;
 
 use crate::autograd::Backward;

@@ -4,6 +4,7 @@ mod compiled;
 #[path = "../fixtures/cube.rs"]
 mod cube;
 mod numbers;
+mod rows;
 
 use std::collections::HashSet;
 

@@ -1,6 +1,6 @@
 //! `log_softmax(x, dim) = x - ln(sum(e^x))` along a dimension.
 
-use opforge_cpu::norm::Softmax as Kind;
+use opforge_tile::Softmax as Kind;
 
 use super::softmax::{apply, softmax_samples};
 use crate::ops::prelude::*;

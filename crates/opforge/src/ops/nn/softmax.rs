@@ -1,7 +1,8 @@
 //! `softmax(x, dim) = e^x / sum(e^x)` along a dimension.
 
 use opforge_core::normalize_dim;
-use opforge_cpu::norm::{self, Softmax as Kind};
+use opforge_cpu::norm;
+use opforge_tile::{Softmax as Kind, SoftmaxSlope};
 
 use crate::arguments::with_dimension;
 use crate::ops::prelude::*;
@@ -40,7 +41,8 @@ impl Operator for Softmax {
     }
 
     fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(norm::softmax(self.name(), inputs[0], self.dim, self.kind, outputs[0]))
+        let columns = norm::softmax_of_columns(self.name(), inputs[0], self.dim, self.kind, outputs[0])?;
+        Ok(columns.map_or_else(|| Lowering::Rows(Rows::new(self.kind, self.dim)), Lowering::Opaque))
     }
 
     fn saves(&self) -> Saves {
@@ -74,8 +76,8 @@ impl Operator for SoftmaxGrad {
         AxisMap::pointwise(inputs, inputs[0].rank()).with_roles(&[self.dim], Role::Whole)
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(norm::softmax_backward("softmax_grad", inputs[0], inputs[1], self.dim, self.kind, outputs[0]))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Rows(Rows::new(SoftmaxSlope(self.kind), self.dim)))
     }
 
     fn saves(&self) -> Saves {

@@ -1,0 +1,162 @@
+//! Functions of rows ([`RowFn`]): one row at a time or, where rows lie side by side, as many as a vector has lanes. Either way what a row needs
+//! stays in a cache.
+
+mod across;
+mod along;
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use opforge_core::{DType, Error, Meta, Result, bf16, f16};
+use opforge_runtime::Kernel;
+use opforge_tile::RowFn;
+
+use crate::loops::plan::{LoopDim, LoopDims, iterations, order_and_merge};
+use crate::loops::tasks::{Job, prepare};
+use crate::simd::stored::StoredFloat;
+use across::Across;
+use along::Along;
+
+/// Tensors that a function of rows has at most, inputs and outputs together.
+const TENSORS: usize = 6;
+/// No vector has more lanes.
+const MAX_LANES: usize = 16;
+/// Vectors of terms that are folded in line before they enter the whole: errors of sums grow with the number of additions in line.
+const BLOCK: usize = 64;
+
+/// The kernel of a function of rows, which lie along `axis` of the first output.
+///
+/// Inputs are floats of one dtype and are broadcast to the first output's shape. Outputs have that shape and dtype, and any strides without
+/// overlaps. f16 and bf16 are computed in f32.
+///
+/// # Errors
+/// Other dtypes and shapes, an axis out of range, outputs that overlap themselves.
+pub fn rows<const K: usize>(
+    op: &'static str,
+    f: impl RowFn<K>,
+    axis: usize,
+    inputs: [&Meta; K],
+    outputs: &[&Meta],
+) -> Result<Arc<dyn Kernel>> {
+    let (space, tensors) = (Space::new(op, axis, &inputs, outputs)?, K + outputs.len());
+    match inputs[0].dtype {
+        DType::F16 => Ok(kernel::<f16, _, K>(f, space, tensors)),
+        DType::BF16 => Ok(kernel::<bf16, _, K>(f, space, tensors)),
+        DType::F32 => Ok(kernel::<f32, _, K>(f, space, tensors)),
+        DType::F64 => Ok(kernel::<f64, _, K>(f, space, tensors)),
+        other => Err(Error::UnsupportedDTypeForOp(other, op)),
+    }
+}
+
+/// The rows of all tensors: inputs first, then outputs.
+#[derive(Clone)]
+struct Space {
+    outer: LoopDims<TENSORS>,
+    along: LoopDim<TENSORS>,
+}
+
+impl Space {
+    fn new(op: &'static str, axis: usize, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Self> {
+        let (dtype, whole) = (inputs[0].dtype, outputs[0]);
+        if axis >= whole.rank() {
+            return Err(Error::index(op, "axis", axis, format!("an axis of the shape {:?}", whole.shape())));
+        }
+        let mut strides = [const { Vec::new() }; TENSORS];
+        for (strides, input) in strides.iter_mut().zip(inputs) {
+            if input.dtype != dtype {
+                return Err(Error::dtypes(op, dtype, input.dtype));
+            }
+            *strides = input.layout.broadcast_as(whole.shape(), op)?.stride().to_vec();
+        }
+        for (strides, output) in strides[inputs.len()..].iter_mut().zip(outputs) {
+            if output.dtype != dtype {
+                return Err(Error::dtype(op, "output", output.dtype, dtype));
+            }
+            if output.shape() != whole.shape() || output.layout.may_overlap_itself() {
+                let accepted = format!("{:?}, without overlaps", whole.shape());
+                return Err(Error::shape(op, "output", format!("{:?}", output.layout), accepted));
+            }
+            *strides = output.layout.stride().to_vec();
+        }
+        let dim = |d: usize| LoopDim {
+            len: whole.dims()[d],
+            stride: std::array::from_fn(|k| strides[k].get(d).copied().unwrap_or(0)),
+        };
+        Ok(Space { outer: (0..whole.rank()).filter(|&d| d != axis).map(dim).collect(), along: dim(axis) })
+    }
+
+    /// Whether neighbouring rows lie side by side: places of all tensors are next to each other along the innermost loop over rows.
+    fn is_side_by_side(&self, tensors: usize) -> bool {
+        let adjacent = |dim: &LoopDim<TENSORS>| dim.len >= 8 && dim.stride[..tensors].iter().all(|&stride| stride == 1);
+        self.along.stride[0] != 1 && self.outer.last().is_some_and(adjacent)
+    }
+}
+
+/// Columns of a task where rows are columns: a cache line of the narrowest elements that are computed in.
+const COLUMNS: usize = MAX_LANES;
+
+/// A function over rows of stored elements `E`.
+struct Rows<E, F, const K: usize> {
+    f: F,
+    space: Space,
+    element: PhantomData<E>,
+}
+
+fn kernel<E: StoredFloat, F: RowFn<K>, const K: usize>(f: F, mut space: Space, tensors: usize) -> Arc<dyn Kernel> {
+    if iterations(&space.outer) > 0 {
+        order_and_merge(&mut space.outer);
+    }
+    let (len, size) = (space.along.len, size_of::<E::Compute>());
+    let kept = |places: usize| if F::KEEPS { places.saturating_mul(size) } else { 0 };
+    if space.is_side_by_side(tensors) {
+        let columns = space.outer.pop().map_or(1, |dim| dim.len);
+        let tasks = iterations(&space.outer) * columns.div_ceil(COLUMNS);
+        let memory = kept(len.saturating_mul(MAX_LANES));
+        let rows = Rows::<E, F, K> { f, space, element: PhantomData };
+        return prepare(Across { rows, columns }, tasks, len.saturating_mul(COLUMNS), memory);
+    }
+    let (tasks, memory) = (iterations(&space.outer), kept(len.saturating_add(MAX_LANES)));
+    prepare(Along(Rows::<E, F, K> { f, space, element: PhantomData }), tasks, len, memory)
+}
+
+/// Where a row's first places are, and how far apart the others: of inputs, each of `E`s.
+struct Inputs<E, const K: usize> {
+    from: [*const E; K],
+    step: [usize; K],
+}
+
+impl<E, const K: usize> Clone for Inputs<E, K> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<E, const K: usize> Copy for Inputs<E, K> {}
+
+impl<E, F, const K: usize> Rows<E, F, K> {
+    /// The inputs' places in the row where the loops are at `at`.
+    #[inline(always)]
+    fn inputs(&self, job: &Job, at: [usize; TENSORS]) -> Inputs<E, K> {
+        let (mut from, mut step) = ([std::ptr::null(); K], [0; K]);
+        for k in 0..K {
+            from[k] = job.inputs[k].cast::<E>().wrapping_add(at[k]);
+            step[k] = self.space.along.stride[k];
+        }
+        Inputs { from, step }
+    }
+}
+
+/// Where a row's first places are in outputs, and how far apart the others.
+#[derive(Clone, Copy)]
+struct Outputs<'a, const K: usize> {
+    job: &'a Job,
+    at: [usize; TENSORS],
+    step: [usize; TENSORS],
+}
+
+impl<const K: usize> Outputs<'_, K> {
+    /// The first place in an output of `E`s, and how far apart the others are.
+    #[inline(always)]
+    fn of<E>(&self, i: usize) -> (*mut E, usize) {
+        (self.job.outputs[i].cast::<E>().wrapping_add(self.at[K + i]), self.step[K + i])
+    }
+}

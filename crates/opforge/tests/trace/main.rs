@@ -26,7 +26,7 @@ struct Case {
     op: Box<dyn Operator>,
     isa: Isa,
     inputs: Vec<DType>,
-    output: DType,
+    outputs: Vec<DType>,
     /// Numbers of the sample, for each input.
     samples: Vec<Array>,
     expression: Expression,
@@ -60,7 +60,7 @@ fn add(cases: &mut Vec<Case>, source: &mut Source, op: &dyn Operator, inputs: &[
             op: op.boxed(),
             isa,
             inputs: inputs.to_vec(),
-            output: outputs[0].dtype,
+            outputs: outputs.iter().map(|output| output.dtype).collect(),
             samples: samples.to_vec(),
             expression,
             function,
@@ -156,28 +156,29 @@ impl Case {
         let accepted: Vec<usize> = (0..failed.len()).filter(|&i| !failed[i]).collect();
         let inputs: Vec<Buffer> = inputs.iter().map(|buffer| buffer.only(&accepted)).collect();
         let want = self.run(&inputs).map_err(|error| format!("the kernel refuses what C accepts: {error}"))?;
-        let got = results[0].only(&accepted).rounded(self.output);
-        match (0..accepted.len()).find(|&i| !got.same(&want, i)) {
-            None => Ok(()),
-            Some(i) => {
+        for ((result, want), &dtype) in results.iter().zip(&want).zip(&self.outputs) {
+            let got = result.only(&accepted).rounded(dtype);
+            if let Some(i) = (0..accepted.len()).find(|&i| !got.same(want, i)) {
                 let at: Vec<String> = inputs.iter().map(|input| input.show(i)).collect();
-                Err(format!("at {}: C {}, kernel {}", at.join(", "), got.show(i), want.show(i)))
+                return Err(format!("at {}: C {}, kernel {}", at.join(", "), got.show(i), want.show(i)));
             }
         }
+        Ok(())
     }
 
     /// The kernel's results.
-    fn run(&self, inputs: &[Buffer]) -> opforge::Result<Buffer> {
+    fn run(&self, inputs: &[Buffer]) -> opforge::Result<Vec<Buffer>> {
         let n = inputs[0].len();
         let metas = contiguous(&self.inputs, n);
         let metas: Vec<&Meta> = metas.iter().collect();
-        let output = Meta::contiguous(self.output, n);
-        let kernel = with_isa(self.isa, || self.op.lower(&metas, &[&output])?.kernel("test", &metas, &[&output]))?;
-        let mut result = Buffer::zeros(self.output, n);
+        let outputs = contiguous(&self.outputs, n);
+        let outputs: Vec<&Meta> = outputs.iter().collect();
+        let kernel = with_isa(self.isa, || self.op.lower(&metas, &outputs)?.kernel("test", &metas, &outputs))?;
+        let mut results: Vec<Buffer> = self.outputs.iter().map(|&dtype| Buffer::zeros(dtype, n)).collect();
         let addresses: Vec<*const u8> = inputs.iter().map(Buffer::as_ptr).collect();
         // SAFETY: the buffers hold n elements of the metas' dtypes, for which the kernel was made.
-        unsafe { kernel.run(&addresses, &[result.as_mut_ptr()]) }?;
-        Ok(result)
+        unsafe { kernel.run(&addresses, &results.iter_mut().map(Buffer::as_mut_ptr).collect::<Vec<_>>()) }?;
+        Ok(results)
     }
 }
 

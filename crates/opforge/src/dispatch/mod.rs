@@ -34,9 +34,13 @@ pub trait Interpreter: Send + Sync {
 /// What carries calls out unless another is asked to: it records, and runs at once on this process's device.
 pub static EAGER: Autograd<EagerLocal> = Autograd { inner: EagerLocal };
 
-/// The interpreter of the thread's calls. Local tensors are the only kind so far; the choice by kind of tensor stands here.
-fn choose(_call: &Call<'_>) -> &'static dyn Interpreter {
-    INTERPRETER.get().unwrap_or(&EAGER)
+/// Carries the call out with the thread's interpreter. Local tensors are the only kind so far; the choice by kind of tensor stands here.
+#[inline(always)]
+fn interpret(call: &Call<'_>) -> Result<Tensors> {
+    match INTERPRETER.get() {
+        None => EAGER.interpret(call),
+        Some(other) => other.interpret(call),
+    }
 }
 
 /// Runs `f`, whose calls on this thread another interpreter carries out: those of functions, methods and gradients alike.
@@ -134,7 +138,7 @@ fn run(call: &Call<'_>) -> Result<Tensors> {
     journey::step("dispatch", || {
         format!("{} on {} inputs: eager local, autograd around it", call.op.name(), call.inputs.len())
     });
-    choose(call).interpret(call)
+    interpret(call)
 }
 
 #[cold]

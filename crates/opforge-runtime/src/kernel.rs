@@ -1,3 +1,5 @@
+//! What the VM runs.
+
 use opforge_core::Result;
 
 /// A computation prepared for fixed dtypes, shapes and strides; only the addresses change from run to run.

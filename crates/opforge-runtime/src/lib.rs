@@ -59,6 +59,7 @@ pub mod generator;
 mod interrupt;
 mod kernel;
 pub mod parallel;
+mod spin;
 mod storage;
 mod sync;
 pub mod vm;

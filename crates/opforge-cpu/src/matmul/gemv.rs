@@ -1,8 +1,10 @@
 //! Products with a vector, which are as fast as the matrix can be read.
 
 use std::ops::Range;
+use std::ptr::{from_ref, null_mut};
 
 use opforge_core::Result;
+use opforge_runtime::alloc::Workspace;
 use opforge_runtime::{Kernel, checkpoint};
 
 use super::pack::Matrix;
@@ -14,16 +16,21 @@ use crate::memory::scratch::with_scratch;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::Isa;
 
-/// Output elements summed at once where the matrix is contiguous along the output.
-const STRIP: usize = 512;
+/// Output elements summed at once where the matrix is contiguous along the output: memory is read in pieces of so many, and sums stay in a cache.
+const STRIP: usize = 4096;
 /// Bytes of the matrix that a thread reads at a time.
 const CHUNK: usize = 256 << 10;
+/// The most chunks that a sum is divided into, and the fewest terms of one.
+const CHUNKS: usize = 32;
+const TERMS: usize = 16;
 
 pub(super) struct Gemv<T: Operand> {
     problem: Problem,
     /// Output elements of a product, and of a task.
     len: usize,
     part: usize,
+    /// Chunks of the sums: more than one where outputs are too few to be shared in long pieces. They depend on the shape alone.
+    chunks: usize,
     compute: Compute<T>,
 }
 
@@ -31,14 +38,18 @@ pub(super) struct Gemv<T: Operand> {
 type Compute<T> = unsafe fn(&Vectors<T>, Range<usize>, memory: *mut u8);
 
 /// One product: `y[j] = bias[j] + sum over p < k of matrix[j, p] * x[p]`.
-struct Vectors<T> {
+struct Vectors<T: Operand> {
     matrix: Matrix<T>,
     k: usize,
     x: *const T,
     x_step: usize,
     bias: Option<(*const T, usize)>,
     y: *mut T,
+    /// Where the sums go instead if they are those of a chunk; else null.
+    totals: *mut Total<T>,
 }
+
+type Total<T> = <<T as Operand>::Acc as Accumulator>::Total;
 
 impl<T: Operand> Gemv<T> {
     /// The kernel for a problem with one row or one column.
@@ -47,9 +58,13 @@ impl<T: Operand> Gemv<T> {
         let per_output = problem.k.saturating_mul(size_of::<T>()).max(1);
         // The matrix's strides along the output and along the sum.
         let (row, column) = if problem.m == 1 { (problem.b.1, problem.b.0) } else { problem.a };
-        let whole = if row == 1 && column != 1 { STRIP } else { 16 };
+        let along_outputs = row == 1 && column != 1;
+        let whole = if along_outputs { STRIP } else { 16 };
         let part = (CHUNK / per_output).max(1).next_multiple_of(whole).min(len);
-        Gemv { problem, len, part, compute: compute_for_this_cpu::<T>() }
+        let divides = along_outputs && len < 2 * STRIP && problem.batches() == 1;
+        let chunks = per_output.saturating_mul(len) / CHUNK;
+        let chunks = if divides { chunks.min(problem.k / TERMS).clamp(1, CHUNKS) } else { 1 };
+        Gemv { problem, len, part, chunks, compute: compute_for_this_cpu::<T>() }
     }
 
     fn vectors(&self, inputs: &[*const u8], c: *mut T, batch: usize) -> Vectors<T> {
@@ -60,15 +75,52 @@ impl<T: Operand> Gemv<T> {
         let bias = |step| p.bias.map(|s| (inputs[2].cast::<T>(), s * step));
         let y = c.wrapping_add(batch * self.len);
         if p.m == 1 {
-            Vectors { matrix: b.transposed(), k: p.k, x: a.at, x_step: a.column, bias: bias(1), y }
+            Vectors { matrix: b.transposed(), k: p.k, x: a.at, x_step: a.column, bias: bias(1), y, totals: null_mut() }
         } else {
-            Vectors { matrix: a, k: p.k, x: b.at, x_step: b.row, bias: bias(0), y }
+            Vectors { matrix: a, k: p.k, x: b.at, x_step: b.row, bias: bias(0), y, totals: null_mut() }
         }
+    }
+}
+
+impl<T: Operand> Gemv<T> {
+    /// One product whose sums are made chunk by chunk, each from rows of the matrix that lie next to each other in memory.
+    ///
+    /// # Safety
+    /// As [`Kernel::run`].
+    unsafe fn run_chunks(&self, inputs: &[*const u8], y: *mut T) -> Result<()> {
+        let (len, k) = (self.len, self.problem.k);
+        let totals = Workspace::new(self.chunks * len * size_of::<Total<T>>())?;
+        let whole = Shared(from_ref(&self.vectors(inputs, y, 0)));
+        let (terms, to) = (k.div_ceil(self.chunks), Shared(totals.as_ptr().cast::<Total<T>>()));
+        try_parallel_for(self.chunks, 1, |mut chunks| {
+            chunks.try_for_each(|chunk| {
+                let terms = (chunk * terms).min(k)..((chunk + 1) * terms).min(k);
+                // SAFETY: the vectors outlive the loop.
+                let part = unsafe { &*whole.get() }.chunk(terms, to.get().wrapping_add(chunk * len));
+                // SAFETY: chunks have totals of their own; the function was chosen for this CPU.
+                with_scratch(Working::<T>::BYTES, |memory| unsafe { (self.compute)(&part, 0..len, memory) })
+            })
+        })?;
+        // SAFETY: every chunk has written its totals; the output has an element for each, and the bias too.
+        unsafe {
+            let (sums, others) = std::slice::from_raw_parts_mut(to.get(), self.chunks * len).split_at_mut(len);
+            for other in others.chunks(len) {
+                sums.iter_mut().zip(other).for_each(|(sum, &other)| T::Acc::join(sum, other));
+            }
+            for (j, &sum) in sums.iter().enumerate() {
+                *y.add(j) = T::narrow(T::Acc::of_total(sum).plus((*whole.get()).bias(j)));
+            }
+        }
+        Ok(())
     }
 }
 
 impl<T: Operand> Kernel for Gemv<T> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
+        if self.chunks > 1 {
+            // SAFETY: the same contract.
+            return unsafe { self.run_chunks(inputs, outputs[0].cast()) };
+        }
         let parts = self.len.div_ceil(self.part);
         let tasks = parts * self.problem.batches();
         let mut pointers = [Shared(std::ptr::null()); 3];
@@ -198,11 +250,18 @@ unsafe fn compute<T: Operand, const FMA: bool>(v: &Vectors<T>, range: Range<usiz
                     break;
                 }
             }
-            for (j, sum) in outputs.zip(sums) {
-                if v.k > depth {
-                    *sum = T::Acc::of_total(totals[j - start]);
+            if v.totals.is_null() {
+                for (j, sum) in outputs.zip(sums) {
+                    if v.k > depth {
+                        *sum = T::Acc::of_total(totals[j - start]);
+                    }
+                    *v.y.add(j) = T::narrow(sum.plus(v.bias(j)));
                 }
-                *v.y.add(j) = T::narrow(sum.plus(v.bias(j)));
+            } else {
+                if v.k <= depth {
+                    add_to_totals(sums, totals, true);
+                }
+                std::slice::from_raw_parts_mut(v.totals.add(start), totals.len()).copy_from_slice(totals);
             }
             start += totals.len();
         }
@@ -210,6 +269,13 @@ unsafe fn compute<T: Operand, const FMA: bool>(v: &Vectors<T>, range: Range<usiz
 }
 
 impl<T: Operand> Vectors<T> {
+    /// Some of the terms of every sum.
+    fn chunk(&self, terms: Range<usize>, totals: *mut Total<T>) -> Self {
+        let matrix = self.matrix.from(0, terms.start);
+        let x = self.x.wrapping_add(terms.start * self.x_step);
+        Vectors { matrix, k: terms.len(), x, x_step: self.x_step, bias: None, y: null_mut(), totals }
+    }
+
     /// Writes `n` elements of the vector from the `p`-th on.
     ///
     /// # Safety
@@ -246,7 +312,9 @@ unsafe fn strip<T: Operand, const FMA: bool>(
     start: usize,
     sums: &mut [T::Acc],
 ) {
+    /// Rows that are added at a time, and elements of each: arrays, which the compiler makes vectors of.
     const ROWS: usize = 4;
+    const WIDTH: usize = 32;
     let len = sums.len();
     // SAFETY: rows p, elements start .. start + len are in the matrix.
     unsafe {
@@ -255,11 +323,23 @@ unsafe fn strip<T: Operand, const FMA: bool>(
             *sum = T::Acc::default();
         }
         let (groups, rest) = x.as_chunks::<ROWS>();
-        for (g, scales) in groups.iter().enumerate() {
-            let rows: [&[T]; ROWS] = std::array::from_fn(|r| row(g * ROWS + r));
-            for (j, sum) in sums.iter_mut().enumerate() {
+        for (g, &scales) in groups.iter().enumerate() {
+            let rows: [&[T]; ROWS] = [row(g * ROWS), row(g * ROWS + 1), row(g * ROWS + 2), row(g * ROWS + 3)];
+            let (wide, narrow) = sums.as_chunks_mut::<WIDTH>();
+            let whole = wide.len() * WIDTH;
+            for (j, part) in wide.iter_mut().enumerate() {
+                let mut sum = *part;
                 for r in 0..ROWS {
-                    *sum = rows[r].get_unchecked(j).widen().mul_add::<FMA>(scales[r], *sum);
+                    let elements = &*rows[r].as_ptr().add(j * WIDTH).cast::<[T; WIDTH]>();
+                    for i in 0..WIDTH {
+                        sum[i] = elements[i].widen().mul_add::<FMA>(scales[r], sum[i]);
+                    }
+                }
+                *part = sum;
+            }
+            for (j, sum) in narrow.iter_mut().enumerate() {
+                for r in 0..ROWS {
+                    *sum = rows[r].get_unchecked(whole + j).widen().mul_add::<FMA>(scales[r], *sum);
                 }
             }
         }

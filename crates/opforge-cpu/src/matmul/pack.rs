@@ -32,7 +32,7 @@ pub(crate) unsafe fn pack<T: Operand>(from: Matrix<T>, depth: usize, count: usiz
         match (from.column, from.row, width) {
             (1, _, 32) if count == width => rows::<T, 32>(from, depth, panel),
             (1, _, 16) if count == width => rows::<T, 16>(from, depth, panel),
-            (1, _, 12) if count == width => rows::<T, 12>(from, depth, panel),
+            (1, _, 8) if count == width => rows::<T, 8>(from, depth, panel),
             (1, _, 4) if count == width => rows::<T, 4>(from, depth, panel),
             (_, 1, _) => columns(from, depth, count, panel, width),
             _ => elements(from, 0..depth, 0..count, panel, width),

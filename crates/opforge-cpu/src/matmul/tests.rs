@@ -114,6 +114,10 @@ fn long_vectors() {
         let (a, b) = (b.transpose(0, 1).unwrap(), a.transpose(0, 1).unwrap());
         check::<f32>(a, b);
     }
+    // Chunks of the sum with more terms than one running sum takes, the last of fewer.
+    for (a, b) in layouts(1, 9001).into_iter().zip(layouts(9001, 40)) {
+        check_all_dtypes(a, b);
+    }
 }
 
 #[test]

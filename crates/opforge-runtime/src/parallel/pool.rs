@@ -1,7 +1,8 @@
 //! The helper threads behind [`super::parallel_for`].
 //!
 //! A caller posts its loop, works on it until no range is left unclaimed, takes it back, and waits for the helpers that joined. Helpers
-//! look for posted loops, spin for a few microseconds when there is none, then sleep.
+//! look for posted loops. To wake a thread takes longer than most loops, so who has worked looks out for the next loop for a while before it sleeps:
+//! while kernels follow each other helpers stay awake, and where there are none nobody spins.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -10,12 +11,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::interrupt;
+use crate::spin::spin_until;
 
-/// How long a thread looks out for work, or for the end of work, before it sleeps.
-const SPIN: Duration = Duration::from_micros(5);
+/// How long a thread looks out for work that it has not found when it was called, before it sleeps.
+const GLANCE: Duration = Duration::from_micros(5);
+/// How long who has worked looks out for the next loop, or for the end of this one.
+const WARM: Duration = Duration::from_micros(200);
 
 thread_local! {
     static INSIDE_LOOP: Cell<bool> = const { Cell::new(false) };
@@ -185,7 +189,7 @@ impl Pool {
         }
         drop(state);
         let done = || job.helpers.load(Ordering::Acquire) == 0;
-        if !spin_until(done) {
+        if !spin_until(WARM, done) {
             state = self.lock();
             state.callers_waiting += 1;
             while !done() {
@@ -197,17 +201,17 @@ impl Pool {
 
     /// The life of a helper, which the one who spawned it counted as spinning.
     fn help(&self) {
-        let mut state = self.lock();
+        let (mut state, mut patience) = (self.lock(), GLANCE);
         loop {
-            state = match state.posted.iter().find_map(JobPtr::join) {
+            (state, patience) = match state.posted.iter().find_map(JobPtr::join) {
                 Some(job) => {
                     state.spinning -= 1;
                     drop(state);
                     // SAFETY: the caller, which runs the kernel, waits for its helpers.
                     unsafe { interrupt::with_flag(job.flag, || job.work()) };
-                    self.leave(job)
+                    (self.leave(job), WARM)
                 }
-                None => self.wait_for_work(state),
+                None => self.wait_for_work(state, patience),
             };
         }
     }
@@ -223,16 +227,21 @@ impl Pool {
         state
     }
 
-    fn wait_for_work<'a>(&'a self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+    /// Waits until something is posted; says too for how long to look out if that wants no help.
+    fn wait_for_work<'a>(
+        &'a self,
+        state: MutexGuard<'a, State>,
+        patience: Duration,
+    ) -> (MutexGuard<'a, State>, Duration) {
         let seen = self.epoch.load(Ordering::Relaxed);
         drop(state);
         let posted = || self.epoch.load(Ordering::Acquire) != seen;
-        if spin_until(posted) {
-            return self.lock();
+        if spin_until(patience, posted) {
+            return (self.lock(), patience);
         }
         let mut state = self.lock();
         if posted() {
-            return state;
+            return (state, patience);
         }
         state.spinning -= 1;
         state.sleeping += 1;
@@ -241,7 +250,7 @@ impl Pool {
         }
         state.wake_ups -= 1;
         state.spinning += 1;
-        state
+        (state, GLANCE)
     }
 }
 
@@ -255,18 +264,4 @@ impl JobPtr {
             job
         })
     }
-}
-
-/// Spins until `ready` or until [`SPIN`] is over; says whether it got ready.
-fn spin_until(ready: impl Fn() -> bool) -> bool {
-    let start = Instant::now();
-    while start.elapsed() < SPIN {
-        for _ in 0..16 {
-            if ready() {
-                return true;
-            }
-            std::hint::spin_loop();
-        }
-    }
-    ready()
 }

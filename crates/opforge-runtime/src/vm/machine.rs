@@ -10,6 +10,10 @@ use super::deps::{Slot, Ticket};
 use super::state::State;
 use crate::sync::{self, Condvar, Mutex, MutexGuard};
 
+/// How long who waits is awake: most of what is waited for is over by then.
+#[cfg(not(loom))]
+const AWAKE: Duration = Duration::from_micros(50);
+
 /// The virtual machine. A process has one.
 pub(crate) struct Vm {
     state: Mutex<State>,
@@ -18,6 +22,8 @@ pub(crate) struct Vm {
     pub(super) sync: AtomicBool,
     /// Kernels up to this cost run on the caller, in nanoseconds.
     pub(super) inline_cost: AtomicU64,
+    /// Counts what has ended while somebody waited, for those who wait awake. Changed under the lock.
+    ended: AtomicU64,
     pub(super) max_queued: AtomicUsize,
     pub(super) max_queued_bytes: AtomicUsize,
 }
@@ -52,7 +58,8 @@ impl Vm {
             state: Mutex::new(unsafe { State::new() }),
             progress: Condvar::new(),
             sync: AtomicBool::new(false),
-            inline_cost: AtomicU64::new(20_000),
+            ended: AtomicU64::new(0),
+            inline_cost: AtomicU64::new(100_000),
             max_queued: AtomicUsize::new(run_ahead.instructions),
             max_queued_bytes: AtomicUsize::new(run_ahead.bytes),
         }
@@ -63,13 +70,25 @@ impl Vm {
         sync::lock(&self.state)
     }
 
-    /// Sleeps until an instruction or a host access has ended, or the time is over; may wake up without reason.
+    /// Waits until an instruction or a host access has ended, or the time is over: awake at first, then asleep. It may end without reason.
     pub(super) fn wait_for_progress<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
         at_most: Option<Duration>,
     ) -> MutexGuard<'a, State> {
         state.waiters += 1;
+        #[cfg(not(loom))]
+        {
+            let seen = self.ended.load(Ordering::Relaxed);
+            drop(state);
+            let awake = at_most.map_or(AWAKE, |at_most| at_most.min(AWAKE));
+            crate::spin::spin_until(awake, || self.ended.load(Ordering::Relaxed) != seen);
+            state = self.lock();
+            if self.ended.load(Ordering::Relaxed) != seen {
+                state.waiters -= 1;
+                return state;
+            }
+        }
         let mut state = sync::wait(&self.progress, state, at_most);
         state.waiters -= 1;
         state
@@ -79,6 +98,9 @@ impl Vm {
     #[inline]
     pub(super) fn unlock_after_progress(&self, state: MutexGuard<'_, State>) {
         let anyone = state.waiters > 0;
+        if anyone {
+            self.ended.fetch_add(1, Ordering::Relaxed);
+        }
         drop(state);
         if anyone {
             self.progress.notify_all();
@@ -185,7 +207,8 @@ pub fn inline_cost() -> u64 {
     Vm::global().inline_cost.load(Ordering::Relaxed)
 }
 
-/// Sets the cost up to which a kernel runs on the calling thread; at first 20 microseconds.
+/// Sets the cost up to which a kernel runs on the calling thread; at first 100 microseconds: less than it takes to
+/// wake somebody else, and to be woken.
 pub fn set_inline_cost(nanoseconds: u64) {
     Vm::global().inline_cost.store(nanoseconds, Ordering::Relaxed);
 }

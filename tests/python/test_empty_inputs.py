@@ -189,3 +189,14 @@ def test_vander_of_a_scalar_and_of_nothing():
     assert x.grad.shape == (0,)
     with pytest.raises(torch.ShapeError):
         torch.vander(torch.tensor(2.0))
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "cumsum", "cummax"])
+def test_2_to_the_32_rows_without_elements_run_no_kernel(name, dim):
+    # Minutes, if a kernel went over the rows.
+    x = torch.zeros(65536, 65536, 0, requires_grad=True)
+    y = getattr(torch, name)(x, dim)
+    y = y[0] if isinstance(y, tuple) else y
+    y.sum().backward()
+    assert y.shape == x.grad.shape == (65536, 65536, 0)

@@ -218,3 +218,10 @@ def test_stretched_memory_is_refused_before_anything_is_computed(name):
     x = torch.ones(1).expand(2**40)
     with pytest.raises(torch.OpforgeError, match="share memory"):
         getattr(x, name)(*([2] if name in {"ge_", "mul_"} else []))
+
+
+def test_embedding_bag_that_is_refused_leaves_the_weight_alone():
+    weight = torch.full((3, 2), 5.0)
+    with pytest.raises(torch.OpforgeError, match="mode"):
+        F.embedding_bag(torch.tensor([[0, 1]]), weight, max_norm=1.0, mode="average")
+    assert (weight == 5.0).all()

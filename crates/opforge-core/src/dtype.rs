@@ -1,3 +1,5 @@
+//! The types of elements, and what follows from them.
+
 use crate::{Error, Result};
 
 /// The type of a tensor's elements.

@@ -3,6 +3,7 @@
 use crate::loops::plan::{LoopDim, LoopDims, Walk, iterations, order_and_merge};
 use crate::loops::tasks::{Job, prepare};
 use crate::math::{exp, log};
+use crate::rows::exact_sum;
 use crate::simd::stored::{StoredFloat, VectorOf, load_strided, store_strided};
 use crate::simd::{Float, Routine, Simd, Vector};
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
@@ -44,6 +45,7 @@ pub fn softmax_of_columns(
 const TILE: usize = 512;
 /// Rows of a tile taken together; few, since rows a power of two apart compete for the same places in a cache.
 const ROWS: usize = 8;
+
 fn plan<E: StoredFloat>(input: &Meta, axis: usize, kind: Softmax, output: &Meta) -> Option<Arc<dyn Kernel>> {
     let dim =
         |d: usize| LoopDim { len: input.dims()[d], stride: [input.layout.stride()[d], output.layout.stride()[d]] };
@@ -62,14 +64,6 @@ fn plan<E: StoredFloat>(input: &Meta, axis: usize, kind: Softmax, output: &Meta)
     let memory = 3 * TILE * size_of::<E::Compute>();
     let routine = Columns { kind, outer, along, width: columns.len, element };
     Some(prepare(routine, tasks, along.len * TILE.min(columns.len), memory))
-}
-
-/// A rounded sum, and what it has lost (Knuth).
-#[inline(always)]
-fn exact_sum<V: Float>(a: V, b: V) -> (V, V) {
-    let sum = a + b;
-    let added = sum - a;
-    (sum, (a - (sum - added)) + (b - added))
 }
 
 /// A tile of neighbouring columns at a time; working memory: their maxima, then their sums, then what these have rounded off.

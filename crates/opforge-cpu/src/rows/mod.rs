@@ -3,6 +3,7 @@
 
 mod across;
 mod along;
+mod passes;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use crate::loops::plan::{LoopDim, LoopDims, iterations, order_and_merge};
 use crate::loops::tasks::{Job, prepare};
 use crate::simd::stored::StoredFloat;
 use across::Across;
+pub(crate) use across::exact_sum;
 use along::Along;
 
 /// Tensors that a function of rows has at most, inputs and outputs together.
@@ -30,7 +32,7 @@ const BLOCK: usize = 64;
 /// overlaps. f16 and bf16 are computed in f32.
 ///
 /// # Errors
-/// Other dtypes and shapes, an axis out of range, outputs that overlap themselves.
+/// Other dtypes and shapes, an axis out of range, outputs that overlap themselves, no outputs or too many.
 pub fn rows<const K: usize>(
     op: &'static str,
     f: impl RowFn<K>,
@@ -38,6 +40,7 @@ pub fn rows<const K: usize>(
     inputs: [&Meta; K],
     outputs: &[&Meta],
 ) -> Result<Arc<dyn Kernel>> {
+    const { assert!(K > 0, "a function of rows has an input") };
     let (space, tensors) = (Space::new(op, axis, &inputs, outputs)?, K + outputs.len());
     match inputs[0].dtype {
         DType::F16 => Ok(kernel::<f16, _, K>(f, space, tensors)),
@@ -57,6 +60,10 @@ struct Space {
 
 impl Space {
     fn new(op: &'static str, axis: usize, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Self> {
+        if outputs.is_empty() || inputs.len() + outputs.len() > TENSORS {
+            let accepted = format!("at least one, and with {} inputs at most {TENSORS} tensors", inputs.len());
+            return Err(Error::value(op, "outputs", outputs.len(), accepted));
+        }
         let (dtype, whole) = (inputs[0].dtype, outputs[0]);
         if axis >= whole.rank() {
             return Err(Error::index(op, "axis", axis, format!("an axis of the shape {:?}", whole.shape())));
@@ -99,6 +106,7 @@ const COLUMNS: usize = MAX_LANES;
 struct Rows<E, F, const K: usize> {
     f: F,
     space: Space,
+    outputs: usize,
     element: PhantomData<E>,
 }
 
@@ -112,51 +120,51 @@ fn kernel<E: StoredFloat, F: RowFn<K>, const K: usize>(f: F, mut space: Space, t
         let columns = space.outer.pop().map_or(1, |dim| dim.len);
         let tasks = iterations(&space.outer) * columns.div_ceil(COLUMNS);
         let memory = kept(len.saturating_mul(MAX_LANES));
-        let rows = Rows::<E, F, K> { f, space, element: PhantomData };
+        let rows = Rows::<E, F, K> { f, space, outputs: tensors - K, element: PhantomData };
         return prepare(Across { rows, columns }, tasks, len.saturating_mul(COLUMNS), memory);
     }
     let (tasks, memory) = (iterations(&space.outer), kept(len.saturating_add(MAX_LANES)));
-    prepare(Along(Rows::<E, F, K> { f, space, element: PhantomData }), tasks, len, memory)
+    prepare(Along(Rows::<E, F, K> { f, space, outputs: tensors - K, element: PhantomData }), tasks, len, memory)
 }
 
-/// Where a row's first places are, and how far apart the others: of inputs, each of `E`s.
-struct Inputs<E, const K: usize> {
-    from: [*const E; K],
-    step: [usize; K],
+/// Where a row's first places are in all tensors, inputs and then outputs, and how far apart the others.
+struct Places<'a, E, const K: usize> {
+    job: &'a Job,
+    at: [usize; TENSORS],
+    step: &'a [usize; TENSORS],
+    outputs: usize,
+    element: PhantomData<E>,
 }
 
-impl<E, const K: usize> Clone for Inputs<E, K> {
+impl<E, const K: usize> Clone for Places<'_, E, K> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<E, const K: usize> Copy for Inputs<E, K> {}
+impl<E, const K: usize> Copy for Places<'_, E, K> {}
 
 impl<E, F, const K: usize> Rows<E, F, K> {
-    /// The inputs' places in the row where the loops are at `at`.
+    /// The places of the row where the loops are at `at`.
     #[inline(always)]
-    fn inputs(&self, job: &Job, at: [usize; TENSORS]) -> Inputs<E, K> {
-        let (mut from, mut step) = ([std::ptr::null(); K], [0; K]);
-        for k in 0..K {
-            from[k] = job.inputs[k].cast::<E>().wrapping_add(at[k]);
-            step[k] = self.space.along.stride[k];
-        }
-        Inputs { from, step }
+    fn places<'a>(&'a self, job: &'a Job, at: [usize; TENSORS]) -> Places<'a, E, K> {
+        Places { job, at, step: &self.space.along.stride, outputs: self.outputs, element: PhantomData }
     }
 }
 
-/// Where a row's first places are in outputs, and how far apart the others.
-#[derive(Clone, Copy)]
-struct Outputs<'a, const K: usize> {
-    job: &'a Job,
-    at: [usize; TENSORS],
-    step: [usize; TENSORS],
-}
-
-impl<const K: usize> Outputs<'_, K> {
-    /// The first place in an output of `E`s, and how far apart the others are.
+impl<E, const K: usize> Places<'_, E, K> {
+    /// Place `i` in input `k`.
     #[inline(always)]
-    fn of<E>(&self, i: usize) -> (*mut E, usize) {
-        (self.job.outputs[i].cast::<E>().wrapping_add(self.at[K + i]), self.step[K + i])
+    fn input(&self, k: usize, i: usize) -> *const E {
+        self.job.inputs[k].cast::<E>().wrapping_add(self.at[k] + i * self.step[k])
+    }
+
+    /// The first place in output `k`, and how far apart the others are.
+    ///
+    /// # Panics
+    /// If there is no such output.
+    #[inline(always)]
+    fn output(&self, k: usize) -> (*mut E, usize) {
+        assert!(k < self.outputs, "a function of rows writes output {k} of {}", self.outputs);
+        (self.job.outputs[k].cast::<E>().wrapping_add(self.at[K + k]), self.step[K + k])
     }
 }

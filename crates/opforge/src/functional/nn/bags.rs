@@ -36,6 +36,10 @@ pub fn embedding_bag(
     include_last_offset: bool,
     padding_idx: Option<i64>,
 ) -> Result<Tensor> {
+    // `max_norm` changes the weight: nothing may be refused after it.
+    if !["sum", "mean", "max"].contains(&mode) {
+        return Err(Error::value(OP, "mode", mode, "\"sum\", \"mean\" or \"max\""));
+    }
     if per_sample_weights.is_some_and(|w| mode != "sum" || w.shape() != input.shape()) {
         let accepted = "none, or with the mode \"sum\" a weight for each index";
         return Err(Error::value(OP, "per_sample_weights", "given", accepted));
@@ -60,7 +64,7 @@ pub fn embedding_bag(
             let sizes = Tensor::zeros(count, rows.dtype(), rows.device())?.index_add(&bag, &counted, 0)?;
             sum(&rows)?.broadcast_div(&f::clamp(&sizes, Some(1.0.into()), None)?.unsqueeze(1)?)
         }
-        "max" => {
+        _ => {
             let left_out = counted.eq(0.0)?.unsqueeze(1)?;
             let lowest = Tensor::full_scalar(Scalar::Float(f64::NEG_INFINITY), (), rows.dtype(), rows.device())?;
             let rows = f::where_cond(&left_out, (&lowest).into(), (&rows).into())?;
@@ -70,7 +74,6 @@ pub fn embedding_bag(
             let nothing = f::eq((&most).into(), f64::NEG_INFINITY.into())?;
             f::masked_fill(&most, &nothing, Operand::Scalar(Scalar::Int(0)))
         }
-        other => Err(Error::value(OP, "mode", other, "\"sum\", \"mean\" or \"max\"")),
     }
 }
 

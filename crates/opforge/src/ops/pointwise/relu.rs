@@ -19,6 +19,7 @@ impl Unary for Relu {
     const SAVES: Saves = Saves::OUTPUTS;
     const FUSED: bool = true;
 
+    #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {
         x.max(V::splat(0.0))
     }

@@ -61,6 +61,8 @@ impl Reduction for Sum {
 #[function(dim = None, keepdim = false, *, dtype = None)]
 #[operator(DTypes::REAL, samples)]
 pub fn sum(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
+    // What is summed in this dtype anyway need not be converted before.
+    let dtype = dtype.filter(|&dtype| dtype != accumulation_dtype(input.dtype()));
     let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.to_dtype(dtype))?;
     let axes = reduce_dims(OP, &input, dim)?;
     reduced(Sum { widen: dtype.is_none() }, axes, keepdim, &input)

@@ -10,7 +10,7 @@ import pytest
 
 import opforge as torch
 
-# Sorting takes seconds, each of the others at least half a minute, most take hours; the last has an algorithm that never looks whether it is to stop.
+# Sorting, filters and averages take seconds, each of the others at least half a minute, most take hours; the last has an algorithm that never looks whether it is to stop.
 LONG = {
     "sum": "one.expand(2**42).sum()",
     "sum of rows": "one.expand(2**21, 2**21).sum(1)",
@@ -25,6 +25,8 @@ LONG = {
     "product": "one.expand(8000, 8000) @ one.expand(8000, 8000)",
     "deep product": "one.expand(4, 2**38) @ one.expand(2**38, 4)",
     "scatter_add": "torch.zeros(1).scatter_add(0, torch.zeros(1, dtype=torch.int64).expand(2**38), one.expand(2**38))",
+    "filter of a line": "torch.nn.functional.interpolate(torch.ones(1, 1, 1, 1).expand(1, 1, 1, 2**23), (1, 1), mode='bicubic', antialias=True)",
+    "averages of a line": "torch.nn.functional.avg_pool1d(torch.ones(1, 1).half().expand(1, 2**27), 3, 1)",
     "svd": "torch.linalg.svdvals(noise)",
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use opforge_core::{DType, Meta, Result};
-use opforge_cpu::index::{OnMax, gather, index_add, index_select, scatter, scatter_add};
+use opforge_cpu::index::{Combine, OnMax, gather, index_add, index_select, scatter};
 use opforge_runtime::Kernel;
 
 const F32: DType = DType::F32;
@@ -46,9 +46,9 @@ fn of_elements(dims: [usize; 3]) -> Result<()> {
             let bytes = n * (2 * 4 + dtype.size_in_bytes());
             let kernel = gather("gather", &x, &meta, axis, ERROR, &x)?;
             report(&name("gather"), kernel, &[data, ids], &mut out, bytes)?;
-            let kernel = scatter("scatter", &x, &meta, &x, axis, ERROR, &x)?;
+            let kernel = scatter("scatter", [&x, &meta, &x], axis, ERROR, Combine::Set, &x)?;
             report(&name("scatter"), kernel, &[data, ids, data], &mut out, bytes + 4 * n)?;
-            let kernel = scatter_add("scatter_add", &x, &meta, &x, axis, ERROR, &x)?;
+            let kernel = scatter("scatter_add", [&x, &meta, &x], axis, ERROR, Combine::Add, &x)?;
             report(&name("scatter_add"), kernel, &[data, ids, data], &mut out, bytes + 4 * n)?;
         }
     }

@@ -4,11 +4,12 @@
 
 use opforge_core::{DType, Meta, Result};
 use opforge_cpu::norm::layer_norm;
-use opforge_cpu::reduce::{Extreme, Integers, Moments, Reducer, arg_reduce, reduce, reduce_moments};
+use opforge_cpu::reduce::{Integers, Moments, Reducer, arg_reduce, reduce, reduce_moments};
 use opforge_cpu::rows::rows;
 use opforge_cpu::simd::{Float, Int};
 use opforge_runtime::Kernel;
 use opforge_tile::Softmax;
+use opforge_tile::forms::Extreme;
 use std::hint::black_box;
 use std::time::Instant;
 

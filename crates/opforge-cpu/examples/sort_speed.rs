@@ -5,6 +5,7 @@ use std::time::Instant;
 use opforge_core::{DType, Meta, Result};
 use opforge_cpu::{scan, sort};
 use opforge_runtime::Kernel;
+use opforge_tile::forms::{Running, Scan};
 
 fn best_of(kernel: &dyn Kernel, input: &[f32], output: &mut [u32]) -> Result<f64> {
     let mut best = f64::INFINITY;
@@ -28,7 +29,7 @@ fn main() -> Result<()> {
         let order = sort::arg_sort("argsort", &x, 1, false, &Meta::contiguous(DType::U32, [rows, len]))?;
         let first = sort::arg_sort("topk", &x, 1, true, &Meta::contiguous(DType::U32, [rows, 8]))?;
         let first = best_of(&*first, &input, &mut output)? * 1e3;
-        let sums = scan::scan("cumsum", scan::Scan::Sum, &x, 1, &x)?;
+        let sums = scan::scan("cumsum", Scan { running: Running::Sum, axis: 1 }, &x, &x)?;
         let (sort, sum) = (best_of(&*order, &input, &mut output)?, best_of(&*sums, &input, &mut output)?);
         let rate = (8 * n) as f64 / sum / 1e9;
         let (shape, keys) = (format!("{rows} x {len}"), n as f64 / sort / 1e6);

@@ -44,6 +44,7 @@ pub mod conv;
 pub mod copy;
 pub mod dense;
 pub mod elementwise;
+pub mod forms;
 pub mod index;
 pub mod matmul;
 pub mod norm;

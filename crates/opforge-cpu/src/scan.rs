@@ -5,9 +5,9 @@ use std::sync::Arc;
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
 use opforge_runtime::parallel::parallel_for;
 use opforge_runtime::{Kernel, checkpoint};
+use opforge_tile::forms::{self as form, Extreme, Scan};
 
 use crate::copy::{Axis, Nest, Shared, byte_steps, check_output};
-use crate::reduce::Extreme;
 
 /// Elements that a thread combines at a time.
 const GRAIN: usize = 1 << 14;
@@ -20,59 +20,33 @@ const FAR_LANES: usize = 4;
 /// Elements of a row after which a walk looks whether it is to stop.
 const LOOK: usize = 1 << 18;
 
-/// How a running result takes up the next element.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Scan {
-    /// Adds it.
-    Sum,
-    /// Multiplies by it.
-    Product,
-    /// `log(e^a + e^b)`; floats only.
-    LogSumExp,
-}
-
 /// The kernel for `output[.., i, ..]`, `i` along `axis`, that combines `input[.., 0, ..]` to `input[.., i, ..]`.
 ///
-/// Results are formed in order, those of floats in f64; integers wrap. The output may be the input itself.
+/// Results are formed in order, those of floats in f64; integers wrap. The output is of the input's dtype, and may be the input itself; for places it is
+/// I64.
 ///
 /// # Errors
-/// Shape or dtype mismatch, an axis beyond the rank, bool and complex numbers.
-pub fn scan(op: &'static str, scan: Scan, input: &Meta, axis: usize, output: &Meta) -> Result<Arc<dyn Kernel>> {
-    check_output(op, input, output)?;
-    let run: Run = match scan {
-        Scan::Sum => by_number!(op, input.dtype, T => run::<T, Sums>),
-        Scan::Product => by_number!(op, input.dtype, T => run::<T, Products>),
-        Scan::LogSumExp => match input.dtype {
-            DType::F16 => run::<f16, LogSums>,
-            DType::BF16 => run::<bf16, LogSums>,
-            DType::F32 => run::<f32, LogSums>,
-            DType::F64 => run::<f64, LogSums>,
-            other => return Err(Error::UnsupportedDTypeForOp(other, op)),
-        },
-    };
-    prepare(op, input, axis, output, run)
-}
-
-/// The kernel for the place, along `axis`, of the extreme among the elements up to each: of several the last, and the first NaN of all. The
-/// output is I64.
-///
-/// # Errors
-/// Shape mismatch, another output dtype, an axis beyond the rank, complex numbers.
-pub fn running_arg(
-    op: &'static str,
-    extreme: Extreme,
-    input: &Meta,
-    axis: usize,
-    output: &Meta,
-) -> Result<Arc<dyn Kernel>> {
-    if output.dtype != DType::I64 || output.layout.may_overlap_itself() {
-        return Err(Error::dtype(op, "output", output.dtype, "i64, each element in memory of its own"));
+/// Shape or dtype mismatch, an axis beyond the rank, complex numbers; bool but for places.
+pub fn scan(op: &'static str, Scan { running, axis }: Scan, input: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+    if matches!(running, form::Running::Place(_)) {
+        if output.dtype != DType::I64 || output.layout.may_overlap_itself() {
+            return Err(Error::dtype(op, "output", output.dtype, "i64, each element in memory of its own"));
+        }
+    } else {
+        check_output(op, input, output)?;
     }
-    let run: Run = match (extreme, input.dtype) {
-        (Extreme::Max, DType::Bool) => run_arg::<Truth, false>,
-        (Extreme::Min, DType::Bool) => run_arg::<Truth, true>,
-        (Extreme::Max, dtype) => by_number!(op, dtype, T => run_arg::<T, false>),
-        (Extreme::Min, dtype) => by_number!(op, dtype, T => run_arg::<T, true>),
+    let run: Run = match (running, input.dtype) {
+        (form::Running::Sum, dtype) => by_number!(op, dtype, T => run::<T, Sums>),
+        (form::Running::Product, dtype) => by_number!(op, dtype, T => run::<T, Products>),
+        (form::Running::LogSumExp, DType::F16) => run::<f16, LogSums>,
+        (form::Running::LogSumExp, DType::BF16) => run::<bf16, LogSums>,
+        (form::Running::LogSumExp, DType::F32) => run::<f32, LogSums>,
+        (form::Running::LogSumExp, DType::F64) => run::<f64, LogSums>,
+        (form::Running::LogSumExp, other) => return Err(Error::UnsupportedDTypeForOp(other, op)),
+        (form::Running::Place(Extreme::Max), DType::Bool) => run_arg::<Truth, false>,
+        (form::Running::Place(Extreme::Min), DType::Bool) => run_arg::<Truth, true>,
+        (form::Running::Place(Extreme::Max), dtype) => by_number!(op, dtype, T => run_arg::<T, false>),
+        (form::Running::Place(Extreme::Min), dtype) => by_number!(op, dtype, T => run_arg::<T, true>),
     };
     prepare(op, input, axis, output, run)
 }
@@ -317,7 +291,7 @@ mod tests {
             let input = Array::new(dtype, layout, |i| (noise(i) * 3.0).round().abs());
             let output = Meta::contiguous(dtype, &dims);
             for axis in 0..3 {
-                let kernel = scan("cumsum", Scan::Sum, &input.meta, axis, &output)?;
+                let kernel = scan("cumsum", Scan { running: form::Running::Sum, axis }, &input.meta, &output)?;
                 let sums = run(&*kernel, &[&input], std::slice::from_ref(&output))[0].values();
                 let (values, step) = (input.values(), [80, 4, 1][axis]);
                 for (i, &sum) in sums.iter().enumerate() {
@@ -337,7 +311,8 @@ mod tests {
         for (extreme, want) in
             [(Extreme::Max, [0.0, 1.0, 2.0, 2.0, 4.0, 4.0]), (Extreme::Min, [0.0, 0.0, 0.0, 0.0, 4.0, 4.0])]
         {
-            let kernel = running_arg("cummax", extreme, &input.meta, 0, &output)?;
+            let kernel =
+                scan("cummax", Scan { running: form::Running::Place(extreme), axis: 0 }, &input.meta, &output)?;
             assert_eq!(run(&*kernel, &[&input], std::slice::from_ref(&output))[0].values(), want, "{extreme:?}");
         }
         Ok(())

@@ -2,7 +2,8 @@
 //!
 //! A tile function is generic over the type of its elements and uses nothing but what [`Float`], [`Int`] and [`Mask`] offer: arithmetic,
 //! comparisons and choices, no memory and no branches. So it is read in two ways: compiled, for the vectors of each instruction set
-//! (`opforge-cpu`), and traced, with symbols that write down what is done to them (`opforge-trace`).
+//! (`opforge-cpu`), and traced, with symbols that write down what is done to them (`opforge-trace`). What is no function of elements is stated as
+//! plain data: [`forms`].
 //!
 //! ```
 //! use opforge_tile::{Float, Int, UnaryFn, math};
@@ -25,6 +26,7 @@
 //! ```
 
 mod float;
+pub mod forms;
 mod function;
 mod int;
 mod intrinsic;

@@ -27,6 +27,7 @@ const CPU: Layers = &[
     &["matmul", "reduce", "rows", "overlay", "random", "sort", "dense"],
     &["norm", "scan", "index", "conv", "recurrent"],
     &["attention", "pool", "resample"],
+    &["forms"],
     &["testing"],
 ];
 

@@ -8,7 +8,8 @@ use opforge_runtime::alloc::Workspace;
 use opforge_runtime::parallel::{num_threads, parallel_for};
 
 use super::Element;
-use super::geometry::{Lengths, MAX_SPATIAL, Sizes};
+use super::MAX_SPATIAL;
+use super::geometry::{Lengths, Sizes};
 use super::panel::panels_len;
 use super::phase::Phase;
 use super::product::{COLUMNS, DEPTH, PRODUCTS, Total, block_depth};

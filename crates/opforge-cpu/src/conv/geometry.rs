@@ -1,34 +1,5 @@
 use opforge_core::{DType, Error, Meta, Result};
-
-/// The most spatial dimensions.
-pub const MAX_SPATIAL: usize = 3;
-
-/// How a convolution's kernel moves along one spatial dimension.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Window {
-    /// From one output to the next.
-    pub stride: usize,
-    /// How far the first window begins before the input.
-    pub padding: usize,
-    /// From one element of the kernel to the next.
-    pub dilation: usize,
-}
-
-impl Window {
-    /// A dimension that is not there: length 1 everywhere.
-    pub const UNIT: Window = Window { stride: 1, padding: 0, dilation: 1 };
-}
-
-/// What relates the three tensors of a convolution: the input `x [batch, groups c, X..]`, the weight `w [groups o, c, K..]` and the output
-/// `y [batch, groups o, Y..]`, where position `t` of `y` and element `k` of the kernel meet position `t stride + k dilation - padding` of
-/// `x`. What lies outside of `x` counts as zero.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Geometry {
-    /// The spatial dimensions, aligned at the end: missing ones come first and are [`Window::UNIT`].
-    pub windows: [Window; MAX_SPATIAL],
-    /// Independent groups of channels.
-    pub groups: usize,
-}
+use opforge_tile::forms::{Geometry, MAX_SPATIAL, Window};
 
 /// Lengths along the spatial dimensions, missing ones first and 1.
 pub(super) type Lengths = [usize; MAX_SPATIAL];

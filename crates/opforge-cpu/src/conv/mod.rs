@@ -22,10 +22,11 @@ use opforge_core::{DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::Kernel;
 
 use crate::conv::split::Summed as Element;
+use crate::loops::planned::planned;
 use crate::loops::staged::with_contiguous;
 use correlate::{Correlation, Spec};
-pub use geometry::{Geometry, MAX_SPATIAL, Window};
 use geometry::{Sizes, check_bias};
+pub use opforge_tile::forms::{Geometry, MAX_SPATIAL, Window};
 use weight::WeightGradient;
 
 /// Evaluates an expression with `$t` standing for a float dtype's type; returns from the function with an error for other dtypes.
@@ -58,11 +59,12 @@ pub fn convolve(
     let sizes = Sizes::new(op, geometry, [x, w, y], y)?;
     check_bias(op, bias, sizes.groups * sizes.outputs, x.dtype)?;
     let inputs: Vec<&Meta> = [x, w].into_iter().chain(bias).collect();
-    with_contiguous(&inputs, |_| {
-        let spec = Spec::new(op, &sizes, false, bias.is_some());
-        let phases = vec![phase::forward(geometry, &sizes)?];
-        by_float!(op, x.dtype, E => Correlation::<E>::prepare(spec, phases))
-    })
+    let (geometry, dtype, bias) = (*geometry, x.dtype, bias.is_some());
+    let make = move || {
+        let (spec, phases) = (Spec::new(op, &sizes, false, bias), vec![phase::forward(&geometry, &sizes)]);
+        by_float!(op, dtype, E => Correlation::<E>::prepare(spec, phases))
+    };
+    with_contiguous(&inputs, |_| planned(phase::entries(1, &sizes)?, make))
 }
 
 /// The kernel for the transpose of [`convolve`] as a map from `x` to `y`: `x[n, c, t stride + k dilation - padding] += w[o, c, k] y[n, o, t]`,
@@ -83,11 +85,12 @@ pub fn transposed(
     let sizes = Sizes::new(op, geometry, [x, w, y], x)?;
     check_bias(op, bias, sizes.groups * sizes.inputs, x.dtype)?;
     let inputs: Vec<&Meta> = [y, w].into_iter().chain(bias).collect();
-    with_contiguous(&inputs, |_| {
-        let spec = Spec::new(op, &sizes, true, bias.is_some());
-        let phases = phase::transposed(geometry, &sizes)?;
-        by_float!(op, x.dtype, E => Correlation::<E>::prepare(spec, phases))
-    })
+    let (geometry, dtype, bias) = (*geometry, x.dtype, bias.is_some());
+    let make = move || {
+        let (spec, phases) = (Spec::new(op, &sizes, true, bias), phase::transposed(&geometry, &sizes));
+        by_float!(op, dtype, E => Correlation::<E>::prepare(spec, phases))
+    };
+    with_contiguous(&inputs, |_| planned(phase::entries(phase::systems(&geometry, &sizes), &sizes)?, make))
 }
 
 /// The kernel for the gradient of [`convolve`]'s weight: `w[o, c, k] = sum over n, t of y[n, o, t] x[n, c, t stride + k dilation - padding]`.
@@ -98,8 +101,8 @@ pub fn transposed(
 /// As [`convolve`].
 pub fn weight_gradient(op: &'static str, geometry: &Geometry, x: &Meta, y: &Meta, w: &Meta) -> Result<Arc<dyn Kernel>> {
     let sizes = Sizes::new(op, geometry, [x, w, y], w)?;
-    with_contiguous(&[x, y], |_| {
-        let phase = phase::forward(geometry, &sizes)?;
-        by_float!(op, x.dtype, E => WeightGradient::<E>::prepare(op, sizes, phase))
-    })
+    let (geometry, dtype) = (*geometry, x.dtype);
+    let make =
+        move || by_float!(op, dtype, E => WeightGradient::<E>::prepare(op, sizes, phase::forward(&geometry, &sizes)));
+    with_contiguous(&[x, y], |_| planned(phase::entries(1, &sizes)?, make))
 }

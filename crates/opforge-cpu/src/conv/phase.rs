@@ -6,8 +6,10 @@
 
 use opforge_core::Result;
 use opforge_runtime::alloc::check_available;
+use opforge_runtime::checkpoint;
 
-use super::geometry::{Geometry, Lengths, MAX_SPATIAL, Sizes, Window};
+use super::geometry::{Lengths, Sizes};
+use super::{Geometry, MAX_SPATIAL, Window};
 
 /// Equally spaced targets along one dimension and the taps that they are sums over.
 #[derive(Debug, Clone)]
@@ -52,43 +54,46 @@ impl Line {
 pub(super) type Phase = [Line; MAX_SPATIAL];
 
 /// The one system of a convolution.
-///
-/// # Errors
-/// [`opforge_core::Error::OutOfMemory`].
-pub(super) fn forward(geometry: &Geometry, sizes: &Sizes) -> Result<Phase> {
-    check_tables(1, sizes)?;
-    Ok(std::array::from_fn(|d| Line::forward(&geometry.windows[d], sizes.k[d], sizes.y[d])))
+pub(super) fn forward(geometry: &Geometry, sizes: &Sizes) -> Phase {
+    std::array::from_fn(|d| Line::forward(&geometry.windows[d], sizes.k[d], sizes.y[d]))
 }
 
-/// Refuses more systems, with tables of all taps of each dimension, than fit into memory.
-fn check_tables(systems: usize, sizes: &Sizes) -> Result<()> {
+/// How many systems a transposed convolution is.
+pub(super) fn systems(geometry: &Geometry, sizes: &Sizes) -> usize {
+    let systems = |d: usize| geometry.windows[d].stride.min(sizes.x[d]);
+    (0..MAX_SPATIAL).fold(1usize, |n, d| n.saturating_mul(systems(d).max(1)))
+}
+
+/// The entries of tables that are made of all taps for so many systems.
+///
+/// # Errors
+/// [`opforge_core::Error::OutOfMemory`] for more than fit into memory.
+pub(super) fn entries(systems: usize, sizes: &Sizes) -> Result<usize> {
     /// Bytes of what is prepared for a system besides its tables, about.
     const SYSTEM: usize = 1 << 10;
     let taps = sizes.k.iter().fold(0usize, |sum, &k| sum.saturating_add(k));
     // A vector that grows holds up to three times what it needs.
     let tables = taps.saturating_mul(3 * size_of::<Tap>());
-    check_available(systems.saturating_mul(tables.saturating_add(SYSTEM)))
+    check_available(systems.saturating_mul(tables.saturating_add(SYSTEM)))?;
+    let reads = sizes.inputs.max(sizes.outputs).saturating_mul(sizes.taps());
+    Ok(systems.saturating_mul(taps).saturating_add(reads))
 }
 
 /// The systems of a transposed convolution, which together cover `x`.
-///
-/// # Errors
-/// [`opforge_core::Error::OutOfMemory`].
-pub(super) fn transposed(geometry: &Geometry, sizes: &Sizes) -> Result<Vec<Phase>> {
-    let systems = |d: usize| geometry.windows[d].stride.min(sizes.x[d]);
-    check_tables((0..MAX_SPATIAL).fold(1usize, |n, d| n.saturating_mul(systems(d).max(1))), sizes)?;
+pub(super) fn transposed(geometry: &Geometry, sizes: &Sizes) -> Vec<Phase> {
     let [a, b, c]: [Vec<Line>; MAX_SPATIAL] = std::array::from_fn(|d| {
         let (window, x) = (&geometry.windows[d], sizes.x[d]);
         (0..window.stride.min(x)).map(|first| Line::transposed(window, sizes.k[d], x, first)).collect()
     });
     let pairs = a.iter().flat_map(|a| b.iter().map(move |b| (a, b)));
-    Ok(pairs.flat_map(|(a, b)| c.iter().map(move |c| [a.clone(), b.clone(), c.clone()])).collect())
+    pairs.flat_map(|(a, b)| c.iter().map(move |c| [a.clone(), b.clone(), c.clone()])).collect()
 }
 
 /// Calls `f` with every combination of the dimensions' taps: their source positions and their place in the kernel of these lengths.
 pub(super) fn each_tap(phase: &Phase, k: Lengths, mut f: impl FnMut([isize; MAX_SPATIAL], usize)) {
     for a in &phase[0].taps {
         for b in &phase[1].taps {
+            checkpoint();
             for c in &phase[2].taps {
                 f([a.at, b.at, c.at], (a.k * k[1] + b.k) * k[2] + c.k);
             }

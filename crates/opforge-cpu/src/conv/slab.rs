@@ -4,7 +4,8 @@ use opforge_core::{Error, Result};
 use opforge_runtime::alloc::check_available;
 
 use super::Element;
-use super::geometry::{Lengths, MAX_SPATIAL};
+use super::MAX_SPATIAL;
+use super::geometry::Lengths;
 use super::phase::{Phase, each_tap};
 use crate::conv::split::Split;
 use crate::matmul::{Matrix, pack};

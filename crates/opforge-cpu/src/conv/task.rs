@@ -8,8 +8,9 @@ use opforge_runtime::alloc::Workspace;
 use opforge_runtime::checkpoint;
 
 use super::Element;
+use super::MAX_SPATIAL;
 use super::correlate::{Correlation, Plan, Tensors, is_direct};
-use super::geometry::{Lengths, MAX_SPATIAL};
+use super::geometry::Lengths;
 use super::panel::{Runs, panels_len, position};
 use super::product::{COLUMNS, PRODUCTS, Product, Total, block_depth};
 use super::slab::Read;

@@ -28,7 +28,7 @@ impl Kernel for Cat {
 ///
 /// # Errors
 /// Shape or dtype mismatch; an axis beyond the rank; an output that overlaps itself.
-pub fn cat(op: &'static str, inputs: &[Meta], axis: usize, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn cat(op: &'static str, inputs: &[&Meta], axis: usize, output: &Meta) -> Result<Arc<dyn Kernel>> {
     let mut parts = Vec::with_capacity(inputs.len());
     let mut start = 0;
     for input in inputs {

@@ -165,7 +165,7 @@ fn cats() {
                     meta(dtype, Layout::contiguous(part).transpose(0, 2).unwrap())
                 })
                 .collect();
-            let kernel = cat("cat", &metas, axis, &output).unwrap();
+            let kernel = cat("cat", &metas.iter().collect::<Vec<_>>(), axis, &output).unwrap();
             let data: Vec<Vec<u8>> = metas.iter().map(|m| pattern(m.layout.span() * size)).collect();
             let inputs: Vec<(&[u8], &Meta)> = data.iter().map(|d| d.as_slice()).zip(&metas).collect();
             let got = run(&*kernel, &inputs, &output);
@@ -191,7 +191,7 @@ fn refusals() {
     assert_eq!(kind(flip("flip", &m, &[2], &m)), ErrorKind::Index);
     let repeated = meta(DType::F32, Layout::contiguous([1, 3]).broadcast_as(&[2, 3].into(), "expand").unwrap());
     assert_eq!(kind(copy("copy", &m, &repeated)), ErrorKind::Value);
-    assert_eq!(kind(cat("cat", &[m.clone(), m.clone()], 0, &m)), ErrorKind::Index);
-    assert_eq!(kind(cat("cat", std::slice::from_ref(&m), 5, &m)), ErrorKind::Shape);
+    assert_eq!(kind(cat("cat", &[&m, &m], 0, &m)), ErrorKind::Index);
+    assert_eq!(kind(cat("cat", &[&m], 5, &m)), ErrorKind::Shape);
     assert_eq!(kind(cat("cat", &[], 0, &m)), ErrorKind::Shape);
 }

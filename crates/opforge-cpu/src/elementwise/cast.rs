@@ -1,3 +1,5 @@
+//! Casts from any dtype to any other.
+
 use std::marker::PhantomData;
 use std::sync::Arc;
 

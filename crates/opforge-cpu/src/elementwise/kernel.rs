@@ -1,3 +1,5 @@
+//! The kernel of an elementwise function: loops over tiles, shared among threads.
+
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

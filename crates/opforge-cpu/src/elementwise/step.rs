@@ -1,3 +1,5 @@
+//! Elementwise functions with their types erased, as kernels and fused programs run them.
+
 use std::any::Any;
 use std::marker::PhantomData;
 use std::sync::Arc;

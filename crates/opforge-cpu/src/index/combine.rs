@@ -105,17 +105,6 @@ impl<T: Number> Summand for Plain<T> {
     }
 }
 
-/// What a scatter does with two numbers for one place, besides adding them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Reduce {
-    /// Multiplies them; integers wrap.
-    Product,
-    /// Keeps the smaller.
-    Smallest,
-    /// Keeps the larger.
-    Largest,
-}
-
 /// How two values become one.
 pub(super) trait Combine<T: Summand> {
     fn combine(a: T::Sum, b: T::Sum) -> T::Sum;

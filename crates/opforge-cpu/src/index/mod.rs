@@ -22,21 +22,12 @@ use smallvec::SmallVec;
 
 use crate::copy::{byte_steps, check_output};
 use crate::memory::scratch::buffer;
-pub use combine::Reduce;
 use gather::Gather;
 use ids::Ids;
 pub use nonzero::nonzero;
+pub use opforge_tile::forms::{Combine, OnMax};
 use scatter::{Loops, Scatter};
 pub use tuples::{get, put};
-
-/// What an index means that is the largest value of its dtype.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum OnMax {
-    /// The same as any other.
-    Error,
-    /// Nothing is there: reads give zero, writes are left out.
-    Skip,
-}
 
 /// The kernel that reads its first input at the indices of its second, along `axis`: the axis is replaced by the dimensions of `ids`.
 ///
@@ -97,76 +88,34 @@ pub fn gather(
     Ok(Arc::new(Gather::new(ids, &id_steps, axis_step, &input_steps, output)))
 }
 
-/// The kernel that copies `base` to the output and then does `output[.., ids[.., i, ..], ..] = src[.., i, ..]`, `i` along `axis`.
+/// The kernel that copies `base` to the output and then, for every `i`, has `output[.., ids[.., i, ..], ..]` meet `src[.., i, ..]`, `i` along `axis`.
 ///
 /// Inputs are `base`, `ids` and `src`; the output may be the base itself. `ids` is nowhere longer than `src`, and beside the axis nowhere longer
-/// than the base. Of several writes to one place the last along the axis stays.
+/// than the base. `f16` and `bf16` are summed in `f32` and rounded once, and floats of which many are added to one place in `f64`. Results do not
+/// depend on the number of threads.
 ///
 /// # Errors
-/// As [`index_select`]; an output that is not contiguous.
+/// As [`index_select`]; an output that is not contiguous; products and extremes of bool and complex numbers.
 pub fn scatter(
     op: &'static str,
-    base: &Meta,
-    ids: &Meta,
-    src: &Meta,
+    [base, ids, src]: [&Meta; 3],
     axis: usize,
     on_max: OnMax,
+    how: Combine,
     output: &Meta,
 ) -> Result<Arc<dyn Kernel>> {
     check_scatter(op, base, ids, src, axis, output)?;
     let loops = Loops::along(ids.dims(), &steps(ids), src, axis, output);
     let ids = Ids::new(op, ids, base.dims()[axis], on_max)?;
-    Ok(Arc::new(Scatter::set(ids, loops, base, output)))
+    Ok(Arc::new(Scatter::of(op, ids, loops, base.dims()[axis], base, how, output)?))
 }
 
-/// As [`scatter`], but adds: `output[.., ids[.., i, ..], ..] += src[.., i, ..]`.
-///
-/// `f16` and `bf16` are summed in `f32` and rounded once, and floats of which many are added to one place in `f64`; integers wrap; a sum of truth
-/// values is whether any is true. Results do not depend on the number of threads.
-///
-/// # Errors
-/// As [`scatter`].
-pub fn scatter_add(
-    op: &'static str,
-    base: &Meta,
-    ids: &Meta,
-    src: &Meta,
-    axis: usize,
-    on_max: OnMax,
-    output: &Meta,
-) -> Result<Arc<dyn Kernel>> {
-    check_scatter(op, base, ids, src, axis, output)?;
-    let loops = Loops::along(ids.dims(), &steps(ids), src, axis, output);
-    let ids = Ids::new(op, ids, base.dims()[axis], on_max)?;
-    Ok(Arc::new(Scatter::add(op, ids, loops, base.dims()[axis], base, output)?))
-}
-
-/// As [`scatter_add`], but multiplies, or keeps the smallest or largest.
-///
-/// # Errors
-/// As [`scatter`]; bool and complex numbers.
-#[allow(clippy::too_many_arguments)]
-pub fn scatter_reduce(
-    op: &'static str,
-    base: &Meta,
-    ids: &Meta,
-    src: &Meta,
-    axis: usize,
-    how: Reduce,
-    output: &Meta,
-) -> Result<Arc<dyn Kernel>> {
-    check_scatter(op, base, ids, src, axis, output)?;
-    let loops = Loops::along(ids.dims(), &steps(ids), src, axis, output);
-    let ids = Ids::new(op, ids, base.dims()[axis], OnMax::Error)?;
-    Ok(Arc::new(Scatter::reduce(op, ids, loops, base, how, output)?))
-}
-
-/// As [`scatter_add`] with `ids` of one dimension: adds the `i`-th slice of `src` along `axis` to slice `ids[i]`.
+/// The kernel that copies `base` to the output and adds the `i`-th slice of `src` along `axis` to slice `ids[i]`, as [`scatter`] does.
 ///
 /// `src` has the base's shape, but for the axis, where it has the length of `ids`.
 ///
 /// # Errors
-/// As [`scatter_add`].
+/// As [`scatter`].
 pub fn index_add(
     op: &'static str,
     base: &Meta,
@@ -187,7 +136,7 @@ pub fn index_add(
     id_steps[axis] = steps(ids)[0];
     let loops = Loops::along(&dims, &id_steps, src, axis, output);
     let ids = Ids::new(op, ids, base.dims()[axis], on_max)?;
-    Ok(Arc::new(Scatter::add(op, ids, loops, base.dims()[axis], base, output)?))
+    Ok(Arc::new(Scatter::of(op, ids, loops, base.dims()[axis], base, Combine::Add, output)?))
 }
 
 /// Steps in bytes, one a dimension.

@@ -6,7 +6,8 @@ use opforge_core::{Complex, DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::parallel::parallel_for;
 use opforge_runtime::{Kernel, checkpoint};
 
-use super::combine::{Add, Largest, Many, Multiply, Number, Plain, Reduce, Smallest, Truth};
+use super::Combine;
+use super::combine::{Add, Largest, Many, Multiply, Plain, Smallest, Truth};
 use super::frequent::{self, Frequent};
 use super::ids::{BATCH, Batch, Ids, SKIP};
 use super::write::{Sums, Totals, Write, WriteLine};
@@ -74,14 +75,29 @@ impl Loops {
 }
 
 impl Scatter {
-    /// The kernel that overwrites.
-    pub fn set(ids: Ids, loops: Loops, base: &Meta, output: &Meta) -> Self {
-        let write = Write::setting(base.dtype.size_in_bytes());
-        Self::new(ids, loops, base, output, write, None, None)
+    /// The kernel for `places` places along the axis.
+    pub fn of(
+        op: &'static str,
+        ids: Ids,
+        loops: Loops,
+        places: usize,
+        base: &Meta,
+        how: Combine,
+        output: &Meta,
+    ) -> Result<Self> {
+        let write = match how {
+            Combine::Add => return Self::add(op, ids, loops, places, base, output),
+            Combine::Set => Write::setting(base.dtype.size_in_bytes()),
+            // Of numbers; NaN counts as the least, and as the greatest.
+            Combine::Multiply => by_number!(op, base.dtype, T => Write::combining::<Plain<T>, Multiply>()),
+            Combine::Least => by_number!(op, base.dtype, T => Write::combining::<Plain<T>, Smallest>()),
+            Combine::Greatest => by_number!(op, base.dtype, T => Write::combining::<Plain<T>, Largest>()),
+        };
+        Ok(Self::new(ids, loops, base, output, write, None, None))
     }
 
     /// The kernel that adds to so many places along the axis. Dtypes whose sums are wider than their elements need a contiguous output.
-    pub fn add(op: &'static str, ids: Ids, loops: Loops, places: usize, base: &Meta, output: &Meta) -> Result<Self> {
+    fn add(op: &'static str, ids: Ids, loops: Loops, places: usize, base: &Meta, output: &Meta) -> Result<Self> {
         /// Elements that are added, and those to a place on average, from which on totals for all places are worth their time.
         const MANY: [usize; 2] = [1 << 14, 64];
         fn floats<T: Operand>(many: bool) -> (Write, Option<Sums>, Option<Totals>) {
@@ -124,19 +140,6 @@ impl Scatter {
     /// Whether all lines along the axis have the same indices.
     fn shares_ids(&self) -> bool {
         self.row.step[0] == 0 && self.nest.axes.iter().all(|axis| axis.step[0] == 0)
-    }
-
-    /// The kernel that multiplies, or keeps the smallest or largest: of numbers, NaN counting as both.
-    pub fn reduce(op: &'static str, ids: Ids, loops: Loops, base: &Meta, how: Reduce, output: &Meta) -> Result<Self> {
-        fn write<T: Number>(how: Reduce) -> Write {
-            match how {
-                Reduce::Product => Write::combining::<Plain<T>, Multiply>(),
-                Reduce::Smallest => Write::combining::<Plain<T>, Smallest>(),
-                Reduce::Largest => Write::combining::<Plain<T>, Largest>(),
-            }
-        }
-        let write = by_number!(op, base.dtype, T => write::<T>(how));
-        Ok(Self::new(ids, loops, base, output, write, None, None))
     }
 
     fn new(

@@ -122,8 +122,8 @@ fn check_scatter<T: WithDType, I: IntDType>(dims: &[usize], id_dims: &[usize], a
         Sample::new(&values, id_dims, strided),
     );
     let output = Meta::contiguous(T::DTYPE, dims);
-    let make = if add { scatter_add } else { scatter };
-    let kernel = make("scatter", &b.meta, &i.meta, &s.meta, axis, OnMax::Error, &output).unwrap();
+    let how = if add { Combine::Add } else { Combine::Set };
+    let kernel = scatter("scatter", [&b.meta, &i.meta, &s.meta], axis, OnMax::Error, how, &output).unwrap();
     let got = run::<T>(&*kernel, &[b.ptr(), i.ptr(), s.ptr()], base.len()).unwrap();
     let mut expected: Vec<f64> = base.iter().map(|v| v.to_f64()).collect();
     for e in 0..n {
@@ -215,10 +215,8 @@ fn the_largest_index_may_stand_for_nothing() {
     let skip = index_select("index_select", &rows, &im, 0, OnMax::Skip, &rows).unwrap();
     assert_eq!(run::<f32>(&*skip, &inputs, 3).unwrap(), [3.0, 0.0, 1.0]);
     let add = [x.as_ptr().cast(), ids.as_ptr().cast(), x.as_ptr().cast()];
-    for (make, expected) in
-        [(scatter_add as fn(_, &_, &_, &_, _, _, &_) -> _, [4.0, 2.0, 4.0]), (scatter, [3.0, 2.0, 1.0])]
-    {
-        let kernel: Arc<dyn Kernel> = make("scatter", &xm, &im, &xm, 0, OnMax::Skip, &xm).unwrap();
+    for (how, expected) in [(Combine::Add, [4.0, 2.0, 4.0]), (Combine::Set, [3.0, 2.0, 1.0])] {
+        let kernel = scatter("scatter", [&xm, &im, &xm], 0, OnMax::Skip, how, &xm).unwrap();
         assert_eq!(run::<f32>(&*kernel, &add, 3).unwrap(), expected);
     }
     let error = gather("gather", &xm, &im, 0, OnMax::Error, &xm).unwrap();
@@ -234,7 +232,7 @@ fn wrong_indices_are_named_and_nothing_is_changed_in_place() {
     let x = [1f32; 4];
     let (xm, im) = (Meta::contiguous(DType::F32, [4]), Meta::contiguous(DType::I64, [4]));
     for (ids, shown) in [([0i64, 1, 4, 9], "4"), ([-1, 0, 0, 0], "-1"), ([0, i64::MAX, 0, 0], "9223372036854775807")] {
-        let kernel = scatter("scatter", &xm, &im, &xm, 0, OnMax::Error, &xm).unwrap();
+        let kernel = scatter("scatter", [&xm, &im, &xm], 0, OnMax::Error, Combine::Set, &xm).unwrap();
         let mut out = [5f32; 4];
         let base = out.as_mut_ptr().cast::<u8>();
         let inputs = [base.cast_const(), ids.as_ptr().cast(), x.as_ptr().cast()];
@@ -280,8 +278,8 @@ fn wrong_indices_in_lines() {
         let (xm, im) = (Meta::contiguous(DType::F32, [rows, 3]), Meta::contiguous(I::DTYPE, [rows, 3]));
         let kernels = [
             gather("gather", &xm, &im, 1, OnMax::Error, &xm),
-            scatter("scatter", &xm, &im, &xm, 1, OnMax::Error, &xm),
-            scatter_add("scatter_add", &xm, &im, &xm, 1, OnMax::Error, &xm),
+            scatter("scatter", [&xm, &im, &xm], 1, OnMax::Error, Combine::Set, &xm),
+            scatter("scatter_add", [&xm, &im, &xm], 1, OnMax::Error, Combine::Add, &xm),
         ];
         for kernel in kernels {
             let inputs = [x.as_ptr().cast(), ids.as_ptr().cast(), x.as_ptr().cast()];
@@ -313,7 +311,7 @@ fn a_scatter_in_place() {
     let mut x = [1f32, 2.0, 3.0];
     let (xm, im) = (Meta::contiguous(DType::F32, [3]), Meta::contiguous(DType::I32, [2]));
     let sm = Meta::contiguous(DType::F32, [2]);
-    let kernel = scatter_add("scatter_add", &xm, &im, &sm, 0, OnMax::Error, &xm).unwrap();
+    let kernel = scatter("scatter_add", [&xm, &im, &sm], 0, OnMax::Error, Combine::Add, &xm).unwrap();
     let (ids, src) = ([2i32, 2], [10f32, 5.0]);
     let out = x.as_mut_ptr().cast::<u8>();
     // SAFETY: the output is the base.
@@ -326,8 +324,8 @@ fn many_halves_add_up() {
     let n = 5000;
     let (ids, src) = (vec![0i64; n], vec![bf16::ONE; n]);
     let (bm, im) = (Meta::contiguous(DType::BF16, [1]), Meta::contiguous(DType::I64, [n]));
-    let kernel =
-        scatter_add("scatter_add", &bm, &im, &Meta::contiguous(DType::BF16, [n]), 0, OnMax::Error, &bm).unwrap();
+    let sm = Meta::contiguous(DType::BF16, [n]);
+    let kernel = scatter("scatter_add", [&bm, &im, &sm], 0, OnMax::Error, Combine::Add, &bm).unwrap();
     let inputs = [[bf16::ZERO].as_ptr().cast(), ids.as_ptr().cast(), src.as_ptr().cast()];
     assert_eq!(run::<bf16>(&*kernel, &inputs, 1).unwrap(), [bf16::from_f32(5000.0)]);
 }
@@ -343,7 +341,10 @@ fn refusals() {
     assert_eq!(kind(index_select("s", &f(&[2, 3]), &f(&[4]), 1, e, &f(&[2, 4]))), ErrorKind::DType);
     assert_eq!(kind(gather("g", &f(&[2, 3]), &i(&[3, 3]), 1, e, &f(&[3, 3]))), ErrorKind::Shape);
     assert_eq!(kind(gather("g", &f(&[]), &i(&[]), 0, e, &f(&[]))), ErrorKind::Index);
-    assert_eq!(kind(scatter("s", &f(&[2, 3]), &i(&[2, 4]), &f(&[2, 3]), 1, e, &f(&[2, 3]))), ErrorKind::Shape);
+    assert_eq!(
+        kind(scatter("s", [&f(&[2, 3]), &i(&[2, 4]), &f(&[2, 3])], 1, e, Combine::Set, &f(&[2, 3]))),
+        ErrorKind::Shape
+    );
     assert_eq!(kind(index_add("a", &f(&[2, 3]), &i(&[4]), &f(&[2, 5]), 1, e, &f(&[2, 3]))), ErrorKind::Shape);
     assert_eq!(kind(get("i", &f(&[2, 3]), &[&i(&[4]), &i(&[3])], 0, &f(&[4]))), ErrorKind::Shape);
     assert_eq!(kind(get("i", &f(&[2]), &[&i(&[4]), &i(&[4])], 0, &f(&[4]))), ErrorKind::Index);

@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 
 use super::ids::{BATCH, Ids};
 use super::scatter::Loops;
-use super::{Gather, OnMax, Scatter, buffer, check_output, steps};
+use super::{Combine, Gather, OnMax, Scatter, buffer, check_output, steps};
 use crate::copy::{Axis, Shared};
 
 /// Tuples that a thread reads at a time.
@@ -65,10 +65,8 @@ pub fn put(
     let loops = Loops { axis: along, beside, stride };
     let places = tuples.places(op)?;
     let cells = tuples.axes.iter().fold(1usize, |cells, axis| cells.saturating_mul(axis.len));
-    let scatter = match accumulate {
-        true => Scatter::add(op, places, loops, cells, base, output)?,
-        false => Scatter::set(places, loops, base, output),
-    };
+    let how = if accumulate { Combine::Add } else { Combine::Set };
+    let scatter = Scatter::of(op, places, loops, cells, base, how, output)?;
     Ok(Arc::new(Put { tuples, scatter }))
 }
 

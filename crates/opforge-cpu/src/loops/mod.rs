@@ -2,5 +2,6 @@
 
 pub mod fallible;
 pub mod plan;
+pub mod planned;
 pub mod staged;
 pub mod tasks;

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
 use opforge_runtime::alloc::Room;
 use opforge_runtime::{Kernel, checkpoint};
+use opforge_tile::forms::{Average, Divisor};
 
 use super::average_near::Near;
 use super::check_output;
 use super::neighbours::Neighbours;
-use super::windows::{Planes, Tap, Windows};
+use super::windows::{Planes, Tap};
 use crate::conv::split::{Split, Summed, add_line, narrow, sum_line, widen};
+use crate::loops::planned::planned;
 use crate::loops::staged::with_contiguous;
 use crate::loops::tasks::{Job, prepare};
 use crate::simd::{FloatElem, Routine, Simd};
@@ -19,26 +21,6 @@ use crate::simd::{FloatElem, Routine, Simd};
 const NEAR: usize = 16;
 /// Lines that are added to one before it is added to the totals: errors grow with the number of additions to one sum.
 const RUN: usize = 1024;
-
-/// What the sum over a window is divided by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Divisor {
-    /// The window's elements, those in the padding included.
-    Padded,
-    /// The window's elements within the input.
-    Inside,
-    /// A fixed number.
-    Number(i64),
-}
-
-/// An average over windows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Average {
-    /// The windows.
-    pub windows: Windows,
-    /// What their sums are divided by.
-    pub divisor: Divisor,
-}
 
 /// The kernel for the average of each window of the last `spatial` dimensions.
 ///
@@ -81,13 +63,15 @@ fn plan(
     let (input, output) = if gradient { (y, x) } else { (x, y) };
     check_output(op, output, input)?;
     let lines = Lines { planes, divisor: average.divisor, split: planes.axes[2].split() };
-    with_contiguous(&[input], |_| match x.dtype {
+    let dtype = x.dtype;
+    let make = move || match dtype {
         DType::F16 => lines.prepare::<f16>(gradient),
         DType::BF16 => lines.prepare::<bf16>(gradient),
         DType::F32 => lines.prepare::<f32>(gradient),
         DType::F64 => lines.prepare::<f64>(gradient),
         other => Err(Error::UnsupportedDTypeForOp(other, op)),
-    })
+    };
+    with_contiguous(&[input], |_| planned(planes.axes[2].output, make))
 }
 
 /// What both directions share.
@@ -104,7 +88,10 @@ impl Lines {
         let planes = &self.planes;
         let line = planes.axes[2].output;
         let work = line.saturating_mul(planes.window());
-        let divisors = Room::collect((0..line).map(|k| E::Compute::from_f64(self.count(2, k))))?;
+        let divisors = Room::collect((0..line).map(|k| {
+            checkpoint();
+            E::Compute::from_f64(self.count(2, k))
+        }))?;
         // A line of the input, as it is and divided.
         let lines = planes.axes[2].input + self.split.len();
         Ok(if gradient {
@@ -251,6 +238,7 @@ impl<F: Summed<Compute = F>> Runs<F> {
     /// Notes that a line was added.
     #[inline(always)]
     fn count<S: Simd>(&mut self) {
+        checkpoint();
         self.added += 1;
         if self.added == RUN {
             self.flush::<S>();
@@ -259,7 +247,6 @@ impl<F: Summed<Compute = F>> Runs<F> {
 
     #[inline(always)]
     fn flush<S: Simd>(&mut self) {
-        checkpoint();
         // SAFETY: `new` demands that both are valid.
         unsafe {
             let sums = std::slice::from_raw_parts_mut(self.sums, self.len);

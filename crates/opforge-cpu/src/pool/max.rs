@@ -6,9 +6,10 @@ use std::sync::Arc;
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
 use opforge_runtime::{Kernel, checkpoint};
 
+use super::Windows;
 use super::check_output;
 use super::max_near::MaxNear;
-use super::windows::{Planes, Tap, Windows};
+use super::windows::{Planes, Tap};
 use crate::conv::split::Summed;
 use crate::loops::staged::with_contiguous;
 use crate::loops::tasks::{Job, prepare};

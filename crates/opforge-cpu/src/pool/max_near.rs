@@ -3,10 +3,10 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use opforge_runtime::Kernel;
+use opforge_runtime::{Kernel, checkpoint};
 
 use super::neighbours::{Integers, Neighbours, store};
-use super::windows::{Planes, Rows};
+use super::windows::{LOOK, Planes, Rows};
 use crate::conv::split::Summed;
 use crate::loops::tasks::{Job, prepare};
 use crate::simd::stored::VectorOf;
@@ -103,6 +103,9 @@ impl<E: Summed, const PLACES: bool> Routine for MaxNear<E, PLACES> {
                 let x = job.inputs[0].cast::<E>().add(task / lines * self.planes.input());
                 self.planes.prefetch(x, task % lines);
                 for first in (0..n).step_by(lanes) {
+                    if first.is_multiple_of(LOOK) {
+                        checkpoint();
+                    }
                     let (at, count) = (task * n + first, lanes.min(n - first));
                     let to = job.outputs[0].cast::<E>().add(at);
                     if PLACES {

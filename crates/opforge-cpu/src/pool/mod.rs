@@ -9,9 +9,9 @@ mod neighbours;
 mod tests;
 mod windows;
 
-pub use average::{Average, Divisor, average_pool, average_pool_gradient};
+pub use average::{average_pool, average_pool_gradient};
 pub use max::{max_pool, max_pool_gradient};
-pub use windows::Windows;
+pub use opforge_tile::forms::{Average, Divisor, Windows};
 
 use opforge_core::{Error, Meta, Result};
 

@@ -2,25 +2,14 @@
 
 use opforge_core::{Error, Meta, Result};
 use opforge_runtime::checkpoint;
+use opforge_tile::forms::Windows;
 
 use crate::conv::split::Split;
 use crate::conv::{MAX_SPATIAL, Window};
 use crate::memory::prefetch::prefetch;
 
-/// Which positions of the input a position of the output is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Windows {
-    /// Windows of `kernel` elements that move along each dimension.
-    Sliding {
-        /// Elements of a window along each dimension.
-        kernel: [usize; MAX_SPATIAL],
-        /// How it moves.
-        windows: [Window; MAX_SPATIAL],
-    },
-    /// As many windows as the output is long, about equal, that cover the input: from `floor(i n / m)` to `ceil((i + 1) n / m)` for output `i`
-    /// of `m` and an input of length `n`.
-    Adaptive,
-}
+/// Elements of a line after which a walk along it looks whether it is to stop; a multiple of all vectors' lanes.
+pub(super) const LOOK: usize = 1 << 14;
 
 /// The windows along one dimension.
 #[derive(Debug, Clone, Copy)]

@@ -6,18 +6,10 @@ use crate::simd::{Entry, Int, Integer, Isa, Routine, Simd, resolve};
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::parallel::parallel_for;
 use opforge_runtime::{Kernel, checkpoint};
+use opforge_tile::forms::Extreme;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Which element is sought.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Extreme {
-    /// The least.
-    Min,
-    /// The greatest.
-    Max,
-}
 
 /// Finds the first extreme element along `axis`; NaN is more extreme than any number. The output is I64 or U32 and otherwise as
 /// [`super::reduce`] says.

@@ -25,7 +25,7 @@ use opforge_runtime::Kernel;
 use plan::{Plan, check_output, split};
 use std::sync::Arc;
 
-pub use arg::{Extreme, arg_reduce};
+pub use arg::arg_reduce;
 pub use logical::reduce_truth;
 pub(crate) use moments::shrink;
 pub use moments::{Moments, reduce_moments};

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use opforge_core::Result;
 use opforge_runtime::alloc::Room;
+use opforge_runtime::checkpoint;
 
 use super::taps::Taps;
 use crate::memory::scratch::buffer;
@@ -11,6 +12,9 @@ use crate::simd::{Float, FloatElem, Isa, Routine, Simd, Vector, resolve};
 
 /// Elements that must be readable, and writable, after a line: two vectors.
 pub(super) const SLACK: usize = 32;
+
+/// Entries after which a walk over them looks whether it is to stop.
+const LOOK: usize = 1 << 12;
 
 /// The taps of a line's elements, for the vectors of [`Isa::current`], of `lanes` elements: a group of entries for each vector, each with a number for every lane.
 pub(super) struct Columns<F> {
@@ -53,6 +57,7 @@ impl<F: FloatElem> Columns<F> {
 
     /// Adds the entry of the `k`-th taps of the elements from `first` on.
     fn push(&mut self, taps: &Taps, first: usize, k: usize) -> Result<()> {
+        checkpoint();
         let begun = self.places.len();
         for lane in 0..self.lanes {
             let taps = taps.of((first + lane).min(self.len - 1));
@@ -79,6 +84,9 @@ impl<F: FloatElem> Columns<F> {
         for (group, first) in (0..self.len).step_by(F::Vector::<S>::LANES).enumerate() {
             let mut sum = F::Vector::<S>::splat(0.0);
             for entry in group * self.depth..(group + 1) * self.depth {
+                if entry.is_multiple_of(LOOK) {
+                    checkpoint();
+                }
                 // SAFETY: by the contract.
                 unsafe {
                     let weights = F::Vector::<S>::load(self.weights.as_ptr().add(entry * F::Vector::<S>::LANES));
@@ -100,6 +108,9 @@ impl<F: FloatElem> Columns<F> {
     pub unsafe fn pick<S: Simd>(&self, line: *const F, to: *mut F) {
         let lanes = F::Vector::<S>::LANES;
         for (entry, first) in (0..self.len).step_by(lanes).enumerate() {
+            if entry.is_multiple_of(LOOK) {
+                checkpoint();
+            }
             // SAFETY: by the contract.
             unsafe {
                 let elements = self.entry::<S>(entry, line);

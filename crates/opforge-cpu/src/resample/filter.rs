@@ -1,72 +1,41 @@
 //! Where new elements lie among the old ones of a dimension, and what they take of them.
 
-use opforge_core::{Result, Scalar};
+use opforge_core::Result;
+use opforge_runtime::checkpoint;
+use opforge_tile::forms::{Filter, Stretch};
 
 use super::taps::Taps;
 
-/// How a new element is made of old ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Filter {
-    /// The old element under the new one's beginning.
-    Nearest,
-    /// The old element under the new one's centre.
-    NearestExact,
-    /// A straight line between two.
-    Linear,
-    /// The cubic filter of four, with the parameter -0.75.
-    Cubic,
-    /// [`Filter::Linear`], stretched over all that becomes one element.
-    Triangle,
-    /// The cubic filter with the parameter -0.5, stretched over all that becomes one element.
-    SmoothCubic,
-}
-
-/// How one dimension changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Stretch {
-    /// How elements are made.
-    pub filter: Filter,
-    /// How far apart new elements are among the old ones, unless corners are aligned.
-    pub scale: Scalar,
-    /// Whether the first and last elements' centres stay in place.
-    pub corners: bool,
-}
-
-impl Stretch {
-    /// A dimension that stays as it is.
-    pub const NONE: Stretch = Stretch { filter: Filter::Nearest, scale: Scalar::Float(1.0), corners: false };
-
-    /// What each of `to` elements takes of `from` ones, at least one.
-    pub(super) fn taps(&self, from: usize, to: usize) -> Result<Taps> {
-        let map = Map { scale: self.scale.to_f64(), from, to, corners: self.corners };
-        let mut taps = Taps::new(to)?;
-        for i in 0..to {
-            match self.filter {
-                // In f32, as positions are defined.
-                Filter::Nearest => taps.take(map.clamped(f64::from((i as f32 * map.scale as f32).floor())), 1.0)?,
-                Filter::NearestExact => {
-                    taps.take(map.clamped(f64::from(((i as f32 + 0.5) * map.scale as f32).floor())), 1.0)?;
-                }
-                Filter::Linear => {
-                    let place = map.position(i).max(0.0);
-                    let weight = place - place.floor();
-                    taps.take(map.clamped(place), 1.0 - weight)?;
-                    taps.take(map.clamped(place + 1.0), weight)?;
-                }
-                Filter::Cubic => {
-                    let place = map.position(i);
-                    for k in -1..3 {
-                        let at = place.floor() + f64::from(k);
-                        taps.take(map.clamped(at), keys(place - at, -0.75))?;
-                    }
-                }
-                Filter::Triangle => map.spread(&mut taps, i, 1.0, |x| (1.0 - x.abs()).max(0.0))?,
-                Filter::SmoothCubic => map.spread(&mut taps, i, 2.0, |x| keys(x, -0.5))?,
+/// What each of `to` elements takes of `from` ones, at least one.
+pub(super) fn taps(stretch: &Stretch, from: usize, to: usize) -> Result<Taps> {
+    let map = Map { scale: stretch.scale.to_f64(), from, to, corners: stretch.corners };
+    let mut taps = Taps::new(to)?;
+    for i in 0..to {
+        match stretch.filter {
+            // In f32, as positions are defined.
+            Filter::Nearest => taps.take(map.clamped(f64::from((i as f32 * map.scale as f32).floor())), 1.0)?,
+            Filter::NearestExact => {
+                taps.take(map.clamped(f64::from(((i as f32 + 0.5) * map.scale as f32).floor())), 1.0)?;
             }
-            taps.end_element()?;
+            Filter::Linear => {
+                let place = map.position(i).max(0.0);
+                let weight = place - place.floor();
+                taps.take(map.clamped(place), 1.0 - weight)?;
+                taps.take(map.clamped(place + 1.0), weight)?;
+            }
+            Filter::Cubic => {
+                let place = map.position(i);
+                for k in -1..3 {
+                    let at = place.floor() + f64::from(k);
+                    taps.take(map.clamped(at), keys(place - at, -0.75))?;
+                }
+            }
+            Filter::Triangle => map.spread(&mut taps, i, 1.0, |x| (1.0 - x.abs()).max(0.0))?,
+            Filter::SmoothCubic => map.spread(&mut taps, i, 2.0, |x| keys(x, -0.5))?,
         }
-        Ok(taps)
+        taps.end_element()?;
     }
+    Ok(taps)
 }
 
 /// The cubic filter of Keys, "Cubic Convolution Interpolation for Digital Image Processing" (1981).
@@ -114,7 +83,10 @@ impl Map {
         let centre = self.distance() * (i as f64 + 0.5);
         let first = self.clamped((centre - reach * stretch + 0.5).trunc());
         let end = ((centre + reach * stretch + 0.5) as usize).clamp(first + 1, self.from);
-        let weight = |j: usize| filter((j as f64 - centre + 0.5) / stretch);
+        let weight = |j: usize| {
+            checkpoint();
+            filter((j as f64 - centre + 0.5) / stretch)
+        };
         let total: f64 = (first..end).map(weight).sum();
         (first..end).try_for_each(|j| taps.take(j, weight(j) / total))
     }

@@ -15,12 +15,11 @@ use opforge_core::{DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::Kernel;
 
 use crate::conv::MAX_SPATIAL;
+use crate::loops::planned::planned;
 use crate::loops::staged::with_contiguous;
-pub use filter::{Filter, Stretch};
+use filter::taps;
+pub use opforge_tile::forms::{Filter, Stretch, Stretches};
 use taps::Taps;
-
-/// How each of the last three dimensions changes, missing ones first.
-pub type Stretches = [Stretch; MAX_SPATIAL];
 
 /// The kernel for x resampled along its last `spatial` dimensions.
 ///
@@ -30,12 +29,14 @@ pub type Stretches = [Stretch; MAX_SPATIAL];
 /// # Errors
 /// Other dtypes than floats for other filters, shapes that do not go together, dimensions without elements.
 pub fn resample(op: &'static str, how: &Stretches, spatial: usize, x: &Meta, y: &Meta) -> Result<Arc<dyn Kernel>> {
-    let planes = Planes::new(op, how, spatial, x, y)?;
+    let lengths = Lengths::new(op, spatial, x, y)?;
     check_output(op, x, y)?;
-    with_contiguous(&[x], |_| match planes.taps.iter().all(Taps::copies) {
-        true => nearest::prepare(planes, x.dtype),
-        false => planes.summed(op, x.dtype),
-    })
+    let (how, dtype) = (*how, x.dtype);
+    let make = move || {
+        let planes = Planes::new(&lengths, &how)?;
+        if planes.taps.iter().all(Taps::copies) { nearest::prepare(planes, dtype) } else { planes.summed(op, dtype) }
+    };
+    with_contiguous(&[x], |_| planned(lengths.sum(), make))
 }
 
 /// The kernel for the gradient of [`resample`]: `dx`, contiguous, from `dy` of any strides.
@@ -49,9 +50,11 @@ pub fn resample_gradient(
     dy: &Meta,
     dx: &Meta,
 ) -> Result<Arc<dyn Kernel>> {
-    let planes = Planes::new(op, how, spatial, dx, dy)?.transposed()?;
+    let lengths = Lengths::new(op, spatial, dx, dy)?;
     check_output(op, dy, dx)?;
-    with_contiguous(&[dy], |_| planes.summed(op, dy.dtype))
+    let (how, dtype) = (*how, dy.dtype);
+    let make = move || Planes::new(&lengths, &how)?.transposed()?.summed(op, dtype);
+    with_contiguous(&[dy], |_| planned(lengths.sum(), make))
 }
 
 fn check_output(op: &'static str, input: &Meta, output: &Meta) -> Result<()> {
@@ -64,6 +67,14 @@ fn check_output(op: &'static str, input: &Meta, output: &Meta) -> Result<()> {
     Ok(())
 }
 
+/// How many planes there are, and their lengths on both sides.
+#[derive(Clone, Copy)]
+struct Lengths {
+    count: usize,
+    from: [usize; MAX_SPATIAL],
+    to: [usize; MAX_SPATIAL],
+}
+
 /// Planes of up to three dimensions, and what along each of them the elements of one side are made of.
 struct Planes {
     count: usize,
@@ -71,9 +82,9 @@ struct Planes {
     taps: [Taps; MAX_SPATIAL],
 }
 
-impl Planes {
+impl Lengths {
     /// From the planes of `x` to those of `y`.
-    fn new(op: &'static str, how: &Stretches, spatial: usize, x: &Meta, y: &Meta) -> Result<Self> {
+    fn new(op: &'static str, spatial: usize, x: &Meta, y: &Meta) -> Result<Self> {
         if x.rank() != y.rank() || x.rank() < spatial || !(1..=MAX_SPATIAL).contains(&spatial) {
             let accepted = format!("tensors that differ in their last {spatial} dimensions, 1 to 3, only");
             return Err(Error::shapes(op, x.shape(), y.shape(), accepted));
@@ -86,12 +97,20 @@ impl Planes {
             return Err(Error::shapes(op, x.shape(), y.shape(), accepted));
         }
         let length = |lengths: &[usize], d: usize| (d + spatial).checked_sub(MAX_SPATIAL).map_or(1, |d| lengths[d]);
-        let taps = |d: usize| how[d].taps(length(from, d), length(to, d));
-        Ok(Planes {
-            count: lead.iter().product(),
-            from: std::array::from_fn(|d| length(from, d)),
-            taps: [taps(0)?, taps(1)?, taps(2)?],
-        })
+        let [from, to] = [from, to].map(|lengths| std::array::from_fn(|d| length(lengths, d)));
+        Ok(Lengths { count: lead.iter().product(), from, to })
+    }
+
+    /// Elements of all lines, to which their taps are proportional.
+    fn sum(&self) -> usize {
+        self.from.iter().chain(&self.to).sum()
+    }
+}
+
+impl Planes {
+    fn new(lengths: &Lengths, how: &Stretches) -> Result<Self> {
+        let taps = |d: usize| taps(&how[d], lengths.from[d], lengths.to[d]);
+        Ok(Planes { count: lengths.count, from: lengths.from, taps: [taps(0)?, taps(1)?, taps(2)?] })
     }
 
     /// The other direction.

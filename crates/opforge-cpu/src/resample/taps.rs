@@ -2,6 +2,7 @@
 
 use opforge_core::Result;
 use opforge_runtime::alloc::Room;
+use opforge_runtime::checkpoint;
 
 use crate::memory::scratch::buffer;
 
@@ -21,6 +22,7 @@ impl Taps {
 
     /// Adds to the element that is being made. Equal places must come one after the other.
     pub fn take(&mut self, place: usize, weight: f64) -> Result<()> {
+        checkpoint();
         let begun = self.ends.last().copied().unwrap_or(0);
         if let Some(last) = self.taps[begun..].last_mut().filter(|last| last.0 == place) {
             last.1 += weight;
@@ -74,6 +76,7 @@ impl Taps {
         let mut taps = Room::filled(sum, (0, 0.0))?;
         for element in 0..self.len() {
             for &(place, weight) in self.of(element) {
+                checkpoint();
                 taps[ends[place]] = (element, weight);
                 ends[place] += 1;
             }

@@ -22,7 +22,7 @@ fn stretches(filter: Filter, corners: bool, from: &[usize], to: &[usize]) -> Str
 
 /// The matrix of one dimension.
 fn matrix(how: &Stretch, from: usize, to: usize) -> Vec<Vec<f64>> {
-    let taps = how.taps(from, to).unwrap();
+    let taps = super::filter::taps(how, from, to).unwrap();
     let mut rows = vec![vec![0.0; from]; to];
     for (i, row) in rows.iter_mut().enumerate() {
         taps.of(i).iter().for_each(|&(place, weight)| row[place] += weight);

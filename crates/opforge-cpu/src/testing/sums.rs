@@ -11,6 +11,7 @@ use crate::reduce::{Integers, Reducer};
 use crate::simd::{Float, Isa, with_isa};
 use crate::testing::{Array, epsilon, run};
 use opforge_tile::Softmax;
+use opforge_tile::forms::{Running, Scan};
 
 /// Elements of a sum. One running sum in f32 of as many tenths is off by a thousandth.
 const N: usize = 1 << 16;
@@ -229,7 +230,7 @@ fn reductions_and_running_sums() {
             }
         }
         let x = tenths(Layout::contiguous(N));
-        let kernel = crate::scan::scan("cumsum", crate::scan::Scan::Sum, &x.meta, 0, &x.meta)?;
+        let kernel = crate::scan::scan("cumsum", Scan { running: Running::Sum, axis: 0 }, &x.meta, &x.meta)?;
         let last = run(&*kernel, &[&x], std::slice::from_ref(&x.meta))[0].values()[N - 1];
         assert_sums(&Array::contiguous(DType::F32, &[1], |_| last), N as f64 * TENTH, &"cumsum");
         Ok(())

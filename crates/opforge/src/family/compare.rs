@@ -1,3 +1,5 @@
+//! Operators that answer a question of each element: comparisons of two and tests of one.
+
 use std::fmt::Debug;
 use std::hash::Hash;
 

@@ -1,20 +1,19 @@
 use std::fmt::Debug;
 use std::hash::Hash;
-use std::sync::Arc;
 
-use opforge_runtime::Kernel;
+use opforge_tile::forms::Random;
 use smallvec::{SmallVec, smallvec};
 
 use crate::dispatch::dispatch1;
-use crate::operator::{AxisMap, Lowering, Metas, Operator, arity, opaque};
+use crate::operator::{AxisMap, Lowering, Metas, Operator, arity};
 use crate::{DType, Device, Generator, Meta, Result, Shape, Tensor};
 
-/// A distribution of random numbers. Its file gives the kernel that fills a tensor with draws.
+/// A distribution of random numbers.
 pub trait Distribution: Copy + Debug + Eq + Hash + Send + Sync + 'static {
     /// The operator's name.
     const NAME: &'static str;
-    /// The kernel that fills `output`, by a key as [`Generator::next_key`] gives it.
-    fn kernel(&self, key: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>>;
+    /// What is drawn, by a key as [`Generator::next_key`] gives it.
+    fn form(&self) -> Random;
 }
 
 /// The operator of a [`Distribution`]. Its input is the draw's key, so that equal operators draw anew.
@@ -45,8 +44,8 @@ impl<D: Distribution> Operator for DrawOp<D> {
         AxisMap { inputs: vec![none(inputs[0].rank())], outputs: vec![none(self.shape.rank())], roles: SmallVec::new() }
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(self.distribution.kernel(inputs[0], outputs[0]))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Random(self.distribution.form()))
     }
 
     fn differentiable(&self) -> bool {

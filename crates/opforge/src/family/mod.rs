@@ -29,6 +29,7 @@ pub use scan::{Scan, ScanOp, scan_samples};
 pub(crate) use ternary::{Ternary, TernaryOp, is_fused, ternary_samples};
 pub(crate) use unary::result_layout;
 pub use unary::{Unary, UnaryOp, unary, unary_dtypes, unary_samples, unary_samples_with, unary_to};
-pub use update::{Update, check_list, dense, update, update_sample};
+pub use update::{Update, update, update_sample};
+pub(crate) use update::{check_list, dense};
 pub use view::{EmbedOp, OverlayOp, View, ViewOp, overlay, view};
 pub(crate) use view::{embed, same_axes};

@@ -1,7 +1,6 @@
 //! What pooling operators share: their windows from arguments, and their axes.
 
-use opforge_cpu::conv::MAX_SPATIAL;
-use opforge_cpu::pool::Windows;
+use opforge_tile::forms::{MAX_SPATIAL, Windows};
 
 use super::window::{PerDim, per_dim, span, windows};
 use crate::operator::{AxisMap, Metas};

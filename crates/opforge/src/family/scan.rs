@@ -1,13 +1,13 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 
-use opforge_cpu::scan;
+use opforge_tile::forms::{self as form, Running};
 use smallvec::smallvec;
 
 use super::same_axes;
 use crate::autograd::Backward;
 use crate::declaration::{Array, Sample};
-use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves, arity, opaque};
+use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves, arity};
 use crate::{Error, Meta, Result, Tensor};
 
 /// Running results along a dimension: each element combined with all before it. Keeps shape and dtype.
@@ -15,7 +15,7 @@ pub trait Scan: Copy + Debug + Eq + Hash + Send + Sync + 'static {
     /// The operator's name.
     const NAME: &'static str;
     /// How elements combine.
-    const KIND: scan::Scan;
+    const RUNNING: Running;
     /// What the derivative reads.
     const SAVES: Saves;
     /// The input's gradient.
@@ -49,8 +49,8 @@ impl<S: Scan> Operator for ScanOp<S> {
         same_axes(inputs[0], &[self.dim])
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(scan::scan(S::NAME, S::KIND, inputs[0], self.dim, outputs[0]))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Scan(form::Scan { running: S::RUNNING, axis: self.dim }))
     }
 
     fn saves(&self) -> Saves {

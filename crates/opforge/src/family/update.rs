@@ -72,7 +72,7 @@ where
 }
 
 /// Fails unless a list has one tensor for each parameter.
-pub fn check_list(op: &'static str, name: &'static str, list: &[Tensor], params: &[Tensor]) -> Result<()> {
+pub(crate) fn check_list(op: &'static str, name: &'static str, list: &[Tensor], params: &[Tensor]) -> Result<()> {
     if list.len() == params.len() {
         return Ok(());
     }
@@ -80,7 +80,7 @@ pub fn check_list(op: &'static str, name: &'static str, list: &[Tensor], params:
 }
 
 /// Calls `f` with the tensors row-major, as updates want them; those that are not get its changes afterwards.
-pub fn dense<const N: usize>(changed: [&Tensor; N], f: impl FnOnce([&Tensor; N]) -> Result<()>) -> Result<()> {
+pub(crate) fn dense<const N: usize>(changed: [&Tensor; N], f: impl FnOnce([&Tensor; N]) -> Result<()>) -> Result<()> {
     if changed.iter().all(|t| t.is_contiguous()) {
         return f(changed);
     }

@@ -3,11 +3,12 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 
+use opforge_tile::forms::Move;
 use smallvec::smallvec;
 
 use crate::autograd::Backward;
 use crate::dispatch::dispatch1;
-use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Role, arity, opaque};
+use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Role, arity};
 use crate::{Error, Layout, Meta, Result, Tensor};
 
 /// A change of layout: shape, strides and offset, never elements. Its file gives the new layout and how axes flow.
@@ -103,13 +104,9 @@ impl<V: View> Operator for EmbedOp<V> {
         AxisMap { inputs: map.outputs, outputs: map.inputs, roles: map.roles }
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(opforge_cpu::overlay::embed(
-            "embed",
-            inputs[0],
-            &self.view.layout(&from_zero(&outputs[0].layout)?)?,
-            outputs[0],
-        ))
+    fn lower(&self, _: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+        let place = self.view.layout(&from_zero(&outputs[0].layout)?)?;
+        Ok(Lowering::Move(Move::Overlay { place }))
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
@@ -154,9 +151,9 @@ impl<V: View> Operator for OverlayOp<V> {
         AxisMap { inputs: vec![x.clone(), map.outputs[0].clone()], outputs: vec![x], roles: map.roles }
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
+    fn lower(&self, _: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
         let place = self.0.layout(&from_zero(&outputs[0].layout)?)?;
-        opaque(opforge_cpu::overlay::overlay("overlay", inputs[0], inputs[1], &place, outputs[0]))
+        Ok(Lowering::Move(Move::Overlay { place }))
     }
 
     fn overwrites(&self, i: usize) -> bool {

@@ -1,6 +1,6 @@
 //! What operators share that move a window over spatial dimensions: their arguments, checked, and the lengths of their results.
 
-use opforge_cpu::conv::{MAX_SPATIAL, Window};
+use opforge_tile::forms::{MAX_SPATIAL, Window};
 
 use crate::{Error, Result, Tensor};
 

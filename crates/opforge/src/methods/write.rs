@@ -1,7 +1,7 @@
 //! Changes in place. Gradients do not flow through them; a backward that needs the old elements reports an error.
 
 use opforge_core::Scalar;
-use opforge_cpu::index::OnMax;
+use opforge_tile::forms::OnMax;
 
 use crate::dispatch::dispatch_into;
 use crate::operator::Operator;

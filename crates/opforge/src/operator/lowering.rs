@@ -3,7 +3,10 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use opforge_core::Scalar;
+use opforge_cpu::{arange, dense, elementwise, forms, reduce, scan};
 use opforge_runtime::Kernel;
+use opforge_tile::forms::{Contract, Dense, Index, Move, Random, Scan, Search, Sort, Windowed};
 
 use super::{Reduce, Rows, Tile};
 use crate::{Error, Layout, Meta, Result};
@@ -12,12 +15,39 @@ use crate::{Error, Layout, Meta, Result};
 pub enum Lowering {
     /// The input itself, laid out so: nothing is computed.
     View(Layout),
+    /// One number everywhere.
+    Fill(Scalar),
+    /// `start + i step` for element `i` of a vector.
+    Range {
+        /// The first number.
+        start: Scalar,
+        /// The distance between numbers.
+        step: Scalar,
+    },
     /// A function of the elements that stand at the same place of each input, which are broadcast to the outputs' shape.
     Tile(Tile),
     /// Elements combined along axes.
     Reduce(Reduce),
+    /// Where an element is found along an axis.
+    Search(Search),
+    /// Running results along an axis.
+    Scan(Scan),
     /// Passes over rows.
     Rows(Rows),
+    /// Products of matrices.
+    Contract(Contract),
+    /// Elements moved as they are.
+    Move(Move),
+    /// Elements read from, or written to, places that integers name.
+    Index(Index),
+    /// Elements made of those under windows.
+    Windowed(Windowed),
+    /// Places of elements in sorted order.
+    Sort(Sort),
+    /// Factorisations, inverses and functions of matrices.
+    Dense(Dense),
+    /// Numbers drawn at random.
+    Random(Random),
     /// A kernel of the CPU, of which nothing else is known.
     Opaque(Arc<dyn Kernel>),
 }
@@ -28,11 +58,23 @@ impl Lowering {
     /// # Errors
     /// For a view, and what the kernel cannot be made for.
     pub fn kernel(self, op: &'static str, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+        let output = outputs[0];
         match self {
             Lowering::View(_) => Err(Error::value(op, "out", "a tensor", "nothing: a view has no kernel")),
+            Lowering::Fill(value) => elementwise::fill(op, value, output),
+            Lowering::Range { start, step } => arange::arange(op, start, step, output),
             Lowering::Tile(tile) => tile.kernel(op, inputs, outputs),
-            Lowering::Reduce(reduce) => reduce.kernel(op, inputs[0], outputs[0]),
+            Lowering::Reduce(reduce) => reduce.kernel(op, inputs[0], output),
+            Lowering::Search(Search { extreme, axis }) => reduce::arg_reduce(op, extreme, inputs[0], axis, output),
+            Lowering::Scan(form) => scan::scan(op, form, inputs[0], output),
             Lowering::Rows(rows) => rows.kernel(op, inputs, outputs),
+            Lowering::Contract(form) => forms::contract(op, form, inputs, output),
+            Lowering::Move(form) => forms::moved(op, &form, inputs, output),
+            Lowering::Index(form) => forms::indexed(op, form, inputs, output),
+            Lowering::Windowed(form) => forms::windowed(op, &form, inputs, outputs),
+            Lowering::Sort(form) => forms::sorted(op, form, inputs, output),
+            Lowering::Dense(form) => dense::dense(op, form, inputs, outputs),
+            Lowering::Random(form) => forms::drawn(op, form, inputs, output),
             Lowering::Opaque(kernel) => Ok(kernel),
         }
     }
@@ -47,9 +89,22 @@ impl Debug for Lowering {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Lowering::View(layout) => f.debug_tuple("View").field(layout).finish(),
+            Lowering::Fill(value) => f.debug_tuple("Fill").field(value).finish(),
+            Lowering::Range { start, step } => {
+                f.debug_struct("Range").field("start", start).field("step", step).finish()
+            }
             Lowering::Tile(tile) => tile.fmt(f),
             Lowering::Reduce(reduce) => reduce.fmt(f),
+            Lowering::Search(form) => form.fmt(f),
+            Lowering::Scan(form) => form.fmt(f),
             Lowering::Rows(rows) => rows.fmt(f),
+            Lowering::Contract(form) => form.fmt(f),
+            Lowering::Move(form) => form.fmt(f),
+            Lowering::Index(form) => form.fmt(f),
+            Lowering::Windowed(form) => form.fmt(f),
+            Lowering::Sort(form) => form.fmt(f),
+            Lowering::Dense(form) => form.fmt(f),
+            Lowering::Random(form) => form.fmt(f),
             Lowering::Opaque(_) => f.write_str("Opaque"),
         }
     }

@@ -1,4 +1,4 @@
-//! Functions of rows of erased type: what softmax and norms lower to.
+//! Functions of rows of erased type: what softmax and its gradient lower to.
 
 use std::fmt::Debug;
 use std::sync::Arc;

@@ -1,7 +1,6 @@
 //! What the operators of greatest and least elements share.
 
-use opforge_cpu::reduce::Extreme;
-use opforge_cpu::scan::running_arg;
+use opforge_tile::forms::{self as form, Extreme, Running};
 use smallvec::smallvec;
 
 use crate::arguments::Rules;
@@ -10,7 +9,7 @@ use crate::dispatch::dispatch1;
 use crate::family::compare;
 use crate::family::{Axes, Comparison, Pair, ReduceOp, Reduced, Reduction, Side, reduce_array, same_axes};
 use crate::functional::{self as f};
-use crate::operator::{AxisMap, Lowering, Metas, Operator, arity, opaque};
+use crate::operator::{AxisMap, Lowering, Metas, Operator, arity};
 use crate::{DType, Error, Meta, Result, Tensor};
 
 /// The gradient of the greatest or least element: elements that tie share it equally.
@@ -98,8 +97,8 @@ impl Operator for RunningArg {
         same_axes(inputs[0], &[self.dim])
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(running_arg(self.name(), self.extreme, inputs[0], self.dim, outputs[0]))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Scan(form::Scan { running: Running::Place(self.extreme), axis: self.dim }))
     }
 
     fn differentiable(&self) -> bool {

@@ -9,6 +9,7 @@ pub mod empty;
 pub mod gradients;
 pub mod layouts;
 pub mod meta;
+pub mod recorded;
 pub mod values;
 
 use std::cell::RefCell;

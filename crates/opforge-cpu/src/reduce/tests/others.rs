@@ -1,6 +1,7 @@
 //! Positions, truth values and moments.
 
 use super::*;
+use opforge_tile::forms::Extreme;
 
 #[derive(Clone, Copy)]
 struct Any;

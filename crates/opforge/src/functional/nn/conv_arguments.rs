@@ -1,9 +1,9 @@
 //! The arguments of convolutions: checked, and the result's lengths that follow from them.
 
-use opforge_cpu::conv::{Geometry, MAX_SPATIAL, Window};
+use opforge_tile::forms::{Geometry, MAX_SPATIAL, Part, Window};
 
 use crate::family::window::{PerDim, per_dim, span, window_count, windows};
-use crate::ops::nn::convolution::{Convolution, Part};
+use crate::ops::nn::convolution::Convolution;
 use crate::ops::prelude::*;
 
 /// A convolution's arguments, checked.

@@ -1,6 +1,6 @@
 //! Pooling by the number of spatial dimensions.
 
-use opforge_cpu::pool::Divisor;
+use opforge_tile::forms::Divisor;
 
 use crate::family::pool::Pooling;
 use crate::ops::nn::avg_pool2d::{avg_pool, divisor};

@@ -1,7 +1,7 @@
 //! Pooling under as many about equal windows as the result has elements.
 
-use opforge_cpu::conv::MAX_SPATIAL;
-use opforge_cpu::pool::Divisor;
+use opforge_tile::forms::Divisor;
+use opforge_tile::forms::MAX_SPATIAL;
 
 use crate::family::pool::Pooling;
 use crate::family::window::PerDim;

@@ -1,6 +1,6 @@
 //! Fractional max pooling: windows at random distances.
 
-use opforge_cpu::conv::MAX_SPATIAL;
+use opforge_tile::forms::MAX_SPATIAL;
 
 use crate::family::window::per_dim;
 use crate::functional as f;

@@ -1,5 +1,7 @@
 //! `argsort(x, dim)`: the indices that sort a dimension.
 
+use opforge_tile::forms::Sort;
+
 use opforge_core::normalize_dim;
 
 use crate::D;
@@ -39,8 +41,8 @@ impl Operator for ArgSort {
         same_axes(inputs[0], &[self.dim])
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(opforge_cpu::sort::arg_sort("argsort", inputs[0], self.dim, self.descending, outputs[0]))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Sort(Sort::Order { axis: self.dim, descending: self.descending }))
     }
 
     fn differentiable(&self) -> bool {

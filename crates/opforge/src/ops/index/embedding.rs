@@ -1,6 +1,6 @@
 //! `embedding(ids, weight)`: rows of a table, by index.
 
-use opforge_cpu::index::OnMax;
+use opforge_tile::forms::OnMax;
 
 use super::index_select::IndexSelect;
 use crate::autograd::record_function;

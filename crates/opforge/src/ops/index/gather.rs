@@ -1,7 +1,7 @@
 //! `gather(x, dim, index)`: the elements that an index tensor of the result's shape names along a dimension.
 
 use opforge_core::normalize_dim;
-use opforge_cpu::index::OnMax;
+use opforge_tile::forms::{Access, Index, OnMax, Places};
 
 use crate::Dim;
 use crate::family::index::{along_axes, check_along};
@@ -32,8 +32,13 @@ impl Operator for Gather {
         along_axes(inputs, self.dim)
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(opforge_cpu::index::gather("gather", inputs[0], inputs[1], self.dim, self.on_max, outputs[0]))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Index(Index {
+            places: Places::Elements,
+            axis: self.dim,
+            on_max: self.on_max,
+            access: Access::Read,
+        }))
     }
 
     fn saves(&self) -> Saves {

@@ -1,7 +1,7 @@
 //! `index_add(x, dim, index, src)`: slices of `src` added at the indices of a vector.
 
 use opforge_core::normalize_dim;
-use opforge_cpu::index::OnMax;
+use opforge_tile::forms::{Access, Combine, Index, OnMax, Places};
 
 use crate::Dim;
 use crate::family::index::check_ids;
@@ -54,9 +54,13 @@ impl Operator for IndexAdd {
         .with_roles(&[self.dim, rank], Role::Whole)
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        let [x, ids, src] = [inputs[0], inputs[1], inputs[2]];
-        opaque(opforge_cpu::index::index_add("index_add", x, ids, src, self.dim, self.on_max, outputs[0]))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Index(Index {
+            places: Places::Slices,
+            axis: self.dim,
+            on_max: self.on_max,
+            access: Access::Write(Combine::Add),
+        }))
     }
 
     fn overwrites(&self, i: usize) -> bool {

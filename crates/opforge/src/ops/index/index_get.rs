@@ -3,6 +3,7 @@
 use crate::family::index::{check_tuples, tuple_axes};
 use crate::functional::Selection;
 use crate::ops::prelude::*;
+use opforge_tile::forms::{Access, Index, OnMax, Places};
 
 /// The operator of [`index_get`]: `x`, then a vector of indices for each of the dimensions from `dim` on; the result has one dimension for
 /// these. Negative indices count from the end.
@@ -30,8 +31,13 @@ impl Operator for IndexGet {
         AxisMap { inputs: [vec![x], vec![indices; self.count]].concat(), outputs: vec![part], roles }
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(opforge_cpu::index::get("index_get", inputs[0], &inputs[1..], self.dim, outputs[0]))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Index(Index {
+            places: Places::Tuples,
+            axis: self.dim,
+            on_max: OnMax::Error,
+            access: Access::Read,
+        }))
     }
 
     fn saves(&self) -> Saves {

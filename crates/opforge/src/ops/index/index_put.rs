@@ -4,6 +4,7 @@ use crate::autograd::is_grad_enabled;
 use crate::family::index::{check_tuples, tuple_axes};
 use crate::functional::Selection;
 use crate::ops::prelude::*;
+use opforge_tile::forms::{Access, Combine, Index, OnMax, Places};
 
 /// The operator of [`index_put`]: `x`, then a vector of indices for each of the dimensions from `dim` on, then the values, which have one
 /// dimension for these. Negative indices count from the end.
@@ -46,9 +47,10 @@ impl Operator for IndexPut {
         AxisMap { inputs, outputs: vec![x], roles }
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        let (ids, values) = (&inputs[1..=self.count], inputs[1 + self.count]);
-        opaque(opforge_cpu::index::put("index_put", inputs[0], ids, values, self.dim, self.accumulate, outputs[0]))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        let how = if self.accumulate { Combine::Add } else { Combine::Set };
+        let (places, on_max) = (Places::Tuples, OnMax::Error);
+        Ok(Lowering::Index(Index { places, axis: self.dim, on_max, access: Access::Write(how) }))
     }
 
     fn overwrites(&self, i: usize) -> bool {

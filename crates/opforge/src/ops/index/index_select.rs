@@ -1,7 +1,7 @@
 //! `index_select(x, dim, ids)`: elements along a dimension, by index.
 
 use opforge_core::normalize_dim;
-use opforge_cpu::index::{self, OnMax};
+use opforge_tile::forms::{Access, Index, OnMax, Places};
 
 use crate::Dim;
 use crate::arguments::with_dimension;
@@ -46,8 +46,8 @@ impl Operator for IndexSelect {
         .with_roles(&[self.dim], Role::Whole)
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(index::index_select("index_select", inputs[0], inputs[1], self.dim, self.on_max, outputs[0]))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Index(Index { places: Places::Slices, axis: self.dim, on_max: self.on_max, access: Access::Read }))
     }
 
     fn saves(&self) -> Saves {

@@ -1,7 +1,7 @@
 //! `scatter_add(x, dim, index, src)`: `src` added at the places that an index tensor names.
 
 use opforge_core::normalize_dim;
-use opforge_cpu::index::OnMax;
+use opforge_tile::forms::{Access, Combine, Index, OnMax, Places};
 
 use crate::Dim;
 use crate::family::index::{along_axes, check_along, widen};
@@ -44,9 +44,13 @@ impl Operator for ScatterAdd {
         along_axes(inputs, self.dim)
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        let [x, ids, src] = [inputs[0], inputs[1], inputs[2]];
-        opaque(opforge_cpu::index::scatter_add("scatter_add", x, ids, src, self.dim, self.on_max, outputs[0]))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Index(Index {
+            places: Places::Elements,
+            axis: self.dim,
+            on_max: self.on_max,
+            access: Access::Write(Combine::Add),
+        }))
     }
 
     fn overwrites(&self, i: usize) -> bool {

@@ -1,7 +1,7 @@
 //! `scatter_reduce(x, dim, index, src)`: `src` combined with what is at the places that an index tensor names.
 
 use opforge_core::normalize_dim;
-use opforge_cpu::index::{OnMax, Reduce};
+use opforge_tile::forms::{Access, Combine, Index, OnMax, Places};
 
 use super::gather::Gather;
 use super::scatter_add::ScatterAdd;
@@ -16,7 +16,7 @@ pub struct ScatterReduce {
     /// The dimension that is indexed.
     pub dim: usize,
     /// How values are combined.
-    pub how: Reduce,
+    pub how: Combine,
 }
 
 impl Operator for ScatterReduce {
@@ -42,9 +42,13 @@ impl Operator for ScatterReduce {
         along_axes(inputs, self.dim)
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        let [x, ids, src] = [inputs[0], inputs[1], inputs[2]];
-        opaque(opforge_cpu::index::scatter_reduce("scatter_reduce", x, ids, src, self.dim, self.how, outputs[0]))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Index(Index {
+            places: Places::Elements,
+            axis: self.dim,
+            on_max: OnMax::Error,
+            access: Access::Write(self.how),
+        }))
     }
 
     fn overwrites(&self, i: usize) -> bool {
@@ -60,7 +64,7 @@ impl Operator for ScatterReduce {
         let ids = ctx.input(1)?;
         let used = ids.dims().iter().enumerate().try_fold(whole, |src, (d, &n)| src.narrow(d, 0, n))?;
         let (x, src) = match self.how {
-            Reduce::Product => self.product_grads(ctx, &ids, &used)?,
+            Combine::Multiply => self.product_grads(ctx, &ids, &used)?,
             _ => self.extreme_grads(ctx, &ids, &used)?,
         };
         Ok(smallvec![Some(x), None, Some(widen(&src, ctx.input_meta(2))?)])
@@ -150,9 +154,9 @@ pub fn scatter_reduce(
             let count = count.maximum(&count.ones_like()?)?;
             if sum.dtype().is_int() { f::floor_divide((&sum).into(), (&count).into()) } else { sum.div(&count) }
         }
-        "prod" => dispatch_to(&op(Reduce::Product), &[&base(Scalar::Int(1))?, index, src], out),
-        "amax" => dispatch_to(&op(Reduce::Largest), &[&base(low)?, index, src], out),
-        "amin" => dispatch_to(&op(Reduce::Smallest), &[&base(high)?, index, src], out),
+        "prod" => dispatch_to(&op(Combine::Multiply), &[&base(Scalar::Int(1))?, index, src], out),
+        "amax" => dispatch_to(&op(Combine::Greatest), &[&base(low)?, index, src], out),
+        "amin" => dispatch_to(&op(Combine::Least), &[&base(high)?, index, src], out),
         other => {
             let accepted = "\"sum\", \"prod\", \"mean\", \"amax\" or \"amin\"";
             Err(Error::value(OP, "reduce", other, accepted))
@@ -174,8 +178,8 @@ fn samples() -> Vec<Sample> {
         })
     };
     vec![
-        sample(Reduce::Product, |a, b| a * b),
-        sample(Reduce::Largest, |a, b| if a >= b || a.is_nan() { a } else { b }),
-        sample(Reduce::Smallest, |a, b| if a <= b || a.is_nan() { a } else { b }),
+        sample(Combine::Multiply, |a, b| a * b),
+        sample(Combine::Greatest, |a, b| if a >= b || a.is_nan() { a } else { b }),
+        sample(Combine::Least, |a, b| if a <= b || a.is_nan() { a } else { b }),
     ]
 }

@@ -1,5 +1,7 @@
 //! `searchsorted(sorted, x)`: where values belong in ascending numbers.
 
+use opforge_tile::forms::Sort;
+
 use crate::ops::prelude::*;
 
 /// The operator of [`searchsorted`]: ascending numbers, one vector or one for each row of values, then the values; contiguous both.
@@ -30,8 +32,8 @@ impl Operator for SearchSorted {
         }
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(opforge_cpu::sort::search("searchsorted", inputs[0], inputs[1], self.right, outputs[0]))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Sort(Sort::Search { right: self.right }))
     }
 
     fn differentiable(&self) -> bool {

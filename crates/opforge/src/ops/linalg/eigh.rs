@@ -1,7 +1,7 @@
 //! `eigh(A)`: eigenvalues and eigenvectors of symmetric matrices.
 #![allow(non_snake_case, reason = "parameters are named as in Python")]
 
-use opforge_cpu::dense::{Dense, dense};
+use opforge_tile::forms::Dense;
 
 use crate::family::matrix::{batch_axes, identity, reference_svd, sample, square, turned};
 use crate::functional as f;
@@ -44,8 +44,8 @@ impl Operator for Eigh {
         batch_axes(inputs, &[1, 2])
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(dense("eigh", Dense::Eigh { upper: self.upper }, inputs, outputs))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Dense(Dense::Eigh { upper: self.upper }))
     }
 
     fn saves(&self) -> Saves {

@@ -1,5 +1,7 @@
 //! `linear(x, weight, bias) = x weight^T + bias`.
 
+use opforge_tile::forms::Contract;
+
 use crate::autograd::sum_to;
 use crate::functional::{self as f};
 use crate::ops::prelude::*;
@@ -53,8 +55,8 @@ impl Operator for Linear {
         map.with_roles(&[k.into()], Role::Sum)
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(opforge_cpu::matmul::linear("linear", inputs[0], inputs[1], inputs.get(2).copied(), outputs[0]))
+    fn lower(&self, inputs: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Contract(Contract { transposed: true, bias: inputs.len() == 3 }))
     }
 
     fn saves(&self) -> Saves {

@@ -1,7 +1,7 @@
 //! `lu_factor(A)`: Gauss's elimination with exchanges of rows.
 #![allow(non_snake_case, reason = "parameters are named as in Python")]
 
-use opforge_cpu::dense::{Dense, dense};
+use opforge_tile::forms::Dense;
 
 use super::lu_permutation::lu_permutation;
 use super::solve_triangular::triangular;
@@ -72,8 +72,8 @@ impl Operator for LuFactor {
         batch_axes(inputs, &[2, 1])
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(dense("lu_factor", Dense::Lu, inputs, outputs))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Dense(Dense::Lu))
     }
 
     fn saves(&self) -> Saves {

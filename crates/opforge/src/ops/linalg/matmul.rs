@@ -1,5 +1,7 @@
 //! `matmul(a, b)`: matrix products over the last two dimensions, batched over the others.
 
+use opforge_tile::forms::Contract;
+
 use crate::autograd::sum_to;
 use crate::functional::Parts;
 use crate::ops::prelude::*;
@@ -56,14 +58,8 @@ impl Operator for MatMul {
         map.with_roles(&[k.into()], Role::Sum)
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        let lead = &outputs[0].dims()[..outputs[0].rank() - 2];
-        let full = |input: &Meta| {
-            let (_, rows, cols) = parts(input);
-            let shape: Shape = lead.iter().copied().chain([rows, cols]).collect();
-            Ok::<_, Error>(Meta { dtype: input.dtype, layout: input.layout.broadcast_as(&shape, "matmul")? })
-        };
-        opaque(opforge_cpu::matmul::matmul("matmul", &full(inputs[0])?, &full(inputs[1])?, outputs[0]))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Contract(Contract { transposed: false, bias: false }))
     }
 
     fn saves(&self) -> Saves {

@@ -1,7 +1,6 @@
 //! `avg_pool2d(x, kernel_size)`: the average of the elements under each position of a window; the operator is for one to three dimensions.
 
-use opforge_cpu::conv::{MAX_SPATIAL, Window};
-use opforge_cpu::pool::{self, Average, Divisor, Windows};
+use opforge_tile::forms::{Average, Divisor, MAX_SPATIAL, Window, Windowed, Windows};
 
 use crate::family::pool::{Pooling, one, plane_axes, with_lengths};
 use crate::family::window::{PerDim, spatial_lengths};
@@ -35,9 +34,9 @@ impl Operator for AvgPool {
         plane_axes(inputs, self.spatial, 1)
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        let kernel = if self.gradient { pool::average_pool_gradient } else { pool::average_pool };
-        opaque(kernel(self.name(), &self.average, self.spatial, inputs[0], outputs[0]))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        let &AvgPool { average, spatial, gradient, .. } = self;
+        Ok(Lowering::Windowed(Windowed::Average { average, spatial, gradient }))
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

@@ -3,22 +3,11 @@
 //! Input, weight and output are tied to each other by a [`Geometry`]; the operator computes any one of the three from the other two. One from
 //! the others' gradients is what differentiating it asks for, so its derivatives are itself.
 
-use opforge_cpu::conv::{self, Geometry, MAX_SPATIAL, Window};
+use opforge_tile::forms::{Geometry, MAX_SPATIAL, Part, Window, Windowed};
 
 use crate::family::window::{PerDim, batched, per_dim, spatial_lengths};
 use crate::functional::nn::conv_arguments::Arguments;
 use crate::ops::prelude::*;
-
-/// The tensors of a convolution.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Part {
-    /// `[batch, groups c, X..]`.
-    Input,
-    /// `[groups o, c, K..]`.
-    Weight,
-    /// `[batch, groups o, Y..]`.
-    Output,
-}
 
 /// The operator behind convolutions. It computes one [`Part`]; its inputs are the other two, the weight last, and a bias for each channel of
 /// the result, if wanted and the result is not the weight.
@@ -121,13 +110,8 @@ impl Operator for Convolution {
         AxisMap::letters(&format!("{}->{}{spatial}", given.join(","), letters(self.part)), &[(sum, summed)])
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        let (op, a, b, bias, out) = (self.name(), inputs[0], inputs[1], inputs.get(2).copied(), outputs[0]);
-        opaque(match self.part {
-            Part::Output => conv::convolve(op, &self.geometry, a, b, bias, out),
-            Part::Input => conv::transposed(op, &self.geometry, a, b, bias, out),
-            Part::Weight => conv::weight_gradient(op, &self.geometry, a, b, out),
-        })
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Windowed(Windowed::Convolution { geometry: self.geometry, part: self.part }))
     }
 
     fn saves(&self) -> Saves {

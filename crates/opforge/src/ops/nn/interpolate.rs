@@ -1,7 +1,6 @@
 //! `interpolate(x, size)`: images of another size.
 
-use opforge_cpu::conv::MAX_SPATIAL;
-use opforge_cpu::resample::{self, Filter, Stretch, Stretches};
+use opforge_tile::forms::{Filter, MAX_SPATIAL, Stretch, Stretches, Windowed};
 
 use crate::family::pool::{one, plane_axes, with_lengths};
 use crate::family::window::{PerDim, spatial_lengths};
@@ -37,9 +36,9 @@ impl Operator for Interpolate {
         plane_axes(inputs, self.spatial, 1)
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        let kernel = if self.gradient { resample::resample_gradient } else { resample::resample };
-        opaque(kernel(self.name(), &self.how, self.spatial, inputs[0], outputs[0]))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        let &Interpolate { how, spatial, gradient, .. } = self;
+        Ok(Lowering::Windowed(Windowed::Resample { how, spatial, gradient }))
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

@@ -1,6 +1,6 @@
 //! `max_pool2d(x, kernel_size)`: the greatest element under each position of a window; the operator is for one to three dimensions.
 
-use opforge_cpu::pool::{self, Windows};
+use opforge_tile::forms::{Windowed, Windows};
 
 use super::avg_pool2d::{PoolCase, pool_cases};
 use crate::autograd::is_grad_enabled;
@@ -39,8 +39,8 @@ impl Operator for MaxPool {
         plane_axes(inputs, self.spatial, 1 + usize::from(self.places))
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(pool::max_pool("max_pool", &self.windows, self.spatial, inputs[0], outputs[0], outputs.get(1).copied()))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Windowed(Windowed::Greatest { windows: self.windows, spatial: self.spatial }))
     }
 
     fn differentiable_outputs(&self) -> u32 {
@@ -85,8 +85,8 @@ impl Operator for MaxPoolGradient {
         plane_axes(inputs, self.spatial, 1)
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(pool::max_pool_gradient("max_pool_grad", self.spatial, inputs[0], inputs[1], outputs[0]))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Windowed(Windowed::Spread { spatial: self.spatial }))
     }
 
     fn saves(&self) -> Saves {

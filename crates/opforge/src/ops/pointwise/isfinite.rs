@@ -1,7 +1,5 @@
 //! `isfinite(x)`: whether x is neither infinite nor NaN.
 
-use opforge_cpu::elementwise::TestFn;
-
 use crate::ops::prelude::*;
 
 /// The tile function of [`isfinite`](fn@isfinite).

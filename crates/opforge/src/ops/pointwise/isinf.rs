@@ -1,7 +1,5 @@
 //! `isinf(x)`: whether x is infinite.
 
-use opforge_cpu::elementwise::TestFn;
-
 use crate::ops::prelude::*;
 
 /// The tile function of [`isinf`](fn@isinf).

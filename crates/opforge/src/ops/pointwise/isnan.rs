@@ -1,7 +1,5 @@
 //! `isnan(x)`: whether x is not a number.
 
-use opforge_cpu::elementwise::TestFn;
-
 use crate::ops::prelude::*;
 
 /// The tile function of [`isnan`](fn@isnan).

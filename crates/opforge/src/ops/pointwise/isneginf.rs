@@ -1,7 +1,5 @@
 //! `isneginf(x)`: whether x is minus infinity.
 
-use opforge_cpu::elementwise::TestFn;
-
 use crate::ops::prelude::*;
 
 /// The tile function of [`isneginf`](fn@isneginf).

@@ -1,7 +1,5 @@
 //! `isposinf(x)`: whether x is infinity.
 
-use opforge_cpu::elementwise::TestFn;
-
 use crate::ops::prelude::*;
 
 /// The tile function of [`isposinf`](fn@isposinf).

@@ -1,8 +1,6 @@
 //! `logical_not(x)`: whether x is zero.
 
 use crate::ops::prelude::*;
-use opforge_cpu::elementwise::TestFn;
-
 /// The tile function of [`logical_not`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LogicalNot;

@@ -1,7 +1,5 @@
 //! `signbit(x)`: whether the sign bit is set.
 
-use opforge_cpu::elementwise::TestFn;
-
 use crate::ops::prelude::*;
 
 /// The tile function of [`signbit`](fn@signbit).

@@ -1,5 +1,7 @@
 //! `bernoulli(p)`: ones with given probabilities, else zeros.
 
+use opforge_tile::forms::Random;
+
 use super::rand::Rand;
 use crate::ops::prelude::*;
 
@@ -13,8 +15,8 @@ pub struct Bernoulli {
 impl Distribution for Bernoulli {
     const NAME: &'static str = "bernoulli";
 
-    fn kernel(&self, key: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
-        opforge_cpu::random::bernoulli("bernoulli", self.p.to_f64(), key, output)
+    fn form(&self) -> Random {
+        Random::Bernoulli { p: self.p }
     }
 }
 

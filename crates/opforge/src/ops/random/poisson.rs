@@ -1,5 +1,7 @@
 //! `poisson(rates)`: numbers of events.
 
+use opforge_tile::forms::Random;
+
 use crate::ops::prelude::*;
 
 /// The operator of [`poisson`]: of a draw's key and rates in f64.
@@ -23,8 +25,8 @@ impl Operator for Poisson {
         AxisMap { inputs: vec![none(inputs[0].rank()), none(rank)], outputs: vec![none(rank)], roles: SmallVec::new() }
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(opforge_cpu::random::poisson("poisson", inputs[0], inputs[1], outputs[0]))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Random(Random::Poisson))
     }
 
     fn differentiable(&self) -> bool {

@@ -1,5 +1,7 @@
 //! `rand(size)`: random numbers, uniform in `[0, 1)`.
 
+use opforge_tile::forms::Random;
+
 use crate::FloatDType;
 use crate::arguments::{default_dtype, leaf, size_to_shape};
 use crate::ops::prelude::*;
@@ -16,8 +18,8 @@ pub struct Rand {
 impl Distribution for Rand {
     const NAME: &'static str = "rand";
 
-    fn kernel(&self, key: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
-        opforge_cpu::random::uniform("rand", self.low.to_f64(), self.high.to_f64(), key, output)
+    fn form(&self) -> Random {
+        Random::Uniform { low: self.low, high: self.high }
     }
 }
 

@@ -1,5 +1,7 @@
 //! `randint(low, high, size)`: random integers.
 
+use opforge_tile::forms::Random;
+
 use crate::arguments::{leaf, size_to_shape};
 use crate::ops::prelude::*;
 
@@ -15,8 +17,8 @@ pub struct RandInt {
 impl Distribution for RandInt {
     const NAME: &'static str = "randint";
 
-    fn kernel(&self, key: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
-        opforge_cpu::random::randint("randint", self.low, self.high, key, output)
+    fn form(&self) -> Random {
+        Random::Integers { low: self.low, high: self.high }
     }
 }
 

@@ -1,5 +1,7 @@
 //! `randn(size)`: random numbers, normal with mean 0 and standard deviation 1.
 
+use opforge_tile::forms::Random;
+
 use crate::FloatDType;
 use crate::arguments::{default_dtype, leaf, size_to_shape};
 use crate::ops::prelude::*;
@@ -16,8 +18,8 @@ pub struct Randn {
 impl Distribution for Randn {
     const NAME: &'static str = "randn";
 
-    fn kernel(&self, key: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
-        opforge_cpu::random::normal("randn", self.mean.to_f64(), self.std.to_f64(), key, output)
+    fn form(&self) -> Random {
+        Random::Normal { mean: self.mean, std: self.std }
     }
 }
 

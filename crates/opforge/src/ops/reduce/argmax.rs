@@ -1,6 +1,6 @@
 //! `argmax(x, dim)`: where the greatest element is.
 
-use opforge_cpu::reduce::{Extreme, arg_reduce};
+use opforge_tile::forms::{Extreme, Search};
 
 use crate::Dim;
 use crate::ops::extreme::{arg_over, arg_samples};
@@ -18,12 +18,12 @@ impl<const MAX: bool> Reduction for ArgExtremum<MAX> {
     const OF_NOTHING: bool = false;
     const DIFFERENTIABLE: bool = false;
 
-    fn lower(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Lowering> {
+    fn lower(&self, _: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
         let &[axis] = axes else {
             return Err(Error::value(Self::NAME, "dim", format!("{axes:?}"), "one dimension"));
         };
         let extreme = if MAX { Extreme::Max } else { Extreme::Min };
-        opaque(arg_reduce(Self::NAME, extreme, input, axis, output))
+        Ok(Lowering::Search(Search { extreme, axis }))
     }
 
     fn dtype(&self, _: DType) -> DType {

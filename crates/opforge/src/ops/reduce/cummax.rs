@@ -1,6 +1,6 @@
 //! `cummax(x, dim)`: the greatest of each element and all before it, and where it is.
 
-use opforge_cpu::reduce::Extreme;
+use opforge_tile::forms::Extreme;
 
 use crate::ops::extreme::{running_extreme, running_samples};
 use crate::ops::prelude::*;

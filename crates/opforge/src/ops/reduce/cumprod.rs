@@ -1,6 +1,7 @@
 //! `cumprod(x, dim)`: running products along a dimension.
 
 use opforge_core::normalize_dim;
+use opforge_tile::forms::Running;
 
 use crate::arguments::{accumulation_dtype, with_dimension};
 use crate::ops::prelude::*;
@@ -11,7 +12,7 @@ pub struct CumProd;
 
 impl Scan for CumProd {
     const NAME: &'static str = "cumprod";
-    const KIND: opforge_cpu::scan::Scan = opforge_cpu::scan::Scan::Product;
+    const RUNNING: Running = Running::Product;
     const SAVES: Saves = Saves::INPUTS;
 
     /// The product of all before element i, times `s_i = g_i + x_(i+1) s_(i+1)`: without a division, so that zeros have slopes too.

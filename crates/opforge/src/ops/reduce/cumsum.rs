@@ -1,6 +1,7 @@
 //! `cumsum(x, dim)`: running sums along a dimension.
 
 use opforge_core::normalize_dim;
+use opforge_tile::forms::Running;
 
 use crate::Dim;
 use crate::arguments::{accumulation_dtype, no_dims, with_dimension};
@@ -12,7 +13,7 @@ pub struct CumSum;
 
 impl Scan for CumSum {
     const NAME: &'static str = "cumsum";
-    const KIND: opforge_cpu::scan::Scan = opforge_cpu::scan::Scan::Sum;
+    const RUNNING: Running = Running::Sum;
     const SAVES: Saves = Saves::NOTHING;
 
     fn derivative(&self, ctx: &Backward<'_>, dim: usize) -> Result<Tensor> {

@@ -1,6 +1,7 @@
 //! `logcumsumexp(x, dim)`: logarithms of running sums of exponentials.
 
 use opforge_core::normalize_dim;
+use opforge_tile::forms::Running;
 
 use crate::arguments::with_dimension;
 use crate::autograd::is_grad_enabled;
@@ -13,7 +14,7 @@ pub struct LogCumSumExp;
 
 impl Scan for LogCumSumExp {
     const NAME: &'static str = "logcumsumexp";
-    const KIND: opforge_cpu::scan::Scan = opforge_cpu::scan::Scan::LogSumExp;
+    const RUNNING: Running = Running::LogSumExp;
     const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
 
     /// `e^(x_i) * sum of g_k e^(-y_k) over k >= i`, in logarithms, since neither factor need be finite: positive and negative gradients apart.

@@ -1,6 +1,7 @@
 //! `cat(tensors, dim)`: tensors one after another along a dimension.
 
 use opforge_core::normalize_dim;
+use opforge_tile::forms::Move;
 
 use crate::Dim;
 use crate::ops::prelude::*;
@@ -51,9 +52,8 @@ impl Operator for Cat {
         }
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        let metas: Vec<Meta> = inputs.iter().map(|m| (*m).clone()).collect();
-        opaque(opforge_cpu::copy::cat("cat", &metas, self.dim, outputs[0]))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Move(Move::Concatenate { axis: self.dim }))
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

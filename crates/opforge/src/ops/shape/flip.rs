@@ -1,5 +1,7 @@
 //! `flip(x, dims)`: dimensions read backwards, as a copy.
 
+use opforge_tile::forms::Move;
+
 use crate::family::reduce_dims;
 use crate::ops::prelude::*;
 
@@ -25,8 +27,8 @@ impl Operator for Flip {
         AxisMap::pointwise(inputs, inputs[0].rank()).with_roles(&self.axes.to_vec(), Role::Whole)
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(opforge_cpu::copy::flip("flip", inputs[0], &self.axes.to_vec(), outputs[0]))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Move(Move::Flip { axes: self.axes.to_vec().into_vec() }))
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

@@ -1,0 +1,140 @@
+//! The kernels of what operators state as plain values ([`opforge_tile::forms`]). Inputs and outputs are the operator's, in their order.
+
+use std::sync::Arc;
+
+use opforge_core::{Error, Layout, Meta, Result, Shape};
+use opforge_runtime::Kernel;
+use opforge_tile::forms::{Access, Combine, Contract, Index, Move, OnMax, Part, Places, Random, Sort, Windowed};
+
+use crate::{conv, copy, index, matmul, overlay, pool, random, resample, sort};
+
+/// Products of matrices.
+///
+/// # Errors
+/// Shapes and dtypes that do not go together.
+pub fn contract(op: &'static str, form: Contract, inputs: &[&Meta], output: &Meta) -> Result<Arc<dyn Kernel>> {
+    if form.transposed || form.bias {
+        expect(op, "transposed", form.transposed, "true where there is a bias")?;
+        return matmul::linear(op, inputs[0], inputs[1], inputs.get(2).copied(), output);
+    }
+    let lead = &output.dims()[..output.rank().saturating_sub(2)];
+    let stretched = |input: &Meta| {
+        let matrix = &input.dims()[input.rank().saturating_sub(2)..];
+        let shape: Shape = lead.iter().chain(matrix).copied().collect();
+        Ok::<_, Error>(Meta { dtype: input.dtype, layout: input.layout.broadcast_as(&shape, op)? })
+    };
+    matmul::matmul(op, &stretched(inputs[0])?, &stretched(inputs[1])?, output)
+}
+
+/// Elements moved.
+///
+/// # Errors
+/// Shapes and dtypes that do not go together, axes out of range.
+pub fn moved(op: &'static str, form: &Move, inputs: &[&Meta], output: &Meta) -> Result<Arc<dyn Kernel>> {
+    match form {
+        Move::Copy => copy::copy(op, inputs[0], output),
+        &Move::Concatenate { axis } => copy::cat(op, inputs, axis, output),
+        Move::Flip { axes } => copy::flip(op, inputs[0], axes, output),
+        &Move::Triangle { lower, diagonal } => copy::triangle(op, inputs[0], lower, diagonal, output),
+        Move::Overlay { place } => overlaid(op, place, inputs, output),
+    }
+}
+
+fn overlaid(op: &'static str, place: &Layout, inputs: &[&Meta], output: &Meta) -> Result<Arc<dyn Kernel>> {
+    match inputs {
+        [part] => overlay::embed(op, part, place, output),
+        [base, part] => overlay::overlay(op, base, part, place, output),
+        _ => Err(Error::value(op, "inputs", inputs.len(), "1 or 2 tensors")),
+    }
+}
+
+/// Elements at places that integers name.
+///
+/// # Errors
+/// Shapes and dtypes that do not go together; slices and tuples that are combined otherwise than [`Combine::Add`], or for tuples
+/// [`Combine::Set`]; tuples whose largest index means nothing.
+pub fn indexed(op: &'static str, form: Index, inputs: &[&Meta], output: &Meta) -> Result<Arc<dyn Kernel>> {
+    let Index { places, axis, on_max, access } = form;
+    let (x, ids) = (inputs[0], inputs[1]);
+    if places == Places::Tuples {
+        expect(op, "on_max", on_max == OnMax::Error, "an index as any other, in tuples")?;
+    }
+    match (access, places) {
+        (Access::Read, Places::Elements) => index::gather(op, x, ids, axis, on_max, output),
+        (Access::Read, Places::Slices) => index::index_select(op, x, ids, axis, on_max, output),
+        (Access::Read, Places::Tuples) => index::get(op, x, &inputs[1..], axis, output),
+        (Access::Write(how), Places::Elements) => index::scatter(op, [x, ids, inputs[2]], axis, on_max, how, output),
+        (Access::Write(how), Places::Slices) => {
+            expect(op, "combine", how == Combine::Add, "a sum, of slices")?;
+            index::index_add(op, x, ids, inputs[2], axis, on_max, output)
+        }
+        (Access::Write(how), Places::Tuples) => {
+            let adds = how == Combine::Add;
+            expect(op, "combine", adds || how == Combine::Set, "a sum or the last, of tuples")?;
+            let last = inputs.len() - 1;
+            index::put(op, x, &inputs[1..last], inputs[last], axis, adds, output)
+        }
+    }
+}
+
+/// Elements made of those under windows.
+///
+/// # Errors
+/// Shapes and dtypes that do not go together.
+pub fn windowed(op: &'static str, form: &Windowed, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    let (x, out) = (inputs[0], outputs[0]);
+    match form {
+        Windowed::Convolution { geometry, part } => {
+            let (other, bias) = (inputs[1], inputs.get(2).copied());
+            match part {
+                Part::Output => conv::convolve(op, geometry, x, other, bias, out),
+                Part::Input => conv::transposed(op, geometry, x, other, bias, out),
+                Part::Weight => conv::weight_gradient(op, geometry, x, other, out),
+            }
+        }
+        &Windowed::Average { ref average, spatial, gradient: false } => {
+            pool::average_pool(op, average, spatial, x, out)
+        }
+        &Windowed::Average { ref average, spatial, gradient: true } => {
+            pool::average_pool_gradient(op, average, spatial, x, out)
+        }
+        &Windowed::Greatest { ref windows, spatial } => {
+            pool::max_pool(op, windows, spatial, x, out, outputs.get(1).copied())
+        }
+        &Windowed::Spread { spatial } => pool::max_pool_gradient(op, spatial, x, inputs[1], out),
+        &Windowed::Resample { ref how, spatial, gradient: false } => resample::resample(op, how, spatial, x, out),
+        &Windowed::Resample { ref how, spatial, gradient: true } => {
+            resample::resample_gradient(op, how, spatial, x, out)
+        }
+    }
+}
+
+/// Places of elements in sorted order.
+///
+/// # Errors
+/// Shapes and dtypes that do not go together, complex numbers.
+pub fn sorted(op: &'static str, form: Sort, inputs: &[&Meta], output: &Meta) -> Result<Arc<dyn Kernel>> {
+    match form {
+        Sort::Order { axis, descending } => sort::arg_sort(op, inputs[0], axis, descending, output),
+        Sort::Search { right } => sort::search(op, inputs[0], inputs[1], right, output),
+    }
+}
+
+/// Numbers drawn at random.
+///
+/// # Errors
+/// Parameters that are no distribution's, a wrong key, dtypes that the distribution does not have.
+pub fn drawn(op: &'static str, form: Random, inputs: &[&Meta], output: &Meta) -> Result<Arc<dyn Kernel>> {
+    let key = inputs[0];
+    match form {
+        Random::Uniform { low, high } => random::uniform(op, low.to_f64(), high.to_f64(), key, output),
+        Random::Normal { mean, std } => random::normal(op, mean.to_f64(), std.to_f64(), key, output),
+        Random::Bernoulli { p } => random::bernoulli(op, p.to_f64(), key, output),
+        Random::Integers { low, high } => random::randint(op, low, high, key, output),
+        Random::Poisson => random::poisson(op, key, inputs[1], output),
+    }
+}
+
+fn expect(op: &'static str, argument: &'static str, holds: bool, accepted: &'static str) -> Result<()> {
+    if holds { Ok(()) } else { Err(Error::value(op, argument, "another", accepted)) }
+}

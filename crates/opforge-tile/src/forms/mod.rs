@@ -1,0 +1,143 @@
+//! What operators compute that is no function of single elements, as plain values: whoever carries it out reads them. Inputs and outputs are numbered
+//! as the operator's; indices count from 0, and `out[.., i, ..]` has `i` along the axis that is spoken of.
+
+mod dense;
+mod index;
+mod window;
+
+use opforge_core::{Layout, Scalar};
+
+pub use dense::Dense;
+pub use index::{Access, Combine, Index, OnMax, Places};
+pub use window::{
+    Average, Divisor, Filter, Geometry, MAX_SPATIAL, Part, Stretch, Stretches, Window, Windowed, Windows,
+};
+
+/// Which element is sought. NaN is more extreme than any number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Extreme {
+    /// The least.
+    Min,
+    /// The greatest.
+    Max,
+}
+
+/// The place along an axis of the first of the most extreme elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Search {
+    /// What is sought.
+    pub extreme: Extreme,
+    /// The axis, which goes or stays with length 1.
+    pub axis: usize,
+}
+
+/// What a running result is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Running {
+    /// The sum.
+    Sum,
+    /// The product.
+    Product,
+    /// `log(e^a + e^b + ..)`; floats only.
+    LogSumExp,
+    /// The place of the last of the most extreme elements, or of the first NaN.
+    Place(Extreme),
+}
+
+/// Running results: `out[.., i, ..]` is that of `x[.., 0, ..]` to `x[.., i, ..]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Scan {
+    /// What it is.
+    pub running: Running,
+    /// The axis that is walked along.
+    pub axis: usize,
+}
+
+/// Places of elements in sorted order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Sort {
+    /// Where the elements along an axis come from if they are sorted; equal ones keep their order, and NaN is the greatest.
+    Order {
+        /// The axis.
+        axis: usize,
+        /// Whether the greatest comes first.
+        descending: bool,
+    },
+    /// Where the second input's elements would stand in the first's lines, which are sorted: of equal ones before the first, or after the last if `right`.
+    Search {
+        /// Which side of equal ones.
+        right: bool,
+    },
+}
+
+/// Products of matrices, the last two dimensions; leading ones are broadcast. f16 and bf16 are summed in f32, and results rounded once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Contract {
+    /// Whether the second input is `[n, k]`, without leading dimensions, instead of `[.., k, n]`; the first is then `[.., k]`.
+    pub transposed: bool,
+    /// Whether a third input, `[n]`, is added.
+    pub bias: bool,
+}
+
+/// Elements moved as they are.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Move {
+    /// Each to the same index.
+    Copy,
+    /// All inputs one after the other.
+    Concatenate {
+        /// Along which axis.
+        axis: usize,
+    },
+    /// Each to the index as far from the other end.
+    Flip {
+        /// Along which axes.
+        axes: Vec<usize>,
+    },
+    /// Those of matrices with `column - row <= diagonal` if `lower`, else `>= diagonal`; zeros elsewhere.
+    Triangle {
+        /// Which side stays.
+        lower: bool,
+        /// How far above the main diagonal.
+        diagonal: i64,
+    },
+    /// The last input's to a part of the output; the first input's are elsewhere, or zeros if there is only one.
+    Overlay {
+        /// The part, within the output's memory.
+        place: Layout,
+    },
+}
+
+/// Numbers drawn at random. The first input is the key, `[seed, offset]` in u64. Of a stream of Philox4x32-10 with the seed as its key, and as its counter a number of 64
+/// bits below the offset, 16 blocks make a group; a group's draws take all first words of its blocks, then all second ones, and so on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Random {
+    /// `low + (high - low) u`, never `high`: u has 24 bits of a word, or for f64 53 of two.
+    Uniform {
+        /// The least.
+        low: Scalar,
+        /// The end.
+        high: Scalar,
+    },
+    /// By the transform of Box and Muller: of two words the logarithm and the angle, or for f64 of four.
+    Normal {
+        /// The mean.
+        mean: Scalar,
+        /// The standard deviation.
+        std: Scalar,
+    },
+    /// 1 where a word is below `p 2^32`, else 0.
+    Bernoulli {
+        /// The probability of 1.
+        p: Scalar,
+    },
+    /// `low + floor((high - low) u)`, u of two words.
+    Integers {
+        /// The least.
+        low: i64,
+        /// The end.
+        high: i64,
+    },
+    /// Numbers of events, of rates that are the second input.
+    Poisson,
+}

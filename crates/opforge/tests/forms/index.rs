@@ -1,0 +1,42 @@
+//! Elements at places that integers name.
+
+use opforge::declaration::{Array, each_index};
+use opforge_tile::forms::{Access, Combine, Index, Places};
+
+pub fn index(form: &Index, x: &[Array], shape: &[usize]) -> Array {
+    let writes = matches!(form.access, Access::Write(_));
+    let ids = &x[1..x.len() - usize::from(writes)];
+    // Where in the first input the element at an index of what is read, or written, is.
+    let place = |index: &[usize]| -> Vec<usize> {
+        let id = |ids: &Array, at: &[usize], len: usize| {
+            let id = ids.at(at) as i64;
+            (if id < 0 { id + len as i64 } else { id }) as usize
+        };
+        let (before, rest) = index.split_at(form.axis);
+        let middle = match form.places {
+            Places::Elements => vec![id(&ids[0], index, x[0].shape[form.axis])],
+            Places::Slices => vec![id(&ids[0], &rest[..ids[0].shape.len()], x[0].shape[form.axis])],
+            Places::Tuples => {
+                let of = |(k, ids)| id(ids, &rest[..1], x[0].shape[form.axis + k]);
+                ids.iter().enumerate().map(of).collect()
+            }
+        };
+        let named = if form.places == Places::Slices { ids[0].shape.len() } else { 1 };
+        [before, &middle, &rest[named..]].concat()
+    };
+    let Access::Write(how) = form.access else { return Array::from_fn(shape, |index| x[0].at(&place(index))) };
+    let (mut y, src) = (x[0].clone(), &x[x.len() - 1]);
+    let visited = if form.places == Places::Elements { &ids[0].shape } else { &src.shape };
+    each_index(visited, |index| {
+        let flat = place(index).iter().zip(shape).fold(0, |flat, (&i, &len)| flat * len + i);
+        let (old, new) = (y.data[flat], src.at(index));
+        y.data[flat] = match how {
+            Combine::Set => new,
+            Combine::Add => old + new,
+            Combine::Multiply => old * new,
+            Combine::Least => old.min(new),
+            Combine::Greatest => old.max(new),
+        };
+    });
+    y
+}

@@ -1,0 +1,51 @@
+//! Matrices' products and elements moved.
+
+use opforge::declaration::Array;
+use opforge_tile::forms::{Contract, Move};
+
+pub fn contract(form: &Contract, x: &[Array], shape: &[usize]) -> Array {
+    let depth = *x[0].shape.last().expect("a matrix");
+    Array::from_fn(shape, |index| {
+        let (lead, j) = (&index[..index.len() - 1], index[index.len() - 1]);
+        let product = |k: usize| {
+            let a = [lead, &[k]].concat();
+            let b = if form.transposed { vec![j, k] } else { [&lead[..lead.len() - 1], &[k, j]].concat() };
+            let b = if form.transposed { x[1].at(&b) } else { x[1].at_broadcast(&b) };
+            x[0].at_broadcast(&a) * b
+        };
+        let sum: f64 = (0..depth).map(product).sum();
+        if form.bias { sum + x[2].at(&[j]) } else { sum }
+    })
+}
+
+pub fn moved(form: &Move, x: &[Array], shape: &[usize]) -> Array {
+    match form {
+        Move::Copy => x[0].clone(),
+        &Move::Concatenate { axis } => Array::from_fn(shape, |index| {
+            let mut index = index.to_vec();
+            for part in x {
+                if index[axis] < part.shape[axis] {
+                    return part.at(&index);
+                }
+                index[axis] -= part.shape[axis];
+            }
+            panic!("{shape:?} is longer than its parts")
+        }),
+        Move::Flip { axes } => Array::from_fn(shape, |index| {
+            let of = |(d, &i): (usize, &usize)| if axes.contains(&d) { shape[d] - 1 - i } else { i };
+            x[0].at(&index.iter().enumerate().map(of).collect::<Vec<_>>())
+        }),
+        &Move::Triangle { lower, diagonal } => Array::from_fn(shape, |index| {
+            let above = index[index.len() - 1] as i64 - index[index.len() - 2] as i64;
+            let stays = if lower { above <= diagonal } else { above >= diagonal };
+            if stays { x[0].at(index) } else { 0.0 }
+        }),
+        Move::Overlay { place } => {
+            let mut y = if x.len() == 2 { x[0].clone() } else { Array::from_fn(shape, |_| 0.0) };
+            for (at, element) in place.indices().zip(&x[x.len() - 1].data) {
+                y.data[at] = *element;
+            }
+            y
+        }
+    }
+}

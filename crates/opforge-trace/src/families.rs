@@ -10,14 +10,19 @@ use crate::symbol::Symbol;
 /// A function of `K` symbols of type `T`, and its results.
 fn traced<T: Element, const K: usize>(
     fused: bool,
-    function: impl FnOnce([Symbol<T>; K]) -> (Vec<Id>, Option<Id>),
+    function: impl Fn([Symbol<T>; K]) -> (Vec<Id>, Option<Id>),
 ) -> Expression {
-    trace(vec![T::DTYPE; K], fused, || function(std::array::from_fn(Symbol::input)))
+    trace(vec![T::DTYPE; K], fused, &mut || function(std::array::from_fn(Symbol::input)))
 }
 
 /// One result that is always there.
 fn one<T>(result: Symbol<T>) -> (Vec<Id>, Option<Id>) {
-    (vec![result.id], None)
+    only(result.id, None)
+}
+
+#[inline(never)]
+fn only(result: Id, failure: Option<Id>) -> (Vec<Id>, Option<Id>) {
+    (vec![result], failure)
 }
 
 /// A function of one element of a dtype, f16 and bf16 as f32; none where the function does not have the dtype. `fused` is whether `mul_add`
@@ -40,7 +45,7 @@ pub fn binary<F: BinaryFn>(f: F, dtype: DType, fused: bool) -> Option<Expression
         id: impl Fn(I) -> Id,
         mask: impl Fn(I::Mask) -> Id,
     ) -> (Vec<Id>, Option<Id>) {
-        (vec![id(f.int(a, b))], F::INT_FAILURE.map(|_| mask(f.int_fails(a, b))))
+        only(id(f.int(a, b)), F::INT_FAILURE.map(|_| mask(f.int_fails(a, b))))
     }
     Some(match dtype.compute() {
         DType::F32 if F::FLOAT => traced::<f32, 2>(fused, |[a, b]| one(f.float(a, b))),
@@ -97,8 +102,8 @@ pub fn update<F: UpdateFn<N>, const N: usize>(f: F, dtype: DType, fused: bool) -
     let dtype = dtype.compute();
     let inputs = vec![dtype; N + 1];
     Some(match dtype {
-        DType::F32 => trace(inputs, fused, || changed::<Symbol<f32>, N>(f, Symbol::input, |x| x.id)),
-        DType::F64 => trace(inputs, fused, || changed::<Symbol<f64>, N>(f, Symbol::input, |x| x.id)),
+        DType::F32 => trace(inputs, fused, &mut || changed::<Symbol<f32>, N>(f, Symbol::input, |x| x.id)),
+        DType::F64 => trace(inputs, fused, &mut || changed::<Symbol<f64>, N>(f, Symbol::input, |x| x.id)),
         _ => return None,
     })
 }
@@ -109,7 +114,7 @@ pub fn cast(from: DType, to: DType) -> Option<Expression> {
     if from.is_complex() || to.is_complex() {
         return None;
     }
-    Some(trace(vec![from], true, || (vec![converted(record(from, Op::Input(0), &[]), from, to)], None)))
+    Some(trace(vec![from], true, &mut || (vec![converted(record(from, Op::Input(0), &[]), from, to)], None)))
 }
 
 /// A node in another dtype.
@@ -127,7 +132,7 @@ pub fn choose(condition: DType, dtype: DType) -> Option<Expression> {
     if dtype.is_complex() {
         return None;
     }
-    Some(trace(vec![condition, dtype, dtype], true, || {
+    Some(trace(vec![condition, dtype, dtype], true, &mut || {
         let c = record(condition, Op::Input(0), &[]);
         let zero = || record(condition, Op::Constant(0), &[]);
         let truth = if condition == DType::Bool { c } else { record(DType::Bool, Op::Ne, &[c, zero()]) };

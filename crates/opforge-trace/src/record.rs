@@ -17,8 +17,22 @@ thread_local! {
     static TRACE: RefCell<Option<Trace>> = const { RefCell::new(None) };
 }
 
+/// A function to be traced, which gives its results and the node that tells of failure. A trait of its own: there are very many, and with
+/// `dyn FnMut` each would have the code of `FnOnce` too.
+pub(crate) trait Traced {
+    fn run(&mut self) -> (Vec<Id>, Option<Id>);
+}
+
+impl<F: FnMut() -> (Vec<Id>, Option<Id>)> Traced for F {
+    fn run(&mut self) -> (Vec<Id>, Option<Id>) {
+        self()
+    }
+}
+
 /// What a function leaves behind that makes symbols of these inputs, and returns its results and the node that tells of failure.
-pub(crate) fn trace(inputs: Vec<DType>, fused: bool, function: impl FnOnce() -> (Vec<Id>, Option<Id>)) -> Expression {
+///
+/// Not generic: every tile function is traced in every dtype, and what differs is the function alone.
+pub(crate) fn trace(inputs: Vec<DType>, fused: bool, function: &mut dyn Traced) -> Expression {
     /// Gives the thread back what it traced before, also when the function panics.
     struct Restore(Option<Trace>);
     impl Drop for Restore {
@@ -27,7 +41,7 @@ pub(crate) fn trace(inputs: Vec<DType>, fused: bool, function: impl FnOnce() -> 
         }
     }
     let _restore = Restore(TRACE.replace(Some(Trace { fused, nodes: Vec::new(), numbers: HashMap::new() })));
-    let (results, failure) = function();
+    let (results, failure) = function.run();
     let nodes = TRACE.take().map_or_else(Vec::new, |trace| trace.nodes);
     Expression { inputs, nodes, results, failure }
 }

@@ -22,8 +22,8 @@ pub struct Reduction {
 }
 
 /// The expression of a function of inputs of these dtypes.
-fn part(inputs: &[DType], fused: bool, function: impl FnOnce(&[Id]) -> Id) -> Expression {
-    trace(inputs.to_vec(), fused, || {
+fn part(inputs: &[DType], fused: bool, function: impl Fn(&[Id]) -> Id) -> Expression {
+    trace(inputs.to_vec(), fused, &mut || {
         let symbols = inputs.iter().enumerate().map(|(i, &dtype)| record(dtype, Op::Input(i), &[]));
         (vec![function(&symbols.collect::<Vec<_>>())], None)
     })

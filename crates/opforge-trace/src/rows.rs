@@ -93,7 +93,7 @@ where
     Symbol<T>: Float,
 {
     let mut row = Recorder::<T, K> { passes: Vec::new(), found: 0, element: std::marker::PhantomData };
-    let whole = trace(Vec::new(), fused, || {
+    let whole = trace(Vec::new(), fused, &mut || {
         f.row(&mut row);
         (Vec::new(), None)
     });

@@ -45,19 +45,35 @@ fn default_num_threads() -> usize {
 ///
 /// # Panics
 /// When `body` panics, the ranges not yet begun are skipped and the (first) panic continues in the caller.
+#[inline]
 pub fn parallel_for(n: usize, grain: usize, body: impl Fn(Range<usize>) + Sync) {
-    let grain = grain.max(1);
+    run(n, grain.max(1), &body);
+}
+
+/// The body of a loop. A trait of its own: there are very many, and with `dyn Fn` each would have the code of `FnOnce` too.
+trait Body: Sync {
+    fn run(&self, range: Range<usize>);
+}
+
+impl<F: Fn(Range<usize>) + Sync> Body for F {
+    fn run(&self, range: Range<usize>) {
+        self(range);
+    }
+}
+
+/// [`parallel_for`], compiled once.
+fn run(n: usize, grain: usize, body: &dyn Body) {
     if n <= grain {
         if n > 0 {
-            body(0..n);
+            body.run(0..n);
         }
     } else if num_threads() == 1 || pool::inside_loop() {
         for i in 0..n.div_ceil(grain) {
             checkpoint();
-            body(range(i, grain, n));
+            body.run(range(i, grain, n));
         }
     } else {
-        pool::run(n, grain, num_threads() - 1, &body);
+        pool::run(n, grain, num_threads() - 1, body);
     }
 }
 

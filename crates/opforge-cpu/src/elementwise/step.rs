@@ -1,33 +1,25 @@
 //! Elementwise functions with their types erased, as kernels and fused programs run them.
 
-use std::any::Any;
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 use opforge_core::DType;
 
 use super::block::Block;
 use super::float::{FloatMap, FloatStep, FloatTest, TestStep};
 use crate::simd::convert::{NarrowBf16, NarrowF16, WidenBf16, WidenF16};
-use crate::simd::{Entry, Isa, Routine, resolve};
+use crate::simd::{Entry, Isa, Prepared, Routine, resolve};
 
 /// An elementwise function prepared for its types and the instruction set, its own type erased: eager kernels run one over whole tensors,
 /// tile programs run many over tiles.
 #[derive(Clone)]
-pub(super) struct Step<const K: usize> {
-    state: Arc<dyn Any + Send + Sync>,
-    call: unsafe fn(*const (), *const Block<K>) -> bool,
-}
+pub(super) struct Step<const K: usize>(Prepared<*const Block<K>, bool>);
 
 impl<const K: usize> Step<K> {
     pub fn new<R>(routine: R) -> Self
     where
         R: Routine<Args = *const Block<K>, Output = bool> + Send + Sync + 'static,
     {
-        let entry: Entry<R> = resolve::<R>(Isa::current());
-        // SAFETY: the types differ only in the first argument, a thin pointer in both; `run` passes one to an R.
-        let call = unsafe { std::mem::transmute::<Entry<R>, unsafe fn(*const (), *const Block<K>) -> bool>(entry) };
-        Step { state: Arc::new(routine), call }
+        Step(Prepared::new(routine))
     }
 
     /// The step of a float function for elements that are computed in as `compute`: f32, or else f64.
@@ -52,8 +44,8 @@ impl<const K: usize> Step<K> {
     /// The block's pointers are valid for all its elements, which have the step's types.
     #[inline(always)]
     pub unsafe fn run(&self, block: &Block<K>) -> bool {
-        // SAFETY: the state is the routine that `call` expects, and the level was supported when it was resolved.
-        unsafe { (self.call)(Arc::as_ptr(&self.state).cast(), block) }
+        // SAFETY: the caller's.
+        unsafe { self.0.run(block) }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::loops::fallible::try_parallel_for;
 use crate::memory::scratch::with_scratch;
-use crate::simd::{Entry, Isa, Routine, resolve};
+use crate::simd::{Prepared, Routine};
 use opforge_core::Result;
 use opforge_runtime::Kernel;
 use std::ops::Range;
@@ -32,9 +32,8 @@ struct Tensors {
 // SAFETY: threads only read the inputs, and each task has outputs of its own.
 unsafe impl Sync for Tensors {}
 
-struct TaskKernel<R: Routine> {
-    routine: R,
-    entry: Entry<R>,
+struct TaskKernel {
+    routine: Prepared<Job, ()>,
     tasks: usize,
     grain: usize,
     memory: usize,
@@ -46,15 +45,18 @@ pub(crate) fn prepare<R>(routine: R, tasks: usize, task_work: usize, memory: usi
 where
     R: Routine<Args = Job, Output = ()> + Send + Sync + 'static,
 {
-    let work = tasks.saturating_mul(task_work);
-    let grain = if work < SERIAL { tasks } else { (GRAIN / task_work.max(1)).max(1) };
-    Arc::new(TaskKernel { routine, entry: resolve::<R>(Isa::current()), tasks, grain, memory, cost: work as u64 })
+    TaskKernel::prepare(Prepared::new(routine), tasks, task_work, memory)
 }
 
-impl<R> Kernel for TaskKernel<R>
-where
-    R: Routine<Args = Job, Output = ()> + Send + Sync + 'static,
-{
+impl TaskKernel {
+    fn prepare(routine: Prepared<Job, ()>, tasks: usize, task_work: usize, memory: usize) -> Arc<dyn Kernel> {
+        let work = tasks.saturating_mul(task_work);
+        let grain = if work < SERIAL { tasks } else { (GRAIN / task_work.max(1)).max(1) };
+        Arc::new(TaskKernel { routine, tasks, grain, memory, cost: work as u64 })
+    }
+}
+
+impl Kernel for TaskKernel {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let mut tensors = Tensors { inputs: [std::ptr::null(); MOST], outputs: [std::ptr::null_mut(); MOST] };
         tensors.inputs[..inputs.len()].copy_from_slice(inputs);
@@ -63,8 +65,8 @@ where
         try_parallel_for(self.tasks, self.grain, |tasks| {
             with_scratch(self.memory, |memory| {
                 let job = Job { inputs: tensors.inputs, outputs: tensors.outputs, memory, tasks };
-                // SAFETY: the entry is for the processor's own ISA; the caller vouches for the addresses.
-                unsafe { (self.entry)(&self.routine, job) }
+                // SAFETY: the caller vouches for the addresses.
+                unsafe { self.routine.run(job) }
             })
         })
     }

@@ -2,7 +2,7 @@
 
 use super::cascade::{LEVELS, full_levels, levels_used};
 use super::fold::Fold;
-use super::kernel::{Job, Loops, Step};
+use super::kernel::{Job, Load, Step};
 use super::plan::{Form, Plan, TILE};
 use crate::loops::plan::{LoopDim, Walk, iterations};
 use crate::simd::{Routine, Simd};
@@ -20,15 +20,20 @@ const PADDING: usize = 16;
 ///
 /// The working memory of a task is a tile of accumulators for each level of a cascade, and room for a group of gathered rows.
 pub(super) struct Columns<F> {
-    fold: F,
+    pub fold: F,
+    pub tiles: Tiles,
+}
+
+/// What is to be folded, whatever the fold.
+pub(super) struct Tiles {
     plan: Plan,
     levels: usize,
     /// The loop over the rows of [`Form::Narrow`], the shorter last one included.
     narrow_rows: [LoopDim<1>; 1],
 }
 
-impl<F> Columns<F> {
-    pub fn new(fold: F, plan: Plan) -> Self {
+impl Tiles {
+    pub fn new(plan: Plan) -> Self {
         let levels = levels_used(plan.count / GROUP, LEVELS);
         let narrow_rows = match plan.form {
             Form::Narrow { width, repeat, .. } => {
@@ -36,7 +41,7 @@ impl<F> Columns<F> {
             }
             _ => [LoopDim { len: 1, stride: [0] }],
         };
-        Columns { fold, plan, levels, narrow_rows }
+        Tiles { plan, levels, narrow_rows }
     }
 }
 
@@ -50,8 +55,22 @@ struct Tile {
     width: usize,
 }
 
-impl<F: Fold> Columns<F> {
-    fn tiles(&self) -> usize {
+impl Tiles {
+    pub fn load(&self) -> Load {
+        let units = match self.plan.form {
+            Form::Narrow { repeat, .. } => self.plan.count.div_ceil(repeat),
+            _ => self.plan.count,
+        };
+        Load { tasks: iterations(&self.plan.outer) * self.across(), units, memory: self.memory() }
+    }
+
+    /// Accumulators of working memory.
+    fn memory(&self) -> usize {
+        (self.levels + GROUP) * TILE
+    }
+
+    /// Tiles side by side.
+    fn across(&self) -> usize {
         match self.plan.form {
             Form::Columns { width, .. } => width.div_ceil(TILE),
             _ => 1,
@@ -59,7 +78,7 @@ impl<F: Fold> Columns<F> {
     }
 
     fn tile(&self, task: usize) -> Tile {
-        let tiles = self.tiles();
+        let tiles = self.across();
         let (outer, tile) = match self.plan.form {
             // What lies between the elements of a row belongs to other outputs: take those while it is in a cache.
             Form::Columns { stride, .. } if stride != 1 => {
@@ -78,52 +97,48 @@ impl<F: Fold> Columns<F> {
             Form::Rows { .. } | Form::Scattered => Tile { from, to, width: 1 },
         }
     }
-}
 
-impl<F: Fold> Loops for Columns<F> {
-    type Acc = F::Acc;
-    const WORKS_IN_MEMORY: bool = true;
-    fn tasks(&self) -> usize {
-        iterations(&self.plan.outer) * self.tiles()
-    }
-    fn units(&self) -> usize {
+    /// How many of these rows are whole, and how many elements a shorter last one has.
+    fn whole_rows(&self, units: Range<usize>) -> (usize, usize) {
         match self.plan.form {
-            Form::Narrow { repeat, .. } => self.plan.count.div_ceil(repeat),
-            _ => self.plan.count,
+            Form::Narrow { width, repeat, .. } => {
+                let whole = self.plan.count / repeat;
+                let rest = if units.end > whole { self.plan.count % repeat * width } else { 0 };
+                (units.end.min(whole) - units.start.min(whole), rest)
+            }
+            _ => (units.len(), 0),
         }
-    }
-    fn memory(&self) -> usize {
-        const { assert!(size_of::<F::In>() <= size_of::<F::Acc>() && align_of::<F::In>() <= align_of::<F::Acc>()) };
-        (self.levels + GROUP) * TILE
     }
 }
 
 impl<F: Fold> Routine for Columns<F> {
-    type Args = Job<F::Acc>;
+    type Args = Job;
     type Output = ();
     const AVX2: bool = F::AVX512;
     const AVX512: bool = F::AVX512;
 
     #[inline(always)]
-    unsafe fn run<S: Simd>(&self, job: Self::Args) {
+    unsafe fn run<S: Simd>(&self, job: Job) {
+        const { assert!(size_of::<F::In>() <= size_of::<F::Acc>() && align_of::<F::In>() <= align_of::<F::Acc>()) };
+        let memory = job.memory.cast::<F::Acc>();
         let (tasks, units, parts, partial) = match job.step {
-            Step::Whole(tasks) => (tasks, 0..self.units(), 0, false),
+            Step::Whole(tasks) => (tasks, 0..self.tiles.load().units, 0, false),
             Step::Part { task, units } => (task..task + 1, units, 0, true),
             Step::Join { task, parts } => (task..task + 1, 0..0, parts, false),
         };
         for task in tasks {
-            let tile = self.tile(task);
+            let tile = self.tiles.tile(task);
             // SAFETY: the plan's offsets stay within the tensors that the caller vouches for.
             unsafe {
                 if parts == 0 {
-                    self.fold_rows::<S>(job.input.cast::<F::In>().add(tile.from), &tile, units.clone(), job.memory);
+                    self.fold_rows::<S>(job.input.cast::<F::In>().add(tile.from), &tile, units.clone(), memory);
                 } else {
                     for part in 1..parts {
-                        merge::<S, F>(self.fold, job.memory, job.memory.add(part * self.memory()), tile.width);
+                        merge::<S, F>(self.fold, memory, memory.add(part * self.tiles.memory()), tile.width);
                     }
                 }
                 if !partial {
-                    self.finish::<S>(job.memory, &tile, job.output);
+                    self.finish::<S>(memory, &tile, job.output);
                 }
             }
         }
@@ -140,18 +155,18 @@ impl<F: Fold> Columns<F> {
         let (fold, width) = (self.fold, tile.width);
         // SAFETY: the tile's width is at most TILE; rows lie within the input, and are gathered before they are read.
         unsafe {
-            for level in 0..self.levels {
+            for level in 0..self.tiles.levels {
                 fill_identity::<S, F>(fold, levels.add(level * TILE), TILE.min(width + PADDING));
             }
-            let mut rows = self.rows(base, tile, units.start, levels.add(self.levels * TILE).cast());
-            let (whole, rest) = self.whole_rows(units);
+            let mut rows = self.rows(base, tile, units.start, levels.add(self.tiles.levels * TILE).cast());
+            let (whole, rest) = self.tiles.whole_rows(units);
             for group in 1..=whole / GROUP {
                 if group % LOOK == 0 {
                     checkpoint();
                 }
                 let pointers = [rows.next(0), rows.next(1), rows.next(2), rows.next(3)];
                 add_rows::<S, F, GROUP>(fold, pointers, width, levels);
-                for full in 0..full_levels(group, self.levels) {
+                for full in 0..full_levels(group, self.tiles.levels) {
                     let level = levels.add(full * TILE);
                     merge::<S, F>(fold, level.add(TILE), level, width);
                     fill_identity::<S, F>(fold, level, width);
@@ -161,29 +176,17 @@ impl<F: Fold> Columns<F> {
             for row in 0..single + usize::from(rest > 0) {
                 add_rows::<S, F, 1>(fold, [rows.next(0)], if row < single { width } else { rest }, levels);
             }
-            for level in 1..self.levels {
+            for level in 1..self.tiles.levels {
                 merge::<S, F>(fold, levels, levels.add(level * TILE), width);
             }
         }
     }
 
-    /// How many of these rows are whole, and how many elements a shorter last one has.
-    fn whole_rows(&self, units: Range<usize>) -> (usize, usize) {
-        match self.plan.form {
-            Form::Narrow { width, repeat, .. } => {
-                let whole = self.plan.count / repeat;
-                let rest = if units.end > whole { self.plan.count % repeat * width } else { 0 };
-                (units.end.min(whole) - units.start.min(whole), rest)
-            }
-            _ => (units.len(), 0),
-        }
-    }
-
     #[inline(always)]
     fn rows(&self, base: *const F::In, tile: &Tile, first: usize, gathered: *mut F::In) -> Rows<'_, F::In> {
-        let (walk, stride) = match self.plan.form {
-            Form::Columns { stride, .. } => (Walk::new(&self.plan.reduced, first), stride),
-            _ => (Walk::new(&self.narrow_rows, first), 1),
+        let (walk, stride) = match self.tiles.plan.form {
+            Form::Columns { stride, .. } => (Walk::new(&self.tiles.plan.reduced, first), stride),
+            _ => (Walk::new(&self.tiles.narrow_rows, first), 1),
         };
         Rows { base, walk, width: tile.width, stride, gathered }
     }
@@ -195,7 +198,7 @@ impl<F: Fold> Columns<F> {
     #[inline(always)]
     unsafe fn finish<S: Simd>(&self, acc: *mut F::Acc, tile: &Tile, output: *mut u8) {
         let (fold, size) = (self.fold, self.fold.out_size());
-        let (width, out_stride) = match self.plan.form {
+        let (width, out_stride) = match self.tiles.plan.form {
             Form::Columns { out_stride, .. } => (tile.width, out_stride),
             Form::Narrow { width, repeat, out_stride } => {
                 let mut half = repeat;
@@ -214,7 +217,7 @@ impl<F: Fold> Columns<F> {
             // SAFETY: tiles hold whole vectors; the outputs are the tile's.
             unsafe {
                 let out = output.add((tile.to + i * out_stride) * size);
-                fold.finish::<S>(fold.read::<S>(acc.add(i)), lanes.min(width - i), self.plan.count, out, out_stride);
+                fold.finish::<S>(fold.read::<S>(acc.add(i)), lanes.min(width - i), self.tiles.plan.count, out, out_stride);
             }
         }
     }
@@ -246,11 +249,21 @@ impl<T: Copy> Rows<'_, T> {
                 return row;
             }
             let gathered = self.gathered.add(slot * TILE);
-            for i in 0..self.width {
-                gathered.add(i).write(row.add(i * self.stride).read());
-            }
+            gather(row, self.stride, gathered, self.width);
             gathered
         }
+    }
+}
+
+/// Copies `n` elements, `stride` apart, to neighbouring places.
+///
+/// # Safety
+/// They are readable, and `to` is writable for them.
+#[inline(never)]
+unsafe fn gather<T: Copy>(from: *const T, stride: usize, to: *mut T, n: usize) {
+    for i in 0..n {
+        // SAFETY: the caller's.
+        unsafe { to.add(i).write(from.add(i * stride).read()) };
     }
 }
 
@@ -287,14 +300,29 @@ unsafe fn add_rows<S: Simd, F: Fold, const N: usize>(fold: F, rows: [*const F::I
 /// Combines `width` accumulators into others.
 ///
 /// # Safety
-/// Both hold at least `width` accumulators, rounded up to whole vectors.
+/// Both hold at least `width` accumulators, rounded up to whole vectors; the processor supports `S::ISA`.
 #[inline(always)]
 unsafe fn merge<S: Simd, F: Fold>(fold: F, into: *mut F::Acc, from: *const F::Acc, width: usize) {
-    for i in (0..width).step_by(F::lanes::<S>()) {
-        // SAFETY: the caller's.
-        unsafe {
-            fold.write::<S>(fold.combine::<S>(fold.read::<S>(into.add(i)), fold.read::<S>(from.add(i))), into.add(i))
-        };
+    // SAFETY: the caller's.
+    unsafe { S::call(&Merge(fold), (into, from, width)) }
+}
+
+/// [`merge`] as code of its own, since it is rare and there are several places.
+struct Merge<F>(F);
+
+impl<F: Fold> Routine for Merge<F> {
+    type Args = (*mut F::Acc, *const F::Acc, usize);
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, (into, from, width): Self::Args) {
+        for i in (0..width).step_by(F::lanes::<S>()) {
+            // SAFETY: the caller's.
+            unsafe {
+                let sum = self.0.combine::<S>(self.0.read::<S>(into.add(i)), self.0.read::<S>(from.add(i)));
+                self.0.write::<S>(sum, into.add(i));
+            }
+        }
     }
 }
 

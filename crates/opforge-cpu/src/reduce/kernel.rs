@@ -2,10 +2,11 @@
 
 use super::fold::Fold;
 use super::plan::{Form, Plan};
-use super::{columns::Columns, rows::Rows};
+use super::columns::{Columns, Tiles};
+use super::rows::{self, Rows};
 use crate::loops::fallible::try_parallel_for;
 use crate::memory::scratch::with_scratch;
-use crate::simd::{Entry, Isa, Routine, resolve};
+use crate::simd::Prepared;
 use opforge_core::Result;
 use opforge_runtime::Kernel;
 use opforge_runtime::parallel::parallel_for;
@@ -21,24 +22,19 @@ const MANY_TASKS: usize = 16;
 /// Partial results of all tasks together, at most.
 const MOST_PARTS: usize = 64;
 
-/// The loops of one reduction. A *task* makes one output, or a tile of them; it is made of *units* (blocks or rows).
-pub(super) trait Loops:
-    Routine<Args = Job<<Self as Loops>::Acc>, Output = ()> + Send + Sync + Sized + 'static
-{
-    type Acc: Copy + Send + Sync + 'static;
-    /// Whether whole tasks need the working memory that partial results need in any case.
-    const WORKS_IN_MEMORY: bool;
-    fn tasks(&self) -> usize;
-    fn units(&self) -> usize;
+/// How much there is to do. A *task* makes one output, or a tile of them; it is made of *units* (blocks or rows).
+pub(super) struct Load {
+    pub tasks: usize,
+    pub units: usize,
     /// Accumulators of working memory.
-    fn memory(&self) -> usize;
+    pub memory: usize,
 }
 
-/// A piece of a reduction's work, with the addresses of its input, its output and its working memory.
-pub(super) struct Job<A> {
+/// A piece of a reduction's work, with the addresses of its input, its output and its working memory, which holds accumulators.
+pub(super) struct Job {
     pub input: *const u8,
     pub output: *mut u8,
-    pub memory: *mut A,
+    pub memory: *mut u8,
     pub step: Step,
 }
 
@@ -70,73 +66,89 @@ enum Sharing {
     Parts(usize, usize),
 }
 
-fn sharing(loops: &impl Loops, work: usize) -> Sharing {
-    let (tasks, units) = (loops.tasks(), loops.units());
-    if work < SERIAL {
-        return Sharing::Serial;
+impl Sharing {
+    fn new(tasks: usize, units: usize, work: usize) -> Self {
+        if work < SERIAL {
+            return Sharing::Serial;
+        }
+        let task_work = work / tasks;
+        let parts = (task_work / GRAIN).min(units).min(MOST_PARTS / tasks);
+        if tasks >= MANY_TASKS || parts < 2 {
+            return Sharing::Tasks((GRAIN / task_work.max(1)).max(1));
+        }
+        let part = units.div_ceil(parts);
+        Sharing::Parts(units.div_ceil(part), part)
     }
-    let task_work = work / tasks;
-    let parts = (task_work / GRAIN).min(units).min(MOST_PARTS / tasks);
-    if tasks >= MANY_TASKS || parts < 2 {
-        return Sharing::Tasks((GRAIN / task_work.max(1)).max(1));
-    }
-    let part = units.div_ceil(parts);
-    Sharing::Parts(units.div_ceil(part), part)
 }
 
-pub(super) struct ReduceKernel<L: Loops> {
-    loops: L,
-    entry: Entry<L>,
+struct ReduceKernel {
+    loops: Prepared<Job, ()>,
+    tasks: usize,
+    units: usize,
+    /// Bytes of working memory, and whether whole tasks need it.
+    memory: usize,
+    works_in_memory: bool,
     sharing: Sharing,
     cost: u64,
 }
 
 /// The kernel for a fold over a plan.
 pub(super) fn prepare<F: Fold>(fold: F, plan: Plan) -> Arc<dyn Kernel> {
-    let work = plan.work();
+    let (work, acc) = (plan.work(), size_of::<F::Acc>());
     match plan.form {
-        Form::Rows { .. } | Form::Scattered => ReduceKernel::prepare(work, Rows { fold, plan }),
-        Form::Columns { .. } | Form::Narrow { .. } => ReduceKernel::prepare(work, Columns::new(fold, plan)),
+        Form::Rows { .. } | Form::Scattered => {
+            let load = rows::load(&plan);
+            ReduceKernel::prepare(work, load, acc, false, Prepared::new(Rows { fold, plan }))
+        }
+        Form::Columns { .. } | Form::Narrow { .. } => {
+            let tiles = Tiles::new(plan);
+            ReduceKernel::prepare(work, tiles.load(), acc, true, Prepared::new(Columns { fold, tiles }))
+        }
     }
 }
 
-impl<L: Loops> ReduceKernel<L> {
-    fn prepare(work: usize, loops: L) -> Arc<dyn Kernel> {
-        let sharing = sharing(&loops, work);
+impl ReduceKernel {
+    /// `works_in_memory` is whether whole tasks need the working memory that partial results need in any case.
+    fn prepare(
+        work: usize,
+        Load { tasks, units, memory }: Load,
+        acc: usize,
+        works_in_memory: bool,
+        loops: Prepared<Job, ()>,
+    ) -> Arc<dyn Kernel> {
+        let sharing = Sharing::new(tasks, units, work);
         // A tenth of a nanosecond an element, and a few an output.
-        let cost = (work / 10 + 4 * loops.tasks()) as u64;
-        Arc::new(ReduceKernel { entry: resolve::<L>(Isa::current()), loops, sharing, cost })
+        let cost = (work / 10 + 4 * tasks) as u64;
+        Arc::new(ReduceKernel { tasks, units, memory: memory * acc, works_in_memory, sharing, cost, loops })
     }
 
     /// # Safety
     /// As [`Kernel::run`] demands.
     unsafe fn run_in_parts(&self, tensors: &Tensors, parts: usize, part: usize) -> Result<()> {
-        let (len, units, tasks) = (self.loops.memory(), self.loops.units(), self.loops.tasks());
-        with_scratch(tasks * parts * len * size_of::<L::Acc>(), |memory| {
-            let memory = Memory(memory.cast::<L::Acc>());
-            parallel_for(tasks * parts, 1, |range| {
+        with_scratch(self.tasks * parts * self.memory, |memory| {
+            let memory = Memory(memory);
+            parallel_for(self.tasks * parts, 1, |range| {
                 for i in range {
                     let (task, first) = (i / parts, i % parts * part);
-                    let units = first..units.min(first + part);
+                    let units = first..self.units.min(first + part);
                     // SAFETY: each part has working memory of its own.
-                    unsafe { self.step(tensors, memory.at(i * len), Step::Part { task, units }) };
+                    unsafe { self.step(tensors, memory.at(i * self.memory), Step::Part { task, units }) };
                 }
             });
-            for task in 0..tasks {
+            for task in 0..self.tasks {
                 // SAFETY: all parts have been written.
-                unsafe { self.step(tensors, memory.at(task * parts * len), Step::Join { task, parts }) };
+                unsafe { self.step(tensors, memory.at(task * parts * self.memory), Step::Join { task, parts }) };
             }
         })
     }
 
     /// # Safety
     /// As [`Kernel::run`] demands, for these tasks' part of the output.
-    #[inline(always)]
     unsafe fn run_whole(&self, tensors: &Tensors, tasks: Range<usize>) -> Result<()> {
-        if L::WORKS_IN_MEMORY {
-            with_scratch(self.loops.memory() * size_of::<L::Acc>(), |memory| {
+        if self.works_in_memory {
+            with_scratch(self.memory, |memory| {
                 // SAFETY: the caller's.
-                unsafe { self.step(tensors, memory.cast(), Step::Whole(tasks)) }
+                unsafe { self.step(tensors, memory, Step::Whole(tasks)) }
             })
         } else {
             // SAFETY: the caller's.
@@ -148,35 +160,34 @@ impl<L: Loops> ReduceKernel<L> {
     /// # Safety
     /// As [`Kernel::run`] demands, for the step's part of the output; working memory as [`Step`] says.
     #[inline(always)]
-    unsafe fn step(&self, tensors: &Tensors, memory: *mut L::Acc, step: Step) {
+    unsafe fn step(&self, tensors: &Tensors, memory: *mut u8, step: Step) {
         let job = Job { input: tensors.input, output: tensors.output, memory, step };
-        // SAFETY: the entry is for the processor's own ISA; the rest is the caller's.
-        unsafe { (self.entry)(&self.loops, job) }
+        // SAFETY: the caller's.
+        unsafe { self.loops.run(job) }
     }
 }
 
 /// The address of the working memory, for all threads.
-struct Memory<A>(*mut A);
+struct Memory(*mut u8);
 // SAFETY: threads write disjoint parts.
-unsafe impl<A: Send> Sync for Memory<A> {}
-impl<A> Memory<A> {
+unsafe impl Sync for Memory {}
+impl Memory {
     /// # Safety
-    /// `i` is within the working memory.
-    unsafe fn at(&self, i: usize) -> *mut A {
+    /// `byte` is within the working memory.
+    unsafe fn at(&self, byte: usize) -> *mut u8 {
         // SAFETY: the caller's.
-        unsafe { self.0.add(i) }
+        unsafe { self.0.add(byte) }
     }
 }
 
-impl<L: Loops> Kernel for ReduceKernel<L> {
+impl Kernel for ReduceKernel {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let tensors = Tensors { input: inputs[0], output: outputs[0] };
-        let tasks = self.loops.tasks();
         // SAFETY: the caller vouches for the addresses; each step writes its own outputs.
         unsafe {
             match self.sharing {
-                Sharing::Serial => self.run_whole(&tensors, 0..tasks),
-                Sharing::Tasks(grain) => try_parallel_for(tasks, grain, |tasks| self.run_whole(&tensors, tasks)),
+                Sharing::Serial => self.run_whole(&tensors, 0..self.tasks),
+                Sharing::Tasks(grain) => try_parallel_for(self.tasks, grain, |tasks| self.run_whole(&tensors, tasks)),
                 Sharing::Parts(parts, part) => self.run_in_parts(&tensors, parts, part),
             }
         }

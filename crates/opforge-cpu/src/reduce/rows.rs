@@ -3,7 +3,7 @@
 use super::Reducer;
 use super::cascade::Cascade;
 use super::fold::{FloatFold, Fold, first_lane};
-use super::kernel::{Job, Loops, Step};
+use super::kernel::{Job, Load, Step};
 use super::plan::{Form, Plan};
 use crate::loops::plan::{LoopDim, Walk, iterations};
 use crate::simd::stored::StoredFloat;
@@ -26,33 +26,26 @@ pub(super) struct Rows<F> {
     pub plan: Plan,
 }
 
-impl<F: Fold> Loops for Rows<F> {
-    type Acc = F::Acc;
-    const WORKS_IN_MEMORY: bool = false;
-    fn tasks(&self) -> usize {
-        iterations(&self.plan.outer)
-    }
-    fn units(&self) -> usize {
-        match self.plan.form {
-            Form::Rows { len } => iterations(&self.plan.reduced) * len.div_ceil(BLOCK),
-            _ => self.plan.count.div_ceil(BLOCK),
-        }
-    }
-    fn memory(&self) -> usize {
-        MAX_LANES
-    }
+/// The tasks of a plan of these forms.
+pub(super) fn load(plan: &Plan) -> Load {
+    let units = match plan.form {
+        Form::Rows { len } => iterations(&plan.reduced) * len.div_ceil(BLOCK),
+        _ => plan.count.div_ceil(BLOCK),
+    };
+    Load { tasks: iterations(&plan.outer), units, memory: MAX_LANES }
 }
 
 impl<F: Fold> Routine for Rows<F> {
-    type Args = Job<F::Acc>;
+    type Args = Job;
     type Output = ();
     const AVX2: bool = F::AVX512;
     const AVX512: bool = F::AVX512;
 
     #[inline(always)]
-    unsafe fn run<S: Simd>(&self, job: Self::Args) {
+    unsafe fn run<S: Simd>(&self, job: Job) {
+        let memory = job.memory.cast::<F::Acc>();
         let (tasks, units, parts, partial) = match job.step {
-            Step::Whole(tasks) => (tasks, 0..self.units(), 0, false),
+            Step::Whole(tasks) => (tasks, 0..load(&self.plan).units, 0, false),
             Step::Part { task, units } => (task..task + 1, units, 0, true),
             Step::Join { task, parts } => (task..task + 1, 0..0, parts, false),
         };
@@ -62,12 +55,12 @@ impl<F: Fold> Routine for Rows<F> {
             // SAFETY: the plan's offsets stay within the tensors that the caller vouches for.
             unsafe {
                 let result = if parts > 0 {
-                    self.join::<S>(job.memory, parts)
+                    self.join::<S>(memory, parts)
                 } else {
                     self.fold_units::<S>(job.input.cast::<F::In>().add(from), units.clone())
                 };
                 if partial {
-                    self.fold.write::<S>(result, job.memory);
+                    self.fold.write::<S>(result, memory);
                 } else {
                     let output = job.output.add(to * self.fold.out_size());
                     self.fold.finish::<S>(self.fold.fold_lanes::<S>(result), 1, self.plan.count, output, 1);
@@ -227,7 +220,7 @@ pub(crate) unsafe fn sum_row<S: Simd, T: StoredFloat, R: Reducer>(terms: R, ptr:
 ///
 /// # Safety
 /// `base` is valid for reading at every position of the loops; there are enough of them.
-#[inline(always)]
+#[inline(never)]
 unsafe fn gather<T: Copy>(base: *const T, loops: &[LoopDim<1>], start: usize, into: &mut [MaybeUninit<T>]) {
     let (inner, outer) = match loops.split_last() {
         Some((inner, outer)) => (*inner, outer),

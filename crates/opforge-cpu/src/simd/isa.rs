@@ -1,7 +1,8 @@
 //! Instruction sets, and loops compiled for each of them.
 
+use std::any::Any;
 use std::cell::Cell;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::Vector;
 #[cfg(target_arch = "aarch64")]
@@ -88,6 +89,12 @@ pub trait Simd: 'static {
     type F32: Vector<Elem = f32, Wide = Self::F64>;
     /// Vectors of f64, with half as many lanes.
     type F64: Vector<Elem = f64, Wide = Self::F64>;
+
+    /// Calls a routine's own code for this instruction set, where including it in the caller's is not worth the size.
+    ///
+    /// # Safety
+    /// As [`Routine::run`].
+    unsafe fn call<R: Routine>(routine: &R, args: R::Args) -> R::Output;
 }
 
 /// A computation written once for every instruction set. See the [module](super) for an example.
@@ -122,9 +129,45 @@ pub fn resolve<R: Routine>(isa: Isa) -> Entry<R> {
     }
 }
 
+/// A routine and its code for this processor, its own type erased: what runs it is compiled once for all of them.
+pub(crate) struct Prepared<Args, Output> {
+    routine: Arc<dyn Any + Send + Sync>,
+    call: unsafe fn(*const (), Args) -> Output,
+}
+
+impl<Args, Output> Prepared<Args, Output> {
+    /// The routine at the level in use.
+    pub fn new<R>(routine: R) -> Self
+    where
+        R: Routine<Args = Args, Output = Output> + Send + Sync + 'static,
+    {
+        let entry: Entry<R> = resolve::<R>(Isa::current());
+        // SAFETY: the types differ only in the first argument, a thin pointer in both; `run` passes one to an R.
+        let call = unsafe { std::mem::transmute::<Entry<R>, unsafe fn(*const (), Args) -> Output>(entry) };
+        Prepared { routine: Arc::new(routine), call }
+    }
+
+    /// Runs the routine.
+    ///
+    /// # Safety
+    /// The arguments are as the routine demands.
+    #[inline(always)]
+    pub unsafe fn run(&self, args: Args) -> Output {
+        // SAFETY: `call` expects this routine, and the processor supported the level when it was resolved; the rest is the caller's.
+        unsafe { (self.call)(Arc::as_ptr(&self.routine).cast(), args) }
+    }
+}
+
+impl<Args, Output> Clone for Prepared<Args, Output> {
+    fn clone(&self) -> Self {
+        Prepared { routine: self.routine.clone(), call: self.call }
+    }
+}
+
 macro_rules! entries {
     ($($(#[$attr:meta])* $name:ident: $simd:ty);* $(;)?) => {
         $($(#[$attr])*
+        #[inline(never)]
         unsafe fn $name<R: Routine>(routine: &R, args: R::Args) -> R::Output {
             // SAFETY: forwarded to the caller; the level is this entry's.
             unsafe { routine.run::<$simd>(args) }
@@ -141,6 +184,17 @@ entries! {
     enter_portable: PortableSet;
 }
 
+/// [`Simd::call`] by an entry.
+macro_rules! called {
+    ($entry:ident) => {
+        #[inline(always)]
+        unsafe fn call<R: Routine>(routine: &R, args: R::Args) -> R::Output {
+            // SAFETY: the caller's.
+            unsafe { $entry(routine, args) }
+        }
+    };
+}
+
 #[cfg(target_arch = "x86_64")]
 enum Avx512Set {}
 #[cfg(target_arch = "x86_64")]
@@ -148,6 +202,7 @@ impl Simd for Avx512Set {
     const ISA: Isa = Isa::Avx512;
     type F32 = avx512::F32;
     type F64 = avx512::F64;
+    called!(enter_avx512);
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -157,6 +212,7 @@ impl Simd for Avx2Set {
     const ISA: Isa = Isa::Avx2;
     type F32 = avx2::F32;
     type F64 = avx2::F64;
+    called!(enter_avx2);
 }
 
 enum PortableSet {}
@@ -164,4 +220,5 @@ impl Simd for PortableSet {
     const ISA: Isa = Isa::Portable;
     type F32 = portable::F32;
     type F64 = portable::F64;
+    called!(enter_portable);
 }

@@ -6,13 +6,13 @@
 
 use std::any::Any;
 use std::cell::Cell;
-use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::Body;
 use crate::interrupt;
 use crate::spin::spin_until;
 
@@ -31,7 +31,7 @@ pub(super) fn inside_loop() -> bool {
 }
 
 /// Runs a loop of more than one range with the help of up to `max_helpers` other threads.
-pub(super) fn run(n: usize, grain: usize, max_helpers: usize, body: &(dyn Fn(Range<usize>) + Sync)) {
+pub(super) fn run(n: usize, grain: usize, max_helpers: usize, body: &dyn Body) {
     let count = n.div_ceil(grain);
     let max_helpers = max_helpers.min(count - 1);
     let job = Job {
@@ -56,7 +56,7 @@ pub(super) fn run(n: usize, grain: usize, max_helpers: usize, body: &(dyn Fn(Ran
 
 /// A loop being run. It lives on its caller's stack.
 struct Job<'a> {
-    body: &'a (dyn Fn(Range<usize>) + Sync),
+    body: &'a dyn Body,
     n: usize,
     grain: usize,
     /// The number of ranges.
@@ -82,7 +82,7 @@ impl Job<'_> {
                     break;
                 }
                 interrupt::checkpoint();
-                (self.body)(super::range(i, self.grain, self.n));
+                self.body.run(super::range(i, self.grain, self.n));
             }
         }));
         INSIDE_LOOP.set(false);

@@ -7,7 +7,7 @@ use opforge_core::{DType, Error, Meta, Result, with_int};
 use opforge_runtime::Kernel;
 
 use super::check_dtypes;
-use super::float::FloatMap;
+use super::float::{FloatMap, is_long};
 use super::kernel::Spec;
 use super::scalar::{ScalarMap, ScalarStep};
 use super::step::Step;
@@ -20,6 +20,8 @@ struct OfInt<F, I>(F, PhantomData<I>);
 struct OfBool<F>(F);
 
 impl<F: BinaryFn> FloatMap<2> for OfFloat<F> {
+    const LONG: bool = is_long(F::PICOSECONDS);
+
     #[inline(always)]
     fn map<V: Float>(&self, [a, b]: [V; 2]) -> V {
         self.0.float(a, b)

@@ -15,81 +15,67 @@ pub(super) struct Block<const K: usize> {
     pub repeated: [bool; K],
 }
 
-/// The loop body of a step: how to compute a chunk of a row.
+/// The loop body of a step: how to compute a row.
 pub(super) trait Body<const K: usize> {
-    /// Elements of a chunk; with the widest input they take at most 2048 bytes.
-    const CHUNK: usize;
-    /// Bytes of an element, an input.
-    const SIZES: [usize; K];
-    /// Bytes of an element of the output.
-    const OUT_SIZE: usize;
-
-    /// Writes a chunk full of the element at `from`, which belongs to input `k`.
+    /// Writes the element at `from`, which belongs to input `k`, as often as a row of `n` elements reads of a repeated input before it begins
+    /// anew.
     ///
     /// # Safety
-    /// `from` is readable for an element of the input, `to` writable for a chunk.
-    unsafe fn splat(&self, k: usize, from: *const u8, to: *mut u8);
+    /// `from` is readable for an element of the input, `to` writable for a [`Splat`].
+    unsafe fn splat(&self, k: usize, from: *const u8, to: *mut u8, n: usize);
 
-    /// Computes a whole chunk.
+    /// Computes `n` elements. Where inputs are `repeated`, `x` is what [`splat`](Body::splat) has written.
     ///
     /// # Safety
-    /// The inputs are readable and the output writable for `CHUNK` elements.
-    unsafe fn whole(&mut self, x: [*const u8; K], out: *mut u8);
-
-    /// Computes the first `n < CHUNK` elements.
-    ///
-    /// # Safety
-    /// The inputs are readable and the output writable for `n` elements.
-    unsafe fn part(&mut self, x: [*const u8; K], out: *mut u8, n: usize);
+    /// Other inputs are readable and the output is writable for `n` elements.
+    unsafe fn row(&mut self, x: [*const u8; K], repeated: [bool; K], out: *mut u8, n: usize);
 }
 
-/// Space for a chunk of equal elements.
+/// Space for equal elements.
 #[repr(C, align(64))]
-struct Splat([u8; 2048]);
+pub(super) struct Splat([u8; SPLAT_BYTES]);
+
+/// Bytes of a [`Splat`].
+pub(super) const SPLAT_BYTES: usize = 2048;
 
 /// Runs the body over a block.
 ///
-/// A repeated element becomes a chunk in memory that the loop reads again and again, so that one loop serves every combination.
+/// A repeated element becomes several in memory, so that one loop serves every combination.
 ///
 /// # Safety
 /// The block's pointers are valid for all its elements, which have the body's sizes.
 #[inline(always)]
 pub(super) unsafe fn walk<const K: usize, B: Body<K>>(body: &mut B, block: &Block<K>) {
+    let Block { repeated, input_row, .. } = *block;
     let mut splats = [const { MaybeUninit::<Splat>::uninit() }; K];
-    let mut input = block.input;
-    let mut output = block.output;
-    // SAFETY: pointers stay within the block's rows by the contract; a splat holds a chunk of any input.
-    unsafe {
-        for row in 0..block.rows {
-            if row > 0 {
-                for (x, step) in input.iter_mut().zip(block.input_row) {
-                    *x = x.offset(step);
-                }
-                output = output.offset(block.output_row);
-            }
-            let (mut x, mut step, mut out) = (input, [0; K], output);
-            for k in 0..K {
-                step[k] = B::SIZES[k] * B::CHUNK;
-                if block.repeated[k] {
-                    let splat = splats[k].as_mut_ptr().cast();
-                    if row == 0 || block.input_row[k] != 0 {
-                        body.splat(k, input[k], splat);
-                    }
-                    (x[k], step[k]) = (splat, 0);
-                }
-            }
-            let mut left = block.cols;
-            while left >= B::CHUNK {
-                body.whole(x, out);
-                for k in 0..K {
-                    x[k] = x[k].add(step[k]);
-                }
-                out = out.add(B::CHUNK * B::OUT_SIZE);
-                left -= B::CHUNK;
-            }
-            if left > 0 {
-                body.part(x, out, left);
-            }
+    let splats: [*mut u8; K] = splats.each_mut().map(|splat| splat.as_mut_ptr().cast());
+    let (mut from, mut x, mut step) = (block.input, block.input, input_row);
+    for k in 0..K {
+        if repeated[k] {
+            (x[k], step[k]) = (splats[k], 0);
         }
+    }
+    // Repeated inputs whose element is another in each row.
+    let renewed: [bool; K] = std::array::from_fn(|k| repeated[k] && input_row[k] != 0);
+    let (mut output, mut rows, mut due) = (block.output, block.rows, repeated);
+    while rows > 0 {
+        // Read anew for each row: where the compiler knows the length to stay the same it makes a version of the loops for short rows.
+        // SAFETY: a reference is readable.
+        let cols = unsafe { (&raw const block.cols).read_volatile() };
+        if due.contains(&true) {
+            for k in 0..K {
+                if due[k] {
+                    // SAFETY: the row's element is readable.
+                    unsafe { body.splat(k, from[k], splats[k], cols) };
+                }
+            }
+            due = renewed;
+        }
+        // SAFETY: the row is the block's; repeated inputs have been replaced.
+        unsafe { body.row(x, repeated, output, cols) };
+        x = std::array::from_fn(|k| x[k].wrapping_offset(step[k]));
+        from = std::array::from_fn(|k| from[k].wrapping_offset(input_row[k]));
+        output = output.wrapping_offset(block.output_row);
+        rows -= 1;
     }
 }

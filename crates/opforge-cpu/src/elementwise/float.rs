@@ -1,13 +1,25 @@
 //! Steps over vectors of floats, with floats or truth values as the result.
 
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 
 use super::block::{Block, Body, walk};
 use crate::simd::{Float, FloatElem, Routine, Simd, Vector, VectorMask};
 
 /// A function of `K` floats.
 pub(super) trait FloatMap<const K: usize>: Send + Sync + 'static {
+    /// Whether its code is so long that a partial vector should take the same as whole ones.
+    const LONG: bool;
+
     fn map<V: Float>(&self, x: [V; K]) -> V;
+}
+
+/// From this many picoseconds an element on, a function counts as long.
+const LONG: usize = 250;
+
+/// Whether a function that takes so many picoseconds an element is long.
+pub(super) const fn is_long(picoseconds: usize) -> bool {
+    picoseconds >= LONG
 }
 
 /// A predicate of `K` floats.
@@ -23,55 +35,125 @@ pub(super) struct TestStep<F, E, const K: usize>(pub F, pub PhantomData<E>);
 struct MapBody<'a, F, V>(&'a F, PhantomData<V>);
 struct TestBody<'a, F, V>(&'a F, PhantomData<V>);
 
+/// The bytes from a vector of each input to the next.
+#[inline(always)]
+fn steps<V: Vector, const K: usize>(repeated: [bool; K]) -> [usize; K] {
+    repeated.map(|repeated| usize::from(!repeated) * V::LANES * size_of::<V::Elem>())
+}
+
 /// # Safety
 /// As [`Vector::load_partial`] of every pointer.
 #[inline(always)]
 unsafe fn load<V: Vector, const K: usize>(x: [*const u8; K], n: usize) -> [V; K] {
-    // SAFETY: the caller's.
-    x.map(|x| unsafe { if n == V::LANES { V::load(x.cast()) } else { V::load_partial(x.cast(), n) } })
+    // A plain loop: what `array::map` calls is not sure to be inlined.
+    let mut values = [V::splat(0.0); K];
+    for (value, x) in values.iter_mut().zip(x) {
+        // SAFETY: the caller's.
+        *value = unsafe { if n == V::LANES { V::load(x.cast()) } else { V::load_partial(x.cast(), n) } };
+    }
+    values
+}
+
+/// Computes the whole vectors of a row, then what is left. `vector` computes so many elements as it is told, and
+/// must be `#[inline(always)]`, as all that is of vectors.
+#[inline(always)]
+fn row<V: Vector, const K: usize>(
+    mut x: [*const u8; K],
+    repeated: [bool; K],
+    mut out: *mut u8,
+    n: usize,
+    out_size: usize,
+    mut vector: impl FnMut([*const u8; K], *mut u8, usize),
+) {
+    let step = steps::<V, K>(repeated);
+    let mut left = n;
+    while left >= V::LANES {
+        vector(x, out, V::LANES);
+        x = std::array::from_fn(|k| x[k].wrapping_add(step[k]));
+        out = out.wrapping_add(V::LANES * out_size);
+        left -= V::LANES;
+    }
+    if left > 0 {
+        vector(x, out, left);
+    }
+}
+
+/// As [`row`] of a function whose code is long, which stands at one place only: what is left after the whole vectors is copied to where it is
+/// the beginning of one. `map` must be `#[inline(always)]`.
+///
+/// # Safety
+/// As [`Body::row`].
+#[inline(always)]
+unsafe fn long_row<V: Vector, const K: usize>(
+    mut x: [*const u8; K],
+    repeated: [bool; K],
+    mut out: *mut u8,
+    n: usize,
+    map: impl Fn([V; K]) -> V,
+) {
+    let mut step = steps::<V, K>(repeated);
+    let mut last = [MaybeUninit::<V>::uninit(); K];
+    let mut result = MaybeUninit::<V>::uninit();
+    let (mut left, mut rest) = (n, None);
+    // SAFETY: whole vectors are within the row; `rest` elements at `to` are its end, and those of `last` and `result` are whole vectors.
+    unsafe {
+        loop {
+            while left >= V::LANES {
+                map(load(x, V::LANES)).store(out.cast());
+                x = std::array::from_fn(|k| x[k].wrapping_add(step[k]));
+                out = out.wrapping_add(V::LANES * size_of::<V::Elem>());
+                left -= V::LANES;
+            }
+            if let Some((to, rest)) = rest {
+                return V::load(result.as_ptr().cast()).store_partial(to, rest);
+            }
+            if left == 0 {
+                return;
+            }
+            for (x, last) in x.iter_mut().zip(&mut last) {
+                V::load_partial(x.cast(), left).store(last.as_mut_ptr().cast());
+                *x = last.as_ptr().cast();
+            }
+            rest = Some((out.cast(), left));
+            (out, left, step) = (result.as_mut_ptr().cast(), V::LANES, [0; K]);
+        }
+    }
 }
 
 impl<const K: usize, F: FloatMap<K>, V: Vector> Body<K> for MapBody<'_, F, V> {
-    const CHUNK: usize = V::LANES;
-    const SIZES: [usize; K] = [size_of::<V::Elem>(); K];
-    const OUT_SIZE: usize = size_of::<V::Elem>();
-
     #[inline(always)]
-    unsafe fn splat(&self, _: usize, from: *const u8, to: *mut u8) {
+    unsafe fn splat(&self, _: usize, from: *const u8, to: *mut u8, _: usize) {
         // SAFETY: the caller's.
         unsafe { V::splat_elem(from.cast::<V::Elem>().read()).store(to.cast()) }
     }
     #[inline(always)]
-    unsafe fn whole(&mut self, x: [*const u8; K], out: *mut u8) {
-        // SAFETY: the caller's.
-        unsafe { self.0.map::<V>(load(x, V::LANES)).store(out.cast()) }
-    }
-    #[inline(always)]
-    unsafe fn part(&mut self, x: [*const u8; K], out: *mut u8, n: usize) {
-        // SAFETY: the caller's.
-        unsafe { self.0.map::<V>(load(x, n)).store_partial(out.cast(), n) }
+    unsafe fn row(&mut self, x: [*const u8; K], repeated: [bool; K], out: *mut u8, n: usize) {
+        if F::LONG {
+            // SAFETY: the caller's.
+            return unsafe { long_row(x, repeated, out, n, #[inline(always)] |x| self.0.map::<V>(x)) };
+        }
+        row::<V, K>(x, repeated, out, n, size_of::<V::Elem>(), #[inline(always)] |x, out, n| {
+            // SAFETY: `n` elements of the row are here.
+            unsafe {
+                let y = self.0.map::<V>(load(x, n));
+                if n == V::LANES { y.store(out.cast()) } else { y.store_partial(out.cast(), n) }
+            }
+        });
     }
 }
 
 impl<const K: usize, F: FloatTest<K>, V: Vector> Body<K> for TestBody<'_, F, V> {
-    const CHUNK: usize = V::LANES;
-    const SIZES: [usize; K] = [size_of::<V::Elem>(); K];
-    const OUT_SIZE: usize = 1;
-
     #[inline(always)]
-    unsafe fn splat(&self, _: usize, from: *const u8, to: *mut u8) {
+    unsafe fn splat(&self, _: usize, from: *const u8, to: *mut u8, _: usize) {
         // SAFETY: the caller's.
         unsafe { V::splat_elem(from.cast::<V::Elem>().read()).store(to.cast()) }
     }
     #[inline(always)]
-    unsafe fn whole(&mut self, x: [*const u8; K], out: *mut u8) {
-        // SAFETY: the caller's.
-        unsafe { self.0.test::<V>(load(x, V::LANES)).store_bools(out, V::LANES) }
-    }
-    #[inline(always)]
-    unsafe fn part(&mut self, x: [*const u8; K], out: *mut u8, n: usize) {
-        // SAFETY: the caller's.
-        unsafe { self.0.test::<V>(load(x, n)).store_bools(out, n) }
+    unsafe fn row(&mut self, x: [*const u8; K], repeated: [bool; K], out: *mut u8, n: usize) {
+        row::<V, K>(x, repeated, out, n, 1, #[inline(always)] |x, out, n| {
+            // SAFETY: `n` elements of the row are here; truth values are bytes.
+            unsafe { self.0.test::<V>(load(x, n)).store_bools(out, n) }
+        });
     }
 }
 

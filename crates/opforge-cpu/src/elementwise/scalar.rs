@@ -3,11 +3,8 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use super::block::{Block, Body, walk};
+use super::block::{Block, Body, SPLAT_BYTES, Splat, walk};
 use crate::simd::{Routine, Simd};
-
-/// Elements that are computed at once: so many that the compiler vectorises the loop over them instead of unrolling it.
-const CHUNK: usize = 128;
 
 /// A function of `K` elements of one type.
 pub(super) trait ScalarMap<const K: usize>: Send + Sync + 'static {
@@ -33,51 +30,111 @@ struct ScalarBody<'a, F, const K: usize> {
     arity: PhantomData<[(); K]>,
 }
 
-impl<const K: usize, F: ScalarMap<K>> Body<K> for ScalarBody<'_, F, K> {
-    const CHUNK: usize = CHUNK;
-    const SIZES: [usize; K] = [size_of::<F::In>(); K];
-    const OUT_SIZE: usize = size_of::<F::Out>();
+/// Elements of at most `size` bytes that are computed at once.
+const fn chunk(size: usize) -> usize {
+    SPLAT_BYTES / if size == 0 { 1 } else { size }
+}
 
-    #[inline(always)]
-    unsafe fn splat(&self, _: usize, from: *const u8, to: *mut u8) {
-        // SAFETY: the caller's.
-        unsafe { to.cast::<[F::In; CHUNK]>().write_unaligned([from.cast::<F::In>().read(); CHUNK]) }
+/// Rows shorter than this are computed an element at a time.
+const SHORT: usize = 16;
+
+/// Computes `n` elements, `chunk` of them at a time.
+///
+/// The output may be an input: a chunk's results stay apart until all is read, so that its loop vectorises.
+///
+/// # Safety
+/// As [`Body::row`], for inputs whose elements have these sizes; `chunk` elements of every type fit a [`Splat`].
+#[inline(always)]
+unsafe fn map_row<T: Copy, const K: usize>(
+    mut x: [*const u8; K],
+    repeated: [bool; K],
+    sizes: [usize; K],
+    out: *mut u8,
+    n: usize,
+    chunk: usize,
+    mut map: impl FnMut(&[*const u8; K], usize) -> T,
+) {
+    if n < SHORT {
+        for i in 0..n {
+            // Volatile, or this loop would become a second one of vectors. SAFETY: the row has `n` elements.
+            unsafe { out.cast::<T>().add(i).write_volatile(map(&x, i)) };
+        }
+        return;
     }
-    #[inline(always)]
-    unsafe fn whole(&mut self, x: [*const u8; K], out: *mut u8) {
-        // The output may be an input: results stay apart until all is read, so that the loop vectorises.
-        let mut y = [const { MaybeUninit::<F::Out>::uninit() }; CHUNK];
+    let mut results = MaybeUninit::<Splat>::uninit();
+    let results = results.as_mut_ptr().cast::<T>();
+    let step: [usize; K] = std::array::from_fn(|k| usize::from(!repeated[k]) * chunk * sizes[k]);
+    let mut out = out.cast::<T>();
+    let mut left = n;
+    while left > 0 {
+        let count = left.min(chunk);
+        for i in 0..count {
+            // SAFETY: a chunk's results fit.
+            unsafe { results.add(i).write(map(&x, i)) };
+        }
+        // SAFETY: the row has `left` more elements, and the chunk's results are written.
+        unsafe { out.copy_from_nonoverlapping(results, count) };
+        x = std::array::from_fn(|k| x[k].wrapping_add(step[k]));
+        out = out.wrapping_add(chunk);
+        left -= count;
+    }
+}
+
+/// Writes an element `n` times.
+///
+/// # Safety
+/// `from` is readable for a `T`, `to` writable for `n`.
+#[inline(always)]
+unsafe fn fill<T: Copy>(from: *const u8, to: *mut u8, n: usize) {
+    /// # Safety
+    /// As the outer function.
+    #[inline(never)]
+    unsafe fn fill<Bits: Copy>(from: *const u8, to: *mut u8, n: usize) {
         // SAFETY: the caller's.
         unsafe {
-            for (i, y) in y.iter_mut().enumerate() {
-                let x = elements(&x, i);
-                self.failed |= F::CAN_FAIL && self.f.fails(x);
-                y.write(self.f.map(x));
-            }
-            out.cast::<[MaybeUninit<F::Out>; CHUNK]>().write_unaligned(y);
+            let bits = from.cast::<Bits>().read_unaligned();
+            (0..n).for_each(|i| to.cast::<Bits>().add(i).write_unaligned(bits));
         }
     }
-    #[inline(always)]
-    unsafe fn part(&mut self, x: [*const u8; K], out: *mut u8, n: usize) {
-        for i in 0..n {
-            // SAFETY: the caller's.
-            unsafe {
-                let x = elements(&x, i);
-                self.failed |= F::CAN_FAIL && self.f.fails(x);
-                out.cast::<F::Out>().add(i).write(self.f.map(x));
-            }
+    // By size, since types are many. SAFETY: the caller's; the bits are those of a `T`.
+    unsafe {
+        match size_of::<T>() {
+            0 => {}
+            1 => fill::<u8>(from, to, n),
+            2 => fill::<u16>(from, to, n),
+            4 => fill::<u32>(from, to, n),
+            8 => fill::<u64>(from, to, n),
+            16 => fill::<u128>(from, to, n),
+            _ => unreachable!("elements have at most 16 bytes"),
         }
     }
 }
 
-/// The `i`-th element of every input.
-///
-/// # Safety
-/// Each is readable there.
-#[inline(always)]
-unsafe fn elements<T: Copy, const K: usize>(x: &[*const u8; K], i: usize) -> [T; K] {
-    // SAFETY: the caller's.
-    std::array::from_fn(|k| unsafe { x[k].cast::<T>().add(i).read() })
+impl<const K: usize, F: ScalarMap<K>> ScalarBody<'_, F, K> {
+    const CHUNK: usize = {
+        let (x, y) = (size_of::<F::In>(), size_of::<F::Out>());
+        chunk(if x > y { x } else { y })
+    };
+}
+
+impl<const K: usize, F: ScalarMap<K>> Body<K> for ScalarBody<'_, F, K> {
+    #[inline(always)]
+    unsafe fn splat(&self, _: usize, from: *const u8, to: *mut u8, n: usize) {
+        // SAFETY: the caller's; a chunk fits.
+        unsafe { fill::<F::In>(from, to, n.min(Self::CHUNK)) }
+    }
+    #[inline(always)]
+    unsafe fn row(&mut self, x: [*const u8; K], repeated: [bool; K], out: *mut u8, n: usize) {
+        let sizes = [size_of::<F::In>(); K];
+        // SAFETY: the caller's; a row's `i`-th element is readable, and repeated ones are there for a chunk.
+        unsafe {
+            map_row(x, repeated, sizes, out, n, Self::CHUNK, #[inline(always)] |x, i| {
+                let x = std::array::from_fn(|k| x[k].cast::<F::In>().add(i).read());
+                self.failed |= F::CAN_FAIL && self.f.fails(x);
+                self.f.map(x)
+            });
+        }
+    }
 }
 
 impl<const K: usize, F: ScalarMap<K>> Routine for ScalarStep<F, K> {
@@ -100,39 +157,21 @@ impl<const K: usize, F: ScalarMap<K>> Routine for ScalarStep<F, K> {
 pub(super) struct SelectStep<T>(pub PhantomData<T>);
 
 impl<T: Copy> Body<3> for SelectStep<T> {
-    const CHUNK: usize = CHUNK;
-    const SIZES: [usize; 3] = [1, size_of::<T>(), size_of::<T>()];
-    const OUT_SIZE: usize = size_of::<T>();
-
     #[inline(always)]
-    unsafe fn splat(&self, k: usize, from: *const u8, to: *mut u8) {
-        // SAFETY: the caller's.
-        unsafe {
-            if k == 0 {
-                to.cast::<[u8; CHUNK]>().write_unaligned([from.read(); CHUNK]);
-            } else {
-                to.cast::<[T; CHUNK]>().write_unaligned([from.cast::<T>().read(); CHUNK]);
-            }
-        }
+    unsafe fn splat(&self, k: usize, from: *const u8, to: *mut u8, n: usize) {
+        let n = n.min(chunk(size_of::<T>()));
+        // SAFETY: the caller's; a chunk fits.
+        unsafe { if k == 0 { fill::<u8>(from, to, n) } else { fill::<T>(from, to, n) } }
     }
     #[inline(always)]
-    unsafe fn whole(&mut self, [c, a, b]: [*const u8; 3], out: *mut u8) {
-        // SAFETY: the caller's; all is read before anything is written.
+    unsafe fn row(&mut self, x: [*const u8; 3], repeated: [bool; 3], out: *mut u8, n: usize) {
+        let sizes = [1, size_of::<T>(), size_of::<T>()];
+        // SAFETY: the caller's; a row's `i`-th element is readable, and repeated ones are there for a chunk.
         unsafe {
-            let c = c.cast::<[u8; CHUNK]>().read_unaligned();
-            let (a, b) = (a.cast::<[T; CHUNK]>().read_unaligned(), b.cast::<[T; CHUNK]>().read_unaligned());
-            let y: [T; CHUNK] = std::array::from_fn(|i| if c[i] != 0 { a[i] } else { b[i] });
-            out.cast::<[T; CHUNK]>().write_unaligned(y);
-        }
-    }
-    #[inline(always)]
-    unsafe fn part(&mut self, [c, a, b]: [*const u8; 3], out: *mut u8, n: usize) {
-        for i in 0..n {
-            // SAFETY: the caller's.
-            unsafe {
-                let (a, b) = (a.cast::<T>().add(i).read(), b.cast::<T>().add(i).read());
-                out.cast::<T>().add(i).write(if c.add(i).read() != 0 { a } else { b });
-            }
+            map_row(x, repeated, sizes, out, n, chunk(size_of::<T>()), #[inline(always)] |&[c, a, b], i| {
+                let (c, a, b) = (c.add(i).read(), a.cast::<T>().add(i).read(), b.cast::<T>().add(i).read());
+                if c != 0 { a } else { b }
+            });
         }
     }
 }

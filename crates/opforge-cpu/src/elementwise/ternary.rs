@@ -7,7 +7,7 @@ use opforge_core::{Error, Meta, Result, with_int};
 use opforge_runtime::Kernel;
 
 use super::check_dtypes;
-use super::float::FloatMap;
+use super::float::{FloatMap, is_long};
 use super::kernel::Spec;
 use super::scalar::{ScalarMap, ScalarStep};
 use super::step::Step;
@@ -19,6 +19,8 @@ struct OfFloat<F>(F);
 struct OfInt<F, I>(F, PhantomData<I>);
 
 impl<F: TernaryFn> FloatMap<3> for OfFloat<F> {
+    const LONG: bool = is_long(F::PICOSECONDS);
+
     #[inline(always)]
     fn map<V: Float>(&self, [a, b, c]: [V; 3]) -> V {
         self.0.float(a, b, c)

@@ -6,7 +6,7 @@ use opforge_core::{DType, Error, Meta, Result, with_int};
 use opforge_runtime::Kernel;
 
 use super::check_dtypes;
-use super::float::FloatMap;
+use super::float::{FloatMap, is_long};
 use super::kernel::Spec;
 use super::scalar::{ScalarMap, ScalarStep};
 use super::step::Step;
@@ -19,6 +19,8 @@ struct OfInt<F, I>(F, std::marker::PhantomData<I>);
 struct OfBool<F>(F);
 
 impl<F: UnaryFn> FloatMap<1> for OfFloat<F> {
+    const LONG: bool = is_long(F::PICOSECONDS);
+
     #[inline(always)]
     fn map<V: Float>(&self, [x]: [V; 1]) -> V {
         self.0.float(x)

@@ -108,35 +108,37 @@ impl<E: StoredFloat, const N: usize, F: UpdateFn<N>> Routine for Pass<E, N, F> {
     unsafe fn run<S: Simd>(&self, (range, Addresses { changed, read, outputs }): Self::Args) {
         let lanes = VectorOf::<E, S>::LANES;
         let mut at = range.start;
-        while at + lanes <= range.end {
+        while at < range.end {
+            let n = lanes.min(range.end - at);
+            // Plain loops: what `array::map` calls is not sure to be inlined.
             let mut values = [VectorOf::<E, S>::splat(0.0); N];
             for i in 0..N {
-                // SAFETY: a vector's elements from `at` on are within each tensor.
-                values[i] = unsafe { E::load::<S>(changed[i].add(at)) };
+                // SAFETY: `n` elements from `at` on are within each tensor.
+                values[i] = unsafe { load::<E, S>(changed[i].add(at), n) };
             }
             // SAFETY: as above.
-            let values = self.f.float(values, unsafe { E::load::<S>(read.add(at)) });
+            let values = self.f.float(values, unsafe { load::<E, S>(read.add(at), n) });
             for i in 0..N {
                 // SAFETY: as above.
-                unsafe { E::store::<S>(values[i], outputs[i].add(at)) };
+                unsafe {
+                    if n == lanes {
+                        E::store::<S>(values[i], outputs[i].add(at));
+                    } else {
+                        E::store_partial::<S>(values[i], outputs[i].add(at), n);
+                    }
+                }
             }
             at += lanes;
         }
-        let rest = range.end - at;
-        if rest > 0 {
-            let mut values = [VectorOf::<E, S>::splat(0.0); N];
-            for i in 0..N {
-                // SAFETY: the rest, fewer than a vector's elements, is within each tensor.
-                values[i] = unsafe { E::load_partial::<S>(changed[i].add(at), rest) };
-            }
-            // SAFETY: as above.
-            let values = self.f.float(values, unsafe { E::load_partial::<S>(read.add(at), rest) });
-            for i in 0..N {
-                // SAFETY: as above.
-                unsafe { E::store_partial::<S>(values[i], outputs[i].add(at), rest) };
-            }
-        }
     }
+}
+
+/// # Safety
+/// `n` elements are readable, at most a vector's.
+#[inline(always)]
+unsafe fn load<E: StoredFloat, S: Simd>(from: *const E, n: usize) -> VectorOf<E, S> {
+    // SAFETY: the caller's.
+    unsafe { if n == VectorOf::<E, S>::LANES { E::load::<S>(from) } else { E::load_partial::<S>(from, n) } }
 }
 
 #[cfg(test)]

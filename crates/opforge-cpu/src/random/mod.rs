@@ -23,7 +23,7 @@ use crate::simd::{Entry, Isa, Routine, Simd, resolve};
 pub use poisson::poisson;
 
 use draw::{Bernoulli, Draw, GROUP, Integers, Normal, Uniform};
-use philox::{LANES, blocks};
+use philox::{Blocks, LANES};
 
 /// The kernel that fills a float tensor uniformly from `[low, high)`; from `low` alone if they are equal.
 ///
@@ -121,10 +121,21 @@ pub fn bernoulli(op: &'static str, p: f64, key: &Meta, output: &Meta) -> Result<
         return Err(Error::value(op, "p", p, "a probability from 0 to 1"));
     }
     let threshold = (p * (1u64 << 32) as f64).round() as u64;
-    if output.dtype == DType::Bool {
-        return Ok(Random::<_, bool>::kernel(Bernoulli { threshold, one: true }, output));
-    }
-    by_number!(op, output.dtype, T => Ok(Random::<_, T>::kernel(Bernoulli { threshold, one: T::from_f64(1.0) }, output)))
+    // Zeros are alike, so that only the width of an element and the bits of a one matter.
+    let one = match output.dtype {
+        DType::F16 => f16::ONE.to_bits().into(),
+        DType::BF16 => bf16::ONE.to_bits().into(),
+        DType::F32 => 1f32.to_bits().into(),
+        DType::F64 => 1f64.to_bits(),
+        dtype if dtype.is_complex() => return Err(Error::UnsupportedDTypeForOp(dtype, op)),
+        _ => 1u64,
+    };
+    Ok(match output.dtype.size_in_bytes() {
+        1 => Random::<_, u8>::kernel(Bernoulli { threshold, one: one as u8 }, output),
+        2 => Random::<_, u16>::kernel(Bernoulli { threshold, one: one as u16 }, output),
+        4 => Random::<_, u32>::kernel(Bernoulli { threshold, one: one as u32 }, output),
+        _ => Random::<_, u64>::kernel(Bernoulli { threshold, one }, output),
+    })
 }
 
 /// The kernel that fills a tensor with integers from `[low, high)`.
@@ -142,10 +153,21 @@ pub fn randint(op: &'static str, low: i64, high: i64, key: &Meta, output: &Meta)
         return Err(Error::value(op, "low, high", format!("{low}, {high}"), accepted));
     }
     let count = high.wrapping_sub(low) as u64;
-    by_number!(op, dtype, T => {
-        let convert = |i: i64| T::from_scalar(Scalar::Int(i));
-        Ok(Random::<_, T>::kernel(Integers { low, count, convert }, output))
+    // Integers of one width have the same low bits, with a sign or without.
+    Ok(match (dtype, dtype.size_in_bytes()) {
+        (DType::F16, _) => integers(low, count, |i| f16::from_scalar(Scalar::Int(i)), output),
+        (DType::BF16, _) => integers(low, count, |i| bf16::from_scalar(Scalar::Int(i)), output),
+        (DType::F32, _) => integers(low, count, |i| i as f32, output),
+        (DType::F64, _) => integers(low, count, |i| i as f64, output),
+        (_, 1) => integers(low, count, |i| i as u8, output),
+        (_, 2) => integers(low, count, |i| i as u16, output),
+        (_, 4) => integers(low, count, |i| i as u32, output),
+        _ => integers(low, count, |i| i as u64, output),
     })
+}
+
+fn integers<T: Element>(low: i64, count: u64, convert: fn(i64) -> T, output: &Meta) -> Arc<dyn Kernel> {
+    Random::<_, T>::kernel(Integers { low, count, convert }, output)
 }
 
 fn check(op: &'static str, key: &Meta, output: &Meta) -> Result<()> {
@@ -236,11 +258,14 @@ impl<D: Draw, T: Output<D::Value>> Routine for Fill<D, T> {
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, ([seed, offset], elements, out): Self::Args) {
+        let mut words = [[0; LANES]; 4];
         let mut values = [D::Value::default(); GROUP];
         let mut at = elements.start;
         while at < elements.end {
             let group = (at / D::COUNT) as u64;
-            self.draw.draw(&blocks(seed, offset, group * LANES as u64), &mut values);
+            // SAFETY: there is room for the words, and the processor supports the level.
+            unsafe { S::call(&Blocks, (seed, offset, group * LANES as u64, &raw mut words)) };
+            self.draw.draw(&words, &mut values);
             let count = D::COUNT.min(elements.end - at);
             // SAFETY: within the elements that the caller vouches for.
             unsafe { T::put::<S>(&values[..count], out.add(at)) };

@@ -1,5 +1,7 @@
 //! Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3" (2011).
 
+use crate::simd::{Routine, Simd};
+
 /// Blocks made at a time.
 pub(super) const LANES: usize = 16;
 
@@ -26,6 +28,21 @@ pub(super) fn philox(mut c: Words, [mut k0, mut k1]: [u32; 2]) -> Words {
         k1 = k1.wrapping_add(KEY_STEPS[1]);
     }
     c
+}
+
+/// [`blocks`] as code of its own, for draws of many types.
+pub(super) struct Blocks;
+
+impl Routine for Blocks {
+    /// Seed, offset, the first block, and where the words go.
+    type Args = (u64, u64, u64, *mut Words);
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, (seed, offset, first, words): Self::Args) {
+        // SAFETY: the caller vouches for the address.
+        unsafe { words.write(blocks(seed, offset, first)) };
+    }
 }
 
 /// The blocks `first ..` of a stream: the seed is the key, the offset the upper half of the counter. Every (seed, offset) is a stream of its

@@ -36,10 +36,10 @@ impl<F: Fold, S: Simd> Cascade<F, S> {
     #[inline(always)]
     pub fn push(&mut self, v: F::Vector<S>) {
         let levels = &mut self.levels;
-        levels[0] = self.fold.combine::<S>(levels[0], v);
+        levels[0] = self.fold.combine_rarely::<S>(levels[0], v);
         self.pushed += 1;
         for level in 0..full_levels(self.pushed, LEVELS) {
-            levels[level + 1] = self.fold.combine::<S>(levels[level + 1], levels[level]);
+            levels[level + 1] = self.fold.combine_rarely::<S>(levels[level + 1], levels[level]);
             levels[level] = self.fold.identity::<S>();
         }
     }
@@ -49,7 +49,7 @@ impl<F: Fold, S: Simd> Cascade<F, S> {
     pub fn finish(self) -> F::Vector<S> {
         let mut result = self.levels[0];
         for &level in &self.levels[1..] {
-            result = self.fold.combine::<S>(result, level);
+            result = self.fold.combine_rarely::<S>(result, level);
         }
         result
     }

@@ -32,6 +32,11 @@ pub(super) trait Fold: Copy + Send + Sync + 'static {
     unsafe fn load_partial<S: Simd>(self, ptr: *const Self::In, n: usize) -> Self::Vector<S>;
     /// Combines lane by lane.
     fn combine<S: Simd>(self, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+    /// As [`combine`](Fold::combine), where that is rare: not in line if its code is long.
+    #[inline(always)]
+    fn combine_rarely<S: Simd>(self, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S> {
+        self.combine::<S>(a, b)
+    }
     /// Combines all lanes, as a balanced tree; the result is in the first lane.
     fn fold_lanes<S: Simd>(self, v: Self::Vector<S>) -> Self::Vector<S>;
     /// Reads accumulators.
@@ -191,6 +196,22 @@ impl<M, T, A> IntFold<M, T, A> {
 
 const INT_LANES: usize = 8;
 
+/// Out of line: integers are compiled for one instruction set only, so that nothing is lost but a call.
+impl<M: IntMath, T, A: Integer> IntFold<M, T, A> {
+    #[inline(never)]
+    fn combine_into(self, a: &mut [A; INT_LANES], b: &[A; INT_LANES]) {
+        for (a, &b) in a.iter_mut().zip(b) {
+            *a = self.math.combine(*a, b);
+        }
+    }
+    #[inline(never)]
+    fn folded(self, v: &[A; INT_LANES]) -> [A; INT_LANES] {
+        let mut all = *v;
+        all[0] = v[1..].iter().fold(v[0], |all, &lane| self.math.combine(all, lane));
+        all
+    }
+}
+
 impl<M: IntMath, T: Integer, A: Integer> Fold for IntFold<M, T, A> {
     type In = T;
     type Acc = A;
@@ -231,11 +252,13 @@ impl<M: IntMath, T: Integer, A: Integer> Fold for IntFold<M, T, A> {
         a
     }
     #[inline(always)]
-    fn fold_lanes<S: Simd>(self, mut v: [A; INT_LANES]) -> [A; INT_LANES] {
-        for i in 1..INT_LANES {
-            v[0] = self.math.combine(v[0], v[i]);
-        }
-        v
+    fn combine_rarely<S: Simd>(self, mut a: [A; INT_LANES], b: [A; INT_LANES]) -> [A; INT_LANES] {
+        self.combine_into(&mut a, &b);
+        a
+    }
+    #[inline(always)]
+    fn fold_lanes<S: Simd>(self, v: [A; INT_LANES]) -> [A; INT_LANES] {
+        self.folded(&v)
     }
     #[inline(always)]
     unsafe fn read<S: Simd>(self, ptr: *const A) -> [A; INT_LANES] {

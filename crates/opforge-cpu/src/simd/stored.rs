@@ -1,7 +1,7 @@
 //! Floats as they are stored, and how they get in and out of the vectors they are computed in.
 
 use crate::simd::convert::{NarrowBf16, NarrowF16, WidenBf16, WidenF16};
-use crate::simd::{FloatElem, Routine, Simd, Vector};
+use crate::simd::{FloatElem, Isa, Routine, Simd, Vector};
 use opforge_core::{WithDType, bf16, f16};
 
 /// The vector that elements of `E` are computed in.
@@ -62,28 +62,45 @@ macro_rules! stored_as_computed {
 }
 stored_as_computed!(f32, f64);
 
+/// Whole vectors are converted in line where the conversion is short, parts of one are not: each place would hold a loop.
 macro_rules! stored_in_half {
-    ($($ty:ty: $widen:expr, $narrow:expr);*) => {
+    ($($ty:ty: $widen:expr, $narrow:expr, short if $short:expr;)*) => {
         $(impl StoredFloat for $ty {
             type Compute = f32;
             #[inline(always)]
             unsafe fn load<S: Simd>(ptr: *const Self) -> S::F32 {
-                // SAFETY: the caller vouches for LANES elements.
-                unsafe { Self::load_partial::<S>(ptr, S::F32::LANES) }
+                if !const { $short(S::ISA) } {
+                    // SAFETY: the caller's.
+                    return unsafe { Self::load_partial::<S>(ptr, S::F32::LANES) };
+                }
+                let mut wide = [0f32; 16];
+                // SAFETY: the caller vouches for LANES elements; the array holds as many as any vector.
+                unsafe {
+                    $widen.run::<S>((ptr, wide.as_mut_ptr(), S::F32::LANES));
+                    S::F32::load(wide.as_ptr())
+                }
             }
             #[inline(always)]
             unsafe fn load_partial<S: Simd>(ptr: *const Self, n: usize) -> S::F32 {
                 let mut wide = [0f32; 16];
                 // SAFETY: the caller vouches for n elements; the array holds as many as any vector.
                 unsafe {
-                    $widen.run::<S>((ptr, wide.as_mut_ptr(), n));
+                    S::call(&$widen, (ptr, wide.as_mut_ptr(), n));
                     S::F32::load(wide.as_ptr())
                 }
             }
             #[inline(always)]
             unsafe fn store<S: Simd>(v: S::F32, ptr: *mut Self) {
-                // SAFETY: the caller vouches for LANES elements.
-                unsafe { Self::store_partial::<S>(v, ptr, S::F32::LANES) }
+                if !const { $short(S::ISA) } {
+                    // SAFETY: the caller's.
+                    return unsafe { Self::store_partial::<S>(v, ptr, S::F32::LANES) };
+                }
+                let mut wide = [0f32; 16];
+                // SAFETY: the caller vouches for LANES elements; the array holds as many as any vector.
+                unsafe {
+                    v.store(wide.as_mut_ptr());
+                    $narrow.run::<S>((wide.as_ptr(), ptr, S::F32::LANES));
+                }
             }
             #[inline(always)]
             unsafe fn store_partial<S: Simd>(v: S::F32, ptr: *mut Self, n: usize) {
@@ -91,13 +108,22 @@ macro_rules! stored_in_half {
                 // SAFETY: the caller vouches for n elements; the array holds as many as any vector.
                 unsafe {
                     v.store(wide.as_mut_ptr());
-                    $narrow.run::<S>((wide.as_ptr(), ptr, n));
+                    S::call(&$narrow, (wide.as_ptr(), ptr, n));
                 }
             }
         })*
     };
 }
-stored_in_half!(f16: WidenF16, NarrowF16; bf16: WidenBf16, NarrowBf16);
+const fn hardware_converts_f16(isa: Isa) -> bool {
+    !matches!(isa, Isa::Portable)
+}
+const fn always(_: Isa) -> bool {
+    true
+}
+stored_in_half! {
+    f16: WidenF16, NarrowF16, short if hardware_converts_f16;
+    bf16: WidenBf16, NarrowBf16, short if always;
+}
 
 /// Reads and widens `n` elements, `stride` apart; the lanes after them are zero.
 ///

@@ -65,7 +65,7 @@ fn its_signature_is_its_schema() {
     let function = DEFINITION.function;
     assert_eq!(function.to_string(), "mul_add(x: Tensor, y: Tensor, *, shift: Float = 0.5) -> Tensor");
     let x = Tensor::new(&[2f32, 3.0], &Device::Cpu).unwrap();
-    let shift = (function.params[2].default.unwrap().value)();
+    let shift = function.params[2].default.unwrap().value.value();
     let Value::Tensor(y) = function.invoke(&[Value::Tensor(x.clone()), Value::Tensor(x), shift]).unwrap() else {
         panic!("not a tensor")
     };

@@ -87,7 +87,7 @@ fn signature(function: &ItemFn, declaration: &Declaration, faces: Option<&Faces>
             returns: #returns,
             declared_faces: #faces,
             view: #view,
-            call: &|values, out| {
+            call: &|values: &[::opforge::declaration::Value], out: ::opforge::dispatch::Out<'_>| {
                 let _ = out;
                 #[allow(unused_mut, unused_variables)]
                 let mut values = values.iter();

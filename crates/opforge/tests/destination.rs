@@ -14,7 +14,7 @@ fn floats(values: &[f32]) -> Tensor {
 /// `x y` of a function as Python calls it, meant for `x`.
 fn product(x: &Tensor, y: &Tensor) -> Result<Tensor> {
     let function = registry::functions().into_iter().find(|f| f.name == "mul").expect("it is declared");
-    write_to(x, "mul", |out| match (function.call)(&[x.clone().into(), y.clone().into()], out)? {
+    write_to(x, "mul", |out| match function.call.call(&[x.clone().into(), y.clone().into()], out)? {
         Value::Tensor(product) => Ok(product),
         other => panic!("{other:?}"),
     })

@@ -37,7 +37,7 @@ impl Signature {
             name: p.name,
             key: PyString::intern(py, p.name).unbind(),
             ty: p.ty,
-            default: p.default.map(|d| (d.value)()).or(matches!(p.ty, Type::Optional(_)).then_some(Value::None)),
+            default: p.default.map(|d| d.value.value()).or(matches!(p.ty, Type::Optional(_)).then_some(Value::None)),
         });
         Ok(Signature {
             function,

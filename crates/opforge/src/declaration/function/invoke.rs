@@ -26,7 +26,7 @@ impl Function {
     /// The function's.
     #[inline]
     pub fn invoke(&self, values: &[Value]) -> Result<Value> {
-        let result = (self.call)(values, None)?;
+        let result = self.call.call(values, None)?;
         if self.view || !result.tensors().any(|t| is_shared(t, values)) || self.may_share() {
             return Ok(result);
         }

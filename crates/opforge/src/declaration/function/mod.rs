@@ -34,11 +34,23 @@ pub struct Function {
     /// Whether a result may share memory with an argument: a view of it, or the argument itself.
     pub view: bool,
     /// Calls it with one value a parameter, and a destination, which few functions heed; see [`Function::invoke`].
-    pub call: &'static Callable,
+    pub call: &'static dyn Callable,
 }
 
-/// What calls a [`Function`].
-pub type Callable = dyn Fn(&[Value], Out<'_>) -> Result<Value> + Send + Sync;
+/// What calls a [`Function`]. A trait of its own: there are very many, and with `dyn Fn` each would have the code of `FnOnce` too.
+pub trait Callable: Send + Sync {
+    /// Calls it.
+    ///
+    /// # Errors
+    /// Those of the call.
+    fn call(&self, values: &[Value], out: Out<'_>) -> Result<Value>;
+}
+
+impl<F: Fn(&[Value], Out<'_>) -> Result<Value> + Send + Sync> Callable for F {
+    fn call(&self, values: &[Value], out: Out<'_>) -> Result<Value> {
+        self(values, out)
+    }
+}
 
 /// A parameter of a [`Function`].
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +71,19 @@ pub struct Default {
     /// As the signature spells it, in Rust.
     pub text: &'static str,
     /// As a value.
-    pub value: &'static (dyn Fn() -> Value + Send + Sync),
+    pub value: &'static dyn Valued,
+}
+
+/// What gives a parameter's [`Default`]. A trait of its own, as [`Callable`] is.
+pub trait Valued: Send + Sync {
+    /// The value.
+    fn value(&self) -> Value;
+}
+
+impl<F: Fn() -> Value + Send + Sync> Valued for F {
+    fn value(&self) -> Value {
+        self()
+    }
 }
 
 impl std::fmt::Debug for Default {

@@ -102,7 +102,7 @@ pub fn check_write_back(op: &'static str, destination: &Tensor, result: &Tensor)
 #[track_caller]
 pub fn in_place(function: &Function, receiver: &Tensor, values: &[Value]) -> Result<Tensor> {
     let name = function.name;
-    let call = |out: Out<'_>| match (function.call)(values, out)? {
+    let call = |out: Out<'_>| match function.call.call(values, out)? {
         Value::Tensor(result) => Ok(result),
         _ => Err(Error::value(name, "result", "not one tensor", "one tensor")),
     };

@@ -1,4 +1,4 @@
-//! `#[operator(dtypes, samples, name = "..")]`: the function's entry in the registry.
+//! `#[operator(dtypes, samples, name = "..", gradient = false)]`: the function's entry in the registry.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
@@ -11,6 +11,8 @@ pub struct Operator {
     samples: Expr,
     /// Another name than the function's.
     name: Option<Expr>,
+    /// Whether it has a gradient, as most have.
+    gradient: Option<Expr>,
 }
 
 impl Parse for Operator {
@@ -18,15 +20,23 @@ impl Parse for Operator {
         let dtypes = input.parse()?;
         input.parse::<Token![,]>().map_err(|error| Error::new(error.span(), "expected `, samples`"))?;
         let samples = input.parse()?;
-        let name = input.parse::<Option<Token![,]>>()?.map(|_| named(input, "name")).transpose()?;
-        Ok(Operator { dtypes, samples, name })
+        let (mut name, mut gradient) = (None, None);
+        while input.parse::<Option<Token![,]>>()?.is_some() {
+            if input.fork().parse::<Ident>().is_ok_and(|given| given == "gradient") {
+                gradient = Some(named(input, "gradient")?);
+            } else {
+                name = Some(named(input, "name")?);
+            }
+        }
+        Ok(Operator { dtypes, samples, name, gradient })
     }
 }
 
 impl Operator {
     /// The constant `DEFINITION`.
     pub fn definition(&self, function: &Ident) -> TokenStream {
-        let Operator { dtypes, samples, name } = self;
+        let Operator { dtypes, samples, name, gradient } = self;
+        let gradient = gradient.as_ref().map_or_else(|| quote!(true), ToTokens::to_token_stream);
         let name = name.as_ref().map_or_else(|| quote!(stringify!(#function)), ToTokens::to_token_stream);
         let doc = format!("The operator of [`{function}`](fn@{function}) as the registry knows it.");
         quote! {
@@ -35,7 +45,8 @@ impl Operator {
                 name: #name,
                 function: &#function::FUNCTION,
                 dtypes: #dtypes,
-                samples: #samples,
+                differentiable: #gradient,
+                samples: ::opforge::declaration::included(#samples),
             };
         }
     }

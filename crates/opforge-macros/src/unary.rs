@@ -54,7 +54,8 @@ pub fn expand(Samples { range, reference }: Samples, block: ItemImpl) -> Result<
         #(#attributes)*
         #[operator(
             ::opforge::family::unary_dtypes::<#ty>(),
-            || ::opforge::family::unary_samples(#ty, #range, #reference)
+            || ::opforge::family::unary_samples(#ty, #range, #reference),
+            gradient = <#ty as #path>::DIFFERENTIABLE
         )]
         pub fn #function(input: &Tensor) -> Result<Tensor> {
             ::opforge::family::unary_promoted(#ty, input, out)

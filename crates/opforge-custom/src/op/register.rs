@@ -32,7 +32,8 @@ impl CustomOp {
             call: Box::leak(Box::new(move |values: &[Value], _: Out<'_>| op.call_values(&names, values))),
         };
         let function = Box::leak(Box::new(function));
-        register(Box::leak(Box::new(Definition { name: self.name(), function, dtypes, samples })))
+        let definition = Definition { name: self.name(), function, dtypes, differentiable: true, samples };
+        register(Box::leak(Box::new(definition)))
     }
 
     /// A sample call with the declared attributes: inputs, and what computes the outputs from them independently.

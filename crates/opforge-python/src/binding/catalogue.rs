@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use opforge::declaration::{Content, Definition, Function, Type};
+use opforge::declaration::{Definition, Function, Type};
 use opforge::registry::{functions, operators};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -70,15 +70,6 @@ fn parameter<'py>(py: Python<'py>, param: &Parameter, keyword_only: bool) -> PyR
     Ok(dict)
 }
 
-/// Whether one of an operator's samples has a gradient: a composition has those of its parts.
-fn differentiable(definition: &Definition) -> bool {
-    let samples = (definition.samples)();
-    samples.iter().any(|sample| {
-        sample.inputs.iter().any(|input| input.content == Content::Real)
-            && sample.operator().is_none_or(|operator| operator.differentiable())
-    })
-}
-
 fn entry<'py>(
     py: Python<'py>,
     function: &'static Function,
@@ -115,7 +106,7 @@ fn entry<'py>(
     dict.set_item("operator", operator.is_some())?;
     let dtypes = operator.map(|definition| definition.dtypes.iter().map(|d| d.long_name()).collect::<Vec<_>>());
     dict.set_item("dtypes", dtypes)?;
-    dict.set_item("differentiable", operator.map(differentiable))?;
+    dict.set_item("differentiable", operator.map(|definition| definition.differentiable))?;
     Ok(dict)
 }
 

@@ -12,8 +12,16 @@ pub struct Definition {
     pub function: &'static Function,
     /// The dtypes that its kernels take; others are refused with a dtype error.
     pub dtypes: DTypes,
-    /// Calls with reference results, which drive tests and benchmarks.
+    /// Whether it has a gradient.
+    pub differentiable: bool,
+    /// Calls with reference results, which drive tests and benchmarks. None without the feature `samples`.
     pub samples: fn() -> Vec<Sample>,
+}
+
+/// What a [`Definition`] holds of a function that gives samples: another, which gives none, without the feature `samples`. Programs that only
+/// compute need not carry their code.
+pub const fn included(samples: fn() -> Vec<Sample>) -> fn() -> Vec<Sample> {
+    if cfg!(feature = "samples") { samples } else { Vec::new }
 }
 
 /// A set of dtypes.

@@ -8,7 +8,7 @@
 /// - `#[view]`: a result may share memory with an argument. Results of all others never do.
 /// - `#[operator(DTypes::FLOATS, samples)]`: the function is an operator's, and `DEFINITION` stands beside it, its
 ///   [`Definition`](crate::declaration::Definition) with these dtypes and this function that gives samples. The operator's name is the function's;
-///   a last entry `name = "max"` says otherwise.
+///   an entry `name = "max"` says otherwise; `gradient = false` says that it has none.
 ///
 /// A last entry `out` says that the function can write its result to a destination, which is then there under this name, an
 /// [`Out`](crate::dispatch::Out), to be passed on to the operator that computes the whole result. `OP` is the function's name for errors.

@@ -100,7 +100,7 @@ fn range(start: Scalar, end: Scalar, step: Scalar, dtype: DType, device: Device)
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(step = Scalar::Int(1), *, dtype = None, device = None, requires_grad = false)]
-#[operator(DTypes::NUMERIC, samples)]
+#[operator(DTypes::NUMERIC, samples, gradient = false)]
 pub fn arange(
     start: Scalar,
     end: Scalar,

@@ -52,7 +52,7 @@ impl Operator for Full {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(*, dtype = None, device = None, requires_grad = false)]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, gradient = false)]
 pub fn full(
     size: &[i64],
     fill_value: Scalar,

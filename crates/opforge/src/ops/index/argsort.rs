@@ -62,7 +62,7 @@ impl Operator for ArgSort {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = -1, descending = false, *, stable = false)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, gradient = false)]
 pub fn argsort(input: &Tensor, dim: i64, descending: bool, stable: bool) -> Result<Tensor> {
     // Every order is stable here.
     let _ = stable;

@@ -48,7 +48,7 @@ impl Operator for NonZero {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function]
-#[operator(DTypes::of(&[DType::Bool]), samples)]
+#[operator(DTypes::of(&[DType::Bool]), samples, gradient = false)]
 pub fn nonzero(input: &Tensor) -> Result<Tensor> {
     let mask = match input.dtype() {
         DType::Bool => input.clone(),

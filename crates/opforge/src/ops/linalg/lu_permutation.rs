@@ -62,7 +62,7 @@ impl Operator for LuPermutation {
 /// ```
 #[function]
 #[python(hidden)]
-#[operator(DTypes::of(&[DType::I32]), samples)]
+#[operator(DTypes::of(&[DType::I32]), samples, gradient = false)]
 pub fn lu_permutation(pivots: &Tensor, rows: usize) -> Result<Tensor> {
     dispatch1(&LuPermutation { rows }, &[pivots])
 }

@@ -75,7 +75,7 @@ impl UpdateFn<4> for AdaptByLargest {
 /// ```
 #[function(*, step, lr, beta1, beta2, eps, weight_decay = 0.0, decoupled_weight_decay = false, maximize = false)]
 #[python(hidden, name = "adam_step_")]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, gradient = false)]
 pub fn adam_step(
     params: &[Tensor],
     grads: &[Tensor],

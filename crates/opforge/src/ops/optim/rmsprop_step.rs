@@ -36,7 +36,7 @@ impl UpdateFn<2> for RootMeanSquare {
 /// ```
 #[function(*, lr, alpha, eps, weight_decay = 0.0)]
 #[python(hidden, name = "rmsprop_step_")]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, gradient = false)]
 pub fn rmsprop_step(
     params: &[Tensor],
     grads: &[Tensor],

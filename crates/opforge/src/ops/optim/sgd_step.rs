@@ -56,7 +56,7 @@ impl UpdateFn<2> for Momentum {
 /// ```
 #[function(*, lr, momentum = 0.0, dampening = 0.0, weight_decay = 0.0, nesterov = false, maximize = false, is_first_step = false)]
 #[python(hidden, name = "sgd_step_")]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, gradient = false)]
 pub fn sgd_step(
     params: &[Tensor],
     grads: &[Tensor],

@@ -33,7 +33,7 @@ impl Comparison for Eq {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, gradient = false)]
 pub fn eq(input: Operand, other: Operand) -> Result<Tensor> {
     compare_to(Eq, input, other, Rules::TORCH, out)
 }

@@ -33,7 +33,7 @@ impl Comparison for Ge {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, gradient = false)]
 pub fn ge(input: Operand, other: Operand) -> Result<Tensor> {
     compare_to(Ge, input, other, Rules::TORCH, out)
 }

@@ -33,7 +33,7 @@ impl Comparison for Gt {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, gradient = false)]
 pub fn gt(input: Operand, other: Operand) -> Result<Tensor> {
     compare_to(Gt, input, other, Rules::TORCH, out)
 }

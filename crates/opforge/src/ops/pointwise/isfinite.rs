@@ -29,7 +29,7 @@ const OPERATOR: TestOp<Isfinite> = TestOp { f: Isfinite, name: "isfinite", truth
 /// ```
 #[function]
 #[python(torch, method)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, gradient = false)]
 pub fn isfinite(input: &Tensor) -> Result<Tensor> {
     dispatch1(&OPERATOR, &[input])
 }

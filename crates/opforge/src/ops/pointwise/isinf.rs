@@ -29,7 +29,7 @@ const OPERATOR: TestOp<Isinf> = TestOp { f: Isinf, name: "isinf", truth: Rules::
 /// ```
 #[function]
 #[python(torch, method)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, gradient = false)]
 pub fn isinf(input: &Tensor) -> Result<Tensor> {
     dispatch1(&OPERATOR, &[input])
 }

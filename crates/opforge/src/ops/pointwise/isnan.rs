@@ -29,7 +29,7 @@ const OPERATOR: TestOp<Isnan> = TestOp { f: Isnan, name: "isnan", truth: Rules::
 /// ```
 #[function]
 #[python(torch, method)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, gradient = false)]
 pub fn isnan(input: &Tensor) -> Result<Tensor> {
     dispatch1(&OPERATOR, &[input])
 }

@@ -29,7 +29,7 @@ const OPERATOR: TestOp<Isneginf> = TestOp { f: Isneginf, name: "isneginf", truth
 /// ```
 #[function]
 #[python(torch, method)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, gradient = false)]
 pub fn isneginf(input: &Tensor) -> Result<Tensor> {
     dispatch1(&OPERATOR, &[input])
 }

@@ -29,7 +29,7 @@ const OPERATOR: TestOp<Isposinf> = TestOp { f: Isposinf, name: "isposinf", truth
 /// ```
 #[function]
 #[python(torch, method)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, gradient = false)]
 pub fn isposinf(input: &Tensor) -> Result<Tensor> {
     dispatch1(&OPERATOR, &[input])
 }

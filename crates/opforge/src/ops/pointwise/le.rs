@@ -33,7 +33,7 @@ impl Comparison for Le {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, gradient = false)]
 pub fn le(input: Operand, other: Operand) -> Result<Tensor> {
     compare_to(Le, input, other, Rules::TORCH, out)
 }

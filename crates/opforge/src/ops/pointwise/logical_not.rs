@@ -30,7 +30,7 @@ fn op(truth: DType) -> TestOp<LogicalNot> {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, gradient = false)]
 pub fn logical_not(input: &Tensor) -> Result<Tensor> {
     dispatch_to(&op(Rules::TORCH.truth), &[input], out)
 }

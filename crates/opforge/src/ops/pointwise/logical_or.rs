@@ -33,7 +33,7 @@ impl Comparison for LogicalOr {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, gradient = false)]
 pub fn logical_or(input: Operand, other: Operand) -> Result<Tensor> {
     compare_to(LogicalOr, input, other, Rules::TORCH, out)
 }

@@ -33,7 +33,7 @@ impl Comparison for LogicalXor {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, gradient = false)]
 pub fn logical_xor(input: Operand, other: Operand) -> Result<Tensor> {
     compare_to(LogicalXor, input, other, Rules::TORCH, out)
 }

@@ -33,7 +33,7 @@ impl Comparison for Lt {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, gradient = false)]
 pub fn lt(input: Operand, other: Operand) -> Result<Tensor> {
     compare_to(Lt, input, other, Rules::TORCH, out)
 }

@@ -33,7 +33,7 @@ impl Comparison for Ne {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, gradient = false)]
 pub fn ne(input: Operand, other: Operand) -> Result<Tensor> {
     compare_to(Ne, input, other, Rules::TORCH, out)
 }

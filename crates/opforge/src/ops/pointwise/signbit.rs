@@ -29,7 +29,7 @@ const OPERATOR: TestOp<Signbit> = TestOp { f: Signbit, name: "signbit", truth: R
 /// ```
 #[function]
 #[python(torch, method)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, gradient = false)]
 pub fn signbit(input: &Tensor) -> Result<Tensor> {
     dispatch1(&OPERATOR, &[input])
 }

@@ -33,7 +33,7 @@ impl Distribution for RandInt {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(*, generator = None, dtype = None, device = None, requires_grad = false)]
-#[operator(DTypes::NUMERIC, samples)]
+#[operator(DTypes::NUMERIC, samples, gradient = false)]
 pub fn randint(
     low: i64,
     high: i64,

@@ -42,7 +42,7 @@ impl Randn {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(*, generator = None, dtype = None, device = None, requires_grad = false)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, gradient = false)]
 pub fn randn(
     size: &[i64],
     generator: Option<Generator>,

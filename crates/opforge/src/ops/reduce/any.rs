@@ -13,7 +13,7 @@ use crate::ops::prelude::*;
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = None, keepdim = false)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, gradient = false)]
 pub fn any(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
     let axes = reduce_dims(OP, input, dim)?;
     dispatch1(&ReduceOp { reduction: Truth::<false>, axes, keepdim }, &[input])

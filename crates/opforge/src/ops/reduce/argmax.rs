@@ -45,7 +45,7 @@ impl<const MAX: bool> Reduction for ArgExtremum<MAX> {
 /// ```
 #[function(dim = None, keepdim = false)]
 #[python(torch, method)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, gradient = false)]
 pub fn argmax(input: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
     arg_over(ArgExtremum::<true> { index: Rules::TORCH.index }, input, dim, keepdim)
 }

@@ -20,7 +20,7 @@ use crate::ops::prelude::*;
 /// ```
 #[function]
 #[python(torch, method, results(values, indices))]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, gradient = false)]
 pub fn cummax(input: &Tensor, dim: i64) -> Result<(Tensor, Tensor)> {
     running_extreme(Extreme::Max, input, dim)
 }

@@ -130,15 +130,32 @@ impl<const K: usize, F: FloatMap<K>, V: Vector> Body<K> for MapBody<'_, F, V> {
     unsafe fn row(&mut self, x: [*const u8; K], repeated: [bool; K], out: *mut u8, n: usize) {
         if F::LONG {
             // SAFETY: the caller's.
-            return unsafe { long_row(x, repeated, out, n, #[inline(always)] |x| self.0.map::<V>(x)) };
+            return unsafe {
+                long_row(
+                    x,
+                    repeated,
+                    out,
+                    n,
+                    #[inline(always)]
+                    |x| self.0.map::<V>(x),
+                )
+            };
         }
-        row::<V, K>(x, repeated, out, n, size_of::<V::Elem>(), #[inline(always)] |x, out, n| {
-            // SAFETY: `n` elements of the row are here.
-            unsafe {
-                let y = self.0.map::<V>(load(x, n));
-                if n == V::LANES { y.store(out.cast()) } else { y.store_partial(out.cast(), n) }
-            }
-        });
+        row::<V, K>(
+            x,
+            repeated,
+            out,
+            n,
+            size_of::<V::Elem>(),
+            #[inline(always)]
+            |x, out, n| {
+                // SAFETY: `n` elements of the row are here.
+                unsafe {
+                    let y = self.0.map::<V>(load(x, n));
+                    if n == V::LANES { y.store(out.cast()) } else { y.store_partial(out.cast(), n) }
+                }
+            },
+        );
     }
 }
 
@@ -150,10 +167,18 @@ impl<const K: usize, F: FloatTest<K>, V: Vector> Body<K> for TestBody<'_, F, V> 
     }
     #[inline(always)]
     unsafe fn row(&mut self, x: [*const u8; K], repeated: [bool; K], out: *mut u8, n: usize) {
-        row::<V, K>(x, repeated, out, n, 1, #[inline(always)] |x, out, n| {
-            // SAFETY: `n` elements of the row are here; truth values are bytes.
-            unsafe { self.0.test::<V>(load(x, n)).store_bools(out, n) }
-        });
+        row::<V, K>(
+            x,
+            repeated,
+            out,
+            n,
+            1,
+            #[inline(always)]
+            |x, out, n| {
+                // SAFETY: `n` elements of the row are here; truth values are bytes.
+                unsafe { self.0.test::<V>(load(x, n)).store_bools(out, n) }
+            },
+        );
     }
 }
 

@@ -128,11 +128,20 @@ impl<const K: usize, F: ScalarMap<K>> Body<K> for ScalarBody<'_, F, K> {
         let sizes = [size_of::<F::In>(); K];
         // SAFETY: the caller's; a row's `i`-th element is readable, and repeated ones are there for a chunk.
         unsafe {
-            map_row(x, repeated, sizes, out, n, Self::CHUNK, #[inline(always)] |x, i| {
-                let x = std::array::from_fn(|k| x[k].cast::<F::In>().add(i).read());
-                self.failed |= F::CAN_FAIL && self.f.fails(x);
-                self.f.map(x)
-            });
+            map_row(
+                x,
+                repeated,
+                sizes,
+                out,
+                n,
+                Self::CHUNK,
+                #[inline(always)]
+                |x, i| {
+                    let x = std::array::from_fn(|k| x[k].cast::<F::In>().add(i).read());
+                    self.failed |= F::CAN_FAIL && self.f.fails(x);
+                    self.f.map(x)
+                },
+            );
         }
     }
 }
@@ -168,10 +177,19 @@ impl<T: Copy> Body<3> for SelectStep<T> {
         let sizes = [1, size_of::<T>(), size_of::<T>()];
         // SAFETY: the caller's; a row's `i`-th element is readable, and repeated ones are there for a chunk.
         unsafe {
-            map_row(x, repeated, sizes, out, n, chunk(size_of::<T>()), #[inline(always)] |&[c, a, b], i| {
-                let (c, a, b) = (c.add(i).read(), a.cast::<T>().add(i).read(), b.cast::<T>().add(i).read());
-                if c != 0 { a } else { b }
-            });
+            map_row(
+                x,
+                repeated,
+                sizes,
+                out,
+                n,
+                chunk(size_of::<T>()),
+                #[inline(always)]
+                |&[c, a, b], i| {
+                    let (c, a, b) = (c.add(i).read(), a.cast::<T>().add(i).read(), b.cast::<T>().add(i).read());
+                    if c != 0 { a } else { b }
+                },
+            );
         }
     }
 }

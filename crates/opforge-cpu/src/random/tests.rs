@@ -1,3 +1,4 @@
+use super::philox::blocks;
 use super::*;
 use draw::{ln, sin_cos_turns};
 use opforge_core::ErrorKind;

@@ -217,7 +217,13 @@ impl<F: Fold> Columns<F> {
             // SAFETY: tiles hold whole vectors; the outputs are the tile's.
             unsafe {
                 let out = output.add((tile.to + i * out_stride) * size);
-                fold.finish::<S>(fold.read::<S>(acc.add(i)), lanes.min(width - i), self.tiles.plan.count, out, out_stride);
+                fold.finish::<S>(
+                    fold.read::<S>(acc.add(i)),
+                    lanes.min(width - i),
+                    self.tiles.plan.count,
+                    out,
+                    out_stride,
+                );
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Sharing a reduction out among threads.
 
+use super::columns::{Columns, Tiles};
 use super::fold::Fold;
 use super::plan::{Form, Plan};
-use super::columns::{Columns, Tiles};
 use super::rows::{self, Rows};
 use crate::loops::fallible::try_parallel_for;
 use crate::memory::scratch::with_scratch;

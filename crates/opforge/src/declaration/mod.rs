@@ -6,5 +6,7 @@ mod sample;
 
 pub use definition::{DTypes, Definition, included};
 pub(crate) use function::functions;
-pub use function::{Argument, Callable, Default, Faces, Function, Param, Type, Value, Valued, function, shared_results};
+pub use function::{
+    Argument, Callable, Default, Faces, Function, Param, Type, Value, Valued, function, shared_results,
+};
 pub use sample::{Array, Content, Sample, each_index};

@@ -74,7 +74,7 @@ pub struct Default {
     pub value: &'static dyn Valued,
 }
 
-/// What gives a parameter's [`Default`]. A trait of its own, as [`Callable`] is.
+/// What gives a parameter's [`struct@Default`]. A trait of its own, as [`Callable`] is.
 pub trait Valued: Send + Sync {
     /// The value.
     fn value(&self) -> Value;

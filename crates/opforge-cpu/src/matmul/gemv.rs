@@ -90,7 +90,8 @@ impl<T: Operand> Gemv<T> {
     unsafe fn run_chunks(&self, inputs: &[*const u8], y: *mut T) -> Result<()> {
         let (len, k) = (self.len, self.problem.k);
         let totals = Workspace::new(self.chunks * len * size_of::<Total<T>>())?;
-        let whole = Shared(from_ref(&self.vectors(inputs, y, 0)));
+        let vectors = self.vectors(inputs, y, 0);
+        let whole = Shared(from_ref(&vectors));
         let (terms, to) = (k.div_ceil(self.chunks), Shared(totals.as_ptr().cast::<Total<T>>()));
         try_parallel_for(self.chunks, 1, |mut chunks| {
             chunks.try_for_each(|chunk| {

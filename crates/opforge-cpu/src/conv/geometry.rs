@@ -1,3 +1,5 @@
+//! The lengths of a convolution's tensors, checked against each other.
+
 use opforge_core::{DType, Error, Meta, Result};
 use opforge_tile::forms::{Geometry, MAX_SPATIAL, Window};
 

@@ -1,3 +1,5 @@
+//! Tensors one after the other.
+
 use std::sync::Arc;
 
 use opforge_core::{Error, Meta, Result};

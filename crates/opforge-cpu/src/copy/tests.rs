@@ -1,3 +1,5 @@
+//! Copies, flips, joins and triangles beside plain loops.
+
 use super::*;
 use opforge_core::{DType, Layout};
 

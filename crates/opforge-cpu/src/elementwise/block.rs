@@ -1,3 +1,5 @@
+//! Blocks of rows, over which steps run: one loop for every pattern of repeated operands.
+
 use std::mem::MaybeUninit;
 
 /// Where one call of a step reads and writes: `rows` rows of `cols` elements, each contiguous or, for an input, one element repeated.

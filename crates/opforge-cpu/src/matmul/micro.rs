@@ -183,7 +183,7 @@ macro_rules! float {
                         );
                     }
                     // Of 16 registers 12 hold sums. With three to a row no register is left for what the compiler moves about: a sum goes through
-                    // memory at each step, which takes twice the time.
+                    // memory at each step, and the next step waits for it.
                     if Isa::current() >= Isa::Avx2 {
                         return kernels!(
                             [#[target_feature(enable = "avx2,fma")]] $ty, $narrow,

@@ -1,3 +1,5 @@
+//! Products beside plain sums, in every dtype, layout and instruction set.
+
 use super::*;
 use opforge_core::{Element, ErrorKind, Layout, Scalar, WithDType};
 

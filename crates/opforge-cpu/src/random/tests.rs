@@ -1,3 +1,5 @@
+//! The generator's known answers, and distributions by their moments.
+
 use super::philox::blocks;
 use super::*;
 use draw::{ln, sin_cos_turns};

@@ -1,3 +1,5 @@
+//! Resampling beside plain loops over all taps.
+
 use opforge_core::{DType, Meta, Scalar};
 
 use super::*;

@@ -1,3 +1,5 @@
+//! The family of random draws.
+
 use std::fmt::Debug;
 use std::hash::Hash;
 

@@ -183,8 +183,8 @@ impl Error {
 
     /// Two arguments that live on different devices.
     #[cold]
-    pub fn devices(op: impl Into<Cow<'static, str>>, lhs: impl fmt::Debug, rhs: impl fmt::Debug) -> Self {
-        Error::Device(Self::pair(op, format!("{lhs:?}"), format!("{rhs:?}"), "one device"))
+    pub fn devices(op: impl Into<Cow<'static, str>>, lhs: impl fmt::Display, rhs: impl fmt::Display) -> Self {
+        Error::Device(Self::pair(op, lhs.to_string(), rhs.to_string(), "one device"))
     }
 
     fn pair(op: impl Into<Cow<'static, str>>, lhs: String, rhs: String, accepted: impl fmt::Display) -> Box<Report> {

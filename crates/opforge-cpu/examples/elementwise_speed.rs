@@ -9,7 +9,7 @@ use opforge_core::{DType, Layout, Meta, Shape};
 use opforge_cpu::elementwise::{BinaryFn, UnaryFn, binary, cast, unary};
 use opforge_cpu::math;
 use opforge_cpu::simd::Float;
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_runtime::parallel::{num_threads, parallel_for};
 
 #[derive(Clone, Copy)]
@@ -104,7 +104,7 @@ fn report(name: &str, bytes: usize, ns: f64, floor: f64) {
     println!("{name:<44} {:>9.1} us {:>7.1} GB/s {:>6.2} of the floor", ns / 1e3, bytes as f64 / ns, floor / ns);
 }
 
-fn run(kernel: &dyn Kernel, inputs: &[*const u8], output: *mut u8, calls: usize) -> f64 {
+fn run(kernel: &dyn HostKernel, inputs: &[*const u8], output: *mut u8, calls: usize) -> f64 {
     time(calls, || {
         // SAFETY: the buffers are larger than every layout below.
         unsafe { kernel.run(black_box(inputs), black_box(&[output])).expect("these kernels do not fail") }

@@ -5,13 +5,19 @@ use std::time::Instant;
 
 use opforge_core::{DType, Meta, Result};
 use opforge_cpu::index::{Combine, OnMax, gather, index_add, index_select, scatter};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 
 const F32: DType = DType::F32;
 const ERROR: OnMax = OnMax::Error;
 
 /// Prints the least and median time of a run, and the rate at which it moves `bytes`.
-fn report(name: &str, kernel: Arc<dyn Kernel>, inputs: &[*const u8], output: &mut [f32], bytes: usize) -> Result<()> {
+fn report(
+    name: &str,
+    kernel: Arc<dyn HostKernel>,
+    inputs: &[*const u8],
+    output: &mut [f32],
+    bytes: usize,
+) -> Result<()> {
     let mut times = Vec::new();
     for _ in 0..101 {
         let start = Instant::now();

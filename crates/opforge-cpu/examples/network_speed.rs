@@ -9,12 +9,12 @@ use opforge_cpu::conv::{Geometry, Window, convolve, transposed, weight_gradient}
 use opforge_cpu::norm::{Over, batch_norm, batch_norm_backward};
 use opforge_cpu::pool::{Average, Divisor, Windows, average_pool, average_pool_gradient, max_pool};
 use opforge_cpu::resample::{Filter, Stretch, resample, resample_gradient};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 
 const F32: DType = DType::F32;
 
 /// Prints the median time of a run, and the rate of `work` thousand millions of what `unit` names.
-fn report(name: &str, kernel: &dyn Kernel, metas: [&[&Meta]; 2], work: usize, unit: &str) -> Result<()> {
+fn report(name: &str, kernel: &dyn HostKernel, metas: [&[&Meta]; 2], work: usize, unit: &str) -> Result<()> {
     let buffer = |meta: &&Meta| vec![0.5f32; 2 * meta.elem_count().max(1)];
     let inputs: Vec<Vec<f32>> = metas[0].iter().map(buffer).collect();
     let mut outputs: Vec<Vec<f32>> = metas[1].iter().map(buffer).collect();
@@ -34,7 +34,7 @@ fn report(name: &str, kernel: &dyn Kernel, metas: [&[&Meta]; 2], work: usize, un
 }
 
 /// What a kernel computes, the kernel, its inputs and its output.
-type Step<'a> = (&'a str, Arc<dyn Kernel>, [&'a Meta; 2], &'a Meta);
+type Step<'a> = (&'a str, Arc<dyn HostKernel>, [&'a Meta; 2], &'a Meta);
 
 /// A two-dimensional convolution: batch, input channels, output channels, height and width, kernel, stride, groups.
 fn convolution([n, c, o, size, k, stride, groups]: [usize; 7]) -> Result<()> {

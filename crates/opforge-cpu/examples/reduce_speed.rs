@@ -7,7 +7,7 @@ use opforge_cpu::norm::layer_norm;
 use opforge_cpu::reduce::{Integers, Moments, Reducer, arg_reduce, reduce, reduce_moments};
 use opforge_cpu::rows::rows;
 use opforge_cpu::simd::{Float, Int};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_tile::Softmax;
 use opforge_tile::forms::Extreme;
 use std::hint::black_box;
@@ -54,7 +54,7 @@ impl Moments for Variance {
 }
 
 /// The least time of one run, in seconds.
-fn time(kernel: &dyn Kernel, inputs: &[*const u8], outputs: &[*mut u8]) -> f64 {
+fn time(kernel: &dyn HostKernel, inputs: &[*const u8], outputs: &[*mut u8]) -> f64 {
     let mut best = f64::MAX;
     let begin = Instant::now();
     let mut repeat = 1;

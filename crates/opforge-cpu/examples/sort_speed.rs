@@ -4,10 +4,10 @@ use std::time::Instant;
 
 use opforge_core::{DType, Meta, Result};
 use opforge_cpu::{scan, sort};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_tile::forms::{Running, Scan};
 
-fn best_of(kernel: &dyn Kernel, input: &[f32], output: &mut [u32]) -> Result<f64> {
+fn best_of(kernel: &dyn HostKernel, input: &[f32], output: &mut [u32]) -> Result<f64> {
     let mut best = f64::INFINITY;
     for _ in 0..7 {
         let start = Instant::now();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use opforge_core::{Error, Kind, Meta, Result, Scalar, WithDType};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_runtime::parallel::parallel_for;
 
 use crate::copy::Shared;
@@ -17,7 +17,7 @@ const GRAIN: usize = 1 << 14;
 ///
 /// # Errors
 /// Bool and complex numbers; complex arguments; an output that is not contiguous.
-pub fn arange(op: &'static str, start: Scalar, step: Scalar, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn arange(op: &'static str, start: Scalar, step: Scalar, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     if !output.layout.is_contiguous() {
         return Err(Error::shape(op, "output", format!("{:?}", output.layout), "a contiguous layout"));
     }
@@ -45,7 +45,7 @@ struct Arange {
     fill: Fill,
 }
 
-impl Kernel for Arange {
+impl HostKernel for Arange {
     unsafe fn run(&self, _: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let out = Shared(outputs[0]);
         parallel_for(self.len, GRAIN, |range| {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use opforge_core::{Error, Layout, Meta, Result, Shape};
-use opforge_runtime::Kernel;
-use opforge_tile::forms::{Access, Combine, Contract, Index, Move, OnMax, Part, Places, Random, Sort, Windowed};
+use opforge_runtime::HostKernel;
+use opforge_tile::forms::{Contract, Index, Move, Part, Random, Sort, Windowed};
 
 use crate::{conv, copy, index, matmul, overlay, pool, random, resample, sort};
 
@@ -12,9 +12,8 @@ use crate::{conv, copy, index, matmul, overlay, pool, random, resample, sort};
 ///
 /// # Errors
 /// Shapes and dtypes that do not go together.
-pub fn contract(op: &'static str, form: Contract, inputs: &[&Meta], output: &Meta) -> Result<Arc<dyn Kernel>> {
-    if form.transposed || form.bias {
-        expect(op, "transposed", form.transposed, "true where there is a bias")?;
+pub fn contract(op: &'static str, form: Contract, inputs: &[&Meta], output: &Meta) -> Result<Arc<dyn HostKernel>> {
+    if let Contract::Linear { .. } = form {
         return matmul::linear(op, inputs[0], inputs[1], inputs.get(2).copied(), output);
     }
     let lead = &output.dims()[..output.rank().saturating_sub(2)];
@@ -30,7 +29,7 @@ pub fn contract(op: &'static str, form: Contract, inputs: &[&Meta], output: &Met
 ///
 /// # Errors
 /// Shapes and dtypes that do not go together, axes out of range.
-pub fn moved(op: &'static str, form: &Move, inputs: &[&Meta], output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn moved(op: &'static str, form: &Move, inputs: &[&Meta], output: &Meta) -> Result<Arc<dyn HostKernel>> {
     match form {
         Move::Copy => copy::copy(op, inputs[0], output),
         &Move::Concatenate { axis } => copy::cat(op, inputs, axis, output),
@@ -40,7 +39,7 @@ pub fn moved(op: &'static str, form: &Move, inputs: &[&Meta], output: &Meta) -> 
     }
 }
 
-fn overlaid(op: &'static str, place: &Layout, inputs: &[&Meta], output: &Meta) -> Result<Arc<dyn Kernel>> {
+fn overlaid(op: &'static str, place: &Layout, inputs: &[&Meta], output: &Meta) -> Result<Arc<dyn HostKernel>> {
     match inputs {
         [part] => overlay::embed(op, part, place, output),
         [base, part] => overlay::overlay(op, base, part, place, output),
@@ -51,26 +50,16 @@ fn overlaid(op: &'static str, place: &Layout, inputs: &[&Meta], output: &Meta) -
 /// Elements at places that integers name.
 ///
 /// # Errors
-/// Shapes and dtypes that do not go together; slices and tuples that are combined otherwise than [`Combine::Add`], or for tuples
-/// [`Combine::Set`]; tuples whose largest index means nothing.
-pub fn indexed(op: &'static str, form: Index, inputs: &[&Meta], output: &Meta) -> Result<Arc<dyn Kernel>> {
-    let Index { places, axis, on_max, access } = form;
+/// Shapes and dtypes that do not go together.
+pub fn indexed(op: &'static str, form: Index, inputs: &[&Meta], output: &Meta) -> Result<Arc<dyn HostKernel>> {
     let (x, ids) = (inputs[0], inputs[1]);
-    if places == Places::Tuples {
-        expect(op, "on_max", on_max == OnMax::Error, "an index as any other, in tuples")?;
-    }
-    match (access, places) {
-        (Access::Read, Places::Elements) => index::gather(op, x, ids, axis, on_max, output),
-        (Access::Read, Places::Slices) => index::index_select(op, x, ids, axis, on_max, output),
-        (Access::Read, Places::Tuples) => index::get(op, x, &inputs[1..], axis, output),
-        (Access::Write(how), Places::Elements) => index::scatter(op, [x, ids, inputs[2]], axis, on_max, how, output),
-        (Access::Write(how), Places::Slices) => {
-            expect(op, "combine", how == Combine::Add, "a sum, of slices")?;
-            index::index_add(op, x, ids, inputs[2], axis, on_max, output)
-        }
-        (Access::Write(how), Places::Tuples) => {
-            let adds = how == Combine::Add;
-            expect(op, "combine", adds || how == Combine::Set, "a sum or the last, of tuples")?;
+    match form {
+        Index::Gather { axis, on_max } => index::gather(op, x, ids, axis, on_max, output),
+        Index::Scatter { axis, on_max, how } => index::scatter(op, [x, ids, inputs[2]], axis, on_max, how, output),
+        Index::Select { axis, on_max } => index::index_select(op, x, ids, axis, on_max, output),
+        Index::AddSlices { axis, on_max } => index::index_add(op, x, ids, inputs[2], axis, on_max, output),
+        Index::Get { axis } => index::get(op, x, &inputs[1..], axis, output),
+        Index::Put { axis, adds } => {
             let last = inputs.len() - 1;
             index::put(op, x, &inputs[1..last], inputs[last], axis, adds, output)
         }
@@ -81,7 +70,7 @@ pub fn indexed(op: &'static str, form: Index, inputs: &[&Meta], output: &Meta) -
 ///
 /// # Errors
 /// Shapes and dtypes that do not go together.
-pub fn windowed(op: &'static str, form: &Windowed, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+pub fn windowed(op: &'static str, form: &Windowed, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
     let (x, out) = (inputs[0], outputs[0]);
     match form {
         Windowed::Convolution { geometry, part } => {
@@ -113,7 +102,7 @@ pub fn windowed(op: &'static str, form: &Windowed, inputs: &[&Meta], outputs: &[
 ///
 /// # Errors
 /// Shapes and dtypes that do not go together, complex numbers.
-pub fn sorted(op: &'static str, form: Sort, inputs: &[&Meta], output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn sorted(op: &'static str, form: Sort, inputs: &[&Meta], output: &Meta) -> Result<Arc<dyn HostKernel>> {
     match form {
         Sort::Order { axis, descending } => sort::arg_sort(op, inputs[0], axis, descending, output),
         Sort::Search { right } => sort::search(op, inputs[0], inputs[1], right, output),
@@ -124,7 +113,7 @@ pub fn sorted(op: &'static str, form: Sort, inputs: &[&Meta], output: &Meta) -> 
 ///
 /// # Errors
 /// Parameters that are no distribution's, a wrong key, dtypes that the distribution does not have.
-pub fn drawn(op: &'static str, form: Random, inputs: &[&Meta], output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn drawn(op: &'static str, form: Random, inputs: &[&Meta], output: &Meta) -> Result<Arc<dyn HostKernel>> {
     let key = inputs[0];
     match form {
         Random::Uniform { low, high } => random::uniform(op, low.to_f64(), high.to_f64(), key, output),
@@ -133,8 +122,4 @@ pub fn drawn(op: &'static str, form: Random, inputs: &[&Meta], output: &Meta) ->
         Random::Integers { low, high } => random::randint(op, low, high, key, output),
         Random::Poisson => random::poisson(op, key, inputs[1], output),
     }
-}
-
-fn expect(op: &'static str, argument: &'static str, holds: bool, accepted: &'static str) -> Result<()> {
-    if holds { Ok(()) } else { Err(Error::value(op, argument, "another", accepted)) }
 }

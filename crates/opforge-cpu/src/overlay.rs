@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use opforge_core::{Error, Layout, Meta, Result, Scalar};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 
 /// A number or another tensor's elements everywhere, then a copy into a part.
 struct Embed {
-    base: Arc<dyn Kernel>,
+    base: Arc<dyn HostKernel>,
     /// How many of the inputs are the base's.
     base_inputs: usize,
-    copy: Arc<dyn Kernel>,
+    copy: Arc<dyn HostKernel>,
     /// Where the part begins, in bytes from the output's first element.
     start: usize,
 }
@@ -20,7 +20,7 @@ struct Embed {
 ///
 /// # Errors
 /// When input and place differ in shape, input and output in dtype, or the place reaches beyond the output.
-pub fn embed(op: &'static str, input: &Meta, place: &Layout, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn embed(op: &'static str, input: &Meta, place: &Layout, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     let zero = crate::elementwise::fill(op, Scalar::Int(0), output)?;
     over(op, zero, 0, input, place, output)
 }
@@ -29,18 +29,24 @@ pub fn embed(op: &'static str, input: &Meta, place: &Layout, output: &Meta) -> R
 ///
 /// # Errors
 /// As [`embed`].
-pub fn overlay(op: &'static str, base: &Meta, input: &Meta, place: &Layout, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn overlay(
+    op: &'static str,
+    base: &Meta,
+    input: &Meta,
+    place: &Layout,
+    output: &Meta,
+) -> Result<Arc<dyn HostKernel>> {
     over(op, crate::copy::copy(op, base, output)?, 1, input, place, output)
 }
 
 fn over(
     op: &'static str,
-    base: Arc<dyn Kernel>,
+    base: Arc<dyn HostKernel>,
     base_inputs: usize,
     input: &Meta,
     place: &Layout,
     output: &Meta,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     let span = output.layout.span() - output.layout.start_offset();
     if place.span() > span || place.may_overlap_itself() {
         let accepted = format!("distinct places within {span} elements");
@@ -55,7 +61,7 @@ fn over(
     }))
 }
 
-impl Kernel for Embed {
+impl HostKernel for Embed {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         // SAFETY: the caller's, for the whole output; the place lies within it, as the constructor checked.
         unsafe {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
 use opforge_runtime::parallel::parallel_for;
-use opforge_runtime::{Kernel, checkpoint};
+use opforge_runtime::{HostKernel, checkpoint};
 use opforge_tile::forms::{self as form, Extreme, Scan};
 
 use crate::copy::{Axis, Nest, Shared, byte_steps, check_output};
@@ -27,7 +27,12 @@ const LOOK: usize = 1 << 18;
 ///
 /// # Errors
 /// Shape or dtype mismatch, an axis beyond the rank, complex numbers; bool but for places.
-pub fn scan(op: &'static str, Scan { running, axis }: Scan, input: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn scan(
+    op: &'static str,
+    Scan { running, axis }: Scan,
+    input: &Meta,
+    output: &Meta,
+) -> Result<Arc<dyn HostKernel>> {
     if matches!(running, form::Running::Place(_)) {
         if output.dtype != DType::I64 || output.layout.may_overlap_itself() {
             return Err(Error::dtype(op, "output", output.dtype, "i64, each element in memory of its own"));
@@ -51,7 +56,7 @@ pub fn scan(op: &'static str, Scan { running, axis }: Scan, input: &Meta, output
     prepare(op, input, axis, output, run)
 }
 
-fn prepare(op: &'static str, input: &Meta, axis: usize, output: &Meta, run: Run) -> Result<Arc<dyn Kernel>> {
+fn prepare(op: &'static str, input: &Meta, axis: usize, output: &Meta, run: Run) -> Result<Arc<dyn HostKernel>> {
     if input.dims() != output.dims() || axis >= input.rank() {
         let accepted = format!("equal shapes that have dim {axis}");
         return Err(Error::shapes(op, input.shape(), output.shape(), accepted));
@@ -81,7 +86,7 @@ struct ScanKernel {
     run: Run,
 }
 
-impl Kernel for ScanKernel {
+impl HostKernel for ScanKernel {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let (src, dst) = (Shared(inputs[0]), Shared(outputs[0]));
         let parts = self.lanes.len.div_ceil(self.together);

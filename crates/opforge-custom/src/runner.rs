@@ -124,7 +124,7 @@ pub(crate) trait Prepared: Send {
     /// Computes the outputs.
     ///
     /// # Safety
-    /// As for [`opforge_runtime::Kernel::run`].
+    /// As for [`opforge_runtime::HostKernel::run`].
     unsafe fn run(&mut self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()>;
 
     /// Whether it runs on the thread that asks; else that thread only waits.

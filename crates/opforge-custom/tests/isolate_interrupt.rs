@@ -23,6 +23,7 @@ fn an_interrupt_ends_a_function_and_the_next_call_works() {
             }
             Ok(())
         },
+        apart: |f| f(),
         caller: || None,
     });
     let op = CustomOp::open_isolated(&library("misbehave.cc"), "Misbehave", None).unwrap();

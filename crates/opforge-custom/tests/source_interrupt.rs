@@ -18,6 +18,7 @@ fn an_interrupt_ends_the_compiler() {
             assert!(!step(Duration::from_millis(50)));
             Err(Error::msg("interrupted"))
         },
+        apart: |f| f(),
         caller: || None,
     });
     let options = Options { cache: Some(folder.path().join("cache")), ..Options::default() };

@@ -54,7 +54,9 @@ thread_local! {
 
 impl From<Device> for PyDevice {
     fn from(device: Device) -> Self {
-        PyDevice { kind: if device.is_meta() { "meta" } else { "cpu" }, index: None }
+        let name = device.name();
+        let (kind, index) = name.split_once(':').unwrap_or((name, ""));
+        PyDevice { kind, index: index.parse().ok() }
     }
 }
 
@@ -63,7 +65,8 @@ impl PyDevice {
     fn parse(name: &str) -> Result<Self, Error> {
         let (kind, index) = name.split_once(':').map_or((name, None), |(kind, index)| (kind, Some(index)));
         let unknown = |accepted: String| Error::device("device", "type", format!("'{name}'"), accepted);
-        let known = TYPES.into_iter().find(|known| *known == kind);
+        let added = Device::added().map(|device| PyDevice::from(device).kind);
+        let known = TYPES.into_iter().chain(added).find(|known| *known == kind);
         let kind = known.ok_or_else(|| unknown(format!("one of {}", TYPES.join(", "))))?;
         let number = |text: &str| text.parse::<u8>().ok().filter(|number| number.to_string() == text);
         let index =
@@ -79,8 +82,18 @@ impl PyDevice {
         match (self.kind, self.index) {
             ("cpu", None | Some(0)) => Ok(Device::Cpu),
             ("meta", _) => Ok(Device::Meta),
-            _ => Err(Error::device("device", "type", format!("'{self}'"), "'cpu' or 'meta'; this build has no others")),
+            _ => Device::added().find(|&device| self == device.into()).ok_or_else(|| self.absent()),
         }
+    }
+
+    fn absent(self) -> Error {
+        let others = Device::added().map(|device| format!(", '{device}'")).collect::<String>();
+        Error::device(
+            "device",
+            "type",
+            format!("'{self}'"),
+            format!("'cpu' or 'meta'{others}; this build has no others"),
+        )
     }
 
     /// A device, its name, or the number of an accelerator.

@@ -40,7 +40,7 @@ pub fn attempt<R>(f: impl FnOnce() -> opforge::Result<R>) -> opforge::Result<R> 
 }
 
 pub fn install(py: Python<'_>) -> PyResult<()> {
-    vm::set_front_end(FrontEnd { wait, caller });
+    vm::set_front_end(FrontEnd { wait, apart, caller });
     exit_status::watch();
     py.import("atexit")?.call_method1("register", (wrap_pyfunction!(report_at_exit, py)?,)).map(drop)
 }
@@ -84,6 +84,13 @@ fn wait(step: &mut vm::Step<'_>) -> opforge::Result<()> {
     })
 }
 
+/// Runs `f` without the interpreter's lock, if this thread has it.
+fn apart(f: &mut (dyn FnMut() + Send)) {
+    if !IN_CALL.get() || Python::try_attach(|py| py.detach(&mut *f)).is_none() {
+        f();
+    }
+}
+
 /// Where in Python the current call was made.
 fn caller() -> Option<Arc<str>> {
     if let Some(place) = BEHALF.with_borrow(Clone::clone) {
@@ -94,9 +101,10 @@ fn caller() -> Option<Arc<str>> {
 
 /// Runs `f` without the interpreter's lock, for a line of Python's.
 pub fn on_behalf_of<R>(place: Option<Arc<str>>, f: impl FnOnce() -> R) -> R {
-    let outer = BEHALF.replace(place);
+    let outer = (BEHALF.replace(place), IN_CALL.replace(false));
     let result = f();
-    BEHALF.set(outer);
+    BEHALF.set(outer.0);
+    IN_CALL.set(outer.1);
     result
 }
 

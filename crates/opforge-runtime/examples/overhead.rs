@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 use opforge_core::Result;
 use opforge_runtime::parallel::{num_threads, parallel_for};
 use opforge_runtime::vm::{self, BufferRef, Call, Stream, with_stream};
-use opforge_runtime::{Device, Kernel, Storage};
+use opforge_runtime::{Device, HostKernel, Kernel, Storage};
 
 /// Adds one to a f32, in one nanosecond or so.
 struct Increment {
     cost: u64,
 }
 
-impl Kernel for Increment {
+impl HostKernel for Increment {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         // SAFETY: one f32 in each buffer.
         unsafe { outputs[0].cast::<f32>().write(inputs[0].cast::<f32>().read() + 1.0) };
@@ -32,7 +32,7 @@ struct Fill;
 
 const LARGE: usize = 32 << 20;
 
-impl Kernel for Fill {
+impl HostKernel for Fill {
     unsafe fn run(&self, _: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let out = outputs[0].expose_provenance();
         let out = |offset: usize| std::ptr::with_exposed_provenance_mut::<u8>(out + offset);
@@ -41,7 +41,7 @@ impl Kernel for Fill {
         Ok(())
     }
     fn cost(&self) -> u64 {
-        1_000_000
+        100_000_000
     }
 }
 
@@ -94,14 +94,15 @@ fn wake_latency(rest: Duration) -> f64 {
 }
 
 fn main() -> Result<()> {
-    let cheap: Arc<dyn Kernel> = Arc::new(Increment { cost: 10 });
+    let alone: Arc<dyn HostKernel> = Arc::new(Increment { cost: 10 });
+    let cheap: Arc<dyn Kernel> = alone.clone();
     let costly: Arc<dyn Kernel> = Arc::new(Increment { cost: u64::MAX });
     let (a, b) = (Storage::from_bytes(&[0; 16])?, Storage::from_bytes(&[0; 16])?);
 
     let (input, output) = ([a.data()?.as_ptr().cast_const()], [b.data()?.as_ptr()]);
     // SAFETY: both storages hold a f32.
     let bare =
-        measure(100_000, || unsafe { black_box(&cheap).run(black_box(&input), black_box(&output)) }.unwrap_or(()));
+        measure(100_000, || unsafe { black_box(&alone).run(black_box(&input), black_box(&output)) }.unwrap_or(()));
     show("kernel alone", bare);
     let inline = measure(100_000, || submit(black_box(&cheap), &a, &b).unwrap_or(()));
     show("inline submit, over the kernel", inline - bare);

@@ -1,6 +1,14 @@
+//! Where tensors are.
+
 use std::fmt;
+use std::sync::OnceLock;
 
 use opforge_core::{DType, Error, Result};
+
+use crate::memory::{HostMemory, Memory};
+
+/// The devices that backends have brought, in the order of their numbers.
+static ADDED: [OnceLock<&'static dyn Memory>; Device::MOST_ADDED] = [const { OnceLock::new() }; Device::MOST_ADDED];
 
 /// Where a tensor's data is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -11,9 +19,51 @@ pub enum Device {
     Cpu,
     /// Nowhere: tensors have dtypes and shapes, but no data.
     Meta,
+    /// The device that a backend has [added](Device::add) under this number.
+    Added(u8),
 }
 
 impl Device {
+    /// How many devices may be [added](Device::add).
+    pub const MOST_ADDED: usize = 16;
+
+    /// A new device with this memory.
+    ///
+    /// # Errors
+    /// [`Error::Device`] when there are [`Device::MOST_ADDED`] already.
+    pub fn add(memory: &'static dyn Memory) -> Result<Self> {
+        let free = (0..).zip(&ADDED).find(|(_, slot)| slot.set(memory).is_ok());
+        let full = || Error::device("add", "device", memory.name(), format!("at most {} devices", Self::MOST_ADDED));
+        free.map(|(number, _)| Device::Added(number)).ok_or_else(full)
+    }
+
+    /// The devices that were [added](Device::add), in their order.
+    pub fn added() -> impl Iterator<Item = Device> {
+        (0..).zip(&ADDED).take_while(|(_, slot)| slot.get().is_some()).map(|(number, _)| Device::Added(number))
+    }
+
+    /// What the device is called: `"cpu"`, `"meta"`, `"cuda:0"`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Device::Cpu => "cpu",
+            Device::Meta => "meta",
+            Device::Added(_) => self.memory().map_or("absent", Memory::name),
+        }
+    }
+
+    /// The device's memory.
+    ///
+    /// # Errors
+    /// [`Error::Device`] for one without data.
+    pub fn memory(&self) -> Result<&'static dyn Memory> {
+        let added = match *self {
+            Device::Cpu => return Ok(&HostMemory),
+            Device::Meta => None,
+            Device::Added(number) => ADDED.get(usize::from(number)).and_then(OnceLock::get),
+        };
+        added.copied().ok_or_else(|| Error::device("storage", "device", self, "a device with data"))
+    }
+
     /// Whether this is the CPU.
     pub fn is_cpu(&self) -> bool {
         matches!(self, Device::Cpu)
@@ -60,9 +110,6 @@ impl Device {
 
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Device::Cpu => "cpu",
-            Device::Meta => "meta",
-        })
+        f.write_str(self.name())
     }
 }

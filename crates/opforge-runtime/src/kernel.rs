@@ -1,35 +1,119 @@
 //! What the VM runs.
 
 use opforge_core::Result;
+use smallvec::SmallVec;
 
-/// A computation prepared for fixed dtypes, shapes and strides; only the addresses change from run to run.
+use crate::device::Device;
+use crate::storage::Storage;
+
+/// A computation prepared for fixed dtypes, shapes and strides on one kind of device; only the memory changes from run to run.
 ///
 /// Preparing (choosing loops, collapsing dimensions, checking) happens once and is cached; running does as little else as possible.
+/// Kernels of the CPU implement [`HostKernel`], which makes them one of these.
 pub trait Kernel: Send + Sync + 'static {
-    /// Computes the outputs from the inputs. Pointers are to each tensor's first element, its layout's offset applied.
+    /// Computes the outputs from the inputs: when it returns they are there.
     ///
-    /// An error leaves the outputs in an unspecified but initialised state. A kernel must not call the VM, nor fork the
-    /// process: it may be running under the VM's lock.
+    /// Memory is reserved here, right before it is used. An error leaves the outputs in an unspecified but initialised state. A kernel must not
+    /// call the VM, nor fork the process: it may be running under the VM's lock.
     ///
     /// # Safety
-    /// There are as many pointers as tensors the kernel was prepared for. Each is aligned to its element size and valid for every element of
-    /// its tensor: inputs for reads of initialised memory, outputs for writes. Nothing else writes the inputs or touches the outputs
-    /// meanwhile. An output may be the same tensor as an input (equal address and layout) only where the kernel's constructor allows it.
+    /// There are as many arguments as tensors the kernel was prepared for. Each lies within its storage and is aligned to its element size; the
+    /// storages are on the context's device, where the kernel does not say otherwise. Nothing else writes the inputs or touches the outputs
+    /// meanwhile. An output may be the same tensor as an input (equal place and layout) only where the kernel's constructor allows it.
+    unsafe fn launch(&self, context: &Context, inputs: &[Argument<'_>], outputs: &[Argument<'_>]) -> Result<()>;
+
+    /// A rough estimate of the time of one run, in nanoseconds (on one core): the VM runs short kernels on the calling thread.
+    fn duration(&self) -> u64;
+}
+
+/// Where a kernel runs.
+#[derive(Debug, Clone, Copy)]
+pub struct Context {
+    /// The device of its outputs.
+    pub device: Device,
+    /// The number of the VM's stream: kernels of one stream run one after the other.
+    pub stream: u32,
+}
+
+/// A tensor as a kernel's argument.
+#[derive(Debug, Clone, Copy)]
+pub struct Argument<'a> {
+    /// The storage.
+    pub storage: &'a Storage,
+    /// The place of the tensor's first element in the storage, in bytes.
+    pub byte_offset: usize,
+}
+
+impl Argument<'_> {
+    /// The first element's address in the memory of the storage's device, for reading; memory that is reserved now holds zeros.
+    ///
+    /// # Errors
+    /// [`opforge_core::Error::OutOfMemory`]; [`opforge_core::Error::Device`] for a storage without data.
+    #[inline]
+    pub fn to_read(&self) -> Result<*const u8> {
+        Ok(self.storage.data()?.as_ptr().wrapping_add(self.byte_offset).cast_const())
+    }
+
+    /// The same for writing; memory that is reserved now may hold anything.
+    ///
+    /// # Errors
+    /// As [`Argument::to_read`].
+    #[inline]
+    pub fn to_write(&self) -> Result<*mut u8> {
+        Ok(self.storage.data_for_output()?.as_ptr().wrapping_add(self.byte_offset))
+    }
+}
+
+/// A kernel of the CPU, which is given addresses in main memory.
+pub trait HostKernel: Kernel {
+    /// As [`Kernel::launch`]. Pointers are to each tensor's first element, its layout's offset applied.
+    ///
+    /// # Safety
+    /// As for [`Kernel::launch`]: each pointer is aligned to its element size and valid for every element of its tensor, of inputs for reads of
+    /// initialised memory, of outputs for writes.
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()>;
 
-    /// A rough estimate of the time of one run on one core, in nanoseconds: the VM runs cheap kernels on the calling thread.
+    /// As [`Kernel::duration`].
     fn cost(&self) -> u64;
+}
+
+impl<K: HostKernel> Kernel for K {
+    unsafe fn launch(&self, _: &Context, inputs: &[Argument<'_>], outputs: &[Argument<'_>]) -> Result<()> {
+        // SAFETY: the caller's contract is this one's.
+        unsafe { launch_on_host(self, inputs, outputs) }
+    }
+
+    fn duration(&self) -> u64 {
+        self.cost()
+    }
+}
+
+/// [`Kernel::launch`] of every kernel of the CPU, compiled once.
+///
+/// # Safety
+/// As [`Kernel::launch`].
+unsafe fn launch_on_host(kernel: &dyn HostKernel, inputs: &[Argument<'_>], outputs: &[Argument<'_>]) -> Result<()> {
+    let mut sources = SmallVec::<[*const u8; 8]>::new();
+    for input in inputs {
+        sources.push(input.to_read()?);
+    }
+    let mut targets = SmallVec::<[*mut u8; 4]>::new();
+    for output in outputs {
+        targets.push(output.to_write()?);
+    }
+    // SAFETY: arguments of storages in main memory, at their places.
+    unsafe { kernel.run(&sources, &targets) }
 }
 
 /// The kernel for results without elements, which others might go through 2^32 rows of none to make.
 pub struct NoKernel;
 
 impl Kernel for NoKernel {
-    unsafe fn run(&self, _: &[*const u8], _: &[*mut u8]) -> Result<()> {
+    unsafe fn launch(&self, _: &Context, _: &[Argument<'_>], _: &[Argument<'_>]) -> Result<()> {
         Ok(())
     }
 
-    fn cost(&self) -> u64 {
+    fn duration(&self) -> u64 {
         0
     }
 }

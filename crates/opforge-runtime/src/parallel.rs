@@ -51,18 +51,19 @@ pub fn parallel_for(n: usize, grain: usize, body: impl Fn(Range<usize>) + Sync) 
 }
 
 /// The body of a loop. A trait of its own: there are very many, and with `dyn Fn` each would have the code of `FnOnce` too.
-trait Body: Sync {
-    fn run(&self, range: Range<usize>);
+pub trait Body<R>: Sync {
+    /// Works on a range.
+    fn run(&self, range: Range<usize>) -> R;
 }
 
-impl<F: Fn(Range<usize>) + Sync> Body for F {
-    fn run(&self, range: Range<usize>) {
-        self(range);
+impl<R, F: Fn(Range<usize>) -> R + Sync> Body<R> for F {
+    fn run(&self, range: Range<usize>) -> R {
+        self(range)
     }
 }
 
 /// [`parallel_for`], compiled once.
-fn run(n: usize, grain: usize, body: &dyn Body) {
+fn run(n: usize, grain: usize, body: &dyn Body<()>) {
     if n <= grain {
         if n > 0 {
             body.run(0..n);

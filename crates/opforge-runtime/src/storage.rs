@@ -53,7 +53,7 @@ enum Owner {
 }
 
 impl Storage {
-    /// A storage of `nbytes` zeros, whose memory is not reserved yet. On [`Device::Meta`] it never is.
+    /// A storage of `nbytes` zeros on a device, whose memory is not reserved yet. On [`Device::Meta`] it never is.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] for more bytes than [`alloc::limit`].
@@ -218,31 +218,74 @@ impl Storage {
     /// Whether the memory is the storage's own. It is always in an `Arc`, where it does not move.
     #[inline]
     fn is_tiny(&self) -> bool {
-        (1..=Tiny::SIZE).contains(&self.nbytes) && matches!(self.owner, Owner::Pool)
+        (1..=Tiny::SIZE).contains(&self.nbytes) && self.device.is_cpu() && matches!(self.owner, Owner::Pool)
     }
 
     #[inline]
     fn reserve(&self, zeroed: bool) -> Result<NonNull<u8>> {
-        if !self.device.is_cpu() {
-            return Err(Error::device("storage", "device", self.device, "a device with data"));
-        }
         if self.is_tiny() {
             let data = self.tiny.0.get().cast::<u8>();
             self.data.store(data, Ordering::Release);
             // SAFETY: the address of a field.
             return Ok(unsafe { NonNull::new_unchecked(data) });
         }
+        let block = self.allocate(zeroed)?;
+        match self.data.compare_exchange(ptr::null_mut(), block.as_ptr(), Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => Ok(block),
+            Err(other) => {
+                // SAFETY: another thread was first; nobody has seen this block.
+                unsafe { self.free(block) };
+                NonNull::new(other).ok_or_else(|| Error::msg("storage: memory vanished"))
+            }
+        }
+    }
+
+    /// A block of the device's memory.
+    #[inline]
+    fn allocate(&self, zeroed: bool) -> Result<NonNull<u8>> {
+        if !self.device.is_cpu() {
+            return self.allocate_on_device(zeroed);
+        }
         let block = alloc::allocate(self.nbytes)?;
         if zeroed {
             // SAFETY: the block is new and holds `nbytes` bytes.
             unsafe { block.write_bytes(0, self.nbytes) };
         }
-        match self.data.compare_exchange(ptr::null_mut(), block.as_ptr(), Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => Ok(block),
-            Err(other) => {
-                // SAFETY: another thread was first; nobody has seen this block.
-                unsafe { alloc::free(block, self.nbytes) };
-                NonNull::new(other).ok_or_else(|| Error::msg("storage: memory vanished"))
+        Ok(block)
+    }
+
+    #[cold]
+    fn allocate_on_device(&self, zeroed: bool) -> Result<NonNull<u8>> {
+        let memory = self.device.memory()?;
+        let block = memory.allocate(self.nbytes)?;
+        if zeroed {
+            // SAFETY: the block is new and holds `nbytes` bytes.
+            let cleared = unsafe { memory.clear(block.as_ptr(), self.nbytes) };
+            if let Err(error) = cleared {
+                // SAFETY: nobody has seen the block.
+                unsafe { memory.free(block, self.nbytes) };
+                return Err(error);
+            }
+        }
+        Ok(block)
+    }
+
+    /// Gives a block back.
+    ///
+    /// # Safety
+    /// It came from [`Storage::allocate`] of this storage and is not used any more.
+    #[inline]
+    unsafe fn free(&self, block: NonNull<u8>) {
+        // SAFETY: the caller's contract.
+        unsafe {
+            match self.device {
+                Device::Cpu => alloc::free(block, self.nbytes),
+                device => {
+                    // What has given a block is there to stay.
+                    if let Ok(memory) = device.memory() {
+                        memory.free(block, self.nbytes);
+                    }
+                }
             }
         }
     }
@@ -255,8 +298,8 @@ impl Drop for Storage {
             return;
         }
         if let (Owner::Pool, Some(block)) = (&self.owner, NonNull::new(*self.data.get_mut())) {
-            // SAFETY: `reserve` got the block with this size; with the storage ends every use of it.
-            unsafe { alloc::free(block, self.nbytes) };
+            // SAFETY: `reserve` got the block; with the storage ends every use of it.
+            unsafe { self.free(block) };
         }
     }
 }

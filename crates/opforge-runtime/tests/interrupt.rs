@@ -36,6 +36,7 @@ fn front_end() {
                 }
                 Ok(())
             },
+            apart: |f| f(),
             caller: || None,
         });
     });

@@ -15,7 +15,7 @@ use loom::thread;
 use opforge_core::{Error, Result};
 use opforge_runtime::vm::model::Vm;
 use opforge_runtime::vm::{BufferRef, Call};
-use opforge_runtime::{Device, Kernel, Storage};
+use opforge_runtime::{Device, HostKernel, Kernel, Storage};
 
 /// Runs under the VM's lock.
 const BRIEF: u64 = 0;
@@ -56,7 +56,7 @@ struct Increment {
     ran: Option<Arc<Notify>>,
 }
 
-impl Kernel for Increment {
+impl HostKernel for Increment {
     unsafe fn run(&self, _: &[*const u8], _: &[*mut u8]) -> Result<()> {
         // SAFETY: loom checks it.
         let value = self.input.0.with(|input| unsafe { *input });

@@ -24,6 +24,7 @@ pub mod arguments;
 pub mod autograd;
 pub mod custom_op;
 pub mod declaration;
+pub mod devices;
 pub mod dispatch;
 pub mod family;
 pub mod functional;

@@ -10,6 +10,7 @@ type Layers = &'static [&'static [&'static str]];
 /// gradients are made of tensors; an operator's function composes others, which call operators.
 const OPFORGE: Layers = &[
     &["tensor", "operator", "autograd"],
+    &["devices"],
     &["dispatch"],
     &["arguments"],
     &["declaration"],

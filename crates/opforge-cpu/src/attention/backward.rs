@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use opforge_core::{Result, WithDType};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_runtime::alloc::Workspace;
 use opforge_tile::{Softmax, SoftmaxSlope};
 
@@ -20,12 +20,12 @@ struct Backward {
     block: Block,
     weights: Weights,
     /// The gradients of weights from those of the output, of scores from those of weights, of queries from those of scores.
-    by_weights: Arc<dyn Kernel>,
-    by_scores: Arc<dyn Kernel>,
-    by_queries: Arc<dyn Kernel>,
+    by_weights: Arc<dyn HostKernel>,
+    by_scores: Arc<dyn HostKernel>,
+    by_queries: Arc<dyn HostKernel>,
     /// The block's share of the gradients of values and of keys.
-    by_values: Arc<dyn Kernel>,
-    by_keys: Arc<dyn Kernel>,
+    by_values: Arc<dyn HostKernel>,
+    by_keys: Arc<dyn HostKernel>,
 }
 
 impl Backward {
@@ -57,7 +57,7 @@ pub(super) struct Gradients<T: WithDType> {
 }
 
 impl<T: WithDType> Gradients<T> {
-    pub fn prepare(op: &'static str, sizes: Sizes, mask: Option<Mask<T>>) -> Result<Arc<dyn Kernel>> {
+    pub fn prepare(op: &'static str, sizes: Sizes, mask: Option<Mask<T>>) -> Result<Arc<dyn HostKernel>> {
         let blocks = sizes.blocks()?.into_iter().map(|block| Backward::new(op, &sizes, block));
         Ok(Arc::new(Gradients::<T> {
             blocks: blocks.collect::<Result<_>>()?,
@@ -160,7 +160,7 @@ unsafe fn add<T: WithDType>(to: *mut T, share: *const T, n: usize) {
     to.iter_mut().zip(share).for_each(|(to, share)| *to += *share);
 }
 
-impl<T: WithDType> Kernel for Gradients<T> {
+impl<T: WithDType> HostKernel for Gradients<T> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let sizes = &self.sizes;
         let mask = Shared(inputs.get(4).copied().unwrap_or_default());

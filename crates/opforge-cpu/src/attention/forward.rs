@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use opforge_core::{Result, WithDType};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_runtime::alloc::Workspace;
 
 use super::mask::Mask;
@@ -18,7 +18,7 @@ use crate::matmul::matmul;
 pub(super) struct Forward<T: WithDType> {
     sizes: Sizes,
     mask: Option<Mask<T>>,
-    blocks: Vec<(Block, Weights, Arc<dyn Kernel>)>,
+    blocks: Vec<(Block, Weights, Arc<dyn HostKernel>)>,
     turn: Plan,
     /// Tasks that share a head's blocks; each turns the keys for itself.
     parts: usize,
@@ -28,7 +28,7 @@ pub(super) struct Forward<T: WithDType> {
 }
 
 impl<T: WithDType> Forward<T> {
-    pub fn prepare(op: &'static str, sizes: Sizes, mask: Option<Mask<T>>) -> Result<Arc<dyn Kernel>> {
+    pub fn prepare(op: &'static str, sizes: Sizes, mask: Option<Mask<T>>) -> Result<Arc<dyn HostKernel>> {
         let prepared = |block: Block| {
             let (weights, v) = (sizes.matrix(block.rows, block.keys), sizes.matrix(block.keys, sizes.size));
             let product = matmul(op, &weights, &v, &sizes.matrix(block.rows, sizes.size))?;
@@ -44,7 +44,7 @@ impl<T: WithDType> Forward<T> {
     }
 }
 
-impl<T: WithDType> Kernel for Forward<T> {
+impl<T: WithDType> HostKernel for Forward<T> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let sizes = &self.sizes;
         let [q, k, v] = [0, 1, 2].map(|i| Shared(inputs[i].cast::<T>()));

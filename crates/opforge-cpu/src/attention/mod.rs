@@ -8,7 +8,7 @@ mod weights;
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Layout, Meta, Result};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_runtime::alloc::check_available;
 
 use crate::copy::Plan;
@@ -40,7 +40,7 @@ pub fn attention(
     inputs: [&Meta; 3],
     mask: Option<&Meta>,
     output: &Meta,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     let sizes = Sizes::new(op, how, inputs, output)?;
     with_contiguous(&inputs, |_| match output.dtype {
         DType::F32 => Forward::<f32>::prepare(op, sizes, Mask::of(op, &sizes, inputs[0], mask)?),
@@ -60,7 +60,7 @@ pub fn attention_gradients(
     [q, k, v, dy]: [&Meta; 4],
     mask: Option<&Meta>,
     outputs: [&Meta; 3],
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     let sizes = Sizes::new(op, how, [q, k, v], &Meta::contiguous(dy.dtype, dy.shape()))?;
     for (output, input) in outputs.into_iter().zip([q, k, v]) {
         if output.dims() != input.dims() || output.dtype != input.dtype || !output.layout.is_contiguous() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use opforge_core::{Result, WithDType};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_tile::Softmax;
 
 use super::mask::HeadMask;
@@ -13,8 +13,8 @@ use crate::rows::rows;
 
 /// The kernels that make a block's weights.
 pub(super) struct Weights {
-    scores: Arc<dyn Kernel>,
-    softmax: Arc<dyn Kernel>,
+    scores: Arc<dyn HostKernel>,
+    softmax: Arc<dyn HostKernel>,
 }
 
 impl Weights {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use opforge_core::Result;
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_runtime::alloc::Workspace;
 use opforge_runtime::parallel::{num_threads, parallel_for};
 
@@ -110,7 +110,7 @@ pub(super) struct Correlation<E: Element> {
 }
 
 impl<E: Element> Correlation<E> {
-    pub fn prepare(spec: Spec, phases: Vec<Phase>) -> Result<Arc<dyn Kernel>> {
+    pub fn prepare(spec: Spec, phases: Vec<Phase>) -> Result<Arc<dyn HostKernel>> {
         let kernels = <E::Compute as Accumulator>::kernels();
         let images = spec.batch * spec.channels.groups;
         let threads = if spec.work < MIN_SHARED_WORK { 1 } else { num_threads() };
@@ -199,7 +199,7 @@ unsafe fn pack_strip<E: Element>(from: *const E, row: usize, rows: usize, offset
     }
 }
 
-impl<E: Element> Kernel for Correlation<E> {
+impl<E: Element> HostKernel for Correlation<E> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let packed = self.pack_weights(inputs[1].cast())?;
         let tensors = Tensors {

@@ -19,7 +19,7 @@ mod weight;
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 
 use crate::conv::split::Summed as Element;
 use crate::loops::planned::planned;
@@ -55,7 +55,7 @@ pub fn convolve(
     w: &Meta,
     bias: Option<&Meta>,
     y: &Meta,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     let sizes = Sizes::new(op, geometry, [x, w, y], y)?;
     check_bias(op, bias, sizes.groups * sizes.outputs, x.dtype)?;
     let inputs: Vec<&Meta> = [x, w].into_iter().chain(bias).collect();
@@ -81,7 +81,7 @@ pub fn transposed(
     w: &Meta,
     bias: Option<&Meta>,
     x: &Meta,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     let sizes = Sizes::new(op, geometry, [x, w, y], x)?;
     check_bias(op, bias, sizes.groups * sizes.inputs, x.dtype)?;
     let inputs: Vec<&Meta> = [y, w].into_iter().chain(bias).collect();
@@ -99,7 +99,13 @@ pub fn transposed(
 ///
 /// # Errors
 /// As [`convolve`].
-pub fn weight_gradient(op: &'static str, geometry: &Geometry, x: &Meta, y: &Meta, w: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn weight_gradient(
+    op: &'static str,
+    geometry: &Geometry,
+    x: &Meta,
+    y: &Meta,
+    w: &Meta,
+) -> Result<Arc<dyn HostKernel>> {
     let sizes = Sizes::new(op, geometry, [x, w, y], w)?;
     let (geometry, dtype) = (*geometry, x.dtype);
     let make =

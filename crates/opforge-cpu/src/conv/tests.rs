@@ -1,5 +1,5 @@
 use opforge_core::{DType, Meta};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_runtime::parallel::set_num_threads;
 use std::sync::Arc;
 
@@ -124,7 +124,7 @@ fn places(computed: Computed) -> [usize; 3] {
     }
 }
 
-fn kernel(case: &Case, computed: Computed, inputs: &[&Meta], output: &Meta) -> Arc<dyn Kernel> {
+fn kernel(case: &Case, computed: Computed, inputs: &[&Meta], output: &Meta) -> Arc<dyn HostKernel> {
     let (geometry, bias) = (case.geometry(), inputs.get(2).copied());
     match computed {
         Computed::Y => convolve("test", &geometry, inputs[0], inputs[1], bias, output),

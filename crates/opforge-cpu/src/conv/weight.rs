@@ -7,7 +7,7 @@ use std::slice;
 use std::sync::Arc;
 
 use opforge_core::Result;
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_runtime::alloc::Workspace;
 use opforge_runtime::parallel::{num_threads, parallel_for};
 
@@ -64,7 +64,7 @@ impl<E: Element> Clone for Tensors<E> {
 impl<E: Element> Copy for Tensors<E> {}
 
 impl<E: Element> WeightGradient<E> {
-    pub fn prepare(op: &'static str, sizes: Sizes, phase: Phase) -> Result<Arc<dyn Kernel>> {
+    pub fn prepare(op: &'static str, sizes: Sizes, phase: Phase) -> Result<Arc<dyn HostKernel>> {
         let kernels = <E::Compute as Accumulator>::kernels();
         let blocks = Blocks::new(op, &phase, [sizes.inputs, 1], sizes.x, E::EXACT, sizes.inputs > 1)?;
         let reads = blocks.reads(&phase, sizes.k)?;
@@ -127,7 +127,7 @@ impl<E: Element> WeightGradient<E> {
     }
 }
 
-impl<E: Element> Kernel for WeightGradient<E> {
+impl<E: Element> HostKernel for WeightGradient<E> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let sums = Workspace::new(self.chunks * self.elements() * size_of::<E::Compute>())?;
         let tensors = Tensors {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use opforge_core::{Error, Meta, Result};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 
 use super::{Plan, check_output};
 
@@ -12,7 +12,7 @@ struct Cat {
     parts: Vec<(Plan, usize)>,
 }
 
-impl Kernel for Cat {
+impl HostKernel for Cat {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         for ((plan, offset), &input) in self.parts.iter().zip(inputs) {
             // SAFETY: the part lies within the output's layout.
@@ -30,7 +30,7 @@ impl Kernel for Cat {
 ///
 /// # Errors
 /// Shape or dtype mismatch; an axis beyond the rank; an output that overlaps itself.
-pub fn cat(op: &'static str, inputs: &[&Meta], axis: usize, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn cat(op: &'static str, inputs: &[&Meta], axis: usize, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     let mut parts = Vec::with_capacity(inputs.len());
     let mut start = 0;
     for input in inputs {

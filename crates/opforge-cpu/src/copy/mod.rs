@@ -12,7 +12,7 @@ mod triangle;
 use std::sync::Arc;
 
 use opforge_core::{Error, Meta, Result};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 
 pub use cat::cat;
 pub(crate) use nest::{Axis, Nest, byte_steps};
@@ -21,7 +21,7 @@ pub use triangle::triangle;
 
 struct CopyKernel(Plan);
 
-impl Kernel for CopyKernel {
+impl HostKernel for CopyKernel {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         // SAFETY: the plan was made for the layouts that the caller promises of the pointers.
         unsafe { self.0.run(inputs[0], outputs[0]) };
@@ -40,7 +40,7 @@ impl Kernel for CopyKernel {
 ///
 /// # Errors
 /// Shape or dtype mismatch; an output that overlaps itself.
-pub fn copy(op: &'static str, input: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn copy(op: &'static str, input: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     flip(op, input, &[], output)
 }
 
@@ -48,7 +48,7 @@ pub fn copy(op: &'static str, input: &Meta, output: &Meta) -> Result<Arc<dyn Ker
 ///
 /// # Errors
 /// As [`copy`]; an axis beyond the rank.
-pub fn flip(op: &'static str, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn flip(op: &'static str, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn HostKernel>> {
     if input.dims() != output.dims() {
         return Err(Error::shapes(op, input.shape(), output.shape(), "an output of the input's shape"));
     }

@@ -12,7 +12,7 @@ fn meta(dtype: DType, layout: Layout) -> Meta {
     Meta { dtype, layout }
 }
 
-fn run(kernel: &dyn Kernel, inputs: &[(&[u8], &Meta)], output: &Meta) -> Vec<u8> {
+fn run(kernel: &dyn HostKernel, inputs: &[(&[u8], &Meta)], output: &Meta) -> Vec<u8> {
     let size = output.dtype.size_in_bytes();
     let mut out = vec![0xabu8; output.layout.span() * size];
     let inputs: Vec<_> = inputs
@@ -186,7 +186,7 @@ fn cats() {
 #[test]
 fn refusals() {
     use opforge_core::ErrorKind;
-    let kind = |r: Result<Arc<dyn Kernel>>| r.err().unwrap().kind();
+    let kind = |r: Result<Arc<dyn HostKernel>>| r.err().unwrap().kind();
     let m = Meta::contiguous(DType::F32, [2, 3]);
     assert_eq!(kind(copy("copy", &m, &Meta::contiguous(DType::F32, [3, 2]))), ErrorKind::Shape);
     assert_eq!(kind(copy("copy", &m, &Meta::contiguous(DType::F64, [2, 3]))), ErrorKind::DType);

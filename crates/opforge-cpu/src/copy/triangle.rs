@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use opforge_core::{Error, Meta, Result};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_runtime::parallel::parallel_for;
 
 use super::{Axis, Nest, Shared, byte_steps, check_output};
@@ -31,7 +31,13 @@ type CopyPart = unsafe fn(*const u8, *mut u8, Axis<2>, std::ops::Range<usize>);
 ///
 /// # Errors
 /// Shape or dtype mismatch; fewer than two dimensions.
-pub fn triangle(op: &'static str, input: &Meta, lower: bool, diagonal: i64, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn triangle(
+    op: &'static str,
+    input: &Meta,
+    lower: bool,
+    diagonal: i64,
+    output: &Meta,
+) -> Result<Arc<dyn HostKernel>> {
     check_output(op, input, output)?;
     if input.dims() != output.dims() || input.rank() < 2 {
         return Err(Error::shapes(op, input.shape(), output.shape(), "matrices of one shape"));
@@ -55,7 +61,7 @@ impl Triangle {
     }
 }
 
-impl Kernel for Triangle {
+impl HostKernel for Triangle {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         if self.elements == 0 {
             return Ok(());

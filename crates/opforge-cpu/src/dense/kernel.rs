@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use faer::MatRef;
 use num_complex::Complex;
 use opforge_core::{DType, Error, Meta, Result};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_runtime::alloc::Room;
 use opforge_runtime::parallel::parallel_for;
 use smallvec::SmallVec;
@@ -31,7 +31,7 @@ pub(super) fn prepare<T: Real>(
     what: Dense,
     inputs: &[&Meta],
     outputs: &[&Meta],
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     let a = inputs[0];
     let lead = a.rank() - 2;
     let mut numbers = SmallVec::<[(usize, Place); 3]>::new();
@@ -156,7 +156,7 @@ impl<T: Real> DenseKernel<T> {
     }
 }
 
-impl<T: Real> Kernel for DenseKernel<T> {
+impl<T: Real> HostKernel for DenseKernel<T> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let sources: SmallVec<[Shared<*const u8>; 3]> = inputs.iter().map(|&input| Shared(input)).collect();
         let targets: SmallVec<[Shared<*mut u8>; 3]> = outputs.iter().map(|&output| Shared(output)).collect();

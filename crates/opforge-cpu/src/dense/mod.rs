@@ -19,7 +19,7 @@ mod triangular;
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 
 pub use opforge_tile::forms::Dense;
 pub use permutation::permutation;
@@ -29,7 +29,7 @@ pub use permutation::permutation;
 ///
 /// # Errors
 /// Other dtypes, and fewer dimensions than two in `A`. Running fails for a matrix that has no result.
-pub fn dense(op: &'static str, what: Dense, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+pub fn dense(op: &'static str, what: Dense, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
     let a = inputs[0];
     if a.rank() < 2 {
         return Err(Error::shape(op, "A", format!("{:?}", a.shape()), "matrices"));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 
 use crate::loops::staged::with_contiguous;
 
@@ -12,7 +12,7 @@ use crate::loops::staged::with_contiguous;
 ///
 /// # Errors
 /// Other dtypes, other leading dimensions, more exchanges than rows. Running fails for a row that there is not.
-pub fn permutation(op: &'static str, pivots: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn permutation(op: &'static str, pivots: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     if pivots.dtype != DType::I32 || output.dtype != DType::I64 {
         return Err(Error::dtypes(op, pivots.dtype, output.dtype));
     }
@@ -34,7 +34,7 @@ struct Permutation {
     batch: usize,
 }
 
-impl Kernel for Permutation {
+impl HostKernel for Permutation {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let (batch, steps, rows) = (self.batch, self.steps, self.rows);
         if batch * rows == 0 {

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result, with_int};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 
 use super::check_dtypes;
 use super::float::{FloatMap, is_long};
@@ -54,7 +54,7 @@ impl<F: BinaryFn> ScalarMap<2> for OfBool<F> {
 /// # Errors
 /// A dtype that the function does not have; dtypes or shapes that differ; an output that overlaps itself. Running fails where
 /// [`BinaryFn::int_fails`].
-pub fn binary<F: BinaryFn>(op: &'static str, f: F, a: &Meta, b: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn binary<F: BinaryFn>(op: &'static str, f: F, a: &Meta, b: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     check_dtypes(op, a.dtype, &[b, output])?;
     let unsupported = || Err(Error::UnsupportedDTypeForOp(a.dtype, op));
     let step = match a.dtype {

@@ -1,11 +1,11 @@
 use std::sync::Arc;
 
 use opforge_core::{DType, Element, Error, Result, Scalar, bf16, f16};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 
 /// A kernel of two inputs, one of which is always the same number.
 struct Bound {
-    inner: Arc<dyn Kernel>,
+    inner: Arc<dyn HostKernel>,
     /// Which input the number is.
     position: usize,
     number: Number,
@@ -46,15 +46,15 @@ impl Number {
 /// For complex dtypes.
 pub fn bind(
     op: &'static str,
-    inner: Arc<dyn Kernel>,
+    inner: Arc<dyn HostKernel>,
     position: usize,
     value: Scalar,
     dtype: DType,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     Ok(Arc::new(Bound { inner, position, number: Number::new(op, value, dtype)? }))
 }
 
-impl Kernel for Bound {
+impl HostKernel for Bound {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let number = self.number.0.as_ptr();
         let inputs = if self.position == 0 { [number, inputs[0]] } else { [inputs[0], number] };

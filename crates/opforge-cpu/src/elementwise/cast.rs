@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use num_complex::Complex;
 use opforge_core::{DType, Meta, Result};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 
 use super::kernel::Spec;
 use super::scalar::{ScalarMap, ScalarStep};
@@ -150,7 +150,7 @@ fn step_from<From: Value>(to: DType) -> Step<1> {
 ///
 /// # Errors
 /// Shapes that differ; an output that overlaps itself.
-pub fn cast(op: &'static str, input: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn cast(op: &'static str, input: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     if input.dtype == output.dtype {
         return crate::copy::copy(op, input, output);
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use half::{bf16, f16};
 use num_complex::Complex;
 use opforge_core::{DType, Element, Error, Meta, Result, Scalar};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 
 use super::check_dtypes;
 use super::kernel::Spec;
@@ -17,7 +17,7 @@ const PICOSECONDS: usize = 100;
 ///
 /// # Errors
 /// A condition that is neither bool nor u8; other dtypes or shapes that differ; an output that overlaps itself.
-pub fn select(op: &'static str, cond: &Meta, a: &Meta, b: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn select(op: &'static str, cond: &Meta, a: &Meta, b: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     if !matches!(cond.dtype, DType::Bool | DType::U8) {
         return Err(Error::dtype(op, "cond", cond.dtype, "bool or u8"));
     }
@@ -47,7 +47,7 @@ impl<T: Copy + Send + Sync + 'static> ScalarMap<0> for Constant<T> {
 ///
 /// # Errors
 /// An output that overlaps itself.
-pub fn fill(op: &'static str, value: Scalar, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn fill(op: &'static str, value: Scalar, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     fn constant<T: Element>(value: Scalar) -> Step<0> {
         Step::new(ScalarStep(Constant(T::from_scalar(value))))
     }

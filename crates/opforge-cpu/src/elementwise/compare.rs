@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result, with_int};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 
 use super::float::FloatTest;
 use super::kernel::Spec;
@@ -73,7 +73,7 @@ impl<F: TestFn> ScalarMap<1> for OfTruth<F> {
 ///
 /// # Errors
 /// Complex inputs; another output dtype; input dtypes or shapes that differ; an output that overlaps itself.
-pub fn compare<F: CompareFn>(op: &'static str, f: F, a: &Meta, b: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn compare<F: CompareFn>(op: &'static str, f: F, a: &Meta, b: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     check_dtypes(op, a.dtype, &[b])?;
     check_truth(op, output)?;
     let step = match a.dtype {
@@ -89,7 +89,7 @@ pub fn compare<F: CompareFn>(op: &'static str, f: F, a: &Meta, b: &Meta, output:
 ///
 /// # Errors
 /// A complex input; another output dtype; shapes that differ; an output that overlaps itself.
-pub fn test<F: TestFn>(op: &'static str, f: F, input: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn test<F: TestFn>(op: &'static str, f: F, input: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     check_truth(op, output)?;
     let step = match input.dtype {
         dtype if dtype.is_float() => Step::<1>::test(OfFloat(f), dtype.compute()),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use opforge_core::{Error, Meta, Result};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_runtime::parallel::parallel_for;
 
 use super::block::Block;
@@ -16,6 +16,9 @@ use crate::copy::tile::Tile as Transposer;
 
 /// What a thread computes at a time, in picoseconds on one core.
 const CHUNK_PS: usize = 3_200_000;
+
+/// Rows of fewer elements are joined in tiles: a loop over so few takes longer than they do.
+const SHORT: usize = 32;
 
 /// What an elementwise kernel is made of.
 pub(super) struct Spec<const K: usize> {
@@ -34,7 +37,7 @@ impl<const K: usize> Spec<K> {
     ///
     /// # Errors
     /// Shapes that differ; an output that overlaps itself.
-    pub fn kernel(self, inputs: [&Meta; K], output: &Meta) -> Result<Arc<dyn Kernel>> {
+    pub fn kernel(self, inputs: [&Meta; K], output: &Meta) -> Result<Arc<dyn HostKernel>> {
         for input in inputs {
             if input.dims() != output.dims() {
                 return Err(Error::shapes(self.op, input.shape(), output.shape(), "an output of the inputs' shape"));
@@ -79,6 +82,8 @@ struct Grid<const K: usize> {
     input: [Operand; K],
     output: Operand,
     tiled: bool,
+    /// Whether a block's rows lie one after the other for every operand, in its tile if not in memory: they are computed as one.
+    joined: bool,
     /// Blocks that a thread takes at a time.
     grain: usize,
 }
@@ -111,6 +116,10 @@ impl<const K: usize> Loops<K> {
         if !contiguous || output_operand.convert.is_some() {
             output_operand.access = Access::Tiled;
         }
+        let joined = col.len < SHORT && row.len > 1;
+        if joined {
+            input.iter_mut().chain([&mut output_operand]).for_each(|x| x.join(col.len));
+        }
         let direct = |x: &Operand| matches!(x.access, Access::Direct);
         let tiled = !direct(&output_operand) || !input.iter().all(direct);
         let chunk = (CHUNK_PS / spec.ps.max(1)).max(1024);
@@ -138,6 +147,7 @@ impl<const K: usize> Loops<K> {
             input,
             output: output_operand,
             tiled,
+            joined,
             grain,
         })
     }
@@ -154,7 +164,7 @@ fn take_row<const K: usize>(axes: &mut Axes<K>, col: &Axis<K>, inputs: [&Meta; K
     }
 }
 
-impl<const K: usize> Kernel for Elementwise<K> {
+impl<const K: usize> HostKernel for Elementwise<K> {
     #[inline]
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let (Ok(input), &[output]) = (<[*const u8; K]>::try_from(inputs), outputs) else {
@@ -222,7 +232,7 @@ struct Tiles<const K: usize> {
 
 impl<const K: usize> Grid<K> {
     /// # Safety
-    /// As [`Kernel::run`].
+    /// As [`HostKernel::run`].
     #[inline(never)]
     unsafe fn run(&self, step: &Step<K>, input: [*const u8; K], output: *mut u8) -> bool {
         let at = Pointers { input, output };
@@ -301,8 +311,15 @@ impl<const K: usize> Grid<K> {
                         let tile = tiles.input[k].as_mut_ptr();
                         (block.input_row[k], block.repeated[k]) =
                             x.fetch(at.input[k], rows, cols, tile, &mut tiles.scratch);
+                        if self.joined {
+                            x.spread(rows, cols, tile);
+                        }
                         block.input[k] = tile;
                     }
+                }
+                if self.joined {
+                    block.repeated = std::array::from_fn(|k| self.input[k].row == 0 && self.input[k].col == 0);
+                    (block.rows, block.cols) = (1, rows * cols);
                 }
                 if matches!(self.output.access, Access::Direct) {
                     failed |= step.run(&block);

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use opforge_core::{Error, Meta, Result, with_int};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 
 use super::check_dtypes;
 use super::float::{FloatMap, is_long};
@@ -39,7 +39,12 @@ impl<F: TernaryFn, I: Integer> ScalarMap<3> for OfInt<F, I> {
 ///
 /// # Errors
 /// A dtype that the function does not have; dtypes or shapes that differ; an output that overlaps itself.
-pub fn ternary<F: TernaryFn>(op: &'static str, f: F, [a, b, c]: [&Meta; 3], output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn ternary<F: TernaryFn>(
+    op: &'static str,
+    f: F,
+    [a, b, c]: [&Meta; 3],
+    output: &Meta,
+) -> Result<Arc<dyn HostKernel>> {
     check_dtypes(op, a.dtype, &[b, c, output])?;
     let unsupported = || Err(Error::UnsupportedDTypeForOp(a.dtype, op));
     let step = match a.dtype {

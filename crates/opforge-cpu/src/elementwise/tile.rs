@@ -27,6 +27,37 @@ impl Tile {
     }
 }
 
+/// Rows of fewer elements are copied by loops of their own.
+const SHORT: usize = 32;
+
+/// Evaluates an expression with a type that has so many bytes as an element.
+macro_rules! with_bits {
+    ($size:expr, $bits:ident => $body:expr) => {
+        match $size {
+            1 => {
+                type $bits = u8;
+                $body
+            }
+            2 => {
+                type $bits = u16;
+                $body
+            }
+            4 => {
+                type $bits = u32;
+                $body
+            }
+            8 => {
+                type $bits = u64;
+                $body
+            }
+            _ => {
+                type $bits = [u64; 2];
+                $body
+            }
+        }
+    };
+}
+
 /// How a tensor's elements reach the loop.
 pub(super) enum Access {
     /// Rows are contiguous, of the type that is computed in.
@@ -82,6 +113,32 @@ impl Operand {
         (if self.row == 0 { 0 } else { (cols * self.wide) as isize }, self.col == 0)
     }
 
+    /// Goes through a tile, unless rows of `cols` elements lie one after the other in memory.
+    pub fn join(&mut self, cols: usize) {
+        let dense = self.col == self.size as isize && self.row == (cols * self.size) as isize;
+        let one = self.col == 0 && self.row == 0;
+        if matches!(self.access, Access::Direct) && !dense && !one {
+            self.access = Access::Tiled;
+        }
+    }
+
+    /// Repeats in a tile what [`fetch`](Operand::fetch) has brought of a repeated row, or of repeated elements, so that the tile holds all rows. One
+    /// element that is all of the block stays one.
+    ///
+    /// # Safety
+    /// The tile holds what was fetched for so many rows and columns.
+    pub unsafe fn spread(&self, rows: usize, cols: usize, tile: *mut u8) {
+        // SAFETY: by the contract; the whole block fits the tile.
+        unsafe {
+            match (self.row, self.col) {
+                (0, 0) => {}
+                (0, _) => repeat(tile, cols * self.wide, rows),
+                (_, 0) => with_bits!(self.wide, Bits => stretch::<Bits>(tile, rows, cols)),
+                _ => {}
+            }
+        }
+    }
+
     /// # Safety
     /// As [`fetch`](Operand::fetch), for contiguous rows.
     unsafe fn convert_rows(&self, convert: Convert, src: *const u8, rows: usize, cols: usize, dst: *mut u8) {
@@ -107,6 +164,9 @@ impl Operand {
             if let Access::Transposed(t) = &self.access {
                 return transpose(t, src, self.col, dst, row_bytes as isize, rows, cols, self.size);
             }
+            if cols < SHORT {
+                return with_bits!(self.size, Bits => copy_block::<Bits>(src, self.row, self.col, dst, rows, cols));
+            }
             for i in 0..rows {
                 let src = src.offset(i as isize * self.row);
                 copy_row(self.size, src, self.col, dst.add(i * row_bytes), self.size as isize, cols);
@@ -120,6 +180,8 @@ impl Operand {
     /// `tile` holds `rows` x `cols` elements as they are computed in, contiguously; `dst` is writable for them at the operand's steps.
     pub unsafe fn store(&self, tile: *const u8, dst: *mut u8, rows: usize, cols: usize, scratch: &mut Tile) {
         let contiguous = self.col == self.size as isize;
+        let dense = contiguous && self.row == (cols * self.size) as isize;
+        let (rows, cols) = if dense { (1, rows * cols) } else { (rows, cols) };
         for i in 0..rows {
             // SAFETY: the caller's; a scratch tile holds a row.
             unsafe {
@@ -134,6 +196,61 @@ impl Operand {
                 }
             }
         }
+    }
+}
+
+/// Writes `times` copies of `nbytes` bytes one after the other, of which the first is there.
+///
+/// # Safety
+/// `tile` is writable for them all.
+unsafe fn repeat(tile: *mut u8, nbytes: usize, times: usize) {
+    let all = nbytes * times;
+    let mut done = nbytes;
+    while done < all {
+        let more = done.min(all - done);
+        // SAFETY: what is done is written, and what comes next within the tile.
+        unsafe { tile.add(done).copy_from_nonoverlapping(tile, more) };
+        done += more;
+    }
+}
+
+/// Writes each of `count` elements `times` times, in their place and behind.
+///
+/// # Safety
+/// `tile` holds the elements and is writable for their copies.
+unsafe fn stretch<T: Copy>(tile: *mut u8, count: usize, times: usize) {
+    let tile = tile.cast::<T>();
+    for i in (0..count).rev() {
+        // SAFETY: from the last on, copies are written where nothing is read any more.
+        unsafe {
+            let value = tile.add(i).read_unaligned();
+            for j in 0..times {
+                tile.add(i * times + j).write_unaligned(value);
+            }
+        }
+    }
+}
+
+/// Copies `rows` short rows of `cols` elements, contiguously.
+///
+/// # Safety
+/// `src` is readable for the elements at these steps, `dst` writable for them.
+unsafe fn copy_block<T: Copy>(
+    src: *const u8,
+    row_step: isize,
+    col_step: isize,
+    dst: *mut u8,
+    rows: usize,
+    cols: usize,
+) {
+    let mut dst = dst.cast::<T>();
+    for i in 0..rows as isize {
+        let row = src.wrapping_offset(i * row_step);
+        for j in 0..cols as isize {
+            // SAFETY: the caller's.
+            unsafe { dst.add(j as usize).write_unaligned(row.offset(j * col_step).cast::<T>().read_unaligned()) };
+        }
+        dst = dst.wrapping_add(cols);
     }
 }
 
@@ -155,14 +272,10 @@ unsafe fn copy_row(size: usize, src: *const u8, src_step: isize, dst: *mut u8, d
     }
     // SAFETY: the caller's.
     unsafe {
-        match size {
-            _ if src_step == size as isize && dst_step == src_step => dst.copy_from_nonoverlapping(src, n * size),
-            1 => copy::<u8>(src, src_step, dst, dst_step, n),
-            2 => copy::<u16>(src, src_step, dst, dst_step, n),
-            4 => copy::<u32>(src, src_step, dst, dst_step, n),
-            8 => copy::<u64>(src, src_step, dst, dst_step, n),
-            _ => copy::<[u64; 2]>(src, src_step, dst, dst_step, n),
+        if src_step == size as isize && dst_step == src_step {
+            return dst.copy_from_nonoverlapping(src, n * size);
         }
+        with_bits!(size, Bits => copy::<Bits>(src, src_step, dst, dst_step, n));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result, with_int};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 
 use super::check_dtypes;
 use super::float::{FloatMap, is_long};
@@ -47,7 +47,7 @@ impl<F: UnaryFn> ScalarMap<1> for OfBool<F> {
 ///
 /// # Errors
 /// A dtype that the function does not have; dtypes or shapes that differ; an output that overlaps itself.
-pub fn unary<F: UnaryFn>(op: &'static str, f: F, input: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn unary<F: UnaryFn>(op: &'static str, f: F, input: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     check_dtypes(op, input.dtype, &[output])?;
     let unsupported = || Err(Error::UnsupportedDTypeForOp(input.dtype, op));
     let step = match input.dtype {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_runtime::parallel::parallel_for;
 
 use super::check_dtypes;
@@ -23,7 +23,7 @@ pub fn update<const N: usize, F: UpdateFn<N>>(
     f: F,
     inputs: &[&Meta],
     outputs: &[&Meta],
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     if inputs.len() != N + 1 || outputs.len() != N {
         let given = format!("{} inputs, {} outputs", inputs.len(), outputs.len());
         return Err(Error::value(op, "tensors", given, format!("{} inputs, {N} outputs", N + 1)));
@@ -57,7 +57,7 @@ struct Update<E: StoredFloat, const N: usize, F: UpdateFn<N>> {
 }
 
 impl<E: StoredFloat, const N: usize, F: UpdateFn<N>> Update<E, N, F> {
-    fn kernel(f: F, len: usize) -> Arc<dyn Kernel> {
+    fn kernel(f: F, len: usize) -> Arc<dyn HostKernel> {
         let entry = resolve::<Pass<E, N, F>>(Isa::current());
         Arc::new(Update { len, pass: Pass { f, element: PhantomData }, entry })
     }
@@ -74,7 +74,7 @@ struct Addresses<E, const N: usize> {
 // SAFETY: addresses are numbers; threads use them for disjoint ranges of elements.
 unsafe impl<E, const N: usize> Sync for Addresses<E, N> {}
 
-impl<E: StoredFloat, const N: usize, F: UpdateFn<N>> Kernel for Update<E, N, F> {
+impl<E: StoredFloat, const N: usize, F: UpdateFn<N>> HostKernel for Update<E, N, F> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let addresses = Addresses {
             changed: std::array::from_fn(|i| inputs[i].cast::<E>()),

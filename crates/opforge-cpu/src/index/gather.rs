@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use opforge_core::{IntDType, Meta, Result};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_runtime::parallel::parallel_for;
 
 use super::ids::{BATCH, Batch, Ids, SKIP, each_position};
@@ -108,7 +108,7 @@ impl Gather {
     }
 }
 
-impl Kernel for Gather {
+impl HostKernel for Gather {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let parts = self.row.len.div_ceil(self.part);
         let count = self.nest.count() * parts;

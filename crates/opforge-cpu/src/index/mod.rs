@@ -17,7 +17,7 @@ mod write;
 use std::sync::Arc;
 
 use opforge_core::{Error, Meta, Result, Shape};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use smallvec::SmallVec;
 
 use crate::copy::{byte_steps, check_output};
@@ -42,7 +42,7 @@ pub fn index_select(
     axis: usize,
     on_max: OnMax,
     output: &Meta,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     check_axis(op, axis, input)?;
     check_output(op, input, output)?;
     let (before, after) = (&input.dims()[..axis], &input.dims()[axis + 1..]);
@@ -74,7 +74,7 @@ pub fn gather(
     axis: usize,
     on_max: OnMax,
     output: &Meta,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     check_axis(op, axis, input)?;
     check_output(op, input, output)?;
     check_within(op, ids, input, Some(axis))?;
@@ -103,7 +103,7 @@ pub fn scatter(
     on_max: OnMax,
     how: Combine,
     output: &Meta,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     check_scatter(op, base, ids, src, axis, output)?;
     let loops = Loops::along(ids.dims(), &steps(ids), src, axis, output);
     let ids = Ids::new(op, ids, base.dims()[axis], on_max)?;
@@ -124,7 +124,7 @@ pub fn index_add(
     axis: usize,
     on_max: OnMax,
     output: &Meta,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     check_axis(op, axis, base)?;
     check_base(op, base, src, output)?;
     let mut dims: SmallVec<[usize; 6]> = SmallVec::from_slice(base.dims());

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use opforge_core::{DType, Error, Meta, Result};
 use opforge_runtime::alloc::Room;
 use opforge_runtime::parallel::parallel_for;
-use opforge_runtime::{Kernel, checkpoint};
+use opforge_runtime::{HostKernel, checkpoint};
 
 use crate::copy::{Shared, byte_steps};
 
@@ -23,7 +23,7 @@ const LOOK: usize = 1 << 20;
 ///
 /// # Errors
 /// Shape or dtype mismatch. Running it: another number of true elements than the output has rows.
-pub fn nonzero(op: &'static str, input: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn nonzero(op: &'static str, input: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     if input.dtype != DType::Bool {
         return Err(Error::dtype(op, "input", input.dtype, DType::Bool));
     }
@@ -139,7 +139,7 @@ impl Nonzero {
     }
 }
 
-impl Kernel for Nonzero {
+impl HostKernel for Nonzero {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let grain = (CHUNK / self.row.max(1)).max(1);
         let chunks = self.rows.div_ceil(grain);

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use opforge_core::{Complex, DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::parallel::parallel_for;
-use opforge_runtime::{Kernel, checkpoint};
+use opforge_runtime::{HostKernel, checkpoint};
 
 use super::Combine;
 use super::combine::{Add, Largest, Many, Multiply, Plain, Smallest, Truth};
@@ -330,7 +330,7 @@ impl Scatter {
     }
 }
 
-impl Kernel for Scatter {
+impl HostKernel for Scatter {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let ([base, ids, src], output) = (*inputs.first_chunk().expect("three inputs"), outputs[0]);
         if let Some(skewed) = &self.skewed {

@@ -4,7 +4,7 @@ use super::*;
 use opforge_core::{DType, Element, ErrorKind, IntDType, Layout, WithDType, bf16, f16};
 
 /// Runs a kernel on buffers whose first elements are the layouts' offsets.
-fn run<T: Element>(kernel: &dyn Kernel, inputs: &[*const u8], len: usize) -> Result<Vec<T>> {
+fn run<T: Element>(kernel: &dyn HostKernel, inputs: &[*const u8], len: usize) -> Result<Vec<T>> {
     let mut out = vec![T::default(); len];
     // SAFETY: the tests make buffers of the layouts' spans.
     unsafe { kernel.run(inputs, &[out.as_mut_ptr().cast()]) }?;
@@ -332,7 +332,7 @@ fn many_halves_add_up() {
 
 #[test]
 fn refusals() {
-    let kind = |r: Result<Arc<dyn Kernel>>| r.err().unwrap().kind();
+    let kind = |r: Result<Arc<dyn HostKernel>>| r.err().unwrap().kind();
     let f = |dims: &[usize]| Meta::contiguous(DType::F32, dims);
     let i = |dims: &[usize]| Meta::contiguous(DType::I64, dims);
     let e = OnMax::Error;

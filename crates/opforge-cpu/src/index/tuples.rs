@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use opforge_core::{DType, Error, IntDType, Meta, Result};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_runtime::alloc::Room;
 use opforge_runtime::parallel::parallel_for;
 use smallvec::SmallVec;
@@ -22,7 +22,7 @@ const CHUNK: usize = 8 * BATCH;
 ///
 /// # Errors
 /// Shape or dtype mismatch; more indices than axes; indices that are not integers. Running it: an index out of range.
-pub fn get(op: &'static str, input: &Meta, ids: &[&Meta], axis: usize, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn get(op: &'static str, input: &Meta, ids: &[&Meta], axis: usize, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     check_output(op, input, output)?;
     let tuples = Tuples::new(op, input, axis, ids)?;
     tuples.check_shape(op, input, axis, output)?;
@@ -48,7 +48,7 @@ pub fn put(
     axis: usize,
     accumulate: bool,
     output: &Meta,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     check_output(op, base, output)?;
     check_output(op, src, output)?;
     if base.shape() != output.shape() {
@@ -80,7 +80,7 @@ struct Put {
     scatter: Scatter,
 }
 
-impl Kernel for Get {
+impl HostKernel for Get {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         // SAFETY: by the contract; places come of checked indices.
         unsafe {
@@ -94,7 +94,7 @@ impl Kernel for Get {
     }
 }
 
-impl Kernel for Put {
+impl HostKernel for Put {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let (last, before) = inputs.split_last().expect("a base, indices and a source");
         // SAFETY: by the contract; places come of checked indices.

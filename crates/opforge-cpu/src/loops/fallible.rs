@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use opforge_core::Result;
-use opforge_runtime::parallel::parallel_for;
+use opforge_runtime::parallel::{Body, parallel_for};
 
 /// As [`parallel_for`], with a body that may fail: the error is the first that was seen, and ranges not yet begun are skipped.
 #[inline]
@@ -13,19 +13,8 @@ pub(crate) fn try_parallel_for(n: usize, grain: usize, body: impl Fn(Range<usize
     run(n, grain, &body)
 }
 
-/// The body of a loop, as a trait of its own: with `dyn Fn` each would have the code of `FnOnce` too.
-trait Body: Sync {
-    fn run(&self, range: Range<usize>) -> Result<()>;
-}
-
-impl<F: Fn(Range<usize>) -> Result<()> + Sync> Body for F {
-    fn run(&self, range: Range<usize>) -> Result<()> {
-        self(range)
-    }
-}
-
 /// [`try_parallel_for`], compiled once.
-fn run(n: usize, grain: usize, body: &dyn Body) -> Result<()> {
+fn run(n: usize, grain: usize, body: &dyn Body<Result<()>>) -> Result<()> {
     let (failed, failure) = (AtomicBool::new(false), Mutex::new(None));
     parallel_for(n, grain, |range| {
         if failed.load(Ordering::Relaxed) {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use opforge_core::Result;
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 
 /// Entries of tables that are made at once.
 const AT_ONCE: usize = 1 << 16;
@@ -12,8 +12,8 @@ const AT_ONCE: usize = 1 << 16;
 /// interrupt ends it at a [`checkpoint`](opforge_runtime::checkpoint), of which `make` has some.
 pub(crate) fn planned(
     entries: usize,
-    make: impl Fn() -> Result<Arc<dyn Kernel>> + Send + Sync + 'static,
-) -> Result<Arc<dyn Kernel>> {
+    make: impl Fn() -> Result<Arc<dyn HostKernel>> + Send + Sync + 'static,
+) -> Result<Arc<dyn HostKernel>> {
     if entries <= AT_ONCE {
         return make();
     }
@@ -22,11 +22,11 @@ pub(crate) fn planned(
 
 struct Planned<M> {
     make: M,
-    made: OnceLock<Arc<dyn Kernel>>,
+    made: OnceLock<Arc<dyn HostKernel>>,
     entries: usize,
 }
 
-impl<M: Fn() -> Result<Arc<dyn Kernel>> + Send + Sync + 'static> Kernel for Planned<M> {
+impl<M: Fn() -> Result<Arc<dyn HostKernel>> + Send + Sync + 'static> HostKernel for Planned<M> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let kernel = match self.made.get() {
             Some(kernel) => kernel,

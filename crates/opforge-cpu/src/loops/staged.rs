@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use opforge_core::{Meta, Result};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_runtime::alloc::Workspace;
 use smallvec::SmallVec;
 
@@ -12,8 +12,8 @@ use crate::copy::Plan;
 /// The kernel that `make` prepares for contiguous inputs; others are copied first, each time it runs.
 pub(crate) fn with_contiguous(
     inputs: &[&Meta],
-    make: impl FnOnce(&[&Meta]) -> Result<Arc<dyn Kernel>>,
-) -> Result<Arc<dyn Kernel>> {
+    make: impl FnOnce(&[&Meta]) -> Result<Arc<dyn HostKernel>>,
+) -> Result<Arc<dyn HostKernel>> {
     if inputs.iter().all(|m| m.layout.is_contiguous()) {
         return make(inputs);
     }
@@ -33,10 +33,10 @@ struct Copy {
 
 struct Staged {
     copies: SmallVec<[Option<Copy>; 4]>,
-    kernel: Arc<dyn Kernel>,
+    kernel: Arc<dyn HostKernel>,
 }
 
-impl Kernel for Staged {
+impl HostKernel for Staged {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let mut pointers: SmallVec<[*const u8; 4]> = inputs.into();
         let mut copies: SmallVec<[Workspace; 4]> = SmallVec::new();

@@ -4,7 +4,7 @@ use crate::loops::fallible::try_parallel_for;
 use crate::memory::scratch::with_scratch;
 use crate::simd::{Prepared, Routine};
 use opforge_core::Result;
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ struct TaskKernel {
 }
 
 /// The kernel for `tasks` tasks of about `task_work` elements each, which need `memory` bytes of working memory.
-pub(crate) fn prepare<R>(routine: R, tasks: usize, task_work: usize, memory: usize) -> Arc<dyn Kernel>
+pub(crate) fn prepare<R>(routine: R, tasks: usize, task_work: usize, memory: usize) -> Arc<dyn HostKernel>
 where
     R: Routine<Args = Job, Output = ()> + Send + Sync + 'static,
 {
@@ -49,14 +49,14 @@ where
 }
 
 impl TaskKernel {
-    fn prepare(routine: Prepared<Job, ()>, tasks: usize, task_work: usize, memory: usize) -> Arc<dyn Kernel> {
+    fn prepare(routine: Prepared<Job, ()>, tasks: usize, task_work: usize, memory: usize) -> Arc<dyn HostKernel> {
         let work = tasks.saturating_mul(task_work);
         let grain = if work < SERIAL { tasks } else { (GRAIN / task_work.max(1)).max(1) };
         Arc::new(TaskKernel { routine, tasks, grain, memory, cost: work as u64 })
     }
 }
 
-impl Kernel for TaskKernel {
+impl HostKernel for TaskKernel {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let mut tensors = Tensors { inputs: [std::ptr::null(); MOST], outputs: [std::ptr::null_mut(); MOST] };
         tensors.inputs[..inputs.len()].copy_from_slice(inputs);

@@ -5,7 +5,7 @@
 use std::marker::PhantomData;
 
 use opforge_core::Result;
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_runtime::checkpoint;
 use opforge_runtime::parallel::num_threads;
 
@@ -91,7 +91,7 @@ impl<T: Operand> Gemm<T> {
     }
 }
 
-impl<T: Operand> Kernel for Gemm<T> {
+impl<T: Operand> HostKernel for Gemm<T> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let tasks = self.grid.tasks * self.problem.batches();
         if tasks == 1 {

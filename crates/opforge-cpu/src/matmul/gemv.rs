@@ -5,7 +5,7 @@ use std::ptr::{from_ref, null_mut};
 
 use opforge_core::Result;
 use opforge_runtime::alloc::Workspace;
-use opforge_runtime::{Kernel, checkpoint};
+use opforge_runtime::{HostKernel, checkpoint};
 
 use super::pack::Matrix;
 use super::problem::Problem;
@@ -86,7 +86,7 @@ impl<T: Operand> Gemv<T> {
     /// One product whose sums are made chunk by chunk, each from rows of the matrix that lie next to each other in memory.
     ///
     /// # Safety
-    /// As [`Kernel::run`].
+    /// As [`HostKernel::run`].
     unsafe fn run_chunks(&self, inputs: &[*const u8], y: *mut T) -> Result<()> {
         let (len, k) = (self.len, self.problem.k);
         let totals = Workspace::new(self.chunks * len * size_of::<Total<T>>())?;
@@ -116,7 +116,7 @@ impl<T: Operand> Gemv<T> {
     }
 }
 
-impl<T: Operand> Kernel for Gemv<T> {
+impl<T: Operand> HostKernel for Gemv<T> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         if self.chunks > 1 {
             // SAFETY: the same contract.

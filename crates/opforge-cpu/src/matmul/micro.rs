@@ -25,7 +25,7 @@ pub(crate) struct Args<E> {
 
 /// # Safety
 /// The arguments' pointers are valid as described, and the CPU has the instructions.
-pub(crate) type Kernel<E> = unsafe fn(&Args<E>);
+pub(crate) type MicroKernel<E> = unsafe fn(&Args<E>);
 
 /// A machine's micro-kernels for an accumulator type.
 #[derive(Clone, Copy)]
@@ -33,9 +33,9 @@ pub(crate) struct Kernels<E: 'static> {
     /// Columns of one register.
     pub(super) lanes: usize,
     /// `table[v - 1][r - 1]` computes `r` rows of `v` registers.
-    table: &'static [&'static [Kernel<E>]],
+    table: &'static [&'static [MicroKernel<E>]],
     /// The same, for rows of `b` at offsets.
-    indirect: &'static [&'static [Kernel<E>]],
+    indirect: &'static [&'static [MicroKernel<E>]],
 }
 
 impl<E> Kernels<E> {
@@ -49,12 +49,12 @@ impl<E> Kernels<E> {
     }
     /// The kernel of `rows` rows whose width is the smallest that holds `columns`.
     #[inline]
-    pub(crate) fn get(&self, rows: usize, columns: usize) -> Kernel<E> {
+    pub(crate) fn get(&self, rows: usize, columns: usize) -> MicroKernel<E> {
         self.table[(columns - 1) / self.lanes][rows - 1]
     }
     /// As [`Kernels::get`], the kernel that finds the rows of `b` by [`Args::b_offsets`].
     #[inline]
-    pub(crate) fn get_indirect(&self, rows: usize, columns: usize) -> Kernel<E> {
+    pub(crate) fn get_indirect(&self, rows: usize, columns: usize) -> MicroKernel<E> {
         self.indirect[(columns - 1) / self.lanes][rows - 1]
     }
     /// Columns of one register.
@@ -64,7 +64,7 @@ impl<E> Kernels<E> {
 }
 
 /// # Safety
-/// As [`Kernel`].
+/// As [`MicroKernel`].
 #[inline(always)]
 unsafe fn micro<L: Lanes, const MR: usize, const NV: usize, const INDIRECT: bool>(args: &Args<L::Element>) {
     let (mut a, mut b) = (args.a, args.b);
@@ -131,7 +131,7 @@ unsafe fn store_part<L: Lanes, const NV: usize>(row: [L; NV], c: *mut L::Element
 macro_rules! kernels {
     ([$($attribute:tt)*] $element:ty, $lanes:ty, $($nv:literal: [$($mr:literal)*]),*) => {{
         /// # Safety
-        /// As [`Kernel`].
+        /// As [`MicroKernel`].
         $($attribute)*
         unsafe fn entry<const NV: usize, const MR: usize, const INDIRECT: bool>(args: &Args<$element>) {
             // SAFETY: by the contract.
@@ -139,8 +139,8 @@ macro_rules! kernels {
         }
         Kernels {
             lanes: <$lanes as Lanes>::COUNT,
-            table: const { &[$(&[$(entry::<$nv, $mr, false> as Kernel<$element>),*]),*] },
-            indirect: const { &[$(&[$(entry::<$nv, $mr, true> as Kernel<$element>),*]),*] },
+            table: const { &[$(&[$(entry::<$nv, $mr, false> as MicroKernel<$element>),*]),*] },
+            indirect: const { &[$(&[$(entry::<$nv, $mr, true> as MicroKernel<$element>),*]),*] },
         }
     }};
 }

@@ -13,7 +13,7 @@ mod tests;
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 
 use crate::matmul::operand::Operand;
 use gemm::Gemm;
@@ -29,7 +29,7 @@ use problem::Problem;
 ///
 /// # Errors
 /// Shape or dtype mismatch; bool and complex numbers.
-pub fn matmul(op: &'static str, a: &Meta, b: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn matmul(op: &'static str, a: &Meta, b: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     dispatch(op, a.dtype, Problem::matmul(op, a, b, output)?)
 }
 
@@ -39,12 +39,12 @@ pub fn matmul(op: &'static str, a: &Meta, b: &Meta, output: &Meta) -> Result<Arc
 ///
 /// # Errors
 /// As [`matmul`].
-pub fn linear(op: &'static str, x: &Meta, w: &Meta, bias: Option<&Meta>, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn linear(op: &'static str, x: &Meta, w: &Meta, bias: Option<&Meta>, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     dispatch(op, x.dtype, Problem::linear(op, x, w, bias, output)?)
 }
 
 /// Products of signed integers wrap to the same bits as those of unsigned ones.
-fn dispatch(op: &'static str, dtype: DType, problem: Problem) -> Result<Arc<dyn Kernel>> {
+fn dispatch(op: &'static str, dtype: DType, problem: Problem) -> Result<Arc<dyn HostKernel>> {
     match dtype {
         DType::U8 | DType::I8 => Ok(prepare::<u8>(problem)),
         DType::U16 | DType::I16 => Ok(prepare::<u16>(problem)),
@@ -58,7 +58,7 @@ fn dispatch(op: &'static str, dtype: DType, problem: Problem) -> Result<Arc<dyn 
     }
 }
 
-fn prepare<T: Operand>(problem: Problem) -> Arc<dyn Kernel> {
+fn prepare<T: Operand>(problem: Problem) -> Arc<dyn HostKernel> {
     if problem.batches() * problem.m * problem.n == 0 {
         Arc::new(Nothing)
     } else if problem.m == 1 || problem.n == 1 {
@@ -71,7 +71,7 @@ fn prepare<T: Operand>(problem: Problem) -> Arc<dyn Kernel> {
 /// A product without elements.
 struct Nothing;
 
-impl Kernel for Nothing {
+impl HostKernel for Nothing {
     unsafe fn run(&self, _: &[*const u8], _: &[*mut u8]) -> Result<()> {
         Ok(())
     }

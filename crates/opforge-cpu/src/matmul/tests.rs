@@ -9,7 +9,7 @@ fn values<T: WithDType>(n: usize, seed: usize) -> Vec<T> {
     (0..n).map(|i| T::from_f64(((((i * 7 + seed) * 2654435761) >> 7) & 3) as f64 + low)).collect()
 }
 
-fn run<T: Element>(kernel: &dyn Kernel, inputs: &[&[T]], len: usize) -> Vec<T> {
+fn run<T: Element>(kernel: &dyn HostKernel, inputs: &[&[T]], len: usize) -> Vec<T> {
     let mut out = vec![T::from_scalar(Scalar::Int(77)); len];
     let inputs: Vec<*const u8> = inputs.iter().map(|i| i.as_ptr().cast()).collect();
     // SAFETY: the tests make buffers of the layouts' spans.
@@ -186,7 +186,7 @@ fn halves_round_once() {
 
 #[test]
 fn refusals() {
-    let kind = |r: Result<Arc<dyn Kernel>>| r.err().unwrap().kind();
+    let kind = |r: Result<Arc<dyn HostKernel>>| r.err().unwrap().kind();
     let f = |dims: &[usize]| Meta::contiguous(DType::F32, dims);
     assert_eq!(kind(matmul("matmul", &f(&[2, 3]), &f(&[4, 5]), &f(&[2, 5]))), ErrorKind::Shape);
     assert_eq!(kind(matmul("matmul", &f(&[3]), &f(&[3, 5]), &f(&[5]))), ErrorKind::Shape);

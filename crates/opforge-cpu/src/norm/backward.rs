@@ -6,7 +6,7 @@ use crate::loops::tasks::{Job, prepare};
 use crate::simd::stored::{StoredFloat, VectorOf, load_strided, store_strided};
 use crate::simd::{Float, Routine, Simd, Vector};
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub fn layer_norm_backward(
     stats: &[&Meta],
     weight: Option<&Meta>,
     outputs: &[&Meta],
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     norm_backward(op, x, dy, stats, weight, true, outputs)
 }
 
@@ -41,7 +41,7 @@ pub fn rms_norm_backward(
     stats: &[&Meta],
     weight: Option<&Meta>,
     outputs: &[&Meta],
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     norm_backward(op, x, dy, stats, weight, false, outputs)
 }
 
@@ -63,7 +63,7 @@ fn norm_backward(
     weight: Option<&Meta>,
     centered: bool,
     outputs: &[&Meta],
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     let Some((&len, rows_of_x)) = x.dims().split_last() else {
         return Err(Error::shape(op, "input", "[]", "at least one dimension"));
     };
@@ -243,7 +243,7 @@ impl<E: StoredFloat, S: Simd> RowOf<E, S> {
 }
 
 impl<E: StoredFloat> NormRows<E> {
-    fn prepare(norm: Norm) -> Arc<dyn Kernel> {
+    fn prepare(norm: Norm) -> Arc<dyn HostKernel> {
         let (chunks, rows, len) = (norm.chunks, iterations(&norm.outer), norm.along.len);
         prepare(NormRows::<E> { norm, element: PhantomData }, chunks, rows.div_ceil(chunks.max(1)) * len, 0)
     }

@@ -9,7 +9,7 @@ use crate::reduce::shrink;
 use crate::simd::stored::{StoredFloat, VectorOf, load_strided, store_strided};
 use crate::simd::{Float, Routine, Simd, Vector};
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
-use opforge_runtime::{Kernel, checkpoint};
+use opforge_runtime::{HostKernel, checkpoint};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub fn batch_norm(
     [weight, bias]: [Option<&Meta>; 2],
     eps: f64,
     [y, mean, var]: [&Meta; 3],
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     let plan = Plan::new(op, over, x)?;
     expect(op, "output", y, x.dtype, x.dims())?;
     plan.expect_parameters(op, x, [weight, bias])?;
@@ -70,7 +70,7 @@ pub fn batch_norm_backward(
     weight: Option<&Meta>,
     eps: f64,
     [dx, dw, db]: [&Meta; 3],
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     let plan = Plan::new(op, over, x)?;
     for (name, meta) in [("dy", dy), ("output", dx)] {
         expect(op, name, meta, x.dtype, x.dims())?;
@@ -140,7 +140,7 @@ impl Plan {
         named.try_for_each(|(name, meta)| expect(op, name, meta, stats_dtype(x.dtype), &shape))
     }
 
-    fn prepare<R>(&self, routine: R) -> Arc<dyn Kernel>
+    fn prepare<R>(&self, routine: R) -> Arc<dyn HostKernel>
     where
         R: Routine<Args = Job, Output = ()> + Send + Sync + 'static,
     {

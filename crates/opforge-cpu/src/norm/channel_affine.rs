@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 
 use super::stats_dtype;
 use crate::loops::staged::with_contiguous;
@@ -19,7 +19,7 @@ use crate::simd::{Float, Routine, Simd, Vector};
 ///
 /// # Errors
 /// Dtypes other than floats, a rank below 2, tensors of another shape or dtype than told.
-pub fn channel_affine(op: &'static str, x: &Meta, numbers: [&Meta; 3], y: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn channel_affine(op: &'static str, x: &Meta, numbers: [&Meta; 3], y: &Meta) -> Result<Arc<dyn HostKernel>> {
     let &[batch, channels, ref plane @ ..] = x.dims() else {
         return Err(Error::shape(op, "input", format!("{:?}", x.shape()), "[batch, channels, ..]"));
     };
@@ -38,7 +38,7 @@ pub fn channel_affine(op: &'static str, x: &Meta, numbers: [&Meta; 3], y: &Meta)
     })
 }
 
-fn plan<E: StoredFloat>(batch: usize, channels: usize, len: usize) -> Arc<dyn Kernel> {
+fn plan<E: StoredFloat>(batch: usize, channels: usize, len: usize) -> Arc<dyn HostKernel> {
     let element = PhantomData;
     match len {
         1 => prepare(Runs::<E> { channels, len: channels, together: true, element }, batch, channels, 0),

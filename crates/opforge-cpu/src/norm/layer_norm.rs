@@ -7,7 +7,7 @@ use crate::reduce::{Reducer, shrink, sum_row};
 use crate::simd::stored::{StoredFloat, VectorOf, load_strided};
 use crate::simd::{Float, Routine, Simd, Vector};
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub fn layer_norm(
     eps: f64,
     output: &Meta,
     stats: bool,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     plan(op, input, weight, bias, Options { centered: true, eps, stats }, output)
 }
 
@@ -41,7 +41,7 @@ pub fn rms_norm(
     eps: f64,
     output: &Meta,
     stats: bool,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     plan(op, input, weight, None, Options { centered: false, eps, stats }, output)
 }
 
@@ -64,7 +64,7 @@ fn plan(
     bias: Option<&Meta>,
     options: Options,
     output: &Meta,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     let Some(&len) = input.dims().last() else {
         return Err(Error::shape(op, "input", "[]", "at least one dimension"));
     };
@@ -82,7 +82,7 @@ fn plan(
     }
 }
 
-fn rows<E: StoredFloat>(input: &Meta, [weight, bias]: [bool; 2], options: Options) -> Arc<dyn Kernel> {
+fn rows<E: StoredFloat>(input: &Meta, [weight, bias]: [bool; 2], options: Options) -> Arc<dyn HostKernel> {
     let (last, strides) = (input.rank() - 1, input.layout.stride());
     let (len, stride) = (input.dims()[last], strides[last]);
     let outer: LoopDims<1> = (0..last).map(|d| LoopDim { len: input.dims()[d], stride: [strides[d]] }).collect();

@@ -7,7 +7,7 @@ use crate::rows::exact_sum;
 use crate::simd::stored::{StoredFloat, VectorOf, load_strided, store_strided};
 use crate::simd::{Float, Routine, Simd, Vector};
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
-use opforge_runtime::{Kernel, checkpoint};
+use opforge_runtime::{HostKernel, checkpoint};
 use opforge_tile::Softmax;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub fn softmax_of_columns(
     axis: usize,
     kind: Softmax,
     output: &Meta,
-) -> Result<Option<Arc<dyn Kernel>>> {
+) -> Result<Option<Arc<dyn HostKernel>>> {
     if axis >= input.rank() {
         return Err(Error::index(op, "axis", axis, format!("an axis of the shape {:?}", input.shape())));
     }
@@ -46,7 +46,7 @@ const TILE: usize = 512;
 /// Rows of a tile taken together; few, since rows a power of two apart compete for the same places in a cache.
 const ROWS: usize = 8;
 
-fn plan<E: StoredFloat>(input: &Meta, axis: usize, kind: Softmax, output: &Meta) -> Option<Arc<dyn Kernel>> {
+fn plan<E: StoredFloat>(input: &Meta, axis: usize, kind: Softmax, output: &Meta) -> Option<Arc<dyn HostKernel>> {
     let dim =
         |d: usize| LoopDim { len: input.dims()[d], stride: [input.layout.stride()[d], output.layout.stride()[d]] };
     let mut outer: LoopDims<2> = (0..input.rank()).filter(|&d| d != axis).map(dim).collect();

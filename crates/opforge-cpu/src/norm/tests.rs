@@ -4,7 +4,7 @@ use super::*;
 use crate::simd::{Isa, with_isa};
 use crate::testing::{Array, epsilon, exact_sum, layouts, noise, run};
 use opforge_core::DType;
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_tile::{Softmax, SoftmaxSlope};
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ fn rows(dims: &[usize], axis: usize) -> Vec<Vec<usize>> {
 }
 
 /// The function of rows and, where columns have a kernel of their own, that.
-fn softmax(input: &Meta, axis: usize, kind: Softmax, output: &Meta) -> Result<Vec<Arc<dyn Kernel>>> {
+fn softmax(input: &Meta, axis: usize, kind: Softmax, output: &Meta) -> Result<Vec<Arc<dyn HostKernel>>> {
     let rows = crate::rows::rows("softmax", kind, axis, [input], &[output])?;
     let columns = softmax_of_columns("softmax", input, axis, kind, output)?;
     Ok([Some(rows), columns].into_iter().flatten().collect())

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
 use opforge_runtime::alloc::Room;
-use opforge_runtime::{Kernel, checkpoint};
+use opforge_runtime::{HostKernel, checkpoint};
 use opforge_tile::forms::{Average, Divisor};
 
 use super::average_near::Near;
@@ -34,7 +34,7 @@ pub fn average_pool(
     spatial: usize,
     x: &Meta,
     y: &Meta,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     plan(op, average, spatial, [x, y], false)
 }
 
@@ -48,7 +48,7 @@ pub fn average_pool_gradient(
     spatial: usize,
     dy: &Meta,
     dx: &Meta,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     plan(op, average, spatial, [dx, dy], true)
 }
 
@@ -58,7 +58,7 @@ fn plan(
     spatial: usize,
     [x, y]: [&Meta; 2],
     gradient: bool,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     let planes = Planes::new(op, &average.windows, spatial, x, y)?;
     let (input, output) = if gradient { (y, x) } else { (x, y) };
     check_output(op, output, input)?;
@@ -84,7 +84,7 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    fn prepare<E: Summed>(self, gradient: bool) -> Result<Arc<dyn Kernel>> {
+    fn prepare<E: Summed>(self, gradient: bool) -> Result<Arc<dyn HostKernel>> {
         let planes = &self.planes;
         let line = planes.axes[2].output;
         let work = line.saturating_mul(planes.window());

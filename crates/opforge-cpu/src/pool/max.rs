@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
-use opforge_runtime::{Kernel, checkpoint};
+use opforge_runtime::{HostKernel, checkpoint};
 
 use super::Windows;
 use super::check_output;
@@ -31,7 +31,7 @@ pub fn max_pool(
     x: &Meta,
     y: &Meta,
     places: Option<&Meta>,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     let planes = Planes::new(op, windows, spatial, x, y)?;
     check_output(op, y, x)?;
     if let Some(places) = places {
@@ -60,7 +60,7 @@ pub fn max_pool(
     })
 }
 
-fn of_floats<E: Summed>(planes: Planes, places: Option<&Meta>) -> Option<Arc<dyn Kernel>> {
+fn of_floats<E: Summed>(planes: Planes, places: Option<&Meta>) -> Option<Arc<dyn HostKernel>> {
     if places.is_some() { MaxNear::<E, true>::prepare(planes) } else { MaxNear::<E, false>::prepare(planes) }
 }
 
@@ -213,7 +213,7 @@ pub fn max_pool_gradient(
     dy: &Meta,
     places: &Meta,
     dx: &Meta,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     // Only the planes' sizes matter here.
     let planes = Planes::new(op, &Windows::Adaptive, spatial, dx, dy)?;
     check_output(op, dx, dy)?;
@@ -229,7 +229,7 @@ pub fn max_pool_gradient(
     })
 }
 
-fn scatter<E: Operand>(op: &'static str, planes: Planes) -> Arc<dyn Kernel> {
+fn scatter<E: Operand>(op: &'static str, planes: Planes) -> Arc<dyn HostKernel> {
     Arc::new(Scatter::<E> { op, planes, element: PhantomData })
 }
 
@@ -239,7 +239,7 @@ struct Scatter<E> {
     element: PhantomData<E>,
 }
 
-impl<E: Operand> Kernel for Scatter<E> {
+impl<E: Operand> HostKernel for Scatter<E> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         use crate::copy::Shared;
         let (input, output) = (self.planes.input(), self.planes.output());

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use opforge_runtime::{Kernel, checkpoint};
+use opforge_runtime::{HostKernel, checkpoint};
 
 use super::neighbours::{Integers, Neighbours, store};
 use super::windows::{LOOK, Planes, Rows};
@@ -22,7 +22,7 @@ pub(super) struct MaxNear<E: Summed, const PLACES: bool> {
 
 impl<E: Summed, const PLACES: bool> MaxNear<E, PLACES> {
     /// The kernel, unless windows are adaptive or places too large.
-    pub fn prepare(planes: Planes) -> Option<Arc<dyn Kernel>> {
+    pub fn prepare(planes: Planes) -> Option<Arc<dyn HostKernel>> {
         let axis = &planes.axes[2];
         let (kernel, window) = axis.sliding()?;
         if planes.input() > i32::MAX as usize {

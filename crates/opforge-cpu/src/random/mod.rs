@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use opforge_core::{DType, Element, Error, Meta, Result, Scalar, WithDType, bf16, f16};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_runtime::parallel::parallel_for;
 
 use crate::copy::Shared;
@@ -31,7 +31,7 @@ use philox::{Blocks, LANES};
 ///
 /// # Errors
 /// Bounds that are not finite, in the wrong order or too far apart; a dtype that is not a float; a wrong key or output.
-pub fn uniform(op: &'static str, low: f64, high: f64, key: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn uniform(op: &'static str, low: f64, high: f64, key: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     check(op, key, output)?;
     if !(low <= high && (high - low).is_finite()) {
         return Err(Error::value(op, "low, high", format!("{low}, {high}"), "finite bounds in order"));
@@ -54,7 +54,7 @@ fn single<T: Output<f32> + WithDType + NextDown>(
     low: f64,
     high: f64,
     output: &Meta,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     let width = (high - low) as f32;
     if !(low as f32).is_finite() || !width.is_finite() || !T::from_f64(high).to_f64().is_finite() {
         return Err(Error::value(op, "low, high", format!("{low}, {high}"), format!("bounds within {}", T::DTYPE)));
@@ -96,7 +96,7 @@ next_down_of_half!(f16, bf16);
 ///
 /// # Errors
 /// A mean or deviation that is not finite; a negative deviation; a dtype that is not a float; a wrong key or output.
-pub fn normal(op: &'static str, mean: f64, std: f64, key: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn normal(op: &'static str, mean: f64, std: f64, key: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     check(op, key, output)?;
     if !(mean.is_finite() && std.is_finite() && std >= 0.0) {
         return Err(Error::value(op, "mean, std", format!("{mean}, {std}"), "finite numbers, std not negative"));
@@ -115,7 +115,7 @@ pub fn normal(op: &'static str, mean: f64, std: f64, key: &Meta, output: &Meta) 
 ///
 /// # Errors
 /// A probability outside of 0 to 1; complex numbers; a wrong key or output.
-pub fn bernoulli(op: &'static str, p: f64, key: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn bernoulli(op: &'static str, p: f64, key: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     check(op, key, output)?;
     if !(0.0..=1.0).contains(&p) {
         return Err(Error::value(op, "p", p, "a probability from 0 to 1"));
@@ -142,7 +142,7 @@ pub fn bernoulli(op: &'static str, p: f64, key: &Meta, output: &Meta) -> Result<
 ///
 /// # Errors
 /// An empty range, or one beyond the dtype's; bool and complex numbers; a wrong key or output.
-pub fn randint(op: &'static str, low: i64, high: i64, key: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn randint(op: &'static str, low: i64, high: i64, key: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     check(op, key, output)?;
     let dtype = output.dtype;
     if !dtype.is_int() && !dtype.is_float() {
@@ -166,7 +166,7 @@ pub fn randint(op: &'static str, low: i64, high: i64, key: &Meta, output: &Meta)
     })
 }
 
-fn integers<T: Element>(low: i64, count: u64, convert: fn(i64) -> T, output: &Meta) -> Arc<dyn Kernel> {
+fn integers<T: Element>(low: i64, count: u64, convert: fn(i64) -> T, output: &Meta) -> Arc<dyn HostKernel> {
     Random::<_, T>::kernel(Integers { low, count, convert }, output)
 }
 
@@ -222,13 +222,13 @@ struct Random<D: Draw, T: Output<D::Value>> {
 }
 
 impl<D: Draw, T: Output<D::Value>> Random<D, T> {
-    fn kernel(draw: D, output: &Meta) -> Arc<dyn Kernel> {
+    fn kernel(draw: D, output: &Meta) -> Arc<dyn HostKernel> {
         let draw = Fill { draw, output: PhantomData };
         Arc::new(Random { len: output.elem_count(), fill: resolve::<Fill<D, T>>(Isa::current()), draw })
     }
 }
 
-impl<D: Draw, T: Output<D::Value>> Kernel for Random<D, T> {
+impl<D: Draw, T: Output<D::Value>> HostKernel for Random<D, T> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         // SAFETY: the key holds two numbers.
         let key = unsafe { inputs[0].cast::<[u64; 2]>().read() };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 
 use super::check;
 use super::philox::{LANES, Words, blocks};
@@ -17,7 +17,7 @@ const LARGE: f64 = 10.0;
 ///
 /// # Errors
 /// A wrong key; other dtypes, layouts and shapes. Running it: a rate that is negative, infinite or NaN.
-pub fn poisson(op: &'static str, key: &Meta, rates: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn poisson(op: &'static str, key: &Meta, rates: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     check(op, key, output)?;
     for meta in [rates, output] {
         if meta.dtype != DType::F64 {
@@ -35,7 +35,7 @@ struct Poisson {
     len: usize,
 }
 
-impl Kernel for Poisson {
+impl HostKernel for Poisson {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         // SAFETY: the key holds two numbers.
         let [seed, offset] = unsafe { inputs[0].cast::<[u64; 2]>().read() };

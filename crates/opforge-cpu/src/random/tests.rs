@@ -10,7 +10,7 @@ fn key() -> Meta {
     Meta::contiguous(DType::U64, 2)
 }
 
-fn run<T: Element>(kernel: &dyn Kernel, seed: u64, offset: u64, len: usize) -> Vec<T> {
+fn run<T: Element>(kernel: &dyn HostKernel, seed: u64, offset: u64, len: usize) -> Vec<T> {
     let mut out = vec![T::default(); len];
     let key = [seed, offset];
     // SAFETY: the output has as many elements as the kernel was prepared for.
@@ -18,25 +18,25 @@ fn run<T: Element>(kernel: &dyn Kernel, seed: u64, offset: u64, len: usize) -> V
     out
 }
 
-type Make = fn(DType, usize) -> Result<Arc<dyn Kernel>>;
+type Make = fn(DType, usize) -> Result<Arc<dyn HostKernel>>;
 
 fn draws<T: Element>(make: Make, seed: u64, offset: u64, len: usize) -> Vec<T> {
     run(&*make(T::DTYPE, len).unwrap(), seed, offset, len)
 }
 
-fn unit(dtype: DType, len: usize) -> Result<Arc<dyn Kernel>> {
+fn unit(dtype: DType, len: usize) -> Result<Arc<dyn HostKernel>> {
     uniform("uniform", 0.0, 1.0, &key(), &Meta::contiguous(dtype, len))
 }
 
-fn standard(dtype: DType, len: usize) -> Result<Arc<dyn Kernel>> {
+fn standard(dtype: DType, len: usize) -> Result<Arc<dyn HostKernel>> {
     normal("normal", 0.0, 1.0, &key(), &Meta::contiguous(dtype, len))
 }
 
-fn dice(dtype: DType, len: usize) -> Result<Arc<dyn Kernel>> {
+fn dice(dtype: DType, len: usize) -> Result<Arc<dyn HostKernel>> {
     randint("randint", 1, 7, &key(), &Meta::contiguous(dtype, len))
 }
 
-fn coins(dtype: DType, len: usize) -> Result<Arc<dyn Kernel>> {
+fn coins(dtype: DType, len: usize) -> Result<Arc<dyn HostKernel>> {
     bernoulli("bernoulli", 0.25, &key(), &Meta::contiguous(dtype, len))
 }
 
@@ -227,7 +227,7 @@ fn coins_and_dice() {
 
 #[test]
 fn refusals() {
-    let kind = |r: Result<Arc<dyn Kernel>>| r.err().unwrap().kind();
+    let kind = |r: Result<Arc<dyn HostKernel>>| r.err().unwrap().kind();
     let f = Meta::contiguous(DType::F32, 3);
     assert_eq!(kind(uniform("u", 1.0, 0.0, &key(), &f)), ErrorKind::Value);
     assert_eq!(kind(uniform("u", f64::NAN, 0.0, &key(), &f)), ErrorKind::Value);

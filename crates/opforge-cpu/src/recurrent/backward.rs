@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use opforge_core::{Meta, Result};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_runtime::parallel::parallel_for;
 
 use super::Sizes;
@@ -89,7 +89,7 @@ struct Backward<C: Cell, E: FloatElem> {
     entry: Entry<Step<C, E>>,
     reverse: bool,
     /// The hidden state's gradient from that of its gates.
-    product: Arc<dyn Kernel>,
+    product: Arc<dyn HostKernel>,
 }
 
 pub(super) fn kernel<C: Cell, E: FloatElem>(
@@ -97,7 +97,7 @@ pub(super) fn kernel<C: Cell, E: FloatElem>(
     cell: C,
     sizes: Sizes,
     reverse: bool,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     let wide = C::GATES * sizes.hidden;
     let gates = Meta::contiguous(E::DTYPE, [sizes.batch, wide]);
     let weight = Meta::contiguous(E::DTYPE, [wide, sizes.hidden]);
@@ -109,7 +109,7 @@ pub(super) fn kernel<C: Cell, E: FloatElem>(
 
 impl<C: Cell, E: FloatElem> Backward<C, E> {
     /// # Safety
-    /// As [`Kernel::run`]; `through` has room for a state.
+    /// As [`HostKernel::run`]; `through` has room for a state.
     unsafe fn steps(&self, inputs: &[*const u8], outputs: &[*mut u8], through: *mut E) -> Result<()> {
         let Sizes { steps, batch, hidden } = self.step.sizes;
         let area = batch * hidden;
@@ -151,7 +151,7 @@ impl<C: Cell, E: FloatElem> Backward<C, E> {
     }
 }
 
-impl<C: Cell, E: FloatElem> Kernel for Backward<C, E> {
+impl<C: Cell, E: FloatElem> HostKernel for Backward<C, E> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let Sizes { batch, hidden, .. } = self.step.sizes;
         let mut through = buffer::<E>(batch * hidden)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use opforge_core::{Meta, Result};
 use opforge_runtime::parallel::parallel_for;
-use opforge_runtime::{Kernel, checkpoint};
+use opforge_runtime::{HostKernel, checkpoint};
 
 use super::Sizes;
 use super::cell::Cell;
@@ -78,7 +78,7 @@ struct Forward<C: Cell, E: FloatElem> {
     entry: Entry<Step<C, E>>,
     reverse: bool,
     /// The state's gates of one step.
-    product: Arc<dyn Kernel>,
+    product: Arc<dyn HostKernel>,
 }
 
 pub(super) fn kernel<C: Cell, E: FloatElem>(
@@ -87,7 +87,7 @@ pub(super) fn kernel<C: Cell, E: FloatElem>(
     sizes: Sizes,
     reverse: bool,
     inputs: &[&Meta],
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     let state = Meta::contiguous(E::DTYPE, [sizes.batch, sizes.hidden]);
     let gates = Meta::contiguous(E::DTYPE, [sizes.batch, C::GATES * sizes.hidden]);
     let product = matmul::linear(op, &state, inputs[1], Some(inputs[2]), &gates)?;
@@ -97,7 +97,7 @@ pub(super) fn kernel<C: Cell, E: FloatElem>(
 
 impl<C: Cell, E: FloatElem> Forward<C, E> {
     /// # Safety
-    /// As [`Kernel::run`]; `gates` has room for a step's.
+    /// As [`HostKernel::run`]; `gates` has room for a step's.
     unsafe fn steps(&self, inputs: &[*const u8], outputs: &[*mut u8], gates: *mut u8) -> Result<()> {
         let Sizes { steps, batch, hidden } = self.step.sizes;
         let area = batch * hidden;
@@ -126,7 +126,7 @@ impl<C: Cell, E: FloatElem> Forward<C, E> {
     }
 }
 
-impl<C: Cell, E: FloatElem> Kernel for Forward<C, E> {
+impl<C: Cell, E: FloatElem> HostKernel for Forward<C, E> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let Sizes { batch, hidden, .. } = self.step.sizes;
         let mut gates = buffer::<E>(batch * hidden * C::GATES)?;

@@ -9,7 +9,7 @@ mod tests;
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 
 use cell::{Cell, Gru, Lstm, Plain};
 
@@ -93,7 +93,7 @@ pub fn forward(
     reverse: bool,
     inputs: &[&Meta],
     outputs: &[&Meta],
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     let states = 1 + usize::from(kind.has_cell());
     count(op, inputs, 3 + states)?;
     count(op, outputs, states + 1)?;
@@ -122,7 +122,7 @@ pub fn backward(
     reverse: bool,
     inputs: &[&Meta],
     outputs: &[&Meta],
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     let has_cell = kind.has_cell();
     count(op, inputs, if has_cell { 8 } else { 5 })?;
     count(op, outputs, if has_cell { 4 } else { 3 })?;

@@ -5,7 +5,7 @@ use crate::loops::plan::{LoopDims, Walk, iterations, order_and_merge};
 use crate::simd::{Entry, Int, Integer, Isa, Routine, Simd, resolve};
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::parallel::parallel_for;
-use opforge_runtime::{Kernel, checkpoint};
+use opforge_runtime::{HostKernel, checkpoint};
 use opforge_tile::forms::Extreme;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -22,7 +22,7 @@ pub fn arg_reduce(
     input: &Meta,
     axis: usize,
     output: &Meta,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     let (kept, reduced) = split(op, input, &[axis])?;
     check_output(op, output, &kept)?;
     super::expect_output(op, output.dtype, &[DType::I64, DType::U32])?;
@@ -315,7 +315,7 @@ struct ArgKernel<T: ArgElem> {
     tasks: usize,
 }
 
-fn prepare<T: ArgElem>(plan: ArgPlan) -> Arc<dyn Kernel> {
+fn prepare<T: ArgElem>(plan: ArgPlan) -> Arc<dyn HostKernel> {
     let tasks = iterations(&plan.outer) * plan.tiles();
     Arc::new(ArgKernel::<T> {
         piece: ArgPiece(ArgSearch { plan, element: PhantomData }),
@@ -327,7 +327,7 @@ fn prepare<T: ArgElem>(plan: ArgPlan) -> Arc<dyn Kernel> {
 
 impl<T: ArgElem> ArgKernel<T> {
     /// # Safety
-    /// As [`Kernel::run`] demands.
+    /// As [`HostKernel::run`] demands.
     unsafe fn run_in_pieces(&self, tensors: Tensors) {
         let plan = &self.piece.0.plan;
         let piece = plan.len.div_ceil(PIECES).max(GRAIN);
@@ -358,7 +358,7 @@ impl<K> Found<K> {
     }
 }
 
-impl<T: ArgElem> Kernel for ArgKernel<T> {
+impl<T: ArgElem> HostKernel for ArgKernel<T> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let tensors = Tensors(inputs[0], outputs[0]);
         let search = &self.piece.0;

@@ -8,7 +8,7 @@ use crate::loops::fallible::try_parallel_for;
 use crate::memory::scratch::with_scratch;
 use crate::simd::Prepared;
 use opforge_core::Result;
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_runtime::parallel::parallel_for;
 use std::ops::Range;
 use std::sync::Arc;
@@ -93,7 +93,7 @@ struct ReduceKernel {
 }
 
 /// The kernel for a fold over a plan.
-pub(super) fn prepare<F: Fold>(fold: F, plan: Plan) -> Arc<dyn Kernel> {
+pub(super) fn prepare<F: Fold>(fold: F, plan: Plan) -> Arc<dyn HostKernel> {
     let (work, acc) = (plan.work(), size_of::<F::Acc>());
     match plan.form {
         Form::Rows { .. } | Form::Scattered => {
@@ -115,7 +115,7 @@ impl ReduceKernel {
         acc: usize,
         works_in_memory: bool,
         loops: Prepared<Job, ()>,
-    ) -> Arc<dyn Kernel> {
+    ) -> Arc<dyn HostKernel> {
         let sharing = Sharing::new(tasks, units, work);
         // A tenth of a nanosecond an element, and a few an output.
         let cost = (work / 10 + 4 * tasks) as u64;
@@ -123,7 +123,7 @@ impl ReduceKernel {
     }
 
     /// # Safety
-    /// As [`Kernel::run`] demands.
+    /// As [`HostKernel::run`] demands.
     unsafe fn run_in_parts(&self, tensors: &Tensors, parts: usize, part: usize) -> Result<()> {
         with_scratch(self.tasks * parts * self.memory, |memory| {
             let memory = Memory(memory);
@@ -143,7 +143,7 @@ impl ReduceKernel {
     }
 
     /// # Safety
-    /// As [`Kernel::run`] demands, for these tasks' part of the output.
+    /// As [`HostKernel::run`] demands, for these tasks' part of the output.
     unsafe fn run_whole(&self, tensors: &Tensors, tasks: Range<usize>) -> Result<()> {
         if self.works_in_memory {
             with_scratch(self.memory, |memory| {
@@ -158,7 +158,7 @@ impl ReduceKernel {
     }
 
     /// # Safety
-    /// As [`Kernel::run`] demands, for the step's part of the output; working memory as [`Step`] says.
+    /// As [`HostKernel::run`] demands, for the step's part of the output; working memory as [`Step`] says.
     #[inline(always)]
     unsafe fn step(&self, tensors: &Tensors, memory: *mut u8, step: Step) {
         let job = Job { input: tensors.input, output: tensors.output, memory, step };
@@ -180,7 +180,7 @@ impl Memory {
     }
 }
 
-impl Kernel for ReduceKernel {
+impl HostKernel for ReduceKernel {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let tensors = Tensors { input: inputs[0], output: outputs[0] };
         // SAFETY: the caller vouches for the addresses; each step writes its own outputs.

@@ -6,7 +6,7 @@ use super::kernel::prepare;
 use super::plan::{Plan, check_output, split};
 use crate::simd::Int;
 use opforge_core::{DType, Error, Meta, Result};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_tile::TruthReducer;
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub fn reduce_truth<R: TruthReducer>(
     input: &Meta,
     axes: &[usize],
     output: &Meta,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     let (kept, reduced) = split(op, input, axes)?;
     check_output(op, output, &kept)?;
     expect_output(op, output.dtype, &[DType::Bool, DType::U8])?;

@@ -21,7 +21,7 @@ use crate::simd::{Int, Integer};
 use fold::{FloatFold, IntFold, IntMath, IntOutput};
 use kernel::prepare;
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use plan::{Plan, check_output, split};
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub fn reduce<R: Reducer>(
     input: &Meta,
     axes: &[usize],
     output: &Meta,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     let (kept, reduced) = split(op, input, axes)?;
     check_output(op, output, &kept)?;
     let plan = Plan::new(kept, reduced);
@@ -73,7 +73,7 @@ fn float<R: Reducer, E: StoredFloat>(
     reducer: R,
     plan: Plan,
     output: DType,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     expect_output(op, output, &[E::DTYPE])?;
     Ok(prepare(FloatFold::<R, E>::new(reducer), plan))
 }
@@ -84,7 +84,7 @@ fn int<R: Reducer, T: Integer, M: IntMath>(
     plan: Plan,
     input: DType,
     output: DType,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     // By constant conditions, so that only the code that can run is compiled.
     if const { matches!(R::INTEGERS, Integers::Same) } {
         let bool_or_u8: &[DType] = &[DType::Bool, DType::U8];

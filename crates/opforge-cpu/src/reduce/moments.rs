@@ -7,7 +7,7 @@ use super::plan::{Plan, check_output, split};
 use crate::simd::stored::{StoredFloat, VectorOf, store_strided};
 use crate::simd::{Float, Simd, Vector};
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub fn reduce_moments<M: Moments>(
     input: &Meta,
     axes: &[usize],
     output: &Meta,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     let (kept, reduced) = split(op, input, axes)?;
     check_output(op, output, &kept)?;
     expect_output(op, output.dtype, &[input.dtype])?;
@@ -53,21 +53,21 @@ pub(crate) fn shrink<E: StoredFloat>() -> f64 {
 
 /// The kernel for all numbers, and that for large ones, which runs where the first has results that are not finite.
 struct Guarded<E> {
-    plain: Arc<dyn Kernel>,
-    shrinking: Arc<dyn Kernel>,
+    plain: Arc<dyn HostKernel>,
+    shrinking: Arc<dyn HostKernel>,
     outputs: usize,
     element: PhantomData<E>,
 }
 
 impl<E: StoredFloat> Guarded<E> {
-    fn prepare<M: Moments>(moments: M, plan: Plan, output: &Meta) -> Arc<dyn Kernel> {
+    fn prepare<M: Moments>(moments: M, plan: Plan, output: &Meta) -> Arc<dyn HostKernel> {
         let kernel = |scale| prepare(MomentsFold::<M, E>::new(moments, scale), plan.clone());
         let (plain, shrinking) = (kernel(1.0), kernel(shrink::<E>()));
         Arc::new(Guarded::<E> { plain, shrinking, outputs: output.elem_count(), element: PhantomData })
     }
 }
 
-impl<E: StoredFloat> Kernel for Guarded<E> {
+impl<E: StoredFloat> HostKernel for Guarded<E> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         // SAFETY: both kernels were prepared for these buffers; the first has written all outputs.
         unsafe {

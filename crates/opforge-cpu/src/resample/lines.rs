@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use opforge_core::Result;
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 
 use super::Planes;
 use super::columns::{Columns, SLACK};
@@ -14,7 +14,7 @@ use crate::simd::{Float, FloatElem, Routine, Simd, Vector};
 
 /// The kernel for floats. Of the two passes, the one along lines costs more: it comes first where lines become more, and its results are kept for
 /// the lines that share them; else it comes last.
-pub(super) fn prepare<E: Summed>(planes: Planes) -> Result<Arc<dyn Kernel>> {
+pub(super) fn prepare<E: Summed>(planes: Planes) -> Result<Arc<dyn HostKernel>> {
     let [_, _, taps] = &planes.taps;
     let (len, lines) = (taps.len(), planes.lines());
     let kept = planes.taps[..2].iter().map(|taps| taps.reach().max(1)).collect::<Vec<_>>();

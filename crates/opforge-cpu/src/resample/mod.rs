@@ -12,7 +12,7 @@ mod tests;
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 
 use crate::conv::MAX_SPATIAL;
 use crate::loops::planned::planned;
@@ -28,7 +28,7 @@ use taps::Taps;
 ///
 /// # Errors
 /// Other dtypes than floats for other filters, shapes that do not go together, dimensions without elements.
-pub fn resample(op: &'static str, how: &Stretches, spatial: usize, x: &Meta, y: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn resample(op: &'static str, how: &Stretches, spatial: usize, x: &Meta, y: &Meta) -> Result<Arc<dyn HostKernel>> {
     let lengths = Lengths::new(op, spatial, x, y)?;
     check_output(op, x, y)?;
     let (how, dtype) = (*how, x.dtype);
@@ -49,7 +49,7 @@ pub fn resample_gradient(
     spatial: usize,
     dy: &Meta,
     dx: &Meta,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     let lengths = Lengths::new(op, spatial, dx, dy)?;
     check_output(op, dy, dx)?;
     let (how, dtype) = (*how, dy.dtype);
@@ -120,7 +120,7 @@ impl Planes {
         Ok(Planes { count: self.count, from: [a.len(), b.len(), c.len()], taps })
     }
 
-    fn summed(self, op: &'static str, dtype: DType) -> Result<Arc<dyn Kernel>> {
+    fn summed(self, op: &'static str, dtype: DType) -> Result<Arc<dyn HostKernel>> {
         match dtype {
             DType::F16 => lines::prepare::<f16>(self),
             DType::BF16 => lines::prepare::<bf16>(self),

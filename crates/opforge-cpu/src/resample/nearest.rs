@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use opforge_core::{DType, Result};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_runtime::alloc::Room;
 
 use super::columns::{Columns, SLACK};
@@ -13,7 +13,7 @@ use crate::loops::tasks::{Job, prepare as prepare_tasks};
 use crate::simd::{FloatElem, Routine, Simd};
 
 /// The kernel where every element has one tap.
-pub(super) fn prepare(planes: Planes, dtype: DType) -> Result<Arc<dyn Kernel>> {
+pub(super) fn prepare(planes: Planes, dtype: DType) -> Result<Arc<dyn HostKernel>> {
     match dtype.size_in_bytes() {
         4 => Ok(Copies { line: Columns::<f32>::new(&planes.taps[2])?, planes }.prepare()),
         8 => Ok(Copies { line: Columns::<f64>::new(&planes.taps[2])?, planes }.prepare()),
@@ -75,7 +75,7 @@ struct Copies<L> {
 }
 
 impl<L: Line> Copies<L> {
-    fn prepare(self) -> Arc<dyn Kernel> {
+    fn prepare(self) -> Arc<dyn HostKernel> {
         let (tasks, len) = (self.planes.count * self.planes.lines(), self.planes.taps[2].len());
         let memory = (self.planes.from[2] + SLACK) * size_of::<L::Element>();
         prepare_tasks(self, if len == 0 { 0 } else { tasks }, len, memory)

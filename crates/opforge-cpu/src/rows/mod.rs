@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_tile::RowFn;
 
 use crate::loops::plan::{LoopDim, LoopDims, iterations, order_and_merge};
@@ -39,7 +39,7 @@ pub fn rows<const K: usize>(
     axis: usize,
     inputs: [&Meta; K],
     outputs: &[&Meta],
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     const { assert!(K > 0, "a function of rows has an input") };
     let (space, tensors) = (Space::new(op, axis, &inputs, outputs)?, K + outputs.len());
     match inputs[0].dtype {
@@ -110,7 +110,7 @@ struct Rows<E, F, const K: usize> {
     element: PhantomData<E>,
 }
 
-fn kernel<E: StoredFloat, F: RowFn<K>, const K: usize>(f: F, mut space: Space, tensors: usize) -> Arc<dyn Kernel> {
+fn kernel<E: StoredFloat, F: RowFn<K>, const K: usize>(f: F, mut space: Space, tensors: usize) -> Arc<dyn HostKernel> {
     if iterations(&space.outer) > 0 {
         order_and_merge(&mut space.outer);
     }

@@ -8,7 +8,7 @@ mod select;
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result};
-use opforge_runtime::{Kernel, checkpoint};
+use opforge_runtime::{HostKernel, checkpoint};
 
 use crate::copy::{Axis, Nest, Shared, byte_steps};
 use crate::loops::fallible::try_parallel_for;
@@ -34,7 +34,7 @@ pub fn arg_sort(
     axis: usize,
     descending: bool,
     output: &Meta,
-) -> Result<Arc<dyn Kernel>> {
+) -> Result<Arc<dyn HostKernel>> {
     let fits = |d: usize| input.dims()[d] == output.dims()[d] || d == axis && output.dims()[d] < input.dims()[d];
     if input.rank() != output.rank() || axis >= input.rank() || !(0..input.rank()).all(fits) {
         let accepted = format!("equal shapes that have dim {axis}, along which the output may be shorter");
@@ -73,7 +73,7 @@ struct Order {
 }
 
 impl Order {
-    fn kernel<T: Key + PartialOrd>(self) -> Arc<dyn Kernel> {
+    fn kernel<T: Key + PartialOrd>(self) -> Arc<dyn HostKernel> {
         if self.count < self.row.len / 4 {
             return Arc::new(Select { order: self, ways: Ways::of::<T>() });
         }
@@ -89,7 +89,7 @@ struct ArgSort {
     sort: unsafe fn(&Order, *const u8, *mut u8, scratch: *mut u8),
 }
 
-impl Kernel for ArgSort {
+impl HostKernel for ArgSort {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let (src, dst, order) = (Shared(inputs[0]), Shared(outputs[0]), &self.order);
         if order.row.len == 0 {

@@ -2,7 +2,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use opforge_core::{DType, Element, Error, Meta, Result, WithDType};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_runtime::parallel::parallel_for;
 
 use crate::copy::Shared;
@@ -18,7 +18,13 @@ const CHUNK: usize = 2048;
 ///
 /// # Errors
 /// Shape or dtype mismatch; bool and complex numbers.
-pub fn search(op: &'static str, sorted: &Meta, values: &Meta, right: bool, output: &Meta) -> Result<Arc<dyn Kernel>> {
+pub fn search(
+    op: &'static str,
+    sorted: &Meta,
+    values: &Meta,
+    right: bool,
+    output: &Meta,
+) -> Result<Arc<dyn HostKernel>> {
     if sorted.dtype != values.dtype {
         return Err(Error::dtypes(op, sorted.dtype, values.dtype));
     }
@@ -40,7 +46,7 @@ pub fn search(op: &'static str, sorted: &Meta, values: &Meta, right: bool, outpu
     let per_row = if own_rows { values.dims().last().copied().unwrap_or(1) } else { usize::MAX };
     let count = values.elem_count();
     Ok(by_number!(op, sorted.dtype, T => match output.dtype {
-        DType::I32 => Arc::new(Search::<T, i32> { len, per_row, count, right, types: PhantomData }) as Arc<dyn Kernel>,
+        DType::I32 => Arc::new(Search::<T, i32> { len, per_row, count, right, types: PhantomData }) as Arc<dyn HostKernel>,
         DType::I64 => Arc::new(Search::<T, i64> { len, per_row, count, right, types: PhantomData }),
         other => return Err(Error::dtype(op, "output", other, "i32 or i64")),
     }))
@@ -55,7 +61,7 @@ struct Search<T, I> {
     types: PhantomData<fn() -> (T, I)>,
 }
 
-impl<T: WithDType, I: Element + WithDType> Kernel for Search<T, I> {
+impl<T: WithDType, I: Element + WithDType> HostKernel for Search<T, I> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let (sorted, values) = (Shared(inputs[0].cast::<T>()), Shared(inputs[1].cast::<T>()));
         let out = Shared(outputs[0].cast::<I>());

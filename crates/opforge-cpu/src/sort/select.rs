@@ -1,7 +1,7 @@
 //! The first few of an order, without sorting the rest.
 
 use opforge_core::Result;
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_runtime::alloc::Workspace;
 use opforge_runtime::parallel::parallel_for;
 
@@ -43,7 +43,7 @@ pub(super) struct Select {
     pub ways: Ways,
 }
 
-impl Kernel for Select {
+impl HostKernel for Select {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let (order, ways) = (&self.order, &self.ways);
         let room = (2 * order.count + SPARE) * ways.pair;

@@ -3,7 +3,7 @@
 mod sums;
 
 use opforge_core::{DType, Element, Layout, Meta, Scalar, Shape, Strides, bf16, f16};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 
 /// A tensor with its own storage. Storage that the layout does not reach is poisoned with 77.
 pub(crate) struct Array {
@@ -119,7 +119,7 @@ impl Array {
 }
 
 /// Runs a kernel on these inputs and new outputs.
-pub(crate) fn run(kernel: &dyn Kernel, inputs: &[&Array], outputs: &[Meta]) -> Vec<Array> {
+pub(crate) fn run(kernel: &dyn HostKernel, inputs: &[&Array], outputs: &[Meta]) -> Vec<Array> {
     let mut made: Vec<Array> = outputs.iter().map(|m| Array::new(m.dtype, m.layout.clone(), |_| 55.0)).collect();
     let inputs: Vec<*const u8> = inputs.iter().map(|a| a.ptr()).collect();
     let pointers: Vec<*mut u8> = made.iter_mut().map(Array::ptr_mut).collect();

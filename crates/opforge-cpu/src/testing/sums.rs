@@ -1,7 +1,7 @@
 //! Every kernel that adds up many floats, against exact sums: rounding errors may grow with the root of their number, never with the number.
 
 use opforge_core::{DType, Layout, Meta, Result, Shape, Strides};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 
 use crate::conv::{Geometry, MAX_SPATIAL, Window};
 use crate::index::OnMax;
@@ -44,7 +44,7 @@ fn assert_sums(got: &Array, expected: f64, what: &dyn std::fmt::Debug) {
     }
 }
 
-fn check(kernel: &dyn Kernel, inputs: &[&Array], dims: &[usize], expected: f64, what: &dyn std::fmt::Debug) {
+fn check(kernel: &dyn HostKernel, inputs: &[&Array], dims: &[usize], expected: f64, what: &dyn std::fmt::Debug) {
     assert_sums(&run(kernel, inputs, &[Meta::contiguous(DType::F32, dims)])[0], expected, what);
 }
 

@@ -3,7 +3,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use opforge::Result;
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 
 use super::staging::Staging;
 use crate::runner::Prepared;
@@ -52,7 +52,7 @@ impl CustomKernel {
     }
 }
 
-impl Kernel for CustomKernel {
+impl HostKernel for CustomKernel {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the caller's promise, for the tensors themselves or for contiguous ones in their place; outputs beyond the library's are

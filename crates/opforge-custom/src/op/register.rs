@@ -32,7 +32,8 @@ impl CustomOp {
             call: Box::leak(Box::new(move |values: &[Value], _: Out<'_>| op.call_values(&names, values))),
         };
         let function = Box::leak(Box::new(function));
-        let definition = Definition { name: self.name(), function, dtypes, differentiable: true, samples };
+        let definition =
+            Definition { name: self.name(), function, dtypes, differentiable: self.has_gradient(), samples };
         register(Box::leak(Box::new(definition)))
     }
 

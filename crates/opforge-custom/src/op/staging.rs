@@ -5,15 +5,15 @@ use std::sync::Arc;
 use opforge::operator::Operator;
 use opforge::ops::pointwise::copy::Copy;
 use opforge::{Meta, Result};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_runtime::alloc::Workspace;
 use smallvec::SmallVec;
 
 /// A stand-in's place in the block of memory that holds them all, and the copies that fill it and write it back.
 struct Stand {
     start: usize,
-    load: Option<Arc<dyn Kernel>>,
-    store: Option<Arc<dyn Kernel>>,
+    load: Option<Arc<dyn HostKernel>>,
+    store: Option<Arc<dyn HostKernel>>,
 }
 
 /// Which arguments have stand-ins. Memory for them is taken for each run.
@@ -26,7 +26,7 @@ pub(super) struct Staging {
 }
 
 /// The kernel that copies one tensor to another.
-fn copy(from: &Meta, to: &Meta) -> Result<Arc<dyn Kernel>> {
+fn copy(from: &Meta, to: &Meta) -> Result<Arc<dyn HostKernel>> {
     Copy.lower(&[from], &[to])?.kernel("copy", &[from], &[to])
 }
 
@@ -63,7 +63,7 @@ impl Staging {
     fn stand(
         &mut self,
         meta: &Meta,
-        copies: impl Fn(&Meta) -> Result<(Option<Arc<dyn Kernel>>, Option<Arc<dyn Kernel>>)>,
+        copies: impl Fn(&Meta) -> Result<(Option<Arc<dyn HostKernel>>, Option<Arc<dyn HostKernel>>)>,
     ) -> Result<Option<usize>> {
         if meta.layout.is_contiguous() {
             return Ok(None);
@@ -78,7 +78,7 @@ impl Staging {
     /// Runs `f` on the stand-ins' addresses where there are any, between the copies.
     ///
     /// # Safety
-    /// As for [`Kernel::run`], for tensors of the metas given before.
+    /// As for [`HostKernel::run`], for tensors of the metas given before.
     pub unsafe fn run(
         &self,
         inputs: &[*const u8],

@@ -31,7 +31,7 @@ pub(super) fn inside_loop() -> bool {
 }
 
 /// Runs a loop of more than one range with the help of up to `max_helpers` other threads.
-pub(super) fn run(n: usize, grain: usize, max_helpers: usize, body: &dyn Body) {
+pub(super) fn run(n: usize, grain: usize, max_helpers: usize, body: &dyn Body<()>) {
     let count = n.div_ceil(grain);
     let max_helpers = max_helpers.min(count - 1);
     let job = Job {
@@ -56,7 +56,7 @@ pub(super) fn run(n: usize, grain: usize, max_helpers: usize, body: &dyn Body) {
 
 /// A loop being run. It lives on its caller's stack.
 struct Job<'a> {
-    body: &'a dyn Body,
+    body: &'a dyn Body<()>,
     n: usize,
     grain: usize,
     /// The number of ranges.

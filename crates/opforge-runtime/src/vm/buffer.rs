@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::failure::Place;
 use super::state::Running;
-use crate::kernel::Kernel;
+use crate::kernel::{Argument, Kernel};
 use crate::storage::Storage;
 
 /// A tensor's place in memory, as a kernel's argument.
@@ -99,6 +99,11 @@ impl<S: Borrow<Arc<Storage>>> Buffer<S> {
     #[inline]
     pub(crate) fn storage(&self) -> &Storage {
         self.storage.borrow()
+    }
+
+    #[inline]
+    pub(crate) fn as_argument(&self) -> Argument<'_> {
+        Argument { storage: self.storage(), byte_offset: self.byte_offset }
     }
 }
 

@@ -1,13 +1,15 @@
 //! The host's access to storages.
 
 use std::ops::{Deref, DerefMut};
+use std::panic::Location;
 use std::ptr::NonNull;
 
 use opforge_core::{DType, Element, Error, Result};
 
+use super::failure::Failure;
 use super::machine::Vm;
 use super::state::State;
-use crate::alloc;
+use crate::alloc::{self, Workspace};
 use crate::storage::Storage;
 use crate::sync::MutexGuard;
 
@@ -54,18 +56,66 @@ pub fn wait_for_write(storage: &Storage) -> Result<()> {
     Vm::global().wait_for_host(&[storage], true).map(drop)
 }
 
-/// A storage's bytes, unchanged as long as this lives.
+/// A storage's bytes, unchanged as long as this lives: in main memory itself, or copied there from another device.
 #[derive(Debug)]
 pub struct ReadGuard<'a> {
-    data: NonNull<u8>,
+    bytes: HostBytes,
     access: Access<'a>,
 }
 
-/// A storage's bytes, for the host alone as long as this lives.
+/// A storage's bytes, for the host alone as long as this lives. Those of another device are copied to main memory, and back at the end; what
+/// the device says against that is the [`Error::Deferred`] of who reads the storage next.
 #[derive(Debug)]
 pub struct WriteGuard<'a> {
-    data: NonNull<u8>,
+    bytes: HostBytes,
     access: Access<'a>,
+}
+
+/// A storage's bytes in main memory.
+struct HostBytes {
+    data: NonNull<u8>,
+    /// Where they lie, if they are a copy.
+    copy: Option<Workspace>,
+}
+
+impl HostBytes {
+    fn of(storage: &Storage) -> Result<Self> {
+        let data = storage.data()?;
+        if storage.device().is_cpu() {
+            return Ok(HostBytes { data, copy: None });
+        }
+        let copy = Workspace::new(storage.nbytes())?;
+        // SAFETY: the storage and the copy hold that many bytes; the access keeps kernels off.
+        unsafe {
+            let to = std::slice::from_raw_parts_mut(copy.as_ptr(), storage.nbytes());
+            storage.device().memory()?.download(data.as_ptr(), to)?;
+            Ok(HostBytes { data: NonNull::new_unchecked(copy.as_ptr()), copy: Some(copy) })
+        }
+    }
+}
+
+impl std::fmt::Debug for HostBytes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.copy.is_some() { "a copy" } else { "the storage's" })
+    }
+}
+
+impl Drop for WriteGuard<'_> {
+    fn drop(&mut self) {
+        let Access { vm, storage, .. } = self.access;
+        if self.bytes.copy.is_none() {
+            return;
+        }
+        let copy_back = || {
+            let (memory, to) = (storage.device().memory()?, storage.data()?);
+            // SAFETY: the copy and the storage hold that many bytes; the access keeps kernels off.
+            unsafe { memory.upload(self, to.as_ptr()) }
+        };
+        if let Err(error) = copy_back() {
+            let failure = Failure::new("write".into(), Location::caller().into(), error);
+            storage.deps.get(&mut vm.lock().token).set_poison(failure);
+        }
+    }
 }
 
 /// A host access in progress.
@@ -88,7 +138,7 @@ impl<'a> Access<'a> {
     }
 
     fn into_read(self) -> Result<ReadGuard<'a>> {
-        Ok(ReadGuard { data: self.storage.data()?, access: self })
+        Ok(ReadGuard { bytes: HostBytes::of(self.storage)?, access: self })
     }
 }
 
@@ -144,7 +194,7 @@ impl Deref for ReadGuard<'_> {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
         // SAFETY: the storage holds this many initialised bytes; no kernel and no host writes them during the access.
-        unsafe { std::slice::from_raw_parts(self.data.as_ptr(), self.access.storage.nbytes()) }
+        unsafe { std::slice::from_raw_parts(self.bytes.data.as_ptr(), self.access.storage.nbytes()) }
     }
 }
 
@@ -152,14 +202,14 @@ impl Deref for WriteGuard<'_> {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
         // SAFETY: the storage holds this many initialised bytes; nobody else uses them during the access.
-        unsafe { std::slice::from_raw_parts(self.data.as_ptr(), self.access.storage.nbytes()) }
+        unsafe { std::slice::from_raw_parts(self.bytes.data.as_ptr(), self.access.storage.nbytes()) }
     }
 }
 
 impl DerefMut for WriteGuard<'_> {
     fn deref_mut(&mut self) -> &mut [u8] {
         // SAFETY: the storage holds this many initialised bytes; nobody else uses them during the access.
-        unsafe { std::slice::from_raw_parts_mut(self.data.as_ptr(), self.access.storage.nbytes()) }
+        unsafe { std::slice::from_raw_parts_mut(self.bytes.data.as_ptr(), self.access.storage.nbytes()) }
     }
 }
 
@@ -186,7 +236,7 @@ impl Vm {
         let mut state = self.wait_for_host(&[storage], true)?;
         let access = Access::begin(self, &mut state, storage, true);
         drop(state);
-        Ok(WriteGuard { data: storage.data()?, access })
+        Ok(WriteGuard { bytes: HostBytes::of(storage)?, access })
     }
 
     /// Waits until the host may read, or write, all of these at once; checks that their content is usable.

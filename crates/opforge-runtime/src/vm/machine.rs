@@ -7,6 +7,7 @@ use std::time::Duration;
 use opforge_core::Result;
 
 use super::deps::{Slot, Ticket};
+use super::interrupt::LONG;
 use super::state::State;
 use crate::sync::{self, Condvar, Mutex, MutexGuard};
 
@@ -59,7 +60,7 @@ impl Vm {
             progress: Condvar::new(),
             sync: AtomicBool::new(false),
             ended: AtomicU64::new(0),
-            inline_cost: AtomicU64::new(100_000),
+            inline_cost: AtomicU64::new(LONG),
             max_queued: AtomicUsize::new(run_ahead.instructions),
             max_queued_bytes: AtomicUsize::new(run_ahead.bytes),
         }
@@ -207,8 +208,8 @@ pub fn inline_cost() -> u64 {
     Vm::global().inline_cost.load(Ordering::Relaxed)
 }
 
-/// Sets the cost up to which a kernel runs on the calling thread; at first 100 microseconds: less than it takes to
-/// wake somebody else, and to be woken.
+/// Sets the cost up to which a kernel runs on the calling thread; at first 2 milliseconds, of which it would be
+/// a tenth to hand the kernel over and to be woken again.
 pub fn set_inline_cost(nanoseconds: u64) {
     Vm::global().inline_cost.store(nanoseconds, Ordering::Relaxed);
 }

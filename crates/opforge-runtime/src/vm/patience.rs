@@ -18,6 +18,8 @@ pub struct FrontEnd {
     /// Takes steps until the wait is over. Between them it may do what the other language needs (let others run, look for signals), and give up
     /// with an error, which whoever waits returns, and which interrupts the kernels that were waited for. The VM's lock is free.
     pub wait: fn(&mut Step<'_>) -> Result<()>,
+    /// Runs a function while others may use what the calling thread holds in the other language, such as the interpreter's lock.
+    pub apart: fn(&mut (dyn FnMut() + Send)),
     /// Where in the other language the current call was made, if it was made there. Asked for each call that is queued.
     pub caller: fn() -> Option<Arc<str>>,
 }
@@ -39,6 +41,20 @@ pub fn wait(step: &mut Step<'_>) -> Result<()> {
     }
     while !step(Duration::MAX) {}
     Ok(())
+}
+
+/// The cost, in nanoseconds, from which a kernel that runs on the calling thread lets the front end's other threads run.
+const APART: u64 = 100_000;
+
+/// Runs what takes so many nanoseconds on the calling thread, letting the front end's others run if it is long.
+pub(super) fn run_apart<R: Send>(cost: u64, f: impl FnOnce() -> R + Send) -> R {
+    let front_end = match FRONT_END.get() {
+        Some(front_end) if cost >= APART => front_end,
+        _ => return f(),
+    };
+    let (mut f, mut result) = (Some(f), None);
+    (front_end.apart)(&mut || result = f.take().map(|f| f()));
+    result.expect("a front end runs what it is given, once")
 }
 
 /// How long others get the front end's lock when somebody who works on the host looks up: they need that to wake.

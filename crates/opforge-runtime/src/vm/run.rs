@@ -9,9 +9,11 @@ use opforge_core::{Error, Result};
 use smallvec::SmallVec;
 
 use super::buffer::Buffer;
+use super::deps::Slot;
 use super::failure::panic_error;
+use crate::device::Device;
 use crate::interrupt::Stopped;
-use crate::kernel::Kernel;
+use crate::kernel::{Argument, Context, Kernel};
 use crate::storage::Storage;
 
 thread_local! {
@@ -24,32 +26,36 @@ pub(super) fn is_inside_kernel() -> bool {
     INSIDE_KERNEL.get()
 }
 
-/// Reserves what memory is missing and runs a kernel; its panic becomes an error.
+/// Runs a kernel on a stream; its panic becomes an error.
 ///
 /// # Safety
-/// As for [`Kernel::run`], with these buffers' addresses.
+/// As for [`Kernel::launch`], with these buffers.
 #[inline]
 pub(super) unsafe fn run<S: Borrow<Arc<Storage>>>(
     op: &str,
+    stream: Slot,
     kernel: &dyn Kernel,
     inputs: &[Buffer<S>],
     outputs: &[Buffer<S>],
 ) -> Result<()> {
-    let mut input_data = SmallVec::<[*const u8; 8]>::new();
-    for input in inputs {
-        let data = input.storage().data()?.as_ptr();
-        input_data.push(data.wrapping_add(input.byte_offset).cast_const());
-    }
-    let mut output_data = SmallVec::<[*mut u8; 4]>::new();
-    for output in outputs {
-        let data = output.storage().data_for_output()?.as_ptr();
-        output_data.push(data.wrapping_add(output.byte_offset));
-    }
+    let device = outputs.first().or(inputs.first()).map_or(Device::Cpu, |buffer| buffer.storage().device());
+    let context = Context { device, stream };
+    let (inputs, outputs) = (arguments(inputs), arguments(outputs));
     let outer = INSIDE_KERNEL.replace(true);
     // SAFETY: the caller's promise.
-    let outcome = catch_unwind(AssertUnwindSafe(|| unsafe { kernel.run(&input_data, &output_data) }));
+    let outcome = catch_unwind(AssertUnwindSafe(|| unsafe { kernel.launch(&context, &inputs, &outputs) }));
     INSIDE_KERNEL.set(outer);
     outcome.unwrap_or_else(|payload| {
         Err(if payload.is::<Stopped>() { Error::Interrupted } else { panic_error(op, payload.as_ref()) })
     })
+}
+
+/// The buffers as arguments. Pushed one by one, which costs less than collecting them.
+#[inline]
+fn arguments<S: Borrow<Arc<Storage>>>(buffers: &[Buffer<S>]) -> SmallVec<[Argument<'_>; 4]> {
+    let mut arguments = SmallVec::new();
+    for buffer in buffers {
+        arguments.push(buffer.as_argument());
+    }
+    arguments
 }

@@ -242,7 +242,7 @@ impl State {
 
     /// Whether the first instruction in a queue takes long.
     pub fn head_is_long(&self, slot: Slot) -> bool {
-        self.streams[slot as usize].queue.front().is_some_and(|head| head.instruction.kernel.cost() > LONG)
+        self.streams[slot as usize].queue.front().is_some_and(|head| head.instruction.kernel.duration() > LONG)
     }
 
     /// A stream whose first queued instruction can start now and has to end before `ticket` can.

@@ -29,7 +29,7 @@ const BRIEF: u64 = 500;
 ///
 /// # Safety
 /// The kernel was prepared for tensors that, from their buffer's byte offset, lie within the buffer's storage, with addresses aligned as
-/// [`Kernel::run`](crate::Kernel::run) demands. An output shares memory with an input only where the kernel allows it, and with another
+/// [`Kernel::launch`](crate::Kernel::launch) demands. An output shares memory with an input only where the kernel allows it, and with another
 /// output never. The VM sees to the rest of the kernel's conditions.
 #[inline]
 pub unsafe fn submit(call: &Call<'_>) -> Result<()> {
@@ -50,14 +50,14 @@ impl Vm {
         check_writable(call)?;
         let sync = self.sync.load(Ordering::Relaxed);
         let inline = match sync {
-            true => call.kernel.cost() <= LONG || !patience::may_give_up(),
-            false => call.kernel.cost() <= self.inline_cost.load(Ordering::Relaxed),
+            true => call.kernel.duration() <= LONG || !patience::may_give_up(),
+            false => call.kernel.duration() <= self.inline_cost.load(Ordering::Relaxed),
         };
         let mut state = if inline { self.lock_for_inline(slot) } else { self.lock() };
         if inline && state.stream(slot).is_idle() && state.can_start(slot, call.inputs, call.outputs) {
             // SAFETY: the caller's promise; the VM keeps others from the storages.
             return unsafe {
-                match call.kernel.cost() {
+                match call.kernel.duration() {
                     ..=BRIEF => run_brief(state, slot, call),
                     _ => self.run_inline(state, slot, call),
                 }
@@ -105,7 +105,8 @@ impl Vm {
         drop(state);
         let span = trace::begin();
         // SAFETY: the caller's promise.
-        let result = unsafe { run::run(call.op, &**call.kernel, call.inputs, call.outputs) };
+        let run = || unsafe { run::run(call.op, slot, &**call.kernel, call.inputs, call.outputs) };
+        let result = patience::run_apart(call.kernel.duration(), run);
         span.end(call.op, ticket, span.start(), call.outputs);
         let mut state = self.lock();
         state.note_outcome(call, &result);
@@ -169,7 +170,7 @@ unsafe fn run_brief(mut state: MutexGuard<'_, State>, slot: Slot, call: &Call<'_
     let ticket = Ticket { stream: slot, seq: stream.issued };
     let span = trace::begin();
     // SAFETY: the caller's promise.
-    let result = unsafe { run::run(call.op, &**call.kernel, call.inputs, call.outputs) };
+    let result = unsafe { run::run(call.op, slot, &**call.kernel, call.inputs, call.outputs) };
     span.end(call.op, ticket, span.start(), call.outputs);
     state.note_outcome(call, &result);
     result

@@ -95,7 +95,7 @@ impl Vm {
         if is_origin {
             let span = super::trace::begin();
             // SAFETY: whoever submitted the call promised what concerns the buffers; the dependences keep others from the storages.
-            let run = || unsafe { run::run(&op, &*kernel, &inputs, &outputs) };
+            let run = || unsafe { run::run(&op, slot, &*kernel, &inputs, &outputs) };
             // SAFETY: this function holds the flag.
             let result = unsafe { with_flag(&*flag, run) };
             span.end(&op, ticket, issued, &outputs);

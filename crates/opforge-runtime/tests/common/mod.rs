@@ -8,19 +8,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use opforge_runtime::vm::{self, BufferRef, Call};
-use opforge_runtime::{Device, Kernel, Storage};
+use opforge_runtime::{Device, HostKernel, Kernel, Storage};
 
 pub use opforge_core::Result;
 
 /// A cost beyond which kernels are queued.
-pub const QUEUED: u64 = 1_000_000;
+pub const QUEUED: u64 = 100_000_000;
 /// A cost at which kernels may run on the caller.
 pub const CHEAP: u64 = 10;
 
 /// A kernel made of a closure over the first u64 of each buffer.
 struct Closure<F>(F, u64);
 
-impl<F: Fn(&[u64], &mut u64) -> Result<()> + Send + Sync + 'static> Kernel for Closure<F> {
+impl<F: Fn(&[u64], &mut u64) -> Result<()> + Send + Sync + 'static> HostKernel for Closure<F> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         // SAFETY: all tests use storages of at least 8 bytes from the allocator.
         let inputs: Vec<u64> = inputs.iter().map(|data| unsafe { data.cast::<u64>().read() }).collect();

@@ -3,35 +3,50 @@
 /// Elements at places that integers name: read, or written over a copy of the first input. Inputs are that input, the indices and, for writing, what is
 /// written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Index {
-    /// What an index names.
-    pub places: Places,
-    /// Along which axis; of several the first.
-    pub axis: usize,
-    /// What an index means that is the largest of its dtype.
-    pub on_max: OnMax,
-    /// What is done there.
-    pub access: Access,
-}
-
-/// What an index names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Places {
-    /// One element: `out[.., i, ..] = x[.., ids[.., i, ..], ..]`.
-    Elements,
-    /// A slice: `out[.., i, ..] = x[.., ids[i], ..]`, where `i` may have several dimensions, or none.
-    Slices,
-    /// A slice along several neighbouring axes at once, by as many vectors: `out[.., i, ..] = x[.., ids0[i], ids1[i], ..]`. Negative ones count from the end.
-    Tuples,
-}
-
-/// What is done at a place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Access {
-    /// It is read.
-    Read,
-    /// Written to, in order.
-    Write(Combine),
+pub enum Index {
+    /// Elements read: `out[.., i, ..] = x[.., ids[.., i, ..], ..]`.
+    Gather {
+        /// Along which axis.
+        axis: usize,
+        /// What the largest index means.
+        on_max: OnMax,
+    },
+    /// Elements written to, in order: `out[.., ids[.., i, ..], ..]` from `src[.., i, ..]`.
+    Scatter {
+        /// Along which axis.
+        axis: usize,
+        /// What the largest index means.
+        on_max: OnMax,
+        /// How they meet what is there.
+        how: Combine,
+    },
+    /// Slices read: `out[.., i, ..] = x[.., ids[i], ..]`, where `i` may have several dimensions, or none.
+    Select {
+        /// Along which axis.
+        axis: usize,
+        /// What the largest index means.
+        on_max: OnMax,
+    },
+    /// Slices added: `out[.., ids[i], ..] += src[.., i, ..]`.
+    AddSlices {
+        /// Along which axis.
+        axis: usize,
+        /// What the largest index means.
+        on_max: OnMax,
+    },
+    /// Slices along several neighbouring axes at once, read by as many vectors: `out[.., i, ..] = x[.., ids0[i], ids1[i], ..]`. Negative indices count
+    /// from the end.
+    Get {
+        /// The first of the axes.
+        axis: usize,
+    },
+    /// The same written to, in order: the last of several stays.
+    Put {
+        /// The first of the axes.
+        axis: usize,
+        /// Whether they are added instead.
+        adds: bool,
+    },
 }
 
 /// How what is written meets what is there.

@@ -8,7 +8,7 @@ mod window;
 use opforge_core::{Layout, Scalar};
 
 pub use dense::Dense;
-pub use index::{Access, Combine, Index, OnMax, Places};
+pub use index::{Combine, Index, OnMax};
 pub use window::{
     Average, Divisor, Filter, Geometry, MAX_SPATIAL, Part, Stretch, Stretches, Window, Windowed, Windows,
 };
@@ -70,13 +70,16 @@ pub enum Sort {
     },
 }
 
-/// Products of matrices, the last two dimensions; leading ones are broadcast. f16 and bf16 are summed in f32, and results rounded once.
+/// Products of matrices. f16 and bf16 are summed in f32, and results rounded once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Contract {
-    /// Whether the second input is `[n, k]`, without leading dimensions, instead of `[.., k, n]`; the first is then `[.., k]`.
-    pub transposed: bool,
-    /// Whether a third input, `[n]`, is added.
-    pub bias: bool,
+pub enum Contract {
+    /// Of `[.., m, k]` and `[.., k, n]`, whose leading dimensions are broadcast.
+    Product,
+    /// Of `[.., k]` and the transpose of `[n, k]`.
+    Linear {
+        /// Whether a third input, `[n]`, is added.
+        bias: bool,
+    },
 }
 
 /// Elements moved as they are.

@@ -132,8 +132,9 @@ impl Interpreter for OnHost {
         let rule = &custom.ok_or_else(|| Error::value(call.op.name(), "op", "not custom", "a custom operator"))?.0;
         let args = call.inputs.iter().map(|t| CpuStorage::of(t)).collect::<Result<Vec<_>>>()?;
         let (storage, shape) = rule.forward(&args)?;
-        let result =
-            storage.into_tensor(shape).map_err(|error| error.context(format!("the result of {}", rule.name())))?;
+        let result = storage
+            .into_tensor(shape, call.inputs[0].device())
+            .map_err(|error| error.context(format!("the result of {}", rule.name())))?;
         Ok(smallvec![result])
     }
 }
@@ -181,7 +182,7 @@ impl Tensor {
     pub fn apply_op1_no_bwd<C: CustomOp1>(&self, c: &C) -> Result<Tensor> {
         let (s, l, _) = CpuStorage::of(self)?;
         let (storage, shape) = c.cpu_fwd(&s, &l)?;
-        storage.into_tensor(shape)
+        storage.into_tensor(shape, self.device())
     }
 
     /// Applies a custom operator of two tensors without recording it.
@@ -191,7 +192,7 @@ impl Tensor {
     pub fn apply_op2_no_bwd<C: CustomOp2>(&self, rhs: &Tensor, c: &C) -> Result<Tensor> {
         let ((s1, l1, _), (s2, l2, _)) = (CpuStorage::of(self)?, CpuStorage::of(rhs)?);
         let (storage, shape) = c.cpu_fwd(&s1, &l1, &s2, &l2)?;
-        storage.into_tensor(shape)
+        storage.into_tensor(shape, self.device())
     }
 
     /// Applies a custom operator of three tensors without recording it.
@@ -201,6 +202,6 @@ impl Tensor {
     pub fn apply_op3_no_bwd<C: CustomOp3>(&self, t2: &Tensor, t3: &Tensor, c: &C) -> Result<Tensor> {
         let ((s1, l1, _), (s2, l2, _), (s3, l3, _)) = (CpuStorage::of(self)?, CpuStorage::of(t2)?, CpuStorage::of(t3)?);
         let (storage, shape) = c.cpu_fwd(&s1, &l1, &s2, &l2, &s3, &l3)?;
-        storage.into_tensor(shape)
+        storage.into_tensor(shape, self.device())
     }
 }

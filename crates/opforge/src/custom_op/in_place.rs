@@ -55,7 +55,8 @@ fn change(
     if storage.dtype() != dtype {
         return Err(Error::dtype(op, "storage", storage.dtype(), dtype));
     }
-    let changed = storage.into_tensor(len.into()).map_err(|error| error.context(format!("the result of {op}")))?;
+    let changed = storage.into_tensor(len.into(), tensor.device());
+    let changed = changed.map_err(|error| error.context(format!("the result of {op}")))?;
     let place = Meta { dtype, layout: Layout::contiguous_with_offset(len, start) };
     Tensor::from_parts(place, tensor.storage().clone()).copy_from(&changed)
 }

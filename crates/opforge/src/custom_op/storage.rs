@@ -4,7 +4,7 @@ use std::any::Any;
 
 use opforge_runtime::vm;
 
-use crate::{Complex, DType, Element, Error, Layout, Result, Shape, Tensor, WithDType, bf16, f16};
+use crate::{Complex, DType, Device, Element, Error, Layout, Result, Shape, Tensor, WithDType, bf16, f16};
 
 /// What storages of all devices have.
 pub trait BackendStorage {
@@ -36,16 +36,15 @@ macro_rules! storages {
                 match self { $(CpuStorage::$variant(values) => values),* }
             }
 
-            /// The elements of a part of a tensor's storage.
+            /// The elements of a part of a tensor's storage, on whatever device it is.
             fn read(tensor: &Tensor, start: usize, len: usize) -> Result<Self> {
                 let guard = vm::read(tensor.storage())?;
                 let first = start * tensor.dtype().size_in_bytes();
                 Ok(match tensor.dtype() { $(DType::$variant => guard.to_vec::<$ty>(first, len)?.into()),* })
             }
 
-            /// A tensor of the elements, which are in row-major order.
-            pub(super) fn into_tensor(self, shape: Shape) -> Result<Tensor> {
-                let device = &crate::Device::Cpu;
+            /// A tensor of the elements, which are in row-major order, on a device.
+            pub(super) fn into_tensor(self, shape: Shape, device: &Device) -> Result<Tensor> {
                 match self { $(CpuStorage::$variant(values) => Tensor::from_vec(values, shape, device)),* }
             }
         }

@@ -1,22 +1,24 @@
 //! The inference cache: what a call with these inputs infers to, and the kernel prepared for it.
 
 use std::cell::{OnceCell, RefCell};
-use std::hash::Hasher;
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use opforge_runtime::{Kernel, NoKernel};
+use opforge_runtime::{Device, Kernel, NoKernel, Transfer};
 use smallvec::SmallVec;
 
 use rustc_hash::FxHasher;
 
 use super::Call;
-use crate::operator::{Metas, Operator};
-use crate::{Meta, Result};
+use crate::devices;
+use crate::operator::{Lowering, Metas, Operator};
+use crate::{Error, Meta, Result};
 
 /// A call prepared: everything but addresses.
 pub(super) struct Plan {
     pub(super) outputs: Metas,
+    device: Device,
     /// Made when it is first needed, which is never for calls without data.
     kernel: OnceCell<Arc<dyn Kernel>>,
 }
@@ -35,13 +37,31 @@ impl Plan {
     fn prepare(&self, call: &Call<'_>) -> Result<&Arc<dyn Kernel>> {
         let inputs: SmallVec<[&Meta; 4]> = call.inputs.iter().map(|t| t.meta()).collect();
         let outputs: SmallVec<[&Meta; 2]> = self.outputs.iter().collect();
-        let mut kernel = call.op.lower(&inputs, &outputs)?.kernel(call.op.name(), &inputs, &outputs)?;
+        let mut kernel: Arc<dyn Kernel> = match call.op.lower(&inputs, &outputs)? {
+            Lowering::Transfer => Arc::new(transfer(call, &outputs)?),
+            lowering => devices::of(self.device)?.kernel(call.op.name(), lowering, &inputs, &outputs)?,
+        };
         let is_empty = |meta: &Meta| meta.elem_count() == 0;
         if self.outputs.iter().all(is_empty) && inputs.iter().all(|input| is_empty(input)) && !call.op.has_effects() {
             kernel = Arc::new(NoKernel);
         }
         Ok(self.kernel.get_or_init(|| kernel))
     }
+}
+
+/// The copy of the input's bytes to the output, which is elsewhere.
+fn transfer(call: &Call<'_>, outputs: &[&Meta]) -> Result<Transfer> {
+    let contiguous =
+        call.inputs.iter().map(|t| t.meta()).chain(outputs.iter().copied()).all(|m| m.layout.is_contiguous());
+    if !contiguous {
+        return Err(Error::value(
+            call.op.name(),
+            "input",
+            "a strided tensor",
+            "contiguous tensors, from device to device",
+        ));
+    }
+    Ok(Transfer { nbytes: outputs[0].elem_count() * outputs[0].dtype.size_in_bytes() })
 }
 
 struct Entry {
@@ -62,17 +82,17 @@ thread_local! {
 }
 
 /// The plan for a call, from the cache or made now; whether it was found comes with it.
-pub(super) fn plan(call: &Call<'_>) -> Result<(Rc<Plan>, bool)> {
-    let hash = hash(call);
+pub(super) fn plan(call: &Call<'_>, device: Device) -> Result<(Rc<Plan>, bool)> {
+    let hash = hash(call, device);
     let first = (hash >> 32) as usize % SETS * WAYS;
     let found = CACHE.with_borrow(|cache| {
         let mut set = cache.get(first..first + WAYS)?.iter().flatten();
-        set.find(|entry| entry.hash == hash && entry.matches(call)).map(|entry| entry.plan.clone())
+        set.find(|entry| entry.hash == hash && entry.matches(call, device)).map(|entry| entry.plan.clone())
     });
     if let Some(plan) = found {
         return Ok((plan, true));
     }
-    let plan = Rc::new(make(call)?);
+    let plan = Rc::new(make(call, device)?);
     let entry = Entry {
         hash,
         op: call.op.boxed(),
@@ -90,7 +110,7 @@ pub(super) fn plan(call: &Call<'_>) -> Result<(Rc<Plan>, bool)> {
     Ok((plan, false))
 }
 
-fn make(call: &Call<'_>) -> Result<Plan> {
+fn make(call: &Call<'_>, device: Device) -> Result<Plan> {
     let inputs: SmallVec<[&Meta; 4]> = call.inputs.iter().map(|t| t.meta()).collect();
     let mut outputs = call.op.infer(&inputs)?;
     if let Some(given) = call.outputs {
@@ -100,7 +120,7 @@ fn make(call: &Call<'_>) -> Result<Plan> {
     for output in &outputs {
         output.shape().check(call.op.name(), output.dtype.size_in_bytes())?;
     }
-    Ok(Plan { outputs, kernel: OnceCell::new() })
+    Ok(Plan { outputs, device, kernel: OnceCell::new() })
 }
 
 /// The metas that the plan depends on: the inputs', and the outputs' where they are given.
@@ -108,9 +128,10 @@ fn metas<'a>(call: &'a Call<'_>) -> impl Iterator<Item = &'a Meta> {
     call.inputs.iter().chain(call.outputs.unwrap_or_default()).map(|t| t.meta())
 }
 
-fn hash(call: &Call<'_>) -> u64 {
+fn hash(call: &Call<'_>, device: Device) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write_u64(call.op.key_hash());
+    device.hash(&mut hasher);
     hasher.write_u8(call.outputs.is_some().into());
     for meta in metas(call) {
         hasher.write_u8(meta.dtype as u8);
@@ -122,8 +143,9 @@ fn hash(call: &Call<'_>) -> u64 {
 }
 
 impl Entry {
-    fn matches(&self, call: &Call<'_>) -> bool {
-        self.given_outputs == call.outputs.is_some()
+    fn matches(&self, call: &Call<'_>, device: Device) -> bool {
+        self.plan.device == device
+            && self.given_outputs == call.outputs.is_some()
             && self.op.same(call.op)
             && self.metas.len() == call.inputs.len() + call.outputs.map_or(0, <[_]>::len)
             && self.metas.iter().zip(metas(call)).all(|(a, b)| same(a, b))

@@ -30,7 +30,7 @@ impl Interpreter for EagerLocal {
                 return self.write_if_it_succeeds(call, outputs);
             }
         }
-        let (plan, hit) = cache::plan(call)?;
+        let (plan, hit) = cache::plan(call, device)?;
         journey::step("infer", || {
             let outputs: Vec<String> = plan.outputs.iter().map(|m| format!("{} {:?}", m.dtype, m.layout)).collect();
             format!("{}: {}", if hit { "cached" } else { "computed" }, outputs.join(", "))
@@ -46,7 +46,7 @@ impl Interpreter for EagerLocal {
         if call.outputs.is_some() {
             outputs.iter().for_each(Tensor::bump_version);
         }
-        journey::step("vm", || format!("kernel estimated at {} ns", kernel.cost()));
+        journey::step("vm", || format!("kernel estimated at {} ns", kernel.duration()));
         submitted.map(|()| outputs)
     }
 }
@@ -57,7 +57,7 @@ impl EagerLocal {
     fn write_if_it_succeeds(&self, call: &Call<'_>, given: &[&Tensor]) -> Result<Tensors> {
         let made = self.interpret(&Call { outputs: None, ..*call })?;
         inplace::check_metas(call.op.name(), &made.iter().map(|t| t.meta().clone()).collect(), given)?;
-        if made.iter().all(|t| t.device().is_cpu()) {
+        if made.iter().all(|t| !t.device().is_meta()) {
             made.iter().try_for_each(|t| vm::wait_for_read(t.storage()))?;
         }
         no_grad(|| made.iter().zip(given).try_for_each(|(made, given)| given.copy_from(made)))?;
@@ -102,8 +102,10 @@ fn submit_buffers(
 }
 
 fn check_devices(call: &Call<'_>) -> Result<Device> {
-    let mut all = call.inputs.iter().chain(call.outputs.unwrap_or_default()).map(|t| *t.device());
-    let Some(first) = call.op.device().or_else(|| all.next()) else {
+    let chosen = call.op.device();
+    let inputs = if chosen.is_some() { &[] } else { call.inputs };
+    let mut all = inputs.iter().chain(call.outputs.unwrap_or_default()).map(|t| *t.device());
+    let Some(first) = chosen.or_else(|| all.next()) else {
         return Err(Error::value(call.op.name(), "inputs", 0, "at least one tensor"));
     };
     match all.find(|device| *device != first) {

@@ -44,7 +44,7 @@ impl Claim {
             Source::Mapped(file) if direct && is_aligned(&file[range.clone()], self.dtype) => file.storage(range)?,
             Source::Slice(bytes) if direct => Storage::from_bytes(&bytes[range])?,
             _ => {
-                let storage = Storage::new(*device, range.len())?;
+                let storage = Storage::new(Device::Cpu, range.len())?;
                 let mut into = vm::write(&storage)?;
                 source.read(range.start, &mut into, format)?;
                 self.normalize(&mut into);
@@ -52,7 +52,7 @@ impl Claim {
                 storage
             }
         };
-        Ok(Tensor::from_parts(meta, storage))
+        Tensor::from_parts(meta, storage).to_device(device)
     }
 
     /// Turns bytes as the file has them into this machine's.

@@ -1,5 +1,7 @@
 //! New tensors from numbers and data.
 
+use std::sync::Arc;
+
 use opforge_core::{Element, Scalar};
 use opforge_runtime::Storage;
 use opforge_runtime::alloc::Room;
@@ -62,21 +64,13 @@ impl Tensor {
     /// When the number of elements is not that of the shape.
     pub fn from_vec<S: ShapeWithOneHole, T: Element>(data: Vec<T>, shape: S, device: &Device) -> Result<Self> {
         let meta = meta_of::<S, T>(shape, data.len())?;
-        let storage = match device {
-            Device::Meta => Storage::new(*device, std::mem::size_of_val(&data[..]))?,
-            _ => Storage::from_vec(data),
-        };
-        Ok(Tensor::from_parts(meta, storage))
+        placed(meta, *device, std::mem::size_of_val(&data[..]), || Storage::from_vec(data))
     }
 
     /// As [`Tensor::from_vec`], of elements that lie in memory of the allocator's.
     pub(crate) fn from_room<S: ShapeWithOneHole, T: Element>(data: Room<T>, shape: S, device: &Device) -> Result<Self> {
         let meta = meta_of::<S, T>(shape, data.len())?;
-        let storage = match device {
-            Device::Meta => Storage::new(*device, std::mem::size_of_val(&data[..]))?,
-            _ => Storage::from_room(data),
-        };
-        Ok(Tensor::from_parts(meta, storage))
+        placed(meta, *device, std::mem::size_of_val(&data[..]), || Storage::from_room(data))
     }
 
     /// A tensor with a copy of the elements, in row-major order.
@@ -96,6 +90,14 @@ impl Tensor {
         let len = data.len();
         Self::from_room(data, len, device)
     }
+}
+
+/// The tensor of elements in main memory, on a device.
+fn placed(meta: Meta, device: Device, nbytes: usize, storage: impl FnOnce() -> Arc<Storage>) -> Result<Tensor> {
+    if device.is_meta() {
+        return Ok(Tensor::from_parts(meta, Storage::new(device, nbytes)?));
+    }
+    Tensor::from_parts(meta, storage()).to_device(&device)
 }
 
 /// A contiguous tensor of so many elements and this shape.

@@ -67,7 +67,7 @@ impl Tensor {
                     let (start, end) = positions(*start, *end, out.dims()[dim]);
                     out.narrow(dim, start, end.saturating_sub(start))?
                 }
-                TensorIndexer::IndexSelect(ids) => out.index_select(ids, dim)?,
+                TensorIndexer::IndexSelect(ids) => out.index_select(&ids.to_device(self.device())?, dim)?,
             };
             dim += usize::from(!matches!(indexer, TensorIndexer::Select(_)));
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use opforge_core::Scalar;
 use opforge_cpu::{arange, dense, elementwise, forms, reduce, scan};
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_tile::forms::{Contract, Dense, Index, Move, Random, Scan, Search, Sort, Windowed};
 
 use super::{Reduce, Rows, Tile};
@@ -48,19 +48,22 @@ pub enum Lowering {
     Dense(Dense),
     /// Numbers drawn at random.
     Random(Random),
+    /// The input's bytes on another device, which interpreters copy there; both tensors are contiguous.
+    Transfer,
     /// A kernel of the CPU, of which nothing else is known.
-    Opaque(Arc<dyn Kernel>),
+    Opaque(Arc<dyn HostKernel>),
 }
 
 impl Lowering {
     /// The kernel of the CPU.
     ///
     /// # Errors
-    /// For a view, and what the kernel cannot be made for.
-    pub fn kernel(self, op: &'static str, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    /// For what has no kernel of its own, and what the kernel cannot be made for.
+    pub fn kernel(self, op: &'static str, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
         let output = outputs[0];
         match self {
             Lowering::View(_) => Err(Error::value(op, "out", "a tensor", "nothing: a view has no kernel")),
+            Lowering::Transfer => Err(Error::value(op, "device", "the CPU's", "another device than the input's")),
             Lowering::Fill(value) => elementwise::fill(op, value, output),
             Lowering::Range { start, step } => arange::arange(op, start, step, output),
             Lowering::Tile(tile) => tile.kernel(op, inputs, outputs),
@@ -81,7 +84,7 @@ impl Lowering {
 }
 
 /// What is known of a kernel alone.
-pub fn opaque(kernel: Result<Arc<dyn Kernel>>) -> Result<Lowering> {
+pub fn opaque(kernel: Result<Arc<dyn HostKernel>>) -> Result<Lowering> {
     kernel.map(Lowering::Opaque)
 }
 
@@ -105,6 +108,7 @@ impl Debug for Lowering {
             Lowering::Sort(form) => form.fmt(f),
             Lowering::Dense(form) => form.fmt(f),
             Lowering::Random(form) => form.fmt(f),
+            Lowering::Transfer => f.write_str("Transfer"),
             Lowering::Opaque(_) => f.write_str("Opaque"),
         }
     }

@@ -39,7 +39,7 @@ pub trait Operator: OperatorKey + Debug + Send + Sync + 'static {
     /// The name, as in the catalogue and in error messages.
     fn name(&self) -> &'static str;
 
-    /// The device of the outputs, for operators without inputs.
+    /// The device of the outputs, where inputs do not say it: of operators without any, and of those that move them.
     fn device(&self) -> Option<Device> {
         None
     }

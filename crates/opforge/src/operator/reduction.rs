@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use opforge_core::DType;
 use opforge_cpu::reduce;
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_tile::{Reducer, TruthReducer};
 use smallvec::SmallVec;
 
@@ -21,7 +21,7 @@ pub struct Reduce {
 /// A reducer as those see it who do not know its type.
 trait ReduceFn: Send + Sync {
     fn trace(&self, input: DType, output: DType, count: usize, fused: bool) -> Option<opforge_trace::Reduction>;
-    fn kernel(&self, op: &'static str, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn Kernel>>;
+    fn kernel(&self, op: &'static str, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn HostKernel>>;
 }
 
 impl Reduce {
@@ -45,7 +45,7 @@ impl Reduce {
     ///
     /// # Errors
     /// Dtypes that the reducer does not have.
-    pub(super) fn kernel(&self, op: &'static str, input: &Meta, output: &Meta) -> Result<Arc<dyn Kernel>> {
+    pub(super) fn kernel(&self, op: &'static str, input: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
         self.function.kernel(op, input, &self.axes, output)
     }
 }
@@ -61,7 +61,7 @@ impl<R: Reducer> ReduceFn for Numbers<R> {
     fn trace(&self, input: DType, output: DType, count: usize, fused: bool) -> Option<opforge_trace::Reduction> {
         opforge_trace::reduce(self.0, input, output, count, fused)
     }
-    fn kernel(&self, op: &'static str, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn Kernel>> {
+    fn kernel(&self, op: &'static str, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn HostKernel>> {
         reduce::reduce(op, self.0, input, axes, output)
     }
 }
@@ -71,7 +71,7 @@ impl<R: TruthReducer> ReduceFn for Truths<R> {
     fn trace(&self, input: DType, output: DType, _: usize, _: bool) -> Option<opforge_trace::Reduction> {
         opforge_trace::reduce_truth(self.0, input, output)
     }
-    fn kernel(&self, op: &'static str, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn Kernel>> {
+    fn kernel(&self, op: &'static str, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn HostKernel>> {
         reduce::reduce_truth(op, self.0, input, axes, output)
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use opforge_core::DType;
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_tile::RowFn;
 use opforge_trace::Passes;
 
@@ -20,7 +20,8 @@ pub struct Rows {
 /// A function of rows as those see it who do not know its type.
 trait RowsFn: Send + Sync {
     fn trace(&self, dtype: DType, fused: bool) -> Option<Passes>;
-    fn kernel(&self, op: &'static str, axis: usize, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>>;
+    fn kernel(&self, op: &'static str, axis: usize, inputs: &[&Meta], outputs: &[&Meta])
+    -> Result<Arc<dyn HostKernel>>;
 }
 
 impl Rows {
@@ -39,7 +40,7 @@ impl Rows {
     ///
     /// # Errors
     /// Dtypes and shapes that do not go together.
-    pub(super) fn kernel(&self, op: &'static str, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    pub(super) fn kernel(&self, op: &'static str, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
         self.function.kernel(op, self.axis, inputs, outputs)
     }
 }
@@ -55,7 +56,13 @@ impl<F: RowFn<K>, const K: usize> RowsFn for Of<F, K> {
     fn trace(&self, dtype: DType, fused: bool) -> Option<Passes> {
         opforge_trace::rows::<F, K>(self.0, dtype, fused)
     }
-    fn kernel(&self, op: &'static str, axis: usize, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn kernel(
+        &self,
+        op: &'static str,
+        axis: usize,
+        inputs: &[&Meta],
+        outputs: &[&Meta],
+    ) -> Result<Arc<dyn HostKernel>> {
         let Ok(inputs) = <[&Meta; K]>::try_from(inputs) else {
             return Err(Error::value(op, "inputs", inputs.len(), format!("{K} tensors")));
         };

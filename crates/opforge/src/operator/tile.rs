@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use opforge_core::{DType, Element, Scalar, bf16, f16};
 use opforge_cpu::elementwise;
-use opforge_runtime::Kernel;
+use opforge_runtime::HostKernel;
 use opforge_tile::{BinaryFn, CompareFn, TernaryFn, TestFn, UnaryFn, UpdateFn};
 use opforge_trace::Expression;
 
@@ -23,7 +23,7 @@ trait TileFn: Send + Sync {
     /// What it computes of elements of these dtypes; none where it does not have them.
     fn trace(&self, operands: &[DType], fused: bool) -> Option<Expression>;
     /// The CPU's kernel over operands of the outputs' shape.
-    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>>;
+    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>>;
 }
 
 impl Tile {
@@ -82,7 +82,7 @@ impl Tile {
     ///
     /// # Errors
     /// Dtypes that the function does not have; shapes that are not broadcast to the outputs'.
-    pub(super) fn kernel(&self, op: &'static str, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    pub(super) fn kernel(&self, op: &'static str, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
         let mut operands =
             inputs.iter().map(|input| stretched(op, input, outputs[0])).collect::<Result<Vec<Meta>>>()?;
         let dtype = inputs[0].dtype;
@@ -123,7 +123,7 @@ impl<F: UnaryFn> TileFn for Unary<F> {
     fn trace(&self, operands: &[DType], fused: bool) -> Option<Expression> {
         opforge_trace::unary(self.0, operands[0], fused)
     }
-    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
         elementwise::unary(op, self.0, operands[0], outputs[0])
     }
 }
@@ -133,7 +133,7 @@ impl<F: BinaryFn> TileFn for Binary<F> {
     fn trace(&self, operands: &[DType], fused: bool) -> Option<Expression> {
         opforge_trace::binary(self.0, operands[0], fused)
     }
-    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
         elementwise::binary(op, self.0, operands[0], operands[1], outputs[0])
     }
 }
@@ -143,7 +143,7 @@ impl<F: TernaryFn> TileFn for Ternary<F> {
     fn trace(&self, operands: &[DType], fused: bool) -> Option<Expression> {
         opforge_trace::ternary(self.0, operands[0], fused)
     }
-    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
         elementwise::ternary(op, self.0, [operands[0], operands[1], operands[2]], outputs[0])
     }
 }
@@ -153,7 +153,7 @@ impl<F: CompareFn> TileFn for Compare<F> {
     fn trace(&self, operands: &[DType], fused: bool) -> Option<Expression> {
         opforge_trace::compare(self.0, operands[0], fused)
     }
-    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
         elementwise::compare(op, self.0, operands[0], operands[1], outputs[0])
     }
 }
@@ -163,7 +163,7 @@ impl<F: TestFn> TileFn for Test<F> {
     fn trace(&self, operands: &[DType], fused: bool) -> Option<Expression> {
         opforge_trace::test(self.0, operands[0], fused)
     }
-    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
         elementwise::test(op, self.0, operands[0], outputs[0])
     }
 }
@@ -173,7 +173,7 @@ impl<F: UpdateFn<N>, const N: usize> TileFn for Update<F, N> {
     fn trace(&self, operands: &[DType], fused: bool) -> Option<Expression> {
         opforge_trace::update::<F, N>(self.0, operands[0], fused)
     }
-    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
         elementwise::update::<N, F>(op, self.0, operands, outputs)
     }
 }
@@ -183,7 +183,7 @@ impl TileFn for Cast {
     fn trace(&self, operands: &[DType], _: bool) -> Option<Expression> {
         opforge_trace::cast(operands[0], self.0)
     }
-    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
         elementwise::cast(op, operands[0], outputs[0])
     }
 }
@@ -193,7 +193,7 @@ impl TileFn for Select {
     fn trace(&self, operands: &[DType], _: bool) -> Option<Expression> {
         opforge_trace::choose(operands[0], operands[1])
     }
-    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn Kernel>> {
+    fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
         elementwise::select(op, operands[0], operands[1], operands[2], outputs[0])
     }
 }

@@ -29,7 +29,7 @@ catalogue! {
         expm1, floor, floor_divide, fmax, fmin, fmod, frac, gcd, ge, gelu, gt, heaviside, hypot, isfinite, isinf, isnan, isneginf,
         isposinf, lcm, le, leaky_relu, lerp, lgamma, log, log10, log1p, log2, logaddexp, logaddexp2, logical_and, logical_not, logical_or,
         logical_xor, logsigmoid, lt, maximum, minimum, mish, mul, nan_to_num, ne, neg, nextafter, polygamma, pow, recip, relu,
-        remainder, round, rsqrt, sigmoid, sign, signbit, silu, sin, sinc, sinh, softplus, sqr, sqrt, sub, tan, tanh, to_dtype, trunc,
+        remainder, round, rsqrt, sigmoid, sign, signbit, silu, sin, sinc, sinh, softplus, sqr, sqrt, sub, tan, tanh, to_device, to_dtype, trunc,
         where_cond, xlogy,
     }
     /// Elements that other tensors name.

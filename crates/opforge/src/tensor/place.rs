@@ -2,7 +2,7 @@
 
 use opforge_core::{StridedBlocks, StridedIndex};
 
-use crate::{Device, Error, Result, Tensor};
+use crate::{Result, Tensor};
 
 macro_rules! ranks {
     ($($name:ident -> $ty:ty),*) => {
@@ -21,19 +21,6 @@ ranks!(dims0 -> (), dims1 -> usize, dims2 -> (usize, usize), dims3 -> (usize, us
 ranks!(dims4 -> (usize, usize, usize, usize), dims5 -> (usize, usize, usize, usize, usize));
 
 impl Tensor {
-    /// The tensor on a device: itself if it is there already.
-    ///
-    /// # Errors
-    /// For a tensor without data that is to get some.
-    #[track_caller]
-    pub fn to_device(&self, device: &Device) -> Result<Tensor> {
-        match (self.device(), device) {
-            (from, to) if from == to => Ok(self.clone()),
-            (_, Device::Meta) => Tensor::zeros(self.shape(), self.dtype(), device),
-            (from, to) => Err(Error::devices("to_device", from, to)),
-        }
-    }
-
     /// The storage index of every element in row-major order.
     pub fn strided_index(&self) -> StridedIndex<'_> {
         self.layout().indices()

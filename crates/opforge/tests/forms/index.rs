@@ -1,32 +1,51 @@
 //! Elements at places that integers name.
 
 use opforge::declaration::{Array, each_index};
-use opforge_tile::forms::{Access, Combine, Index, Places};
+use opforge_tile::forms::{Combine, Index};
 
-pub fn index(form: &Index, x: &[Array], shape: &[usize]) -> Array {
-    let writes = matches!(form.access, Access::Write(_));
-    let ids = &x[1..x.len() - usize::from(writes)];
+/// What an index names, and how what is written there meets what is there.
+fn parts(form: Index) -> (Places, usize, Option<Combine>) {
+    match form {
+        Index::Gather { axis, .. } => (Places::Elements, axis, None),
+        Index::Scatter { axis, how, .. } => (Places::Elements, axis, Some(how)),
+        Index::Select { axis, .. } => (Places::Slices, axis, None),
+        Index::AddSlices { axis, .. } => (Places::Slices, axis, Some(Combine::Add)),
+        Index::Get { axis } => (Places::Tuples, axis, None),
+        Index::Put { axis, adds } => (Places::Tuples, axis, Some(if adds { Combine::Add } else { Combine::Set })),
+    }
+}
+
+#[derive(PartialEq)]
+enum Places {
+    Elements,
+    Slices,
+    Tuples,
+}
+
+pub fn index(form: Index, x: &[Array], shape: &[usize]) -> Array {
+    let (places, axis, how) = parts(form);
+    let ids = &x[1..x.len() - usize::from(how.is_some())];
     // Where in the first input the element at an index of what is read, or written, is.
     let place = |index: &[usize]| -> Vec<usize> {
         let id = |ids: &Array, at: &[usize], len: usize| {
             let id = ids.at(at) as i64;
             (if id < 0 { id + len as i64 } else { id }) as usize
         };
-        let (before, rest) = index.split_at(form.axis);
-        let middle = match form.places {
-            Places::Elements => vec![id(&ids[0], index, x[0].shape[form.axis])],
-            Places::Slices => vec![id(&ids[0], &rest[..ids[0].shape.len()], x[0].shape[form.axis])],
+        let (before, rest) = index.split_at(axis);
+        let middle = match places {
+            Places::Elements => vec![id(&ids[0], index, x[0].shape[axis])],
+            Places::Slices => vec![id(&ids[0], &rest[..ids[0].shape.len()], x[0].shape[axis])],
             Places::Tuples => {
-                let of = |(k, ids)| id(ids, &rest[..1], x[0].shape[form.axis + k]);
+                let of = |(k, ids)| id(ids, &rest[..1], x[0].shape[axis + k]);
                 ids.iter().enumerate().map(of).collect()
             }
         };
-        let named = if form.places == Places::Slices { ids[0].shape.len() } else { 1 };
+        let named = if places == Places::Slices { ids[0].shape.len() } else { 1 };
         [before, &middle, &rest[named..]].concat()
     };
-    let Access::Write(how) = form.access else { return Array::from_fn(shape, |index| x[0].at(&place(index))) };
+    let Some(how) = how else { return Array::from_fn(shape, |index| x[0].at(&place(index))) };
     let (mut y, src) = (x[0].clone(), &x[x.len() - 1]);
-    let visited = if form.places == Places::Elements { &ids[0].shape } else { &src.shape };
+    let visited = if places == Places::Elements { &ids[0].shape } else { &src.shape };
     each_index(visited, |index| {
         let flat = place(index).iter().zip(shape).fold(0, |flat, (&i, &len)| flat * len + i);
         let (old, new) = (y.data[flat], src.at(index));

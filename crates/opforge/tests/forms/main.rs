@@ -59,7 +59,7 @@ fn read(lowering: &Lowering, call: &Recorded, outputs: &[Meta]) -> Option<Vec<Ar
         Lowering::Sort(form) => runs::sort(form, &x, shape),
         Lowering::Contract(form) => moved::contract(form, &x, shape),
         Lowering::Move(form) => moved::moved(form, &x, shape),
-        Lowering::Index(form) => index::index(form, &x, shape),
+        Lowering::Index(form) => index::index(*form, &x, shape),
         Lowering::Windowed(form) => return Some(windows::windowed(form, &x, outputs)),
         Lowering::Random(form) if outputs[0].dtype == DType::F64 => random::random(form, &call.inputs[0], shape)?,
         _ => return None,

@@ -9,12 +9,14 @@ pub fn contract(form: &Contract, x: &[Array], shape: &[usize]) -> Array {
         let (lead, j) = (&index[..index.len() - 1], index[index.len() - 1]);
         let product = |k: usize| {
             let a = [lead, &[k]].concat();
-            let b = if form.transposed { vec![j, k] } else { [&lead[..lead.len() - 1], &[k, j]].concat() };
-            let b = if form.transposed { x[1].at(&b) } else { x[1].at_broadcast(&b) };
+            let b = match form {
+                Contract::Product => x[1].at_broadcast(&[&lead[..lead.len() - 1], &[k, j]].concat()),
+                Contract::Linear { .. } => x[1].at(&[j, k]),
+            };
             x[0].at_broadcast(&a) * b
         };
         let sum: f64 = (0..depth).map(product).sum();
-        if form.bias { sum + x[2].at(&[j]) } else { sum }
+        if let Contract::Linear { bias: true } = form { sum + x[2].at(&[j]) } else { sum }
     })
 }
 

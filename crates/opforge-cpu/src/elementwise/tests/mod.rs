@@ -61,8 +61,22 @@ fn layouts(dims: &[usize], output: bool) -> Vec<Layout> {
     all
 }
 
-const SHAPES: [&[usize]; 12] =
-    [&[], &[0], &[1], &[7], &[3, 0, 2], &[67], &[5, 3], &[33, 40], &[3, 1, 19], &[4, 5, 3, 2], &[2, 70, 65], &[5000]];
+const SHAPES: [&[usize]; 14] = [
+    &[],
+    &[0],
+    &[1],
+    &[7],
+    &[3, 0, 2],
+    &[67],
+    &[5, 3],
+    &[33, 40],
+    &[3, 1, 19],
+    &[4, 5, 3, 2],
+    &[2, 70, 65],
+    &[5000],
+    &[1500, 3],
+    &[3, 700, 5],
+];
 
 fn on_every_isa(test: impl Fn()) {
     for isa in Isa::supported() {
@@ -81,7 +95,7 @@ fn assert_same<T: Element>(got: &[T], want: &[T], context: impl std::fmt::Debug)
 
 /// Checks a kernel of one input over all layouts.
 fn check_unary<T: Element, U: Element>(
-    make: impl Fn(&Meta, &Meta) -> Result<std::sync::Arc<dyn opforge_runtime::Kernel>>,
+    make: impl Fn(&Meta, &Meta) -> Result<std::sync::Arc<dyn opforge_runtime::HostKernel>>,
     value: impl Fn(usize) -> T,
     want: impl Fn(T) -> U,
 ) {
@@ -104,7 +118,7 @@ fn check_unary<T: Element, U: Element>(
 }
 
 fn check_binary<T: Element, U: Element>(
-    make: impl Fn(&Meta, &Meta, &Meta) -> Result<std::sync::Arc<dyn opforge_runtime::Kernel>>,
+    make: impl Fn(&Meta, &Meta, &Meta) -> Result<std::sync::Arc<dyn opforge_runtime::HostKernel>>,
     value: impl Fn(usize) -> T,
     want: impl Fn(T, T) -> U,
 ) {
@@ -332,7 +346,7 @@ fn large_tensors_on_several_threads() {
 #[test]
 fn bad_arguments_are_refused_by_name() {
     let meta = |dtype| Meta::contiguous(dtype, (2usize, 3usize));
-    let kind = |result: Result<std::sync::Arc<dyn opforge_runtime::Kernel>>| result.err().unwrap();
+    let kind = |result: Result<std::sync::Arc<dyn opforge_runtime::HostKernel>>| result.err().unwrap();
     let f32s = meta(DType::F32);
     assert!(matches!(kind(binary("add", Add, &f32s, &meta(DType::F64), &f32s)), Error::DType(_)));
     assert!(matches!(kind(binary("add", Add, &f32s, &f32s, &Meta::contiguous(DType::F32, 6usize))), Error::Shape(_)));

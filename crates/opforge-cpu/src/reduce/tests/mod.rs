@@ -96,7 +96,7 @@ fn check_kernel(
     axes: &[usize],
     out: DType,
     naive: impl Fn(&[f64]) -> f64,
-    prepare: impl Fn(&Meta) -> Result<Arc<dyn Kernel>>,
+    prepare: impl Fn(&Meta) -> Result<Arc<dyn HostKernel>>,
 ) {
     let expected: Vec<f64> = groups(input, axes).iter().map(|g| naive(g)).collect();
     let output = Meta::contiguous(out, expected.len());

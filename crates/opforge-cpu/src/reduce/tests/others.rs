@@ -176,7 +176,7 @@ fn moments_of_large_numbers() {
                     let row = |i: usize| (i / dims[1]).is_multiple_of(2);
                     let input = Array::new(dtype, layout, |i| if row(i) { least } else { greatest });
                     let output = Meta::contiguous(dtype, dims[1]);
-                    let values = |kernel: Result<Arc<dyn Kernel>>| {
+                    let values = |kernel: Result<Arc<dyn HostKernel>>| {
                         run(&*kernel.unwrap(), &[&input], std::slice::from_ref(&output))[0].values()
                     };
                     let deviations = values(reduce_moments("std", Deviation, &input.meta, &[0], &output));
@@ -199,7 +199,7 @@ fn moments_of_large_numbers() {
 fn any_byte_but_zero_is_true() {
     let bytes = Array::contiguous(DType::U8, &[4], |i| [0.0, 255.0, 1.0, 2.0][i]);
     let meta = Meta::contiguous(DType::Bool, 4);
-    let values = |kernel: Result<Arc<dyn Kernel>>, dtype| {
+    let values = |kernel: Result<Arc<dyn HostKernel>>, dtype| {
         run(&*kernel.unwrap(), &[&bytes], &[Meta::contiguous(dtype, ())])[0].values()
     };
     assert_eq!(values(reduce("sum", Sum, &meta, &[0], &Meta::contiguous(DType::I64, ())), DType::I64), [3.0]);

@@ -1,7 +1,7 @@
 //! `gather(x, dim, index)`: the elements that an index tensor of the result's shape names along a dimension.
 
 use opforge_core::normalize_dim;
-use opforge_tile::forms::{Access, Index, OnMax, Places};
+use opforge_tile::forms::{Index, OnMax};
 
 use crate::Dim;
 use crate::family::index::{along_axes, check_along};
@@ -33,12 +33,7 @@ impl Operator for Gather {
     }
 
     fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Index(Index {
-            places: Places::Elements,
-            axis: self.dim,
-            on_max: self.on_max,
-            access: Access::Read,
-        }))
+        Ok(Lowering::Index(Index::Gather { axis: self.dim, on_max: self.on_max }))
     }
 
     fn saves(&self) -> Saves {

@@ -1,7 +1,7 @@
 //! `index_add(x, dim, index, src)`: slices of `src` added at the indices of a vector.
 
 use opforge_core::normalize_dim;
-use opforge_tile::forms::{Access, Combine, Index, OnMax, Places};
+use opforge_tile::forms::{Index, OnMax};
 
 use crate::Dim;
 use crate::family::index::check_ids;
@@ -55,12 +55,7 @@ impl Operator for IndexAdd {
     }
 
     fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Index(Index {
-            places: Places::Slices,
-            axis: self.dim,
-            on_max: self.on_max,
-            access: Access::Write(Combine::Add),
-        }))
+        Ok(Lowering::Index(Index::AddSlices { axis: self.dim, on_max: self.on_max }))
     }
 
     fn overwrites(&self, i: usize) -> bool {

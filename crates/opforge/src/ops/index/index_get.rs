@@ -3,7 +3,7 @@
 use crate::family::index::{check_tuples, tuple_axes};
 use crate::functional::Selection;
 use crate::ops::prelude::*;
-use opforge_tile::forms::{Access, Index, OnMax, Places};
+use opforge_tile::forms::Index;
 
 /// The operator of [`index_get`]: `x`, then a vector of indices for each of the dimensions from `dim` on; the result has one dimension for
 /// these. Negative indices count from the end.
@@ -32,12 +32,7 @@ impl Operator for IndexGet {
     }
 
     fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Index(Index {
-            places: Places::Tuples,
-            axis: self.dim,
-            on_max: OnMax::Error,
-            access: Access::Read,
-        }))
+        Ok(Lowering::Index(Index::Get { axis: self.dim }))
     }
 
     fn saves(&self) -> Saves {

@@ -4,7 +4,7 @@ use crate::autograd::is_grad_enabled;
 use crate::family::index::{check_tuples, tuple_axes};
 use crate::functional::Selection;
 use crate::ops::prelude::*;
-use opforge_tile::forms::{Access, Combine, Index, OnMax, Places};
+use opforge_tile::forms::Index;
 
 /// The operator of [`index_put`]: `x`, then a vector of indices for each of the dimensions from `dim` on, then the values, which have one
 /// dimension for these. Negative indices count from the end.
@@ -48,9 +48,7 @@ impl Operator for IndexPut {
     }
 
     fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        let how = if self.accumulate { Combine::Add } else { Combine::Set };
-        let (places, on_max) = (Places::Tuples, OnMax::Error);
-        Ok(Lowering::Index(Index { places, axis: self.dim, on_max, access: Access::Write(how) }))
+        Ok(Lowering::Index(Index::Put { axis: self.dim, adds: self.accumulate }))
     }
 
     fn overwrites(&self, i: usize) -> bool {

@@ -1,7 +1,7 @@
 //! `index_select(x, dim, ids)`: elements along a dimension, by index.
 
 use opforge_core::normalize_dim;
-use opforge_tile::forms::{Access, Index, OnMax, Places};
+use opforge_tile::forms::{Index, OnMax};
 
 use crate::Dim;
 use crate::arguments::with_dimension;
@@ -47,7 +47,7 @@ impl Operator for IndexSelect {
     }
 
     fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Index(Index { places: Places::Slices, axis: self.dim, on_max: self.on_max, access: Access::Read }))
+        Ok(Lowering::Index(Index::Select { axis: self.dim, on_max: self.on_max }))
     }
 
     fn saves(&self) -> Saves {

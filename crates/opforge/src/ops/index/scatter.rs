@@ -1,7 +1,7 @@
 //! `scatter(x, dim, index, src)`: `src` written at the places that an index tensor names.
 
 use opforge_core::normalize_dim;
-use opforge_tile::forms::{Access, Combine, Index, OnMax, Places};
+use opforge_tile::forms::{Combine, Index, OnMax};
 
 use crate::Dim;
 use crate::family::index::{along_axes, check_along, widen};
@@ -40,12 +40,7 @@ impl Operator for Scatter {
     }
 
     fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Index(Index {
-            places: Places::Elements,
-            axis: self.dim,
-            on_max: self.on_max,
-            access: Access::Write(Combine::Set),
-        }))
+        Ok(Lowering::Index(Index::Scatter { axis: self.dim, on_max: self.on_max, how: Combine::Set }))
     }
 
     fn overwrites(&self, i: usize) -> bool {

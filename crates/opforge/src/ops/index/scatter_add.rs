@@ -1,7 +1,7 @@
 //! `scatter_add(x, dim, index, src)`: `src` added at the places that an index tensor names.
 
 use opforge_core::normalize_dim;
-use opforge_tile::forms::{Access, Combine, Index, OnMax, Places};
+use opforge_tile::forms::{Combine, Index, OnMax};
 
 use crate::Dim;
 use crate::family::index::{along_axes, check_along, widen};
@@ -45,12 +45,7 @@ impl Operator for ScatterAdd {
     }
 
     fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Index(Index {
-            places: Places::Elements,
-            axis: self.dim,
-            on_max: self.on_max,
-            access: Access::Write(Combine::Add),
-        }))
+        Ok(Lowering::Index(Index::Scatter { axis: self.dim, on_max: self.on_max, how: Combine::Add }))
     }
 
     fn overwrites(&self, i: usize) -> bool {

@@ -1,7 +1,7 @@
 //! `scatter_reduce(x, dim, index, src)`: `src` combined with what is at the places that an index tensor names.
 
 use opforge_core::normalize_dim;
-use opforge_tile::forms::{Access, Combine, Index, OnMax, Places};
+use opforge_tile::forms::{Combine, Index, OnMax};
 
 use super::gather::Gather;
 use super::scatter_add::ScatterAdd;
@@ -43,12 +43,7 @@ impl Operator for ScatterReduce {
     }
 
     fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Index(Index {
-            places: Places::Elements,
-            axis: self.dim,
-            on_max: OnMax::Error,
-            access: Access::Write(self.how),
-        }))
+        Ok(Lowering::Index(Index::Scatter { axis: self.dim, on_max: OnMax::Error, how: self.how }))
     }
 
     fn overwrites(&self, i: usize) -> bool {

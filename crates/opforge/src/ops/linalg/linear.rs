@@ -56,7 +56,7 @@ impl Operator for Linear {
     }
 
     fn lower(&self, inputs: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Contract(Contract { transposed: true, bias: inputs.len() == 3 }))
+        Ok(Lowering::Contract(Contract::Linear { bias: inputs.len() == 3 }))
     }
 
     fn saves(&self) -> Saves {

@@ -59,7 +59,7 @@ impl Operator for MatMul {
     }
 
     fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Contract(Contract { transposed: false, bias: false }))
+        Ok(Lowering::Contract(Contract::Product))
     }
 
     fn saves(&self) -> Saves {

@@ -11,7 +11,7 @@ impl fmt::Debug for Tensor {
     /// `Tensor[dims 2, 3; f32]`; scalars and short vectors show their elements: `Tensor[1, 2; u32]`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dims: Vec<String> = self.dims().iter().map(usize::to_string).collect();
-        let device = if self.device().is_cpu() { String::new() } else { format!(", {:?}", self.device()) };
+        let device = if self.device().is_cpu() { String::new() } else { format!(", {}", self.device()) };
         let short = self.device().is_cpu() && self.rank() <= 1 && self.elem_count() < DEBUG_ELEMENTS;
         let shown = if short { self.texts().join(", ") } else { format!("dims {}", dims.join(", ")) };
         write!(f, "Tensor[{shown}; {}{device}]", self.dtype())

@@ -1,0 +1,91 @@
+//! The memory of devices.
+
+use std::ptr::NonNull;
+
+use opforge_core::Result;
+
+use crate::alloc;
+
+/// The memory of one device, as its backend gives it to storages. Addresses are the device's own: the host hands them on and never follows
+/// them.
+///
+/// Calls come from any thread, and from kernels. Copies are there when the call returns.
+pub trait Memory: Send + Sync + 'static {
+    /// What the device is called: `"cuda:0"`.
+    fn name(&self) -> &str;
+
+    /// A block of at least `nbytes` bytes, which may be 0, for [`Memory::free`] to take back.
+    ///
+    /// # Errors
+    /// [`opforge_core::Error::OutOfMemory`].
+    fn allocate(&self, nbytes: usize) -> Result<NonNull<u8>>;
+
+    /// Takes back a block.
+    ///
+    /// # Safety
+    /// `block` came from [`Memory::allocate`] with the same `nbytes` and is not used any more.
+    unsafe fn free(&self, block: NonNull<u8>, nbytes: usize);
+
+    /// Writes zeros.
+    ///
+    /// # Errors
+    /// The device's.
+    ///
+    /// # Safety
+    /// `to` is valid for `nbytes` bytes of a block, which nobody else uses meanwhile.
+    unsafe fn clear(&self, to: *mut u8, nbytes: usize) -> Result<()>;
+
+    /// Copies to the device.
+    ///
+    /// # Errors
+    /// The device's.
+    ///
+    /// # Safety
+    /// `to` is valid for as many bytes of a block, which nobody else uses meanwhile.
+    unsafe fn upload(&self, from: &[u8], to: *mut u8) -> Result<()>;
+
+    /// Copies from the device.
+    ///
+    /// # Errors
+    /// The device's.
+    ///
+    /// # Safety
+    /// `from` is valid for as many bytes of a block, which nobody else writes meanwhile.
+    unsafe fn download(&self, from: *const u8, to: &mut [u8]) -> Result<()>;
+}
+
+/// Main memory, by this crate's [allocator](crate::alloc). Storages of the CPU know the way themselves.
+pub struct HostMemory;
+
+impl Memory for HostMemory {
+    fn name(&self) -> &str {
+        "cpu"
+    }
+
+    fn allocate(&self, nbytes: usize) -> Result<NonNull<u8>> {
+        alloc::allocate(nbytes)
+    }
+
+    unsafe fn free(&self, block: NonNull<u8>, nbytes: usize) {
+        // SAFETY: the caller's contract.
+        unsafe { alloc::free(block, nbytes) }
+    }
+
+    unsafe fn clear(&self, to: *mut u8, nbytes: usize) -> Result<()> {
+        // SAFETY: the caller's contract.
+        unsafe { to.write_bytes(0, nbytes) };
+        Ok(())
+    }
+
+    unsafe fn upload(&self, from: &[u8], to: *mut u8) -> Result<()> {
+        // SAFETY: the caller's contract.
+        unsafe { from.as_ptr().copy_to_nonoverlapping(to, from.len()) };
+        Ok(())
+    }
+
+    unsafe fn download(&self, from: *const u8, to: &mut [u8]) -> Result<()> {
+        // SAFETY: the caller's contract.
+        unsafe { from.copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
+        Ok(())
+    }
+}

@@ -1,0 +1,77 @@
+//! Who carries out what operators compute: a backend for each kind of device.
+
+use std::sync::{Arc, OnceLock};
+
+use opforge_runtime::{HostMemory, Kernel, Memory};
+
+use crate::operator::Lowering;
+use crate::{Device, Error, Meta, Result};
+
+/// A device's memory, and its kernels.
+///
+/// The CPU's is [`Cpu`]. [`add`] brings others: their tensors are made, copied (`to_device`), computed with and differentiated like those of the
+/// CPU, by the same operators, which do not know of them.
+pub trait Backend: Send + Sync + 'static {
+    /// The device's memory, with the copies from and to the host.
+    fn memory(&self) -> &dyn Memory;
+
+    /// A kernel that computes what an operator says, for inputs and outputs of these metas.
+    ///
+    /// # Errors
+    /// [`Error::Device`] for what the device cannot compute, naming operator and device.
+    fn kernel(
+        &self,
+        op: &'static str,
+        lowering: Lowering,
+        inputs: &[&Meta],
+        outputs: &[&Meta],
+    ) -> Result<Arc<dyn Kernel>>;
+}
+
+/// The backend of the CPU: compiled loops of `opforge-cpu`.
+pub struct Cpu;
+
+impl Backend for Cpu {
+    fn memory(&self) -> &dyn Memory {
+        &HostMemory
+    }
+
+    fn kernel(
+        &self,
+        op: &'static str,
+        lowering: Lowering,
+        inputs: &[&Meta],
+        outputs: &[&Meta],
+    ) -> Result<Arc<dyn Kernel>> {
+        Ok(lowering.kernel(op, inputs, outputs)?)
+    }
+}
+
+/// The backends that were added, by the numbers of their devices.
+static ADDED: [OnceLock<&'static dyn Backend>; Device::MOST_ADDED] = [const { OnceLock::new() }; Device::MOST_ADDED];
+
+/// Brings a device: tensors can be made there from now on.
+///
+/// # Errors
+/// [`Error::Device`] when there are [`Device::MOST_ADDED`] already.
+pub fn add(backend: &'static dyn Backend) -> Result<Device> {
+    let device = Device::add(backend.memory())?;
+    if let Device::Added(number) = device {
+        // The number is new: nobody has set this.
+        let _ = ADDED[usize::from(number)].set(backend);
+    }
+    Ok(device)
+}
+
+/// The backend of a device.
+///
+/// # Errors
+/// [`Error::Device`] for one without data, or that no backend was [added](add) for.
+pub fn of(device: Device) -> Result<&'static dyn Backend> {
+    let added = match device {
+        Device::Cpu => return Ok(&Cpu),
+        Device::Added(number) => ADDED.get(usize::from(number)).and_then(OnceLock::get),
+        _ => None,
+    };
+    added.copied().ok_or_else(|| Error::device("devices", "device", device, "a device that has a backend"))
+}

@@ -93,6 +93,14 @@ fn large_enough_for_threads() {
 }
 
 #[test]
+fn long_rows_of_another_alignment() {
+    let source = Layout::contiguous([3, 9000]).narrow(1, 7, 8990).unwrap();
+    for dtype in DTYPES {
+        check(&meta(dtype, source.clone()), &Meta::contiguous(dtype, [3, 8990]), &[]);
+    }
+}
+
+#[test]
 fn broadcasts() {
     for dtype in DTYPES {
         for from in [vec![1], vec![17], vec![4, 1], vec![3, 1, 1], vec![3, 1, 17], vec![3, 4, 1]] {

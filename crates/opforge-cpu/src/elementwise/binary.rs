@@ -15,8 +15,11 @@ use opforge_tile::{BinaryFn, Float};
 
 use crate::simd::Integer;
 
+#[derive(Clone, Copy)]
 struct OfFloat<F>(F);
+#[derive(Clone, Copy)]
 struct OfInt<F, I>(F, PhantomData<I>);
+#[derive(Clone, Copy)]
 struct OfBool<F>(F);
 
 impl<F: BinaryFn> FloatMap<2> for OfFloat<F> {

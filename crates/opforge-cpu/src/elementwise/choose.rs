@@ -32,6 +32,7 @@ pub fn select(op: &'static str, cond: &Meta, a: &Meta, b: &Meta, output: &Meta) 
     Spec { op, step, widen: false, ps: PICOSECONDS, failure: None }.kernel([cond, a, b], output)
 }
 
+#[derive(Clone, Copy)]
 struct Constant<T>(T);
 
 impl<T: Copy + Send + Sync + 'static> ScalarMap<0> for Constant<T> {

@@ -17,7 +17,9 @@ use crate::simd::Integer;
 
 const PICOSECONDS: usize = 100;
 
+#[derive(Clone, Copy)]
 struct OfFloat<F>(F);
+#[derive(Clone, Copy)]
 struct OfInt<F, I>(F, PhantomData<I>);
 
 impl<F: CompareFn> FloatTest<2> for OfFloat<F> {
@@ -50,6 +52,7 @@ impl<F: TestFn, I: Integer> ScalarMap<1> for OfInt<F, I> {
 }
 
 /// A predicate of truth values: of bytes, each of which is true unless it is 0.
+#[derive(Clone, Copy)]
 struct OfTruth<F>(F);
 
 impl<F: CompareFn> ScalarMap<2> for OfTruth<F> {

@@ -7,7 +7,7 @@ use super::block::{Block, Body, walk};
 use crate::simd::{Float, FloatElem, Routine, Simd, Vector, VectorMask};
 
 /// A function of `K` floats.
-pub(super) trait FloatMap<const K: usize>: Send + Sync + 'static {
+pub(super) trait FloatMap<const K: usize>: Copy + Send + Sync + 'static {
     /// Whether its code is so long that a partial vector should take the same as whole ones.
     const LONG: bool;
 
@@ -23,7 +23,7 @@ pub(super) const fn is_long(picoseconds: usize) -> bool {
 }
 
 /// A predicate of `K` floats.
-pub(super) trait FloatTest<const K: usize>: Send + Sync + 'static {
+pub(super) trait FloatTest<const K: usize>: Copy + Send + Sync + 'static {
     fn test<V: Float>(&self, x: [V; K]) -> V::Mask;
 }
 
@@ -32,8 +32,9 @@ pub(super) struct FloatStep<F, E, const K: usize>(pub F, pub PhantomData<E>);
 /// The step of a [`FloatTest`] over elements of type `E`; the output is bytes 0 and 1.
 pub(super) struct TestStep<F, E, const K: usize>(pub F, pub PhantomData<E>);
 
-struct MapBody<'a, F, V>(&'a F, PhantomData<V>);
-struct TestBody<'a, F, V>(&'a F, PhantomData<V>);
+/// The function by value: what it is made of then stays in registers, which through a reference each write to the output might change.
+struct MapBody<F, V>(F, PhantomData<V>);
+struct TestBody<F, V>(F, PhantomData<V>);
 
 /// The bytes from a vector of each input to the next.
 #[inline(always)]
@@ -120,7 +121,7 @@ unsafe fn long_row<V: Vector, const K: usize>(
     }
 }
 
-impl<const K: usize, F: FloatMap<K>, V: Vector> Body<K> for MapBody<'_, F, V> {
+impl<const K: usize, F: FloatMap<K>, V: Vector> Body<K> for MapBody<F, V> {
     #[inline(always)]
     unsafe fn splat(&self, _: usize, from: *const u8, to: *mut u8, _: usize) {
         // SAFETY: the caller's.
@@ -159,7 +160,7 @@ impl<const K: usize, F: FloatMap<K>, V: Vector> Body<K> for MapBody<'_, F, V> {
     }
 }
 
-impl<const K: usize, F: FloatTest<K>, V: Vector> Body<K> for TestBody<'_, F, V> {
+impl<const K: usize, F: FloatTest<K>, V: Vector> Body<K> for TestBody<F, V> {
     #[inline(always)]
     unsafe fn splat(&self, _: usize, from: *const u8, to: *mut u8, _: usize) {
         // SAFETY: the caller's.
@@ -192,7 +193,7 @@ macro_rules! routine {
             #[inline(always)]
             unsafe fn run<S: Simd>(&self, block: *const Block<K>) -> bool {
                 // SAFETY: the caller vouches for the block.
-                unsafe { walk(&mut $body::<F, E::Vector<S>>(&self.0, PhantomData), &*block) };
+                unsafe { walk(&mut $body::<F, E::Vector<S>>(self.0, PhantomData), &*block) };
                 false
             }
         }

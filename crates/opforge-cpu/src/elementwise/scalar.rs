@@ -7,7 +7,7 @@ use super::block::{Block, Body, SPLAT_BYTES, Splat, walk};
 use crate::simd::{Routine, Simd};
 
 /// A function of `K` elements of one type.
-pub(super) trait ScalarMap<const K: usize>: Send + Sync + 'static {
+pub(super) trait ScalarMap<const K: usize>: Copy + Send + Sync + 'static {
     type In: Copy + 'static;
     type Out: Copy + 'static;
     /// Whether [`fails`](ScalarMap::fails) can return true.
@@ -24,8 +24,8 @@ pub(super) trait ScalarMap<const K: usize>: Send + Sync + 'static {
 /// The step of a [`ScalarMap`].
 pub(super) struct ScalarStep<F, const K: usize>(pub F);
 
-struct ScalarBody<'a, F, const K: usize> {
-    f: &'a F,
+struct ScalarBody<F, const K: usize> {
+    f: F,
     failed: bool,
     arity: PhantomData<[(); K]>,
 }
@@ -110,14 +110,14 @@ unsafe fn fill<T: Copy>(from: *const u8, to: *mut u8, n: usize) {
     }
 }
 
-impl<const K: usize, F: ScalarMap<K>> ScalarBody<'_, F, K> {
+impl<const K: usize, F: ScalarMap<K>> ScalarBody<F, K> {
     const CHUNK: usize = {
         let (x, y) = (size_of::<F::In>(), size_of::<F::Out>());
         chunk(if x > y { x } else { y })
     };
 }
 
-impl<const K: usize, F: ScalarMap<K>> Body<K> for ScalarBody<'_, F, K> {
+impl<const K: usize, F: ScalarMap<K>> Body<K> for ScalarBody<F, K> {
     #[inline(always)]
     unsafe fn splat(&self, _: usize, from: *const u8, to: *mut u8, n: usize) {
         // SAFETY: the caller's; a chunk fits.
@@ -155,7 +155,7 @@ impl<const K: usize, F: ScalarMap<K>> Routine for ScalarStep<F, K> {
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, block: *const Block<K>) -> bool {
-        let mut body = ScalarBody { f: &self.0, failed: false, arity: PhantomData };
+        let mut body = ScalarBody { f: self.0, failed: false, arity: PhantomData };
         // SAFETY: the caller vouches for the block.
         unsafe { walk(&mut body, &*block) };
         body.failed

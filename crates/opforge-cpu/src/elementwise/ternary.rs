@@ -15,7 +15,9 @@ use opforge_tile::{Float, TernaryFn};
 
 use crate::simd::Integer;
 
+#[derive(Clone, Copy)]
 struct OfFloat<F>(F);
+#[derive(Clone, Copy)]
 struct OfInt<F, I>(F, PhantomData<I>);
 
 impl<F: TernaryFn> FloatMap<3> for OfFloat<F> {

@@ -14,8 +14,11 @@ use opforge_tile::{Float, UnaryFn};
 
 use crate::simd::Integer;
 
+#[derive(Clone, Copy)]
 struct OfFloat<F>(F);
+#[derive(Clone, Copy)]
 struct OfInt<F, I>(F, std::marker::PhantomData<I>);
+#[derive(Clone, Copy)]
 struct OfBool<F>(F);
 
 impl<F: UnaryFn> FloatMap<1> for OfFloat<F> {

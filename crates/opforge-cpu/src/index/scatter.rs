@@ -23,6 +23,8 @@ const LOOK: isize = 64;
 const LINE_LOOK: usize = 1 << 20;
 /// Elements of a row that a thread writes at a time where they share an index.
 const ROW_PART: usize = 4096;
+/// The same at least, where rows are divided for that.
+const LEAST_PART: usize = 128;
 /// Elements below which a scatter is not shared among threads.
 const MIN_SHARED: usize = 1 << 14;
 
@@ -156,8 +158,10 @@ impl Scatter {
         let mut nest = Nest::collapse(loops.beside.iter().map(widen));
         let beside = nest.axes.last().is_some_and(|a| a.len >= MIN_ROW && a.step[2] < loops.stride * widened);
         let row = if beside { nest.axes.pop() } else { None }.unwrap_or(Axis { len: 1, step: [0; 3] });
-        // A row that shares one index needs no room for many.
-        let part = row.len.clamp(1, if row.step[0] == 0 { ROW_PART } else { BATCH });
+        // A row that shares one index needs no room for many. Few long ones are divided, for several threads.
+        let most = if row.step[0] == 0 { ROW_PART } else { BATCH };
+        let divided = nest.count() < 4 && loops.axis.len.saturating_mul(row.len) >= 4 * MIN_SHARED;
+        let part = row.len.clamp(1, if divided { row.len.div_ceil(4).clamp(LEAST_PART, most) } else { most });
         let (len, size) = (output.elem_count(), output.dtype.size_in_bytes());
         let lines = base.layout.is_contiguous() && loops.stride == size as isize && row.len == 1 && sums.is_none();
         let line = (lines && len > 0 && nest.count().checked_mul(ids.len()) == Some(len)).then(|| ids.len() * size);

@@ -1,9 +1,9 @@
 //! Gradients of the norms over rows, a row at a time.
 
-use super::{expect_like, stats_dtype};
+use super::{expect_like, stats_dtype, with_contiguous_rows};
 use crate::loops::plan::{LoopDim, LoopDims, Walk, iterations};
 use crate::loops::tasks::{Job, prepare};
-use crate::simd::stored::{StoredFloat, VectorOf, load_strided, store_strided};
+use crate::simd::stored::{StoredFloat, VectorOf, each_vector, load_strided, store_strided};
 use crate::simd::{Float, Routine, Simd, Vector};
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
 use opforge_runtime::HostKernel;
@@ -74,16 +74,19 @@ fn norm_backward(
     let sums = parameter_sums(x);
     outputs[1..].iter().try_for_each(|output| expect_like(op, "sums", output, &sums))?;
     weight.map_or(Ok(()), |w| expect_like(op, "weight", w, &Meta::contiguous(x.dtype, len)))?;
-    let (outer, along) = rows([x, dy, outputs[0]], x.rank() - 1);
-    let norm =
-        Norm { centered, weight: weight.is_some(), sums: outputs.len() - 1, chunks: sums.dims()[0], outer, along };
-    match x.dtype {
-        DType::F16 => Ok(NormRows::<f16>::prepare(norm)),
-        DType::BF16 => Ok(NormRows::<bf16>::prepare(norm)),
-        DType::F32 => Ok(NormRows::<f32>::prepare(norm)),
-        DType::F64 => Ok(NormRows::<f64>::prepare(norm)),
-        other => Err(Error::UnsupportedDTypeForOp(other, op)),
-    }
+    with_contiguous_rows(&[x, dy], |inputs| {
+        let (x, dy) = (inputs[0], inputs[1]);
+        let outer = rows([x, dy, outputs[0]]);
+        let norm =
+            Norm { centered, weight: weight.is_some(), sums: outputs.len() - 1, chunks: sums.dims()[0], outer, len };
+        match x.dtype {
+            DType::F16 => Ok(NormRows::<f16>::prepare(norm)),
+            DType::BF16 => Ok(NormRows::<bf16>::prepare(norm)),
+            DType::F32 => Ok(NormRows::<f32>::prepare(norm)),
+            DType::F64 => Ok(NormRows::<f64>::prepare(norm)),
+            other => Err(Error::UnsupportedDTypeForOp(other, op)),
+        }
+    })
 }
 
 fn expect_same(op: &'static str, name: &'static str, given: &Meta, model: &Meta) -> Result<()> {
@@ -96,64 +99,14 @@ fn expect_same(op: &'static str, name: &'static str, given: &Meta, model: &Meta)
     Ok(())
 }
 
-/// The loops over rows, in row-major order, and the loop along them.
-fn rows<const N: usize>(tensors: [&Meta; N], axis: usize) -> (LoopDims<N>, LoopDim<N>) {
+/// The loops over rows, in row-major order.
+fn rows(tensors: [&Meta; 3]) -> LoopDims<3> {
     let dim = |d: usize| LoopDim { len: tensors[0].dims()[d], stride: tensors.map(|t| t.layout.stride()[d]) };
-    ((0..tensors[0].rank()).filter(|&d| d != axis).map(dim).collect(), dim(axis))
+    (0..tensors[0].rank() - 1).map(dim).collect()
 }
 
-/// Vectors added up in line before they enter the whole sum.
+/// Pairs of vectors added up in line before they enter the whole sum.
 const BLOCK: usize = 64;
-
-/// One row of two inputs and an output.
-#[derive(Clone, Copy)]
-struct Row<E> {
-    a: *const E,
-    b: *const E,
-    out: *mut E,
-    along: LoopDim<3>,
-}
-
-impl<E: StoredFloat> Row<E> {
-    /// # Safety
-    /// The offsets are a row's, of the loops that the job's tensors were planned for.
-    #[inline(always)]
-    unsafe fn new(job: &Job, [a, b, out]: [usize; 3], along: LoopDim<3>) -> Self {
-        // SAFETY: the caller's.
-        unsafe {
-            Row {
-                a: job.inputs[0].cast::<E>().add(a),
-                b: job.inputs[1].cast::<E>().add(b),
-                out: job.outputs[0].cast::<E>().add(out),
-                along,
-            }
-        }
-    }
-
-    /// Up to a vector of both inputs from position `i`; lanes past the row's end are zero.
-    ///
-    /// # Safety
-    /// `i` is within the row, and the row's addresses are valid.
-    #[inline(always)]
-    unsafe fn load<S: Simd>(&self, i: usize) -> (VectorOf<E, S>, VectorOf<E, S>) {
-        let n = VectorOf::<E, S>::LANES.min(self.along.len - i);
-        let [a, b, _] = self.along.stride;
-        // SAFETY: the caller's.
-        unsafe { (load_strided::<S, E>(self.a.add(i * a), n, a), load_strided::<S, E>(self.b.add(i * b), n, b)) }
-    }
-
-    /// Writes up to a vector from position `i`.
-    ///
-    /// # Safety
-    /// As [`Row::load`].
-    #[inline(always)]
-    unsafe fn store<S: Simd>(&self, v: VectorOf<E, S>, i: usize) {
-        let n = VectorOf::<E, S>::LANES.min(self.along.len - i);
-        let stride = self.along.stride[2];
-        // SAFETY: the caller's.
-        unsafe { store_strided::<S, E>(v, n, self.out.add(i * stride), stride) };
-    }
-}
 
 struct Norm {
     centered: bool,
@@ -163,7 +116,7 @@ struct Norm {
     /// Into how many about equal parts the rows are divided.
     chunks: usize,
     outer: LoopDims<3>,
-    along: LoopDim<3>,
+    len: usize,
 }
 
 struct NormRows<E> {
@@ -171,27 +124,32 @@ struct NormRows<E> {
     element: PhantomData<E>,
 }
 
-/// The numbers of a row, and the addresses that its elements go with.
-struct RowOf<E: StoredFloat, S: Simd> {
-    row: Row<E>,
+/// A row of `len` elements: its numbers and addresses.
+struct Row<E: StoredFloat, S: Simd> {
+    len: usize,
+    x: *const E,
+    dy: *const E,
+    out: *mut E,
     mean: VectorOf<E, S>,
     rstd: VectorOf<E, S>,
+    /// Null where there is none.
     weight: *const E,
     /// The sums of `dy h` and `dy`; null where they are not wanted.
     sums: [*mut E::Compute; 2],
 }
 
-impl<E: StoredFloat, S: Simd> RowOf<E, S> {
-    /// `dy`, `g` and `h` of up to a vector from position `i`; lanes of the first two past the row's end are zero.
+impl<E: StoredFloat, S: Simd> Row<E, S> {
+    const LANES: usize = VectorOf::<E, S>::LANES;
+
+    /// `dy`, `g` and `h` of `n` elements from position `i`; lanes of the first two past them are zero.
     ///
     /// # Safety
-    /// `i` is within the row; the weight's address is null or as long as the row.
+    /// These elements are the row's.
     #[inline(always)]
-    unsafe fn load(&self, i: usize) -> [VectorOf<E, S>; 3] {
-        let n = VectorOf::<E, S>::LANES.min(self.row.along.len - i);
+    unsafe fn load(&self, i: usize, n: usize) -> [VectorOf<E, S>; 3] {
         // SAFETY: the caller's.
         unsafe {
-            let (x, dy) = self.row.load::<S>(i);
+            let (x, dy) = (load_strided::<S, E>(self.x.add(i), n, 1), load_strided::<S, E>(self.dy.add(i), n, 1));
             let g = if self.weight.is_null() { dy } else { dy * load_strided::<S, E>(self.weight.add(i), n, 1) };
             [dy, g, (x - self.mean) * self.rstd]
         }
@@ -200,20 +158,29 @@ impl<E: StoredFloat, S: Simd> RowOf<E, S> {
     /// The sums of `g` and `g h`.
     ///
     /// # Safety
-    /// As [`RowOf::load`], for the whole row.
+    /// The row's addresses are valid.
     #[inline(always)]
     unsafe fn totals(&self) -> [f64; 2] {
-        let (lanes, len) = (VectorOf::<E, S>::LANES, self.row.along.len);
         let mut totals = [0.0; 2];
-        for block in (0..len).step_by(BLOCK * lanes) {
-            let (mut sum_g, mut sum_gh) = (VectorOf::<E, S>::splat(0.0), VectorOf::<E, S>::splat(0.0));
-            for i in (block..len.min(block + BLOCK * lanes)).step_by(lanes) {
-                // SAFETY: the caller's.
-                let [_, g, h] = unsafe { self.load(i) };
-                sum_g = sum_g + g;
-                sum_gh = sum_gh + g * h;
+        for first in (0..self.len).step_by(2 * BLOCK * Self::LANES) {
+            // Two of each, which do not wait for each other.
+            let mut sums = [[VectorOf::<E, S>::splat(0.0); 2]; 2];
+            let end = self.len.min(first + 2 * BLOCK * Self::LANES);
+            let mut i = first;
+            // SAFETY: the caller's.
+            unsafe {
+                while i + 2 * Self::LANES <= end {
+                    sums[0] = add(sums[0], self.load(i, Self::LANES));
+                    sums[1] = add(sums[1], self.load(i + Self::LANES, Self::LANES));
+                    i += 2 * Self::LANES;
+                }
+                while i < end {
+                    sums[0] = add(sums[0], self.load(i, Self::LANES.min(end - i)));
+                    i += Self::LANES;
+                }
             }
-            totals = [totals[0] + sum_g.reduce_sum().to_f64(), totals[1] + sum_gh.reduce_sum().to_f64()];
+            let sum = |k: usize| (sums[0][k] + sums[1][k]).reduce_sum().to_f64();
+            totals = [totals[0] + sum(0), totals[1] + sum(1)];
         }
         totals
     }
@@ -221,30 +188,40 @@ impl<E: StoredFloat, S: Simd> RowOf<E, S> {
     /// Writes the gradient, and adds to the sums.
     ///
     /// # Safety
-    /// As [`RowOf::totals`]; the sums are null or as long as the row.
+    /// The row's addresses are valid; the sums are null or as long as the row.
     #[inline(always)]
     unsafe fn write(&self, [mean_g, mean_gh]: [f64; 2]) {
-        let (lanes, len) = (VectorOf::<E, S>::LANES, self.row.along.len);
         let (mean_g, mean_gh) = (VectorOf::<E, S>::splat(mean_g), VectorOf::<E, S>::splat(mean_gh));
-        for i in (0..len).step_by(lanes) {
-            // SAFETY: the caller's.
-            unsafe {
-                let [dy, g, h] = self.load(i);
-                self.row.store::<S>(self.rstd * (g - mean_g - h * mean_gh), i);
-                for (sums, term) in self.sums.into_iter().zip([dy * h, dy]) {
-                    if !sums.is_null() {
-                        let (sums, n) = (sums.add(i), lanes.min(len - i));
-                        (VectorOf::<E, S>::load_partial(sums, n) + term).store_partial(sums, n);
+        each_vector(
+            self.len,
+            Self::LANES,
+            #[inline(always)]
+            |i, n| {
+                // SAFETY: these elements are the row's.
+                unsafe {
+                    let [dy, g, h] = self.load(i, n);
+                    store_strided::<S, E>(self.rstd * (g - mean_g - h * mean_gh), n, self.out.add(i), 1);
+                    for (sums, term) in self.sums.into_iter().zip([dy * h, dy]) {
+                        if !sums.is_null() {
+                            let sum = load_strided::<S, E::Compute>(sums.add(i), n, 1) + term;
+                            store_strided::<S, E::Compute>(sum, n, sums.add(i), 1);
+                        }
                     }
                 }
-            }
-        }
+            },
+        );
     }
+}
+
+/// The sums of `g` and of `g h` with those of a vector more.
+#[inline(always)]
+fn add<V: Float>([sum_g, sum_gh]: [V; 2], [_, g, h]: [V; 3]) -> [V; 2] {
+    [sum_g + g, sum_gh + g * h]
 }
 
 impl<E: StoredFloat> NormRows<E> {
     fn prepare(norm: Norm) -> Arc<dyn HostKernel> {
-        let (chunks, rows, len) = (norm.chunks, iterations(&norm.outer), norm.along.len);
+        let (chunks, rows, len) = (norm.chunks, iterations(&norm.outer), norm.len);
         prepare(NormRows::<E> { norm, element: PhantomData }, chunks, rows.div_ceil(chunks.max(1)) * len, 0)
     }
 
@@ -257,8 +234,8 @@ impl<E: StoredFloat> NormRows<E> {
         for (i, sums) in sums.iter_mut().enumerate().take(self.norm.sums) {
             // SAFETY: by the contract.
             unsafe {
-                *sums = job.outputs[1 + i].cast::<E::Compute>().add(chunk * self.norm.along.len);
-                std::slice::from_raw_parts_mut(*sums, self.norm.along.len).fill(E::Compute::default());
+                *sums = job.outputs[1 + i].cast::<E::Compute>().add(chunk * self.norm.len);
+                std::slice::from_raw_parts_mut(*sums, self.norm.len).fill(E::Compute::default());
             }
         }
         sums
@@ -271,8 +248,8 @@ impl<E: StoredFloat> Routine for NormRows<E> {
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, job: Job) {
-        let Norm { centered, outer, along, chunks, .. } = &self.norm;
-        let (rows, count) = (iterations(outer), along.len as f64);
+        let Norm { centered, outer, len, chunks, .. } = &self.norm;
+        let (rows, count) = (iterations(outer), *len as f64);
         let rstd_input = 2 + usize::from(*centered);
         let weight = if self.norm.weight { job.inputs[rstd_input + 1].cast::<E>() } else { std::ptr::null() };
         for chunk in job.tasks.clone() {
@@ -283,11 +260,19 @@ impl<E: StoredFloat> Routine for NormRows<E> {
                 let first = chunk * rows / chunks;
                 let mut walk = Walk::new(outer, first);
                 for index in first..(chunk + 1) * rows / chunks {
-                    let row = Row::<E>::new(&job, walk.offset(), *along);
+                    let [x, dy, out] = walk.offset();
                     let stat =
                         |input: usize| Vector::splat_elem(job.inputs[input].cast::<E::Compute>().add(index).read());
-                    let mean = if *centered { stat(2) } else { Float::splat(0.0) };
-                    let row = RowOf::<E, S> { row, mean, rstd: stat(rstd_input), weight, sums };
+                    let row = Row::<E, S> {
+                        len: *len,
+                        x: job.inputs[0].cast::<E>().add(x),
+                        dy: job.inputs[1].cast::<E>().add(dy),
+                        out: job.outputs[0].cast::<E>().add(out),
+                        mean: if *centered { stat(2) } else { Float::splat(0.0) },
+                        rstd: stat(rstd_input),
+                        weight,
+                        sums,
+                    };
                     let [sum_g, sum_gh] = row.totals();
                     row.write([if *centered { sum_g / count } else { 0.0 }, sum_gh / count]);
                     walk.step();

@@ -1,10 +1,10 @@
 //! Normalising rows by their mean and variance, or by their root mean square.
 
-use super::{expect_like, scaled_eps};
+use super::{expect_like, scaled_eps, with_contiguous_rows};
 use crate::loops::plan::{LoopDim, LoopDims, Walk, iterations};
 use crate::loops::tasks::{Job, prepare};
 use crate::reduce::{Reducer, shrink, sum_row};
-use crate::simd::stored::{StoredFloat, VectorOf, load_strided};
+use crate::simd::stored::{StoredFloat, VectorOf, each_vector, load_strided, store_strided};
 use crate::simd::{Float, Routine, Simd, Vector};
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
 use opforge_runtime::HostKernel;
@@ -73,22 +73,25 @@ fn plan(
     weight.map_or(Ok(()), |w| expect_like(op, "weight", w, &parameter))?;
     bias.map_or(Ok(()), |b| expect_like(op, "bias", b, &parameter))?;
     let given = [weight.is_some(), bias.is_some()];
-    match input.dtype {
-        DType::F16 => Ok(rows::<f16>(input, given, options)),
-        DType::BF16 => Ok(rows::<bf16>(input, given, options)),
-        DType::F32 => Ok(rows::<f32>(input, given, options)),
-        DType::F64 => Ok(rows::<f64>(input, given, options)),
-        other => Err(Error::UnsupportedDTypeForOp(other, op)),
-    }
+    with_contiguous_rows(&[input], |inputs| {
+        let input = inputs[0];
+        match input.dtype {
+            DType::F16 => Ok(rows::<f16>(input, given, options)),
+            DType::BF16 => Ok(rows::<bf16>(input, given, options)),
+            DType::F32 => Ok(rows::<f32>(input, given, options)),
+            DType::F64 => Ok(rows::<f64>(input, given, options)),
+            other => Err(Error::UnsupportedDTypeForOp(other, op)),
+        }
+    })
 }
 
 fn rows<E: StoredFloat>(input: &Meta, [weight, bias]: [bool; 2], options: Options) -> Arc<dyn HostKernel> {
     let (last, strides) = (input.rank() - 1, input.layout.stride());
-    let (len, stride) = (input.dims()[last], strides[last]);
+    let len = input.dims()[last];
     let outer: LoopDims<1> = (0..last).map(|d| LoopDim { len: input.dims()[d], stride: [strides[d]] }).collect();
     let tasks = iterations(&outer);
     let memory = (len + MAX_LANES) * size_of::<E::Compute>();
-    prepare(Rows::<E> { options, outer, len, stride, weight, bias, element: PhantomData }, tasks, len, memory)
+    prepare(Rows::<E> { options, outer, len, weight, bias, element: PhantomData }, tasks, len, memory)
 }
 
 /// No vector has more lanes.
@@ -98,7 +101,6 @@ struct Rows<E> {
     options: Options,
     outer: LoopDims<1>,
     len: usize,
-    stride: usize,
     weight: bool,
     bias: bool,
     element: PhantomData<E>,
@@ -141,15 +143,15 @@ impl<E: StoredFloat> Routine for Rows<E> {
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, job: Job) {
-        let row = job.memory.cast::<E::Compute>();
+        let memory = job.memory.cast::<E::Compute>();
         let [weight, bias] = self.parameters(&job);
         let mut walk = Walk::new(&self.outer, job.tasks.start);
         for task in job.tasks.clone() {
             let [from] = walk.offset();
             walk.step();
-            // SAFETY: the plan's offsets stay within the tensors that the caller vouches for; the memory holds a row of whole vectors.
+            // SAFETY: the plan's offsets stay within the tensors that the caller vouches for; the memory holds a row.
             unsafe {
-                self.widen::<S>(job.inputs[0].cast::<E>().add(from), row);
+                let mut row = self.widened::<S>(job.inputs[0].cast::<E>().add(from), memory);
                 let mut scale = 1.0;
                 let [mean, variance] = loop {
                     let moments = self.moments::<S>(row);
@@ -157,7 +159,8 @@ impl<E: StoredFloat> Routine for Rows<E> {
                         break moments;
                     }
                     scale = shrink::<E>();
-                    self.shrink::<S>(row, scale);
+                    self.shrink::<S>(row, scale, memory);
+                    row = memory;
                 };
                 let rstd = 1.0 / (variance + scaled_eps(self.options.eps, scale)).sqrt();
                 self.write::<S>(row, mean, rstd, weight, bias, job.outputs[0].cast::<E>().add(task * self.len));
@@ -173,11 +176,11 @@ impl<E: StoredFloat> Rows<E> {
     /// The mean, 0 where it is not asked for, and the variance.
     ///
     /// # Safety
-    /// `row` is the working memory, which holds a row.
+    /// `row` holds a row.
     #[inline(always)]
     unsafe fn moments<S: Simd>(&self, row: *const E::Compute) -> [f64; 2] {
         let count = self.len as f64;
-        // SAFETY: the working memory holds `len` elements.
+        // SAFETY: by the contract.
         unsafe {
             let mean =
                 if self.options.centered { sum_row::<S, E::Compute, _>(Sum, row, self.len) / count } else { 0.0 };
@@ -185,17 +188,22 @@ impl<E: StoredFloat> Rows<E> {
         }
     }
 
-    /// Multiplies a row by a number.
+    /// Writes a row multiplied by a number.
     ///
     /// # Safety
-    /// As [`Rows::moments`].
+    /// `from` holds a row, and `to` has room for one. They may be the same.
     #[inline(always)]
-    unsafe fn shrink<S: Simd>(&self, row: *mut E::Compute, scale: f64) {
-        let (lanes, scale) = (VectorOf::<E, S>::LANES, VectorOf::<E, S>::splat(scale));
-        for i in (0..self.len).step_by(lanes) {
-            // SAFETY: the working memory holds whole vectors, of which this is one.
-            unsafe { (VectorOf::<E, S>::load(row.add(i)) * scale).store(row.add(i)) };
-        }
+    unsafe fn shrink<S: Simd>(&self, from: *const E::Compute, scale: f64, to: *mut E::Compute) {
+        let scale = VectorOf::<E, S>::splat(scale);
+        each_vector(
+            self.len,
+            VectorOf::<E, S>::LANES,
+            #[inline(always)]
+            |i, n| {
+                // SAFETY: these elements are the row's.
+                unsafe { (VectorOf::<E, S>::load_partial(from.add(i), n) * scale).store_partial(to.add(i), n) }
+            },
+        );
     }
 
     /// The addresses of weight and bias; null where not given.
@@ -205,21 +213,29 @@ impl<E: StoredFloat> Rows<E> {
         [weight.cast(), bias.cast()]
     }
 
+    /// A row of the input as it is computed in: itself, or widened into the memory.
+    ///
     /// # Safety
-    /// `from` is a row of the input, `row` is the working memory.
+    /// `from` is a row of the input; the memory has room for one.
     #[inline(always)]
-    unsafe fn widen<S: Simd>(&self, from: *const E, row: *mut E::Compute) {
-        let lanes = VectorOf::<E, S>::LANES;
-        for i in (0..self.len).step_by(lanes) {
-            // SAFETY: the caller's.
-            unsafe {
-                load_strided::<S, E>(from.add(i * self.stride), lanes.min(self.len - i), self.stride).store(row.add(i));
-            }
+    unsafe fn widened<S: Simd>(&self, from: *const E, memory: *mut E::Compute) -> *const E::Compute {
+        if size_of::<E>() == size_of::<E::Compute>() {
+            return from.cast();
         }
+        each_vector(
+            self.len,
+            VectorOf::<E, S>::LANES,
+            #[inline(always)]
+            |i, n| {
+                // SAFETY: these elements are the row's.
+                unsafe { load_strided::<S, E>(from.add(i), n, 1).store_partial(memory.add(i), n) }
+            },
+        );
+        memory
     }
 
     /// # Safety
-    /// `row` holds whole vectors; weight and bias are null or as long as the row; `to` is a row of the output.
+    /// `row` holds a row; weight and bias are null or as long; `to` is a row of the output.
     #[inline(always)]
     unsafe fn write<S: Simd>(
         &self,
@@ -230,26 +246,25 @@ impl<E: StoredFloat> Rows<E> {
         bias: *const E,
         to: *mut E,
     ) {
-        let lanes = VectorOf::<E, S>::LANES;
         let (mean, rstd) = (VectorOf::<E, S>::splat(mean), VectorOf::<E, S>::splat(rstd));
-        for i in (0..self.len).step_by(lanes) {
-            let n = lanes.min(self.len - i);
-            // SAFETY: the caller's.
-            unsafe {
-                let mut y = (VectorOf::<E, S>::load(row.add(i)) - mean) * rstd;
-                if !weight.is_null() {
-                    y = y * load_strided::<S, E>(weight.add(i), n, 1);
+        each_vector(
+            self.len,
+            VectorOf::<E, S>::LANES,
+            #[inline(always)]
+            |i, n| {
+                // SAFETY: these elements are the row's.
+                unsafe {
+                    let mut y = (load_strided::<S, E::Compute>(row.add(i), n, 1) - mean) * rstd;
+                    if !weight.is_null() {
+                        y = y * load_strided::<S, E>(weight.add(i), n, 1);
+                    }
+                    if !bias.is_null() {
+                        y = y + load_strided::<S, E>(bias.add(i), n, 1);
+                    }
+                    store_strided::<S, E>(y, n, to.add(i), 1);
                 }
-                if !bias.is_null() {
-                    y = y + load_strided::<S, E>(bias.add(i), n, 1);
-                }
-                if n == lanes {
-                    E::store::<S>(y, to.add(i));
-                } else {
-                    E::store_partial::<S>(y, to.add(i), n);
-                }
-            }
-        }
+            },
+        );
     }
 
     /// # Safety

@@ -10,7 +10,12 @@ mod softmax;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use opforge_core::{Error, Meta, Result};
+use opforge_runtime::HostKernel;
+
+use crate::loops::staged::with_contiguous;
 
 pub use backward::{layer_norm_backward, parameter_sums, rms_norm_backward};
 pub use batch_norm::{Over, batch_norm, batch_norm_backward};
@@ -28,6 +33,15 @@ fn expect_like(op: &'static str, name: &'static str, given: &Meta, model: &Meta)
         return Err(Error::shape(op, name, format!("{:?}", given.layout), accepted));
     }
     Ok(())
+}
+
+/// The kernel that `make` prepares for inputs whose rows, along the last axis, are contiguous; inputs with others are copied first.
+fn with_contiguous_rows(
+    inputs: &[&Meta],
+    make: impl FnOnce(&[&Meta]) -> Result<Arc<dyn HostKernel>>,
+) -> Result<Arc<dyn HostKernel>> {
+    let contiguous = |input: &&Meta| input.dims().last() == Some(&1) || input.layout.stride().last() == Some(&1);
+    if inputs.iter().all(contiguous) { make(inputs) } else { with_contiguous(inputs, make) }
 }
 
 /// What stands for `eps` where numbers are multiplied by `scale`: as much less, but no less than what keeps a variance of 0 from being divided by.

@@ -147,6 +147,19 @@ pub(crate) unsafe fn load_strided<S: Simd, E: StoredFloat>(ptr: *const E, n: usi
     }
 }
 
+/// Calls `f(i, n)` for each vector of a row of `len` elements: for the whole ones with `n == lanes`, then for what is left. Compiled twice, so that
+/// whole vectors have no loop for parts; `f` must be `#[inline(always)]`.
+#[inline(always)]
+pub(crate) fn each_vector(len: usize, lanes: usize, mut f: impl FnMut(usize, usize)) {
+    let whole = len - len % lanes;
+    for i in (0..whole).step_by(lanes) {
+        f(i, lanes);
+    }
+    if whole < len {
+        f(whole, len - whole);
+    }
+}
+
 /// How a vector's elements lie: a whole vector or part of one, next to each other, or apart. Told by constants, so that loops are compiled for it.
 pub(crate) mod lie {
     pub const WHOLE: u8 = 0;

@@ -38,16 +38,15 @@ pub(super) fn run(n: usize, grain: usize, max_helpers: usize, body: &dyn Body<()
         body,
         n,
         grain,
-        count,
         max_helpers,
-        next: AtomicUsize::new(0),
+        sections: Sections::new(count, max_helpers + 1),
         helpers: AtomicUsize::new(0),
         flag: interrupt::flag(),
         panic: Mutex::new(None),
     };
     let pool = pool();
     pool.post(&job);
-    job.work();
+    job.work(0);
     pool.take_back(&job);
     if let Some(payload) = job.panic.into_inner().unwrap_or_else(PoisonError::into_inner) {
         resume_unwind(payload);
@@ -59,11 +58,8 @@ struct Job<'a> {
     body: &'a dyn Body<()>,
     n: usize,
     grain: usize,
-    /// The number of ranges.
-    count: usize,
     max_helpers: usize,
-    /// The first range that nobody has claimed; `count` or more when all are.
-    next: AtomicUsize,
+    sections: Sections,
     /// The helpers at work. Changed under the pool's lock only.
     helpers: AtomicUsize,
     /// That of the kernel whose loop it is, which outlives the loop.
@@ -72,28 +68,72 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Claims and runs ranges until none is left.
-    fn work(&self) {
+    /// Claims and runs ranges until none is left, the `who`-th section's first.
+    fn work(&self, who: usize) {
         INSIDE_LOOP.set(true);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            loop {
-                let i = self.next.fetch_add(1, Ordering::Relaxed);
-                if i >= self.count {
-                    break;
-                }
+            while let Some(i) = self.sections.claim(who) {
                 interrupt::checkpoint();
                 self.body.run(super::range(i, self.grain, self.n));
             }
         }));
         INSIDE_LOOP.set(false);
         if let Err(payload) = outcome {
-            self.next.store(self.count, Ordering::Relaxed);
+            self.sections.claim_all();
             self.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(payload);
         }
     }
 
     fn wants_help(&self) -> bool {
-        self.next.load(Ordering::Relaxed) < self.count && self.helpers.load(Ordering::Relaxed) < self.max_helpers
+        self.helpers.load(Ordering::Relaxed) < self.max_helpers && self.sections.have_more()
+    }
+}
+
+/// A loop's ranges in sections, one for each thread: loops over the same memory that follow each other then find it in the caches of the same
+/// cores. Who is done with its own goes on with the next.
+struct Sections {
+    /// How many ranges there are.
+    count: usize,
+    sections: usize,
+    /// The first range of each section that nobody has claimed; where it ends or beyond when all are.
+    next: [Alone; MOST_SECTIONS],
+}
+
+/// More threads share sections.
+const MOST_SECTIONS: usize = 8;
+
+/// A counter in a cache line of its own.
+#[repr(align(64))]
+struct Alone(AtomicUsize);
+
+impl Sections {
+    fn new(count: usize, threads: usize) -> Self {
+        let sections = threads.min(MOST_SECTIONS);
+        Sections { count, sections, next: std::array::from_fn(|i| Alone(AtomicUsize::new(i * count / sections))) }
+    }
+
+    fn end(&self, section: usize) -> usize {
+        (section + 1) * self.count / self.sections
+    }
+
+    /// A range that nobody else gets.
+    fn claim(&self, who: usize) -> Option<usize> {
+        (0..self.sections).map(|k| (who + k) % self.sections).find_map(|section| {
+            let (next, end) = (&self.next[section].0, self.end(section));
+            // Looked at first: those who go on elsewhere do not count on.
+            (next.load(Ordering::Relaxed) < end)
+                .then(|| next.fetch_add(1, Ordering::Relaxed))
+                .filter(|&range| range < end)
+        })
+    }
+
+    fn have_more(&self) -> bool {
+        (0..self.sections).any(|section| self.next[section].0.load(Ordering::Relaxed) < self.end(section))
+    }
+
+    /// Leaves nothing to claim.
+    fn claim_all(&self) {
+        (0..self.sections).for_each(|section| self.next[section].0.store(self.end(section), Ordering::Relaxed));
     }
 }
 
@@ -204,11 +244,11 @@ impl Pool {
         let (mut state, mut patience) = (self.lock(), GLANCE);
         loop {
             (state, patience) = match state.posted.iter().find_map(JobPtr::join) {
-                Some(job) => {
+                Some((job, who)) => {
                     state.spinning -= 1;
                     drop(state);
                     // SAFETY: the caller, which runs the kernel, waits for its helpers.
-                    unsafe { interrupt::with_flag(job.flag, || job.work()) };
+                    unsafe { interrupt::with_flag(job.flag, || job.work(who)) };
                     (self.leave(job), WARM)
                 }
                 None => self.wait_for_work(state, patience),
@@ -255,13 +295,10 @@ impl Pool {
 }
 
 impl JobPtr {
-    /// Joins the job if it wants help. Called under the pool's lock.
-    fn join(&self) -> Option<&'static Job<'static>> {
+    /// Joins the job if it wants help; says too the how many-th does. Called under the pool's lock.
+    fn join(&self) -> Option<(&'static Job<'static>, usize)> {
         // SAFETY: the job is still posted. It stays valid while this helper is counted, which ends in `Pool::leave`.
         let job = unsafe { &*self.0 };
-        job.wants_help().then(|| {
-            job.helpers.fetch_add(1, Ordering::Relaxed);
-            job
-        })
+        job.wants_help().then(|| (job, 1 + job.helpers.fetch_add(1, Ordering::Relaxed)))
     }
 }

@@ -1,6 +1,7 @@
 //! New tensors of one number.
 
 use crate::arguments::{default_dtype, device_or_default, leaf, size_to_shape};
+use crate::autograd::no_grad;
 use crate::functional as f;
 use crate::ops::prelude::*;
 
@@ -92,12 +93,10 @@ pub fn eye(
     requires_grad: bool,
 ) -> Result<Tensor> {
     let shape = size_to_shape(OP, &[n, m.unwrap_or(n)])?;
-    let along = |dim: usize| {
-        let end = Scalar::from(shape[dim]);
-        f::arange(0i64.into(), end, 1i64.into(), Some(DType::I64), device, false)
-    };
-    let same = f::eq((&along(0)?.unsqueeze(1)?).into(), (&along(1)?).into())?;
-    leaf(same.to_dtype(dtype.unwrap_or(default_dtype()))?, requires_grad)
+    let device = f::device_or_default(OP, device)?;
+    let eye = Tensor::zeros(shape, dtype.unwrap_or(default_dtype()), &device)?;
+    no_grad(|| f::diagonal(&eye, 0, 0, 1)?.const_set(1i64))?;
+    leaf(eye, requires_grad)
 }
 
 /// Zeros of a size, with this tensor's dtype and device unless others are given.

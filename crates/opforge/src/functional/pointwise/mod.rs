@@ -10,7 +10,7 @@ pub use closeness::*;
 pub use complex::*;
 pub use complex_parts::*;
 pub use composed::*;
-pub(crate) use scaled::binary_scaled;
+pub(crate) use scaled::{Plus, binary_scaled};
 
 /// The signatures of the functions, a list a file.
 pub(super) static FUNCTIONS: &[&[crate::declaration::Function]] =

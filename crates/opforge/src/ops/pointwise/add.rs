@@ -1,7 +1,7 @@
 //! `add(a, b)`: `a + b`.
 
 use crate::functional::Parts;
-use crate::functional::binary_scaled;
+use crate::functional::{Plus, binary_scaled};
 use crate::ops::prelude::*;
 
 /// The tile function of [`add`].
@@ -59,7 +59,7 @@ impl Binary for Add {
 #[python(torch, method, in_place)]
 #[operator(DTypes::REAL, samples)]
 pub fn add(input: Operand, other: Operand, alpha: Scalar) -> Result<Tensor> {
-    binary_scaled(Add, input, other, alpha, out)
+    binary_scaled(Add, |alpha| Plus::<false> { factor: alpha.into() }, input, other, alpha, out)
 }
 
 impl Tensor {
@@ -86,5 +86,11 @@ impl Tensor {
 }
 
 fn samples() -> Vec<Sample> {
-    binary_samples(Add, -2.0..2.0, -2.0..2.0, |a, b| a + b)
+    let mut samples = binary_samples(Add, -2.0..2.0, -2.0..2.0, |a, b| a + b);
+    let inputs = vec![Array::spread(&[3, 4], -2.0..2.0), Array::spread(&[4], -2.0..2.0)];
+    let scaled = |x: &[&Tensor]| add(x[0].into(), x[1].into(), 2i64.into());
+    samples.push(Sample::composed("add of the double", scaled, inputs, |x| {
+        Array::from_fn(&x[0].shape, |i| x[0].at(i) + 2.0 * x[1].at_broadcast(i))
+    }));
+    samples
 }

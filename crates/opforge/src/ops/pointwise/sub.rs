@@ -1,7 +1,7 @@
 //! `sub(a, b)`: `a - b`.
 
 use crate::functional::Parts;
-use crate::functional::binary_scaled;
+use crate::functional::{Plus, binary_scaled};
 use crate::ops::prelude::*;
 
 /// The tile function of [`sub`].
@@ -54,7 +54,7 @@ impl Binary for Sub {
 #[python(torch, method, in_place)]
 #[operator(DTypes::NUMERIC, samples)]
 pub fn sub(input: Operand, other: Operand, alpha: Scalar) -> Result<Tensor> {
-    binary_scaled(Sub, input, other, alpha, out)
+    binary_scaled(Sub, |alpha| Plus::<true> { factor: (-alpha).into() }, input, other, alpha, out)
 }
 
 impl Tensor {
@@ -81,5 +81,11 @@ impl Tensor {
 }
 
 fn samples() -> Vec<Sample> {
-    binary_samples(Sub, -2.0..2.0, -2.0..2.0, |a, b| a - b)
+    let mut samples = binary_samples(Sub, -2.0..2.0, -2.0..2.0, |a, b| a - b);
+    let inputs = vec![Array::spread(&[3, 4], -2.0..2.0), Array::spread(&[4], -2.0..2.0)];
+    let scaled = |x: &[&Tensor]| sub(x[0].into(), x[1].into(), 2i64.into());
+    samples.push(Sample::composed("sub of the double", scaled, inputs, |x| {
+        Array::from_fn(&x[0].shape, |i| x[0].at(i) - 2.0 * x[1].at_broadcast(i))
+    }));
+    samples
 }

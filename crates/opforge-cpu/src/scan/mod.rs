@@ -1,5 +1,8 @@
 //! Running sums, products and extremes along an axis.
 
+mod long;
+
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
@@ -8,6 +11,7 @@ use opforge_runtime::{HostKernel, checkpoint};
 use opforge_tile::forms::{self as form, Extreme, Scan};
 
 use crate::copy::{Axis, Nest, Shared, byte_steps, check_output};
+use long::{LongSums, is_long};
 
 /// Elements that a thread combines at a time.
 const GRAIN: usize = 1 << 14;
@@ -53,10 +57,16 @@ pub fn scan(
         (form::Running::Place(Extreme::Max), dtype) => by_number!(op, dtype, T => run_arg::<T, false>),
         (form::Running::Place(Extreme::Min), dtype) => by_number!(op, dtype, T => run_arg::<T, true>),
     };
-    prepare(op, input, axis, output, run)
+    let (rows, along) = loops(op, input, axis, output)?;
+    // Sums of f64 have no wider type.
+    if running == form::Running::Sum && input.dtype != DType::F64 && is_long(&rows, along) {
+        return Ok(by_number!(op, input.dtype, T => Arc::new(LongSums::<T> { rows, along, element: PhantomData })));
+    }
+    Ok(prepare(rows, along, run))
 }
 
-fn prepare(op: &'static str, input: &Meta, axis: usize, output: &Meta, run: Run) -> Result<Arc<dyn HostKernel>> {
+/// The loops over rows, and that along them.
+fn loops(op: &'static str, input: &Meta, axis: usize, output: &Meta) -> Result<(Nest<2>, Axis<2>)> {
     if input.dims() != output.dims() || axis >= input.rank() {
         let accepted = format!("equal shapes that have dim {axis}");
         return Err(Error::shapes(op, input.shape(), output.shape(), accepted));
@@ -65,11 +75,14 @@ fn prepare(op: &'static str, input: &Meta, axis: usize, output: &Meta, run: Run)
     let mut axes: Vec<Axis<2>> =
         input.dims().iter().zip(steps).map(|(&len, (src, dst))| Axis { len, step: [src, dst] }).collect();
     let along = axes.remove(axis);
-    let mut nest = Nest::collapse(axes.into_iter());
+    Ok((Nest::collapse(axes.into_iter()), along))
+}
+
+fn prepare(mut nest: Nest<2>, along: Axis<2>, run: Run) -> Arc<dyn HostKernel> {
     let lanes = nest.axes.pop().unwrap_or(Axis { len: 1, step: [0, 0] });
     let far = along.step[0].abs() < lanes.step[0].abs();
     let together = if far { FAR_LANES } else { LANES };
-    Ok(Arc::new(ScanKernel { nest, lanes, along, together, run }))
+    Arc::new(ScanKernel { nest, lanes, along, together, run })
 }
 
 /// Walks `n` lanes, at most [`LANES`], at the addresses of their first elements.
@@ -114,48 +127,55 @@ unsafe fn run<T: Running, C: Combine<T>>(lanes: Axis<2>, n: usize, along: Axis<2
     // SAFETY: by the contract.
     unsafe {
         match n {
-            LANES => run_lanes::<T, C, LANES>(lanes, along, src, dst),
-            FAR_LANES => run_lanes::<T, C, FAR_LANES>(lanes, along, src, dst),
+            LANES => walk_lanes::<T, C, LANES>([C::START; LANES], lanes, along, src, dst),
+            FAR_LANES => walk_lanes::<T, C, FAR_LANES>([C::START; FAR_LANES], lanes, along, src, dst),
             _ => {
                 for lane in 0..n as isize {
                     let (src, dst) = (src.offset(lane * lanes.step[0]), dst.offset(lane * lanes.step[1]));
-                    run_lanes::<T, C, 1>(lanes, along, src, dst);
+                    walk_lanes::<T, C, 1>([C::START], lanes, along, src, dst);
                 }
             }
         }
     }
 }
 
-/// The numbers below `len`; now and then it looks whether the walk is to stop.
+/// Calls `body` with the numbers below `len`; now and then it looks whether the walk is to stop. Two loops: an iterator over both is three times as
+/// slow. `body` must be `#[inline(always)]`.
 #[inline(always)]
-fn looking(len: usize) -> impl Iterator<Item = isize> {
-    (0..len).step_by(LOOK).flat_map(move |first| {
+fn looking(len: usize, mut body: impl FnMut(isize)) {
+    for first in (0..len).step_by(LOOK) {
         checkpoint();
-        first as isize..len.min(first + LOOK) as isize
-    })
+        for i in first..len.min(first + LOOK) {
+            body(i as isize);
+        }
+    }
 }
 
-/// A constant number of lanes, whose results stay in registers.
+/// A constant number of lanes, whose results, which begin with those given, stay in registers.
 ///
 /// # Safety
 /// As [`run`].
-unsafe fn run_lanes<T: Running, C: Combine<T>, const N: usize>(
+unsafe fn walk_lanes<T: Running, C: Combine<T>, const N: usize>(
+    mut results: [T::Wide; N],
     lanes: Axis<2>,
     along: Axis<2>,
     src: *const u8,
     dst: *mut u8,
 ) {
-    let mut results = [C::START; N];
-    for i in looking(along.len) {
-        for (lane, result) in results.iter_mut().enumerate() {
-            let at = |t: usize| i * along.step[t] + lane as isize * lanes.step[t];
-            // SAFETY: by the contract.
-            unsafe {
-                *result = C::combine(*result, src.offset(at(0)).cast::<T>().read_unaligned().widen());
-                dst.offset(at(1)).cast::<T>().write_unaligned(T::round(*result));
+    looking(
+        along.len,
+        #[inline(always)]
+        |i| {
+            for (lane, result) in results.iter_mut().enumerate() {
+                let at = |t: usize| i * along.step[t] + lane as isize * lanes.step[t];
+                // SAFETY: by the contract.
+                unsafe {
+                    *result = C::combine(*result, src.offset(at(0)).cast::<T>().read_unaligned().widen());
+                    dst.offset(at(1)).cast::<T>().write_unaligned(T::round(*result));
+                }
             }
-        }
-    }
+        },
+    );
 }
 
 /// The byte of a truth value, which is true unless it is 0.
@@ -188,19 +208,23 @@ unsafe fn run_arg<T: Copy + PartialOrd, const LEAST: bool>(
     let is_nan = |x: T| x.partial_cmp(&x).is_none();
     for lane in 0..n as isize {
         let mut best: Option<(T, i64)> = None;
-        for i in looking(along.len) {
-            let at = |t: usize| i * along.step[t] + lane * lanes.step[t];
-            // SAFETY: by the contract.
-            unsafe {
-                let x = src.offset(at(0)).cast::<T>().read_unaligned();
-                let place = match best {
-                    Some((old, place)) if is_nan(old) || !(is_nan(x) || wins(x, old)) => (old, place),
-                    _ => (x, i as i64),
-                };
-                dst.offset(at(1)).cast::<i64>().write_unaligned(place.1);
-                best = Some(place);
-            }
-        }
+        looking(
+            along.len,
+            #[inline(always)]
+            |i| {
+                let at = |t: usize| i * along.step[t] + lane * lanes.step[t];
+                // SAFETY: by the contract.
+                unsafe {
+                    let x = src.offset(at(0)).cast::<T>().read_unaligned();
+                    let place = match best {
+                        Some((old, place)) if is_nan(old) || !(is_nan(x) || wins(x, old)) => (old, place),
+                        _ => (x, i as i64),
+                    };
+                    dst.offset(at(1)).cast::<i64>().write_unaligned(place.1);
+                    best = Some(place);
+                }
+            },
+        );
     }
 }
 
@@ -302,6 +326,30 @@ mod tests {
                 for (i, &sum) in sums.iter().enumerate() {
                     let before = if i / step % dims[axis] == 0 { 0.0 } else { sums[i - step] };
                     assert_eq!(sum, before + values[i], "{dtype} {:?} axis {axis} at {i}", input.meta.layout);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn long_rows_in_segments() -> Result<()> {
+        // Of lengths that segments divide, nearly divide, and do not.
+        for (dtype, len) in
+            [DType::F32, DType::BF16, DType::I16].into_iter().flat_map(|d| [1 << 13, 8199, 10_001].map(|n| (d, n)))
+        {
+            for layout in layouts(&[2, len]) {
+                let input = Array::new(dtype, layout, |i| (noise(i) * 3.0).round());
+                let output = Meta::contiguous(dtype, (2, len));
+                let kernel = scan("cumsum", Scan { running: form::Running::Sum, axis: 1 }, &input.meta, &output)?;
+                let sums = run(&*kernel, &[&input], std::slice::from_ref(&output))[0].values();
+                for (row, sums) in input.values().chunks(len).zip(sums.chunks(len)) {
+                    let mut sum = 0.0;
+                    for (i, (x, &got)) in row.iter().zip(sums).enumerate() {
+                        sum += x;
+                        let want = if dtype == DType::BF16 { bf16::from_f64(sum).to_f64() } else { sum };
+                        assert_eq!(got, want, "{dtype} {:?} at {i}", input.meta.layout);
+                    }
                 }
             }
         }

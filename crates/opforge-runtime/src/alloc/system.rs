@@ -85,7 +85,7 @@ unsafe fn advise_huge(start: *mut u8, size: usize) {
     #[cfg(target_os = "linux")]
     // SAFETY: the caller's promise.
     unsafe {
-        if size >= SLAB && (size < huge::PROBE || huge::are_fast(start)) {
+        if size >= SLAB && (size < huge::PROBE || huge::are_fast(start, size)) {
             huge::advise(start, size);
         }
     }
@@ -94,38 +94,53 @@ unsafe fn advise_huge(start: *mut u8, size: usize) {
 }
 
 /// Huge pages: a fifth of the time of small ones to touch first. But where a virtual machine's host takes back what is free and gives it again page
-/// by page, they are memory that the host has to give, and small ones are remains of what it has given before.
+/// by page, they are often memory that the host has to give, ten times as slow, while small ones are remains of what it has given before.
 #[cfg(target_os = "linux")]
 mod huge {
     use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicU32, Ordering};
     use std::time::{Duration, Instant};
 
     use super::{PAGE, SLAB};
 
-    /// The bytes of a block that [`are_fast`] touches.
+    /// The least bytes of a block that [`are_fast`] looks at.
     pub const PROBE: usize = 4 * SLAB;
 
-    static FAST: OnceLock<bool> = OnceLock::new();
+    /// How long small pages take, for as many bytes as a huge one.
+    static SMALL: OnceLock<Duration> = OnceLock::new();
 
-    /// Whether huge pages are there sooner than as many bytes in small ones, as measured with the first large block.
+    /// Blocks to come that are not looked at, since huge pages were slow.
+    static SKIPPED: AtomicU32 = AtomicU32::new(0);
+    const SKIP: u32 = 16;
+
+    /// Whether a block's huge pages are there sooner than small ones: tells from its first and its last, which are touched.
     ///
     /// # Safety
-    /// `start` is a new mapping of at least [`PROBE`] bytes, aligned to [`SLAB`].
-    pub unsafe fn are_fast(start: *mut u8) -> bool {
-        *FAST.get_or_init(|| {
-            let (mut huge, mut small) = (Duration::ZERO, Duration::ZERO);
-            for pair in 0..2 {
-                // SAFETY: the four ranges of the probe.
-                unsafe {
-                    let at = start.add(2 * pair * SLAB);
-                    advise(at, SLAB);
-                    huge += touch(at, SLAB);
-                    libc::madvise(at.add(SLAB).cast(), SLAB, libc::MADV_NOHUGEPAGE);
-                    small += touch(at.add(SLAB), PAGE);
-                }
+    /// `start` is a new mapping of `size` bytes, at least [`PROBE`], aligned to [`SLAB`].
+    pub unsafe fn are_fast(start: *mut u8, size: usize) -> bool {
+        // Called under the heap's lock: nobody else counts meanwhile.
+        let skipped = SKIPPED.load(Ordering::Relaxed);
+        if skipped > 0 {
+            SKIPPED.store(skipped - 1, Ordering::Relaxed);
+            return false;
+        }
+        let page = |index: usize| start.wrapping_add(index * SLAB);
+        // SAFETY: pages of the block.
+        let small = *SMALL.get_or_init(|| unsafe {
+            libc::madvise(page(1).cast(), SLAB, libc::MADV_NOHUGEPAGE);
+            touch(page(1), PAGE)
+        });
+        let fast = [0, size / SLAB - 1].into_iter().all(|index| {
+            // SAFETY: as above.
+            unsafe {
+                advise(page(index), SLAB);
+                touch(page(index), SLAB) <= small
             }
-            huge <= small
-        })
+        });
+        if !fast {
+            SKIPPED.store(SKIP, Ordering::Relaxed);
+        }
+        fast
     }
 
     /// How long it takes to write a zero to each of the pages of [`SLAB`] bytes.

@@ -106,14 +106,21 @@ const MOST_SECTIONS: usize = 8;
 #[repr(align(64))]
 struct Alone(AtomicUsize);
 
+/// Where a section of about equally long ones begins.
+fn first(count: usize, sections: usize, section: usize) -> usize {
+    section * (count / sections) + section.min(count % sections)
+}
+
 impl Sections {
     fn new(count: usize, threads: usize) -> Self {
         let sections = threads.min(MOST_SECTIONS);
-        Sections { count, sections, next: std::array::from_fn(|i| Alone(AtomicUsize::new(i * count / sections))) }
+        let next =
+            std::array::from_fn(|section| Alone(AtomicUsize::new(first(count, sections, section.min(sections)))));
+        Sections { count, sections, next }
     }
 
     fn end(&self, section: usize) -> usize {
-        (section + 1) * self.count / self.sections
+        first(self.count, self.sections, section + 1)
     }
 
     /// A range that nobody else gets.

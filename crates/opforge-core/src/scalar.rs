@@ -1,7 +1,5 @@
 //! Single numbers of any dtype.
 
-use std::hint::select_unpredictable;
-
 use crate::{DType, Kind};
 use half::{bf16, f16};
 use num_complex::Complex;
@@ -22,36 +20,23 @@ pub enum Scalar {
 
 impl Scalar {
     /// The value as f64: integers round, a complex number loses its imaginary part.
-    ///
-    /// Without branches: loops over elements convert numbers where they use them, and a compiler moves what has none out of the loop.
-    #[inline]
     pub fn to_f64(self) -> f64 {
-        let bits = self.payload();
-        let whole = select_unpredictable(matches!(self, Scalar::UInt(_)), bits as f64, bits.cast_signed() as f64);
-        select_unpredictable(self.is_fraction(), f64::from_bits(bits), whole)
-    }
-
-    /// The value as i64; floats truncate and saturate, unsigned values wrap. Without branches, as [`Scalar::to_f64`].
-    #[inline]
-    pub fn to_i64(self) -> i64 {
-        let bits = self.payload();
-        select_unpredictable(self.is_fraction(), f64::from_bits(bits) as i64, bits.cast_signed())
-    }
-
-    /// The bits of the number, or of its real part.
-    #[inline]
-    fn payload(self) -> u64 {
         match self {
-            Scalar::Bool(b) => b.into(),
-            Scalar::Int(i) => i.cast_unsigned(),
-            Scalar::UInt(u) => u,
-            Scalar::Float(f) | Scalar::Complex(f, _) => f.to_bits(),
+            Scalar::Bool(b) => f64::from(u8::from(b)),
+            Scalar::Int(i) => i as f64,
+            Scalar::UInt(u) => u as f64,
+            Scalar::Float(f) | Scalar::Complex(f, _) => f,
         }
     }
 
-    #[inline]
-    fn is_fraction(self) -> bool {
-        matches!(self, Scalar::Float(_) | Scalar::Complex(..))
+    /// The value as i64; floats truncate and saturate, unsigned values wrap.
+    pub fn to_i64(self) -> i64 {
+        match self {
+            Scalar::Bool(b) => i64::from(b),
+            Scalar::Int(i) => i,
+            Scalar::UInt(u) => u as i64,
+            Scalar::Float(f) | Scalar::Complex(f, _) => f as i64,
+        }
     }
 
     /// Whether the value differs from zero (NaN does).

@@ -31,10 +31,12 @@ mod function;
 mod int;
 mod intrinsic;
 pub mod math;
+mod number;
 mod rows;
 
 pub use float::{Bits, Float, Mask};
 pub use function::{BinaryFn, CompareFn, Integers, Reducer, TernaryFn, TestFn, TruthReducer, UnaryFn, UpdateFn};
 pub use int::Int;
 pub use intrinsic::{Intrinsic, Of1, Of2};
+pub use number::Number;
 pub use rows::{Fold, Row, RowFn, Softmax, SoftmaxSlope};

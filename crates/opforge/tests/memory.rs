@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use opforge::{DType, Device, ErrorKind, Result, Tensor, Var};
-use opforge_runtime::alloc;
+use opforge_runtime::{alloc, vm};
 
 const CPU: &Device = &Device::Cpu;
 /// Elements of a tensor of 1 MiB.
@@ -17,7 +17,7 @@ fn alone() -> MutexGuard<'static, ()> {
 
 /// MiB in use once everything that was called has run.
 fn in_use() -> usize {
-    opforge_runtime::vm::synchronize().expect("no kernel failed");
+    vm::synchronize().expect("no kernel failed");
     alloc::stats().in_use >> 20
 }
 
@@ -76,8 +76,10 @@ fn dropped_graphs_and_cycles_free_their_memory() {
 fn memory_beyond_the_limit_is_an_error_and_nothing_is_lost() {
     let _turn = alone();
     let x = Tensor::ones(MIB, DType::F32, CPU).unwrap();
-    let limit = alloc::limit();
+    let (limit, inline) = (alloc::limit(), vm::inline_cost());
     alloc::set_limit(alloc::stats().in_use + (4 << 20));
+    // All are queued, and fail later.
+    vm::set_inline_cost(0);
     let results: Vec<(&str, Result<f32>)> = vec![
         ("new", Tensor::zeros(64 * MIB, DType::F32, CPU).and_then(|t| t.sum_all()?.to_scalar())),
         ("computed", x.broadcast_left(64).and_then(|t| t.copy()?.sum_all()?.to_scalar())),
@@ -88,7 +90,8 @@ fn memory_beyond_the_limit_is_an_error_and_nothing_is_lost() {
         ),
     ];
     // Others failed too, whose results nobody reads.
-    let unread = opforge_runtime::vm::synchronize().expect_err("kernels without memory");
+    let unread = vm::synchronize().expect_err("kernels without memory");
+    vm::set_inline_cost(inline);
     assert_eq!(unread.kind(), ErrorKind::OutOfMemory, "{unread}");
     alloc::set_limit(limit);
     for (name, result) in results {

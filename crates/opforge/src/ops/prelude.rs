@@ -5,7 +5,7 @@ pub use std::sync::Arc;
 pub use opforge_core::Scalar;
 pub use opforge_runtime::Kernel;
 pub use opforge_tile::math;
-pub use opforge_tile::{BinaryFn, CompareFn, TestFn, UnaryFn, UpdateFn};
+pub use opforge_tile::{BinaryFn, CompareFn, Number, TestFn, UnaryFn, UpdateFn};
 pub use opforge_tile::{Bits, Float, Fold, Int, Mask, Row, RowFn};
 pub use smallvec::{SmallVec, smallvec};
 

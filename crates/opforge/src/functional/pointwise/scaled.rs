@@ -10,7 +10,7 @@ use crate::ops::prelude::*;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Plus<const DIFFERENCE: bool> {
     /// What `b` is multiplied by.
-    pub factor: Scalar,
+    pub factor: Number,
 }
 
 impl<const DIFFERENCE: bool> BinaryFn for Plus<DIFFERENCE> {

@@ -9,7 +9,7 @@ use crate::ops::prelude::*;
 /// `a + value * b * c`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct AddProduct {
-    value: Scalar,
+    value: Number,
 }
 
 impl TernaryFn for AddProduct {
@@ -47,7 +47,7 @@ pub fn addcmul(input: &Tensor, tensor1: &Tensor, tensor2: &Tensor, value: Scalar
     let [input, tensor1, tensor2] = f::together([input, tensor1, tensor2])?;
     let tensors = [&input, &tensor1, &tensor2];
     if is_fused(tensors) && !matches!(value, Scalar::Complex(..)) {
-        return dispatch_to(&TernaryOp(AddProduct { value }), &tensors, out);
+        return dispatch_to(&TernaryOp(AddProduct { value: value.into() }), &tensors, out);
     }
     f::add((&input).into(), (&f::mul((&tensor1).into(), (&tensor2).into())?).into(), value)
 }

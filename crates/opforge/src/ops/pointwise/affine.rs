@@ -6,9 +6,9 @@ use crate::ops::prelude::*;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Affine {
     /// The factor.
-    pub mul: Scalar,
+    pub mul: Number,
     /// The summand.
-    pub add: Scalar,
+    pub add: Number,
 }
 
 impl UnaryFn for Affine {
@@ -49,7 +49,7 @@ impl Unary for Affine {
 #[operator(DTypes::NUMERIC, samples)]
 pub fn affine(input: &Tensor, mul: f64, add: f64) -> Result<Tensor> {
     let fit = |number: f64| crate::functional::fit(OP, Scalar::Float(number), input.dtype());
-    unary(Affine { mul: fit(mul)?, add: fit(add)? }, input)
+    unary(Affine { mul: fit(mul)?.into(), add: fit(add)?.into() }, input)
 }
 
 impl Tensor {
@@ -65,11 +65,11 @@ impl Tensor {
     #[track_caller]
     pub fn affine(&self, mul: f64, add: f64) -> Result<Tensor> {
         let cast = |number: f64| Scalar::Float(number).cast(self.dtype());
-        unary(Affine { mul: cast(mul), add: cast(add) }, self)
+        unary(Affine { mul: cast(mul).into(), add: cast(add).into() }, self)
     }
 }
 
 fn samples() -> Vec<Sample> {
-    let f = Affine { mul: Scalar::Float(3.0), add: Scalar::Float(2.0) };
+    let f = Affine { mul: 3.0.into(), add: 2.0.into() };
     unary_samples(f, -2.0..2.0, |x| x * 3.0 + 2.0)
 }

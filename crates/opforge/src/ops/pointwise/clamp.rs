@@ -6,9 +6,9 @@ use crate::ops::prelude::*;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Clamp {
     /// The lower bound.
-    pub min: Scalar,
+    pub min: Number,
     /// The upper bound; wins where it is below the lower one.
-    pub max: Scalar,
+    pub max: Number,
     /// Whether the gradient passes at the bounds themselves.
     pub closed: bool,
 }
@@ -32,7 +32,7 @@ impl Unary for Clamp {
     /// The gradient passes where x is within the bounds.
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         let (x, grad) = (ctx.input(0)?, ctx.grad(0)?);
-        let (min, max) = (Operand::Scalar(self.min), Operand::Scalar(self.max));
+        let (min, max) = (Operand::Scalar(self.min.scalar()), Operand::Scalar(self.max.scalar()));
         let (above, below) = if self.closed {
             (
                 compare(super::ge::Ge, (&x).into(), min, Rules::SAME)?,
@@ -152,7 +152,7 @@ fn limit(input: &Tensor, min: Option<Scalar>, max: Option<Scalar>, closed: bool,
         return Err(Error::UnsupportedDTypeForOp(dtype, "clamp"));
     }
     let (min, max) = (bound(min, dtype, lowest(dtype))?, bound(max, dtype, highest(dtype))?);
-    unary_to(Clamp { min, max, closed }, input, out)
+    unary_to(Clamp { min: min.into(), max: max.into(), closed }, input, out)
 }
 
 impl Tensor {
@@ -174,5 +174,5 @@ impl Tensor {
 }
 
 fn samples() -> Vec<Sample> {
-    unary_samples(Clamp { min: Scalar::Int(1), max: Scalar::Int(2), closed: true }, 0.0..3.0, |x| x.clamp(1.0, 2.0))
+    unary_samples(Clamp { min: 1i64.into(), max: 2i64.into(), closed: true }, 0.0..3.0, |x| x.clamp(1.0, 2.0))
 }

@@ -8,7 +8,7 @@ use crate::ops::prelude::*;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Elu {
     /// Minus the limit at minus infinity.
-    pub alpha: Scalar,
+    pub alpha: Number,
 }
 
 impl UnaryFn for Elu {
@@ -46,7 +46,7 @@ impl Unary for Elu {
 #[python(nn, inplace)]
 #[operator(DTypes::FLOATS, samples)]
 pub fn elu(input: &Tensor, alpha: f64) -> Result<Tensor> {
-    unary_to(Elu { alpha: Scalar::Float(alpha) }, input, out)
+    unary_to(Elu { alpha: alpha.into() }, input, out)
 }
 
 impl Tensor {
@@ -58,5 +58,5 @@ impl Tensor {
 }
 
 fn samples() -> Vec<Sample> {
-    unary_samples(Elu { alpha: Scalar::Float(1.5) }, -4.0..4.0, |x| if x > 0.0 { x } else { 1.5 * x.exp_m1() })
+    unary_samples(Elu { alpha: 1.5.into() }, -4.0..4.0, |x| if x > 0.0 { x } else { 1.5 * x.exp_m1() })
 }

@@ -6,7 +6,7 @@ use crate::ops::prelude::*;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LeakyRelu {
     /// The slope for negative numbers.
-    pub slope: Scalar,
+    pub slope: Number,
 }
 
 impl UnaryFn for LeakyRelu {
@@ -40,9 +40,9 @@ impl Unary for LeakyRelu {
 #[python(nn, inplace)]
 #[operator(DTypes::FLOATS, samples)]
 pub fn leaky_relu(input: &Tensor, negative_slope: f64) -> Result<Tensor> {
-    unary_float(LeakyRelu { slope: Scalar::Float(negative_slope) }, input, out)
+    unary_float(LeakyRelu { slope: negative_slope.into() }, input, out)
 }
 
 fn samples() -> Vec<Sample> {
-    unary_samples_with(LeakyRelu { slope: Scalar::Float(0.25) }, -3.0..3.0, |x: f64| if x > 0.0 { x } else { 0.25 * x })
+    unary_samples_with(LeakyRelu { slope: 0.25.into() }, -3.0..3.0, |x: f64| if x > 0.0 { x } else { 0.25 * x })
 }

@@ -35,7 +35,7 @@ impl Ternary for Between {
 /// [`Between`] with a number for a weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Toward {
-    weight: Scalar,
+    weight: Number,
 }
 
 impl BinaryFn for Toward {
@@ -73,7 +73,7 @@ pub fn lerp(input: &Tensor, end: &Tensor, weight: Operand) -> Result<Tensor> {
             return dispatch_to(&TernaryOp(Between), &[input, end, weight], out);
         }
         Operand::Scalar(weight) if is_fused([input, input, end]) && !matches!(weight, Scalar::Complex(..)) => {
-            return dispatch_to(&BinaryOp(Toward { weight }), &[input, end], out);
+            return dispatch_to(&BinaryOp(Toward { weight: weight.into() }), &[input, end], out);
         }
         _ => {}
     }

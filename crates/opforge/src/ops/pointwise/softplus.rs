@@ -6,9 +6,9 @@ use crate::ops::prelude::*;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Softplus {
     /// How sharp the bend is.
-    pub beta: Scalar,
+    pub beta: Number,
     /// From where on the result is linear.
-    pub threshold: Scalar,
+    pub threshold: Number,
 }
 
 impl UnaryFn for Softplus {
@@ -47,11 +47,11 @@ impl Unary for Softplus {
 #[python(nn)]
 #[operator(DTypes::FLOATS, samples)]
 pub fn softplus(input: &Tensor, beta: f64, threshold: f64) -> Result<Tensor> {
-    unary_float(Softplus { beta: Scalar::Float(beta), threshold: Scalar::Float(threshold) }, input, None)
+    unary_float(Softplus { beta: beta.into(), threshold: threshold.into() }, input, None)
 }
 
 fn samples() -> Vec<Sample> {
-    unary_samples_with(Softplus { beta: Scalar::Float(2.0), threshold: Scalar::Float(20.0) }, -3.0..3.0, |x: f64| {
+    unary_samples_with(Softplus { beta: 2.0.into(), threshold: 20.0.into() }, -3.0..3.0, |x: f64| {
         (2.0 * x).exp().ln_1p() / 2.0
     })
 }

@@ -4,7 +4,7 @@ use opforge_tile::forms::Move;
 
 use crate::ops::prelude::*;
 
-/// The operator of [`to_device`]. From one device to another its input is contiguous.
+/// The operator of [`to_device`]. From one device to another its input is contiguous; to the same one it is a copy where the input is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ToDevice {
     /// Where the input is.
@@ -19,7 +19,7 @@ impl Operator for ToDevice {
     }
 
     fn device(&self) -> Option<Device> {
-        Some(self.to)
+        (self.from != self.to).then_some(self.to)
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
@@ -36,7 +36,8 @@ impl Operator for ToDevice {
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
-        Ok(smallvec![Some(to_device(&ctx.grad(0)?, self.from)?)])
+        let grad = ctx.grad(0)?;
+        Ok(smallvec![Some(if self.from == self.to { grad } else { to_device(&grad, self.from)? })])
     }
 }
 

@@ -17,8 +17,9 @@ use crate::copy::tile::Tile as Transposer;
 /// What a thread computes at a time, in picoseconds on one core.
 const CHUNK_PS: usize = 3_200_000;
 
-/// Rows of fewer elements are joined in tiles: a loop over so few takes longer than they do.
+/// Rows of fewer elements are joined in tiles, if there are many: a loop over so few takes longer than they do.
 const SHORT: usize = 32;
+const MANY: usize = 512;
 
 /// What an elementwise kernel is made of.
 pub(super) struct Spec<const K: usize> {
@@ -116,7 +117,7 @@ impl<const K: usize> Loops<K> {
         if !contiguous || output_operand.convert.is_some() {
             output_operand.access = Access::Tiled;
         }
-        let joined = col.len < SHORT && row.len > 1;
+        let joined = col.len < SHORT && row.len > 1 && count >= MANY;
         if joined {
             input.iter_mut().chain([&mut output_operand]).for_each(|x| x.join(col.len));
         }

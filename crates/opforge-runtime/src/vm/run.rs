@@ -40,22 +40,25 @@ pub(super) unsafe fn run<S: Borrow<Arc<Storage>>>(
 ) -> Result<()> {
     let device = outputs.first().or(inputs.first()).map_or(Device::Cpu, |buffer| buffer.storage().device());
     let context = Context { device, stream };
-    let (inputs, outputs) = (arguments(inputs), arguments(outputs));
     let outer = INSIDE_KERNEL.replace(true);
-    // SAFETY: the caller's promise.
-    let outcome = catch_unwind(AssertUnwindSafe(|| unsafe { kernel.launch(&context, &inputs, &outputs) }));
+    let outcome = with_arguments(inputs, |inputs| {
+        with_arguments(outputs, |outputs| {
+            // SAFETY: the caller's promise.
+            catch_unwind(AssertUnwindSafe(|| unsafe { kernel.launch(&context, inputs, outputs) }))
+        })
+    });
     INSIDE_KERNEL.set(outer);
     outcome.unwrap_or_else(|payload| {
         Err(if payload.is::<Stopped>() { Error::Interrupted } else { panic_error(op, payload.as_ref()) })
     })
 }
 
-/// The buffers as arguments. Pushed one by one, which costs less than collecting them.
+/// Gives `f` the buffers as arguments: for the usual one or two of them, arrays that are built in place.
 #[inline]
-fn arguments<S: Borrow<Arc<Storage>>>(buffers: &[Buffer<S>]) -> SmallVec<[Argument<'_>; 4]> {
-    let mut arguments = SmallVec::new();
-    for buffer in buffers {
-        arguments.push(buffer.as_argument());
+fn with_arguments<S: Borrow<Arc<Storage>>, R>(buffers: &[Buffer<S>], f: impl FnOnce(&[Argument<'_>]) -> R) -> R {
+    match buffers {
+        [a] => f(&[a.as_argument()]),
+        [a, b] => f(&[a.as_argument(), b.as_argument()]),
+        _ => f(&buffers.iter().map(Buffer::as_argument).collect::<SmallVec<[_; 8]>>()),
     }
-    arguments
 }

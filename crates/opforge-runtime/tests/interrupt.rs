@@ -18,6 +18,8 @@ use opforge_runtime::{Kernel, checkpoint, parallel};
 const LONG: u64 = u64::MAX;
 
 thread_local! {
+    /// How many kernels this thread has let others run beside.
+    static APART: Cell<usize> = const { Cell::new(0) };
     /// How many steps of waiting this thread takes before it gives up.
     static PATIENCE: Cell<usize> = const { Cell::new(usize::MAX) };
 }
@@ -36,7 +38,10 @@ fn front_end() {
                 }
                 Ok(())
             },
-            apart: |f| f(),
+            apart: |f| {
+                APART.set(APART.get() + 1);
+                f();
+            },
             caller: || None,
         });
     });
@@ -101,6 +106,23 @@ fn who_gives_up_stops_the_loop_and_readers_get_an_error() {
         assert!(submit("reads it", &sum(QUEUED, 5), &[&out], &next).and_then(|()| value(&next)).is_err());
         vm::synchronize().unwrap();
     });
+}
+
+#[test]
+fn longer_kernels_on_the_calling_thread_let_others_run() {
+    front_end();
+    for (cost, apart) in [(CHEAP, 0), (1_000_000, 1)] {
+        let (before, out) = (APART.get(), storage());
+        let caller = thread::current().id();
+        let here = kernel(cost, move |_, out| {
+            *out = u64::from(thread::current().id() == caller);
+            Ok(())
+        });
+        submit("here", &here, &[], &out).unwrap();
+        assert_eq!((APART.get() - before, value(&out).unwrap()), (apart, 1), "a kernel of {cost} ns");
+        let fails = submit("fails", &kernel(cost, |_, _| Err(Error::msg("at once"))), &[], &storage());
+        assert_eq!(fails.unwrap_err().to_string(), "at once");
+    }
 }
 
 #[test]

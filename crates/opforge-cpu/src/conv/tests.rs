@@ -1,3 +1,5 @@
+//! Convolutions of all kinds beside plain loops.
+
 use opforge_core::{DType, Meta};
 use opforge_runtime::HostKernel;
 use opforge_runtime::parallel::set_num_threads;

@@ -202,8 +202,8 @@ unsafe fn copy_flat(src: *const u8, dst: *mut u8, bytes: usize) {
     });
 }
 
-/// Copies bytes. Long runs to addresses of another alignment go in pieces: from 4 KiB on the C library leaves them to an instruction which some
-/// processors take four times as long for then.
+/// Copies bytes. Long runs to addresses of another alignment go in pieces: from 4 KiB on the C library leaves them to an instruction (`rep movsb`)
+/// that is slow then on some processors.
 ///
 /// # Safety
 /// As `std::ptr::copy`; what overlaps is the same.

@@ -1,3 +1,5 @@
+//! Matrices' triangles, zeros elsewhere.
+
 use std::sync::Arc;
 
 use opforge_core::{Error, Meta, Result};

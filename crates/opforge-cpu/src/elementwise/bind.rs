@@ -1,3 +1,5 @@
+//! Kernels of two inputs, one of which is a number.
+
 use std::sync::Arc;
 
 use opforge_core::{DType, Element, Error, Result, Scalar, bf16, f16};

@@ -1,3 +1,5 @@
+//! Kernels that choose between elements, and that write one everywhere.
+
 use std::marker::PhantomData;
 use std::sync::Arc;
 

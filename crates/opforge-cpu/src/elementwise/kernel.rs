@@ -11,14 +11,13 @@ use opforge_runtime::parallel::parallel_for;
 use super::block::Block;
 use super::nest::{Axes, Axis, collapse};
 use super::step::{Convert, Step};
-use super::tile::{Access, Operand, TILE_BYTES, TILE_ELEMENTS, TRANSPOSED_ELEMENTS, Tile};
+use super::tile::{Access, Operand, SHORT, TILE_BYTES, TILE_ELEMENTS, TRANSPOSED_ELEMENTS, Tile};
 use crate::copy::tile::Tile as Transposer;
 
 /// What a thread computes at a time, in picoseconds on one core.
 const CHUNK_PS: usize = 3_200_000;
 
-/// Rows of fewer elements are joined in tiles, if there are many: a loop over so few takes longer than they do.
-const SHORT: usize = 32;
+/// From so many elements on, short rows are joined in tiles.
 const MANY: usize = 512;
 
 /// What an elementwise kernel is made of.

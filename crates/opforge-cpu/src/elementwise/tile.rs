@@ -27,36 +27,8 @@ impl Tile {
     }
 }
 
-/// Rows of fewer elements are copied by loops of their own.
-const SHORT: usize = 32;
-
-/// Evaluates an expression with a type that has so many bytes as an element.
-macro_rules! with_bits {
-    ($size:expr, $bits:ident => $body:expr) => {
-        match $size {
-            1 => {
-                type $bits = u8;
-                $body
-            }
-            2 => {
-                type $bits = u16;
-                $body
-            }
-            4 => {
-                type $bits = u32;
-                $body
-            }
-            8 => {
-                type $bits = u64;
-                $body
-            }
-            _ => {
-                type $bits = [u64; 2];
-                $body
-            }
-        }
-    };
-}
+/// Rows of fewer elements are short: to begin a loop over one takes longer than the loop.
+pub(super) const SHORT: usize = 32;
 
 /// How a tensor's elements reach the loop.
 pub(super) enum Access {
@@ -133,7 +105,7 @@ impl Operand {
             match (self.row, self.col) {
                 (0, 0) => {}
                 (0, _) => repeat(tile, cols * self.wide, rows),
-                (_, 0) => with_bits!(self.wide, Bits => stretch::<Bits>(tile, rows, cols)),
+                (_, 0) => by_size!(self.wide, Bits => stretch::<Bits>(tile, rows, cols)),
                 _ => {}
             }
         }
@@ -165,7 +137,7 @@ impl Operand {
                 return transpose(t, src, self.col, dst, row_bytes as isize, rows, cols, self.size);
             }
             if cols < SHORT {
-                return with_bits!(self.size, Bits => copy_block::<Bits>(src, self.row, self.col, dst, rows, cols));
+                return by_size!(self.size, Bits => copy_block::<Bits>(src, self.row, self.col, dst, rows, cols));
             }
             for i in 0..rows {
                 let src = src.offset(i as isize * self.row);
@@ -275,7 +247,7 @@ unsafe fn copy_row(size: usize, src: *const u8, src_step: isize, dst: *mut u8, d
         if src_step == size as isize && dst_step == src_step {
             return dst.copy_from_nonoverlapping(src, n * size);
         }
-        with_bits!(size, Bits => copy::<Bits>(src, src_step, dst, dst_step, n));
+        by_size!(size, Bits => copy::<Bits>(src, src_step, dst, dst_step, n));
     }
 }
 

@@ -1,3 +1,5 @@
+//! Elements and slices read at indices along one axis.
+
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use opforge_core::{IntDType, Meta, Result};

@@ -139,8 +139,8 @@ unsafe fn run<T: Running, C: Combine<T>>(lanes: Axis<2>, n: usize, along: Axis<2
     }
 }
 
-/// Calls `body` with the numbers below `len`; now and then it looks whether the walk is to stop. Two loops: an iterator over both is three times as
-/// slow. `body` must be `#[inline(always)]`.
+/// Calls `body` with the numbers below `len`; now and then it looks whether the walk is to stop. Two loops: an iterator over both is
+/// slower. `body` must be `#[inline(always)]`.
 #[inline(always)]
 fn looking(len: usize, mut body: impl FnMut(isize)) {
     for first in (0..len).step_by(LOOK) {

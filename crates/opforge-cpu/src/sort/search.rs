@@ -1,3 +1,5 @@
+//! Places of values in sorted numbers.
+
 use std::marker::PhantomData;
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! Custom operators as kernels.
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;

@@ -93,8 +93,8 @@ unsafe fn advise_huge(start: *mut u8, size: usize) {
     let _ = (start, size);
 }
 
-/// Huge pages: a fifth of the time of small ones to touch first. But where a virtual machine's host takes back what is free and gives it again page
-/// by page, they are often memory that the host has to give, ten times as slow, while small ones are remains of what it has given before.
+/// Huge pages are there sooner than small ones, if the machine has the memory. But where a virtual machine's host takes back what is free and gives
+/// it again page by page, they are often memory that the host has to give, and much slower, while small ones are remains of what it has given before.
 #[cfg(target_os = "linux")]
 mod huge {
     use std::sync::OnceLock;

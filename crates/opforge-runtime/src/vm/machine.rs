@@ -208,8 +208,8 @@ pub fn inline_cost() -> u64 {
     Vm::global().inline_cost.load(Ordering::Relaxed)
 }
 
-/// Sets the cost up to which a kernel runs on the calling thread; at first 2 milliseconds, of which it would be
-/// a tenth to hand the kernel over and to be woken again.
+/// Sets the cost up to which a kernel runs on the calling thread; at first 2 milliseconds, beside which it
+/// takes long to hand a kernel over and to be woken again (the example `overhead` shows how long).
 pub fn set_inline_cost(nanoseconds: u64) {
     Vm::global().inline_cost.store(nanoseconds, Ordering::Relaxed);
 }

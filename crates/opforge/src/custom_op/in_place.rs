@@ -1,3 +1,5 @@
+//! Custom operators that change a tensor in place.
+
 use super::{BackendStorage, CpuStorage};
 use crate::{Error, Layout, Meta, Result, Tensor};
 

@@ -13,10 +13,34 @@ pub(crate) struct Plus<const DIFFERENCE: bool> {
     pub factor: Number,
 }
 
+impl<const DIFFERENCE: bool> Plus<DIFFERENCE> {
+    /// That of `a + alpha * b` or `a - alpha * b` in a dtype, which has the number alpha.
+    fn of(alpha: Scalar, dtype: DType) -> Self {
+        let factor = match (dtype.is_float(), DIFFERENCE) {
+            (true, false) => Scalar::Float(alpha.to_f64()),
+            (true, true) => Scalar::Float(-alpha.to_f64()),
+            (false, false) => Scalar::Int(alpha.to_i64()),
+            (false, true) => Scalar::Int(alpha.to_i64().wrapping_neg()),
+        };
+        Plus { factor: factor.into() }
+    }
+}
+
 impl<const DIFFERENCE: bool> BinaryFn for Plus<DIFFERENCE> {
+    const INT: bool = true;
+    const BOOL: bool = !DIFFERENCE;
+
     #[inline(always)]
     fn float<V: Float>(self, a: V, b: V) -> V {
         b.mul_add(V::splat(self.factor.to_f64()), a)
+    }
+    #[inline(always)]
+    fn int<I: Int>(self, a: I, b: I) -> I {
+        a.wrapping_add(b.wrapping_mul(I::from_i64(self.factor.to_i64())))
+    }
+    #[inline(always)]
+    fn boolean<M: Mask>(self, a: M, b: M) -> M {
+        if self.factor.to_i64() == 0 { a } else { a | b }
     }
 }
 
@@ -32,11 +56,11 @@ impl<const DIFFERENCE: bool> Binary for Plus<DIFFERENCE> {
     }
 }
 
-/// `f(a, alpha * b)`, the product in b's dtype; of floats of one dtype it is not rounded. `fused` is that with a factor instead of alpha.
+/// `f(a, alpha * b)`, a sum or a difference, the product in b's dtype. In one pass where a and b have one dtype; there products of floats are not
+/// rounded.
 #[track_caller]
 pub(crate) fn binary_scaled<F: Binary, const DIFFERENCE: bool>(
     f: F,
-    fused: impl FnOnce(f64) -> Plus<DIFFERENCE>,
     a: Operand<'_>,
     b: Operand<'_>,
     alpha: Scalar,
@@ -44,12 +68,12 @@ pub(crate) fn binary_scaled<F: Binary, const DIFFERENCE: bool>(
 ) -> Result<Tensor> {
     match (b, alpha) {
         (b, Scalar::Int(1)) => binary_to(f, a, b, Rules::TORCH, out),
-        (Operand::Tensor(b), alpha) if alpha.kind() < Kind::Complex && floats_of_one_dtype(&a, b) => {
-            binary_to(fused(alpha.to_f64()), a, b.into(), Rules::TORCH, out)
-        }
         (Operand::Tensor(b), alpha) => {
             // A negative factor of unsigned numbers wraps; others must fit.
             let alpha = if alpha.kind() == Kind::Int { converted(F::NAME, alpha, b.dtype())? } else { alpha };
+            if is_one_pass(&a, b, alpha) {
+                return binary_to(Plus::<DIFFERENCE>::of(alpha, b.dtype()), a, b.into(), Rules::TORCH, out);
+            }
             let scaled = binary(Mul, b.into(), alpha.into(), Rules::BROADCAST)?;
             binary_to(f, a, (&scaled).into(), Rules::TORCH, out)
         }
@@ -57,8 +81,12 @@ pub(crate) fn binary_scaled<F: Binary, const DIFFERENCE: bool>(
     }
 }
 
-fn floats_of_one_dtype(a: &Operand<'_>, b: &Tensor) -> bool {
-    b.dtype().is_float() && matches!(a, Operand::Tensor(a) if a.dtype() == b.dtype())
+fn is_one_pass(a: &Operand<'_>, b: &Tensor, alpha: Scalar) -> bool {
+    let fits = match b.dtype() {
+        dtype if dtype.is_float() => alpha.kind() < Kind::Complex,
+        dtype => dtype.is_int() && alpha.kind() == Kind::Int,
+    };
+    fits && matches!(a, Operand::Tensor(a) if a.dtype() == b.dtype())
 }
 
 /// The product of two numbers.

@@ -59,7 +59,7 @@ impl Binary for Add {
 #[python(torch, method, in_place)]
 #[operator(DTypes::REAL, samples)]
 pub fn add(input: Operand, other: Operand, alpha: Scalar) -> Result<Tensor> {
-    binary_scaled(Add, |alpha| Plus::<false> { factor: alpha.into() }, input, other, alpha, out)
+    binary_scaled::<_, false>(Add, input, other, alpha, out)
 }
 
 impl Tensor {
@@ -86,5 +86,8 @@ impl Tensor {
 }
 
 fn samples() -> Vec<Sample> {
-    binary_samples(Add, -2.0..2.0, -2.0..2.0, |a, b| a + b)
+    let mut samples = binary_samples(Add, -2.0..2.0, -2.0..2.0, |a, b| a + b);
+    let scaled = BinaryOp(Plus::<false> { factor: Scalar::Int(2).into() });
+    samples.extend(pair_samples(scaled, &(-2.0..2.0), &(-2.0..2.0), |a, b| a + 2.0 * b));
+    samples
 }

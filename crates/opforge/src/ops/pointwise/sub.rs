@@ -54,7 +54,7 @@ impl Binary for Sub {
 #[python(torch, method, in_place)]
 #[operator(DTypes::NUMERIC, samples)]
 pub fn sub(input: Operand, other: Operand, alpha: Scalar) -> Result<Tensor> {
-    binary_scaled(Sub, |alpha| Plus::<true> { factor: (-alpha).into() }, input, other, alpha, out)
+    binary_scaled::<_, true>(Sub, input, other, alpha, out)
 }
 
 impl Tensor {
@@ -81,5 +81,8 @@ impl Tensor {
 }
 
 fn samples() -> Vec<Sample> {
-    binary_samples(Sub, -2.0..2.0, -2.0..2.0, |a, b| a - b)
+    let mut samples = binary_samples(Sub, -2.0..2.0, -2.0..2.0, |a, b| a - b);
+    let scaled = BinaryOp(Plus::<true> { factor: Scalar::Int(-2).into() });
+    samples.extend(pair_samples(scaled, &(-2.0..2.0), &(-2.0..2.0), |a, b| a - 2.0 * b));
+    samples
 }

@@ -116,7 +116,7 @@ fn norms() -> Result<()> {
 fn attentions() -> Result<()> {
     for (length, causal) in [(128, false), (1024, false), (1024, true)] {
         let x = Meta::contiguous(F32, [2, 8, length, 64]);
-        let how = Attention { scale: 0.125, causal };
+        let how = Attention { scale: Scalar::Float(0.125), causal, gradient: false };
         let flops = 4 * 16 * length * length * 64;
         let name = format!("attention 2x8x{length}x64{}", if causal { ", causal" } else { "" });
         let kernel = attention("attention", how, [&x; 3], None, &x)?;

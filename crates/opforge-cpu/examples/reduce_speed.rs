@@ -2,14 +2,15 @@
 //!
 //! `cargo run --release -p opforge-cpu --example reduce_speed`
 
-use opforge_core::{DType, Meta, Result};
+use opforge_core::{DType, Meta, Result, Scalar};
 use opforge_cpu::norm::layer_norm;
-use opforge_cpu::reduce::{Integers, Moments, Reducer, arg_reduce, reduce, reduce_moments};
+use opforge_cpu::reduce::{Integers, Reducer, arg_reduce, reduce, spread};
 use opforge_cpu::rows::rows;
 use opforge_cpu::simd::{Float, Int};
 use opforge_runtime::HostKernel;
 use opforge_tile::Softmax;
 use opforge_tile::forms::Extreme;
+use opforge_tile::forms::Spread;
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -39,17 +40,6 @@ impl Reducer for Max {
     #[inline(always)]
     fn combine<V: Float>(self, a: V, b: V) -> V {
         a.max(b)
-    }
-}
-
-#[derive(Clone, Copy)]
-struct Variance;
-impl Moments for Variance {
-    const DEGREE: u32 = 2;
-
-    #[inline(always)]
-    fn finish<V: Float>(self, _mean: V, squares: V, count: f64) -> V {
-        squares / V::splat(count)
     }
 }
 
@@ -127,7 +117,8 @@ fn main() -> Result<()> {
         let out = |dtype| Meta::contiguous(dtype, square.dims()[1 - axis]);
         let kernel = arg_reduce("argmax", Extreme::Max, &square, axis, &out(DType::I64))?;
         report(&format!("argmax over {axis}"), 4 * N, time(&*kernel, &inputs[..1], &outputs));
-        let kernel = reduce_moments("var", Variance, &square, &[axis], &out(DType::F32))?;
+        let form = Spread { axes: vec![axis], correction: Scalar::Int(0), root: false };
+        let kernel = spread("var", &form, &square, &out(DType::F32))?;
         report(&format!("variance over {axis}"), 4 * N, time(&*kernel, &inputs[..1], &outputs));
         for kind in [Softmax::Plain, Softmax::Log] {
             let kernel = rows("softmax", kind, axis, [&square], &[&square])?;

@@ -7,9 +7,7 @@ use opforge_runtime::HostKernel;
 use opforge_runtime::parallel::parallel_for;
 
 use crate::copy::Shared;
-
-/// Elements that a thread fills at a time.
-const GRAIN: usize = 1 << 14;
+use crate::loops::work::GRAIN;
 
 /// The kernel, without inputs, whose output's element `i` is `start + i * step`.
 ///

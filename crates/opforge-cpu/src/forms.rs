@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use opforge_core::{Error, Layout, Meta, Result, Shape};
 use opforge_runtime::HostKernel;
-use opforge_tile::forms::{Contract, Index, Move, Part, Random, Sort, Windowed};
+use opforge_tile::forms::{Attention, Contract, Index, Move, Normalize, Part, Random, Recurrent, Sort, Windowed};
 
-use crate::{conv, copy, index, matmul, overlay, pool, random, resample, sort};
+use crate::{attention, conv, copy, dense, index, matmul, norm, overlay, pool, random, recurrent, resample, sort};
 
 /// Products of matrices.
 ///
@@ -52,8 +52,10 @@ fn overlaid(op: &'static str, place: &Layout, inputs: &[&Meta], output: &Meta) -
 /// # Errors
 /// Shapes and dtypes that do not go together.
 pub fn indexed(op: &'static str, form: Index, inputs: &[&Meta], output: &Meta) -> Result<Arc<dyn HostKernel>> {
-    let (x, ids) = (inputs[0], inputs[1]);
+    let (x, ids) = (inputs[0], inputs.get(1).copied().unwrap_or(inputs[0]));
     match form {
+        Index::NonZero => index::nonzero(op, x, output),
+        Index::Exchange => dense::permutation(op, x, output),
         Index::Gather { axis, on_max } => index::gather(op, x, ids, axis, on_max, output),
         Index::Scatter { axis, on_max, how } => index::scatter(op, [x, ids, inputs[2]], axis, on_max, how, output),
         Index::Select { axis, on_max } => index::index_select(op, x, ids, axis, on_max, output),
@@ -122,4 +124,62 @@ pub fn drawn(op: &'static str, form: Random, inputs: &[&Meta], output: &Meta) ->
         Random::Integers { low, high } => random::randint(op, low, high, key, output),
         Random::Poisson => random::poisson(op, key, inputs[1], output),
     }
+}
+
+/// Elements less their mean over their deviation, and gradients of that.
+///
+/// # Errors
+/// Shapes and dtypes that do not go together.
+pub fn normalized(
+    op: &'static str,
+    form: Normalize,
+    inputs: &[&Meta],
+    outputs: &[&Meta],
+) -> Result<Arc<dyn HostKernel>> {
+    let (x, y, given) = (inputs[0], outputs[0], |i: usize| inputs.get(i).copied());
+    match form {
+        Normalize::Rows { eps } => norm::layer_norm(op, x, given(1), given(2), eps.to_f64(), y, true),
+        Normalize::RootMeanSquare { eps } => norm::rms_norm(op, x, given(1), eps.to_f64(), y, true),
+        Normalize::RowsGradient => norm::layer_norm_backward(op, x, inputs[1], &inputs[2..4], given(4), outputs),
+        Normalize::RootMeanSquareGradient => {
+            norm::rms_norm_backward(op, x, inputs[1], &inputs[2..3], given(3), outputs)
+        }
+        Normalize::Sets { over, eps } => {
+            norm::batch_norm(op, over, x, [given(1), given(2)], eps.to_f64(), first(op, "outputs", outputs)?)
+        }
+        Normalize::SetsGradient { over, eps } => {
+            let (inputs, outputs) = (first(op, "inputs", inputs)?, first(op, "outputs", outputs)?);
+            norm::batch_norm_backward(op, over, inputs, given(4), eps.to_f64(), outputs)
+        }
+        Normalize::Channels => norm::channel_affine(op, x, first(op, "inputs", &inputs[1..])?, y),
+    }
+}
+
+/// Attention, and its gradients.
+///
+/// # Errors
+/// Shapes and dtypes that do not go together.
+pub fn attended(op: &'static str, form: Attention, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
+    match form.gradient {
+        false => attention::attention(op, form, first(op, "inputs", inputs)?, inputs.get(3).copied(), outputs[0]),
+        true => {
+            let (mask, outputs) = (inputs.get(4).copied(), first(op, "outputs", outputs)?);
+            attention::attention_gradients(op, form, first(op, "inputs", inputs)?, mask, outputs)
+        }
+    }
+}
+
+/// A recurrent cell over a sequence, and its gradients.
+///
+/// # Errors
+/// Shapes, dtypes and layouts that do not go together.
+pub fn recurred(op: &'static str, form: Recurrent, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
+    let kernel = if form.gradient { recurrent::backward } else { recurrent::forward };
+    kernel(op, form.cell, form.reverse, inputs, outputs)
+}
+
+/// The first `N` tensors.
+fn first<'a, const N: usize>(op: &'static str, name: &'static str, metas: &[&'a Meta]) -> Result<[&'a Meta; N]> {
+    let few = || Error::value(op, name, metas.len(), format!("at least {N} tensors"));
+    metas.first_chunk().copied().ok_or_else(few)
 }

@@ -134,7 +134,7 @@ impl<T: WithDType> Gradients<T> {
             step.by_weights.run(&[dy.cast(), read(turned_v)], &[slopes.cast()])?;
             step.by_scores.run(&[read(weights), read(slopes)], &[slopes.cast()])?;
             step.by_queries.run(&[read(slopes), k.cast()], &[dq.cast()])?;
-            scale(dq, rows * width, self.sizes.how.scale);
+            scale(dq, rows * width, self.sizes.how.scale.to_f64());
             step.by_keys.run(&[read(slopes), read(scaled)], &[share.cast()])?;
             add(dk, share, keys * width);
         }

@@ -16,16 +16,7 @@ use crate::loops::staged::with_contiguous;
 use backward::Gradients;
 use forward::Forward;
 use mask::Mask;
-
-/// What is computed of queries `q [.., n, width]`, keys `k [.., m, width]` and values `v [.., m, size]`. Leading dimensions are equal, but for the
-/// last of them, the heads: each of keys and values may serve several neighbouring ones of queries.
-#[derive(Debug, Clone, Copy)]
-pub struct Attention {
-    /// What scores are multiplied by.
-    pub scale: f64,
-    /// Whether a query sees only the keys up to its own position.
-    pub causal: bool,
-}
+pub use opforge_tile::forms::Attention;
 
 /// The kernel for `softmax(q k^T scale) v`.
 ///

@@ -42,7 +42,7 @@ impl Weights {
         // SAFETY: by the contract.
         unsafe {
             std::ptr::copy_nonoverlapping(q, scaled, block.rows * sizes.width);
-            scale(scaled, block.rows * sizes.width, sizes.how.scale);
+            scale(scaled, block.rows * sizes.width, sizes.how.scale.to_f64());
             self.scores.run(&[scaled.cast_const().cast(), k.cast()], &[weights.cast()])?;
             if sizes.how.causal {
                 for row in 0..block.rows {

@@ -15,9 +15,10 @@ use super::place::Place;
 use super::real::{Real, zeros};
 use super::{Dense, Failure, eigen, exp, lu, qr, spectral, triangular};
 use crate::copy::Shared;
+use crate::loops::work::grain;
 
-/// Operations that are worth a thread's while.
-const GRAIN: usize = 100_000;
+/// Operations that cost as much as an element of a plain loop.
+const OPERATIONS: usize = 6;
 
 /// What a routine computes of one matrix, column by column: outputs of numbers, of complex ones, and that of integers if there is one.
 pub(super) struct Results<T> {
@@ -168,7 +169,7 @@ impl<T: Real> HostKernel for DenseKernel<T> {
                 *failed = Some((index, failure));
             }
         };
-        parallel_for(self.batch, (GRAIN / self.work()).max(1), |range| {
+        parallel_for(self.batch, grain(self.work() / OPERATIONS), |range| {
             let mut results = match self.room() {
                 Ok(results) => results,
                 Err(failure) => return fail(range.start, failure),

@@ -9,6 +9,7 @@ use opforge_runtime::alloc::{ALIGNMENT, Room};
 use opforge_runtime::checkpoint;
 
 use super::Failure;
+use crate::loops::work::LOOK;
 
 /// f32 or f64.
 pub(super) trait Real: RealField + Copy + Default + Send + Sync + 'static {
@@ -50,8 +51,6 @@ pub(super) fn memory(need: StackReq) -> Result<Room<MaybeUninit<u8>>, Failure> {
 
 /// Whether there is neither NaN nor infinity, which the iterations cannot bear.
 pub(super) fn is_finite<T: Real>(a: MatRef<'_, T>) -> bool {
-    /// Elements after which it looks whether the kernel is to stop.
-    const LOOK: usize = 1 << 20;
     let (m, n) = (a.nrows(), a.ncols());
     if m == 0 || n == 0 {
         return true;

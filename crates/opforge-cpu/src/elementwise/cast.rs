@@ -12,6 +12,7 @@ use super::kernel::Spec;
 use super::scalar::{ScalarMap, ScalarStep};
 use super::step::{self, Step};
 use crate::copy::Shared;
+use crate::loops::work::GRAIN;
 
 const PICOSECONDS: usize = 150;
 
@@ -187,8 +188,6 @@ struct Halves {
 
 impl HostKernel for Halves {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
-        /// Elements that a thread converts at a time.
-        const GRAIN: usize = 1 << 15;
         let (src, dst) = (Shared(inputs[0]), Shared(outputs[0]));
         parallel_for(self.len, GRAIN, |range| {
             let (from, to) =

@@ -9,6 +9,7 @@ use opforge_runtime::HostKernel;
 use opforge_runtime::parallel::parallel_for;
 
 use super::check_dtypes;
+use crate::loops::work::GRAIN;
 use crate::simd::stored::{StoredFloat, VectorOf};
 use crate::simd::{Entry, Float, Isa, Routine, Simd, Vector, resolve};
 use opforge_tile::UpdateFn;
@@ -46,9 +47,6 @@ pub fn update<const N: usize, F: UpdateFn<N>>(
         other => Err(Error::UnsupportedDTypeForOp(other, op)),
     }
 }
-
-/// Elements that one thread takes at a time.
-const GRAIN: usize = 1 << 14;
 
 struct Update<E: StoredFloat, const N: usize, F: UpdateFn<N>> {
     len: usize,

@@ -10,11 +10,10 @@ use opforge_runtime::parallel::parallel_for;
 use opforge_runtime::{HostKernel, checkpoint};
 
 use crate::copy::{Shared, byte_steps};
+use crate::loops::work::{LOOK, look_at};
 
 /// Elements that a thread looks at a time.
 const CHUNK: usize = 1 << 14;
-/// Elements of a row after which it looks whether it is to stop.
-const LOOK: usize = 1 << 20;
 
 /// The kernel that writes the positions, in row-major order, of a bool tensor's true elements: a row of `rank` indices for each.
 /// Others may write to the mask meanwhile, as threads of numpy can: no more is written than there is room for, and another number is an error.
@@ -115,9 +114,7 @@ impl Nonzero {
         let mut found = 0;
         self.each_row(mask, rows, |at, row| {
             for i in 0..self.row {
-                if i % LOOK == 0 {
-                    checkpoint();
-                }
+                look_at(i);
                 // SAFETY: by the contract.
                 unsafe {
                     if *row.offset(i as isize * self.step) == 0 {

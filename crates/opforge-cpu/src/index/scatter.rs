@@ -12,15 +12,15 @@ use super::frequent::{self, Frequent};
 use super::ids::{BATCH, Batch, Ids, SKIP};
 use super::write::{Sums, Totals, Write, WriteLine};
 use crate::copy::{Axis, Nest, Plan, Shared, byte_steps};
+use crate::loops::work::LOOK;
 use crate::matmul::operand::Operand;
 use crate::memory::scratch::with_scratch;
 use smallvec::SmallVec;
 
 /// Rows along another dimension than the indexed are walked side by side when they are at least this long.
 const MIN_ROW: usize = 8;
-/// Indices after which a row looks whether it is to stop, and those after which a contiguous line does.
-const LOOK: isize = 64;
-const LINE_LOOK: usize = 1 << 20;
+/// Indices of rows after which they look whether they are to stop.
+const ROWS: isize = (LOOK / ROW_PART) as isize;
 /// Elements of a row that a thread writes at a time where they share an index.
 const ROW_PART: usize = 4096;
 /// The same at least, where rows are divided for that.
@@ -237,9 +237,9 @@ impl Scatter {
     /// # Safety
     /// The pointers are valid for the line.
     unsafe fn contiguous_line(&self, write: WriteLine, ids: *const u8, src: *const u8, sums: *mut u8) -> bool {
-        (0..self.axis.len).step_by(LINE_LOOK).all(|first| {
+        (0..self.axis.len).step_by(LOOK).all(|first| {
             checkpoint();
-            let (n, at) = (LINE_LOOK.min(self.axis.len - first), first as isize);
+            let (n, at) = (LOOK.min(self.axis.len - first), first as isize);
             // SAFETY: `n` indices and elements are left from `first` on; the line of sums is whole.
             unsafe {
                 let (ids, src) = (ids.offset(at * self.axis.step[0]), src.offset(at * self.axis.step[1]));
@@ -257,7 +257,7 @@ impl Scatter {
         let ([id_step, src_step, sum_step], axis_step) = (self.row.step, self.axis.step[2]);
         let many = if id_step == 0 { 1 } else { n };
         for i in 0..self.axis.len as isize {
-            if i % LOOK == LOOK - 1 {
+            if i % ROWS == ROWS - 1 {
                 checkpoint();
             }
             // SAFETY: by the contract.
@@ -292,7 +292,7 @@ impl Scatter {
         let ([_, src_step, sum_step], axis_step) = (self.row.step, self.axis.step[2]);
         let place = |id: usize| (sums.wrapping_offset(id as isize * axis_step), sum_step);
         for i in 0..self.axis.len as isize {
-            if i % LOOK == LOOK - 1 {
+            if i % ROWS == ROWS - 1 {
                 checkpoint();
             }
             // SAFETY: by the contract.

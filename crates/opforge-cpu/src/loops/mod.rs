@@ -5,3 +5,4 @@ pub mod plan;
 pub mod planned;
 pub mod staged;
 pub mod tasks;
+pub mod work;

@@ -1,6 +1,7 @@
 //! Kernels that make rows, or tiles of columns, independently of each other.
 
 use crate::loops::fallible::try_parallel_for;
+use crate::loops::work::{GRAIN, grain};
 use crate::memory::scratch::with_scratch;
 use crate::simd::{Prepared, Routine};
 use opforge_core::Result;
@@ -9,9 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Below this many elements one thread is faster than several.
-const SERIAL: usize = 1 << 14;
-/// Elements that a thread takes at a time.
-const GRAIN: usize = 1 << 14;
+const SERIAL: usize = GRAIN;
 /// The most inputs, and outputs, that any of these operators has.
 const MOST: usize = 5;
 
@@ -51,7 +50,7 @@ where
 impl TaskKernel {
     fn prepare(routine: Prepared<Job, ()>, tasks: usize, task_work: usize, memory: usize) -> Arc<dyn HostKernel> {
         let work = tasks.saturating_mul(task_work);
-        let grain = if work < SERIAL { tasks } else { (GRAIN / task_work.max(1)).max(1) };
+        let grain = if work < SERIAL { tasks } else { grain(task_work) };
         Arc::new(TaskKernel { routine, tasks, grain, memory, cost: work as u64 })
     }
 }

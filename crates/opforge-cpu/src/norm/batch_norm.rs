@@ -5,25 +5,15 @@ use super::sets::{Normalized, Products, Sets, Squares, Sum};
 use super::stats_dtype;
 use crate::loops::staged::with_contiguous;
 use crate::loops::tasks::{Job, prepare};
+use crate::loops::work::look_at;
 use crate::reduce::shrink;
 use crate::simd::stored::{StoredFloat, VectorOf, load_strided, store_strided};
 use crate::simd::{Float, Routine, Simd, Vector};
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
-use opforge_runtime::{HostKernel, checkpoint};
+use opforge_runtime::HostKernel;
+use opforge_tile::forms::Over;
 use std::marker::PhantomData;
 use std::sync::Arc;
-
-/// Elements of a run after which it looks whether the kernel is to stop.
-const LOOK: usize = 1 << 16;
-
-/// Over what mean and variance are taken, for `[batch, channels, ..]`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Over {
-    /// Each channel over the whole batch: one mean and variance a channel.
-    Batch,
-    /// Each of this many groups of channels of each element of the batch: `[batch, groups]` means and variances.
-    Groups(usize),
-}
 
 /// `(x - mean) / sqrt(var + eps) * weight + bias`, with the mean and the variance (of the population) of each set that `over` tells.
 ///
@@ -246,9 +236,7 @@ impl<E: StoredFloat> Forward<E> {
                 let bias = Float::splat(parameter::<E>(self.given[1], bias, channel, 0.0));
                 let (scale, start) = (VectorOf::<E, S>::splat(scale), sets.start(set, run));
                 for i in (0..sets.len).step_by(lanes) {
-                    if i % LOOK == 0 {
-                        checkpoint();
-                    }
+                    look_at(i);
                     let (at, n) = (start + i * stride, lanes.min(sets.len - i));
                     let x = load_strided::<S, E>(job.inputs[0].cast::<E>().add(at), n, stride);
                     let y = (x - center).mul_add(scale, bias);
@@ -338,9 +326,7 @@ impl<E: StoredFloat> Gradient<E> {
                 let weight = parameter::<E>(self.given, job.inputs[4], sets.parameter(set, run), 1.0);
                 let (scale, start) = (VectorOf::<E, S>::splat(weight * rstd), sets.start(set, run));
                 for i in (0..sets.len).step_by(lanes) {
-                    if i % LOOK == 0 {
-                        checkpoint();
-                    }
+                    look_at(i);
                     let (at, n) = (start + i * stride, lanes.min(sets.len - i));
                     let dy = load_strided::<S, E>(job.inputs[1].cast::<E>().add(at), n, stride);
                     let dx = dy * scale - mean - normal.load(at, n) * mean_h;

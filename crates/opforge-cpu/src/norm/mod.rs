@@ -18,9 +18,10 @@ use opforge_runtime::HostKernel;
 use crate::loops::staged::with_contiguous;
 
 pub use backward::{layer_norm_backward, parameter_sums, rms_norm_backward};
-pub use batch_norm::{Over, batch_norm, batch_norm_backward};
+pub use batch_norm::{batch_norm, batch_norm_backward};
 pub use channel_affine::channel_affine;
 pub use layer_norm::{layer_norm, rms_norm, stats_dtype};
+pub use opforge_tile::forms::Over;
 pub use softmax::softmax_of_columns;
 
 /// Refuses a tensor that is not contiguous, of the model's shape and dtype.

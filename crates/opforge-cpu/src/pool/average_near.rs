@@ -1,13 +1,13 @@
 //! Averages under small sliding windows, a vector of neighbouring ones at a time.
 
 use opforge_runtime::alloc::Room;
-use opforge_runtime::checkpoint;
 
 use super::average::Lines;
 use super::neighbours::{Neighbours, store};
-use super::windows::{LOOK, Rows};
+use super::windows::Rows;
 use crate::conv::split::Summed;
 use crate::loops::tasks::Job;
+use crate::loops::work::look_at;
 use crate::simd::stored::VectorOf;
 use crate::simd::{Float, Routine, Simd, Vector};
 
@@ -32,9 +32,7 @@ impl<E: Summed> Routine for Near<E> {
             let (rows, count) = (planes.rows(line), VectorOf::<E, S>::splat(self.lines.count_of_line(line)));
             planes.prefetch(job.inputs[0].cast::<E>().wrapping_add(plane * planes.input()), line);
             for first in (0..n).step_by(lanes) {
-                if first.is_multiple_of(LOOK) {
-                    checkpoint();
-                }
+                look_at(first);
                 let rest = lanes.min(n - first);
                 // SAFETY: by the contract of the kernel; lines of the output are disjoint.
                 unsafe {

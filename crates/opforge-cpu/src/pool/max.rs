@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result, WithDType, bf16, f16};
-use opforge_runtime::{HostKernel, checkpoint};
+use opforge_runtime::HostKernel;
 
 use super::Windows;
 use super::check_output;
@@ -13,6 +13,7 @@ use super::windows::{Planes, Tap};
 use crate::conv::split::Summed;
 use crate::loops::staged::with_contiguous;
 use crate::loops::tasks::{Job, prepare};
+use crate::loops::work::look_at;
 use crate::matmul::operand::{Accumulator, Operand};
 use crate::simd::{Routine, Simd};
 
@@ -63,9 +64,6 @@ pub fn max_pool(
 fn of_floats<E: Summed>(planes: Planes, places: Option<&Meta>) -> Option<Arc<dyn HostKernel>> {
     if places.is_some() { MaxNear::<E, true>::prepare(planes) } else { MaxNear::<E, false>::prepare(planes) }
 }
-
-/// Elements of a window after which it looks whether the kernel is to stop.
-const LOOK: usize = 1 << 16;
 
 /// Any numbers under any windows.
 struct MaxOfAny<T> {
@@ -144,18 +142,14 @@ impl<T: Compared> MaxOfAny<T> {
         unsafe {
             match axis.taps() {
                 Some(taps) => taps.enumerate().for_each(|(i, tap)| {
-                    if i % LOOK == 0 {
-                        checkpoint();
-                    }
+                    look_at(i);
                     update_run(x, row, tap, best, places);
                 }),
                 None => {
                     for (output, (best, place)) in best.iter_mut().zip(places).enumerate() {
                         let span = axis.span(output);
                         for (i, at) in span.positions().enumerate() {
-                            if i % LOOK == 0 {
-                                checkpoint();
-                            }
+                            look_at(i);
                             update(*x.add(row + at), (row + at) as i64, best, place);
                         }
                     }

@@ -3,12 +3,13 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use opforge_runtime::{HostKernel, checkpoint};
+use opforge_runtime::HostKernel;
 
 use super::neighbours::{Integers, Neighbours, store};
-use super::windows::{LOOK, Planes, Rows};
+use super::windows::{Planes, Rows};
 use crate::conv::split::Summed;
 use crate::loops::tasks::{Job, prepare};
+use crate::loops::work::look_at;
 use crate::simd::stored::VectorOf;
 use crate::simd::{Bits, Float, FloatElem, Routine, Simd, Vector};
 
@@ -103,9 +104,7 @@ impl<E: Summed, const PLACES: bool> Routine for MaxNear<E, PLACES> {
                 let x = job.inputs[0].cast::<E>().add(task / lines * self.planes.input());
                 self.planes.prefetch(x, task % lines);
                 for first in (0..n).step_by(lanes) {
-                    if first.is_multiple_of(LOOK) {
-                        checkpoint();
-                    }
+                    look_at(first);
                     let (at, count) = (task * n + first, lanes.min(n - first));
                     let to = job.outputs[0].cast::<E>().add(at);
                     if PLACES {

@@ -8,9 +8,6 @@ use crate::conv::split::Split;
 use crate::conv::{MAX_SPATIAL, Window};
 use crate::memory::prefetch::prefetch;
 
-/// Elements of a line after which a walk along it looks whether it is to stop; a multiple of all vectors' lanes.
-pub(super) const LOOK: usize = 1 << 14;
-
 /// The windows along one dimension.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Axis {

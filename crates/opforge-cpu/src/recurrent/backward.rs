@@ -8,15 +8,13 @@ use opforge_core::{Meta, Result};
 use opforge_runtime::HostKernel;
 use opforge_runtime::parallel::parallel_for;
 
-use super::Sizes;
 use super::cell::Cell;
+use super::{ELEMENT, Sizes};
 use crate::copy::Shared;
+use crate::loops::work::grain;
 use crate::matmul;
 use crate::memory::scratch::buffer;
 use crate::simd::{Entry, Float, FloatElem, Isa, Routine, Simd, Vector, resolve};
-
-/// Elements of a state that a thread computes at a time.
-const GRAIN: usize = 2048;
 
 /// A step's pointwise part.
 struct Step<C, E> {
@@ -140,7 +138,7 @@ impl<C: Cell, E: FloatElem> Backward<C, E> {
                     dx: Shared(outputs[0].cast::<E>().add(t * area * C::GATES)),
                     dh: Shared(dh),
                 };
-                parallel_for(batch, (GRAIN / hidden.max(1)).max(1), |rows| (self.entry)(&self.step, (at, rows)));
+                parallel_for(batch, grain(ELEMENT * hidden), |rows| (self.entry)(&self.step, (at, rows)));
                 self.product.run(&[dh.cast_const().cast(), inputs[3]], &[through.cast()])?;
             }
             for i in 0..area {

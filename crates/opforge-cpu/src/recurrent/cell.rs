@@ -3,6 +3,8 @@
 //! Sources: Hochreiter and Schmidhuber, "Long Short-Term Memory" (1997), with the forget gate of Gers et al. (2000); Cho et al., "Learning
 //! Phrase Representations using RNN Encoder-Decoder" (2014), with the reset after the product.
 
+use opforge_tile::forms::CellKind;
+
 use crate::math::{sigmoid, tanh};
 use crate::simd::Float;
 
@@ -47,8 +49,8 @@ pub(super) struct Plain {
 }
 
 impl Cell for Lstm {
-    const GATES: usize = 4;
-    const SAVED: usize = 4;
+    const GATES: usize = CellKind::Lstm.gates();
+    const SAVED: usize = CellKind::Lstm.saved();
     const HAS_CELL: bool = true;
 
     #[inline(always)]
@@ -84,8 +86,8 @@ impl Cell for Lstm {
 }
 
 impl Cell for Gru {
-    const GATES: usize = 3;
-    const SAVED: usize = 4;
+    const GATES: usize = CellKind::Gru.gates();
+    const SAVED: usize = CellKind::Gru.saved();
     const HAS_CELL: bool = false;
 
     #[inline(always)]
@@ -118,8 +120,8 @@ impl Cell for Gru {
 }
 
 impl Cell for Plain {
-    const GATES: usize = 1;
-    const SAVED: usize = 1;
+    const GATES: usize = CellKind::Tanh.gates();
+    const SAVED: usize = CellKind::Tanh.saved();
     const HAS_CELL: bool = false;
 
     #[inline(always)]

@@ -8,15 +8,13 @@ use opforge_core::{Meta, Result};
 use opforge_runtime::parallel::parallel_for;
 use opforge_runtime::{HostKernel, checkpoint};
 
-use super::Sizes;
 use super::cell::Cell;
+use super::{ELEMENT, Sizes};
 use crate::copy::Shared;
+use crate::loops::work::grain;
 use crate::matmul;
 use crate::memory::scratch::buffer;
 use crate::simd::{Entry, Float, FloatElem, Isa, Routine, Simd, Vector, resolve};
-
-/// Elements of a state that a thread computes at a time.
-const GRAIN: usize = 2048;
 
 /// A step's pointwise part.
 struct Step<C, E> {
@@ -118,7 +116,7 @@ impl<C: Cell, E: FloatElem> Forward<C, E> {
                     now: [Shared(hidden_now), Shared(cell_now)],
                     saved: Shared(saved.add(t * area * C::SAVED)),
                 };
-                parallel_for(batch, (GRAIN / hidden.max(1)).max(1), |rows| (self.entry)(&self.step, (at, rows)));
+                parallel_for(batch, grain(ELEMENT * hidden), |rows| (self.entry)(&self.step, (at, rows)));
                 before = [hidden_now.cast_const(), cell_now.cast_const()];
             }
         }

@@ -11,45 +11,11 @@ use std::sync::Arc;
 use opforge_core::{DType, Error, Meta, Result};
 use opforge_runtime::HostKernel;
 
-use cell::{Cell, Gru, Lstm, Plain};
+use cell::{Gru, Lstm, Plain};
+pub use opforge_tile::forms::CellKind;
 
-/// The kinds of recurrent cells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum CellKind {
-    /// Long short-term memory.
-    Lstm,
-    /// Gated recurrent unit.
-    Gru,
-    /// The hyperbolic tangent of the sum of gates.
-    Tanh,
-    /// The positive part of the sum of gates.
-    Relu,
-}
-
-impl CellKind {
-    /// The blocks of gates.
-    pub fn gates(self) -> usize {
-        match self {
-            CellKind::Lstm => Lstm::GATES,
-            CellKind::Gru => Gru::GATES,
-            _ => Plain::GATES,
-        }
-    }
-
-    /// The blocks of numbers that backward needs of a step.
-    pub fn saved(self) -> usize {
-        match self {
-            CellKind::Lstm => Lstm::SAVED,
-            CellKind::Gru => Gru::SAVED,
-            _ => Plain::SAVED,
-        }
-    }
-
-    /// Whether there is a cell state besides the hidden one.
-    pub fn has_cell(self) -> bool {
-        self == CellKind::Lstm
-    }
-}
+/// What an element of a state costs, in elements of a plain loop.
+const ELEMENT: usize = 8;
 
 /// The lengths of a layer's tensors.
 #[derive(Debug, Clone, Copy)]

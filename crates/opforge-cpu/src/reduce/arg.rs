@@ -2,6 +2,7 @@
 
 use super::plan::{check_output, split};
 use crate::loops::plan::{LoopDims, Walk, iterations, order_and_merge};
+use crate::loops::work::{GRAIN, grain, look_at};
 use crate::simd::{Entry, Int, Integer, Isa, Routine, Simd, resolve};
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::parallel::parallel_for;
@@ -102,10 +103,6 @@ const TILE: usize = 256;
 const LANES: usize = 32;
 /// Elements of a row between looks at which lane leads.
 const BLOCK: usize = 1024;
-/// Rows of columns after which a search looks whether it is to stop.
-const LOOK: usize = 256;
-/// Elements searched on one thread at a time.
-const GRAIN: usize = 1 << 15;
 /// Pieces that a long row is searched in.
 const PIECES: usize = 64;
 
@@ -226,9 +223,7 @@ impl<T: ArgElem> ArgSearch<T> {
         let mut best = [T::Key::least(); TILE];
         let mut index = [0u32; TILE];
         for row in 0..plan.len {
-            if row % LOOK == 0 {
-                checkpoint();
-            }
+            look_at(row * TILE);
             // SAFETY: the row lies within the input.
             let elements = unsafe { std::slice::from_raw_parts(base.add(row * plan.stride), width) };
             let leads = best.as_chunks_mut::<LANES>().0.iter_mut().zip(index.as_chunks_mut::<LANES>().0);
@@ -330,7 +325,7 @@ impl<T: ArgElem> ArgKernel<T> {
     /// As [`HostKernel::run`] demands.
     unsafe fn run_in_pieces(&self, tensors: Tensors) {
         let plan = &self.piece.0.plan;
-        let piece = plan.len.div_ceil(PIECES).max(GRAIN);
+        let piece = plan.len.div_ceil(PIECES).max(2 * GRAIN);
         let found = Found(std::cell::UnsafeCell::new([(T::Key::least(), 0); PIECES]));
         parallel_for(plan.len, piece, |range| {
             let slot = range.start / piece;
@@ -363,11 +358,11 @@ impl<T: ArgElem> HostKernel for ArgKernel<T> {
         let tensors = Tensors(inputs[0], outputs[0]);
         let search = &self.piece.0;
         let task_work = search.plan.len * if search.plan.columns.0 > 0 { TILE } else { 1 };
-        if self.tasks == 1 && search.plan.columns.0 == 0 && search.plan.len > 2 * GRAIN {
+        if self.tasks == 1 && search.plan.columns.0 == 0 && search.plan.len > 4 * GRAIN {
             // SAFETY: the caller's.
             unsafe { self.run_in_pieces(tensors) };
         } else {
-            let grain = (GRAIN / task_work.max(1)).max(1);
+            let grain = grain(task_work / 2);
             // SAFETY: the caller's; the entry is for the processor's own ISA.
             parallel_for(self.tasks, grain, |tasks| unsafe { (self.search_entry)(search, (tensors, tasks)) });
         }

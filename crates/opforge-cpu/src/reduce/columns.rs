@@ -5,14 +5,12 @@ use super::fold::Fold;
 use super::kernel::{Job, Load, Step};
 use super::plan::{Form, Plan, TILE};
 use crate::loops::plan::{LoopDim, Walk, iterations};
+use crate::loops::work::look_at;
 use crate::simd::{Routine, Simd};
-use opforge_runtime::checkpoint;
 use std::ops::Range;
 
 /// Rows that are combined before they enter the tile.
 const GROUP: usize = 4;
-/// Groups after which a fold looks whether it is to stop.
-const LOOK: usize = 256;
 /// No vector has more lanes.
 const PADDING: usize = 16;
 
@@ -161,9 +159,7 @@ impl<F: Fold> Columns<F> {
             let mut rows = self.rows(base, tile, units.start, levels.add(self.tiles.levels * TILE).cast());
             let (whole, rest) = self.tiles.whole_rows(units);
             for group in 1..=whole / GROUP {
-                if group % LOOK == 0 {
-                    checkpoint();
-                }
+                look_at(group * GROUP * TILE);
                 let pointers = [rows.next(0), rows.next(1), rows.next(2), rows.next(3)];
                 add_rows::<S, F, GROUP>(fold, pointers, width, levels);
                 for full in 0..full_levels(group, self.tiles.levels) {

@@ -5,6 +5,7 @@ use super::fold::Fold;
 use super::plan::{Form, Plan};
 use super::rows::{self, Rows};
 use crate::loops::fallible::try_parallel_for;
+use crate::loops::work::{GRAIN, grain};
 use crate::memory::scratch::with_scratch;
 use crate::simd::Prepared;
 use opforge_core::Result;
@@ -13,10 +14,10 @@ use opforge_runtime::parallel::parallel_for;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// Elements that cost as much as one of a plain loop: they are read only.
+const ELEMENTS: usize = 2;
 /// Below this many elements one thread is faster than several.
-const SERIAL: usize = 1 << 16;
-/// Elements that a thread takes at a time.
-const GRAIN: usize = 1 << 15;
+const SERIAL: usize = 2 * ELEMENTS * GRAIN;
 /// From this many tasks on, tasks are shared out whole.
 const MANY_TASKS: usize = 16;
 /// Partial results of all tasks together, at most.
@@ -72,9 +73,9 @@ impl Sharing {
             return Sharing::Serial;
         }
         let task_work = work / tasks;
-        let parts = (task_work / GRAIN).min(units).min(MOST_PARTS / tasks);
+        let parts = (task_work / (ELEMENTS * GRAIN)).min(units).min(MOST_PARTS / tasks);
         if tasks >= MANY_TASKS || parts < 2 {
-            return Sharing::Tasks((GRAIN / task_work.max(1)).max(1));
+            return Sharing::Tasks(grain(task_work / ELEMENTS));
         }
         let part = units.div_ceil(parts);
         Sharing::Parts(units.div_ceil(part), part)

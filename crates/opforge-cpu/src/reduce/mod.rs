@@ -28,7 +28,7 @@ use std::sync::Arc;
 pub use arg::arg_reduce;
 pub use logical::reduce_truth;
 pub(crate) use moments::shrink;
-pub use moments::{Moments, reduce_moments};
+pub use moments::spread;
 pub use opforge_tile::{Integers, Reducer, TruthReducer};
 pub(crate) use rows::sum_row;
 

@@ -8,40 +8,29 @@ use crate::simd::stored::{StoredFloat, VectorOf, store_strided};
 use crate::simd::{Float, Simd, Vector};
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::HostKernel;
+use opforge_tile::forms::Spread;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// What becomes of the moments of the reduced elements.
-pub trait Moments: Copy + Send + Sync + 'static {
-    /// By the how-manieth power of a number the result grows when elements are multiplied by it.
-    const DEGREE: u32;
-    /// The result from the mean, the sum of squared distances from it, and the number of elements.
-    fn finish<V: Float>(self, mean: V, squares: V, count: f64) -> V;
-}
-
-/// Reduces floats to a function of their mean and variance over `axes`; otherwise as [`super::reduce`] says.
+/// The kernel for a [`Spread`] of floats; otherwise as [`super::reduce`] says.
 ///
 /// The variance does not cancel: moments of parts are combined by the formulas of Chan, Golub and LeVeque (1979). Where squares overflow, elements
 /// are multiplied by a small number first, so that a result is finite if it can be, and NaN only if an element is NaN or infinite.
 ///
 /// # Errors
 /// Dtypes other than floats, an axis out of range, an output of another size or dtype.
-pub fn reduce_moments<M: Moments>(
-    op: &'static str,
-    moments: M,
-    input: &Meta,
-    axes: &[usize],
-    output: &Meta,
-) -> Result<Arc<dyn HostKernel>> {
-    let (kept, reduced) = split(op, input, axes)?;
+pub fn spread(op: &'static str, form: &Spread, input: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
+    let (kept, reduced) = split(op, input, &form.axes)?;
     check_output(op, output, &kept)?;
     expect_output(op, output.dtype, &[input.dtype])?;
-    let plan = Plan::without_narrow(kept, reduced);
+    let (plan, correction) = (Plan::without_narrow(kept, reduced), form.correction.to_f64());
     match input.dtype {
-        DType::F16 => Ok(prepare(MomentsFold::<M, f16>::new(moments, 1.0), plan)),
-        DType::BF16 => Ok(Guarded::<bf16>::prepare(moments, plan, output)),
-        DType::F32 => Ok(Guarded::<f32>::prepare(moments, plan, output)),
-        DType::F64 => Ok(Guarded::<f64>::prepare(moments, plan, output)),
+        DType::F16 => {
+            Ok(prepare(Moments::<f16> { correction, root: form.root, scale: 1.0, element: PhantomData }, plan))
+        }
+        DType::BF16 => Ok(Guarded::<bf16>::prepare(correction, form.root, plan, output)),
+        DType::F32 => Ok(Guarded::<f32>::prepare(correction, form.root, plan, output)),
+        DType::F64 => Ok(Guarded::<f64>::prepare(correction, form.root, plan, output)),
         other => Err(Error::UnsupportedDTypeForOp(other, op)),
     }
 }
@@ -60,8 +49,8 @@ struct Guarded<E> {
 }
 
 impl<E: StoredFloat> Guarded<E> {
-    fn prepare<M: Moments>(moments: M, plan: Plan, output: &Meta) -> Arc<dyn HostKernel> {
-        let kernel = |scale| prepare(MomentsFold::<M, E>::new(moments, scale), plan.clone());
+    fn prepare(correction: f64, root: bool, plan: Plan, output: &Meta) -> Arc<dyn HostKernel> {
+        let kernel = |scale| prepare(Moments::<E> { correction, root, scale, element: PhantomData }, plan.clone());
         let (plain, shrinking) = (kernel(1.0), kernel(shrink::<E>()));
         Arc::new(Guarded::<E> { plain, shrinking, outputs: output.elem_count(), element: PhantomData })
     }
@@ -109,27 +98,23 @@ impl<V: Vector> Group<V> {
     }
 }
 
-struct MomentsFold<M, E> {
-    moments: M,
+struct Moments<E> {
+    correction: f64,
+    root: bool,
     /// What elements are multiplied by.
     scale: f64,
     element: PhantomData<E>,
 }
 
-impl<M, E> MomentsFold<M, E> {
-    fn new(moments: M, scale: f64) -> Self {
-        MomentsFold { moments, scale, element: PhantomData }
-    }
-}
-impl<M: Copy, E> Clone for MomentsFold<M, E> {
+impl<E> Clone for Moments<E> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<M: Copy, E> Copy for MomentsFold<M, E> {}
+impl<E> Copy for Moments<E> {}
 
 /// Accumulators are stored a vector at a time: all counts, all means, all squares.
-impl<M: Moments, E: StoredFloat> Fold for MomentsFold<M, E> {
+impl<E: StoredFloat> Fold for Moments<E> {
     type In = E;
     type Acc = [E::Compute; 3];
     type Vector<S: Simd> = Group<VectorOf<E, S>>;
@@ -206,11 +191,12 @@ impl<M: Moments, E: StoredFloat> Fold for MomentsFold<M, E> {
     }
     #[inline(always)]
     unsafe fn finish<S: Simd>(self, v: Self::Vector<S>, n: usize, count: usize, out: *mut u8, out_stride: usize) {
-        let mut results = self.moments.finish(v.mean, v.squares, count as f64);
-        // One power after the other: the square of the inverse may overflow where the result does not.
-        for _ in 0..M::DEGREE {
-            results = results * Float::splat(1.0 / self.scale);
-        }
+        // An infinite or NaN mean makes the variance NaN, which the sum of squares may have missed.
+        let squares = v.squares + v.mean * Float::splat(0.0);
+        let variance = squares / Float::splat((count as f64 - self.correction).max(0.0));
+        let unscale = Float::splat(1.0 / self.scale);
+        // One factor after the other: the square of the inverse may overflow where the variance does not.
+        let results = if self.root { variance.sqrt() * unscale } else { variance * unscale * unscale };
         // SAFETY: the caller's.
         unsafe { store_strided::<S, E>(results, n, out.cast(), out_stride) };
     }

@@ -6,6 +6,7 @@ use super::fold::{FloatFold, Fold, first_lane};
 use super::kernel::{Job, Load, Step};
 use super::plan::{Form, Plan};
 use crate::loops::plan::{LoopDim, Walk, iterations};
+use crate::loops::work::LOOK;
 use crate::simd::stored::StoredFloat;
 use crate::simd::{Routine, Simd};
 use opforge_core::WithDType;
@@ -16,7 +17,7 @@ use std::ops::Range;
 /// Elements accumulated in line before the result enters a cascade.
 pub(super) const BLOCK: usize = 1024;
 /// Blocks after which a fold looks whether it is to stop.
-const LOOK: usize = 256;
+const BLOCKS: usize = LOOK / BLOCK;
 /// No vector has more lanes.
 const MAX_LANES: usize = 16;
 
@@ -81,7 +82,7 @@ impl<F: Fold> Rows<F> {
         let mut blocks = None;
         let mut cascade = None;
         for unit in units.clone() {
-            if unit % LOOK == LOOK - 1 {
+            if unit % BLOCKS == BLOCKS - 1 {
                 checkpoint();
             }
             // SAFETY: blocks lie within the input, and are gathered before they are read.

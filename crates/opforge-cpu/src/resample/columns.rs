@@ -7,14 +7,12 @@ use opforge_runtime::alloc::Room;
 use opforge_runtime::checkpoint;
 
 use super::taps::Taps;
+use crate::loops::work::look_at;
 use crate::memory::scratch::buffer;
 use crate::simd::{Float, FloatElem, Isa, Routine, Simd, Vector, resolve};
 
 /// Elements that must be readable, and writable, after a line: two vectors.
 pub(super) const SLACK: usize = 32;
-
-/// Entries after which a walk over them looks whether it is to stop.
-const LOOK: usize = 1 << 12;
 
 /// The taps of a line's elements, for the vectors of [`Isa::current`], of `lanes` elements: a group of entries for each vector, each with a number for every lane.
 pub(super) struct Columns<F> {
@@ -84,9 +82,7 @@ impl<F: FloatElem> Columns<F> {
         for (group, first) in (0..self.len).step_by(F::Vector::<S>::LANES).enumerate() {
             let mut sum = F::Vector::<S>::splat(0.0);
             for entry in group * self.depth..(group + 1) * self.depth {
-                if entry.is_multiple_of(LOOK) {
-                    checkpoint();
-                }
+                look_at(entry * F::Vector::<S>::LANES);
                 // SAFETY: by the contract.
                 unsafe {
                     let weights = F::Vector::<S>::load(self.weights.as_ptr().add(entry * F::Vector::<S>::LANES));
@@ -108,9 +104,7 @@ impl<F: FloatElem> Columns<F> {
     pub unsafe fn pick<S: Simd>(&self, line: *const F, to: *mut F) {
         let lanes = F::Vector::<S>::LANES;
         for (entry, first) in (0..self.len).step_by(lanes).enumerate() {
-            if entry.is_multiple_of(LOOK) {
-                checkpoint();
-            }
+            look_at(entry * F::Vector::<S>::LANES);
             // SAFETY: by the contract.
             unsafe {
                 let elements = self.entry::<S>(entry, line);

@@ -11,18 +11,13 @@ use opforge_runtime::{HostKernel, checkpoint};
 use opforge_tile::forms::{self as form, Extreme, Scan};
 
 use crate::copy::{Axis, Nest, Shared, byte_steps, check_output};
+use crate::loops::work::{LOOK, grain};
 use long::{LongSums, is_long};
-
-/// Elements that a thread combines at a time.
-const GRAIN: usize = 1 << 14;
 
 /// Rows that are walked side by side, at most.
 const LANES: usize = 16;
 /// Those of rows whose elements lie closer to each other than rows do: more would compete for the same lines of the cache.
 const FAR_LANES: usize = 4;
-
-/// Elements of a row after which a walk looks whether it is to stop.
-const LOOK: usize = 1 << 18;
 
 /// The kernel for `output[.., i, ..]`, `i` along `axis`, that combines `input[.., 0, ..]` to `input[.., i, ..]`.
 ///
@@ -112,7 +107,7 @@ impl HostKernel for ScanKernel {
                 unsafe { (self.run)(self.lanes, n, self.along, src.get().offset(at(0)), dst.get().offset(at(1))) };
             });
         };
-        parallel_for(self.nest.count() * parts, (GRAIN / (self.together * self.along.len.max(1))).max(1), work);
+        parallel_for(self.nest.count() * parts, grain(self.together * self.along.len), work);
         Ok(())
     }
 

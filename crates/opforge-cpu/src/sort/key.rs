@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 
 use opforge_core::{bf16, f16};
-use opforge_runtime::checkpoint;
 
 use super::radix;
+use crate::loops::work::look_at;
 
 /// An element type whose order is that of integers.
 pub(super) trait Key: Copy {
@@ -57,9 +57,8 @@ packed! {
     u128: |_| 0, |pairs, _| by_comparison(pairs);
 }
 
-/// Pairs from which on sorting may take so long that it looks whether it is to stop, and comparisons between two looks.
+/// Pairs from which on sorting may take so long that it looks whether it is to stop.
 const LONG: usize = 1 << 20;
-const LOOK: u32 = 1 << 20;
 
 /// Sorts pairs.
 pub(super) fn by_comparison<T: Ord>(pairs: &mut [T]) {
@@ -79,12 +78,10 @@ pub(super) fn select<T: Ord>(pairs: &mut [T], place: usize) {
 
 /// Compares, and looks now and then whether the kernel is to stop.
 fn looking<T: Ord>() -> impl FnMut(&T, &T) -> Ordering {
-    let mut compared = 0u32;
+    let mut compared = 0usize;
     move |a, b| {
         compared = compared.wrapping_add(1);
-        if compared.is_multiple_of(LOOK) {
-            checkpoint();
-        }
+        look_at(compared);
         a.cmp(b)
     }
 }

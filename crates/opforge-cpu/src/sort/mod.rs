@@ -8,19 +8,18 @@ mod select;
 use std::sync::Arc;
 
 use opforge_core::{DType, Error, Meta, Result};
-use opforge_runtime::{HostKernel, checkpoint};
+use opforge_runtime::HostKernel;
 
 use crate::copy::{Axis, Nest, Shared, byte_steps};
 use crate::loops::fallible::try_parallel_for;
+use crate::loops::work::{grain, look_at};
 use crate::memory::scratch::with_scratch;
 use key::{Key, Packed};
 pub use search::search;
 use select::{Select, Ways};
 
-/// Elements that a thread sorts at a time.
-const GRAIN: usize = 1 << 12;
-/// Elements after which a row looks whether it is to stop.
-const LOOK: usize = 1 << 20;
+/// What an element costs, in elements of a plain loop.
+const ELEMENT: usize = 4;
 
 /// The kernel that gives the indices which sort the elements along `axis`, as many of the first as the output has there. It is u32 or i64.
 ///
@@ -95,7 +94,7 @@ impl HostKernel for ArgSort {
         if order.row.len == 0 {
             return Ok(());
         }
-        let grain = (GRAIN / order.row.len).max(1);
+        let grain = grain(ELEMENT * order.row.len);
         try_parallel_for(order.nest.count(), grain, |range| {
             with_scratch(self.scratch, |scratch| {
                 order.nest.for_each(range, |[s, d]| {
@@ -130,16 +129,12 @@ unsafe fn sort_row<T: Key>(order: &Order, src: *const u8, dst: *mut u8, scratch:
     for (i, pair) in pairs.iter_mut().enumerate() {
         // SAFETY: `i` is below the row's length.
         let value = unsafe { src.offset(i as isize * row.step[0]).cast::<T>().read_unaligned() };
-        if i % LOOK == 0 {
-            checkpoint();
-        }
+        look_at(i);
         *pair = T::Packed::new(value.key(), order.descending, i as u32);
     }
     T::Packed::sort(pairs, spare);
     for (i, pair) in pairs[..order.count].iter().enumerate() {
-        if i % LOOK == 0 {
-            checkpoint();
-        }
+        look_at(i);
         // SAFETY: the result has an index for each of the first `count` places.
         unsafe { write_index(order.wide, dst.offset(i as isize * row.step[1]), pair.index()) };
     }

@@ -1,13 +1,12 @@
 //! Sorting by digits.
 
+use crate::loops::work::LOOK;
 use opforge_runtime::checkpoint;
 
 /// Pairs from which on sorting digit by digit is faster than comparing.
 pub(super) const LEAST: usize = 1 << 11;
 const DIGITS: usize = 4;
 const VALUES: usize = 256;
-/// Pairs after which a pass looks whether it is to stop.
-const LOOK: usize = 1 << 20;
 
 /// Sorts pairs by their upper 32 bits, digit by digit from the last; those that are equal there keep their order. `spare` is as long.
 pub(super) fn sort(pairs: &mut [u64], spare: &mut [u64]) {

@@ -6,9 +6,10 @@ use opforge_runtime::alloc::Workspace;
 use opforge_runtime::parallel::parallel_for;
 
 use super::key::{self, Key, Packed};
-use super::{GRAIN, Order, write_index};
+use super::{ELEMENT, Order, write_index};
 use crate::copy::Shared;
 use crate::loops::fallible::try_parallel_for;
+use crate::loops::work::grain;
 use crate::memory::scratch::with_scratch;
 use crate::simd::{Isa, Routine, Simd, resolve};
 
@@ -52,7 +53,7 @@ impl HostKernel for Select {
         let row_bytes = parts * order.count * ways.pair;
         let found = Workspace::new(rows * row_bytes)?;
         let (src, dst, found) = (Shared(inputs[0]), Shared(outputs[0]), Shared(found.as_ptr()));
-        try_parallel_for(rows * parts, (GRAIN / len.max(1)).max(1), |range| {
+        try_parallel_for(rows * parts, grain(ELEMENT * len), |range| {
             with_scratch(room, |scratch| {
                 for task in range {
                     let (row, part) = (task / parts, task % parts);
@@ -67,7 +68,7 @@ impl HostKernel for Select {
                 }
             })
         })?;
-        parallel_for(rows, (GRAIN / (parts * order.count).max(1)).max(1), |range| {
+        parallel_for(rows, grain(ELEMENT * parts * order.count), |range| {
             let mut row = range.start;
             order.nest.for_each(range, |[_, d]| {
                 // SAFETY: as above; rows of the output are disjoint.

@@ -34,6 +34,11 @@ pub enum Index {
         /// What the largest index means.
         on_max: OnMax,
     },
+    /// The places of true elements in row-major order, `[count, rank]`; there is no second input.
+    NonZero,
+    /// The numbers `0..m`, i64, after exchanges: of i32 `[.., k]`, counted from 1, the place that step `i` exchanges place `i` with; there is no
+    /// second input.
+    Exchange,
     /// Slices along several neighbouring axes at once, read by as many vectors: `out[.., i, ..] = x[.., ids0[i], ids1[i], ..]`. Negative indices count
     /// from the end.
     Get {

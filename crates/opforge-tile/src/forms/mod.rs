@@ -3,12 +3,16 @@
 
 mod dense;
 mod index;
+mod network;
+mod norm;
 mod window;
 
 use opforge_core::{Layout, Scalar};
 
 pub use dense::Dense;
 pub use index::{Combine, Index, OnMax};
+pub use network::{Attention, CellKind, Recurrent};
+pub use norm::{Normalize, Over};
 pub use window::{
     Average, Divisor, Filter, Geometry, MAX_SPATIAL, Part, Stretch, Stretches, Window, Windowed, Windows,
 };
@@ -29,6 +33,18 @@ pub struct Search {
     pub extreme: Extreme,
     /// The axis, which goes or stays with length 1.
     pub axis: usize,
+}
+
+/// The variance of floats over axes, or its root: the sum of squared distances from the mean over `count - correction`. It does not cancel, and is finite
+/// wherever it can be.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Spread {
+    /// The axes, which go or stay with length 1.
+    pub axes: Vec<usize>,
+    /// What the count is lessened by: 1 estimates a population's variance from a sample.
+    pub correction: Scalar,
+    /// Whether the standard deviation is meant, the variance's root.
+    pub root: bool,
 }
 
 /// What a running result is.

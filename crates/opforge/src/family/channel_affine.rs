@@ -1,12 +1,11 @@
 //! Scaling and shifting channels by given numbers: what norms do outside of training.
 
-use opforge_cpu::norm;
-
+use opforge_tile::forms::Normalize;
 use smallvec::smallvec;
 
 use crate::autograd::Backward;
 use crate::dispatch::dispatch1;
-use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves, opaque};
+use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves};
 use crate::{Meta, Result, Tensor};
 
 /// `(x - center) scale + shift` of each channel of `x [batch, channels, ..]`; the others, one number a channel, are in the statistics' dtype.
@@ -27,8 +26,8 @@ impl Operator for ChannelAffine {
         AxisMap::letters(&format!("{full},c,c,c->{full}"), &[])
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(norm::channel_affine("channel_affine", inputs[0], [inputs[1], inputs[2], inputs[3]], outputs[0]))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Normalize(Normalize::Channels))
     }
 
     fn saves(&self) -> Saves {

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use opforge_core::Scalar;
 use opforge_cpu::{arange, dense, elementwise, forms, reduce, scan};
 use opforge_runtime::HostKernel;
-use opforge_tile::forms::{Contract, Dense, Index, Move, Random, Scan, Search, Sort, Windowed};
+use opforge_tile::forms::{
+    Attention, Contract, Dense, Index, Move, Normalize, Random, Recurrent, Scan, Search, Sort, Spread, Windowed,
+};
 
 use super::{Reduce, Rows, Tile};
 use crate::{Error, Layout, Meta, Result};
@@ -28,14 +30,22 @@ pub enum Lowering {
     Tile(Tile),
     /// Elements combined along axes.
     Reduce(Reduce),
+    /// The variance along axes, or its root.
+    Spread(Spread),
     /// Where an element is found along an axis.
     Search(Search),
     /// Running results along an axis.
     Scan(Scan),
     /// Passes over rows.
     Rows(Rows),
+    /// Elements less their mean over their deviation, and the gradient of that.
+    Normalize(Normalize),
     /// Products of matrices.
     Contract(Contract),
+    /// Attention, and its gradients.
+    Attention(Attention),
+    /// A recurrent cell over a sequence, and its gradients.
+    Recurrent(Recurrent),
     /// Elements moved as they are.
     Move(Move),
     /// Elements read from, or written to, places that integers name.
@@ -50,7 +60,7 @@ pub enum Lowering {
     Random(Random),
     /// The input's bytes on another device, which interpreters copy there; both tensors are contiguous.
     Transfer,
-    /// A kernel of the CPU, of which nothing else is known.
+    /// A kernel of the CPU, of which nothing else is known: that of an operator that users bring.
     Opaque(Arc<dyn HostKernel>),
 }
 
@@ -68,9 +78,13 @@ impl Lowering {
             Lowering::Range { start, step } => arange::arange(op, start, step, output),
             Lowering::Tile(tile) => tile.kernel(op, inputs, outputs),
             Lowering::Reduce(reduce) => reduce.kernel(op, inputs[0], output),
+            Lowering::Spread(form) => reduce::spread(op, &form, inputs[0], output),
             Lowering::Search(Search { extreme, axis }) => reduce::arg_reduce(op, extreme, inputs[0], axis, output),
             Lowering::Scan(form) => scan::scan(op, form, inputs[0], output),
             Lowering::Rows(rows) => rows.kernel(op, inputs, outputs),
+            Lowering::Normalize(form) => forms::normalized(op, form, inputs, outputs),
+            Lowering::Attention(form) => forms::attended(op, form, inputs, outputs),
+            Lowering::Recurrent(form) => forms::recurred(op, form, inputs, outputs),
             Lowering::Contract(form) => forms::contract(op, form, inputs, output),
             Lowering::Move(form) => forms::moved(op, &form, inputs, output),
             Lowering::Index(form) => forms::indexed(op, form, inputs, output),
@@ -83,11 +97,6 @@ impl Lowering {
     }
 }
 
-/// What is known of a kernel alone.
-pub fn opaque(kernel: Result<Arc<dyn HostKernel>>) -> Result<Lowering> {
-    kernel.map(Lowering::Opaque)
-}
-
 impl Debug for Lowering {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -98,9 +107,13 @@ impl Debug for Lowering {
             }
             Lowering::Tile(tile) => tile.fmt(f),
             Lowering::Reduce(reduce) => reduce.fmt(f),
+            Lowering::Spread(form) => form.fmt(f),
             Lowering::Search(form) => form.fmt(f),
             Lowering::Scan(form) => form.fmt(f),
             Lowering::Rows(rows) => rows.fmt(f),
+            Lowering::Normalize(form) => form.fmt(f),
+            Lowering::Attention(form) => form.fmt(f),
+            Lowering::Recurrent(form) => form.fmt(f),
             Lowering::Contract(form) => form.fmt(f),
             Lowering::Move(form) => form.fmt(f),
             Lowering::Index(form) => form.fmt(f),

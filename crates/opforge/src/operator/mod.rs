@@ -16,7 +16,7 @@ use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
 pub use axes::{Axis, AxisMap, Role};
-pub use lowering::{Lowering, opaque};
+pub use lowering::Lowering;
 pub use reduction::Reduce;
 pub use rows::Rows;
 pub use tile::Tile;

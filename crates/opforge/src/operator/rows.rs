@@ -15,6 +15,7 @@ pub struct Rows {
     function: Box<dyn RowsFn>,
     /// The axis of the first output along which rows lie.
     pub axis: usize,
+    kernel: Option<Arc<dyn HostKernel>>,
 }
 
 /// A function of rows as those see it who do not know its type.
@@ -27,7 +28,12 @@ trait RowsFn: Send + Sync {
 impl Rows {
     /// A function of rows along `axis`, of inputs that are broadcast to the output's shape.
     pub fn new<const K: usize>(f: impl RowFn<K>, axis: usize) -> Self {
-        Rows { function: Box::new(Of::<_, K>(f)), axis }
+        Rows { function: Box::new(Of::<_, K>(f)), axis, kernel: None }
+    }
+
+    /// With a kernel of the CPU for these tensors, if there is one, that is faster than what the function makes.
+    pub fn with_kernel(self, kernel: Option<Arc<dyn HostKernel>>) -> Self {
+        Rows { kernel, ..self }
     }
 
     /// The passes over inputs of a dtype; f16 and bf16 are widened to f32 before and rounded at the end. `fused` is whether `mul_add` rounds
@@ -41,7 +47,10 @@ impl Rows {
     /// # Errors
     /// Dtypes and shapes that do not go together.
     pub(super) fn kernel(&self, op: &'static str, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
-        self.function.kernel(op, self.axis, inputs, outputs)
+        match &self.kernel {
+            Some(kernel) => Ok(Arc::clone(kernel)),
+            None => self.function.kernel(op, self.axis, inputs, outputs),
+        }
     }
 }
 

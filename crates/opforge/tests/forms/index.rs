@@ -11,6 +11,7 @@ fn parts(form: Index) -> (Places, usize, Option<Combine>) {
         Index::Select { axis, .. } => (Places::Slices, axis, None),
         Index::AddSlices { axis, .. } => (Places::Slices, axis, Some(Combine::Add)),
         Index::Get { axis } => (Places::Tuples, axis, None),
+        Index::NonZero | Index::Exchange => unreachable!("they have no indices"),
         Index::Put { axis, adds } => (Places::Tuples, axis, Some(if adds { Combine::Add } else { Combine::Set })),
     }
 }
@@ -23,6 +24,11 @@ enum Places {
 }
 
 pub fn index(form: Index, x: &[Array], shape: &[usize]) -> Array {
+    match form {
+        Index::NonZero => return nonzero(&x[0], shape),
+        Index::Exchange => return exchanged(&x[0], shape),
+        _ => {}
+    }
     let (places, axis, how) = parts(form);
     let ids = &x[1..x.len() - usize::from(how.is_some())];
     // Where in the first input the element at an index of what is read, or written, is.
@@ -58,4 +64,27 @@ pub fn index(form: Index, x: &[Array], shape: &[usize]) -> Array {
         };
     });
     y
+}
+
+fn nonzero(x: &Array, shape: &[usize]) -> Array {
+    let mut places = Vec::new();
+    each_index(&x.shape, |index| {
+        if x.at(index) != 0.0 {
+            places.extend(index.iter().map(|&i| i as f64));
+        }
+    });
+    Array::new(shape, places)
+}
+
+fn exchanged(x: &Array, shape: &[usize]) -> Array {
+    let (&rows, lead) = shape.split_last().expect("rows");
+    let mut orders = Vec::new();
+    each_index(lead, |lead| {
+        let mut order: Vec<f64> = (0..rows).map(|i| i as f64).collect();
+        for step in 0..x.shape[lead.len()] {
+            order.swap(step, x.at(&[lead, &[step]].concat()) as usize - 1);
+        }
+        orders.extend(order);
+    });
+    Array::new(shape, orders)
 }

@@ -1,7 +1,8 @@
 //! Positions, truth values and moments.
 
 use super::*;
-use opforge_tile::forms::Extreme;
+use opforge_core::Scalar;
+use opforge_tile::forms::{Extreme, Spread};
 
 #[derive(Clone, Copy)]
 struct Any;
@@ -23,15 +24,8 @@ impl TruthReducer for All {
     }
 }
 
-#[derive(Clone, Copy)]
-struct Variance;
-impl Moments for Variance {
-    const DEGREE: u32 = 2;
-
-    #[inline(always)]
-    fn finish<V: Float>(self, _mean: V, squares: V, count: f64) -> V {
-        squares / V::splat(count)
-    }
+fn over(axes: &[usize], root: bool) -> Spread {
+    Spread { axes: axes.to_vec(), correction: Scalar::Int(0), root }
 }
 
 fn variance(g: &[f64]) -> f64 {
@@ -123,7 +117,7 @@ fn variances_over_all_axes_and_layouts() {
     for_every_case(|_, layout, axes| {
         for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
             let input = Array::new(dtype, layout.clone(), noise);
-            check_kernel(&input, axes, dtype, variance, |out| reduce_moments("var", Variance, &input.meta, axes, out));
+            check_kernel(&input, axes, dtype, variance, |out| spread("var", &over(axes, false), &input.meta, out));
         }
     });
 }
@@ -133,7 +127,7 @@ fn variance_far_from_zero_keeps_its_digits() {
     for dims in [&[1_000_000usize][..], &[100_000, 10]] {
         let input = Array::contiguous(DType::F32, dims, |i| 10_000.0 + noise(i));
         let output = Meta::contiguous(DType::F32, dims.get(1).copied().unwrap_or(1));
-        let kernel = reduce_moments("var", Variance, &input.meta, &[0], &output).expect("a valid reduction");
+        let kernel = spread("var", &over(&[0], false), &input.meta, &output).expect("a valid reduction");
         let got = run(&*kernel, &[&input], &[output])[0].values();
         for (g, group) in got.iter().zip(groups(&input, &[0])) {
             let exact = variance(&group);
@@ -148,17 +142,6 @@ fn no_position_in_an_empty_axis() {
     assert!(arg_reduce("argmax", Extreme::Max, &Meta::contiguous(DType::F32, (2, 0)), 1, &out).is_err());
     let none = Meta::contiguous(DType::I64, 0);
     assert!(arg_reduce("argmax", Extreme::Max, &Meta::contiguous(DType::F32, (0, 0)), 1, &none).is_ok());
-}
-
-#[derive(Clone, Copy)]
-struct Deviation;
-impl Moments for Deviation {
-    const DEGREE: u32 = 1;
-
-    #[inline(always)]
-    fn finish<V: Float>(self, mean: V, squares: V, count: f64) -> V {
-        Variance.finish(mean, squares, count).sqrt()
-    }
 }
 
 /// Squares of these overflow; what can be represented is right, and what cannot is infinite.
@@ -179,8 +162,8 @@ fn moments_of_large_numbers() {
                     let values = |kernel: Result<Arc<dyn HostKernel>>| {
                         run(&*kernel.unwrap(), &[&input], std::slice::from_ref(&output))[0].values()
                     };
-                    let deviations = values(reduce_moments("std", Deviation, &input.meta, &[0], &output));
-                    let variances = values(reduce_moments("var", Variance, &input.meta, &[0], &output));
+                    let deviations = values(spread("std", &over(&[0], true), &input.meta, &output));
+                    let variances = values(spread("var", &over(&[0], false), &input.meta, &output));
                     let expected = greatest / 2.0 - least / 2.0;
                     for (deviation, variance) in deviations.into_iter().zip(variances) {
                         let close = (deviation / expected - 1.0).abs() < 64.0 * epsilon(dtype);

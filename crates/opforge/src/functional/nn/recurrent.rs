@@ -1,7 +1,7 @@
 //! Recurrent layers stacked, and single steps of their cells.
 
 use crate::functional as f;
-use opforge_cpu::recurrent::CellKind;
+use opforge_tile::forms::CellKind;
 
 use crate::ops::nn::lstm::Recurrent;
 use crate::ops::prelude::*;

@@ -2,7 +2,8 @@
 //!
 //! Source: Ioffe and Szegedy, "Batch Normalization" (2015).
 
-use opforge_cpu::norm::{self, Over};
+use opforge_cpu::norm;
+use opforge_tile::forms::{Normalize, Over};
 
 use crate::autograd::{is_grad_enabled, no_grad};
 use crate::dispatch::check_writable;
@@ -41,9 +42,8 @@ impl Operator for BatchNorm {
         channel_axes(inputs, 3)
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        let (given, outputs) = ([inputs.get(1).copied(), inputs.get(2).copied()], [outputs[0], outputs[1], outputs[2]]);
-        opaque(norm::batch_norm("batch_norm", Over::Batch, inputs[0], given, self.eps.to_f64(), outputs))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Normalize(Normalize::Sets { over: Over::Batch, eps: self.eps }))
     }
 
     fn differentiable_outputs(&self) -> u32 {
@@ -122,10 +122,8 @@ impl Operator for BatchNormGrad {
         map
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        let (weight, eps) = (inputs.get(4).copied(), self.eps.to_f64());
-        let (inputs, outputs) = ([inputs[0], inputs[1], inputs[2], inputs[3]], [outputs[0], outputs[1], outputs[2]]);
-        opaque(norm::batch_norm_backward("batch_norm_grad", Over::Batch, inputs, weight, eps, outputs))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Normalize(Normalize::SetsGradient { over: Over::Batch, eps: self.eps }))
     }
 }
 

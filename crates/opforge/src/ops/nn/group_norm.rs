@@ -2,7 +2,8 @@
 //!
 //! Source: Wu and He, "Group Normalization" (2018).
 
-use opforge_cpu::norm::{self, Over};
+use opforge_cpu::norm;
+use opforge_tile::forms::{Normalize, Over};
 
 use super::batch_norm::{along, channels, check_channels, others, parameters};
 use crate::autograd::is_grad_enabled;
@@ -52,9 +53,8 @@ impl Operator for GroupNorm {
         AxisMap::letters(&format!("{full}{params}->{full},n.,n."), &[])
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        let (given, outputs) = ([inputs.get(1).copied(), inputs.get(2).copied()], [outputs[0], outputs[1], outputs[2]]);
-        opaque(norm::batch_norm("group_norm", Over::Groups(self.groups), inputs[0], given, self.eps.to_f64(), outputs))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Normalize(Normalize::Sets { over: Over::Groups(self.groups), eps: self.eps }))
     }
 
     fn differentiable_outputs(&self) -> u32 {
@@ -129,10 +129,8 @@ impl Operator for GroupNormGrad {
         AxisMap::letters(&format!("{full},{full},n.,n.{params}->{full},n.,n."), &[])
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        let (over, weight, eps) = (Over::Groups(self.0.groups), inputs.get(4).copied(), self.0.eps.to_f64());
-        let (inputs, outputs) = ([inputs[0], inputs[1], inputs[2], inputs[3]], [outputs[0], outputs[1], outputs[2]]);
-        opaque(norm::batch_norm_backward("group_norm_grad", over, inputs, weight, eps, outputs))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Normalize(Normalize::SetsGradient { over: Over::Groups(self.0.groups), eps: self.0.eps }))
     }
 }
 

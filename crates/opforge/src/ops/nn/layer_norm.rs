@@ -3,6 +3,7 @@
 //! Source: Ba, Kiros and Hinton, "Layer Normalization" (2016).
 
 use opforge_cpu::norm;
+use opforge_tile::forms::Normalize;
 
 use crate::autograd::is_grad_enabled;
 use crate::family::norm::{NormInputs, composed_grad, flatten, grad_axes, grad_metas, row_grads};
@@ -31,9 +32,8 @@ impl Operator for LayerNorm {
         crate::family::norm::axes(inputs, 3)
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        let (weight, bias) = (inputs.get(1).copied(), inputs.get(2).copied());
-        opaque(norm::layer_norm("layer_norm", inputs[0], weight, bias, self.eps.to_f64(), outputs[0], true))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Normalize(Normalize::Rows { eps: self.eps }))
     }
 
     fn differentiable_outputs(&self) -> u32 {
@@ -86,9 +86,8 @@ impl Operator for LayerNormGrad {
         grad_axes(inputs, 1 + self.sums)
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        let (stats, weight) = (&inputs[2..4], inputs.get(4).copied());
-        opaque(norm::layer_norm_backward("layer_norm_grad", inputs[0], inputs[1], stats, weight, outputs))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Normalize(Normalize::RowsGradient))
     }
 }
 

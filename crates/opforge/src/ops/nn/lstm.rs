@@ -1,6 +1,6 @@
 //! `lstm(input, hx, params, ..)`: long short-term memory over a sequence; and the operator of all recurrent layers.
 
-use opforge_cpu::recurrent::{self, CellKind};
+use opforge_tile::forms::{self, CellKind};
 
 use crate::functional::{Layers, run};
 use crate::ops::prelude::*;
@@ -69,8 +69,8 @@ impl Operator for Recurrent {
         whole(inputs, std::iter::repeat_n(3, self.states() + 1))
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(recurrent::forward("recurrent", self.cell, self.reverse, inputs, outputs))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Recurrent(forms::Recurrent { cell: self.cell, reverse: self.reverse, gradient: false }))
     }
 
     fn differentiable_outputs(&self) -> u32 {
@@ -126,8 +126,8 @@ impl Operator for RecurrentGrad {
         whole(inputs, [3, 3].into_iter().chain(std::iter::repeat_n(inputs[2].rank(), self.0.states())))
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(recurrent::backward("recurrent_grad", self.0.cell, self.0.reverse, inputs, outputs))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Recurrent(forms::Recurrent { cell: self.0.cell, reverse: self.0.reverse, gradient: true }))
     }
 }
 

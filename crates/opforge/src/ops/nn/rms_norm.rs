@@ -3,6 +3,7 @@
 //! Source: Zhang and Sennrich, "Root Mean Square Layer Normalization" (2019).
 
 use opforge_cpu::norm;
+use opforge_tile::forms::Normalize;
 
 use crate::autograd::is_grad_enabled;
 use crate::family::norm::{NormInputs, composed_grad, flatten, grad_axes, grad_metas, row_grads};
@@ -30,8 +31,8 @@ impl Operator for RmsNorm {
         crate::family::norm::axes(inputs, 2)
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        opaque(norm::rms_norm("rms_norm", inputs[0], inputs.get(1).copied(), self.eps.to_f64(), outputs[0], true))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Normalize(Normalize::RootMeanSquare { eps: self.eps }))
     }
 
     fn differentiable_outputs(&self) -> u32 {
@@ -77,9 +78,8 @@ impl Operator for RmsNormGrad {
         grad_axes(inputs, 1 + self.sums)
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        let (stats, weight) = (&inputs[2..3], inputs.get(3).copied());
-        opaque(norm::rms_norm_backward("rms_norm_grad", inputs[0], inputs[1], stats, weight, outputs))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Normalize(Normalize::RootMeanSquareGradient))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Source: Vaswani and others, "Attention Is All You Need" (2017); by blocks as in Dao and others, "FlashAttention" (2022).
 
-use opforge_cpu::attention;
+use opforge_tile::forms;
 
 use crate::autograd::is_grad_enabled;
 use crate::functional as f;
@@ -20,8 +20,8 @@ pub struct Attention {
 }
 
 impl Attention {
-    fn how(&self) -> attention::Attention {
-        attention::Attention { scale: self.scale.to_f64(), causal: self.causal }
+    fn form(&self, gradient: bool) -> forms::Attention {
+        forms::Attention { scale: self.scale, causal: self.causal, gradient }
     }
 }
 
@@ -50,9 +50,8 @@ impl Operator for Attention {
         lead_axes(inputs, 1)
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        let mask = inputs.get(3).copied();
-        opaque(attention::attention(NAME, self.how(), [inputs[0], inputs[1], inputs[2]], mask, outputs[0]))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Attention(self.form(false)))
     }
 
     fn saves(&self) -> Saves {
@@ -119,11 +118,8 @@ impl Operator for AttentionGrad {
         lead_axes(inputs, 3)
     }
 
-    fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
-        let mask = inputs.get(4).copied();
-        let inputs = [inputs[0], inputs[1], inputs[2], inputs[3]];
-        let outputs = [outputs[0], outputs[1], outputs[2]];
-        opaque(attention::attention_gradients(self.name(), self.0.how(), inputs, mask, outputs))
+    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
+        Ok(Lowering::Attention(self.0.form(true)))
     }
 }
 

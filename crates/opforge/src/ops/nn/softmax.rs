@@ -42,7 +42,7 @@ impl Operator for Softmax {
 
     fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
         let columns = norm::softmax_of_columns(self.name(), inputs[0], self.dim, self.kind, outputs[0])?;
-        Ok(columns.map_or_else(|| Lowering::Rows(Rows::new(self.kind, self.dim)), Lowering::Opaque))
+        Ok(Lowering::Rows(Rows::new(self.kind, self.dim).with_kernel(columns)))
     }
 
     fn saves(&self) -> Saves {

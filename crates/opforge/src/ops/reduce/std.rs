@@ -1,33 +1,23 @@
 //! `std(x, dims)`: the standard deviation over dimensions.
 
-use opforge_cpu::reduce::{Moments, reduce_moments};
+use opforge_tile::forms::Spread;
 
-use super::var::Var;
 use crate::family::reduce_dims;
 use crate::ops::prelude::*;
 
-/// The mathematics of [`std()`]: the square root of [`Var`].
+/// The mathematics of [`std()`]: the square root of [`Var`](super::var::Var).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Std {
-    /// As [`Var`] has it.
+    /// 1 estimates a population from a sample, 0 is of the elements themselves.
     pub correction: Scalar,
-}
-
-impl Moments for Std {
-    const DEGREE: u32 = 1;
-
-    #[inline(always)]
-    fn finish<V: Float>(self, mean: V, squares: V, count: f64) -> V {
-        Var { correction: self.correction }.finish(mean, squares, count).sqrt()
-    }
 }
 
 impl Reduction for Std {
     const NAME: &'static str = "std";
     const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
 
-    fn lower(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Lowering> {
-        opaque(reduce_moments(Self::NAME, *self, input, axes, output))
+    fn lower(&self, _: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
+        Ok(Lowering::Spread(Spread { axes: axes.to_vec(), correction: self.correction, root: true }))
     }
 
     /// The distance from the mean over `(count - correction) * std`; 0 where the deviation is 0.

@@ -1,6 +1,6 @@
 //! `var(x, dims)`: the variance over dimensions.
 
-use opforge_cpu::reduce::{Moments, reduce_moments};
+use opforge_tile::forms::Spread;
 
 use crate::Dim;
 use crate::family::reduce_dims;
@@ -13,22 +13,12 @@ pub struct Var {
     pub correction: Scalar,
 }
 
-impl Moments for Var {
-    const DEGREE: u32 = 2;
-
-    #[inline(always)]
-    fn finish<V: Float>(self, mean: V, squares: V, count: f64) -> V {
-        // An infinite or NaN mean makes the variance NaN, which the sum of squares may have missed.
-        (squares + mean * V::splat(0.0)) / V::splat((count - self.correction.to_f64()).max(0.0))
-    }
-}
-
 impl Reduction for Var {
     const NAME: &'static str = "var";
     const SAVES: Saves = Saves::INPUTS;
 
-    fn lower(&self, input: &Meta, axes: &[usize], output: &Meta) -> Result<Lowering> {
-        opaque(reduce_moments(Self::NAME, *self, input, axes, output))
+    fn lower(&self, _: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
+        Ok(Lowering::Spread(Spread { axes: axes.to_vec(), correction: self.correction, root: false }))
     }
 
     fn derivative(&self, of: &Reduced<'_, '_>) -> Result<Tensor> {

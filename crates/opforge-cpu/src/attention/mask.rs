@@ -67,7 +67,7 @@ impl<T: WithDType> HeadMask<'_, T> {
         let mut blind = 0;
         for i in 0..block.rows {
             let mask = self.at.wrapping_offset((block.first + i) as isize * row);
-            // SAFETY: by the contract; the level is supported here.
+            // SAFETY: row `i` of the block has `keys` scores, and the mask as many elements; the entry was resolved for this CPU.
             unsafe {
                 let scores = scores.add(i * block.keys);
                 apply(&Row { truth, column, element: PhantomData }, (mask, scores, block.keys));

@@ -192,7 +192,7 @@ unsafe fn share(nest: &Nest<2>, bytes: usize, src: *const u8, dst: *mut u8, step
 #[inline]
 unsafe fn copy_flat(src: *const u8, dst: *mut u8, bytes: usize) {
     if bytes < 2 * CHUNK || src == dst {
-        // SAFETY: by the contract.
+        // SAFETY: the run is as `copy_run` asks: apart, or one and the same.
         return unsafe { copy_run(src, dst, bytes) };
     }
     let (src, dst) = (Shared(src), Shared(dst));
@@ -211,7 +211,7 @@ pub(crate) unsafe fn copy_run(src: *const u8, dst: *mut u8, bytes: usize) {
     /// What vectors are aligned to, and the length of a piece.
     const ALIGNED: usize = 64;
     const PIECE: usize = 2048;
-    // SAFETY: by the contract; pieces are parts of the run.
+    // SAFETY: pieces are parts of the run; they are copied only between unequal addresses, where the sides do not overlap.
     unsafe {
         if bytes <= PIECE || (src.addr() ^ dst.addr()).is_multiple_of(ALIGNED) {
             return std::ptr::copy(src, dst, bytes);

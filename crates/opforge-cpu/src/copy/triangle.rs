@@ -89,7 +89,7 @@ impl HostKernel for Triangle {
 /// The rows are valid.
 unsafe fn copy_part<T: Copy + Default>(src: *const u8, dst: *mut u8, row: Axis<2>, kept: std::ops::Range<usize>) {
     let size = size_of::<T>();
-    // SAFETY: by the contract; elements are aligned.
+    // SAFETY: both rows have `row.len` elements, aligned to their size; `kept` is within it, and rows are one or disjoint.
     unsafe {
         if row.step == [size as isize; 2] {
             let (from, to) = (src.cast::<T>(), dst.cast::<T>());

@@ -110,7 +110,7 @@ impl Ids {
         } else {
             parallel_for(count, SHARED, scan)
         }
-        // SAFETY: by the contract.
+        // SAFETY: `ids` is the tensor's first element still, and all are readable.
         if ok.into_inner() { Ok(()) } else { Err(unsafe { self.first_wrong(ids.get()) }) }
     }
 
@@ -238,7 +238,7 @@ impl Routine for Reader {
 /// # Safety
 /// An integer of the dtype is readable.
 unsafe fn show(dtype: DType, at: *const u8) -> i128 {
-    // SAFETY: by the contract.
+    // SAFETY: `at` points to an aligned integer of the dtype, whose arm this is.
     unsafe {
         match dtype {
             DType::U8 => at.read().into(),

@@ -118,7 +118,7 @@ impl Nonzero {
                 if i % LOOK == 0 {
                     checkpoint();
                 }
-                // SAFETY: by the contract.
+                // SAFETY: `i` is below the row's length; `into` has room for `most` positions, and no more than these are written.
                 unsafe {
                     if *row.offset(i as isize * self.step) == 0 {
                         continue;

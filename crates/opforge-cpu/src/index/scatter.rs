@@ -260,7 +260,7 @@ impl Scatter {
             if i % LOOK == LOOK - 1 {
                 checkpoint();
             }
-            // SAFETY: by the contract.
+            // SAFETY: `i` is below the length along the axis: the pointers have `n` indices (one if shared), elements and sums there.
             unsafe {
                 let src = src.offset(i * self.axis.step[1]);
                 match self.ids.read(ids.offset(i * self.axis.step[0]), id_step, many, batch) {
@@ -295,7 +295,7 @@ impl Scatter {
             if i % LOOK == LOOK - 1 {
                 checkpoint();
             }
-            // SAFETY: by the contract.
+            // SAFETY: as in `rows`, with one index for `n` elements; ids that are read are within the axis, and so is `place` of them.
             unsafe {
                 let src = src.offset(i * self.axis.step[1]);
                 match self.ids.read(ids.offset(i * self.axis.step[0]), 0, 1, batch) {
@@ -308,7 +308,7 @@ impl Scatter {
                 }
             }
         }
-        // SAFETY: by the contract.
+        // SAFETY: every owner is an index that was read, hence within the axis, where `sums` has a row.
         unsafe { rows.finish(place) };
         true
     }
@@ -324,7 +324,7 @@ impl Scatter {
             let n = BATCH.min(self.axis.len - first);
             let first = first as isize;
             checkpoint();
-            // SAFETY: by the contract.
+            // SAFETY: `n` of the line's indices and elements are left from `first` on; indices that are read are within the axis.
             unsafe {
                 let Some(ids) = self.ids.read(ids.offset(first * id_step), id_step, n, batch) else { return false };
                 (self.write.elements)(ids, src.offset(first * src_step), src_step, sums, 0, sum_step);
@@ -345,7 +345,7 @@ impl HostKernel for Scatter {
                 }
             }
         }
-        // SAFETY: by the contract; the buffer for sums is as large as the output's elements need.
+        // SAFETY: base and output have the planned layouts; the buffer has a sum for each of the output's `len` contiguous elements.
         unsafe {
             let apart = base != output.cast_const();
             if !apart || self.nest.count() * self.row.len == 0 {

@@ -102,7 +102,7 @@ impl Sums {
 /// Valid for `n` elements.
 unsafe fn widen<T: Summand>(from: *const u8, to: *mut u8, n: usize) {
     for i in 0..n {
-        // SAFETY: by the contract.
+        // SAFETY: `i` is below `n`; elements and sums are aligned and lie side by side.
         unsafe { *to.cast::<T::Sum>().add(i) = (*from.cast::<T>().add(i)).widen() };
     }
 }
@@ -111,7 +111,7 @@ unsafe fn widen<T: Summand>(from: *const u8, to: *mut u8, n: usize) {
 /// Valid for `n` elements.
 unsafe fn narrow<T: Summand>(from: *const u8, to: *mut u8, n: usize) {
     for i in 0..n {
-        // SAFETY: by the contract.
+        // SAFETY: `n` sums are readable at `from`, `n` elements writable at `to`, and `i` is below `n`.
         unsafe { *to.cast::<T>().add(i) = T::narrow(*from.cast::<T::Sum>().add(i)) };
     }
 }
@@ -128,7 +128,7 @@ unsafe fn set<T: Copy>(
 ) {
     for (i, &id) in ids.iter().enumerate().filter(|(_, id)| **id != SKIP) {
         let i = i as isize;
-        // SAFETY: by the contract.
+        // SAFETY: the source has an element for the `i`-th index, and the output one at `id`, which is within the axis.
         unsafe {
             let value = src.offset(i * src_step).cast::<T>().read_unaligned();
             dst.offset(i * dst_step + id as isize * axis_step).cast::<T>().write_unaligned(value);
@@ -148,7 +148,7 @@ unsafe fn add<T: Summand, C: Combine<T>>(
 ) {
     for (i, &id) in ids.iter().enumerate().filter(|(_, id)| **id != SKIP) {
         let i = i as isize;
-        // SAFETY: by the contract.
+        // SAFETY: the source has an `i`-th element, the sums have one for index `id`, within the axis; both are aligned.
         unsafe {
             let value = (*src.offset(i * src_step).cast::<T>()).widen();
             let sum = sums.offset(i * sum_step + id as isize * axis_step).cast::<T::Sum>();
@@ -161,7 +161,7 @@ unsafe fn add<T: Summand, C: Combine<T>>(
 /// Valid for `n` indices and elements, and a line of `len`.
 unsafe fn set_line<I: IntDType, T: Copy>(ids: *const u8, n: usize, src: *const u8, dst: *mut u8, len: usize) -> bool {
     let (src, dst) = (src.cast::<T>(), dst.cast::<T>());
-    // SAFETY: by the contract.
+    // SAFETY: `each_position` gives `i` below `n` and `at` below `len`: an element of the source and one of the line.
     unsafe { each_position::<I>(ids, n, len, |i, at| dst.add(at).write_unaligned(src.add(i).read_unaligned())) }
 }
 
@@ -176,17 +176,17 @@ unsafe fn add_line<I: IntDType, T: Summand, C: Combine<T>>(
 ) -> bool {
     let (src, sums) = (src.cast::<T>(), sums.cast::<T::Sum>());
     let mut add = |i: usize, at: usize| {
-        // SAFETY: by the contract.
+        // SAFETY: `i` is below `n`, the source's elements, and `at` below `len`, the line's sums.
         unsafe { *sums.add(at) = C::combine(*sums.add(at), (*src.add(i)).widen()) }
     };
-    // SAFETY: by the contract.
+    // SAFETY: `ids` has `n` contiguous indices.
     unsafe { each_position::<I>(ids, n, len, &mut add) }
 }
 
 /// # Safety
 /// Valid for `n` elements.
 unsafe fn set_row<T: Copy>(src: *const u8, src_step: isize, dst: *mut u8, dst_step: isize, n: usize) {
-    // SAFETY: by the contract.
+    // SAFETY: `i` is below `n`, the elements that both sides have at their steps.
     (0..n as isize).for_each(|i| unsafe {
         let value = src.offset(i * src_step).cast::<T>().read_unaligned();
         dst.offset(i * dst_step).cast::<T>().write_unaligned(value);
@@ -202,7 +202,7 @@ unsafe fn add_row<T: Summand, C: Combine<T>>(
     sum_step: isize,
     n: usize,
 ) {
-    // SAFETY: by the contract.
+    // SAFETY: both sides have `n` elements at their steps, aligned; sums and source are distinct memory.
     unsafe {
         if src_step == size_of::<T>() as isize && sum_step == size_of::<T::Sum>() as isize {
             let src = std::slice::from_raw_parts(src.cast::<T>(), n);

@@ -409,7 +409,7 @@ unsafe fn dot<T: Operand, const FMA: bool, const CONTIGUOUS: bool>(row: Matrix<T
     }
     let mut sum = sums[0];
     for (p, x) in (chunks.len() * SUMS..).zip(rest) {
-        // SAFETY: by the contract.
+        // SAFETY: `p` is below the length of `x`, which is the row's.
         sum = unsafe { *row.at.add(p * step) }.widen().mul_add::<FMA>(*x, sum);
     }
     sum

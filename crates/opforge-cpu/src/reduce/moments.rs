@@ -146,7 +146,7 @@ impl<M: Moments, E: StoredFloat> Fold for MomentsFold<M, E> {
     }
     #[inline(always)]
     unsafe fn load<S: Simd>(self, ptr: *const E) -> Self::Vector<S> {
-        // SAFETY: the caller's.
+        // SAFETY: a vector of elements is readable at `ptr`.
         let x = unsafe { E::load::<S>(ptr) };
         Group { count: Float::splat(1.0), mean: x * Float::splat(self.scale), squares: Float::splat(0.0) }
     }
@@ -154,7 +154,7 @@ impl<M: Moments, E: StoredFloat> Fold for MomentsFold<M, E> {
     unsafe fn load_partial<S: Simd>(self, ptr: *const E, n: usize) -> Self::Vector<S> {
         let (zero, one) = (Float::splat(0.0), Float::splat(1.0));
         let count = Float::select(VectorOf::<E, S>::first(n), one, zero);
-        // SAFETY: the caller's.
+        // SAFETY: `n` elements are readable at `ptr`, at most a vector.
         let x = unsafe { E::load_partial::<S>(ptr, n) };
         Group { count, mean: x * Float::splat(self.scale), squares: zero }
     }
@@ -211,7 +211,7 @@ impl<M: Moments, E: StoredFloat> Fold for MomentsFold<M, E> {
         for _ in 0..M::DEGREE {
             results = results * Float::splat(1.0 / self.scale);
         }
-        // SAFETY: the caller's.
+        // SAFETY: `out` is writable for `n` outputs of type `E`, `out_stride` apart.
         unsafe { store_strided::<S, E>(results, n, out.cast(), out_stride) };
     }
     #[inline(always)]

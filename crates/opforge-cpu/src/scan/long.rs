@@ -46,7 +46,7 @@ where
     /// `src` is valid for its elements.
     unsafe fn total(&self, src: *const u8, len: usize) -> T::Wide {
         let step = self.along.step[0];
-        // SAFETY: by the contract.
+        // SAFETY: it is called with numbers below `len`, which are the segment's elements.
         let read = |i: isize| unsafe { src.offset(i * step).cast::<T>().read_unaligned() }.widen();
         let mut sums = [Sums::START; SIDE_BY_SIDE];
         looking(

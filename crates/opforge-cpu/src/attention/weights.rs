@@ -64,7 +64,7 @@ impl Weights {
 }
 
 /// # Safety
-/// Valid for `n` elements.
+/// `at` is valid for `n` elements, which nobody else uses.
 pub(super) unsafe fn scale<T: WithDType>(at: *mut T, n: usize, by: f64) {
     // SAFETY: `n` elements are valid at `at`, and nothing else refers to them.
     unsafe { std::slice::from_raw_parts_mut(at, n) }.iter_mut().for_each(|x| *x *= T::from_f64(by));

@@ -100,7 +100,7 @@ impl<E: Element> Positions<E> {
     /// The sums over all positions of the products of some output channels with what some taps read.
     ///
     /// # Safety
-    /// Channels and reads are those of the block.
+    /// The slab is open and `y` valid for the block's positions; rows are output channels, reads those of the slab.
     #[inline(always)]
     unsafe fn dots<S: Simd, const R: usize, const T: usize>(
         &self,

@@ -223,7 +223,7 @@ impl<'a, E: Element> Part<'a, E> {
     /// Sets sums to the bias, or to zero where nothing will be stored over them.
     ///
     /// # Safety
-    /// The sums are valid.
+    /// `sums` is writable for `columns` numbers of each of the channels, `row` apart.
     #[inline(always)]
     unsafe fn start(&self, sums: *mut E::Compute, row: usize, columns: usize) {
         if !(self.correlation.spec.bias || self.plan.reads.is_empty()) {
@@ -238,7 +238,7 @@ impl<'a, E: Element> Part<'a, E> {
     /// Packs the panels of some target positions and reads.
     ///
     /// # Safety
-    /// The slab is open; the room is large enough.
+    /// The slab is open; the room holds the columns' panels and what a row overwrites after them.
     #[inline(always)]
     unsafe fn pack<S: Simd>(
         &self,
@@ -261,7 +261,7 @@ impl<'a, E: Element> Part<'a, E> {
     /// Rounds sums and writes them to their places in the target.
     ///
     /// # Safety
-    /// The sums and the target are valid.
+    /// `sums` holds `columns` of each of the channels; these targets are the task's alone.
     #[inline(always)]
     unsafe fn finish<S: Simd>(&self, sums: *const E::Compute, start: usize, columns: usize) {
         let mut done = 0;

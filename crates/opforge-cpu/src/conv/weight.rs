@@ -106,7 +106,7 @@ impl<E: Element> WeightGradient<E> {
     /// Adds up the chunks' sums and writes them in the weight's order.
     ///
     /// # Safety
-    /// The sums and the weight are valid.
+    /// `sums` holds those of all chunks; `weight` is the output, which nobody else uses.
     unsafe fn finish(&self, sums: Shared<*mut E::Compute>, weight: Shared<*mut E>) {
         let (rows, deep) = (self.sizes.groups * self.sizes.outputs, self.reads.len());
         let taps = self.sizes.taps();
@@ -293,7 +293,7 @@ impl<E: Element> WeightGradient<E> {
     /// Packs the windows of some positions, those elements that are the columns.
     ///
     /// # Safety
-    /// The slab is open, the room large enough.
+    /// The slab is open; the room holds the columns' panels and [`SLACK`] elements.
     #[inline(always)]
     unsafe fn pack_windows<S: Simd>(
         &self,
@@ -342,12 +342,12 @@ impl<F: Accumulator> Sums<F> {
     /// Notes that a product was added to each sum.
     ///
     /// # Safety
-    /// The sums and totals are valid.
+    /// There are sums for each column of each row and, unless null, as many totals; nobody else uses them.
     #[inline(always)]
     pub unsafe fn count_product(&mut self) {
         self.products += 1;
         if self.products == PRODUCTS && !self.totals.is_null() {
-            // SAFETY: the same contract.
+            // SAFETY: the totals are not null, hence there is one for each sum.
             unsafe { self.flush() };
         }
     }
@@ -358,7 +358,7 @@ impl<F: Accumulator> Sums<F> {
     unsafe fn flush(&mut self) {
         let width = self.columns.len();
         for i in 0..self.rows {
-            // SAFETY: row `i` has `width` sums, and as many totals; both are valid, by the contract, and apart.
+            // SAFETY: row `i` has `width` sums, and as many totals, which are apart from them.
             let (sums, totals) = unsafe { (slice::from_raw_parts(self.at.add(i * self.row), width), self.totals(i)) };
             add_to_totals(sums, totals, !self.in_totals);
         }
@@ -385,13 +385,13 @@ impl<F: Accumulator> Sums<F> {
         }
         let width = self.columns.len();
         if self.begun {
-            // SAFETY: the same contract.
+            // SAFETY: totals are held, so that there is one for each sum.
             unsafe { self.flush() };
         }
         for i in 0..self.rows {
-            // SAFETY: as in `flush`.
+            // SAFETY: row `i` has `width` sums, which are apart from the totals.
             let sums = unsafe { slice::from_raw_parts_mut(self.at.add(i * self.row), width) };
-            // SAFETY: the same contract.
+            // SAFETY: totals are held, and row `i`'s are borrowed only here.
             round_totals(unsafe { self.totals(i) }, sums);
         }
         self.begun = true;

@@ -35,7 +35,7 @@ impl Tile {
 }
 
 /// # Safety
-/// Valid for `rows x columns` elements of `T`.
+/// `src` is readable for `columns` runs of `rows` elements of `T`, `dst` writable for `rows` runs of `columns`, at these steps.
 unsafe fn part<T: Copy>(src: *const u8, src_step: isize, dst: *mut u8, dst_step: isize, rows: usize, columns: usize) {
     for i in 0..rows {
         for j in 0..columns {
@@ -49,7 +49,7 @@ unsafe fn part<T: Copy>(src: *const u8, src_step: isize, dst: *mut u8, dst_step:
 }
 
 /// # Safety
-/// Valid for `N x N` elements of `T`.
+/// `src` is readable and `dst` writable for `N` runs of `N` elements of `T`, at these steps.
 unsafe fn scalar<T: Copy, const N: usize>(src: *const u8, src_step: isize, dst: *mut u8, dst_step: isize) {
     // SAFETY: both sides hold `N` rows of `N` elements, at their steps.
     unsafe { part::<T>(src, src_step, dst, dst_step, N, N) }
@@ -77,7 +77,7 @@ pub(crate) mod x86 {
     }
 
     /// # Safety
-    /// Valid for `N` rows of one register each, and the CPU has the register's instructions.
+    /// `src` is readable and `dst` writable for `N` rows of one register each; the CPU has the register's instructions.
     #[inline(always)]
     unsafe fn tile<V: Zip, const N: usize>(src: *const u8, src_step: isize, dst: *mut u8, dst_step: isize) {
         // SAFETY: `j < N`, for which `src` is readable and `dst` writable for a register each; the CPU has its instructions.
@@ -162,7 +162,7 @@ pub(crate) mod x86 {
                 unsafe fn zip(self, other: Self) -> (Self, Self) {
                     const FIRST: [u64; 8] = interleave::<$n>(0);
                     const SECOND: [u64; 8] = interleave::<$n>($n / 2);
-                    // SAFETY: the CPU has the instructions, by the contract; the constants are 64 bytes.
+                    // SAFETY: the CPU has the instructions, which `zip` asks for; the constants are 64 bytes.
                     unsafe {
                         let first = _mm512_loadu_si512(FIRST.as_ptr().cast());
                         let second = _mm512_loadu_si512(SECOND.as_ptr().cast());

@@ -192,7 +192,7 @@ macro_rules! routine {
 
             #[inline(always)]
             unsafe fn run<S: Simd>(&self, block: *const Block<K>) -> bool {
-                // SAFETY: the caller vouches for the block.
+                // SAFETY: the block's pointers are valid for its elements, of the step's type, while it is borrowed.
                 unsafe { walk(&mut $body::<F, E::Vector<S>>(self.0, PhantomData), &*block) };
                 false
             }

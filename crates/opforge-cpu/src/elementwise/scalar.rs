@@ -156,7 +156,7 @@ impl<const K: usize, F: ScalarMap<K>> Routine for ScalarStep<F, K> {
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, block: *const Block<K>) -> bool {
         let mut body = ScalarBody { f: self.0, failed: false, arity: PhantomData };
-        // SAFETY: the caller vouches for the block.
+        // SAFETY: the block, valid for its elements of the function's types, outlives the walk.
         unsafe { walk(&mut body, &*block) };
         body.failed
     }
@@ -201,7 +201,7 @@ impl<T: Copy> Routine for SelectStep<T> {
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, block: *const Block<3>) -> bool {
-        // SAFETY: the caller vouches for the block.
+        // SAFETY: the block's first input is bytes, the others and the output are elements of `T`; it outlives the walk.
         unsafe { walk(&mut SelectStep::<T>(PhantomData), &*block) };
         false
     }

@@ -147,7 +147,7 @@ impl HostKernel for Gather {
 }
 
 /// # Safety
-/// Valid for as many bytes.
+/// `dst` is writable for `bytes`; `src`, if there is one, is readable for as many, none of them `dst`'s.
 unsafe fn copy_run(src: Option<*const u8>, dst: *mut u8, bytes: usize) {
     // SAFETY: `dst` is writable for `bytes`, and `src`, another tensor's, is readable for as many if there is one.
     unsafe {
@@ -159,7 +159,7 @@ unsafe fn copy_run(src: Option<*const u8>, dst: *mut u8, bytes: usize) {
 }
 
 /// # Safety
-/// Valid for `n` elements at the steps.
+/// `dst` is writable and `src`, if there is one, readable for `n` elements of `T` at these steps.
 unsafe fn copy_row<T: Copy + Default>(
     src: Option<*const u8>,
     src_step: isize,
@@ -177,7 +177,7 @@ unsafe fn copy_row<T: Copy + Default>(
 }
 
 /// # Safety
-/// Valid for all indices, or they are [`SKIP`].
+/// Indices are [`SKIP`] or within the axis, of which `src` is readable at every element; `dst` is writable for an element for each index.
 unsafe fn copy_elements<T: Copy + Default>(
     ids: &[usize],
     src: *const u8,
@@ -208,7 +208,7 @@ fn line(ids: &Ids, row: &Axis<3>, axis_step: isize, size: usize) -> Option<CopyL
 }
 
 /// # Safety
-/// Valid for `n` indices and elements, and a line of `len`.
+/// `n` contiguous indices are readable, a line of `len` elements at `src` too, and `n` elements are writable at `dst`.
 unsafe fn copy_line<I: IntDType, T: Copy>(ids: *const u8, n: usize, src: *const u8, len: usize, dst: *mut u8) -> bool {
     let (src, dst) = (src.cast::<T>(), dst.cast::<T>());
     // SAFETY: `each_position` gives `i` below `n` and `at` below `len`, the elements of `dst` and of the line.

@@ -235,7 +235,7 @@ impl Scatter {
     /// Writes a line that is contiguous, as its indices are; false if an index is out of range.
     ///
     /// # Safety
-    /// The pointers are valid for the line.
+    /// The pointers are to a line's first index, element and sum.
     unsafe fn contiguous_line(&self, write: WriteLine, ids: *const u8, src: *const u8, sums: *mut u8) -> bool {
         (0..self.axis.len).step_by(LINE_LOOK).all(|first| {
             checkpoint();
@@ -251,7 +251,7 @@ impl Scatter {
     /// Writes `n` neighbouring rows, index after index; false if one is out of range.
     ///
     /// # Safety
-    /// The pointers are valid for the rows.
+    /// The pointers are to the first index, element and sum of `n` neighbouring rows of the planned loops.
     #[inline(always)]
     unsafe fn rows(&self, ids: *const u8, src: *const u8, sums: *mut u8, n: usize, batch: &mut Batch) -> bool {
         let ([id_step, src_step, sum_step], axis_step) = (self.row.step, self.axis.step[2]);
@@ -316,7 +316,7 @@ impl Scatter {
     /// Writes one line along the axis; false if an index is out of range.
     ///
     /// # Safety
-    /// The pointers are valid for the line.
+    /// The pointers are to the first index, element and sum of a line of the planned loops.
     #[inline(always)]
     unsafe fn line(&self, ids: *const u8, src: *const u8, sums: *mut u8, batch: &mut Batch) -> bool {
         let [id_step, src_step, sum_step] = self.axis.step;

@@ -166,7 +166,7 @@ impl Tuples {
     /// The place of each tuple, in bytes from the tensor's first element.
     ///
     /// # Safety
-    /// The indices are readable.
+    /// There is an address for each axis, from which on its `len` indices are readable.
     unsafe fn read(&self, ids: &[*const u8]) -> Result<Room<i64>> {
         let mut places = buffer::<i64>(self.len)?;
         let (ok, into) = (AtomicBool::new(true), Shared(places.as_mut_ptr()));
@@ -203,7 +203,7 @@ impl Tuples {
     }
 
     /// # Safety
-    /// The indices are readable.
+    /// As [`Tuples::read`].
     #[cold]
     unsafe fn first_wrong(&self, ids: &[Shared<*const u8>]) -> Error {
         let mut id = [0];
@@ -272,7 +272,7 @@ fn reader(op: &'static str, dtype: DType) -> Result<Read> {
 /// Indices beyond i64 become its largest value, which is beyond any axis.
 ///
 /// # Safety
-/// The elements are readable.
+/// As many integers of type `I` as `into` takes are readable from `at` on, `step` bytes apart, aligned.
 unsafe fn read<I: IntDType + TryInto<i64>>(at: *const u8, step: isize, into: &mut [i64]) {
     for (i, to) in into.iter_mut().enumerate() {
         // SAFETY: `i` is below the length of `into`; as many integers of type `I` are readable, aligned, at the step.

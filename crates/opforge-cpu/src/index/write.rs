@@ -64,7 +64,7 @@ impl Totals {
 type Total<T> = <<T as Operand>::Acc as Accumulator>::Total;
 
 /// # Safety
-/// Valid for `n` elements.
+/// `src` is readable for `n` elements at its step; `totals` holds `n` totals. All are aligned.
 unsafe fn add_to_totals<T: Operand>(src: *const u8, src_step: isize, totals: *mut u8, n: usize) {
     // SAFETY: source and totals are valid for `n` elements.
     unsafe {
@@ -80,7 +80,7 @@ unsafe fn add_to_totals<T: Operand>(src: *const u8, src_step: isize, totals: *mu
 }
 
 /// # Safety
-/// Valid for `n` elements.
+/// `totals` holds `n` totals, and `sums` is valid for `n` sums at their step. All are aligned.
 unsafe fn empty_totals<T: Operand>(totals: *mut u8, sums: *mut u8, sum_step: isize, n: usize) {
     for i in 0..n {
         // SAFETY: `i` is below `n`, the number of totals and sums.
@@ -99,7 +99,7 @@ impl Sums {
 }
 
 /// # Safety
-/// Valid for `n` elements.
+/// `from` is readable for `n` elements, `to` writable for `n` sums, aligned and side by side.
 unsafe fn widen<T: Summand>(from: *const u8, to: *mut u8, n: usize) {
     for i in 0..n {
         // SAFETY: `i` is below `n`; elements and sums are aligned and lie side by side.
@@ -108,7 +108,7 @@ unsafe fn widen<T: Summand>(from: *const u8, to: *mut u8, n: usize) {
 }
 
 /// # Safety
-/// Valid for `n` elements.
+/// `from` is readable for `n` sums, `to` writable for `n` elements, aligned and side by side.
 unsafe fn narrow<T: Summand>(from: *const u8, to: *mut u8, n: usize) {
     for i in 0..n {
         // SAFETY: `n` sums are readable at `from`, `n` elements writable at `to`, and `i` is below `n`.
@@ -117,7 +117,7 @@ unsafe fn narrow<T: Summand>(from: *const u8, to: *mut u8, n: usize) {
 }
 
 /// # Safety
-/// Valid for all indices but [`SKIP`].
+/// Indices are [`SKIP`] or within the axis, where `dst` is writable for each element; `src` is readable for an element for each index.
 unsafe fn set<T: Copy>(
     ids: &[usize],
     src: *const u8,
@@ -158,7 +158,7 @@ unsafe fn add<T: Summand, C: Combine<T>>(
 }
 
 /// # Safety
-/// Valid for `n` indices and elements, and a line of `len`.
+/// `n` contiguous indices and elements are readable, and a line of `len` elements is writable at `dst`.
 unsafe fn set_line<I: IntDType, T: Copy>(ids: *const u8, n: usize, src: *const u8, dst: *mut u8, len: usize) -> bool {
     let (src, dst) = (src.cast::<T>(), dst.cast::<T>());
     // SAFETY: `each_position` gives `i` below `n` and `at` below `len`: an element of the source and one of the line.
@@ -184,7 +184,7 @@ unsafe fn add_line<I: IntDType, T: Summand, C: Combine<T>>(
 }
 
 /// # Safety
-/// Valid for `n` elements.
+/// `src` is readable and `dst` writable for `n` elements of `T` at their steps.
 unsafe fn set_row<T: Copy>(src: *const u8, src_step: isize, dst: *mut u8, dst_step: isize, n: usize) {
     // SAFETY: `i` is below `n`, the elements that both sides have at their steps.
     (0..n as isize).for_each(|i| unsafe {

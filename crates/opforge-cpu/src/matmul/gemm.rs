@@ -183,7 +183,7 @@ impl<T: Operand> Tile<'_, T> {
         with_scratch((a_size + b_size + c_size) * size_of::<T::Acc>() + totals_size, |scratch| {
             let totals = scratch.cast::<Total<T>>();
             let b_pack = scratch.wrapping_add(totals_size).cast::<T::Acc>();
-            // SAFETY: the scratch holds the four parts, those with the largest elements first; all else by the contract.
+            // SAFETY: the scratch holds the four parts, those with the largest elements first; the matrices hold the tile.
             unsafe {
                 let (a_pack, sums) = (b_pack.add(b_size), b_pack.add(b_size + a_size));
                 let (n, c) = (self.gemm.problem.n, self.c.add(start));
@@ -232,7 +232,7 @@ impl<T: Operand> Tile<'_, T> {
     /// Calls `f` with every sum and its column.
     ///
     /// # Safety
-    /// `sums` is valid for the tile's rows of `count` elements.
+    /// `sums` is valid for `count` elements of each of the tile's rows, `row` apart.
     unsafe fn each_sum(&self, sums: *mut T::Acc, row: usize, count: usize, f: impl Fn(*mut T::Acc, usize)) {
         for i in 0..self.rows {
             for j in 0..count {

@@ -27,7 +27,7 @@ impl<T> Matrix<T> {
 /// # Safety
 /// The matrix is readable for `depth x count`, the panel writable for `depth * width` elements; `count <= width`.
 pub(crate) unsafe fn pack<T: Operand>(from: Matrix<T>, depth: usize, count: usize, panel: *mut T::Acc, width: usize) {
-    // SAFETY: the same contract.
+    // SAFETY: each way stays within `depth` x `count` of the matrix; a panel's row has `width` elements, zeros from `count` on.
     unsafe {
         match (from.column, from.row, width) {
             (1, _, 32) if count == width => rows::<T, 32>(from, depth, panel),

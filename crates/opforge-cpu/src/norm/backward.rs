@@ -228,7 +228,7 @@ impl<E: StoredFloat> NormRows<E> {
     /// A chunk's sums, set to zero.
     ///
     /// # Safety
-    /// The job's outputs are valid.
+    /// The job's outputs after the first hold `len` sums for each chunk; no other task has this one.
     unsafe fn sums(&self, job: &Job, chunk: usize) -> [*mut E::Compute; 2] {
         let mut sums = [std::ptr::null_mut(); 2];
         for (i, sums) in sums.iter_mut().enumerate().take(self.norm.sums) {

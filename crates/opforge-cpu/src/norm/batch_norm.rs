@@ -151,7 +151,7 @@ impl Plan {
 /// A run's parameter, or what stands for it where none is given.
 ///
 /// # Safety
-/// If `given`, the address is valid for it.
+/// If `given`, `at` is readable up to the element at `index`.
 #[inline(always)]
 unsafe fn parameter<E: StoredFloat>(given: bool, at: *const u8, index: usize, otherwise: f64) -> f64 {
     // SAFETY: a parameter that is given has a number at `index`.
@@ -275,7 +275,7 @@ impl<E: StoredFloat> Routine for Gradient<E> {
     unsafe fn run<S: Simd>(&self, job: Job) {
         let (sets, count) = (&self.sets, self.sets.elements() as f64);
         for set in job.tasks.clone() {
-            // SAFETY: as for the forward kernel.
+            // SAFETY: the job's tensors hold every set, and the statistics a number for each.
             unsafe {
                 let stat = |input: usize| job.inputs[input].cast::<E::Compute>().add(set).read().to_f64();
                 let rstd = 1.0 / (stat(3) + self.eps).sqrt();

@@ -190,7 +190,7 @@ impl Lines {
         totals: *mut F,
     ) {
         let axis = &self.planes.axes[2];
-        // SAFETY: as there.
+        // SAFETY: the lines are as long as the input's and its split, shares as the output's; taps and spans are within them.
         unsafe {
             match axis.taps() {
                 Some(taps) => {

@@ -136,7 +136,7 @@ impl<T: Compared> MaxOfAny<T> {
     /// Compares with one line of the plane `x`.
     ///
     /// # Safety
-    /// The line is readable.
+    /// A line of the input begins at `x + row`.
     #[inline(always)]
     unsafe fn row(&self, x: *const T, row: usize, best: &mut [T], places: &mut [i64]) {
         let axis = &self.planes.axes[2];

@@ -41,7 +41,7 @@ impl<F: FloatElem> Neighbours<F> {
     /// is the same for every line: vectors of several may be combined before they are arranged.
     ///
     /// # Safety
-    /// `line` is valid for the line.
+    /// `line` is readable for `width` elements.
     #[inline(always)]
     pub unsafe fn read<S: Simd, E: StoredFloat<Compute = F>>(
         &self,
@@ -94,7 +94,7 @@ impl<F: FloatElem> Neighbours<F> {
 /// The elements from `at` on, `room` of them if there are fewer than lanes, and none if it is negative; others are 0.
 ///
 /// # Safety
-/// `line` is valid for these elements.
+/// `line` is readable for `room` elements from `at` on, if that is more than none.
 #[inline(always)]
 unsafe fn part<S: Simd, E: StoredFloat>(line: *const E, at: isize, room: isize) -> VectorOf<E, S> {
     // SAFETY: `line` is readable from `at` on for `room` elements, of which no more than a vector are read.

@@ -264,7 +264,7 @@ impl<T: Copy> Rows<'_, T> {
 /// Copies `n` elements, `stride` apart, to neighbouring places.
 ///
 /// # Safety
-/// They are readable, and `to` is writable for them.
+/// `from` is readable for these elements, and `to` writable for `n`.
 #[inline(never)]
 unsafe fn gather<T: Copy>(from: *const T, stride: usize, to: *mut T, n: usize) {
     for i in 0..n {

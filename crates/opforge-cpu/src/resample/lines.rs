@@ -127,7 +127,7 @@ impl<F: FloatElem> Sum<F> {
     /// Adds a line.
     ///
     /// # Safety
-    /// Both are valid for the line.
+    /// `from` is readable and the sum writable for `n` elements.
     #[inline(always)]
     unsafe fn add<S: Simd, E: StoredFloat<Compute = F>>(&mut self, from: *const E, weight: f64) {
         let lanes = VectorOf::<E, S>::LANES;
@@ -161,7 +161,7 @@ impl<F: FloatElem> Sum<F> {
     /// Nothing was added where no element is given to: zeros.
     ///
     /// # Safety
-    /// The sum is valid for the line.
+    /// The sum is writable for `n` elements.
     #[inline(always)]
     unsafe fn end(self) {
         if !self.begun {

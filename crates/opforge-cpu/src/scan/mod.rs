@@ -122,7 +122,7 @@ impl HostKernel for ScanKernel {
 }
 
 /// # Safety
-/// Valid for all elements of the lanes.
+/// `src` is readable and `dst` writable for all elements of `n` lanes.
 unsafe fn run<T: Running, C: Combine<T>>(lanes: Axis<2>, n: usize, along: Axis<2>, src: *const u8, dst: *mut u8) {
     // SAFETY: `n` lanes are valid from the pointers on, each for a walk along its elements.
     unsafe {
@@ -196,7 +196,7 @@ impl PartialOrd for Truth {
 }
 
 /// # Safety
-/// Valid for all elements of the lanes.
+/// `src` is readable for all elements of `n` lanes, `dst` writable for an `i64` for each.
 unsafe fn run_arg<T: Copy + PartialOrd, const LEAST: bool>(
     lanes: Axis<2>,
     n: usize,

@@ -210,7 +210,7 @@ impl<T: Key + PartialOrd> Best<'_, T> {
 }
 
 /// # Safety
-/// `found` is valid for `n` pairs, `dst` for the output's row.
+/// `found` holds `n` pairs, aligned, at least as many as are wanted; `dst` is writable for the output's row.
 unsafe fn finish<T: Key>(order: &Order, found: *mut u8, n: usize, dst: *mut u8) {
     // SAFETY: `found` holds `n` pairs, written by their finders and aligned.
     let pairs = unsafe { std::slice::from_raw_parts_mut(found.cast::<T::Packed>(), n) };

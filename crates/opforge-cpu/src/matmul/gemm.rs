@@ -264,7 +264,7 @@ impl<T: Operand> Tile<'_, T> {
         let height = self.gemm.kernels.rows();
         for i in (0..rows).step_by(height) {
             let height = height.min(rows - i);
-            // SAFETY: `height` rows are left of `a` from `i` on, and as many strips of `depth` of what is packed.
+            // SAFETY: rows `i..i + height` are of `a`; `packed` has `depth` for each row, those before `i` first.
             unsafe { pack(a.from(i, 0).transposed(), depth, height, packed.add(i * depth), height) };
         }
     }

@@ -110,22 +110,22 @@ pub(super) mod x86 {
                 }
                 #[inline(always)]
                 unsafe fn load(p: *const $element) -> Self {
-                    // SAFETY: as above.
+                    // SAFETY: `COUNT` elements are readable at `p`, and the CPU has the instructions.
                     unsafe { $load(p) }
                 }
                 #[inline(always)]
                 unsafe fn store(self, p: *mut $element) {
-                    // SAFETY: as above.
+                    // SAFETY: `COUNT` elements are writable at `p`, and the CPU has the instructions.
                     unsafe { $store(p, self) }
                 }
                 #[inline(always)]
                 unsafe fn mul_add(self, a: Self, b: Self) -> Self {
-                    // SAFETY: as above.
+                    // SAFETY: the CPU has fused multiply-add for the register.
                     unsafe { $fma(self, a, b) }
                 }
                 #[inline(always)]
                 unsafe fn plus(self, b: Self) -> Self {
-                    // SAFETY: as above.
+                    // SAFETY: the CPU has the instructions of the two registers.
                     unsafe { $add(self, b) }
                 }
             }

@@ -193,7 +193,7 @@ trait Output<V>: Copy + Send + Sync + 'static {
 impl<T: Copy + Send + Sync + 'static> Output<T> for T {
     #[inline(always)]
     unsafe fn put<S: Simd>(values: &[T], at: *mut T) {
-        // SAFETY: `at` is writable for as many values, and values are borrowed from elsewhere.
+        // SAFETY: `at` is writable for as many values, which the borrowed ones are no part of.
         unsafe { std::ptr::copy_nonoverlapping(values.as_ptr(), at, values.len()) }
     }
 }

@@ -79,7 +79,7 @@ unsafe fn integers<T: Truncate>(start: Scalar, step: Scalar, first: usize, at: *
     let (start, step) = (start.to_i64(), step.to_i64());
     for i in first..first + n {
         let value = start.wrapping_add(step.wrapping_mul(i as i64));
-        // SAFETY: by the contract.
+        // SAFETY: `first + n` is at most the tensor's length, and `i` below it.
         unsafe { at.cast::<T>().add(i).write(T::truncate(value)) };
     }
 }
@@ -89,7 +89,7 @@ unsafe fn integers<T: Truncate>(start: Scalar, step: Scalar, first: usize, at: *
 unsafe fn floats<T: WithDType>(start: Scalar, step: Scalar, first: usize, at: *mut u8, n: usize) {
     let (start, step) = (start.to_f64(), step.to_f64());
     for i in first..first + n {
-        // SAFETY: by the contract.
+        // SAFETY: the tensor of `T` has the elements `first..first + n`, of which `i` is one.
         unsafe { at.cast::<T>().add(i).write(T::from_f64(start + i as f64 * step)) };
     }
 }

@@ -63,7 +63,7 @@ fn over(
 
 impl HostKernel for Embed {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
-        // SAFETY: the caller's, for the whole output; the place lies within it, as the constructor checked.
+        // SAFETY: base and part are the tensors their kernels were made for; the place lies within the output, as the constructor checked.
         unsafe {
             let (base, part) = inputs.split_at(self.base_inputs);
             if base.first() != Some(&outputs[0].cast_const()) {

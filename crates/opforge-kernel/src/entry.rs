@@ -68,11 +68,11 @@ impl Main {
         _init: fn(&mut Init<'_>) -> Result<D, E>,
         kernel: impl FnOnce(&mut Call<'_, D>) -> Result<Result<(), String>>,
     ) -> c_int {
-        // SAFETY: the caller's promise.
+        // SAFETY: `self.extra` is null or what a framework passed.
         let extra = unsafe { Extra::new(self.extra) };
         guard(extra, || {
             let attributes = extra.map(Attributes::new);
-            // SAFETY: the caller's promise.
+            // SAFETY: the values are a framework's, and `init` gave data of type `D` if there is any.
             let call = unsafe { self.call(signature, extra, attributes.as_ref()) };
             let outcome = call.and_then(|mut call| kernel(&mut call)).map_err(refused)?;
             outcome.map_err(|text| (FAILED, text))
@@ -98,7 +98,7 @@ impl Main {
             }
             _ => signature.tensors(),
         };
-        // SAFETY: the caller's promise: the arrays are as long as the header says, elsewhere as there are inputs and outputs, which are all arguments.
+        // SAFETY: the arrays are as long as the header says, elsewhere as there are inputs and outputs, which are all arguments.
         unsafe {
             let data = extra.and_then(|extra| (extra.api.kernel_data)(extra.at).cast::<D>().as_mut());
             let arrays = Arrays::new(given, self.ndims, self.shapes.cast(), self.dtypes);
@@ -126,7 +126,7 @@ impl InitCall {
         signature: Signature,
         init: fn(&mut Init<'_>) -> Result<D, E>,
     ) -> c_int {
-        // SAFETY: the caller's promise.
+        // SAFETY: a framework passed `self.extra`, or null.
         let extra = unsafe { Extra::new(self.extra) };
         guard(extra, || {
             let unknown = || refused("opforge alone initialises kernels in Rust");
@@ -135,7 +135,7 @@ impl InitCall {
             signature.check_inputs(inputs).map_err(refused)?;
             signature.check_outputs(outputs).map_err(refused)?;
             let attributes = Attributes::new(extra);
-            // SAFETY: the caller's promise; the framework says how many arguments there are.
+            // SAFETY: the framework describes all inputs and outputs, of which it told how many there are.
             let arrays = unsafe { Arrays::new(inputs + outputs, self.ndims, self.shapes.cast(), self.dtypes) };
             let mut scope = Init::new(arrays, inputs, &attributes);
             let data = init(&mut scope).map_err(|error| (FAILED, error.to_string()))?;
@@ -159,7 +159,7 @@ fn keep<D: Send + 'static>(extra: Extra, workspaces: &[usize], data: D) {
 /// `data` was made of a `Box<D>`, and is not used again.
 unsafe extern "C" fn destroy<D>(data: *mut c_void) {
     guard(None, || {
-        // SAFETY: the caller's promise.
+        // SAFETY: `data` was made of a `Box<D>` in `keep`, and the framework destroys it once.
         drop(unsafe { Box::from_raw(data.cast::<D>()) });
         Ok(())
     });
@@ -186,13 +186,13 @@ impl InferCall {
         signature: Signature,
         infer: fn(&Infer<'_>) -> Result<O, E>,
     ) -> c_int {
-        // SAFETY: the caller's promise.
+        // SAFETY: what a framework passes as `extra` is its object, or null.
         let extra = unsafe { Extra::new(self.extra) };
         guard(extra, || {
             let extra = extra.ok_or_else(|| refused("opforge alone asks kernels in Rust for shapes"))?;
             let inputs = usize::try_from(self.ninput).map_err(refused)?;
             signature.check_inputs(inputs).map_err(refused)?;
-            // SAFETY: the caller's promise.
+            // SAFETY: the framework describes `ninput` inputs, for as long as the call lasts.
             let arrays = unsafe { Arrays::new(inputs, self.ndims, self.shapes, self.dtypes) };
             let attributes = Attributes::new(extra);
             let outputs = infer(&Infer::new(arrays, &attributes)).map_err(|error| (FAILED, error.to_string()))?;

@@ -101,7 +101,7 @@ impl<'a> Arrays<'a> {
         shapes: *const *const i64,
         dtypes: *const *const c_char,
     ) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: each pointer leads to `count` entries that do not change for `'a`.
         unsafe { Arrays { ndims: list(ndims, count), shapes: list(shapes, count), dtypes: list(dtypes, count) } }
     }
 
@@ -138,7 +138,7 @@ impl<'a> Arrays<'a> {
 /// # Safety
 /// As for [`slice::from_raw_parts`] where it is not empty.
 pub unsafe fn list<'a, T>(first: *const T, count: usize) -> &'a [T] {
-    // SAFETY: the caller's promise.
+    // SAFETY: `first` begins `count` initialised elements that live and do not change for `'a`.
     if count == 0 { &[] } else { unsafe { slice::from_raw_parts(first, count) } }
 }
 

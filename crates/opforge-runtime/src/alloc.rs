@@ -152,6 +152,6 @@ pub(crate) fn allocate(nbytes: usize) -> Result<NonNull<u8>> {
 /// `block` came from [`allocate`] with the same `nbytes` and is not used any more.
 #[inline]
 pub(crate) unsafe fn free(block: NonNull<u8>, nbytes: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the block is one of this heap's, of the same `nbytes`, and nobody uses it any more.
     unsafe { lock().free(block, nbytes) };
 }

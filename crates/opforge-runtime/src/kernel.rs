@@ -79,7 +79,7 @@ pub trait HostKernel: Kernel {
 
 impl<K: HostKernel> Kernel for K {
     unsafe fn launch(&self, _: &Context, inputs: &[Argument<'_>], outputs: &[Argument<'_>]) -> Result<()> {
-        // SAFETY: the caller's contract is this one's.
+        // SAFETY: arguments are as `launch` demands, for this kernel.
         unsafe { launch_on_host(self, inputs, outputs) }
     }
 

@@ -67,24 +67,24 @@ impl Memory for HostMemory {
     }
 
     unsafe fn free(&self, block: NonNull<u8>, nbytes: usize) {
-        // SAFETY: the caller's contract.
+        // SAFETY: `allocate` takes blocks from the same allocator, this one of `nbytes`; it is not used any more.
         unsafe { alloc::free(block, nbytes) }
     }
 
     unsafe fn clear(&self, to: *mut u8, nbytes: usize) -> Result<()> {
-        // SAFETY: the caller's contract.
+        // SAFETY: `nbytes` bytes are writable at `to`, a block of main memory that nobody else uses.
         unsafe { to.write_bytes(0, nbytes) };
         Ok(())
     }
 
     unsafe fn upload(&self, from: &[u8], to: *mut u8) -> Result<()> {
-        // SAFETY: the caller's contract.
+        // SAFETY: `to` is valid for as many bytes of a block that nobody else uses, which `from` is no part of.
         unsafe { from.as_ptr().copy_to_nonoverlapping(to, from.len()) };
         Ok(())
     }
 
     unsafe fn download(&self, from: *const u8, to: &mut [u8]) -> Result<()> {
-        // SAFETY: the caller's contract.
+        // SAFETY: `from` is valid for as many bytes as `to`, which is borrowed alone and thus not of the block.
         unsafe { from.copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
         Ok(())
     }

@@ -276,7 +276,7 @@ impl Storage {
     /// It came from [`Storage::allocate`] of this storage and is not used any more.
     #[inline]
     unsafe fn free(&self, block: NonNull<u8>) {
-        // SAFETY: the caller's contract.
+        // SAFETY: the block is of this storage's device and has `nbytes`; nobody uses it any more.
         unsafe {
             match self.device {
                 Device::Cpu => alloc::free(block, self.nbytes),

@@ -17,8 +17,7 @@ impl Kernel for Transfer {
         let (from, to) = (inputs[0], outputs[0]);
         let (source, target) = (from.to_read()?, to.to_write()?);
         let (on, other) = (from.storage.device(), to.storage.device());
-        // SAFETY: by the contract, both places hold `nbytes` bytes of their devices' memory; those of the host are slices of it, and a workspace
-        // is initialised.
+        // SAFETY: both places hold `nbytes` of their devices' memory, the host's as slices; a workspace is initialised.
         unsafe {
             match (on, other) {
                 (Device::Cpu, _) => other.memory()?.upload(std::slice::from_raw_parts(source, self.nbytes), target),

@@ -84,7 +84,7 @@ impl<T: WithDType> Gradients<T> {
         let rows = self.blocks.first().map_or(0, |b| b.block.rows);
         let turned = keys * (width + size);
         let room = Workspace::new((rows * (2 * keys + width) + keys * width.max(size) + turned) * size_of::<T>())?;
-        // SAFETY: by the contract; the room holds what is taken from it.
+        // SAFETY: each matrix of the group is valid for its size, which `add` never leaves; the room is the sum of its six parts.
         unsafe {
             let scaled = room.as_ptr().cast::<T>();
             let weights = scaled.add(rows * width);
@@ -125,7 +125,7 @@ impl<T: WithDType> Gradients<T> {
         let Block { first, rows, keys } = step.block;
         let Room { scaled, weights, slopes, share, turned_k, turned_v } = *room;
         let read = |at: *mut T| at.cast_const().cast::<u8>();
-        // SAFETY: by the contract.
+        // SAFETY: the block's rows are within `q`, `dy` and `dq`; its kernels are of these sizes, the room of the largest block's.
         unsafe {
             let (q, dy, dq) = (q.add(first * width), dy.add(first * size), dq.add(first * width));
             step.weights.run(&self.sizes, &step.block, [q, turned_k.cast_const()], mask, [scaled, weights])?;
@@ -155,7 +155,7 @@ struct Room<T> {
 /// # Safety
 /// Both are valid for `n` elements.
 unsafe fn add<T: WithDType>(to: *mut T, share: *const T, n: usize) {
-    // SAFETY: by the contract.
+    // SAFETY: both have `n` elements; the share is working memory, apart from the gradient.
     let (to, share) = unsafe { (std::slice::from_raw_parts_mut(to, n), std::slice::from_raw_parts(share, n)) };
     to.iter_mut().zip(share).for_each(|(to, share)| *to += *share);
 }
@@ -173,7 +173,7 @@ impl<T: WithDType> HostKernel for Gradients<T> {
             for head in heads {
                 let inputs = std::array::from_fn(|i| inputs[i].get().wrapping_add(head * steps[i]));
                 let outputs = std::array::from_fn(|i| outputs[i].get().wrapping_add(head * steps[i]));
-                // SAFETY: by the contract; heads are disjoint.
+                // SAFETY: inputs and outputs are moved to the matrices of this head, which no other task writes.
                 unsafe { self.head(head, inputs, mask.get(), outputs)? };
             }
             Ok(())

@@ -57,7 +57,7 @@ impl<T: WithDType> HostKernel for Forward<T> {
                 let keys = head / sizes.group;
                 let mask = mask.as_ref().map(|(mask, at)| mask.of_head(at.get(), head));
                 let mine = part * self.blocks.len() / self.parts..(part + 1) * self.blocks.len() / self.parts;
-                // SAFETY: by the contract; tasks write disjoint rows, and the room is as large as any needs.
+                // SAFETY: heads and blocks are the tensors', tasks write disjoint rows; the room has a block's scores, queries and keys.
                 unsafe {
                     let scores = room.as_ptr().cast::<T>();
                     let turned = scores.add(self.room);

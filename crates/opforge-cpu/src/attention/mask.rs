@@ -61,13 +61,13 @@ impl<T: WithDType> HeadMask<'_, T> {
     /// Masks the scores of a block; a bit is set for each of its rows that sees nothing.
     ///
     /// # Safety
-    /// The mask is readable, `scores` is valid for the block.
+    /// The mask is readable, and `scores` is valid for the block's rows of `keys`, which nobody else uses.
     pub unsafe fn apply(&self, block: &Block, scores: *mut T) -> u128 {
         let Mask { truth, row, column, apply, .. } = *self.mask;
         let mut blind = 0;
         for i in 0..block.rows {
             let mask = self.at.wrapping_offset((block.first + i) as isize * row);
-            // SAFETY: by the contract; the level is supported here.
+            // SAFETY: row `i` of the block has `keys` scores, and the mask as many elements; the entry was resolved for this CPU.
             unsafe {
                 let scores = scores.add(i * block.keys);
                 apply(&Row { truth, column, element: PhantomData }, (mask, scores, block.keys));
@@ -95,7 +95,7 @@ impl<T: WithDType> Routine for Row<T> {
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, (mask, scores, n): Self::Args) {
         let hidden = T::from_f64(f64::NEG_INFINITY);
-        // SAFETY: by the caller's contract.
+        // SAFETY: `n` scores are valid at `scores`, which nobody else uses.
         let scores = unsafe { std::slice::from_raw_parts_mut(scores, n) };
         let each = |step: isize| {
             // SAFETY: the mask has an element for each score.

@@ -39,7 +39,7 @@ impl Weights {
         mask: Option<&HeadMask<'_, T>>,
         [scaled, weights]: [*mut T; 2],
     ) -> Result<()> {
-        // SAFETY: by the contract.
+        // SAFETY: `scaled` and the scores have the block's size, for which the kernels were made; bits of `blind` are rows of the block.
         unsafe {
             std::ptr::copy_nonoverlapping(q, scaled, block.rows * sizes.width);
             scale(scaled, block.rows * sizes.width, sizes.how.scale.to_f64());
@@ -64,8 +64,8 @@ impl Weights {
 }
 
 /// # Safety
-/// Valid for `n` elements.
+/// `at` is valid for `n` elements, which nobody else uses.
 pub(super) unsafe fn scale<T: WithDType>(at: *mut T, n: usize, by: f64) {
-    // SAFETY: by the contract.
+    // SAFETY: `n` elements are valid at `at`, and nothing else refers to them.
     unsafe { std::slice::from_raw_parts_mut(at, n) }.iter_mut().for_each(|x| *x *= T::from_f64(by));
 }

@@ -186,7 +186,7 @@ fn rows_of_task(channels: usize, height: usize, parts: usize) -> usize {
 /// # Safety
 /// `from` is valid for `rows`, `row` apart, at every offset; `to` for as many elements.
 unsafe fn pack_strip<E: Element>(from: *const E, row: usize, rows: usize, offsets: &[usize], to: *mut E::Compute) {
-    // SAFETY: by the contract.
+    // SAFETY: `q` is below the number of offsets and `i` below `rows`: `from` is valid at each offset, `to` for `rows` elements of each.
     unsafe {
         if offsets.iter().enumerate().all(|(i, &at)| i == at) {
             return pack::<E>(Matrix { at: from, row: 1, column: row }, offsets.len(), rows, to, rows);

@@ -52,7 +52,7 @@ impl<E: Element> WeightGradient<E> {
             steps: self.blocks.steps(),
         };
         // As many sums at a time as there are registers for.
-        // SAFETY: by the contract.
+        // SAFETY: the slab is open, and the positions are this block's: its first target in `y`, its lengths and its steps.
         unsafe {
             match self.sizes.outputs {
                 1 => self.dots_by::<S, 1, 5>(&positions, sums),
@@ -79,12 +79,12 @@ impl<E: Element> WeightGradient<E> {
             for from in columns.clone().step_by(T) {
                 let rows: [usize; R] = std::array::from_fn(|r| (first + r).min(outputs - 1));
                 let reads: [usize; T] = std::array::from_fn(|t| self.reads[(from + t).min(columns.end - 1)].at);
-                // SAFETY: by the contract.
+                // SAFETY: rows are clamped to the output channels, reads to the columns, whose windows the slab holds.
                 let dots = unsafe { positions.dots::<S, R, T>(rows, reads) };
                 for (r, dots) in dots.iter().enumerate().take(outputs - first) {
                     for (t, &dot) in dots.iter().enumerate().take(columns.end - from) {
                         let at = (first + r) * self.reads.len() + from - columns.start + t;
-                        // SAFETY: by the contract.
+                        // SAFETY: `first + r` is an output channel and `from + t` a column, so that `at` is within the rows of sums.
                         unsafe {
                             let sum = sums.at.add(at);
                             *sum = if sums.begun { (*sum).plus(dot) } else { dot };
@@ -100,7 +100,7 @@ impl<E: Element> Positions<E> {
     /// The sums over all positions of the products of some output channels with what some taps read.
     ///
     /// # Safety
-    /// Channels and reads are those of the block.
+    /// The slab is open and `y` valid for the block's positions; rows are output channels, reads those of the slab.
     #[inline(always)]
     unsafe fn dots<S: Simd, const R: usize, const T: usize>(
         &self,
@@ -115,7 +115,7 @@ impl<E: Element> Positions<E> {
             let [a, b] = [line / self.targets[1], line % self.targets[1]];
             let slab = self.slab.wrapping_add(a * self.steps[0] + b * self.steps[1]);
             let y = self.y.wrapping_add(line * len);
-            // SAFETY: by the contract.
+            // SAFETY: `line` and `c` are of the block's targets, and no vector goes past `len`; with step 1, `whole` are whole vectors.
             unsafe {
                 for first in (0..len).step_by(RUN * lanes) {
                     let end = len.min(first + RUN * lanes);
@@ -162,7 +162,7 @@ impl<E: Element> Positions<E> {
         (slab, y): (*const E::Compute, *const E),
         n: usize,
     ) {
-        // SAFETY: by the contract.
+        // SAFETY: each read is valid for `n` positions from `slab`, each channel for as many from `y`, both at the steps that `HOW` states.
         unsafe {
             let mut x = [VectorOf::<E, S>::splat(0.0); T];
             for (x, read) in x.iter_mut().zip(reads) {

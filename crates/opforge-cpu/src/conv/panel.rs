@@ -73,7 +73,7 @@ impl Runs {
     #[inline(always)]
     pub unsafe fn copy<S: Simd, F: FloatElem>(&self, row: *const F, panel: *mut F) {
         let lanes = <F::Vector<S>>::LANES;
-        // SAFETY: by the contract; a store after a partial load writes at most SLACK elements too many.
+        // SAFETY: a run's elements are readable, its places the panel's; a partial vector's store exceeds them by less than SLACK.
         unsafe {
             for run in &self.runs[..self.count] {
                 let (from, to) = (row.add(run.from), panel.add(run.to));

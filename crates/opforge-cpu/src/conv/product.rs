@@ -45,7 +45,7 @@ impl<F> Product<F> {
         for j in (0..self.columns).step_by(width) {
             for i in (0..self.rows).step_by(height) {
                 let (rows, columns) = (height.min(self.rows - i), width.min(self.columns - j));
-                // SAFETY: by the contract.
+                // SAFETY: strip `i` and panel `j` are within `a` and `b`, and `rows` x `columns` are left of `c`.
                 unsafe {
                     kernels.get(rows, columns)(&Args {
                         depth: self.depth,

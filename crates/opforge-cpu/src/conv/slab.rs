@@ -170,7 +170,7 @@ impl Blocks {
     ) -> *const E::Compute {
         let mut origin = self.origin;
         origin[self.axis] += (block * self.len * self.step[self.axis]) as isize;
-        // SAFETY: by the contract; in place, all that is read lies within the source.
+        // SAFETY: in place, what blocks read lies within the source's channels; else `room` holds the `elements` of a slab.
         unsafe {
             if self.in_place {
                 let (_, strides) = self.strides();
@@ -209,7 +209,7 @@ impl Blocks {
         for a in inside[0].clone() {
             for b in inside[1].clone() {
                 let row = (origin[0] + a as isize) as usize * rows + (origin[1] + b as isize) as usize;
-                // SAFETY: by the contract; the line lies within the source.
+                // SAFETY: `inside` keeps the line within the source's channels, and positions from the slab's origin within `room`.
                 unsafe {
                     let from = source.add(row * columns + (origin[2] + first as isize) as usize);
                     let to = room.add(a * strides[0] + b * strides[1]);

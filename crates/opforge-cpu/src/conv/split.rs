@@ -48,7 +48,7 @@ impl Split {
     /// `from` is valid for `n` elements, `to` for the line, which has those positions.
     #[inline(always)]
     pub unsafe fn fill<S: Simd, E: Summed>(&self, from: *const E, to: *mut E::Compute, first: usize, n: usize) {
-        // SAFETY: by the contract.
+        // SAFETY: `from` has `n` elements; positions `first..first + n` are the line's, each at its place in `to`.
         unsafe {
             match self.step {
                 1 => return widen::<S, E>(from, to.add(first), n),
@@ -71,7 +71,7 @@ impl Split {
     /// `from` is valid for the line, which has `n` positions, and `to` for `n` elements.
     #[inline(always)]
     pub unsafe fn join<F: Copy>(&self, from: *const F, to: *mut F, n: usize) {
-        // SAFETY: by the contract.
+        // SAFETY: the line has `n` positions, the odd ones from `part` on; the pairs and the last one are the `n` elements of `to`.
         unsafe {
             if self.step == 2 {
                 let (to, odd) = (std::slice::from_raw_parts_mut(to.cast::<[F; 2]>(), n / 2), from.add(self.part));
@@ -101,7 +101,7 @@ unsafe fn halve<S: Simd, E: StoredFloat>(from: *const E, n: usize, [even, odd]: 
     let number = VectorOf::<E, S>::numbers();
     let (evens, odds) = (number + number, number + number + Bits::splat(1));
     let whole = n / (2 * lanes) * (2 * lanes);
-    // SAFETY: by the contract.
+    // SAFETY: vectors begin below `whole <= n`, and half of what is read goes to each place; the rest is copied one by one.
     unsafe {
         for i in (0..whole).step_by(2 * lanes) {
             let (low, high) = (E::load::<S>(from.add(i)), E::load::<S>(from.add(i + lanes)));
@@ -127,7 +127,7 @@ unsafe fn halve<S: Simd, E: StoredFloat>(from: *const E, n: usize, [even, odd]: 
 pub(crate) unsafe fn widen<S: Simd, E: StoredFloat>(from: *const E, to: *mut E::Compute, n: usize) {
     let lanes = VectorOf::<E, S>::LANES;
     let whole = n / lanes * lanes;
-    // SAFETY: by the contract.
+    // SAFETY: vectors begin below `whole`, which is at most `n`; the rest is `n - whole` elements, fewer than a vector's.
     unsafe {
         for i in (0..whole).step_by(lanes) {
             E::load::<S>(from.add(i)).store(to.add(i));
@@ -146,7 +146,7 @@ pub(crate) unsafe fn widen<S: Simd, E: StoredFloat>(from: *const E, to: *mut E::
 pub(crate) unsafe fn add_line<S: Simd, E: StoredFloat>(from: *const E, sums: *mut E::Compute, n: usize) {
     let lanes = VectorOf::<E, S>::LANES;
     let whole = n / lanes * lanes;
-    // SAFETY: by the contract.
+    // SAFETY: whole vectors end at `whole <= n`; the partial one is what both sides have left of `n`.
     unsafe {
         for i in (0..whole).step_by(lanes) {
             (VectorOf::<E, S>::load(sums.add(i)) + E::load::<S>(from.add(i))).store(sums.add(i));
@@ -188,7 +188,7 @@ pub(crate) unsafe fn sum_line<S: Simd, E: StoredFloat>(from: *const E, n: usize)
 pub(crate) unsafe fn narrow<S: Simd, E: StoredFloat>(sums: *const E::Compute, to: *mut E, n: usize) {
     let lanes = VectorOf::<E, S>::LANES;
     let whole = n / lanes * lanes;
-    // SAFETY: by the contract.
+    // SAFETY: whole vectors of sums and elements end at `whole <= n`; partial ones touch `n - whole` of both.
     unsafe {
         for i in (0..whole).step_by(lanes) {
             E::store::<S>(VectorOf::<E, S>::load(sums.add(i)), to.add(i));

@@ -81,7 +81,7 @@ impl<'a, E: Element> Part<'a, E> {
         let spec = &self.correlation.spec;
         let plane: usize = spec.source.iter().product();
         let image = (self.image * spec.channels.groups + self.group) * spec.channels.source * plane;
-        // SAFETY: by the contract.
+        // SAFETY: the image's group of channels is within the source; the room holds the slab and after it what this plan's way takes.
         unsafe {
             let slab = match self.plan.reads.is_empty() {
                 true => room.cast_const(),
@@ -108,7 +108,7 @@ impl<'a, E: Element> Part<'a, E> {
         if bias.is_null() {
             return E::Compute::default();
         }
-        // SAFETY: by the contract.
+        // SAFETY: the bias, not null, has a number for each target channel of each group.
         Operand::widen(unsafe { *bias.add(self.group * self.correlation.spec.channels.target + channel) })
     }
 
@@ -144,7 +144,7 @@ impl<'a, E: Element> Part<'a, E> {
         let a = plan.packed + (self.group * self.correlation.spec.channels.target + self.channels.start) * deep;
         for start in (0..all).step_by(COLUMNS) {
             let columns = COLUMNS.min(all - start);
-            // SAFETY: by the contract; the room holds panels, then sums.
+            // SAFETY: positions are the block's; the room holds a panel for each read, then `rows * columns` sums and their totals.
             unsafe {
                 let (c, c_row) = if plan.in_place {
                     let at = self.place(position(start, self.targets));
@@ -190,7 +190,7 @@ impl<'a, E: Element> Part<'a, E> {
         let deep = offsets.len();
         let a = plan.packed + (self.group * spec.channels.target + self.channels.start) * deep;
         let first = self.target(self.channels.start).cast::<E::Compute>();
-        // SAFETY: by the contract.
+        // SAFETY: sums are made at the block's places in the target; a packed row has `deep` weights, and reads may pass the slab's end.
         unsafe {
             let a = self.tensors.packed.get().add(a);
             self.start(first.add(self.place([0; MAX_SPATIAL])), plane, self.targets.iter().product());
@@ -223,14 +223,14 @@ impl<'a, E: Element> Part<'a, E> {
     /// Sets sums to the bias, or to zero where nothing will be stored over them.
     ///
     /// # Safety
-    /// The sums are valid.
+    /// `sums` is writable for `columns` numbers of each of the channels, `row` apart.
     #[inline(always)]
     unsafe fn start(&self, sums: *mut E::Compute, row: usize, columns: usize) {
         if !(self.correlation.spec.bias || self.plan.reads.is_empty()) {
             return;
         }
         for (i, channel) in self.channels.clone().enumerate() {
-            // SAFETY: by the contract.
+            // SAFETY: sums have a row, `row` apart, of `columns` for each of the channels.
             unsafe { std::slice::from_raw_parts_mut(sums.add(i * row), columns).fill(self.bias(channel)) };
         }
     }
@@ -238,7 +238,7 @@ impl<'a, E: Element> Part<'a, E> {
     /// Packs the panels of some target positions and reads.
     ///
     /// # Safety
-    /// The slab is open; the room is large enough.
+    /// The slab is open; the room holds the columns' panels and what a row overwrites after them.
     #[inline(always)]
     unsafe fn pack<S: Simd>(
         &self,
@@ -252,7 +252,7 @@ impl<'a, E: Element> Part<'a, E> {
             let runs = Runs::of_targets(j, width.min(columns.end - j), self.targets, steps);
             let panel = room.wrapping_add(panel * width * reads.len());
             for (row, read) in self.plan.reads[reads.clone()].iter().enumerate() {
-                // SAFETY: by the contract; what a row overwrites of the next one comes before it is packed.
+                // SAFETY: the slab is valid at every read for the block's targets; what a row overwrites of the next is packed after it.
                 unsafe { runs.copy::<S, E::Compute>(slab.add(read.at), panel.add(row * width)) };
             }
         }
@@ -261,7 +261,7 @@ impl<'a, E: Element> Part<'a, E> {
     /// Rounds sums and writes them to their places in the target.
     ///
     /// # Safety
-    /// The sums and the target are valid.
+    /// `sums` holds `columns` of each of the channels; these targets are the task's alone.
     #[inline(always)]
     unsafe fn finish<S: Simd>(&self, sums: *const E::Compute, start: usize, columns: usize) {
         let mut done = 0;
@@ -269,7 +269,7 @@ impl<'a, E: Element> Part<'a, E> {
             let at = position(start + done, self.targets);
             let len = (self.targets[MAX_SPATIAL - 1] - at[MAX_SPATIAL - 1]).min(columns - done);
             for (i, channel) in self.channels.clone().enumerate() {
-                // SAFETY: by the contract.
+                // SAFETY: row `i` of the sums has `columns`, of which `done..done + len` are targets of one line.
                 unsafe { self.write_line::<S>(sums.add(i * columns + done), channel, at, len) };
             }
             done += len;
@@ -284,7 +284,7 @@ impl<'a, E: Element> Part<'a, E> {
         let to = self.target(channel).wrapping_add(self.place(at));
         for i in (0..len).step_by(lanes) {
             let n = lanes.min(len - i);
-            // SAFETY: by the contract.
+            // SAFETY: `n` of the line's `len` sums are left from `i` on, and as many targets, `gap` apart.
             unsafe {
                 store_strided::<S, E>(VectorOf::<E, S>::load_partial(sums.add(i), n), n, to.add(i * gap), gap);
             }
@@ -298,7 +298,7 @@ impl<'a, E: Element> Part<'a, E> {
     #[inline(always)]
     unsafe fn direct<S: Simd>(&self, slab: *const E::Compute, channel: usize, room: *mut E::Compute) {
         let [by_group, by_row, _] = self.correlation.spec.channels.weight;
-        // SAFETY: by the contract.
+        // SAFETY: the weight has the channel's taps at `weights`, for all of which the room has space; `[a, b]` are lines of targets.
         unsafe {
             let weight = self.tensors.weight.get().add(self.group * by_group + channel * by_row);
             for (to, &from) in self.plan.weights.iter().enumerate() {
@@ -334,7 +334,7 @@ impl<'a, E: Element> Part<'a, E> {
         for (line, to) in to.iter_mut().enumerate() {
             *to = self.target(channel).wrapping_add(self.place([a, b + line, 0]));
         }
-        // SAFETY: by the contract.
+        // SAFETY: `N` lines begin at `[a, b]`, and `c` never exceeds `len`; with step 1 `whole` targets are whole vectors.
         unsafe {
             let lines = Lines::<E, N> {
                 from: slab.add(a * steps[0] + b * steps[1]),
@@ -378,7 +378,7 @@ impl<E: Element, const N: usize> Lines<E, N> {
         let from = self.from.wrapping_add(c * step);
         let mut sums = [VectorOf::<E, S>::splat_elem(self.bias); N];
         let mut totals = [VectorOf::<E, S>::splat(0.0); N];
-        // SAFETY: by the contract.
+        // SAFETY: every line is readable at every read for `n` targets from the `c`-th, as `HOW` tells; `n` targets of `to` are writable.
         unsafe {
             for (part, weights) in reads.chunks(RUN).zip(weights.chunks(RUN)) {
                 checkpoint();

@@ -106,7 +106,7 @@ impl<E: Element> WeightGradient<E> {
     /// Adds up the chunks' sums and writes them in the weight's order.
     ///
     /// # Safety
-    /// The sums and the weight are valid.
+    /// `sums` holds those of all chunks; `weight` is the output, which nobody else uses.
     unsafe fn finish(&self, sums: Shared<*mut E::Compute>, weight: Shared<*mut E>) {
         let (rows, deep) = (self.sizes.groups * self.sizes.outputs, self.reads.len());
         let taps = self.sizes.taps();
@@ -116,7 +116,7 @@ impl<E: Element> WeightGradient<E> {
                 for (q, read) in self.reads.iter().enumerate() {
                     let mut sum = E::Compute::default();
                     for chunk in 0..self.chunks {
-                        // SAFETY: by the contract; rows are disjoint.
+                        // SAFETY: each chunk has `elements()` sums, `deep` of them for each row; no other range has this row.
                         sum = sum.plus(unsafe { *sums.get().add(chunk * self.elements() + row * deep + q) });
                     }
                     // SAFETY: as above.
@@ -141,7 +141,7 @@ impl<E: Element> HostKernel for WeightGradient<E> {
             // SAFETY: the entry is for this CPU; tasks have sums of their own.
             unsafe { (self.entry)(self, (tensors, range)) }
         })?;
-        // SAFETY: by the contract; all sums are made.
+        // SAFETY: every task has written its sums, which outlive the call; the output is the weight's gradient, of `rows * deep` elements.
         unsafe { self.finish(tensors.sums, Shared(outputs[0].cast())) };
         Ok(())
     }
@@ -202,7 +202,7 @@ impl<E: Element> WeightGradient<E> {
             let channels = image * sizes.groups + group;
             let y = tensors.y.get().wrapping_add(channels * sizes.outputs * y_plane);
             for block in 0..if y_plane == 0 { 0 } else { self.blocks.count } {
-                // SAFETY: by the contract.
+                // SAFETY: `x` and `y` hold this group of channels; the room holds the slab, then the packed blocks of both sides.
                 unsafe {
                     let x = tensors.x.get().add(channels * sizes.inputs * x_plane);
                     let slab = self.blocks.open::<S, E>(x, block, room);
@@ -217,7 +217,7 @@ impl<E: Element> WeightGradient<E> {
         unsafe { sums.finish() };
         if !sums.begun {
             for i in 0..sizes.outputs {
-                // SAFETY: by the contract.
+                // SAFETY: the chunk's sums have a row of `reads.len()` for each output; `columns` is this task's part of it.
                 unsafe {
                     let row = sums.at.add(i * self.reads.len());
                     std::slice::from_raw_parts_mut(row, sums.columns.len()).fill(E::Compute::default());
@@ -251,7 +251,7 @@ impl<E: Element> WeightGradient<E> {
         let a_room = room.wrapping_add(panels_len(&self.kernels, DEPTH, self.columns));
         for start in (0..all).step_by(DEPTH) {
             let depth = DEPTH.min(all - start);
-            // SAFETY: by the contract.
+            // SAFETY: `y` has `depth` positions from `start` on in each channel; the room holds panels, then strips from `a_room` on.
             unsafe {
                 self.pack_y(y.wrapping_add(start), depth, a_room);
                 self.pack_windows::<S>(slab, targets, start..start + depth, sums.columns.clone(), room);
@@ -282,7 +282,7 @@ impl<E: Element> WeightGradient<E> {
         let (height, plane): (usize, usize) = (self.kernels.rows(), self.sizes.y.iter().product());
         for i in (0..self.sizes.outputs).step_by(height) {
             let rows = height.min(self.sizes.outputs - i);
-            // SAFETY: by the contract.
+            // SAFETY: rows `i..i + rows` are output channels, `plane` apart in `y`; those before them took `i * depth` of the room.
             unsafe {
                 let from = Matrix { at: y.add(i * plane), row: 1, column: plane };
                 pack::<E>(from, depth, rows, room.add(i * depth), rows);
@@ -293,7 +293,7 @@ impl<E: Element> WeightGradient<E> {
     /// Packs the windows of some positions, those elements that are the columns.
     ///
     /// # Safety
-    /// The slab is open, the room large enough.
+    /// The slab is open; the room holds the columns' panels and [`SLACK`] elements.
     #[inline(always)]
     unsafe fn pack_windows<S: Simd>(
         &self,
@@ -310,7 +310,7 @@ impl<E: Element> WeightGradient<E> {
             let mut at = position(positions.start, targets);
             for row in 0..positions.len() {
                 let from = at[0] * steps[0] + at[1] * steps[1] + at[2] * steps[2];
-                // SAFETY: by the contract; what a row overwrites of the next one comes before it is packed.
+                // SAFETY: the slab has what each read reads for this target; what a row overwrites of the next is packed after it.
                 unsafe { runs.copy::<S, E::Compute>(slab.add(from), panel.add(row * width)) };
                 at[2] += 1;
                 if at[2] == targets[2] {
@@ -342,12 +342,12 @@ impl<F: Accumulator> Sums<F> {
     /// Notes that a product was added to each sum.
     ///
     /// # Safety
-    /// The sums and totals are valid.
+    /// There are sums for each column of each row and, unless null, as many totals; nobody else uses them.
     #[inline(always)]
     pub unsafe fn count_product(&mut self) {
         self.products += 1;
         if self.products == PRODUCTS && !self.totals.is_null() {
-            // SAFETY: the same contract.
+            // SAFETY: the totals are not null, hence there is one for each sum.
             unsafe { self.flush() };
         }
     }
@@ -358,7 +358,7 @@ impl<F: Accumulator> Sums<F> {
     unsafe fn flush(&mut self) {
         let width = self.columns.len();
         for i in 0..self.rows {
-            // SAFETY: row `i` has `width` sums, and as many totals; both are valid, by the contract, and apart.
+            // SAFETY: row `i` has `width` sums, and as many totals, which are apart from them.
             let (sums, totals) = unsafe { (slice::from_raw_parts(self.at.add(i * self.row), width), self.totals(i)) };
             add_to_totals(sums, totals, !self.in_totals);
         }
@@ -385,13 +385,13 @@ impl<F: Accumulator> Sums<F> {
         }
         let width = self.columns.len();
         if self.begun {
-            // SAFETY: the same contract.
+            // SAFETY: totals are held, so that there is one for each sum.
             unsafe { self.flush() };
         }
         for i in 0..self.rows {
-            // SAFETY: as in `flush`.
+            // SAFETY: row `i` has `width` sums, which are apart from the totals.
             let sums = unsafe { slice::from_raw_parts_mut(self.at.add(i * self.row), width) };
-            // SAFETY: the same contract.
+            // SAFETY: totals are held, and row `i`'s are borrowed only here.
             round_totals(unsafe { self.totals(i) }, sums);
         }
         self.begun = true;

@@ -178,7 +178,7 @@ unsafe fn share(nest: &Nest<2>, bytes: usize, src: *const u8, dst: *mut u8, step
     let count = nest.count();
     let (src, dst) = (Shared(src), Shared(dst));
     let work = |range| {
-        // SAFETY: offsets within the tensors, by the contract.
+        // SAFETY: offsets are the nest's, for all of which the pointers are valid; steps write disjoint places.
         nest.for_each(range, |[s, d]| unsafe { step(src.get().offset(s), dst.get().offset(d)) });
     };
     if count.saturating_mul(bytes) < 2 * CHUNK {
@@ -188,11 +188,11 @@ unsafe fn share(nest: &Nest<2>, bytes: usize, src: *const u8, dst: *mut u8, step
 }
 
 /// # Safety
-/// As `std::ptr::copy`.
+/// As [`copy_run`].
 #[inline]
 unsafe fn copy_flat(src: *const u8, dst: *mut u8, bytes: usize) {
     if bytes < 2 * CHUNK || src == dst {
-        // SAFETY: by the contract.
+        // SAFETY: the run is as `copy_run` asks: apart, or one and the same.
         return unsafe { copy_run(src, dst, bytes) };
     }
     let (src, dst) = (Shared(src), Shared(dst));
@@ -206,12 +206,12 @@ unsafe fn copy_flat(src: *const u8, dst: *mut u8, bytes: usize) {
 /// that is slow then on some processors.
 ///
 /// # Safety
-/// As `std::ptr::copy`; what overlaps is the same.
+/// `src` is readable and `dst` writable for `bytes`; they are apart or the same.
 pub(crate) unsafe fn copy_run(src: *const u8, dst: *mut u8, bytes: usize) {
     /// What vectors are aligned to, and the length of a piece.
     const ALIGNED: usize = 64;
     const PIECE: usize = 2048;
-    // SAFETY: by the contract; pieces are parts of the run.
+    // SAFETY: pieces are parts of the run; they are copied only between unequal addresses, where the sides do not overlap.
     unsafe {
         if bytes <= PIECE || (src.addr() ^ dst.addr()).is_multiple_of(ALIGNED) {
             return std::ptr::copy(src, dst, bytes);

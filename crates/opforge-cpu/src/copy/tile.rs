@@ -35,11 +35,11 @@ impl Tile {
 }
 
 /// # Safety
-/// Valid for `rows x columns` elements of `T`.
+/// `src` is readable for `columns` runs of `rows` elements of `T`, `dst` writable for `rows` runs of `columns`, at these steps.
 unsafe fn part<T: Copy>(src: *const u8, src_step: isize, dst: *mut u8, dst_step: isize, rows: usize, columns: usize) {
     for i in 0..rows {
         for j in 0..columns {
-            // SAFETY: by the contract.
+            // SAFETY: `i < rows` and `j < columns`, for which both sides are valid.
             unsafe {
                 let value = src.offset(j as isize * src_step).cast::<T>().add(i).read_unaligned();
                 dst.offset(i as isize * dst_step).cast::<T>().add(j).write_unaligned(value);
@@ -49,9 +49,9 @@ unsafe fn part<T: Copy>(src: *const u8, src_step: isize, dst: *mut u8, dst_step:
 }
 
 /// # Safety
-/// Valid for `N x N` elements of `T`.
+/// `src` is readable and `dst` writable for `N` runs of `N` elements of `T`, at these steps.
 unsafe fn scalar<T: Copy, const N: usize>(src: *const u8, src_step: isize, dst: *mut u8, dst_step: isize) {
-    // SAFETY: by the contract.
+    // SAFETY: both sides hold `N` rows of `N` elements, at their steps.
     unsafe { part::<T>(src, src_step, dst, dst_step, N, N) }
 }
 
@@ -77,10 +77,10 @@ pub(crate) mod x86 {
     }
 
     /// # Safety
-    /// Valid for `N` rows of one register each, and the CPU has the register's instructions.
+    /// `src` is readable and `dst` writable for `N` rows of one register each; the CPU has the register's instructions.
     #[inline(always)]
     unsafe fn tile<V: Zip, const N: usize>(src: *const u8, src_step: isize, dst: *mut u8, dst_step: isize) {
-        // SAFETY: by the contract.
+        // SAFETY: `j < N`, for which `src` is readable and `dst` writable for a register each; the CPU has its instructions.
         unsafe {
             let mut rows: [V; N] = std::array::from_fn(|j| V::load(src.offset(j as isize * src_step)));
             for _ in 0..N.ilog2() {
@@ -103,12 +103,12 @@ pub(crate) mod x86 {
             impl Zip for $name {
                 #[inline(always)]
                 unsafe fn load(p: *const u8) -> Self {
-                    // SAFETY: by the contract.
+                    // SAFETY: 16 bytes are readable at `p`, of any alignment; SSE2 is part of x86-64.
                     Self(unsafe { _mm_loadu_si128(p.cast()) })
                 }
                 #[inline(always)]
                 unsafe fn store(self, p: *mut u8) {
-                    // SAFETY: by the contract.
+                    // SAFETY: 16 bytes are writable at `p`, of any alignment; SSE2 is part of x86-64.
                     unsafe { _mm_storeu_si128(p.cast(), self.0) }
                 }
                 #[inline(always)]
@@ -150,19 +150,19 @@ pub(crate) mod x86 {
             impl Zip for $name {
                 #[inline(always)]
                 unsafe fn load(p: *const u8) -> Self {
-                    // SAFETY: by the contract.
+                    // SAFETY: 64 bytes are readable at `p`, of any alignment, and the CPU has AVX-512.
                     Self(unsafe { _mm512_loadu_si512(p.cast()) })
                 }
                 #[inline(always)]
                 unsafe fn store(self, p: *mut u8) {
-                    // SAFETY: by the contract.
+                    // SAFETY: 64 bytes are writable at `p`, of any alignment, and the CPU has AVX-512.
                     unsafe { _mm512_storeu_si512(p.cast(), self.0) }
                 }
                 #[inline(always)]
                 unsafe fn zip(self, other: Self) -> (Self, Self) {
                     const FIRST: [u64; 8] = interleave::<$n>(0);
                     const SECOND: [u64; 8] = interleave::<$n>($n / 2);
-                    // SAFETY: the CPU has the instructions, by the contract; the constants are 64 bytes.
+                    // SAFETY: the CPU has the instructions, which `zip` asks for; the constants are 64 bytes.
                     unsafe {
                         let first = _mm512_loadu_si512(FIRST.as_ptr().cast());
                         let second = _mm512_loadu_si512(SECOND.as_ptr().cast());
@@ -184,7 +184,7 @@ pub(crate) mod x86 {
             /// As [`FullTile`], on a CPU with the features.
             #[target_feature(enable = $features)]
             unsafe fn $name(src: *const u8, src_step: isize, dst: *mut u8, dst_step: isize) {
-                // SAFETY: by the contract.
+                // SAFETY: `$n` rows of `$n` elements are a register each; this function's features are the register's.
                 unsafe { tile::<$v, $n>(src, src_step, dst, dst_step) }
             }
         };
@@ -228,7 +228,7 @@ pub(crate) mod x86 {
     /// As [`FullTile`] with side 4.
     #[inline(always)]
     pub unsafe fn tile_4x4(src: *const u8, src_step: isize, dst: *mut u8, dst_step: isize) {
-        // SAFETY: by the contract.
+        // SAFETY: a row of four 32-bit elements is one SSE register, and SSE2 is part of x86-64.
         unsafe { tile::<Sse32, 4>(src, src_step, dst, dst_step) }
     }
 }

@@ -35,7 +35,7 @@ impl Transpose {
         let (src, dst) = (Shared(src), Shared(dst));
         let work = |range: std::ops::Range<usize>| {
             self.outer.for_each_part(per_outer, range, |[s, d], block| {
-                // SAFETY: the loops' offsets are valid by the contract; blocks write disjoint elements.
+                // SAFETY: both sides are valid at all offsets of the loops; blocks write disjoint elements.
                 unsafe { self.block(src.get().offset(s), dst.get().offset(d), block) };
             });
         };

@@ -86,10 +86,10 @@ impl HostKernel for Triangle {
 }
 
 /// # Safety
-/// The rows are valid.
+/// Rows of `row.len` elements, aligned to their size, are readable and writable, one or disjoint; `kept` is within them.
 unsafe fn copy_part<T: Copy + Default>(src: *const u8, dst: *mut u8, row: Axis<2>, kept: std::ops::Range<usize>) {
     let size = size_of::<T>();
-    // SAFETY: by the contract; elements are aligned.
+    // SAFETY: both rows have `row.len` elements, aligned to their size; `kept` is within it, and rows are one or disjoint.
     unsafe {
         if row.step == [size as isize; 2] {
             let (from, to) = (src.cast::<T>(), dst.cast::<T>());

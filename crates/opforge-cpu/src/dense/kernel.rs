@@ -175,7 +175,7 @@ impl<T: Real> HostKernel for DenseKernel<T> {
                 Err(failure) => return fail(range.start, failure),
             };
             for index in range {
-                // SAFETY: by the contract, and places are those of the tensors.
+                // SAFETY: the sources are the inputs, of whose layouts the places were made, and outlive the matrices.
                 let matrix = |(place, source): (&Place, &Shared<*const u8>)| unsafe {
                     place.read(source.get().cast::<T>(), index)
                 };
@@ -185,7 +185,7 @@ impl<T: Real> HostKernel for DenseKernel<T> {
                     continue;
                 }
                 for ((i, place), numbers) in self.numbers.iter().zip(&results.numbers) {
-                    // SAFETY: by the contract; each matrix of the batch has a part of the output of its own.
+                    // SAFETY: the place is the output's; each matrix of the batch has a part of it of its own.
                     unsafe { place.write(targets[*i].get().cast::<T>(), index, numbers, |x| x) };
                 }
                 for ((i, place), numbers) in self.complex.iter().zip(&results.complex) {

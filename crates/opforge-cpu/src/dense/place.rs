@@ -43,7 +43,7 @@ impl Place {
     /// # Safety
     /// `base` is valid for reads of the tensor that this was made of, as long as `'a`.
     pub unsafe fn read<'a, T>(&self, base: *const T, index: usize) -> MatRef<'a, T> {
-        // SAFETY: by the contract.
+        // SAFETY: matrix `index` of the tensor, `rows` x `columns` at these strides from its offset on, is readable for `'a`.
         unsafe { MatRef::from_raw_parts(base.add(self.offset(index)), self.rows, self.columns, self.row, self.column) }
     }
 
@@ -56,7 +56,7 @@ impl Place {
         for (j, column) in from.chunks_exact(self.rows.max(1)).enumerate() {
             for (i, &x) in column.iter().enumerate() {
                 let place = start + i * self.row as usize + j * self.column as usize;
-                // SAFETY: by the contract.
+                // SAFETY: `i < rows`, and `j` counts columns of `from`, a matrix of this size: an element of the tensor's matrix.
                 unsafe { base.add(place).write(convert(x)) };
             }
         }

@@ -60,7 +60,7 @@ impl HostKernel for Bound {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let number = self.number.0.as_ptr();
         let inputs = if self.position == 0 { [number, inputs[0]] } else { [inputs[0], number] };
-        // SAFETY: the caller's for its input; the number is one aligned element, which strides of 0 never leave.
+        // SAFETY: the input and output are this kernel's; the number is one aligned element, which strides of 0 never leave.
         unsafe { self.inner.run(&inputs, outputs) }
     }
 

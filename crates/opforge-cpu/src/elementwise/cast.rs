@@ -192,7 +192,7 @@ impl HostKernel for Halves {
         parallel_for(self.len, GRAIN, |range| {
             let (from, to) =
                 (src.get().wrapping_add(range.start * self.from), dst.get().wrapping_add(range.start * self.to));
-            // SAFETY: by the contract; ranges are disjoint.
+            // SAFETY: the range is within the `len` contiguous elements of both sides, and ranges are disjoint.
             unsafe { self.convert.run(from, to, range.len()) };
         });
         Ok(())

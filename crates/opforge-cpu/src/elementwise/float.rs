@@ -49,7 +49,7 @@ unsafe fn load<V: Vector, const K: usize>(x: [*const u8; K], n: usize) -> [V; K]
     // A plain loop: what `array::map` calls is not sure to be inlined.
     let mut values = [V::splat(0.0); K];
     for (value, x) in values.iter_mut().zip(x) {
-        // SAFETY: the caller's.
+        // SAFETY: `x` is readable for `n` elements, at most a vector's.
         *value = unsafe { if n == V::LANES { V::load(x.cast()) } else { V::load_partial(x.cast(), n) } };
     }
     values
@@ -124,13 +124,13 @@ unsafe fn long_row<V: Vector, const K: usize>(
 impl<const K: usize, F: FloatMap<K>, V: Vector> Body<K> for MapBody<F, V> {
     #[inline(always)]
     unsafe fn splat(&self, _: usize, from: *const u8, to: *mut u8, _: usize) {
-        // SAFETY: the caller's.
+        // SAFETY: `from` has an element, and `to` is a [`Splat`], which holds more than a vector.
         unsafe { V::splat_elem(from.cast::<V::Elem>().read()).store(to.cast()) }
     }
     #[inline(always)]
     unsafe fn row(&mut self, x: [*const u8; K], repeated: [bool; K], out: *mut u8, n: usize) {
         if F::LONG {
-            // SAFETY: the caller's.
+            // SAFETY: the row's inputs and its output are as `long_row` asks, which is what `row` does.
             return unsafe {
                 long_row(
                     x,
@@ -163,7 +163,7 @@ impl<const K: usize, F: FloatMap<K>, V: Vector> Body<K> for MapBody<F, V> {
 impl<const K: usize, F: FloatTest<K>, V: Vector> Body<K> for TestBody<F, V> {
     #[inline(always)]
     unsafe fn splat(&self, _: usize, from: *const u8, to: *mut u8, _: usize) {
-        // SAFETY: the caller's.
+        // SAFETY: `from` points to an element, `to` to a [`Splat`], longer than any vector.
         unsafe { V::splat_elem(from.cast::<V::Elem>().read()).store(to.cast()) }
     }
     #[inline(always)]
@@ -192,7 +192,7 @@ macro_rules! routine {
 
             #[inline(always)]
             unsafe fn run<S: Simd>(&self, block: *const Block<K>) -> bool {
-                // SAFETY: the caller vouches for the block.
+                // SAFETY: the block's pointers are valid for its elements, of the step's type, while it is borrowed.
                 unsafe { walk(&mut $body::<F, E::Vector<S>>(self.0, PhantomData), &*block) };
                 false
             }

@@ -178,7 +178,7 @@ impl<const K: usize> HostKernel for Elementwise<K> {
                 // SAFETY: the kernel's contract is the block's.
                 unsafe { self.spec.step.run(&block) }
             }
-            // SAFETY: the caller's.
+            // SAFETY: the input and output tensors are those that the grid was planned for.
             Loops::Grid(grid) => unsafe { grid.run(&self.spec.step, input, output) },
         };
         if failed { Err(self.failure()) } else { Ok(()) }

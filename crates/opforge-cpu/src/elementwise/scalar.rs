@@ -90,13 +90,13 @@ unsafe fn fill<T: Copy>(from: *const u8, to: *mut u8, n: usize) {
     /// As the outer function.
     #[inline(never)]
     unsafe fn fill<Bits: Copy>(from: *const u8, to: *mut u8, n: usize) {
-        // SAFETY: the caller's.
+        // SAFETY: one element of this size is readable, and `i` is below `n`, for which `to` is writable.
         unsafe {
             let bits = from.cast::<Bits>().read_unaligned();
             (0..n).for_each(|i| to.cast::<Bits>().add(i).write_unaligned(bits));
         }
     }
-    // By size, since types are many. SAFETY: the caller's; the bits are those of a `T`.
+    // By size, since types are many. SAFETY: the arm's type has the size of a `T`; `from` holds one, and `to` has room for `n`.
     unsafe {
         match size_of::<T>() {
             0 => {}
@@ -120,13 +120,13 @@ impl<const K: usize, F: ScalarMap<K>> ScalarBody<F, K> {
 impl<const K: usize, F: ScalarMap<K>> Body<K> for ScalarBody<F, K> {
     #[inline(always)]
     unsafe fn splat(&self, _: usize, from: *const u8, to: *mut u8, n: usize) {
-        // SAFETY: the caller's; a chunk fits.
+        // SAFETY: a [`Splat`] holds `CHUNK` elements, and `from` is one.
         unsafe { fill::<F::In>(from, to, n.min(Self::CHUNK)) }
     }
     #[inline(always)]
     unsafe fn row(&mut self, x: [*const u8; K], repeated: [bool; K], out: *mut u8, n: usize) {
         let sizes = [size_of::<F::In>(); K];
-        // SAFETY: the caller's; a row's `i`-th element is readable, and repeated ones are there for a chunk.
+        // SAFETY: a row's `i`-th element is readable, and repeated ones are in the splat for a chunk.
         unsafe {
             map_row(
                 x,
@@ -156,7 +156,7 @@ impl<const K: usize, F: ScalarMap<K>> Routine for ScalarStep<F, K> {
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, block: *const Block<K>) -> bool {
         let mut body = ScalarBody { f: self.0, failed: false, arity: PhantomData };
-        // SAFETY: the caller vouches for the block.
+        // SAFETY: the block, valid for its elements of the function's types, outlives the walk.
         unsafe { walk(&mut body, &*block) };
         body.failed
     }
@@ -169,13 +169,13 @@ impl<T: Copy> Body<3> for SelectStep<T> {
     #[inline(always)]
     unsafe fn splat(&self, k: usize, from: *const u8, to: *mut u8, n: usize) {
         let n = n.min(chunk(size_of::<T>()));
-        // SAFETY: the caller's; a chunk fits.
+        // SAFETY: `n` is at most a chunk of the wider type, which a [`Splat`] holds; `from` is an element of input `k`.
         unsafe { if k == 0 { fill::<u8>(from, to, n) } else { fill::<T>(from, to, n) } }
     }
     #[inline(always)]
     unsafe fn row(&mut self, x: [*const u8; 3], repeated: [bool; 3], out: *mut u8, n: usize) {
         let sizes = [1, size_of::<T>(), size_of::<T>()];
-        // SAFETY: the caller's; a row's `i`-th element is readable, and repeated ones are there for a chunk.
+        // SAFETY: each input has an `i`-th element in the row, or in its splat for a chunk; the first are truth values.
         unsafe {
             map_row(
                 x,
@@ -201,7 +201,7 @@ impl<T: Copy> Routine for SelectStep<T> {
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, block: *const Block<3>) -> bool {
-        // SAFETY: the caller vouches for the block.
+        // SAFETY: the block's first input is bytes, the others and the output are elements of `T`; it outlives the walk.
         unsafe { walk(&mut SelectStep::<T>(PhantomData), &*block) };
         false
     }

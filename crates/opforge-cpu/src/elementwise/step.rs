@@ -44,7 +44,7 @@ impl<const K: usize> Step<K> {
     /// The block's pointers are valid for all its elements, which have the step's types.
     #[inline(always)]
     pub unsafe fn run(&self, block: &Block<K>) -> bool {
-        // SAFETY: the caller's.
+        // SAFETY: the block is valid for all its elements, of the step's types, while it is borrowed.
         unsafe { self.0.run(block) }
     }
 }
@@ -82,7 +82,7 @@ impl Convert {
     /// # Safety
     /// `from` is readable and `to` writable for `n` elements of the conversion's types; they do not overlap.
     pub unsafe fn run(self, from: *const u8, to: *mut u8, n: usize) {
-        // SAFETY: the caller's; the level was supported when the entry was resolved.
+        // SAFETY: `n` elements of the arm's types are valid on both sides; its level was supported when the entry was resolved.
         unsafe {
             match self {
                 Convert::WidenF16(entry) => entry(&WidenF16, (from.cast(), to.cast(), n)),

@@ -100,7 +100,7 @@ impl Operand {
     /// # Safety
     /// The tile holds what was fetched for so many rows and columns.
     pub unsafe fn spread(&self, rows: usize, cols: usize, tile: *mut u8) {
-        // SAFETY: by the contract; the whole block fits the tile.
+        // SAFETY: the tile begins with what was fetched, and the whole block fits it.
         unsafe {
             match (self.row, self.col) {
                 (0, 0) => {}
@@ -114,7 +114,7 @@ impl Operand {
     /// # Safety
     /// As [`fetch`](Operand::fetch), for contiguous rows.
     unsafe fn convert_rows(&self, convert: Convert, src: *const u8, rows: usize, cols: usize, dst: *mut u8) {
-        // SAFETY: the caller's.
+        // SAFETY: `src` has `rows` contiguous rows of `cols`; `dst` holds as many converted elements.
         unsafe {
             if rows == 1 || self.row == (cols * self.size) as isize {
                 return convert.run(src, dst, rows * cols);
@@ -131,7 +131,7 @@ impl Operand {
     /// As [`fetch`](Operand::fetch).
     unsafe fn gather(&self, src: *const u8, rows: usize, cols: usize, dst: *mut u8) {
         let row_bytes = cols * self.size;
-        // SAFETY: the caller's.
+        // SAFETY: `src` is readable for the block at the operand's steps, and `dst` holds it contiguously.
         unsafe {
             if let Access::Transposed(t) = &self.access {
                 return transpose(t, src, self.col, dst, row_bytes as isize, rows, cols, self.size);
@@ -155,7 +155,7 @@ impl Operand {
         let dense = contiguous && self.row == (cols * self.size) as isize;
         let (rows, cols) = if dense { (1, rows * cols) } else { (rows, cols) };
         for i in 0..rows {
-            // SAFETY: the caller's; a scratch tile holds a row.
+            // SAFETY: row `i` of the tile and of `dst` have `cols` elements; a scratch tile holds a row.
             unsafe {
                 let (from, to) = (tile.add(i * cols * self.wide), dst.offset(i as isize * self.row));
                 match self.convert {
@@ -219,7 +219,7 @@ unsafe fn copy_block<T: Copy>(
     for i in 0..rows as isize {
         let row = src.wrapping_offset(i * row_step);
         for j in 0..cols as isize {
-            // SAFETY: the caller's.
+            // SAFETY: `(i, j)` is an element of the block at these steps; `dst` has come past `i` rows of `cols`.
             unsafe { dst.add(j as usize).write_unaligned(row.offset(j * col_step).cast::<T>().read_unaligned()) };
         }
         dst = dst.wrapping_add(cols);
@@ -235,14 +235,14 @@ unsafe fn copy_row(size: usize, src: *const u8, src_step: isize, dst: *mut u8, d
     /// As the outer function.
     unsafe fn copy<T: Copy>(src: *const u8, src_step: isize, dst: *mut u8, dst_step: isize, n: usize) {
         for i in 0..n as isize {
-            // SAFETY: the caller's.
+            // SAFETY: `i` is below `n`, the elements that both sides have at their steps.
             unsafe {
                 let value = src.offset(i * src_step).cast::<T>().read_unaligned();
                 dst.offset(i * dst_step).cast::<T>().write_unaligned(value);
             }
         }
     }
-    // SAFETY: the caller's.
+    // SAFETY: both sides have `n` elements of `size` bytes, `n * size` bytes where they are contiguous.
     unsafe {
         if src_step == size as isize && dst_step == src_step {
             return dst.copy_from_nonoverlapping(src, n * size);

@@ -135,7 +135,7 @@ impl<E: StoredFloat, const N: usize, F: UpdateFn<N>> Routine for Pass<E, N, F> {
 /// `n` elements are readable, at most a vector's.
 #[inline(always)]
 unsafe fn load<E: StoredFloat, S: Simd>(from: *const E, n: usize) -> VectorOf<E, S> {
-    // SAFETY: the caller's.
+    // SAFETY: `from` has `n` elements: a whole vector, or fewer than one.
     unsafe { if n == VectorOf::<E, S>::LANES { E::load::<S>(from) } else { E::load_partial::<S>(from, n) } }
 }
 

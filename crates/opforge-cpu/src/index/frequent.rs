@@ -130,7 +130,7 @@ impl<'a> Rows<'a> {
     /// # Safety
     /// As [`Rows::add`].
     pub unsafe fn finish(&self, sums: impl Fn(usize) -> (*mut u8, isize)) {
-        // SAFETY: the same contract.
+        // SAFETY: `row` is below the number of owners, and `sums` is valid for the row of each.
         (0..self.owners.len()).for_each(|row| unsafe { self.empty(row, &sums) });
     }
 }

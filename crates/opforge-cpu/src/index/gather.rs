@@ -115,13 +115,13 @@ impl HostKernel for Gather {
         let parts = self.row.len.div_ceil(self.part);
         let count = self.nest.count() * parts;
         if count == 0 {
-            // SAFETY: by the contract.
+            // SAFETY: the second input is the tensor of indices, all of which are readable.
             return unsafe { self.ids.check(inputs[1]) };
         }
         let ok = AtomicBool::new(true);
         let (input, ids, output) = (Shared(inputs[0]), Shared(inputs[1]), Shared(outputs[0]));
         let work = |range| {
-            // SAFETY: by the contract; parts write disjoint elements.
+            // SAFETY: the pointers are those of `run`, valid until it returns; parts write disjoint elements of the output.
             if !unsafe { self.parts([input.get(), ids.get()], output.get(), parts, range) } {
                 ok.store(false, Ordering::Relaxed);
             }
@@ -132,7 +132,7 @@ impl HostKernel for Gather {
         } else {
             parallel_for(count, grain, work);
         }
-        // SAFETY: by the contract.
+        // SAFETY: the second input is the tensor of indices that `ids` was made of.
         if ok.into_inner() { Ok(()) } else { Err(unsafe { self.ids.first_wrong(inputs[1]) }) }
     }
 
@@ -147,9 +147,9 @@ impl HostKernel for Gather {
 }
 
 /// # Safety
-/// Valid for as many bytes.
+/// `dst` is writable for `bytes`; `src`, if there is one, is readable for as many, none of them `dst`'s.
 unsafe fn copy_run(src: Option<*const u8>, dst: *mut u8, bytes: usize) {
-    // SAFETY: by the contract.
+    // SAFETY: `dst` is writable for `bytes`, and `src`, another tensor's, is readable for as many if there is one.
     unsafe {
         match src {
             Some(src) => std::ptr::copy_nonoverlapping(src, dst, bytes),
@@ -159,7 +159,7 @@ unsafe fn copy_run(src: Option<*const u8>, dst: *mut u8, bytes: usize) {
 }
 
 /// # Safety
-/// Valid for `n` elements at the steps.
+/// `dst` is writable and `src`, if there is one, readable for `n` elements of `T` at these steps.
 unsafe fn copy_row<T: Copy + Default>(
     src: Option<*const u8>,
     src_step: isize,
@@ -168,7 +168,7 @@ unsafe fn copy_row<T: Copy + Default>(
     n: usize,
 ) {
     for i in 0..n as isize {
-        // SAFETY: by the contract.
+        // SAFETY: `i` is below `n`, and both sides have `n` elements at their steps.
         unsafe {
             let value = src.map_or(T::default(), |src| src.offset(i * src_step).cast::<T>().read_unaligned());
             dst.offset(i * dst_step).cast::<T>().write_unaligned(value);
@@ -177,7 +177,7 @@ unsafe fn copy_row<T: Copy + Default>(
 }
 
 /// # Safety
-/// Valid for all indices, or they are [`SKIP`].
+/// Indices are [`SKIP`] or within the axis, of which `src` is readable at every element; `dst` is writable for an element for each index.
 unsafe fn copy_elements<T: Copy + Default>(
     ids: &[usize],
     src: *const u8,
@@ -187,12 +187,12 @@ unsafe fn copy_elements<T: Copy + Default>(
     dst_step: isize,
 ) {
     let write = |i: usize, value: T| {
-        // SAFETY: by the contract.
+        // SAFETY: `dst` has an element for each index, of which this is the `i`-th.
         unsafe { dst.offset(i as isize * dst_step).cast::<T>().write_unaligned(value) }
     };
     let read = |i: usize, id: usize| {
         let at = src.wrapping_offset(i as isize * src_step + id as isize * axis_step);
-        // SAFETY: by the contract.
+        // SAFETY: `id` is not SKIP, hence within the axis, which `src` has at its `i`-th element.
         unsafe { at.cast::<T>().read_unaligned() }
     };
     for (i, &id) in ids.iter().enumerate() {
@@ -208,9 +208,9 @@ fn line(ids: &Ids, row: &Axis<3>, axis_step: isize, size: usize) -> Option<CopyL
 }
 
 /// # Safety
-/// Valid for `n` indices and elements, and a line of `len`.
+/// `n` contiguous indices are readable, a line of `len` elements at `src` too, and `n` elements are writable at `dst`.
 unsafe fn copy_line<I: IntDType, T: Copy>(ids: *const u8, n: usize, src: *const u8, len: usize, dst: *mut u8) -> bool {
     let (src, dst) = (src.cast::<T>(), dst.cast::<T>());
-    // SAFETY: by the contract.
+    // SAFETY: `each_position` gives `i` below `n` and `at` below `len`, the elements of `dst` and of the line.
     unsafe { each_position::<I>(ids, n, len, |i, at| dst.add(i).write_unaligned(src.add(at).read_unaligned())) }
 }

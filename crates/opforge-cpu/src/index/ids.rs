@@ -74,7 +74,7 @@ impl Ids {
     /// Others may write to the indices meanwhile, as threads of numpy can: each is read once, and what is checked is the copy.
     ///
     /// # Safety
-    /// They are readable.
+    /// `n` indices, at most [`BATCH`], are readable from `at` on, `step` bytes apart.
     #[inline(always)]
     pub unsafe fn read<'a>(&self, at: *const u8, step: isize, n: usize, room: &'a mut Batch) -> Option<&'a [usize]> {
         let into = room.0.as_mut_ptr().cast::<usize>();
@@ -96,7 +96,7 @@ impl Ids {
             self.nest.for_each_part(parts, range, |[offset], part| {
                 let first = part * BATCH;
                 let at = ids.get().wrapping_offset(offset + first as isize * self.row.step[0]);
-                // SAFETY: within the tensor.
+                // SAFETY: the offset is the nest's, from which the row has so many indices left, at most a batch.
                 let read = unsafe { self.read(at, self.row.step[0], BATCH.min(self.row.len - first), &mut batch) };
                 if read.is_none() {
                     ok.store(false, Ordering::Relaxed);
@@ -110,7 +110,7 @@ impl Ids {
         } else {
             parallel_for(count, SHARED, scan)
         }
-        // SAFETY: by the contract.
+        // SAFETY: `ids` is the tensor's first element still, and all are readable.
         if ok.into_inner() { Ok(()) } else { Err(unsafe { self.first_wrong(ids.get()) }) }
     }
 
@@ -124,7 +124,7 @@ impl Ids {
         let parts = self.row.len;
         self.nest.for_each_part(parts, 0..self.nest.count() * parts, |[offset], i| {
             let at = ids.wrapping_offset(offset + i as isize * self.row.step[0]);
-            // SAFETY: within the tensor, as the caller promised.
+            // SAFETY: the offset is that of one of the tensor's indices, all of which are readable.
             unsafe {
                 if wrong.is_none() && self.read(at, 0, 1, &mut batch).is_none() {
                     wrong = Some(show(self.reader.dtype, at));
@@ -145,7 +145,7 @@ impl Ids {
 /// Calls `body` with the number and the position of each of `n` contiguous indices; false at the first beyond `len`.
 ///
 /// # Safety
-/// The indices are readable.
+/// `n` contiguous indices are readable.
 #[inline(always)]
 pub(super) unsafe fn each_position<I: IntDType>(
     ids: *const u8,
@@ -238,7 +238,7 @@ impl Routine for Reader {
 /// # Safety
 /// An integer of the dtype is readable.
 unsafe fn show(dtype: DType, at: *const u8) -> i128 {
-    // SAFETY: by the contract.
+    // SAFETY: `at` points to an aligned integer of the dtype, whose arm this is.
     unsafe {
         match dtype {
             DType::U8 => at.read().into(),

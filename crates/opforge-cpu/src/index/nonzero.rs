@@ -109,13 +109,13 @@ impl Nonzero {
     /// Writes the positions of the first `most` true elements; false if there are more or fewer, as others may write to the mask meanwhile.
     ///
     /// # Safety
-    /// The rows are readable, and `into` has room for so many positions.
+    /// The rows are readable, and `into` has room for `most` positions.
     unsafe fn write_rows(&self, mask: *const u8, rows: Range<usize>, mut into: *mut i64, most: usize) -> bool {
         let mut found = 0;
         self.each_row(mask, rows, |at, row| {
             for i in 0..self.row {
                 look_at(i);
-                // SAFETY: by the contract.
+                // SAFETY: `i` is below the row's length; `into` has room for `most` positions, and no more than these are written.
                 unsafe {
                     if *row.offset(i as isize * self.step) == 0 {
                         continue;

@@ -235,7 +235,7 @@ impl Scatter {
     /// Writes a line that is contiguous, as its indices are; false if an index is out of range.
     ///
     /// # Safety
-    /// The pointers are valid for the line.
+    /// The pointers are to a line's first index, element and sum.
     unsafe fn contiguous_line(&self, write: WriteLine, ids: *const u8, src: *const u8, sums: *mut u8) -> bool {
         (0..self.axis.len).step_by(LOOK).all(|first| {
             checkpoint();
@@ -251,7 +251,7 @@ impl Scatter {
     /// Writes `n` neighbouring rows, index after index; false if one is out of range.
     ///
     /// # Safety
-    /// The pointers are valid for the rows.
+    /// The pointers are to the first index, element and sum of `n` neighbouring rows of the planned loops.
     #[inline(always)]
     unsafe fn rows(&self, ids: *const u8, src: *const u8, sums: *mut u8, n: usize, batch: &mut Batch) -> bool {
         let ([id_step, src_step, sum_step], axis_step) = (self.row.step, self.axis.step[2]);
@@ -260,7 +260,7 @@ impl Scatter {
             if i % ROWS == ROWS - 1 {
                 checkpoint();
             }
-            // SAFETY: by the contract.
+            // SAFETY: `i` is below the length along the axis: the pointers have `n` indices (one if shared), elements and sums there.
             unsafe {
                 let src = src.offset(i * self.axis.step[1]);
                 match self.ids.read(ids.offset(i * self.axis.step[0]), id_step, many, batch) {
@@ -295,7 +295,7 @@ impl Scatter {
             if i % ROWS == ROWS - 1 {
                 checkpoint();
             }
-            // SAFETY: by the contract.
+            // SAFETY: as in `rows`, with one index for `n` elements; ids that are read are within the axis, and so is `place` of them.
             unsafe {
                 let src = src.offset(i * self.axis.step[1]);
                 match self.ids.read(ids.offset(i * self.axis.step[0]), 0, 1, batch) {
@@ -308,7 +308,7 @@ impl Scatter {
                 }
             }
         }
-        // SAFETY: by the contract.
+        // SAFETY: every owner is an index that was read, hence within the axis, where `sums` has a row.
         unsafe { rows.finish(place) };
         true
     }
@@ -316,7 +316,7 @@ impl Scatter {
     /// Writes one line along the axis; false if an index is out of range.
     ///
     /// # Safety
-    /// The pointers are valid for the line.
+    /// The pointers are to the first index, element and sum of a line of the planned loops.
     #[inline(always)]
     unsafe fn line(&self, ids: *const u8, src: *const u8, sums: *mut u8, batch: &mut Batch) -> bool {
         let [id_step, src_step, sum_step] = self.axis.step;
@@ -324,7 +324,7 @@ impl Scatter {
             let n = BATCH.min(self.axis.len - first);
             let first = first as isize;
             checkpoint();
-            // SAFETY: by the contract.
+            // SAFETY: `n` of the line's indices and elements are left from `first` on; indices that are read are within the axis.
             unsafe {
                 let Some(ids) = self.ids.read(ids.offset(first * id_step), id_step, n, batch) else { return false };
                 (self.write.elements)(ids, src.offset(first * src_step), src_step, sums, 0, sum_step);
@@ -345,7 +345,7 @@ impl HostKernel for Scatter {
                 }
             }
         }
-        // SAFETY: by the contract; the buffer for sums is as large as the output's elements need.
+        // SAFETY: base and output have the planned layouts; the buffer has a sum for each of the output's `len` contiguous elements.
         unsafe {
             let apart = base != output.cast_const();
             if !apart || self.nest.count() * self.row.len == 0 {

@@ -82,7 +82,7 @@ struct Put {
 
 impl HostKernel for Get {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
-        // SAFETY: by the contract; places come of checked indices.
+        // SAFETY: the inputs after the first are the indices; `read` has checked them: each place is an element of the tensor.
         unsafe {
             let places = self.tuples.read(&inputs[1..])?;
             self.gather.run(&[inputs[0], places.as_ptr().cast()], outputs)
@@ -97,7 +97,7 @@ impl HostKernel for Get {
 impl HostKernel for Put {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let (last, before) = inputs.split_last().expect("a base, indices and a source");
-        // SAFETY: by the contract; places come of checked indices.
+        // SAFETY: the inputs between base and source are the indices; `read` has checked them: each place is an element of the base.
         unsafe {
             let places = self.tuples.read(&before[1..])?;
             self.scatter.run(&[before[0], places.as_ptr().cast(), *last], outputs)
@@ -166,7 +166,7 @@ impl Tuples {
     /// The place of each tuple, in bytes from the tensor's first element.
     ///
     /// # Safety
-    /// The indices are readable.
+    /// There is an address for each axis, from which on its `len` indices are readable.
     unsafe fn read(&self, ids: &[*const u8]) -> Result<Room<i64>> {
         let mut places = buffer::<i64>(self.len)?;
         let (ok, into) = (AtomicBool::new(true), Shared(places.as_mut_ptr()));
@@ -181,7 +181,7 @@ impl Tuples {
                     std::slice::from_raw_parts_mut(places, n)
                 };
                 for (axis, ids) in self.axes.iter().zip(&ids) {
-                    // SAFETY: by the contract.
+                    // SAFETY: the axis has `len` readable indices, and `start..start + n` is within; `n` is at most BATCH.
                     if unsafe { axis.add(ids.get(), start, places) } {
                         ok.store(false, Ordering::Relaxed);
                     }
@@ -194,7 +194,7 @@ impl Tuples {
             parallel_for(self.len, CHUNK, work)
         }
         if !ok.into_inner() {
-            // SAFETY: by the contract.
+            // SAFETY: the indices are those of this call, still readable.
             return Err(unsafe { self.first_wrong(&ids) });
         }
         // SAFETY: all have been written.
@@ -203,13 +203,13 @@ impl Tuples {
     }
 
     /// # Safety
-    /// The indices are readable.
+    /// As [`Tuples::read`].
     #[cold]
     unsafe fn first_wrong(&self, ids: &[Shared<*const u8>]) -> Error {
         let mut id = [0];
         for (axis, ids) in self.axes.iter().zip(ids) {
             for i in 0..self.len {
-                // SAFETY: by the contract.
+                // SAFETY: `i` is below `len`, the number of indices of each axis.
                 unsafe { (axis.read)(ids.get().offset(i as isize * axis.id_step), 0, &mut id) };
                 if axis.position(id[0]).is_none() {
                     let accepted = match axis.len {
@@ -243,7 +243,7 @@ impl IndexedAxis {
     unsafe fn add(&self, ids: *const u8, start: usize, places: &mut [i64]) -> bool {
         let mut batch = [0; BATCH];
         let batch = &mut batch[..places.len()];
-        // SAFETY: by the contract.
+        // SAFETY: as many indices as places are readable from `start` on.
         unsafe { (self.read)(ids.offset(start as isize * self.id_step), self.id_step, batch) };
         let mut wrong = false;
         for (place, id) in places.iter_mut().zip(batch) {
@@ -272,10 +272,10 @@ fn reader(op: &'static str, dtype: DType) -> Result<Read> {
 /// Indices beyond i64 become its largest value, which is beyond any axis.
 ///
 /// # Safety
-/// The elements are readable.
+/// As many integers of type `I` as `into` takes are readable from `at` on, `step` bytes apart, aligned.
 unsafe fn read<I: IntDType + TryInto<i64>>(at: *const u8, step: isize, into: &mut [i64]) {
     for (i, to) in into.iter_mut().enumerate() {
-        // SAFETY: by the contract.
+        // SAFETY: `i` is below the length of `into`; as many integers of type `I` are readable, aligned, at the step.
         let id = unsafe { at.offset(i as isize * step).cast::<I>().read() };
         *to = id.try_into().unwrap_or(i64::MAX);
     }

@@ -64,7 +64,7 @@ impl Totals {
 type Total<T> = <<T as Operand>::Acc as Accumulator>::Total;
 
 /// # Safety
-/// Valid for `n` elements.
+/// `src` is readable for `n` elements at its step; `totals` holds `n` totals. All are aligned.
 unsafe fn add_to_totals<T: Operand>(src: *const u8, src_step: isize, totals: *mut u8, n: usize) {
     // SAFETY: source and totals are valid for `n` elements.
     unsafe {
@@ -80,7 +80,7 @@ unsafe fn add_to_totals<T: Operand>(src: *const u8, src_step: isize, totals: *mu
 }
 
 /// # Safety
-/// Valid for `n` elements.
+/// `totals` holds `n` totals, and `sums` is valid for `n` sums at their step. All are aligned.
 unsafe fn empty_totals<T: Operand>(totals: *mut u8, sums: *mut u8, sum_step: isize, n: usize) {
     for i in 0..n {
         // SAFETY: `i` is below `n`, the number of totals and sums.
@@ -99,25 +99,25 @@ impl Sums {
 }
 
 /// # Safety
-/// Valid for `n` elements.
+/// `from` is readable for `n` elements, `to` writable for `n` sums, aligned and side by side.
 unsafe fn widen<T: Summand>(from: *const u8, to: *mut u8, n: usize) {
     for i in 0..n {
-        // SAFETY: by the contract.
+        // SAFETY: `i` is below `n`; elements and sums are aligned and lie side by side.
         unsafe { *to.cast::<T::Sum>().add(i) = (*from.cast::<T>().add(i)).widen() };
     }
 }
 
 /// # Safety
-/// Valid for `n` elements.
+/// `from` is readable for `n` sums, `to` writable for `n` elements, aligned and side by side.
 unsafe fn narrow<T: Summand>(from: *const u8, to: *mut u8, n: usize) {
     for i in 0..n {
-        // SAFETY: by the contract.
+        // SAFETY: `n` sums are readable at `from`, `n` elements writable at `to`, and `i` is below `n`.
         unsafe { *to.cast::<T>().add(i) = T::narrow(*from.cast::<T::Sum>().add(i)) };
     }
 }
 
 /// # Safety
-/// Valid for all indices but [`SKIP`].
+/// Indices are [`SKIP`] or within the axis, where `dst` is writable for each element; `src` is readable for an element for each index.
 unsafe fn set<T: Copy>(
     ids: &[usize],
     src: *const u8,
@@ -128,7 +128,7 @@ unsafe fn set<T: Copy>(
 ) {
     for (i, &id) in ids.iter().enumerate().filter(|(_, id)| **id != SKIP) {
         let i = i as isize;
-        // SAFETY: by the contract.
+        // SAFETY: the source has an element for the `i`-th index, and the output one at `id`, which is within the axis.
         unsafe {
             let value = src.offset(i * src_step).cast::<T>().read_unaligned();
             dst.offset(i * dst_step + id as isize * axis_step).cast::<T>().write_unaligned(value);
@@ -148,7 +148,7 @@ unsafe fn add<T: Summand, C: Combine<T>>(
 ) {
     for (i, &id) in ids.iter().enumerate().filter(|(_, id)| **id != SKIP) {
         let i = i as isize;
-        // SAFETY: by the contract.
+        // SAFETY: the source has an `i`-th element, the sums have one for index `id`, within the axis; both are aligned.
         unsafe {
             let value = (*src.offset(i * src_step).cast::<T>()).widen();
             let sum = sums.offset(i * sum_step + id as isize * axis_step).cast::<T::Sum>();
@@ -158,10 +158,10 @@ unsafe fn add<T: Summand, C: Combine<T>>(
 }
 
 /// # Safety
-/// Valid for `n` indices and elements, and a line of `len`.
+/// `n` contiguous indices and elements are readable, and a line of `len` elements is writable at `dst`.
 unsafe fn set_line<I: IntDType, T: Copy>(ids: *const u8, n: usize, src: *const u8, dst: *mut u8, len: usize) -> bool {
     let (src, dst) = (src.cast::<T>(), dst.cast::<T>());
-    // SAFETY: by the contract.
+    // SAFETY: `each_position` gives `i` below `n` and `at` below `len`: an element of the source and one of the line.
     unsafe { each_position::<I>(ids, n, len, |i, at| dst.add(at).write_unaligned(src.add(i).read_unaligned())) }
 }
 
@@ -176,17 +176,17 @@ unsafe fn add_line<I: IntDType, T: Summand, C: Combine<T>>(
 ) -> bool {
     let (src, sums) = (src.cast::<T>(), sums.cast::<T::Sum>());
     let mut add = |i: usize, at: usize| {
-        // SAFETY: by the contract.
+        // SAFETY: `i` is below `n`, the source's elements, and `at` below `len`, the line's sums.
         unsafe { *sums.add(at) = C::combine(*sums.add(at), (*src.add(i)).widen()) }
     };
-    // SAFETY: by the contract.
+    // SAFETY: `ids` has `n` contiguous indices.
     unsafe { each_position::<I>(ids, n, len, &mut add) }
 }
 
 /// # Safety
-/// Valid for `n` elements.
+/// `src` is readable and `dst` writable for `n` elements of `T` at their steps.
 unsafe fn set_row<T: Copy>(src: *const u8, src_step: isize, dst: *mut u8, dst_step: isize, n: usize) {
-    // SAFETY: by the contract.
+    // SAFETY: `i` is below `n`, the elements that both sides have at their steps.
     (0..n as isize).for_each(|i| unsafe {
         let value = src.offset(i * src_step).cast::<T>().read_unaligned();
         dst.offset(i * dst_step).cast::<T>().write_unaligned(value);
@@ -202,7 +202,7 @@ unsafe fn add_row<T: Summand, C: Combine<T>>(
     sum_step: isize,
     n: usize,
 ) {
-    // SAFETY: by the contract.
+    // SAFETY: both sides have `n` elements at their steps, aligned; sums and source are distinct memory.
     unsafe {
         if src_step == size_of::<T>() as isize && sum_step == size_of::<T::Sum>() as isize {
             let src = std::slice::from_raw_parts(src.cast::<T>(), n);

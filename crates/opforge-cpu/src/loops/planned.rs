@@ -36,7 +36,7 @@ impl<M: Fn() -> Result<Arc<dyn HostKernel>> + Send + Sync + 'static> HostKernel 
                 self.made.get_or_init(|| made)
             }
         };
-        // SAFETY: the caller's contract is that of the kernel, which is for the same tensors.
+        // SAFETY: the kernel is for the same tensors as this one, whose pointers these are.
         unsafe { kernel.run(inputs, outputs) }
     }
 

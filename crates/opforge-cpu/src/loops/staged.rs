@@ -43,7 +43,7 @@ impl HostKernel for Staged {
         for (pointer, copy) in pointers.iter_mut().zip(&self.copies) {
             if let Some(copy) = copy {
                 let space = Workspace::new(copy.bytes)?;
-                // SAFETY: by the contract; the copy has the room that its layout needs.
+                // SAFETY: the input has the layout that the plan was made for, and the workspace the bytes that its copy takes.
                 unsafe { copy.plan.run(*pointer, space.as_ptr()) };
                 *pointer = space.as_ptr();
                 copies.push(space);

@@ -64,7 +64,7 @@ impl HostKernel for TaskKernel {
         try_parallel_for(self.tasks, self.grain, |tasks| {
             with_scratch(self.memory, |memory| {
                 let job = Job { inputs: tensors.inputs, outputs: tensors.outputs, memory, tasks };
-                // SAFETY: the caller vouches for the addresses.
+                // SAFETY: the addresses are those of the run, the memory as much as the routine asked for; tasks write disjoint outputs.
                 unsafe { self.routine.run(job) }
             })
         })

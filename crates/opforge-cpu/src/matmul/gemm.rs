@@ -95,7 +95,7 @@ impl<T: Operand> HostKernel for Gemm<T> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let tasks = self.grid.tasks * self.problem.batches();
         if tasks == 1 {
-            // SAFETY: by the contract, as below.
+            // SAFETY: the pointers are those of the problem, and the only task's part of the output is all of it.
             return unsafe { self.task(inputs, outputs[0].cast(), 0) };
         }
         let mut pointers = [Shared(std::ptr::null()); 3];
@@ -183,7 +183,7 @@ impl<T: Operand> Tile<'_, T> {
         with_scratch((a_size + b_size + c_size) * size_of::<T::Acc>() + totals_size, |scratch| {
             let totals = scratch.cast::<Total<T>>();
             let b_pack = scratch.wrapping_add(totals_size).cast::<T::Acc>();
-            // SAFETY: the scratch holds the four parts, those with the largest elements first; all else by the contract.
+            // SAFETY: the scratch holds the four parts, those with the largest elements first; the matrices hold the tile.
             unsafe {
                 let (a_pack, sums) = (b_pack.add(b_size), b_pack.add(b_size + a_size));
                 let (n, c) = (self.gemm.problem.n, self.c.add(start));
@@ -232,11 +232,11 @@ impl<T: Operand> Tile<'_, T> {
     /// Calls `f` with every sum and its column.
     ///
     /// # Safety
-    /// `sums` is valid for the tile's rows of `count` elements.
+    /// `sums` is valid for `count` elements of each of the tile's rows, `row` apart.
     unsafe fn each_sum(&self, sums: *mut T::Acc, row: usize, count: usize, f: impl Fn(*mut T::Acc, usize)) {
         for i in 0..self.rows {
             for j in 0..count {
-                // SAFETY: by the contract.
+                // SAFETY: `sums` has `rows` rows, `row` apart, of `count` elements.
                 f(unsafe { sums.add(i * row + j) }, j);
             }
         }
@@ -252,7 +252,7 @@ impl<T: Operand> Tile<'_, T> {
             return Block { at: b.at.cast(), strip: width, row: b.row };
         }
         for j in (0..columns).step_by(width) {
-            // SAFETY: by the contract.
+            // SAFETY: strips begin at `j`, below `columns`: `b` has the rest of them, and `packed` whole strips of `width * depth`.
             unsafe { pack(b.from(0, j), depth, width.min(columns - j), packed.add(j * depth), width) };
         }
         Block { at: packed, strip: width * depth, row: width }
@@ -264,7 +264,7 @@ impl<T: Operand> Tile<'_, T> {
         let height = self.gemm.kernels.rows();
         for i in (0..rows).step_by(height) {
             let height = height.min(rows - i);
-            // SAFETY: by the contract.
+            // SAFETY: rows `i..i + height` are of `a`; `packed` has `depth` for each row, those before `i` first.
             unsafe { pack(a.from(i, 0).transposed(), depth, height, packed.add(i * depth), height) };
         }
     }

@@ -119,7 +119,7 @@ impl<T: Operand> Gemv<T> {
 impl<T: Operand> HostKernel for Gemv<T> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         if self.chunks > 1 {
-            // SAFETY: the same contract.
+            // SAFETY: the pointers are those of `run`, and the output is the only product's.
             return unsafe { self.run_chunks(inputs, outputs[0].cast()) };
         }
         let parts = self.len.div_ceil(self.part);
@@ -158,14 +158,14 @@ fn compute_for_this_cpu<T: Operand>() -> Compute<T> {
         /// As [`compute`], on a CPU with the features.
         #[target_feature(enable = "avx512f,avx512bw,avx512dq")]
         unsafe fn avx512<T: Operand>(v: &Vectors<T>, range: Range<usize>, memory: *mut u8) {
-            // SAFETY: the same contract.
+            // SAFETY: vectors and memory are as `compute` asks; the CPU has what it is compiled for here.
             unsafe { compute::<T, true>(v, range, memory) }
         }
         /// # Safety
         /// As [`compute`], on a CPU with the features.
         #[target_feature(enable = "avx2,fma")]
         unsafe fn avx2<T: Operand>(v: &Vectors<T>, range: Range<usize>, memory: *mut u8) {
-            // SAFETY: the same contract.
+            // SAFETY: what `compute` asks for is given, and this CPU has AVX2.
             unsafe { compute::<T, true>(v, range, memory) }
         }
         if Isa::current() >= Isa::Avx512 {
@@ -206,7 +206,7 @@ impl<T: Operand> Working<T> {
         let x = memory.cast::<T::Acc>();
         // SAFETY: the memory holds the three arrays; whole cache lines keep each of them aligned.
         let sums = unsafe { x.add(DOT_DEPTH) };
-        // SAFETY: as for the sums.
+        // SAFETY: the memory holds as many totals after the `STRIP` sums, whole cache lines.
         Working { x, sums, totals: unsafe { sums.add(STRIP) }.cast() }
     }
 }
@@ -409,7 +409,7 @@ unsafe fn dot<T: Operand, const FMA: bool, const CONTIGUOUS: bool>(row: Matrix<T
     }
     let mut sum = sums[0];
     for (p, x) in (chunks.len() * SUMS..).zip(rest) {
-        // SAFETY: by the contract.
+        // SAFETY: `p` is below the length of `x`, which is the row's.
         sum = unsafe { *row.at.add(p * step) }.widen().mul_add::<FMA>(*x, sum);
     }
     sum

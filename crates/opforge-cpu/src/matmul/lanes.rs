@@ -57,12 +57,12 @@ impl<E: Accumulator, const N: usize> Lanes for Array<E, N> {
     }
     #[inline(always)]
     unsafe fn load(p: *const E) -> Self {
-        // SAFETY: by the contract.
+        // SAFETY: `N` elements, the array's, are readable at `p`.
         Array(unsafe { p.cast::<[E; N]>().read_unaligned() })
     }
     #[inline(always)]
     unsafe fn store(self, p: *mut E) {
-        // SAFETY: by the contract.
+        // SAFETY: `N` elements, the array's, are writable at `p`.
         unsafe { p.cast::<[E; N]>().write_unaligned(self.0) }
     }
     #[inline(always)]
@@ -105,27 +105,27 @@ pub(super) mod x86 {
                 const COUNT: usize = $count;
                 #[inline(always)]
                 unsafe fn splat(value: $element) -> Self {
-                    // SAFETY: by the contract, as all below.
+                    // SAFETY: the CPU has the register's instructions.
                     unsafe { $splat(value) }
                 }
                 #[inline(always)]
                 unsafe fn load(p: *const $element) -> Self {
-                    // SAFETY: as above.
+                    // SAFETY: `COUNT` elements are readable at `p`, and the CPU has the instructions.
                     unsafe { $load(p) }
                 }
                 #[inline(always)]
                 unsafe fn store(self, p: *mut $element) {
-                    // SAFETY: as above.
+                    // SAFETY: `COUNT` elements are writable at `p`, and the CPU has the instructions.
                     unsafe { $store(p, self) }
                 }
                 #[inline(always)]
                 unsafe fn mul_add(self, a: Self, b: Self) -> Self {
-                    // SAFETY: as above.
+                    // SAFETY: the CPU has fused multiply-add for the register.
                     unsafe { $fma(self, a, b) }
                 }
                 #[inline(always)]
                 unsafe fn plus(self, b: Self) -> Self {
-                    // SAFETY: as above.
+                    // SAFETY: the CPU has the instructions of the two registers.
                     unsafe { $add(self, b) }
                 }
             }

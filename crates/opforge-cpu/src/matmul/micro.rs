@@ -110,7 +110,7 @@ unsafe fn micro<L: Lanes, const MR: usize, const NV: usize, const INDIRECT: bool
 unsafe fn store_part<L: Lanes, const NV: usize>(row: [L; NV], c: *mut L::Element, columns: usize, add: bool) {
     for (v, sum) in row.into_iter().enumerate() {
         let n = columns.saturating_sub(v * L::COUNT).min(L::COUNT);
-        // SAFETY: by the contract.
+        // SAFETY: `v * COUNT` is clamped to `columns`, so that `c` has `n` elements from there on.
         unsafe {
             let c = c.add(columns - columns.saturating_sub(v * L::COUNT));
             match n == L::COUNT {
@@ -134,7 +134,7 @@ macro_rules! kernels {
         /// As [`MicroKernel`].
         $($attribute)*
         unsafe fn entry<const NV: usize, const MR: usize, const INDIRECT: bool>(args: &Args<$element>) {
-            // SAFETY: by the contract.
+            // SAFETY: the pointers are as the arguments describe; this entry's attributes enable the instructions of its lanes.
             unsafe { micro::<$lanes, MR, NV, INDIRECT>(args) }
         }
         Kernels {

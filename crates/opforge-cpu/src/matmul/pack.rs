@@ -27,7 +27,7 @@ impl<T> Matrix<T> {
 /// # Safety
 /// The matrix is readable for `depth x count`, the panel writable for `depth * width` elements; `count <= width`.
 pub(crate) unsafe fn pack<T: Operand>(from: Matrix<T>, depth: usize, count: usize, panel: *mut T::Acc, width: usize) {
-    // SAFETY: the same contract.
+    // SAFETY: each way stays within `depth` x `count` of the matrix; a panel's row has `width` elements, zeros from `count` on.
     unsafe {
         match (from.column, from.row, width) {
             (1, _, 32) if count == width => rows::<T, 32>(from, depth, panel),
@@ -49,7 +49,7 @@ pub(crate) unsafe fn pack<T: Operand>(from: Matrix<T>, depth: usize, count: usiz
 /// As [`pack`], for rows of `W` contiguous elements.
 unsafe fn rows<T: Operand, const W: usize>(from: Matrix<T>, depth: usize, panel: *mut T::Acc) {
     for p in 0..depth {
-        // SAFETY: by the contract.
+        // SAFETY: row `p` of the matrix has `W` contiguous elements, and the panel `W` for each `p` below the depth.
         unsafe {
             let row = from.at.add(p * from.row).cast::<[T; W]>().read_unaligned();
             panel.add(p * W).cast::<[T::Acc; W]>().write_unaligned(row.map(T::widen));
@@ -80,7 +80,7 @@ unsafe fn columns<T: Operand>(from: Matrix<T>, depth: usize, count: usize, panel
 /// Both sides are valid for 4 rows of 4 elements.
 #[inline(always)]
 unsafe fn tile<T: Operand>(src: *const T, src_row: usize, dst: *mut T::Acc, dst_row: usize) {
-    // SAFETY: by the contract.
+    // SAFETY: `i` and `j` below 4 are elements of both sides, at their distances of rows.
     unsafe {
         #[cfg(target_arch = "x86_64")]
         if T::EXACT && size_of::<T>() == 4 {
@@ -105,7 +105,7 @@ unsafe fn elements<T: Operand>(
 ) {
     for p in depth {
         for j in columns.clone() {
-            // SAFETY: by the contract.
+            // SAFETY: `p` and `j` are among the matrix' rows and columns, and `j` is below `width`, the panel's row.
             unsafe { *panel.add(p * width + j) = from.from(p, j).at.read_unaligned().widen() };
         }
     }

@@ -147,7 +147,7 @@ impl<E: StoredFloat, S: Simd> Row<E, S> {
     /// These elements are the row's.
     #[inline(always)]
     unsafe fn load(&self, i: usize, n: usize) -> [VectorOf<E, S>; 3] {
-        // SAFETY: the caller's.
+        // SAFETY: positions `i..i + n` are the row's in `x` and `dy`, and in the weight if there is one.
         unsafe {
             let (x, dy) = (load_strided::<S, E>(self.x.add(i), n, 1), load_strided::<S, E>(self.dy.add(i), n, 1));
             let g = if self.weight.is_null() { dy } else { dy * load_strided::<S, E>(self.weight.add(i), n, 1) };
@@ -167,7 +167,7 @@ impl<E: StoredFloat, S: Simd> Row<E, S> {
             let mut sums = [[VectorOf::<E, S>::splat(0.0); 2]; 2];
             let end = self.len.min(first + 2 * BLOCK * Self::LANES);
             let mut i = first;
-            // SAFETY: the caller's.
+            // SAFETY: vectors begin at `i` and end at or before `end <= len`, within the row.
             unsafe {
                 while i + 2 * Self::LANES <= end {
                     sums[0] = add(sums[0], self.load(i, Self::LANES));
@@ -228,11 +228,11 @@ impl<E: StoredFloat> NormRows<E> {
     /// A chunk's sums, set to zero.
     ///
     /// # Safety
-    /// The job's outputs are valid.
+    /// The job's outputs after the first hold `len` sums for each chunk; no other task has this one.
     unsafe fn sums(&self, job: &Job, chunk: usize) -> [*mut E::Compute; 2] {
         let mut sums = [std::ptr::null_mut(); 2];
         for (i, sums) in sums.iter_mut().enumerate().take(self.norm.sums) {
-            // SAFETY: by the contract.
+            // SAFETY: output `1 + i` has `len` sums for each chunk, and no other task has this chunk's.
             unsafe {
                 *sums = job.outputs[1 + i].cast::<E::Compute>().add(chunk * self.norm.len);
                 std::slice::from_raw_parts_mut(*sums, self.norm.len).fill(E::Compute::default());

@@ -141,10 +141,10 @@ impl Plan {
 /// A run's parameter, or what stands for it where none is given.
 ///
 /// # Safety
-/// If `given`, the address is valid for it.
+/// If `given`, `at` is readable up to the element at `index`.
 #[inline(always)]
 unsafe fn parameter<E: StoredFloat>(given: bool, at: *const u8, index: usize, otherwise: f64) -> f64 {
-    // SAFETY: by the contract.
+    // SAFETY: a parameter that is given has a number at `index`.
     if given { unsafe { at.cast::<E>().add(index).read() }.to_f64() } else { otherwise }
 }
 
@@ -209,7 +209,7 @@ impl<E: StoredFloat> Forward<E> {
         let mut total = 0.0;
         for run in 0..sets.runs {
             let start = sets.start(set, run);
-            // SAFETY: the caller's.
+            // SAFETY: the input holds the set's runs, `len` elements at the stride from `start` on.
             let [sum] = unsafe {
                 match mean {
                     None => sets.sum(start, &Sum(&offset)),
@@ -229,7 +229,7 @@ impl<E: StoredFloat> Forward<E> {
         let center = VectorOf::<E, S>::splat(mean);
         for run in 0..sets.runs {
             let channel = sets.parameter(set, run);
-            // SAFETY: the caller's.
+            // SAFETY: `channel` is a parameter's, and `i + n <= len`: elements of this run in input and output.
             unsafe {
                 let scale = parameter::<E>(self.given[0], job.inputs[1], channel, 1.0) * rstd;
                 let bias = job.inputs[1 + usize::from(self.given[0])];
@@ -263,7 +263,7 @@ impl<E: StoredFloat> Routine for Gradient<E> {
     unsafe fn run<S: Simd>(&self, job: Job) {
         let (sets, count) = (&self.sets, self.sets.elements() as f64);
         for set in job.tasks.clone() {
-            // SAFETY: as for the forward kernel.
+            // SAFETY: the job's tensors hold every set, and the statistics a number for each.
             unsafe {
                 let stat = |input: usize| job.inputs[input].cast::<E::Compute>().add(set).read().to_f64();
                 let rstd = 1.0 / (stat(3) + self.eps).sqrt();
@@ -286,7 +286,7 @@ impl<E: StoredFloat> Gradient<E> {
         let (sets, products) = (&self.sets, Products { normal, dy: job.inputs[1].cast::<E>() });
         let (mut weighted, mut slot) = ([0.0; 2], [0.0; 2]);
         for run in 0..sets.runs {
-            // SAFETY: the caller's.
+            // SAFETY: `x` and `dy` hold the run, the weight its parameter, and the sums a slot for each run or set.
             unsafe {
                 let weight = parameter::<E>(self.given, job.inputs[4], sets.parameter(set, run), 1.0);
                 let [sum, sum_h] = sets.sum(sets.start(set, run), &products);
@@ -298,7 +298,7 @@ impl<E: StoredFloat> Gradient<E> {
             }
         }
         if sets.runs == 0 && !sets.by_run {
-            // SAFETY: the caller's.
+            // SAFETY: without runs each set has the slot of its number.
             unsafe { self.write_sums(job, set, [0.0; 2]) };
         }
         weighted
@@ -309,7 +309,7 @@ impl<E: StoredFloat> Gradient<E> {
     #[inline(always)]
     unsafe fn write_sums(&self, job: &Job, slot: usize, [sum, sum_h]: [f64; 2]) {
         for (output, value) in [(1, sum_h), (2, sum)] {
-            // SAFETY: by the contract.
+            // SAFETY: outputs 1 and 2 are the sums, with a number for each slot.
             unsafe { job.outputs[output].cast::<E::Compute>().add(slot).write(E::Compute::from_f64(value)) };
         }
     }
@@ -321,7 +321,7 @@ impl<E: StoredFloat> Gradient<E> {
         let (sets, lanes, stride) = (&self.sets, VectorOf::<E, S>::LANES, self.sets.stride);
         let [mean, mean_h] = means.map(|m| VectorOf::<E, S>::splat(m * rstd));
         for run in 0..sets.runs {
-            // SAFETY: the caller's.
+            // SAFETY: the weight has a number for this run, and `i + n <= len` of its elements are read and written.
             unsafe {
                 let weight = parameter::<E>(self.given, job.inputs[4], sets.parameter(set, run), 1.0);
                 let (scale, start) = (VectorOf::<E, S>::splat(weight * rstd), sets.start(set, run));

@@ -62,7 +62,7 @@ impl<E: StoredFloat> Runs<E> {
     #[inline(always)]
     unsafe fn numbers<S: Simd>(&self, at: *const u8, run: usize, i: usize, n: usize) -> VectorOf<E, S> {
         let at = at.cast::<E::Compute>();
-        // SAFETY: by the contract.
+        // SAFETY: `at` has a number for each channel: `n` of them from the `i`-th on, or that of the run's channel.
         unsafe {
             match self.together {
                 true => load_strided::<S, E::Compute>(at.add(i), n, 1),

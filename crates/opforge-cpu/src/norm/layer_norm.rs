@@ -180,7 +180,7 @@ impl<E: StoredFloat> Rows<E> {
     #[inline(always)]
     unsafe fn moments<S: Simd>(&self, row: *const E::Compute) -> [f64; 2] {
         let count = self.len as f64;
-        // SAFETY: by the contract.
+        // SAFETY: `row` holds `self.len` elements, as many as are summed.
         unsafe {
             let mean =
                 if self.options.centered { sum_row::<S, E::Compute, _>(Sum, row, self.len) / count } else { 0.0 };
@@ -272,7 +272,7 @@ impl<E: StoredFloat> Rows<E> {
     #[inline(always)]
     unsafe fn write_stats(&self, job: &Job, task: usize, mean: f64, rstd: f64) {
         let write = |output: usize, value: f64| {
-            // SAFETY: the caller's.
+            // SAFETY: the output is one of the statistics that were asked for, with a number for each task.
             unsafe { job.outputs[output].cast::<E::Compute>().add(task).write(E::Compute::from_f64(value)) }
         };
         if self.options.centered {

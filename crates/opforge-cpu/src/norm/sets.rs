@@ -74,7 +74,7 @@ impl Sets {
             let end = self.len.min(block + BLOCK);
             let (mut even, mut odd) = ([V::splat(0.0); N], [V::splat(0.0); N]);
             let mut i = block;
-            // SAFETY: by the contract.
+            // SAFETY: `i` and the vector from there on stay below `end`, hence within the run's `len` elements.
             unsafe {
                 while i + 2 * V::LANES <= end {
                     add(&mut even, terms.at(start + i * self.stride, V::LANES));
@@ -127,7 +127,7 @@ impl<E: StoredFloat, S: Simd> Normalized<E, S> {
     /// `n` elements from index `at` on may be read.
     #[inline(always)]
     pub unsafe fn load(&self, at: usize, n: usize) -> VectorOf<E, S> {
-        // SAFETY: the caller's.
+        // SAFETY: `n` elements from index `at` on are readable at `x`, `stride` apart, and `n` is at most the lanes.
         unsafe { (load_strided::<S, E>(self.x.add(at), n, self.stride) - self.center) * self.scale }
     }
 }
@@ -144,7 +144,7 @@ pub(super) struct Sum<'a, E: StoredFloat, S: Simd>(pub &'a Normalized<E, S>);
 impl<E: StoredFloat, S: Simd> Terms<VectorOf<E, S>, 1> for Sum<'_, E, S> {
     #[inline(always)]
     unsafe fn at(&self, at: usize, n: usize) -> [VectorOf<E, S>; 1] {
-        // SAFETY: the caller's.
+        // SAFETY: `n` elements from `at` on may be read, which are the tensor's of `self.0`.
         [only(unsafe { self.0.load(at, n) }, n)]
     }
 }
@@ -155,7 +155,7 @@ pub(super) struct Squares<'a, E: StoredFloat, S: Simd>(pub &'a Normalized<E, S>)
 impl<E: StoredFloat, S: Simd> Terms<VectorOf<E, S>, 1> for Squares<'_, E, S> {
     #[inline(always)]
     unsafe fn at(&self, at: usize, n: usize) -> [VectorOf<E, S>; 1] {
-        // SAFETY: the caller's.
+        // SAFETY: the elements from `at` on, `n` of them, may be read.
         let x = unsafe { self.0.load(at, n) };
         [only(x * x, n)]
     }
@@ -170,7 +170,7 @@ pub(super) struct Products<'a, E: StoredFloat, S: Simd> {
 impl<E: StoredFloat, S: Simd> Terms<VectorOf<E, S>, 2> for Products<'_, E, S> {
     #[inline(always)]
     unsafe fn at(&self, at: usize, n: usize) -> [VectorOf<E, S>; 2] {
-        // SAFETY: the caller's; lanes past the end have a gradient of zero.
+        // SAFETY: `x` and `dy` may be read at the same `n` places from `at` on; lanes past them have a gradient of zero.
         unsafe {
             let dy = load_strided::<S, E>(self.dy.add(at), n, self.normal.stride);
             [dy, only(dy * self.normal.load(at, n), n)]

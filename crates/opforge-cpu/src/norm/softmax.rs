@@ -129,7 +129,7 @@ impl<E: StoredFloat> Columns<E> {
         let rows = first..self.along.len.min(first + ROWS);
         for i in (0..width).step_by(lanes) {
             let n = lanes.min(width - i);
-            // SAFETY: the caller's.
+            // SAFETY: `i + n <= width` in every row of the block; the tiles of working memory hold whole vectors, the lost part at `TILE`.
             unsafe {
                 let load = |row: usize| load_strided::<S, E>(from.add(row * self.along.stride[0] + i), n, 1);
                 let old = VectorOf::<E, S>::load(max.add(i));
@@ -167,7 +167,7 @@ impl<E: StoredFloat> Columns<E> {
         let lanes = VectorOf::<E, S>::LANES;
         let plain = self.kind == Softmax::Plain;
         for i in (0..width).step_by(lanes) {
-            // SAFETY: the caller's.
+            // SAFETY: `i` is below `width`, at most TILE, and sums and what they have lost are whole tiles.
             unsafe {
                 let total = VectorOf::<E, S>::load(sum.add(i)) + VectorOf::<E, S>::load(sum.add(TILE + i));
                 if plain { VectorOf::<E, S>::splat(1.0) / total } else { log(total) }.store(sum.add(i));
@@ -176,7 +176,7 @@ impl<E: StoredFloat> Columns<E> {
         for row in 0..self.along.len {
             for i in (0..width).step_by(lanes) {
                 let n = lanes.min(width - i);
-                // SAFETY: the caller's.
+                // SAFETY: `n` columns from the `i`-th are the tile's in this row of both sides; maxima and scales are whole tiles.
                 unsafe {
                     let x = load_strided::<S, E>(from.add(row * self.along.stride[0] + i), n, 1);
                     let x = x - VectorOf::<E, S>::load(max.add(i));

@@ -154,7 +154,7 @@ impl Lines {
         totals: *mut F,
     ) {
         let axis = &self.planes.axes[2];
-        // SAFETY: by the contract; positions of taps and spans are within the line.
+        // SAFETY: the lines are as long as the input's and its split, sums and totals as the output's; taps and spans are within them.
         unsafe {
             match axis.taps() {
                 Some(taps) => {
@@ -190,7 +190,7 @@ impl Lines {
         totals: *mut F,
     ) {
         let axis = &self.planes.axes[2];
-        // SAFETY: as there.
+        // SAFETY: the lines are as long as the input's and its split, shares as the output's; taps and spans are within them.
         unsafe {
             match axis.taps() {
                 Some(taps) => {
@@ -286,7 +286,7 @@ impl<E: Summed> Routine for Forward<E> {
         let (lines, n, width) = (planes.lines(), planes.axes[2].output, planes.axes[2].input);
         for task in job.tasks.clone() {
             let (plane, line) = (task / lines, task % lines);
-            // SAFETY: by the contract of the kernel; lines of the output are disjoint, and the memory holds what the kernel asked for.
+            // SAFETY: both tensors hold the plane, the output's lines are disjoint, and the memory holds the lines that were asked for.
             unsafe {
                 let x = job.inputs[0].cast::<E>().add(plane * planes.input());
                 let columns = job.memory.cast::<E::Compute>();
@@ -327,7 +327,7 @@ impl<E: Summed> Routine for Gradient<E> {
         let (planes, split) = (&self.lines.planes, self.lines.split);
         let (input, output, n, width) = (planes.input(), planes.output(), planes.axes[2].output, planes.axes[2].input);
         for plane in job.tasks.clone() {
-            // SAFETY: by the contract of the kernel; planes are disjoint, and the memory holds what the kernel asked for.
+            // SAFETY: both tensors hold this plane, nobody else's; the memory holds a plane and the lines that the kernel asked for.
             unsafe {
                 let dy = job.inputs[0].cast::<E>().add(plane * output);
                 let sums = job.memory.cast::<E::Compute>();

@@ -34,7 +34,7 @@ impl<E: Summed> Routine for Near<E> {
             for first in (0..n).step_by(lanes) {
                 look_at(first);
                 let rest = lanes.min(n - first);
-                // SAFETY: by the contract of the kernel; lines of the output are disjoint.
+                // SAFETY: the plane and `rest` windows of the line are the tensors', and each window has a divisor; lines are disjoint.
                 unsafe {
                     let x = job.inputs[0].cast::<E>().add(plane * planes.input());
                     let sum = self.sum::<S>(x, first, &rows);
@@ -61,7 +61,7 @@ impl<E: Summed> Near<E> {
             rows.each(
                 #[inline(always)]
                 |row| {
-                    // SAFETY: by the contract.
+                    // SAFETY: `row` begins a line of the plane `x`.
                     let pair = unsafe { self.neighbours.read::<S, E>(x.add(row), from) };
                     column = [column[0] + pair[0], column[1] + pair[1]];
                 },

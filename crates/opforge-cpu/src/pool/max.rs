@@ -113,7 +113,7 @@ impl<T: Compared> Routine for MaxOfAny<T> {
         let (lines, n) = (self.planes.lines(), self.planes.axes[2].output);
         for task in job.tasks.clone() {
             let (plane, line) = (task / lines, task % lines);
-            // SAFETY: by the contract of the kernel; lines of the outputs are disjoint, and the memory holds a line of places.
+            // SAFETY: the tensors hold the plane and the line; lines of the outputs are disjoint, and the memory holds a line of places.
             unsafe {
                 let x = job.inputs[0].cast::<T>().add(plane * self.planes.input());
                 let best = std::slice::from_raw_parts_mut(job.outputs[0].cast::<T>().add(task * n), n);
@@ -134,11 +134,11 @@ impl<T: Compared> MaxOfAny<T> {
     /// Compares with one line of the plane `x`.
     ///
     /// # Safety
-    /// The line is readable.
+    /// A line of the input begins at `x + row`.
     #[inline(always)]
     unsafe fn row(&self, x: *const T, row: usize, best: &mut [T], places: &mut [i64]) {
         let axis = &self.planes.axes[2];
-        // SAFETY: by the contract; positions of taps and spans are within the line.
+        // SAFETY: `x + row` is a readable line of the input; positions of taps and spans are within it.
         unsafe {
             match axis.taps() {
                 Some(taps) => taps.enumerate().for_each(|(i, tap)| {
@@ -181,11 +181,11 @@ unsafe fn update_run<T: Compared>(x: *const T, row: usize, tap: Tap, best: &mut 
         ($($step:literal)*) => {
             match span.step {
                 $($step => outputs.enumerate().for_each(|(i, (best, place))| {
-                    // SAFETY: by the contract.
+                    // SAFETY: `i` is below `span.count`: a position of the tap.
                     update(unsafe { *x.add(first + i * $step) }, (first + i * $step) as i64, best, place);
                 }),)*
                 step => outputs.enumerate().for_each(|(i, (best, place))| {
-                    // SAFETY: by the contract.
+                    // SAFETY: the span has `count` positions, `step` apart, of which this is the `i`-th.
                     update(unsafe { *x.add(first + i * step) }, (first + i * step) as i64, best, place);
                 }),
             }
@@ -244,7 +244,7 @@ impl<E: Operand> HostKernel for Scatter<E> {
         crate::loops::fallible::try_parallel_for(self.planes.count, grain, |range| {
             let room = opforge_runtime::alloc::Workspace::new(input * size_of::<E::Acc>())?;
             for plane in range {
-                // SAFETY: by the contract; planes are disjoint, and the room holds one.
+                // SAFETY: each tensor has `count` planes, of which this is one and nobody else's; the room holds one of sums.
                 let (sums, dx, dy, places) = unsafe {
                     (
                         std::slice::from_raw_parts_mut(room.as_ptr().cast::<E::Acc>(), input),

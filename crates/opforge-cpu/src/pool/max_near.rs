@@ -49,7 +49,7 @@ impl<E: Summed, const PLACES: bool> MaxNear<E, PLACES> {
             |row| {
                 for tap in 0..self.kernel {
                     let from = self.neighbours.position(first, tap);
-                    // SAFETY: by the contract.
+                    // SAFETY: `row` is one of the plane's lines, whole from there on.
                     let pair = unsafe { self.neighbours.read::<S, E>(x.add(row), from) };
                     let (elements, inside) = self.neighbours.arrange::<S, E>(pair, from);
                     // Without a place yet, anything within the input is taken.
@@ -78,7 +78,7 @@ impl<E: Summed, const PLACES: bool> MaxNear<E, PLACES> {
             rows.each(
                 #[inline(always)]
                 |row| {
-                    // SAFETY: by the contract.
+                    // SAFETY: `x + row` is a line of the plane, all of which is readable.
                     let pair = unsafe { self.neighbours.read::<S, E>(x.add(row), from) };
                     column = [column[0].max(pair[0]), column[1].max(pair[1])];
                 },
@@ -99,7 +99,7 @@ impl<E: Summed, const PLACES: bool> Routine for MaxNear<E, PLACES> {
         let (lines, n, lanes) = (self.planes.lines(), self.planes.axes[2].output, VectorOf::<E, S>::LANES);
         for task in job.tasks.clone() {
             let rows = self.planes.rows(task % lines);
-            // SAFETY: by the contract of the kernel; lines of the outputs are disjoint.
+            // SAFETY: the plane is one of the input's, windows from `first` on are left of the line; lines of the outputs are disjoint.
             unsafe {
                 let x = job.inputs[0].cast::<E>().add(task / lines * self.planes.input());
                 self.planes.prefetch(x, task % lines);
@@ -125,7 +125,7 @@ impl<E: Summed, const PLACES: bool> Routine for MaxNear<E, PLACES> {
 #[inline(always)]
 unsafe fn write_places<V: Vector>(places: V, to: *mut i64, count: usize) {
     let mut integers = [V::Elem::default(); 16];
-    // SAFETY: by the contract; the array holds as many as any vector.
+    // SAFETY: `count` places are writable, at most the lanes; the array holds as many as any vector.
     unsafe {
         places.store(integers.as_mut_ptr());
         // A constant count is compiled to vectors.

@@ -41,7 +41,7 @@ impl<F: FloatElem> Neighbours<F> {
     /// is the same for every line: vectors of several may be combined before they are arranged.
     ///
     /// # Safety
-    /// `line` is valid for the line.
+    /// `line` is readable for `width` elements.
     #[inline(always)]
     pub unsafe fn read<S: Simd, E: StoredFloat<Compute = F>>(
         &self,
@@ -51,7 +51,7 @@ impl<F: FloatElem> Neighbours<F> {
         let (lanes, zero) = (VectorOf::<E, S>::LANES as isize, VectorOf::<E, S>::splat(0.0));
         let begin = from.max(0);
         let room = self.width as isize - begin;
-        // SAFETY: by the contract.
+        // SAFETY: `part` and `elements` are asked for positions from `begin >= 0` on, `room` of which are left of the line's `width`.
         unsafe {
             match self.window.stride {
                 1 if from >= 0 => [part::<S, E>(line, begin, room), zero],
@@ -94,10 +94,10 @@ impl<F: FloatElem> Neighbours<F> {
 /// The elements from `at` on, `room` of them if there are fewer than lanes, and none if it is negative; others are 0.
 ///
 /// # Safety
-/// `line` is valid for these elements.
+/// `line` is readable for `room` elements from `at` on, if that is more than none.
 #[inline(always)]
 unsafe fn part<S: Simd, E: StoredFloat>(line: *const E, at: isize, room: isize) -> VectorOf<E, S> {
-    // SAFETY: by the contract.
+    // SAFETY: `line` is readable from `at` on for `room` elements, of which no more than a vector are read.
     unsafe {
         match room {
             room if room >= VectorOf::<E, S>::LANES as isize => E::load::<S>(line.offset(at)),
@@ -113,7 +113,7 @@ unsafe fn part<S: Simd, E: StoredFloat>(line: *const E, at: isize, room: isize) 
 /// `to` is valid for `count` elements, at most as many as there are lanes.
 #[inline(always)]
 pub(super) unsafe fn store<S: Simd, E: StoredFloat>(results: VectorOf<E, S>, to: *mut E, count: usize) {
-    // SAFETY: by the contract.
+    // SAFETY: `to` is writable for `count` results, all lanes or fewer.
     unsafe {
         match count == VectorOf::<E, S>::LANES {
             true => E::store::<S>(results, to),

@@ -193,7 +193,7 @@ trait Output<V>: Copy + Send + Sync + 'static {
 impl<T: Copy + Send + Sync + 'static> Output<T> for T {
     #[inline(always)]
     unsafe fn put<S: Simd>(values: &[T], at: *mut T) {
-        // SAFETY: by the contract.
+        // SAFETY: `at` is writable for as many values, which the borrowed ones are no part of.
         unsafe { std::ptr::copy_nonoverlapping(values.as_ptr(), at, values.len()) }
     }
 }
@@ -201,7 +201,7 @@ impl<T: Copy + Send + Sync + 'static> Output<T> for T {
 impl Output<f32> for f16 {
     #[inline(always)]
     unsafe fn put<S: Simd>(values: &[f32], at: *mut f16) {
-        // SAFETY: by the contract.
+        // SAFETY: `at` is writable for the values; the processor supports `S::ISA`.
         unsafe { NarrowF16.run::<S>((values.as_ptr(), at, values.len())) }
     }
 }
@@ -209,7 +209,7 @@ impl Output<f32> for f16 {
 impl Output<f32> for bf16 {
     #[inline(always)]
     unsafe fn put<S: Simd>(values: &[f32], at: *mut bf16) {
-        // SAFETY: by the contract.
+        // SAFETY: one bf16 is written for each value, for which `at` has room; the processor supports `S::ISA`.
         unsafe { NarrowBf16.run::<S>((values.as_ptr(), at, values.len())) }
     }
 }

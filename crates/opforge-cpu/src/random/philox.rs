@@ -40,7 +40,7 @@ impl Routine for Blocks {
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, (seed, offset, first, words): Self::Args) {
-        // SAFETY: the caller vouches for the address.
+        // SAFETY: `words` is writable for a block of words.
         unsafe { words.write(blocks(seed, offset, first)) };
     }
 }

@@ -49,7 +49,7 @@ impl<C: Cell, E: FloatElem> Routine for Step<C, E> {
             let mut j = 0;
             while j < n {
                 let (m, place) = (lanes.min(n - j), row * n + j);
-                // SAFETY: the caller's tensors hold these rows.
+                // SAFETY: tensors hold these rows, `n` numbers each; `m` are left from `j` on. Cells are touched where there are any.
                 unsafe {
                     let load = |ptr: *const E| <E::Vector<S>>::load_partial(ptr, m);
                     let state = |of: [Shared<*const E>; 2]| {
@@ -153,7 +153,7 @@ impl<C: Cell, E: FloatElem> HostKernel for Backward<C, E> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let Sizes { batch, hidden, .. } = self.step.sizes;
         let mut through = buffer::<E>(batch * hidden)?;
-        // SAFETY: the caller's.
+        // SAFETY: the pointers are those of `run`; the buffer holds a state.
         unsafe { self.steps(inputs, outputs, through.as_mut_ptr()) }
     }
 

@@ -45,7 +45,7 @@ impl<C: Cell, E: FloatElem> Routine for Step<C, E> {
             let mut j = 0;
             while j < n {
                 let m = lanes.min(n - j);
-                // SAFETY: the caller's tensors hold these rows.
+                // SAFETY: the step's tensors hold these rows, for each gate and saved value `n` numbers, of which `m` are left from `j` on.
                 unsafe {
                     let load = |ptr: *const E| <E::Vector<S>>::load_partial(ptr, m);
                     let (mut x, mut h, mut saved) = ([zero; 4], [zero; 4], [zero; 4]);
@@ -128,7 +128,7 @@ impl<C: Cell, E: FloatElem> HostKernel for Forward<C, E> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let Sizes { batch, hidden, .. } = self.step.sizes;
         let mut gates = buffer::<E>(batch * hidden * C::GATES)?;
-        // SAFETY: the caller's.
+        // SAFETY: the pointers are those of `run`; the buffer holds the gates of a step, `GATES` for each state.
         unsafe { self.steps(inputs, outputs, gates.as_mut_ptr().cast()) }
     }
 

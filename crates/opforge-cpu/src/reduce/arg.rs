@@ -139,7 +139,7 @@ impl ArgPlan {
     /// `output` is the kernel's output, of which `at` is an element.
     #[inline(always)]
     unsafe fn write(&self, output: *mut u8, at: usize, index: usize) {
-        // SAFETY: the caller's; an index fits u32 where the output is u32.
+        // SAFETY: `at` is an element of the output, i64 if it is wide, else u32, which holds any index of the plan's rows.
         unsafe {
             if self.wide_output {
                 output.cast::<i64>().add(at).write(index as i64);
@@ -197,7 +197,7 @@ impl<T: ArgElem> ArgSearch<T> {
     unsafe fn search_row(&self, base: *const T, range: Range<usize>) -> (T::Key, usize) {
         let flip = T::Key::from_i64(self.plan.flip);
         let stride = self.plan.stride;
-        // SAFETY: the caller's, for positions within the range.
+        // SAFETY: keys are asked for positions within the range only, where `base` is readable at the stride.
         let key = |i: usize| unsafe { base.add(i * stride).read() }.key(flip);
         let (mut best, mut best_block) = (key(range.start), range.start);
         for block in range.clone().step_by(BLOCK) {
@@ -240,7 +240,7 @@ impl<T: ArgElem> ArgSearch<T> {
             }
         }
         for (i, &index) in index[..width].iter().enumerate() {
-            // SAFETY: the caller's.
+            // SAFETY: `i` is below `width`, the columns' number, and outputs from `to` on are theirs.
             unsafe { plan.write(output, to + i * plan.columns.1, index as usize) };
         }
     }
@@ -273,7 +273,7 @@ unsafe fn greatest_key<T: ArgElem>(base: *const T, n: usize, stride: usize, flip
     let mut lanes = [T::Key::least(); LANES];
     let mut rest = 0;
     if stride == 1 {
-        // SAFETY: the caller's.
+        // SAFETY: at stride 1 the first `n` multiples are `n` elements side by side.
         let elements = unsafe { std::slice::from_raw_parts(base, n) };
         for chunk in elements.chunks_exact(LANES) {
             for (lane, element) in lanes.iter_mut().zip(chunk) {
@@ -283,7 +283,7 @@ unsafe fn greatest_key<T: ArgElem>(base: *const T, n: usize, stride: usize, flip
         }
         rest = n / LANES * LANES;
     }
-    // SAFETY: the caller's, for positions below n.
+    // SAFETY: `i` is below `n`.
     let tail = (rest..n).map(|i| unsafe { base.add(i * stride).read() }.key(flip));
     lanes.into_iter().chain(tail).max().unwrap_or(T::Key::least())
 }
@@ -298,7 +298,7 @@ impl<T: ArgElem> Routine for ArgPiece<T> {
 
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, (tensors, range): Self::Args) -> Self::Output {
-        // SAFETY: the caller's.
+        // SAFETY: the input's elements at the range's positions, multiples of the stride, are readable, and the range is not empty.
         unsafe { self.0.search_row(tensors.0.cast::<T>(), range) }
     }
 }
@@ -359,11 +359,11 @@ impl<T: ArgElem> HostKernel for ArgKernel<T> {
         let search = &self.piece.0;
         let task_work = search.plan.len * if search.plan.columns.0 > 0 { TILE } else { 1 };
         if self.tasks == 1 && search.plan.columns.0 == 0 && search.plan.len > 4 * GRAIN {
-            // SAFETY: the caller's.
+            // SAFETY: the tensors are those of this call, the only task is one row, and the output one element.
             unsafe { self.run_in_pieces(tensors) };
         } else {
             let grain = grain(task_work / 2);
-            // SAFETY: the caller's; the entry is for the processor's own ISA.
+            // SAFETY: the tasks are the plan's, each with outputs of its own; the entry is for the processor's own ISA.
             parallel_for(self.tasks, grain, |tasks| unsafe { (self.search_entry)(search, (tensors, tasks)) });
         }
         Ok(())

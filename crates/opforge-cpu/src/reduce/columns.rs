@@ -260,11 +260,11 @@ impl<T: Copy> Rows<'_, T> {
 /// Copies `n` elements, `stride` apart, to neighbouring places.
 ///
 /// # Safety
-/// They are readable, and `to` is writable for them.
+/// `from` is readable for these elements, and `to` writable for `n`.
 #[inline(never)]
 unsafe fn gather<T: Copy>(from: *const T, stride: usize, to: *mut T, n: usize) {
     for i in 0..n {
-        // SAFETY: the caller's.
+        // SAFETY: `i` is below `n`: `from` is readable there at the stride, and `to` writable.
         unsafe { to.add(i).write(from.add(i * stride).read()) };
     }
 }
@@ -305,7 +305,7 @@ unsafe fn add_rows<S: Simd, F: Fold, const N: usize>(fold: F, rows: [*const F::I
 /// Both hold at least `width` accumulators, rounded up to whole vectors; the processor supports `S::ISA`.
 #[inline(always)]
 unsafe fn merge<S: Simd, F: Fold>(fold: F, into: *mut F::Acc, from: *const F::Acc, width: usize) {
-    // SAFETY: the caller's.
+    // SAFETY: both hold whole vectors for `width`; the processor supports `S::ISA`.
     unsafe { S::call(&Merge(fold), (into, from, width)) }
 }
 
@@ -319,7 +319,7 @@ impl<F: Fold> Routine for Merge<F> {
     #[inline(always)]
     unsafe fn run<S: Simd>(&self, (into, from, width): Self::Args) {
         for i in (0..width).step_by(F::lanes::<S>()) {
-            // SAFETY: the caller's.
+            // SAFETY: `i` is below `width`, and both sides hold it rounded up to whole vectors.
             unsafe {
                 let sum = self.0.combine::<S>(self.0.read::<S>(into.add(i)), self.0.read::<S>(from.add(i)));
                 self.0.write::<S>(sum, into.add(i));
@@ -335,7 +335,7 @@ impl<F: Fold> Routine for Merge<F> {
 #[inline(always)]
 unsafe fn fill_identity<S: Simd, F: Fold>(fold: F, acc: *mut F::Acc, width: usize) {
     for i in (0..width).step_by(F::lanes::<S>()) {
-        // SAFETY: the caller's.
+        // SAFETY: `i` is below `width`, and `acc` has room for it rounded up to whole vectors.
         unsafe { fold.write::<S>(fold.identity::<S>(), acc.add(i)) };
     }
 }

@@ -93,12 +93,12 @@ impl<R: Reducer, E: StoredFloat> Fold for FloatFold<R, E> {
     }
     #[inline(always)]
     unsafe fn load<S: Simd>(self, ptr: *const E) -> VectorOf<E, S> {
-        // SAFETY: the caller's.
+        // SAFETY: a whole vector of elements is readable at `ptr`.
         self.reducer.map(unsafe { E::load::<S>(ptr) })
     }
     #[inline(always)]
     unsafe fn load_partial<S: Simd>(self, ptr: *const E, n: usize) -> VectorOf<E, S> {
-        // SAFETY: the caller's.
+        // SAFETY: `ptr` has `n` elements, no more than the vector has lanes.
         let mapped = self.reducer.map(unsafe { E::load_partial::<S>(ptr, n) });
         Float::select(VectorOf::<E, S>::first(n), mapped, self.identity::<S>())
     }
@@ -115,17 +115,17 @@ impl<R: Reducer, E: StoredFloat> Fold for FloatFold<R, E> {
     }
     #[inline(always)]
     unsafe fn read<S: Simd>(self, ptr: *const E::Compute) -> VectorOf<E, S> {
-        // SAFETY: the caller's.
+        // SAFETY: as many accumulators as lanes are readable at `ptr`.
         unsafe { Vector::load(ptr) }
     }
     #[inline(always)]
     unsafe fn write<S: Simd>(self, v: VectorOf<E, S>, ptr: *mut E::Compute) {
-        // SAFETY: the caller's.
+        // SAFETY: as many accumulators as lanes are writable at `ptr`.
         unsafe { v.store(ptr) }
     }
     #[inline(always)]
     unsafe fn finish<S: Simd>(self, v: VectorOf<E, S>, n: usize, count: usize, out: *mut u8, out_stride: usize) {
-        // SAFETY: the caller's.
+        // SAFETY: `out` has room for `n` outputs of type `E` at this stride, and `n` is at most the lanes.
         unsafe {
             let results = self.reducer.finish(v, count as f64);
             store_strided::<S, E>(results, n, out.cast(), out_stride);
@@ -262,12 +262,12 @@ impl<M: IntMath, T: Integer, A: Integer> Fold for IntFold<M, T, A> {
     }
     #[inline(always)]
     unsafe fn read<S: Simd>(self, ptr: *const A) -> [A; INT_LANES] {
-        // SAFETY: the caller's.
+        // SAFETY: `INT_LANES`, the lanes of this fold, accumulators are readable at `ptr`.
         unsafe { ptr.cast::<[A; INT_LANES]>().read() }
     }
     #[inline(always)]
     unsafe fn write<S: Simd>(self, v: [A; INT_LANES], ptr: *mut A) {
-        // SAFETY: the caller's.
+        // SAFETY: `INT_LANES`, the lanes of this fold, accumulators are writable at `ptr`.
         unsafe { ptr.cast::<[A; INT_LANES]>().write(v) }
     }
     #[inline(always)]

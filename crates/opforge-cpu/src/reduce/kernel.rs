@@ -148,11 +148,11 @@ impl ReduceKernel {
     unsafe fn run_whole(&self, tensors: &Tensors, tasks: Range<usize>) -> Result<()> {
         if self.works_in_memory {
             with_scratch(self.memory, |memory| {
-                // SAFETY: the caller's.
+                // SAFETY: the scratch holds the memory of one task, and the tasks' outputs are the caller's to write.
                 unsafe { self.step(tensors, memory, Step::Whole(tasks)) }
             })
         } else {
-            // SAFETY: the caller's.
+            // SAFETY: whole tasks need no working memory here, and their outputs are the caller's to write.
             unsafe { self.step(tensors, std::ptr::null_mut(), Step::Whole(tasks)) };
             Ok(())
         }
@@ -163,7 +163,7 @@ impl ReduceKernel {
     #[inline(always)]
     unsafe fn step(&self, tensors: &Tensors, memory: *mut u8, step: Step) {
         let job = Job { input: tensors.input, output: tensors.output, memory, step };
-        // SAFETY: the caller's.
+        // SAFETY: the addresses are those of the tensors that the loops were planned for, the memory is as the step asks.
         unsafe { self.loops.run(job) }
     }
 }
@@ -176,7 +176,7 @@ impl Memory {
     /// # Safety
     /// `byte` is within the working memory.
     unsafe fn at(&self, byte: usize) -> *mut u8 {
-        // SAFETY: the caller's.
+        // SAFETY: `byte` is within the working memory, which one allocation holds.
         unsafe { self.0.add(byte) }
     }
 }

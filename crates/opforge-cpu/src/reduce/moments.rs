@@ -131,7 +131,7 @@ impl<E: StoredFloat> Fold for Moments<E> {
     }
     #[inline(always)]
     unsafe fn load<S: Simd>(self, ptr: *const E) -> Self::Vector<S> {
-        // SAFETY: the caller's.
+        // SAFETY: a vector of elements is readable at `ptr`.
         let x = unsafe { E::load::<S>(ptr) };
         Group { count: Float::splat(1.0), mean: x * Float::splat(self.scale), squares: Float::splat(0.0) }
     }
@@ -139,7 +139,7 @@ impl<E: StoredFloat> Fold for Moments<E> {
     unsafe fn load_partial<S: Simd>(self, ptr: *const E, n: usize) -> Self::Vector<S> {
         let (zero, one) = (Float::splat(0.0), Float::splat(1.0));
         let count = Float::select(VectorOf::<E, S>::first(n), one, zero);
-        // SAFETY: the caller's.
+        // SAFETY: `n` elements are readable at `ptr`, at most a vector.
         let x = unsafe { E::load_partial::<S>(ptr, n) };
         Group { count, mean: x * Float::splat(self.scale), squares: zero }
     }
@@ -197,7 +197,7 @@ impl<E: StoredFloat> Fold for Moments<E> {
         let unscale = Float::splat(1.0 / self.scale);
         // One factor after the other: the square of the inverse may overflow where the variance does not.
         let results = if self.root { variance.sqrt() * unscale } else { variance * unscale * unscale };
-        // SAFETY: the caller's.
+        // SAFETY: `out` is writable for `n` outputs of type `E`, `out_stride` apart.
         unsafe { store_strided::<S, E>(results, n, out.cast(), out_stride) };
     }
     #[inline(always)]

@@ -108,7 +108,7 @@ impl<F: Fold> Rows<F> {
         let fold = self.fold;
         let mut cascade = Cascade::<F, S>::new(fold);
         for part in 0..parts {
-            // SAFETY: the caller's.
+            // SAFETY: `part` is below `parts`; each partial result takes MAX_LANES accumulators, at least a vector.
             let v = unsafe { fold.read::<S>(acc.add(part * MAX_LANES)) };
             cascade.push(v);
         }

@@ -83,7 +83,7 @@ impl<F: FloatElem> Columns<F> {
             let mut sum = F::Vector::<S>::splat(0.0);
             for entry in group * self.depth..(group + 1) * self.depth {
                 look_at(entry * F::Vector::<S>::LANES);
-                // SAFETY: by the contract.
+                // SAFETY: `entry` is one of the group's `depth`, each with a weight a lane.
                 unsafe {
                     let weights = F::Vector::<S>::load(self.weights.as_ptr().add(entry * F::Vector::<S>::LANES));
                     let more = self.entry::<S>(entry, line).mul_add(weights, sum);
@@ -91,7 +91,7 @@ impl<F: FloatElem> Columns<F> {
                     sum = Float::select(weights.ne(Float::splat(0.0)), more, sum);
                 }
             }
-            // SAFETY: by the contract.
+            // SAFETY: `first` is below `len`, and `to` has SLACK elements after those, at least a vector.
             unsafe { sum.store(to.add(first)) };
         }
     }
@@ -105,7 +105,7 @@ impl<F: FloatElem> Columns<F> {
         let lanes = F::Vector::<S>::LANES;
         for (entry, first) in (0..self.len).step_by(lanes).enumerate() {
             look_at(entry * F::Vector::<S>::LANES);
-            // SAFETY: by the contract.
+            // SAFETY: with one tap each, vector `entry` begins at `first`; `to` has `len - first` elements left.
             unsafe {
                 let elements = self.entry::<S>(entry, line);
                 match self.len - first {
@@ -121,7 +121,7 @@ impl<F: FloatElem> Columns<F> {
     #[inline(always)]
     unsafe fn entry<S: Simd>(&self, entry: usize, line: *const F) -> F::Vector<S> {
         let (lanes, at) = (F::Vector::<S>::LANES, entry * F::Vector::<S>::LANES);
-        // SAFETY: by the contract; entries have `lanes` numbers.
+        // SAFETY: an entry has `lanes` numbers; a line with SLACK has two vectors from `base` on, and every place.
         unsafe {
             if let Some(base) = *self.bases.get_unchecked(entry) {
                 let line = line.add(base as usize);

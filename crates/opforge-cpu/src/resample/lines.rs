@@ -45,7 +45,7 @@ impl<E: Summed> Routine for Last<E> {
     unsafe fn run<S: Simd>(&self, job: Job) {
         let ([depth, height, n], lines) = (self.planes.from, self.planes.lines());
         for task in job.tasks.clone() {
-            // SAFETY: by the contract of the kernel; lines of the output are disjoint, and the memory holds a line of each side.
+            // SAFETY: the tensors hold the plane and the line, which is this task's; the memory holds a line of each side, with SLACK.
             unsafe {
                 let x = job.inputs[0].cast::<E>().add(task / lines * depth * height * n);
                 let sum = job.memory.cast::<E::Compute>();
@@ -85,8 +85,7 @@ impl<E: Summed> Routine for First<E> {
         let line = has.wrapping_add(count).cast::<E::Compute>();
         let sum = line.wrapping_add(n + SLACK);
         let slots = sum.wrapping_add(len + SLACK);
-        // SAFETY: by the contract of the kernel; lines of the output are disjoint, and the memory holds which line each slot has, a
-        // line of each side, and the slots.
+        // SAFETY: the memory holds the row that each slot has, a line of each side and the slots; output lines are disjoint.
         unsafe {
             let has = std::slice::from_raw_parts_mut(has, count);
             has.fill(usize::MAX);
@@ -128,13 +127,13 @@ impl<F: FloatElem> Sum<F> {
     /// Adds a line.
     ///
     /// # Safety
-    /// Both are valid for the line.
+    /// `from` is readable and the sum writable for `n` elements.
     #[inline(always)]
     unsafe fn add<S: Simd, E: StoredFloat<Compute = F>>(&mut self, from: *const E, weight: f64) {
         let lanes = VectorOf::<E, S>::LANES;
         let weight = VectorOf::<E, S>::splat(weight);
         let whole = self.n / lanes * lanes;
-        // SAFETY: by the contract.
+        // SAFETY: `from` and the sum have `n` elements; whole vectors end at `whole`, the partial one at `n`.
         unsafe {
             if std::mem::replace(&mut self.begun, true) {
                 for i in (0..whole).step_by(lanes) {
@@ -162,11 +161,11 @@ impl<F: FloatElem> Sum<F> {
     /// Nothing was added where no element is given to: zeros.
     ///
     /// # Safety
-    /// The sum is valid for the line.
+    /// The sum is writable for `n` elements.
     #[inline(always)]
     unsafe fn end(self) {
         if !self.begun {
-            // SAFETY: by the contract.
+            // SAFETY: the sum is writable for `n` elements.
             unsafe { std::slice::from_raw_parts_mut(self.to, self.n).fill(F::default()) };
         }
     }

@@ -35,7 +35,7 @@ impl<F: FloatElem> Line for Columns<F> {
 
     #[inline(always)]
     unsafe fn copy<S: Simd>(&self, from: *const F, n: usize, to: *mut F, memory: *mut u8) {
-        // SAFETY: by the contract; the table was made for the vectors of this processor.
+        // SAFETY: `memory` holds `n` elements and SLACK, `to` the new line; the table was made for the vectors of this processor.
         unsafe {
             let line = memory.cast::<F>();
             line.copy_from_nonoverlapping(from, n);
@@ -63,7 +63,7 @@ impl<T: Copy + Send + Sync + 'static> Line for Places<T> {
     #[inline(always)]
     unsafe fn copy<S: Simd>(&self, from: *const T, _: usize, to: *mut T, _: *mut u8) {
         for (i, &place) in self.places.iter().enumerate() {
-            // SAFETY: by the contract; places are within the line.
+            // SAFETY: `to` has an element for each place, and places are within the line.
             unsafe { to.add(i).write(*from.add(place as usize)) };
         }
     }
@@ -95,8 +95,7 @@ impl<L: Line> Routine for Copies<L> {
             let (plane, line) = (task / lines, task % lines);
             let [a, b] = [self.planes.taps[0].of(line / rows)[0].0, self.planes.taps[1].of(line % rows)[0].0];
             let row = (plane * depth + a) * height + b;
-            // SAFETY: by the contract of the kernel; lines of the output are disjoint, and the one before this task's is this job's too if it is
-            // of the latest row.
+            // SAFETY: both tensors hold these lines; for the latest row, this job has written the line before `to`.
             unsafe {
                 let to = job.outputs[0].cast::<L::Element>().add(task * len);
                 match latest == Some(row) {

@@ -84,13 +84,13 @@ unsafe impl<E: StoredFloat, S: Simd, const K: usize> Lines<K> for ManyRows<'_, E
 
     #[inline(always)]
     unsafe fn kept(&self, i: usize) -> Self::Vector {
-        // SAFETY: the caller's.
+        // SAFETY: the memory holds a vector for each place, of which `i` is one.
         unsafe { Vector::load(self.kept.add(i * VectorOf::<E, S>::LANES)) }
     }
 
     #[inline(always)]
     unsafe fn keep(&self, i: usize, kept: Self::Vector) {
-        // SAFETY: the caller's.
+        // SAFETY: place `i`, which a pass has given, has a vector of the memory of its own.
         unsafe { kept.store(self.kept.add(i * VectorOf::<E, S>::LANES)) }
     }
 

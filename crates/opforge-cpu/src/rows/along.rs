@@ -64,13 +64,13 @@ unsafe impl<E: StoredFloat, S: Simd, const K: usize> Lines<K> for OneRow<'_, E, 
 
     #[inline(always)]
     unsafe fn kept(&self, i: usize) -> Self::Vector {
-        // SAFETY: the caller's.
+        // SAFETY: `i` begins a vector of places, and the memory holds whole vectors of them.
         unsafe { Vector::load(self.kept.add(i)) }
     }
 
     #[inline(always)]
     unsafe fn keep(&self, i: usize, kept: Self::Vector) {
-        // SAFETY: the caller's.
+        // SAFETY: the memory has room for a vector from any place that a pass gives.
         unsafe { kept.store(self.kept.add(i)) }
     }
 

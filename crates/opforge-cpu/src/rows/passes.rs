@@ -64,7 +64,7 @@ impl<L: Copy, F: Copy> Passes<L, F> {
     where
         L: Lines<K>,
     {
-        // SAFETY: the caller's; what says that something was kept has kept it everywhere.
+        // SAFETY: a pass has given `i` and `n`; what says that something was kept has kept it everywhere.
         unsafe {
             let kept = if self.has_kept { self.lines.kept(i) } else { Float::splat(0.0) };
             (self.lines.read(i, n), kept)

@@ -43,10 +43,10 @@ where
     /// The sum of a segment.
     ///
     /// # Safety
-    /// `src` is valid for its elements.
+    /// `src` is readable for the segment's `len` elements.
     unsafe fn total(&self, src: *const u8, len: usize) -> T::Wide {
         let step = self.along.step[0];
-        // SAFETY: by the contract.
+        // SAFETY: it is called with numbers below `len`, which are the segment's elements.
         let read = |i: isize| unsafe { src.offset(i * step).cast::<T>().read_unaligned() }.widen();
         let mut sums = [Sums::START; SIDE_BY_SIDE];
         looking(
@@ -65,7 +65,7 @@ where
     /// Writes neighbouring segments of a row, beginning with these sums.
     ///
     /// # Safety
-    /// The pointers are valid for the row.
+    /// The pointers are to a row's first elements; nobody else writes these segments.
     unsafe fn write(&self, src: *const u8, dst: *mut u8, first: usize, starts: [T::Wide; SIDE_BY_SIDE]) {
         let (segment, _) = self.segment(0);
         let step = |t: usize| segment as isize * self.along.step[t];

@@ -117,9 +117,9 @@ impl HostKernel for ScanKernel {
 }
 
 /// # Safety
-/// Valid for all elements of the lanes.
+/// `src` is readable and `dst` writable for all elements of `n` lanes.
 unsafe fn run<T: Running, C: Combine<T>>(lanes: Axis<2>, n: usize, along: Axis<2>, src: *const u8, dst: *mut u8) {
-    // SAFETY: by the contract.
+    // SAFETY: `n` lanes are valid from the pointers on, each for a walk along its elements.
     unsafe {
         match n {
             LANES => walk_lanes::<T, C, LANES>([C::START; LANES], lanes, along, src, dst),
@@ -163,7 +163,7 @@ unsafe fn walk_lanes<T: Running, C: Combine<T>, const N: usize>(
         |i| {
             for (lane, result) in results.iter_mut().enumerate() {
                 let at = |t: usize| i * along.step[t] + lane as isize * lanes.step[t];
-                // SAFETY: by the contract.
+                // SAFETY: `lane` is below `N` and `i` below the length: an element of both sides.
                 unsafe {
                     *result = C::combine(*result, src.offset(at(0)).cast::<T>().read_unaligned().widen());
                     dst.offset(at(1)).cast::<T>().write_unaligned(T::round(*result));
@@ -191,7 +191,7 @@ impl PartialOrd for Truth {
 }
 
 /// # Safety
-/// Valid for all elements of the lanes.
+/// `src` is readable for all elements of `n` lanes, `dst` writable for an `i64` for each.
 unsafe fn run_arg<T: Copy + PartialOrd, const LEAST: bool>(
     lanes: Axis<2>,
     n: usize,
@@ -208,7 +208,7 @@ unsafe fn run_arg<T: Copy + PartialOrd, const LEAST: bool>(
             #[inline(always)]
             |i| {
                 let at = |t: usize| i * along.step[t] + lane * lanes.step[t];
-                // SAFETY: by the contract.
+                // SAFETY: `i` is below the length along the lane, which is one of `n`: its element, and its place among the i64 outputs.
                 unsafe {
                     let x = src.offset(at(0)).cast::<T>().read_unaligned();
                     let place = match best {

@@ -172,7 +172,7 @@ impl Vector for F32 {
     }
     #[inline(always)]
     unsafe fn load(ptr: *const f32) -> Self {
-        // SAFETY: the caller's; called only inside a routine.
+        // SAFETY: sixteen elements are readable at `ptr`, of any alignment; vectors exist only inside routines of this level.
         Self(unsafe { _mm512_loadu_ps(ptr) })
     }
     #[inline(always)]
@@ -258,7 +258,7 @@ impl Vector for F64 {
     }
     #[inline(always)]
     unsafe fn load(ptr: *const f64) -> Self {
-        // SAFETY: the caller's; called only inside a routine.
+        // SAFETY: eight elements are readable at `ptr`, of any alignment; vectors exist only inside routines of this level.
         Self(unsafe { _mm512_loadu_pd(ptr) })
     }
     #[inline(always)]

@@ -189,7 +189,7 @@ macro_rules! called {
     ($entry:ident) => {
         #[inline(always)]
         unsafe fn call<R: Routine>(routine: &R, args: R::Args) -> R::Output {
-            // SAFETY: the caller's.
+            // SAFETY: the processor supports `Self::ISA`, whose features are the entry's, and the arguments are as the routine demands.
             unsafe { $entry(routine, args) }
         }
     };

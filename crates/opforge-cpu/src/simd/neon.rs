@@ -223,7 +223,7 @@ macro_rules! float {
             }
             #[inline(always)]
             unsafe fn load(ptr: *const $elem) -> Self {
-                // SAFETY: the caller's; the load asks for no more than the element's alignment.
+                // SAFETY: `LANES` elements are readable at `ptr`; the load asks for no more than the element's alignment.
                 $vector(unsafe { $load(ptr) })
             }
             #[inline(always)]

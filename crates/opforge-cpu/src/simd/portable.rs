@@ -208,7 +208,7 @@ macro_rules! float {
             }
             #[inline(always)]
             unsafe fn load(ptr: *const $ty) -> Self {
-                // SAFETY: the caller's; read_unaligned asks for no more than the element's alignment.
+                // SAFETY: `ptr` has `$n` elements; read_unaligned asks for no more than the element's alignment.
                 Lanes(unsafe { ptr.cast::<[$ty; $n]>().read_unaligned() })
             }
             #[inline(always)]

@@ -39,22 +39,22 @@ macro_rules! stored_as_computed {
             type Compute = $ty;
             #[inline(always)]
             unsafe fn load<S: Simd>(ptr: *const Self) -> VectorOf<Self, S> {
-                // SAFETY: the caller's.
+                // SAFETY: a stored element is a lane, and `ptr` is readable for `LANES` of them.
                 unsafe { Vector::load(ptr) }
             }
             #[inline(always)]
             unsafe fn load_partial<S: Simd>(ptr: *const Self, n: usize) -> VectorOf<Self, S> {
-                // SAFETY: the caller's.
+                // SAFETY: a stored element is a lane, and `ptr` is readable for `n`, at most `LANES`.
                 unsafe { Vector::load_partial(ptr, n) }
             }
             #[inline(always)]
             unsafe fn store<S: Simd>(v: VectorOf<Self, S>, ptr: *mut Self) {
-                // SAFETY: the caller's.
+                // SAFETY: a stored element is a lane, and `ptr` is writable for `LANES` of them.
                 unsafe { v.store(ptr) }
             }
             #[inline(always)]
             unsafe fn store_partial<S: Simd>(v: VectorOf<Self, S>, ptr: *mut Self, n: usize) {
-                // SAFETY: the caller's.
+                // SAFETY: a stored element is a lane, and `ptr` is writable for `n`, at most `LANES`.
                 unsafe { v.store_partial(ptr, n) }
             }
         })*
@@ -70,7 +70,7 @@ macro_rules! stored_in_half {
             #[inline(always)]
             unsafe fn load<S: Simd>(ptr: *const Self) -> S::F32 {
                 if !const { $short(S::ISA) } {
-                    // SAFETY: the caller's.
+                    // SAFETY: `ptr` is readable for `LANES` elements, all that are asked for.
                     return unsafe { Self::load_partial::<S>(ptr, S::F32::LANES) };
                 }
                 let mut wide = [0f32; 16];
@@ -92,7 +92,7 @@ macro_rules! stored_in_half {
             #[inline(always)]
             unsafe fn store<S: Simd>(v: S::F32, ptr: *mut Self) {
                 if !const { $short(S::ISA) } {
-                    // SAFETY: the caller's.
+                    // SAFETY: `ptr` is writable for `LANES` elements, all that are asked for.
                     return unsafe { Self::store_partial::<S>(v, ptr, S::F32::LANES) };
                 }
                 let mut wide = [0f32; 16];
@@ -131,7 +131,7 @@ stored_in_half! {
 /// `ptr` is valid for reading these elements; the vector has at least `n` lanes.
 #[inline(always)]
 pub(crate) unsafe fn load_strided<S: Simd, E: StoredFloat>(ptr: *const E, n: usize, stride: usize) -> VectorOf<E, S> {
-    // SAFETY: the caller's; the array holds as many elements as any vector.
+    // SAFETY: `ptr` has `n` elements at the stride, `n` at most the lanes; the array holds as many elements as any vector.
     unsafe {
         if stride == 1 && n == VectorOf::<E, S>::LANES {
             return E::load::<S>(ptr);
@@ -177,7 +177,7 @@ pub(crate) unsafe fn load_as<S: Simd, E: StoredFloat, const HOW: u8>(
     n: usize,
     stride: usize,
 ) -> VectorOf<E, S> {
-    // SAFETY: the caller's.
+    // SAFETY: WHOLE says that `n` are all lanes, side by side, PART that they lie side by side; else they are `stride` apart.
     unsafe {
         match HOW {
             lie::WHOLE => E::load::<S>(ptr),
@@ -193,7 +193,7 @@ pub(crate) unsafe fn load_as<S: Simd, E: StoredFloat, const HOW: u8>(
 /// `out` is valid for writing these elements; the vector has at least `n` lanes.
 #[inline(always)]
 pub(crate) unsafe fn store_strided<S: Simd, E: StoredFloat>(v: VectorOf<E, S>, n: usize, out: *mut E, stride: usize) {
-    // SAFETY: the caller's; the array holds as many elements as any vector.
+    // SAFETY: `out` has room for `n` elements at the stride, `n` at most the lanes; the array holds as many as any vector.
     unsafe {
         if stride == 1 && n == VectorOf::<E, S>::LANES {
             E::store::<S>(v, out);

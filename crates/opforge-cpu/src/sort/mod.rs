@@ -143,7 +143,7 @@ unsafe fn sort_row<T: Key>(order: &Order, src: *const u8, dst: *mut u8, scratch:
 /// # Safety
 /// `to` is valid for an i64 if `wide`, else for a u32.
 unsafe fn write_index(wide: bool, to: *mut u8, index: u32) {
-    // SAFETY: by the contract.
+    // SAFETY: `to` is writable for the integer that `wide` tells.
     unsafe {
         match wide {
             true => to.cast::<i64>().write_unaligned(index.into()),

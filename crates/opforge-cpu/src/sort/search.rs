@@ -69,7 +69,7 @@ impl<T: WithDType, I: Element + WithDType> HostKernel for Search<T, I> {
         let out = Shared(outputs[0].cast::<I>());
         parallel_for(self.count, CHUNK, |range| {
             for i in range {
-                // SAFETY: by the contract.
+                // SAFETY: `i` is below `count`, the number of values and outputs; row `i / per_row` is one of the sorted, of `len`.
                 unsafe {
                     let row = std::slice::from_raw_parts(sorted.get().add(i / self.per_row * self.len), self.len);
                     let value = *values.get().add(i);

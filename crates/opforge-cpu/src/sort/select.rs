@@ -105,7 +105,7 @@ unsafe fn select_part<T: Key + PartialOrd>(
     let contiguous = order.row.step[0] == size_of::<T>() as isize;
     let mut at = elements.start;
     while at < elements.end {
-        // SAFETY: by the contract.
+        // SAFETY: `at` and each block lie within `elements`, which the row has; `worse` gets whole blocks of what is left.
         unsafe {
             if let Some((_, limit)) = best.limit.filter(|_| contiguous) {
                 let rest = (src.cast::<T>().add(at), (elements.end - at) / BLOCK);
@@ -139,7 +139,7 @@ impl<T: Key + PartialOrd> Routine for Worse<T> {
     unsafe fn run<S: Simd>(&self, (first, blocks): Self::Args) -> usize {
         let mut i = 0;
         while i < blocks {
-            // SAFETY: the caller's blocks are readable.
+            // SAFETY: `i` is below `blocks`, the whole blocks that are readable from `first` on.
             let block = unsafe { first.add(i * BLOCK).cast::<[T; BLOCK]>().read_unaligned() };
             // NaN compares with nothing, and may be among the best; a loop without a choice inside is compiled to vectors.
             let mut worse = 0u32;
@@ -171,7 +171,7 @@ impl<T: Key + PartialOrd> Best<'_, T> {
     /// # Safety
     /// The row has this element.
     unsafe fn value(&self, i: usize) -> T {
-        // SAFETY: by the contract.
+        // SAFETY: the row's `i`-th element is readable at its step from `src`.
         unsafe { self.src.offset(i as isize * self.order.row.step[0]).cast::<T>().read_unaligned() }
     }
 
@@ -179,7 +179,7 @@ impl<T: Key + PartialOrd> Best<'_, T> {
     /// The row has this element.
     #[inline(always)]
     unsafe fn offer(&mut self, i: usize) {
-        // SAFETY: by the contract.
+        // SAFETY: `i` is an element of the row.
         let x = unsafe { self.value(i) };
         let after = |limit: T| if self.order.descending { x < limit } else { x > limit };
         if self.limit.is_some_and(|(_, limit)| after(limit)) {
@@ -211,9 +211,9 @@ impl<T: Key + PartialOrd> Best<'_, T> {
 }
 
 /// # Safety
-/// `found` is valid for `n` pairs, `dst` for the output's row.
+/// `found` holds `n` pairs, aligned, at least as many as are wanted; `dst` is writable for the output's row.
 unsafe fn finish<T: Key>(order: &Order, found: *mut u8, n: usize, dst: *mut u8) {
-    // SAFETY: by the contract; working memory is aligned for any type.
+    // SAFETY: `found` holds `n` pairs, written by their finders and aligned.
     let pairs = unsafe { std::slice::from_raw_parts_mut(found.cast::<T::Packed>(), n) };
     if order.count == 0 {
         return;
@@ -222,7 +222,7 @@ unsafe fn finish<T: Key>(order: &Order, found: *mut u8, n: usize, dst: *mut u8) 
     let first = &mut pairs[..order.count];
     key::by_comparison(first);
     for (i, pair) in first.iter().enumerate() {
-        // SAFETY: by the contract.
+        // SAFETY: `first` has `count` pairs, and the output's row as many places of the dtype that `wide` tells.
         unsafe { write_index(order.wide, dst.offset(i as isize * order.row.step[1]), pair.index()) };
     }
 }

@@ -100,7 +100,7 @@ impl Extra {
         arrays: &mut Arrays,
     ) -> Outcome {
         let mut outcome = RawOutcome::new();
-        // SAFETY: the caller's promise; the bridge throws nothing and writes the outcome.
+        // SAFETY: function, parameters and arrays are those of one signature; the bridge throws nothing and writes the outcome.
         unsafe {
             bridge::opforge_call_main(
                 function,
@@ -124,7 +124,7 @@ impl Extra {
     /// `function` and `last_error` (or null) are of an open library and have those types.
     pub unsafe fn call_init(&mut self, function: Address, last_error: Address, arrays: &mut Arrays) -> Outcome {
         let mut outcome = RawOutcome::new();
-        // SAFETY: the caller's promise; the bridge throws nothing and writes the outcome.
+        // SAFETY: the functions are an open library's, of these types; the bridge throws nothing and writes the outcome.
         unsafe {
             bridge::opforge_call_init(
                 function,
@@ -151,7 +151,7 @@ impl Extra {
     ) -> (Outcome, Vec<Inferred>) {
         let mut outcome = RawOutcome::new();
         let mut found: Vec<Inferred> = Vec::new();
-        // SAFETY: the caller's promise; the bridge throws nothing and writes the outcome; `receive` gets what it expects.
+        // SAFETY: an open library's functions of these types; the bridge throws nothing, writes the outcome, and gives `receive` `found`.
         let outcome = unsafe {
             bridge::opforge_call_infer(
                 function,
@@ -242,7 +242,7 @@ impl Drop for Extra {
 /// # Safety
 /// `context` is that vector, borrowed by nobody else; `dtype` is null or a text; `shape` is null or has `ndim` lengths.
 unsafe extern "C" fn receive(context: *mut c_void, dtype: *const c_char, ndim: c_int, shape: *const i64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `context` is the vector of this call alone; the text ends with a zero, and the shape has `ndim` lengths.
     unsafe {
         let found = &mut *context.cast::<Vec<Inferred>>();
         let dtype = (!dtype.is_null()).then(|| CStr::from_ptr(dtype).to_bytes());

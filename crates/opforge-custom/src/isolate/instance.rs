@@ -107,7 +107,7 @@ impl Instance {
     ) -> Result<(), Failure> {
         let pieces = &self.layout.pieces;
         for (&input, piece) in inputs.iter().zip(pieces).filter(|(_, piece)| piece.size > 0) {
-            // SAFETY: the caller's promise: an initialised tensor of this size.
+            // SAFETY: an input has as many initialised bytes as its piece, which nobody writes meanwhile.
             worker.write(unsafe { std::slice::from_raw_parts(input, piece.size as usize) }, piece.first())?;
         }
         if !is_marked {
@@ -121,7 +121,7 @@ impl Instance {
         for (argument, piece) in self.layout.written().filter(|(_, piece)| piece.size > 0) {
             // An input that is changed is an output for the caller, at the same address.
             let to = inputs.get(argument).map_or_else(|| outputs[argument - inputs.len()], |input| input.cast_mut());
-            // SAFETY: the caller's promise: a tensor of this size that nobody else uses now, initialised at least by the allocator.
+            // SAFETY: an output has as many bytes as its piece, nobody else's now, initialised at least by the allocator.
             worker.read(unsafe { std::slice::from_raw_parts_mut(to, piece.size as usize) }, piece.first())?;
         }
         Ok(())
@@ -134,7 +134,7 @@ impl Prepared for Instance {
         shared.with(&place, |state| {
             let ticket = self.ready(state)?;
             let is_marked = state.last.take() == Some(ticket);
-            // SAFETY: the caller's promise.
+            // SAFETY: the tensors are those of `run`, for which the instance was made.
             let done = state.ask(|worker| unsafe { self.exchange(worker, ticket, is_marked, inputs, outputs) });
             done.map_err(|failure| self.error(&failure))?;
             state.last = Some(ticket);

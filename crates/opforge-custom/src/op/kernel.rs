@@ -57,8 +57,7 @@ impl CustomKernel {
 impl HostKernel for CustomKernel {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the caller's promise, for the tensors themselves or for contiguous ones in their place; outputs beyond the library's are
-        // inputs, whose addresses it has.
+        // SAFETY: tensors are as `run` demands, or contiguous copies of them; outputs beyond the library's are inputs that it changes.
         let mut run = || unsafe {
             match &self.staging {
                 None => prepared.run(inputs, &outputs[..self.outputs]),

@@ -57,7 +57,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
         count: usize,
         names: *mut ffi::PyObject,
     ) -> Self {
-        // SAFETY: the caller's promise; a vector of no arguments may be null, which a slice may not.
+        // SAFETY: `args` holds `all` arguments for `'a`, except that a vector of none may be null, which a slice may not.
         unsafe {
             let receiver = receiver.map(|receiver| Borrowed::from_ptr(py, receiver));
             let names: Option<Borrowed<'a, 'py, PyTuple>> =

@@ -68,7 +68,7 @@ unsafe fn enter(
 ) -> *mut ffi::PyObject {
     Python::attach(|py| {
         let call = || match table[slot].get() {
-            // SAFETY: the caller's promise.
+            // SAFETY: `args` holds `count` arguments and one for each of `names`, all alive until this returns; the thread is attached.
             Some(entry) => entry.call(py, &unsafe { Arguments::from_raw(py, receiver, args, count as usize, names) }),
             None => Err(PyRuntimeError::new_err("a function without an entry")),
         };

@@ -62,7 +62,7 @@ pub(super) fn can_map(size: usize) -> bool {
 /// `block` came from [`map`] with the same `size` and is not used any more.
 #[cfg(unix)]
 pub(super) unsafe fn unmap(block: NonNull<u8>, size: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: a block from `map` is a mapping of `size` bytes in whole pages, which nobody uses any more.
     unsafe { unmap_range(block.as_ptr(), size) };
 }
 
@@ -71,7 +71,7 @@ pub(super) unsafe fn unmap(block: NonNull<u8>, size: usize) {
 #[cfg(unix)]
 unsafe fn unmap_range(start: *mut u8, size: usize) {
     if size > 0 {
-        // SAFETY: the caller's promise. Failure (too many mappings) only leaves the range mapped.
+        // SAFETY: whole pages, mapped and unused. Failure (too many mappings) only leaves the range mapped.
         unsafe { libc::munmap(start.cast(), size) };
     }
 }
@@ -83,7 +83,7 @@ unsafe fn unmap_range(start: *mut u8, size: usize) {
 #[cfg(unix)]
 unsafe fn advise_huge(start: *mut u8, size: usize) {
     #[cfg(target_os = "linux")]
-    // SAFETY: the caller's promise.
+    // SAFETY: the range is new and, from SLAB on, aligned to it; what is tried has at least PROBE bytes.
     unsafe {
         if size >= SLAB && (size < huge::PROBE || huge::are_fast(start, size)) {
             huge::advise(start, size);
@@ -149,7 +149,7 @@ mod huge {
     /// They are mapped and hold zeros.
     unsafe fn touch(start: *mut u8, page: usize) -> Duration {
         let begin = Instant::now();
-        // SAFETY: the caller's promise.
+        // SAFETY: `at` is below SLAB, of which all bytes are mapped.
         (0..SLAB).step_by(page).for_each(|at| unsafe { start.add(at).write_volatile(0) });
         begin.elapsed()
     }

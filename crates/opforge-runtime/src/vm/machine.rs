@@ -55,7 +55,7 @@ impl Vm {
     pub(crate) unsafe fn new() -> Self {
         let run_ahead = RunAhead::default();
         Vm {
-            // SAFETY: the caller's promise.
+            // SAFETY: no storage is used with two machines, so that only this machine's token meets what it guards.
             state: Mutex::new(unsafe { State::new() }),
             progress: Condvar::new(),
             sync: AtomicBool::new(false),

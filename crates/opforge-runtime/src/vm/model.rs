@@ -20,7 +20,7 @@ impl Vm {
     /// # Safety
     /// A storage may be used with one machine only.
     pub unsafe fn new() -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: storages that this machine meets are used with no other.
         Vm(Arc::new(unsafe { machine::Vm::new() }))
     }
     /// Opens a stream.
@@ -42,7 +42,7 @@ impl Vm {
     /// # Safety
     /// As for [`super::submit`].
     pub unsafe fn submit(&self, slot: Slot, call: &Call<'_>) -> Result<()> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the call is as `submit` demands: its kernel was prepared for these tensors, within their storages.
         unsafe { self.0.submit(slot, call) }
     }
     /// As [`super::read`].

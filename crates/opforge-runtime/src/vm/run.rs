@@ -43,7 +43,7 @@ pub(super) unsafe fn run<S: Borrow<Arc<Storage>>>(
     let outer = INSIDE_KERNEL.replace(true);
     let outcome = with_arguments(inputs, |inputs| {
         with_arguments(outputs, |outputs| {
-            // SAFETY: the caller's promise.
+            // SAFETY: the arguments are the buffers' storages and places, with which the kernel may be launched.
             catch_unwind(AssertUnwindSafe(|| unsafe { kernel.launch(&context, inputs, outputs) }))
         })
     });

@@ -136,7 +136,7 @@ impl State {
     /// # Safety
     /// As for [`Token::new`].
     pub unsafe fn new() -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: nobody makes another token for the values that this state's token meets.
         let token = unsafe { Token::new() };
         State { token, streams: vec![StreamState::new(0)], free: Vec::new(), waiters: 0 }
     }

@@ -33,7 +33,7 @@ const BRIEF: u64 = 500;
 /// output never. The VM sees to the rest of the kernel's conditions.
 #[inline]
 pub unsafe fn submit(call: &Call<'_>) -> Result<()> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the call's kernel was prepared for its tensors, as the method demands too.
     unsafe { Vm::global().submit(stream::current(), call) }
 }
 
@@ -55,7 +55,7 @@ impl Vm {
         };
         let mut state = if inline { self.lock_for_inline(slot) } else { self.lock() };
         if inline && state.stream(slot).is_idle() && state.can_start(slot, call.inputs, call.outputs) {
-            // SAFETY: the caller's promise; the VM keeps others from the storages.
+            // SAFETY: the call is as `submit` demands, and `can_start` has just held, under the same lock.
             return unsafe {
                 match call.kernel.duration() {
                     ..=BRIEF => run_brief(state, slot, call),
@@ -104,7 +104,7 @@ impl Vm {
         (stream.busy, stream.inline) = (true, true);
         drop(state);
         let span = trace::begin();
-        // SAFETY: the caller's promise.
+        // SAFETY: the kernel was prepared for these tensors, and what `issue` notes keeps others from their storages until the end.
         let run = || unsafe { run::run(call.op, slot, &**call.kernel, call.inputs, call.outputs) };
         let result = patience::run_apart(call.kernel.duration(), run);
         span.end(call.op, ticket, span.start(), call.outputs);
@@ -169,7 +169,7 @@ unsafe fn run_brief(mut state: MutexGuard<'_, State>, slot: Slot, call: &Call<'_
     (stream.issued, stream.completed) = (stream.issued + 1, stream.completed + 1);
     let ticket = Ticket { stream: slot, seq: stream.issued };
     let span = trace::begin();
-    // SAFETY: the caller's promise.
+    // SAFETY: the kernel was prepared for these tensors; while the lock is held nobody begins to use their storages.
     let result = unsafe { run::run(call.op, slot, &**call.kernel, call.inputs, call.outputs) };
     span.end(call.op, ticket, span.start(), call.outputs);
     state.note_outcome(call, &result);

@@ -94,7 +94,7 @@ pub unsafe fn show(owner: Bound<'_, PyAny>, tensor: &Tensor, view: *mut ffi::Py_
         internal: Box::into_raw(export).cast(),
         obj: owner.into_ptr(),
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: `view`, not null, has room for a view.
     unsafe { view.write(filled) };
     Ok(())
 }
@@ -104,7 +104,7 @@ pub unsafe fn show(owner: Bound<'_, PyAny>, tensor: &Tensor, view: *mut ffi::Py_
 /// # Safety
 /// [`show`] filled in the view, which is released once.
 pub unsafe fn release(view: *mut ffi::Py_buffer) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `show` made `internal` of a box, and the view is released once.
     drop(unsafe { Box::from_raw((*view).internal.cast::<Export>()) });
 }
 

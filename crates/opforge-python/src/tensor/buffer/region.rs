@@ -40,7 +40,7 @@ impl Region {
         if failed {
             return Err(PyErr::fetch(py));
         }
-        // SAFETY: filled in.
+        // SAFETY: the view has been filled in, since the call did not fail.
         let mut view = unsafe { view.assume_init() };
         // SAFETY: the fields are those of a filled-in view.
         let region = unsafe { Self::read(&view, holder.clone().unbind()) };

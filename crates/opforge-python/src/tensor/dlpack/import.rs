@@ -59,7 +59,7 @@ unsafe fn claim(tensor: &DlTensor) -> Result<Claim> {
         return Err(invalid("shape", "null", "a length for each dimension"));
     }
     let list = |list: *mut i64| -> Result<Vec<usize>> {
-        // SAFETY: the caller's promise.
+        // SAFETY: a list that is asked for is not null, hence of `ndim` numbers.
         let list = if rank == 0 { &[] } else { unsafe { std::slice::from_raw_parts(list, rank) } };
         let whole = list.iter().map(|&n| usize::try_from(n).ok()).collect::<Option<_>>();
         whole.ok_or_else(|| invalid("ext_tensor", format!("lengths or strides {list:?}"), "numbers of at least 0"))

@@ -3,6 +3,7 @@
 use opforge_tile::forms::{MAX_SPATIAL, Windows};
 
 use super::window::{PerDim, per_dim, span, windows};
+use super::wrong_shape;
 use crate::operator::{AxisMap, Metas};
 use crate::{Error, Meta, Result, Shape, Tensor};
 
@@ -51,7 +52,7 @@ impl Pooling {
         lengths.filter(|lengths| !lengths.contains(&0)).ok_or_else(|| {
             let accepted =
                 format!("[batch, channels, ..] or [channels, ..] with {} dimensions not empty", self.spatial);
-            Error::shape(self.op, "input", format!("{:?}", input.shape()), accepted)
+            wrong_shape(self.op, "input", input.shape(), accepted)
         })
     }
 
@@ -79,9 +80,10 @@ impl Pooling {
 
 /// A meta like this one but for its last dimensions.
 pub(crate) fn with_lengths(op: &'static str, meta: &Meta, spatial: usize, lengths: &PerDim) -> Result<Shape> {
-    let lead = meta.rank().checked_sub(spatial).ok_or_else(|| {
-        Error::shape(op, "input", format!("{:?}", meta.shape()), format!("at least {spatial} dimensions"))
-    })?;
+    let lead = meta
+        .rank()
+        .checked_sub(spatial)
+        .ok_or_else(|| wrong_shape(op, "input", meta.shape(), format!("at least {spatial} dimensions")))?;
     Ok(meta.dims()[..lead].iter().chain(&lengths[MAX_SPATIAL - spatial..]).copied().collect())
 }
 

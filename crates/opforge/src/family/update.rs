@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use opforge_tile::UpdateFn;
 
+use super::check_dtypes;
 use crate::declaration::{Array, Sample};
 use crate::dispatch::dispatch_into;
 use crate::operator::{AxisMap, Lowering, Metas, Operator, Tile, arity};
@@ -32,9 +33,7 @@ impl<F: UpdateFn<N> + Debug + Eq + Hash, const N: usize> Operator for Update<F, 
             if target.shape() != grad.shape() {
                 return Err(Error::shapes(self.name, target.shape(), grad.shape(), "equal shapes"));
             }
-            if target.dtype != grad.dtype {
-                return Err(Error::dtypes(self.name, target.dtype, grad.dtype));
-            }
+            check_dtypes(self.name, target, grad)?;
         }
         if let Some(strided) = inputs.iter().find(|input| !input.layout.is_contiguous()) {
             return Err(Error::shape(self.name, "tensors", format!("{:?}", strided.layout), "contiguous"));

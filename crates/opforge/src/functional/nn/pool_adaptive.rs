@@ -49,7 +49,7 @@ fn adaptive(op: &'static str, spatial: usize, input: &Tensor, size: &[i64]) -> R
 #[function]
 #[python(torch, nn)]
 pub fn adaptive_avg_pool1d(input: &Tensor, output_size: &[i64]) -> Result<Tensor> {
-    let (pooling, lengths) = adaptive(adaptive_avg_pool1d::FUNCTION.name, 1, input, output_size)?;
+    let (pooling, lengths) = adaptive(OP, 1, input, output_size)?;
     avg_pool(&pooling, Divisor::Inside, input, lengths)
 }
 
@@ -61,7 +61,7 @@ pub fn adaptive_avg_pool1d(input: &Tensor, output_size: &[i64]) -> Result<Tensor
 #[function]
 #[python(torch)]
 pub fn adaptive_max_pool1d(input: &Tensor, output_size: &[i64]) -> Result<(Tensor, Tensor)> {
-    let (pooling, lengths) = adaptive(adaptive_max_pool1d::FUNCTION.name, 1, input, output_size)?;
+    let (pooling, lengths) = adaptive(OP, 1, input, output_size)?;
     max_pool(&pooling, input, lengths)
 }
 
@@ -91,7 +91,7 @@ pub fn adaptive_max_pool1d_returning(input: &Tensor, output_size: &[i64], return
 #[function]
 #[python(nn)]
 pub fn adaptive_avg_pool2d(input: &Tensor, output_size: &[i64]) -> Result<Tensor> {
-    let (pooling, lengths) = adaptive(adaptive_avg_pool2d::FUNCTION.name, 2, input, output_size)?;
+    let (pooling, lengths) = adaptive(OP, 2, input, output_size)?;
     avg_pool(&pooling, Divisor::Inside, input, lengths)
 }
 
@@ -103,7 +103,7 @@ pub fn adaptive_avg_pool2d(input: &Tensor, output_size: &[i64]) -> Result<Tensor
 #[function]
 #[python(hidden)]
 pub fn adaptive_max_pool2d(input: &Tensor, output_size: &[i64]) -> Result<(Tensor, Tensor)> {
-    let (pooling, lengths) = adaptive(adaptive_max_pool2d::FUNCTION.name, 2, input, output_size)?;
+    let (pooling, lengths) = adaptive(OP, 2, input, output_size)?;
     max_pool(&pooling, input, lengths)
 }
 
@@ -133,7 +133,7 @@ pub fn adaptive_max_pool2d_returning(input: &Tensor, output_size: &[i64], return
 #[function]
 #[python(nn)]
 pub fn adaptive_avg_pool3d(input: &Tensor, output_size: &[i64]) -> Result<Tensor> {
-    let (pooling, lengths) = adaptive(adaptive_avg_pool3d::FUNCTION.name, 3, input, output_size)?;
+    let (pooling, lengths) = adaptive(OP, 3, input, output_size)?;
     avg_pool(&pooling, Divisor::Inside, input, lengths)
 }
 
@@ -145,7 +145,7 @@ pub fn adaptive_avg_pool3d(input: &Tensor, output_size: &[i64]) -> Result<Tensor
 #[function]
 #[python(hidden)]
 pub fn adaptive_max_pool3d(input: &Tensor, output_size: &[i64]) -> Result<(Tensor, Tensor)> {
-    let (pooling, lengths) = adaptive(adaptive_max_pool3d::FUNCTION.name, 3, input, output_size)?;
+    let (pooling, lengths) = adaptive(OP, 3, input, output_size)?;
     max_pool(&pooling, input, lengths)
 }
 

@@ -3,7 +3,6 @@
 use opforge_tile::forms::{Windowed, Windows};
 
 use super::avg_pool2d::{PoolCase, pool_cases};
-use crate::autograd::is_grad_enabled;
 use crate::family::pool::{Pooling, one, plane_axes, with_lengths};
 use crate::family::window::{PerDim, spatial_lengths};
 use crate::ops::prelude::*;
@@ -70,14 +69,13 @@ struct MaxPoolGradient {
     lengths: PerDim,
 }
 
-impl Operator for MaxPoolGradient {
-    fn name(&self) -> &'static str {
-        "max_pool_grad"
-    }
+impl Plain for MaxPoolGradient {
+    const NAME: &'static str = "max_pool_grad";
+    const INPUTS: usize = 2;
+    const SAVES: Saves = Saves::inputs([1]);
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("max_pool_grad", inputs, 2)?;
-        let shape = with_lengths("max_pool_grad", inputs[0], self.spatial, &self.lengths)?;
+        let shape = with_lengths(Self::NAME, inputs[0], self.spatial, &self.lengths)?;
         Ok(one(Meta::contiguous(inputs[0].dtype, shape)))
     }
 
@@ -85,12 +83,8 @@ impl Operator for MaxPoolGradient {
         plane_axes(inputs, self.spatial, 1)
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Windowed(Windowed::Spread { spatial: self.spatial }))
-    }
-
-    fn saves(&self) -> Saves {
-        Saves::inputs([1])
+    fn form(&self) -> Lowering {
+        Lowering::Windowed(Windowed::Spread { spatial: self.spatial })
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
@@ -108,9 +102,7 @@ impl Operator for MaxPoolGradient {
 #[track_caller]
 pub(crate) fn max_pool(pooling: &Pooling, input: &Tensor, lengths: PerDim) -> Result<(Tensor, Tensor)> {
     let op = MaxPool { windows: pooling.windows, spatial: pooling.spatial, lengths, places: true };
-    let mut outputs = dispatch(&op, &[input])?;
-    let places = outputs.swap_remove(1);
-    Ok((outputs.swap_remove(0), places))
+    outputs(&op, &[input]).map(Into::into)
 }
 
 /// The greatest elements alone: their places are found where a gradient will need them.

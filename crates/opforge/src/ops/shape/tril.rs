@@ -26,9 +26,7 @@ impl Operator for Triangle {
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
         arity(self.name(), inputs, 1)?;
-        if inputs[0].rank() < 2 {
-            return Err(Error::shape(self.name(), "input", format!("{:?}", inputs[0].shape()), "rank at least 2"));
-        }
+        ensure(inputs[0].rank() >= 2, || wrong_shape(self.name(), "input", inputs[0].shape(), "rank at least 2"))?;
         Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape())])
     }
 

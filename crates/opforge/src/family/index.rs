@@ -8,7 +8,7 @@ use crate::{Error, Meta, Result, Shape, Tensor};
 
 /// Refuses index tensors that are not integers.
 pub(crate) fn check_ids(op: &'static str, ids: &Meta) -> Result<()> {
-    if ids.dtype.is_int() { Ok(()) } else { Err(Error::dtype(op, "index", ids.dtype, "an integer dtype")) }
+    ensure(ids.dtype.is_int(), || Error::dtype(op, "index", ids.dtype, "an integer dtype"))
 }
 
 /// Refuses index tensors that do not fit a tensor along a dimension: of another rank, or longer in another dimension.

@@ -8,8 +8,8 @@ use crate::dispatch::dispatch;
 use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves, arity};
 use crate::{Error, Meta, Result, Tensor};
 
-/// An operator whose name, number of inputs and the like do not depend on its attributes, nor what it computes on its inputs' metas: nearly every
-/// one that belongs to no family of functions. Each is an [`Operator`], whose documentation says more of what is given here.
+/// An operator whose name and number of inputs are constants, and whose form does not depend on the inputs' metas: nearly every one that belongs to no
+/// family of functions. Whatever implements this is an [`Operator`], whose documentation says more of each item.
 pub trait Plain: Debug + Clone + Eq + Hash + Send + Sync + 'static {
     /// The operator's name.
     const NAME: &'static str;

@@ -13,6 +13,8 @@ pub(crate) struct Pooling {
     op: &'static str,
     pub spatial: usize,
     pub windows: Windows,
+    /// The result's lengths, of adaptive windows.
+    pub adapted: Option<PerDim>,
     ceil: bool,
 }
 
@@ -37,12 +39,12 @@ impl Pooling {
                 return Err(Error::value(op, "padding", given, "at most half of what the kernel spans"));
             }
         }
-        Ok(Pooling { op, spatial, windows: Windows::Sliding { kernel, windows }, ceil })
+        Ok(Pooling { op, spatial, windows: Windows::Sliding { kernel, windows }, adapted: None, ceil })
     }
 
-    /// From an output size as Python gives it; `None` stands for the input's length.
+    /// Adaptive windows, whose result is as long as the input unless `adapted` says otherwise.
     pub fn adaptive(op: &'static str, spatial: usize) -> Self {
-        Pooling { op, spatial, windows: Windows::Adaptive, ceil: false }
+        Pooling { op, spatial, windows: Windows::Adaptive, adapted: None, ceil: false }
     }
 
     /// The spatial lengths of an input with or without batch dimension.
@@ -56,8 +58,11 @@ impl Pooling {
         })
     }
 
-    /// The lengths of the result of sliding windows: the last may begin within the input and end beyond it if lengths are rounded up.
+    /// The lengths of the result. The last of sliding windows may begin within the input and end beyond it if lengths are rounded up.
     pub fn lengths(&self, input: &Tensor) -> Result<PerDim> {
+        if let Some(lengths) = self.adapted {
+            return Ok(lengths);
+        }
         let lengths = self.input_lengths(input)?;
         let Windows::Sliding { kernel, windows } = self.windows else { return Ok(lengths) };
         let mut counts = [1; MAX_SPATIAL];

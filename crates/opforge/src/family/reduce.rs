@@ -183,10 +183,9 @@ pub(crate) fn reduce_over<R: Reduction>(r: R, x: &Tensor, dim: Option<&[i64]>, k
 
 /// Refuses dimensions that the shape does not have.
 pub(crate) fn check_axes(op: &'static str, axes: Axes, shape: &Shape) -> Result<()> {
-    if axes.0.checked_shr(shape.rank() as u32).unwrap_or(0) == 0 {
-        return Ok(());
-    }
-    Err(Error::index(op, "dim", format!("{:?}", axes.to_vec()), format!("dimensions of {shape:?}")))
+    ensure(axes.0.checked_shr(shape.rank() as u32).unwrap_or(0) == 0, || {
+        Error::index(op, "dim", format!("{:?}", axes.to_vec()), format!("dimensions of {shape:?}"))
+    })
 }
 
 /// The axis map of a reduction.

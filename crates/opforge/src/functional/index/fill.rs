@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use crate::family::converted;
 use crate::functional::copy_into;
 use crate::ops::create::full::Full;
 use crate::ops::prelude::*;

@@ -41,9 +41,7 @@ pub fn masked_fill(input: &Tensor, mask: &Tensor, value: Operand) -> Result<Tens
     let value = match value {
         Operand::Scalar(s) => Tensor::full_scalar(s, (), input.dtype(), input.device())?,
         Operand::Tensor(t) if t.rank() == 0 => t.to_dtype(input.dtype())?,
-        Operand::Tensor(t) => {
-            return Err(wrong_shape(OP, "value", t.shape(), "no dimensions"));
-        }
+        Operand::Tensor(t) => return Err(wrong_shape(OP, "value", t.shape(), "no dimensions")),
     };
     f::where_cond(mask, (&value).into(), input.into())
 }
@@ -164,9 +162,7 @@ pub fn index_fill(input: &Tensor, dim: i64, index: &Tensor, value: Operand) -> R
         // An index that comes twice would count twice in the value's gradient.
         Operand::Tensor(t) if t.rank() == 0 && t.requires_grad() => return index_fill_mask(input, dim, index, t),
         Operand::Tensor(t) if t.rank() == 0 => t.to_dtype(input.dtype())?,
-        Operand::Tensor(t) => {
-            return Err(wrong_shape(OP, "value", t.shape(), "no dimensions"));
-        }
+        Operand::Tensor(t) => return Err(wrong_shape(OP, "value", t.shape(), "no dimensions")),
     };
     f::with_dimension(input, |x| f::index_put(x, &along(OP, x, dim, index)?, &value, false))
 }

@@ -76,11 +76,10 @@ impl Arguments {
     /// Refuses channels that do not go together; `expected` are the input's.
     fn check_channels(&self, input: &Tensor, weight: &Tensor, expected: Option<usize>) -> Result<()> {
         let groups = self.geometry.groups;
-        if expected == Some(input.dims()[1]) && weight.dims()[0].is_multiple_of(groups) {
-            return Ok(());
-        }
-        let accepted = format!("channels that fit each other in {groups} groups");
-        Err(Error::shapes(self.op, input.shape(), weight.shape(), accepted))
+        ensure(expected == Some(input.dims()[1]) && weight.dims()[0].is_multiple_of(groups), || {
+            let accepted = format!("channels that fit each other in {groups} groups");
+            Error::shapes(self.op, input.shape(), weight.shape(), accepted)
+        })
     }
 
     /// The convolution of a batch, padded equally before and after.

@@ -149,7 +149,7 @@ fn like<D: Distribution>(input: &Tensor, distribution: D, generator: Option<Gene
 }
 
 fn positive(op: &'static str, param: &'static str, given: f64) -> Result<()> {
-    if given > 0.0 { Ok(()) } else { Err(Error::value(op, param, given, "a number above 0")) }
+    ensure(given > 0.0, || Error::value(op, param, given, "a number above 0"))
 }
 
 /// One more than the greatest integer up to which a dtype holds all.

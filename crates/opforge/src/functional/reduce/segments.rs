@@ -90,9 +90,7 @@ pub fn segment_reduce(
         "prod" => ("prod", 1.0),
         "max" => ("amax", f64::NEG_INFINITY),
         "min" => ("amin", f64::INFINITY),
-        other => {
-            return Err(Error::value(OP, "reduce", other, "\"sum\", \"mean\", \"prod\", \"max\" or \"min\""));
-        }
+        other => return Err(Error::value(OP, "reduce", other, "\"sum\", \"mean\", \"prod\", \"max\" or \"min\"")),
     };
     let lengths = lengths.flatten_all()?.to_dtype(DType::I64)?;
     let count = lengths.elem_count();

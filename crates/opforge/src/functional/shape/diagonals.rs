@@ -2,7 +2,6 @@
 
 use crate::functional as f;
 
-use crate::family::embed;
 use crate::ops::prelude::*;
 use crate::ops::shape::diagonal::Diagonal;
 

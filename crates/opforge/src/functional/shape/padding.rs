@@ -3,7 +3,6 @@
 use crate::functional as f;
 use opforge_runtime::alloc::Room;
 
-use crate::family::embed;
 use crate::ops::prelude::*;
 use crate::ops::shape::window::Window;
 

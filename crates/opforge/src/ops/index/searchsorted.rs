@@ -64,9 +64,7 @@ pub fn searchsorted(
         None => right,
         Some("right") => true,
         Some("left") if !right => false,
-        Some(other) => {
-            return Err(Error::value(OP, "side", other, "\"left\" or \"right\", as `right` says"));
-        }
+        Some(other) => return Err(Error::value(OP, "side", other, "\"left\" or \"right\", as `right` says")),
     };
     let number;
     let input = match input {

@@ -21,6 +21,13 @@ pub struct MaxPool {
     pub places: bool,
 }
 
+impl MaxPool {
+    fn of(pooling: &Pooling, input: &Tensor, places: bool) -> Result<Self> {
+        let &Pooling { windows, spatial, .. } = pooling;
+        Ok(MaxPool { windows, spatial, lengths: pooling.lengths(input)?, places })
+    }
+}
+
 impl Operator for MaxPool {
     fn name(&self) -> &'static str {
         "max_pool"
@@ -100,18 +107,17 @@ impl Plain for MaxPoolGradient {
 
 /// The greatest elements under sliding or adaptive windows, and their places.
 #[track_caller]
-pub(crate) fn max_pool(pooling: &Pooling, input: &Tensor, lengths: PerDim) -> Result<(Tensor, Tensor)> {
-    let op = MaxPool { windows: pooling.windows, spatial: pooling.spatial, lengths, places: true };
-    outputs(&op, &[input]).map(Into::into)
+pub(crate) fn max_pool(pooling: &Pooling, input: &Tensor) -> Result<(Tensor, Tensor)> {
+    outputs(&MaxPool::of(pooling, input, true)?, &[input]).map(Into::into)
 }
 
 /// The greatest elements alone: their places are found where a gradient will need them.
 #[track_caller]
-pub(crate) fn max_pool_values(pooling: &Pooling, input: &Tensor, lengths: PerDim) -> Result<Tensor> {
+pub(crate) fn max_pool_values(pooling: &Pooling, input: &Tensor) -> Result<Tensor> {
     if is_grad_enabled() && input.requires_grad() {
-        return Ok(max_pool(pooling, input, lengths)?.0);
+        return Ok(max_pool(pooling, input)?.0);
     }
-    dispatch1(&MaxPool { windows: pooling.windows, spatial: pooling.spatial, lengths, places: false }, &[input])
+    dispatch1(&MaxPool::of(pooling, input, false)?, &[input])
 }
 
 /// The greatest element under each position of a window that moves over the last two dimensions of `[batch, channels, height, width]` (the
@@ -140,8 +146,7 @@ pub fn max_pool2d(
     dilation: &[i64],
     ceil_mode: bool,
 ) -> Result<Tensor> {
-    let pooling = Pooling::new(OP, 2, kernel_size, stride, [padding, dilation], ceil_mode)?;
-    max_pool_values(&pooling, input, pooling.lengths(input)?)
+    max_pool_values(&Pooling::new(OP, 2, kernel_size, stride, [padding, dilation], ceil_mode)?, input)
 }
 
 fn samples() -> Vec<Sample> {

@@ -15,18 +15,12 @@ pub struct Softmax {
     pub kind: Kind,
 }
 
-impl Softmax {
+impl Operator for Softmax {
     fn name(&self) -> &'static str {
         match self.kind {
             Kind::Plain => "softmax",
             Kind::Log => "log_softmax",
         }
-    }
-}
-
-impl Operator for Softmax {
-    fn name(&self) -> &'static str {
-        self.name()
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {

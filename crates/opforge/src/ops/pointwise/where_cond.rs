@@ -2,7 +2,6 @@
 
 use crate::arguments::default_dtype;
 use crate::autograd::sum_to;
-use crate::family::{common_dtype, dtype_with};
 use crate::ops::prelude::*;
 
 /// The operator of [`where_cond`].

@@ -1,6 +1,5 @@
 //! `as_strided(x, size, stride, offset)`: any layout over the tensor's storage.
 
-use crate::family::embed;
 use crate::ops::prelude::*;
 
 /// The view of [`as_strided`].

@@ -13,15 +13,9 @@ pub struct Triangle {
     pub diagonal: i64,
 }
 
-impl Triangle {
-    fn name(&self) -> &'static str {
-        if self.lower { "tril" } else { "triu" }
-    }
-}
-
 impl Operator for Triangle {
     fn name(&self) -> &'static str {
-        self.name()
+        if self.lower { "tril" } else { "triu" }
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {

@@ -123,7 +123,7 @@ fn what_may_be_overwritten_can_be() {
     });
 }
 
-/// The types that implement `Operator` in operators' files and families, as sources name them.
+/// The types that implement `Operator`, or `Plain` and thereby `Operator`, in operators' files and families, as sources name them.
 fn implementing() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/src/");
@@ -136,11 +136,11 @@ fn implementing() -> BTreeSet<String> {
                 continue;
             }
             let source = fs::read_to_string(&path).expect("a source");
-            let implementations =
-                source.lines().filter(|line| line.starts_with("impl") && line.contains(" Operator for "));
-            found.extend(implementations.filter_map(|line| {
-                let name = line.split(" Operator for ").nth(1)?;
-                Some(name.split(|c: char| !c.is_alphanumeric()).next()?.to_owned())
+            found.extend(source.lines().filter(|line| line.starts_with("impl")).filter_map(|line| {
+                let (_, named) = line.split_once(" Operator for ").or_else(|| line.split_once(" Plain for "))?;
+                let name = named.split(|c: char| !c.is_alphanumeric()).next()?;
+                // A single letter is a parameter.
+                (name.len() > 1).then(|| name.to_owned())
             }));
         }
     }

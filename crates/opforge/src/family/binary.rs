@@ -8,9 +8,8 @@ use opforge_core::Scalar;
 use opforge_tile::BinaryFn;
 use smallvec::smallvec;
 
-use super::unary::result_layout;
-use crate::autograd::Backward;
-use crate::autograd::sum_to;
+use super::{check_dtypes, like_first, result_layout};
+use crate::autograd::{Backward, sum_to};
 use crate::declaration::{Array, Sample};
 use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves, Tile, arity};
 use crate::{DType, Error, Meta, Result, Tensor};
@@ -19,12 +18,17 @@ use crate::{DType, Error, Meta, Result, Tensor};
 pub trait Binary: BinaryFn + Debug + Eq + Hash {
     /// The operator's name.
     const NAME: &'static str;
+    /// Whether the function is made of steps. Its gradients are 0, without a [`Binary::derivative`].
+    const FLAT: bool = false;
     /// What the derivatives read.
-    const SAVES: Saves = Saves::INPUTS;
+    const SAVES: Saves = if Self::FLAT { Saves::NOTHING } else { Saves::INPUTS };
     /// What the derivative of the left and that of the right operand read.
     const READS: [Saves; 2] = [Self::SAVES; 2];
     /// The gradient of the left (`Side::Left`) or right operand, in the broadcast shape.
-    fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor>;
+    fn derivative(&self, pair: &Pair<'_, '_>, _side: Side) -> Result<Tensor> {
+        const { assert!(Self::FLAT, "a function that is not flat demands an implementation of `derivative`") };
+        pair.grad()?.zeros_like()
+    }
     /// The function of two tensors of one complex dtype, composed of functions of real numbers. Without it complex numbers are refused.
     fn complex(&self, a: &Tensor, _b: &Tensor) -> Result<Tensor> {
         Err(Error::UnsupportedDTypeForOp(a.dtype(), Self::NAME))
@@ -91,9 +95,7 @@ pub struct BinaryOp<F>(pub F);
 pub(super) fn broadcast(op: &'static str, inputs: &[&Meta], dtype: DType) -> Result<Metas> {
     arity(op, inputs, 2)?;
     let (a, b) = (inputs[0], inputs[1]);
-    if a.dtype != b.dtype {
-        return Err(Error::dtypes(op, a.dtype, b.dtype));
-    }
+    check_dtypes(op, a, b)?;
     let layout = if a.shape() == b.shape() {
         result_layout(inputs, a.shape())
     } else {
@@ -165,7 +167,7 @@ impl<F: Binary> Operator for WithScalar<F> {
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
         arity(F::NAME, inputs, 1)?;
-        Ok(smallvec![Meta { dtype: inputs[0].dtype, layout: result_layout(inputs, inputs[0].shape()) }])
+        Ok(like_first(inputs, inputs[0].dtype))
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
@@ -197,7 +199,8 @@ impl<F: Binary> Operator for WithScalar<F> {
     }
 }
 
-/// Samples of a binary function over ranges of its operands: equal shapes, broadcast ones, and a number on either side.
+/// Samples of a binary function over ranges of its operands: equal shapes, broadcast ones, and a number on either side. A function that takes no
+/// floats is tried on whole numbers.
 pub fn binary_samples<F: Binary>(f: F, a: Range<f64>, b: Range<f64>, reference: fn(f64, f64) -> f64) -> Vec<Sample> {
     let mut samples = pair_samples(BinaryOp(f), &a, &b, reference);
     for side in [Side::Left, Side::Right] {
@@ -209,7 +212,12 @@ pub fn binary_samples<F: Binary>(f: F, a: Range<f64>, b: Range<f64>, reference: 
             x[0].map(|x| if side == Side::Left { reference(number, x) } else { reference(x, number) })
         }));
     }
-    samples
+    let suited = |sample: Sample| match (F::FLOAT, F::FLAT) {
+        (true, false) => sample,
+        (true, true) => sample.rough(),
+        (false, _) => sample.on(f64::floor).rough(),
+    };
+    samples.into_iter().map(suited).collect()
 }
 
 /// Samples of an operator of two operands in equal and in broadcast shapes.

@@ -5,11 +5,10 @@ use std::hash::Hash;
 
 use opforge_core::Scalar;
 use opforge_tile::{CompareFn, TestFn};
-use smallvec::smallvec;
 
-use super::Side;
 use super::binary::{broadcast, pair_samples};
-use super::unary::result_layout;
+use super::unary::like_first;
+use super::{Plain, Side};
 use crate::declaration::{Array, Sample};
 use crate::operator::{AxisMap, Lowering, Metas, Operator, Tile, arity};
 use crate::{DType, Meta, Result};
@@ -29,10 +28,11 @@ pub struct CompareOp<F> {
     pub truth: DType,
 }
 
-impl<F: Comparison> Operator for CompareOp<F> {
-    fn name(&self) -> &'static str {
-        F::NAME
-    }
+impl<F: Comparison> Plain for CompareOp<F> {
+    const NAME: &'static str = F::NAME;
+    const INPUTS: usize = 2;
+    const DIFFERENTIABLE: bool = false;
+    const OVERWRITES: u32 = u32::MAX;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
         broadcast(F::NAME, inputs, self.truth)
@@ -42,16 +42,8 @@ impl<F: Comparison> Operator for CompareOp<F> {
         AxisMap::pointwise(inputs, inputs[0].rank().max(inputs[1].rank()))
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Tile(Tile::compare(self.f)))
-    }
-
-    fn overwrites(&self, _: usize) -> bool {
-        true
-    }
-
-    fn differentiable(&self) -> bool {
-        false
+    fn form(&self) -> Lowering {
+        Lowering::Tile(Tile::compare(self.f))
     }
 }
 
@@ -73,8 +65,7 @@ impl<F: TestFn + Debug + Eq + Hash> Operator for TestOp<F> {
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
         arity(self.name, inputs, 1)?;
-        let layout = result_layout(inputs, inputs[0].shape());
-        Ok(smallvec![Meta { dtype: self.truth, layout }])
+        Ok(like_first(inputs, self.truth))
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
@@ -107,43 +98,34 @@ pub struct CompareWithScalar<F> {
     pub truth: DType,
 }
 
-impl<F: Comparison> Operator for CompareWithScalar<F> {
-    fn name(&self) -> &'static str {
-        F::NAME
-    }
+impl<F: Comparison> Plain for CompareWithScalar<F> {
+    const NAME: &'static str = F::NAME;
+    const DIFFERENTIABLE: bool = false;
+    const OVERWRITES: u32 = u32::MAX;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity(F::NAME, inputs, 1)?;
-        Ok(smallvec![Meta { dtype: self.truth, layout: result_layout(inputs, inputs[0].shape()) }])
+        Ok(like_first(inputs, self.truth))
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
         AxisMap::pointwise(inputs, inputs[0].rank())
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Tile(Tile::compare(self.f).with_number(self.scalar, self.side as usize)))
-    }
-
-    fn overwrites(&self, _: usize) -> bool {
-        true
-    }
-
-    fn differentiable(&self) -> bool {
-        false
+    fn form(&self) -> Lowering {
+        Lowering::Tile(Tile::compare(self.f).with_number(self.scalar, self.side as usize))
     }
 }
 
 /// Samples of a predicate of one tensor's elements.
 pub fn test_samples<F: TestFn + Debug + Eq + Hash>(op: TestOp<F>, holds: fn(f64) -> bool) -> Vec<Sample> {
-    let reference = move |x: &[Array]| x[0].map(|x| f64::from(u8::from(holds(x))));
+    let reference = move |x: &[Array]| x[0].map(|x| f64::from(holds(x)));
     vec![Sample::new(op, vec![Array::spread(&[3, 4], -2.0..2.0)], reference).rough()]
 }
 
 /// Samples of a comparison: equal and broadcast shapes of few distinct values, so that ties occur, and a number on either side.
 pub fn compare_samples<F: Comparison>(f: F, reference: fn(f64, f64) -> bool) -> Vec<Sample> {
     let truth = DType::Bool;
-    let number = move |a: f64, b: f64| f64::from(u8::from(reference(a, b)));
+    let number = move |a: f64, b: f64| f64::from(reference(a, b));
     let mut samples = pair_samples(CompareOp { f, truth }, &(0.0..4.0), &(0.0..4.0), number);
     for side in [Side::Left, Side::Right] {
         let op = CompareWithScalar { f, scalar: Scalar::Float(1.0), side, truth };

@@ -6,8 +6,9 @@ use std::hash::Hash;
 use opforge_tile::forms::Random;
 use smallvec::{SmallVec, smallvec};
 
+use super::Plain;
 use crate::dispatch::dispatch1;
-use crate::operator::{AxisMap, Lowering, Metas, Operator, arity};
+use crate::operator::{AxisMap, Lowering, Metas};
 use crate::{DType, Device, Generator, Meta, Result, Shape, Tensor};
 
 /// A distribution of random numbers.
@@ -29,13 +30,11 @@ pub struct DrawOp<D> {
     pub dtype: DType,
 }
 
-impl<D: Distribution> Operator for DrawOp<D> {
-    fn name(&self) -> &'static str {
-        D::NAME
-    }
+impl<D: Distribution> Plain for DrawOp<D> {
+    const NAME: &'static str = D::NAME;
+    const DIFFERENTIABLE: bool = false;
 
-    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity(D::NAME, inputs, 1)?;
+    fn infer(&self, _: &[&Meta]) -> Result<Metas> {
         self.shape.check(D::NAME, self.dtype.size_in_bytes())?;
         Ok(smallvec![Meta::contiguous(self.dtype, &self.shape)])
     }
@@ -46,12 +45,8 @@ impl<D: Distribution> Operator for DrawOp<D> {
         AxisMap { inputs: vec![none(inputs[0].rank())], outputs: vec![none(self.shape.rank())], roles: SmallVec::new() }
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Random(self.distribution.form()))
-    }
-
-    fn differentiable(&self) -> bool {
-        false
+    fn form(&self) -> Lowering {
+        Lowering::Random(self.distribution.form())
     }
 }
 

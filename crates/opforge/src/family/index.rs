@@ -2,26 +2,34 @@
 
 use smallvec::{SmallVec, smallvec};
 
+use super::{check_dim, check_dtypes, ensure};
 use crate::operator::{Axis, AxisMap, Role};
 use crate::{Error, Meta, Result, Shape, Tensor};
 
 /// Refuses index tensors that are not integers.
 pub(crate) fn check_ids(op: &'static str, ids: &Meta) -> Result<()> {
-    if ids.dtype.is_int() { Ok(()) } else { Err(Error::dtype(op, "index", ids.dtype, "an integer dtype")) }
+    ensure(ids.dtype.is_int(), || Error::dtype(op, "index", ids.dtype, "an integer dtype"))
 }
 
 /// Refuses index tensors that do not fit a tensor along a dimension: of another rank, or longer in another dimension.
 pub(crate) fn check_along(op: &'static str, x: &Meta, ids: &Meta, dim: usize) -> Result<()> {
     check_ids(op, ids)?;
-    if dim >= x.rank() {
-        return Err(Error::index(op, "dim", dim, format!("a dimension of {:?}", x.shape())));
-    }
+    check_dim(op, x, dim)?;
     let longer = |(d, (i, n)): (usize, (&usize, &usize))| d != dim && i > n;
-    if ids.rank() != x.rank() || ids.dims().iter().zip(x.dims()).enumerate().any(longer) {
-        let accepted = format!("an index of equal rank, not longer but along dim {dim}");
-        return Err(Error::shapes(op, x.shape(), ids.shape(), accepted));
-    }
+    ensure(ids.rank() == x.rank() && !ids.dims().iter().zip(x.dims()).enumerate().any(longer), || {
+        Error::shapes(op, x.shape(), ids.shape(), format!("an index of equal rank, not longer but along dim {dim}"))
+    })?;
     Ok(())
+}
+
+/// Fails unless `[x, ids, src]` can be scattered along `dim`: the source may be longer than the index.
+pub(crate) fn check_scatter(op: &'static str, inputs: &[&Meta], dim: usize) -> Result<()> {
+    let [x, ids, src] = [inputs[0], inputs[1], inputs[2]];
+    check_along(op, x, ids, dim)?;
+    if src.rank() != ids.rank() || ids.dims().iter().zip(src.dims()).any(|(i, s)| i > s) {
+        return Err(Error::shapes(op, ids.shape(), src.shape(), "a source at least of the index's shape"));
+    }
+    check_dtypes(op, x, src)
 }
 
 /// The axis map of an operator that indexes along a dimension; dimensions in which the tensors differ in length take no part.

@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use super::{check_dtypes, wrong_shape};
 use crate::arguments::Operand;
 use crate::declaration::Array;
 use crate::operator::{Axis, AxisMap, Role};
@@ -11,7 +12,7 @@ use crate::{Error, Meta, Result, Shape, Tensor};
 pub(crate) fn matrices<'a>(op: &'static str, a: &'a Meta) -> Result<(&'a [usize], usize, usize)> {
     match a.dims() {
         [lead @ .., rows, columns] => Ok((lead, *rows, *columns)),
-        _ => Err(Error::shape(op, "A", format!("{:?}", a.shape()), "matrices: at least two dimensions")),
+        _ => Err(wrong_shape(op, "A", a.shape(), "matrices: at least two dimensions")),
     }
 }
 
@@ -19,7 +20,7 @@ pub(crate) fn matrices<'a>(op: &'static str, a: &'a Meta) -> Result<(&'a [usize]
 pub(crate) fn square(op: &'static str, a: &Meta) -> Result<usize> {
     match *a.dims() {
         [.., rows, columns] if rows == columns => Ok(rows),
-        _ => Err(Error::shape(op, "A", format!("{:?}", a.shape()), "square matrices")),
+        _ => Err(wrong_shape(op, "A", a.shape(), "square matrices")),
     }
 }
 
@@ -30,7 +31,7 @@ pub(crate) fn right_hand_side(op: &'static str, a: &Meta, b: &Meta) -> Result<()
     if b.rank() != a.rank() || b.dims()[..lead] != a.dims()[..lead] || b.dims()[lead] != n {
         return Err(Error::shapes(op, a.shape(), b.shape(), "[.., n, n] and [.., n, k]"));
     }
-    if a.dtype == b.dtype { Ok(()) } else { Err(Error::dtypes(op, a.dtype, b.dtype)) }
+    check_dtypes(op, a, b)
 }
 
 /// The axes of a batch are independent; `outputs` says how many more dimensions each output has.
@@ -120,7 +121,7 @@ pub(crate) fn reference_svd(a: &Array) -> [Array; 3] {
         let [u, s, vt] = reference_svd(&turned(a));
         return [turned(&vt), s, turned(&u)];
     }
-    let (mut u, mut v) = (a.clone(), Array::from_fn(&[batch, n, n], |i| f64::from(u8::from(i[1] == i[2]))));
+    let (mut u, mut v) = (a.clone(), Array::from_fn(&[batch, n, n], |i| f64::from(i[1] == i[2])));
     for b in 0..batch {
         for (p, q) in (0..30).flat_map(|_| (0..n).flat_map(move |p| (p + 1..n).map(move |q| (p, q)))) {
             let dot = |x: &Array, p, q| (0..m).map(|i| x.at(&[b, i, p]) * x.at(&[b, i, q])).sum::<f64>();

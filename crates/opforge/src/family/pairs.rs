@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use opforge_core::{Kind, Scalar, promote, result_type};
 
-use super::{Binary, BinaryOp, CompareOp, CompareWithScalar, Comparison, Side, Unary, WithScalar, unary_to};
+use super::{Binary, BinaryOp, CompareOp, CompareWithScalar, Comparison, Side, Unary, WithScalar, ensure, unary_to};
 use crate::arguments::{Operand, Rules, default_dtype};
 use crate::dispatch::{Out, dispatch_to, journey};
 use crate::operator::Operator;
@@ -146,9 +146,7 @@ fn two_tensors(
         journey::step("functional", || format!("{name}: dtypes agree, shapes {:?} and {:?}", a.shape(), b.shape()));
         return dispatch_to(op, &[a, b], out);
     }
-    if !rules.promote {
-        return Err(Error::dtypes(name, a.dtype(), b.dtype()));
-    }
+    ensure(rules.promote, || Error::dtypes(name, a.dtype(), b.dtype()))?;
     let dtype = common_dtype(a, b);
     journey::step("functional", || format!("{name}: {} and {} promote to {dtype}", a.dtype(), b.dtype()));
     dispatch_to(op, &[&*cast(a, dtype)?, &*cast(b, dtype)?], out)
@@ -198,9 +196,7 @@ fn wrapped(s: Scalar, dtype: DType) -> Scalar {
 
 /// A number as a dtype's elements hold it; an error where that loses the value.
 pub(crate) fn fit(name: &'static str, s: Scalar, dtype: DType) -> Result<Scalar> {
-    if !s.fits(dtype) {
-        return Err(Error::dtype(name, "scalar", s, format!("a value that {dtype} can hold")));
-    }
+    ensure(s.fits(dtype), || Error::dtype(name, "scalar", s, format!("a value that {dtype} can hold")))?;
     Ok(s.in_kind(dtype.kind()))
 }
 

@@ -3,6 +3,7 @@
 use opforge_tile::forms::{MAX_SPATIAL, Windows};
 
 use super::window::{PerDim, per_dim, span, windows};
+use super::wrong_shape;
 use crate::operator::{AxisMap, Metas};
 use crate::{Error, Meta, Result, Shape, Tensor};
 
@@ -12,6 +13,8 @@ pub(crate) struct Pooling {
     op: &'static str,
     pub spatial: usize,
     pub windows: Windows,
+    /// The result's lengths, of adaptive windows.
+    pub adapted: Option<PerDim>,
     ceil: bool,
 }
 
@@ -36,12 +39,12 @@ impl Pooling {
                 return Err(Error::value(op, "padding", given, "at most half of what the kernel spans"));
             }
         }
-        Ok(Pooling { op, spatial, windows: Windows::Sliding { kernel, windows }, ceil })
+        Ok(Pooling { op, spatial, windows: Windows::Sliding { kernel, windows }, adapted: None, ceil })
     }
 
-    /// From an output size as Python gives it; `None` stands for the input's length.
+    /// Adaptive windows, whose result is as long as the input unless `adapted` says otherwise.
     pub fn adaptive(op: &'static str, spatial: usize) -> Self {
-        Pooling { op, spatial, windows: Windows::Adaptive, ceil: false }
+        Pooling { op, spatial, windows: Windows::Adaptive, adapted: None, ceil: false }
     }
 
     /// The spatial lengths of an input with or without batch dimension.
@@ -51,12 +54,15 @@ impl Pooling {
         lengths.filter(|lengths| !lengths.contains(&0)).ok_or_else(|| {
             let accepted =
                 format!("[batch, channels, ..] or [channels, ..] with {} dimensions not empty", self.spatial);
-            Error::shape(self.op, "input", format!("{:?}", input.shape()), accepted)
+            wrong_shape(self.op, "input", input.shape(), accepted)
         })
     }
 
-    /// The lengths of the result of sliding windows: the last may begin within the input and end beyond it if lengths are rounded up.
+    /// The lengths of the result. The last of sliding windows may begin within the input and end beyond it if lengths are rounded up.
     pub fn lengths(&self, input: &Tensor) -> Result<PerDim> {
+        if let Some(lengths) = self.adapted {
+            return Ok(lengths);
+        }
         let lengths = self.input_lengths(input)?;
         let Windows::Sliding { kernel, windows } = self.windows else { return Ok(lengths) };
         let mut counts = [1; MAX_SPATIAL];
@@ -79,9 +85,10 @@ impl Pooling {
 
 /// A meta like this one but for its last dimensions.
 pub(crate) fn with_lengths(op: &'static str, meta: &Meta, spatial: usize, lengths: &PerDim) -> Result<Shape> {
-    let lead = meta.rank().checked_sub(spatial).ok_or_else(|| {
-        Error::shape(op, "input", format!("{:?}", meta.shape()), format!("at least {spatial} dimensions"))
-    })?;
+    let lead = meta
+        .rank()
+        .checked_sub(spatial)
+        .ok_or_else(|| wrong_shape(op, "input", meta.shape(), format!("at least {spatial} dimensions")))?;
     Ok(meta.dims()[..lead].iter().chain(&lengths[MAX_SPATIAL - spatial..]).copied().collect())
 }
 

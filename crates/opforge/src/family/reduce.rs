@@ -5,6 +5,7 @@ use std::hash::Hash;
 
 use smallvec::{SmallVec, smallvec};
 
+use super::ensure;
 use crate::autograd::Backward;
 use crate::declaration::{Array, Sample, each_index};
 use crate::dispatch::dispatch1;
@@ -173,12 +174,18 @@ pub(crate) fn reduce_dim<R: Reduction, D: Dim>(reduction: R, x: &Tensor, dim: D,
     dispatch1(&ReduceOp { reduction, axes, keepdim }, &[x])
 }
 
+/// Reduces dimensions as Python gives them: all without `dim` or with an empty list.
+#[track_caller]
+pub(crate) fn reduce_over<R: Reduction>(r: R, x: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
+    let axes = reduce_dims(R::NAME, x, dim)?;
+    dispatch1(&ReduceOp { reduction: r, axes, keepdim }, &[x])
+}
+
 /// Refuses dimensions that the shape does not have.
 pub(crate) fn check_axes(op: &'static str, axes: Axes, shape: &Shape) -> Result<()> {
-    if axes.0.checked_shr(shape.rank() as u32).unwrap_or(0) == 0 {
-        return Ok(());
-    }
-    Err(Error::index(op, "dim", format!("{:?}", axes.to_vec()), format!("dimensions of {shape:?}")))
+    ensure(axes.0.checked_shr(shape.rank() as u32).unwrap_or(0) == 0, || {
+        Error::index(op, "dim", format!("{:?}", axes.to_vec()), format!("dimensions of {shape:?}"))
+    })
 }
 
 /// The axis map of a reduction.
@@ -232,9 +239,7 @@ pub(crate) fn reduce_dims(op: &'static str, input: &Tensor, dim: Option<&[i64]>)
     let mut axes = Axes::default();
     for &dim in dims {
         let d = opforge_core::normalize_dim(dim, input.rank(), op)?;
-        if axes.contains(d) {
-            return Err(Error::index(op, "dim", format!("{dims:?}"), "each dimension at most once"));
-        }
+        ensure(!axes.contains(d), || Error::index(op, "dim", format!("{dims:?}"), "each dimension at most once"))?;
         if d < input.rank() {
             axes = axes.with(d);
         }

@@ -4,11 +4,11 @@ use std::hash::Hash;
 use opforge_tile::forms::{self as form, Running};
 use smallvec::smallvec;
 
-use super::same_axes;
+use super::{Plain, check_dim, same_axes};
 use crate::autograd::Backward;
 use crate::declaration::{Array, Sample};
-use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves, arity};
-use crate::{Error, Meta, Result, Tensor};
+use crate::operator::{AxisMap, Grads, Lowering, Metas, Saves};
+use crate::{Meta, Result, Tensor};
 
 /// Running results along a dimension: each element combined with all before it. Keeps shape and dtype.
 pub trait Scan: Copy + Debug + Eq + Hash + Send + Sync + 'static {
@@ -31,17 +31,13 @@ pub struct ScanOp<S> {
     pub dim: usize,
 }
 
-impl<S: Scan> Operator for ScanOp<S> {
-    fn name(&self) -> &'static str {
-        S::NAME
-    }
+impl<S: Scan> Plain for ScanOp<S> {
+    const NAME: &'static str = S::NAME;
+    const SAVES: Saves = S::SAVES;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity(S::NAME, inputs, 1)?;
         let x = inputs[0];
-        if self.dim >= x.rank() {
-            return Err(Error::index(S::NAME, "dim", self.dim, format!("a dimension of {:?}", x.shape())));
-        }
+        check_dim(S::NAME, x, self.dim)?;
         Ok(smallvec![Meta::contiguous(x.dtype, x.shape())])
     }
 
@@ -49,12 +45,8 @@ impl<S: Scan> Operator for ScanOp<S> {
         same_axes(inputs[0], &[self.dim])
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Scan(form::Scan { running: S::RUNNING, axis: self.dim }))
-    }
-
-    fn saves(&self) -> Saves {
-        S::SAVES
+    fn form(&self) -> Lowering {
+        Lowering::Scan(form::Scan { running: S::RUNNING, axis: self.dim })
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

@@ -7,11 +7,11 @@ use std::ops::Range;
 use opforge_tile::TernaryFn;
 use smallvec::smallvec;
 
-use super::result_layout;
+use super::{check_dtypes, result_layout};
 use crate::autograd::{Backward, sum_to};
 use crate::declaration::{Array, Sample};
 use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves, Tile, arity};
-use crate::{Error, Layout, Meta, Result, Tensor};
+use crate::{Layout, Meta, Result, Tensor};
 
 /// A function of three tensors of one floating-point dtype, element by element with broadcasting.
 pub(crate) trait Ternary: TernaryFn + Debug + Eq + Hash {
@@ -35,11 +35,8 @@ impl<F: Ternary> Operator for TernaryOp<F> {
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
         arity(F::NAME, inputs, 3)?;
         let [a, b, c] = [inputs[0], inputs[1], inputs[2]];
-        for other in [b, c] {
-            if other.dtype != a.dtype {
-                return Err(Error::dtypes(F::NAME, a.dtype, other.dtype));
-            }
-        }
+        check_dtypes(F::NAME, a, b)?;
+        check_dtypes(F::NAME, a, c)?;
         let shape = a.shape().broadcast(b.shape(), F::NAME)?.broadcast(c.shape(), F::NAME)?;
         let is_same = inputs.iter().all(|input| *input.shape() == shape);
         let layout = if is_same { result_layout(inputs, &shape) } else { Layout::contiguous(shape) };

@@ -7,24 +7,30 @@ use std::ops::Range;
 use opforge_tile::{BinaryFn, Float, UnaryFn};
 use smallvec::smallvec;
 
+use super::Plain;
 use crate::autograd::{Backward, is_grad_enabled};
 use crate::declaration::{Array, DTypes, Sample};
 use crate::dispatch::{Out, dispatch_to, dispatch1};
-use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves, Tile, arity};
+use crate::operator::{AxisMap, Grads, Lowering, Metas, Saves, Tile};
 use crate::{DType, Error, Layout, Meta, Result, Tensor};
 
 /// A function of one tensor, element by element, that keeps the dtype. Its file gives the tile function ([`UnaryFn`]) and the derivative.
 pub trait Unary: UnaryFn + Debug + Eq + Hash {
     /// The operator's name.
     const NAME: &'static str;
+    /// Whether the function is made of steps. Its gradient is 0, without a [`Unary::derivative`].
+    const FLAT: bool = false;
     /// What the derivative reads.
-    const SAVES: Saves = Saves::INPUTS;
+    const SAVES: Saves = if Self::FLAT { Saves::NOTHING } else { Saves::INPUTS };
     /// Whether [`Unary::slope`] is given.
     const FUSED: bool = false;
     /// Whether the function has a gradient.
     const DIFFERENTIABLE: bool = true;
     /// The input's gradient, made of operators; only asked of differentiable functions.
-    fn derivative(&self, _ctx: &Backward<'_>) -> Result<Tensor> {
+    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
+        if Self::FLAT {
+            return ctx.grad(0)?.zeros_like();
+        }
         Err(Error::autograd(Self::NAME, "gradient", "requested", "a differentiable function"))
     }
     /// The function of complex numbers, composed of functions of real ones. Without it they are refused.
@@ -106,40 +112,32 @@ pub(crate) fn result_layout(inputs: &[&Meta], shape: &crate::Shape) -> Layout {
     Layout::new(shape.clone(), stride, 0, "result_layout").unwrap_or_else(|_| Layout::contiguous(shape.clone()))
 }
 
+/// The outputs of an elementwise operator whose result has the first input's shape.
+pub(crate) fn like_first(inputs: &[&Meta], dtype: DType) -> Metas {
+    smallvec![Meta { dtype, layout: result_layout(inputs, inputs[0].shape()) }]
+}
+
 /// No gaps between elements: the span is the number of elements.
 fn is_dense(layout: &Layout) -> bool {
     layout.span() - layout.start_offset() == layout.elem_count()
 }
 
-impl<F: Unary> Operator for UnaryOp<F> {
-    fn name(&self) -> &'static str {
-        F::NAME
-    }
+impl<F: Unary> Plain for UnaryOp<F> {
+    const NAME: &'static str = F::NAME;
+    const SAVES: Saves = F::SAVES;
+    const DIFFERENTIABLE: bool = F::DIFFERENTIABLE;
+    const OVERWRITES: u32 = u32::MAX;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity(F::NAME, inputs, 1)?;
-        let layout = result_layout(inputs, inputs[0].shape());
-        Ok(smallvec![Meta { dtype: inputs[0].dtype, layout }])
+        Ok(like_first(inputs, inputs[0].dtype))
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
         AxisMap::pointwise(inputs, inputs[0].rank())
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Tile(Tile::unary(self.0)))
-    }
-
-    fn overwrites(&self, _: usize) -> bool {
-        true
-    }
-
-    fn saves(&self) -> Saves {
-        F::SAVES
-    }
-
-    fn differentiable(&self) -> bool {
-        F::DIFFERENTIABLE
+    fn form(&self) -> Lowering {
+        Lowering::Tile(Tile::unary(self.0))
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
@@ -168,22 +166,20 @@ impl<F: Unary> BinaryFn for Slope<F> {
     }
 }
 
-impl<F: Unary> Operator for SlopeOp<F> {
-    fn name(&self) -> &'static str {
-        F::NAME
-    }
+impl<F: Unary> Plain for SlopeOp<F> {
+    const NAME: &'static str = F::NAME;
+    const INPUTS: usize = 2;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity(F::NAME, inputs, 2)?;
-        Ok(smallvec![Meta { dtype: inputs[0].dtype, layout: result_layout(inputs, inputs[0].shape()) }])
+        Ok(like_first(inputs, inputs[0].dtype))
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
         AxisMap::pointwise(inputs, inputs[0].rank())
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Tile(Tile::binary(Slope(self.0))))
+    fn form(&self) -> Lowering {
+        Lowering::Tile(Tile::binary(Slope(self.0)))
     }
 }
 

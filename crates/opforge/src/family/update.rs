@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use opforge_tile::UpdateFn;
 
+use super::{check_dtypes, ensure};
 use crate::declaration::{Array, Sample};
 use crate::dispatch::dispatch_into;
 use crate::operator::{AxisMap, Lowering, Metas, Operator, Tile, arity};
@@ -29,12 +30,10 @@ impl<F: UpdateFn<N> + Debug + Eq + Hash, const N: usize> Operator for Update<F, 
         arity(self.name, inputs, N + 1)?;
         let (changed, grad) = (&inputs[..N], inputs[N]);
         for target in changed {
-            if target.shape() != grad.shape() {
-                return Err(Error::shapes(self.name, target.shape(), grad.shape(), "equal shapes"));
-            }
-            if target.dtype != grad.dtype {
-                return Err(Error::dtypes(self.name, target.dtype, grad.dtype));
-            }
+            ensure(target.shape() == grad.shape(), || {
+                Error::shapes(self.name, target.shape(), grad.shape(), "equal shapes")
+            })?;
+            check_dtypes(self.name, target, grad)?;
         }
         if let Some(strided) = inputs.iter().find(|input| !input.layout.is_contiguous()) {
             return Err(Error::shape(self.name, "tensors", format!("{:?}", strided.layout), "contiguous"));
@@ -73,10 +72,9 @@ where
 
 /// Fails unless a list has one tensor for each parameter.
 pub(crate) fn check_list(op: &'static str, name: &'static str, list: &[Tensor], params: &[Tensor]) -> Result<()> {
-    if list.len() == params.len() {
-        return Ok(());
-    }
-    Err(Error::value(op, name, format!("{} tensors", list.len()), format!("one for each of {} params", params.len())))
+    ensure(list.len() == params.len(), || {
+        Error::value(op, name, format!("{} tensors", list.len()), format!("one for each of {} params", params.len()))
+    })
 }
 
 /// Calls `f` with the tensors row-major, as updates want them; those that are not get its changes afterwards.

@@ -6,7 +6,9 @@ use std::hash::Hash;
 use opforge_tile::forms::Move;
 use smallvec::smallvec;
 
+use super::{check_dtypes, ensure};
 use crate::autograd::Backward;
+use crate::declaration::{Array, Sample};
 use crate::dispatch::dispatch1;
 use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Role, arity};
 use crate::{Error, Layout, Meta, Result, Tensor};
@@ -135,13 +137,10 @@ impl<V: View> Operator for OverlayOp<V> {
         arity("overlay", inputs, 2)?;
         let (x, part) = (inputs[0], inputs[1]);
         let place = self.0.layout(&Layout::contiguous(x.shape()))?;
-        if place.shape() != part.shape() {
-            let accepted = format!("a part of the shape {:?}", place.shape());
-            return Err(Error::shapes("overlay", x.shape(), part.shape(), accepted));
-        }
-        if part.dtype != x.dtype {
-            return Err(Error::dtypes("overlay", x.dtype, part.dtype));
-        }
+        ensure(place.shape() == part.shape(), || {
+            Error::shapes("overlay", x.shape(), part.shape(), format!("a part of the shape {:?}", place.shape()))
+        })?;
+        check_dtypes("overlay", x, part)?;
         Ok(smallvec![Meta::contiguous(x.dtype, x.shape())])
     }
 
@@ -178,4 +177,9 @@ fn from_zero(layout: &Layout) -> Result<Layout> {
 /// Axes of a view that keeps every dimension in place, those in `whole` not splittable.
 pub(crate) fn same_axes(input: &Meta, whole: &[usize]) -> AxisMap {
     AxisMap::pointwise(&[input], input.rank()).with_roles(whole, Role::Whole)
+}
+
+/// A sample of a view of an array of this shape.
+pub(crate) fn view_sample<V: View>(view: V, shape: &[usize], reference: fn(&Array) -> Array) -> Sample {
+    Sample::new(ViewOp(view), vec![Array::spread(shape, -2.0..2.0)], move |x| reference(&x[0]))
 }

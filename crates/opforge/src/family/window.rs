@@ -2,6 +2,7 @@
 
 use opforge_tile::forms::{MAX_SPATIAL, Window};
 
+use super::{ensure, wrong_shape};
 use crate::{Error, Result, Tensor};
 
 /// A number for each spatial dimension; missing dimensions come first.
@@ -65,9 +66,7 @@ pub(crate) fn window_count(
             format!("{kernel} elements, dilation {}, on length {length} padded by {padding:?}", window.dilation);
         Error::shape(op, "kernel", given, "a kernel of at least one element, not larger than the padded input")
     })?;
-    if window.stride == 0 {
-        return Err(Error::value(op, "stride", 0, "1 or more"));
-    }
+    ensure(window.stride != 0, || Error::value(op, "stride", 0, "1 or more"))?;
     Ok(free / window.stride + 1)
 }
 
@@ -84,7 +83,7 @@ pub(crate) fn batched(
         Some(1) => f(&input.unsqueeze(0)?)?.squeeze(0),
         _ => {
             let accepted = format!("[batch, channels, ..] or [channels, ..] with {spatial} more dimensions");
-            Err(Error::shape(op, "input", format!("{:?}", input.shape()), accepted))
+            Err(wrong_shape(op, "input", input.shape(), accepted))
         }
     }
 }

@@ -2,6 +2,14 @@
 //!
 //! One layer serves both front ends. Where Rust (candle) and Python (PyTorch) differ, the difference is an argument: [`Rules`].
 
+/// Shows what the files of a subject declare, and lists their functions' signatures.
+macro_rules! subject {
+    ($($file:ident),* $(,)?) => {
+        $(pub use $file::*;)*
+        pub(super) static FUNCTIONS: &[&[crate::declaration::Function]] = &[$($file::FUNCTIONS),*];
+    };
+}
+
 mod aliases;
 mod constant_in;
 mod create;

@@ -1,5 +1,6 @@
 //! Matrices and grids made of positions.
 
+use crate::family::ensure;
 use crate::{DType, Device, Error, Result, Tensor};
 
 /// The row and the column of every place of an `n` by `n` matrix, as two vectors that broadcast to it.
@@ -63,9 +64,7 @@ impl Tensor {
     /// ```
     #[track_caller]
     pub fn meshgrid<A: AsRef<Tensor>>(args: &[A], xy_indexing: bool) -> Result<Vec<Tensor>> {
-        if args.len() < 2 {
-            return Err(Error::value("meshgrid", "args", args.len(), "at least two vectors"));
-        }
+        ensure(args.len() >= 2, || Error::value("meshgrid", "args", args.len(), "at least two vectors"))?;
         let dim = |i: usize| if xy_indexing { args.len() - 1 - i } else { i };
         let mut shape = vec![0; args.len()];
         for (i, arg) in args.iter().enumerate() {

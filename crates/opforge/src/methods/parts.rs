@@ -3,6 +3,7 @@
 use std::ops::{Bound, RangeBounds};
 
 use super::index::positions;
+use crate::family::{ensure, wrong_shape};
 use crate::{D, Dim, Error, Result, Shape, Tensor};
 
 impl Tensor {
@@ -40,9 +41,7 @@ impl Tensor {
     pub fn chunk<D: Dim>(&self, chunks: usize, dim: D) -> Result<Vec<Tensor>> {
         let dim = dim.to_index(self.shape(), "chunk")?;
         let len = self.dims()[dim];
-        if chunks == 0 {
-            return Err(Error::value("chunk", "chunks", chunks, "at least one"));
-        }
+        ensure(chunks != 0, || Error::value("chunk", "chunks", chunks, "at least one"))?;
         let (short, longer) = (len / chunks, len % chunks);
         let chunks = if short == 0 { longer } else { chunks };
         let part = |i: usize| self.narrow(dim, i * short + i.min(longer), short + usize::from(i < longer));
@@ -91,7 +90,7 @@ impl Tensor {
         }
         let dim = dim.to_index(self.shape(), "pad_with_same")?;
         let Some(last) = self.dims()[dim].checked_sub(1) else {
-            return Err(Error::shape("pad_with_same", "input", format!("{:?}", self.shape()), "an element to repeat"));
+            return Err(wrong_shape("pad_with_same", "input", self.shape(), "an element to repeat"));
         };
         let edge = |at: usize, times: usize| {
             let mut shape = self.shape().clone().into_dims();
@@ -124,9 +123,7 @@ impl Tensor {
             let accepted = format!("equal lengths but along dim {dim}");
             return Err(Error::shapes("slice_scatter", self.shape(), src.shape(), accepted).bt());
         }
-        if self.dtype() != src.dtype() {
-            return Err(Error::dtypes("slice_scatter", self.dtype(), src.dtype()).bt());
-        }
+        ensure(self.dtype() == src.dtype(), || Error::dtypes("slice_scatter", self.dtype(), src.dtype()).bt())?;
         let Some(end) = start.checked_add(src.dims()[dim]).filter(|&end| end <= size) else {
             let given = format!("start {start}, len {} in dim {dim}", src.dims()[dim]);
             return Err(Error::index("slice_scatter", "range", given, format!("start + len <= {size}")).bt());

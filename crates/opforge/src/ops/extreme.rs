@@ -6,11 +6,12 @@ use smallvec::smallvec;
 use crate::arguments::Rules;
 use crate::declaration::{Array, Sample};
 use crate::dispatch::dispatch1;
-use crate::family::compare;
-use crate::family::{Axes, Comparison, Pair, ReduceOp, Reduced, Reduction, Side, reduce_array, same_axes};
-use crate::functional::{self as f};
+use crate::family::{
+    Axes, Comparison, Pair, ReduceOp, Reduced, Reduction, Side, check_dim, compare, reduce_array, same_axes,
+};
+use crate::functional as f;
 use crate::operator::{AxisMap, Lowering, Metas, Operator, arity};
-use crate::{DType, Error, Meta, Result, Tensor};
+use crate::{DType, Meta, Result, Tensor};
 
 /// The gradient of the greatest or least element: elements that tie share it equally.
 pub(crate) fn shared_by_ties(of: &Reduced<'_, '_>) -> Result<Tensor> {
@@ -87,9 +88,7 @@ impl Operator for RunningArg {
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
         arity(self.name(), inputs, 1)?;
         let x = inputs[0];
-        if self.dim >= x.rank() {
-            return Err(Error::index(self.name(), "dim", self.dim, format!("a dimension of {:?}", x.shape())));
-        }
+        check_dim(self.name(), x, self.dim)?;
         Ok(smallvec![Meta::contiguous(DType::I64, x.shape())])
     }
 

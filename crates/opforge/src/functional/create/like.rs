@@ -22,8 +22,7 @@ functions! {
 #[function(*, dtype = None, device = None, requires_grad = false)]
 #[python(torch)]
 pub fn zeros_like(input: &Tensor, dtype: Option<DType>, device: Option<Device>, requires_grad: bool) -> Result<Tensor> {
-    let (dtype, device) = like(input, dtype, device);
-    leaf(Tensor::full_scalar(Scalar::Int(0), input.shape(), dtype, &device)?, requires_grad)
+    full_like(input, Scalar::Int(0), dtype, device, requires_grad)
 }
 
 /// Ones in the input's shape, with its dtype and device unless others are given.
@@ -37,8 +36,7 @@ pub fn zeros_like(input: &Tensor, dtype: Option<DType>, device: Option<Device>, 
 #[function(*, dtype = None, device = None, requires_grad = false)]
 #[python(torch)]
 pub fn ones_like(input: &Tensor, dtype: Option<DType>, device: Option<Device>, requires_grad: bool) -> Result<Tensor> {
-    let (dtype, device) = like(input, dtype, device);
-    leaf(Tensor::full_scalar(Scalar::Int(1), input.shape(), dtype, &device)?, requires_grad)
+    full_like(input, Scalar::Int(1), dtype, device, requires_grad)
 }
 
 /// A tensor for others to fill, zeros until then, in the input's shape, with its dtype and device unless others are given.
@@ -52,8 +50,7 @@ pub fn ones_like(input: &Tensor, dtype: Option<DType>, device: Option<Device>, r
 #[function(*, dtype = None, device = None, requires_grad = false)]
 #[python(torch)]
 pub fn empty_like(input: &Tensor, dtype: Option<DType>, device: Option<Device>, requires_grad: bool) -> Result<Tensor> {
-    let (dtype, device) = like(input, dtype, device);
-    leaf(Tensor::full_scalar(Scalar::Int(0), input.shape(), dtype, &device)?, requires_grad)
+    full_like(input, Scalar::Int(0), dtype, device, requires_grad)
 }
 
 /// One number in the input's shape, with its dtype and device unless others are given.

@@ -80,9 +80,7 @@ fn spaced(
     dtype: DType,
     device: Option<Device>,
 ) -> Result<Tensor> {
-    if steps < 0 {
-        return Err(Error::value(op, "steps", steps, "0 or more"));
-    }
+    ensure(steps >= 0, || Error::value(op, "steps", steps, "0 or more"))?;
     if [start, end].iter().any(|s| matches!(s, Scalar::Complex(..))) {
         return Err(Error::value(op, "start, end", format!("{start}, {end}"), "real numbers"));
     }

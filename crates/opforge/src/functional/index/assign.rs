@@ -74,10 +74,9 @@ pub fn write_back(op: &'static str, destination: &Tensor, result: &Tensor) -> Re
 /// Those of [`write_back`].
 pub fn check_write_back(op: &'static str, destination: &Tensor, result: &Tensor) -> Result<()> {
     check_writable(op, "out", destination)?;
-    if result.shape() != destination.shape() {
-        let accepted = format!("a result of the destination's shape {:?}", destination.shape());
-        return Err(Error::shape(op, "out", format!("{:?}", result.shape()), accepted));
-    }
+    ensure(result.shape() == destination.shape(), || {
+        wrong_shape(op, "out", result.shape(), format!("a result of the destination's shape {:?}", destination.shape()))
+    })?;
     if result.dtype().kind() > destination.dtype().kind() && destination.dtype().kind() < Kind::Complex {
         let accepted = format!("a dtype that casts to the destination's {}", destination.dtype().long_name());
         return Err(Error::dtype(op, "out", result.dtype().long_name(), accepted));

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use crate::family::converted;
 use crate::functional::copy_into;
 use crate::ops::create::full::Full;
 use crate::ops::prelude::*;
@@ -83,10 +82,9 @@ impl Tensor {
 #[python(method, name = "fill_diagonal_")]
 pub fn fill_diagonal(input: &Tensor, fill_value: Scalar, wrap: bool) -> Result<Tensor> {
     let dims = input.dims();
-    if dims.len() < 2 || (dims.len() > 2 && dims.iter().any(|&n| n != dims[0])) {
-        let accepted = "two dimensions, or more of one length";
-        return Err(Error::shape(OP, "input", format!("{dims:?}"), accepted));
-    }
+    ensure(dims.len() == 2 || (dims.len() > 2 && dims.iter().all(|&n| n == dims[0])), || {
+        Error::shape(OP, "input", format!("{dims:?}"), "two dimensions, or more of one length")
+    })?;
     let (rows, columns) = (dims[0], dims[1]);
     let (row, step) = (input.stride()[0], input.stride().iter().sum());
     let fill = |start: usize, lengths: &[usize], steps: &[usize]| {

@@ -46,9 +46,7 @@ pub fn isin(elements: Operand, test_elements: Operand, assume_unique: bool, inve
 #[function]
 #[python(torch)]
 pub fn unravel_index(indices: &Tensor, shape: &[i64]) -> Result<Vec<Tensor>> {
-    if !indices.dtype().is_int() {
-        return Err(Error::dtype(OP, "indices", indices.dtype(), "an integer dtype"));
-    }
+    ensure(indices.dtype().is_int(), || Error::dtype(OP, "indices", indices.dtype(), "an integer dtype"))?;
     let shape = f::size_to_shape(OP, shape)?;
     shape.check(OP, 1)?;
     let count = shape.elem_count() as i64;

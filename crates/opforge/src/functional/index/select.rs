@@ -41,9 +41,7 @@ pub fn masked_fill(input: &Tensor, mask: &Tensor, value: Operand) -> Result<Tens
     let value = match value {
         Operand::Scalar(s) => Tensor::full_scalar(s, (), input.dtype(), input.device())?,
         Operand::Tensor(t) if t.rank() == 0 => t.to_dtype(input.dtype())?,
-        Operand::Tensor(t) => {
-            return Err(Error::shape(OP, "value", format!("{:?}", t.shape()), "no dimensions"));
-        }
+        Operand::Tensor(t) => return Err(wrong_shape(OP, "value", t.shape(), "no dimensions")),
     };
     f::where_cond(mask, (&value).into(), input.into())
 }
@@ -87,10 +85,9 @@ pub fn masked_scatter(input: &Tensor, mask: &Tensor, source: &Tensor) -> Result<
     let shape = input.shape().broadcast(mask.shape(), OP)?;
     let places = f::nonzero(&mask.broadcast_as(&shape)?.flatten_all()?)?.flatten_all()?;
     let count = places.elem_count();
-    if source.elem_count() < count {
-        let accepted = format!("at least {count} elements");
-        return Err(Error::value(OP, "source", source.elem_count(), accepted));
-    }
+    ensure(source.elem_count() >= count, || {
+        Error::value(OP, "source", source.elem_count(), format!("at least {count} elements"))
+    })?;
     let values = source.flatten_all()?.narrow(0, 0, count)?;
     f::index_put(&input.broadcast_as(&shape)?.flatten_all()?, &[Some(places)], &values, false)?.reshape(shape)
 }
@@ -165,9 +162,7 @@ pub fn index_fill(input: &Tensor, dim: i64, index: &Tensor, value: Operand) -> R
         // An index that comes twice would count twice in the value's gradient.
         Operand::Tensor(t) if t.rank() == 0 && t.requires_grad() => return index_fill_mask(input, dim, index, t),
         Operand::Tensor(t) if t.rank() == 0 => t.to_dtype(input.dtype())?,
-        Operand::Tensor(t) => {
-            return Err(Error::shape(OP, "value", format!("{:?}", t.shape()), "no dimensions"));
-        }
+        Operand::Tensor(t) => return Err(wrong_shape(OP, "value", t.shape(), "no dimensions")),
     };
     f::with_dimension(input, |x| f::index_put(x, &along(OP, x, dim, index)?, &value, false))
 }
@@ -195,10 +190,9 @@ pub fn index_copy(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor) -> 
     let place = f::existing_dim(OP, input, dim)?;
     let mut expected = input.shape().clone().into_dims();
     expected[place] = index.elem_count();
-    if source.dims() != &expected[..] {
-        let accepted = format!("a source of the shape {expected:?}");
-        return Err(Error::shapes(OP, input.shape(), source.shape(), accepted));
-    }
+    ensure(source.dims() == &expected[..], || {
+        Error::shapes(OP, input.shape(), source.shape(), format!("a source of the shape {expected:?}"))
+    })?;
     f::index_put(input, &along(OP, input, dim, index)?, source, false)
 }
 
@@ -249,9 +243,7 @@ pub fn take_along_dim(input: &Tensor, indices: &Tensor, dim: Option<i64>) -> Res
     let Some(dim) = dim else {
         return take_along_dim(&input.flatten_all()?, &indices.flatten_all()?, Some(0));
     };
-    if indices.rank() != input.rank() {
-        return Err(Error::shapes(OP, input.shape(), indices.shape(), "equal ranks"));
-    }
+    ensure(indices.rank() == input.rank(), || Error::shapes(OP, input.shape(), indices.shape(), "equal ranks"))?;
     let place = f::existing_dim(OP, input, dim)?;
     let along = |t: &Tensor, n: usize| {
         let mut dims = t.shape().clone().into_dims();
@@ -363,9 +355,7 @@ fn check_mask(op: &'static str, mask: &Tensor) -> Result<()> {
 
 /// Indices that are integers: bytes too, which are masks elsewhere.
 fn integers(op: &'static str, index: &Tensor) -> Result<Tensor> {
-    if !index.dtype().is_int() {
-        return Err(Error::dtype(op, "index", index.dtype(), "an integer dtype"));
-    }
+    ensure(index.dtype().is_int(), || Error::dtype(op, "index", index.dtype(), "an integer dtype"))?;
     index.to_dtype(DType::I64)
 }
 
@@ -373,9 +363,7 @@ fn integers(op: &'static str, index: &Tensor) -> Result<Tensor> {
 fn along(op: &'static str, input: &Tensor, dim: i64, index: &Tensor) -> Result<Vec<Option<Tensor>>> {
     let dim = f::existing_dim(op, input, dim)?;
     let index = integers(op, index)?;
-    if index.rank() > 1 {
-        return Err(Error::shape(op, "index", format!("{:?}", index.shape()), "a vector"));
-    }
+    ensure(index.rank() <= 1, || wrong_shape(op, "index", index.shape(), "a vector"))?;
     let mut indices = vec![None; dim];
     indices.push(Some(f::atleast_1d(&index)?));
     Ok(indices)

@@ -3,6 +3,7 @@
 use crate::functional as f;
 use smallvec::SmallVec;
 
+use crate::family::ensure;
 use crate::family::index::check_ids;
 use crate::{DType, Error, Result, Shape, Tensor};
 
@@ -99,10 +100,9 @@ fn without_masks(
             continue;
         };
         let dim = out.len();
-        if tensor.dims().get(dim..dim + mask.rank()) != Some(mask.dims()) {
-            let accepted = format!("a mask of the tensor's lengths from dim {dim} on");
-            return Err(Error::shapes(op, tensor.shape(), mask.shape(), accepted));
-        }
+        ensure(tensor.dims().get(dim..dim + mask.rank()) == Some(mask.dims()), || {
+            Error::shapes(op, tensor.shape(), mask.shape(), format!("a mask of the tensor's lengths from dim {dim} on"))
+        })?;
         let mut mask = mask.clone();
         match mask.rank() {
             0 => (tensor, mask) = (tensor.unsqueeze(dim)?, mask.reshape(1)?),

@@ -1,7 +1,6 @@
 //! What sorting gives: the largest elements, the different ones, places in an order.
 
 use crate::functional as f;
-use opforge_core::normalize_dim;
 
 use crate::ops::index::argsort::ArgSort;
 use crate::ops::prelude::*;
@@ -54,9 +53,7 @@ pub fn msort(input: &Tensor) -> Result<Tensor> {
 #[function(*, out_int32 = false, right = false)]
 #[python(torch)]
 pub fn bucketize(input: Operand, boundaries: &Tensor, out_int32: bool, right: bool) -> Result<Tensor> {
-    if boundaries.rank() != 1 {
-        return Err(Error::shape(OP, "boundaries", format!("{:?}", boundaries.shape()), "a vector"));
-    }
+    ensure(boundaries.rank() == 1, || wrong_shape(OP, "boundaries", boundaries.shape(), "a vector"))?;
     f::searchsorted(boundaries, input, out_int32, right, None, None)
 }
 

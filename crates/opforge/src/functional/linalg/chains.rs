@@ -21,11 +21,9 @@ functions! { matrix_power, multi_dot, chain_matmul }
 #[python(torch, method, linalg)]
 pub fn matrix_power(input: &Tensor, n: i64) -> Result<Tensor> {
     let [.., rows, columns] = input.dims()[..] else {
-        return Err(Error::shape(OP, "input", format!("{:?}", input.shape()), "square matrices"));
+        return Err(wrong_shape(OP, "input", input.shape(), "square matrices"));
     };
-    if rows != columns {
-        return Err(Error::shape(OP, "input", format!("{:?}", input.shape()), "square matrices"));
-    }
+    ensure(rows == columns, || wrong_shape(OP, "input", input.shape(), "square matrices"))?;
     if n < 0 {
         let power = n.checked_neg().ok_or_else(|| Error::value(OP, "n", n, "above -2^63"))?;
         return matrix_power(&f::inverse(input)?, power);
@@ -79,7 +77,7 @@ pub fn multi_dot(tensors: &[Tensor]) -> Result<Tensor> {
         chain[tensors.len() - 1] = last.unsqueeze(1)?;
     }
     if let Some(other) = chain.iter().find(|t| t.rank() != 2) {
-        return Err(Error::shape(OP, "tensors", format!("{:?}", other.shape()), "matrices; vectors at the ends"));
+        return Err(wrong_shape(OP, "tensors", other.shape(), "matrices; vectors at the ends"));
     }
     if let Some(pair) = chain.windows(2).find(|pair| pair[0].dims()[1] != pair[1].dims()[0]) {
         return Err(Error::shapes(OP, pair[0].shape(), pair[1].shape(), "[m, k] and [k, n]"));

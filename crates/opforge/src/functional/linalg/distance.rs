@@ -1,7 +1,6 @@
 //! Norms, and distances and angles between vectors.
 
 use crate::functional as f;
-use opforge_core::normalize_dim;
 
 use crate::ops::prelude::*;
 

@@ -32,10 +32,9 @@ pub fn einsum(equation: &str, operands: &[Tensor]) -> Result<Tensor> {
         None => (&equation[..], None),
     };
     let terms: Vec<&str> = inputs.split(',').collect();
-    if terms.len() != operands.len() || operands.is_empty() {
-        let accepted = format!("{} operands for {equation:?}", terms.len());
-        return Err(Error::value(OP, "operands", operands.len(), accepted));
-    }
+    ensure(terms.len() == operands.len() && !operands.is_empty(), || {
+        Error::value(OP, "operands", operands.len(), format!("{} operands for {equation:?}", terms.len()))
+    })?;
     let named = terms.iter().zip(operands).map(|(term, operand)| Named::new(&equation, term, operand));
     let named = named.collect::<Result<Vec<_>>>()?;
     let output = output_names(&equation, output, &terms, &named)?;
@@ -182,10 +181,7 @@ impl Named {
         let length = |name: Name| match (a.len(name), b.len(name)) {
             (Some(1), Some(n)) | (Some(n), Some(1) | None) | (None, Some(n)) => Ok(n),
             (Some(n), Some(m)) if n == m => Ok(n),
-            (n, m) => {
-                let accepted = format!("equal lengths of {name}");
-                Err(Error::shapes("einsum", n.unwrap_or(0), m.unwrap_or(0), accepted))
-            }
+            (n, m) => Err(Error::shapes("einsum", n.unwrap_or(0), m.unwrap_or(0), format!("equal lengths of {name}"))),
         };
         let lengths = |names: &[Name]| names.iter().map(|&n| length(n)).collect::<Result<Vec<usize>>>();
         let [b_len, l_len, s_len, r_len] = [lengths(&batch)?, lengths(&left)?, lengths(&summed)?, lengths(&right)?];
@@ -207,10 +203,9 @@ impl Named {
 pub(crate) fn contract(op: &'static str, a: &Tensor, b: &Tensor, from_a: &[usize], from_b: &[usize]) -> Result<Tensor> {
     let lengths = |t: &Tensor, dims: &[usize]| -> Vec<usize> { dims.iter().map(|&d| t.dims()[d]).collect() };
     let summed = lengths(a, from_a);
-    if summed != lengths(b, from_b) {
-        let accepted = format!("equal lengths of dimensions {from_a:?} and {from_b:?}");
-        return Err(Error::shapes(op, a.shape(), b.shape(), accepted));
-    }
+    ensure(summed == lengths(b, from_b), || {
+        Error::shapes(op, a.shape(), b.shape(), format!("equal lengths of dimensions {from_a:?} and {from_b:?}"))
+    })?;
     let others = |t: &Tensor, dims: &[usize]| -> Vec<usize> { (0..t.rank()).filter(|d| !dims.contains(d)).collect() };
     let (rest_a, rest_b) = (others(a, from_a), others(b, from_b));
     let (rows, columns) = (lengths(a, &rest_a), lengths(b, &rest_b));

@@ -1,9 +1,6 @@
 //! Norms of vectors and matrices.
 #![allow(non_snake_case, reason = "parameters are named as in Python")]
 
-use opforge_core::normalize_dim;
-
-use crate::family::floating;
 use crate::functional as f;
 use crate::ops::prelude::*;
 
@@ -200,9 +197,7 @@ pub fn dist(input: &Tensor, other: &Tensor, p: f64) -> Result<Tensor> {
 #[function]
 #[python(torch, method, in_place)]
 pub fn renorm(input: &Tensor, p: f64, dim: i64, maxnorm: f64) -> Result<Tensor> {
-    if input.rank() < 2 {
-        return Err(Error::shape(OP, "input", format!("{:?}", input.shape()), "at least two dimensions"));
-    }
+    ensure(input.rank() >= 2, || wrong_shape(OP, "input", input.shape(), "at least two dimensions"))?;
     if !(p > 0.0 && maxnorm >= 0.0) {
         return Err(Error::value(OP, "p, maxnorm", format!("{p}, {maxnorm}"), "p above 0 and maxnorm of 0 or more"));
     }
@@ -234,12 +229,8 @@ fn of_singular_values(
 /// The tensor in floating point, checked to have matrices in two dimensions.
 #[track_caller]
 fn matrices(x: &Tensor, dim: &[i64], dtype: Option<DType>) -> Result<Tensor> {
-    if dim.len() != 2 {
-        return Err(Error::value("matrix_norm", "dim", format!("{dim:?}"), "two dimensions"));
-    }
-    if x.rank() < 2 {
-        return Err(Error::shape("matrix_norm", "A", format!("{:?}", x.shape()), "at least two dimensions"));
-    }
+    ensure(dim.len() == 2, || Error::value("matrix_norm", "dim", format!("{dim:?}"), "two dimensions"))?;
+    ensure(x.rank() >= 2, || wrong_shape("matrix_norm", "A", x.shape(), "at least two dimensions"))?;
     f::reduce_dims("matrix_norm", x, Some(dim))?;
     let x = floating(x)?;
     x.to_dtype(dtype.unwrap_or(x.dtype()))

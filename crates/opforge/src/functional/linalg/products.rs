@@ -1,7 +1,5 @@
 //! Products of vectors and matrices.
 
-use opforge_core::normalize_dim;
-
 use crate::functional as f;
 use crate::ops::prelude::*;
 
@@ -158,9 +156,7 @@ pub fn vecdot(x: &Tensor, y: &Tensor, dim: i64) -> Result<Tensor> {
 /// ```
 #[function]
 pub fn trace(input: &Tensor) -> Result<Tensor> {
-    if input.rank() != 2 {
-        return Err(Error::shape(OP, "input", format!("{:?}", input.shape()), "a matrix"));
-    }
+    ensure(input.rank() == 2, || wrong_shape(OP, "input", input.shape(), "a matrix"))?;
     f::sum(&f::diagonal(input, 0, 0, 1)?, None, false, None)
 }
 
@@ -285,9 +281,6 @@ fn stretched_contract(a: &Tensor, b: &Tensor, from_a: &[usize], from_b: &[usize]
 
 /// Fails unless the tensors have these ranks.
 pub(super) fn ranks(op: &'static str, given: [(&Tensor, usize); 2], accepted: &str) -> Result<()> {
-    let [(a, _), (b, _)] = given;
-    if given.iter().all(|(t, rank)| t.rank() == *rank) {
-        return Ok(());
-    }
-    Err(Error::shapes(op, a.shape(), b.shape(), accepted))
+    let [(a, m), (b, n)] = given;
+    ensure(a.rank() == m && b.rank() == n, || Error::shapes(op, a.shape(), b.shape(), accepted))
 }

@@ -56,9 +56,7 @@ pub fn matrix_rank(
 #[python(linalg, name = "polar")]
 pub fn polar_factors(A: &Tensor) -> Result<(Tensor, Tensor)> {
     let (_, m, n) = matrices(OP, A.meta())?;
-    if m < n {
-        return Err(Error::shape(OP, "A", format!("{:?}", A.shape()), "at least as many rows as columns"));
-    }
+    ensure(m >= n, || wrong_shape(OP, "A", A.shape(), "at least as many rows as columns"))?;
     let (u, s, vh) = f::svd(A, false)?;
     let stretch = vh.t()?.matmul(&vh.broadcast_mul(&s.unsqueeze(s.rank())?)?)?;
     Ok((u.matmul(&vh)?, stretch))

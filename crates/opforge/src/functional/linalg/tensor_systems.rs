@@ -1,8 +1,6 @@
 //! Systems of equations whose unknowns and right-hand sides are tensors, and matrices made of vectors.
 #![allow(non_snake_case, reason = "parameters are named as in Python")]
 
-use opforge_core::normalize_dim;
-
 use crate::family::matrix::matrices;
 use crate::functional as f;
 use crate::ops::prelude::*;
@@ -55,9 +53,7 @@ pub fn tensorinv(A: &Tensor, ind: i64) -> Result<Tensor> {
     let count = count.ok_or_else(|| Error::value(OP, "ind", ind, format!("1 to {}", A.rank())))?;
     let (first, last) = A.dims().split_at(count);
     let (rows, columns) = (first.iter().product::<usize>(), last.iter().product::<usize>());
-    if rows != columns {
-        return Err(Error::shape(OP, "A", format!("{:?}", A.shape()), "equal sizes before and after `ind`"));
-    }
+    ensure(rows == columns, || wrong_shape(OP, "A", A.shape(), "equal sizes before and after `ind`"))?;
     f::inverse(&A.reshape((rows, columns))?)?.reshape([last, first].concat())
 }
 
@@ -103,9 +99,7 @@ pub fn linalg_vander(x: &Tensor, N: Option<i64>) -> Result<Tensor> {
 #[function(N = None, increasing = false)]
 #[python(torch)]
 pub fn vander(x: &Tensor, N: Option<i64>, increasing: bool) -> Result<Tensor> {
-    if x.rank() != 1 {
-        return Err(Error::shape(OP, "x", format!("{:?}", x.shape()), "a vector"));
-    }
+    ensure(x.rank() == 1, || wrong_shape(OP, "x", x.shape(), "a vector"))?;
     let powers = linalg_vander(x, N)?;
     if increasing { Ok(powers) } else { f::flip(&powers, &[1]) }
 }
@@ -128,10 +122,9 @@ pub fn vander(x: &Tensor, N: Option<i64>, increasing: bool) -> Result<Tensor> {
 pub fn householder_product(A: &Tensor, tau: &Tensor) -> Result<Tensor> {
     let (lead, m, n) = matrices(OP, A.meta())?;
     let fits = |tau: &Tensor| tau.rank() + 1 == A.rank() && &tau.dims()[..lead.len()] == lead;
-    if m < n || !fits(tau) || tau.dims()[lead.len()] > n {
-        let accepted = "[.., m, n] and [.., k] with k <= n <= m";
-        return Err(Error::shapes(OP, A.shape(), tau.shape(), accepted));
-    }
+    ensure(m >= n && fits(tau) && tau.dims()[lead.len()] <= n, || {
+        Error::shapes(OP, A.shape(), tau.shape(), "[.., m, n] and [.., k] with k <= n <= m")
+    })?;
     let (row, column) = (lead.len(), lead.len() + 1);
     let ones = f::eye(m as i64, Some(n as i64), Some(A.dtype()), Some(*A.device()), false)?;
     let vectors = f::tril(A, -1)?.broadcast_add(&ones)?;

@@ -23,9 +23,7 @@ functions! {
 #[function(alpha = 1.0)]
 #[python(torch, nn, inplace)]
 pub fn celu(input: &Tensor, alpha: f64) -> Result<Tensor> {
-    if alpha == 0.0 {
-        return Err(Error::value(OP, "alpha", alpha, "a number other than 0"));
-    }
+    ensure(alpha != 0.0, || Error::value(OP, "alpha", alpha, "a number other than 0"))?;
     let bent = f::expm1(&input.minimum(0.0)?.affine(1.0 / alpha, 0.0)?)?.affine(alpha, 0.0)?;
     input.gt(0.0)?.where_cond(input, &bent)
 }
@@ -62,10 +60,9 @@ pub fn selu(input: &Tensor) -> Result<Tensor> {
 pub fn prelu(input: &Tensor, weight: &Tensor) -> Result<Tensor> {
     let channels = input.dims().get(1).copied().unwrap_or(1);
     let count = weight.elem_count();
-    if weight.rank() > 1 || (count != 1 && count != channels) {
-        let accepted = format!("[1] or [{channels}]");
-        return Err(Error::shape(OP, "weight", format!("{:?}", weight.shape()), accepted));
-    }
+    ensure(weight.rank() <= 1 && (count == 1 || count == channels), || {
+        wrong_shape(OP, "weight", weight.shape(), format!("[1] or [{channels}]"))
+    })?;
     let mut shape = vec![1; input.rank()];
     if count != 1 {
         shape[1] = count;
@@ -219,14 +216,10 @@ pub fn threshold(input: &Tensor, threshold: f64, value: f64) -> Result<Tensor> {
 #[function(dim = -1)]
 #[python(nn)]
 pub fn glu(input: &Tensor, dim: i64) -> Result<Tensor> {
-    if input.rank() == 0 {
-        return Err(f::no_dims(OP));
-    }
+    ensure(input.rank() > 0, || f::no_dims(OP))?;
     let dim = opforge_core::normalize_dim(dim, input.rank(), OP)?;
     let len = input.dims()[dim];
-    if !len.is_multiple_of(2) {
-        return Err(Error::shape(OP, "input", format!("{:?}", input.shape()), format!("dim {dim} of even length")));
-    }
+    ensure(len.is_multiple_of(2), || wrong_shape(OP, "input", input.shape(), format!("dim {dim} of even length")))?;
     input.narrow(dim, 0, len / 2)?.mul(&input.narrow(dim, len / 2, len / 2)?.sigmoid()?)
 }
 

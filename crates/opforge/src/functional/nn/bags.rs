@@ -37,9 +37,7 @@ pub fn embedding_bag(
     padding_idx: Option<i64>,
 ) -> Result<Tensor> {
     // `max_norm` changes the weight: nothing may be refused after it.
-    if !["sum", "mean", "max"].contains(&mode) {
-        return Err(Error::value(OP, "mode", mode, "\"sum\", \"mean\" or \"max\""));
-    }
+    ensure(["sum", "mean", "max"].contains(&mode), || Error::value(OP, "mode", mode, "\"sum\", \"mean\" or \"max\""))?;
     if per_sample_weights.is_some_and(|w| mode != "sum" || w.shape() != input.shape()) {
         let accepted = "none, or with the mode \"sum\" a weight for each index";
         return Err(Error::value(OP, "per_sample_weights", "given", accepted));
@@ -96,10 +94,9 @@ pub fn bilinear(input1: &Tensor, input2: &Tensor, weight: &Tensor, bias: Option<
     else {
         return Err(f::no_dims(OP));
     };
-    if lead1 != lead2 || last1 != width1 || last2 != width2 {
-        let accepted = format!("[.., {width1}] and [.., {width2}]");
-        return Err(Error::shapes(OP, input1.shape(), input2.shape(), accepted));
-    }
+    ensure(lead1 == lead2 && last1 == width1 && last2 == width2, || {
+        Error::shapes(OP, input1.shape(), input2.shape(), format!("[.., {width1}] and [.., {width2}]"))
+    })?;
     let folded = weight.permute((1, 0, 2))?.reshape((width1, out * width2))?;
     let half = f::matmul(input1, &folded)?.reshape([lead1, &[out, width2]].concat())?;
     let y = half.broadcast_mul(&input2.unsqueeze(input2.rank() - 1)?)?.sum(lead1.len() + 1)?;
@@ -134,7 +131,7 @@ fn bags(input: &Tensor, offsets: Option<&Tensor>, include_last: bool) -> Result<
         }
         _ => {
             let accepted = "a matrix, or a vector and offsets, a vector of integers";
-            Err(Error::shape("embedding_bag", "input", format!("{:?}", input.shape()), accepted))
+            Err(wrong_shape("embedding_bag", "input", input.shape(), accepted))
         }
     }
 }

@@ -84,7 +84,7 @@ pub fn conv1d(
     dilation: &[i64],
     groups: i64,
 ) -> Result<Tensor> {
-    convolve(conv1d::FUNCTION.name, 1, [input, weight], bias, [stride, padding, dilation], groups)
+    convolve(OP, 1, [input, weight], bias, [stride, padding, dilation], groups)
 }
 
 /// [`conv1d`] with padding by name: `"valid"` adds nothing, `"same"` makes the result as long as the input, for
@@ -103,7 +103,7 @@ pub fn conv1d_named_padding(
     dilation: &[i64],
     groups: i64,
 ) -> Result<Tensor> {
-    convolve_named(conv1d::FUNCTION.name, 1, [input, weight], bias, [stride, dilation], padding, groups)
+    convolve_named(OP, 1, [input, weight], bias, [stride, dilation], padding, groups)
 }
 
 /// The transpose of [`conv1d`] as a map of its input: `input [batch, channels, length]` (the batch may be missing)
@@ -134,15 +134,7 @@ pub fn conv_transpose1d(
     groups: i64,
     dilation: &[i64],
 ) -> Result<Tensor> {
-    transpose(
-        conv_transpose1d::FUNCTION.name,
-        1,
-        [input, weight],
-        bias,
-        [stride, padding, dilation],
-        output_padding,
-        groups,
-    )
+    transpose(OP, 1, [input, weight], bias, [stride, padding, dilation], output_padding, groups)
 }
 
 /// The convolution of `input [batch, channels, height, width]` (the batch may be missing): otherwise as [`conv1d`].
@@ -169,7 +161,7 @@ pub fn conv2d(
     dilation: &[i64],
     groups: i64,
 ) -> Result<Tensor> {
-    convolve(conv2d::FUNCTION.name, 2, [input, weight], bias, [stride, padding, dilation], groups)
+    convolve(OP, 2, [input, weight], bias, [stride, padding, dilation], groups)
 }
 
 /// [`conv2d`] with padding by name: `"valid"` adds nothing, `"same"` makes the result as long as the input, for
@@ -188,7 +180,7 @@ pub fn conv2d_named_padding(
     dilation: &[i64],
     groups: i64,
 ) -> Result<Tensor> {
-    convolve_named(conv2d::FUNCTION.name, 2, [input, weight], bias, [stride, dilation], padding, groups)
+    convolve_named(OP, 2, [input, weight], bias, [stride, dilation], padding, groups)
 }
 
 /// The transpose of [`conv2d`] as a map of its input: `input [batch, channels, height, width]` (the batch may be missing): otherwise as
@@ -217,15 +209,7 @@ pub fn conv_transpose2d(
     groups: i64,
     dilation: &[i64],
 ) -> Result<Tensor> {
-    transpose(
-        conv_transpose2d::FUNCTION.name,
-        2,
-        [input, weight],
-        bias,
-        [stride, padding, dilation],
-        output_padding,
-        groups,
-    )
+    transpose(OP, 2, [input, weight], bias, [stride, padding, dilation], output_padding, groups)
 }
 
 /// The convolution of `input [batch, channels, depth, height, width]` (the batch may be missing): otherwise as [`conv1d`].
@@ -252,7 +236,7 @@ pub fn conv3d(
     dilation: &[i64],
     groups: i64,
 ) -> Result<Tensor> {
-    convolve(conv3d::FUNCTION.name, 3, [input, weight], bias, [stride, padding, dilation], groups)
+    convolve(OP, 3, [input, weight], bias, [stride, padding, dilation], groups)
 }
 
 /// [`conv3d`] with padding by name: `"valid"` adds nothing, `"same"` makes the result as long as the input, for
@@ -271,7 +255,7 @@ pub fn conv3d_named_padding(
     dilation: &[i64],
     groups: i64,
 ) -> Result<Tensor> {
-    convolve_named(conv3d::FUNCTION.name, 3, [input, weight], bias, [stride, dilation], padding, groups)
+    convolve_named(OP, 3, [input, weight], bias, [stride, dilation], padding, groups)
 }
 
 /// The transpose of [`conv3d`] as a map of its input: `input [batch, channels, depth, height, width]` (the batch may be missing): otherwise as
@@ -300,15 +284,7 @@ pub fn conv_transpose3d(
     groups: i64,
     dilation: &[i64],
 ) -> Result<Tensor> {
-    transpose(
-        conv_transpose3d::FUNCTION.name,
-        3,
-        [input, weight],
-        bias,
-        [stride, padding, dilation],
-        output_padding,
-        groups,
-    )
+    transpose(OP, 3, [input, weight], bias, [stride, padding, dilation], output_padding, groups)
 }
 
 impl Tensor {

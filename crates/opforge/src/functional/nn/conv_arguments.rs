@@ -34,9 +34,7 @@ impl Arguments {
         if let Some(window) = used.iter().find(|w| w.stride == 0 || w.dilation == 0) {
             return Err(Error::value(op, "stride or dilation", format!("{window:?}"), "1 or more"));
         }
-        if groups == 0 {
-            return Err(Error::value(op, "groups", groups, "1 or more"));
-        }
+        ensure(groups != 0, || Error::value(op, "groups", groups, "1 or more"))?;
         Ok(Arguments { op, spatial, geometry: Geometry { windows, groups } })
     }
 
@@ -63,10 +61,9 @@ impl Arguments {
         length: impl Fn(usize, usize, usize) -> Result<usize>,
     ) -> Result<PerDim> {
         let rank = 2 + self.spatial;
-        if input.rank() != rank || weight.rank() != rank {
-            let accepted = format!("{} spatial dimensions", self.spatial);
-            return Err(Error::shapes(self.op, input.shape(), weight.shape(), accepted));
-        }
+        ensure(input.rank() == rank && weight.rank() == rank, || {
+            Error::shapes(self.op, input.shape(), weight.shape(), format!("{} spatial dimensions", self.spatial))
+        })?;
         let mut lengths = [1; MAX_SPATIAL];
         let first = MAX_SPATIAL - self.spatial;
         for (d, to) in lengths.iter_mut().enumerate().skip(first) {
@@ -79,11 +76,10 @@ impl Arguments {
     /// Refuses channels that do not go together; `expected` are the input's.
     fn check_channels(&self, input: &Tensor, weight: &Tensor, expected: Option<usize>) -> Result<()> {
         let groups = self.geometry.groups;
-        if expected == Some(input.dims()[1]) && weight.dims()[0].is_multiple_of(groups) {
-            return Ok(());
-        }
-        let accepted = format!("channels that fit each other in {groups} groups");
-        Err(Error::shapes(self.op, input.shape(), weight.shape(), accepted))
+        ensure(expected == Some(input.dims()[1]) && weight.dims()[0].is_multiple_of(groups), || {
+            let accepted = format!("channels that fit each other in {groups} groups");
+            Error::shapes(self.op, input.shape(), weight.shape(), accepted)
+        })
     }
 
     /// The convolution of a batch, padded equally before and after.

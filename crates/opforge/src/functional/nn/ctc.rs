@@ -95,7 +95,7 @@ fn target_rows(targets: &Tensor, lengths: &[usize], classes: usize, blank: i64) 
     };
     if !fits {
         let accepted = format!("rows, or one vector, for {} sequences", lengths.len());
-        return Err(Error::shape("ctc_loss", "targets", format!("{:?}", targets.shape()), accepted));
+        return Err(wrong_shape("ctc_loss", "targets", targets.shape(), accepted));
     }
     let mut start = 0;
     let row = |(i, &len): (usize, &usize)| {

@@ -65,13 +65,8 @@ pub(crate) fn replaced(op: &'static str, input: &Tensor, result: Tensor) -> Resu
 }
 
 fn check(op: &'static str, input: &Tensor, p: f64) -> Result<()> {
-    if !(0.0..=1.0).contains(&p) {
-        return Err(Error::value(op, "p", p, "a probability from 0 to 1"));
-    }
-    if !input.dtype().is_float() {
-        return Err(Error::dtype(op, "input", input.dtype(), "a floating-point dtype"));
-    }
-    Ok(())
+    ensure((0.0..=1.0).contains(&p), || Error::value(op, "p", p, "a probability from 0 to 1"))?;
+    check_float(op, "input", input)
 }
 
 /// Ones, and zeros with probability `p`: one for each element, or for each channel of a batch.
@@ -79,9 +74,7 @@ fn check(op: &'static str, input: &Tensor, p: f64) -> Result<()> {
 fn kept(op: &'static str, input: &Tensor, p: f64, channels: bool) -> Result<Tensor> {
     let mut shape = input.shape().clone().into_dims();
     if channels {
-        if shape.len() < 2 {
-            return Err(Error::shape(op, "input", format!("{:?}", input.shape()), "[n, channels, ..]"));
-        }
+        ensure(shape.len() >= 2, || wrong_shape(op, "input", input.shape(), "[n, channels, ..]"))?;
         shape[2..].fill(1);
     }
     let like = Tensor::full_scalar(Scalar::Int(0), (), input.dtype(), input.device())?.broadcast_as(shape)?;

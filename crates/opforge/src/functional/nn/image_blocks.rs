@@ -30,7 +30,7 @@ pub fn unfold_blocks(
     match input.rank() {
         3 => sizes.columns(&input.unsqueeze(0)?)?.squeeze(0),
         4 => sizes.columns(input),
-        _ => Err(Error::shape(OP, "input", format!("{:?}", input.shape()), "[n, channels, height, width]")),
+        _ => Err(wrong_shape(OP, "input", input.shape(), "[n, channels, height, width]")),
     }
 }
 
@@ -61,7 +61,7 @@ pub fn fold(
     match input.rank() {
         2 => sizes.summed(&input.unsqueeze(0)?, height, width)?.squeeze(0),
         3 => sizes.summed(input, height, width),
-        _ => Err(Error::shape(OP, "input", format!("{:?}", input.shape()), "[n, channels block, blocks]")),
+        _ => Err(wrong_shape(OP, "input", input.shape(), "[n, channels block, blocks]")),
     }
 }
 
@@ -80,14 +80,9 @@ fn two(op: &'static str, argument: &'static str, given: &[i64], least: i64) -> R
         [a, b] => [a, b],
         _ => [-1, -1],
     };
-    if both.iter().any(|n| !(least..1 << 31).contains(n)) {
-        return Err(Error::value(
-            op,
-            argument,
-            format!("{given:?}"),
-            format!("one number or two, of at least {least}"),
-        ));
-    }
+    ensure(both.iter().all(|n| (least..1 << 31).contains(n)), || {
+        Error::value(op, argument, format!("{given:?}"), format!("one number or two, of at least {least}"))
+    })?;
     Ok(both.map(|n| n as usize))
 }
 
@@ -111,7 +106,7 @@ impl Sizes {
             t.slice(t.rank() - 1, 0, reach, self.dilation[k])
         })?;
         let &[n, channels, rows, columns, _, _] = windows.dims() else {
-            return Err(Error::shape("unfold", "input", format!("{:?}", x.shape()), "[n, channels, height, width]"));
+            return Err(wrong_shape("unfold", "input", x.shape(), "[n, channels, height, width]"));
         };
         let block = channels * self.block[0] * self.block[1];
         windows.permute((0, 1, 4, 5, 2, 3))?.reshape((n, block, rows * columns))
@@ -126,10 +121,9 @@ impl Sizes {
         let ids = Sizes { padding: [0, 0], ..*self }.columns(&places)?.flatten_all()?;
         let area = self.block[0] * self.block[1];
         let (n, wide, blocks) = x.shape().dims3()?;
-        if !wide.is_multiple_of(area) || blocks * area != ids.elem_count() {
-            let accepted = format!("[n, channels {area}, {}]", ids.elem_count() / area);
-            return Err(Error::shape("fold", "input", format!("{:?}", x.shape()), accepted));
-        }
+        ensure(wide.is_multiple_of(area) && blocks * area == ids.elem_count(), || {
+            wrong_shape("fold", "input", x.shape(), format!("[n, channels {area}, {}]", ids.elem_count() / area))
+        })?;
         let channels = wide / area;
         let zeros = Tensor::zeros((n * channels, h * w), x.dtype(), x.device())?;
         let sums = zeros.index_add(&ids, &x.reshape((n * channels, area * blocks))?, 1)?;

@@ -46,10 +46,9 @@ pub fn instance_norm(
         let inputs: Vec<&Tensor> = [Some(input), weight, bias].into_iter().flatten().collect();
         return f::constant_in(input.zeros_like()?, &inputs);
     }
-    if count < 2 {
-        let accepted = "[batch, channels, ..] with more than one element a channel";
-        return Err(Error::shape(OP, "input", format!("{:?}", input.shape()), accepted));
-    }
+    ensure(count >= 2, || {
+        wrong_shape(OP, "input", input.shape(), "[batch, channels, ..] with more than one element a channel")
+    })?;
     check_running(OP, [running_mean, running_var], channels)?;
     let [y, mean, var] = of_groups(OP, input, channels.max(1), [weight, bias], eps)?;
     let unbiased = no_grad(|| var.affine(count as f64 / (count as f64 - 1.0), 0.0))?;

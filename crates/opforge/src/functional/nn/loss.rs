@@ -3,7 +3,6 @@
 use crate::functional as f;
 use std::f64::consts::PI;
 
-use crate::family::floating;
 use crate::ops::nn::cross_entropy::{Reduce, class_dim, class_loss};
 use crate::ops::prelude::*;
 
@@ -34,9 +33,7 @@ pub fn nll_loss(
     reduction: &str,
 ) -> Result<Tensor> {
     let reduce = Reduce::named(OP, reduction)?;
-    if !input.dtype().is_float() {
-        return Err(Error::dtype(OP, "input", input.dtype(), "a floating-point dtype"));
-    }
+    check_float(OP, "input", input)?;
     let dim = class_dim(OP, input, target)?;
     class_loss(input, target, weight, dim, ignore_index, reduce, 0.0)
 }
@@ -304,10 +301,8 @@ fn difference(op: &'static str, a: &Tensor, b: &Tensor) -> Result<Tensor> {
 }
 
 fn same_shapes(op: &'static str, input: &Tensor, target: &Tensor) -> Result<()> {
-    if input.shape() == target.shape() {
-        return Ok(());
-    }
-    Err(Error::shapes(op, input.shape(), target.shape(), "a target of the input's shape"))
+    let accepted = "a target of the input's shape";
+    ensure(input.shape() == target.shape(), || Error::shapes(op, input.shape(), target.shape(), accepted))
 }
 
 /// Reduces a loss whose mean is weighted as its elements are.
@@ -333,9 +328,5 @@ pub(super) fn weighted(loss: Tensor, weight: Option<&Tensor>) -> Result<Tensor> 
 /// A loss of each element reduced as a name says.
 #[track_caller]
 pub(super) fn reduced(op: &'static str, loss: Tensor, reduction: &str) -> Result<Tensor> {
-    match Reduce::named(op, reduction)? {
-        Reduce::None => Ok(loss),
-        Reduce::Sum => loss.sum_all(),
-        Reduce::Mean => f::mean(&loss, None, false, None),
-    }
+    Reduce::named(op, reduction)?.apply(loss, |loss| f::mean(loss, None, false, None))
 }

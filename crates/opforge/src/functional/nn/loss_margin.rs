@@ -1,7 +1,6 @@
 //! Losses that ask for a margin. `reduction` is `"none"`, `"mean"` or `"sum"`.
 
 use super::loss::{reduced, weighted};
-use crate::family::floating;
 use crate::functional as f;
 use crate::ops::prelude::*;
 
@@ -130,9 +129,7 @@ pub fn multi_margin_loss(
     let rows = f::atleast_2d(input)?;
     let (n, classes) = rows.shape().dims2()?;
     let ids = target.reshape((target.elem_count(), 1))?;
-    if ids.dims()[0] != n {
-        return Err(Error::shapes(OP, input.shape(), target.shape(), "a class for each row"));
-    }
+    ensure(ids.dims()[0] == n, || Error::shapes(OP, input.shape(), target.shape(), "a class for each row"))?;
     let right = f::gather(&rows, 1, &ids)?;
     let gap = f::affine(&rows.broadcast_sub(&right)?, 1.0, margin)?.relu()?;
     let gap = match p {
@@ -166,10 +163,9 @@ pub fn multi_margin_loss(
 #[function(*, reduction = "mean")]
 #[python(nn)]
 pub fn multilabel_margin_loss(input: &Tensor, target: &Tensor, reduction: &str) -> Result<Tensor> {
-    if input.shape() != target.shape() || !target.dtype().is_int() {
-        let accepted = "a target of integers of the input's shape";
-        return Err(Error::shapes(OP, input.shape(), target.shape(), accepted));
-    }
+    ensure(input.shape() == target.shape() && target.dtype().is_int(), || {
+        Error::shapes(OP, input.shape(), target.shape(), "a target of integers of the input's shape")
+    })?;
     let (rows, target) = (f::atleast_2d(input)?, f::atleast_2d(target)?.to_dtype(DType::I64)?);
     let classes = rows.dims()[1];
     let ended = f::cumsum(&target.lt(0i64)?.to_dtype(DType::I64)?, 1, None)?;

@@ -19,41 +19,7 @@ mod recurrent;
 mod resize;
 mod shuffles;
 
-pub use activations::*;
-pub use bags::*;
-pub use conv::*;
-pub use ctc::*;
-pub use dropouts::*;
-pub use grid::*;
-pub use image_blocks::*;
-pub use instance_norm::*;
-pub use loss::*;
-pub use loss_margin::*;
-pub use pool::*;
-pub use pool_adaptive::*;
-pub use pool_fractional::*;
-pub use pool_places::*;
-pub use recurrent::*;
-pub use resize::*;
-pub use shuffles::*;
-
-/// The signatures of the functions, a list a file.
-pub(super) static FUNCTIONS: &[&[crate::declaration::Function]] = &[
-    activations::FUNCTIONS,
-    bags::FUNCTIONS,
-    conv::FUNCTIONS,
-    ctc::FUNCTIONS,
-    dropouts::FUNCTIONS,
-    grid::FUNCTIONS,
-    image_blocks::FUNCTIONS,
-    instance_norm::FUNCTIONS,
-    loss::FUNCTIONS,
-    loss_margin::FUNCTIONS,
-    pool::FUNCTIONS,
-    pool_adaptive::FUNCTIONS,
-    pool_fractional::FUNCTIONS,
-    pool_places::FUNCTIONS,
-    recurrent::FUNCTIONS,
-    resize::FUNCTIONS,
-    shuffles::FUNCTIONS,
-];
+subject! {
+    activations, bags, conv, ctc, dropouts, grid, image_blocks, instance_norm, loss, loss_margin, pool, pool_adaptive,
+    pool_fractional, pool_places, recurrent, resize, shuffles,
+}

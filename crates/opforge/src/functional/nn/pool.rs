@@ -23,8 +23,7 @@ pub fn max_pool1d(
     dilation: &[i64],
     ceil_mode: bool,
 ) -> Result<Tensor> {
-    let pooling = Pooling::new(OP, 1, kernel_size, stride, [padding, dilation], ceil_mode)?;
-    max_pool_values(&pooling, input, pooling.lengths(input)?)
+    max_pool_values(&Pooling::new(OP, 1, kernel_size, stride, [padding, dilation], ceil_mode)?, input)
 }
 
 /// [`max_pool2d`](crate::functional::max_pool2d) over the last three dimensions of `[batch, channels, ..]`.
@@ -41,8 +40,7 @@ pub fn max_pool3d(
     dilation: &[i64],
     ceil_mode: bool,
 ) -> Result<Tensor> {
-    let pooling = Pooling::new(OP, 3, kernel_size, stride, [padding, dilation], ceil_mode)?;
-    max_pool_values(&pooling, input, pooling.lengths(input)?)
+    max_pool_values(&Pooling::new(OP, 3, kernel_size, stride, [padding, dilation], ceil_mode)?, input)
 }
 
 /// [`avg_pool2d`](crate::functional::avg_pool2d) over the last dimension of `[batch, channels, length]`.
@@ -60,7 +58,7 @@ pub fn avg_pool1d(
     count_include_pad: bool,
 ) -> Result<Tensor> {
     let pooling = Pooling::new(OP, 1, kernel_size, stride, [padding, &[1]], ceil_mode)?;
-    avg_pool(&pooling, divisor(OP, count_include_pad, None)?, input, pooling.lengths(input)?)
+    avg_pool(&pooling, divisor(OP, count_include_pad, None)?, input)
 }
 
 /// [`avg_pool2d`](crate::functional::avg_pool2d) over the last three dimensions of `[batch, channels, depth, height, width]`.
@@ -79,7 +77,7 @@ pub fn avg_pool3d(
     divisor_override: Option<i64>,
 ) -> Result<Tensor> {
     let pooling = Pooling::new(OP, 3, kernel_size, stride, [padding, &[1]], ceil_mode)?;
-    avg_pool(&pooling, divisor(OP, count_include_pad, divisor_override)?, input, pooling.lengths(input)?)
+    avg_pool(&pooling, divisor(OP, count_include_pad, divisor_override)?, input)
 }
 
 /// A height and a width: two numbers, or one for both.
@@ -124,8 +122,7 @@ impl Tensor {
     /// For a window or stride of 0 and a window larger than the input.
     #[track_caller]
     pub fn avg_pool2d_with_stride<T: ToUsize2>(&self, kernel_size: T, stride: T) -> Result<Tensor> {
-        let pooling = sliding("avg_pool2d", kernel_size.to_usize2(), stride.to_usize2())?;
-        avg_pool(&pooling, Divisor::Inside, self, pooling.lengths(self)?)
+        avg_pool(&sliding("avg_pool2d", kernel_size.to_usize2(), stride.to_usize2())?, Divisor::Inside, self)
     }
 
     /// The greatest elements under windows that lie side by side on the last two dimensions: see [`max_pool2d`](crate::functional::max_pool2d).
@@ -144,7 +141,6 @@ impl Tensor {
     /// For a window or stride of 0 and a window larger than the input.
     #[track_caller]
     pub fn max_pool2d_with_stride<T: ToUsize2>(&self, kernel_size: T, stride: T) -> Result<Tensor> {
-        let pooling = sliding("max_pool2d", kernel_size.to_usize2(), stride.to_usize2())?;
-        max_pool_values(&pooling, self, pooling.lengths(self)?)
+        max_pool_values(&sliding("max_pool2d", kernel_size.to_usize2(), stride.to_usize2())?, self)
     }
 }

@@ -4,7 +4,6 @@ use opforge_tile::forms::Divisor;
 use opforge_tile::forms::MAX_SPATIAL;
 
 use crate::family::pool::Pooling;
-use crate::family::window::PerDim;
 use crate::ops::nn::avg_pool2d::avg_pool;
 use crate::ops::nn::max_pool2d::max_pool;
 use crate::ops::prelude::*;
@@ -14,9 +13,9 @@ functions! {
     adaptive_max_pool2d_returning, adaptive_avg_pool3d, adaptive_max_pool3d, adaptive_max_pool3d_returning,
 }
 
-/// The windows and the result's lengths.
-fn adaptive(op: &'static str, spatial: usize, input: &Tensor, size: &[i64]) -> Result<(Pooling, PerDim)> {
-    let pooling = Pooling::adaptive(op, spatial);
+/// The windows that give a result of this size.
+fn adaptive(op: &'static str, spatial: usize, input: &Tensor, size: &[i64]) -> Result<Pooling> {
+    let mut pooling = Pooling::adaptive(op, spatial);
     let mut lengths = pooling.input_lengths(input)?;
     // Each window has a place in a table.
     const MOST: usize = 1 << 24;
@@ -31,7 +30,8 @@ fn adaptive(op: &'static str, spatial: usize, input: &Tensor, size: &[i64]) -> R
             n => *length = usize::try_from(n).ok().filter(|&n| n <= MOST).ok_or_else(wrong)?,
         }
     }
-    Ok((pooling, lengths))
+    pooling.adapted = Some(lengths);
+    Ok(pooling)
 }
 
 /// The averages of as many about equal windows as `output_size` says, over the last dimension of `[batch, channels, ..]`
@@ -49,8 +49,7 @@ fn adaptive(op: &'static str, spatial: usize, input: &Tensor, size: &[i64]) -> R
 #[function]
 #[python(torch, nn)]
 pub fn adaptive_avg_pool1d(input: &Tensor, output_size: &[i64]) -> Result<Tensor> {
-    let (pooling, lengths) = adaptive(adaptive_avg_pool1d::FUNCTION.name, 1, input, output_size)?;
-    avg_pool(&pooling, Divisor::Inside, input, lengths)
+    avg_pool(&adaptive(OP, 1, input, output_size)?, Divisor::Inside, input)
 }
 
 /// The greatest elements, and their places, under as many about equal windows as `output_size` says: otherwise as
@@ -61,8 +60,7 @@ pub fn adaptive_avg_pool1d(input: &Tensor, output_size: &[i64]) -> Result<Tensor
 #[function]
 #[python(torch)]
 pub fn adaptive_max_pool1d(input: &Tensor, output_size: &[i64]) -> Result<(Tensor, Tensor)> {
-    let (pooling, lengths) = adaptive(adaptive_max_pool1d::FUNCTION.name, 1, input, output_size)?;
-    max_pool(&pooling, input, lengths)
+    max_pool(&adaptive(OP, 1, input, output_size)?, input)
 }
 
 /// [`adaptive_max_pool1d`], without the places unless `return_indices`.
@@ -91,8 +89,7 @@ pub fn adaptive_max_pool1d_returning(input: &Tensor, output_size: &[i64], return
 #[function]
 #[python(nn)]
 pub fn adaptive_avg_pool2d(input: &Tensor, output_size: &[i64]) -> Result<Tensor> {
-    let (pooling, lengths) = adaptive(adaptive_avg_pool2d::FUNCTION.name, 2, input, output_size)?;
-    avg_pool(&pooling, Divisor::Inside, input, lengths)
+    avg_pool(&adaptive(OP, 2, input, output_size)?, Divisor::Inside, input)
 }
 
 /// The greatest elements, and their places, under as many about equal windows as `output_size` says: otherwise as
@@ -103,8 +100,7 @@ pub fn adaptive_avg_pool2d(input: &Tensor, output_size: &[i64]) -> Result<Tensor
 #[function]
 #[python(hidden)]
 pub fn adaptive_max_pool2d(input: &Tensor, output_size: &[i64]) -> Result<(Tensor, Tensor)> {
-    let (pooling, lengths) = adaptive(adaptive_max_pool2d::FUNCTION.name, 2, input, output_size)?;
-    max_pool(&pooling, input, lengths)
+    max_pool(&adaptive(OP, 2, input, output_size)?, input)
 }
 
 /// [`adaptive_max_pool2d`], without the places unless `return_indices`.
@@ -133,8 +129,7 @@ pub fn adaptive_max_pool2d_returning(input: &Tensor, output_size: &[i64], return
 #[function]
 #[python(nn)]
 pub fn adaptive_avg_pool3d(input: &Tensor, output_size: &[i64]) -> Result<Tensor> {
-    let (pooling, lengths) = adaptive(adaptive_avg_pool3d::FUNCTION.name, 3, input, output_size)?;
-    avg_pool(&pooling, Divisor::Inside, input, lengths)
+    avg_pool(&adaptive(OP, 3, input, output_size)?, Divisor::Inside, input)
 }
 
 /// The greatest elements, and their places, under as many about equal windows as `output_size` says: otherwise as
@@ -145,8 +140,7 @@ pub fn adaptive_avg_pool3d(input: &Tensor, output_size: &[i64]) -> Result<Tensor
 #[function]
 #[python(hidden)]
 pub fn adaptive_max_pool3d(input: &Tensor, output_size: &[i64]) -> Result<(Tensor, Tensor)> {
-    let (pooling, lengths) = adaptive(adaptive_max_pool3d::FUNCTION.name, 3, input, output_size)?;
-    max_pool(&pooling, input, lengths)
+    max_pool(&adaptive(OP, 3, input, output_size)?, input)
 }
 
 /// [`adaptive_max_pool3d`], without the places unless `return_indices`.

@@ -69,8 +69,7 @@ fn pooled(
 ) -> Result<Value> {
     let batched = input.rank() == spatial + 2;
     if !batched && input.rank() != spatial + 1 {
-        let accepted = format!("{} or {} dimensions", spatial + 1, spatial + 2);
-        return Err(Error::shape(op, "input", format!("{:?}", input.shape()), accepted));
+        return Err(wrong_shape(op, "input", input.shape(), format!("{} or {} dimensions", spatial + 1, spatial + 2)));
     }
     let x = if batched { input.clone() } else { input.unsqueeze(0)? };
     let windows = Windows::new(op, &x, sizes)?;
@@ -126,18 +125,14 @@ impl<'a> Windows<'a> {
                 numbers("output_ratio", &scaled)?
             }
             (None, Some(ratio)) => {
-                return Err(Error::value(
-                    op,
-                    "output_ratio",
-                    format!("{ratio:?}"),
-                    format!("{spatial} numbers between 0 and 1"),
-                ));
+                let accepted = format!("{spatial} numbers between 0 and 1");
+                return Err(Error::value(op, "output_ratio", format!("{ratio:?}"), accepted));
             }
             _ => return Err(Error::value(op, "output_size, output_ratio", "both or neither", "one of the two")),
         };
         if (0..spatial).any(|d| count[d] + kernel[d] - 1 > lengths[d]) {
             let accepted = format!("lengths of at least output_size + kernel_size - 1 for {count:?} and {kernel:?}");
-            return Err(Error::shape(op, "input", format!("{:?}", x.shape()), accepted));
+            return Err(wrong_shape(op, "input", x.shape(), accepted));
         }
         Ok(Windows { dims: x.dims(), kernel, count })
     }

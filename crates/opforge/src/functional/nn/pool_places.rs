@@ -34,8 +34,7 @@ pub fn max_pool1d_with_indices(
     return_indices: bool,
 ) -> Result<(Tensor, Tensor)> {
     let _ = return_indices;
-    let pooling = Pooling::new("max_pool1d", 1, kernel_size, stride, [padding, dilation], ceil_mode)?;
-    max_pool(&pooling, input, pooling.lengths(input)?)
+    max_pool(&Pooling::new("max_pool1d", 1, kernel_size, stride, [padding, dilation], ceil_mode)?, input)
 }
 
 /// [`max_pool1d`](crate::functional::max_pool1d), or with the places too if `return_indices`.
@@ -82,8 +81,7 @@ pub fn max_pool2d_with_indices(
     return_indices: bool,
 ) -> Result<(Tensor, Tensor)> {
     let _ = return_indices;
-    let pooling = Pooling::new("max_pool2d", 2, kernel_size, stride, [padding, dilation], ceil_mode)?;
-    max_pool(&pooling, input, pooling.lengths(input)?)
+    max_pool(&Pooling::new("max_pool2d", 2, kernel_size, stride, [padding, dilation], ceil_mode)?, input)
 }
 
 /// [`max_pool2d`](crate::functional::max_pool2d), or with the places too if `return_indices`.
@@ -130,8 +128,7 @@ pub fn max_pool3d_with_indices(
     return_indices: bool,
 ) -> Result<(Tensor, Tensor)> {
     let _ = return_indices;
-    let pooling = Pooling::new("max_pool3d", 3, kernel_size, stride, [padding, dilation], ceil_mode)?;
-    max_pool(&pooling, input, pooling.lengths(input)?)
+    max_pool(&Pooling::new("max_pool3d", 3, kernel_size, stride, [padding, dilation], ceil_mode)?, input)
 }
 
 /// [`max_pool3d`](crate::functional::max_pool3d), or with the places too if `return_indices`.

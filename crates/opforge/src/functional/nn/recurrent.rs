@@ -157,9 +157,7 @@ pub fn rnn_relu_cell(
 /// `x w^T + b`, of a weight that is a matrix.
 #[track_caller]
 fn projected(op: &'static str, x: &Tensor, w: &Tensor, b: Option<&Tensor>) -> Result<Tensor> {
-    if w.rank() != 2 {
-        return Err(Error::shape(op, "weight", format!("{:?}", w.shape()), "[n, k]"));
-    }
+    ensure(w.rank() == 2, || wrong_shape(op, "weight", w.shape(), "[n, k]"))?;
     f::linear(x, w, b)
 }
 
@@ -168,9 +166,7 @@ fn projected(op: &'static str, x: &Tensor, w: &Tensor, b: Option<&Tensor>) -> Re
 fn blocks<const N: usize>(op: &'static str, gates: &Tensor) -> Result<[Tensor; N]> {
     let last = gates.rank() - 1;
     let wide = gates.dims()[last];
-    if !wide.is_multiple_of(N) {
-        return Err(Error::shape(op, "gates", format!("{:?}", gates.shape()), format!("a multiple of {N} gates")));
-    }
+    ensure(wide.is_multiple_of(N), || wrong_shape(op, "gates", gates.shape(), format!("a multiple of {N} gates")))?;
     let parts = f::split(gates, (wide / N).max(1) as i64, -1)?;
     parts.try_into().map_err(|_| Error::shape(op, "gates", wide, format!("{N} gates")))
 }

@@ -20,10 +20,9 @@ functions! { pixel_shuffle, pixel_unshuffle, channel_shuffle }
 #[python(torch, nn)]
 pub fn pixel_shuffle(input: &Tensor, upscale_factor: i64) -> Result<Tensor> {
     let (lead, [channels, height, width], r) = image(OP, input, upscale_factor)?;
-    if !channels.is_multiple_of(r * r) {
-        let accepted = format!("a multiple of {} channels", r * r);
-        return Err(Error::shape(OP, "input", format!("{:?}", input.shape()), accepted));
-    }
+    ensure(channels.is_multiple_of(r * r), || {
+        wrong_shape(OP, "input", input.shape(), format!("a multiple of {} channels", r * r))
+    })?;
     let n = lead.iter().product::<usize>();
     let parts = input.reshape(&[n, channels / (r * r), r, r, height, width][..])?;
     let moved = parts.permute((0, 1, 4, 2, 5, 3))?;
@@ -45,10 +44,9 @@ pub fn pixel_shuffle(input: &Tensor, upscale_factor: i64) -> Result<Tensor> {
 #[python(torch, nn)]
 pub fn pixel_unshuffle(input: &Tensor, downscale_factor: i64) -> Result<Tensor> {
     let (lead, [channels, height, width], r) = image(OP, input, downscale_factor)?;
-    if !height.is_multiple_of(r) || !width.is_multiple_of(r) {
-        let accepted = format!("multiples of {r} for height and width");
-        return Err(Error::shape(OP, "input", format!("{:?}", input.shape()), accepted));
-    }
+    ensure(height.is_multiple_of(r) && width.is_multiple_of(r), || {
+        wrong_shape(OP, "input", input.shape(), format!("multiples of {r} for height and width"))
+    })?;
     let n = lead.iter().product::<usize>();
     let parts = input.reshape(&[n, channels, height / r, r, width / r, r][..])?;
     let moved = parts.permute((0, 1, 3, 5, 2, 4))?;
@@ -72,12 +70,7 @@ pub fn channel_shuffle(input: &Tensor, groups: i64) -> Result<Tensor> {
     let channels = input.dims().get(1).copied().unwrap_or(0);
     let groups = usize::try_from(groups).ok().filter(|&g| g > 0 && channels.is_multiple_of(g));
     let Some(groups) = groups.filter(|_| input.rank() >= 2) else {
-        return Err(Error::shape(
-            OP,
-            "input",
-            format!("{:?}", input.shape()),
-            "[n, channels, ..] that the groups divide",
-        ));
+        return Err(wrong_shape(OP, "input", input.shape(), "[n, channels, ..] that the groups divide"));
     };
     let grouped = [&input.dims()[..1], &[groups, channels / groups], &input.dims()[2..]].concat();
     f::apart(input.reshape(grouped)?.transpose(1, 2)?.reshape(input.shape())?, input)
@@ -89,6 +82,6 @@ fn image<'a>(op: &'static str, input: &'a Tensor, factor: i64) -> Result<(&'a [u
     let factor = factor.ok_or_else(|| Error::value(op, "factor", "out of range", "1 to 65536"))?;
     match input.dims() {
         [lead @ .., channels, height, width] => Ok((lead, [*channels, *height, *width], factor)),
-        _ => Err(Error::shape(op, "input", format!("{:?}", input.shape()), "[.., channels, height, width]")),
+        _ => Err(wrong_shape(op, "input", input.shape(), "[.., channels, height, width]")),
     }
 }

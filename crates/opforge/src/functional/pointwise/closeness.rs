@@ -34,9 +34,7 @@ pub fn equal(input: &Tensor, other: &Tensor) -> Result<bool> {
 /// ```
 #[function(rtol = 1e-5, atol = 1e-8, equal_nan = false)]
 pub fn isclose(input: &Tensor, other: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -> Result<Tensor> {
-    if input.dtype() != other.dtype() {
-        return Err(Error::dtypes(OP, input.dtype(), other.dtype()));
-    }
+    ensure(input.dtype() == other.dtype(), || Error::dtypes(OP, input.dtype(), other.dtype()))?;
     if !(rtol >= 0.0 && atol >= 0.0) {
         return Err(Error::value(OP, "rtol, atol", format!("{rtol}, {atol}"), "tolerances of 0 or more"));
     }

@@ -67,9 +67,7 @@ pub fn view_as_complex(input: &Tensor) -> Result<Tensor> {
 #[function]
 #[python(torch)]
 pub fn complex(real: &Tensor, imag: &Tensor) -> Result<Tensor> {
-    if real.dtype() != imag.dtype() {
-        return Err(Error::dtypes(OP, real.dtype(), imag.dtype()));
-    }
+    ensure(real.dtype() == imag.dtype(), || Error::dtypes(OP, real.dtype(), imag.dtype()))?;
     let shape = real.shape().broadcast(imag.shape(), OP)?;
     let part = |t: &Tensor| t.broadcast_as(shape.clone());
     view_as_complex(&Tensor::stack(&[part(real)?, part(imag)?], shape.rank())?)
@@ -89,9 +87,7 @@ pub fn complex(real: &Tensor, imag: &Tensor) -> Result<Tensor> {
 #[function]
 #[python(torch)]
 pub fn polar(abs: &Tensor, angle: &Tensor) -> Result<Tensor> {
-    if abs.dtype() != angle.dtype() {
-        return Err(Error::dtypes(OP, abs.dtype(), angle.dtype()));
-    }
+    ensure(abs.dtype() == angle.dtype(), || Error::dtypes(OP, abs.dtype(), angle.dtype()))?;
     complex(&abs.broadcast_mul(&angle.cos()?)?, &abs.broadcast_mul(&angle.sin()?)?)
 }
 

@@ -1,6 +1,5 @@
 //! What complex numbers are made of: conjugates, parts and angles, of real numbers too.
 
-use crate::family::floating;
 use crate::functional as f;
 use crate::functional::Parts;
 use crate::ops::prelude::*;
@@ -102,7 +101,7 @@ pub fn angle(input: &Tensor) -> Result<Tensor> {
 pub fn adjoint(input: &Tensor) -> Result<Tensor> {
     let rank = input.rank();
     match rank {
-        0 | 1 => Err(Error::shape(OP, "input", format!("{:?}", input.shape()), "at least two dimensions")),
+        0 | 1 => Err(wrong_shape(OP, "input", input.shape(), "at least two dimensions")),
         _ => conj(&input.transpose(rank - 2, rank - 1)?),
     }
 }

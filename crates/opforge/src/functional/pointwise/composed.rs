@@ -231,9 +231,7 @@ pub(crate) fn together<const N: usize>(tensors: [&Tensor; N]) -> Result<[Tensor;
 #[function]
 #[python(torch, method, results(mantissa, exponent))]
 pub fn frexp(input: &Tensor) -> Result<(Tensor, Tensor)> {
-    if !input.dtype().is_float() {
-        return Err(Error::dtype(OP, "input", input.dtype(), "a floating-point dtype"));
-    }
+    check_float(OP, "input", input)?;
     let x = if input.dtype() == DType::F64 { input.clone() } else { input.to_dtype(DType::F32)? };
     let plain = f::logical_and((&f::isfinite(&x)?).into(), (&f::ne((&x).into(), 0.0.into())?).into())?;
     let size = f::where_cond(&plain, (&x.detach().abs()?).into(), 1.0.into())?;
@@ -260,9 +258,7 @@ pub fn frexp(input: &Tensor) -> Result<(Tensor, Tensor)> {
 #[function]
 #[python(torch, method, in_place)]
 pub fn mvlgamma(input: &Tensor, p: i64) -> Result<Tensor> {
-    if !(1..=10_000).contains(&p) {
-        return Err(Error::value(OP, "p", p, "1 to 10,000"));
-    }
+    ensure((1..=10_000).contains(&p), || Error::value(OP, "p", p, "1 to 10,000"))?;
     let x = f::floating(input)?;
     let term = |j: i64| f::lgamma(&x.affine(1.0, -0.5 * j as f64)?);
     let sum = (1..p).try_fold(term(0)?, |sum, j| sum.add(&term(j)?))?;

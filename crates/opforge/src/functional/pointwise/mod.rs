@@ -6,12 +6,6 @@ mod complex_parts;
 mod composed;
 mod scaled;
 
-pub use closeness::*;
-pub use complex::*;
-pub use complex_parts::*;
-pub use composed::*;
 pub(crate) use scaled::{Plus, binary_scaled};
 
-/// The signatures of the functions, a list a file.
-pub(super) static FUNCTIONS: &[&[crate::declaration::Function]] =
-    &[closeness::FUNCTIONS, complex::FUNCTIONS, complex_parts::FUNCTIONS, composed::FUNCTIONS];
+subject! { closeness, complex, complex_parts, composed }

@@ -2,7 +2,6 @@
 
 use opforge_core::Kind;
 
-use crate::family::converted;
 use crate::ops::pointwise::mul::Mul;
 use crate::ops::prelude::*;
 

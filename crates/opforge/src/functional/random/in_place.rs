@@ -91,9 +91,7 @@ pub fn log_normal(input: &Tensor, mean: f64, std: f64, generator: Option<Generat
 #[function(*, generator = None)]
 #[python(in_place)]
 pub fn geometric(input: &Tensor, p: f64, generator: Option<Generator>) -> Result<Tensor> {
-    if !(p > 0.0 && p < 1.0) {
-        return Err(Error::value(OP, "p", p, "a probability between 0 and 1"));
-    }
+    ensure(p > 0.0 && p < 1.0, || Error::value(OP, "p", p, "a probability between 0 and 1"))?;
     let dtype = if input.dtype().is_float() { input.dtype() } else { DType::F32 };
     let waiting = exponential_like(&input.detach().to_dtype(dtype)?, generator.as_ref())?;
     waiting.affine(-1.0 / (-p).ln_1p(), 0.0)?.ceil()?.maximum(1.0)?.to_dtype(input.dtype())
@@ -151,7 +149,7 @@ fn like<D: Distribution>(input: &Tensor, distribution: D, generator: Option<Gene
 }
 
 fn positive(op: &'static str, param: &'static str, given: f64) -> Result<()> {
-    if given > 0.0 { Ok(()) } else { Err(Error::value(op, param, given, "a number above 0")) }
+    ensure(given > 0.0, || Error::value(op, param, given, "a number above 0"))
 }
 
 /// One more than the greatest integer up to which a dtype holds all.

@@ -133,9 +133,7 @@ pub fn multinomial(
     generator: Option<Generator>,
 ) -> Result<Tensor> {
     let wrong = |given: String, accepted: &str| Err(Error::shape(OP, "input", given, accepted));
-    if !input.dtype().is_float() {
-        return Err(Error::dtype(OP, "input", input.dtype(), "a floating-point dtype"));
-    }
+    check_float(OP, "input", input)?;
     let (1 | 2, Some(&categories)) = (input.rank(), input.dims().last()) else {
         return wrong(format!("{:?}", input.shape()), "one or two dimensions");
     };
@@ -159,9 +157,7 @@ pub fn multinomial(
 /// Draws of the standard normal distribution, like a tensor.
 #[track_caller]
 fn standard(op: &'static str, like: &Tensor, generator: Option<Generator>) -> Result<Tensor> {
-    if !like.dtype().is_float() {
-        return Err(Error::dtype(op, "mean, std", like.dtype(), "a floating-point dtype"));
-    }
+    check_float(op, "mean, std", like)?;
     draw(Randn::of(0.0, 1.0), like.shape(), like.dtype(), like.device(), generator.as_ref())
 }
 

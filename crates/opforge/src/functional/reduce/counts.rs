@@ -61,9 +61,7 @@ pub fn bincount(input: &Tensor, weights: Option<&Tensor>, minlength: i64) -> Res
 /// ```
 #[function(bins = 100, min = 0.0, max = 0.0)]
 pub fn histc(input: &Tensor, bins: i64, min: f64, max: f64) -> Result<Tensor> {
-    if !input.dtype().is_float() {
-        return Err(Error::UnsupportedDTypeForOp(input.dtype(), OP));
-    }
+    ensure(input.dtype().is_float(), || Error::UnsupportedDTypeForOp(input.dtype(), OP))?;
     let count = usize::try_from(bins).ok().filter(|&n| n > 0);
     let count = count.ok_or_else(|| Error::value(OP, "bins", bins, "1 or more"))?;
     let x = input.detach().flatten_all()?.to_dtype(DType::F64)?;

@@ -1,7 +1,5 @@
 //! Differences of neighbours, and sums of areas between them.
 
-use opforge_core::normalize_dim;
-
 use crate::functional as f;
 use crate::ops::prelude::*;
 
@@ -20,9 +18,7 @@ functions! { diff, trapezoid_spaced, trapezoid, cumulative_trapezoid_spaced, cum
 /// ```
 #[function(n = 1, dim = -1, prepend = None, append = None)]
 pub fn diff(input: &Tensor, n: i64, dim: i64, prepend: Option<&Tensor>, append: Option<&Tensor>) -> Result<Tensor> {
-    if input.rank() == 0 {
-        return Err(f::no_dims(OP));
-    }
+    ensure(input.rank() > 0, || f::no_dims(OP))?;
     let axis = normalize_dim(dim, input.rank(), OP)?;
     let times = usize::try_from(n).map_err(|_| Error::value(OP, "n", n, "0 or more"))?;
     if times == 0 {
@@ -91,9 +87,7 @@ pub fn cumulative_trapezoid(y: &Tensor, x: &Tensor, dim: i64) -> Result<Tensor> 
 /// The area between each two neighbours.
 #[track_caller]
 fn areas(op: &'static str, y: &Tensor, x: Option<&Tensor>, dx: f64, dim: i64) -> Result<Tensor> {
-    if y.rank() == 0 {
-        return Err(f::no_dims(op));
-    }
+    ensure(y.rank() > 0, || f::no_dims(op))?;
     let axis = normalize_dim(dim, y.rank(), op)?;
     let rest = y.dims()[axis].saturating_sub(1);
     let heights = |start: usize| y.narrow(axis, start.min(y.dims()[axis]), rest);

@@ -1,7 +1,5 @@
 //! Elements by their rank: medians, the k-th, the most frequent.
 
-use opforge_core::normalize_dim;
-
 use super::extrema::along;
 use crate::functional as f;
 use crate::ops::prelude::*;
@@ -21,10 +19,7 @@ functions! { median, median_dim, nanmedian, nanmedian_dim, kthvalue, mode }
 /// ```
 #[function]
 pub fn median(input: &Tensor) -> Result<Tensor> {
-    if let Some(nothing) = median_of_nothing(input) {
-        return nothing;
-    }
-    Ok(median_dim(&input.flatten_all()?, 0, false)?.0)
+    of_all(input, median_dim)
 }
 
 /// The median along `dim`, the lower one of two, and its index; NaN where any is NaN.
@@ -63,10 +58,7 @@ pub fn median_dim(input: &Tensor, dim: i64, keepdim: bool) -> Result<(Tensor, Te
 /// ```
 #[function]
 pub fn nanmedian(input: &Tensor) -> Result<Tensor> {
-    if let Some(nothing) = median_of_nothing(input) {
-        return nothing;
-    }
-    Ok(nanmedian_dim(&input.flatten_all()?, 0, false)?.0)
+    of_all(input, nanmedian_dim)
 }
 
 /// The median along `dim` of the elements that are not NaN, and its index.
@@ -140,14 +132,14 @@ pub fn mode(input: &Tensor, dim: i64, keepdim: bool) -> Result<(Tensor, Tensor)>
     })
 }
 
-/// The median of floats of which there are none: NaN. `None` for all else.
+/// The median that `along` finds among all elements; NaN of no floats.
 #[track_caller]
-fn median_of_nothing(input: &Tensor) -> Option<Result<Tensor>> {
-    let is_nothing = input.elem_count() == 0 && input.dtype().is_float();
-    is_nothing.then(|| {
+fn of_all(input: &Tensor, along: fn(&Tensor, i64, bool) -> Result<(Tensor, Tensor)>) -> Result<Tensor> {
+    if input.elem_count() == 0 && input.dtype().is_float() {
         let nan = Tensor::full_scalar(Scalar::Float(f64::NAN), (), input.dtype(), input.device())?;
-        f::constant_in(nan, &[input])
-    })
+        return f::constant_in(nan, &[input]);
+    }
+    Ok(along(&input.flatten_all()?, 0, false)?.0)
 }
 
 /// The element along `dim` at a place that `choose` takes from the order (and the sorted elements), and the place.
@@ -161,9 +153,7 @@ fn ranked(
 ) -> Result<(Tensor, Tensor)> {
     along(input, dim, keepdim, op, |input, _, _| {
         let axis = normalize_dim(dim, input.rank(), op)?;
-        if input.dims()[axis] == 0 {
-            return Err(Error::shape(op, "input", format!("{:?}", input.shape()), "at least one element along dim"));
-        }
+        ensure(input.dims()[axis] != 0, || wrong_shape(op, "input", input.shape(), "at least one element along dim"))?;
         let order = f::argsort(input, dim, false, true)?;
         choose(&order, &f::gather(&input.detach(), dim, &order)?, axis)
     })

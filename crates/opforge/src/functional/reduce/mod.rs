@@ -10,25 +10,4 @@ mod quantiles;
 mod segments;
 mod slopes;
 
-pub use counts::*;
-pub use differences::*;
-pub use extrema::*;
-pub use histograms::*;
-pub use medians::*;
-pub use moments::*;
-pub use quantiles::*;
-pub use segments::*;
-pub use slopes::*;
-
-/// The signatures of the functions, a list a file.
-pub(super) static FUNCTIONS: &[&[crate::declaration::Function]] = &[
-    counts::FUNCTIONS,
-    differences::FUNCTIONS,
-    extrema::FUNCTIONS,
-    histograms::FUNCTIONS,
-    medians::FUNCTIONS,
-    moments::FUNCTIONS,
-    quantiles::FUNCTIONS,
-    segments::FUNCTIONS,
-    slopes::FUNCTIONS,
-];
+subject! { counts, differences, extrema, histograms, medians, moments, quantiles, segments, slopes }

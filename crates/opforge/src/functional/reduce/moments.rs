@@ -1,6 +1,5 @@
 //! Means, deviations and sums with exceptions.
 
-use crate::family::floating;
 use crate::functional as f;
 use crate::ops::prelude::*;
 
@@ -186,9 +185,7 @@ pub fn count_nonzero(input: &Tensor, dim: Option<&[i64]>) -> Result<Tensor> {
 /// ```
 #[function(*, correction = 1.0, fweights = None, aweights = None)]
 pub fn cov(input: &Tensor, correction: f64, fweights: Option<&Tensor>, aweights: Option<&Tensor>) -> Result<Tensor> {
-    if input.rank() > 2 {
-        return Err(Error::shape(OP, "input", format!("{:?}", input.shape()), "at most two dimensions"));
-    }
+    ensure(input.rank() <= 2, || wrong_shape(OP, "input", input.shape(), "at most two dimensions"))?;
     let x = floating(input)?;
     let rows = if x.rank() < 2 { x.reshape((1, x.elem_count()))? } else { x.into_owned() };
     let Some(weights) = observation_weights(&rows, fweights, aweights)? else {
@@ -225,8 +222,7 @@ pub fn corrcoef(input: &Tensor) -> Result<Tensor> {
 fn observation_weights(rows: &Tensor, whole: Option<&Tensor>, other: Option<&Tensor>) -> Result<Option<Tensor>> {
     for (name, weights) in [("fweights", whole), ("aweights", other)] {
         if let Some(weights) = weights.filter(|w| w.rank() > 1 || w.elem_count() != rows.dims()[1]) {
-            let accepted = format!("a vector of {} weights", rows.dims()[1]);
-            return Err(Error::shape("cov", name, format!("{:?}", weights.shape()), accepted));
+            return Err(wrong_shape("cov", name, weights.shape(), format!("a vector of {} weights", rows.dims()[1])));
         }
     }
     if let Some(weights) = whole.filter(|w| !w.dtype().is_int()) {
@@ -244,5 +240,5 @@ fn covariance(input: &Tensor, a: &Tensor, b: &Tensor, count: &Tensor) -> Result<
 }
 
 fn correction(unbiased: bool) -> Option<f64> {
-    Some(f64::from(u8::from(unbiased)))
+    Some(f64::from(unbiased))
 }

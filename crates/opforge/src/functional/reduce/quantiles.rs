@@ -1,7 +1,5 @@
 //! Quantiles: where a part of the elements lies below.
 
-use opforge_core::normalize_dim;
-
 use crate::functional as f;
 use crate::ops::prelude::*;
 
@@ -91,9 +89,7 @@ impl Sorted {
             Some(_) => input.shape().clone().into_dims(),
             None => vec![1; input.rank()],
         };
-        if flat.dims()[axis] == 0 {
-            return Err(Error::shape(op, "input", format!("{:?}", input.shape()), "at least one element"));
-        }
+        ensure(flat.dims()[axis] != 0, || wrong_shape(op, "input", input.shape(), "at least one element"))?;
         match (shape.get_mut(axis), keepdim) {
             (Some(len), true) => *len = 1,
             (Some(_), false) if dim.is_some() => drop(shape.remove(axis)),
@@ -115,9 +111,7 @@ impl Sorted {
     /// One quantile; `tracked` is its number as a tensor in f64, if that needs a gradient.
     #[track_caller]
     fn at(&self, q: f64, tracked: Option<Tensor>, interpolation: &str) -> Result<Tensor> {
-        if !(0.0..=1.0).contains(&q) {
-            return Err(Error::value(self.op, "q", q, "a number from 0 to 1"));
-        }
+        ensure((0.0..=1.0).contains(&q), || Error::value(self.op, "q", q, "a number from 0 to 1"))?;
         let place = tracked.map_or_else(|| self.last.affine(q, 0.0), |q| self.last.broadcast_mul(&q))?;
         let place = f::where_cond(&f::isnan(&place)?, self.end.into(), (&place).into())?;
         let (lower, higher) = (place.floor()?, place.ceil()?);
@@ -150,7 +144,7 @@ impl Sorted {
                 Tensor::stack(&values.collect::<Result<Vec<_>>>()?, 0)
             }
             1 => Err(Error::shape(self.op, "q", "[0]", "at least one number")),
-            _ => Err(Error::shape(self.op, "q", format!("{:?}", q.shape()), "at most one dimension")),
+            _ => Err(wrong_shape(self.op, "q", q.shape(), "at most one dimension")),
         }
     }
 }

@@ -39,9 +39,7 @@ pub fn index_reduce(
         let accepted = format!("a vector of indices and a source of the shape {expected:?}");
         return Err(Error::shapes(OP, index.shape(), source.shape(), accepted));
     }
-    if reduce == "sum" {
-        return Err(Error::value(OP, "reduce", reduce, "\"prod\", \"mean\", \"amax\" or \"amin\""));
-    }
+    ensure(reduce != "sum", || Error::value(OP, "reduce", reduce, "\"prod\", \"mean\", \"amax\" or \"amin\""))?;
     combined(input, axis, index, source, reduce, include_self)
 }
 
@@ -70,12 +68,8 @@ pub fn segment_reduce(
     axis: i64,
     initial: Option<f64>,
 ) -> Result<Tensor> {
-    if indices.is_some() {
-        return Err(Error::value(OP, "indices", "a tensor", "None: lengths or offsets"));
-    }
-    if !data.dtype().is_float() {
-        return Err(Error::dtype(OP, "data", data.dtype(), "a floating-point dtype"));
-    }
+    ensure(indices.is_none(), || Error::value(OP, "indices", "a tensor", "None: lengths or offsets"))?;
+    check_float(OP, "data", data)?;
     let axis = f::existing_dim(OP, data, axis)?;
     let lengths = match (lengths, offsets) {
         (Some(lengths), None) => lengths.clone(),
@@ -96,10 +90,7 @@ pub fn segment_reduce(
         "prod" => ("prod", 1.0),
         "max" => ("amax", f64::NEG_INFINITY),
         "min" => ("amin", f64::INFINITY),
-        other => {
-            let accepted = "\"sum\", \"mean\", \"prod\", \"max\" or \"min\"";
-            return Err(Error::value(OP, "reduce", other, accepted));
-        }
+        other => return Err(Error::value(OP, "reduce", other, "\"sum\", \"mean\", \"prod\", \"max\" or \"min\"")),
     };
     let lengths = lengths.flatten_all()?.to_dtype(DType::I64)?;
     let count = lengths.elem_count();

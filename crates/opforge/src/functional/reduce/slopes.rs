@@ -82,13 +82,11 @@ fn slopes(
     edge_order: i64,
     steps: impl Fn(usize, usize) -> Result<Tensor>,
 ) -> Result<Vec<Tensor>> {
-    if !matches!(edge_order, 1 | 2) {
-        return Err(Error::value("gradient", "edge_order", edge_order, "1 or 2"));
-    }
+    ensure(matches!(edge_order, 1 | 2), || Error::value("gradient", "edge_order", edge_order, "1 or 2"))?;
     let least = edge_order as usize + 1;
     if let Some(&axis) = dims.iter().find(|&&axis| input.dims()[axis] < least) {
         let accepted = format!("at least {least} samples along dim {axis}");
-        return Err(Error::shape("gradient", "input", format!("{:?}", input.shape()), accepted));
+        return Err(wrong_shape("gradient", "input", input.shape(), accepted));
     }
     let x = f::floating(input)?;
     dims.iter().enumerate().map(|(k, &axis)| slope(&x, axis, &steps(k, axis)?, edge_order == 2)).collect()

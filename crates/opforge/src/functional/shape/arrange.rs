@@ -1,7 +1,6 @@
 //! Elements repeated, turned around and moved: copies.
 
 use crate::functional as f;
-use opforge_core::normalize_dim;
 use opforge_runtime::alloc::Room;
 
 use crate::ops::prelude::*;
@@ -66,9 +65,7 @@ pub fn rot90(input: &Tensor, k: i64, dims: &[i64]) -> Result<Tensor> {
         return Err(Error::value(OP, "dims", format!("{dims:?}"), "two dimensions"));
     };
     let same = normalize_dim(first, input.rank(), OP)? == normalize_dim(second, input.rank(), OP)?;
-    if same || input.rank() < 2 {
-        return Err(Error::value(OP, "dims", format!("{dims:?}"), "two different dimensions"));
-    }
+    ensure(!same && input.rank() >= 2, || Error::value(OP, "dims", format!("{dims:?}"), "two different dimensions"))?;
     match k.rem_euclid(4) {
         0 => input.copy(),
         1 => f::transpose(&f::flip(input, &[second])?, first, second)?.contiguous(),
@@ -91,10 +88,9 @@ pub fn rot90(input: &Tensor, k: i64, dims: &[i64]) -> Result<Tensor> {
 #[function]
 #[python(method)]
 pub fn repeat(input: &Tensor, repeats: &[i64]) -> Result<Tensor> {
-    if repeats.len() < input.rank() {
-        let accepted = format!("at least {} numbers", input.rank());
-        return Err(Error::value(OP, "repeats", format!("{repeats:?}"), accepted));
-    }
+    ensure(repeats.len() >= input.rank(), || {
+        Error::value(OP, "repeats", format!("{repeats:?}"), format!("at least {} numbers", input.rank()))
+    })?;
     f::apart(input.repeat(f::size_to_shape(OP, repeats)?)?, input)
 }
 
@@ -156,10 +152,9 @@ pub fn repeat_interleave_each(
     let (x, dim) = along(input, dim)?;
     let repeats =
         if repeats.elem_count() == 1 { repeats.reshape(1)?.broadcast_as(x.dims()[dim])? } else { repeats.clone() };
-    if repeats.dims() != [x.dims()[dim]] {
-        let accepted = format!("a vector of {}", x.dims()[dim]);
-        return Err(Error::shape(OP, "repeats", format!("{:?}", repeats.shape()), accepted));
-    }
+    ensure(repeats.dims() == [x.dims()[dim]], || {
+        wrong_shape(OP, "repeats", repeats.shape(), format!("a vector of {}", x.dims()[dim]))
+    })?;
     f::index_select(&x, dim as i64, &repeated_positions(&repeats, None)?)
 }
 
@@ -168,9 +163,7 @@ pub fn repeat_interleave_each(
 #[python(torch, name = "repeat_interleave")]
 pub fn repeated_positions(repeats: &Tensor, output_size: Option<i64>) -> Result<Tensor> {
     let _ = output_size;
-    if !repeats.dtype().is_int() {
-        return Err(Error::dtype(OP, "repeats", repeats.dtype(), "an integer dtype"));
-    }
+    ensure(repeats.dtype().is_int(), || Error::dtype(OP, "repeats", repeats.dtype(), "an integer dtype"))?;
     let counts = repeats.to_dtype(DType::I64)?.to_vec1::<i64>()?;
     if let Some(wrong) = counts.iter().find(|&&n| n < 0) {
         return Err(Error::value(OP, "repeats", wrong, "0 or more"));

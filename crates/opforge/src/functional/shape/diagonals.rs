@@ -1,9 +1,7 @@
 //! Diagonals read, written and made into matrices.
 
 use crate::functional as f;
-use opforge_core::normalize_dim;
 
-use crate::family::embed;
 use crate::ops::prelude::*;
 use crate::ops::shape::diagonal::Diagonal;
 
@@ -27,7 +25,7 @@ pub fn diag(input: &Tensor, diagonal: i64) -> Result<Tensor> {
     match input.rank() {
         1 => diag_embed(input, diagonal, -2, -1),
         2 => f::diagonal(input, diagonal, 0, 1)?.copy(),
-        _ => Err(Error::shape(OP, "input", format!("{:?}", input.shape()), "rank 1 or 2")),
+        _ => Err(wrong_shape(OP, "input", input.shape(), "rank 1 or 2")),
     }
 }
 
@@ -47,9 +45,7 @@ pub fn diag_embed(input: &Tensor, offset: i64, dim1: i64, dim2: i64) -> Result<T
     let Some((&last, lead)) = input.dims().split_last() else { return Err(f::no_dims(OP)) };
     let dim = |d| normalize_dim(d, input.rank() + 1, OP);
     let (dim1, dim2) = (dim(dim1)?, dim(dim2)?);
-    if dim1 == dim2 {
-        return Err(Error::value(OP, "dim2", dim2, "another dimension than dim1"));
-    }
+    ensure(dim1 != dim2, || Error::value(OP, "dim2", dim2, "another dimension than dim1"))?;
     let size = usize::try_from(offset.unsigned_abs()).ok().and_then(|n| n.checked_add(last));
     let size = size.ok_or_else(|| Error::value(OP, "offset", offset, "a size that fits the address space"))?;
     let mut shape = lead.to_vec();

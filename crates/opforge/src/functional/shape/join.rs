@@ -94,7 +94,7 @@ pub fn meshgrid(tensors: &[Tensor], indexing: &str) -> Result<Vec<Tensor>> {
         other => return Err(Error::value(OP, "indexing", other, "\"ij\" or \"xy\"")),
     };
     if let Some(t) = tensors.iter().find(|t| t.rank() > 1) {
-        return Err(Error::shape(OP, "tensors", format!("{:?}", t.shape()), "rank at most 1"));
+        return Err(wrong_shape(OP, "tensors", t.shape(), "rank at most 1"));
     }
     let dim = |i: usize| if swapped && i < 2 { 1 - i } else { i };
     let shape: Shape = (0..tensors.len()).map(|d| tensors[dim(d)].elem_count()).collect();
@@ -120,7 +120,7 @@ pub fn meshgrid(tensors: &[Tensor], indexing: &str) -> Result<Vec<Tensor>> {
 #[function]
 pub fn cartesian_prod(tensors: &[Tensor]) -> Result<Tensor> {
     if let Some(t) = tensors.iter().find(|t| t.rank() != 1) {
-        return Err(Error::shape(OP, "tensors", format!("{:?}", t.shape()), "vectors"));
+        return Err(wrong_shape(OP, "tensors", t.shape(), "vectors"));
     }
     if let [one] = tensors {
         return one.copy();
@@ -142,14 +142,10 @@ pub fn cartesian_prod(tensors: &[Tensor]) -> Result<Tensor> {
 /// ```
 #[function(r = 2, with_replacement = false)]
 pub fn combinations(input: &Tensor, r: usize, with_replacement: bool) -> Result<Tensor> {
-    if input.rank() != 1 {
-        return Err(Error::shape(OP, "input", format!("{:?}", input.shape()), "a vector"));
-    }
+    ensure(input.rank() == 1, || wrong_shape(OP, "input", input.shape(), "a vector"))?;
     // Coordinates of a grid of `r` dimensions, of which the ascending ones are kept.
     const MOST: usize = 16;
-    if r > MOST {
-        return Err(Error::value(OP, "r", r, format!("at most {MOST}")));
-    }
+    ensure(r <= MOST, || Error::value(OP, "r", r, format!("at most {MOST}")))?;
     let positions = Tensor::arange(0, input.elem_count() as i64, input.device())?;
     let grid = meshgrid(&vec![positions; r], "ij")?.iter().map(Tensor::flatten_all).collect::<Result<Vec<_>>>()?;
     if grid.is_empty() {

@@ -3,7 +3,6 @@
 use crate::functional as f;
 use opforge_runtime::alloc::Room;
 
-use crate::family::embed;
 use crate::ops::prelude::*;
 use crate::ops::shape::window::Window;
 
@@ -25,10 +24,9 @@ functions! { pad }
 #[function(mode = "constant", value = None)]
 #[python(nn)]
 pub fn pad(input: &Tensor, pad: &[i64], mode: &str, value: Option<f64>) -> Result<Tensor> {
-    if !pad.len().is_multiple_of(2) || pad.len() > 2 * input.rank() {
-        let accepted = format!("two sizes for each of at most {} dimensions", input.rank());
-        return Err(Error::value(OP, OP, format!("{pad:?}"), accepted));
-    }
+    ensure(pad.len().is_multiple_of(2) && pad.len() <= 2 * input.rank(), || {
+        Error::value(OP, OP, format!("{pad:?}"), format!("two sizes for each of at most {} dimensions", input.rank()))
+    })?;
     let sides = pad.chunks_exact(2).enumerate().map(|(k, sides)| (input.rank() - 1 - k, [sides[0], sides[1]]));
     let sides: Vec<(usize, [i64; 2])> = sides.filter(|(_, sides)| *sides != [0, 0]).collect();
     if mode == "constant" {
@@ -39,8 +37,7 @@ pub fn pad(input: &Tensor, pad: &[i64], mode: &str, value: Option<f64>) -> Resul
         "replicate" => replicated,
         "circular" => wrapped,
         other => {
-            let accepted = "\"constant\", \"reflect\", \"replicate\" or \"circular\"";
-            return Err(Error::value(OP, "mode", other, accepted));
+            return Err(Error::value(OP, "mode", other, "\"constant\", \"reflect\", \"replicate\" or \"circular\""));
         }
     };
     // What wraps is what negative sizes leave; the other modes still see what they cut off.

@@ -241,10 +241,7 @@ pub(crate) fn views(count: usize, view: impl FnMut(usize) -> Result<Tensor>) -> 
 /// Parts of one length along a dimension of a tensor that has at least `rank` of them.
 #[track_caller]
 fn even_parts(op: &'static str, input: &Tensor, parts: i64, rank: usize, dim: usize) -> Result<Vec<Tensor>> {
-    if input.rank() < rank {
-        let accepted = format!("at least {rank} dimensions");
-        return Err(Error::shape(op, "input", format!("{:?}", input.shape()), accepted));
-    }
+    ensure(input.rank() >= rank, || wrong_shape(op, "input", input.shape(), format!("at least {rank} dimensions")))?;
     let count = part_count(op, parts)?;
     if !input.dims()[dim].is_multiple_of(count) {
         let accepted = format!("a divisor of {}, the length of dimension {dim}", input.dims()[dim]);

@@ -1,7 +1,6 @@
 //! Shapes seen in another way: views, as far as the layout allows.
 
 use crate::functional as f;
-use opforge_core::normalize_dim;
 
 use crate::ops::prelude::*;
 use crate::ops::shape::expand::Expand;
@@ -91,9 +90,7 @@ pub fn reshape_as(input: &Tensor, other: &Tensor) -> Result<Tensor> {
 pub fn flatten(input: &Tensor, start_dim: i64, end_dim: i64) -> Result<Tensor> {
     let dim = |d| normalize_dim(d, input.rank(), OP);
     let (start, end) = (dim(start_dim)?, dim(end_dim)?);
-    if start > end {
-        return Err(Error::index(OP, "start_dim", start_dim, format!("at most end_dim, {end_dim}")));
-    }
+    ensure(start <= end, || Error::index(OP, "start_dim", start_dim, format!("at most end_dim, {end_dim}")))?;
     input.flatten(start, end)
 }
 
@@ -134,7 +131,7 @@ pub fn t(input: &Tensor) -> Result<Tensor> {
     match input.rank() {
         0 | 1 => Ok(input.clone()),
         2 => input.t(),
-        _ => Err(Error::shape(OP, "input", format!("{:?}", input.shape()), "rank at most 2")),
+        _ => Err(wrong_shape(OP, "input", input.shape(), "rank at most 2")),
     }
 }
 
@@ -169,9 +166,7 @@ pub fn swapdims(input: &Tensor, dim0: i64, dim1: i64) -> Result<Tensor> {
 #[view]
 pub fn movedim(input: &Tensor, source: &[i64], destination: &[i64]) -> Result<Tensor> {
     let (from, to) = (distinct(input, source)?, distinct(input, destination)?);
-    if from.len() != to.len() {
-        return Err(Error::value(OP, "destination", to.len(), format!("{} dimensions", from.len())));
-    }
+    ensure(from.len() == to.len(), || Error::value(OP, "destination", to.len(), format!("{} dimensions", from.len())))?;
     let mut rest = (0..input.rank()).filter(|d| !from.contains(d));
     let place = |k: usize| to.iter().position(|&d| d == k).map(|i| from[i]);
     let dims = (0..input.rank()).filter_map(|k| place(k).or_else(|| rest.next())).collect();

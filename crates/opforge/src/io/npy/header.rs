@@ -40,17 +40,14 @@ impl Header {
             return Err(bad("no \\x93NUMPY at the beginning"));
         }
         let major = *bytes.get(6).ok_or_else(short)?;
-        match major {
-            1 => {
-                let len: [u8; 2] = bytes.get(8..10).and_then(|b| b.try_into().ok()).ok_or_else(short)?;
-                Ok((10, u16::from_le_bytes(len).into()))
-            }
-            2 | 3 => {
-                let len: [u8; 4] = bytes.get(8..12).and_then(|b| b.try_into().ok()).ok_or_else(short)?;
-                Ok((12, u32::from_le_bytes(len) as usize))
-            }
-            other => Err(bad(format!("version {other} of the format"))),
-        }
+        let start = match major {
+            1 => 10,
+            2 | 3 => 12,
+            other => return Err(bad(format!("version {other} of the format"))),
+        };
+        // Little-endian, up to where the text starts.
+        let len = bytes.get(8..start).ok_or_else(short)?.iter().rev();
+        Ok((start, len.fold(0, |len, &byte| len << 8 | usize::from(byte))))
     }
 
     pub fn from_dict(text: &str) -> Result<Header> {

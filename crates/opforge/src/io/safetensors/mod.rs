@@ -29,30 +29,9 @@ pub use save::{save, save_with_metadata, to_bytes};
 const FORMAT: &str = "safetensors";
 
 fn from_file_dtype(dtype: Dtype) -> Result<DType> {
-    Ok(match dtype {
-        Dtype::BOOL => DType::Bool,
-        Dtype::U8 => DType::U8,
-        Dtype::U16 => DType::U16,
-        Dtype::U32 => DType::U32,
-        Dtype::U64 => DType::U64,
-        Dtype::I8 => DType::I8,
-        Dtype::I16 => DType::I16,
-        Dtype::I32 => DType::I32,
-        Dtype::I64 => DType::I64,
-        Dtype::F16 => DType::F16,
-        Dtype::BF16 => DType::BF16,
-        Dtype::F32 => DType::F32,
-        Dtype::F64 => DType::F64,
-        Dtype::C64 => DType::C64,
-        other => {
-            return Err(Error::dtype(
-                "safetensors",
-                "dtype",
-                other,
-                "bool, u8..u64, i8..i64, f16, bf16, f32, f64, c64",
-            ));
-        }
-    })
+    let own = DType::ALL.into_iter().find(|&own| to_file_dtype(own).is_ok_and(|stored| stored == dtype));
+    let accepted = "bool, u8..u64, i8..i64, f16, bf16, f32, f64, c64";
+    own.ok_or_else(|| Error::dtype("safetensors", "dtype", dtype, accepted))
 }
 
 fn to_file_dtype(dtype: DType) -> Result<Dtype> {
@@ -187,9 +166,10 @@ impl Load for TensorView<'_> {
     }
 }
 
+/// The methods that read one tensor, by the type's `reader`.
 macro_rules! reader {
-    ($($(#[$doc:meta])* $ty:ident $(<$lt:lifetime>)?),*) => {
-        $(impl $ty $(<$lt>)? {
+    ($($file:ty),*) => {
+        $(impl $file {
             /// A tensor by name.
             ///
             /// # Errors

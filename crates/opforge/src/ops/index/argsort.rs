@@ -2,8 +2,6 @@
 
 use opforge_tile::forms::Sort;
 
-use opforge_core::normalize_dim;
-
 use crate::D;
 use crate::arguments::no_dims;
 use crate::ops::prelude::*;
@@ -21,17 +19,13 @@ pub struct ArgSort {
     pub count: usize,
 }
 
-impl Operator for ArgSort {
-    fn name(&self) -> &'static str {
-        "argsort"
-    }
+impl Plain for ArgSort {
+    const NAME: &'static str = "argsort";
+    const DIFFERENTIABLE: bool = false;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("argsort", inputs, 1)?;
         let x = inputs[0];
-        if self.dim >= x.rank() {
-            return Err(Error::index("argsort", "dim", self.dim, format!("a dimension of {:?}", x.shape())));
-        }
+        check_dim(Self::NAME, x, self.dim)?;
         let len = |(d, &n): (usize, &usize)| if d == self.dim { n.min(self.count) } else { n };
         let shape: Shape = x.dims().iter().enumerate().map(len).collect();
         Ok(smallvec![Meta::contiguous(self.index, shape)])
@@ -41,12 +35,8 @@ impl Operator for ArgSort {
         same_axes(inputs[0], &[self.dim])
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Sort(Sort::Order { axis: self.dim, descending: self.descending }))
-    }
-
-    fn differentiable(&self) -> bool {
-        false
+    fn form(&self) -> Lowering {
+        Lowering::Sort(Sort::Order { axis: self.dim, descending: self.descending })
     }
 }
 

@@ -33,9 +33,7 @@ pub fn embedding(
     sparse: bool,
 ) -> Result<Tensor> {
     let _ = sparse;
-    if weight.rank() != 2 {
-        return Err(Error::shape(OP, "weight", format!("{:?}", weight.shape()), "rank 2"));
-    }
+    ensure(weight.rank() == 2, || wrong_shape(OP, "weight", weight.shape(), "rank 2"))?;
     if let Some(max_norm) = max_norm {
         limit_norms(input, weight, max_norm, norm_type)?;
     }

@@ -1,9 +1,7 @@
 //! `gather(x, dim, index)`: the elements that an index tensor of the result's shape names along a dimension.
 
-use opforge_core::normalize_dim;
 use opforge_tile::forms::{Index, OnMax};
 
-use crate::Dim;
 use crate::family::index::{along_axes, check_along};
 use crate::functional::atleast_1d;
 use crate::ops::prelude::*;
@@ -17,14 +15,13 @@ pub struct Gather {
     pub on_max: OnMax,
 }
 
-impl Operator for Gather {
-    fn name(&self) -> &'static str {
-        "gather"
-    }
+impl Plain for Gather {
+    const NAME: &'static str = "gather";
+    const INPUTS: usize = 2;
+    const SAVES: Saves = Saves::inputs([1]);
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("gather", inputs, 2)?;
-        check_along("gather", inputs[0], inputs[1], self.dim)?;
+        check_along(Self::NAME, inputs[0], inputs[1], self.dim)?;
         Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[1].shape())])
     }
 
@@ -32,12 +29,8 @@ impl Operator for Gather {
         along_axes(inputs, self.dim)
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Index(Index::Gather { axis: self.dim, on_max: self.on_max }))
-    }
-
-    fn saves(&self) -> Saves {
-        Saves::inputs([1])
+    fn form(&self) -> Lowering {
+        Lowering::Index(Index::Gather { axis: self.dim, on_max: self.on_max })
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

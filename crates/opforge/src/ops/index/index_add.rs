@@ -1,9 +1,7 @@
 //! `index_add(x, dim, index, src)`: slices of `src` added at the indices of a vector.
 
-use opforge_core::normalize_dim;
 use opforge_tile::forms::{Index, OnMax};
 
-use crate::Dim;
 use crate::family::index::check_ids;
 use crate::functional::along_dimension;
 use crate::ops::prelude::*;
@@ -17,15 +15,15 @@ pub struct IndexAdd {
     pub on_max: OnMax,
 }
 
-impl Operator for IndexAdd {
-    fn name(&self) -> &'static str {
-        "index_add"
-    }
+impl Plain for IndexAdd {
+    const NAME: &'static str = "index_add";
+    const INPUTS: usize = 3;
+    const SAVES: Saves = Saves::inputs([1]);
+    const OVERWRITES: u32 = 1;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("index_add", inputs, 3)?;
         let [x, ids, src] = [inputs[0], inputs[1], inputs[2]];
-        check_ids("index_add", ids)?;
+        check_ids(Self::NAME, ids)?;
         let expected = || {
             let mut dims = x.shape().clone().into_dims();
             *dims.get_mut(self.dim)? = *ids.dims().first()?;
@@ -33,11 +31,9 @@ impl Operator for IndexAdd {
         };
         if ids.rank() != 1 || expected().is_none_or(|shape| &shape != src.shape()) {
             let accepted = format!("the shape {:?} with the index's length along dim {}", x.shape(), self.dim);
-            return Err(Error::shapes("index_add", ids.shape(), src.shape(), accepted));
+            return Err(Error::shapes(Self::NAME, ids.shape(), src.shape(), accepted));
         }
-        if src.dtype != x.dtype {
-            return Err(Error::dtypes("index_add", x.dtype, src.dtype));
-        }
+        check_dtypes(Self::NAME, x, src)?;
         Ok(smallvec![Meta::contiguous(x.dtype, x.shape())])
     }
 
@@ -54,16 +50,8 @@ impl Operator for IndexAdd {
         .with_roles(&[self.dim, rank], Role::Whole)
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Index(Index::AddSlices { axis: self.dim, on_max: self.on_max }))
-    }
-
-    fn overwrites(&self, i: usize) -> bool {
-        i == 0
-    }
-
-    fn saves(&self) -> Saves {
-        Saves::inputs([1])
+    fn form(&self) -> Lowering {
+        Lowering::Index(Index::AddSlices { axis: self.dim, on_max: self.on_max })
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

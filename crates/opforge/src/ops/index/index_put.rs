@@ -1,6 +1,5 @@
 //! `index_put(x, indices, values)`: values written, or added, where several index tensors name elements together.
 
-use crate::autograd::is_grad_enabled;
 use crate::family::index::{check_tuples, tuple_axes};
 use crate::functional::Selection;
 use crate::ops::prelude::*;
@@ -35,9 +34,7 @@ impl Operator for IndexPut {
         if &part != values.shape() {
             return Err(Error::shapes("index_put", x.shape(), values.shape(), format!("values of the shape {part:?}")));
         }
-        if values.dtype != x.dtype {
-            return Err(Error::dtypes("index_put", x.dtype, values.dtype));
-        }
+        check_dtypes("index_put", x, values)?;
         Ok(smallvec![Meta::contiguous(x.dtype, x.shape())])
     }
 

@@ -1,9 +1,7 @@
 //! `index_select(x, dim, ids)`: elements along a dimension, by index.
 
-use opforge_core::normalize_dim;
 use opforge_tile::forms::{Index, OnMax};
 
-use crate::Dim;
 use crate::arguments::with_dimension;
 use crate::family::index::check_ids;
 use crate::ops::prelude::*;
@@ -17,18 +15,15 @@ pub struct IndexSelect {
     pub on_max: OnMax,
 }
 
-impl Operator for IndexSelect {
-    fn name(&self) -> &'static str {
-        "index_select"
-    }
+impl Plain for IndexSelect {
+    const NAME: &'static str = "index_select";
+    const INPUTS: usize = 2;
+    const SAVES: Saves = Saves::inputs([1]);
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("index_select", inputs, 2)?;
         let (x, ids) = (inputs[0], inputs[1]);
-        check_ids("index_select", ids)?;
-        if self.dim >= x.rank() {
-            return Err(Error::index("index_select", "dim", self.dim, format!("a dimension of {:?}", x.shape())));
-        }
+        check_ids(Self::NAME, ids)?;
+        check_dim(Self::NAME, x, self.dim)?;
         let (before, after) = (&x.dims()[..self.dim], &x.dims()[self.dim + 1..]);
         let shape: Shape = before.iter().chain(ids.dims()).chain(after).copied().collect();
         Ok(smallvec![Meta::contiguous(x.dtype, shape)])
@@ -46,12 +41,8 @@ impl Operator for IndexSelect {
         .with_roles(&[self.dim], Role::Whole)
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Index(Index::Select { axis: self.dim, on_max: self.on_max }))
-    }
-
-    fn saves(&self) -> Saves {
-        Saves::inputs([1])
+    fn form(&self) -> Lowering {
+        Lowering::Index(Index::Select { axis: self.dim, on_max: self.on_max })
     }
 
     /// The gradient's slices are added at their indices.
@@ -89,9 +80,7 @@ pub fn index_select(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> 
 
 #[track_caller]
 fn select(input: &Tensor, ids: &Tensor, dim: usize, on_max: OnMax) -> Result<Tensor> {
-    if ids.rank() > 1 {
-        return Err(Error::shape("index_select", "index", format!("{:?}", ids.shape()), "a vector"));
-    }
+    ensure(ids.rank() <= 1, || wrong_shape("index_select", "index", ids.shape(), "a vector"))?;
     let ids = if ids.rank() == 0 { ids.unsqueeze(0)? } else { ids.clone() };
     dispatch1(&IndexSelect { dim, on_max }, &[input, &ids])
 }
@@ -106,9 +95,7 @@ impl Tensor {
     /// The rows of this table that a tensor of integers of any shape names: the result's shape is that of the indices, then the row's.
     #[track_caller]
     pub fn embedding(&self, ids: &Tensor) -> Result<Tensor> {
-        if self.rank() != 2 {
-            return Err(Error::shape("embedding", "table", format!("{:?}", self.shape()), "rank 2"));
-        }
+        ensure(self.rank() == 2, || wrong_shape("embedding", "table", self.shape(), "rank 2"))?;
         dispatch1(&IndexSelect { dim: 0, on_max: OnMax::Skip }, &[self, ids])
     }
 }

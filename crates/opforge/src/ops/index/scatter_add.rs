@@ -1,10 +1,8 @@
 //! `scatter_add(x, dim, index, src)`: `src` added at the places that an index tensor names.
 
-use opforge_core::normalize_dim;
 use opforge_tile::forms::{Combine, Index, OnMax};
 
-use crate::Dim;
-use crate::family::index::{along_axes, check_along, widen};
+use crate::family::index::{along_axes, check_scatter, widen};
 use crate::functional::along_dimension;
 use crate::ops::prelude::*;
 
@@ -17,43 +15,23 @@ pub struct ScatterAdd {
     pub on_max: OnMax,
 }
 
-impl Operator for ScatterAdd {
-    fn name(&self) -> &'static str {
-        "scatter_add"
-    }
+impl Plain for ScatterAdd {
+    const NAME: &'static str = "scatter_add";
+    const INPUTS: usize = 3;
+    const SAVES: Saves = Saves::inputs([1]);
+    const OVERWRITES: u32 = 1;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("scatter_add", inputs, 3)?;
-        let [x, ids, src] = [inputs[0], inputs[1], inputs[2]];
-        check_along("scatter_add", x, ids, self.dim)?;
-        if src.rank() != ids.rank() || ids.dims().iter().zip(src.dims()).any(|(i, s)| i > s) {
-            return Err(Error::shapes(
-                "scatter_add",
-                ids.shape(),
-                src.shape(),
-                "a source at least of the index's shape",
-            ));
-        }
-        if src.dtype != x.dtype {
-            return Err(Error::dtypes("scatter_add", x.dtype, src.dtype));
-        }
-        Ok(smallvec![Meta::contiguous(x.dtype, x.shape())])
+        check_scatter(Self::NAME, inputs, self.dim)?;
+        Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape())])
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
         along_axes(inputs, self.dim)
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Index(Index::Scatter { axis: self.dim, on_max: self.on_max, how: Combine::Add }))
-    }
-
-    fn overwrites(&self, i: usize) -> bool {
-        i == 0
-    }
-
-    fn saves(&self) -> Saves {
-        Saves::inputs([1])
+    fn form(&self) -> Lowering {
+        Lowering::Index(Index::Scatter { axis: self.dim, on_max: self.on_max, how: Combine::Add })
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

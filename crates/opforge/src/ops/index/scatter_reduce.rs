@@ -1,11 +1,10 @@
 //! `scatter_reduce(x, dim, index, src)`: `src` combined with what is at the places that an index tensor names.
 
-use opforge_core::normalize_dim;
 use opforge_tile::forms::{Combine, Index, OnMax};
 
 use super::gather::Gather;
 use super::scatter_add::ScatterAdd;
-use crate::family::index::{along_axes, check_along, widen};
+use crate::family::index::{along_axes, check_scatter, widen};
 use crate::functional as f;
 use crate::functional::along_dimension;
 use crate::ops::prelude::*;
@@ -19,39 +18,23 @@ pub struct ScatterReduce {
     pub how: Combine,
 }
 
-impl Operator for ScatterReduce {
-    fn name(&self) -> &'static str {
-        "scatter_reduce"
-    }
+impl Plain for ScatterReduce {
+    const NAME: &'static str = "scatter_reduce";
+    const INPUTS: usize = 3;
+    const SAVES: Saves = Saves { inputs: 0b111, outputs: 0b1 };
+    const OVERWRITES: u32 = 1;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("scatter_reduce", inputs, 3)?;
-        let [x, ids, src] = [inputs[0], inputs[1], inputs[2]];
-        check_along("scatter_reduce", x, ids, self.dim)?;
-        if src.rank() != ids.rank() || ids.dims().iter().zip(src.dims()).any(|(i, s)| i > s) {
-            let accepted = "a source at least of the index's shape";
-            return Err(Error::shapes("scatter_reduce", ids.shape(), src.shape(), accepted));
-        }
-        if src.dtype != x.dtype {
-            return Err(Error::dtypes("scatter_reduce", x.dtype, src.dtype));
-        }
-        Ok(smallvec![Meta::contiguous(x.dtype, x.shape())])
+        check_scatter(Self::NAME, inputs, self.dim)?;
+        Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape())])
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
         along_axes(inputs, self.dim)
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Index(Index::Scatter { axis: self.dim, on_max: OnMax::Error, how: self.how }))
-    }
-
-    fn overwrites(&self, i: usize) -> bool {
-        i == 0
-    }
-
-    fn saves(&self) -> Saves {
-        Saves { inputs: 0b111, outputs: 0b1 }
+    fn form(&self) -> Lowering {
+        Lowering::Index(Index::Scatter { axis: self.dim, on_max: OnMax::Error, how: self.how })
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
@@ -152,10 +135,7 @@ pub fn scatter_reduce(
         "prod" => dispatch_to(&op(Combine::Multiply), &[&base(Scalar::Int(1))?, index, src], out),
         "amax" => dispatch_to(&op(Combine::Greatest), &[&base(low)?, index, src], out),
         "amin" => dispatch_to(&op(Combine::Least), &[&base(high)?, index, src], out),
-        other => {
-            let accepted = "\"sum\", \"prod\", \"mean\", \"amax\" or \"amin\"";
-            Err(Error::value(OP, "reduce", other, accepted))
-        }
+        other => Err(Error::value(OP, "reduce", other, "\"sum\", \"prod\", \"mean\", \"amax\" or \"amin\"")),
     }
 }
 

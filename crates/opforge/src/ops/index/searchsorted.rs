@@ -13,13 +13,12 @@ pub struct SearchSorted {
     pub index: DType,
 }
 
-impl Operator for SearchSorted {
-    fn name(&self) -> &'static str {
-        "searchsorted"
-    }
+impl Plain for SearchSorted {
+    const NAME: &'static str = "searchsorted";
+    const INPUTS: usize = 2;
+    const DIFFERENTIABLE: bool = false;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("searchsorted", inputs, 2)?;
         Ok(smallvec![Meta::contiguous(self.index, inputs[1].shape())])
     }
 
@@ -32,12 +31,8 @@ impl Operator for SearchSorted {
         }
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Sort(Sort::Search { right: self.right }))
-    }
-
-    fn differentiable(&self) -> bool {
-        false
+    fn form(&self) -> Lowering {
+        Lowering::Sort(Sort::Search { right: self.right })
     }
 }
 
@@ -69,9 +64,7 @@ pub fn searchsorted(
         None => right,
         Some("right") => true,
         Some("left") if !right => false,
-        Some(other) => {
-            return Err(Error::value(OP, "side", other, "\"left\" or \"right\", as `right` says"));
-        }
+        Some(other) => return Err(Error::value(OP, "side", other, "\"left\" or \"right\", as `right` says")),
     };
     let number;
     let input = match input {

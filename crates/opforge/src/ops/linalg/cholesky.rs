@@ -11,14 +11,12 @@ use crate::ops::prelude::*;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Cholesky;
 
-impl Operator for Cholesky {
-    fn name(&self) -> &'static str {
-        "cholesky"
-    }
+impl Plain for Cholesky {
+    const NAME: &'static str = "cholesky";
+    const SAVES: Saves = Saves::OUTPUTS;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("cholesky", inputs, 1)?;
-        square("cholesky", inputs[0])?;
+        square(Self::NAME, inputs[0])?;
         Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape())])
     }
 
@@ -27,12 +25,8 @@ impl Operator for Cholesky {
         same_axes(inputs[0], &[rank - 2, rank - 1])
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Dense(Dense::Cholesky))
-    }
-
-    fn saves(&self) -> Saves {
-        Saves::OUTPUTS
+    fn form(&self) -> Lowering {
+        Lowering::Dense(Dense::Cholesky)
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

@@ -11,15 +11,14 @@ use crate::ops::prelude::*;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CholeskyEx;
 
-impl Operator for CholeskyEx {
-    fn name(&self) -> &'static str {
-        "cholesky_ex"
-    }
+impl Plain for CholeskyEx {
+    const NAME: &'static str = "cholesky_ex";
+    const SAVES: Saves = Saves { inputs: 0, outputs: 1 };
+    const DIFFERENTIABLE_OUTPUTS: u32 = 1;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("cholesky_ex", inputs, 1)?;
         let a = inputs[0];
-        square("cholesky_ex", a)?;
+        square(Self::NAME, a)?;
         let info = Meta::contiguous(DType::I32, &a.dims()[..a.rank() - 2]);
         Ok(smallvec![Meta::contiguous(a.dtype, a.shape()), info])
     }
@@ -28,16 +27,8 @@ impl Operator for CholeskyEx {
         batch_axes(inputs, &[2, 0])
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Dense(Dense::CholeskyInfo))
-    }
-
-    fn saves(&self) -> Saves {
-        Saves { inputs: 0, outputs: 1 }
-    }
-
-    fn differentiable_outputs(&self) -> u32 {
-        1
+    fn form(&self) -> Lowering {
+        Lowering::Dense(Dense::CholeskyInfo)
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
@@ -63,8 +54,7 @@ impl Operator for CholeskyEx {
 #[python(linalg, results(L, info))]
 #[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
 pub fn cholesky_ex(input: &Tensor, upper: bool, check_errors: bool) -> Result<(Tensor, Tensor)> {
-    let mut outputs = dispatch(&CholeskyEx, &[input])?;
-    let (info, factor) = (outputs.remove(1), outputs.remove(0));
+    let [factor, info] = outputs(&CholeskyEx, &[input])?;
     if check_errors {
         f::check_info(OP, &info, "positive definite matrices")?;
     }

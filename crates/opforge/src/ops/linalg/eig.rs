@@ -17,16 +17,14 @@ pub(super) fn complex(op: &'static str, a: &Meta) -> Result<DType> {
     complex_dtype(a.dtype).ok_or(Error::UnsupportedDTypeForOp(a.dtype, op))
 }
 
-impl Operator for Eig {
-    fn name(&self) -> &'static str {
-        "eig"
-    }
+impl Plain for Eig {
+    const NAME: &'static str = "eig";
+    const SAVES: Saves = Saves::OUTPUTS;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("eig", inputs, 1)?;
         let a = inputs[0];
-        square("eig", a)?;
-        let dtype = complex("eig", a)?;
+        square(Self::NAME, a)?;
+        let dtype = complex(Self::NAME, a)?;
         Ok(smallvec![Meta::contiguous(dtype, &a.dims()[..a.rank() - 1]), Meta::contiguous(dtype, a.shape())])
     }
 
@@ -34,12 +32,8 @@ impl Operator for Eig {
         batch_axes(inputs, &[1, 2])
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Dense(Dense::Eig))
-    }
-
-    fn saves(&self) -> Saves {
-        Saves::OUTPUTS
+    fn form(&self) -> Lowering {
+        Lowering::Dense(Dense::Eig)
     }
 
     /// `V^-H (diag(g) + (V^H G - V^H V diag(re V^H G)) / E') V^H` with `E_ij = l_j - l_i` beside the diagonal, where the second part is 0; `H` is
@@ -87,9 +81,7 @@ impl Operator for Eig {
 #[python(linalg, results(eigenvalues, eigenvectors))]
 #[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
 pub fn eig(A: &Tensor) -> Result<(Tensor, Tensor)> {
-    let mut outputs = dispatch(&Eig, &[A])?;
-    let (vectors, values) = (outputs.remove(1), outputs.remove(0));
-    Ok((values, vectors))
+    outputs(&Eig, &[A]).map(Into::into)
 }
 
 /// The sums of the values' first, second and third powers, which are traces; an eighth of them, since they cancel.

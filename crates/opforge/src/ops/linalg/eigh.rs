@@ -28,15 +28,13 @@ pub(super) fn triangle(upper: bool) -> &'static str {
     if upper { "U" } else { "L" }
 }
 
-impl Operator for Eigh {
-    fn name(&self) -> &'static str {
-        "eigh"
-    }
+impl Plain for Eigh {
+    const NAME: &'static str = "eigh";
+    const SAVES: Saves = Saves::OUTPUTS;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("eigh", inputs, 1)?;
         let a = inputs[0];
-        square("eigh", a)?;
+        square(Self::NAME, a)?;
         Ok(smallvec![Meta::contiguous(a.dtype, &a.dims()[..a.rank() - 1]), Meta::contiguous(a.dtype, a.shape())])
     }
 
@@ -44,12 +42,8 @@ impl Operator for Eigh {
         batch_axes(inputs, &[1, 2])
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Dense(Dense::Eigh { upper: self.upper }))
-    }
-
-    fn saves(&self) -> Saves {
-        Saves::OUTPUTS
+    fn form(&self) -> Lowering {
+        Lowering::Dense(Dense::Eigh { upper: self.upper })
     }
 
     /// `V (diag(g) + V^T G / E) V^T` with `E_ij = l_j - l_i` beside the diagonal (Giles, "An extended collection of matrix derivative results",
@@ -89,9 +83,7 @@ impl Operator for Eigh {
 #[python(linalg, results(eigenvalues, eigenvectors))]
 #[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
 pub fn eigh(A: &Tensor, UPLO: &str) -> Result<(Tensor, Tensor)> {
-    let mut outputs = dispatch(&Eigh { upper: is_upper(OP, UPLO)? }, &[A])?;
-    let (vectors, values) = (outputs.remove(1), outputs.remove(0));
-    Ok((values, vectors))
+    outputs(&Eigh { upper: is_upper(OP, UPLO)? }, &[A]).map(Into::into)
 }
 
 /// Added to what references factor, so that it is positive definite.

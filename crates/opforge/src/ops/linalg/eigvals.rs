@@ -4,7 +4,6 @@
 use opforge_tile::forms::Dense;
 
 use super::eig::{complex, eig, power_sums};
-use crate::autograd::is_grad_enabled;
 use crate::family::matrix::{batch_axes, square};
 use crate::ops::prelude::*;
 
@@ -12,28 +11,22 @@ use crate::ops::prelude::*;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct EigVals;
 
-impl Operator for EigVals {
-    fn name(&self) -> &'static str {
-        "eigvals"
-    }
+impl Plain for EigVals {
+    const NAME: &'static str = "eigvals";
+    const DIFFERENTIABLE: bool = false;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("eigvals", inputs, 1)?;
         let a = inputs[0];
-        square("eigvals", a)?;
-        Ok(smallvec![Meta::contiguous(complex("eigvals", a)?, &a.dims()[..a.rank() - 1])])
+        square(Self::NAME, a)?;
+        Ok(smallvec![Meta::contiguous(complex(Self::NAME, a)?, &a.dims()[..a.rank() - 1])])
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
         batch_axes(inputs, &[1])
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Dense(Dense::Eigenvalues))
-    }
-
-    fn differentiable(&self) -> bool {
-        false
+    fn form(&self) -> Lowering {
+        Lowering::Dense(Dense::Eigenvalues)
     }
 }
 

@@ -14,14 +14,12 @@ pub struct EigValsH {
     pub upper: bool,
 }
 
-impl Operator for EigValsH {
-    fn name(&self) -> &'static str {
-        "eigvalsh"
-    }
+impl Plain for EigValsH {
+    const NAME: &'static str = "eigvalsh";
+    const SAVES: Saves = Saves::INPUTS;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("eigvalsh", inputs, 1)?;
-        square("eigvalsh", inputs[0])?;
+        square(Self::NAME, inputs[0])?;
         Ok(smallvec![Meta::contiguous(inputs[0].dtype, &inputs[0].dims()[..inputs[0].rank() - 1])])
     }
 
@@ -29,12 +27,8 @@ impl Operator for EigValsH {
         batch_axes(inputs, &[1])
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Dense(Dense::EigenvaluesSymmetric { upper: self.upper }))
-    }
-
-    fn saves(&self) -> Saves {
-        Saves::INPUTS
+    fn form(&self) -> Lowering {
+        Lowering::Dense(Dense::EigenvaluesSymmetric { upper: self.upper })
     }
 
     /// `V diag(g) V^T`.

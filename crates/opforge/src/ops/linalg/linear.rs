@@ -27,13 +27,9 @@ impl Operator for Linear {
         if let Some(bias) = inputs.get(2)
             && bias.dims() != [n]
         {
-            return Err(Error::shape("linear", "bias", format!("{:?}", bias.shape()), format!("[{n}]")));
+            return Err(wrong_shape("linear", "bias", bias.shape(), format!("[{n}]")));
         }
-        for other in &inputs[1..] {
-            if other.dtype != x.dtype {
-                return Err(Error::dtypes("linear", x.dtype, other.dtype));
-            }
-        }
+        inputs[1..].iter().try_for_each(|other| check_dtypes("linear", x, other))?;
         let shape: Shape = x.dims()[..x.rank() - 1].iter().copied().chain([n]).collect();
         Ok(smallvec![Meta::contiguous(x.dtype, shape)])
     }

@@ -16,24 +16,23 @@ pub struct LstSq {
     pub values: bool,
 }
 
-impl Operator for LstSq {
-    fn name(&self) -> &'static str {
-        "lstsq"
-    }
+impl Plain for LstSq {
+    const NAME: &'static str = "lstsq";
+    const INPUTS: usize = 3;
+    const SAVES: Saves = Saves::INPUTS;
+    const DIFFERENTIABLE_OUTPUTS: u32 = 1;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("lstsq", inputs, 3)?;
         let (a, b, tolerance) = (inputs[0], inputs[1], inputs[2]);
-        let (lead, m, n) = matrices("lstsq", a)?;
+        let (lead, m, n) = matrices(Self::NAME, a)?;
         if b.rank() != a.rank() || b.dims()[..=lead.len()] != a.dims()[..=lead.len()] {
-            return Err(Error::shapes("lstsq", a.shape(), b.shape(), "[.., m, n] and [.., m, k]"));
+            return Err(Error::shapes(Self::NAME, a.shape(), b.shape(), "[.., m, n] and [.., m, k]"));
         }
         if tolerance.dims() != lead {
-            return Err(Error::shapes("lstsq", a.shape(), tolerance.shape(), "[.., m, n] and tolerances [..]"));
+            return Err(Error::shapes(Self::NAME, a.shape(), tolerance.shape(), "[.., m, n] and tolerances [..]"));
         }
-        if let Some(other) = [b, tolerance].into_iter().find(|meta| meta.dtype != a.dtype) {
-            return Err(Error::dtypes("lstsq", a.dtype, other.dtype));
-        }
+        check_dtypes(Self::NAME, a, b)?;
+        check_dtypes(Self::NAME, a, tolerance)?;
         let of = |last: &[usize]| Meta::contiguous(a.dtype, [lead, last].concat());
         let mut outputs = smallvec![of(&[n, b.dims()[lead.len() + 1]]), Meta::contiguous(DType::I64, lead)];
         outputs.extend(self.values.then(|| of(&[m.min(n)])));
@@ -44,16 +43,8 @@ impl Operator for LstSq {
         batch_axes(inputs, if self.values { &[2, 0, 1] } else { &[2, 0] })
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Dense(Dense::LeastSquares))
-    }
-
-    fn saves(&self) -> Saves {
-        Saves::INPUTS
-    }
-
-    fn differentiable_outputs(&self) -> u32 {
-        1
+    fn form(&self) -> Lowering {
+        Lowering::Dense(Dense::LeastSquares)
     }
 
     /// The solution is the pseudo-inverse times `B`.

@@ -56,14 +56,13 @@ fn gradient(both: &Tensor, order: &Tensor, grad: &Tensor) -> Result<Tensor> {
     reordered(&of_a, order, true)
 }
 
-impl Operator for LuFactor {
-    fn name(&self) -> &'static str {
-        "lu_factor"
-    }
+impl Plain for LuFactor {
+    const NAME: &'static str = "lu_factor";
+    const SAVES: Saves = Saves::OUTPUTS;
+    const DIFFERENTIABLE_OUTPUTS: u32 = 1;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("lu_factor", inputs, 1)?;
-        let (lead, m, n) = matrices("lu_factor", inputs[0])?;
+        let (lead, m, n) = matrices(Self::NAME, inputs[0])?;
         let pivots = Meta::contiguous(DType::I32, [lead, &[m.min(n)]].concat());
         Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape()), pivots])
     }
@@ -72,16 +71,8 @@ impl Operator for LuFactor {
         batch_axes(inputs, &[2, 1])
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Dense(Dense::Lu))
-    }
-
-    fn saves(&self) -> Saves {
-        Saves::OUTPUTS
-    }
-
-    fn differentiable_outputs(&self) -> u32 {
-        1
+    fn form(&self) -> Lowering {
+        Lowering::Dense(Dense::Lu)
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
@@ -110,12 +101,8 @@ impl Operator for LuFactor {
 #[python(linalg, results(LU, pivots))]
 #[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
 pub fn lu_factor(A: &Tensor, pivot: bool) -> Result<(Tensor, Tensor)> {
-    if !pivot {
-        return Err(Error::value(OP, "pivot", false, "true"));
-    }
-    let mut outputs = dispatch(&LuFactor, &[A])?;
-    let (pivots, both) = (outputs.remove(1), outputs.remove(0));
-    Ok((both, pivots))
+    ensure(pivot, || Error::value(OP, "pivot", false, "true"))?;
+    outputs(&LuFactor, &[A]).map(Into::into)
 }
 
 /// Doolittle's scheme with exchanges; NaN of what is not finite.

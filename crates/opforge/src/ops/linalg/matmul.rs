@@ -18,26 +18,19 @@ fn parts(meta: &Meta) -> (&[usize], usize, usize) {
     (lead, last[0], last[1])
 }
 
-impl Operator for MatMul {
-    fn name(&self) -> &'static str {
-        "matmul"
-    }
+impl Plain for MatMul {
+    const NAME: &'static str = "matmul";
+    const INPUTS: usize = 2;
+    const SAVES: Saves = Saves::INPUTS;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("matmul", inputs, 2)?;
         let [a, b] = [inputs[0], inputs[1]];
-        let mismatch = || Error::shapes("matmul", a.shape(), b.shape(), ACCEPTED);
-        if a.rank() < 2 || b.rank() < 2 {
-            return Err(mismatch());
-        }
+        let mismatch = || Error::shapes(Self::NAME, a.shape(), b.shape(), ACCEPTED);
+        ensure(a.rank() >= 2 && b.rank() >= 2, mismatch)?;
         let ((lead_a, m, k), (lead_b, k2, n)) = (parts(a), parts(b));
-        if k != k2 {
-            return Err(mismatch());
-        }
-        if a.dtype != b.dtype {
-            return Err(Error::dtypes("matmul", a.dtype, b.dtype));
-        }
-        let lead = Shape::from(lead_a).broadcast(&lead_b.into(), "matmul").map_err(|_| mismatch())?;
+        ensure(k == k2, mismatch)?;
+        check_dtypes(Self::NAME, a, b)?;
+        let lead = Shape::from(lead_a).broadcast(&lead_b.into(), Self::NAME).map_err(|_| mismatch())?;
         let shape: Shape = lead.dims().iter().copied().chain([m, n]).collect();
         Ok(smallvec![Meta::contiguous(a.dtype, shape)])
     }
@@ -58,12 +51,8 @@ impl Operator for MatMul {
         map.with_roles(&[k.into()], Role::Sum)
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Contract(Contract::Product))
-    }
-
-    fn saves(&self) -> Saves {
-        Saves::INPUTS
+    fn form(&self) -> Lowering {
+        Lowering::Contract(Contract::Product)
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
@@ -101,9 +90,7 @@ fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 #[python(torch, method, linalg)]
 #[operator(DTypes::NUMERIC, samples)]
 pub fn matmul(input: &Tensor, other: &Tensor) -> Result<Tensor> {
-    if input.rank() == 0 || other.rank() == 0 {
-        return Err(Error::shapes(OP, input.shape(), other.shape(), ACCEPTED));
-    }
+    ensure(input.rank() != 0 && other.rank() != 0, || Error::shapes(OP, input.shape(), other.shape(), ACCEPTED))?;
     let dtype = crate::functional::common_dtype(input, other);
     let (mut a, mut b) = (input.to_dtype(dtype)?, other.to_dtype(dtype)?);
     if input.rank() == 1 {

@@ -10,14 +10,12 @@ use crate::ops::prelude::*;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct MatrixExp;
 
-impl Operator for MatrixExp {
-    fn name(&self) -> &'static str {
-        "matrix_exp"
-    }
+impl Plain for MatrixExp {
+    const NAME: &'static str = "matrix_exp";
+    const SAVES: Saves = Saves::INPUTS;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("matrix_exp", inputs, 1)?;
-        square("matrix_exp", inputs[0])?;
+        square(Self::NAME, inputs[0])?;
         Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape())])
     }
 
@@ -25,12 +23,8 @@ impl Operator for MatrixExp {
         batch_axes(inputs, &[2])
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Dense(Dense::Exp))
-    }
-
-    fn saves(&self) -> Saves {
-        Saves::INPUTS
+    fn form(&self) -> Lowering {
+        Lowering::Dense(Dense::Exp)
     }
 
     /// The derivative in a direction is a block of `exp([A^T, G; 0, A^T])` (Mathias, "A chain rule for matrix functions", 1996).
@@ -71,7 +65,7 @@ fn samples() -> Vec<Sample> {
             if a.iter().any(|x| !x.is_finite()) {
                 return vec![f64::NAN; n * n];
             }
-            let mut term: Vec<f64> = (0..n * n).map(|x| f64::from(u8::from(x % (n + 1) == 0))).collect();
+            let mut term: Vec<f64> = (0..n * n).map(|x| f64::from(x % (n + 1) == 0)).collect();
             let mut sum = term.clone();
             for k in 1..40 {
                 let at = |x: usize| (0..n).map(|l| term[x / n * n + l] * a[l * n + x % n]).sum::<f64>() / f64::from(k);

@@ -26,29 +26,21 @@ pub(super) fn gradient(a: &Tensor, p: &Tensor, grad: &Tensor) -> Result<Tensor> 
     left.add(&right)?.sub(&within)
 }
 
-impl Operator for PInv {
-    fn name(&self) -> &'static str {
-        "pinv"
-    }
+impl Plain for PInv {
+    const NAME: &'static str = "pinv";
+    const INPUTS: usize = 3;
+    const SAVES: Saves = Saves { inputs: 1, outputs: 1 };
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("pinv", inputs, 3)?;
-        let (lead, m, n) = matrices("pinv", inputs[0])?;
+        let (lead, m, n) = matrices(Self::NAME, inputs[0])?;
         if self.hermitian {
-            square("pinv", inputs[0])?;
+            square(Self::NAME, inputs[0])?;
         }
         for tolerance in &inputs[1..] {
-            if tolerance.dtype != inputs[0].dtype {
-                return Err(Error::dtypes("pinv", inputs[0].dtype, tolerance.dtype));
-            }
-            if tolerance.dims() != lead {
-                return Err(Error::shapes(
-                    "pinv",
-                    inputs[0].shape(),
-                    tolerance.shape(),
-                    "[.., m, n] and tolerances [..]",
-                ));
-            }
+            check_dtypes(Self::NAME, inputs[0], tolerance)?;
+            ensure(tolerance.dims() == lead, || {
+                Error::shapes(Self::NAME, inputs[0].shape(), tolerance.shape(), "[.., m, n] and tolerances [..]")
+            })?;
         }
         Ok(smallvec![Meta::contiguous(inputs[0].dtype, [lead, &[n, m]].concat())])
     }
@@ -57,12 +49,8 @@ impl Operator for PInv {
         batch_axes(inputs, &[2])
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Dense(Dense::PseudoInverse { hermitian: self.hermitian }))
-    }
-
-    fn saves(&self) -> Saves {
-        Saves { inputs: 1, outputs: 1 }
+    fn form(&self) -> Lowering {
+        Lowering::Dense(Dense::PseudoInverse { hermitian: self.hermitian })
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

@@ -10,14 +10,12 @@ use crate::ops::prelude::*;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SLogDet;
 
-impl Operator for SLogDet {
-    fn name(&self) -> &'static str {
-        "slogdet"
-    }
+impl Plain for SLogDet {
+    const NAME: &'static str = "slogdet";
+    const SAVES: Saves = Saves::INPUTS;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("slogdet", inputs, 1)?;
-        square("slogdet", inputs[0])?;
+        square(Self::NAME, inputs[0])?;
         let lead = &inputs[0].dims()[..inputs[0].rank() - 2];
         Ok(smallvec![Meta::contiguous(inputs[0].dtype, [lead, &[2]].concat())])
     }
@@ -26,12 +24,8 @@ impl Operator for SLogDet {
         batch_axes(inputs, &[1])
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Dense(Dense::LogDet))
-    }
-
-    fn saves(&self) -> Saves {
-        Saves::INPUTS
+    fn form(&self) -> Lowering {
+        Lowering::Dense(Dense::LogDet)
     }
 
     /// The logarithm's slope is the inverse, transposed; the sign has none.

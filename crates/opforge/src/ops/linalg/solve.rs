@@ -17,14 +17,13 @@ pub(super) fn solved(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     dispatch1(&Solve, &[a, b])
 }
 
-impl Operator for Solve {
-    fn name(&self) -> &'static str {
-        "solve"
-    }
+impl Plain for Solve {
+    const NAME: &'static str = "solve";
+    const INPUTS: usize = 2;
+    const SAVES: Saves = Saves { inputs: 1, outputs: u32::MAX };
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("solve", inputs, 2)?;
-        right_hand_side("solve", inputs[0], inputs[1])?;
+        right_hand_side(Self::NAME, inputs[0], inputs[1])?;
         Ok(smallvec![Meta::contiguous(inputs[1].dtype, inputs[1].shape())])
     }
 
@@ -32,12 +31,8 @@ impl Operator for Solve {
         solve_axes(inputs)
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Dense(Dense::Solve))
-    }
-
-    fn saves(&self) -> Saves {
-        Saves { inputs: 1, outputs: u32::MAX }
+    fn form(&self) -> Lowering {
+        Lowering::Dense(Dense::Solve)
     }
 
     /// `A^-T G` for B, and minus that times `X^T` for A.

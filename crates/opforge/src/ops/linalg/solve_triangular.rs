@@ -22,14 +22,13 @@ pub(crate) fn triangular(a: &Tensor, b: &Tensor, upper: bool, unit: bool) -> Res
     dispatch1(&SolveTriangular { upper, unit }, &[a, b])
 }
 
-impl Operator for SolveTriangular {
-    fn name(&self) -> &'static str {
-        "solve_triangular"
-    }
+impl Plain for SolveTriangular {
+    const NAME: &'static str = "solve_triangular";
+    const INPUTS: usize = 2;
+    const SAVES: Saves = Saves { inputs: 1, outputs: u32::MAX };
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("solve_triangular", inputs, 2)?;
-        right_hand_side("solve_triangular", inputs[0], inputs[1])?;
+        right_hand_side(Self::NAME, inputs[0], inputs[1])?;
         Ok(smallvec![Meta::contiguous(inputs[1].dtype, inputs[1].shape())])
     }
 
@@ -37,12 +36,8 @@ impl Operator for SolveTriangular {
         solve_axes(inputs)
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Dense(Dense::Triangular { upper: self.upper, unit: self.unit }))
-    }
-
-    fn saves(&self) -> Saves {
-        Saves { inputs: 1, outputs: u32::MAX }
+    fn form(&self) -> Lowering {
+        Lowering::Dense(Dense::Triangular { upper: self.upper, unit: self.unit })
     }
 
     /// As of `solve`; of `A` the triangle that is read.
@@ -76,9 +71,7 @@ impl Operator for SolveTriangular {
 #[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
 pub fn solve_triangular(A: &Tensor, B: &Tensor, upper: bool, left: bool, unitriangular: bool) -> Result<Tensor> {
     square(OP, A.meta())?;
-    if B.rank() < 2 {
-        return Err(Error::shape(OP, "B", format!("{:?}", B.shape()), "matrices: at least two dimensions"));
-    }
+    ensure(B.rank() >= 2, || wrong_shape(OP, "B", B.shape(), "matrices: at least two dimensions"))?;
     if !left {
         let (a, b) = (f::transpose(A, -2, -1)?, f::transpose(B, -2, -1)?);
         return f::transpose(&solve_triangular(&a, &b, !upper, true, unitriangular)?, -2, -1);

@@ -14,14 +14,12 @@ pub struct Svd {
     pub full: bool,
 }
 
-impl Operator for Svd {
-    fn name(&self) -> &'static str {
-        "svd"
-    }
+impl Plain for Svd {
+    const NAME: &'static str = "svd";
+    const SAVES: Saves = Saves::OUTPUTS;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("svd", inputs, 1)?;
-        let (lead, m, n) = matrices("svd", inputs[0])?;
+        let (lead, m, n) = matrices(Self::NAME, inputs[0])?;
         let k = m.min(n);
         let of = |last: &[usize]| Meta::contiguous(inputs[0].dtype, [lead, last].concat());
         let (left, right) = if self.full { (m, n) } else { (k, k) };
@@ -32,12 +30,8 @@ impl Operator for Svd {
         batch_axes(inputs, &[2, 1, 2])
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Dense(Dense::Svd))
-    }
-
-    fn saves(&self) -> Saves {
-        Saves::OUTPUTS
+    fn form(&self) -> Lowering {
+        Lowering::Dense(Dense::Svd)
     }
 
     /// Townsend, "Differentiating the singular value decomposition", 2016, for the thin vectors; those that complete the bases carry none.
@@ -103,9 +97,7 @@ impl Operator for Svd {
 #[python(linalg, results(U, S, Vh))]
 #[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
 pub fn svd(A: &Tensor, full_matrices: bool) -> Result<(Tensor, Tensor, Tensor)> {
-    let mut outputs = dispatch(&Svd { full: full_matrices }, &[A])?;
-    let (vh, s, u) = (outputs.remove(2), outputs.remove(1), outputs.remove(0));
-    Ok((u, s, vh))
+    outputs(&Svd { full: full_matrices }, &[A]).map(Into::into)
 }
 
 fn samples() -> Vec<Sample> {

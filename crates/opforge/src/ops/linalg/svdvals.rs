@@ -11,14 +11,12 @@ use crate::ops::prelude::*;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SvdVals;
 
-impl Operator for SvdVals {
-    fn name(&self) -> &'static str {
-        "svdvals"
-    }
+impl Plain for SvdVals {
+    const NAME: &'static str = "svdvals";
+    const SAVES: Saves = Saves::INPUTS;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("svdvals", inputs, 1)?;
-        let (lead, m, n) = matrices("svdvals", inputs[0])?;
+        let (lead, m, n) = matrices(Self::NAME, inputs[0])?;
         Ok(smallvec![Meta::contiguous(inputs[0].dtype, [lead, &[m.min(n)]].concat())])
     }
 
@@ -26,12 +24,8 @@ impl Operator for SvdVals {
         batch_axes(inputs, &[1])
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Dense(Dense::SingularValues))
-    }
-
-    fn saves(&self) -> Saves {
-        Saves::INPUTS
+    fn form(&self) -> Lowering {
+        Lowering::Dense(Dense::SingularValues)
     }
 
     /// `U diag(g) V^T`.

@@ -49,7 +49,8 @@ impl Operator for AvgPool {
 
 /// The averages under sliding or adaptive windows.
 #[track_caller]
-pub(crate) fn avg_pool(pooling: &Pooling, divisor: Divisor, input: &Tensor, lengths: PerDim) -> Result<Tensor> {
+pub(crate) fn avg_pool(pooling: &Pooling, divisor: Divisor, input: &Tensor) -> Result<Tensor> {
+    let lengths = pooling.lengths(input)?;
     let average = Average { windows: pooling.windows, divisor };
     dispatch1(&AvgPool { average, spatial: pooling.spatial, lengths, gradient: false }, &[input])
 }
@@ -91,8 +92,7 @@ pub fn avg_pool2d(
     divisor_override: Option<i64>,
 ) -> Result<Tensor> {
     let pooling = Pooling::new(OP, 2, kernel_size, stride, [padding, &[1]], ceil_mode)?;
-    let divisor = divisor(OP, count_include_pad, divisor_override)?;
-    avg_pool(&pooling, divisor, input, pooling.lengths(input)?)
+    avg_pool(&pooling, divisor(OP, count_include_pad, divisor_override)?, input)
 }
 
 /// Shapes of input and output; of sliding windows kernel, stride, padding and dilation.

@@ -74,15 +74,11 @@ impl Operator for Convolution {
             let given = format!("{:?} and {:?}, groups {}", a.shape(), b.shape(), self.geometry.groups);
             return Err(Error::shape(op, format!("{:?}", self.given()), given, accepted));
         };
-        for other in &inputs[1..] {
-            if other.dtype != a.dtype {
-                return Err(Error::dtypes(op, a.dtype, other.dtype));
-            }
-        }
+        inputs[1..].iter().try_for_each(|other| check_dtypes(op, a, other))?;
         if let Some(bias) = inputs.get(2)
             && bias.dims() != [lead[1]]
         {
-            return Err(Error::shape(op, "bias", format!("{:?}", bias.shape()), format!("[{}]", lead[1])));
+            return Err(wrong_shape(op, "bias", bias.shape(), format!("[{}]", lead[1])));
         }
         let shape: Shape = lead.into_iter().chain(self.lengths[MAX_SPATIAL - spatial..].iter().copied()).collect();
         Ok(smallvec![Meta::contiguous(a.dtype, shape)])
@@ -161,7 +157,7 @@ pub fn convolution(
     groups: i64,
 ) -> Result<Tensor> {
     let Some(spatial) = weight.rank().checked_sub(2).filter(|s| (1..=MAX_SPATIAL).contains(s)) else {
-        return Err(Error::shape(OP, "weight", format!("{:?}", weight.shape()), "1 to 3 spatial dimensions"));
+        return Err(wrong_shape(OP, "weight", weight.shape(), "1 to 3 spatial dimensions"));
     };
     let arguments = Arguments::new(OP, spatial, [stride, padding, dilation], groups)?;
     let extra = per_dim(OP, "output_padding", output_padding, spatial, 0)?;

@@ -27,6 +27,16 @@ impl Reduce {
             other => Err(Error::value(op, "reduction", other, "\"none\", \"mean\" or \"sum\"")),
         }
     }
+
+    /// The loss as a whole, of those of each sample; `mean` gives their mean.
+    #[track_caller]
+    pub(crate) fn apply(self, loss: Tensor, mean: impl FnOnce(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
+        match self {
+            Reduce::None => Ok(loss),
+            Reduce::Sum => loss.sum_all(),
+            Reduce::Mean => mean(&loss),
+        }
+    }
 }
 
 /// The cross entropy between scores (before softmax) and classes. `input` is `[n, classes, ..]`, or `[classes]` for one element; `target`
@@ -57,9 +67,7 @@ pub fn cross_entropy(
     label_smoothing: f64,
 ) -> Result<Tensor> {
     let reduce = Reduce::named(OP, reduction)?;
-    if !(0.0..=1.0).contains(&label_smoothing) {
-        return Err(Error::value(OP, "label_smoothing", label_smoothing, "0 to 1"));
-    }
+    ensure((0.0..=1.0).contains(&label_smoothing), || Error::value(OP, "label_smoothing", label_smoothing, "0 to 1"))?;
     if target.dtype().is_float() && target.shape() == input.shape() {
         return of_probabilities(input, target, weight, reduce, label_smoothing);
     }
@@ -83,16 +91,8 @@ fn of_probabilities(
     let dim = usize::from(input.rank() > 1);
     let log = log_softmax(input, dim as i64, None)?;
     let target = target.to_dtype(log.dtype())?.affine(1.0 - smoothing, smoothing / input.dims()[dim] as f64)?;
-    let log = match weight {
-        Some(weight) => log.broadcast_mul(&along_classes(weight, &log, dim)?)?,
-        None => log,
-    };
-    let loss = log.mul(&target)?.sum(dim)?.neg()?;
-    match reduce {
-        Reduce::None => Ok(loss),
-        Reduce::Sum => loss.sum_all(),
-        Reduce::Mean => loss.mean_all(),
-    }
+    let loss = weighted(log, weight, dim)?.mul(&target)?.sum(dim)?.neg()?;
+    reduce.apply(loss, Tensor::mean_all)
 }
 
 /// The negative logarithm of each right class's probability, weighted, smoothed and reduced.
@@ -111,36 +111,29 @@ pub(crate) fn class_loss(
     if smoothing > 0.0 {
         loss = loss.affine(1.0 - smoothing, 0.0)?.add(&terms.even(log, weight)?.affine(smoothing, 0.0)?)?;
     }
-    match reduce {
-        Reduce::None => Ok(loss),
-        Reduce::Sum => loss.sum_all(),
-        Reduce::Mean => loss.sum_all()?.div(&terms.share.sum_all()?),
-    }
+    reduce.apply(loss, |loss| loss.sum_all()?.div(&terms.share.sum_all()?))
 }
 
-/// A weight for each class, with dimensions for the others.
+/// The logarithms times the weights of their classes.
 #[track_caller]
-fn along_classes(weight: &Tensor, log: &Tensor, dim: usize) -> Result<Tensor> {
-    if weight.dims() != [log.dims()[dim]] {
-        let accepted = format!("[{}]", log.dims()[dim]);
-        return Err(Error::shape("cross_entropy", "weight", format!("{:?}", weight.shape()), accepted));
-    }
+fn weighted(log: Tensor, weight: Option<&Tensor>, dim: usize) -> Result<Tensor> {
+    let Some(weight) = weight else { return Ok(log) };
+    ensure(weight.dims() == [log.dims()[dim]], || {
+        wrong_shape("cross_entropy", "weight", weight.shape(), format!("[{}]", log.dims()[dim]))
+    })?;
     let mut shape = vec![1; log.rank()];
     shape[dim] = log.dims()[dim];
-    weight.to_dtype(log.dtype())?.reshape(shape)
+    log.broadcast_mul(&weight.to_dtype(log.dtype())?.reshape(shape)?)
 }
 
 /// The dimension of classes, once the shapes go together.
 pub(crate) fn class_dim(op: &'static str, input: &Tensor, target: &Tensor) -> Result<usize> {
     let dim = usize::from(input.rank() > 1);
     let without: Shape = (0..input.rank()).filter(|&d| d != dim).map(|d| input.dims()[d]).collect();
-    if input.rank() == 0 || &without != target.shape() {
-        let accepted = "scores [n, classes, ..] and classes [n, ..]";
-        return Err(Error::shapes(op, input.shape(), target.shape(), accepted));
-    }
-    if !target.dtype().is_int() {
-        return Err(Error::dtype(op, "target", target.dtype(), "an integer dtype"));
-    }
+    ensure(input.rank() != 0 && &without == target.shape(), || {
+        Error::shapes(op, input.shape(), target.shape(), "scores [n, classes, ..] and classes [n, ..]")
+    })?;
+    ensure(target.dtype().is_int(), || Error::dtype(op, "target", target.dtype(), "an integer dtype"))?;
     Ok(dim)
 }
 
@@ -169,8 +162,7 @@ impl Terms {
                 each.reshape(safe.shape())?.mul(&counted.to_dtype(dtype)?)?
             }
             Some(weight) => {
-                let accepted = format!("[{}]", log.dims()[dim]);
-                return Err(Error::shape("cross_entropy", "weight", format!("{:?}", weight.shape()), accepted));
+                return Err(wrong_shape("cross_entropy", "weight", weight.shape(), format!("[{}]", log.dims()[dim])));
             }
         };
         Ok(Terms { dim, index: safe.unsqueeze(dim)?, share, counted })
@@ -193,10 +185,7 @@ impl Terms {
     #[track_caller]
     fn even(&self, log: &Tensor, weight: Option<&Tensor>) -> Result<Tensor> {
         let classes = log.dims()[self.dim];
-        let weighted = match weight {
-            None => log.clone(),
-            Some(weight) => log.broadcast_mul(&along_classes(weight, log, self.dim)?)?,
-        };
+        let weighted = weighted(log.clone(), weight, self.dim)?;
         self.unless_ignored(&weighted.sum(self.dim)?.affine(-1.0 / classes as f64, 0.0)?)
     }
 }

@@ -26,9 +26,7 @@ impl Operator for Interpolate {
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
         arity(self.name(), inputs, 1)?;
-        if !inputs[0].dtype.is_float() {
-            return Err(Error::UnsupportedDTypeForOp(inputs[0].dtype, self.name()));
-        }
+        ensure(inputs[0].dtype.is_float(), || Error::UnsupportedDTypeForOp(inputs[0].dtype, self.name()))?;
         self.resized(inputs[0])
     }
 
@@ -111,9 +109,8 @@ pub fn interpolate(
     antialias: bool,
 ) -> Result<Tensor> {
     let spatial = input.rank().checked_sub(2).filter(|n| (1..=MAX_SPATIAL).contains(n));
-    let spatial = spatial.ok_or_else(|| {
-        Error::shape(OP, "input", format!("{:?}", input.shape()), "[n, channels, ..] with 1 to 3 spatial dimensions")
-    })?;
+    let spatial = spatial
+        .ok_or_else(|| wrong_shape(OP, "input", input.shape(), "[n, channels, ..] with 1 to 3 spatial dimensions"))?;
     let filter = match (mode, spatial) {
         ("bilinear", 2) if antialias => Filter::Triangle,
         ("bicubic", 2) if antialias => Filter::SmoothCubic,

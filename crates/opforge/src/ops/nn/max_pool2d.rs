@@ -3,7 +3,6 @@
 use opforge_tile::forms::{Windowed, Windows};
 
 use super::avg_pool2d::{PoolCase, pool_cases};
-use crate::autograd::is_grad_enabled;
 use crate::family::pool::{Pooling, one, plane_axes, with_lengths};
 use crate::family::window::{PerDim, spatial_lengths};
 use crate::ops::prelude::*;
@@ -20,6 +19,13 @@ pub struct MaxPool {
     pub lengths: PerDim,
     /// Whether the places are an output. Gradients need them: without, they are found again.
     pub places: bool,
+}
+
+impl MaxPool {
+    fn of(pooling: &Pooling, input: &Tensor, places: bool) -> Result<Self> {
+        let &Pooling { windows, spatial, .. } = pooling;
+        Ok(MaxPool { windows, spatial, lengths: pooling.lengths(input)?, places })
+    }
 }
 
 impl Operator for MaxPool {
@@ -70,14 +76,13 @@ struct MaxPoolGradient {
     lengths: PerDim,
 }
 
-impl Operator for MaxPoolGradient {
-    fn name(&self) -> &'static str {
-        "max_pool_grad"
-    }
+impl Plain for MaxPoolGradient {
+    const NAME: &'static str = "max_pool_grad";
+    const INPUTS: usize = 2;
+    const SAVES: Saves = Saves::inputs([1]);
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("max_pool_grad", inputs, 2)?;
-        let shape = with_lengths("max_pool_grad", inputs[0], self.spatial, &self.lengths)?;
+        let shape = with_lengths(Self::NAME, inputs[0], self.spatial, &self.lengths)?;
         Ok(one(Meta::contiguous(inputs[0].dtype, shape)))
     }
 
@@ -85,12 +90,8 @@ impl Operator for MaxPoolGradient {
         plane_axes(inputs, self.spatial, 1)
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Windowed(Windowed::Spread { spatial: self.spatial }))
-    }
-
-    fn saves(&self) -> Saves {
-        Saves::inputs([1])
+    fn form(&self) -> Lowering {
+        Lowering::Windowed(Windowed::Spread { spatial: self.spatial })
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
@@ -106,20 +107,17 @@ impl Operator for MaxPoolGradient {
 
 /// The greatest elements under sliding or adaptive windows, and their places.
 #[track_caller]
-pub(crate) fn max_pool(pooling: &Pooling, input: &Tensor, lengths: PerDim) -> Result<(Tensor, Tensor)> {
-    let op = MaxPool { windows: pooling.windows, spatial: pooling.spatial, lengths, places: true };
-    let mut outputs = dispatch(&op, &[input])?;
-    let places = outputs.swap_remove(1);
-    Ok((outputs.swap_remove(0), places))
+pub(crate) fn max_pool(pooling: &Pooling, input: &Tensor) -> Result<(Tensor, Tensor)> {
+    outputs(&MaxPool::of(pooling, input, true)?, &[input]).map(Into::into)
 }
 
 /// The greatest elements alone: their places are found where a gradient will need them.
 #[track_caller]
-pub(crate) fn max_pool_values(pooling: &Pooling, input: &Tensor, lengths: PerDim) -> Result<Tensor> {
+pub(crate) fn max_pool_values(pooling: &Pooling, input: &Tensor) -> Result<Tensor> {
     if is_grad_enabled() && input.requires_grad() {
-        return Ok(max_pool(pooling, input, lengths)?.0);
+        return Ok(max_pool(pooling, input)?.0);
     }
-    dispatch1(&MaxPool { windows: pooling.windows, spatial: pooling.spatial, lengths, places: false }, &[input])
+    dispatch1(&MaxPool::of(pooling, input, false)?, &[input])
 }
 
 /// The greatest element under each position of a window that moves over the last two dimensions of `[batch, channels, height, width]` (the
@@ -148,8 +146,7 @@ pub fn max_pool2d(
     dilation: &[i64],
     ceil_mode: bool,
 ) -> Result<Tensor> {
-    let pooling = Pooling::new(OP, 2, kernel_size, stride, [padding, dilation], ceil_mode)?;
-    max_pool_values(&pooling, input, pooling.lengths(input)?)
+    max_pool_values(&Pooling::new(OP, 2, kernel_size, stride, [padding, dilation], ceil_mode)?, input)
 }
 
 fn samples() -> Vec<Sample> {

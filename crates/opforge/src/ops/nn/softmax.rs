@@ -1,6 +1,5 @@
 //! `softmax(x, dim) = e^x / sum(e^x)` along a dimension.
 
-use opforge_core::normalize_dim;
 use opforge_cpu::norm;
 use opforge_tile::{Softmax as Kind, SoftmaxSlope};
 
@@ -16,18 +15,12 @@ pub struct Softmax {
     pub kind: Kind,
 }
 
-impl Softmax {
+impl Operator for Softmax {
     fn name(&self) -> &'static str {
         match self.kind {
             Kind::Plain => "softmax",
             Kind::Log => "log_softmax",
         }
-    }
-}
-
-impl Operator for Softmax {
-    fn name(&self) -> &'static str {
-        self.name()
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
@@ -62,13 +55,12 @@ struct SoftmaxGrad {
     kind: Kind,
 }
 
-impl Operator for SoftmaxGrad {
-    fn name(&self) -> &'static str {
-        "softmax_grad"
-    }
+impl Plain for SoftmaxGrad {
+    const NAME: &'static str = "softmax_grad";
+    const INPUTS: usize = 2;
+    const SAVES: Saves = Saves::INPUTS;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("softmax_grad", inputs, 2)?;
         Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape())])
     }
 
@@ -76,12 +68,8 @@ impl Operator for SoftmaxGrad {
         AxisMap::pointwise(inputs, inputs[0].rank()).with_roles(&[self.dim], Role::Whole)
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Rows(Rows::new(SoftmaxSlope(self.kind), self.dim)))
-    }
-
-    fn saves(&self) -> Saves {
-        Saves::INPUTS
+    fn form(&self) -> Lowering {
+        Lowering::Rows(Rows::new(SoftmaxSlope(self.kind), self.dim))
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

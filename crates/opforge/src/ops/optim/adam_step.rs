@@ -94,9 +94,7 @@ pub fn adam_step(
     for (name, list) in [("grads", grads), ("exp_avgs", exp_avgs), ("exp_avg_sqs", exp_avg_sqs)] {
         check_list("adam", name, list, params)?;
     }
-    if step < 1 {
-        return Err(Error::value("adam", "step", step, "1 or more"));
-    }
+    ensure(step >= 1, || Error::value("adam", "step", step, "1 or more"))?;
     let t = step as f64;
     let (keep, decay) = if decoupled_weight_decay { (1.0 - lr * weight_decay, 0.0) } else { (1.0, weight_decay) };
     let f = Adapt {

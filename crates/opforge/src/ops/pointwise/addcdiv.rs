@@ -2,7 +2,6 @@
 
 use opforge_tile::TernaryFn;
 
-use crate::family::{Ternary, TernaryOp, is_fused, ternary_samples};
 use crate::functional as f;
 use crate::ops::prelude::*;
 

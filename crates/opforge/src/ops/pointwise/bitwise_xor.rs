@@ -23,11 +23,7 @@ impl BinaryFn for BitwiseXor {
 
 impl Binary for BitwiseXor {
     const NAME: &'static str = "bitwise_xor";
-    const SAVES: Saves = Saves::NOTHING;
-
-    fn derivative(&self, pair: &Pair<'_, '_>, _: Side) -> Result<Tensor> {
-        pair.grad()?.zeros_like()
-    }
+    const FLAT: bool = true;
 }
 
 /// The bits that one has, but not both, of integers and truth values.
@@ -51,9 +47,8 @@ pub fn bitwise_xor(input: Operand, other: Operand) -> Result<Tensor> {
 }
 
 fn samples() -> Vec<Sample> {
-    binary_samples(BitwiseXor, 0.0..9.0, 0.0..9.0, |a, b| ((a as i64) ^ (b as i64)) as f64)
-        .into_iter()
-        .take(5) // Without those of a number, which bool cannot hold.
-        .map(|sample| sample.on(f64::floor).rough())
-        .collect()
+    let mut samples = binary_samples(BitwiseXor, 0.0..9.0, 0.0..9.0, |a, b| ((a as i64) ^ (b as i64)) as f64);
+    // Without those of a number, which bool cannot hold.
+    samples.truncate(5);
+    samples
 }

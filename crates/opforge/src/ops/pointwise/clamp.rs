@@ -33,16 +33,10 @@ impl Unary for Clamp {
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         let (x, grad) = (ctx.input(0)?, ctx.grad(0)?);
         let (min, max) = (Operand::Scalar(self.min.scalar()), Operand::Scalar(self.max.scalar()));
-        let (above, below) = if self.closed {
-            (
-                compare(super::ge::Ge, (&x).into(), min, Rules::SAME)?,
-                compare(super::le::Le, (&x).into(), max, Rules::SAME)?,
-            )
-        } else {
-            (
-                compare(super::gt::Gt, (&x).into(), min, Rules::SAME)?,
-                compare(super::lt::Lt, (&x).into(), max, Rules::SAME)?,
-            )
+        let (x, rules) = (Operand::Tensor(&x), Rules::SAME);
+        let (above, below) = match self.closed {
+            true => (compare(super::ge::Ge, x, min, rules)?, compare(super::le::Le, x, max, rules)?),
+            false => (compare(super::gt::Gt, x, min, rules)?, compare(super::lt::Lt, x, max, rules)?),
         };
         above.mul(&below)?.where_cond(&grad, &grad.zeros_like()?)
     }
@@ -121,7 +115,7 @@ pub fn clamp(input: &Tensor, min: Option<Operand>, max: Option<Operand>) -> Resu
         (Ok(None), Ok(None)) => Err(Error::value(OP, "min, max", "nothing", "at least one bound")),
         (Ok(min), Ok(max)) => {
             let kind = [min, max].into_iter().flatten().map(Scalar::kind).max().unwrap_or(opforge_core::Kind::Bool);
-            between(&input.to_dtype(crate::functional::dtype_with(input, kind))?, min, max, out)
+            limit(&input.to_dtype(crate::functional::dtype_with(input, kind))?, min, max, true, out)
         }
         _ => {
             let raised = match min {
@@ -133,18 +127,13 @@ pub fn clamp(input: &Tensor, min: Option<Operand>, max: Option<Operand>) -> Resu
     }
 }
 
-/// `input` between two numbers, in its dtype.
-#[track_caller]
-fn between(input: &Tensor, min: Option<Scalar>, max: Option<Scalar>, out: Out<'_>) -> Result<Tensor> {
-    limit(input, min, max, true, out)
-}
-
 /// `input` between two numbers, with a gradient of 0 at both.
 #[track_caller]
 pub(crate) fn limited(input: &Tensor, min: f64, max: f64) -> Result<Tensor> {
     limit(input, Some(Scalar::Float(min)), Some(Scalar::Float(max)), false, None)
 }
 
+/// `input` between two numbers, in its dtype; `closed` as in [`Clamp`].
 #[track_caller]
 fn limit(input: &Tensor, min: Option<Scalar>, max: Option<Scalar>, closed: bool, out: Out<'_>) -> Result<Tensor> {
     let dtype = input.dtype();
@@ -162,7 +151,7 @@ impl Tensor {
     pub fn clamp<T1: TensorOrScalar, T2: TensorOrScalar>(&self, min: T1, max: T2) -> Result<Tensor> {
         match (min.operand(), max.operand()) {
             (Operand::Scalar(min), Operand::Scalar(max)) => {
-                between(self, Some(min.cast(self.dtype())), Some(max.cast(self.dtype())), None)
+                limit(self, Some(min.cast(self.dtype())), Some(max.cast(self.dtype())), true, None)
             }
             (min, max) => {
                 let rules = Rules { cast: true, ..Rules::BROADCAST };

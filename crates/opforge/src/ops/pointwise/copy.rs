@@ -8,13 +8,10 @@ use crate::ops::prelude::*;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Copy;
 
-impl Operator for Copy {
-    fn name(&self) -> &'static str {
-        "copy"
-    }
+impl Plain for Copy {
+    const NAME: &'static str = "copy";
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("copy", inputs, 1)?;
         Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape())])
     }
 
@@ -22,8 +19,8 @@ impl Operator for Copy {
         AxisMap::pointwise(inputs, inputs[0].rank())
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Move(Move::Copy))
+    fn form(&self) -> Lowering {
+        Lowering::Move(Move::Copy)
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

@@ -1,6 +1,5 @@
 //! `div(a, b)`: `a / b`.
 
-use crate::arguments::default_dtype;
 use crate::functional::Parts;
 use crate::ops::prelude::*;
 
@@ -61,27 +60,10 @@ impl Binary for Div {
 #[operator(DTypes::NUMERIC, samples)]
 pub fn div(input: Operand, other: Operand, rounding_mode: Option<&str>) -> Result<Tensor> {
     match rounding_mode {
-        None => quotient(input, other, out),
+        None => binary_float(Div, input, other, out),
         Some("floor") => crate::functional::floor_divide(input, other),
         Some("trunc") => crate::functional::trunc(&binary(Div, input, other, Rules::TORCH)?),
         Some(mode) => Err(Error::value(OP, "rounding_mode", mode, "None, \"trunc\" or \"floor\"")),
-    }
-}
-
-/// The quotient in floating point, also of integers.
-#[track_caller]
-fn quotient(a: Operand<'_>, b: Operand<'_>, out: Out<'_>) -> Result<Tensor> {
-    let whole = |operand: &Operand| match operand {
-        Operand::Tensor(t) => t.dtype().kind() < opforge_core::Kind::Float,
-        Operand::Scalar(s) => s.kind() < opforge_core::Kind::Float,
-    };
-    if !whole(&a) || !whole(&b) {
-        return binary_to(Div, a, b, Rules::TORCH, out);
-    }
-    match (a, b) {
-        (Operand::Tensor(a), b) => binary_to(Div, (&a.to_dtype(default_dtype())?).into(), b, Rules::TORCH, out),
-        (a, Operand::Tensor(b)) => binary_to(Div, a, (&b.to_dtype(default_dtype())?).into(), Rules::TORCH, out),
-        (a, b) => binary_to(Div, a, b, Rules::TORCH, out),
     }
 }
 

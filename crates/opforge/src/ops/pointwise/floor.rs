@@ -16,7 +16,7 @@ use crate::ops::prelude::*;
 #[python(torch, method, in_place)]
 impl Unary for Floor {
     const INT: bool = true;
-    const SAVES: Saves = Saves::NOTHING;
+    const FLAT: bool = true;
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {
@@ -25,10 +25,6 @@ impl Unary for Floor {
     #[inline(always)]
     fn int<I: Int>(self, x: I) -> I {
         x
-    }
-
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        ctx.grad(0)?.zeros_like()
     }
 }
 

@@ -18,7 +18,6 @@ impl UnaryFn for LeakyRelu {
 
 impl Unary for LeakyRelu {
     const NAME: &'static str = "leaky_relu";
-    const SAVES: Saves = Saves::INPUTS;
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         let (x, grad) = (ctx.input(0)?, ctx.grad(0)?);

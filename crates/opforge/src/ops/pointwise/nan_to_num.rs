@@ -30,7 +30,6 @@ impl UnaryFn for NanToNum {
 
 impl Unary for NanToNum {
     const NAME: &'static str = "nan_to_num";
-    const SAVES: Saves = Saves::INPUTS;
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         let grad = ctx.grad(0)?;

@@ -17,7 +17,7 @@ use crate::ops::prelude::*;
 impl Unary for Sign {
     const INT: bool = true;
     const BOOL: bool = true;
-    const SAVES: Saves = Saves::NOTHING;
+    const FLAT: bool = true;
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {
@@ -31,10 +31,6 @@ impl Unary for Sign {
     #[inline(always)]
     fn boolean<M: Mask>(self, x: M) -> M {
         x
-    }
-
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        ctx.grad(0)?.zeros_like()
     }
 }
 

@@ -17,7 +17,6 @@ impl UnaryFn for Silu {
 
 impl Unary for Silu {
     const NAME: &'static str = "silu";
-    const SAVES: Saves = Saves::INPUTS;
     const FUSED: bool = true;
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {

@@ -24,7 +24,6 @@ impl UnaryFn for Softplus {
 
 impl Unary for Softplus {
     const NAME: &'static str = "softplus";
-    const SAVES: Saves = Saves::INPUTS;
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         let scaled = ctx.input(0)?.affine(self.beta.to_f64(), 0.0)?;

@@ -21,7 +21,6 @@ impl UnaryFn for Sqr {
 
 impl Unary for Sqr {
     const NAME: &'static str = "sqr";
-    const SAVES: Saves = Saves::INPUTS;
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.mul(&ctx.input(0)?.affine(2.0, 0.0)?)

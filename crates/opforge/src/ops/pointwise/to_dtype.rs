@@ -9,23 +9,19 @@ pub struct ToDType {
     pub dtype: DType,
 }
 
-impl Operator for ToDType {
-    fn name(&self) -> &'static str {
-        "to_dtype"
-    }
+impl Plain for ToDType {
+    const NAME: &'static str = "to_dtype";
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("to_dtype", inputs, 1)?;
-        let layout = result_layout(inputs, inputs[0].shape());
-        Ok(smallvec![Meta { dtype: self.dtype, layout }])
+        Ok(like_first(inputs, self.dtype))
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
         AxisMap::pointwise(inputs, inputs[0].rank())
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Tile(Tile::cast(self.dtype)))
+    fn form(&self) -> Lowering {
+        Lowering::Tile(Tile::cast(self.dtype))
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
@@ -68,6 +64,6 @@ fn samples() -> Vec<Sample> {
         sample(DType::F32, &[5], f64::from).rough(),
         sample(DType::I64, &[2, 3], f64::trunc).rough(),
         sample(DType::U8, &[], f64::trunc).rough(),
-        sample(DType::Bool, &[4], |x| f64::from(u8::from(x != 0.0))).rough(),
+        sample(DType::Bool, &[4], |x| f64::from(x != 0.0)).rough(),
     ]
 }

@@ -14,7 +14,7 @@ use crate::ops::prelude::*;
 #[python(torch, method, in_place)]
 impl Unary for Trunc {
     const INT: bool = true;
-    const SAVES: Saves = Saves::NOTHING;
+    const FLAT: bool = true;
 
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {
@@ -23,9 +23,5 @@ impl Unary for Trunc {
     #[inline(always)]
     fn int<I: Int>(self, x: I) -> I {
         x
-    }
-
-    fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        ctx.grad(0)?.zeros_like()
     }
 }

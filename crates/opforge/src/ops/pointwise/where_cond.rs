@@ -2,28 +2,25 @@
 
 use crate::arguments::default_dtype;
 use crate::autograd::sum_to;
-use crate::family::{common_dtype, dtype_with};
 use crate::ops::prelude::*;
 
 /// The operator of [`where_cond`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct WhereCond;
 
-impl Operator for WhereCond {
-    fn name(&self) -> &'static str {
-        "where_cond"
-    }
+impl Plain for WhereCond {
+    const NAME: &'static str = "where_cond";
+    const INPUTS: usize = 3;
+    const SAVES: Saves = Saves::inputs([0]);
+    const OVERWRITES: u32 = u32::MAX;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("where_cond", inputs, 3)?;
         let [cond, a, b] = [inputs[0], inputs[1], inputs[2]];
         if !matches!(cond.dtype, DType::Bool | DType::U8) {
-            return Err(Error::dtype("where_cond", "cond", cond.dtype, "bool or u8"));
+            return Err(Error::dtype(Self::NAME, "cond", cond.dtype, "bool or u8"));
         }
-        if a.dtype != b.dtype {
-            return Err(Error::dtypes("where_cond", a.dtype, b.dtype));
-        }
-        let shape = a.shape().broadcast(b.shape(), "where_cond")?.broadcast(cond.shape(), "where_cond")?;
+        check_dtypes(Self::NAME, a, b)?;
+        let shape = a.shape().broadcast(b.shape(), Self::NAME)?.broadcast(cond.shape(), Self::NAME)?;
         Ok(smallvec![Meta::contiguous(a.dtype, shape)])
     }
 
@@ -31,16 +28,8 @@ impl Operator for WhereCond {
         AxisMap::pointwise(inputs, inputs.iter().map(|m| m.rank()).max().unwrap_or(0))
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Tile(Tile::select()))
-    }
-
-    fn overwrites(&self, _: usize) -> bool {
-        true
-    }
-
-    fn saves(&self) -> Saves {
-        Saves::inputs([0])
+    fn form(&self) -> Lowering {
+        Lowering::Tile(Tile::select())
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

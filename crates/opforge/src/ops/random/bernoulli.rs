@@ -40,9 +40,7 @@ pub(crate) fn mask(p: f64, like: &Tensor, generator: Option<&Generator>) -> Resu
 #[function(*, generator = None)]
 #[operator(DTypes::FLOATS, samples)]
 pub fn bernoulli(input: &Tensor, generator: Option<Generator>) -> Result<Tensor> {
-    if !input.dtype().is_float() {
-        return Err(Error::dtype(OP, "input", input.dtype(), "a floating-point dtype"));
-    }
+    check_float(OP, "input", input)?;
     let uniform = draw(Rand::of(0.0, 1.0), input.shape(), DType::F32, input.device(), generator.as_ref())?;
     let ones = uniform.lt(&input.detach().to_dtype(DType::F32)?)?.to_dtype(input.dtype())?;
     crate::functional::constant_in(ones, &[input])
@@ -50,15 +48,7 @@ pub fn bernoulli(input: &Tensor, generator: Option<Generator>) -> Result<Tensor>
 
 /// Sure cases only. The tests of the random kernels look at the distribution.
 fn samples() -> Vec<Sample> {
-    let inputs = vec![Array::truths(&[3, 4])];
-    let inputs = inputs.into_iter().map(|a| Array { content: Content::Real, ..a }).collect();
-    vec![
-        Sample::composed(
-            "bernoulli",
-            |x| bernoulli(x[0], None),
-            inputs,
-            |x| x[0].map(|p| f64::from(u8::from(p >= 1.0))),
-        )
-        .rough(),
-    ]
+    let inputs = vec![Array { content: Content::Real, ..Array::truths(&[3, 4]) }];
+    let certain = |x: &[Array]| x[0].map(|p| f64::from(p >= 1.0));
+    vec![Sample::composed("bernoulli", |x| bernoulli(x[0], None), inputs, certain).rough()]
 }

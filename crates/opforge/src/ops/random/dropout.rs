@@ -24,12 +24,8 @@ pub fn dropout(input: &Tensor, p: f64, training: bool, inplace: bool) -> Result<
     if inplace {
         return crate::functional::replaced(OP, input, dropout(input, p, training, false)?);
     }
-    if !(0.0..=1.0).contains(&p) {
-        return Err(Error::value(OP, "p", p, "a probability from 0 to 1"));
-    }
-    if !input.dtype().is_float() {
-        return Err(Error::dtype(OP, "input", input.dtype(), "a floating-point dtype"));
-    }
+    ensure((0.0..=1.0).contains(&p), || Error::value(OP, "p", p, "a probability from 0 to 1"))?;
+    check_float(OP, "input", input)?;
     if !training || p == 0.0 {
         return Ok(input.clone());
     }
@@ -43,12 +39,8 @@ pub fn dropout(input: &Tensor, p: f64, training: bool, inplace: bool) -> Result<
 fn samples() -> Vec<Sample> {
     let sample = |p: f64, training: bool, factor: f64| {
         let inputs = vec![Array::spread(&[3, 4], -2.0..2.0)];
-        Sample::composed(
-            "dropout",
-            move |x| dropout(x[0], p, training, false),
-            inputs,
-            move |x| x[0].map(|x| x * factor),
-        )
+        let call = move |x: &[&Tensor]| dropout(x[0], p, training, false);
+        Sample::composed("dropout", call, inputs, move |x| x[0].map(|x| x * factor))
     };
     vec![sample(0.3, false, 1.0), sample(0.0, true, 1.0), sample(1.0, true, 0.0)]
 }

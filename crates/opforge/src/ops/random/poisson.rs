@@ -8,13 +8,12 @@ use crate::ops::prelude::*;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Poisson;
 
-impl Operator for Poisson {
-    fn name(&self) -> &'static str {
-        "poisson"
-    }
+impl Plain for Poisson {
+    const NAME: &'static str = "poisson";
+    const INPUTS: usize = 2;
+    const DIFFERENTIABLE: bool = false;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("poisson", inputs, 2)?;
         Ok(smallvec![Meta::contiguous(inputs[1].dtype, inputs[1].shape())])
     }
 
@@ -25,12 +24,8 @@ impl Operator for Poisson {
         AxisMap { inputs: vec![none(inputs[0].rank()), none(rank)], outputs: vec![none(rank)], roles: SmallVec::new() }
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Random(Random::Poisson))
-    }
-
-    fn differentiable(&self) -> bool {
-        false
+    fn form(&self) -> Lowering {
+        Lowering::Random(Random::Poisson)
     }
 }
 
@@ -49,9 +44,7 @@ impl Operator for Poisson {
 #[python(torch)]
 #[operator(DTypes::FLOATS, samples)]
 pub fn poisson(input: &Tensor, generator: Option<Generator>) -> Result<Tensor> {
-    if !input.dtype().is_float() {
-        return Err(Error::dtype(OP, "input", input.dtype(), "a floating-point dtype"));
-    }
+    check_float(OP, "input", input)?;
     let key = generator.as_ref().unwrap_or(Generator::global()).next_key();
     let key = Tensor::from_vec(key.to_vec(), 2, input.device())?;
     let rates = input.detach().to_dtype(DType::F64)?.contiguous()?;

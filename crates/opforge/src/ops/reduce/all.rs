@@ -2,7 +2,6 @@
 
 use opforge_tile::TruthReducer;
 
-use crate::family::reduce_dims;
 use crate::ops::prelude::*;
 
 /// The mathematics of `all` if `ALL`, else of `any`.
@@ -42,11 +41,10 @@ impl<const ALL: bool> Reduction for Truth<ALL> {
 #[function(dim = None, keepdim = false)]
 #[operator(DTypes::REAL, samples, gradient = false)]
 pub fn all(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
-    let axes = reduce_dims(OP, input, dim)?;
-    dispatch1(&ReduceOp { reduction: Truth::<true>, axes, keepdim }, &[input])
+    reduce_over(Truth::<true>, input, dim, keepdim)
 }
 
 fn samples() -> Vec<Sample> {
-    let truth = |x: &[f64]| f64::from(u8::from(x.iter().all(|&x| x != 0.0)));
+    let truth = |x: &[f64]| f64::from(x.iter().all(|&x| x != 0.0));
     reduction_samples(Truth::<true>, truth).into_iter().map(|s| s.on(|x| (x - 0.6).max(0.0).ceil()).rough()).collect()
 }

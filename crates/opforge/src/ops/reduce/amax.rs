@@ -2,8 +2,6 @@
 
 use opforge_tile::{Integers, Reducer};
 
-use crate::Dim;
-use crate::family::reduce_dims;
 use crate::ops::extreme::shared_by_ties;
 use crate::ops::prelude::*;
 
@@ -60,8 +58,7 @@ impl<const MAX: bool> Reduction for Extremum<MAX> {
 #[function(dim = None, keepdim = false)]
 #[operator(DTypes::REAL, samples, name = "max")]
 pub fn amax(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
-    let axes = reduce_dims("max", input, dim)?;
-    dispatch1(&ReduceOp { reduction: Extremum::<true>, axes, keepdim }, &[input])
+    reduce_over(Extremum::<true>, input, dim, keepdim)
 }
 
 impl Tensor {

@@ -1,8 +1,6 @@
 //! `min(x, dims)`: the least element over dimensions.
 
 use super::amax::Extremum;
-use crate::Dim;
-use crate::family::reduce_dims;
 use crate::ops::prelude::*;
 
 /// The least element over dimensions, all of them without `dim`. NaN wins.
@@ -19,8 +17,7 @@ use crate::ops::prelude::*;
 #[function(dim = None, keepdim = false)]
 #[operator(DTypes::REAL, samples, name = "min")]
 pub fn amin(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
-    let axes = reduce_dims("min", input, dim)?;
-    dispatch1(&ReduceOp { reduction: Extremum::<false>, axes, keepdim }, &[input])
+    reduce_over(Extremum::<false>, input, dim, keepdim)
 }
 
 impl Tensor {

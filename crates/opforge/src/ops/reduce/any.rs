@@ -1,7 +1,6 @@
 //! `any(x, dims)`: whether any element is true over dimensions.
 
 use super::all::Truth;
-use crate::family::reduce_dims;
 use crate::ops::prelude::*;
 
 /// Whether any element is true (not zero; NaN is not) over dimensions, all of them without `dim`, as bool, of u8 as u8. Of no elements it is false.
@@ -15,11 +14,10 @@ use crate::ops::prelude::*;
 #[function(dim = None, keepdim = false)]
 #[operator(DTypes::REAL, samples, gradient = false)]
 pub fn any(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
-    let axes = reduce_dims(OP, input, dim)?;
-    dispatch1(&ReduceOp { reduction: Truth::<false>, axes, keepdim }, &[input])
+    reduce_over(Truth::<false>, input, dim, keepdim)
 }
 
 fn samples() -> Vec<Sample> {
-    let truth = |x: &[f64]| f64::from(u8::from(x.iter().any(|&x| x != 0.0)));
+    let truth = |x: &[f64]| f64::from(x.iter().any(|&x| x != 0.0));
     reduction_samples(Truth::<false>, truth).into_iter().map(|s| s.on(|x| (x - 1.2).max(0.0).ceil()).rough()).collect()
 }

@@ -2,7 +2,6 @@
 
 use opforge_tile::forms::{Extreme, Search};
 
-use crate::Dim;
 use crate::ops::extreme::{arg_over, arg_samples};
 use crate::ops::prelude::*;
 

@@ -1,7 +1,6 @@
 //! `argmin(x, dim)`: where the least element is.
 
 use super::argmax::ArgExtremum;
-use crate::Dim;
 use crate::ops::extreme::{arg_over, arg_samples};
 use crate::ops::prelude::*;
 

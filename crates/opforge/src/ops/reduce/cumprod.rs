@@ -1,6 +1,5 @@
 //! `cumprod(x, dim)`: running products along a dimension.
 
-use opforge_core::normalize_dim;
 use opforge_tile::forms::Running;
 
 use crate::arguments::{accumulation_dtype, with_dimension};

@@ -1,9 +1,7 @@
 //! `cumsum(x, dim)`: running sums along a dimension.
 
-use opforge_core::normalize_dim;
 use opforge_tile::forms::Running;
 
-use crate::Dim;
 use crate::arguments::{accumulation_dtype, no_dims, with_dimension};
 use crate::ops::prelude::*;
 
@@ -51,9 +49,7 @@ impl Tensor {
     /// The sums of each element and all before it along a dimension; the dtype stays.
     #[track_caller]
     pub fn cumsum<D: Dim>(&self, dim: D) -> Result<Tensor> {
-        if self.rank() == 0 {
-            return Err(no_dims("cumsum"));
-        }
+        ensure(self.rank() > 0, || no_dims("cumsum"))?;
         dispatch1(&ScanOp { scan: CumSum, dim: dim.to_index(self.shape(), "cumsum")? }, &[self])
     }
 }

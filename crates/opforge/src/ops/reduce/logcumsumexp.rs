@@ -1,11 +1,8 @@
 //! `logcumsumexp(x, dim)`: logarithms of running sums of exponentials.
 
-use opforge_core::normalize_dim;
 use opforge_tile::forms::Running;
 
 use crate::arguments::with_dimension;
-use crate::autograd::is_grad_enabled;
-use crate::family::floating;
 use crate::ops::prelude::*;
 
 /// The mathematics of [`logcumsumexp`].

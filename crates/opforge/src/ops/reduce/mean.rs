@@ -3,7 +3,6 @@
 use opforge_tile::Reducer;
 
 use crate::Dims;
-use crate::family::reduce_dims;
 use crate::functional::reduced;
 use crate::ops::prelude::*;
 

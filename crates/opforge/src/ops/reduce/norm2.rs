@@ -2,7 +2,6 @@
 
 use opforge_tile::Reducer;
 
-use crate::family::reduce_dims;
 use crate::ops::prelude::*;
 
 /// The mathematics of [`norm2`]: the square root of the sum of squares.

@@ -3,8 +3,6 @@
 use opforge_tile::{Integers, Reducer};
 
 use crate::arguments::accumulation_dtype;
-use crate::autograd::is_grad_enabled;
-use crate::family::reduce_dims;
 use crate::ops::prelude::*;
 
 /// The mathematics of [`prod`].

@@ -4,7 +4,6 @@ use opforge_tile::{Integers, Reducer};
 
 use crate::Dims;
 use crate::arguments::accumulation_dtype;
-use crate::family::reduce_dims;
 use crate::functional::reduced;
 use crate::ops::prelude::*;
 

@@ -1,6 +1,5 @@
 //! `as_strided(x, size, stride, offset)`: any layout over the tensor's storage.
 
-use crate::family::embed;
 use crate::ops::prelude::*;
 
 /// The view of [`as_strided`].
@@ -87,14 +86,11 @@ impl AsStrided {
 }
 
 fn samples() -> Vec<Sample> {
-    let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {
-        Sample::new(op, vec![Array::spread(shape, -2.0..2.0)], move |x| reference(&x[0]))
-    };
     vec![
-        sample(ViewOp(AsStrided { shape: [3, 2].into(), stride: smallvec![2, 1], offset: 1 }), &[8], |x| {
+        view_sample(AsStrided { shape: [3, 2].into(), stride: smallvec![2, 1], offset: 1 }, &[8], |x| {
             Array::from_fn(&[3, 2], |i| x.at(&[1 + 2 * i[0] + i[1]]))
         }),
-        sample(ViewOp(AsStrided { shape: [3, 3].into(), stride: smallvec![1, 1], offset: 0 }), &[6], |x| {
+        view_sample(AsStrided { shape: [3, 3].into(), stride: smallvec![1, 1], offset: 0 }, &[6], |x| {
             Array::from_fn(&[3, 3], |i| x.at(&[i[0] + i[1]]))
         }),
     ]

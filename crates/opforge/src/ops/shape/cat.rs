@@ -1,9 +1,7 @@
 //! `cat(tensors, dim)`: tensors one after another along a dimension.
 
-use opforge_core::normalize_dim;
 use opforge_tile::forms::Move;
 
-use crate::Dim;
 use crate::ops::prelude::*;
 
 /// The operator of [`cat`].
@@ -22,9 +20,7 @@ impl Operator for Cat {
         let Some(first) = inputs.first() else {
             return Err(Error::value("cat", "tensors", "none", "at least one tensor"));
         };
-        if self.dim >= first.rank() {
-            return Err(Error::index("cat", "dim", self.dim, format!("a dimension of {:?}", first.shape())));
-        }
+        check_dim("cat", first, self.dim)?;
         let mut dims = first.shape().clone().into_dims();
         for other in &inputs[1..] {
             let differs = |(d, (a, b)): (usize, (&usize, &usize))| d != self.dim && a != b;
@@ -32,9 +28,7 @@ impl Operator for Cat {
                 let accepted = format!("shapes that differ along dim {} only", self.dim);
                 return Err(Error::shapes("cat", first.shape(), other.shape(), accepted));
             }
-            if other.dtype != first.dtype {
-                return Err(Error::dtypes("cat", first.dtype, other.dtype));
-            }
+            check_dtypes("cat", first, other)?;
             dims[self.dim] = dims[self.dim].saturating_add(other.dims()[self.dim]);
         }
         let shape = Shape::from(dims);

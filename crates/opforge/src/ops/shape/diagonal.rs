@@ -1,8 +1,6 @@
 //! `diagonal(x, offset, dim1, dim2)`: the diagonal of two dimensions as a new last one.
 
-use crate::Dim;
 use crate::ops::prelude::*;
-use opforge_core::normalize_dim;
 
 /// The view of [`diagonal`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -48,14 +46,11 @@ impl Tensor {
 }
 
 fn samples() -> Vec<Sample> {
-    let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {
-        Sample::new(op, vec![Array::spread(shape, -2.0..2.0)], move |x| reference(&x[0]))
-    };
     vec![
-        sample(ViewOp(Diagonal { offset: 1, dim1: 0, dim2: 1 }), &[3, 4], |x| {
+        view_sample(Diagonal { offset: 1, dim1: 0, dim2: 1 }, &[3, 4], |x| {
             Array::from_fn(&[3], |i| x.at(&[i[0], i[0] + 1]))
         }),
-        sample(ViewOp(Diagonal { offset: -1, dim1: 2, dim2: 0 }), &[3, 2, 4], |x| {
+        view_sample(Diagonal { offset: -1, dim1: 2, dim2: 0 }, &[3, 2, 4], |x| {
             Array::from_fn(&[2, 3], |i| x.at(&[i[1], i[0], i[1] + 1]))
         }),
     ]

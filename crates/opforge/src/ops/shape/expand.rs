@@ -63,10 +63,5 @@ impl Tensor {
 }
 
 fn samples() -> Vec<Sample> {
-    let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {
-        Sample::new(op, vec![Array::spread(shape, -2.0..2.0)], move |x| reference(&x[0]))
-    };
-    vec![sample(ViewOp(Expand { shape: [2, 3, 4].into() }), &[3, 1], |x| {
-        Array::from_fn(&[2, 3, 4], |i| x.at(&[i[1], 0]))
-    })]
+    vec![view_sample(Expand { shape: [2, 3, 4].into() }, &[3, 1], |x| Array::from_fn(&[2, 3, 4], |i| x.at(&[i[1], 0])))]
 }

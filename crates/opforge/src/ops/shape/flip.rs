@@ -2,7 +2,6 @@
 
 use opforge_tile::forms::Move;
 
-use crate::family::reduce_dims;
 use crate::ops::prelude::*;
 
 /// The operator of [`flip`].
@@ -12,14 +11,11 @@ pub struct Flip {
     pub axes: Axes,
 }
 
-impl Operator for Flip {
-    fn name(&self) -> &'static str {
-        "flip"
-    }
+impl Plain for Flip {
+    const NAME: &'static str = "flip";
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("flip", inputs, 1)?;
-        check_axes("flip", self.axes, inputs[0].shape())?;
+        check_axes(Self::NAME, self.axes, inputs[0].shape())?;
         Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape())])
     }
 
@@ -27,8 +23,8 @@ impl Operator for Flip {
         AxisMap::pointwise(inputs, inputs[0].rank()).with_roles(&self.axes.to_vec(), Role::Whole)
     }
 
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Move(Move::Flip { axes: self.axes.to_vec().into_vec() }))
+    fn form(&self) -> Lowering {
+        Lowering::Move(Move::Flip { axes: self.axes.to_vec().into_vec() })
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

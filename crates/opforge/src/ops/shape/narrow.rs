@@ -1,9 +1,7 @@
 //! `narrow(x, dim, start, len)`: elements `start .. start + len` of a dimension.
 
-use crate::Dim;
 use crate::arguments::no_dims;
 use crate::ops::prelude::*;
-use opforge_core::normalize_dim;
 
 /// The view of [`narrow`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -54,10 +52,7 @@ impl Tensor {
 }
 
 fn samples() -> Vec<Sample> {
-    let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {
-        Sample::new(op, vec![Array::spread(shape, -2.0..2.0)], move |x| reference(&x[0]))
-    };
-    vec![sample(ViewOp(Narrow { dim: 1, start: 1, len: 2 }), &[2, 4], |x| {
+    vec![view_sample(Narrow { dim: 1, start: 1, len: 2 }, &[2, 4], |x| {
         Array::from_fn(&[2, 2], |i| x.at(&[i[0], i[1] + 1]))
     })]
 }

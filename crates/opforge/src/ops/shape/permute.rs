@@ -2,7 +2,6 @@
 
 use crate::Dims;
 use crate::ops::prelude::*;
-use opforge_core::normalize_dim;
 
 /// The view of [`permute`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -53,10 +52,7 @@ impl Tensor {
 }
 
 fn samples() -> Vec<Sample> {
-    let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {
-        Sample::new(op, vec![Array::spread(shape, -2.0..2.0)], move |x| reference(&x[0]))
-    };
-    vec![sample(ViewOp(Permute { dims: smallvec![2, 0, 1] }), &[2, 3, 4], |x| {
+    vec![view_sample(Permute { dims: smallvec![2, 0, 1] }, &[2, 3, 4], |x| {
         Array::from_fn(&[4, 2, 3], |i| x.at(&[i[1], i[2], i[0]]))
     })]
 }

@@ -129,14 +129,8 @@ impl Tensor {
 }
 
 fn samples() -> Vec<Sample> {
-    let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {
-        Sample::new(op, vec![Array::spread(shape, -2.0..2.0)], move |x| reference(&x[0]))
-    };
-    let function = Sample::composed(
-        "reshape",
-        |x| x[0].reshape((3, 4)),
-        vec![Array::spread(&[2, 3, 2], -2.0..2.0)],
-        |x| Array::new(&[3, 4], x[0].data.clone()),
-    );
-    vec![sample(ViewOp(Reshape { shape: [2, 6].into() }), &[3, 4], |x| Array::new(&[2, 6], x.data.clone())), function]
+    let inputs = vec![Array::spread(&[2, 3, 2], -2.0..2.0)];
+    let reshaped = |x: &[Array]| Array::new(&[3, 4], x[0].data.clone());
+    let function = Sample::composed("reshape", |x| x[0].reshape((3, 4)), inputs, reshaped);
+    vec![view_sample(Reshape { shape: [2, 6].into() }, &[3, 4], |x| Array::new(&[2, 6], x.data.clone())), function]
 }

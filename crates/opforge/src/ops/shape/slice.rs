@@ -1,6 +1,5 @@
 //! `slice(x, dim, start, end, step)`: every `step`-th element of a dimension.
 
-use crate::Dim;
 use crate::ops::prelude::*;
 
 /// The view of [`slice`](fn@slice).
@@ -65,10 +64,7 @@ impl Tensor {
 }
 
 fn samples() -> Vec<Sample> {
-    let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {
-        Sample::new(op, vec![Array::spread(shape, -2.0..2.0)], move |x| reference(&x[0]))
-    };
-    vec![sample(ViewOp(Slice { dim: 0, start: 1, end: 6, step: 2 }), &[7, 2], |x| {
+    vec![view_sample(Slice { dim: 0, start: 1, end: 6, step: 2 }, &[7, 2], |x| {
         Array::from_fn(&[3, 2], |i| x.at(&[1 + 2 * i[0], i[1]]))
     })]
 }

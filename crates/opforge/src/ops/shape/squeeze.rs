@@ -1,6 +1,5 @@
 //! `squeeze(x, dim)`: a dimension of length 1 removed.
 
-use crate::Dim;
 use crate::ops::prelude::*;
 
 /// The view of [`squeeze`].
@@ -58,8 +57,5 @@ impl Tensor {
 }
 
 fn samples() -> Vec<Sample> {
-    let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {
-        Sample::new(op, vec![Array::spread(shape, -2.0..2.0)], move |x| reference(&x[0]))
-    };
-    vec![sample(ViewOp(Squeeze { dim: 1 }), &[3, 1, 2], |x| Array::new(&[3, 2], x.data.clone()))]
+    vec![view_sample(Squeeze { dim: 1 }, &[3, 1, 2], |x| Array::new(&[3, 2], x.data.clone()))]
 }

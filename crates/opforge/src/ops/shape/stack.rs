@@ -1,8 +1,5 @@
 //! `stack(tensors, dim)`: tensors of one shape along a new dimension.
 
-use opforge_core::normalize_dim;
-
-use crate::Dim;
 use crate::ops::prelude::*;
 
 /// Tensors of one shape side by side along a new dimension `dim`. Dtypes are promoted.
@@ -38,9 +35,7 @@ impl Tensor {
         let dim = dim.to_index_plus_one(first.shape(), "stack")?;
         let slice = |t: &A| {
             let t = t.as_ref();
-            if t.shape() != first.shape() {
-                return Err(Error::shapes("stack", first.shape(), t.shape(), "equal shapes"));
-            }
+            ensure(t.shape() == first.shape(), || Error::shapes("stack", first.shape(), t.shape(), "equal shapes"))?;
             t.unsqueeze(dim)
         };
         Tensor::cat(&args.iter().map(slice).collect::<Result<Vec<_>>>()?, dim)
@@ -49,10 +44,6 @@ impl Tensor {
 
 fn samples() -> Vec<Sample> {
     let inputs = vec![Array::spread(&[3, 2], -2.0..2.0), Array::spread(&[3, 2], 0.0..3.0)];
-    vec![Sample::composed(
-        "stack",
-        |x| Tensor::stack(x, 1),
-        inputs,
-        |x| Array::from_fn(&[3, 2, 2], |i| x[i[1]].at(&[i[0], i[2]])),
-    )]
+    let stacked = |x: &[Array]| Array::from_fn(&[3, 2, 2], |i| x[i[1]].at(&[i[0], i[2]]));
+    vec![Sample::composed("stack", |x| Tensor::stack(x, 1), inputs, stacked)]
 }

@@ -1,8 +1,6 @@
 //! `transpose(x, dim0, dim1)`: two dimensions exchanged.
 
-use crate::Dim;
 use crate::ops::prelude::*;
-use opforge_core::normalize_dim;
 
 /// The view of [`transpose`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -56,18 +54,13 @@ impl Tensor {
     /// When there are fewer than two.
     #[track_caller]
     pub fn t(&self) -> Result<Tensor> {
-        if self.rank() < 2 {
-            return Err(Error::shape("t", "shape", format!("{:?}", self.shape()), "rank at least 2"));
-        }
+        ensure(self.rank() >= 2, || wrong_shape("t", "shape", self.shape(), "rank at least 2"))?;
         self.transpose(self.rank() - 2, self.rank() - 1)
     }
 }
 
 fn samples() -> Vec<Sample> {
-    let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {
-        Sample::new(op, vec![Array::spread(shape, -2.0..2.0)], move |x| reference(&x[0]))
-    };
-    vec![sample(ViewOp(Transpose { dim0: 0, dim1: 2 }), &[2, 3, 4], |x| {
+    vec![view_sample(Transpose { dim0: 0, dim1: 2 }, &[2, 3, 4], |x| {
         Array::from_fn(&[4, 3, 2], |i| x.at(&[i[2], i[1], i[0]]))
     })]
 }

@@ -13,22 +13,14 @@ pub struct Triangle {
     pub diagonal: i64,
 }
 
-impl Triangle {
-    fn name(&self) -> &'static str {
-        if self.lower { "tril" } else { "triu" }
-    }
-}
-
 impl Operator for Triangle {
     fn name(&self) -> &'static str {
-        self.name()
+        if self.lower { "tril" } else { "triu" }
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
         arity(self.name(), inputs, 1)?;
-        if inputs[0].rank() < 2 {
-            return Err(Error::shape(self.name(), "input", format!("{:?}", inputs[0].shape()), "rank at least 2"));
-        }
+        ensure(inputs[0].rank() >= 2, || wrong_shape(self.name(), "input", inputs[0].shape(), "rank at least 2"))?;
         Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape())])
     }
 

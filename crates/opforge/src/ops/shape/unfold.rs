@@ -1,8 +1,6 @@
 //! `unfold(x, dim, size, step)`: sliding windows along a dimension.
 
-use crate::Dim;
 use crate::ops::prelude::*;
-use opforge_core::normalize_dim;
 
 /// The view of [`unfold`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -50,14 +48,11 @@ impl Tensor {
 }
 
 fn samples() -> Vec<Sample> {
-    let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {
-        Sample::new(op, vec![Array::spread(shape, -2.0..2.0)], move |x| reference(&x[0]))
-    };
     vec![
-        sample(ViewOp(Unfold { dim: 0, size: 3, step: 2 }), &[8, 2], |x| {
+        view_sample(Unfold { dim: 0, size: 3, step: 2 }, &[8, 2], |x| {
             Array::from_fn(&[3, 2, 3], |i| x.at(&[2 * i[0] + i[2], i[1]]))
         }),
-        sample(ViewOp(Unfold { dim: 0, size: 2, step: 2 }), &[5], |x| {
+        view_sample(Unfold { dim: 0, size: 2, step: 2 }, &[5], |x| {
             Array::from_fn(&[2, 2], |i| x.at(&[2 * i[0] + i[1]]))
         }),
     ]

@@ -1,8 +1,6 @@
 //! `unsqueeze(x, dim)`: a new dimension of length 1.
 
-use crate::Dim;
 use crate::ops::prelude::*;
-use opforge_core::normalize_dim;
 
 /// The view of [`unsqueeze`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -47,8 +45,5 @@ impl Tensor {
 }
 
 fn samples() -> Vec<Sample> {
-    let sample = |op, shape: &[usize], reference: fn(&Array) -> Array| {
-        Sample::new(op, vec![Array::spread(shape, -2.0..2.0)], move |x| reference(&x[0]))
-    };
-    vec![sample(ViewOp(Unsqueeze { dim: 2 }), &[3, 2], |x| Array::new(&[3, 2, 1], x.data.clone()))]
+    vec![view_sample(Unsqueeze { dim: 2 }, &[3, 2], |x| Array::new(&[3, 2, 1], x.data.clone()))]
 }

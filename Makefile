@@ -20,9 +20,9 @@ test: tools lint doc
 	$(CARGO) test --package opforge-cpu --release --quiet
 	$(MAKE) --no-print-directory test-python loom callgrind
 
-# Against candle, then against PyTorch, which gets an environment of its own.
+# Against candle, PyTorch and ONNX Runtime, which get an environment of their own; writes bench/RESULTS.md.
 bench: wheel bench/.venv/ready
-	$(CARGO) run --release --quiet --manifest-path bench/Cargo.toml
+	$(CARGO) build --release --quiet --manifest-path bench/Cargo.toml
 	bench/.venv/bin/pip install --quiet --force-reinstall --no-deps dist/opforge-*.whl
 	bench/.venv/bin/python bench/python/main.py
 	$(CARGO) build --release --quiet --package opforge-kernel --example kernels
@@ -31,7 +31,7 @@ bench: wheel bench/.venv/ready
 
 bench/.venv/ready:
 	$(PYTHON) -m venv bench/.venv
-	bench/.venv/bin/pip install --quiet torch==2.15.* numpy
+	bench/.venv/bin/pip install --quiet torch==2.15.* numpy matplotlib onnx onnxruntime
 	@touch $@
 
 # The scripts of tests/python/mindspore with MindSpore itself, which gets an environment of its own.

@@ -4,7 +4,7 @@ import statistics
 import tempfile
 import time
 
-from cases import clock
+from case import clock
 
 import opforge
 

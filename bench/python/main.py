@@ -1,35 +1,89 @@
-"""Times opforge next to PyTorch, in turns in one process each, so that both see the same machine. Prints medians and their ratio."""
+"""Times opforge beside PyTorch, ONNX Runtime and candle, a process each, in turns, and writes what it finds to `RESULTS.md` and `plots/`.
 
+Usage: main.py [--rounds N] [--seconds S] [--words W..]; with words, of cases whose names contain one, nothing is written."""
+
+import argparse
 import json
 import pathlib
+import statistics
 import subprocess
 import sys
 
+import page
+from results import Outcome, Speeds, duration, geometric_mean
+
 HERE = pathlib.Path(__file__).parent
-ROUNDS = 3
+LIBRARIES = ("opforge", "torch", "onnx")
+RUST = HERE.parent / "target" / "release" / "opforge-bench"
 
 
-def run(library):
-    """The seconds of each case: one process of the library's, so that their thread pools do not meet."""
-    out = subprocess.run([sys.executable, HERE / "cases.py", library], check=True, capture_output=True, text=True)
-    return json.loads(out.stdout)
+def child(*command):
+    run = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    if run.returncode != 0:
+        sys.exit(f"{' '.join(str(part) for part in command)} failed:\n{run.stderr}")
+    return json.loads(run.stdout)
 
 
-def median(values):
-    return sorted(values)[len(values) // 2]
+def measure(library, *options):
+    return child(sys.executable, HERE / "measure.py", library, *options)
 
 
-def duration(seconds):
-    unit, scale = next((u, s) for u, s in (("s", 1), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9)) if seconds >= s or u == "ns")
-    return f"{seconds / scale:.3g} {unit}"
+def rounds(asked):
+    """The measurements of each library and round."""
+    options = ["--seconds", asked.seconds, *(["--words", *asked.words] if asked.words else [])]
+    found = {library: [] for library in LIBRARIES}
+    for number in range(asked.rounds):
+        for library in LIBRARIES:
+            print(f"round {number + 1} of {asked.rounds}: {library}", end="    \r", file=sys.stderr, flush=True)
+            found[library].append(measure(library, *options))
+    return found
+
+
+def outcomes(found):
+    """A case each, with the median of each library's rounds."""
+    seconds = {}
+    for library, runs in found.items():
+        for run in runs:
+            for case in run:
+                seconds.setdefault(case["name"], {}).setdefault(library, []).append(case["seconds"])
+    medians = {name: {library: statistics.median(values) for library, values in by.items()} for name, by in seconds.items()}
+    first = found["opforge"][0]
+    return [Outcome(case["group"], case["name"], case["moved"], case["flops"], medians[case["name"]]) for case in first]
+
+
+def show(cases, speeds):
+    group = None
+    for case in cases:
+        if case.group != group:
+            group = case.group
+            print(f"\n{group:62}{'opforge':>10}{'PyTorch':>10}{'ratio':>8}{'floor':>8}")
+        share = case.share(speeds)
+        floor = "" if share is None else f"{share:.0%}"
+        print(f"{case.name:62}{duration(case.ours):>10}{duration(case.torch):>10}{case.ratio:>8.2f}{floor:>8}")
+        if "onnx" in case.seconds:
+            print(f"{'    ONNX Runtime':62}{'':10}{duration(case.seconds['onnx']):>10}{case.seconds['onnx'] / case.ours:>8.2f}")
+    large = [case.ratio for case in cases if case.group != "tiny calls"]
+    print(f"\ngeometric mean of {len(cases)} ratios {geometric_mean([c.ratio for c in cases]):.2f}", end="")
+    if large:
+        print(f", without tiny calls {geometric_mean(large):.2f}, {sum(ratio < 0.95 for ratio in large)} of them below 0.95", end="")
+    print()
 
 
 def main():
-    rounds = [(run("opforge"), run("torch")) for _ in range(ROUNDS)]
-    print(f"{'':46}{'opforge':>10}{'PyTorch':>10}{'PyTorch / opforge':>20}")
-    for name in rounds[0][0]:
-        ours, theirs = (median([r[i][name] for r in rounds]) for i in (0, 1))
-        print(f"{name:46}{duration(ours):>10}{duration(theirs):>10}{theirs / ours:>19.2f}x")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=0.15)
+    parser.add_argument("--words", nargs="*", default=[])
+    asked = parser.parse_args()
+    rust = child(RUST, "--json", *asked.words)
+    speeds = Speeds(**rust["ceilings"])
+    cases = outcomes(rounds(asked))
+    show(cases, speeds)
+    if not asked.words:
+        from cases.networks import STEPS
+
+        memory = {name: {library: measure(library, "--memory", name) for library in LIBRARIES[:2]} for name in STEPS}
+        page.write(HERE.parent, cases, speeds, rust["cases"], memory)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ use opforge_runtime::{HostKernel, checkpoint};
 
 use super::cell::Cell;
 use super::{ELEMENT, Sizes};
+use crate::copy;
 use crate::copy::Shared;
 use crate::loops::work::grain;
 use crate::matmul;
@@ -77,6 +78,8 @@ struct Forward<C: Cell, E: FloatElem> {
     reverse: bool,
     /// The state's gates of one step.
     product: Arc<dyn HostKernel>,
+    /// Turns the weight into what the product of many steps reads without packing it each time: its transpose.
+    turn: Option<Arc<dyn HostKernel>>,
 }
 
 pub(super) fn kernel<C: Cell, E: FloatElem>(
@@ -88,15 +91,22 @@ pub(super) fn kernel<C: Cell, E: FloatElem>(
 ) -> Result<Arc<dyn HostKernel>> {
     let state = Meta::contiguous(E::DTYPE, [sizes.batch, sizes.hidden]);
     let gates = Meta::contiguous(E::DTYPE, [sizes.batch, C::GATES * sizes.hidden]);
-    let product = matmul::linear(op, &state, inputs[1], Some(inputs[2]), &gates)?;
+    let (mut weight, mut turn) = (inputs[1].clone(), None);
+    if sizes.batch > 1 && sizes.steps > 1 {
+        let transposed = Meta { dtype: weight.dtype, layout: weight.layout.transpose(0, 1)? };
+        let turned = Meta::contiguous(weight.dtype, transposed.shape());
+        turn = Some(copy::copy(op, &transposed, &turned)?);
+        weight.layout = turned.layout.transpose(0, 1)?;
+    }
+    let product = matmul::linear(op, &state, &weight, Some(inputs[2]), &gates)?;
     let step = Step { cell, sizes, element: PhantomData::<E> };
-    Ok(Arc::new(Forward { step, entry: resolve::<Step<C, E>>(Isa::current()), reverse, product }))
+    Ok(Arc::new(Forward { step, entry: resolve::<Step<C, E>>(Isa::current()), reverse, product, turn }))
 }
 
 impl<C: Cell, E: FloatElem> Forward<C, E> {
     /// # Safety
-    /// As [`HostKernel::run`]; `gates` has room for a step's.
-    unsafe fn steps(&self, inputs: &[*const u8], outputs: &[*mut u8], gates: *mut u8) -> Result<()> {
+    /// As [`HostKernel::run`]; `gates` has room for a step's, and `weight` is as the product takes it.
+    unsafe fn steps(&self, inputs: &[*const u8], outputs: &[*mut u8], gates: *mut u8, weight: *const u8) -> Result<()> {
         let Sizes { steps, batch, hidden } = self.step.sizes;
         let area = batch * hidden;
         let saved = outputs[outputs.len() - 1].cast::<E>();
@@ -106,7 +116,7 @@ impl<C: Cell, E: FloatElem> Forward<C, E> {
             let t = if self.reverse { steps - 1 - step } else { step };
             // SAFETY: the tensors hold all steps, and a step's rows are disjoint.
             unsafe {
-                self.product.run(&[before[0].cast(), inputs[1], inputs[2]], &[gates])?;
+                self.product.run(&[before[0].cast(), weight, inputs[2]], &[gates])?;
                 let hidden_now = outputs[0].cast::<E>().add(t * area);
                 let cell_now = if C::HAS_CELL { outputs[1].cast::<E>().add(t * area) } else { std::ptr::null_mut() };
                 let at = At {
@@ -128,8 +138,16 @@ impl<C: Cell, E: FloatElem> HostKernel for Forward<C, E> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let Sizes { batch, hidden, .. } = self.step.sizes;
         let mut gates = buffer::<E>(batch * hidden * C::GATES)?;
-        // SAFETY: the pointers are those of `run`; the buffer holds the gates of a step, `GATES` for each state.
-        unsafe { self.steps(inputs, outputs, gates.as_mut_ptr().cast()) }
+        let mut turned = buffer::<E>(if self.turn.is_some() { hidden * hidden * C::GATES } else { 0 })?;
+        // SAFETY: the pointers are those of `run`; the buffers hold the gates of a step, `GATES` for each state, and a weight.
+        unsafe {
+            let mut weight = inputs[1];
+            if let Some(turn) = &self.turn {
+                turn.run(&[weight], &[turned.as_mut_ptr().cast()])?;
+                weight = turned.as_ptr().cast();
+            }
+            self.steps(inputs, outputs, gates.as_mut_ptr().cast(), weight)
+        }
     }
 
     fn cost(&self) -> u64 {

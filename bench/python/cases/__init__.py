@@ -1,0 +1,14 @@
+"""The cases, a module a group. A group is a function of the library, which has PyTorch's names, to its cases by name."""
+
+from . import elementwise, layers, linalg, movement, networks, products, reductions, tiny
+
+GROUPS = {
+    "tiny calls": tiny.cases,
+    "element by element": elementwise.cases,
+    "reductions and scans": reductions.cases,
+    "products": products.cases,
+    "layers": layers.cases,
+    "copies and indices": movement.cases,
+    "linear algebra": linalg.cases,
+    "networks": networks.cases,
+}

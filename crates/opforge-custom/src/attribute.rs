@@ -44,6 +44,20 @@ pub enum AttributeType {
     FloatRows,
 }
 
+impl AttributeType {
+    /// The types with their names in schemas, in order.
+    pub(crate) const NAMES: [(AttributeType, &str); 8] = [
+        (AttributeType::Bool, "bool"),
+        (AttributeType::Int, "int"),
+        (AttributeType::Float, "float"),
+        (AttributeType::Text, "str"),
+        (AttributeType::Ints, "int[]"),
+        (AttributeType::Floats, "float[]"),
+        (AttributeType::IntRows, "int[][]"),
+        (AttributeType::FloatRows, "float[][]"),
+    ];
+}
+
 impl Attribute {
     /// The value's type.
     pub fn ty(&self) -> AttributeType {
@@ -78,16 +92,7 @@ impl Attribute {
 
 impl fmt::Display for AttributeType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            AttributeType::Bool => "bool",
-            AttributeType::Int => "int",
-            AttributeType::Float => "float",
-            AttributeType::Text => "str",
-            AttributeType::Ints => "int[]",
-            AttributeType::Floats => "float[]",
-            AttributeType::IntRows => "int[][]",
-            AttributeType::FloatRows => "float[][]",
-        })
+        f.write_str(Self::NAMES[*self as usize].1)
     }
 }
 
@@ -106,6 +111,7 @@ impl fmt::Display for Attribute {
     }
 }
 
+/// Rust types as the attributes that hold them.
 macro_rules! from {
     ($($ty:ty => $variant:ident($value:ident => $convert:expr)),* $(,)?) => {
         $(impl From<$ty> for Attribute {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use opforge_core::{Meta, Result};
 use smallvec::SmallVec;
 
-use crate::abi::{Arrays, Extra, Inferred, lengths};
+use crate::abi::{Arrays, Extra, Inferred};
 use crate::attribute::Attributes;
 use crate::isolate::{Isolated, Isolation};
 use crate::library::{Library, Place};
@@ -46,8 +46,7 @@ impl Runner for InProcess {
         let symbols = self.library.symbols;
         let mut extra = self.extra(query.place, query.attributes)?;
         extra.set_counts(query.shapes.len(), None);
-        let shapes = query.shapes.iter().map(Vec::as_slice);
-        let mut arrays = Arrays::new(shapes.zip(query.dtypes.iter().copied()));
+        let mut arrays = Arrays::new(query.inputs());
         self.forms().infer(query, |form| {
             // SAFETY: the library is open, and its functions have the types that their names tell.
             let (outcome, found) = unsafe {
@@ -68,8 +67,7 @@ impl Runner for InProcess {
         let mut extra = self.extra(place, attributes)?;
         extra.set_counts(inputs.len(), Some(outputs.len()));
         if !symbols.init.is_null() {
-            let shapes: Vec<Vec<i64>> = metas.iter().map(|meta| lengths(meta)).collect();
-            let mut arrays = Arrays::new(shapes.iter().map(Vec::as_slice).zip(metas.iter().map(|meta| meta.dtype)));
+            let mut arrays = Arrays::with_workspaces(&metas, &[]);
             // SAFETY: the library is open, and its functions have the types that their names tell.
             let outcome = unsafe { extra.call_init(symbols.init, symbols.last_error, &mut arrays) };
             check(place, "Init", outcome)?;

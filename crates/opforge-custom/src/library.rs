@@ -24,6 +24,11 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// Of an operator that has its function's name.
+    pub fn new(library: &Path, function: &str) -> Self {
+        Place { op: function.to_owned(), library: library.display().to_string(), function: function.to_owned() }
+    }
+
     /// An error of this operator.
     #[cold]
     pub fn fault(&self, message: impl std::fmt::Display) -> Error {
@@ -80,14 +85,12 @@ impl Library {
             infer_type: find("InferType"),
             last_error: find("LastError"),
         };
-        let variant = names.variant(!address(&handle, "opforge_kernel_dual_abi").is_null());
         let stays = !address(&handle, "opforge_kernel_resident").is_null();
-        let handle = if stays {
-            std::mem::forget(handle);
-            None
-        } else {
-            Some(handle)
-        };
+        let variant = names.variant(!address(&handle, "opforge_kernel_dual_abi").is_null());
+        let mut handle = Some(handle);
+        if stays {
+            std::mem::forget(handle.take());
+        }
         Ok(Library { symbols, variant, _handle: handle })
     }
 }

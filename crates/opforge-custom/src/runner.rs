@@ -22,6 +22,13 @@ pub(crate) struct Query<'a> {
     pub want: Infers,
 }
 
+impl Query<'_> {
+    /// The inputs' shapes and dtypes.
+    pub fn inputs(&self) -> impl Iterator<Item = (&[i64], DType)> + Clone {
+        self.shapes.iter().map(Vec::as_slice).zip(self.dtypes.iter().copied())
+    }
+}
+
 /// What a library infers, or is asked to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Infers {

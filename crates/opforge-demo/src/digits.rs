@@ -186,13 +186,9 @@ impl Trained {
         let predictions = self.model.predict(&self.test.pictures)?;
         let right = accuracy(&predictions, &self.test.classes.to_vec1()?);
         print!("{}", gallery(&self.test.pictures, &predictions)?);
-        let figures = format!(
-            "{:.1} % of {} held-out digits, {} parameters, {EPOCHS} epochs in {:.1} s",
-            right * 100.0,
-            self.test.len(),
-            self.parameters,
-            self.seconds,
-        );
+        let Trained { test, parameters, seconds, .. } = self;
+        let read = format!("{:.1} % of {} held-out digits", right * 100.0, test.len());
+        let figures = format!("{read}, {parameters} parameters, {EPOCHS} epochs in {seconds:.1} s");
         target(right >= TARGET, || format!("{figures}; the target is {:.0} %", TARGET * 100.0))?;
         Ok(figures)
     }

@@ -48,13 +48,8 @@ fn draw_all(curves: &Curves, path: &Path) -> Drawn {
     panel(&left, "Loss (cross entropy)", 0.0..top * 1.05, 2, &losses)?;
     let percent: Vec<f64> = curves.accuracy.iter().map(|part| part * 100.0).collect();
     let low = percent.iter().fold(100.0, |a: f64, &b| a.min(b)).floor() - 1.0;
-    panel(
-        &right,
-        "Held-out digits read right (%)",
-        low..100.5,
-        0,
-        &[Line { name: "held out", values: &percent, color: ORANGE }],
-    )?;
+    let accuracy = [Line { name: "held out", values: &percent, color: ORANGE }];
+    panel(&right, "Held-out digits read right (%)", low..100.5, 0, &accuracy)?;
     root.present()?;
     Ok(())
 }

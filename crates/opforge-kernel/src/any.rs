@@ -1,6 +1,6 @@
 //! Tensors of a type that is known when the kernel runs.
 
-use crate::dtype::expect;
+use crate::dtype::{expect, is_valid, make_valid};
 use crate::raw::Info;
 use crate::{DType, Element, Error, Result, View, ViewMut};
 
@@ -29,7 +29,7 @@ impl<'a> AnyView<'a> {
     /// For another dtype than `T`'s; for memory that is not aligned for `T`, or holds what is no `bool`.
     pub fn view<T: Element>(&self) -> Result<View<'a, T>> {
         expect::<T>(self.name, self.info.dtype)?;
-        if !T::is_valid(self.bytes) {
+        if !is_valid::<T>(self.bytes) {
             return Err(Error::new(format_args!("{} holds bytes that are no {}", self.name, T::DTYPE)));
         }
         // SAFETY: the bytes are values of `T`.
@@ -68,6 +68,7 @@ impl<'a> AnyViewMut<'a> {
     }
 }
 
+/// What views of either kind tell of themselves.
 macro_rules! geometry {
     ($($view:ident)*) => {
         $(impl<'a> $view<'a> {
@@ -103,7 +104,7 @@ geometry!(AnyView AnyViewMut);
 
 /// As many elements as fit into bytes.
 pub(crate) fn elements<'a, T: Element>(name: &str, bytes: &'a mut [u8]) -> Result<&'a mut [T]> {
-    T::make_valid(bytes);
+    make_valid::<T>(bytes);
     // SAFETY: the bytes are values of `T` now.
     let (before, elements, _) = unsafe { bytes.align_to_mut::<T>() };
     check_aligned::<T>(name, before)?;

@@ -2,7 +2,6 @@
 
 use std::ops::{Deref, DerefMut};
 
-use crate::any::elements;
 use crate::call::Call;
 use crate::signature::Role;
 use crate::{AnyView, AnyViewMut, Attributes, Element, Result, View, ViewMut};
@@ -70,6 +69,7 @@ impl<T> DerefMut for Workspace<'_, T> {
     }
 }
 
+/// The role of each type, and how it is taken from a call.
 macro_rules! parameters {
     ($([$($generics:tt)*] $ty:ty = $role:ident, |$call:ident| $take:expr;)*) => {
         $(impl<$($generics)*> Parameter for $ty {
@@ -91,10 +91,7 @@ parameters! {
     ['a, T: Element,] ViewMut<'a, T> = Output, |call| call.exclusive(Role::Output)?.into_view();
     ['a,] InPlace<AnyViewMut<'a>> = Changed, |call| call.exclusive(Role::Changed).map(InPlace);
     ['a, T: Element,] InPlace<ViewMut<'a, T>> = Changed, |call| call.exclusive(Role::Changed)?.into_view().map(InPlace);
-    ['a, T: Element,] Workspace<'a, T> = Workspace, |call| {
-        let AnyViewMut { name, bytes, .. } = call.exclusive(Role::Workspace)?;
-        elements(name, bytes).map(Workspace)
-    };
+    ['a, T: Element,] Workspace<'a, T> = Workspace, |call| call.workspace().map(Workspace);
     ['a,] &'a Attributes = Other, |call| call.attributes();
 }
 

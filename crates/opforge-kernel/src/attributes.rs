@@ -1,7 +1,7 @@
-use std::ffi::{CString, c_int};
+use std::ffi::CString;
 use std::{ptr, str};
 
-use crate::raw::{Extra, list};
+use crate::raw::{Api, Extra, Getter, ListGetter, RowsGetter, list};
 use crate::{Error, Result};
 
 /// What an operator knows besides its tensors.
@@ -47,9 +47,9 @@ impl Attributes {
         if !self.contains(name) {
             return Ok(None);
         }
-        let wrong = |_| Error::new(format_args!("attribute '{name}' is not {}", T::TYPE));
-        let c_name = CString::new(name).map_err(Error::new)?;
-        T::read(Reader { extra: self.extra, name: &c_name }).ok_or(()).map_err(wrong).map(Some)
+        let wrong = || Error::new(format_args!("attribute '{name}' is not {}", T::TYPE));
+        let reader = Reader { attributes: self, name: CString::new(name).map_err(Error::new)? };
+        T::read(reader).ok_or_else(wrong).map(Some)
     }
 }
 
@@ -63,88 +63,72 @@ pub trait AttributeValue<'a>: Sized {
     #[doc(hidden)]
     const TYPE: &'static str;
     #[doc(hidden)]
-    fn read(reader: Reader<'_>) -> Option<Self>;
+    fn read(reader: Reader<'a>) -> Option<Self>;
 }
 
 /// Where an attribute is read from.
 #[doc(hidden)]
-pub struct Reader<'n> {
-    extra: Extra,
-    name: &'n CString,
+pub struct Reader<'a> {
+    attributes: &'a Attributes,
+    name: CString,
 }
 
-macro_rules! single {
-    ($($ty:ty = $getter:ident as $raw:ty, $name:literal, $convert:expr;)*) => {
-        $(impl AttributeValue<'_> for $ty {
+impl<'a> Reader<'a> {
+    fn one<T: Default>(&self, getter: impl Fn(&Api) -> Getter<T>) -> Option<T> {
+        let Extra { at, api } = self.attributes.extra;
+        let mut value = T::default();
+        // SAFETY: the name ends with a zero, and there is a place for the result.
+        let status = unsafe { getter(api)(at, self.name.as_ptr(), &mut value) };
+        (status == 0).then_some(value)
+    }
+
+    fn list<T>(&self, getter: impl Fn(&Api) -> ListGetter<T>) -> Option<&'a [T]> {
+        let Extra { at, api } = self.attributes.extra;
+        let (mut values, mut count) = (ptr::null(), 0);
+        // SAFETY: as above; lists live as long as `extra`, which outlives the attributes.
+        unsafe { (getter(api)(at, self.name.as_ptr(), &mut values, &mut count) == 0).then(|| list(values, count)) }
+    }
+
+    fn rows<T>(&self, getter: impl Fn(&Api) -> RowsGetter<T>) -> Option<Vec<&'a [T]>> {
+        let Extra { at, api } = self.attributes.extra;
+        let (mut values, mut offsets, mut rows) = (ptr::null(), ptr::null(), 0);
+        // SAFETY: as above; there is an offset more than rows, and rows lie between them.
+        unsafe {
+            if getter(api)(at, self.name.as_ptr(), &mut values, &mut offsets, &mut rows) != 0 {
+                return None;
+            }
+            let offsets = list(offsets, rows + 1);
+            Some(offsets.windows(2).map(|row| list(values.wrapping_add(row[0]), row[1] - row[0])).collect())
+        }
+    }
+
+    fn text(&self) -> Option<&'a str> {
+        let text = self.list(|api| api.get_string)?;
+        // SAFETY: characters of C are bytes.
+        str::from_utf8(unsafe { list(text.as_ptr().cast(), text.len()) }).ok()
+    }
+}
+
+/// What each type is called, and how it is read.
+macro_rules! values {
+    ($($ty:ty = $name:literal, |$reader:ident| $read:expr;)*) => {
+        $(impl<'a> AttributeValue<'a> for $ty {
             const TYPE: &'static str = $name;
 
-            fn read(reader: Reader<'_>) -> Option<Self> {
-                let Extra { at, api } = reader.extra;
-                let mut value: $raw = Default::default();
-                // SAFETY: the name ends with a zero, and there is a place for the result.
-                let status = unsafe { (api.$getter)(at, reader.name.as_ptr(), &mut value) };
-                (status == 0).then(|| $convert(value))
+            fn read($reader: Reader<'a>) -> Option<Self> {
+                $read
             }
         })*
     };
 }
 
-single! {
-    bool = get_bool as c_int, "a bool", |value| value != 0;
-    i64 = get_int as i64, "an int", std::convert::identity;
-    f32 = get_float as f32, "a float", std::convert::identity;
-}
-
-macro_rules! lists {
-    ($($ty:ty = $list:ident, $list_name:literal, $rows:ident, $rows_name:literal;)*) => {
-        $(impl<'a> AttributeValue<'a> for &'a [$ty] {
-            const TYPE: &'static str = $list_name;
-
-            fn read(reader: Reader<'_>) -> Option<Self> {
-                let Extra { at, api } = reader.extra;
-                let (mut values, mut count) = (ptr::null(), 0);
-                // SAFETY: as above; lists live as long as `extra`, which outlives the attributes.
-                unsafe {
-                    ((api.$list)(at, reader.name.as_ptr(), &mut values, &mut count) == 0).then(|| list(values, count))
-                }
-            }
-        }
-
-        impl<'a> AttributeValue<'a> for Vec<&'a [$ty]> {
-            const TYPE: &'static str = $rows_name;
-
-            fn read(reader: Reader<'_>) -> Option<Self> {
-                let Extra { at, api } = reader.extra;
-                let (mut values, mut offsets, mut rows) = (ptr::null(), ptr::null(), 0);
-                // SAFETY: as above; there is an offset more than rows, and rows lie between them.
-                unsafe {
-                    if (api.$rows)(at, reader.name.as_ptr(), &mut values, &mut offsets, &mut rows) != 0 {
-                        return None;
-                    }
-                    let offsets = list(offsets, rows + 1);
-                    Some(offsets.windows(2).map(|row| list(values.wrapping_add(row[0]), row[1] - row[0])).collect())
-                }
-            }
-        })*
-    };
-}
-
-lists! {
-    i64 = get_ints, "a list of ints", get_int_rows, "a list of lists of ints";
-    f32 = get_floats, "a list of floats", get_float_rows, "a list of lists of floats";
-}
-
-impl<'a> AttributeValue<'a> for &'a str {
-    const TYPE: &'static str = "a text";
-
-    fn read(reader: Reader<'_>) -> Option<Self> {
-        let Extra { at, api } = reader.extra;
-        let (mut text, mut length) = (ptr::null(), 0);
-        // SAFETY: as for lists.
-        let bytes = unsafe {
-            ((api.get_string)(at, reader.name.as_ptr(), &mut text, &mut length) == 0)
-                .then(|| list(text.cast::<u8>(), length))
-        };
-        str::from_utf8(bytes?).ok()
-    }
+values! {
+    bool = "a bool", |reader| reader.one(|api| api.get_bool).map(|value| value != 0);
+    i64 = "an int", |reader| reader.one(|api| api.get_int);
+    f32 = "a float", |reader| reader.one(|api| api.get_float);
+    &'a str = "a text", |reader| reader.text();
+    &'a [i64] = "a list of ints", |reader| reader.list(|api| api.get_ints);
+    &'a [f32] = "a list of floats", |reader| reader.list(|api| api.get_floats);
+    Vec<&'a [i64]> = "a list of lists of ints", |reader| reader.rows(|api| api.get_int_rows);
+    Vec<&'a [f32]> = "a list of lists of floats", |reader| reader.rows(|api| api.get_float_rows);
 }

@@ -3,10 +3,10 @@
 use std::ffi::c_void;
 use std::{slice, vec};
 
-use crate::any::{AnyView, AnyViewMut};
+use crate::any::{AnyView, AnyViewMut, elements};
 use crate::raw::{Arrays, Info, list};
 use crate::signature::{Places, Role, Signature};
-use crate::{Attributes, DType, Error, Result};
+use crate::{Attributes, DType, Element, Error, Result};
 
 /// A call of a kernel whose data is a `D`: hands out the arguments.
 pub struct Call<'a, D> {
@@ -74,6 +74,12 @@ impl<'a, D> Call<'a, D> {
         // this program, so that its bytes have some value.
         let bytes = if bytes == 0 { &mut [] } else { unsafe { slice::from_raw_parts_mut(start, bytes) } };
         Ok(AnyViewMut { name, info, bytes })
+    }
+
+    /// The elements of a workspace.
+    pub(crate) fn workspace<T: Element>(&mut self) -> Result<&'a mut [T]> {
+        let AnyViewMut { name, bytes, .. } = self.exclusive(Role::Workspace)?;
+        elements(name, bytes)
     }
 
     fn next(&mut self, role: Role) -> Result<Slot<'a>> {

@@ -13,20 +13,25 @@ pub trait Element: Copy + Send + Sync + PartialEq + fmt::Debug + Valid + 'static
     const DTYPE: DType;
 }
 
-/// Which bytes are values of a type. For this crate alone.
+/// Types that may be read from memory of unknown content. For this crate alone.
 ///
 /// # Safety
-/// Bytes for which `is_valid` says true, and such that `make_valid` has been over, are values of the type.
-pub unsafe trait Valid {
-    #[doc(hidden)]
-    fn is_valid(_: &[u8]) -> bool {
-        true
-    }
+/// All bytes are values of the type; those of `bool` once [`is_valid`] or [`make_valid`] has seen to them.
+pub unsafe trait Valid {}
 
-    #[doc(hidden)]
-    fn make_valid(_: &mut [u8]) {}
+/// Whether bytes are values of `T`: those of `bool` are 0 and 1.
+pub(crate) fn is_valid<T: Element>(bytes: &[u8]) -> bool {
+    T::DTYPE != DType::Bool || bytes.iter().fold(0, |seen, byte| seen | byte) <= 1
 }
 
+/// Makes bytes values of `T`: those of `bool` that are not 0 become 1.
+pub(crate) fn make_valid<T: Element>(bytes: &mut [u8]) {
+    if T::DTYPE == DType::Bool {
+        bytes.iter_mut().for_each(|byte| *byte = (*byte != 0).into());
+    }
+}
+
+/// The dtypes with their types, names and sizes in bytes.
 macro_rules! dtypes {
     ($($(#[$meta:meta])* $variant:ident($ty:ty) = $name:literal, $size:literal;)*) => {
         /// The type of a tensor's elements.
@@ -68,7 +73,11 @@ macro_rules! dtypes {
                 assert!(size_of::<$ty>() == $size);
                 DType::$variant
             };
-        })*
+        }
+
+        $(#[$meta])*
+        // SAFETY: numbers have values for all bytes; `bool` is excepted.
+        unsafe impl Valid for $ty {})*
     };
 }
 
@@ -104,31 +113,6 @@ impl DType {
     pub fn not_among(self, accepted: &[DType]) -> Error {
         let accepted: Vec<&str> = accepted.iter().map(|dtype| dtype.name()).collect();
         Error::new(format_args!("dtype {self} is not supported; accepted: {}", accepted.join(", ")))
-    }
-}
-
-macro_rules! every_pattern {
-    ($($(#[$meta:meta])* $ty:ty,)*) => {
-        $($(#[$meta])*
-        // SAFETY: numbers have values for all bytes.
-        unsafe impl Valid for $ty {})*
-    };
-}
-
-every_pattern! {
-    i8, i16, i32, i64, u8, u16, u32, u64, f32, f64, [f32; 2], [f64; 2],
-    #[cfg(feature = "half")] half::f16,
-    #[cfg(feature = "half")] half::bf16,
-}
-
-// SAFETY: `bool` has the values 0 and 1.
-unsafe impl Valid for bool {
-    fn is_valid(bytes: &[u8]) -> bool {
-        bytes.iter().fold(0, |seen, byte| seen | byte) <= 1
-    }
-
-    fn make_valid(bytes: &mut [u8]) {
-        bytes.iter_mut().for_each(|byte| *byte = (*byte != 0).into());
     }
 }
 

@@ -5,9 +5,9 @@ use std::slice;
 
 use crate::{DType, Error, Result};
 
-type Getter<T> = unsafe extern "C" fn(*mut c_void, *const c_char, *mut T) -> c_int;
-type ListGetter<T> = unsafe extern "C" fn(*mut c_void, *const c_char, *mut *const T, *mut usize) -> c_int;
-type RowsGetter<T> =
+pub type Getter<T> = unsafe extern "C" fn(*mut c_void, *const c_char, *mut T) -> c_int;
+pub type ListGetter<T> = unsafe extern "C" fn(*mut c_void, *const c_char, *mut *const T, *mut usize) -> c_int;
+pub type RowsGetter<T> =
     unsafe extern "C" fn(*mut c_void, *const c_char, *mut *const T, *mut *const usize, *mut usize) -> c_int;
 
 /// `opforge_extra_api`

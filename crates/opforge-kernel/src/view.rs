@@ -79,6 +79,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     }
 }
 
+/// What views of either kind tell of themselves.
 macro_rules! geometry {
     ($($view:ident)*) => {
         $(impl<'a, T: Element> $view<'a, T> {

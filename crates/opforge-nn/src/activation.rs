@@ -90,8 +90,7 @@ impl Module for PReLU {
     fn forward(&self, xs: &Tensor) -> Result<Tensor> {
         let slope = match (self.is_scalar, xs.rank()) {
             (true, _) => self.weight.reshape(())?,
-            (false, _) if xs.shape() == self.weight.shape() => self.weight.clone(),
-            (false, 0 | 1) => self.weight.clone(),
+            (false, rank) if rank < 2 || xs.shape() == self.weight.shape() => self.weight.clone(),
             (false, rank) => {
                 let mut dims = vec![1; rank];
                 dims[1] = self.weight.elem_count();

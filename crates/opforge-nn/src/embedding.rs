@@ -29,8 +29,7 @@ impl Embedding {
 impl Module for Embedding {
     #[track_caller]
     fn forward(&self, ids: &Tensor) -> Result<Tensor> {
-        let mut dims = ids.dims().to_vec();
-        dims.push(self.hidden_size);
+        let dims = [ids.dims(), &[self.hidden_size]].concat();
         self.embeddings.index_select(&ids.flatten_all()?, 0)?.reshape(dims)
     }
 }

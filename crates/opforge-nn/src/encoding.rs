@@ -26,7 +26,5 @@ pub fn one_hot<D: WithDType>(indices: Tensor, depth: usize, on_value: D, off_val
         return Err(Error::index("one_hot", "indices", class, format!("-1 to {}", depth as i64 - 1)));
     }
     let at = |i: usize| if classes[i / depth] == (i % depth) as i64 { on_value } else { off_value };
-    let mut dims = indices.dims().to_vec();
-    dims.push(depth);
-    Tensor::from_iter((0..len).map(at), indices.device())?.reshape(dims)
+    Tensor::from_iter((0..len).map(at), indices.device())?.reshape([indices.dims(), &[depth]].concat())
 }

@@ -10,8 +10,7 @@ use opforge::{D, Error, Result, Tensor};
 /// For other shapes, an odd `d`, or fewer positions in `cos` and `sin`.
 #[track_caller]
 pub fn rope(x: &Tensor, cos: &Tensor, sin: &Tensor) -> Result<Tensor> {
-    let half = check("rope", x, 2, cos, sin)?;
-    let [cos, sin] = angles(x, 2, [cos, sin])?;
+    let (half, cos, sin) = prepare("rope", x, 2, cos, sin)?;
     turn_halves(x, half, &cos, &sin)
 }
 
@@ -21,8 +20,7 @@ pub fn rope(x: &Tensor, cos: &Tensor, sin: &Tensor) -> Result<Tensor> {
 /// As [`rope`].
 #[track_caller]
 pub fn rope_thd(x: &Tensor, cos: &Tensor, sin: &Tensor) -> Result<Tensor> {
-    let half = check("rope_thd", x, 1, cos, sin)?;
-    let [cos, sin] = angles(x, 1, [cos, sin])?;
+    let (half, cos, sin) = prepare("rope_thd", x, 1, cos, sin)?;
     turn_halves(x, half, &cos, &sin)
 }
 
@@ -32,8 +30,7 @@ pub fn rope_thd(x: &Tensor, cos: &Tensor, sin: &Tensor) -> Result<Tensor> {
 /// As [`rope`].
 #[track_caller]
 pub fn rope_i(x: &Tensor, cos: &Tensor, sin: &Tensor) -> Result<Tensor> {
-    let half = check("rope_i", x, 2, cos, sin)?;
-    let [cos, sin] = angles(x, 2, [cos, sin])?;
+    let (half, cos, sin) = prepare("rope_i", x, 2, cos, sin)?;
     let dims = x.dims();
     let pairs = x.reshape((dims[0], dims[1], dims[2], half, 2))?;
     let part = |i: usize| pairs.narrow(D::Minus1, i, 1)?.squeeze(D::Minus1);
@@ -51,35 +48,37 @@ fn turn_halves(x: &Tensor, half: usize, cos: &Tensor, sin: &Tensor) -> Result<Te
     Tensor::cat(&[a, b], D::Minus1)
 }
 
-/// `d / 2`, if the shapes go together; `positions` is the dimension of `x` that counts them.
-fn check(op: &'static str, x: &Tensor, positions: usize, cos: &Tensor, sin: &Tensor) -> Result<usize> {
+/// `d / 2`, and the angles of the positions of `x`, ready to broadcast over its heads, if the shapes go together; `positions` is the dimension of `x`
+/// that counts them.
+fn prepare(
+    op: &'static str,
+    x: &Tensor,
+    positions: usize,
+    cos: &Tensor,
+    sin: &Tensor,
+) -> Result<(usize, Tensor, Tensor)> {
     let &[batch, _, _, d] = x.dims() else {
         return Err(Error::shape(op, "x", format!("{:?}", x.shape()), "rank 4"));
     };
     if d % 2 != 0 {
         return Err(Error::shape(op, "x", format!("{:?}", x.shape()), "a last dimension of even length"));
     }
+    let (length, half) = (x.dims()[positions], d / 2);
     for (name, angles) in [("cos", cos), ("sin", sin)] {
         let fits = match *angles.dims() {
-            [t, n] => t >= x.dims()[positions] && n == d / 2,
-            [b, t, n] => b == batch && t >= x.dims()[positions] && n == d / 2,
+            [t, n] => t >= length && n == half,
+            [b, t, n] => b == batch && t >= length && n == half,
             _ => false,
         };
         if !fits {
-            let accepted = format!("[{}, {}], or with a batch of {batch} before", x.dims()[positions], d / 2);
+            let accepted = format!("[{length}, {half}], or with a batch of {batch} before");
             return Err(Error::shape(op, name, format!("{:?}", angles.shape()), accepted));
         }
     }
-    Ok(d / 2)
-}
-
-/// The angles of the positions of `x`, ready to broadcast over its heads.
-fn angles(x: &Tensor, positions: usize, tables: [&Tensor; 2]) -> Result<[Tensor; 2]> {
     let ready = |table: &Tensor| {
         let rank = table.rank();
-        let own = table.narrow(rank - 2, 0, x.dims()[positions])?;
         // The heads come before the positions, or after them.
-        own.unsqueeze(if positions == 2 { rank - 2 } else { rank - 1 })
+        table.narrow(rank - 2, 0, length)?.unsqueeze(if positions == 2 { rank - 2 } else { rank - 1 })
     };
-    Ok([ready(tables[0])?, ready(tables[1])?])
+    Ok((half, ready(cos)?, ready(sin)?))
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use opforge::safetensors::{BufferedSafetensors, MmapedSafetensors};
 use opforge::{DType, Device, Error, Result, Shape, Tensor};
 
-use crate::var_map::check_shape;
+use crate::var_map::{check_shape, missing};
 use crate::{Init, VarMap};
 
 /// Where a [`VarBuilder`] gets its tensors.
@@ -176,12 +176,11 @@ impl SimpleBackend for VarMap {
     }
 
     fn get_unchecked(&self, name: &str, _: DType, _: &Device) -> Result<Tensor> {
-        let data = self.data().lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        data.get(name).map(|var| var.as_tensor().clone()).ok_or_else(|| missing(name))
+        self.lock().get(name).map(|var| var.as_tensor().clone()).ok_or_else(|| missing(name))
     }
 
     fn contains_tensor(&self, name: &str) -> bool {
-        self.data().lock().unwrap_or_else(std::sync::PoisonError::into_inner).contains_key(name)
+        self.lock().contains_key(name)
     }
 }
 
@@ -205,7 +204,7 @@ struct Tensors(HashMap<String, Tensor>);
 
 impl Tensors {
     fn load(&self, name: &str, device: &Device) -> Result<Tensor> {
-        let tensor = self.0.get(name).ok_or_else(|| missing(name))?;
+        let tensor = self.get(name)?;
         if tensor.device() != device {
             return Err(Error::devices("get", device, tensor.device()));
         }
@@ -238,7 +237,3 @@ macro_rules! given_tensors {
     };
 }
 given_tensors!(Tensors, MmapedSafetensors, BufferedSafetensors);
-
-fn missing(name: &str) -> Error {
-    Error::CannotFindTensor { path: name.to_owned() }
-}

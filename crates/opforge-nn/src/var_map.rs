@@ -23,7 +23,7 @@ impl VarMap {
         &self.data
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Var>> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, HashMap<String, Var>> {
         self.data.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -57,8 +57,11 @@ impl VarMap {
         let data = self.lock();
         let mut pairs = Vec::with_capacity(data.len());
         for (name, var) in data.iter() {
-            let tensor = loaded.get(name).ok_or_else(|| context(Error::CannotFindTensor { path: name.clone() }))?;
-            check(name, var, tensor)?;
+            let tensor = loaded.get(name).ok_or_else(|| context(missing(name)))?;
+            check_shape(name, var.shape(), tensor)?;
+            if var.dtype() != tensor.dtype() {
+                return Err(Error::dtype("load", name.to_owned(), tensor.dtype(), var.dtype()));
+            }
             pairs.push((var, tensor));
         }
         pairs.into_iter().try_for_each(|(var, tensor)| var.set(tensor))
@@ -71,7 +74,7 @@ impl VarMap {
     pub fn set_one<K: AsRef<str>, V: AsRef<Tensor>>(&mut self, name: K, value: V) -> Result<()> {
         let name = name.as_ref();
         let data = self.lock();
-        let var = data.get(name).ok_or_else(|| Error::CannotFindTensor { path: name.to_owned() })?;
+        let var = data.get(name).ok_or_else(|| missing(name))?;
         var.set(value.as_ref()).map_err(|e| e.context(format!("setting {name}")))
     }
 
@@ -108,12 +111,8 @@ impl VarMap {
     }
 }
 
-fn check(name: &str, var: &Var, tensor: &Tensor) -> Result<()> {
-    check_shape(name, var.shape(), tensor)?;
-    if var.dtype() != tensor.dtype() {
-        return Err(Error::dtype("load", name.to_owned(), tensor.dtype(), var.dtype()));
-    }
-    Ok(())
+pub(crate) fn missing(name: &str) -> Error {
+    Error::CannotFindTensor { path: name.to_owned() }
 }
 
 /// A tensor found under a name has the shape that was asked for.

@@ -9,7 +9,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use crate::error::{OrRaise, raise};
+use crate::error::OrRaise;
 
 /// Where a tensor's elements are: `device("cpu")`, or `device("meta")` for tensors that only have a shape. Other types of devices, such as
 /// `device("cuda", 0)`, can be named, but this build has none of them: making a tensor there is an error. As a context (`with device("meta"):`) it
@@ -88,12 +88,8 @@ impl PyDevice {
 
     fn absent(self) -> Error {
         let others = Device::added().map(|device| format!(", '{device}'")).collect::<String>();
-        Error::device(
-            "device",
-            "type",
-            format!("'{self}'"),
-            format!("'cpu' or 'meta'{others}; this build has no others"),
-        )
+        let accepted = format!("'cpu' or 'meta'{others}; this build has no others");
+        Error::device("device", "type", format!("'{self}'"), accepted)
     }
 
     /// A device, its name, or the number of an accelerator.
@@ -147,14 +143,14 @@ fn choose(device: Option<PyDevice>) {
 
 /// Chooses the device of new tensors for which none is named, for this thread; None stands for the CPU.
 #[pyfunction]
-fn set_default_device(device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+pub fn set_default_device(device: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
     choose(device.map(PyDevice::extract).transpose()?);
     Ok(())
 }
 
 /// The device of new tensors for which none is named.
 #[pyfunction]
-fn get_default_device() -> PyDevice {
+pub fn get_default_device() -> PyDevice {
     CHOSEN.get().unwrap_or(Device::Cpu.into())
 }
 
@@ -168,9 +164,8 @@ impl PyDevice {
             (_, None) => Ok(device),
             (None, index) => Ok(PyDevice { index, ..device }),
             (Some(_), Some(_)) => {
-                let error =
-                    Error::device("device", "type", format!("'{device}'"), "no index in the name beside 'index'");
-                Err(raise(r#type.py(), &error))
+                let accepted = "no index in the name beside 'index'";
+                Err(Error::device("device", "type", format!("'{device}'"), accepted)).or_raise(r#type.py())
             }
         }
     }
@@ -210,11 +205,4 @@ impl PyDevice {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> (Bound<'py, PyAny>, (String,)) {
         (slf.get_type().into_any(), (slf.get().to_string(),))
     }
-}
-
-/// Adds what this module has to the extension module.
-pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<PyDevice>()?;
-    module.add_function(wrap_pyfunction!(set_default_device, module)?)?;
-    module.add_function(wrap_pyfunction!(get_default_device, module)?)
 }

@@ -82,7 +82,7 @@ impl PyDType {
     }
 
     #[getter]
-    fn is_signed(&self) -> bool {
+    pub fn is_signed(&self) -> bool {
         !matches!(self.0, DType::Bool | DType::U8 | DType::U16 | DType::U32 | DType::U64)
     }
 
@@ -105,21 +105,19 @@ impl PyDType {
 
 /// The dtype that Python's floats become.
 #[pyfunction]
-fn get_default_dtype(py: Python<'_>) -> PyResult<Py<PyDType>> {
+pub fn get_default_dtype(py: Python<'_>) -> PyResult<Py<PyDType>> {
     object(py, default_dtype())
 }
 
 /// Changes the dtype that Python's floats become: float16, bfloat16, float32 or float64.
 #[pyfunction]
-fn set_default_dtype(py: Python<'_>, d: &Bound<'_, PyAny>) -> PyResult<()> {
+pub fn set_default_dtype(py: Python<'_>, d: &Bound<'_, PyAny>) -> PyResult<()> {
     let unknown = || raise(py, &Error::dtype("set_default_dtype", "d", d, "a floating-point dtype"));
     opforge::functional::set_default_dtype(extract(d).ok_or_else(unknown)?).or_raise(py)
 }
 
+/// Adds every dtype to the extension module, by each of its names.
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<PyDType>()?;
-    module.add_function(wrap_pyfunction!(get_default_dtype, module)?)?;
-    module.add_function(wrap_pyfunction!(set_default_dtype, module)?)?;
     let names = DType::ALL.into_iter().map(|d| (d.long_name(), d)).chain(ALIASES);
     names.into_iter().try_for_each(|(name, dtype)| module.add(name, object(module.py(), dtype)?))
 }

@@ -11,7 +11,7 @@ use pyo3::exceptions::PyException;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-use crate::error::raise;
+use crate::error::OrRaise;
 use crate::exit_status;
 
 /// How long a waiting thread goes without looking for signals.
@@ -49,23 +49,17 @@ pub fn install(py: Python<'_>) -> PyResult<()> {
 #[pyfunction]
 fn report_at_exit(py: Python<'_>) -> PyResult<()> {
     loop {
-        match vm::synchronize() {
-            Ok(()) => return Ok(()),
-            Err(error) => {
-                let error = raise(py, &error);
-                // An exception of a signal handler ends the wait.
-                if !error.is_instance(py, &py.get_type::<PyException>()) {
-                    return Err(error);
-                }
-                exit_status::fail();
-                if let Ok(stderr) = py.import("sys").and_then(|sys| sys.getattr("stderr")) {
-                    // Without a stream there is nobody to tell; the status does.
-                    let _ =
-                        stderr.call_method1("write", ("opforge: a kernel failed, and nobody asked for its result\n",));
-                }
-                error.print(py);
-            }
+        let Err(error) = vm::synchronize().or_raise(py) else { return Ok(()) };
+        // An exception of a signal handler ends the wait.
+        if !error.is_instance(py, &py.get_type::<PyException>()) {
+            return Err(error);
         }
+        exit_status::fail();
+        if let Ok(stderr) = py.import("sys").and_then(|sys| sys.getattr("stderr")) {
+            // Without a stream there is nobody to tell; the status does.
+            let _ = stderr.call_method1("write", ("opforge: a kernel failed, and nobody asked for its result\n",));
+        }
+        error.print(py);
     }
 }
 
@@ -110,20 +104,18 @@ pub fn on_behalf_of<R>(place: Option<Arc<str>>, f: impl FnOnce() -> R) -> R {
 
 /// The innermost line of Python's outside of this package: `file.py:12 in f`.
 pub fn place(py: Python<'_>) -> Option<Arc<str>> {
-    {
-        // SAFETY: attached; the frame is borrowed from the running thread, or null outside of Python code.
-        let mut frame = unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) }?;
-        loop {
-            let code = frame.getattr("f_code").ok()?;
-            let file: String = code.getattr("co_filename").ok()?.extract().ok()?;
-            let outer = frame.getattr("f_back").ok()?;
-            if outer.is_none() || !is_own(&file) {
-                let line: usize = frame.getattr("f_lineno").ok()?.extract().ok()?;
-                let function: String = code.getattr("co_qualname").ok()?.extract().ok()?;
-                return Some(format!("{file}:{line} in {function}").into());
-            }
-            frame = outer;
+    // SAFETY: attached; the frame is borrowed from the running thread, or null outside of Python code.
+    let mut frame = unsafe { Bound::from_borrowed_ptr_or_opt(py, ffi::PyEval_GetFrame().cast()) }?;
+    loop {
+        let code = frame.getattr("f_code").ok()?;
+        let file: String = code.getattr("co_filename").ok()?.extract().ok()?;
+        let outer = frame.getattr("f_back").ok()?;
+        if outer.is_none() || !is_own(&file) {
+            let line: usize = frame.getattr("f_lineno").ok()?.extract().ok()?;
+            let function: String = code.getattr("co_qualname").ok()?.extract().ok()?;
+            return Some(format!("{file}:{line} in {function}").into());
         }
+        frame = outer;
     }
 }
 

@@ -4,7 +4,7 @@ use opforge::{Device, Error, Generator, Tensor};
 use pyo3::prelude::*;
 
 use crate::device::PyDevice;
-use crate::error::raise;
+use crate::error::OrRaise;
 use crate::tensor::PyTensor;
 
 /// A stream of random numbers. The same seed and the same calls give the same numbers, on any number of threads.
@@ -13,7 +13,7 @@ pub struct PyGenerator(pub Generator);
 
 /// A seed of any sign.
 #[derive(FromPyObject)]
-enum Seed {
+pub enum Seed {
     Signed(i64),
     Unsigned(u64),
 }
@@ -27,24 +27,15 @@ impl From<Seed> for u64 {
     }
 }
 
-/// The state as bytes: seed, then number of draws, the low byte first.
-fn state_tensor(generator: &Generator) -> Result<Tensor, Error> {
-    let bytes: Vec<u8> = generator.state().iter().flat_map(|word| word.to_le_bytes()).collect();
-    Tensor::from_vec(bytes, 16, &Device::Cpu)
-}
-
-fn set_state(generator: &Generator, state: &Tensor) -> Result<(), Error> {
+/// The numbers of a state: seed, then number of draws, the low byte first.
+fn words(state: &Tensor) -> Result<[u64; 2], Error> {
     let bytes = state.to_vec1::<u8>()?;
-    let word = |i: usize| bytes.get(8 * i..8 * i + 8).and_then(|b| b.try_into().ok()).map(u64::from_le_bytes);
-    match (word(0), word(1), bytes.len()) {
-        (Some(seed), Some(draws), 16) => {
-            generator.set_state([seed, draws]);
-            Ok(())
-        }
-        _ => {
-            Err(Error::shape("set_state", "new_state", format!("{:?}", state.shape()), "16 bytes, as get_state gives"))
-        }
-    }
+    let Ok(bytes) = <[u8; 16]>::try_from(bytes) else {
+        let given = format!("{:?}", state.shape());
+        return Err(Error::shape("set_state", "new_state", given, "16 bytes, as get_state gives"));
+    };
+    let state = u128::from_le_bytes(bytes);
+    Ok([state as u64, (state >> 64) as u64])
 }
 
 #[pymethods]
@@ -74,13 +65,14 @@ impl PyGenerator {
 
     /// Seed and place in the stream, as a tensor of bytes.
     fn get_state(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        PyTensor::wrap(py, state_tensor(&self.0).map_err(|e| raise(py, &e))?)
+        let bytes: Vec<u8> = self.0.state().iter().flat_map(|word| word.to_le_bytes()).collect();
+        PyTensor::wrap(py, Tensor::from_vec(bytes, 16, &Device::Cpu).or_raise(py)?)
     }
 
     /// Goes back, or on, to what `get_state` gave.
     fn set_state(&self, new_state: &Bound<'_, PyTensor>) -> PyResult<()> {
-        let py = new_state.py();
-        set_state(&self.0, &new_state.get().tensor(py)).map_err(|e| raise(py, &e))
+        self.0.set_state(words(&PyTensor::of(new_state)).or_raise(new_state.py())?);
+        Ok(())
     }
 
     #[getter]
@@ -95,42 +87,31 @@ impl PyGenerator {
 
 /// Restarts the random numbers from a seed; returns their generator.
 #[pyfunction]
-fn manual_seed(seed: Seed) -> PyGenerator {
+pub fn manual_seed(seed: Seed) -> PyGenerator {
     Generator::global().manual_seed(seed.into());
     PyGenerator(Generator::default())
 }
 
 /// Restarts the random numbers from a seed that differs from run to run, and returns it.
 #[pyfunction]
-fn seed() -> u64 {
+pub fn seed() -> u64 {
     Generator::global().seed()
 }
 
 /// The seed that the random numbers were last restarted from.
 #[pyfunction]
-fn initial_seed() -> u64 {
+pub fn initial_seed() -> u64 {
     Generator::global().initial_seed()
 }
 
 /// Seed and place in the stream of random numbers, as a tensor of bytes.
 #[pyfunction]
-fn get_rng_state(py: Python<'_>) -> PyResult<Py<PyAny>> {
-    PyTensor::wrap(py, state_tensor(Generator::global()).map_err(|e| raise(py, &e))?)
+pub fn get_rng_state(py: Python<'_>) -> PyResult<Py<PyAny>> {
+    PyGenerator(Generator::default()).get_state(py)
 }
 
 /// Goes back, or on, to what `get_rng_state` gave.
 #[pyfunction]
-fn set_rng_state(new_state: &Bound<'_, PyTensor>) -> PyResult<()> {
-    let py = new_state.py();
-    set_state(Generator::global(), &new_state.get().tensor(py)).map_err(|e| raise(py, &e))
-}
-
-pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<PyGenerator>()?;
-    module.add("default_generator", PyGenerator(Generator::default()))?;
-    module.add_function(wrap_pyfunction!(manual_seed, module)?)?;
-    module.add_function(wrap_pyfunction!(seed, module)?)?;
-    module.add_function(wrap_pyfunction!(initial_seed, module)?)?;
-    module.add_function(wrap_pyfunction!(get_rng_state, module)?)?;
-    module.add_function(wrap_pyfunction!(set_rng_state, module)?)
+pub fn set_rng_state(new_state: &Bound<'_, PyTensor>) -> PyResult<()> {
+    PyGenerator(Generator::default()).set_state(new_state)
 }

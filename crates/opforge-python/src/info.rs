@@ -14,38 +14,38 @@ use crate::tensor::{PyStorage, PyTensor, item};
 
 /// Whether an object is a tensor.
 #[pyfunction]
-fn is_tensor(obj: &Bound<'_, PyAny>) -> bool {
+pub fn is_tensor(obj: &Bound<'_, PyAny>) -> bool {
     obj.cast::<PyTensor>().is_ok()
 }
 
 /// Whether an object is the memory of tensors.
 #[pyfunction]
-fn is_storage(obj: &Bound<'_, PyAny>) -> bool {
+pub fn is_storage(obj: &Bound<'_, PyAny>) -> bool {
     obj.cast::<PyStorage>().is_ok()
 }
 
 /// Whether a tensor's dtype is one of floats.
 #[pyfunction]
-fn is_floating_point(input: &Bound<'_, PyTensor>) -> bool {
-    input.get().tensor(input.py()).dtype().is_float()
+pub fn is_floating_point(input: &Bound<'_, PyTensor>) -> bool {
+    PyTensor::of(input).dtype().is_float()
 }
 
 /// Whether a tensor's dtype is one of complex numbers.
 #[pyfunction]
-fn is_complex(input: &Bound<'_, PyTensor>) -> bool {
-    input.get().tensor(input.py()).dtype().is_complex()
+pub fn is_complex(input: &Bound<'_, PyTensor>) -> bool {
+    PyTensor::of(input).dtype().is_complex()
 }
 
 /// Whether a tensor's one element differs from zero.
 #[pyfunction]
-fn is_nonzero(input: &Bound<'_, PyTensor>) -> PyResult<bool> {
-    Ok(item(input.py(), &input.get().tensor(input.py()))?.to_bool())
+pub fn is_nonzero(input: &Bound<'_, PyTensor>) -> PyResult<bool> {
+    Ok(item(input.py(), &PyTensor::of(input))?.to_bool())
 }
 
 /// The number of a tensor's elements.
 #[pyfunction]
-fn numel(input: &Bound<'_, PyTensor>) -> usize {
-    input.get().tensor(input.py()).elem_count()
+pub fn numel(input: &Bound<'_, PyTensor>) -> usize {
+    PyTensor::of(input).elem_count()
 }
 
 /// The dtypes of some operands, by their weight in promotion.
@@ -76,7 +76,7 @@ impl Operands {
 
 /// The dtype that results of an operator on these two have: tensors or numbers.
 #[pyfunction]
-fn result_type(py: Python<'_>, tensor1: &Bound<'_, PyAny>, tensor2: &Bound<'_, PyAny>) -> PyResult<Py<PyDType>> {
+pub fn result_type(py: Python<'_>, tensor1: &Bound<'_, PyAny>, tensor2: &Bound<'_, PyAny>) -> PyResult<Py<PyDType>> {
     let mut operands = Operands::default();
     operands.add(tensor1)?;
     operands.add(tensor2)?;
@@ -86,20 +86,20 @@ fn result_type(py: Python<'_>, tensor1: &Bound<'_, PyAny>, tensor2: &Bound<'_, P
 
 /// The smallest dtype that both can be converted to.
 #[pyfunction]
-fn promote_types(py: Python<'_>, type1: &Bound<'_, PyDType>, type2: &Bound<'_, PyDType>) -> PyResult<Py<PyDType>> {
+pub fn promote_types(py: Python<'_>, type1: &Bound<'_, PyDType>, type2: &Bound<'_, PyDType>) -> PyResult<Py<PyDType>> {
     dtype::object(py, promote(type1.get().0, type2.get().0))
 }
 
 /// Whether promotion converts one dtype to the other: never to a lower kind.
 #[pyfunction]
-fn can_cast(from_: &Bound<'_, PyDType>, to: &Bound<'_, PyDType>) -> bool {
+pub fn can_cast(from_: &Bound<'_, PyDType>, to: &Bound<'_, PyDType>) -> bool {
     from_.get().0.kind() <= to.get().0.kind()
 }
 
 /// What a dtype of floats can hold; of complex numbers, what each part can.
 #[pyclass(name = "finfo", module = "opforge", frozen, get_all, eq)]
 #[derive(PartialEq)]
-struct FloatInfo {
+pub struct FloatInfo {
     bits: usize,
     /// The distance from 1 to the next number.
     eps: f64,
@@ -162,7 +162,7 @@ impl FloatInfo {
 /// What a dtype of integers can hold.
 #[pyclass(name = "iinfo", module = "opforge", frozen, get_all, eq)]
 #[derive(PartialEq)]
-struct IntInfo {
+pub struct IntInfo {
     bits: usize,
     max: u64,
     min: i64,
@@ -205,18 +205,4 @@ fn hash(dtype: &str) -> u64 {
 fn dtype_or(py: Python<'_>, op: &'static str, given: Option<&Bound<'_, PyAny>>, default: DType) -> PyResult<DType> {
     let Some(given) = given else { return Ok(default) };
     dtype::extract(given).ok_or_else(|| Error::dtype(op, "type", given, "a dtype")).or_raise(py)
-}
-
-pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<FloatInfo>()?;
-    module.add_class::<IntInfo>()?;
-    module.add_function(wrap_pyfunction!(is_tensor, module)?)?;
-    module.add_function(wrap_pyfunction!(is_storage, module)?)?;
-    module.add_function(wrap_pyfunction!(is_floating_point, module)?)?;
-    module.add_function(wrap_pyfunction!(is_complex, module)?)?;
-    module.add_function(wrap_pyfunction!(is_nonzero, module)?)?;
-    module.add_function(wrap_pyfunction!(numel, module)?)?;
-    module.add_function(wrap_pyfunction!(result_type, module)?)?;
-    module.add_function(wrap_pyfunction!(promote_types, module)?)?;
-    module.add_function(wrap_pyfunction!(can_cast, module)?)
 }

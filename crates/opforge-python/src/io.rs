@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use opforge::safetensors::{SliceSafetensors, load_with_metadata, save_with_metadata, to_bytes};
 use opforge::{Device, FileAccess, Tensor};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{IntoPyDict, PyBytes, PyDict};
 
 use crate::error::OrRaise;
 use crate::tensor::PyTensor;
 
 /// Writes named tensors and texts to a file, which is replaced as a whole; without a path, returns the file's bytes.
 #[pyfunction]
-fn _save_safetensors<'py>(
+pub fn _save_safetensors<'py>(
     py: Python<'py>,
     tensors: HashMap<String, Py<PyTensor>>,
     metadata: Texts,
@@ -40,11 +40,8 @@ type Texts = HashMap<String, String>;
 type Content<'py> = (Bound<'py, PyDict>, Texts);
 
 fn content<'py>(py: Python<'py>, tensors: Vec<(String, Tensor)>, metadata: Texts) -> PyResult<Content<'py>> {
-    let dict = PyDict::new(py);
-    for (name, tensor) in tensors {
-        dict.set_item(name, PyTensor::wrap(py, tensor)?)?;
-    }
-    Ok((dict, metadata))
+    let objects = tensors.into_iter().map(|(name, tensor)| (name, PyTensor::from(tensor)));
+    Ok((objects.into_py_dict(py)?, metadata))
 }
 
 /// All tensors of a file's bytes, and its texts.
@@ -57,50 +54,40 @@ fn read(bytes: &[u8]) -> opforge::Result<(Vec<(String, Tensor)>, Texts)> {
 
 /// Copies of all tensors in a file, and its texts.
 #[pyfunction]
-fn _load_safetensors(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
+pub fn _load_safetensors(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
     let found = py.detach(|| load_with_metadata(path, &Device::Cpu, FileAccess::Copy)).or_raise(py)?;
     content(py, found.tensors, found.metadata)
 }
 
 /// As [`_load_safetensors`], from a file's bytes.
 #[pyfunction]
-fn _load_safetensors_bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Content<'py>> {
+pub fn _load_safetensors_bytes<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Content<'py>> {
     let (tensors, metadata) = read(bytes).or_raise(py)?;
     content(py, tensors, metadata)
 }
 
 /// As [`_load_safetensors`], with tensors that are read-only views of the file where its bytes are aligned.
 #[pyfunction]
-fn _map_safetensors(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
+pub fn _map_safetensors(py: Python<'_>, path: PathBuf) -> PyResult<Content<'_>> {
     let found = load_with_metadata(path, &Device::Cpu, FileAccess::Map).or_raise(py)?;
     content(py, found.tensors, found.metadata)
 }
 
 /// The tensor in the bytes of a `.npy` file.
 #[pyfunction]
-fn _load_npy_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Py<PyAny>> {
+pub fn _load_npy_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Py<PyAny>> {
     PyTensor::wrap(py, Tensor::from_npy_bytes(bytes).or_raise(py)?)
 }
 
 /// As [`_load_npy_bytes`] from a file, as a read-only view of it where its bytes are aligned.
 #[pyfunction]
-fn _map_npy(py: Python<'_>, path: PathBuf) -> PyResult<Py<PyAny>> {
+pub fn _map_npy(py: Python<'_>, path: PathBuf) -> PyResult<Py<PyAny>> {
     PyTensor::wrap(py, Tensor::read_npy_with(path, FileAccess::Map).or_raise(py)?)
 }
 
 /// The tensors in a `.npz` archive by name.
 #[pyfunction]
-fn _load_npz(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
+pub fn _load_npz(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let tensors = py.detach(|| Tensor::read_npz(path)).or_raise(py)?;
     Ok(content(py, tensors, Texts::new())?.0)
-}
-
-pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(_save_safetensors, module)?)?;
-    module.add_function(wrap_pyfunction!(_load_safetensors, module)?)?;
-    module.add_function(wrap_pyfunction!(_load_safetensors_bytes, module)?)?;
-    module.add_function(wrap_pyfunction!(_map_safetensors, module)?)?;
-    module.add_function(wrap_pyfunction!(_load_npy_bytes, module)?)?;
-    module.add_function(wrap_pyfunction!(_map_npy, module)?)?;
-    module.add_function(wrap_pyfunction!(_load_npz, module)?)
 }

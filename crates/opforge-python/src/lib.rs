@@ -20,31 +20,66 @@ mod profiler;
 mod runtime;
 mod tensor;
 
-use std::f64::consts::{E, PI};
-
 use pyo3::prelude::*;
 
+/// What the extension module has besides the declared functions, which [`binding`] adds.
 #[pymodule]
-fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    front_end::install(module.py())?;
-    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    for (name, value) in [("inf", f64::INFINITY), ("nan", f64::NAN), ("pi", PI), ("e", E)] {
-        module.add(name, value)?;
+mod _core {
+    use std::f64::consts::{E, PI};
+
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::autograd::{
+        PyGradFn, PySavedTensor, RemovableHandle, backward, grad, is_grad_enabled, record_function, set_grad_mode,
+    };
+    #[pymodule_export]
+    use crate::binding::catalogue::{_shared_results, catalogue};
+    #[pymodule_export]
+    use crate::custom::{PyCustomOp, bench_operator, check_operator, include_dir, inline_source, schema_parameters};
+    #[pymodule_export]
+    use crate::device::{PyDevice, get_default_device, set_default_device};
+    #[pymodule_export]
+    use crate::dtype::{PyDType, get_default_dtype, set_default_dtype};
+    #[pymodule_export]
+    use crate::front_end::set_package_folder;
+    #[pymodule_export]
+    use crate::generator::{PyGenerator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state};
+    #[pymodule_export]
+    use crate::info::{
+        FloatInfo, IntInfo, can_cast, is_complex, is_floating_point, is_nonzero, is_storage, is_tensor, numel,
+        promote_types, result_type,
+    };
+    #[pymodule_export]
+    use crate::io::{
+        _load_npy_bytes, _load_npz, _load_safetensors, _load_safetensors_bytes, _map_npy, _map_safetensors,
+        _save_safetensors,
+    };
+    #[pymodule_export]
+    use crate::print::{get_printoptions, set_printoptions};
+    #[pymodule_export]
+    use crate::profiler::{_start_trace, _stop_trace, _trace_clock};
+    #[pymodule_export]
+    use crate::runtime::{
+        empty_cache, get_num_threads, max_memory_allocated, memory_allocated, memory_reserved, memory_stats,
+        reset_peak_memory_stats, set_memory_limit, set_num_threads, synchronize,
+    };
+    #[pymodule_export]
+    use crate::tensor::{
+        _rebuild_tensor, PyStorage, PyTensor, as_tensor, asarray, from_dlpack, from_numpy, frombuffer, set_size_class,
+        tensor,
+    };
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::front_end::install(module.py())?;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        for (name, value) in [("inf", f64::INFINITY), ("nan", f64::NAN), ("pi", PI), ("e", E)] {
+            module.add(name, value)?;
+        }
+        module.add("default_generator", PyGenerator(opforge::Generator::default()))?;
+        crate::error::add_to(module)?;
+        crate::dtype::add_to(module)?;
+        crate::binding::add_to(module)
     }
-    custom::add_to(module)?;
-    error::add_to(module)?;
-    dtype::add_to(module)?;
-    device::add_to(module)?;
-    module.add_class::<tensor::PyTensor>()?;
-    generator::add_to(module)?;
-    info::add_to(module)?;
-    io::add_to(module)?;
-    print::add_to(module)?;
-    profiler::add_to(module)?;
-    runtime::add_to(module)?;
-    tensor::add_to(module)?;
-    module.add_function(wrap_pyfunction!(tensor::set_size_class, module)?)?;
-    module.add_function(wrap_pyfunction!(front_end::set_package_folder, module)?)?;
-    autograd::add_to(module)?;
-    binding::add_to(module)
 }

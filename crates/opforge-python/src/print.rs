@@ -7,7 +7,8 @@ use pyo3::types::PyDict;
 
 use crate::error::raise;
 
-fn current() -> PrinterOptions {
+/// The options as they are.
+pub fn current() -> PrinterOptions {
     print_options().lock().unwrap_or_else(|e| e.into_inner()).clone()
 }
 
@@ -26,7 +27,7 @@ fn profile(name: &str) -> Option<PrinterOptions> {
 /// and whether in scientific notation (None: as the numbers ask for). A profile (`default`, `short`, `full`) comes before the other options.
 #[pyfunction]
 #[pyo3(signature = (precision = None, threshold = None, edgeitems = None, linewidth = None, profile = None, sci_mode = None))]
-fn set_printoptions(
+pub fn set_printoptions(
     py: Python<'_>,
     precision: Option<usize>,
     threshold: Option<f64>,
@@ -54,7 +55,7 @@ fn set_printoptions(
 
 /// The options of [`set_printoptions`] as they are.
 #[pyfunction]
-fn get_printoptions(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+pub fn get_printoptions(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let PrinterOptions { precision, threshold, edge_items, line_width, sci_mode } = current();
     let options = PyDict::new(py);
     options.set_item("precision", precision)?;
@@ -63,9 +64,4 @@ fn get_printoptions(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     options.set_item("linewidth", line_width)?;
     options.set_item("sci_mode", sci_mode)?;
     Ok(options)
-}
-
-pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(set_printoptions, module)?)?;
-    module.add_function(wrap_pyfunction!(get_printoptions, module)?)
 }

@@ -10,7 +10,7 @@ type Event = (String, u32, u32, u64, u64, u64, usize);
 
 /// Begins to record kernels, once those called for so far have run.
 #[pyfunction]
-fn _start_trace(py: Python<'_>) -> PyResult<()> {
+pub fn _start_trace(py: Python<'_>) -> PyResult<()> {
     vm::synchronize().or_raise(py)?;
     trace::start();
     Ok(())
@@ -18,7 +18,7 @@ fn _start_trace(py: Python<'_>) -> PyResult<()> {
 
 /// Ends to record, once the kernels called for so far have run; gives them in the order of their ends.
 #[pyfunction]
-fn _stop_trace(py: Python<'_>) -> PyResult<Vec<Event>> {
+pub fn _stop_trace(py: Python<'_>) -> PyResult<Vec<Event>> {
     let waited = vm::synchronize();
     let events = trace::stop();
     waited.or_raise(py)?;
@@ -28,12 +28,6 @@ fn _stop_trace(py: Python<'_>) -> PyResult<Vec<Event>> {
 
 /// The time on the recorder's clock, in nanoseconds.
 #[pyfunction]
-fn _trace_clock() -> u64 {
+pub fn _trace_clock() -> u64 {
     trace::clock()
-}
-
-pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(_start_trace, module)?)?;
-    module.add_function(wrap_pyfunction!(_stop_trace, module)?)?;
-    module.add_function(wrap_pyfunction!(_trace_clock, module)?)
 }

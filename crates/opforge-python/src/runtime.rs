@@ -9,13 +9,13 @@ use crate::error::{OrRaise, raise};
 
 /// The most threads that work on one operator.
 #[pyfunction]
-fn get_num_threads() -> usize {
+pub fn get_num_threads() -> usize {
     parallel::num_threads()
 }
 
 /// Sets the most threads that work on one operator.
 #[pyfunction]
-fn set_num_threads(py: Python<'_>, int: i64) -> PyResult<()> {
+pub fn set_num_threads(py: Python<'_>, int: i64) -> PyResult<()> {
     let threads = usize::try_from(int).ok().filter(|&threads| threads > 0);
     let refused = || raise(py, &Error::value("set_num_threads", "int", int, "at least 1"));
     parallel::set_num_threads(threads.ok_or_else(refused)?);
@@ -24,14 +24,14 @@ fn set_num_threads(py: Python<'_>, int: i64) -> PyResult<()> {
 
 /// Waits until every kernel that was called for has run; raises the first failure that nobody has seen yet.
 #[pyfunction]
-fn synchronize(py: Python<'_>) -> PyResult<()> {
+pub fn synchronize(py: Python<'_>) -> PyResult<()> {
     vm::synchronize().or_raise(py)
 }
 
 /// The bytes that tensors take.
 #[pyfunction]
 #[pyo3(signature = (device = None))]
-fn memory_allocated(device: Option<&Bound<'_, PyAny>>) -> usize {
+pub fn memory_allocated(device: Option<&Bound<'_, PyAny>>) -> usize {
     let _ = device; // There is one memory.
     alloc::stats().in_use
 }
@@ -39,7 +39,7 @@ fn memory_allocated(device: Option<&Bound<'_, PyAny>>) -> usize {
 /// The most bytes that tensors took since the last `reset_peak_memory_stats`.
 #[pyfunction]
 #[pyo3(signature = (device = None))]
-fn max_memory_allocated(device: Option<&Bound<'_, PyAny>>) -> usize {
+pub fn max_memory_allocated(device: Option<&Bound<'_, PyAny>>) -> usize {
     let _ = device; // There is one memory.
     alloc::stats().peak
 }
@@ -47,7 +47,7 @@ fn max_memory_allocated(device: Option<&Bound<'_, PyAny>>) -> usize {
 /// The bytes that tensors take, and those kept for further tensors.
 #[pyfunction]
 #[pyo3(signature = (device = None))]
-fn memory_reserved(device: Option<&Bound<'_, PyAny>>) -> usize {
+pub fn memory_reserved(device: Option<&Bound<'_, PyAny>>) -> usize {
     let _ = device; // There is one memory.
     let stats = alloc::stats();
     stats.in_use + stats.cached
@@ -56,7 +56,7 @@ fn memory_reserved(device: Option<&Bound<'_, PyAny>>) -> usize {
 /// The allocator's figures, in bytes and in calls.
 #[pyfunction]
 #[pyo3(signature = (device = None))]
-fn memory_stats<'py>(py: Python<'py>, device: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyDict>> {
+pub fn memory_stats<'py>(py: Python<'py>, device: Option<&Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyDict>> {
     let _ = device; // There is one memory.
     let stats = alloc::stats();
     let figures = PyDict::new(py);
@@ -73,32 +73,19 @@ fn memory_stats<'py>(py: Python<'py>, device: Option<&Bound<'py, PyAny>>) -> PyR
 /// Starts a new measurement of `max_memory_allocated`.
 #[pyfunction]
 #[pyo3(signature = (device = None))]
-fn reset_peak_memory_stats(device: Option<&Bound<'_, PyAny>>) {
+pub fn reset_peak_memory_stats(device: Option<&Bound<'_, PyAny>>) {
     let _ = device; // There is one memory.
     alloc::reset_peak();
 }
 
 /// Gives memory that is kept for further tensors back to the system.
 #[pyfunction]
-fn empty_cache() {
+pub fn empty_cache() {
     alloc::empty_cache();
 }
 
 /// Sets the most bytes that tensors may take; what is beyond raises OutOfMemoryError.
 #[pyfunction]
-fn set_memory_limit(nbytes: usize) {
+pub fn set_memory_limit(nbytes: usize) {
     alloc::set_limit(nbytes);
-}
-
-pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(get_num_threads, module)?)?;
-    module.add_function(wrap_pyfunction!(set_num_threads, module)?)?;
-    module.add_function(wrap_pyfunction!(synchronize, module)?)?;
-    module.add_function(wrap_pyfunction!(memory_allocated, module)?)?;
-    module.add_function(wrap_pyfunction!(max_memory_allocated, module)?)?;
-    module.add_function(wrap_pyfunction!(memory_reserved, module)?)?;
-    module.add_function(wrap_pyfunction!(memory_stats, module)?)?;
-    module.add_function(wrap_pyfunction!(reset_peak_memory_stats, module)?)?;
-    module.add_function(wrap_pyfunction!(empty_cache, module)?)?;
-    module.add_function(wrap_pyfunction!(set_memory_limit, module)?)
 }

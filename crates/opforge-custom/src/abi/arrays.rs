@@ -6,9 +6,9 @@ use super::dtype::dtype_name;
 
 /// The arrays that describe arguments to a kernel: ranks, shapes, names of dtypes.
 pub(crate) struct Arrays {
-    pub ndims: Vec<c_int>,
-    pub shapes: Vec<*mut i64>,
-    pub dtypes: Vec<*const c_char>,
+    ndims: Vec<c_int>,
+    shapes: Vec<*mut i64>,
+    dtypes: Vec<*const c_char>,
     /// What `shapes` points into; at least one length a tensor, so that shapes of rank 0 may be read.
     _lengths: Vec<i64>,
 }
@@ -37,9 +37,15 @@ impl Arrays {
 
     /// For inputs and outputs, then workspaces as vectors of bytes.
     pub fn with_workspaces(metas: &[&Meta], workspaces: &[usize]) -> Self {
-        let mut all: Vec<(Vec<i64>, DType)> = metas.iter().map(|meta| (lengths(meta), meta.dtype)).collect();
+        let mut all: Vec<(Vec<i64>, DType)> = metas.iter().map(|meta| (lengths(meta.dims()), meta.dtype)).collect();
         all.extend(workspaces.iter().map(|&bytes| (vec![bytes as i64], DType::U8)));
         Arrays::new(all.iter().map(|(shape, dtype)| (&shape[..], *dtype)))
+    }
+
+    /// The arrays as functions take them.
+    #[inline]
+    pub fn parts(&mut self) -> (*mut c_int, *mut *mut i64, *mut *const c_char) {
+        (self.ndims.as_mut_ptr(), self.shapes.as_mut_ptr(), self.dtypes.as_mut_ptr())
     }
 
     /// How many arguments there are.
@@ -48,7 +54,11 @@ impl Arrays {
     }
 }
 
+/// A length, or a rank as the only length, that is not known.
+pub(crate) const UNKNOWN_LENGTH: i64 = -1;
+pub(crate) const UNKNOWN_RANK: i64 = -2;
+
 /// A shape as kernels see it.
-pub(crate) fn lengths(meta: &Meta) -> Vec<i64> {
-    meta.dims().iter().map(|&n| n as i64).collect()
+pub(crate) fn lengths(shape: &[usize]) -> Vec<i64> {
+    shape.iter().map(|&n| n as i64).collect()
 }

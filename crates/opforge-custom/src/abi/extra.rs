@@ -5,7 +5,10 @@ use std::sync::Arc;
 use opforge_core::DType;
 use smallvec::SmallVec;
 
-use super::bridge::{self, Address};
+use super::bridge::{
+    self, Address, opforge_call_infer, opforge_call_infer_shape, opforge_call_infer_type, opforge_call_init,
+    opforge_call_main,
+};
 use super::dtype::{dtype_of, dtype_of_type_id, type_id};
 use super::outcome::RawOutcome;
 use super::{Arrays, Outcome, TYPE_CAPACITY};
@@ -99,22 +102,13 @@ impl Extra {
         params: &mut [*mut c_void],
         arrays: &mut Arrays,
     ) -> Outcome {
-        let mut outcome = RawOutcome::new();
+        let (count, params, extra) = (params.len() as c_int, params.as_mut_ptr(), self.object.as_ptr());
+        let ((ndims, shapes, dtypes), stream) = (arrays.parts(), ptr::null_mut());
         // SAFETY: function, parameters and arrays are those of one signature; the bridge throws nothing and writes the outcome.
         unsafe {
-            bridge::opforge_call_main(
-                function,
-                last_error,
-                params.len() as c_int,
-                params.as_mut_ptr(),
-                arrays.ndims.as_mut_ptr(),
-                arrays.shapes.as_mut_ptr(),
-                arrays.dtypes.as_mut_ptr(),
-                ptr::null_mut(),
-                self.object.as_ptr(),
-                outcome.as_mut_ptr(),
-            );
-            RawOutcome::read(outcome)
+            RawOutcome::of(|out| {
+                opforge_call_main(function, last_error, count, params, ndims, shapes, dtypes, stream, extra, out)
+            })
         }
     }
 
@@ -123,20 +117,9 @@ impl Extra {
     /// # Safety
     /// `function` and `last_error` (or null) are of an open library and have those types.
     pub unsafe fn call_init(&mut self, function: Address, last_error: Address, arrays: &mut Arrays) -> Outcome {
-        let mut outcome = RawOutcome::new();
+        let ((ndims, shapes, dtypes), extra) = (arrays.parts(), self.object.as_ptr());
         // SAFETY: the functions are an open library's, of these types; the bridge throws nothing and writes the outcome.
-        unsafe {
-            bridge::opforge_call_init(
-                function,
-                last_error,
-                arrays.ndims.as_mut_ptr(),
-                arrays.shapes.as_mut_ptr(),
-                arrays.dtypes.as_mut_ptr(),
-                self.object.as_ptr(),
-                outcome.as_mut_ptr(),
-            );
-            RawOutcome::read(outcome)
-        }
+        unsafe { RawOutcome::of(|out| opforge_call_init(function, last_error, ndims, shapes, dtypes, extra, out)) }
     }
 
     /// Calls an inference function of C's form.
@@ -149,25 +132,14 @@ impl Extra {
         last_error: Address,
         arrays: &mut Arrays,
     ) -> (Outcome, Vec<Inferred>) {
-        let mut outcome = RawOutcome::new();
-        let mut found: Vec<Inferred> = Vec::new();
-        // SAFETY: an open library's functions of these types; the bridge throws nothing, writes the outcome, and gives `receive` `found`.
-        let outcome = unsafe {
-            bridge::opforge_call_infer(
-                function,
-                last_error,
-                arrays.len() as c_int,
-                arrays.ndims.as_ptr(),
-                arrays.shapes.as_ptr(),
-                arrays.dtypes.as_ptr(),
-                self.object.as_ptr(),
-                receive,
-                (&raw mut found).cast(),
-                outcome.as_mut_ptr(),
-            );
-            RawOutcome::read(outcome)
-        };
-        (outcome, found)
+        let (count, extra) = (arrays.len() as c_int, self.object.as_ptr());
+        let (ndims, shapes, dtypes) = arrays.parts();
+        // SAFETY: an open library's functions of these types; the bridge throws nothing, writes the outcome, and gives `receive` the vector that it fills.
+        unsafe {
+            received(|to, out| {
+                opforge_call_infer(function, last_error, count, ndims, shapes, dtypes, extra, receive, to, out)
+            })
+        }
     }
 
     /// Calls a shape function of C++'s form, which returns one shape or `several`.
@@ -180,23 +152,11 @@ impl Extra {
         several: bool,
         arrays: &mut Arrays,
     ) -> (Outcome, Vec<Inferred>) {
-        let mut outcome = RawOutcome::new();
-        let mut found: Vec<Inferred> = Vec::new();
+        let ((ndims, shapes, _), extra) = (arrays.parts(), self.object.as_ptr());
         // SAFETY: as in `call_infer`.
-        let outcome = unsafe {
-            bridge::opforge_call_infer_shape(
-                function,
-                several,
-                arrays.ndims.as_mut_ptr(),
-                arrays.shapes.as_mut_ptr(),
-                self.object.as_ptr(),
-                receive,
-                (&raw mut found).cast(),
-                outcome.as_mut_ptr(),
-            );
-            RawOutcome::read(outcome)
-        };
-        (outcome, found)
+        unsafe {
+            received(|to, out| opforge_call_infer_shape(function, several, ndims, shapes, extra, receive, to, out))
+        }
     }
 
     /// Calls a type function of C++'s form, which returns one type or `several`.
@@ -210,21 +170,14 @@ impl Extra {
         inputs: &[DType],
     ) -> (Outcome, Vec<Inferred>) {
         let inputs: SmallVec<[i32; 8]> = inputs.iter().map(|&dtype| type_id(dtype)).collect();
-        let mut types = [0; TYPE_CAPACITY];
-        let mut outcome = RawOutcome::new();
+        let (inputs, given) = (inputs.as_ptr(), inputs.len());
+        let (mut types, mut count) = ([0; TYPE_CAPACITY], 0);
+        let (found, capacity, extra) = (types.as_mut_ptr(), types.len(), self.object.as_ptr());
         // SAFETY: as in `call_infer`.
-        let (outcome, count) = unsafe {
-            let count = bridge::opforge_call_infer_type(
-                function,
-                several,
-                inputs.as_ptr(),
-                inputs.len(),
-                self.object.as_ptr(),
-                types.as_mut_ptr(),
-                types.len(),
-                outcome.as_mut_ptr(),
-            );
-            (RawOutcome::read(outcome), count)
+        let outcome = unsafe {
+            RawOutcome::of(|out| {
+                count = opforge_call_infer_type(function, several, inputs, given, extra, found, capacity, out);
+            })
         };
         (outcome, types.iter().take(count).map(|&id| Inferred::from_type(id)).collect())
     }
@@ -235,6 +188,18 @@ impl Drop for Extra {
         // SAFETY: the object is deleted once, and its library is still open: whoever owns an `Extra` drops it before the library.
         unsafe { bridge::opforge_extra_delete(self.object.as_ptr()) };
     }
+}
+
+/// Calls the bridge with a `Vec<Inferred>`, which [`receive`] fills.
+///
+/// # Safety
+/// As for [`RawOutcome::of`]; the vector goes to `receive` alone.
+unsafe fn received(call: impl FnOnce(*mut c_void, *mut RawOutcome)) -> (Outcome, Vec<Inferred>) {
+    let mut found: Vec<Inferred> = Vec::new();
+    let to = (&raw mut found).cast();
+    // SAFETY: `call` passes the outcome to the bridge, as the caller promises.
+    let outcome = unsafe { RawOutcome::of(|out| call(to, out)) };
+    (outcome, found)
 }
 
 /// Takes an inferred output into the `Vec<Inferred>` at `context`.

@@ -6,7 +6,7 @@ mod dtype;
 mod extra;
 mod outcome;
 
-pub(crate) use arrays::{Arrays, lengths};
+pub(crate) use arrays::{Arrays, UNKNOWN_LENGTH, UNKNOWN_RANK, lengths};
 pub(crate) use bridge::{Address, RawAttribute};
 pub(crate) use dtype::{TYPE_CAPACITY, dtype_name, type_id};
 pub(crate) use extra::{Extra, Inferred, Variant};

@@ -1,4 +1,5 @@
 use std::ffi::{CStr, c_char};
+use std::mem::MaybeUninit;
 
 /// `opforge_outcome`
 #[repr(C)]
@@ -9,18 +10,15 @@ pub(super) struct RawOutcome {
 }
 
 impl RawOutcome {
-    #[inline]
-    pub fn new() -> std::mem::MaybeUninit<Self> {
-        std::mem::MaybeUninit::uninit()
-    }
-
-    /// What the bridge wrote.
+    /// What a call of the bridge writes.
     ///
     /// # Safety
-    /// The bridge has written it.
+    /// `call` calls the bridge with the pointer that it gets.
     #[inline]
-    pub unsafe fn read(made: std::mem::MaybeUninit<Self>) -> Outcome {
-        let raw = made.as_ptr();
+    pub unsafe fn of(call: impl FnOnce(*mut Self)) -> Outcome {
+        let mut made = MaybeUninit::<Self>::uninit();
+        let raw = made.as_mut_ptr();
+        call(raw);
         // SAFETY: the bridge always writes the status, the first byte of the text, and the code where the status says so.
         unsafe {
             if (*raw).status == 0 && (*raw).code == 0 {

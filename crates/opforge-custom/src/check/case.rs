@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use opforge::{DType, Error, Result};
+use opforge::{DType, Error, Result, Tensor};
 
-use super::{Options, huge};
+use super::{Options, huge, values};
 use crate::CustomOp;
 
 /// An input of a case: name, shape, dtype.
@@ -47,6 +47,12 @@ impl Case {
     /// The number of elements of the largest input.
     pub fn count(&self) -> usize {
         self.inputs.iter().map(Input::count).max().unwrap_or(0)
+    }
+
+    /// The inputs as tensors, of these bytes.
+    pub(super) fn tensors(&self, bytes: &[Vec<u8>]) -> Result<Vec<Tensor>> {
+        let inputs = self.inputs.iter().zip(bytes);
+        inputs.map(|(input, bytes)| values::tensor(bytes, &input.shape, input.dtype)).collect()
     }
 
     /// Whether an input has no elements.

@@ -60,18 +60,11 @@ impl Difference {
 
 /// An element of an argument, as in `output 0[1, 2]`.
 pub(super) fn place(argument: &Argument, element: usize) -> String {
-    let mut left = element;
-    let mut index: Vec<usize> = argument
-        .shape
-        .iter()
-        .rev()
-        .map(|&n| {
-            let i = left % n.max(1);
-            left /= n.max(1);
-            i
-        })
-        .collect();
-    index.reverse();
+    let (mut left, mut index) = (element, argument.shape.clone());
+    for i in index.iter_mut().rev() {
+        let n = (*i).max(1);
+        (*i, left) = (left % n, left / n);
+    }
     if index.is_empty() { argument.name.clone() } else { format!("{}{index:?}", argument.name) }
 }
 

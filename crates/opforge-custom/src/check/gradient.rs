@@ -27,10 +27,7 @@ fn is_moved(dtype: DType) -> bool {
 }
 
 pub(super) fn probe(session: &Session<'_>, case: &Case) -> Verdict {
-    let elements = session.inputs(case, 0)?;
-    let inputs = case.inputs.iter().zip(&elements);
-    let tensors = inputs.map(|(input, bytes)| values::tensor(bytes, &input.shape, input.dtype));
-    let tensors = tensors.collect::<Result<Vec<Tensor>>>()?;
+    let tensors = case.tensors(&session.inputs(case, 0)?)?;
     let found = isolated(session).and_then(|op| differences(session, &op, case, &tensors));
     // Whatever fails after the operator itself has passed is the gradient.
     Ok(found

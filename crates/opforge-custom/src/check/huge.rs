@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::case::{Case, Input};
 use super::lab::{Lab, Subject, Trouble};
 use super::probe::Probe;
-use super::session::{Poison, Session, Stop, Verdict};
+use super::session::{Poison, Session, Stop, Verdict, stop};
 
 /// Of each input.
 const ELEMENTS: usize = (1 << 31) + 4096;
@@ -35,7 +35,7 @@ pub(super) fn probe(plain: &Session<'_>, case: &Case) -> Verdict {
     let subject = Subject::of(plain.given, plain.options)?;
     let limit = plain.options.timeout.max(LIMIT);
     let lab = Arc::new(Lab::new(Subject { limit, ..subject }));
-    let stop = |trouble: Trouble| plain.stop(trouble, case, &[]);
+    let stop = |trouble: Trouble| stop(trouble, case, &[]);
     let session = Session::new(plain.given, lab, plain.options).map_err(stop)?;
     let trial = session.trial(case)?;
     let needed: usize = trial.stage.arguments.iter().map(|argument| argument.size).sum();
@@ -47,11 +47,8 @@ pub(super) fn probe(plain: &Session<'_>, case: &Case) -> Verdict {
         trial.stage.arguments[*i].is_result() && tail.ends_with(&[Poison::FIRST.outputs; 8])
     };
     Ok(tails.iter().find(|tail| left(tail)).map(|(i, _)| {
-        let output = &trial.stage.arguments[*i];
-        case.finding(
-            Probe::Unwritten,
-            format!("the end of {} is never written: do indices overflow?", output.describe()),
-        )
+        let output = trial.stage.arguments[*i].describe();
+        case.finding(Probe::Unwritten, format!("the end of {output} is never written: do indices overflow?"))
     }))
 }
 

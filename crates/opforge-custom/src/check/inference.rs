@@ -3,10 +3,8 @@
 use super::case::Case;
 use super::probe::Probe;
 use super::report::Finding;
-use super::session::{Session, Stop, Verdict, lengths};
-
-const UNKNOWN_LENGTH: i64 = -1;
-const UNKNOWN_RANK: i64 = -2;
+use super::session::{Session, Stop, Verdict};
+use crate::abi::{UNKNOWN_LENGTH, UNKNOWN_RANK, lengths};
 
 pub(super) fn probe(session: &Session<'_>, case: &Case) -> Verdict {
     let known: Vec<Vec<i64>> = case.inputs.iter().map(|input| lengths(&input.shape)).collect();

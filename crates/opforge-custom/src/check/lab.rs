@@ -12,7 +12,7 @@ use opforge::{DType, Error, Result};
 use super::Options;
 use super::stage::{Argument, Role, Seen, Side, Stage};
 use crate::CustomOp;
-use crate::abi::{Inferred, Outcome, Variant};
+use crate::abi::{Inferred, Outcome, Variant, lengths};
 use crate::attribute::Attributes;
 use crate::elf::Names;
 use crate::isolate::{Death, Failure, Found, Observe, REPORT_SIZE, Runs, Signature, Start, Worker};
@@ -140,8 +140,7 @@ impl Lab {
 
     /// Initialises the operator for inputs and outputs, and gives them and the workspaces memory.
     pub fn prepare(&self, attributes: &Attributes, mut arguments: Vec<Argument>) -> Result<Stage, Trouble> {
-        let shapes: Vec<Vec<i64>> =
-            arguments.iter().map(|argument| argument.shape.iter().map(|&n| n as i64).collect()).collect();
+        let shapes: Vec<Vec<i64>> = arguments.iter().map(|argument| lengths(&argument.shape)).collect();
         let signature = Signature {
             variant: self.variant()?,
             attributes,

@@ -2,7 +2,7 @@
 
 use super::case::Case;
 use super::probe::Probe;
-use super::session::{Poison, Session, Stop, Verdict};
+use super::session::{Poison, Session, Stop, Verdict, stop};
 use super::stage::Side;
 use crate::isolate::Observe;
 
@@ -52,7 +52,7 @@ fn preparations(session: &Session<'_>, case: &Case) -> Result<Option<i64>, Stop>
             session.trial(case)?;
         }
         let nothing = session.lab.clear().and_then(|()| session.lab.run(&[], 1, Observe::Measure));
-        let runs = nothing.map_err(|trouble| session.stop(trouble, case, &[]))?;
+        let runs = nothing.map_err(|trouble| stop(trouble, case, &[]))?;
         Ok::<_, Stop>(runs.allocated.map(|(_, now)| now))
     };
     prepare(WARM_UP)?;

@@ -117,8 +117,6 @@ pub(crate) fn cases(op: &CustomOp, options: &Options) -> Result<Vec<Case>> {
 /// Inputs for a case.
 pub(crate) fn tensors(case: &Case) -> Result<Vec<Tensor>> {
     let Options { range, seed, .. } = Options::default();
-    let tensor = |input: &Input| {
-        values::tensor(&values::random(input.dtype, input.count(), &range, seed)?, &input.shape, input.dtype)
-    };
-    case.inputs.iter().map(tensor).collect()
+    let elements = case.inputs.iter().map(|input| values::random(input.dtype, input.count(), &range, seed));
+    case.tensors(&elements.collect::<Result<Vec<_>>>()?)
 }

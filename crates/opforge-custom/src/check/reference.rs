@@ -17,9 +17,7 @@ pub type Reference = Arc<dyn Fn(&[Tensor], &Attributes) -> Result<Vec<Tensor>> +
 pub(super) fn probe(session: &Session<'_>, trial: &Trial<'_>, inputs: &[Vec<u8>], seen: &Seen) -> Verdict {
     let Some(reference) = &session.options.reference else { return Ok(None) };
     let case = trial.case;
-    let tensors = case.inputs.iter().zip(inputs);
-    let tensors = tensors.map(|(input, bytes)| values::tensor(bytes, &input.shape, input.dtype));
-    let expected = reference(&tensors.collect::<Result<Vec<_>>>()?, &session.attributes)?;
+    let expected = reference(&case.tensors(inputs)?, &session.attributes)?;
     let outputs: Vec<(&Argument, &Vec<u8>)> = outputs(trial, seen).collect();
     if expected.len() != outputs.len() {
         let (given, accepted) = (format!("{} results", expected.len()), format!("{}", outputs.len()));

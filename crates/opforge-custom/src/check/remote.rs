@@ -6,7 +6,7 @@ use opforge::{Error, Result};
 
 use super::lab::{Lab, Trouble};
 use crate::abi::Inferred;
-use crate::isolate::{Found, Isolation};
+use crate::isolate::Isolation;
 use crate::library::Place;
 use crate::runner::{Forms, Infers, Prepared, Query, Runner, Setup};
 
@@ -19,12 +19,7 @@ pub(super) struct Remote {
 
 impl Remote {
     pub fn new(lab: Arc<Lab>) -> Result<Self, Trouble> {
-        let found = lab.found()?;
-        let forms = Forms {
-            infer: found.has(Found::INFER),
-            infer_shape: found.has(Found::INFER_SHAPE),
-            infer_type: found.has(Found::INFER_TYPE),
-        };
+        let forms = lab.found()?.forms();
         Ok(Remote { lab, forms, trouble: Mutex::new(None) })
     }
 
@@ -49,9 +44,8 @@ impl Runner for Remote {
     }
 
     fn infer(&self, query: &Query<'_>) -> Result<Vec<Inferred>> {
-        let inputs = || query.shapes.iter().map(Vec::as_slice).zip(query.dtypes.iter().copied()).collect();
         self.forms.infer(query, |form| {
-            self.lab.infer(form, query.attributes, inputs()).map_err(|trouble| {
+            self.lab.infer(form, query.attributes, query.inputs().collect()).map_err(|trouble| {
                 *self.trouble() = Some(trouble);
                 query.place.fault("cannot infer")
             })

@@ -82,10 +82,7 @@ impl Report {
     /// Takes the first refusal for a defect, since everything was refused.
     pub(super) fn refuse_all(&mut self) {
         if let Some((case, why)) = self.refused.first() {
-            let message = format!(
-                "{why}
-every case was refused: name shapes and dtypes that the operator takes"
-            );
+            let message = format!("{why}\nevery case was refused: name shapes and dtypes that the operator takes");
             self.findings.push(case.finding(Probe::Refused, message));
         }
     }

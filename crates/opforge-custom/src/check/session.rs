@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use opforge::{DType, Error, Result};
 
-use super::case::Case;
+use super::case::{Case, Input};
 use super::lab::{Fatality, Lab, Trouble};
 use super::probe::Probe;
 use super::remote::Remote;
@@ -12,6 +12,7 @@ use super::report::Finding;
 use super::stage::{Argument, Role, Seen, Side, Stage};
 use super::{Options, values};
 use crate::CustomOp;
+use crate::abi::lengths;
 use crate::attribute::Attributes;
 use crate::isolate::{Access, Death, Fault, Observe, Runs, Spot};
 use crate::runner::Runner;
@@ -92,9 +93,8 @@ impl<'a> Session<'a> {
             let parts = [self.options.seed, case.number as u64, i as u64, round];
             parts.iter().fold(0u64, |seed, part| (seed ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(23))
         };
-        let one = |(i, input): (usize, &super::case::Input)| {
-            values::random(input.dtype, input.count(), &self.options.range, seed(i))
-        };
+        let one =
+            |(i, input): (usize, &Input)| values::random(input.dtype, input.count(), &self.options.range, seed(i));
         case.inputs.iter().enumerate().map(one).collect()
     }
 
@@ -102,7 +102,7 @@ impl<'a> Session<'a> {
     pub fn infer(&self, case: &Case, shapes: Vec<Vec<i64>>) -> Result<Vec<(Vec<i64>, DType)>, Stop> {
         let inputs: Vec<_> = shapes.into_iter().zip(case.inputs.iter().map(|input| input.dtype)).collect();
         self.op.infer(&inputs, &[]).map_err(|error| match (self.remote.take_trouble(), error) {
-            (Some(trouble), _) => self.stop(trouble, case, &[]),
+            (Some(trouble), _) => stop(trouble, case, &[]),
             (None, Error::CustomOp(fault)) if self.infers_shapes() => {
                 Stop::Defect(case.finding(Probe::Inference, fault.message))
             }
@@ -114,42 +114,29 @@ impl<'a> Session<'a> {
     pub fn trial<'b>(&'b self, case: &'b Case) -> Result<Trial<'b>, Stop> {
         let shapes = case.inputs.iter().map(|input| lengths(&input.shape)).collect();
         let outputs = self.infer(case, shapes)?;
-        let mut arguments: Vec<Argument> = case
-            .inputs
-            .iter()
-            .enumerate()
-            .map(|(i, input)| {
-                let role = if self.op.changes(i) { Role::Changed } else { Role::Input };
-                Argument::new(input.name.clone(), role, input.shape.clone(), input.dtype)
-            })
-            .collect();
+        let argument = |(i, input): (usize, &Input)| {
+            let role = if self.op.changes(i) { Role::Changed } else { Role::Input };
+            Argument::new(input.name.clone(), role, input.shape.clone(), input.dtype)
+        };
+        let mut arguments: Vec<Argument> = case.inputs.iter().enumerate().map(argument).collect();
         for (i, (shape, dtype)) in outputs.into_iter().enumerate() {
             let role = self.op.alias(i).map_or(Role::Output, Role::Alias);
             let shape: Option<Vec<usize>> = shape.iter().map(|&n| usize::try_from(n).ok()).collect();
-            let unknown = || {
-                case.finding(Probe::Inference, format!("output {i} has no definite shape, although all inputs have"))
+            let Some(shape) = shape else {
+                let message = format!("output {i} has no definite shape, although all inputs have");
+                return Err(Stop::Defect(case.finding(Probe::Inference, message)));
             };
-            arguments.push(Argument::new(
-                format!("output {i}"),
-                role,
-                shape.ok_or_else(unknown).map_err(Stop::Defect)?,
-                dtype,
-            ));
+            arguments.push(Argument::new(format!("output {i}"), role, shape, dtype));
         }
         let stage = self.lab.prepare(&self.attributes, arguments.clone());
-        let stage = stage.map_err(|trouble| self.stop(trouble, case, &arguments))?;
+        let stage = stage.map_err(|trouble| stop(trouble, case, &arguments))?;
         Ok(Trial { session: self, case, stage })
-    }
-
-    /// What trouble with a case means.
-    pub fn stop(&self, trouble: Trouble, case: &Case, arguments: &[Argument]) -> Stop {
-        stop(trouble, case, arguments)
     }
 }
 
 impl Trial<'_> {
     fn stop(&self, trouble: Trouble) -> Stop {
-        self.session.stop(trouble, self.case, &self.stage.arguments)
+        stop(trouble, self.case, &self.stage.arguments)
     }
 
     /// Fills the arguments' memory: the inputs with these elements, all else with poison.
@@ -189,13 +176,11 @@ impl Trial<'_> {
 
     /// Runs the operator several times on what the arguments hold.
     pub fn repeat(&self, repeats: u64) -> Result<Runs, Stop> {
-        let runs =
-            self.session.lab.run(&[&self.stage], repeats, Observe::Measure).map_err(|trouble| self.stop(trouble))?;
+        let lab = &self.session.lab;
+        let runs = lab.run(&[&self.stage], repeats, Observe::Measure).map_err(|trouble| self.stop(trouble))?;
         if runs.changed_arrays {
-            let message = format!(
-                "{} changed its ndims, shapes or dtypes, which are the framework's",
-                self.session.lab.subject.function
-            );
+            let function = &lab.subject.function;
+            let message = format!("{function} changed its ndims, shapes or dtypes, which are the framework's");
             return Err(Stop::Defect(self.case.finding(Probe::Arrays, message)));
         }
         Ok(runs)
@@ -218,11 +203,6 @@ pub(super) fn stop(trouble: Trouble, case: &Case, arguments: &[Argument]) -> Sto
             Stop::Defect(case.finding(probe_of(&fatality.death, arguments), message))
         }
     }
-}
-
-/// A shape as libraries see it.
-pub(super) fn lengths(shape: &[usize]) -> Vec<i64> {
-    shape.iter().map(|&n| n as i64).collect()
 }
 
 fn probe_of(death: &Death, arguments: &[Argument]) -> Probe {

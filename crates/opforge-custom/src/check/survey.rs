@@ -9,7 +9,7 @@ use super::case::{self, Case};
 use super::lab::{Lab, Subject};
 use super::probe::Probe;
 use super::report::Report;
-use super::session::{Session, Verdict};
+use super::session::{Session, Verdict, stop};
 use super::{Options, gradient, huge, inference, leak, memory, reference, sanitize, state, threads};
 use crate::CustomOp;
 
@@ -34,8 +34,7 @@ pub(super) fn survey(op: &CustomOp, options: &Options) -> Result<Report> {
         }
         Err(trouble) => {
             let first = report.cases[0].clone();
-            let stop = super::session::stop(trouble, &first, &[]);
-            report.note(&first, Err(stop))?;
+            report.note(&first, Err(stop(trouble, &first, &[])))?;
         }
     }
     report.duration = start.elapsed();
@@ -82,22 +81,20 @@ impl Survey<'_> {
     }
 
     fn sanitize(&mut self) -> Result<()> {
-        let mut skip = |why| self.report.skipped.push((Probe::Sanitizer, why));
-        if !self.session.options.sanitize {
-            skip("not asked for".to_owned());
-            return Ok(());
-        }
-        let sanitized = match sanitize::session(&self.session) {
-            Ok(sanitized) => sanitized,
-            Err(why) => {
-                skip(why);
-                return Ok(());
-            }
+        let sanitized = match self.session.options.sanitize {
+            true => sanitize::session(&self.session),
+            false => Err("not asked for".to_owned()),
         };
-        for case in &self.passed {
-            self.report.note(case, sanitize::probe(&sanitized, case))?;
+        match sanitized {
+            Ok(sanitized) => self
+                .passed
+                .iter()
+                .try_for_each(|case| self.report.note(case, sanitize::probe(&sanitized, case)).map(drop)),
+            Err(why) => {
+                self.report.skipped.push((Probe::Sanitizer, why));
+                Ok(())
+            }
         }
-        Ok(())
     }
 
     /// Has a probe look at some of the cases in which nothing was found before, the smallest and the largest.
@@ -120,7 +117,7 @@ impl Survey<'_> {
             let verdict = look(&self.session, case);
             self.report.note(case, verdict)?;
             if let Err(trouble) = self.session.lab.clear() {
-                self.report.note(case, Err(self.session.stop(trouble, case, &[])))?;
+                self.report.note(case, Err(stop(trouble, case, &[])))?;
             }
         }
         Ok(())
@@ -149,6 +146,6 @@ fn one(session: &Session<'_>, case: &Case) -> Verdict {
     if found.is_none() {
         found = reference::probe(session, &trial, &inputs, &seen)?;
     }
-    session.lab.clear().map_err(|trouble| session.stop(trouble, case, &trial.stage.arguments))?;
+    session.lab.clear().map_err(|trouble| stop(trouble, case, &trial.stage.arguments))?;
     Ok(found)
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::case::Case;
 use super::compare;
 use super::probe::Probe;
-use super::session::{Poison, Session, Stop, Trial, Verdict};
+use super::session::{Poison, Session, Stop, Trial, Verdict, stop};
 use super::stage::{Role, Side, Stage};
 use crate::isolate::Observe;
 
@@ -41,7 +41,7 @@ pub(super) fn probe(session: &Session<'_>, case: &Case) -> Verdict {
             if is_steady { trial.restore(Side::End, alone)? } else { trial.load(Side::End, inputs, Poison::FIRST)? }
         }
         let together = session.lab.run(&stages, repeats, observe);
-        together.map_err(|trouble| session.stop(trouble, case, &stages[0].arguments))?;
+        together.map_err(|trouble| stop(trouble, case, &stages[0].arguments))?;
         for ((trial, _), alone) in trials.iter().zip(&alone) {
             let together = trial.look(Side::End)?;
             if let Some((argument, difference)) = compare::results(&trial.stage.arguments, alone, &together) {

@@ -8,7 +8,7 @@ use opforge_runtime::alloc::check_request;
 use super::layout::Layout;
 use super::runner::{Shared, State, Ticket};
 use super::worker::{Failure, Observe, Signature, Worker};
-use crate::abi::{Outcome, Variant};
+use crate::abi::{Outcome, Variant, lengths};
 use crate::attribute::Attributes;
 use crate::library::Place;
 use crate::runner::{Prepared, Setup};
@@ -52,8 +52,8 @@ impl Instance {
     }
 
     fn prepare(&mut self, state: &mut State) -> Result<Ticket> {
-        let shapes: Vec<(Vec<i64>, DType)> =
-            self.inputs.iter().chain(&self.outputs).map(|meta| (crate::abi::lengths(meta), meta.dtype)).collect();
+        let metas = self.inputs.iter().chain(&self.outputs);
+        let shapes: Vec<(Vec<i64>, DType)> = metas.map(|meta| (lengths(meta.dims()), meta.dtype)).collect();
         let signature = Signature {
             variant: self.variant,
             attributes: &self.attributes,

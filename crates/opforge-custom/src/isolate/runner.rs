@@ -118,12 +118,8 @@ impl Isolated {
         if !found.has(Found::MAIN) {
             return Err(place.fault(names.missing(&place.function)));
         }
-        let forms = Forms {
-            infer: found.has(Found::INFER),
-            infer_shape: found.has(Found::INFER_SHAPE),
-            infer_type: found.has(Found::INFER_TYPE),
-        };
-        Ok(Isolated { shared: Arc::new(shared), variant: names.variant(found.has(Found::DUAL_MARK)), forms })
+        let (variant, forms) = (names.variant(found.has(Found::DUAL_MARK)), found.forms());
+        Ok(Isolated { shared: Arc::new(shared), variant, forms })
     }
 }
 
@@ -133,13 +129,8 @@ impl Runner for Isolated {
     }
 
     fn infer(&self, query: &Query<'_>) -> Result<Vec<Inferred>> {
-        let shapes = query.shapes.iter().map(Vec::as_slice);
-        let signature = Signature {
-            variant: self.variant,
-            attributes: query.attributes,
-            arguments: shapes.zip(query.dtypes.iter().copied()).collect(),
-            outputs: None,
-        };
+        let (variant, attributes, arguments) = (self.variant, query.attributes, query.inputs().collect());
+        let signature = Signature { variant, attributes, arguments, outputs: None };
         self.shared.attended(query.place, |state| {
             self.forms.infer(query, |form| {
                 let answer = state.ask(|worker| worker.infer(form, &signature));
@@ -273,10 +264,7 @@ impl Shared {
 
 impl State {
     /// Asks the worker, and lets go of it if that ends it.
-    pub fn ask<T>(
-        &mut self,
-        ask: impl FnOnce(&mut Worker) -> std::result::Result<T, Failure>,
-    ) -> std::result::Result<T, Failure> {
+    pub fn ask<T>(&mut self, ask: impl FnOnce(&mut Worker) -> Result<T, Failure>) -> Result<T, Failure> {
         let gone = || Failure::Refused("its process is gone".to_owned());
         let result = ask(self.worker.as_mut().ok_or_else(gone)?);
         if let Err(Failure::Death(_) | Failure::Interrupted(_)) = &result {

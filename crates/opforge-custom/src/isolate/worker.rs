@@ -12,7 +12,7 @@ use super::message::{Answer, Kind, Request};
 use super::process::{Process, Start};
 use crate::abi::{Inferred, Outcome, Variant, dtype_name, type_id};
 use crate::attribute::Attributes;
-use crate::runner::Form;
+use crate::runner::{Form, Forms};
 
 /// A process in which a library's functions run. Requests wait for their answers, up to a limit; after a [`Failure::Death`] there is no
 /// worker any more, and every further request fails.
@@ -59,6 +59,13 @@ impl Found {
 
     pub fn has(&self, bit: u64) -> bool {
         self.bits & bit != 0
+    }
+
+    /// The inference functions among it.
+    pub fn forms(&self) -> Forms {
+        let [infer, infer_shape, infer_type] =
+            [Self::INFER, Self::INFER_SHAPE, Self::INFER_TYPE].map(|bit| self.has(bit));
+        Forms { infer, infer_shape, infer_type }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Loading an operator, and declaring what is to be known of it.
 
 use std::collections::HashSet;
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -29,8 +30,7 @@ impl CustomOp {
     /// The dynamic loader's message; a missing main function.
     #[doc(hidden)]
     pub fn open(file: &Path, function: &str) -> Result<Self> {
-        let library = file.display().to_string();
-        let place = Place { op: function.to_owned(), library, function: function.to_owned() };
+        let place = Place::new(file, function);
         let runner = Arc::new(InProcess::open(file, &place)?);
         Ok(Self::with_runner(place, runner))
     }
@@ -41,8 +41,7 @@ impl CustomOp {
     /// As [`CustomOp::open`] and [`CustomOp::isolated`].
     #[doc(hidden)]
     pub fn open_isolated(file: &Path, function: &str, limit: Option<Duration>) -> Result<Self> {
-        let library = file.display().to_string();
-        let place = Place { op: function.to_owned(), library, function: function.to_owned() };
+        let place = Place::new(file, function);
         let runner = Arc::new(Isolated::open(file, &place, &limit.into())?);
         Ok(Self::with_runner(place, runner))
     }
@@ -107,12 +106,7 @@ impl CustomOp {
         self
     }
 
-    fn invalid(
-        &self,
-        argument: &'static str,
-        given: impl std::fmt::Display,
-        accepted: impl std::fmt::Display,
-    ) -> Error {
+    fn invalid(&self, argument: &'static str, given: impl Display, accepted: impl Display) -> Error {
         Error::value(self.name(), argument, given, accepted)
     }
 
@@ -241,11 +235,8 @@ impl CustomOp {
     /// For an operator that changes tensors in place: what its backward would read is no longer there.
     pub fn gradient(mut self, mut gradient: Gradient) -> Result<Self> {
         if self.spec.changes.any() {
-            return Err(self.invalid(
-                "gradient",
-                "of an operator that changes its inputs",
-                "one that makes new outputs",
-            ));
+            let given = "of an operator that changes its inputs";
+            return Err(self.invalid("gradient", given, "one that makes new outputs"));
         }
         if let Gradient::Op(op) = &mut gradient {
             self.further_holds.extend(op.hold.take());

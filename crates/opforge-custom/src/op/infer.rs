@@ -5,17 +5,13 @@ use opforge::{DType, Error, Meta, Result};
 
 use super::call::Bound;
 use super::{Body, DTypeRule, Lengths, ShapeRule};
-use crate::abi::{Inferred, lengths};
+use crate::abi::{Inferred, UNKNOWN_LENGTH, UNKNOWN_RANK, lengths};
 use crate::runner::Query;
-
-/// A length, or a rank as the only length, that is not known.
-const UNKNOWN_LENGTH: i64 = -1;
-const UNKNOWN_RANK: i64 = -2;
 
 impl Bound {
     /// The outputs for inputs of these metas, and behind them the inputs that are changed without being outputs.
     pub(super) fn infer_metas(&self, inputs: &[&Meta]) -> Result<Metas> {
-        let shapes: Vec<Lengths> = inputs.iter().map(|meta| lengths(meta)).collect();
+        let shapes: Vec<Lengths> = inputs.iter().map(|meta| lengths(meta.dims())).collect();
         let dtypes: Vec<DType> = inputs.iter().map(|meta| meta.dtype).collect();
         let mut metas = Metas::new();
         for (i, (shape, dtype)) in self.infer_outputs(&shapes, &dtypes)?.into_iter().enumerate() {
@@ -65,10 +61,9 @@ impl Bound {
         let Some(schema) = &self.spec.schema else { return Ok(()) };
         let count = schema.tensors().count();
         if count == given {
-            Ok(())
-        } else {
-            Err(Error::value(self.spec.name, "inputs", given, format!("{count} tensors: {schema}")))
+            return Ok(());
         }
+        Err(Error::value(self.spec.name, "inputs", given, format!("{count} tensors: {schema}")))
     }
 
     /// The dtypes of inputs (from 0) or outputs (from the number of inputs) are among the accepted combinations.
@@ -83,10 +78,8 @@ impl Bound {
         }
         let list = |dtypes: &mut dyn Iterator<Item = String>| dtypes.collect::<Vec<_>>().join(", ");
         let name = |dtype: &Option<DType>| dtype.map_or("any", DType::long_name).to_owned();
-        let accepted = spec
-            .accepted
-            .iter()
-            .map(|combination| list(&mut combination.iter().skip(from).take(dtypes.len()).map(name)));
+        let part = |combination: &Vec<_>| list(&mut combination.iter().skip(from).take(dtypes.len()).map(name));
+        let accepted = spec.accepted.iter().map(part);
         let argument = if from == 0 { "inputs" } else { "outputs" };
         let given = list(&mut dtypes.iter().map(|dtype| dtype.long_name().to_owned()));
         Err(Error::dtype(spec.name, argument, given, accepted.collect::<Vec<_>>().join(" or ")))
@@ -118,9 +111,8 @@ impl Bound {
                 let found = found.filter(|found| !found.is_empty()).or_else(aliased);
                 found.ok_or_else(|| {
                     let function = &spec.place.function;
-                    spec.place.fault(format_args!(
-                        "has no shape for its outputs: declare one, or define {function}InferShape or {function}Infer"
-                    ))
+                    let remedy = format_args!("declare one, or define {function}InferShape or {function}Infer");
+                    spec.place.fault(format_args!("has no shape for its outputs: {remedy}"))
                 })
             }
         }
@@ -151,9 +143,7 @@ impl Bound {
         if shape == [UNKNOWN_RANK] || shape.iter().all(|&n| n >= UNKNOWN_LENGTH) {
             return Ok(());
         }
-        Err(self
-            .spec
-            .place
-            .fault(format_args!("inferred shape {shape:?} for output {output}: lengths must not be negative")))
+        let message = format_args!("inferred shape {shape:?} for output {output}: lengths must not be negative");
+        Err(self.spec.place.fault(message))
     }
 }

@@ -136,8 +136,7 @@ impl Origin {
     }
 
     fn place(&self) -> Place {
-        let function = self.source.function.clone();
-        Place { op: function.clone(), library: self.source.path.display().to_string(), function }
+        Place::new(&self.source.path, &self.source.function)
     }
 }
 

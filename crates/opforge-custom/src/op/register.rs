@@ -70,12 +70,8 @@ impl CustomOp {
             AttributeType::Ints => Type::Ints,
             AttributeType::Floats => Type::Floats,
             AttributeType::IntRows | AttributeType::FloatRows => {
-                return Err(Error::value(
-                    self.name(),
-                    name.to_owned(),
-                    ty,
-                    "a type that functions take: no lists of lists",
-                ));
+                let accepted = "a type that functions take: no lists of lists";
+                return Err(Error::value(self.name(), name.to_owned(), ty, accepted));
             }
         })
     }

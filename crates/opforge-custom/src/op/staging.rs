@@ -40,39 +40,34 @@ impl Staging {
             return Ok(None);
         }
         let mut staging = Staging::default();
+        let contiguous = |meta: &Meta| Meta::contiguous(meta.dtype, meta.shape());
         for meta in inputs {
-            let load = |contiguous: &Meta| copy(meta, contiguous).map(|load| (Some(load), None));
-            let stand = staging.stand(meta, load)?;
+            let stand = staging.stand(meta);
+            if let Some(stand) = stand {
+                staging.stands[stand].load = Some(copy(meta, &contiguous(meta))?);
+            }
             staging.inputs.push(stand);
         }
         for (i, meta) in outputs.iter().enumerate() {
-            let store = |contiguous: &Meta| copy(contiguous, meta).map(|store| (None, Some(store)));
             let shared = alias(i).and_then(|input| staging.inputs[input]);
-            let stand = match shared {
-                Some(stand) => {
-                    staging.stands[stand].store = store(&Meta::contiguous(meta.dtype, meta.shape()))?.1;
-                    Some(stand)
-                }
-                None => staging.stand(meta, store)?,
-            };
+            let stand = shared.or_else(|| staging.stand(meta));
+            if let Some(stand) = stand {
+                staging.stands[stand].store = Some(copy(&contiguous(meta), meta)?);
+            }
             staging.outputs.push(stand);
         }
         Ok(Some(staging))
     }
 
-    fn stand(
-        &mut self,
-        meta: &Meta,
-        copies: impl Fn(&Meta) -> Result<(Option<Arc<dyn HostKernel>>, Option<Arc<dyn HostKernel>>)>,
-    ) -> Result<Option<usize>> {
+    /// A place for a stand-in, if the tensor needs one.
+    fn stand(&mut self, meta: &Meta) -> Option<usize> {
         if meta.layout.is_contiguous() {
-            return Ok(None);
+            return None;
         }
-        let (load, store) = copies(&Meta::contiguous(meta.dtype, meta.shape()))?;
-        self.stands.push(Stand { start: self.total, load, store });
+        self.stands.push(Stand { start: self.total, load: None, store: None });
         let bytes = meta.elem_count() * meta.dtype.size_in_bytes();
         self.total += bytes.next_multiple_of(ALIGNMENT);
-        Ok(Some(self.stands.len() - 1))
+        Some(self.stands.len() - 1)
     }
 
     /// Runs `f` on the stand-ins' addresses where there are any, between the copies.
@@ -87,13 +82,11 @@ impl Staging {
     ) -> Result<()> {
         let block = Workspace::new(self.total)?;
         let at = |stand: usize| block.as_ptr().wrapping_add(self.stands[stand].start);
-        let staged_inputs: SmallVec<[*const u8; 4]> = inputs
-            .iter()
-            .zip(&self.inputs)
-            .map(|(&given, stand)| stand.map_or(given, |i| at(i).cast_const()))
-            .collect();
-        let staged_outputs: SmallVec<[*mut u8; 4]> =
-            outputs.iter().zip(&self.outputs).map(|(&given, stand)| stand.map_or(given, at)).collect();
+        let staged = inputs.iter().zip(&self.inputs);
+        let staged_inputs: SmallVec<[*const u8; 4]> =
+            staged.map(|(&given, stand)| stand.map_or(given, |i| at(i).cast_const())).collect();
+        let staged = outputs.iter().zip(&self.outputs);
+        let staged_outputs: SmallVec<[*mut u8; 4]> = staged.map(|(&given, stand)| stand.map_or(given, at)).collect();
         for (&given, stand) in inputs.iter().zip(&self.inputs) {
             if let Some((stand, load)) = stand.and_then(|i| Some((i, self.stands[i].load.as_ref()?))) {
                 // SAFETY: the copy was prepared for this input and a contiguous tensor, which has its place in the block.

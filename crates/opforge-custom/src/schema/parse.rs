@@ -66,21 +66,10 @@ fn letter(reader: &mut Reader<'_>) -> Result<Letter> {
 }
 
 fn attribute_type(reader: &mut Reader<'_>, word: &str) -> Result<AttributeType> {
-    let depth = (0..3).find(|_| !reader.take("[]")).unwrap_or(3);
-    Ok(match (word, depth) {
-        ("bool", 0) => AttributeType::Bool,
-        ("int", 0) => AttributeType::Int,
-        ("float", 0) => AttributeType::Float,
-        ("str", 0) => AttributeType::Text,
-        ("int", 1) => AttributeType::Ints,
-        ("float", 1) => AttributeType::Floats,
-        ("int", 2) => AttributeType::IntRows,
-        ("float", 2) => AttributeType::FloatRows,
-        _ => {
-            let accepted = "Tensor, bool, int, float, str, int[], float[], int[][] or float[][]";
-            return Err(reader.error(format!("type {word:?}{}", "[]".repeat(depth)), accepted));
-        }
-    })
+    let brackets = "[]".repeat((0..3).find(|_| !reader.take("[]")).unwrap_or(3));
+    let found = AttributeType::NAMES.iter().find(|(_, name)| *name == format!("{word}{brackets}"));
+    let accepted = "Tensor, bool, int, float, str, int[], float[], int[][] or float[][]";
+    found.map(|(ty, _)| *ty).ok_or_else(|| reader.error(format!("type {word:?}{brackets}"), accepted))
 }
 
 fn default(reader: &mut Reader<'_>, ty: AttributeType) -> Result<Attribute> {
@@ -129,21 +118,23 @@ fn list(reader: &mut Reader<'_>) -> Result<Attribute> {
 
 /// Numbers as a list, lists as rows; `None` for what is mixed.
 pub fn collect(values: &[Attribute]) -> Option<Attribute> {
-    let all = |ty: AttributeType| values.iter().map(|value| value.to_type(ty)).collect::<Option<Vec<_>>>();
-    let of = |ty, list: fn(Vec<Attribute>) -> Attribute| all(ty).map(list);
-    of(AttributeType::Int, |list| Attribute::Ints(list.iter().filter_map(int).collect()))
-        .or_else(|| of(AttributeType::Float, |list| Attribute::Floats(list.iter().filter_map(float).collect())))
-        .or_else(|| of(AttributeType::Ints, |list| Attribute::IntRows(list.into_iter().filter_map(ints).collect())))
-        .or_else(|| {
-            of(AttributeType::Floats, |list| Attribute::FloatRows(list.into_iter().filter_map(floats).collect()))
-        })
+    all(values, AttributeType::Int, int)
+        .map(Attribute::Ints)
+        .or_else(|| all(values, AttributeType::Float, float).map(Attribute::Floats))
+        .or_else(|| all(values, AttributeType::Ints, ints).map(Attribute::IntRows))
+        .or_else(|| all(values, AttributeType::Floats, floats).map(Attribute::FloatRows))
 }
 
-fn int(value: &Attribute) -> Option<i64> {
-    if let Attribute::Int(i) = value { Some(*i) } else { None }
+/// The values, if they can all be of a type, whose content `get` takes out.
+fn all<T>(values: &[Attribute], ty: AttributeType, get: fn(Attribute) -> Option<T>) -> Option<Vec<T>> {
+    values.iter().map(|value| get(value.to_type(ty)?)).collect()
 }
-fn float(value: &Attribute) -> Option<f32> {
-    if let Attribute::Float(x) = value { Some(*x) } else { None }
+
+fn int(value: Attribute) -> Option<i64> {
+    if let Attribute::Int(i) = value { Some(i) } else { None }
+}
+fn float(value: Attribute) -> Option<f32> {
+    if let Attribute::Float(x) = value { Some(x) } else { None }
 }
 fn ints(value: Attribute) -> Option<Vec<i64>> {
     if let Attribute::Ints(list) = value { Some(list) } else { None }

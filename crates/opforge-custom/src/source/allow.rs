@@ -7,15 +7,16 @@
 //! allowed file does when it runs or is assembled (`dlopen`, `.incbin`): who allows a file trusts it.
 
 use std::env;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use opforge_core::Result;
 use rustix::fs::OFlags;
 
+use super::private::open_with;
 use super::{Settings, fault};
 
 /// A file that may be used.
@@ -31,15 +32,12 @@ pub(super) struct Opened {
 pub(super) fn open(path: &Path, settings: &Settings) -> Result<Opened> {
     let cannot = |error: io::Error| fault(path, format!("cannot be opened: {error}"));
     // Opening a named pipe would wait for a writer.
-    let flags = OFlags::NONBLOCK.bits().cast_signed();
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(cannot)?;
+    let file = open_with(path, OFlags::NONBLOCK).map_err(cannot)?;
     if !file.metadata().map_err(cannot)?.is_file() {
         return Err(fault(path, "is not a file"));
     }
     let resolved = resolve(&file, path).map_err(cannot)?;
-    if let Some(reason) = objection(&resolved, &[], settings) {
-        return Err(fault(path, reason));
-    }
+    allowed(&resolved, &[], settings).map_err(|reason| fault(path, reason))?;
     let (folder, name) = (path.parent().unwrap_or(Path::new("")), path.file_name().unwrap_or_default());
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let given = folder.canonicalize().map_err(cannot)?.join(name);
@@ -59,26 +57,26 @@ fn resolve(file: &File, path: &Path) -> io::Result<PathBuf> {
 
 /// The path without links of a file as it is now, for files that others open.
 pub(super) fn resolved(path: &Path) -> io::Result<PathBuf> {
-    resolve(&OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?, path)
+    resolve(&open_with(path, OFlags::NONBLOCK)?, path)
 }
 
-/// Why the lists do not allow the file, or files of the folder, at a path without links that is not below one of `also` either.
-pub(super) fn objection(resolved: &Path, also: &[PathBuf], settings: &Settings) -> Option<String> {
+/// Whether the lists allow the file, or files of the folder, at a path without links, or it is below one of `also`; or why not.
+pub(super) fn allowed(resolved: &Path, also: &[PathBuf], settings: &Settings) -> Result<(), String> {
     let is_below = |folders: &[PathBuf]| folders.iter().any(|folder| resolved.starts_with(folder));
-    settings.allow.iter().find_map(|(variable, list)| {
+    settings.allow.iter().try_for_each(|(variable, list)| {
         let entries = env::split_paths(list).filter(|entry| !entry.as_os_str().is_empty());
         let folders: Vec<PathBuf> = entries.filter_map(|entry| entry.canonicalize().ok()).collect();
         if is_below(&folders) || is_below(also) {
-            return None;
+            return Ok(());
         }
         let accepted = match folders.len() {
             0 => "it names no folder that exists, which allows nothing".to_owned(),
             _ => format!("accepted are files below {}", listed(&folders)),
         };
-        Some(format!("{variable} does not allow this file, which is {}; {accepted}", resolved.display()))
+        Err(format!("{variable} does not allow this file, which is {}; {accepted}", resolved.display()))
     })
 }
 
-fn listed(folders: &[PathBuf]) -> String {
+pub(super) fn listed(folders: &[PathBuf]) -> String {
     folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ")
 }

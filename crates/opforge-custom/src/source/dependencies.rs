@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use opforge_core::Result;
 
-use super::allow::{self, objection};
+use super::allow::{self, allowed};
 use super::dynamic::Dynamic;
 use super::{Dependency, Settings, fault};
 
@@ -42,12 +42,9 @@ pub(super) fn check_headers(
         return Ok(());
     }
     headers.iter().try_for_each(|header| {
-        let found = allow::resolved(&header.path);
-        let found = found.map_err(|error| fault(source, format!("includes {}: {error}", header.path.display())))?;
-        match objection(&found, system, settings) {
-            Some(reason) => Err(fault(source, format!("includes {}: {reason}", header.path.display()))),
-            None => Ok(()),
-        }
+        let refusal = |reason: String| fault(source, format!("includes {}: {reason}", header.path.display()));
+        let found = allow::resolved(&header.path).map_err(|error| refusal(error.to_string()))?;
+        allowed(&found, system, settings).map_err(refusal)
     })
 }
 
@@ -103,10 +100,8 @@ impl Libraries<'_> {
         }
         let existing = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
         let resolved = existing.and_then(|(above, real)| Some(real.join(path.strip_prefix(above).ok()?)));
-        match objection(&resolved.unwrap_or_default(), &self.system, self.settings) {
-            Some(reason) => Err(self.refusal("looks for libraries in", folder, reason)),
-            None => Ok(()),
-        }
+        let judged = allowed(&resolved.unwrap_or_default(), &self.system, self.settings);
+        judged.map_err(|reason| self.refusal("looks for libraries in", folder, reason))
     }
 
     fn check_file(&self, path: &Path) -> Result<Option<PathBuf>> {
@@ -118,10 +113,8 @@ impl Libraries<'_> {
         if self.system.iter().any(|folder| found.starts_with(folder)) {
             return Ok(None);
         }
-        match objection(&found, &[], self.settings) {
-            Some(reason) => Err(self.refusal("needs", text, reason)),
-            None => Ok(Some(found)),
-        }
+        allowed(&found, &[], self.settings).map_err(|reason| self.refusal("needs", text, reason))?;
+        Ok(Some(found))
     }
 
     fn refusal(&self, does: &str, what: impl std::fmt::Display, reason: impl std::fmt::Display) -> opforge_core::Error {

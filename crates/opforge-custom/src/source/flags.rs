@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use opforge_core::{Error, Result};
 
-use super::allow::{self, objection};
+use super::allow::{self, allowed};
 use super::{Language, Options, Settings, dependencies, fault};
 
 /// Variables that make compilers read further files, call further programs or write further files. Compilers do not see them where there is an
@@ -120,10 +120,10 @@ impl Check<'_> {
         for option in ["-isystem", "-iquote", "-idirafter", "-D", "-U", "-I", "-L", "-l"] {
             // To nvcc, and to the compiler for -lineinfo, this is no library.
             let Some(joined) = flag.strip_prefix(option).filter(|_| flag != "-lineinfo") else { continue };
-            let value =
-                if joined.is_empty() { rest.next().filter(|value| !value.starts_with('@')) } else { Some(joined) };
-            let value =
-                value.ok_or_else(|| self.refusal(flag, "what follows it is missing, or a file of further flags"))?;
+            let value = if joined.is_empty() { rest.next() } else { Some(joined) };
+            let value = value.filter(|value| !joined.is_empty() || !value.starts_with('@'));
+            let missing = || self.refusal(flag, "what follows it is missing, or a file of further flags");
+            let value = value.ok_or_else(missing)?;
             return match option {
                 "-L" => self.folder(flag, value),
                 "-l" => self.library(flag, value),
@@ -158,13 +158,9 @@ impl Check<'_> {
     /// A folder of libraries.
     fn folder(&mut self, flag: &str, folder: &str) -> Result<()> {
         let resolved = Path::new(folder).canonicalize().map_err(|error| self.refusal(flag, error))?;
-        match objection(&resolved, &self.system, self.settings) {
-            Some(reason) => Err(self.refusal(flag, reason)),
-            None => {
-                self.folders.push(resolved);
-                Ok(())
-            }
-        }
+        allowed(&resolved, &self.system, self.settings).map_err(|reason| self.refusal(flag, reason))?;
+        self.folders.push(resolved);
+        Ok(())
     }
 
     fn library(&mut self, flag: &str, name: &str) -> Result<()> {
@@ -189,15 +185,11 @@ impl Check<'_> {
             if self.system.iter().any(|folder| found.starts_with(folder)) {
                 continue;
             }
-            if let Some(reason) = objection(&found, &[], self.settings) {
-                return Err(self.refusal(&flag, reason));
-            }
+            allowed(&found, &[], self.settings).map_err(|reason| self.refusal(&flag, reason))?;
             let bytes = std::fs::read(&found).map_err(|error| self.refusal(&flag, error))?;
             if !bytes.starts_with(b"\x7fELF") && !bytes.starts_with(b"!<arch>\n") {
-                return Err(self.refusal(
-                    &flag,
-                    "it is neither an ELF library nor an archive (thin ones refer to files elsewhere)",
-                ));
+                let reason = "it is neither an ELF library nor an archive (thin ones refer to files elsewhere)";
+                return Err(self.refusal(&flag, reason));
             }
         }
         Ok(())

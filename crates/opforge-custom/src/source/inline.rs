@@ -40,12 +40,8 @@ pub fn inline_with(
     settings: &Settings,
 ) -> Result<PathBuf> {
     if !is_identifier(name) || name.len() > 100 {
-        return Err(Error::value(
-            "custom operator",
-            "name",
-            format!("{name:?}"),
-            "a name in C of at most 100 characters",
-        ));
+        let accepted = "a name in C of at most 100 characters";
+        return Err(Error::value("custom operator", "name", format!("{name:?}"), accepted));
     }
     let file = format!("{name}.{}", language.suffix());
     let key = short(&Key::new("inline").part(&file).part(text).finish());

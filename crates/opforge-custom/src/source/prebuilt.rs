@@ -12,7 +12,7 @@ use opforge_core::Result;
 use super::allow::{self, Opened};
 use super::dynamic::Dynamic;
 use super::entry::{Entry, Key, Request};
-use super::obtain::{Found, obtain};
+use super::obtain::obtain;
 use super::{Artifact, Dependency, Job, Settings, Target, dependencies};
 
 pub(super) fn locate(opened: Opened, job: &Job<'_>) -> Result<Artifact> {
@@ -24,17 +24,11 @@ pub(super) fn locate(opened: Opened, job: &Job<'_>) -> Result<Artifact> {
     };
     let make = |stage: &Path| copy_all(&given, job.settings, stage);
     let found = obtain(&job.cache, &request, job.options.timeout, update, make)?;
-    check_libraries(&given, &found, job.settings)?;
+    // What the copies need besides each other is held to the allow-lists.
+    let copies = found.digests.0.iter().map(|(inner, _)| found.part(inner));
+    copies.into_iter().try_for_each(|copy| dependencies::check_libraries(&given, &copy, job.settings))?;
     let Entry { target, dependencies: sources, .. } = found.entry;
     Ok(Artifact { file: found.file, origin: resolved, key: found.key, target, sources })
-}
-
-/// Holds what the copies need besides each other to the allow-lists.
-fn check_libraries(named: &Path, found: &Found, settings: &Settings) -> Result<()> {
-    let digests = found.digests.0.iter();
-    digests
-        .map(|(inner, _)| found.part(inner))
-        .try_for_each(|copy| dependencies::check_libraries(named, &copy, settings))
 }
 
 /// Copies a library, and those that it needs from folders relative to its own.
@@ -56,8 +50,8 @@ fn copy_all(path: &Path, settings: &Settings, stage: &Path) -> Result<(PathBuf, 
     if paths.len() == 1 {
         return Ok((copy_of(0), Entry { target, inner: PathBuf::new(), dependencies }));
     }
-    let (product, inside) =
-        (stage.join("libraries"), |path: &Path| path.strip_prefix(folder).unwrap_or(path).to_owned());
+    let product = stage.join("libraries");
+    let inside = |path: &Path| path.strip_prefix(folder).unwrap_or(path).to_owned();
     for (number, path) in paths.iter().enumerate() {
         let place = product.join(inside(path));
         fs::create_dir_all(place.parent().unwrap_or(&product))?;
@@ -98,14 +92,9 @@ fn common_folder(paths: &[PathBuf]) -> &Path {
 fn copy_hashed(mut from: File, to: &Path) -> io::Result<Hash> {
     let (mut to, mut hasher) = (File::create(to)?, Hasher::new());
     let mut buffer = vec![0; 1 << 20];
-    loop {
-        match from.read(&mut buffer)? {
-            0 => break,
-            count => {
-                hasher.update(&buffer[..count]);
-                to.write_all(&buffer[..count])?;
-            }
-        }
+    while let count @ 1.. = from.read(&mut buffer)? {
+        hasher.update(&buffer[..count]);
+        to.write_all(&buffer[..count])?;
     }
     to.sync_all()?;
     Ok(hasher.finalize())

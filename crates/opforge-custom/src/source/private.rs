@@ -38,12 +38,17 @@ pub(super) fn refused(path: &Path, reason: impl std::fmt::Display) -> Error {
     fault(path, format!("libraries are kept only in a folder that is private, but this one {reason}"))
 }
 
-fn foreign(path: &Path, metadata: &Metadata) -> Error {
-    let uid = metadata.uid();
-    refused(
-        path,
-        format!("belongs to another user ({uid}): remove it, or choose another folder (OPFORGE_CUSTOM_CACHE)"),
-    )
+fn check_own(path: &Path, metadata: &Metadata) -> Result<()> {
+    if is_own(metadata) {
+        return Ok(());
+    }
+    let owner = format_args!("belongs to another user ({})", metadata.uid());
+    Err(refused(path, format_args!("{owner}: remove it, or choose another folder (OPFORGE_CUSTOM_CACHE)")))
+}
+
+/// Opens a file or folder to be read, with these flags.
+pub(super) fn open_with(path: &Path, flags: OFlags) -> io::Result<File> {
+    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path)
 }
 
 /// Makes the folder of a cache if need be. Gives its resolved path, and a path by which nobody else can bring another folder in its place: the same,
@@ -64,12 +69,9 @@ pub(super) fn root(folder: &Path) -> Result<(PathBuf, PathBuf)> {
     }
     let made = DirBuilder::new().recursive(true).mode(FOLDER).create(folder).and_then(|()| folder.canonicalize());
     let path = made.map_err(|error| unusable(&error))?;
-    let flags = (OFlags::DIRECTORY | OFlags::NOFOLLOW).bits().cast_signed();
-    let open = OpenOptions::new().read(true).custom_flags(flags).open(&path).map_err(|error| unusable(&error))?;
+    let open = open_with(&path, OFlags::DIRECTORY | OFlags::NOFOLLOW).map_err(|error| unusable(&error))?;
     let metadata = open.metadata().map_err(|error| unusable(&error))?;
-    if !is_own(&metadata) {
-        return Err(foreign(folder, &metadata));
-    }
+    check_own(folder, &metadata)?;
     if !is_private(&metadata) {
         let reason = format!("may be written to by others (chmod go-w {} ends that)", path.display());
         return Err(refused(folder, reason));
@@ -115,9 +117,7 @@ pub(super) fn folder(path: &Path) -> Result<()> {
     if !metadata.is_dir() {
         return Err(fault(path, "is not a folder, but a folder of opforge's cache has its place: remove it"));
     }
-    if !is_own(&metadata) {
-        return Err(foreign(path, &metadata));
-    }
+    check_own(path, &metadata)?;
     if !is_there || metadata.mode() & 0o777 != FOLDER {
         fs::set_permissions(path, Permissions::from_mode(FOLDER))?;
     }
@@ -129,17 +129,14 @@ pub(super) fn folder(path: &Path) -> Result<()> {
 /// # Errors
 /// For a file of another user's.
 pub(super) fn open(path: &Path) -> Result<Option<File>> {
-    let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
-    let Ok(file) = OpenOptions::new().read(true).custom_flags(flags).open(path) else {
+    let Ok(file) = open_with(path, OFlags::NONBLOCK | OFlags::NOFOLLOW) else {
         return match fs::symlink_metadata(path) {
-            Ok(metadata) if !is_own(&metadata) => Err(foreign(path, &metadata)),
-            _ => Ok(None),
+            Ok(metadata) => check_own(path, &metadata).map(|()| None),
+            Err(_) => Ok(None),
         };
     };
     let metadata = file.metadata()?;
-    if !is_own(&metadata) {
-        return Err(foreign(path, &metadata));
-    }
+    check_own(path, &metadata)?;
     Ok(Some(file).filter(|_| metadata.is_file() && is_private(&metadata)))
 }
 

@@ -71,14 +71,11 @@ impl Settings {
         let folder = |name| filled(name).map(PathBuf::from);
         let xdg = folder("XDG_CACHE_HOME").filter(|path| path.is_absolute());
         let chosen = |names: &[&'static str]| names.iter().filter_map(|&name| Some((name, get(name)?))).collect();
+        let flavours = [("default", Flavour::Default), ("mindspore", Flavour::MindSpore)];
         Ok(Settings {
             allow: chosen(&ALLOW),
             forbid_compiling: choice("OPFORGE_CUSTOM_COMPILE", &get, &[("1", false), ("0", true)])?,
-            flavour: choice(
-                "OPFORGE_CUSTOM_FLAGS",
-                &get,
-                &[("default", Flavour::Default), ("mindspore", Flavour::MindSpore)],
-            )?,
+            flavour: choice("OPFORGE_CUSTOM_FLAGS", &get, &flavours)?,
             cache: folder("OPFORGE_CUSTOM_CACHE"),
             user_cache: xdg.or_else(|| Some(folder("HOME")?.join(".cache"))),
             path: get("PATH").unwrap_or_default(),

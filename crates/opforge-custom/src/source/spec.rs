@@ -28,14 +28,11 @@ impl FromStr for Source {
 
     /// The last `:` separates.
     fn from_str(text: &str) -> Result<Self> {
-        match text.rsplit_once(':') {
-            Some((path, function)) if !path.is_empty() && is_identifier(function) => {
-                Ok(Source { path: path.into(), function: function.to_owned() })
-            }
-            _ => {
-                Err(Error::value("custom operator", "source", format!("{text:?}"), "path:Name, as kernel.cc:CustomAdd"))
-            }
-        }
+        let fits = |(path, function): &(&str, &str)| !path.is_empty() && is_identifier(function);
+        let accepted = "path:Name, as kernel.cc:CustomAdd";
+        let wrong = || Error::value("custom operator", "source", format!("{text:?}"), accepted);
+        let (path, function) = text.rsplit_once(':').filter(fits).ok_or_else(wrong)?;
+        Ok(Source { path: path.into(), function: function.to_owned() })
     }
 }
 

@@ -6,7 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use blake3::{Hash, Hasher};
+use blake3::Hash;
+
+use super::private;
 
 /// What the file system says of a file's state: device, inode, size, and the times of its last change, the kernel's (`ctime`) among them, which
 /// programs cannot set.
@@ -21,9 +23,7 @@ impl Stamp {
     const TICK: Duration = Duration::from_secs(2);
 
     pub(super) fn of(file: &Metadata) -> Self {
-        let (size, device, inode) = (file.size(), file.dev(), file.ino());
-        let identity = [device, inode, size].map(u64::cast_signed);
-        let [device, inode, size] = identity;
+        let [device, inode, size] = [file.dev(), file.ino(), file.size()].map(u64::cast_signed);
         Stamp([device, inode, size, file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec()])
     }
 
@@ -76,8 +76,7 @@ impl Dependency {
         if Stamp::of(metadata) == before {
             return Ok(false);
         }
-        let hash = Hasher::new().update_reader(open(&self.path)?)?.finalize();
-        *self = Dependency::known(&self.path, metadata, hash);
+        *self = Dependency::known(&self.path, metadata, private::hash(open(&self.path)?)?);
         Ok(self.stamp != before)
     }
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::allow::objection;
+use super::allow::{allowed, listed};
 use super::dependencies::system;
 use super::entry::Key;
 use super::{Job, Language};
@@ -109,7 +109,7 @@ fn nvcc(job: &Job<'_>) -> Result<PathBuf, String> {
     // Which folders are searched is the program's choice, unlike the environment's.
     let is_allowed = |file: &PathBuf| {
         settings.python.as_ref().is_some_and(|home| file.starts_with(home))
-            || file.canonicalize().is_ok_and(|file| objection(&file, &system(&[]), settings).is_none())
+            || file.canonicalize().is_ok_and(|file| allowed(&file, &system(&[]), settings).is_ok())
     };
     let in_packages = in_packages.filter(is_allowed);
     let found = program("nvcc", &settings.path)
@@ -117,7 +117,7 @@ fn nvcc(job: &Job<'_>) -> Result<PathBuf, String> {
     found.ok_or_else(|| {
         let listed = |folders: &[PathBuf]| match folders {
             [] => "none".to_owned(),
-            _ => folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", "),
+            _ => listed(folders),
         };
         let (path, toolkits, packages) = (settings.path.display(), listed(&settings.cuda), listed(&packages));
         format!(

@@ -74,24 +74,9 @@ impl State {
         self.step = self.step.saturating_add(1);
         let ParamsAdamW { lr, beta1, beta2, eps, weight_decay } = *p;
         for Moments { var, mean, square } in &self.vars {
-            if let Some(grad) = grads.get(var) {
-                let [var, grad, mean, square] = [var.as_tensor(), grad, mean, square].map(|t| [t.clone()]);
-                adam_step(
-                    &var,
-                    &grad,
-                    &mean,
-                    &square,
-                    &[],
-                    self.step,
-                    lr,
-                    beta1,
-                    beta2,
-                    eps,
-                    weight_decay,
-                    decoupled,
-                    false,
-                )?;
-            }
+            let Some(grad) = grads.get(var) else { continue };
+            let [x, g, m, v] = [var.as_tensor(), grad, mean, square].map(|t| [t.clone()]);
+            adam_step(&x, &g, &m, &v, &[], self.step, lr, beta1, beta2, eps, weight_decay, decoupled, false)?;
         }
         Ok(())
     }

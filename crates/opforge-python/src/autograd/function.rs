@@ -7,7 +7,7 @@ use opforge::{Error, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
-use super::{objects, several};
+use super::{several, tensors_of};
 use crate::error::OrRaise;
 use crate::tensor::PyTensor;
 
@@ -26,18 +26,14 @@ pub fn record_function<'py>(
     backward: Py<PyAny>,
     changed: Vec<bool>,
 ) -> PyResult<Bound<'py, PyList>> {
-    let inputs: Vec<Tensor> = several(inputs)?.iter().map(|t| t.get().tensor(py)).collect();
+    let inputs = tensors_of(inputs)?;
     let given = several(outputs)?;
-    let outputs: Vec<Tensor> = given.iter().map(|t| t.get().tensor(py)).collect();
+    let outputs: Vec<Tensor> = given.iter().map(PyTensor::of).collect();
     let inputs: Vec<&Tensor> = inputs.iter().collect();
     let recorded =
         autograd::record_function_in_place(name, &inputs, &outputs, &differentiable, &changed, in_python(backward));
     let object = |(recorded, (before, object)): (Tensor, (&Tensor, &Bound<'py, PyTensor>))| {
-        if recorded.id() == before.id() {
-            Ok(object.clone().into_any())
-        } else {
-            Ok(PyTensor::wrap(py, recorded)?.into_bound(py))
-        }
+        if recorded.id() == before.id() { Ok(object.clone()) } else { Bound::new(py, PyTensor::from(recorded)) }
     };
     let objects = recorded.or_raise(py)?.into_iter().zip(outputs.iter().zip(&given)).map(object);
     PyList::new(py, objects.collect::<PyResult<Vec<_>>>()?)
@@ -47,11 +43,9 @@ pub fn record_function<'py>(
 fn in_python(backward: Py<PyAny>) -> Arc<FunctionBackward> {
     Arc::new(move |grads: &[Option<Tensor>], needs: &[bool]| {
         let call = |py: Python<'_>| -> PyResult<Vec<Option<Tensor>>> {
-            let result = backward.bind(py).call1((objects(py, grads)?, PyTuple::new(py, needs)?))?;
-            let tensor = |item: Bound<'_, PyAny>| -> PyResult<Option<Tensor>> {
-                if item.is_none() { Ok(None) } else { Ok(Some(item.cast::<PyTensor>()?.get().tensor(py))) }
-            };
-            result.try_iter()?.map(|item| tensor(item?)).collect()
+            let grads = PyList::new(py, grads.iter().map(|grad| grad.clone().map(PyTensor::from)))?;
+            let result = backward.bind(py).call1((grads, PyTuple::new(py, needs)?))?;
+            result.try_iter()?.map(|item| PyTensor::optional(&item?)).collect()
         };
         Python::attach(call).map_err(Error::wrap)
     })
@@ -66,12 +60,12 @@ impl PySavedTensor {
     #[new]
     #[pyo3(signature = (tensor, is_output = false))]
     fn new(tensor: &Bound<'_, PyTensor>, is_output: bool) -> Self {
-        PySavedTensor(SavedTensor::new(&tensor.get().tensor(tensor.py()), is_output))
+        PySavedTensor(SavedTensor::new(&PyTensor::of(tensor), is_output))
     }
 
     /// Tells a saved output's place in the graph, once it is recorded.
     fn bind(&self, output: &Bound<'_, PyTensor>) {
-        self.0.bind(&output.get().tensor(output.py()));
+        self.0.bind(&PyTensor::of(output));
     }
 
     /// The tensor as it was saved.

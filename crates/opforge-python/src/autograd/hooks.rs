@@ -32,18 +32,10 @@ impl RemovableHandle {
     }
 }
 
-/// What a hook returned, as a gradient.
-fn replacement(value: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
-    if value.is_none() {
-        return Ok(None);
-    }
-    Ok(Some(value.cast::<PyTensor>()?.get().tensor(value.py())))
-}
-
 pub fn register(py: Python<'_>, tensor: Tensor, hook: Py<PyAny>) -> PyResult<RemovableHandle> {
     let call = move |grad: &Tensor| {
-        Python::attach(|py| replacement(&hook.bind(py).call1((PyTensor::wrap(py, grad.clone())?,))?))
-            .map_err(Error::wrap)
+        let run = |py: Python<'_>| PyTensor::optional(&hook.bind(py).call1((PyTensor::from(grad.clone()),))?);
+        Python::attach(run).map_err(Error::wrap)
     };
     let id = tensor.register_hook(Arc::new(call)).or_raise(py)?;
     Ok(RemovableHandle { tensor, id })
@@ -51,7 +43,7 @@ pub fn register(py: Python<'_>, tensor: Tensor, hook: Py<PyAny>) -> PyResult<Rem
 
 pub fn register_after(object: &Bound<'_, PyTensor>, hook: Py<PyAny>) -> PyResult<RemovableHandle> {
     let py = object.py();
-    let tensor = object.get().tensor(py);
+    let tensor = PyTensor::of(object);
     // Not the object itself: the tensor would keep it, and with it itself, alive.
     let weak = PyWeakrefReference::new(object)?.unbind();
     let call = move |_: &Tensor| {

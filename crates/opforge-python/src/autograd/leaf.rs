@@ -23,7 +23,7 @@ impl PyTensor {
     /// Makes a leaf collect gradients, or stop doing so; returns the tensor.
     #[pyo3(signature = (requires_grad = true))]
     fn requires_grad_<'py>(slf: &Bound<'py, Self>, requires_grad: bool) -> PyResult<Bound<'py, Self>> {
-        slf.get().tensor(slf.py()).set_requires_grad(requires_grad).or_raise(slf.py())?;
+        PyTensor::of(slf).set_requires_grad(requires_grad).or_raise(slf.py())?;
         Ok(slf.clone())
     }
 
@@ -41,8 +41,7 @@ impl PyTensor {
 
     #[setter]
     fn set_grad(&self, py: Python<'_>, grad: Option<&Bound<'_, PyTensor>>) -> PyResult<()> {
-        let grad = grad.map(|grad| grad.get().tensor(py));
-        self.tensor(py).set_grad(grad.as_ref()).or_raise(py)
+        self.tensor(py).set_grad(grad.map(PyTensor::of).as_ref()).or_raise(py)
     }
 
     #[deleter]
@@ -69,7 +68,7 @@ impl PyTensor {
 
     /// Takes this tensor out of the graph.
     fn detach_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
-        slf.get().tensor(slf.py()).detach_().or_raise(slf.py())?;
+        PyTensor::of(slf).detach_().or_raise(slf.py())?;
         Ok(slf.clone())
     }
 
@@ -82,7 +81,7 @@ impl PyTensor {
 
     #[setter]
     fn set_data(&self, py: Python<'_>, data: &Bound<'_, PyTensor>) -> PyResult<()> {
-        let (old, new) = (self.tensor(py), data.get().tensor(py).untracked());
+        let (old, new) = (self.tensor(py), PyTensor::of(data).untracked());
         new.set_requires_grad(old.requires_grad() && old.is_leaf()).or_raise(py)?;
         if old.shape() == new.shape() && old.dtype() == new.dtype() {
             new.set_grad(old.grad().as_ref()).or_raise(py)?;

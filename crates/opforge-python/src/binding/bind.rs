@@ -2,7 +2,7 @@
 
 use opforge::declaration::{Type, Value};
 use pyo3::prelude::*;
-use pyo3::types::{PyString, PyTuple};
+use pyo3::types::PyTuple;
 use pyo3::{Borrowed, ffi};
 use smallvec::SmallVec;
 
@@ -77,13 +77,8 @@ impl<'a, 'py> Arguments<'a, 'py> {
         f: impl FnOnce(&Arguments<'_, 'py>) -> R,
     ) -> R {
         let positional = [other.as_ptr()];
-        f(&Arguments {
-            receiver: Some(receiver.as_borrowed()),
-            positional: &positional,
-            keywords: &[],
-            names: None,
-            py: receiver.py(),
-        })
+        let (receiver, py) = (Some(receiver.as_borrowed()), receiver.py());
+        f(&Arguments { receiver, positional: &positional, keywords: &[], names: None, py })
     }
 
     /// The number of arguments by position.
@@ -121,17 +116,21 @@ impl<'a, 'py> Arguments<'a, 'py> {
         this.keywords.iter().enumerate().filter_map(move |(i, value)| Some((name(i)?, this.object(*value))))
     }
 
+    /// The keyword of exactly this name.
+    pub fn by_name(&self, name: &str) -> Option<Borrowed<'a, 'py, PyAny>> {
+        self.named().find(|(key, _)| is_named(key, name)).map(|(_, value)| value)
+    }
+
     /// The value of a keyword, and the arguments without it.
     pub fn without(&self, py: Python<'py>, keyword: &str) -> PyResult<Option<(Py<PyAny>, Rest<'py>)>> {
-        let is_it = |name: &Borrowed<'_, '_, PyAny>| name.extract::<&str>().is_ok_and(|name| name == keyword);
-        let Some((_, value)) = self.named().find(|(name, _)| is_it(name)) else { return Ok(None) };
-        let rest: Vec<_> = self.named().filter(|(name, _)| !is_it(name)).collect();
+        let Some(value) = self.by_name(keyword) else { return Ok(None) };
+        let rest: Vec<_> = self.named().filter(|(name, _)| !is_named(name, keyword)).collect();
         let names = PyTuple::new(py, rest.iter().map(|(name, _)| name.to_owned()))?;
         let keywords = rest.iter().map(|(_, value)| value.as_ptr()).collect();
         Ok(Some((value.to_owned().unbind(), Rest { keywords, names })))
     }
 
-    /// The keyword of a name.
+    /// The keyword for a parameter.
     fn keyword(&self, param: &Parameter) -> Option<Borrowed<'a, 'py, PyAny>> {
         let same = self.named().find(|(name, _)| name.as_ptr() == param.key.as_ptr());
         same.or_else(|| self.named().find(|(name, _)| names(name, param))).map(|(_, value)| value)
@@ -154,10 +153,12 @@ fn item<'a, 'py>(tuple: Borrowed<'a, 'py, PyTuple>, i: usize) -> Option<Borrowed
     }
 }
 
+fn is_named(key: &Borrowed<'_, '_, PyAny>, name: &str) -> bool {
+    key.extract::<&str>().is_ok_and(|key| key == name)
+}
+
 fn names(name: &Borrowed<'_, '_, PyAny>, param: &Parameter) -> bool {
-    let Ok(name) = name.cast::<PyString>() else { return false };
-    let Ok(name) = name.to_str() else { return false };
-    name == param.name || SYNONYMS.contains(&(name, param.name))
+    name.extract::<&str>().is_ok_and(|name| name == param.name || SYNONYMS.contains(&(name, param.name)))
 }
 
 impl Signature {

@@ -1,39 +1,12 @@
 //! The declared functions as plain data: what stubs, the reference and tests are made of.
 
-use std::fmt;
-
-use opforge::declaration::{Definition, Function, Type};
+use opforge::declaration::{Definition, Function};
 use opforge::registry::{functions, operators};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use super::doc;
-use super::signature::{Parameter, Signature, python_default};
-
-/// A parameter's type as a Python annotation.
-struct Annotation(Type);
-
-impl fmt::Display for Annotation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
-            Type::Tensor => "Tensor",
-            Type::Tensors => "Sequence[Tensor]",
-            Type::OptionalTensors => "Sequence[Tensor | None]",
-            Type::Operand => "Tensor | Number",
-            Type::Scalar => "Number",
-            Type::Int => "int",
-            Type::Float => "float",
-            Type::Bool => "bool",
-            Type::Ints => "int | Sequence[int]",
-            Type::Floats => "Sequence[float]",
-            Type::DType => "dtype",
-            Type::Device => "device | str",
-            Type::Generator => "Generator",
-            Type::Text => "str",
-            Type::Optional(inner) => return write!(f, "{} | None", Annotation(*inner)),
-        })
-    }
-}
+use super::signature::{Parameter, Signature, annotation, python_default};
+use super::{doc, gains_inplace};
 
 /// A Rust return type as a Python annotation.
 fn returned(rust: &str) -> String {
@@ -64,7 +37,7 @@ fn returned(rust: &str) -> String {
 fn parameter<'py>(py: Python<'py>, param: &Parameter, keyword_only: bool) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("name", param.name)?;
-    dict.set_item("type", Annotation(param.ty).to_string())?;
+    dict.set_item("type", annotation(param.ty))?;
     dict.set_item("default", param.default.as_ref().map(python_default))?;
     dict.set_item("keyword_only", keyword_only)?;
     Ok(dict)
@@ -82,10 +55,7 @@ fn entry<'py>(
         ("method", faces.method),
         ("in_place", faces.in_place),
         ("nn", faces.nn),
-        (
-            "inplace",
-            faces.nn && (faces.in_place || faces.inplace) && function.params.iter().all(|p| p.name != "inplace"),
-        ),
+        ("inplace", faces.nn && gains_inplace(function)),
         ("linalg", faces.linalg),
         ("special", faces.special),
         ("hidden", faces.hidden),

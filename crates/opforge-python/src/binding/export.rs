@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyFrozenSet;
 
 use super::entry::{Entry, Form, register};
-use super::{Signature, catalogue, doc, native};
+use super::{Signature, doc, native};
 use crate::tensor::PyTensor;
 
 /// Which functions belong somewhere.
@@ -48,12 +48,16 @@ fn leak(name: &'static str, form: Form, overloads: Vec<&'static Signature>) -> &
 
 /// A function as `nn.functional` shows it: with `inplace` if it has an in-place form.
 fn in_module(py: Python<'_>, signature: &'static Signature) -> PyResult<&'static Signature> {
-    let (function, name) = (signature.function, "inplace");
-    let faces = function.faces();
-    if !(faces.in_place || faces.inplace) || function.params.iter().any(|p| p.name == name) {
+    if !gains_inplace(signature.function) {
         return Ok(signature);
     }
-    Ok(Box::leak(Box::new(Signature::with_inplace(py, function)?)))
+    Ok(Box::leak(Box::new(Signature::with_inplace(py, signature.function)?)))
+}
+
+/// Whether a function has an in-place form, and no parameter of its own that asks for it.
+pub fn gains_inplace(function: &Function) -> bool {
+    let faces = function.faces();
+    (faces.in_place || faces.inplace) && function.params.iter().all(|p| p.name != "inplace")
 }
 
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -76,8 +80,6 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
             module.add(place, target)?;
         }
     }
-    module.add_function(wrap_pyfunction!(catalogue::catalogue, module)?)?;
-    module.add_function(wrap_pyfunction!(catalogue::_shared_results, module)?)?;
     module.add("_hidden", PyFrozenSet::new(py, hidden(&signatures))?)?;
     let mut entries = Vec::new();
     let class = py.get_type::<PyTensor>();
@@ -85,10 +87,8 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
         for (name, overloads) in by_name(&signatures, belongs) {
             let entry = leak(name, form, overloads);
             let shown = if form == Form::InPlace { format!("{name}_") } else { name.to_owned() };
-            class.setattr(
-                shown.as_str(),
-                native::new_method(&class, &shown, &doc::of(&shown, &entry.overloads, true), entry)?,
-            )?;
+            let method = native::new_method(&class, &shown, &doc::of(&shown, &entry.overloads, true), entry)?;
+            class.setattr(shown.as_str(), method)?;
             entries.push(entry);
         }
     }

@@ -130,14 +130,12 @@ fn term(list: &Bound<'_, PyAny>) -> PyResult<String> {
         if item.cast::<PyEllipsis>().is_ok() {
             return Ok("...".to_owned());
         }
-        let number = convert::int(item.as_borrowed());
-        let number = number
-            .ok_or_else(|| PyTypeError::new_err(format!("einsum(): a dimension must be an int or ..., not {item}")))?;
-        let letters = ('A'..='Z').chain('a'..='z');
-        let letter = usize::try_from(number).ok().and_then(|number| letters.clone().nth(number));
-        letter
-            .map(String::from)
-            .ok_or_else(|| PyValueError::new_err(format!("einsum(): dimension {number}, expected 0 to 51")))
+        let Some(number) = convert::int(item.as_borrowed()) else {
+            return Err(PyTypeError::new_err(format!("einsum(): a dimension must be an int or ..., not {item}")));
+        };
+        let letter = usize::try_from(number).ok().and_then(|number| ('A'..='Z').chain('a'..='z').nth(number));
+        let unknown = || PyValueError::new_err(format!("einsum(): dimension {number}, expected 0 to 51"));
+        letter.map(String::from).ok_or_else(unknown)
     };
     list.try_iter()?.map(|item| letter(item?)).collect()
 }

@@ -8,7 +8,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
 use super::bind::Arguments;
-use super::signature::{Signature, TypeName};
+use super::signature::{Signature, type_name};
 use crate::device;
 use crate::error::raise;
 use crate::tensor::PyTensor;
@@ -35,18 +35,10 @@ impl Mismatch {
             Mismatch::Unexpected { name: key } => format!("{name}(): got an unexpected keyword argument '{key}'"),
             Mismatch::Type { param: i } => {
                 let param = param(*i);
-                let by_name = args
-                    .named()
-                    .find(|(key, _)| key.extract::<&str>().is_ok_and(|key| key == param.name))
-                    .map(|(_, value)| value);
-                let given = by_name.or_else(|| (*i < args.count()).then(|| args.at(*i)));
+                let given = args.by_name(param.name).or_else(|| (*i < args.count()).then(|| args.at(*i)));
                 let given = given.map_or_else(String::new, |given| format!(", not {}", describe(given)));
-                format!(
-                    "{name}(): argument '{}' (position {}) must be {}{given}",
-                    param.name,
-                    i + 1,
-                    TypeName(param.ty)
-                )
+                let (place, accepted) = (i + 1, type_name(param.ty));
+                format!("{name}(): argument '{}' (position {place}) must be {accepted}{given}", param.name)
             }
         }
     }
@@ -83,7 +75,7 @@ fn unknown_device(failures: &[(&Signature, Mismatch)], args: &Arguments<'_, '_>)
         if !matches!(param.ty, Type::Device | Type::Optional(Type::Device)) {
             return None;
         }
-        let (_, value) = args.named().find(|(key, _)| key.extract::<&str>().is_ok_and(|key| key == param.name))?;
+        let value = args.by_name(param.name)?;
         Some(raise(value.py(), &device::named(value)?.err()?))
     })
 }
@@ -91,7 +83,7 @@ fn unknown_device(failures: &[(&Signature, Mismatch)], args: &Arguments<'_, '_>)
 /// An argument as error messages show it: its type; of tensors also shape and dtype, of short numbers and texts the value.
 pub fn describe(object: Borrowed<'_, '_, PyAny>) -> String {
     if let Ok(tensor) = object.cast::<PyTensor>() {
-        let tensor = tensor.get().tensor(object.py());
+        let tensor = PyTensor::of(&tensor);
         return format!("Tensor{:?} of {}", tensor.dims(), tensor.dtype().long_name());
     }
     if object.is_none() {

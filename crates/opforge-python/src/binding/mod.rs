@@ -2,7 +2,7 @@
 //! [`convert`] turns objects into values and [`results`] values into objects; [`Entry`] is one Python name with its overloads.
 
 mod bind;
-mod catalogue;
+pub mod catalogue;
 mod convert;
 mod doc;
 mod entry;
@@ -16,6 +16,6 @@ mod signature;
 pub use bind::Arguments;
 pub use convert::{int, natural_dtype, scalar};
 pub use entry::{Entry, Form, entry};
-pub use export::add_to;
+pub use export::{add_to, gains_inplace};
 pub use results::scalar as number;
 pub use signature::Signature;

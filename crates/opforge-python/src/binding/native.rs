@@ -28,29 +28,21 @@ type Fast = unsafe extern "C" fn(
     *mut ffi::PyObject,
 ) -> *mut ffi::PyObject;
 
-unsafe extern "C" fn function<const SLOT: usize>(
-    _module: *mut ffi::PyObject,
-    args: *const *mut ffi::PyObject,
-    count: ffi::Py_ssize_t,
-    names: *mut ffi::PyObject,
-) -> *mut ffi::PyObject {
-    // SAFETY: called by the interpreter with a valid vector of arguments.
-    unsafe { enter(&FUNCTIONS, SLOT, None, args, count, names) }
-}
-
-unsafe extern "C" fn method<const SLOT: usize>(
+/// The function or method of a slot. `receiver` is the module of a function.
+unsafe extern "C" fn slot<const IS_METHOD: bool, const SLOT: usize>(
     receiver: *mut ffi::PyObject,
     args: *const *mut ffi::PyObject,
     count: ffi::Py_ssize_t,
     names: *mut ffi::PyObject,
 ) -> *mut ffi::PyObject {
-    // SAFETY: called by the interpreter with a valid receiver and vector of arguments.
-    unsafe { enter(&METHODS, SLOT, Some(receiver), args, count, names) }
+    let (table, receiver) = if IS_METHOD { (&METHODS, Some(receiver)) } else { (&FUNCTIONS, None) };
+    // SAFETY: called by the interpreter with a valid vector of arguments, and a method with a valid receiver.
+    unsafe { enter(table, SLOT, receiver, args, count, names) }
 }
 
 seq_macro::seq!(N in 0..1024 {
-    static FUNCTION_POINTERS: [Fast; SLOTS] = [#(function::<N>,)*];
-    static METHOD_POINTERS: [Fast; SLOTS] = [#(method::<N>,)*];
+    static FUNCTION_POINTERS: [Fast; SLOTS] = [#(slot::<false, N>,)*];
+    static METHOD_POINTERS: [Fast; SLOTS] = [#(slot::<true, N>,)*];
 });
 
 /// The way from the interpreter to an entry. Panics become exceptions.

@@ -29,16 +29,14 @@ pub fn object(py: Python<'_>, value: Value, class: Option<&Py<PyType>>) -> PyRes
     match value {
         Value::Tensor(tensor) => Ok(PyTensor::wrap(py, tensor)?.into_any()),
         Value::Tensors(tensors) => {
-            let tensors = tensors.into_iter().map(|t| PyTensor::wrap(py, t)).collect::<PyResult<Vec<_>>>()?;
-            let tuple = PyTuple::new(py, tensors)?;
+            let tuple = PyTuple::new(py, tensors.into_iter().map(PyTensor::from))?;
             match class {
                 Some(class) => Ok(class.bind(py).call1(tuple)?.unbind()),
                 None => Ok(tuple.into_any().unbind()),
             }
         }
         Value::OptionalTensors(tensors) => {
-            let tensors = tensors.into_iter().map(|t| t.map(|t| PyTensor::wrap(py, t)).transpose());
-            PyTuple::new(py, tensors.collect::<PyResult<Vec<_>>>()?)?.into_py_any(py)
+            PyTuple::new(py, tensors.into_iter().map(|t| t.map(PyTensor::from)))?.into_py_any(py)
         }
         Value::None => Ok(py.None()),
         Value::Scalar(number) => scalar(py, number),

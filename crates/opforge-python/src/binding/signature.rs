@@ -31,13 +31,17 @@ pub struct Parameter {
     pub default: Option<Value>,
 }
 
+impl Parameter {
+    fn new(py: Python<'_>, name: &'static str, ty: Type, default: Option<Value>) -> Self {
+        Parameter { name, key: PyString::intern(py, name).unbind(), ty, default }
+    }
+}
+
 impl Signature {
     pub fn new(py: Python<'_>, function: &'static Function) -> PyResult<Self> {
-        let params = function.params.iter().map(|p| Parameter {
-            name: p.name,
-            key: PyString::intern(py, p.name).unbind(),
-            ty: p.ty,
-            default: p.default.map(|d| d.value.value()).or(matches!(p.ty, Type::Optional(_)).then_some(Value::None)),
+        let params = function.params.iter().map(|p| {
+            let none = || matches!(p.ty, Type::Optional(_)).then_some(Value::None);
+            Parameter::new(py, p.name, p.ty, p.default.map(|d| d.value.value()).or_else(none))
         });
         Ok(Signature {
             function,
@@ -51,12 +55,7 @@ impl Signature {
     /// The function with a last positional parameter `inplace`, as functions of `nn.functional` have it.
     pub fn with_inplace(py: Python<'_>, function: &'static Function) -> PyResult<Self> {
         let mut signature = Self::new(py, function)?;
-        let param = Parameter {
-            name: "inplace",
-            key: PyString::intern(py, "inplace").unbind(),
-            ty: Type::Bool,
-            default: Some(false.into()),
-        };
+        let param = Parameter::new(py, "inplace", Type::Bool, Some(false.into()));
         signature.params.insert(signature.positional, param);
         (signature.positional, signature.inplace) = (signature.positional + 1, true);
         Ok(signature)
@@ -74,29 +73,35 @@ impl Signature {
     }
 }
 
-/// The name of a type as Python's users know it.
-pub struct TypeName(pub Type);
-
-impl fmt::Display for TypeName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
-            Type::Tensor => "Tensor",
-            Type::Tensors => "sequence of Tensors",
-            Type::OptionalTensors => "sequence of Tensors or None",
-            Type::Operand => "Tensor or Number",
-            Type::Scalar => "Number",
-            Type::Int => "int",
-            Type::Float => "float",
-            Type::Bool => "bool",
-            Type::Ints => "int or sequence of ints",
-            Type::Floats => "sequence of floats",
-            Type::DType => "dtype",
-            Type::Device => "device",
-            Type::Generator => "Generator",
-            Type::Text => "str",
-            Type::Optional(inner) => return write!(f, "{} or None", TypeName(*inner)),
-        })
+/// What a type is called in messages, and its annotation in stubs; of an optional one, those of what it holds.
+fn names(ty: Type) -> (&'static str, &'static str) {
+    match ty {
+        Type::Tensor => ("Tensor", "Tensor"),
+        Type::Tensors => ("sequence of Tensors", "Sequence[Tensor]"),
+        Type::OptionalTensors => ("sequence of Tensors or None", "Sequence[Tensor | None]"),
+        Type::Operand => ("Tensor or Number", "Tensor | Number"),
+        Type::Scalar => ("Number", "Number"),
+        Type::Int => ("int", "int"),
+        Type::Float => ("float", "float"),
+        Type::Bool => ("bool", "bool"),
+        Type::Ints => ("int or sequence of ints", "int | Sequence[int]"),
+        Type::Floats => ("sequence of floats", "Sequence[float]"),
+        Type::DType => ("dtype", "dtype"),
+        Type::Device => ("device", "device | str"),
+        Type::Generator => ("Generator", "Generator"),
+        Type::Text => ("str", "str"),
+        Type::Optional(inner) => names(*inner),
     }
+}
+
+/// The name of a type as Python's users know it.
+pub fn type_name(ty: Type) -> String {
+    format!("{}{}", names(ty).0, if matches!(ty, Type::Optional(_)) { " or None" } else { "" })
+}
+
+/// A type as a Python annotation.
+pub fn annotation(ty: Type) -> String {
+    format!("{}{}", names(ty).1, if matches!(ty, Type::Optional(_)) { " | None" } else { "" })
 }
 
 /// A default as Python spells it.
@@ -134,7 +139,7 @@ impl fmt::Display for Signature {
         for (i, param) in self.params.iter().enumerate() {
             let comma = if i > 0 { ", " } else { "" };
             let star = if i == self.positional { "*, " } else { "" };
-            write!(f, "{comma}{star}{} {}", TypeName(param.ty), param.name)?;
+            write!(f, "{comma}{star}{} {}", type_name(param.ty), param.name)?;
             if let Some(default) = &param.default {
                 write!(f, "={}", python_default(default))?;
             }

@@ -40,14 +40,13 @@ pub fn extract(op: &str, name: &str, object: &Bound<'_, PyAny>) -> PyResult<Attr
 pub fn extract_all(op: &str, dict: &Bound<'_, PyDict>) -> PyResult<Vec<(String, Attribute)>> {
     let pair = |(name, object): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
         let name: String = name.extract()?;
-        let value = extract(op, &name, &object)?;
-        Ok((name, value))
+        Ok((name.clone(), extract(op, &name, &object)?))
     };
     dict.iter().map(pair).collect()
 }
 
 /// An attribute as Python's object.
-pub fn object(py: Python<'_>, attribute: &Attribute) -> PyResult<Py<PyAny>> {
+fn object(py: Python<'_>, attribute: &Attribute) -> PyResult<Py<PyAny>> {
     match attribute {
         Attribute::Bool(value) => value.into_py_any(py),
         Attribute::Int(value) => value.into_py_any(py),
@@ -61,9 +60,12 @@ pub fn object(py: Python<'_>, attribute: &Attribute) -> PyResult<Py<PyAny>> {
 }
 
 /// Attributes as a dictionary.
-pub fn dict<'py>(py: Python<'py>, attributes: &opforge_custom::Attributes) -> PyResult<Bound<'py, PyDict>> {
+pub fn dict<'a, 'py>(
+    py: Python<'py>,
+    attributes: impl Iterator<Item = (&'a str, &'a Attribute)>,
+) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    for (name, value) in attributes.iter() {
+    for (name, value) in attributes {
         dict.set_item(name, object(py, value)?)?;
     }
     Ok(dict)

@@ -2,6 +2,7 @@
 
 use opforge::{DType, Error, Tensor};
 use opforge_custom::{Attribute, Lengths, ParamKind, Schema};
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -16,8 +17,10 @@ use crate::tensor::PyTensor;
 type Tensors = SmallVec<[Tensor; 4]>;
 type Named = Vec<(String, Attribute)>;
 
+#[pymethods]
 impl PyCustomOp {
-    pub(super) fn call(
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__(
         &self,
         py: Python<'_>,
         args: &Bound<'_, PyTuple>,
@@ -29,7 +32,7 @@ impl PyCustomOp {
         let op = self.op.get(py);
         let (tensors, attributes) = match op.schema() {
             Some(schema) => by_schema(op.name(), schema, args, kwargs)?,
-            None => self.by_position(op.name(), args, kwargs)?,
+            None => by_position(op.name(), &self.positional, args, kwargs)?,
         };
         let inputs: SmallVec<[&Tensor; 4]> = tensors.iter().collect();
         let mut outputs = front_end::called(|| op.apply_with(&inputs, &attributes)).or_raise(py)?;
@@ -42,30 +45,9 @@ impl PyCustomOp {
         Ok(PyTuple::new(py, objects)?.into_any().unbind())
     }
 
-    /// Tensors, then the attributes that are given by position; others by name.
-    fn by_position(
-        &self,
-        op: &'static str,
-        args: &Bound<'_, PyTuple>,
-        kwargs: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<(Tensors, Named)> {
-        let (mut tensors, mut attributes) = (Tensors::new(), Named::new());
-        for object in args.iter() {
-            if let (Ok(tensor), true) = (object.cast::<PyTensor>(), attributes.is_empty()) {
-                tensors.push(tensor.get().tensor(args.py()));
-            } else if let Some(name) = self.positional.get(attributes.len()) {
-                attributes.push((name.clone(), attribute::extract(op, name, &object)?));
-            } else {
-                return Err(wrong_argument(op, tensors.len() + attributes.len(), &object));
-            }
-        }
-        if let Some(kwargs) = kwargs {
-            attributes.extend(attribute::extract_all(op, kwargs)?);
-        }
-        Ok((tensors, attributes))
-    }
-
-    pub(super) fn infer_outputs<'py>(
+    /// The outputs' shapes and dtypes for inputs of these; None stands for a length, and a shape of None for a shape, that is not known.
+    #[pyo3(signature = (*inputs, **attributes))]
+    fn infer<'py>(
         &self,
         py: Python<'py>,
         inputs: &Bound<'py, PyTuple>,
@@ -74,19 +56,41 @@ impl PyCustomOp {
         let op = self.op.get(py);
         let input = |pair: Bound<'py, PyAny>| -> PyResult<(Lengths, DType)> {
             let (shape, dtype): (Bound<'_, PyAny>, Bound<'_, PyAny>) = pair.extract()?;
-            let dtype =
-                dtype::extract(&dtype).ok_or_else(|| PyTypeError::new_err(format!("infer: {dtype} is no dtype")))?;
+            let dtype = rules::dtype_of("infer", &dtype)?;
             Ok((rules::lengths(&shape)?, dtype))
         };
         let inputs = inputs.iter().map(input).collect::<PyResult<Vec<_>>>()?;
         let attributes = attributes.map_or(Ok(Named::new()), |dict| attribute::extract_all(op.name(), dict))?;
         let outputs = op.infer(&inputs, &attributes).or_raise(py)?;
         let object = |(shape, dtype): (Lengths, DType)| {
-            let shape = if shape == [-2] { py.None() } else { rules::object(py, &shape)?.into_any().unbind() };
+            let shape = if shape == [-2] { py.None() } else { shape.into_py_any(py)? };
             Ok((shape, dtype::object(py, dtype)?.into_any()))
         };
         outputs.into_iter().map(object).collect()
     }
+}
+
+/// Tensors, then the attributes of these names that are given by position; others by name.
+fn by_position(
+    op: &'static str,
+    names: &[String],
+    args: &Bound<'_, PyTuple>,
+    kwargs: Option<&Bound<'_, PyDict>>,
+) -> PyResult<(Tensors, Named)> {
+    let (mut tensors, mut attributes) = (Tensors::new(), Named::new());
+    for object in args.iter() {
+        if let (Ok(tensor), true) = (object.cast::<PyTensor>(), attributes.is_empty()) {
+            tensors.push(PyTensor::of(tensor));
+        } else if let Some(name) = names.get(attributes.len()) {
+            attributes.push((name.clone(), attribute::extract(op, name, &object)?));
+        } else {
+            return Err(wrong_argument(op, tensors.len() + attributes.len(), &object));
+        }
+    }
+    if let Some(kwargs) = kwargs {
+        attributes.extend(attribute::extract_all(op, kwargs)?);
+    }
+    Ok((tensors, attributes))
 }
 
 /// A result that is one of the arguments, changed in place, is the same object.
@@ -94,8 +98,7 @@ fn same_object(py: Python<'_>, args: &Bound<'_, PyTuple>, output: Tensor) -> PyR
     if output.storage().version() == 0 {
         return PyTensor::wrap(py, output);
     }
-    let is_output =
-        |arg: &Bound<'_, PyAny>| arg.cast::<PyTensor>().is_ok_and(|arg| arg.get().tensor(py).id() == output.id());
+    let is_output = |arg: &Bound<'_, PyAny>| arg.cast().is_ok_and(|arg| PyTensor::of(arg).id() == output.id());
     match args.iter().find(is_output) {
         Some(arg) => Ok(arg.unbind()),
         None => PyTensor::wrap(py, output),
@@ -109,7 +112,6 @@ fn by_schema(
     args: &Bound<'_, PyTuple>,
     kwargs: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<(Tensors, Named)> {
-    let py = args.py();
     let mut positional = args.iter();
     let (mut tensors, mut attributes) = (Tensors::new(), Named::new());
     let mut named = 0;
@@ -122,8 +124,11 @@ fn by_schema(
         named += usize::from(by_name.is_some());
         match (&param.kind, by_place.or(by_name)) {
             (ParamKind::Tensor { .. }, Some(object)) => match object.cast::<PyTensor>() {
-                Ok(tensor) => tensors.push(tensor.get().tensor(py)),
-                Err(_) => return Err(wrong_type(op, &param.name, "Tensor", &object)),
+                Ok(tensor) => tensors.push(PyTensor::of(tensor)),
+                Err(_) => {
+                    let (name, given) = (&param.name, class(&object));
+                    return Err(PyTypeError::new_err(format!("{op}(): argument '{name}' must be Tensor, not {given}")));
+                }
             },
             (ParamKind::Attribute { .. }, Some(object)) => {
                 attributes.push((param.name.clone(), attribute::extract(op, &param.name, &object)?));
@@ -141,13 +146,11 @@ fn by_schema(
     Ok((tensors, attributes))
 }
 
-fn wrong_type(op: &str, name: &str, accepted: &str, object: &Bound<'_, PyAny>) -> PyErr {
-    let given = object.get_type().name().map_or_else(|_| "an object".to_owned(), |name| name.to_string());
-    PyTypeError::new_err(format!("{op}(): argument '{name}' must be {accepted}, not {given}"))
+fn class(object: &Bound<'_, PyAny>) -> String {
+    object.get_type().name().map_or_else(|_| "an object".to_owned(), |name| name.to_string())
 }
 
 fn wrong_argument(op: &'static str, position: usize, object: &Bound<'_, PyAny>) -> PyErr {
-    let given = object.get_type().name().map_or_else(|_| "an object".to_owned(), |name| name.to_string());
     let accepted = "tensors, then the attributes that are declared positional; other attributes by name";
-    raise(object.py(), &Error::dtype(op, format!("argument {position}"), given, accepted))
+    raise(object.py(), &Error::dtype(op, format!("argument {position}"), class(object), accepted))
 }

@@ -5,14 +5,12 @@ use std::sync::Arc;
 use opforge::DType;
 use opforge_custom::bench::{self, bench};
 use opforge_custom::check::{self, Report, check};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use super::PyCustomOp;
 use super::declare::{Options, function, sequence};
-use super::load::seconds;
-use crate::dtype;
+use super::rules::dtype_of;
 use crate::error::OrRaise;
 
 /// Looks for defects in an operator. Options are the fields of [`check::Options`]; `reference` is a function `(tensors, attributes) -> tensors`.
@@ -35,31 +33,25 @@ pub fn check_operator<'py>(
 
 fn check_options(options: &Options<'_>) -> PyResult<check::Options> {
     let mut wanted = check::Options::default();
-    if let Some(shapes) = options.take("shapes")? {
-        wanted.shapes = shapes.extract()?;
-    }
+    options.set("shapes", &mut wanted.shapes)?;
     for combination in sequence(options.take("dtypes")?)? {
         wanted.dtypes.push(dtypes(&combination)?);
     }
-    wanted.ranks = options.take("ranks")?.map(|ranks| ranks.extract()).transpose()?;
-    wanted.case = options.take("case")?.map(|case| case.extract()).transpose()?;
-    if let Some(seed) = options.take("seed")? {
-        wanted.seed = seed.extract()?;
-    }
+    options.set("ranks", &mut wanted.ranks)?;
+    options.set("case", &mut wanted.case)?;
+    options.set("seed", &mut wanted.seed)?;
     if let Some(range) = options.take("range")? {
         let (start, end) = range.extract()?;
         wanted.range = start..end;
     }
-    if let Some(timeout) = options.take("timeout")? {
-        wanted.timeout = seconds("timeout", &timeout)?;
-    }
+    wanted.timeout = options.seconds("timeout")?.unwrap_or(wanted.timeout);
     if let Some(reference) = options.take("reference")? {
         wanted.reference = Some(Arc::new(function(reference.unbind())));
     }
-    wanted.tolerance = options.take("tolerance")?.map(|tolerance| tolerance.extract()).transpose()?;
+    options.set("tolerance", &mut wanted.tolerance)?;
     wanted.huge = options.flag("huge")?;
     wanted.sanitize = options.flag("sanitize")?;
-    wanted.command = options.take("command")?.map(|command| command.extract()).transpose()?;
+    options.set("command", &mut wanted.command)?;
     Ok(wanted)
 }
 
@@ -90,18 +82,12 @@ pub fn bench_operator(
     let py = op.py();
     let options = Options::new("bench", options)?;
     let mut wanted = bench::Options::default();
-    if let Some(shapes) = options.take("shapes")? {
-        wanted.shapes = shapes.extract()?;
-    }
+    options.set("shapes", &mut wanted.shapes)?;
     if let Some(given) = options.take("dtypes")? {
         wanted.dtypes = dtypes(&given)?;
     }
-    if let Some(ranks) = options.take("ranks")? {
-        wanted.ranks = ranks.extract()?;
-    }
-    if let Some(duration) = options.take("duration")? {
-        wanted.duration = seconds("duration", &duration)?;
-    }
+    options.set("ranks", &mut wanted.ranks)?;
+    wanted.duration = options.seconds("duration")?.unwrap_or(wanted.duration);
     options.finish()?;
     let op = op.get().op.get(py);
     let found = py.detach(|| bench(&op, &wanted)).or_raise(py)?;
@@ -110,9 +96,5 @@ pub fn bench_operator(
 }
 
 fn dtypes(list: &Bound<'_, PyAny>) -> PyResult<Vec<DType>> {
-    let one = |item: PyResult<Bound<'_, PyAny>>| {
-        let item = item?;
-        dtype::extract(&item).ok_or_else(|| PyTypeError::new_err(format!("dtypes: {item} is no dtype")))
-    };
-    list.try_iter()?.map(one).collect()
+    list.try_iter()?.map(|item| dtype_of("dtypes", &item?)).collect()
 }

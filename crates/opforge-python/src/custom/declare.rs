@@ -1,16 +1,18 @@
 //! From keyword arguments to a declared operator.
 
+use std::time::Duration;
+
 use opforge::operator::Role;
 use opforge::{DType, Result, Tensor};
 use opforge_custom::CustomOp;
+use pyo3::conversion::FromPyObjectOwned;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::rules::{self, Several, in_python};
+use super::rules::{self, Several, dtype_of, in_python};
 use super::{PyCustomOp, attribute};
 use crate::cell::Cell;
-use crate::dtype;
 use crate::error::OrRaise;
 use crate::tensor::PyTensor;
 
@@ -34,6 +36,21 @@ impl<'py> Options<'py> {
             given.del_item(name)?;
         }
         Ok(found.filter(|object| !object.is_none()))
+    }
+
+    /// Takes the argument into a place, if it was given and is not None.
+    pub fn set<T: FromPyObjectOwned<'py>>(&self, name: &str, place: &mut T) -> PyResult<()> {
+        if let Some(object) = self.take(name)? {
+            *place = object.extract().map_err(Into::into)?;
+        }
+        Ok(())
+    }
+
+    /// The argument as a number of seconds, if it was given and is not None.
+    pub fn seconds(&self, name: &str) -> PyResult<Option<Duration>> {
+        let Some(object) = self.take(name)? else { return Ok(None) };
+        let duration = Duration::try_from_secs_f64(object.extract()?);
+        duration.map(Some).map_err(|error| PyValueError::new_err(format!("{name}: {error}")))
     }
 
     /// Whether the argument was given as something true.
@@ -62,7 +79,8 @@ pub fn declare(func: &Bound<'_, PyAny>, options: Option<&Bound<'_, PyDict>>) -> 
     let options = Options::new("CustomOp", options)?;
     let several = Several::default();
     let op = apply(py, body(func, &options)?, &several, &options)?;
-    let positional = options.take("positional")?.map_or(Ok(Vec::new()), |names| names.extract())?;
+    let mut positional = Vec::new();
+    options.set("positional", &mut positional)?;
     let reload = options.flag("reload")?;
     options.finish()?;
     Ok(PyCustomOp { op: Cell::new(op), positional, several, reload })
@@ -151,8 +169,8 @@ pub fn function(
 ) -> impl Fn(&[Tensor], &opforge_custom::Attributes) -> Result<Vec<Tensor>> + Send + Sync + 'static {
     move |inputs, attributes| {
         in_python(|py| {
-            let result = function.bind(py).call1((tuple(py, inputs)?, attribute::dict(py, attributes)?))?;
-            result.try_iter()?.map(|item| tensor(&item?)).collect()
+            let result = function.bind(py).call1((tuple(py, inputs)?, attribute::dict(py, attributes.iter())?))?;
+            result.try_iter()?.map(|item| Ok(PyTensor::of(item?.cast()?))).collect()
         })
     }
 }
@@ -168,22 +186,16 @@ fn with_gradient(op: CustomOp, gradient: Bound<'_, PyAny>) -> Result<CustomOp> {
                 tuple(py, context.inputs)?,
                 tuple(py, context.outputs)?,
                 tuple(py, context.grads)?,
-                attribute::dict(py, context.attributes)?,
+                attribute::dict(py, context.attributes.iter())?,
                 PyTuple::new(py, context.needs)?,
             );
-            let optional = |item: Bound<'_, PyAny>| if item.is_none() { Ok(None) } else { tensor(&item).map(Some) };
-            function.bind(py).call1(args)?.try_iter()?.map(|item| optional(item?)).collect()
+            function.bind(py).call1(args)?.try_iter()?.map(|item| PyTensor::optional(&item?)).collect()
         })
     })
 }
 
 fn tuple<'py>(py: Python<'py>, tensors: &[Tensor]) -> PyResult<Bound<'py, PyTuple>> {
-    let objects = tensors.iter().map(|tensor| PyTensor::wrap(py, tensor.clone())).collect::<PyResult<Vec<_>>>()?;
-    PyTuple::new(py, objects)
-}
-
-fn tensor(object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    Ok(object.cast::<PyTensor>()?.get().tensor(object.py()))
+    PyTuple::new(py, tensors.iter().cloned().map(PyTensor::from))
 }
 
 pub fn sequence(object: Option<Bound<'_, PyAny>>) -> PyResult<Vec<Bound<'_, PyAny>>> {
@@ -192,15 +204,8 @@ pub fn sequence(object: Option<Bound<'_, PyAny>>) -> PyResult<Vec<Bound<'_, PyAn
 
 /// A combination of dtypes; None is any.
 fn accepted(combination: &Bound<'_, PyAny>) -> PyResult<Vec<Option<DType>>> {
-    let one = |item: PyResult<Bound<'_, PyAny>>| {
-        let item = item?;
-        match dtype::extract(&item) {
-            Some(dtype) => Ok(Some(dtype)),
-            None if item.is_none() => Ok(None),
-            None => Err(PyTypeError::new_err(format!("accepts: {item} is no dtype"))),
-        }
-    };
-    combination.try_iter()?.map(one).collect()
+    let one = |item: Bound<'_, PyAny>| if item.is_none() { Ok(None) } else { dtype_of("accepts", &item).map(Some) };
+    combination.try_iter()?.map(|item| one(item?)).collect()
 }
 
 /// `{"k": "sum"}` as the roles of axes.

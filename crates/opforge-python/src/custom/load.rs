@@ -1,15 +1,14 @@
 //! Operators from files and texts.
 
 use std::ffi::CString;
-use std::time::Duration;
 
 use opforge::Error;
 use opforge_custom::source::{self, Flavour, Language, Options as SourceOptions, Sanitizer};
 use opforge_custom::{CustomOp, Isolation};
-use pyo3::exceptions::{PyRuntimeWarning, PyValueError};
+use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 
-use super::declare::Options;
+use super::declare::{Options, sequence};
 use crate::error::{OrRaise, raise};
 use crate::front_end;
 
@@ -48,9 +47,8 @@ pub fn load(func: &Bound<'_, PyAny>, options: &Options<'_>) -> PyResult<CustomOp
     let py = func.py();
     let name: String = func.str()?.extract()?;
     let isolate = options.flag("isolate")?;
-    let time = options.take("timeout")?.map(|object| seconds("timeout", &object)).transpose()?;
-    let limits =
-        Isolation { memory: options.take("memory")?.map(|object| object.extract()).transpose()?, ..time.into() };
+    let mut limits = Isolation::from(options.seconds("timeout")?);
+    options.set("memory", &mut limits.memory)?;
     let options = source_options(options)?;
     let load = || match isolate {
         true => CustomOp::load_isolated_with(&name, &options, &limits),
@@ -66,41 +64,23 @@ pub fn load(func: &Bound<'_, PyAny>, options: &Options<'_>) -> PyResult<CustomOp
 
 fn source_options(options: &Options<'_>) -> PyResult<SourceOptions> {
     let mut source = SourceOptions::default();
-    if let Some(flags) = options.take("flags")? {
-        source.flags = flags.extract()?;
-    }
-    if let Some(include) = options.take("include")? {
-        source.include = include.extract()?;
-    }
-    if let Some(search) = options.take("search")? {
-        source.search = search.extract()?;
-    }
-    if let Some(cache) = options.take("cache")? {
-        source.cache = Some(cache.extract()?);
-    }
+    options.set("flags", &mut source.flags)?;
+    options.set("include", &mut source.include)?;
+    options.set("search", &mut source.search)?;
+    options.set("cache", &mut source.cache)?;
     if let Some(flavour) = options.take("flavour")? {
-        source.flavour =
-            one_of("flavour", &flavour, &[("default", Flavour::Default), ("mindspore", Flavour::MindSpore)])?;
+        let known = [("default", Flavour::Default), ("mindspore", Flavour::MindSpore)];
+        source.flavour = one_of("flavour", &flavour, &known)?;
     }
-    for sanitizer in
-        options.take("sanitize")?.map_or(Ok(Vec::new()), |list| list.try_iter()?.collect::<PyResult<_>>())?
-    {
+    for sanitizer in sequence(options.take("sanitize")?)? {
         let known = [("address", Sanitizer::Address), ("undefined", Sanitizer::Undefined)];
         source.sanitize.push(one_of("sanitize", &sanitizer, &known)?);
     }
     if let Some(compile) = options.take("compile")? {
         source.compile = compile.is_truthy()?;
     }
-    if let Some(timeout) = options.take("compile_timeout")? {
-        source.timeout = seconds("compile_timeout", &timeout)?;
-    }
+    source.timeout = options.seconds("compile_timeout")?.unwrap_or(source.timeout);
     Ok(source)
-}
-
-/// A number of seconds.
-pub fn seconds(name: &str, object: &Bound<'_, PyAny>) -> PyResult<Duration> {
-    let seconds = object.extract::<f64>()?;
-    Duration::try_from_secs_f64(seconds).map_err(|error| PyValueError::new_err(format!("{name}: {error}")))
 }
 
 fn one_of<T: Copy>(name: &'static str, object: &Bound<'_, PyAny>, values: &[(&str, T)]) -> PyResult<T> {

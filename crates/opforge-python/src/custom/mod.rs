@@ -9,10 +9,13 @@ mod rules;
 
 use opforge_custom::{CustomOp, Param, ParamKind, Schema};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::PyDict;
 
 use crate::cell::Cell;
 use crate::error::OrRaise;
+
+pub use check::{bench_operator, check_operator};
+pub use load::{include_dir, inline_source};
 
 /// An operator that a user brought: from a library, from a source file, or a function of Python's.
 #[pyclass(name = "CustomOp", module = "opforge", frozen, weakref, subclass)]
@@ -42,16 +45,6 @@ impl PyCustomOp {
         Ok(())
     }
 
-    #[pyo3(signature = (*args, **kwargs))]
-    fn __call__(
-        &self,
-        py: Python<'_>,
-        args: &Bound<'_, PyTuple>,
-        kwargs: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<Py<PyAny>> {
-        self.call(py, args, kwargs)
-    }
-
     /// Loads the operator again if the files that it comes from have changed; whether they have.
     fn reload(&self, py: Python<'_>) -> PyResult<bool> {
         let op = self.op.get(py);
@@ -77,22 +70,7 @@ impl PyCustomOp {
     /// The attributes that were declared with values.
     #[getter]
     fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
-        for (name, value) in self.op.get(py).attributes() {
-            dict.set_item(name, attribute::object(py, value)?)?;
-        }
-        Ok(dict)
-    }
-
-    /// The outputs' shapes and dtypes for inputs of these; None stands for a length, and a shape of None for a shape, that is not known.
-    #[pyo3(signature = (*inputs, **attributes))]
-    fn infer<'py>(
-        &self,
-        py: Python<'py>,
-        inputs: &Bound<'py, PyTuple>,
-        attributes: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Vec<(Py<PyAny>, Py<PyAny>)>> {
-        self.infer_outputs(py, inputs, attributes)
+        attribute::dict(py, self.op.get(py).attributes().iter().map(|(name, value)| (name.as_str(), value)))
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
@@ -102,17 +80,8 @@ impl PyCustomOp {
 
 /// Of each parameter that a schema declares: its name, whether it is a tensor, and whether it is given by name.
 #[pyfunction]
-fn schema_parameters(py: Python<'_>, schema: &str) -> PyResult<Vec<(String, bool, bool)>> {
+pub fn schema_parameters(py: Python<'_>, schema: &str) -> PyResult<Vec<(String, bool, bool)>> {
     let schema: Schema = schema.parse().or_raise(py)?;
     let is_tensor = |param: &Param| matches!(param.kind, ParamKind::Tensor { .. });
     Ok(schema.params.into_iter().map(|param| (param.name.clone(), is_tensor(&param), param.keyword_only)).collect())
-}
-
-pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(load::include_dir, module)?)?;
-    module.add_function(wrap_pyfunction!(load::inline_source, module)?)?;
-    module.add_function(wrap_pyfunction!(check::check_operator, module)?)?;
-    module.add_function(wrap_pyfunction!(check::bench_operator, module)?)?;
-    module.add_function(wrap_pyfunction!(schema_parameters, module)?)?;
-    module.add_class::<PyCustomOp>()
 }

@@ -32,16 +32,13 @@ pub fn lengths(object: &Bound<'_, PyAny>) -> PyResult<Lengths> {
     if object.is_none() {
         return Ok(vec![-2]);
     }
-    let length = |item: PyResult<Bound<'_, PyAny>>| {
-        let item = item?;
-        if item.is_none() { Ok(-1) } else { item.extract::<i64>() }
-    };
-    object.try_iter()?.map(length).collect()
+    let length = |item: Bound<'_, PyAny>| if item.is_none() { Ok(-1) } else { item.extract() };
+    object.try_iter()?.map(|item| length(item?)).collect()
 }
 
-/// A shape as Python's list.
-pub fn object<'py>(py: Python<'py>, lengths: &[i64]) -> PyResult<Bound<'py, PyList>> {
-    PyList::new(py, lengths)
+/// The dtype that an object in an option stands for.
+pub fn dtype_of(option: &str, object: &Bound<'_, PyAny>) -> PyResult<DType> {
+    dtype::extract(object).ok_or_else(|| PyTypeError::new_err(format!("{option}: {object} is no dtype")))
 }
 
 fn is_sequence(object: &Bound<'_, PyAny>) -> bool {
@@ -76,14 +73,10 @@ pub fn shape_rule(object: Bound<'_, PyAny>, several: &Several) -> PyResult<Shape
     let (function, several) = (object.unbind(), several.clone());
     Ok(ShapeRule::Function(Arc::new(move |given, _| {
         in_python(|py| {
-            let args = given.iter().map(|shape| object_of(py, shape)).collect::<PyResult<Vec<_>>>()?;
-            shapes(&function.bind(py).call1(PyTuple::new(py, args)?)?, &several)
+            let shapes_given = PyTuple::new(py, given)?;
+            shapes(&function.bind(py).call1(shapes_given)?, &several)
         })
     })))
-}
-
-fn object_of<'py>(py: Python<'py>, shape: &Lengths) -> PyResult<Bound<'py, PyList>> {
-    object(py, shape)
 }
 
 /// Dtypes: a dtype or a sequence of them, or a function of the inputs' dtypes.

@@ -23,7 +23,7 @@ impl Target {
     fn take(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = value.py();
         if let Ok(tensor) = value.cast::<PyTensor>() {
-            let like = tensor.get().tensor(py);
+            let like = PyTensor::of(tensor);
             (self.dtype, self.device) = (Some(like.dtype()), Some(*like.device()));
         } else if let Some(dtype) = dtype::extract(value) {
             self.dtype = Some(dtype);
@@ -63,8 +63,10 @@ impl Target {
     }
 }
 
-/// The result as a Python object: the receiver itself if nothing had to be done.
-fn same_or_new(slf: &Bound<'_, PyTensor>, tensor: &Tensor, result: Tensor) -> PyResult<Py<PyAny>> {
+/// What `f` makes of the tensor: the receiver itself if nothing had to be done.
+fn changed(slf: &Bound<'_, PyTensor>, f: impl FnOnce(&Tensor) -> opforge::Result<Tensor>) -> PyResult<Py<PyAny>> {
+    let tensor = PyTensor::of(slf);
+    let result = f(&tensor).or_raise(slf.py())?;
     if result.id() == tensor.id() { Ok(slf.clone().into_any().unbind()) } else { PyTensor::wrap(slf.py(), result) }
 }
 
@@ -75,9 +77,7 @@ macro_rules! casts {
             $($(#[doc = $doc])*
             #[pyo3(signature = (**_options))]
             fn $name(slf: &Bound<'_, Self>, _options: Option<&Bound<'_, PyDict>>) -> PyResult<Py<PyAny>> {
-                let tensor = slf.get().tensor(slf.py());
-                let result = tensor.to_dtype(DType::$dtype).or_raise(slf.py())?;
-                same_or_new(slf, &tensor, result)
+                changed(slf, |tensor| tensor.to_dtype(DType::$dtype))
             })*
         }
     };
@@ -122,16 +122,13 @@ impl PyTensor {
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Py<PyAny>> {
         let target = Target::parse(args, options)?;
-        let tensor = slf.get().tensor(slf.py());
-        same_or_new(slf, &tensor, target.apply(&tensor).or_raise(slf.py())?)
+        changed(slf, |tensor| target.apply(tensor))
     }
 
     /// In main memory.
     #[pyo3(signature = (**_options))]
     fn cpu(slf: &Bound<'_, Self>, _options: Option<&Bound<'_, PyDict>>) -> PyResult<Py<PyAny>> {
-        let tensor = slf.get().tensor(slf.py());
-        let result = tensor.to_device(&Device::Cpu).or_raise(slf.py())?;
-        same_or_new(slf, &tensor, result)
+        changed(slf, |tensor| tensor.to_device(&Device::Cpu))
     }
 
     /// The dtype's name, or the elements in another dtype.
@@ -150,17 +147,13 @@ impl PyTensor {
 
     /// In the dtype of another tensor.
     fn type_as(slf: &Bound<'_, Self>, other: &Bound<'_, PyTensor>) -> PyResult<Py<PyAny>> {
-        let tensor = slf.get().tensor(slf.py());
-        let result = tensor.to_dtype(other.get().tensor(slf.py()).dtype()).or_raise(slf.py())?;
-        same_or_new(slf, &tensor, result)
+        changed(slf, |tensor| tensor.to_dtype(PyTensor::of(other).dtype()))
     }
 
     /// The tensor itself if it is row-major, otherwise a row-major copy.
     #[pyo3(signature = (**_options))]
     fn contiguous(slf: &Bound<'_, Self>, _options: Option<&Bound<'_, PyDict>>) -> PyResult<Py<PyAny>> {
-        let tensor = slf.get().tensor(slf.py());
-        let result = tensor.contiguous().or_raise(slf.py())?;
-        same_or_new(slf, &tensor, result)
+        changed(slf, Tensor::contiguous)
     }
 
     /// A copy, through which gradients flow.

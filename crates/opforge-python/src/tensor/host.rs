@@ -1,8 +1,9 @@
 //! Elements as Python numbers.
 
 use opforge::{DType, Error, Scalar, Tensor};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyInt, PyList};
 
 use super::{PyTensor, construct};
 use crate::binding;
@@ -10,9 +11,13 @@ use crate::error::{OrRaise, raise};
 
 /// The one element of a tensor.
 pub fn item(py: Python<'_>, tensor: &Tensor) -> PyResult<Scalar> {
+    only(py, tensor, "item", "a tensor of one element")
+}
+
+fn only(py: Python<'_>, tensor: &Tensor, op: &'static str, accepted: &str) -> PyResult<Scalar> {
     if tensor.elem_count() != 1 {
         let given = format!("a tensor of {} elements", tensor.elem_count());
-        return Err(raise(py, &Error::value("item", "input", given, "a tensor of one element")));
+        return Err(raise(py, &Error::value(op, "input", given, accepted)));
     }
     Ok(tensor.to_scalars().or_raise(py)?.remove(0))
 }
@@ -52,13 +57,7 @@ impl PyTensor {
     }
 
     fn __bool__(&self, py: Python<'_>) -> PyResult<bool> {
-        let tensor = self.tensor(py);
-        if tensor.elem_count() != 1 {
-            let accepted = "a tensor of one element; see any() and all()";
-            let given = format!("a tensor of {} elements", tensor.elem_count());
-            return Err(raise(py, &Error::value("bool", "input", given, accepted)));
-        }
-        Ok(item(py, &tensor)?.to_bool())
+        Ok(only(py, &self.tensor(py), "bool", "a tensor of one element; see any() and all()")?.to_bool())
     }
 
     fn __float__(&self, py: Python<'_>) -> PyResult<f64> {
@@ -66,8 +65,7 @@ impl PyTensor {
     }
 
     fn __int__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        let value = self.item(py)?;
-        py.get_type::<pyo3::types::PyInt>().call1((value,)).map(Bound::unbind)
+        py.get_type::<PyInt>().call1((self.item(py)?,)).map(Bound::unbind)
     }
 
     fn __index__(&self, py: Python<'_>) -> PyResult<i64> {
@@ -76,9 +74,7 @@ impl PyTensor {
         match number {
             Some(Scalar::Int(i)) => Ok(i),
             Some(Scalar::Bool(b)) => Ok(i64::from(b)),
-            _ => Err(pyo3::exceptions::PyTypeError::new_err(
-                "only integer tensors of a single element can be converted to an index",
-            )),
+            _ => Err(PyTypeError::new_err("only integer tensors of a single element can be converted to an index")),
         }
     }
 

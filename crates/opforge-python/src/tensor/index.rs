@@ -74,27 +74,17 @@ impl Selection {
             Ok(parts) => {
                 selection.select_all(py, &parts.iter().map(|p| Part::parse(&p)).collect::<PyResult<Vec<_>>>()?)?
             }
-            Err(_) => {
-                let part = Part::parse(key)?;
-                selection.check(py, part.dims())?;
-                selection.select(py, &part, 0, 0)?;
-            }
+            Err(_) => selection.select_all(py, &[Part::parse(key)?])?,
         }
         Ok(selection)
     }
 
-    fn check(&self, py: Python<'_>, dims: usize) -> PyResult<()> {
-        if dims <= self.view.rank() {
-            return Ok(());
-        }
-        let accepted = format!("at most {} indices for shape {:?}", self.view.rank(), self.view.dims());
-        Err(raise(py, &Error::index("index", "index", format!("{dims} indices"), accepted)))
-    }
-
     fn select_all(&mut self, py: Python<'_>, parts: &[Part<'_>]) -> PyResult<()> {
         let used: usize = parts.iter().map(Part::dims).sum();
-        self.check(py, used)?;
-        let rest = self.view.rank() - used;
+        let Some(rest) = self.view.rank().checked_sub(used) else {
+            let accepted = format!("at most {} indices for shape {:?}", self.view.rank(), self.view.dims());
+            return Err(raise(py, &Error::index("index", "index", format!("{used} indices"), accepted)));
+        };
         let mut dim = 0;
         for part in parts {
             dim = self.select(py, part, dim, rest)?;
@@ -233,9 +223,8 @@ impl PyTensor {
         if tensor.rank() == 0 {
             return Err(PyTypeError::new_err("iteration over a 0-d tensor"));
         }
-        let rows = unbind(&tensor, 0).or_raise(py)?.into_iter().map(|row| Self::wrap(py, row));
-        let rows = PyTuple::new(py, rows.collect::<PyResult<Vec<_>>>()?)?;
-        Ok(rows.try_iter()?.into_any())
+        let rows = unbind(&tensor, 0).or_raise(py)?;
+        Ok(PyTuple::new(py, rows.into_iter().map(PyTensor::from))?.try_iter()?.into_any())
     }
 
     fn __contains__(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<bool> {

@@ -18,7 +18,11 @@ use pyo3::prelude::*;
 
 use crate::cell::Cell;
 
+pub use construct::{as_tensor, asarray, frombuffer, tensor};
+pub use dlpack::from_dlpack;
 pub use host::item;
+pub use numpy::from_numpy;
+pub use pickle::_rebuild_tensor;
 pub use properties::set_size_class;
 pub use storage::PyStorage;
 
@@ -26,14 +30,32 @@ pub use storage::PyStorage;
 #[pyclass(name = "Tensor", module = "opforge", subclass, weakref, dict, frozen)]
 pub struct PyTensor(Cell<Tensor>);
 
+impl From<Tensor> for PyTensor {
+    #[inline]
+    fn from(tensor: Tensor) -> Self {
+        PyTensor(Cell::new(tensor))
+    }
+}
+
 impl PyTensor {
     /// A new Python object for a tensor.
     #[inline]
     pub fn wrap(py: Python<'_>, tensor: Tensor) -> PyResult<Py<PyAny>> {
-        Ok(Py::new(py, PyTensor(Cell::new(tensor)))?.into_any())
+        Ok(Py::new(py, PyTensor::from(tensor))?.into_any())
     }
 
-    /// The tensor that the object stands for now.
+    /// The tensor that an object stands for now.
+    #[inline]
+    pub fn of(object: &Bound<'_, PyTensor>) -> Tensor {
+        object.get().tensor(object.py())
+    }
+
+    /// The tensor that an object stands for now, or nothing for `None`.
+    pub fn optional(object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
+        if object.is_none() { Ok(None) } else { Ok(Some(PyTensor::of(object.cast()?))) }
+    }
+
+    /// The tensor that this object stands for now.
     #[inline]
     pub fn tensor(&self, py: Python<'_>) -> Tensor {
         self.0.get(py)
@@ -43,16 +65,4 @@ impl PyTensor {
     pub fn replace(&self, py: Python<'_>, tensor: Tensor) {
         self.0.set(py, tensor);
     }
-}
-
-/// The functions of the module that make tensors of Python's data.
-pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<storage::PyStorage>()?;
-    module.add_function(wrap_pyfunction!(pickle::_rebuild_tensor, module)?)?;
-    module.add_function(wrap_pyfunction!(construct::tensor, module)?)?;
-    module.add_function(wrap_pyfunction!(construct::as_tensor, module)?)?;
-    module.add_function(wrap_pyfunction!(construct::asarray, module)?)?;
-    module.add_function(wrap_pyfunction!(construct::frombuffer, module)?)?;
-    module.add_function(wrap_pyfunction!(numpy::from_numpy, module)?)?;
-    module.add_function(wrap_pyfunction!(dlpack::from_dlpack, module)?)
 }

@@ -45,6 +45,7 @@ macro_rules! lookup {
     }};
 }
 
+/// Methods that differ by their names alone.
 macro_rules! operators {
     (
         binary { $($forward:ident / $reflected:ident: $name:literal;)* }
@@ -54,49 +55,23 @@ macro_rules! operators {
         #[pymethods]
         impl PyTensor {
             $(
-                fn $forward<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+                fn $forward(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
                     apply(lookup!(slf.py(), $name, Plain), slf.as_any(), other)
                 }
-                fn $reflected<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+                fn $reflected(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
                     apply(lookup!(slf.py(), $name, Plain), other, slf.as_any())
                 }
             )*
             $(
-                fn $in_place<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>) -> PyResult<()> {
+                fn $in_place(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
                     apply(lookup!(slf.py(), $in_place_name, InPlace), slf.as_any(), other).map(drop)
                 }
             )*
             $(
-                fn $unary<'py>(slf: &Bound<'py, Self>) -> PyResult<Py<PyAny>> {
+                fn $unary(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
                     slf.call_method0($unary_name).map(Bound::unbind)
                 }
             )*
-
-            fn __pow__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>, _modulo: Option<&Bound<'py, PyAny>>) -> PyResult<Py<PyAny>> {
-                apply(lookup!(slf.py(), "pow", Plain), slf.as_any(), other)
-            }
-            fn __ipow__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>, _modulo: Option<&Bound<'py, PyAny>>) -> PyResult<()> {
-                apply(lookup!(slf.py(), "pow", InPlace), slf.as_any(), other).map(drop)
-            }
-            fn __rpow__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>, _modulo: Option<&Bound<'py, PyAny>>) -> PyResult<Py<PyAny>> {
-                apply(lookup!(slf.py(), "pow", Plain), other, slf.as_any())
-            }
-            fn __richcmp__<'py>(slf: &Bound<'py, Self>, other: &Bound<'py, PyAny>, op: CompareOp) -> PyResult<Py<PyAny>> {
-                let py = slf.py();
-                let entry = match op {
-                    CompareOp::Eq => lookup!(py, "eq", Plain),
-                    CompareOp::Ne => lookup!(py, "ne", Plain),
-                    CompareOp::Lt => lookup!(py, "lt", Plain),
-                    CompareOp::Le => lookup!(py, "le", Plain),
-                    CompareOp::Gt => lookup!(py, "gt", Plain),
-                    CompareOp::Ge => lookup!(py, "ge", Plain),
-                };
-                apply(entry, slf.as_any(), other)
-            }
-            /// By identity, as equality is element by element.
-            fn __hash__(slf: &Bound<'_, Self>) -> isize {
-                slf.as_ptr() as isize >> 4
-            }
         }
     };
 }
@@ -134,5 +109,38 @@ operators! {
         __pos__: "positive";
         __abs__: "abs";
         __invert__: "bitwise_not";
+    }
+}
+
+#[pymethods]
+impl PyTensor {
+    fn __pow__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>, _modulo: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        apply(lookup!(slf.py(), "pow", Plain), slf.as_any(), other)
+    }
+
+    fn __ipow__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>, _modulo: &Bound<'_, PyAny>) -> PyResult<()> {
+        apply(lookup!(slf.py(), "pow", InPlace), slf.as_any(), other).map(drop)
+    }
+
+    fn __rpow__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>, _modulo: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        apply(lookup!(slf.py(), "pow", Plain), other, slf.as_any())
+    }
+
+    fn __richcmp__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>, op: CompareOp) -> PyResult<Py<PyAny>> {
+        let py = slf.py();
+        let entry = match op {
+            CompareOp::Eq => lookup!(py, "eq", Plain),
+            CompareOp::Ne => lookup!(py, "ne", Plain),
+            CompareOp::Lt => lookup!(py, "lt", Plain),
+            CompareOp::Le => lookup!(py, "le", Plain),
+            CompareOp::Gt => lookup!(py, "gt", Plain),
+            CompareOp::Ge => lookup!(py, "ge", Plain),
+        };
+        apply(entry, slf.as_any(), other)
+    }
+
+    /// By identity, as equality is element by element.
+    fn __hash__(slf: &Bound<'_, Self>) -> isize {
+        slf.as_ptr() as isize >> 4
     }
 }

@@ -159,9 +159,8 @@ impl PyTensor {
     }
 
     /// Whether the dtype has a sign.
-    fn is_signed(&self, py: Python<'_>) -> PyResult<bool> {
-        let dtype = dtype::object(py, self.tensor(py).dtype())?;
-        dtype.bind(py).getattr("is_signed")?.extract()
+    fn is_signed(&self, py: Python<'_>) -> bool {
+        PyDType(self.tensor(py).dtype()).is_signed()
     }
 
     /// Whether the elements are on a CUDA device.

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 use super::PyTensor;
 use crate::error::OrRaise;
+use crate::print::current;
 
 /// What follows the elements: what they do not tell themselves.
 fn suffix(tensor: &Tensor) -> String {
@@ -30,8 +31,7 @@ fn suffix(tensor: &Tensor) -> String {
 impl PyTensor {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let tensor = self.tensor(py);
-        let options = display::print_options().lock().unwrap_or_else(|e| e.into_inner()).clone();
-        let text = py.detach(|| display::text(&tensor, Style::Python, 7, &options)).or_raise(py)?;
+        let text = py.detach(|| display::text(&tensor, Style::Python, 7, &current())).or_raise(py)?;
         Ok(format!("tensor({text}{})", suffix(&tensor)))
     }
 }

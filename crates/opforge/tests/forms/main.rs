@@ -55,7 +55,7 @@ fn read(lowering: &Lowering, call: &Recorded, outputs: &[Meta]) -> Option<Vec<Ar
 
 /// Sums over chunks added up to as many as wanted; what is as long already stays.
 fn added_up(found: Vec<f64>, wanted: usize) -> Vec<f64> {
-    if wanted == 0 || found.len() % wanted != 0 {
+    if wanted == 0 || !found.len().is_multiple_of(wanted) {
         return found;
     }
     (0..wanted).map(|i| found[i..].iter().step_by(wanted).sum()).collect()

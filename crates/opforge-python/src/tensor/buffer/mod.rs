@@ -4,7 +4,10 @@ mod export;
 mod format;
 mod region;
 
+use std::sync::Arc;
+
 use opforge::{DType, Error, Layout, Shape, Tensor};
+use opforge_runtime::Storage;
 use pyo3::prelude::*;
 
 use crate::error::{OrRaise, raise};
@@ -23,9 +26,14 @@ pub fn import(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let dtype = element_dtype(op, &region).or_raise(py)?;
     let layout = layout(op, &region, dtype).or_raise(py)?;
     let storage = region.into_storage(layout.span() * dtype.size_in_bytes());
-    storage.expose().or_raise(py)?;
-    let tensor = Tensor::from_storage(storage, dtype, layout).or_raise(py)?;
-    check_truth(op, &tensor).or_raise(py)?;
+    over(op, storage, dtype, layout).or_raise(py)
+}
+
+/// A tensor over memory that others see too.
+pub fn over(op: &'static str, storage: Arc<Storage>, dtype: DType, layout: Layout) -> opforge::Result<Tensor> {
+    storage.expose()?;
+    let tensor = Tensor::from_storage(storage, dtype, layout)?;
+    check_truth(op, &tensor)?;
     Ok(tensor)
 }
 
@@ -39,8 +47,8 @@ pub fn import_bytes(
 ) -> PyResult<Tensor> {
     let (py, size) = (object.py(), dtype.size_in_bytes());
     let region = Region::of(op, object)?;
-    let Some(available) = region.len().checked_sub(offset).filter(|_| region.is_dense()) else {
-        let accepted = format!("an offset within the buffer's {} bytes, which follow each other", region.len());
+    let Some(available) = region.len.checked_sub(offset).filter(|_| region.is_dense()) else {
+        let accepted = format!("an offset within the buffer's {} bytes, which follow each other", region.len);
         return Err(raise(py, &Error::value(op, "offset", offset, accepted)));
     };
     let count = count.unwrap_or(available / size);
@@ -49,14 +57,11 @@ pub fn import_bytes(
         return Err(raise(py, &Error::value(op, "count", count, accepted)));
     }
     let storage = region.from(offset).into_storage(count * size);
-    storage.expose().or_raise(py)?;
-    let tensor = Tensor::from_storage(storage, dtype, Layout::contiguous(count)).or_raise(py)?;
-    check_truth(op, &tensor).or_raise(py)?;
-    Ok(tensor)
+    over(op, storage, dtype, Layout::contiguous(count)).or_raise(py)
 }
 
 fn element_dtype(op: &'static str, region: &Region) -> opforge::Result<DType> {
-    let (format, itemsize) = (region.format(), region.itemsize());
+    let (format, itemsize) = (&region.format, region.itemsize);
     let dtype = format::to_dtype(format, itemsize);
     let dtype = dtype.ok_or_else(|| Error::dtype(op, "data", format!("elements of format '{format}'"), SUPPORTED))?;
     if format::is_swapped(format, itemsize) {
@@ -69,9 +74,9 @@ fn element_dtype(op: &'static str, region: &Region) -> opforge::Result<DType> {
 /// The layout in elements of what the region describes in bytes.
 fn layout(op: &'static str, region: &Region, dtype: DType) -> opforge::Result<Layout> {
     let size = dtype.size_in_bytes();
-    let shape = Shape::from(region.shape());
+    let shape = Shape::from(&region.shape[..]);
     let dense = Layout::contiguous(&shape);
-    let Some(strides) = region.strides() else { return Ok(dense) };
+    let Some(strides) = &region.strides else { return Ok(dense) };
     if shape.elem_count() == 0 {
         return Ok(dense);
     }

@@ -14,13 +14,17 @@ use crate::error::raise;
 pub struct Region {
     holder: Py<PyMemoryView>,
     data: *mut u8,
-    len: usize,
-    itemsize: usize,
+    /// The bytes of all elements.
+    pub len: usize,
+    /// The bytes of an element.
+    pub itemsize: usize,
     read_only: bool,
-    format: String,
-    shape: Vec<usize>,
-    /// In bytes; none for dense memory.
-    strides: Option<Vec<isize>>,
+    /// What an element is: see [`super::format`].
+    pub format: String,
+    /// The lengths of the dimensions.
+    pub shape: Vec<usize>,
+    /// The strides in bytes, if not those of row-major order.
+    pub strides: Option<Vec<isize>>,
 }
 
 impl Region {
@@ -74,35 +78,10 @@ impl Region {
         })
     }
 
-    /// The bytes of all elements.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// The bytes of an element.
-    pub fn itemsize(&self) -> usize {
-        self.itemsize
-    }
-
-    /// What an element is: see [`super::format`].
-    pub fn format(&self) -> &str {
-        &self.format
-    }
-
-    /// The lengths of the dimensions.
-    pub fn shape(&self) -> &[usize] {
-        &self.shape
-    }
-
-    /// The strides in bytes, if not those of row-major order.
-    pub fn strides(&self) -> Option<&[isize]> {
-        self.strides.as_deref()
-    }
-
     /// Whether the elements are in row-major order without gaps.
     pub fn is_dense(&self) -> bool {
         let mut expected = self.itemsize;
-        let strides = self.strides().unwrap_or_default();
+        let strides = self.strides.as_deref().unwrap_or_default();
         self.shape.iter().zip(strides).rev().all(|(&len, &stride)| {
             let fits = len <= 1 || usize::try_from(stride) == Ok(expected);
             expected = expected.saturating_mul(len);
@@ -110,7 +89,7 @@ impl Region {
         })
     }
 
-    /// The bytes from an offset on, which is at most [`Region::len`], of dense memory.
+    /// The bytes from an offset on, which is at most `len`, of dense memory.
     pub fn from(self, offset: usize) -> Self {
         Region { data: self.data.wrapping_add(offset), len: self.len - offset, ..self }
     }

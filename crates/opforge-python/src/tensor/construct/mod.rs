@@ -42,13 +42,18 @@ impl Like {
     }
 }
 
+/// Whether an object has the buffer protocol.
+fn has_buffer(object: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: asks for the type's slots only.
+    unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) != 0 }
+}
+
 /// Whether an object holds an array: by the buffer protocol, or numpy's or DLPack's.
 fn is_array_like(object: &Bound<'_, PyAny>) -> PyResult<bool> {
-    // SAFETY: asks for the type's slots only.
-    if unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) } != 0 {
-        return Ok(true);
-    }
-    Ok(object.hasattr("__array__")? || object.hasattr("__array_interface__")? || object.hasattr("__dlpack__")?)
+    Ok(has_buffer(object)
+        || object.hasattr("__array__")?
+        || object.hasattr("__array_interface__")?
+        || object.hasattr("__dlpack__")?)
 }
 
 /// A tensor over an array's memory where that can be, otherwise over a copy.
@@ -65,8 +70,7 @@ fn array_like(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 /// # Errors
 /// TypeError and ValueError for arrays that a tensor cannot show as they are.
 fn array_memory(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    // SAFETY: asks for the type's slots only.
-    if unsafe { ffi::PyObject_CheckBuffer(object.as_ptr()) } != 0 {
+    if has_buffer(object) {
         return buffer::import(op, object);
     }
     if object.hasattr("__dlpack__")? {
@@ -142,10 +146,12 @@ pub fn device(argument: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Device>> {
     if let Some(device) = crate::device::named(argument.as_borrowed()) {
         return device.map(Some).or_raise(argument.py());
     }
-    Err({
-        let text = argument.repr().map_or_else(|_| "?".into(), |text| text.to_string());
-        PyTypeError::new_err(format!("'device' must be a device or its name, not {text}"))
-    })
+    Err(refused(argument, "'device' must be a device or its name"))
+}
+
+fn refused(argument: &Bound<'_, PyAny>, accepted: &str) -> PyErr {
+    let text = argument.repr().map_or_else(|_| "?".into(), |text| text.to_string());
+    PyTypeError::new_err(format!("{accepted}, not {text}"))
 }
 
 /// The device that an argument names, or the one that was chosen for new tensors.
@@ -158,8 +164,5 @@ fn device_or_chosen(py: Python<'_>, argument: Option<&Bound<'_, PyAny>>) -> PyRe
 pub fn dtype(argument: Option<&Bound<'_, PyAny>>) -> PyResult<Option<DType>> {
     let Some(argument) = argument.filter(|argument| !argument.is_none()) else { return Ok(None) };
     let dtype = crate::dtype::extract(argument);
-    dtype.map(Some).ok_or_else(|| {
-        let text = argument.repr().map_or_else(|_| "?".into(), |text| text.to_string());
-        PyTypeError::new_err(format!("'dtype' must be a dtype, not {text}"))
-    })
+    dtype.map(Some).ok_or_else(|| refused(argument, "'dtype' must be a dtype"))
 }

@@ -56,7 +56,7 @@ pub struct DlTensor {
 pub struct Managed {
     pub tensor: DlTensor,
     pub context: *mut c_void,
-    pub deleter: Option<unsafe extern "C" fn(*mut Managed)>,
+    pub deleter: Option<Deleter<Managed>>,
 }
 
 /// A tensor with its owner, as DLPack 1.x has it.
@@ -64,7 +64,7 @@ pub struct Managed {
 pub struct ManagedVersioned {
     pub version: Version,
     pub context: *mut c_void,
-    pub deleter: Option<unsafe extern "C" fn(*mut ManagedVersioned)>,
+    pub deleter: Option<Deleter<ManagedVersioned>>,
     pub flags: u64,
     pub tensor: DlTensor,
 }
@@ -76,36 +76,34 @@ pub trait Exchange: Sized + 'static {
     /// The name once somebody has taken it over.
     const USED: &'static CStr;
 
-    fn new(tensor: DlTensor, context: *mut c_void, deleter: unsafe extern "C" fn(*mut Self), flags: u64) -> Self;
-    fn tensor(&self) -> &DlTensor;
-    fn context(&self) -> *mut c_void;
-    fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Self)>;
-    fn is_read_only(&self) -> bool;
+    fn new(tensor: DlTensor, context: *mut c_void, deleter: Deleter<Self>, flags: u64) -> Self;
+    fn content(&self) -> Content<'_, Self>;
+}
+
+/// Frees a structure and what it points to.
+type Deleter<M> = unsafe extern "C" fn(*mut M);
+
+/// What a structure holds, in either form.
+pub struct Content<'a, M> {
+    pub tensor: &'a DlTensor,
+    pub context: *mut c_void,
+    pub deleter: Option<Deleter<M>>,
+    pub read_only: bool,
     /// The version, where there is one.
-    fn version(&self) -> Option<Version>;
+    pub version: Option<Version>,
 }
 
 impl Exchange for Managed {
     const NAME: &'static CStr = c"dltensor";
     const USED: &'static CStr = c"used_dltensor";
 
-    fn new(tensor: DlTensor, context: *mut c_void, deleter: unsafe extern "C" fn(*mut Self), _flags: u64) -> Self {
+    fn new(tensor: DlTensor, context: *mut c_void, deleter: Deleter<Self>, _flags: u64) -> Self {
         Managed { tensor, context, deleter: Some(deleter) }
     }
-    fn tensor(&self) -> &DlTensor {
-        &self.tensor
-    }
-    fn context(&self) -> *mut c_void {
-        self.context
-    }
-    fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Self)> {
-        self.deleter
-    }
-    fn is_read_only(&self) -> bool {
-        false
-    }
-    fn version(&self) -> Option<Version> {
-        None
+
+    fn content(&self) -> Content<'_, Self> {
+        let Managed { ref tensor, context, deleter } = *self;
+        Content { tensor, context, deleter, read_only: false, version: None }
     }
 }
 
@@ -113,23 +111,13 @@ impl Exchange for ManagedVersioned {
     const NAME: &'static CStr = c"dltensor_versioned";
     const USED: &'static CStr = c"used_dltensor_versioned";
 
-    fn new(tensor: DlTensor, context: *mut c_void, deleter: unsafe extern "C" fn(*mut Self), flags: u64) -> Self {
+    fn new(tensor: DlTensor, context: *mut c_void, deleter: Deleter<Self>, flags: u64) -> Self {
         ManagedVersioned { version: VERSION, context, deleter: Some(deleter), flags, tensor }
     }
-    fn tensor(&self) -> &DlTensor {
-        &self.tensor
-    }
-    fn context(&self) -> *mut c_void {
-        self.context
-    }
-    fn deleter(&self) -> Option<unsafe extern "C" fn(*mut Self)> {
-        self.deleter
-    }
-    fn is_read_only(&self) -> bool {
-        self.flags & READ_ONLY != 0
-    }
-    fn version(&self) -> Option<Version> {
-        Some(self.version)
+
+    fn content(&self) -> Content<'_, Self> {
+        let ManagedVersioned { ref tensor, context, deleter, flags, version } = *self;
+        Content { tensor, context, deleter, read_only: flags & READ_ONLY != 0, version: Some(version) }
     }
 }
 

@@ -24,7 +24,7 @@ unsafe extern "C" fn delete<M: Exchange>(managed: *mut M) {
     // SAFETY: both were made by `Box::into_raw` in `capsule`; the caller's promise.
     unsafe {
         let managed = Box::from_raw(managed);
-        drop(Box::from_raw(managed.context().cast::<Owner>()));
+        drop(Box::from_raw(managed.content().context.cast::<Owner>()));
     }
 }
 

@@ -10,7 +10,7 @@ use pyo3::types::{PyCapsule, PyDict};
 
 use super::abi::{CPU, DlTensor, Exchange, Managed, ManagedVersioned, VERSION};
 use crate::error::{OrRaise, raise};
-use crate::tensor::buffer::check_truth;
+use crate::tensor::buffer::over;
 
 /// A structure of another library's, deleted by that library's function.
 struct Owner<M: Exchange>(NonNull<M>);
@@ -24,7 +24,7 @@ impl<M: Exchange> Drop for Owner<M> {
     fn drop(&mut self) {
         // SAFETY: taken over from a capsule, so it is this owner's to delete, once.
         unsafe {
-            if let Some(deleter) = self.0.as_ref().deleter() {
+            if let Some(deleter) = self.0.as_ref().content().deleter {
                 deleter(self.0.as_ptr());
             }
         }
@@ -84,18 +84,18 @@ fn take<M: Exchange>(capsule: &Bound<'_, PyCapsule>) -> PyResult<Tensor> {
     let pointer = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), M::NAME.as_ptr()) };
     let managed = NonNull::new(pointer.cast::<M>()).ok_or_else(|| PyErr::fetch(py))?;
     // SAFETY: a capsule of this name holds such a structure.
-    let structure = unsafe { managed.as_ref() };
-    if let Some(version) = structure.version().filter(|version| version.major != VERSION.major) {
+    let structure = unsafe { managed.as_ref() }.content();
+    if let Some(version) = structure.version.filter(|version| version.major != VERSION.major) {
         let given = format!("version {}.{}", version.major, version.minor);
         return Err(PyBufferError::new_err(format!("from_dlpack: {given} of DLPack, where 1.x is understood")));
     }
     // SAFETY: whoever made the structure promises what `shape` and `strides` point to.
-    let Claim { data, nbytes, dtype, layout } = unsafe { claim(structure.tensor()) }.or_raise(py)?;
+    let Claim { data, nbytes, dtype, layout } = unsafe { claim(structure.tensor) }.or_raise(py)?;
     if !data.as_ptr().addr().is_multiple_of(dtype.size_in_bytes()) {
         let accepted = format!("memory at a multiple of {} bytes", dtype.size_in_bytes());
         return Err(raise(py, &invalid("data", "memory that is not aligned", accepted)));
     }
-    let read_only = structure.is_read_only();
+    let read_only = structure.read_only;
     // SAFETY: a capsule, and a static name.
     if unsafe { ffi::PyCapsule_SetName(capsule.as_ptr(), M::USED.as_ptr()) } != 0 {
         return Err(PyErr::fetch(py));
@@ -103,10 +103,7 @@ fn take<M: Exchange>(capsule: &Bound<'_, PyCapsule>) -> PyResult<Tensor> {
     // SAFETY: the structure promises memory for the elements of the layout until it is deleted, which the owner does, and whether they may be
     // written. Kernels and others take turns: `Storage::expose`.
     let storage = unsafe { Storage::from_raw(data, nbytes, read_only, Box::new(Owner(managed))) };
-    storage.expose().or_raise(py)?;
-    let tensor = Tensor::from_storage(storage, dtype, layout).or_raise(py)?;
-    check_truth("from_dlpack", &tensor).or_raise(py)?;
-    Ok(tensor)
+    over("from_dlpack", storage, dtype, layout).or_raise(py)
 }
 
 /// The capsule of an object: of DLPack 1.x where the object knows it.

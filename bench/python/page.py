@@ -102,11 +102,11 @@ def by_ratio(cases, path):
         axes.scatter(ratios, heights, s=12, color=[OURS if ratio >= 0.95 else THEIRS for ratio in ratios], linewidths=0)
         mean = geometric_mean(ratios)
         axes.plot([mean, mean], [row - 0.42, row + 0.42], color="black", linewidth=1)
-        axes.annotate(f"{mean:.2f}", (mean, row + 0.42), ha="center", va="bottom", fontsize=8)
+        axes.annotate(f"{mean:.2f}", (mean, row - 0.42), ha="center", va="bottom", fontsize=8)
     axes.axvline(1, color=QUIET, linewidth=0.8, linestyle=":")
     axes.set(xscale="log", xlabel="PyTorch's time over opforge's; a line at each group's geometric mean")
     axes.set_yticks(range(len(groups)), groups)
-    ticks = [0.25, 0.5, 1, 2, 4, 8, 16]
+    ticks = [0.25, 0.5, 1, 2, 4, 8, 16, 32, 64]
     axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.minorticks_off()
     axes.invert_yaxis()

@@ -19,7 +19,6 @@ def functions(torch):
         "tanh": (lambda x, y: x.tanh(), 2),
         "gelu": (lambda x, y: functional.gelu(x), 2),
         "x * 2 + 1": (lambda x, y: x * 2 + 1, 4),
-        "where": (lambda x, y, flags={}: torch.where(flags.setdefault(x.shape, x > 0.5), x, y), 3),
     }
 
 
@@ -29,6 +28,8 @@ def cases(torch):
         x, y = torch.rand(count) + 0.1, torch.rand(count)
         for name, (f, tensors) in functions(torch).items():
             found[f"{name}, {size}"] = Case(lambda f=f, x=x, y=y: f(x, y), moved=tensors * count * FLOAT)
+        chosen = x > 0.5
+        found[f"where, {size}"] = Case(lambda m=chosen, x=x, y=y: torch.where(m, x, y), moved=3 * count * FLOAT + count)
     return found | layouts(torch) | others(torch)
 
 

@@ -5,12 +5,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use opforge_core::{Meta, Result};
-use opforge_runtime::HostKernel;
 use opforge_runtime::parallel::parallel_for;
+use opforge_runtime::{HostKernel, checkpoint};
+use smallvec::SmallVec;
 
 use super::cell::Cell;
+use super::parts::{Parts, Products};
 use super::{ELEMENT, Sizes};
 use crate::copy::Shared;
+use crate::loops::fallible::try_parallel_for;
 use crate::loops::work::grain;
 use crate::matmul;
 use crate::memory::scratch::buffer;
@@ -86,8 +89,9 @@ struct Backward<C: Cell, E: FloatElem> {
     step: Step<C, E>,
     entry: Entry<Step<C, E>>,
     reverse: bool,
-    /// The hidden state's gradient from that of its gates.
-    product: Arc<dyn HostKernel>,
+    parts: Parts,
+    /// The hidden state's gradient from that of its gates, of a part's rows.
+    products: Products,
 }
 
 pub(super) fn kernel<C: Cell, E: FloatElem>(
@@ -96,30 +100,47 @@ pub(super) fn kernel<C: Cell, E: FloatElem>(
     sizes: Sizes,
     reverse: bool,
 ) -> Result<Arc<dyn HostKernel>> {
-    let wide = C::GATES * sizes.hidden;
-    let gates = Meta::contiguous(E::DTYPE, [sizes.batch, wide]);
+    let (wide, parts) = (C::GATES * sizes.hidden, Parts::of(sizes.batch));
     let weight = Meta::contiguous(E::DTYPE, [wide, sizes.hidden]);
-    let state = Meta::contiguous(E::DTYPE, [sizes.batch, sizes.hidden]);
-    let product = matmul::matmul(op, &gates, &weight, &state)?;
+    let products = parts.products(|rows| {
+        let gates = Meta::contiguous(E::DTYPE, [rows, wide]);
+        matmul::matmul(op, &gates, &weight, &Meta::contiguous(E::DTYPE, [rows, sizes.hidden]))
+    })?;
     let step = Step { cell, sizes, element: PhantomData::<E> };
-    Ok(Arc::new(Backward { step, entry: resolve::<Step<C, E>>(Isa::current()), reverse, product }))
+    Ok(Arc::new(Backward { step, entry: resolve::<Step<C, E>>(Isa::current()), reverse, parts, products }))
+}
+
+/// The addresses of a call.
+struct Call<'a, E> {
+    inputs: &'a [Shared<*const u8>],
+    outputs: &'a [Shared<*mut u8>],
+    /// Room for a state.
+    through: Shared<*mut E>,
 }
 
 impl<C: Cell, E: FloatElem> Backward<C, E> {
+    /// All steps of a part's rows.
+    ///
     /// # Safety
-    /// As [`HostKernel::run`]; `through` has room for a state.
-    unsafe fn steps(&self, inputs: &[*const u8], outputs: &[*mut u8], through: *mut E) -> Result<()> {
+    /// As [`HostKernel::run`]; others do not touch these rows.
+    unsafe fn steps(&self, call: &Call<'_, E>, part: usize) -> Result<()> {
         let Sizes { steps, batch, hidden } = self.step.sizes;
-        let area = batch * hidden;
-        let none = std::ptr::null();
-        let input = |i: usize| inputs.get(i).map_or(none, |p| p.cast::<E>());
+        let (rows, area) = (self.parts.rows(part), batch * hidden);
+        let (product, skipped, own) = (self.products.of(rows.len()), rows.start * hidden, rows.len() * hidden);
+        // Null for the cells of those that have none; else where the part's rows begin.
+        let input =
+            |i: usize| call.inputs.get(i).map_or(std::ptr::null(), |p| p.get().cast::<E>().wrapping_add(skipped));
+        let output =
+            |i: usize| call.outputs.get(i).map_or(std::ptr::null_mut(), |p| p.get().cast::<E>().wrapping_add(skipped));
+        let through = call.through.get().wrapping_add(skipped);
         // The gradients of the first states hold what each step hands to the one before.
-        let direct = [outputs[2].cast::<E>(), outputs.get(3).map_or(std::ptr::null_mut(), |p| p.cast::<E>())];
-        // SAFETY: the tensors hold all steps, and a step's rows are disjoint.
+        let direct = [output(2), output(3)];
+        // SAFETY: the tensors hold all steps of these rows.
         unsafe {
-            through.write_bytes(0, area);
-            direct.iter().filter(|p| !p.is_null()).for_each(|p| p.write_bytes(0, area));
+            through.write_bytes(0, own);
+            direct.iter().filter(|p| !p.is_null()).for_each(|p| p.write_bytes(0, own));
             for step in (0..steps).rev() {
+                checkpoint();
                 let t = if self.reverse { steps - 1 - step } else { step };
                 let at_time = |p: *const E, t: usize| if p.is_null() { p } else { p.add(t * area) };
                 let before = match (step, self.reverse) {
@@ -127,21 +148,23 @@ impl<C: Cell, E: FloatElem> Backward<C, E> {
                     (_, false) => [at_time(input(1), t - 1), at_time(input(5), t - 1)],
                     (_, true) => [at_time(input(1), t + 1), at_time(input(5), t + 1)],
                 };
-                let dh = outputs[1].cast::<E>().add(t * area * C::GATES);
+                // Blocks of gates and of what was saved lie behind those of all rows before.
+                let blocks = |count: usize| (t * area + skipped) * count;
+                let dh = call.outputs[1].get().cast::<E>().add(blocks(C::GATES));
                 let at = At {
-                    saved: Shared(input(0).add(t * area * C::SAVED)),
+                    saved: Shared(call.inputs[0].get().cast::<E>().add(blocks(C::SAVED))),
                     before: before.map(Shared),
                     now: [at_time(input(1), t), at_time(input(5), t)].map(Shared),
                     grad: [at_time(input(4), t), at_time(input(7), t)].map(Shared),
                     direct: direct.map(Shared),
                     through: Shared(through.cast_const()),
-                    dx: Shared(outputs[0].cast::<E>().add(t * area * C::GATES)),
+                    dx: Shared(call.outputs[0].get().cast::<E>().add(blocks(C::GATES))),
                     dh: Shared(dh),
                 };
-                parallel_for(batch, grain(ELEMENT * hidden), |rows| (self.entry)(&self.step, (at, rows)));
-                self.product.run(&[dh.cast_const().cast(), inputs[3]], &[through.cast()])?;
+                parallel_for(rows.len(), grain(ELEMENT * hidden), |rows| (self.entry)(&self.step, (at, rows)));
+                product.run(&[dh.cast_const().cast(), call.inputs[3].get()], &[through.cast()])?;
             }
-            for i in 0..area {
+            for i in 0..own {
                 *direct[0].add(i) += *through.add(i);
             }
         }
@@ -153,12 +176,17 @@ impl<C: Cell, E: FloatElem> HostKernel for Backward<C, E> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let Sizes { batch, hidden, .. } = self.step.sizes;
         let mut through = buffer::<E>(batch * hidden)?;
-        // SAFETY: the pointers are those of `run`; the buffer holds a state.
-        unsafe { self.steps(inputs, outputs, through.as_mut_ptr()) }
+        let inputs: SmallVec<[_; 8]> = inputs.iter().copied().map(Shared).collect();
+        let outputs: SmallVec<[_; 4]> = outputs.iter().copied().map(Shared).collect();
+        let call = Call { inputs: &inputs, outputs: &outputs, through: Shared(through.as_mut_ptr()) };
+        try_parallel_for(self.parts.count, 1, |parts| {
+            // SAFETY: the addresses are those of `run`, and parts have rows of their own.
+            parts.into_iter().try_for_each(|part| unsafe { self.steps(&call, part) })
+        })
     }
 
     fn cost(&self) -> u64 {
         let Sizes { steps, batch, hidden } = self.step.sizes;
-        (steps as u64).saturating_mul(self.product.cost() + (batch * hidden * C::GATES) as u64)
+        (steps as u64).saturating_mul(self.products.cost() + (batch * hidden * C::GATES) as u64)
     }
 }

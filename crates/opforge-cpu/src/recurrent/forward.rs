@@ -7,11 +7,13 @@ use std::sync::Arc;
 use opforge_core::{Meta, Result};
 use opforge_runtime::parallel::parallel_for;
 use opforge_runtime::{HostKernel, checkpoint};
+use smallvec::SmallVec;
 
 use super::cell::Cell;
+use super::parts::{Parts, Products};
 use super::{ELEMENT, Sizes};
-use crate::copy;
-use crate::copy::Shared;
+use crate::copy::{self, Shared};
+use crate::loops::fallible::try_parallel_for;
 use crate::loops::work::grain;
 use crate::matmul;
 use crate::memory::scratch::buffer;
@@ -76,9 +78,10 @@ struct Forward<C: Cell, E: FloatElem> {
     step: Step<C, E>,
     entry: Entry<Step<C, E>>,
     reverse: bool,
-    /// The state's gates of one step.
-    product: Arc<dyn HostKernel>,
-    /// Turns the weight into what the product of many steps reads without packing it each time: its transpose.
+    parts: Parts,
+    /// The state's gates of one step, of a part's rows.
+    products: Products,
+    /// Turns the weight into what the products of many steps read without packing it each time: its transpose.
     turn: Option<Arc<dyn HostKernel>>,
 }
 
@@ -89,44 +92,63 @@ pub(super) fn kernel<C: Cell, E: FloatElem>(
     reverse: bool,
     inputs: &[&Meta],
 ) -> Result<Arc<dyn HostKernel>> {
-    let state = Meta::contiguous(E::DTYPE, [sizes.batch, sizes.hidden]);
-    let gates = Meta::contiguous(E::DTYPE, [sizes.batch, C::GATES * sizes.hidden]);
-    let (mut weight, mut turn) = (inputs[1].clone(), None);
+    let (mut weight, mut turn, parts) = (inputs[1].clone(), None, Parts::of(sizes.batch));
     if sizes.batch > 1 && sizes.steps > 1 {
         let transposed = Meta { dtype: weight.dtype, layout: weight.layout.transpose(0, 1)? };
         let turned = Meta::contiguous(weight.dtype, transposed.shape());
         turn = Some(copy::copy(op, &transposed, &turned)?);
         weight.layout = turned.layout.transpose(0, 1)?;
     }
-    let product = matmul::linear(op, &state, &weight, Some(inputs[2]), &gates)?;
+    let products = parts.products(|rows| {
+        let state = Meta::contiguous(E::DTYPE, [rows, sizes.hidden]);
+        let gates = Meta::contiguous(E::DTYPE, [rows, C::GATES * sizes.hidden]);
+        matmul::linear(op, &state, &weight, Some(inputs[2]), &gates)
+    })?;
     let step = Step { cell, sizes, element: PhantomData::<E> };
-    Ok(Arc::new(Forward { step, entry: resolve::<Step<C, E>>(Isa::current()), reverse, product, turn }))
+    Ok(Arc::new(Forward { step, entry: resolve::<Step<C, E>>(Isa::current()), reverse, parts, products, turn }))
+}
+
+/// The addresses of a call.
+struct Call<'a> {
+    inputs: &'a [Shared<*const u8>],
+    outputs: &'a [Shared<*mut u8>],
+    /// Room for a step's gates.
+    gates: Shared<*mut u8>,
+    /// The weight as the products take it.
+    weight: Shared<*const u8>,
 }
 
 impl<C: Cell, E: FloatElem> Forward<C, E> {
+    /// All steps of a part's rows.
+    ///
     /// # Safety
-    /// As [`HostKernel::run`]; `gates` has room for a step's, and `weight` is as the product takes it.
-    unsafe fn steps(&self, inputs: &[*const u8], outputs: &[*mut u8], gates: *mut u8, weight: *const u8) -> Result<()> {
+    /// As [`HostKernel::run`]; others do not touch these rows.
+    unsafe fn steps(&self, call: &Call<'_>, part: usize) -> Result<()> {
         let Sizes { steps, batch, hidden } = self.step.sizes;
-        let area = batch * hidden;
-        let saved = outputs[outputs.len() - 1].cast::<E>();
-        let mut before = [inputs[3].cast::<E>(), inputs.get(4).map_or(std::ptr::null(), |p| p.cast::<E>())];
+        let (rows, area) = (self.parts.rows(part), batch * hidden);
+        let (product, skipped) = (self.products.of(rows.len()), rows.start * hidden);
+        let input = |i: usize| call.inputs.get(i).map_or(std::ptr::null(), |p| p.get().cast::<E>());
+        let output = |i: usize| call.outputs[i].get().cast::<E>();
+        let at_rows = |p: *const E| if p.is_null() { p } else { p.wrapping_add(skipped) };
+        let mut before = [at_rows(input(3)), at_rows(input(4))];
         for step in 0..steps {
             checkpoint();
             let t = if self.reverse { steps - 1 - step } else { step };
-            // SAFETY: the tensors hold all steps, and a step's rows are disjoint.
+            let skipped = t * area + skipped;
+            // SAFETY: the tensors hold all steps of these rows; the room for gates is divided as the rows are.
             unsafe {
-                self.product.run(&[before[0].cast(), weight, inputs[2]], &[gates])?;
-                let hidden_now = outputs[0].cast::<E>().add(t * area);
-                let cell_now = if C::HAS_CELL { outputs[1].cast::<E>().add(t * area) } else { std::ptr::null_mut() };
+                let gates = call.gates.get().cast::<E>().add(rows.start * hidden * C::GATES);
+                product.run(&[before[0].cast(), call.weight.get(), call.inputs[2].get()], &[gates.cast()])?;
+                let hidden_now = output(0).add(skipped);
+                let cell_now = if C::HAS_CELL { output(1).add(skipped) } else { std::ptr::null_mut() };
                 let at = At {
-                    x: Shared(inputs[0].cast::<E>().add(t * area * C::GATES)),
-                    h: Shared(gates.cast_const().cast::<E>()),
+                    x: Shared(input(0).add(skipped * C::GATES)),
+                    h: Shared(gates.cast_const()),
                     before: before.map(Shared),
                     now: [Shared(hidden_now), Shared(cell_now)],
-                    saved: Shared(saved.add(t * area * C::SAVED)),
+                    saved: Shared(output(call.outputs.len() - 1).add(skipped * C::SAVED)),
                 };
-                parallel_for(batch, grain(ELEMENT * hidden), |rows| (self.entry)(&self.step, (at, rows)));
+                parallel_for(rows.len(), grain(ELEMENT * hidden), |rows| (self.entry)(&self.step, (at, rows)));
                 before = [hidden_now.cast_const(), cell_now.cast_const()];
             }
         }
@@ -139,19 +161,24 @@ impl<C: Cell, E: FloatElem> HostKernel for Forward<C, E> {
         let Sizes { batch, hidden, .. } = self.step.sizes;
         let mut gates = buffer::<E>(batch * hidden * C::GATES)?;
         let mut turned = buffer::<E>(if self.turn.is_some() { hidden * hidden * C::GATES } else { 0 })?;
-        // SAFETY: the pointers are those of `run`; the buffers hold the gates of a step, `GATES` for each state, and a weight.
-        unsafe {
-            let mut weight = inputs[1];
-            if let Some(turn) = &self.turn {
-                turn.run(&[weight], &[turned.as_mut_ptr().cast()])?;
-                weight = turned.as_ptr().cast();
-            }
-            self.steps(inputs, outputs, gates.as_mut_ptr().cast(), weight)
+        let mut weight = inputs[1];
+        if let Some(turn) = &self.turn {
+            // SAFETY: the kernel was made for the weight, and the buffer has as many elements.
+            unsafe { turn.run(&[weight], &[turned.as_mut_ptr().cast()])? };
+            weight = turned.as_ptr().cast();
         }
+        let inputs: SmallVec<[_; 5]> = inputs.iter().copied().map(Shared).collect();
+        let outputs: SmallVec<[_; 3]> = outputs.iter().copied().map(Shared).collect();
+        let gates = Shared(gates.as_mut_ptr().cast());
+        let call = Call { inputs: &inputs, outputs: &outputs, gates, weight: Shared(weight) };
+        try_parallel_for(self.parts.count, 1, |parts| {
+            // SAFETY: the addresses are those of `run`, and parts have rows of their own.
+            parts.into_iter().try_for_each(|part| unsafe { self.steps(&call, part) })
+        })
     }
 
     fn cost(&self) -> u64 {
         let Sizes { steps, batch, hidden } = self.step.sizes;
-        (steps as u64).saturating_mul(self.product.cost() + (batch * hidden * C::GATES) as u64)
+        (steps as u64).saturating_mul(self.products.cost() + (batch * hidden * C::GATES) as u64)
     }
 }

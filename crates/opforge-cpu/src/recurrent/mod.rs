@@ -3,6 +3,7 @@
 mod backward;
 mod cell;
 mod forward;
+mod parts;
 #[cfg(test)]
 mod tests;
 

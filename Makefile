@@ -29,9 +29,9 @@ bench: wheel bench/.venv/ready
 	$(CARGO) run --release --quiet --package opforge-custom --example calls
 	bench/.venv/bin/python bench/python/custom.py
 
-bench/.venv/ready:
+bench/.venv/ready: bench/requirements.txt
 	$(PYTHON) -m venv bench/.venv
-	bench/.venv/bin/pip install --quiet torch==2.15.* numpy matplotlib onnx onnxruntime
+	bench/.venv/bin/pip install --quiet --requirement bench/requirements.txt
 	@touch $@
 
 # The scripts of tests/python/mindspore with MindSpore itself, which gets an environment of its own.

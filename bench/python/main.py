@@ -83,7 +83,7 @@ def main():
         from cases.networks import STEPS
 
         memory = {name: {library: measure(library, "--memory", name) for library in LIBRARIES[:2]} for name in STEPS}
-        page.write(HERE.parent, cases, speeds, rust["cases"], memory)
+        page.write(HERE.parent, asked, cases, speeds, rust["cases"], memory)
 
 
 if __name__ == "__main__":

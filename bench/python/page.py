@@ -14,22 +14,23 @@ OURS, THEIRS, QUIET = "#0b62a8", "#d1672a", "#8a8a8a"
 FUNCTIONS = ("add", "relu", "exp", "tanh", "gelu", "x * 2 + 1")
 
 
-def write(folder, cases, speeds, candle, memory):
+def write(folder, asked, cases, speeds, candle, memory):
     plots = folder / "plots"
     plots.mkdir(exist_ok=True)
     plt.rcParams.update({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "svg.hashsalt": "opforge"})
     by_size(cases, speeds, plots / "sizes.svg")
     by_ratio(cases, plots / "ratios.svg")
-    (folder / "RESULTS.md").write_text("\n".join(text(cases, speeds, candle, memory)) + "\n")
+    (folder / "RESULTS.md").write_text("\n".join(text(asked, cases, speeds, candle, memory)) + "\n")
 
 
-def text(cases, speeds, candle, memory):
+def text(asked, cases, speeds, candle, memory):
     large = [case for case in cases if case.group != "tiny calls"]
     slow = [case for case in large if case.ratio < 0.95]
-    yield "# Results of `make bench`"
+    yield "# Results of `bench/python/main.py`"
     yield ""
     yield (
-        f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} hardware threads. Medians of rounds, a process a library, in turns; "
+        f"{datetime.date.today()}, {platform.machine()}, {os.cpu_count()} hardware threads. Medians of {asked.rounds} rounds of about "
+        f"{asked.seconds:g} s a case, a process a library, in turns; "
         "ratios are PyTorch's time over opforge's. [README.md](README.md) says how to read them."
     )
     yield ""

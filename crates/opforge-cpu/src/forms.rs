@@ -6,7 +6,7 @@ use opforge_core::{Error, Layout, Meta, Result, Shape};
 use opforge_runtime::HostKernel;
 use opforge_tile::forms::{Attention, Contract, Index, Move, Normalize, Part, Random, Recurrent, Sort, Windowed};
 
-use crate::{attention, conv, copy, dense, index, matmul, norm, overlay, pool, random, recurrent, resample, sort};
+use crate::{attention, conv, copy, index, matmul, norm, overlay, pool, random, recurrent, resample, sort};
 
 /// Products of matrices.
 ///
@@ -52,14 +52,16 @@ fn overlaid(op: &'static str, place: &Layout, inputs: &[&Meta], output: &Meta) -
 /// # Errors
 /// Shapes and dtypes that do not go together.
 pub fn indexed(op: &'static str, form: Index, inputs: &[&Meta], output: &Meta) -> Result<Arc<dyn HostKernel>> {
-    let (x, ids) = (inputs[0], inputs.get(1).copied().unwrap_or(inputs[0]));
+    let x = inputs[0];
     match form {
         Index::NonZero => index::nonzero(op, x, output),
-        Index::Exchange => dense::permutation(op, x, output),
-        Index::Gather { axis, on_max } => index::gather(op, x, ids, axis, on_max, output),
-        Index::Scatter { axis, on_max, how } => index::scatter(op, [x, ids, inputs[2]], axis, on_max, how, output),
-        Index::Select { axis, on_max } => index::index_select(op, x, ids, axis, on_max, output),
-        Index::AddSlices { axis, on_max } => index::index_add(op, x, ids, inputs[2], axis, on_max, output),
+        Index::Exchange => index::exchange(op, x, output),
+        Index::Gather { axis, on_max } => index::gather(op, x, inputs[1], axis, on_max, output),
+        Index::Scatter { axis, on_max, how } => {
+            index::scatter(op, [x, inputs[1], inputs[2]], axis, on_max, how, output)
+        }
+        Index::Select { axis, on_max } => index::index_select(op, x, inputs[1], axis, on_max, output),
+        Index::AddSlices { axis, on_max } => index::index_add(op, x, inputs[1], inputs[2], axis, on_max, output),
         Index::Get { axis } => index::get(op, x, &inputs[1..], axis, output),
         Index::Put { axis, adds } => {
             let last = inputs.len() - 1;

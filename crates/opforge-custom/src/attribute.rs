@@ -58,6 +58,15 @@ impl AttributeType {
     ];
 }
 
+// `Display` finds a type's name by its number.
+const _: () = {
+    let mut i = 0;
+    while i < AttributeType::NAMES.len() {
+        assert!(AttributeType::NAMES[i].0 as usize == i);
+        i += 1;
+    }
+};
+
 impl Attribute {
     /// The value's type.
     pub fn ty(&self) -> AttributeType {

@@ -1,3 +1,5 @@
+//! Attributes of a call, read by name and type.
+
 use std::ffi::CString;
 use std::{ptr, str};
 

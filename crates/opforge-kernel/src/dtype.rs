@@ -1,3 +1,5 @@
+//! The types of elements.
+
 use std::ffi::CStr;
 use std::fmt;
 

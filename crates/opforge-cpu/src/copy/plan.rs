@@ -241,33 +241,10 @@ unsafe fn copy_row<T: Copy>(src: *const u8, dst: *mut u8, row: Axis<2>) {
                     dst.cast::<T>().add(i).write_unaligned(value);
                 }
             }
-            (src_step, dst_step) if src_step == -size && dst_step == size => {
-                copy_mirrored(src.cast::<T>(), dst.cast::<T>(), row.len)
-            }
+            (src_step, dst_step) if src_step == -size && dst_step == size => copy(-size, size),
             (src_step, dst_step) if dst_step == size => copy(src_step, size),
             (src_step, dst_step) if src_step == size => copy(size, dst_step),
             (src_step, dst_step) => copy(src_step, dst_step),
-        }
-    }
-}
-
-/// Copies a row from its last element, which is at `last`, to its first.
-///
-/// # Safety
-/// `len` elements up to `last` are readable, and as many from `dst` on writable; the sides are apart.
-unsafe fn copy_mirrored<T: Copy>(last: *const T, dst: *mut T, len: usize) {
-    /// Elements that are turned around in registers.
-    const LANES: usize = 16;
-    let whole = len / LANES * LANES;
-    // SAFETY: element `i` of the result is `i` before the last, both below `len`.
-    unsafe {
-        for i in (0..whole).step_by(LANES) {
-            let mut lanes = last.sub(i + LANES - 1).cast::<[T; LANES]>().read_unaligned();
-            lanes.reverse();
-            dst.add(i).cast::<[T; LANES]>().write_unaligned(lanes);
-        }
-        for i in whole..len {
-            dst.add(i).write_unaligned(last.sub(i).read_unaligned());
         }
     }
 }

@@ -1,3 +1,5 @@
+//! Copies between layouts whose innermost axes differ, in tiles.
+
 use opforge_runtime::parallel::parallel_for;
 
 use super::plan::{CHUNK, Shared};

@@ -6,7 +6,6 @@ mod eigen;
 mod exp;
 mod kernel;
 mod lu;
-mod permutation;
 mod place;
 mod qr;
 mod real;
@@ -22,7 +21,6 @@ use opforge_core::{DType, Error, Meta, Result};
 use opforge_runtime::HostKernel;
 
 pub use opforge_tile::forms::Dense;
-pub use permutation::permutation;
 
 /// The kernel that computes `what` of every matrix of a batch: dimensions before an input's last two, of `A` and of everything else.
 /// Inputs are f32 or f64; outputs that count are integers, and [`Dense::Eig`]'s complex. Strides are free, but outputs may not overlap themselves.

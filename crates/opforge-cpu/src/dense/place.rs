@@ -1,3 +1,5 @@
+//! Where the matrices of a batch are in a tensor.
+
 use faer::{MatMut, MatRef};
 use opforge_core::Meta;
 

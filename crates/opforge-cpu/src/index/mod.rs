@@ -4,6 +4,7 @@
 //! tensor is changed in place all are checked before anything is written; a new one is then of no use.
 
 mod combine;
+mod exchange;
 mod frequent;
 mod gather;
 mod ids;
@@ -22,6 +23,7 @@ use smallvec::SmallVec;
 
 use crate::copy::{byte_steps, check_output};
 use crate::memory::scratch::buffer;
+pub use exchange::exchange;
 use gather::Gather;
 use ids::Ids;
 pub use nonzero::nonzero;

@@ -3,9 +3,9 @@
 
 use opforge_runtime::checkpoint;
 
-/// What a thread takes at a time, at least: some microseconds, many times what it costs to hand it over.
+/// What a thread takes at a time, at least.
 pub(crate) const GRAIN: usize = 1 << 14;
-/// What is done between two looks: well below the time that a person notices.
+/// What is done between two looks.
 pub(crate) const LOOK: usize = 1 << 16;
 
 /// How many tasks of so much work a thread takes at a time.

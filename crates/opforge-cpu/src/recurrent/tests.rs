@@ -1,3 +1,5 @@
+//! Refusals, and results with any number of threads; values are compared by the operators' samples.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! Ranks, shapes and dtypes as kernels get them.
+
 use std::ffi::{c_char, c_int};
 
 use opforge_core::{DType, Meta};

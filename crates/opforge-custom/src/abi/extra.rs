@@ -1,3 +1,5 @@
+//! The bridge's object of attributes and workspaces, and calls of a library's functions with it.
+
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
@@ -134,7 +136,7 @@ impl Extra {
     ) -> (Outcome, Vec<Inferred>) {
         let (count, extra) = (arrays.len() as c_int, self.object.as_ptr());
         let (ndims, shapes, dtypes) = arrays.parts();
-        // SAFETY: an open library's functions of these types; the bridge throws nothing, writes the outcome, and gives `receive` the vector that it fills.
+        // SAFETY: an open library's functions of these types; the bridge throws nothing, writes the outcome, and gives `receive` its vector.
         unsafe {
             received(|to, out| {
                 opforge_call_infer(function, last_error, count, ndims, shapes, dtypes, extra, receive, to, out)

@@ -1,3 +1,5 @@
+//! How a call of the bridge ended.
+
 use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
 

@@ -8,8 +8,8 @@ use crate::dispatch::dispatch;
 use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves, arity};
 use crate::{Error, Meta, Result, Tensor};
 
-/// An operator whose name and number of inputs are constants, and whose form does not depend on the inputs' metas: nearly every one that belongs to no
-/// family of functions. Whatever implements this is an [`Operator`], whose documentation says more of each item.
+/// An operator whose name and number of inputs are constants, and whose form does not depend on the inputs' metas. Whatever implements this is an
+/// [`Operator`], whose documentation says more of each item.
 pub trait Plain: Debug + Clone + Eq + Hash + Send + Sync + 'static {
     /// The operator's name.
     const NAME: &'static str;

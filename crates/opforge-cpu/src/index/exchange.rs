@@ -12,7 +12,7 @@ use crate::loops::staged::with_contiguous;
 ///
 /// # Errors
 /// Other dtypes, other leading dimensions, more exchanges than rows. Running fails for a row that there is not.
-pub fn permutation(op: &'static str, pivots: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
+pub fn exchange(op: &'static str, pivots: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     if pivots.dtype != DType::I32 || output.dtype != DType::I64 {
         return Err(Error::dtypes(op, pivots.dtype, output.dtype));
     }
@@ -23,24 +23,24 @@ pub fn permutation(op: &'static str, pivots: &Meta, output: &Meta) -> Result<Arc
     if lead != batch || steps > rows || !output.layout.is_contiguous() {
         return Err(mismatch());
     }
-    let kernel = Permutation { op, steps, rows, batch: batch.iter().product() };
+    let kernel = Exchange { op, steps, rows, batch: batch.iter().product() };
     with_contiguous(&[pivots], |_| Ok(Arc::new(kernel)))
 }
 
-struct Permutation {
+struct Exchange {
     op: &'static str,
     steps: usize,
     rows: usize,
     batch: usize,
 }
 
-impl HostKernel for Permutation {
+impl HostKernel for Exchange {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let (batch, steps, rows) = (self.batch, self.steps, self.rows);
         if batch * rows == 0 {
             return Ok(());
         }
-        // SAFETY: the metas that `permutation` checked say so.
+        // SAFETY: the metas that `exchange` checked say so.
         let pivots = unsafe { std::slice::from_raw_parts(inputs[0].cast::<i32>(), batch * steps) };
         // SAFETY: as above, and the elements are written before they are read.
         let orders = unsafe {

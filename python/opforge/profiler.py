@@ -39,6 +39,8 @@ class FunctionEvent:
     is_user_annotation: bool = False
     waited: float = 0.0
     """How long after its call the kernel began."""
+    program: int | None = None
+    """Kernels of one number ran as one; its time is shared out among them."""
 
     @property
     def cpu_time(self):
@@ -153,8 +155,8 @@ class profile:
             _active = None
         since = lambda moment: (moment - self._began) / 1000
         events = [
-            FunctionEvent(op, since(start), since(end), thread, nbytes, waited=(start - issued) / 1000)
-            for op, _stream, thread, issued, start, end, nbytes in kernels
+            FunctionEvent(op, since(start), since(end), thread, nbytes, waited=(start - issued) / 1000, program=program)
+            for op, _stream, thread, issued, start, end, nbytes, program in kernels
         ]
         events += [FunctionEvent(name, since(start), since(end), thread, 0, True) for name, start, end, thread in self._ranges]
         self._events = sorted(events, key=lambda event: event.start)
@@ -191,6 +193,13 @@ class profile:
             average.share = average.self_cpu_time_total / total if total else 0.0
         return EventList(averages.values())
 
+    @staticmethod
+    def _arguments(event):
+        if event.is_user_annotation:
+            return {}
+        program = {} if event.program is None else {"program": event.program}
+        return {"bytes": event.nbytes, "waited_us": event.waited} | program
+
     def export_chrome_trace(self, path):
         """Writes a file that https://ui.perfetto.dev and chrome://tracing show: a row a thread, and the program's ranges above."""
         process = os.getpid()
@@ -203,7 +212,7 @@ class profile:
                 "tid": f"program {event.thread}" if event.is_user_annotation else event.thread,
                 "ts": event.start,
                 "dur": event.cpu_time,
-                "args": {} if event.is_user_annotation else {"bytes": event.nbytes, "waited_us": event.waited},
+                "args": self._arguments(event),
             }
             for event in self.events()
         ]

@@ -2,6 +2,9 @@
 
 import json
 import math
+import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -105,6 +108,35 @@ def test_synchronize_lets_other_threads_run():
     done.set()
     thread.join()
     assert elapsed > 0
+
+
+# Calls that run together
+
+
+def test_calls_that_wait_run_together_with_the_same_results():
+    x, w = torch.randn(2000, 1500), torch.randn(1500)
+    expression = lambda: torch.nn.functional.gelu(x * w + 1.5) * x
+    results, together = [], []
+    try:
+        for fusing in [True, False]:
+            torch.set_fusing(fusing)
+            assert torch.is_fusing() == fusing
+            # The queue is not empty when the first call comes.
+            with torch.profiler.profile() as prof:
+                torch.randn(6_000_000).sort()
+                results.append(expression())
+            together.append([event.program is not None for event in prof.events() if event.name in ("mul", "add", "gelu")])
+    finally:
+        torch.set_fusing(True)
+    assert [len(flags) for flags in together] == [4, 4] and all(together[0]) and not any(together[1])
+    assert torch.equal(*results)
+
+
+def test_the_environment_forbids_to_fuse():
+    command = [sys.executable, "-c", "import opforge; print(opforge.is_fusing())"]
+    for value, expected in [("0", "False"), ("1", "True")]:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, env={**os.environ, "OPFORGE_FUSE": value})
+        assert done.stdout.strip() == expected, done.stderr
 
 
 # Facts

@@ -50,6 +50,7 @@ pub mod matmul;
 pub mod norm;
 pub mod overlay;
 pub mod pool;
+pub mod program;
 pub mod random;
 pub mod recurrent;
 pub mod reduce;

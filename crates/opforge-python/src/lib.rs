@@ -61,8 +61,8 @@ mod _core {
     use crate::profiler::{_start_trace, _stop_trace, _trace_clock};
     #[pymodule_export]
     use crate::runtime::{
-        empty_cache, get_num_threads, max_memory_allocated, memory_allocated, memory_reserved, memory_stats,
-        reset_peak_memory_stats, set_memory_limit, set_num_threads, synchronize,
+        empty_cache, get_num_threads, is_fusing, max_memory_allocated, memory_allocated, memory_reserved, memory_stats,
+        reset_peak_memory_stats, set_fusing, set_memory_limit, set_num_threads, synchronize,
     };
     #[pymodule_export]
     use crate::tensor::{

@@ -5,8 +5,8 @@ use pyo3::prelude::*;
 
 use crate::error::OrRaise;
 
-/// Operator, stream, thread; when it was called, began and ended, in nanoseconds; bytes of its results.
-type Event = (String, u32, u32, u64, u64, u64, usize);
+/// Operator, stream, thread; when it was called, began and ended, in nanoseconds; bytes of its results; the program that it was part of.
+type Event = (String, u32, u32, u64, u64, u64, usize, Option<u64>);
 
 /// Begins to record kernels, once those called for so far have run.
 #[pyfunction]
@@ -22,7 +22,7 @@ pub fn _stop_trace(py: Python<'_>) -> PyResult<Vec<Event>> {
     let waited = vm::synchronize();
     let events = trace::stop();
     waited.or_raise(py)?;
-    let event = |e: trace::Event| (e.op, e.stream, e.thread, e.issued, e.start, e.end, e.bytes);
+    let event = |e: trace::Event| (e.op, e.stream, e.thread, e.issued, e.start, e.end, e.bytes, e.program);
     Ok(events.into_iter().map(event).collect())
 }
 

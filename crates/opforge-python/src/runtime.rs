@@ -28,6 +28,19 @@ pub fn synchronize(py: Python<'_>) -> PyResult<()> {
     vm::synchronize().or_raise(py)
 }
 
+/// Whether calls that wait may be run together, as one kernel.
+#[pyfunction]
+pub fn is_fusing() -> bool {
+    vm::is_fusing()
+}
+
+/// Lets calls that wait be run together, as one kernel, or forbids it; results are the same. At first allowed, unless the environment variable
+/// `OPFORGE_FUSE` is 0.
+#[pyfunction]
+pub fn set_fusing(mode: bool) {
+    vm::set_fusing(mode);
+}
+
 /// The bytes that tensors take.
 #[pyfunction]
 #[pyo3(signature = (device = None))]

@@ -63,7 +63,7 @@ fn submit(kernel: &Arc<dyn Kernel>, input: &Arc<Storage>, output: &Arc<Storage>)
     let (inputs, outputs) = ([BufferRef::new(input, 0)], [BufferRef::new(output, 0)]);
     let (op, at) = (Cow::Borrowed("increment"), Location::caller());
     // SAFETY: both storages hold a f32, which is what the kernel takes.
-    unsafe { vm::submit(&Call { op: &op, at, kernel, inputs: &inputs, outputs: &outputs }) }
+    unsafe { vm::submit(&Call { op: &op, at, kernel, part: None, inputs: &inputs, outputs: &outputs }) }
 }
 
 fn median(mut samples: Vec<f64>) -> f64 {

@@ -2,7 +2,7 @@
 //!
 //! # The journey of an instruction
 //! ```text
-//!  vm::submit(Call { op, at, kernel, inputs, outputs })                      on the caller's thread
+//!  vm::submit(Call { op, at, kernel, part, inputs, outputs })                on the caller's thread
 //!      |
 //!      |  lock: what do these storages wait for?      Deps of a storage: last writer, readers since, host accesses, poison
 //!      |

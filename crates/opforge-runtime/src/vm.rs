@@ -8,6 +8,7 @@ mod deps;
 mod failure;
 #[cfg(unix)]
 mod fork;
+mod fuse;
 mod host;
 mod interrupt;
 mod machine;
@@ -23,6 +24,7 @@ mod worker;
 
 pub use abandon::abandon_unwanted;
 pub use buffer::{Buffer, BufferRef, Call, Held};
+pub use fuse::{Fused, Fuser, Part, Place, Waiting, Window, is_fusing, set_fuser, set_fusing};
 pub use host::{ReadGuard, WriteGuard, read, read_all, wait_for_read, wait_for_write, write};
 pub use machine::{RunAhead, inline_cost, is_sync, run_ahead, set_inline_cost, set_run_ahead, set_sync, synchronize};
 pub use patience::{FrontEnd, Step, look_up, set_front_end, wait};

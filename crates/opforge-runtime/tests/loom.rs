@@ -85,7 +85,8 @@ fn submit_kernel(vm: &Vm, slot: u32, kernel: Increment, input: &Value, output: &
     let (inputs, outputs) = ([BufferRef::new(&input.0, 0)], [BufferRef::new(&output.0, 0)]);
     let (op, at) = (Cow::Borrowed("increment"), Location::caller());
     // SAFETY: the kernel ignores the addresses.
-    unsafe { vm.submit(slot, &Call { op: &op, at, kernel: &kernel, inputs: &inputs, outputs: &outputs }) }.unwrap();
+    unsafe { vm.submit(slot, &Call { op: &op, at, kernel: &kernel, part: None, inputs: &inputs, outputs: &outputs }) }
+        .unwrap();
 }
 
 fn read(vm: &Vm, value: &Value) -> u64 {

@@ -28,6 +28,7 @@ pub mod devices;
 pub mod dispatch;
 pub mod family;
 pub mod functional;
+pub mod fusion;
 pub mod io;
 mod methods;
 mod module;

@@ -11,6 +11,7 @@ type Layers = &'static [&'static [&'static str]];
 const OPFORGE: Layers = &[
     &["tensor", "operator", "autograd"],
     &["devices"],
+    &["fusion"],
     &["dispatch"],
     &["arguments"],
     &["declaration"],
@@ -28,7 +29,7 @@ const CPU: Layers = &[
     &["matmul", "reduce", "rows", "overlay", "random", "sort", "dense"],
     &["norm", "scan", "index", "conv", "recurrent"],
     &["attention", "pool", "resample"],
-    &["forms"],
+    &["forms", "program"],
     &["testing"],
 ];
 

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use smallvec::SmallVec;
 
 use super::failure::Place;
+use super::fuse::Part;
 use super::state::Running;
 use crate::kernel::{Argument, Kernel};
 use crate::storage::Storage;
@@ -116,6 +117,8 @@ pub struct Call<'a> {
     pub at: &'static Location<'static>,
     /// What computes it.
     pub kernel: &'a Arc<dyn Kernel>,
+    /// What is computed, for a [`Fuser`](super::Fuser), if the call may become part of a program.
+    pub part: Option<&'a Arc<Part>>,
     /// What the kernel reads.
     pub inputs: &'a [BufferRef<'a>],
     /// What the kernel writes: new storages, or existing ones (in-place, `out=`).
@@ -127,6 +130,7 @@ pub(crate) struct Instruction {
     pub op: Cow<'static, str>,
     pub at: Place,
     pub kernel: Arc<dyn Kernel>,
+    pub part: Option<Arc<Part>>,
     pub inputs: SmallVec<[Buffer; 4]>,
     pub outputs: SmallVec<[Buffer; 2]>,
     /// When it was issued, if a trace is being recorded.
@@ -144,6 +148,7 @@ impl Call<'_> {
             op: self.op.clone(),
             at: Place { at: self.at, caller },
             kernel: self.kernel.clone(),
+            part: self.part.cloned(),
             inputs: self.inputs.iter().map(BufferRef::to_owned).collect(),
             outputs: self.outputs.iter().map(BufferRef::to_owned).collect(),
             issued: super::trace::now(),
@@ -156,6 +161,6 @@ impl Instruction {
     pub(crate) fn as_running(&self) -> Running {
         let outputs = self.outputs.iter().map(|output| Arc::downgrade(&output.storage)).collect();
         let changes = self.outputs.iter().any(|output| output.storage.is_reserved());
-        Running { op: self.op.clone(), at: self.at.clone(), outputs, changes, abandoned: false }
+        Running { op: self.op.clone(), at: self.at.clone(), outputs, changes, abandoned: false, calls: 1 }
     }
 }

@@ -47,8 +47,8 @@ pub(crate) fn after_fork(guard: ForkGuard, in_child: bool) {
 fn revive(state: &mut State, slot: Slot) {
     let stream = state.stream(slot);
     stream.worker = Worker::Absent;
-    if let Some(Running { op, at, outputs, .. }) = stream.running.take() {
-        (stream.busy, stream.completed) = (false, stream.completed + 1);
+    if let Some(Running { op, at, outputs, calls, .. }) = stream.running.take() {
+        (stream.busy, stream.completed) = (false, stream.completed + calls);
         let failure = Failure::new(op, at, Error::msg("the process forked before the kernel had ended"));
         for output in outputs.iter().filter_map(Weak::upgrade) {
             output.deps.get(&mut state.token).set_poison(failure.clone());

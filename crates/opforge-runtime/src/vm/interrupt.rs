@@ -51,7 +51,8 @@ impl State {
             stream.spared = first;
             return false;
         }
-        stream.interrupted = if all { stream.issued } else { first };
+        let running = stream.running.as_ref().map_or(1, |running| running.calls);
+        stream.interrupted = if all { stream.issued } else { stream.completed + running };
         stream.flag.store(true, Ordering::Relaxed);
         let State { token, streams, .. } = self;
         let stream = &streams[slot as usize];

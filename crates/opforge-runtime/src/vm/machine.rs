@@ -21,6 +21,8 @@ pub(crate) struct Vm {
     /// An instruction or a host access has ended.
     progress: Condvar,
     pub(super) sync: AtomicBool,
+    /// Whether calls that wait may be run as one kernel.
+    pub(super) fusing: AtomicBool,
     /// Kernels up to this cost run on the caller, in nanoseconds.
     pub(super) inline_cost: AtomicU64,
     /// Counts what has ended while somebody waited, for those who wait awake. Changed under the lock.
@@ -38,8 +40,9 @@ impl Vm {
             crate::fork::handle_forks();
             // SAFETY: the only one in the process.
             let vm = unsafe { Vm::new() };
-            vm.sync
-                .store(std::env::var("OPFORGE_SYNC").is_ok_and(|v| !["", "0"].contains(&v.trim())), Ordering::Relaxed);
+            let is_on = |name| std::env::var(name).ok().map(|v| !["", "0"].contains(&v.trim()));
+            vm.sync.store(is_on("OPFORGE_SYNC").unwrap_or(false), Ordering::Relaxed);
+            vm.fusing.store(is_on("OPFORGE_FUSE").unwrap_or(true), Ordering::Relaxed);
             vm
         })
     }
@@ -59,6 +62,7 @@ impl Vm {
             state: Mutex::new(unsafe { State::new() }),
             progress: Condvar::new(),
             sync: AtomicBool::new(false),
+            fusing: AtomicBool::new(true),
             ended: AtomicU64::new(0),
             inline_cost: AtomicU64::new(LONG),
             max_queued: AtomicUsize::new(run_ahead.instructions),
@@ -110,9 +114,15 @@ impl Vm {
 
     /// Ends the running instruction of a stream. `wake`: whether the stream's worker has to see to what is queued behind it.
     #[inline]
-    pub(super) fn end(&self, mut state: MutexGuard<'_, State>, slot: Slot, wake: bool) {
+    pub(super) fn end(&self, state: MutexGuard<'_, State>, slot: Slot, wake: bool) {
+        self.end_all(state, slot, 1, wake);
+    }
+
+    /// As [`Vm::end`], of so many instructions that ran together.
+    #[inline]
+    pub(super) fn end_all(&self, mut state: MutexGuard<'_, State>, slot: Slot, count: u64, wake: bool) {
         let stream = state.stream(slot);
-        stream.completed += 1;
+        stream.completed += count;
         stream.busy = false;
         stream.running = None;
         let nothing_left = stream.queue.is_empty() && !stream.closed;

@@ -65,6 +65,8 @@ pub(crate) struct Running {
     pub changes: bool,
     /// Whether nobody wants its results any more.
     pub abandoned: bool,
+    /// How many instructions it stands for.
+    pub calls: u64,
 }
 
 /// What the thread of a stream does.

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use super::buffer::Buffer;
 use super::deps::Ticket;
+use super::state::Queued;
 use crate::storage::Storage;
 
 /// One instruction's way through the VM. Times are in nanoseconds since an arbitrary moment.
@@ -30,6 +31,8 @@ pub struct Event {
     pub end: u64,
     /// The bytes of its outputs' storages.
     pub bytes: usize,
+    /// The number of the first instruction of those that ran as one kernel with it, if others did; the kernel's time is shared out among them.
+    pub program: Option<u64>,
 }
 
 /// When something happened; [`OFF`] if nobody is recording.
@@ -91,12 +94,35 @@ impl Span {
         }
     }
 
+    /// As [`Span::end`] of calls that ran together, from instruction `first` on: each gets a part of the time, by what its own kernel would have
+    /// taken.
+    pub fn end_of_all(&self, calls: &[Queued], first: Ticket) {
+        if self.0 == OFF {
+            return;
+        }
+        let (begin, now) = (self.0, clock());
+        let cost = |call: &Queued| call.instruction.kernel.duration().max(1);
+        let (total, mut before): (u64, u64) = (calls.iter().map(cost).sum(), 0);
+        let at = |cost: u64| begin + (u128::from(now - begin) * u128::from(cost) / u128::from(total)) as u64;
+        for (i, call) in calls.iter().enumerate() {
+            let instruction = &call.instruction;
+            let bytes = instruction.outputs.iter().map(|output| output.storage().nbytes()).sum();
+            let (start, seq) = (at(before), first.seq + i as u64);
+            before += cost(call);
+            let issued = if instruction.issued == OFF { begin } else { instruction.issued };
+            let op = instruction.op.clone().into_owned();
+            let (stream, program, end) = (first.stream, Some(first.seq), at(before));
+            let event = Event { op, stream, seq, thread: thread(), issued, start, end, bytes, program };
+            events().push(event);
+        }
+    }
+
     #[cold]
     fn record(&self, op: &str, ticket: Ticket, issued: Moment, bytes: usize) {
         let issued = if issued == OFF { self.0 } else { issued };
         let Ticket { stream, seq } = ticket;
-        let event =
-            Event { op: op.to_owned(), stream, seq, thread: thread(), issued, start: self.0, end: clock(), bytes };
+        let (op, thread, start, end) = (op.to_owned(), thread(), self.0, clock());
+        let event = Event { op, stream, seq, thread, issued, start, end, bytes, program: None };
         events().push(event);
     }
 }
@@ -112,13 +138,14 @@ fn thread() -> u32 {
 pub fn write_chrome(events: &[Event], mut out: impl Write) -> io::Result<()> {
     out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
     for (i, event) in events.iter().enumerate() {
-        let Event { op, stream, seq, thread, issued, start, end, bytes } = event;
+        let Event { op, stream, seq, thread, issued, start, end, bytes, program } = event;
+        let program = program.map_or(String::new(), |first| format!(",\"program\":{first}"));
         let comma = if i == 0 { "" } else { "," };
         let (begin, duration, waited) = (micros(*start), micros(end - start), micros(start.saturating_sub(*issued)));
         write!(
             out,
             "{comma}\n{{\"name\":\"{}\",\"cat\":\"kernel\",\"ph\":\"X\",\"pid\":1,\"tid\":{thread},\"ts\":{begin},\"dur\":{duration},\
-             \"args\":{{\"stream\":{stream},\"seq\":{seq},\"bytes\":{bytes},\"waited_us\":{waited}}}}}",
+             \"args\":{{\"stream\":{stream},\"seq\":{seq},\"bytes\":{bytes},\"waited_us\":{waited}{program}}}}}",
             escape(op)
         )?;
     }

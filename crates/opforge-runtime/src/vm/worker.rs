@@ -59,6 +59,10 @@ impl Vm {
         let mut state = self.lock();
         loop {
             if state.head_can_start(slot) {
+                state = self.linger(state, slot);
+                if !state.head_can_start(slot) {
+                    continue;
+                }
                 self.run_head(state, slot, false);
                 state = self.lock();
                 continue;
@@ -78,8 +82,16 @@ impl Vm {
         }
     }
 
-    /// Runs the first queued instruction of a stream, which can start. `wake` is as for [`Vm::end`].
+    /// Runs the first queued instruction of a stream, which can start, perhaps with some that follow it. `wake` is as for [`Vm::end`].
     pub(super) fn run_head<'a>(&'a self, mut state: MutexGuard<'a, State>, slot: Slot, wake: bool) {
+        match self.find_fused(&mut state, slot) {
+            Some(fused) => self.run_fused(state, slot, fused, wake),
+            None => self.run_one(state, slot, wake),
+        }
+    }
+
+    /// Runs the first queued instruction of a stream, which can start.
+    pub(super) fn run_one<'a>(&'a self, mut state: MutexGuard<'a, State>, slot: Slot, wake: bool) {
         let stream = state.stream(slot);
         let Some(Queued { instruction, bytes, abandoned, .. }) = stream.queue.pop_front() else { return };
         (stream.busy, stream.inline) = (true, false);
@@ -88,7 +100,7 @@ impl Vm {
         let ticket = Ticket { stream: slot, seq: stream.completed + 1 };
         stream.flag.store(false, Ordering::Relaxed);
         let flag = stream.flag.clone();
-        let Instruction { op, at, kernel, inputs, mut outputs, issued } = instruction;
+        let Instruction { op, at, kernel, inputs, mut outputs, issued, .. } = instruction;
         let mut failure = state.poison(&inputs, &outputs);
         let is_origin = failure.is_none() && !abandoned && !state.is_interrupted(ticket);
         drop(state);
@@ -123,7 +135,7 @@ impl Vm {
 }
 
 /// Drops something that may own foreign memory; the panic of a foreign destructor must not end a worker.
-fn drop_quietly<T>(value: T) {
+pub(super) fn drop_quietly<T>(value: T) {
     // The panic hook has reported it; there is nobody else to tell.
     let _ = catch_unwind(AssertUnwindSafe(|| drop(value)));
 }

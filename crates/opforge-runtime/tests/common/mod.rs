@@ -65,7 +65,7 @@ pub fn submit_to(
     let inputs: Vec<BufferRef> = inputs.iter().map(|storage| BufferRef::new(storage, 0)).collect();
     let (op, at, outputs) = (Cow::Borrowed(op), Location::caller(), [output]);
     // SAFETY: `kernel` reads and writes 8 bytes of each storage.
-    unsafe { vm::submit(&Call { op: &op, at, kernel, inputs: &inputs, outputs: &outputs }) }
+    unsafe { vm::submit(&Call { op: &op, at, kernel, part: None, inputs: &inputs, outputs: &outputs }) }
 }
 
 pub fn value(storage: &Storage) -> Result<u64> {

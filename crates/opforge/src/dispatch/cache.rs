@@ -5,13 +5,14 @@ use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use opforge_runtime::{Device, Kernel, NoKernel, Transfer};
+use opforge_runtime::{Device, Kernel, NoKernel, Transfer, vm};
 use smallvec::SmallVec;
 
 use rustc_hash::FxHasher;
 
-use super::Call;
+use super::{Call, fuser};
 use crate::devices;
+use crate::fusion::Part;
 use crate::operator::{Lowering, Metas, Operator};
 use crate::{Error, Meta, Result};
 
@@ -20,32 +21,50 @@ pub(super) struct Plan {
     pub(super) outputs: Metas,
     device: Device,
     /// Made when it is first needed, which is never for calls without data.
-    kernel: OnceCell<Arc<dyn Kernel>>,
+    carrier: OnceCell<Carrier>,
 }
 
+/// What carries a call out.
+pub(super) struct Carrier {
+    pub(super) kernel: Arc<dyn Kernel>,
+    /// What it computes, where it may become part of a program.
+    pub(super) part: Option<Arc<vm::Part>>,
+}
+
+/// Kernels that take less, in nanoseconds, are run as they are: what passes between them is in a cache anyway.
+const WORTH_FUSING: u64 = 100_000;
+
 impl Plan {
-    /// The kernel for a call that this is the plan of.
+    /// What carries out a call that this is the plan of.
     #[inline]
-    pub(super) fn kernel(&self, call: &Call<'_>) -> Result<&Arc<dyn Kernel>> {
-        match self.kernel.get() {
-            Some(kernel) => Ok(kernel),
+    pub(super) fn carrier(&self, call: &Call<'_>) -> Result<&Carrier> {
+        match self.carrier.get() {
+            Some(carrier) => Ok(carrier),
             None => self.prepare(call),
         }
     }
 
     #[cold]
-    fn prepare(&self, call: &Call<'_>) -> Result<&Arc<dyn Kernel>> {
+    fn prepare(&self, call: &Call<'_>) -> Result<&Carrier> {
         let inputs: SmallVec<[&Meta; 4]> = call.inputs.iter().map(|t| t.meta()).collect();
         let outputs: SmallVec<[&Meta; 2]> = self.outputs.iter().collect();
+        let mut may_join = false;
         let mut kernel: Arc<dyn Kernel> = match call.op.lower(&inputs, &outputs)? {
             Lowering::Transfer => Arc::new(transfer(call, &outputs)?),
-            lowering => devices::of(self.device)?.kernel(call.op.name(), lowering, &inputs, &outputs)?,
+            lowering => {
+                may_join = self.device == Device::Cpu && Part::is_possible(call.op, &lowering, &inputs, &outputs);
+                devices::of(self.device)?.kernel(call.op.name(), lowering, &inputs, &outputs)?
+            }
         };
         let is_empty = |meta: &Meta| meta.elem_count() == 0;
         if self.outputs.iter().all(is_empty) && inputs.iter().all(|input| is_empty(input)) && !call.op.has_effects() {
             kernel = Arc::new(NoKernel);
         }
-        Ok(self.kernel.get_or_init(|| kernel))
+        let part = (may_join && kernel.duration() >= WORTH_FUSING).then(|| {
+            fuser::start();
+            Arc::new(Part::new(call.op, &inputs, &outputs)) as Arc<vm::Part>
+        });
+        Ok(self.carrier.get_or_init(|| Carrier { kernel, part }))
     }
 }
 
@@ -120,7 +139,7 @@ fn make(call: &Call<'_>, device: Device) -> Result<Plan> {
     for output in &outputs {
         output.shape().check(call.op.name(), output.dtype.size_in_bytes())?;
     }
-    Ok(Plan { outputs, device, kernel: OnceCell::new() })
+    Ok(Plan { outputs, device, carrier: OnceCell::new() })
 }
 
 /// The metas that the plan depends on: the inputs', and the outputs' where they are given.

@@ -60,7 +60,7 @@ impl Destination<'_> {
             return false;
         }
         let call = Call { op, inputs, outputs: Some(&[tensor]), at: std::panic::Location::caller() };
-        let writes = |plan: &cache::Plan| tensor.device() == &Device::Meta || plan.kernel(&call).is_ok();
+        let writes = |plan: &cache::Plan| tensor.device() == &Device::Meta || plan.carrier(&call).is_ok();
         cache::plan(&call, *tensor.device()).is_ok_and(|(plan, _)| writes(&plan))
             && inplace::check_aliases(op, inputs, &[tensor]).is_ok()
     }

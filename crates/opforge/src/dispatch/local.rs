@@ -1,14 +1,14 @@
 //! The interpreter that runs calls here and now.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use opforge_runtime::vm::{self, BufferRef};
-use opforge_runtime::{Device, Kernel, Storage};
+use opforge_runtime::{Device, Storage};
 
-use super::{Call, Interpreter, cache, inplace, journey};
+use super::cache::{self, Carrier};
+use super::{Call, Interpreter, inplace, journey};
 use crate::autograd::no_grad;
 use crate::operator::{Metas, Tensors};
 use crate::{Error, Meta, Result, Tensor};
@@ -40,13 +40,13 @@ impl Interpreter for EagerLocal {
         if device == Device::Meta {
             return Ok(outputs);
         }
-        let kernel = plan.kernel(call)?;
+        let carrier = plan.carrier(call)?;
         journey::step("outputs", || format!("{} bytes, allocated when the kernel runs", bytes(&outputs)));
-        let submitted = submit(call, kernel, &outputs);
+        let submitted = submit(call, carrier, &outputs);
         if call.outputs.is_some() {
             outputs.iter().for_each(Tensor::bump_version);
         }
-        journey::step("vm", || format!("kernel estimated at {} ns", kernel.duration()));
+        journey::step("vm", || format!("kernel estimated at {} ns", carrier.kernel.duration()));
         submitted.map(|()| outputs)
     }
 }
@@ -78,21 +78,22 @@ fn push_outputs(outputs: &mut Tensors, call: &Call<'_>, metas: &Metas, device: D
     Ok(())
 }
 
-fn submit(call: &Call<'_>, kernel: &Arc<dyn Kernel>, outputs: &Tensors) -> Result<()> {
+fn submit(call: &Call<'_>, carrier: &Carrier, outputs: &Tensors) -> Result<()> {
     with_buffers(call.inputs, false, |inputs| {
-        with_buffers(outputs, call.outputs.is_some(), |outputs| submit_buffers(call, kernel, inputs, outputs))
+        with_buffers(outputs, call.outputs.is_some(), |outputs| submit_buffers(call, carrier, inputs, outputs))
     })
 }
 
 #[inline(never)]
 fn submit_buffers(
     call: &Call<'_>,
-    kernel: &Arc<dyn Kernel>,
+    carrier: &Carrier,
     inputs: &[BufferRef<'_>],
     outputs: &[BufferRef<'_>],
 ) -> Result<()> {
     let op = Cow::Borrowed(call.op.name());
-    let instruction = vm::Call { op: &op, at: call.at, kernel, inputs, outputs };
+    let Carrier { kernel, part } = carrier;
+    let instruction = vm::Call { op: &op, at: call.at, kernel, part: part.as_ref(), inputs, outputs };
     // SAFETY: the kernel was prepared for the tensors' metas (the plan is keyed by them), and a tensor's layout spans no more than its
     // storage. New outputs share memory with nothing; given ones passed `check_aliases`.
     #[allow(unsafe_code)]

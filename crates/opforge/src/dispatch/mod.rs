@@ -8,6 +8,7 @@
 mod autograd;
 mod cache;
 mod destination;
+mod fuser;
 mod inplace;
 pub mod journey;
 mod local;

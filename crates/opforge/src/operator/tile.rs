@@ -24,6 +24,10 @@ trait TileFn: Send + Sync {
     fn trace(&self, operands: &[DType], fused: bool) -> Option<Expression>;
     /// The CPU's kernel over operands of the outputs' shape.
     fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>>;
+    /// Whether some elements of a dtype have no result.
+    fn refuses_elements(&self, _dtype: DType) -> bool {
+        false
+    }
 }
 
 impl Tile {
@@ -76,6 +80,11 @@ impl Tile {
         };
         let &[dtype] = inputs else { return None };
         Some(self.function.trace(&[dtype, dtype], fused)?.bind(position, rounded(number, dtype)))
+    }
+
+    /// Whether some elements of a dtype have no result, so that the kernel fails.
+    pub fn refuses_elements(&self, dtype: DType) -> bool {
+        self.function.refuses_elements(dtype)
     }
 
     /// The kernel of the CPU.
@@ -135,6 +144,9 @@ impl<F: BinaryFn> TileFn for Binary<F> {
     }
     fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
         elementwise::binary(op, self.0, operands[0], operands[1], outputs[0])
+    }
+    fn refuses_elements(&self, dtype: DType) -> bool {
+        F::INT_FAILURE.is_some() && !dtype.is_float()
     }
 }
 

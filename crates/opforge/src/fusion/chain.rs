@@ -1,0 +1,184 @@
+//! Calls joined one by one, as long as one kernel can carry them all out.
+
+use std::sync::Arc;
+
+use opforge_runtime::HostKernel;
+use smallvec::SmallVec;
+
+use super::axes::{Axes, Class, Dims};
+use super::blocks;
+use super::part::Part;
+use crate::{Meta, Result};
+
+/// A tensor of a call as a place in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Access {
+    /// Which storage, by any number.
+    pub storage: usize,
+    /// Where the tensor begins there.
+    pub byte_offset: usize,
+}
+
+/// Why a call cannot join those before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Obstacle {
+    /// It reads, or writes, another view of memory that an earlier call writes or reads.
+    OtherView,
+    /// There is no axis along which all calls are independent.
+    NoCommonAxis,
+    /// What has to be computed at once does not fit a cache.
+    LargeBlock,
+}
+
+/// What one kernel carries out.
+pub struct Fused {
+    /// The kernel.
+    pub kernel: Arc<dyn HostKernel>,
+    /// What it reads, in the order of its inputs.
+    pub inputs: Vec<Access>,
+    /// What it writes, in the order of its outputs.
+    pub outputs: Vec<Access>,
+}
+
+/// Calls in the order in which they were made.
+#[derive(Default, Clone)]
+pub struct Chain<'a> {
+    pub(super) links: Vec<Link<'a>>,
+    pub(super) axes: Axes,
+    /// The axes that are loops around all calls, outermost first.
+    pub(super) loops: SmallVec<[Class; 4]>,
+    /// What has been read and written so far.
+    seen: Vec<Seen>,
+}
+
+/// A call, with the axes of its tensors: the inputs', then the outputs'.
+#[derive(Clone)]
+pub(super) struct Link<'a> {
+    pub part: &'a Part,
+    pub accesses: SmallVec<[Access; 4]>,
+    pub dims: Vec<Dims>,
+}
+
+/// A tensor that a call has read or written.
+#[derive(Clone)]
+struct Seen {
+    access: Access,
+    written: bool,
+    /// Stride, length and axis of each dimension that is longer than 1.
+    dims: SmallVec<[(usize, usize, Class); 6]>,
+}
+
+impl<'a> Chain<'a> {
+    /// Adds a call, with the places of its inputs and outputs.
+    ///
+    /// # Errors
+    /// The obstacle, if it cannot be joined; the chain is as before.
+    pub fn push(&mut self, part: &'a Part, inputs: &[Access], outputs: &[Access]) -> std::result::Result<(), Obstacle> {
+        let mut longer = self.clone();
+        let dims = longer.axes.add(part);
+        let accesses: SmallVec<[Access; 4]> = inputs.iter().chain(outputs).copied().collect();
+        for (i, ((access, meta), dims)) in accesses.iter().zip(part.metas()).zip(&dims).enumerate() {
+            longer.see(*access, meta, dims, i >= inputs.len())?;
+        }
+        longer.links.push(Link { part, accesses, dims });
+        longer.loops = longer.common_loops();
+        if longer.loops.is_empty() {
+            longer.join_last_two();
+            longer.loops = longer.common_loops();
+        }
+        if longer.loops.is_empty() {
+            return Err(Obstacle::NoCommonAxis);
+        }
+        if blocks::least_bytes(&longer) > blocks::LARGEST {
+            return Err(Obstacle::LargeBlock);
+        }
+        *self = longer;
+        Ok(())
+    }
+
+    /// How many calls there are.
+    pub fn len(&self) -> usize {
+        self.links.len()
+    }
+
+    /// Whether there is no call.
+    pub fn is_empty(&self) -> bool {
+        self.links.is_empty()
+    }
+
+    /// The kernel that carries all calls out. What they write to storages that are not `wanted` stays in working memory.
+    ///
+    /// # Errors
+    /// Those of making kernels for blocks.
+    pub fn fuse(&self, wanted: impl Fn(usize) -> bool) -> Result<Fused> {
+        blocks::fuse(self, &wanted)
+    }
+
+    /// Notes an access; one of memory that is written must have the same axes as those before it.
+    fn see(&mut self, access: Access, meta: &Meta, dims: &Dims, written: bool) -> std::result::Result<(), Obstacle> {
+        let layout = meta.layout.dims().iter().zip(meta.layout.stride()).zip(dims);
+        let long = layout.filter(|((len, _), _)| **len > 1).map(|((&len, &stride), &class)| (stride, len, class));
+        let dims: SmallVec<[(usize, usize, Class); 6]> = long.collect();
+        for before in self.seen.iter().filter(|seen| seen.access.storage == access.storage) {
+            match (before.written, written) {
+                (false, false) => {}
+                _ if before.access.byte_offset != access.byte_offset => return Err(Obstacle::OtherView),
+                // A call that reads may repeat what was written; who writes what was read may not.
+                (true, false) => join(&mut self.axes, &before.dims, &dims, true)?,
+                (_, true) => join(&mut self.axes, &before.dims, &dims, false)?,
+            }
+        }
+        self.seen.push(Seen { access, written, dims });
+        Ok(())
+    }
+
+    /// Makes the axes of the last two calls one, if their outputs have the same shape: where nothing passes between calls, any axes of equal length
+    /// may be walked along together.
+    fn join_last_two(&mut self) {
+        let [.., a, b] = &self.links[..] else { return };
+        let (first, second) = (&a.dims[a.part.inputs.len()], &b.dims[b.part.inputs.len()]);
+        if a.part.outputs[0].shape() == b.part.outputs[0].shape() {
+            first.iter().zip(second).for_each(|(&a, &b)| self.axes.join(a, b));
+        }
+    }
+
+    /// The axes that all calls have in all outputs and are independent along, in the order of the last output's strides.
+    fn common_loops(&self) -> SmallVec<[Class; 4]> {
+        let Some(last) = self.links.last() else { return SmallVec::new() };
+        let layout = &last.part.outputs[0].layout;
+        let mut candidates: SmallVec<[(usize, Class); 6]> = last.dims[last.part.inputs.len()]
+            .iter()
+            .zip(layout.stride())
+            .map(|(&class, &stride)| (stride, self.axes.root(class)))
+            .filter(|(_, class)| self.axes.is_loop(*class))
+            .collect();
+        candidates.retain(|(_, class)| {
+            let once = |dims: &Dims| dims.iter().filter(|own| self.axes.root(**own) == *class).count() == 1;
+            self.links.iter().all(|link| link.dims[link.part.inputs.len()..].iter().all(once))
+        });
+        candidates.sort_by_key(|(stride, _)| std::cmp::Reverse(*stride));
+        candidates.into_iter().map(|(_, class)| class).collect()
+    }
+}
+
+/// Makes the axes of two views of the same memory one, dimension by dimension. `repeats` is whether the second view may have dimensions besides, of
+/// stride 0.
+fn join(
+    axes: &mut Axes,
+    first: &[(usize, usize, Class)],
+    second: &[(usize, usize, Class)],
+    repeats: bool,
+) -> std::result::Result<(), Obstacle> {
+    let mut matched = 0;
+    for (stride, len, class) in second {
+        if *stride == 0 && repeats {
+            continue;
+        }
+        let Some((_, _, other)) = first.iter().find(|(s, n, _)| (s, n) == (stride, len)) else {
+            return Err(Obstacle::OtherView);
+        };
+        axes.join(*other, *class);
+        matched += 1;
+    }
+    if matched == first.len() { Ok(()) } else { Err(Obstacle::OtherView) }
+}

@@ -1,0 +1,126 @@
+//! Eager calls that wait in the VM's queue run together: same results, one pass over memory.
+
+use std::borrow::Cow;
+use std::panic::Location;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use opforge::{DType, Device, Result, Tensor, Var};
+use opforge_runtime::vm::{self, BufferRef, Call, trace};
+use opforge_runtime::{HostKernel, Kernel, Storage};
+
+use super::{floats, values};
+
+/// A kernel that ends when it is told to.
+struct Gate(Arc<AtomicBool>);
+
+impl HostKernel for Gate {
+    unsafe fn run(&self, _: &[*const u8], _: &[*mut u8]) -> Result<()> {
+        while !self.0.load(Ordering::Acquire) {
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+    fn cost(&self) -> u64 {
+        u64::MAX / 4
+    }
+}
+
+/// Runs `f` while the queue is held, and everything that it queued afterwards; gives how many calls ran in programs.
+fn queued<R>(f: impl FnOnce() -> Result<R>) -> (R, usize) {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let open = Arc::new(AtomicBool::new(false));
+    let kernel: Arc<dyn Kernel> = Arc::new(Gate(open.clone()));
+    let storage = Storage::new(Device::Cpu, 8).unwrap();
+    let outputs = [BufferRef::new(&storage, 0)];
+    let op = Cow::Borrowed("gate");
+    let call = Call { op: &op, at: Location::caller(), kernel: &kernel, part: None, inputs: &[], outputs: &outputs };
+    trace::start();
+    let stream = vm::Stream::new();
+    let result = vm::with_stream(&stream, || {
+        // SAFETY: the kernel touches nothing.
+        unsafe { vm::submit(&call) }.unwrap();
+        let result = f();
+        open.store(true, Ordering::Release);
+        stream.synchronize().unwrap();
+        result
+    });
+    let events = trace::stop();
+    (result.unwrap(), events.iter().filter(|e| e.stream == stream.id() && e.program.is_some()).count())
+}
+
+/// The results with and without programs, which have the same bits; `calls` run together.
+fn expect_same(calls: usize, f: impl Fn() -> Result<Vec<Tensor>>) {
+    let (fused, together) = queued(&f);
+    assert_eq!(together, calls);
+    vm::synchronize().unwrap();
+    let plain = f().unwrap();
+    for (a, b) in fused.iter().zip(&plain) {
+        let bits =
+            |t: &Tensor| t.contiguous().unwrap().flatten_all().unwrap().to_dtype(DType::F64).unwrap().to_vec1::<f64>();
+        let (a, b) = (bits(a).unwrap(), bits(b).unwrap());
+        assert!(a.iter().zip(&b).all(|(a, b)| a.to_bits() == b.to_bits()));
+    }
+}
+
+const SHAPE: [usize; 2] = [600, 1000];
+
+#[test]
+fn expressions() {
+    let (x, w, b) = (floats(&SHAPE, 1), floats(&[SHAPE[1]], 2), floats(&[SHAPE[1]], 3));
+    expect_same(3, || Ok(vec![x.broadcast_mul(&w)?.broadcast_add(&b)?.gelu()?]));
+    // A result that is held is written.
+    expect_same(3, || {
+        let scaled = x.broadcast_mul(&w)?;
+        Ok(vec![scaled.broadcast_add(&b)?.gelu()?, scaled])
+    });
+}
+
+#[test]
+fn gradients() {
+    let (x, w) = (Var::from_tensor(&floats(&SHAPE, 1)).unwrap(), floats(&[SHAPE[1]], 2));
+    let (result, together) = queued(|| {
+        let y = x.broadcast_mul(&w)?.tanh()?;
+        y.sqr()?.sum_all()?.backward()
+    });
+    let fused = result.get(&x).unwrap().flatten_all().unwrap().to_vec1::<f32>().unwrap();
+    let plain = x.broadcast_mul(&w).unwrap().tanh().unwrap().sqr().unwrap().sum_all().unwrap().backward().unwrap();
+    assert_eq!(fused, plain.get(&x).unwrap().flatten_all().unwrap().to_vec1::<f32>().unwrap());
+    assert!(together >= 4, "{together}");
+}
+
+#[test]
+fn steps_in_place() {
+    let gradient = floats(&SHAPE, 3);
+    let step = |weight: &Tensor, mean: &Tensor| -> Result<()> {
+        mean.mul_(&gradient)?;
+        mean.add_(&gradient.affine(0.1, 0.0)?)?;
+        weight.sub_(&mean.affine(0.01, 0.0)?)
+    };
+    let start = || (values(&SHAPE, DType::F32, 1), values(&SHAPE, DType::F32, 2));
+    let (a, b) = (start(), start());
+    [&a, &b].iter().for_each(|(w, m)| {
+        w.to_vec2::<f32>().unwrap();
+        m.to_vec2::<f32>().unwrap();
+    });
+    let ((), together) = queued(|| (0..3).try_for_each(|_| step(&a.0, &a.1)));
+    (0..3).for_each(|_| step(&b.0, &b.1).unwrap());
+    assert_eq!(a.0.to_vec2::<f32>().unwrap(), b.0.to_vec2::<f32>().unwrap());
+    assert_eq!(a.1.to_vec2::<f32>().unwrap(), b.1.to_vec2::<f32>().unwrap());
+    assert!(together >= 12, "{together}");
+}
+
+#[test]
+fn memory_is_not_reserved_for_what_passes_between() {
+    let x = floats(&[2_000_000], 1);
+    let (held, together) = queued(|| {
+        let y = x.exp()?;
+        let storage = y.storage().clone();
+        let weak = Arc::downgrade(&storage);
+        drop(storage);
+        Ok((y.neg()?.exp()?, weak))
+    });
+    assert_eq!(together, 3);
+    assert!(held.1.upgrade().is_none());
+}

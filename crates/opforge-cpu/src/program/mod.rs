@@ -4,6 +4,7 @@
 //! with the strides that it has there; where it only passes from one call to the next, in working memory. No code is made at run time, and a
 //! block's elements are computed by the loops that compute whole tensors.
 
+pub mod sequence;
 #[cfg(test)]
 mod tests;
 

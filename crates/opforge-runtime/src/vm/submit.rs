@@ -1,12 +1,13 @@
 //! Submitting calls: run here and now, or queued.
 
+use std::panic::Location;
 use std::sync::atomic::Ordering;
 
 use opforge_core::{Error, Result};
 
 use super::buffer::{BufferRef, Call};
 use super::deps::{Slot, Ticket};
-use super::failure::Failure;
+use super::failure::{Failure, Place};
 use super::interrupt::LONG;
 use super::machine::Vm;
 use super::state::{Obstacle, Queued, State};
@@ -40,6 +41,12 @@ pub unsafe fn submit(call: &Call<'_>) -> Result<()> {
 /// Declares a storage usable again whose content a failed kernel left unspecified.
 pub fn clear_poison(storage: &Storage) {
     storage.deps.get(&mut Vm::global().lock().token).clear_poison();
+}
+
+/// Declares a storage unusable: whoever reads it, kernels or the host, gets this error of the call that should have written it.
+pub fn set_unusable(storage: &Storage, op: &'static str, at: &'static Location<'static>, error: Error) {
+    let failure = Failure::new(op.into(), Place { at, caller: patience::caller() }, error);
+    storage.deps.get(&mut Vm::global().lock().token).set_poison(failure);
 }
 
 impl Vm {

@@ -67,8 +67,8 @@ impl Tensor {
         version(self.slot().counter(), self.storage())
     }
 
-    /// Counts a change in place.
-    pub(crate) fn bump_version(&self) {
+    /// Counts a change in place, so that a backward which saved the elements before is an error. Interpreters do it.
+    pub fn bump_version(&self) {
         match self.slot().counter() {
             None => self.storage().bump_version(),
             Some(counter) => _ = counter.fetch_add(1, Ordering::AcqRel),

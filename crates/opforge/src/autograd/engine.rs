@@ -24,12 +24,20 @@ pub struct BackwardOptions {
 /// As [`Tensor::backward`]; for seeds of another shape than their root's.
 #[track_caller]
 pub fn backward(roots: &[(Tensor, Option<Tensor>)], options: BackwardOptions) -> Result<GradStore> {
-    let engine = Engine::run(roots, options, None)?;
     let mut store = GradStore::default();
-    for (leaf, grad) in engine.leaves.gradients() {
+    for (leaf, grad) in leaf_gradients(roots, options)? {
         store.insert(&leaf, grad);
     }
     Ok(store)
+}
+
+/// As [`backward`]: the leaves, each with its gradient.
+///
+/// # Errors
+/// As [`backward`].
+#[track_caller]
+pub fn leaf_gradients(roots: &[(Tensor, Option<Tensor>)], options: BackwardOptions) -> Result<Vec<(Tensor, Tensor)>> {
+    Ok(Engine::run(roots, options, None)?.leaves.gradients().collect())
 }
 
 /// The gradients of `sum(root * seed)` with respect to the given tensors, leaves or not; `None` where nothing depends on one. Only what lies

@@ -28,7 +28,7 @@ mod view;
 
 pub use backward::Backward;
 pub use broadcast::sum_to;
-pub use engine::{BackwardOptions, accumulate, backward, check_roots, grad};
+pub use engine::{BackwardOptions, accumulate, backward, check_roots, grad, leaf_gradients};
 pub use function::{FunctionBackward, SavedTensor, record_function, record_function_in_place};
 pub use grad_fn::GradFn;
 pub use hooks::{AfterHook, Hook, HookId};

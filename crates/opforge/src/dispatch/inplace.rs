@@ -1,7 +1,18 @@
 //! What must hold before an operator may write into an existing tensor.
 
-use crate::operator::{Metas, Operator};
+use crate::operator::{Call, Metas, Operator};
 use crate::{Error, Result, Tensor};
+
+/// What must hold of a call's given outputs, if it has any: they have the inferred shapes and dtypes, can be written, and share no memory with inputs
+/// that the operator does not allow.
+///
+/// # Errors
+/// Where it does not hold.
+pub fn check_destination(call: &Call<'_>, inferred: &Metas) -> Result<()> {
+    let Some(given) = call.outputs else { return Ok(()) };
+    check_metas(call.op.name(), inferred, given)?;
+    check_aliases(call.op, call.inputs, given)
+}
 
 /// The given outputs have the inferred number, shapes and dtypes.
 pub(super) fn check_metas(op: &'static str, inferred: &Metas, given: &[&Tensor]) -> Result<()> {

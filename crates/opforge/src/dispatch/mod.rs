@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 pub use autograd::Autograd;
 pub use destination::{Destination, Out, dispatch_to, write_to};
+pub use inplace::check_destination;
 pub(crate) use inplace::check_writable;
 pub use local::EagerLocal;
 

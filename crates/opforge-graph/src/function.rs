@@ -1,0 +1,219 @@
+//! A traced function as part of programs that record gradients: one program forwards, one backwards.
+
+use std::sync::Arc;
+
+use opforge::autograd::{BackwardOptions, SavedTensor, is_grad_enabled, leaf_gradients, record_function};
+use opforge::{DType, Error, Meta, Result, Tensor, TensorId};
+
+use crate::graph::{Graph, Origin, Use};
+use crate::program::Program;
+use crate::trace::{calls, further_argument, trace_all};
+
+const GRAPH: &str = "graph";
+
+/// A function that has been traced, with its gradient where that is wanted.
+///
+/// ```
+/// use opforge::{Device, Tensor, Var};
+/// use opforge_graph::Function;
+///
+/// let w = Var::new(&[2f32, -1.0], &Device::Cpu)?;
+/// let x = Tensor::new(&[3f32, 4.0], &Device::Cpu)?;
+/// let function = Function::trace(&[&x], |x| Ok(vec![x[0].mul(&w)?.relu()?]))?;
+/// let y = function.call(&[&x])?.remove(0);
+/// assert_eq!(y.to_vec1::<f32>()?, [6.0, 0.0]);
+/// let gradients = y.sum_all()?.backward()?;
+/// assert_eq!(gradients.get(&w).unwrap().to_vec1::<f32>()?, [3.0, 0.0]);
+/// # Ok::<(), opforge::Error>(())
+/// ```
+pub struct Function {
+    forward: Program,
+    /// Which arguments needed a gradient.
+    needs: Vec<bool>,
+    /// Whether calls were to be recorded.
+    recorded: bool,
+    /// How many of the forward program's results are the function's; the others are saved.
+    results: usize,
+    backward: Option<Backward>,
+}
+
+struct Backward {
+    program: Arc<Program>,
+    /// What the gradients are of, in the order of the program's results.
+    leaves: Vec<Leaf>,
+    /// The arguments that the program reads, after what was saved.
+    arguments: Vec<usize>,
+    /// Captured leaves, which must not be changed between the programs.
+    captured: Vec<Tensor>,
+    /// Whether each of the function's results has a gradient; those that have are the program's last arguments.
+    differentiable: Vec<bool>,
+}
+
+enum Leaf {
+    Argument(usize),
+    Captured(Tensor),
+}
+
+/// What a trace tells of gradients.
+struct Traced {
+    /// How many calls come before the gradients'.
+    calls: usize,
+    results: usize,
+    differentiable: Vec<bool>,
+    seeds: Vec<Use>,
+    leaves: Vec<Leaf>,
+}
+
+impl Function {
+    /// Traces `f` on tensors like these. Where recording is on, and an argument or something captured needs a gradient, so does the function's result.
+    ///
+    /// # Errors
+    /// As [`trace`](crate::trace()); for captured results of other calls that need a gradient: they must be arguments.
+    pub fn trace(examples: &[&Tensor], f: impl FnOnce(&[Tensor]) -> Result<Vec<Tensor>>) -> Result<Function> {
+        let needs: Vec<bool> = examples.iter().map(|example| example.requires_grad()).collect();
+        let (graph, traced) = trace_all(examples, |arguments| {
+            for (argument, _) in arguments.iter().zip(&needs).filter(|(_, needs)| **needs) {
+                argument.set_requires_grad(true)?;
+            }
+            with_gradients(arguments, f(arguments)?)
+        })?;
+        let recorded = is_grad_enabled();
+        let results = traced.results;
+        if traced.leaves.is_empty() {
+            return Ok(Function { forward: graph.compile()?, needs, recorded, results, backward: None });
+        }
+        let (forward, backward) = split(graph, traced)?;
+        Ok(Function { forward: forward.compile()?, needs, recorded, results, backward: Some(backward) })
+    }
+
+    /// Whether the function was traced for tensors like these, in a program that records as this does.
+    pub fn accepts(&self, arguments: &[&Tensor]) -> bool {
+        self.recorded == is_grad_enabled()
+            && self.forward.accepts(arguments)
+            && arguments.iter().zip(&self.needs).all(|(argument, needs)| argument.requires_grad() == *needs)
+    }
+
+    /// The results.
+    ///
+    /// # Errors
+    /// As [`Program::run`].
+    pub fn call(&self, arguments: &[&Tensor]) -> Result<Vec<Tensor>> {
+        let mut results = self.forward.run(arguments)?;
+        let saved = results.split_off(self.results);
+        match &self.backward {
+            Some(backward) if is_grad_enabled() => backward.record(arguments, results, &saved),
+            _ => Ok(results),
+        }
+    }
+
+    /// The program that computes the results.
+    pub fn forward(&self) -> &Program {
+        &self.forward
+    }
+
+    /// The program that computes the gradients, if there are any.
+    pub fn backward(&self) -> Option<&Program> {
+        self.backward.as_ref().map(|backward| &*backward.program)
+    }
+}
+
+/// In a trace: the function's results, then the gradients of the leaves that they depend on.
+fn with_gradients(arguments: &[Tensor], mut results: Vec<Tensor>) -> Result<(Vec<Tensor>, Traced)> {
+    let calls = calls()?;
+    let count = results.len();
+    let differentiable: Vec<bool> =
+        results.iter().map(|y| y.requires_grad() && is_grad_enabled() && !y.dtype().is_int()).collect();
+    let mut roots = Vec::new();
+    let mut seeds = Vec::new();
+    for result in results.iter().zip(&differentiable).filter(|(_, has)| **has).map(|(result, _)| result) {
+        // The number among the backward program's arguments is not known yet.
+        let (seed, used) = further_argument(usize::MAX, result)?;
+        seeds.push(used);
+        roots.push((result.clone(), Some(seed)));
+    }
+    let mut leaves = Vec::new();
+    if !roots.is_empty() {
+        let number = |id: TensorId| arguments.iter().position(|argument| argument.id() == id);
+        for (leaf, gradient) in leaf_gradients(&roots, BackwardOptions::default())? {
+            leaves.push(number(leaf.id()).map_or_else(|| Leaf::Captured(leaf.clone()), Leaf::Argument));
+            results.push(gradient);
+        }
+    }
+    let results = results.iter().map(Tensor::detach).collect();
+    Ok((results, Traced { calls, results: count, differentiable, seeds, leaves }))
+}
+
+/// The graph that computes the results and what is to be saved, and the gradients' program.
+fn split(mut graph: Graph, traced: Traced) -> Result<(Graph, Backward)> {
+    let nodes = graph.nodes.split_off(traced.calls);
+    let gradients = graph.outputs.split_off(traced.results);
+    let values = graph.values.clone();
+    let backward = Graph { values, nodes, inputs: Vec::new(), outputs: gradients };
+    let mut backward = backward.without_common_calls().without_dead_code();
+
+    let made_before = |value: usize| graph.nodes.iter().flat_map(|node| &node.outputs).any(|y| y.value == value);
+    let read = |value: usize| {
+        let inputs = backward.nodes.iter().flat_map(|node| &node.inputs);
+        inputs.chain(&backward.outputs).any(|x| x.value == value)
+    };
+    let values = || 0..backward.values.len();
+    let saved: Vec<usize> =
+        values().filter(|&value| backward.is_made(value) && read(value) && made_before(value)).collect();
+    let captured = values().filter(|&value| read(value)).filter_map(|value| match &backward.values[value].origin {
+        Origin::Captured(captured) => Some(captured.tensor().clone()),
+        _ => None,
+    });
+    let captured: Vec<Tensor> = captured.collect();
+    let arguments: Vec<usize> =
+        graph.inputs.iter().enumerate().filter(|(_, input)| read(input.value)).map(|(number, _)| number).collect();
+
+    let flat = |value: &usize| Use { value: *value, meta: Meta::contiguous(DType::U8, graph.values[*value].bytes) };
+    let saved: Vec<Use> = saved.iter().map(flat).collect();
+    let read_arguments = arguments.iter().map(|&number| graph.inputs[number].clone());
+    let inputs: Vec<Use> = saved.iter().cloned().chain(read_arguments).chain(traced.seeds).collect();
+    for (number, input) in inputs.iter().enumerate() {
+        backward.values[input.value].origin = Origin::Input(number);
+    }
+    backward.inputs = inputs;
+    graph.outputs.extend(saved);
+    let program = Arc::new(backward.compile()?);
+    let Traced { differentiable, leaves, .. } = traced;
+    Ok((graph, Backward { program, leaves, arguments, captured, differentiable }))
+}
+
+impl Backward {
+    fn record(&self, arguments: &[&Tensor], results: Vec<Tensor>, saved: &[Tensor]) -> Result<Vec<Tensor>> {
+        let read = self.arguments.iter().map(|&number| arguments[number]);
+        let kept = saved.iter().chain(read).map(|t| SavedTensor::new(t, false)).collect::<Vec<SavedTensor>>();
+        let unchanged: Vec<SavedTensor> = self.captured.iter().map(|t| SavedTensor::new(t, false)).collect();
+        let leaves: Vec<&Tensor> = self.leaves.iter().map(|leaf| leaf.tensor(arguments)).collect();
+        let (program, differentiable) = (self.program.clone(), self.differentiable.clone());
+        let metas: Vec<Meta> = results.iter().map(|y| y.meta().clone()).collect();
+        let backward = move |grads: &[Option<Tensor>], _: &[bool]| {
+            if is_grad_enabled() {
+                let accepted = "gradients that are not differentiated again";
+                return Err(Error::autograd(GRAPH, "backward", "create_graph", accepted));
+            }
+            unchanged.iter().try_for_each(|t| t.unpack().map(drop))?;
+            let mut given = kept.iter().map(SavedTensor::unpack).collect::<Result<Vec<Tensor>>>()?;
+            for (i, meta) in metas.iter().enumerate().filter(|(i, _)| differentiable[*i]) {
+                given.push(match &grads[i] {
+                    Some(grad) => grad.to_dtype(meta.dtype)?.broadcast_as(meta.shape())?.contiguous()?,
+                    None => Tensor::zeros(meta.shape(), meta.dtype, &opforge::Device::Cpu)?,
+                });
+            }
+            let given = given.iter().map(Tensor::detach).collect::<Vec<Tensor>>();
+            Ok(program.run(&given.iter().collect::<Vec<_>>())?.into_iter().map(Some).collect())
+        };
+        record_function(GRAPH, &leaves, &results, &self.differentiable, Arc::new(backward))
+    }
+}
+
+impl Leaf {
+    fn tensor<'a>(&'a self, arguments: &[&'a Tensor]) -> &'a Tensor {
+        match self {
+            Leaf::Argument(number) => arguments[*number],
+            Leaf::Captured(tensor) => tensor,
+        }
+    }
+}

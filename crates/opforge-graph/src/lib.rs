@@ -1,0 +1,34 @@
+//! Graphs: calls that are traced instead of run, and run later, many times, as one kernel.
+//!
+//! ```
+//! use opforge::{Device, Result, Tensor};
+//!
+//! let scale = Tensor::new(&[2f32, 3.0], &Device::Cpu)?;
+//! let graph = opforge_graph::trace(&[&scale], |x| Ok(vec![x[0].mul(&scale)?.exp()?.sum_all()?]))?;
+//! assert_eq!(graph.nodes().len(), 3);
+//!
+//! let program = graph.compile()?;
+//! let x = Tensor::new(&[0f32, 1.0], &Device::Cpu)?;
+//! let results = program.run(&[&x])?;
+//! assert_eq!(results[0].to_scalar::<f32>()?, 1.0 + 3f32.exp());
+//! # Ok::<(), opforge::Error>(())
+//! ```
+//!
+//! [`trace()`] runs a function with an interpreter of its own ([`mod@trace`]): operators are inferred and written down ([`Graph`]), built-in ones and
+//! users', gradients included; views change layouts only, as they do in eager code. What the function reads besides its arguments is
+//! captured, not copied: a program sees parameters as they are when it runs, and changes them where the function did.
+//!
+//! [`Graph::compile`] leaves out what nobody reads ([`passes`]), joins calls that go together ([`opforge::fusion`]), and lays what passes between
+//! them into one piece of memory ([`memory`]). A [`Program`] is one instruction of the VM.
+
+pub mod function;
+pub mod graph;
+pub mod memory;
+pub mod passes;
+pub mod program;
+pub mod trace;
+
+pub use function::Function;
+pub use graph::{Graph, Node, Origin, Use, Value};
+pub use program::{Options, Program};
+pub use trace::trace;

@@ -1,0 +1,221 @@
+//! The interpreter that writes calls down.
+
+use std::cell::RefCell;
+use std::panic::Location;
+use std::sync::Arc;
+
+use opforge::autograd::is_grad_enabled;
+use opforge::dispatch::{Autograd, Call, EagerLocal, Interpreter, check_destination, interpreted_by};
+use opforge::operator::{Lowering, Metas, Tensors};
+use opforge::{Device, Error, Meta, Result, Tensor, no_grad};
+use opforge_runtime::{Storage, vm};
+
+use crate::graph::{Captured, Graph, Node, Origin, Use, Value};
+
+/// The name that errors of graphs bear.
+const GRAPH: &str = "graph";
+
+/// What has been written down so far.
+#[derive(Default)]
+struct Recording {
+    values: Vec<Value>,
+    /// The storage of each value: its address is the value's as long as it is held.
+    storages: Vec<Arc<Storage>>,
+    nodes: Vec<Node>,
+}
+
+thread_local!(static RECORDING: RefCell<Option<Recording>> = const { RefCell::new(None) });
+
+/// Writes calls down; around it, gradients are recorded as in eager code.
+static TRACER: Autograd<Lazy> = Autograd { inner: Lazy };
+
+struct Lazy;
+
+/// Runs `f` on tensors like these, and writes down what it calls.
+///
+/// Nothing is computed. `f` may look at shapes and dtypes, which are those of the example tensors; elements are known only when the graph runs, and
+/// reading them is an error that names the call which would make them.
+///
+/// # Errors
+/// Those of `f`; tensors of another device than the CPU; a trace inside of a trace.
+pub fn trace(examples: &[&Tensor], f: impl FnOnce(&[Tensor]) -> Result<Vec<Tensor>>) -> Result<Graph> {
+    trace_all(examples, |arguments| Ok((f(arguments)?, ()))).map(|(graph, ())| graph)
+}
+
+/// As [`trace`], of a function that gives something besides.
+pub(crate) fn trace_all<R>(
+    examples: &[&Tensor],
+    f: impl FnOnce(&[Tensor]) -> Result<(Vec<Tensor>, R)>,
+) -> Result<(Graph, R)> {
+    if RECORDING.with_borrow(Option::is_some) {
+        return Err(Error::value(GRAPH, "trace", "a trace inside of a trace", "one trace at a time"));
+    }
+    let mut begun = Recording::default();
+    let arguments = examples.iter().enumerate().map(|(i, example)| begun.argument(i, example));
+    let arguments = arguments.collect::<Result<Vec<Tensor>>>()?;
+    let inputs = arguments.iter().map(|x| begun.used(x)).collect();
+    RECORDING.set(Some(begun));
+    let outcome = interpreted_by(&TRACER, || f(&arguments));
+    let mut ended = RECORDING.take().unwrap_or_default();
+    let (outputs, rest) = outcome?;
+    let outputs = outputs.iter().map(|y| ended.used(y)).collect();
+    Ok((Graph { values: ended.values, nodes: ended.nodes, inputs, outputs }, rest))
+}
+
+/// What `f` makes of what has been written down so far, in a trace.
+fn with_recording<R>(f: impl FnOnce(&mut Recording) -> Result<R>) -> Result<R> {
+    let none = || Error::msg("a graph was traced on another thread");
+    RECORDING.with_borrow_mut(|recording| f(recording.as_mut().ok_or_else(none)?))
+}
+
+/// How many calls have been written down.
+pub(crate) fn calls() -> Result<usize> {
+    with_recording(|recording| Ok(recording.nodes.len()))
+}
+
+/// A tensor that stands for a further argument: with the shape and dtype of `like`, contiguous.
+pub(crate) fn further_argument(number: usize, like: &Tensor) -> Result<(Tensor, Use)> {
+    with_recording(|recording| {
+        let meta = Meta::contiguous(like.dtype(), like.shape());
+        let bytes = meta.elem_count() * meta.dtype.size_in_bytes();
+        let origin = Origin::Input(number);
+        let tensor = recording.tensor(meta, bytes, origin, "argument", Location::caller())?;
+        let used = recording.used(&tensor);
+        Ok((tensor, used))
+    })
+}
+
+impl Recording {
+    /// A tensor that stands for an argument.
+    fn argument(&mut self, number: usize, example: &Tensor) -> Result<Tensor> {
+        if *example.device() != Device::Cpu {
+            return Err(Error::device(GRAPH, "input", example.device(), "the CPU"));
+        }
+        let layout = example.layout();
+        let from_zero = opforge::Layout::new(layout.shape().clone(), layout.stride().into(), 0, GRAPH)?;
+        let bytes = from_zero.span() * example.dtype().size_in_bytes();
+        self.tensor(
+            Meta { dtype: example.dtype(), layout: from_zero },
+            bytes,
+            Origin::Input(number),
+            "argument",
+            Location::caller(),
+        )
+    }
+
+    /// A tensor of a new value, whose elements nobody can read.
+    fn tensor(
+        &mut self,
+        meta: Meta,
+        bytes: usize,
+        origin: Origin,
+        op: &'static str,
+        at: &'static Location<'static>,
+    ) -> Result<Tensor> {
+        let storage = Storage::new(Device::Cpu, bytes)?;
+        let unknown = "a graph is being traced: elements are there when it runs, and cannot be read before";
+        vm::set_unusable(&storage, op, at, Error::msg(unknown));
+        self.values.push(Value { bytes, origin });
+        self.storages.push(storage.clone());
+        Tensor::from_storage(storage, meta.dtype, meta.layout)
+    }
+
+    /// A tensor as part of a value: its own, or one that is captured now.
+    fn used(&mut self, tensor: &Tensor) -> Use {
+        let value = self.number(tensor.storage()).unwrap_or_else(|| {
+            self.values
+                .push(Value { bytes: tensor.storage().nbytes(), origin: Origin::Captured(Captured(tensor.clone())) });
+            self.storages.push(tensor.storage().clone());
+            self.values.len() - 1
+        });
+        Use { value, meta: tensor.meta().clone() }
+    }
+
+    fn number(&self, storage: &Arc<Storage>) -> Option<usize> {
+        self.storages.iter().position(|known| Arc::ptr_eq(known, storage))
+    }
+}
+
+impl Interpreter for Lazy {
+    fn interpret(&self, call: &Call<'_>) -> Result<Tensors> {
+        let is_view = matches!(call.inputs, [input] if call.op.view(input.layout()).is_some());
+        let devices = || call.inputs.iter().chain(call.outputs.unwrap_or_default()).map(|t| *t.device());
+        if is_view || call.op.device().or_else(|| devices().next()) == Some(Device::Meta) {
+            return EagerLocal.interpret(call);
+        }
+        if let Some(given) = call.outputs
+            && call.op.refuses_elements(call.inputs)
+        {
+            // As in eager code: what fails must not have changed anything.
+            let made = self.interpret(&Call { outputs: None, ..*call })?;
+            no_grad(|| made.iter().zip(given).try_for_each(|(made, given)| given.copy_from(made)))?;
+            return Ok(given.iter().map(|t| (*t).clone()).collect());
+        }
+        let inputs: Vec<&Meta> = call.inputs.iter().map(|t| t.meta()).collect();
+        let metas = call.op.infer(&inputs)?;
+        check(call, &metas)?;
+        let lowering = call.op.lower(&inputs, &metas.iter().collect::<Vec<_>>())?;
+        with_recording(|recording| {
+            call.inputs.iter().try_for_each(|input| recording.check_history(call.op.name(), input))?;
+            if matches!(lowering, Lowering::Random(_)) {
+                recording.key(call.inputs[0]);
+            }
+            let outputs = recording.outputs(call, metas)?;
+            let node = Node {
+                op: call.op.boxed(),
+                at: call.at,
+                inputs: call.inputs.iter().map(|t| recording.used(t)).collect(),
+                outputs: outputs.iter().map(|t| recording.used(t)).collect(),
+            };
+            recording.nodes.push(node);
+            if call.outputs.is_some() {
+                outputs.iter().for_each(Tensor::bump_version);
+            }
+            Ok(outputs)
+        })
+    }
+}
+
+fn check(call: &Call<'_>, metas: &Metas) -> Result<()> {
+    if let Some(other) = call.inputs.iter().map(|t| *t.device()).chain(call.op.device()).find(|d| *d != Device::Cpu) {
+        return Err(Error::device(call.op.name(), "input", other, "the CPU, in graphs"));
+    }
+    for meta in metas {
+        meta.shape().check(call.op.name(), meta.dtype.size_in_bytes())?;
+    }
+    check_destination(call, metas)
+}
+
+impl Recording {
+    /// Refuses what calls before the graph computed of something that needs a gradient: their part of the gradient is not the graph's, and reads what
+    /// will be others' when it runs.
+    fn check_history(&self, op: &'static str, input: &Tensor) -> Result<()> {
+        let is_captured = |value: usize| matches!(self.values[value].origin, Origin::Captured(_));
+        let is_traced = || self.number(input.storage()).is_some_and(|value| !is_captured(value));
+        let own = || input.is_leaf() || input.base().is_some_and(Tensor::is_leaf) || is_traced();
+        if !input.requires_grad() || !is_grad_enabled() || own() {
+            return Ok(());
+        }
+        let given = format!("a captured tensor of shape {:?} that earlier calls computed", input.dims());
+        Err(Error::autograd(op, "input", given, "leaves, or arguments of the graph, where a gradient is needed"))
+    }
+
+    /// Notes that a tensor is a key of random numbers, of which each run has its own.
+    fn key(&mut self, key: &Tensor) {
+        let used = self.used(key);
+        if let Origin::Captured(_) = self.values[used.value].origin {
+            self.values[used.value].origin = Origin::Key;
+        }
+    }
+
+    fn outputs(&mut self, call: &Call<'_>, metas: Metas) -> Result<Tensors> {
+        if let Some(given) = call.outputs {
+            return Ok(given.iter().map(|t| (*t).clone()).collect());
+        }
+        let made = metas.into_iter().map(|meta| {
+            let bytes = meta.elem_count() * meta.dtype.size_in_bytes();
+            self.tensor(meta, bytes, Origin::Made, call.op.name(), call.at)
+        });
+        made.collect()
+    }
+}

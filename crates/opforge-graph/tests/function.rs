@@ -1,0 +1,96 @@
+//! Traced functions in programs that record gradients.
+
+use opforge::{Device, Result, Tensor, Var, no_grad};
+use opforge_graph::Function;
+
+fn floats(shape: &[usize], seed: usize) -> Tensor {
+    let count: usize = shape.iter().product();
+    let numbers: Vec<f32> = (0..count).map(|i| ((i * 7919 + seed * 104_729) % 2003) as f32 / 1001.0 - 1.0).collect();
+    Tensor::from_vec(numbers, shape, &Device::Cpu).unwrap()
+}
+
+fn vec(t: &Tensor) -> Vec<f32> {
+    t.contiguous().unwrap().flatten_all().unwrap().to_vec1().unwrap()
+}
+
+fn network(x: &Tensor, [w, b, v]: &[Var; 3]) -> Result<Tensor> {
+    opforge::functional::softmax(&x.matmul(w)?.broadcast_add(b)?.tanh()?.matmul(v)?, -1, None)
+}
+
+fn parameters() -> [Var; 3] {
+    [floats(&[16, 8], 1), floats(&[8], 2), floats(&[8, 4], 3)].map(|t| Var::from_tensor(&t).unwrap())
+}
+
+#[test]
+fn gradients_flow_through_a_function() {
+    let own = parameters();
+    let x = floats(&[32, 16], 4);
+    let function = Function::trace(&[&x], |x| Ok(vec![network(&x[0], &own)?])).unwrap();
+    assert!(function.backward().is_some() && function.accepts(&[&x]));
+    for seed in 4..7 {
+        let x = floats(&[32, 16], seed);
+        let loss = |y: &Tensor| y.sqr()?.mean_all();
+        let eager = loss(&network(&x, &own).unwrap()).unwrap();
+        let lazy = loss(&function.call(&[&x]).unwrap()[0]).unwrap();
+        assert_eq!(vec(&eager), vec(&lazy));
+        let (eager, lazy) = (eager.backward().unwrap(), lazy.backward().unwrap());
+        for parameter in &own {
+            assert_eq!(vec(eager.get(parameter).unwrap()), vec(lazy.get(parameter).unwrap()));
+            no_grad(|| parameter.sub_(&eager.get(parameter).unwrap().affine(0.5, 0.0)?)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn arguments_have_gradients_too() {
+    let x = Var::from_tensor(&floats(&[5, 16], 4)).unwrap();
+    let own = parameters();
+    let function = Function::trace(&[&x], |x| {
+        let y = network(&x[0], &own)?;
+        Ok(vec![y.clone(), x[0].sum(0)?, y.argmax(1)?])
+    });
+    let function = function.unwrap();
+    // One result alone is used; the argument is a result of other calls.
+    let of = |f: &dyn Fn(&Tensor) -> Result<Tensor>| {
+        let input = x.affine(2.0, 0.0)?;
+        f(&input)?.sqr()?.sum_all()?.backward().map(|store| vec(store.get(&x).unwrap()))
+    };
+    let eager: Result<Vec<f32>> = of(&|x| network(x, &own));
+    let lazy = of(&|x| Ok(function.call(&[x])?.remove(0)));
+    assert_eq!(eager.unwrap(), lazy.unwrap());
+    assert_eq!(of(&|x| x.sum(0)).unwrap(), of(&|x| Ok(function.call(&[x])?.remove(1))).unwrap());
+    assert!(!function.call(&[&x]).unwrap()[2].requires_grad());
+}
+
+#[test]
+fn without_recording_nothing_is_saved() {
+    let own = parameters();
+    let x = floats(&[32, 16], 4);
+    let function = no_grad(|| Function::trace(&[&x], |x| Ok(vec![network(&x[0], &own)?]))).unwrap();
+    assert!(function.backward().is_none() && !function.accepts(&[&x]));
+    assert_eq!(vec(&function.call(&[&x]).unwrap()[0]), vec(&network(&x, &own).unwrap()));
+}
+
+#[test]
+fn what_would_be_wrong_is_refused() {
+    let own = parameters();
+    let x = floats(&[32, 16], 4);
+    let function = Function::trace(&[&x], |x| Ok(vec![network(&x[0], &own)?])).unwrap();
+    // A parameter, and the result, changed between the programs.
+    let y = function.call(&[&x]).unwrap().remove(0);
+    no_grad(|| own[2].sub_(&own[2].ones_like()?)).unwrap();
+    assert!(y.sum_all().unwrap().backward().unwrap_err().to_string().contains("changed in place"));
+    let y = function.call(&[&x]).unwrap().remove(0);
+    let loss = y.sum_all().unwrap();
+    no_grad(|| y.detach().mul_(&y.ones_like()?)).unwrap();
+    assert!(loss.backward().unwrap_err().to_string().contains("changed in place"));
+    // What calls before the graph computed.
+    let scaled = own[0].affine(2.0, 0.0).unwrap();
+    let error = Function::trace(&[&x], |x| Ok(vec![x[0].matmul(&scaled)?])).err().unwrap().to_string();
+    assert!(error.contains("earlier calls computed"), "{error}");
+    let known = |x: &[Tensor]| {
+        scaled.detach().exp()?;
+        Ok(vec![x[0].matmul(&scaled)?])
+    };
+    assert!(Function::trace(&[&x], known).is_err(), "its elements alone are known to the graph");
+}

@@ -1,0 +1,222 @@
+//! What traced functions mean, and what is done to graphs before they run.
+
+use opforge::{DType, Device, Result, Tensor, Var, no_grad};
+use opforge_graph::{Options, trace};
+use proptest::prelude::*;
+
+fn floats(shape: &[usize], seed: usize) -> Tensor {
+    let count: usize = shape.iter().product();
+    let numbers: Vec<f32> = (0..count).map(|i| ((i * 7919 + seed * 104_729) % 2003) as f32 / 1001.0 - 1.0).collect();
+    Tensor::from_vec(numbers, shape, &Device::Cpu).unwrap()
+}
+
+fn vec(t: &Tensor) -> Vec<f32> {
+    t.contiguous().unwrap().flatten_all().unwrap().to_vec1().unwrap()
+}
+
+#[test]
+fn parameters_are_seen_as_they_are_when_a_program_runs() {
+    let weight = Var::from_tensor(&floats(&[4], 1)).unwrap();
+    let x = floats(&[3, 4], 2);
+    let program = trace(&[&x], |x| Ok(vec![x[0].broadcast_mul(&weight)?])).unwrap().compile().unwrap();
+    for seed in 1..4 {
+        weight.set(&floats(&[4], seed)).unwrap();
+        assert_eq!(vec(&program.run(&[&x]).unwrap()[0]), vec(&x.broadcast_mul(&weight).unwrap()));
+    }
+}
+
+#[test]
+fn what_is_changed_in_place_is_changed_by_each_run() {
+    let count = floats(&[300], 1);
+    let before = vec(&count);
+    let x = floats(&[300], 2);
+    let program = trace(&[&x], |x| {
+        count.add_(&x[0])?;
+        Ok(vec![count.affine(2.0, 0.0)?])
+    });
+    assert_eq!(vec(&count), before, "tracing computes nothing");
+    let program = program.unwrap().compile().unwrap();
+    let expected = count.copy().unwrap();
+    for _ in 0..3 {
+        let result = program.run(&[&x]).unwrap();
+        expected.add_(&x).unwrap();
+        assert_eq!(vec(&count), vec(&expected));
+        assert_eq!(vec(&result[0]), vec(&expected.affine(2.0, 0.0).unwrap()));
+    }
+}
+
+#[test]
+fn an_argument_may_be_changed_and_returned() {
+    let x = floats(&[5, 6], 1);
+    let program = trace(&[&x], |x| {
+        x[0].mul_(&x[0].affine(0.0, 3.0)?)?;
+        Ok(vec![x[0].clone(), x[0].t()?])
+    });
+    let program = program.unwrap().compile().unwrap();
+    // A part of a larger tensor: the program begins where the argument does.
+    let large = floats(&[9, 6], 4);
+    let part = large.narrow(0, 2, 5).unwrap();
+    let before = vec(&part);
+    let results = program.run(&[&part]).unwrap();
+    assert!(vec(&part).iter().zip(&before).all(|(now, before)| *now == before * 3.0));
+    assert_eq!(vec(&results[1]), vec(&part.t().unwrap()));
+    assert_eq!(vec(&large.narrow(0, 0, 2).unwrap()), vec(&floats(&[9, 6], 4).narrow(0, 0, 2).unwrap()));
+}
+
+#[test]
+fn reading_elements_is_an_error_that_names_the_call() {
+    let x = floats(&[3], 1);
+    let line = line!() + 2;
+    let error = trace(&[&x], |x| {
+        let y = x[0].exp()?;
+        if y.sum_all()?.to_scalar::<f32>()? > 0.0 { Ok(vec![y]) } else { Ok(vec![]) }
+    });
+    let text = error.err().unwrap().to_string();
+    assert!(text.contains("elements are there when it runs") && text.contains("sum"), "{text}");
+    assert!(text.contains(&format!("graph.rs:{}", line + 1)), "{text}");
+}
+
+#[test]
+fn arguments_of_other_shapes_are_refused() {
+    let program = trace(&[&floats(&[3, 4], 1)], |x| Ok(vec![x[0].exp()?])).unwrap().compile().unwrap();
+    for other in [floats(&[4, 3], 1), floats(&[4, 3], 1).t().unwrap(), floats(&[3, 4], 1).to_dtype(DType::F64).unwrap()]
+    {
+        let text = program.run(&[&other]).unwrap_err().to_string();
+        assert!(text.contains("f32[3, 4]"), "{text}");
+    }
+    assert!(program.run(&[]).is_err());
+    assert!(trace(&[], |_| trace(&[], |_| Ok(vec![])).map(|_| vec![])).is_err(), "a trace inside of a trace");
+}
+
+#[test]
+fn a_failing_kernel_names_its_call() {
+    let (x, y) = (Tensor::new(&[1i64, 2], &Device::Cpu).unwrap(), Tensor::new(&[1i64, 0], &Device::Cpu).unwrap());
+    let line = line!() + 1;
+    let divide = |x: &[Tensor]| Ok(vec![opforge::functional::floor_divide((&x[0]).into(), (&x[1]).into())?]);
+    let program = trace(&[&x, &y], divide).unwrap().compile().unwrap();
+    let text = program.run(&[&x, &y]).unwrap_err().to_string();
+    assert!(text.contains(&format!("graph.rs:{line}")) && text.contains("divisors other than 0"), "{text}");
+    assert_eq!(program.run(&[&x, &x]).unwrap()[0].to_vec1::<i64>().unwrap(), [1, 1]);
+}
+
+#[test]
+fn dead_and_common_calls_are_left_out() {
+    let x = floats(&[10], 1);
+    let graph = || {
+        trace(&[&x], |x| {
+            let (a, b) = (x[0].exp()?, x[0].exp()?);
+            a.sin()?.cos()?;
+            Ok(vec![a.add(&b)?])
+        })
+        .unwrap()
+    };
+    assert_eq!(graph().nodes().len(), 5);
+    assert_eq!(graph().without_dead_code().nodes().len(), 3);
+    assert_eq!(graph().without_common_calls().nodes().len(), 4);
+    assert_eq!(graph().without_common_calls().without_dead_code().nodes().len(), 2);
+    assert_eq!(
+        vec(&graph().compile().unwrap().run(&[&x]).unwrap()[0]),
+        vec(&x.exp().unwrap().affine(2.0, 0.0).unwrap())
+    );
+}
+
+/// A step of training, with gradients and changes of parameters: all of it one program.
+#[test]
+fn a_training_step_is_a_program() {
+    let parameters =
+        || [floats(&[16, 8], 1), floats(&[8], 2), floats(&[8, 4], 3)].map(|t| Var::from_tensor(&t).unwrap());
+    let step = |[w, b, v]: &[Var; 3], x: &Tensor, y: &Tensor| -> Result<Tensor> {
+        let hidden = x.matmul(w)?.broadcast_add(b)?.tanh()?;
+        let loss = hidden.matmul(v)?.sub(y)?.sqr()?.mean_all()?;
+        let grads = loss.backward()?;
+        for parameter in [w, b, v] {
+            let gradient = grads.get(parameter).unwrap();
+            no_grad(|| parameter.sub_(&gradient.affine(0.1, 0.0)?))?;
+        }
+        Ok(loss.detach())
+    };
+    let (eager, lazy) = (parameters(), parameters());
+    let (x, y) = (floats(&[32, 16], 4), floats(&[32, 4], 5));
+    let graph = trace(&[&x, &y], |given| Ok(vec![step(&lazy, &given[0], &given[1])?])).unwrap();
+    let program = graph.compile().unwrap();
+    for _ in 0..5 {
+        let loss = step(&eager, &x, &y).unwrap();
+        assert_eq!(vec(&program.run(&[&x, &y]).unwrap()[0]), vec(&loss));
+        eager.iter().zip(&lazy).for_each(|(a, b)| assert_eq!(vec(a), vec(b)));
+    }
+    assert!(!program.fusions().is_empty());
+}
+
+#[test]
+fn memory_is_used_again() {
+    let x = floats(&[64, 64], 1);
+    let program = trace(&[&x], |x| {
+        let mut y = x[0].clone();
+        for _ in 0..10 {
+            y = y.matmul(&x[0])?;
+        }
+        Ok(vec![y])
+    });
+    let program = program.unwrap().compile().unwrap();
+    assert_eq!(program.memory(), 2 * 64 * 64 * 4);
+}
+
+#[test]
+fn graphs_are_printed() {
+    let x = floats(&[2, 3], 1);
+    let graph = trace(&[&x], |x| Ok(vec![x[0].t()?.exp()?.sum(0)?])).unwrap();
+    let text = graph.to_string();
+    assert!(text.starts_with("graph(%0 f32[2, 3]) {\n"), "{text}");
+    assert!(text.contains("(%0 f32[3, 2] stride [1, 3])") && text.ends_with("return %2 f32[2]\n}\n"), "{text}");
+}
+
+fn step((kind, a, b): (u8, usize, usize), pool: &[Tensor]) -> Result<Tensor> {
+    let (x, y) = (&pool[a % pool.len()], &pool[b % pool.len()]);
+    match kind % 12 {
+        0 => x.broadcast_add(y),
+        1 => x.broadcast_mul(y),
+        2 => x.sqr(),
+        3 => x.tanh(),
+        4 => x.affine(0.5, 0.25),
+        5 => x.sum_keepdim(x.rank() - 1),
+        6 => opforge::functional::softmax(x, -1, None),
+        7 => x.t()?.contiguous()?.t(),
+        8 => x.matmul(&y.t()?),
+        9 => x.narrow(0, 0, x.dims()[0].div_ceil(2)),
+        10 => {
+            let copy = x.copy()?;
+            copy.mul_(&x.affine(0.0, 2.0)?)?;
+            Ok(copy)
+        }
+        _ => x.broadcast_lt(y)?.where_cond(&x.broadcast_add(y)?, &x.broadcast_sub(y)?),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 100 } else { 1000 }))]
+    #[test]
+    fn random_graphs(
+        choices in prop::collection::vec((any::<u8>(), any::<usize>(), any::<usize>()), 1..14),
+        dead_code: bool, common_calls: bool, fusion: bool,
+    ) {
+        let given = [floats(&[48, 48], 1), floats(&[48, 48], 2), floats(&[1, 48], 3)];
+        let program = |x: &[Tensor]| {
+            let mut pool = x.to_vec();
+            for choice in &choices {
+                if let Ok(made) = step(*choice, &pool) {
+                    pool.push(made);
+                }
+            }
+            Ok(pool.split_off(pool.len() - 2))
+        };
+        let references: Vec<&Tensor> = given.iter().collect();
+        let eager = program(&given).unwrap();
+        let graph = trace(&references, program).unwrap();
+        let lazy = graph.compile_with(Options { dead_code, common_calls, fusion }).unwrap().run(&references).unwrap();
+        for (a, b) in lazy.iter().zip(&eager) {
+            prop_assert_eq!(a.dims(), b.dims());
+            let bits = |t: &Tensor| vec(t).into_iter().map(f32::to_bits).collect::<Vec<u32>>();
+            prop_assert_eq!(bits(a), bits(b));
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Every operator's samples, traced and run: the bits of eager calls, gradients included.
+
+use opforge::autograd::{BackwardOptions, grad};
+use opforge::declaration::{Array, Content, Definition, Sample};
+use opforge::{DType, Device, Result, Tensor};
+use opforge_graph::trace;
+use opforge_runtime::Generator;
+
+/// Functions whose results' shapes, or whose arguments' validity, depend on elements: they read them.
+const READ_ELEMENTS: [&str; 0] = [];
+
+fn tensor(array: &Array, content: Content, real: DType) -> Tensor {
+    let dtype = match content {
+        Content::Real => real,
+        Content::Index => DType::I64,
+        Content::Truth => DType::Bool,
+    };
+    Tensor::from_vec(array.data.clone(), &array.shape[..], &Device::Cpu).unwrap().to_dtype(dtype).unwrap()
+}
+
+fn inputs(sample: &Sample, real: DType) -> Vec<Tensor> {
+    sample.inputs.iter().map(|input| tensor(input, input.content, real)).collect()
+}
+
+fn bits(t: &Tensor) -> Vec<u64> {
+    let t = if t.dtype().is_complex() { return Vec::new() } else { t.contiguous().unwrap().flatten_all().unwrap() };
+    t.to_dtype(DType::F64).unwrap().to_vec1::<f64>().unwrap().into_iter().map(f64::to_bits).collect()
+}
+
+/// The outputs, and the gradients of the sum of the real ones with respect to real inputs.
+fn with_gradients(sample: &Sample, given: &[Tensor]) -> Result<Vec<Tensor>> {
+    let given: Vec<Tensor> = given.iter().map(Tensor::detach).collect();
+    for x in given.iter().filter(|x| x.dtype().is_float()) {
+        x.set_requires_grad(true)?;
+    }
+    let mut results: Vec<Tensor> = sample.call(&given.iter().collect::<Vec<_>>())?.into_vec();
+    let roots: Vec<(Tensor, Option<Tensor>)> = results
+        .iter()
+        .filter(|y| y.requires_grad() && y.dtype().is_float())
+        .map(|y| Ok((y.clone(), Some(y.ones_like()?))))
+        .collect::<Result<_>>()?;
+    let leaves: Vec<&Tensor> = given.iter().filter(|x| x.requires_grad()).collect();
+    if !roots.is_empty() {
+        results.extend(grad(&roots, &leaves, BackwardOptions::default())?.into_iter().flatten());
+    }
+    Ok(results.iter().map(Tensor::detach).collect())
+}
+
+fn compare(definition: &Definition, sample: &Sample, dtype: DType) -> std::result::Result<(), String> {
+    let text = |error: opforge::Error| error.to_string();
+    let given = inputs(sample, dtype);
+    let references: Vec<&Tensor> = given.iter().collect();
+    Generator::global().manual_seed(7);
+    let eager = with_gradients(sample, &given).map_err(text)?;
+    let graph = trace(&references, |x| with_gradients(sample, x)).map_err(text)?;
+    let program = graph.compile().map_err(text)?;
+    for _ in 0..2 {
+        Generator::global().manual_seed(7);
+        let lazy = program.run(&references).map_err(text)?;
+        if lazy.len() != eager.len() {
+            return Err(format!("{} results instead of {}", lazy.len(), eager.len()));
+        }
+        for (i, (a, b)) in lazy.iter().zip(&eager).enumerate() {
+            let same = a.dims() == b.dims() && a.dtype() == b.dtype() && bits(a) == bits(b);
+            if !same {
+                return Err(format!("result {i} of {}: {a:?} instead of {b:?}", definition.name));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn graphs_give_the_bits_of_eager_calls() {
+    let mut failures = Vec::new();
+    let mut count = 0;
+    for definition in opforge::registry::operators() {
+        let dtype = [DType::F32, DType::F64].into_iter().find(|&d| definition.dtypes.contains(d));
+        let Some(dtype) = dtype.or(definition.dtypes.iter().next()) else { continue };
+        for (number, sample) in (definition.samples)().iter().enumerate() {
+            count += 1;
+            if let Err(error) = compare(definition, sample, dtype) {
+                failures.push(format!("{} sample {number}: {error}", definition.name));
+            }
+        }
+    }
+    failures.retain(|failure| !READ_ELEMENTS.iter().any(|name| failure.starts_with(&format!("{name} "))));
+    assert!(failures.is_empty(), "{} of {count}:\n{}", failures.len(), failures.join("\n"));
+    assert!(count > 500);
+}

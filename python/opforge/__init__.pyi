@@ -111,6 +111,8 @@ from ._core import clip as clip
 from ._core import clone as clone
 from ._core import column_stack as column_stack
 from ._core import combinations as combinations
+from .graph._compile import compile as compile
+from . import compiler as compiler
 from ._core import complex as complex
 from ._core import complex128 as complex128
 from ._core import complex64 as complex64
@@ -214,6 +216,7 @@ from ._core import get_num_threads as get_num_threads
 from ._core import get_printoptions as get_printoptions
 from ._core import get_rng_state as get_rng_state
 from ._core import gradient as gradient
+from . import graph as graph
 from ._core import greater as greater
 from ._core import greater_equal as greater_equal
 from ._core import gru as gru
@@ -256,6 +259,7 @@ from ._core import int8 as int8
 from ._core import inverse as inverse
 from ._core import is_complex as is_complex
 from ._core import is_floating_point as is_floating_point
+from ._core import is_fusing as is_fusing
 from ._core import is_grad_enabled as is_grad_enabled
 from ._core import is_nonzero as is_nonzero
 from ._functions import is_same_size as is_same_size
@@ -429,6 +433,7 @@ from ._core import select_scatter as select_scatter
 from ._core import selu as selu
 from ._core import set_default_device as set_default_device
 from ._core import set_default_dtype as set_default_dtype
+from ._core import set_fusing as set_fusing
 from .autograd.grad_mode import set_grad_enabled as set_grad_enabled
 from ._core import set_memory_limit as set_memory_limit
 from ._core import set_num_threads as set_num_threads

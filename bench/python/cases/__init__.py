@@ -1,11 +1,12 @@
 """The cases, a module a group. A group is a function of the library, which has PyTorch's names, to its cases by name."""
 
-from . import elementwise, layers, linalg, movement, networks, products, reductions, tiny
+from . import elementwise, expressions, layers, linalg, movement, networks, products, reductions, tiny
 
 GROUPS = {
     "tiny calls": tiny.cases,
     "element by element": elementwise.cases,
     "reductions and scans": reductions.cases,
+    "expressions": expressions.cases,
     "products": products.cases,
     "layers": layers.cases,
     "copies and indices": movement.cases,

@@ -30,6 +30,7 @@ pub struct Program {
     made: Vec<usize>,
     fusions: Vec<usize>,
     memory: usize,
+    text: String,
 }
 
 /// Memory that a run is given.
@@ -93,6 +94,7 @@ impl Graph {
     }
 
     fn prepare(self, fusion: bool) -> Result<Program> {
+        let text = self.to_string();
         let steps = self.steps(fusion)?;
         let lives = self.lives(&steps);
         let is_output = |value: usize| self.outputs.iter().any(|output| output.value == value);
@@ -141,7 +143,17 @@ impl Graph {
             outputs: outputs.collect(),
             changed: changed.clone(),
         }));
-        Ok(Program { operator, inputs: self.inputs, outputs: self.outputs, given, changed, made, fusions, memory })
+        Ok(Program {
+            operator,
+            inputs: self.inputs,
+            outputs: self.outputs,
+            given,
+            changed,
+            made,
+            fusions,
+            memory,
+            text,
+        })
     }
 
     /// The kernels, each of as many calls as go together.
@@ -332,6 +344,13 @@ impl Program {
         let captured = self.given.iter().position(|given| given.value() == output.value);
         let storage = captured.map(|i| given[i].storage()).ok_or_else(|| Error::msg("a result that nothing makes"))?;
         Tensor::from_storage(storage.clone(), output.meta.dtype, layout)
+    }
+}
+
+impl std::fmt::Display for Program {
+    /// The graph as it was before calls were joined.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.text)
     }
 }
 

@@ -8,7 +8,7 @@ use opforge::autograd::is_grad_enabled;
 use opforge::dispatch::{Autograd, Call, EagerLocal, Interpreter, check_destination, interpreted_by};
 use opforge::operator::{Lowering, Metas, Tensors};
 use opforge::{Device, Error, Meta, Result, Tensor, no_grad};
-use opforge_runtime::{Storage, vm};
+use opforge_runtime::{Generator, Storage, vm};
 
 use crate::graph::{Captured, Graph, Node, Origin, Use, Value};
 
@@ -54,9 +54,15 @@ pub(crate) fn trace_all<R>(
     let arguments = examples.iter().enumerate().map(|(i, example)| begun.argument(i, example));
     let arguments = arguments.collect::<Result<Vec<Tensor>>>()?;
     let inputs = arguments.iter().map(|x| begun.used(x)).collect();
+    let [seed, draws] = Generator::global().state();
     RECORDING.set(Some(begun));
     let outcome = interpreted_by(&TRACER, || f(&arguments));
     let mut ended = RECORDING.take().unwrap_or_default();
+    // The first run draws what the trace has only seemed to draw, unless somebody else has drawn meanwhile.
+    let keys = ended.values.iter().filter(|value| matches!(value.origin, Origin::Key)).count() as u64;
+    if Generator::global().state() == [seed, draws + keys] {
+        Generator::global().set_state([seed, draws]);
+    }
     let (outputs, rest) = outcome?;
     let outputs = outputs.iter().map(|y| ended.used(y)).collect();
     Ok((Graph { values: ended.values, nodes: ended.nodes, inputs, outputs }, rest))

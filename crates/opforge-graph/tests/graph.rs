@@ -46,6 +46,20 @@ fn what_is_changed_in_place_is_changed_by_each_run() {
 }
 
 #[test]
+fn a_trace_draws_no_random_numbers() {
+    let generator = opforge_runtime::Generator::global();
+    let draw = |_: &[Tensor]| {
+        Ok(vec![Tensor::rand(0f32, 1.0, 50, &Device::Cpu)?, Tensor::randn(0f32, 1.0, 50, &Device::Cpu)?])
+    };
+    generator.manual_seed(5);
+    let eager: Vec<Vec<f32>> = (0..2).flat_map(|_| draw(&[]).unwrap()).map(|t| vec(&t)).collect();
+    generator.manual_seed(5);
+    let program = trace(&[], draw).unwrap().compile().unwrap();
+    let lazy: Vec<Vec<f32>> = (0..2).flat_map(|_| program.run(&[]).unwrap()).map(|t| vec(&t)).collect();
+    assert_eq!(eager, lazy);
+}
+
+#[test]
 fn an_argument_may_be_changed_and_returned() {
     let x = floats(&[5, 6], 1);
     let program = trace(&[&x], |x| {

@@ -13,6 +13,7 @@ mod error;
 mod exit_status;
 mod front_end;
 mod generator;
+mod graph;
 mod info;
 mod io;
 mod print;
@@ -45,6 +46,8 @@ mod _core {
     use crate::front_end::set_package_folder;
     #[pymodule_export]
     use crate::generator::{PyGenerator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state};
+    #[pymodule_export]
+    use crate::graph::{_trace, PyGraphFunction};
     #[pymodule_export]
     use crate::info::{
         FloatInfo, IntInfo, can_cast, is_complex, is_floating_point, is_nonzero, is_storage, is_tensor, numel,

@@ -7,3 +7,12 @@ from .modules import *  # noqa: F403
 from .parameter import Buffer, Parameter
 
 __all__ = [*modules.__all__, "Buffer", "Parameter", "functional", "init", "modules", "parameter", "utils"]
+
+
+def __getattr__(name: str):
+    """`Graph` stands on modules, not beside them: it is imported when it is first used."""
+    if name == "Graph":
+        from ..graph import Graph
+
+        return Graph
+    raise AttributeError(f"module 'opforge.nn' has no attribute '{name}'")

@@ -1,0 +1,225 @@
+"""`opforge.compile`: functions and modules that are traced when they are first called with arguments of some kind."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import threading
+import warnings
+
+from .. import _core
+from ..nn.modules.module import Module
+from ._tree import NoStructure, flatten
+
+# Kinds of arguments that a function keeps programs for.
+_MOST = 64
+_UNKNOWN = "elements are there when it runs"
+
+_state = threading.local()
+
+
+def is_compiling():
+    """Whether this thread is tracing a graph."""
+    return getattr(_state, "tracing", False)
+
+
+def reset():
+    """Has every compiled function trace anew."""
+    global _generation
+    _generation += 1
+
+
+_generation = 0
+
+
+def trace(function, examples, step):
+    """A graph of a function of a list of tensors."""
+    _state.tracing = True
+    try:
+        return _core._trace(function, examples, step)
+    finally:
+        _state.tracing = False
+
+
+class _Compiled:
+    """A function's programs, by the kinds of arguments that it was called with."""
+
+    def __init__(self, function, fullgraph, module=None):
+        self._function = function
+        self._fullgraph = fullgraph
+        self._module = module
+        self._generation = _generation
+        self._programs = {}
+
+    def __call__(self, args, kwargs):
+        if is_compiling():
+            return self._function(*args, **kwargs)
+        try:
+            tensors, structure = flatten((args, kwargs))
+        except NoStructure as error:
+            return self._as_it_is(args, kwargs, f"an argument cannot be told from others: {error}")
+        if self._generation != _generation:
+            self._programs.clear()
+            self._generation = _generation
+        key = structure.key, self._modes()
+        known = self._programs.setdefault(key, [])
+        for program, results in known:
+            if program is None:
+                return self._function(*args, **kwargs)
+            if program.accepts(tensors):
+                return results.build(program(tensors))
+        return self._first_call(known, tensors, structure, args, kwargs)
+
+    def _modes(self):
+        """What a function's calls depend on besides its arguments, as far as that is known."""
+        training = () if self._module is None else tuple(module.training for module in self._module.modules())
+        return training, _core.get_default_dtype(), str(_core.get_default_device())
+
+    def _first_call(self, known, tensors, structure, args, kwargs):
+        results = None
+
+        def function(tensors):
+            nonlocal results
+            args, kwargs = structure.build(tensors)
+            flat, results = flatten(self._function(*args, **kwargs))
+            return flat
+
+        try:
+            program = trace(function, tensors, False)
+        except (_core.OpforgeError, NoStructure) as error:
+            if _UNKNOWN not in str(error) and not isinstance(error, NoStructure):
+                raise
+            known.insert(0, (None, None))
+            return self._as_it_is(args, kwargs, str(error))
+        known.insert(0, (program, results))
+        del known[_MOST:]
+        return results.build(program(tensors))
+
+    def _as_it_is(self, args, kwargs, reason):
+        if self._fullgraph:
+            raise RuntimeError(f"compile: {_name(self._function)} is not one graph: {reason}")
+        warnings.warn(f"{_name(self._function)} runs as it is, not as a graph: {reason}", stacklevel=4)
+        return self._function(*args, **kwargs)
+
+    def explain(self):
+        """The programs there are, as text: their calls, how many of them are one kernel, and their memory."""
+        programs = [program for known in self._programs.values() for program, _ in known if program is not None]
+        texts = [f"{program}calls in one kernel: {program.fusions}; bytes between calls: {program.memory}" for program in programs]
+        return "\n\n".join(texts) or "no program yet"
+
+
+def _name(function):
+    return getattr(function, "__qualname__", None) or type(function).__name__
+
+
+class CompiledModule(Module):
+    """A module whose calls are graphs. It has the parameters, buffers, attributes and modes of the module that it was made of, and these names in
+    its state.
+    """
+
+    def __init__(self, module, fullgraph):
+        # It has no parameters of its own, nor anything else that modules have.
+        self.__dict__.update(_orig_mod=module, _fullgraph=fullgraph, _compiled=_Compiled(module, fullgraph, module))
+
+    def __call__(self, *args, **kwargs):
+        return self._compiled(args, kwargs)
+
+    forward = __call__
+
+    def __getattr__(self, name):
+        if "_orig_mod" not in self.__dict__:
+            raise AttributeError(name)
+        return getattr(self.__dict__["_orig_mod"], name)
+
+    def __deepcopy__(self, memo):
+        return CompiledModule(copy.deepcopy(self._orig_mod, memo), self._fullgraph)
+
+    def __reduce__(self):
+        return CompiledModule, (self._orig_mod, self._fullgraph)
+
+    def __setattr__(self, name, value):
+        setattr(self._orig_mod, name, value)
+
+    def __delattr__(self, name):
+        delattr(self._orig_mod, name)
+
+    def __getitem__(self, key):
+        return self._orig_mod[key]
+
+    def __len__(self):
+        return len(self._orig_mod)
+
+    def __bool__(self):
+        return bool(self._orig_mod)
+
+    def __iter__(self):
+        return iter(self._orig_mod)
+
+    def __contains__(self, item):
+        return item in self._orig_mod
+
+    def __dir__(self):
+        return sorted({*dir(type(self)), *dir(self._orig_mod)})
+
+    def __repr__(self):
+        return f"CompiledModule({self._orig_mod!r})"
+
+    def explain(self):
+        """What became of the module so far."""
+        return self._compiled.explain()
+
+
+# What is asked of a compiled module is asked of its own: parameters, states, modes, hooks of another module's would be those of nothing.
+def _forward_to_module():
+    own = set(CompiledModule.__dict__)
+    for name in dir(Module):
+        if name.startswith("__") or name in own or not callable(getattr(Module, name)):
+            continue
+
+        def method(self, *args, _name=name, **kwargs):
+            result = getattr(self._orig_mod, _name)(*args, **kwargs)
+            return self if result is self._orig_mod else result
+
+        setattr(CompiledModule, name, functools.wraps(getattr(Module, name))(method))
+
+
+_forward_to_module()
+
+
+def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False):
+    """A function or module whose calls are traced once for each kind of arguments, and then run as one kernel.
+
+    The first call with tensors of other shapes, dtypes, strides or needs of gradients than before, or with other values besides tensors, runs the
+    function in order to write down what it calls; later ones run what was written. Gradients flow through it, parameters are seen as they are
+    at each call, and what is changed in place is changed by each. Python values that the function reads besides its arguments are those of the
+    first call, but for modules' `training`.
+
+    A function that reads elements, as `item()` and conditions on tensors do, runs as it is, with a warning; with `fullgraph=True` that is an error.
+    `dynamic`, `backend`, `mode` and `options` are what PyTorch's programs give: there is one way to compile here, and any shape is quick.
+
+    >>> @opforge.compile
+    ... def f(x, y):
+    ...     return (x * y + 1).relu().sum()
+    >>> f(opforge.ones(3), opforge.ones(3)).item()
+    6.0
+    """
+    if model is None:
+        again = functools.partial(
+            compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable
+        )
+        return again
+    if not callable(model):
+        raise TypeError(f"compile(): a function or a module is to be compiled, not {type(model).__name__}")
+    if disable or isinstance(model, CompiledModule):
+        return model
+    if isinstance(model, Module):
+        return CompiledModule(model, fullgraph)
+    module = getattr(model, "__self__", None)
+    compiled = _Compiled(model, fullgraph, module if isinstance(module, Module) else None)
+
+    @functools.wraps(model)
+    def call(*args, **kwargs):
+        return compiled(args, kwargs)
+
+    call.explain = compiled.explain
+    return call

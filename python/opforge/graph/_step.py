@@ -1,0 +1,115 @@
+"""`opforge.nn.Graph`: a step, written as a class, that runs as one kernel."""
+
+from __future__ import annotations
+
+from ..nn.modules.module import Module
+from ._compile import trace
+from ._tree import flatten
+
+
+class Graph:
+    """A step of training or of inference. Subclasses assign modules and optimizers in `__init__`, and write `build`.
+
+    `build` is run once for each kind of arguments, in order to write down what it calls. It may call `backward()` of a loss; then each call of the
+    graph computes the gradients anew, and the optimizers take their steps. Results carry no gradients.
+
+    >>> class Step(opforge.nn.Graph):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.model = opforge.nn.Linear(4, 1)
+    ...         self.add_optimizer(opforge.optim.SGD(self.model.parameters(), lr=0.1))
+    ...     def build(self, x, y):
+    ...         loss = opforge.nn.functional.mse_loss(self.model(x), y)
+    ...         loss.backward()
+    ...         return loss
+    >>> step, x, y = Step(), opforge.randn(8, 4), opforge.randn(8, 1)
+    >>> float(step(x, y)) > float(step(x, y))
+    True
+    """
+
+    def __init__(self, *, debug=False):
+        self._optimizers = []
+        self._programs = {}
+        self._debug = debug
+
+    def build(self, *args, **kwargs):
+        """The step. Subclasses write it."""
+        raise NotImplementedError(f"{type(self).__name__}.build: a graph needs one")
+
+    def add_optimizer(self, optimizer, lr_sch=None):
+        """Has an optimizer take a step after each backward, and its schedule too."""
+        if not callable(getattr(optimizer, "step", None)):
+            raise TypeError(f"add_optimizer(): an optimizer has a step(), {type(optimizer).__name__} has none")
+        self._optimizers.append((optimizer, lr_sch))
+
+    def debug(self, v_level=0, *, ranks=None, max_py_stack_depth=2, only_user_py_stack=True, op_repr_with_py_stack=False):
+        """Prints programs when they are made; what else OneFlow's programs give is not needed here."""
+        self._debug = v_level >= 0
+
+    def modules(self):
+        """The modules that are attributes, with those in them."""
+        for value in vars(self).values():
+            if isinstance(value, Module):
+                yield from value.modules()
+
+    def state_dict(self):
+        """The states of modules and optimizers, by the names of their attributes."""
+        modules = {name: value.state_dict() for name, value in vars(self).items() if isinstance(value, Module)}
+        return modules | {f"optimizer{i}": optimizer.state_dict() for i, (optimizer, _) in enumerate(self._optimizers)}
+
+    def load_state_dict(self, state):
+        """Takes over what `state_dict` gave."""
+        for name, value in vars(self).items():
+            if isinstance(value, Module):
+                value.load_state_dict(state[name])
+        for i, (optimizer, _) in enumerate(self._optimizers):
+            optimizer.load_state_dict(state[f"optimizer{i}"])
+
+    def __call__(self, *args, **kwargs):
+        tensors, structure = flatten((args, kwargs))
+        key = structure.key, tuple(module.training for module in self.modules())
+        known = self._programs.setdefault(key, [])
+        found = next((entry for entry in known if entry[0].accepts(tensors)), None)
+        if found is None:
+            found = self._trace(tensors, structure)
+            known.insert(0, found)
+        program, results, parameters = found
+        values = program(tensors)
+        gradients = [values.pop() for _ in parameters]
+        for parameter, gradient in zip(parameters, reversed(gradients)):
+            parameter.grad = gradient
+        if parameters:
+            for optimizer, schedule in self._optimizers:
+                optimizer.step()
+                optimizer.zero_grad()
+                if schedule is not None:
+                    schedule.step()
+        return results.build(values)
+
+    def _parameters(self):
+        found = {id(p): p for module in self.modules() for p in module.parameters(recurse=False)}
+        groups = (group for optimizer, _ in self._optimizers for group in optimizer.param_groups)
+        return [*(found | {id(p): p for group in groups for p in group["params"]}).values()]
+
+    def _trace(self, tensors, structure):
+        results, touched = None, []
+        parameters = self._parameters()
+        before = [parameter.grad for parameter in parameters]
+
+        def step(tensors):
+            nonlocal results
+            args, kwargs = structure.build(tensors)
+            flat, results = flatten(self.build(*args, **kwargs))
+            touched.extend(parameter for parameter in parameters if parameter.grad is not None)
+            return [tensor.detach() for tensor in flat] + [parameter.grad for parameter in touched]
+
+        try:
+            for parameter in parameters:
+                parameter.grad = None
+            program = trace(step, tensors, True)
+        finally:
+            for parameter, gradient in zip(parameters, before):
+                parameter.grad = gradient
+        if self._debug:
+            print(program)
+        return program, results, touched

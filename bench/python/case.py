@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Callable
 
 SAMPLES = 15
+# Calls from so many seconds on are waited for one by one: what was asked for many times and never looked at might not be computed at all.
+LONG = 0.5e-3
 
 
 @dataclass(frozen=True)
@@ -19,21 +21,21 @@ class Case:
 def clock(call, settle, seconds=0.15):
     """The median seconds of a call, of samples that fill the time; a sample ends when what was asked for is there."""
     for _ in range(3):
-        call()
-    settle()
+        timed(call, settle, 1)
+    once = max(timed(call, settle, 1), 1e-7)
+    batch = 1 if once > LONG else max(1, min(int(seconds / SAMPLES / once), 10_000))
+    samples = max(5, min(SAMPLES, int(seconds / once / batch)))
+    return sorted(timed(call, settle, batch) for _ in range(samples))[samples // 2]
+
+
+def timed(call, settle, batch):
+    """The seconds of one of so many calls. The last result is held until it is there."""
     start = time.perf_counter()
-    call()
+    for _ in range(batch):
+        result = call()
     settle()
-    once = max(time.perf_counter() - start, 1e-7)
-    batch = max(1, min(int(seconds / SAMPLES / once), 10_000))
-    times = []
-    for _ in range(max(5, min(SAMPLES, int(seconds / once / batch)))):
-        start = time.perf_counter()
-        for _ in range(batch):
-            call()
-        settle()
-        times.append((time.perf_counter() - start) / batch)
-    return sorted(times)[len(times) // 2]
+    del result
+    return (time.perf_counter() - start) / batch
 
 
 def recorded(call, *inputs):

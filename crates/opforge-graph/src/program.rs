@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use opforge::dispatch::{dispatch, dispatch_into};
-use opforge::fusion::{Access, Chain, Part};
+use opforge::fusion::{Access, Chain, Kind, Part};
 use opforge::operator::{AxisMap, Lowering, Metas, Operator};
 use opforge::{DType, Device, Error, Layout, Meta, Result, Tensor, no_grad};
 use opforge_cpu::program::Place;
@@ -236,8 +236,8 @@ fn part(node: &Node) -> Result<Option<Part>> {
     let inputs: Vec<&Meta> = node.inputs.iter().map(|x| &x.meta).collect();
     let outputs: Vec<&Meta> = node.outputs.iter().map(|x| &x.meta).collect();
     let lowering = node.op.lower(&inputs, &outputs)?;
-    let possible = Part::is_possible(&*node.op, &lowering, &inputs, &outputs);
-    Ok(possible.then(|| Part::new(&*node.op, &inputs, &outputs)))
+    let kind = Kind::of(&*node.op, &lowering, &inputs, &outputs);
+    Ok(kind.map(|kind| Part::new(&*node.op, kind, &inputs, &outputs)))
 }
 
 fn accesses(uses: &[Use]) -> Vec<Access> {

@@ -76,6 +76,36 @@ fn transposed_and_repeated_results() {
 }
 
 #[test]
+fn totals_end_a_program() {
+    for shape in [&[100_003][..], &[301, 777], &[16, 16, 1024]] {
+        let [x, y] = [1, 2].map(|seed| floats(shape, seed));
+        expect_one(3, || (&x - &y)?.sqr()?.mean_all());
+        expect_one(2, || (&x * &y)?.sum_all());
+        expect_one(3, || x.abs()?.affine(2.0, 1.0)?.max_all());
+        expect_one(3, || x.to_dtype(DType::BF16)?.sqr()?.sum_all());
+        let (whole, truth) = (values(shape, DType::I64, 1), x.gt(&y).unwrap());
+        expect_one(2, || (&whole + &whole)?.sum_all());
+        expect_one(2, || opforge::functional::any(&truth.where_cond(&x, &y)?, None, false));
+    }
+    // Another order of elements, rows that are repeated, short tensors, and what is not made by the calls before.
+    let (x, row) = (floats(&[300, 400], 1), floats(&[400], 2));
+    for (name, f) in [
+        ("transposed", (|x: &Tensor, _: &Tensor| x.exp()?.t()?.sum_all()) as fn(&Tensor, &Tensor) -> Result<Tensor>),
+        ("a repeated row", |x, row| x.broadcast_mul(row)?.sum_all()),
+        ("a short one", |_, row| row.exp()?.sum_all()),
+        ("an argument's", |x, _| {
+            x.exp()?;
+            x.sum_all()
+        }),
+    ] {
+        let program = record(|| f(&x, &row));
+        assert_eq!(program.joined(), 1, "{name}: {program:?}");
+    }
+    let program = record(|| (x.exp()?.sum_all()? + 1.0)?.exp());
+    assert_eq!(program.joined(), 2, "what follows a total is another program");
+}
+
+#[test]
 fn dtypes_change_on_the_way() {
     for dtype in [DType::F16, DType::BF16, DType::F64] {
         let x = values(&[300, 400], dtype, 1);
@@ -110,7 +140,7 @@ type Choice = (u8, usize, usize);
 
 fn step((kind, a, b): Choice, pool: &[Tensor]) -> Result<Tensor> {
     let (x, y) = (&pool[a % pool.len()], &pool[b % pool.len()]);
-    match kind % 14 {
+    match kind % 15 {
         0 => x.broadcast_add(y),
         1 => x.broadcast_mul(y),
         2 => x.broadcast_sub(y),
@@ -122,6 +152,7 @@ fn step((kind, a, b): Choice, pool: &[Tensor]) -> Result<Tensor> {
         8 => x.max_keepdim(x.rank() - 1),
         9 => opforge::functional::softmax(x, -1, None),
         10 => x.to_dtype(DType::F16)?.to_dtype(DType::F32),
+        14 => x.sum_all()?.reshape((1, 1, 1)),
         11 => x.broadcast_lt(y)?.where_cond(&x.broadcast_add(y)?, &x.broadcast_sub(y)?),
         12 if x.rank() == 3 && x.dims()[0] == x.dims()[1] => x.transpose(0, 1)?.exp(),
         _ => x.neg(),

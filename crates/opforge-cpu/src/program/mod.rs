@@ -18,6 +18,7 @@ use smallvec::SmallVec;
 
 use crate::loops::fallible::try_parallel_for;
 use crate::memory::scratch::buffer;
+use crate::reduce::ReduceKernel;
 
 /// Nanoseconds of work that are worth a thread's while.
 const GRAIN_NS: u64 = 20_000;
@@ -61,9 +62,20 @@ pub struct Step {
     pub outputs: SmallVec<[Operand; 1]>,
 }
 
+/// A reduction of what the calls make to one element.
+pub struct Total {
+    /// Its kernel, of as many parts as the program has blocks.
+    pub kernel: Arc<ReduceKernel>,
+    /// What is reduced: a block is a part.
+    pub input: Operand,
+    /// The number of the output that it is written to.
+    pub output: usize,
+}
+
 /// A program: its calls in order, run for each block of the loops, outermost first.
 pub struct Program {
     steps: Vec<Step>,
+    total: Option<Total>,
     loops: SmallVec<[Loop; 4]>,
     local_bytes: usize,
     inputs: usize,
@@ -78,8 +90,14 @@ impl Program {
     ///
     /// # Errors
     /// Operands that have not one step for each loop, and blocks that no kernel is given for.
-    pub fn new(steps: Vec<Step>, loops: SmallVec<[Loop; 4]>, local_bytes: usize) -> Result<Self> {
-        let operands = || steps.iter().flat_map(|step| step.inputs.iter().chain(&step.outputs));
+    pub fn new(steps: Vec<Step>, total: Option<Total>, loops: SmallVec<[Loop; 4]>, local_bytes: usize) -> Result<Self> {
+        let of_steps = steps.iter().flat_map(|step| step.inputs.iter().chain(&step.outputs));
+        let operands = || of_steps.clone().chain(total.iter().map(|total| &total.input));
+        let blocks: usize = loops.iter().map(|l| l.blocks).product();
+        let parts = |total: &Total| total.kernel.parts().map_or(0, |parts| parts.count);
+        if total.as_ref().is_some_and(|total| parts(total) != blocks) {
+            return Err(Error::value("program", "total", "other parts", "a part for each block"));
+        }
         if operands().any(|operand| operand.steps.len() != loops.len()) {
             return Err(Error::value("program", "steps", "another number", "a step for each loop"));
         }
@@ -92,10 +110,11 @@ impl Program {
         };
         let inputs = count(|place| if let Place::Input(i) = place { Some(i) } else { None });
         let outputs = count(|place| if let Place::Output(i) = place { Some(i) } else { None });
+        let outputs = total.as_ref().map_or(outputs, |total| outputs.max(total.output + 1));
         let block: u64 = steps.iter().map(|step| step.kernels.0.cost()).sum();
-        let blocks: usize = loops.iter().map(|l| l.blocks).product();
         let grain = (GRAIN_NS / block.max(1)).max(1) as usize;
-        Ok(Program { steps, loops, local_bytes, inputs, outputs, grain, cost: block.saturating_mul(blocks as u64) })
+        let cost = block.saturating_mul(blocks as u64) + total.as_ref().map_or(0, |total| total.kernel.cost());
+        Ok(Program { steps, total, loops, local_bytes, inputs, outputs, grain, cost })
     }
 
     /// Runs the calls on some of the blocks, with working memory at `local`.
@@ -113,6 +132,11 @@ impl Program {
                 let outputs: SmallVec<[*mut u8; 2]> = step.outputs.iter().map(address).collect();
                 // SAFETY: the kernel was prepared for the blocks of these tensors, whose places these are.
                 unsafe { kernel.run(&inputs, &outputs)? };
+            }
+            if let Some(total) = &self.total {
+                let elements = tensors.address(&total.input, local, &at);
+                // SAFETY: the block is the part of this number, and the calls have written its elements.
+                unsafe { total.kernel.fold_part(block, elements, tensors.partial) };
             }
         }
         Ok(())
@@ -136,6 +160,8 @@ impl Program {
 struct Tensors<'a> {
     inputs: &'a [*const u8],
     outputs: &'a [*mut u8],
+    /// Memory of the total's partial results.
+    partial: *mut u8,
 }
 // SAFETY: pointers are numbers; blocks that threads write are disjoint.
 unsafe impl Sync for Tensors<'_> {}
@@ -161,7 +187,9 @@ impl HostKernel for Program {
             let accepted = format!("{} inputs and {} outputs", self.inputs, self.outputs);
             return Err(Error::value("program", "tensors", given, accepted));
         }
-        let tensors = Tensors { inputs, outputs };
+        let parts = self.total.as_ref().and_then(|total| total.kernel.parts());
+        let mut partial = buffer::<u8>(parts.map_or(0, |parts| parts.count * parts.bytes))?;
+        let tensors = Tensors { inputs, outputs, partial: partial.as_mut_ptr() };
         let blocks: usize = self.loops.iter().map(|l| l.blocks).product();
         // All memory is taken before anything is written. The kernels use their threads' scratch memory themselves.
         let threads = num_threads().min(blocks.div_ceil(self.grain)).max(1);
@@ -174,7 +202,12 @@ impl HostKernel for Program {
             let result = unsafe { self.run_blocks(&tensors, local.as_mut_ptr(), blocks) };
             rooms.lock().unwrap_or_else(PoisonError::into_inner).push(local);
             result
-        })
+        })?;
+        if let Some(total) = &self.total {
+            // SAFETY: every block has left its part; the output is the caller's.
+            unsafe { total.kernel.join_parts(tensors.partial, outputs[total.output]) };
+        }
+        Ok(())
     }
 
     fn cost(&self) -> u64 {

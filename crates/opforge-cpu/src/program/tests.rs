@@ -5,7 +5,7 @@ use opforge_runtime::HostKernel;
 use opforge_tile::{BinaryFn, Float};
 use smallvec::smallvec;
 
-use super::{Loop, Operand, Place, Program, Step};
+use super::{Loop, Operand, Place, Program, Step, Total};
 use crate::elementwise::binary;
 
 #[derive(Clone, Copy)]
@@ -41,7 +41,7 @@ fn steps() -> Vec<Step> {
 #[test]
 fn blocks_make_the_whole() {
     let loops = smallvec![Loop { blocks: 3, ragged: true }];
-    let program = Program::new(steps(), loops, 64).unwrap();
+    let program = Program::new(steps(), None, loops, 64).unwrap();
     let x: Vec<f32> = (0..10).map(|i| i as f32).collect();
     let y: Vec<f32> = (0..10).map(|i| (i * i) as f32).collect();
     let mut out = [0f32; 10];
@@ -55,7 +55,49 @@ fn blocks_make_the_whole() {
 #[test]
 fn what_does_not_fit_together_is_refused() {
     let loop_of = |blocks, ragged| Loop { blocks, ragged };
-    assert!(Program::new(steps(), smallvec![], 64).is_err());
-    assert!(Program::new(steps(), smallvec![loop_of(3, false)], 64).is_err());
-    assert!(Program::new(steps(), smallvec![loop_of(3, true)], 64).is_ok());
+    assert!(Program::new(steps(), None, smallvec![], 64).is_err());
+    assert!(Program::new(steps(), None, smallvec![loop_of(3, false)], 64).is_err());
+    assert!(Program::new(steps(), None, smallvec![loop_of(3, true)], 64).is_ok());
+}
+
+#[derive(Clone, Copy)]
+struct Added;
+
+impl crate::reduce::Reducer for Added {
+    fn identity(self) -> f64 {
+        0.0
+    }
+    #[inline(always)]
+    fn combine<V: Float>(self, a: V, b: V) -> V {
+        a + b
+    }
+}
+
+#[test]
+fn a_total_has_the_bits_of_the_whole_reduction() {
+    for count in [70_000usize, 16_384 * 5, 100_001] {
+        let (input, output) = (Meta::contiguous(DType::F32, count), Meta::contiguous(DType::F32, ()));
+        let kernel = crate::reduce::reduce("sum", Added, &input, &[0], &output).unwrap();
+        let parts = kernel.parts().unwrap();
+        let last = count % parts.elements;
+        let x: Vec<f32> = (0..count).map(|i| (i % 1013) as f32 * 0.37).collect();
+        let (mut doubled, mut expected, mut total) = (vec![0f32; count], 0f32, 0f32);
+        doubled.iter_mut().zip(&x).for_each(|(y, x)| *y = x + x);
+        // SAFETY: the tensors are those that the kernel was made for.
+        unsafe { kernel.run(&[doubled.as_ptr().cast()], &[(&raw mut expected).cast()]).unwrap() };
+
+        let step = (parts.elements * 4) as isize;
+        let (x_block, local) = (operand(Place::Input(0), step), operand(Place::Local(0), 0));
+        let step = Step {
+            kernels: (sum(parts.elements), (last > 0).then(|| sum(last))),
+            inputs: smallvec![x_block.clone(), x_block],
+            outputs: smallvec![local.clone()],
+        };
+        let loops = smallvec![Loop { blocks: parts.count, ragged: last > 0 }];
+        let reduction = Total { kernel, input: local, output: 0 };
+        let program = Program::new(vec![step], Some(reduction), loops, parts.elements * 4).unwrap();
+        // SAFETY: the input has the elements that the blocks make up, the output is one.
+        unsafe { program.run(&[x.as_ptr().cast()], &[(&raw mut total).cast()]).unwrap() };
+        assert_eq!(total.to_bits(), expected.to_bits());
+    }
 }

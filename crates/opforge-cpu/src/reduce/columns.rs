@@ -59,7 +59,7 @@ impl Tiles {
             Form::Narrow { repeat, .. } => self.plan.count.div_ceil(repeat),
             _ => self.plan.count,
         };
-        Load { tasks: iterations(&self.plan.outer) * self.across(), units, memory: self.memory() }
+        Load { tasks: iterations(&self.plan.outer) * self.across(), units, row_of: 0, memory: self.memory() }
     }
 
     /// Accumulators of working memory.
@@ -121,7 +121,7 @@ impl<F: Fold> Routine for Columns<F> {
         let memory = job.memory.cast::<F::Acc>();
         let (tasks, units, parts, partial) = match job.step {
             Step::Whole(tasks) => (tasks, 0..self.tiles.load().units, 0, false),
-            Step::Part { task, units } => (task..task + 1, units, 0, true),
+            Step::Part { task, units, .. } => (task..task + 1, units, 0, true),
             Step::Join { task, parts } => (task..task + 1, 0..0, parts, false),
         };
         for task in tasks {

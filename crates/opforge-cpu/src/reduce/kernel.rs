@@ -22,11 +22,15 @@ const SERIAL: usize = 2 * ELEMENTS * GRAIN;
 const MANY_TASKS: usize = 16;
 /// Partial results of all tasks together, at most.
 const MOST_PARTS: usize = 64;
+/// Units of a part of a single row: few enough that what computes their elements has them in a cache.
+const ROW_PART: usize = 8;
 
 /// How much there is to do. A *task* makes one output, or a tile of them; it is made of *units* (blocks or rows).
 pub(super) struct Load {
     pub tasks: usize,
     pub units: usize,
+    /// Elements of a unit, where all elements of the only task lie in one row of them; else 0.
+    pub row_of: usize,
     /// Accumulators of working memory.
     pub memory: usize,
 }
@@ -42,8 +46,8 @@ pub(super) struct Job {
 pub(super) enum Step {
     /// Makes the outputs of these tasks.
     Whole(Range<usize>),
-    /// Leaves these units' partial result at the start of its working memory.
-    Part { task: usize, units: Range<usize> },
+    /// Leaves these units' partial result at the start of its working memory. The input's address is that of the element after so many.
+    Part { task: usize, units: Range<usize>, skipped: usize },
     /// Combines partial results, each in working memory of its own, one after another, and makes the outputs.
     Join { task: usize, parts: usize },
 }
@@ -68,9 +72,12 @@ enum Sharing {
 }
 
 impl Sharing {
-    fn new(tasks: usize, units: usize, work: usize) -> Self {
+    fn new(&Load { tasks, units, row_of, .. }: &Load, work: usize) -> Self {
         if work < SERIAL {
             return Sharing::Serial;
+        }
+        if row_of > 0 {
+            return Sharing::Parts(units.div_ceil(ROW_PART), ROW_PART);
         }
         let task_work = work / tasks;
         let parts = (task_work / (ELEMENTS * GRAIN)).min(units).min(MOST_PARTS / tasks);
@@ -82,10 +89,12 @@ impl Sharing {
     }
 }
 
-struct ReduceKernel {
+/// The kernel of a reduction.
+pub struct ReduceKernel {
     loops: Prepared<Job, ()>,
     tasks: usize,
     units: usize,
+    row_of: usize,
     /// Bytes of working memory, and whether whole tasks need it.
     memory: usize,
     works_in_memory: bool,
@@ -94,7 +103,7 @@ struct ReduceKernel {
 }
 
 /// The kernel for a fold over a plan.
-pub(super) fn prepare<F: Fold>(fold: F, plan: Plan) -> Arc<dyn HostKernel> {
+pub(super) fn prepare<F: Fold>(fold: F, plan: Plan) -> Arc<ReduceKernel> {
     let (work, acc) = (plan.work(), size_of::<F::Acc>());
     match plan.form {
         Form::Rows { .. } | Form::Scattered => {
@@ -112,15 +121,16 @@ impl ReduceKernel {
     /// `works_in_memory` is whether whole tasks need the working memory that partial results need in any case.
     fn prepare(
         work: usize,
-        Load { tasks, units, memory }: Load,
+        load: Load,
         acc: usize,
         works_in_memory: bool,
         loops: Prepared<Job, ()>,
-    ) -> Arc<dyn HostKernel> {
-        let sharing = Sharing::new(tasks, units, work);
+    ) -> Arc<ReduceKernel> {
+        let sharing = Sharing::new(&load, work);
+        let Load { tasks, units, row_of, memory } = load;
         // A tenth of a nanosecond an element, and a few an output.
         let cost = (work / 10 + 4 * tasks) as u64;
-        Arc::new(ReduceKernel { tasks, units, memory: memory * acc, works_in_memory, sharing, cost, loops })
+        Arc::new(ReduceKernel { tasks, units, row_of, memory: memory * acc, works_in_memory, sharing, cost, loops })
     }
 
     /// # Safety
@@ -128,12 +138,13 @@ impl ReduceKernel {
     unsafe fn run_in_parts(&self, tensors: &Tensors, parts: usize, part: usize) -> Result<()> {
         with_scratch(self.tasks * parts * self.memory, |memory| {
             let memory = Memory(memory);
-            parallel_for(self.tasks * parts, 1, |range| {
+            let grain = if self.row_of > 0 { grain(part * self.row_of / ELEMENTS) } else { 1 };
+            parallel_for(self.tasks * parts, grain, |range| {
                 for i in range {
                     let (task, first) = (i / parts, i % parts * part);
                     let units = first..self.units.min(first + part);
                     // SAFETY: each part has working memory of its own.
-                    unsafe { self.step(tensors, memory.at(i * self.memory), Step::Part { task, units }) };
+                    unsafe { self.step(tensors, memory.at(i * self.memory), Step::Part { task, units, skipped: 0 }) };
                 }
             });
             for task in 0..self.tasks {
@@ -165,6 +176,52 @@ impl ReduceKernel {
         let job = Job { input: tensors.input, output: tensors.output, memory, step };
         // SAFETY: the addresses are those of the tensors that the loops were planned for, the memory is as the step asks.
         unsafe { self.loops.run(job) }
+    }
+}
+
+/// The parts of a reduction to one element, of elements that lie in one row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parts {
+    /// How many.
+    pub count: usize,
+    /// Elements of each but the last, which may be shorter.
+    pub elements: usize,
+    /// Bytes of a partial result.
+    pub bytes: usize,
+}
+
+impl ReduceKernel {
+    /// The parts that the kernel's result is made of, if it is one row's.
+    pub fn parts(&self) -> Option<Parts> {
+        match self.sharing {
+            Sharing::Parts(count, part) if self.row_of > 0 => {
+                Some(Parts { count, elements: part * self.row_of, bytes: self.memory })
+            }
+            _ => None,
+        }
+    }
+
+    /// Leaves the result of a part at its place in `memory`.
+    ///
+    /// # Safety
+    /// The kernel has such a part; `elements` is the address of its first element, and `memory` of as many partial results as there are parts.
+    pub unsafe fn fold_part(&self, part: usize, elements: *const u8, memory: *mut u8) {
+        let (first, skipped) = (part * ROW_PART, part * ROW_PART * self.row_of);
+        let units = first..self.units.min(first + ROW_PART);
+        let tensors = Tensors { input: elements, output: std::ptr::null_mut() };
+        // SAFETY: the part's elements are there, and its place in the memory is its own.
+        unsafe { self.step(&tensors, memory.add(part * self.memory), Step::Part { task: 0, units, skipped }) };
+    }
+
+    /// Makes the result of all parts'.
+    ///
+    /// # Safety
+    /// `memory` holds the partial results, and `output` is the address of the result.
+    pub unsafe fn join_parts(&self, memory: *mut u8, output: *mut u8) {
+        let Some(Parts { count, .. }) = self.parts() else { return };
+        let tensors = Tensors { input: std::ptr::null(), output };
+        // SAFETY: the caller vouches for both addresses.
+        unsafe { self.step(&tensors, memory, Step::Join { task: 0, parts: count }) };
     }
 }
 

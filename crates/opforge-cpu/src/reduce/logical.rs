@@ -2,11 +2,10 @@
 
 use super::expect_output;
 use super::fold::{IntFold, IntMath, IntOutput};
-use super::kernel::prepare;
+use super::kernel::{ReduceKernel, prepare};
 use super::plan::{Plan, check_output, split};
 use crate::simd::Int;
 use opforge_core::{DType, Error, Meta, Result};
-use opforge_runtime::HostKernel;
 use opforge_tile::TruthReducer;
 use std::sync::Arc;
 
@@ -20,7 +19,7 @@ pub fn reduce_truth<R: TruthReducer>(
     input: &Meta,
     axes: &[usize],
     output: &Meta,
-) -> Result<Arc<dyn HostKernel>> {
+) -> Result<Arc<ReduceKernel>> {
     let (kept, reduced) = split(op, input, axes)?;
     check_output(op, output, &kept)?;
     expect_output(op, output.dtype, &[DType::Bool, DType::U8])?;

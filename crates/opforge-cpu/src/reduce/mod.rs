@@ -21,11 +21,11 @@ use crate::simd::{Int, Integer};
 use fold::{FloatFold, IntFold, IntMath, IntOutput};
 use kernel::prepare;
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
-use opforge_runtime::HostKernel;
 use plan::{Plan, check_output, split};
 use std::sync::Arc;
 
 pub use arg::arg_reduce;
+pub use kernel::{Parts, ReduceKernel};
 pub use logical::reduce_truth;
 pub(crate) use moments::shrink;
 pub use moments::spread;
@@ -46,7 +46,7 @@ pub fn reduce<R: Reducer>(
     input: &Meta,
     axes: &[usize],
     output: &Meta,
-) -> Result<Arc<dyn HostKernel>> {
+) -> Result<Arc<ReduceKernel>> {
     let (kept, reduced) = split(op, input, axes)?;
     check_output(op, output, &kept)?;
     let plan = Plan::new(kept, reduced);
@@ -73,7 +73,7 @@ fn float<R: Reducer, E: StoredFloat>(
     reducer: R,
     plan: Plan,
     output: DType,
-) -> Result<Arc<dyn HostKernel>> {
+) -> Result<Arc<ReduceKernel>> {
     expect_output(op, output, &[E::DTYPE])?;
     Ok(prepare(FloatFold::<R, E>::new(reducer), plan))
 }
@@ -84,7 +84,7 @@ fn int<R: Reducer, T: Integer, M: IntMath>(
     plan: Plan,
     input: DType,
     output: DType,
-) -> Result<Arc<dyn HostKernel>> {
+) -> Result<Arc<ReduceKernel>> {
     // By constant conditions, so that only the code that can run is compiled.
     if const { matches!(R::INTEGERS, Integers::Same) } {
         let bool_or_u8: &[DType] = &[DType::Bool, DType::U8];

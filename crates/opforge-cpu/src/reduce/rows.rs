@@ -33,7 +33,9 @@ pub(super) fn load(plan: &Plan) -> Load {
         Form::Rows { len } => iterations(&plan.reduced) * len.div_ceil(BLOCK),
         _ => plan.count.div_ceil(BLOCK),
     };
-    Load { tasks: iterations(&plan.outer), units, memory: MAX_LANES }
+    let tasks = iterations(&plan.outer);
+    let is_row = matches!(plan.form, Form::Rows { .. }) && plan.reduced.is_empty() && tasks == 1;
+    Load { tasks, units, row_of: if is_row { BLOCK } else { 0 }, memory: MAX_LANES }
 }
 
 impl<F: Fold> Routine for Rows<F> {
@@ -46,9 +48,9 @@ impl<F: Fold> Routine for Rows<F> {
     unsafe fn run<S: Simd>(&self, job: Job) {
         let memory = job.memory.cast::<F::Acc>();
         let (tasks, units, parts, partial) = match job.step {
-            Step::Whole(tasks) => (tasks, 0..load(&self.plan).units, 0, false),
-            Step::Part { task, units } => (task..task + 1, units, 0, true),
-            Step::Join { task, parts } => (task..task + 1, 0..0, parts, false),
+            Step::Whole(tasks) => (tasks, 0..load(&self.plan).units, 0, None),
+            Step::Part { task, units, skipped } => (task..task + 1, units, 0, Some(skipped)),
+            Step::Join { task, parts } => (task..task + 1, 0..0, parts, None),
         };
         let mut walk = Walk::new(&self.plan.outer, tasks.start);
         for _ in tasks {
@@ -58,9 +60,10 @@ impl<F: Fold> Routine for Rows<F> {
                 let result = if parts > 0 {
                     self.join::<S>(memory, parts)
                 } else {
-                    self.fold_units::<S>(job.input.cast::<F::In>().add(from), units.clone())
+                    let skipped = partial.unwrap_or(0);
+                    self.fold_units::<S>(job.input.cast::<F::In>().add(from), units.clone(), skipped)
                 };
-                if partial {
+                if partial.is_some() {
                     self.fold.write::<S>(result, memory);
                 } else {
                     let output = job.output.add(to * self.fold.out_size());
@@ -74,9 +77,9 @@ impl<F: Fold> Routine for Rows<F> {
 
 impl<F: Fold> Rows<F> {
     /// # Safety
-    /// `base` is the first element of an output's inputs; the units exist.
+    /// `base` is the element after `skipped` ones of an output's inputs, none of which the units have; the units exist.
     #[inline(always)]
-    unsafe fn fold_units<S: Simd>(&self, base: *const F::In, units: Range<usize>) -> F::Vector<S> {
+    unsafe fn fold_units<S: Simd>(&self, base: *const F::In, units: Range<usize>, skipped: usize) -> F::Vector<S> {
         let fold = self.fold;
         let mut gathered = [const { MaybeUninit::<F::In>::uninit() }; BLOCK];
         let mut blocks = None;
@@ -89,7 +92,7 @@ impl<F: Fold> Rows<F> {
             let v = unsafe {
                 let (block, n) = match self.plan.form {
                     Form::Rows { len } if len <= BLOCK && self.plan.reduced.is_empty() => (base, len),
-                    _ => blocks.get_or_insert_with(|| Blocks::new(self, unit)).next(base, &mut gathered),
+                    _ => blocks.get_or_insert_with(|| Blocks::new(self, unit, skipped)).next(base, &mut gathered),
                 };
                 fold_block::<S, F>(fold, block, n)
             };
@@ -124,19 +127,21 @@ struct Blocks<'a> {
     row: usize,
     /// The next block's first element: within its row, or among all.
     start: usize,
+    /// Elements of the row before the address that it is read from.
+    skipped: usize,
 }
 
 impl<'a> Blocks<'a> {
     #[inline(always)]
-    fn new<F>(rows: &'a Rows<F>, unit: usize) -> Self {
+    fn new<F>(rows: &'a Rows<F>, unit: usize, skipped: usize) -> Self {
         let plan = &rows.plan;
         match plan.form {
             Form::Rows { len } => {
                 let per_row = len.div_ceil(BLOCK).max(1);
                 let walk = Walk::new(&plan.reduced, unit / per_row);
-                Blocks { plan, walk, row: len, start: unit % per_row * BLOCK }
+                Blocks { plan, walk, row: len, start: unit % per_row * BLOCK, skipped }
             }
-            _ => Blocks { plan, walk: Walk::new(&[], 0), row: 0, start: unit * BLOCK },
+            _ => Blocks { plan, walk: Walk::new(&[], 0), row: 0, start: unit * BLOCK, skipped },
         }
     }
 
@@ -156,7 +161,7 @@ impl<'a> Blocks<'a> {
         let [row] = self.walk.offset();
         let n = BLOCK.min(self.row - self.start);
         // SAFETY: the block lies within its row.
-        let block = unsafe { base.add(row + self.start) };
+        let block = unsafe { base.add(row + self.start - self.skipped) };
         self.start += n;
         if self.start == self.row {
             self.start = 0;

@@ -12,7 +12,7 @@ use rustc_hash::FxHasher;
 
 use super::{Call, fuser};
 use crate::devices;
-use crate::fusion::Part;
+use crate::fusion::{Kind, Part};
 use crate::operator::{Lowering, Metas, Operator};
 use crate::{Error, Meta, Result};
 
@@ -48,11 +48,11 @@ impl Plan {
     fn prepare(&self, call: &Call<'_>) -> Result<&Carrier> {
         let inputs: SmallVec<[&Meta; 4]> = call.inputs.iter().map(|t| t.meta()).collect();
         let outputs: SmallVec<[&Meta; 2]> = self.outputs.iter().collect();
-        let mut may_join = false;
+        let mut kind = None;
         let mut kernel: Arc<dyn Kernel> = match call.op.lower(&inputs, &outputs)? {
             Lowering::Transfer => Arc::new(transfer(call, &outputs)?),
             lowering => {
-                may_join = self.device == Device::Cpu && Part::is_possible(call.op, &lowering, &inputs, &outputs);
+                kind = Kind::of(call.op, &lowering, &inputs, &outputs).filter(|_| self.device == Device::Cpu);
                 devices::of(self.device)?.kernel(call.op.name(), lowering, &inputs, &outputs)?
             }
         };
@@ -60,9 +60,9 @@ impl Plan {
         if self.outputs.iter().all(is_empty) && inputs.iter().all(|input| is_empty(input)) && !call.op.has_effects() {
             kernel = Arc::new(NoKernel);
         }
-        let part = (may_join && kernel.duration() >= WORTH_FUSING).then(|| {
+        let part = kind.filter(|_| kernel.duration() >= WORTH_FUSING).map(|kind| {
             fuser::start();
-            Arc::new(Part::new(call.op, &inputs, &outputs)) as Arc<vm::Part>
+            Arc::new(Part::new(call.op, kind, &inputs, &outputs)) as Arc<vm::Part>
         });
         Ok(self.carrier.get_or_init(|| Carrier { kernel, part }))
     }

@@ -3,13 +3,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use opforge_cpu::program::{Loop, Operand, Place, Program, Step};
+use opforge_cpu::program::{Loop, Operand, Place, Program, Step, Total};
+use opforge_cpu::reduce::ReduceKernel;
 use opforge_runtime::HostKernel;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::axes::{Class, Dims};
 use super::chain::{Access, Chain, Fused, Link};
-use crate::{Layout, Meta, Result, Shape};
+use super::part::Part;
+use crate::operator::Lowering;
+use crate::{Error, Layout, Meta, Result, Shape};
 
 /// What a block's tensors should take together, in bytes: it stays in the second level of cache, and each kernel has some microseconds' work.
 const TARGET: usize = 192 << 10;
@@ -83,31 +86,57 @@ struct Places<'a> {
     outputs: Vec<Access>,
     locals: HashMap<usize, Local>,
     local_bytes: usize,
+    /// The number of the last call that reads each storage.
+    last_read: HashMap<usize, usize>,
 }
 
 /// A storage that only passes between calls: its place in working memory, and the strides of the axes there.
 struct Local {
     offset: usize,
-    strides: Vec<(Class, usize)>,
+    bytes: usize,
+    axes: Vec<Class>,
 }
 
 /// The kernel of a chain.
 pub(super) fn fuse(chain: &Chain<'_>, wanted: &dyn Fn(usize) -> bool) -> Result<Fused> {
-    let sizes = choose(chain);
+    let Some(total) = &chain.total else { return assemble(chain, &choose(chain), None, wanted) };
+    let op = total.part.op.name();
+    let (input, output) = (&total.part.inputs[0], &total.part.outputs[0]);
+    let apart = || Error::value(op, "calls", "others", "calls of single elements, before a reduction of all");
+    let Lowering::Reduce(reduce) = total.part.op.lower(&[input], &[output])? else { return Err(apart()) };
+    let kernel = reduce.kernel(op, input, output)?;
+    let elements = kernel.parts().ok_or_else(apart)?.elements;
+    let parts = chain.links.iter().map(|link| link.part.flattened(input.elem_count()));
+    let parts = parts.collect::<Option<Vec<Part>>>().ok_or_else(apart)?;
+    let flat = chain.flattened(&parts).map_err(|_| apart())?;
+    let sizes = Sizes { chain: &flat, of: flat.loops.iter().map(|&class| (class, elements)).collect() };
+    assemble(&flat, &sizes, Some((total, kernel)), wanted)
+}
+
+/// The kernel for blocks of these sizes, perhaps with a reduction of all elements.
+fn assemble(
+    chain: &Chain<'_>,
+    sizes: &Sizes<'_>,
+    total: Option<(&Link<'_>, Arc<ReduceKernel>)>,
+    wanted: &dyn Fn(usize) -> bool,
+) -> Result<Fused> {
     let cut = |class: &Class| (chain.axes.len(*class), sizes.of(*class));
-    let loops: SmallVec<[Loop; 4]> = chain
-        .loops
-        .iter()
-        .map(cut)
-        .map(|(len, size)| Loop { blocks: len.div_ceil(size), ragged: !len.is_multiple_of(size) })
-        .collect();
-    let last =
-        chain.loops.iter().find(|class| !chain.axes.len(**class).is_multiple_of(sizes.of(**class))).map(|class| {
-            let mut of = sizes.of.clone();
-            of.insert(*class, chain.axes.len(*class) % sizes.of(*class));
-            Sizes { chain, of }
-        });
-    let mut places = Places { wanted, inputs: vec![], outputs: vec![], locals: HashMap::new(), local_bytes: 0 };
+    let blocks = |(len, size): (usize, usize)| Loop { blocks: len.div_ceil(size), ragged: !len.is_multiple_of(size) };
+    let loops: SmallVec<[Loop; 4]> = chain.loops.iter().map(cut).map(blocks).collect();
+    let ragged = chain.loops.iter().zip(&loops).find(|(_, l)| l.ragged);
+    let last = ragged.map(|(class, _)| {
+        let mut of = sizes.of.clone();
+        of.insert(*class, chain.axes.len(*class) % sizes.of(*class));
+        Sizes { chain, of }
+    });
+    let reads = |(number, link): (usize, &Link<'_>)| {
+        let read = link.accesses[..link.part.inputs.len()].iter().map(|access| access.storage);
+        read.map(|storage| (storage, number)).collect::<Vec<_>>()
+    };
+    let total_reads = total.as_ref().map(|(link, _)| (link.accesses[0].storage, chain.links.len()));
+    let last_read = chain.links.iter().enumerate().flat_map(reads).chain(total_reads).collect();
+    let (locals, local_bytes) = (HashMap::new(), 0);
+    let mut places = Places { wanted, inputs: vec![], outputs: vec![], locals, local_bytes, last_read };
     // What is written is told from what is only read by all calls together.
     let writes = |link: &Link<'_>| link.accesses[link.part.inputs.len()..].to_vec();
     for access in chain.links.iter().flat_map(writes) {
@@ -115,15 +144,24 @@ pub(super) fn fuse(chain: &Chain<'_>, wanted: &dyn Fn(usize) -> bool) -> Result<
             places.outputs.push(access);
         }
     }
-    let steps = chain.links.iter().map(|link| step(chain, link, &sizes, last.as_ref(), &mut places));
+    let numbered = chain.links.iter().enumerate();
+    let steps = numbered.map(|(number, link)| step(chain, (number, link), sizes, last.as_ref(), &mut places));
     let steps = steps.collect::<Result<Vec<Step>>>()?;
-    let kernel = Arc::new(Program::new(steps, loops, places.local_bytes)?);
+    let total = total.map(|(link, kernel)| {
+        let place = places.known(link.accesses[0])?;
+        places.outputs.push(link.accesses[1]);
+        let bytes = link.part.inputs[0].dtype.size_in_bytes();
+        let step = if matches!(place, Place::Local(_)) { 0 } else { sizes.of(chain.loops[0]) * bytes };
+        let input = Operand { place, steps: smallvec![step as isize] };
+        Some(Total { kernel, input, output: places.outputs.len() - 1 })
+    });
+    let kernel = Arc::new(Program::new(steps, total.flatten(), loops, places.local_bytes)?);
     Ok(Fused { kernel, inputs: places.inputs, outputs: places.outputs })
 }
 
 fn step(
     chain: &Chain<'_>,
-    link: &Link<'_>,
+    (number, link): (usize, &Link<'_>),
     sizes: &Sizes<'_>,
     last: Option<&Sizes<'_>>,
     places: &mut Places<'_>,
@@ -131,7 +169,7 @@ fn step(
     let count = link.part.inputs.len();
     let mut operands = SmallVec::<[Operand; 4]>::new();
     for (i, ((&access, meta), dims)) in link.accesses.iter().zip(link.part.metas()).zip(&link.dims).enumerate() {
-        let place = places.of(access, meta, dims, i >= count, sizes);
+        let place = places.of(access, (meta, dims), (i >= count).then_some(number), sizes);
         let steps = chain.loops.iter().map(|class| match place {
             Place::Local(_) => 0,
             _ => (stride(chain, meta, dims, *class) * sizes.of(*class) * meta.dtype.size_in_bytes()) as isize,
@@ -175,25 +213,41 @@ fn block(meta: &Meta, dims: &Dims, sizes: &Sizes<'_>, local: Option<&Local>) -> 
 impl Local {
     /// The stride of an axis in a row-major tensor of these sizes.
     fn stride(&self, class: Class, sizes: &Sizes<'_>) -> usize {
-        let inner = self.strides.iter().rev().take_while(|(own, _)| *own != class);
-        inner.map(|(own, _)| sizes.of(*own)).product()
+        self.axes.iter().rev().take_while(|own| **own != class).map(|own| sizes.of(*own)).product()
     }
 }
 
 impl Places<'_> {
-    fn of(&mut self, access: Access, meta: &Meta, dims: &Dims, written: bool, sizes: &Sizes<'_>) -> Place {
-        if let Some(i) = self.outputs.iter().position(|known| *known == access) {
-            return Place::Output(i);
+    /// Room for what a call writes: where something as large lay that no call reads any more, so that few cache lines are touched; else a new one.
+    fn room(&mut self, bytes: usize, number: usize) -> usize {
+        let last = |storage: &usize| self.last_read.get(storage).copied().unwrap_or(usize::MAX);
+        let free = |offset: usize| {
+            let mut there = self.locals.iter().filter(|(_, local)| local.offset == offset);
+            there.all(|(storage, local)| local.bytes == bytes && last(storage) < number)
+        };
+        if let Some(offset) = self.locals.values().map(|local| local.offset).filter(|&offset| free(offset)).min() {
+            return offset;
         }
-        if let Some(local) = self.locals.get(&access.storage) {
-            return Place::Local(local.offset);
+        self.local_bytes += bytes;
+        self.local_bytes - bytes
+    }
+
+    /// Where something lies that a call writes.
+    fn known(&self, access: Access) -> Option<Place> {
+        let output = self.outputs.iter().position(|known| *known == access).map(Place::Output);
+        output.or_else(|| self.locals.get(&access.storage).map(|local| Place::Local(local.offset)))
+    }
+
+    /// Where a tensor lies, of a call that reads it or, if a number is given, the call of this number that writes it.
+    fn of(&mut self, access: Access, (meta, dims): (&Meta, &Dims), writer: Option<usize>, sizes: &Sizes<'_>) -> Place {
+        if let Some(place) = self.known(access) {
+            return place;
         }
-        if written && !(self.wanted)(access.storage) {
-            let strides = dims.iter().map(|&class| (sizes.chain.axes.root(class), 0)).collect();
-            let bytes = sizes.dims(dims).elem_count() * meta.dtype.size_in_bytes();
-            let offset = self.local_bytes;
-            self.local_bytes += bytes.next_multiple_of(ALIGNMENT);
-            self.locals.insert(access.storage, Local { offset, strides });
+        if let Some(number) = writer.filter(|_| !(self.wanted)(access.storage)) {
+            let axes = dims.iter().map(|&class| sizes.chain.axes.root(class)).collect();
+            let bytes = (sizes.dims(dims).elem_count() * meta.dtype.size_in_bytes()).next_multiple_of(ALIGNMENT);
+            let offset = self.room(bytes, number);
+            self.locals.insert(access.storage, Local { offset, bytes, axes });
             return Place::Local(offset);
         }
         let known = self.inputs.iter().position(|known| *known == access);

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use super::axes::{Axes, Class, Dims};
 use super::blocks;
-use super::part::Part;
+use super::part::{Kind, Part};
 use crate::{Meta, Result};
 
 /// A tensor of a call as a place in memory.
@@ -26,6 +26,8 @@ pub enum Obstacle {
     OtherView,
     /// There is no axis along which all calls are independent.
     NoCommonAxis,
+    /// It combines all elements to one, and is not of what an earlier call makes, element by element; or it comes after such a call.
+    Total,
     /// What has to be computed at once does not fit a cache.
     LargeBlock,
 }
@@ -47,6 +49,8 @@ pub struct Chain<'a> {
     pub(super) axes: Axes,
     /// The axes that are loops around all calls, outermost first.
     pub(super) loops: SmallVec<[Class; 4]>,
+    /// A reduction of all elements that the calls make: the last call.
+    pub(super) total: Option<Link<'a>>,
     /// What has been read and written so far.
     seen: Vec<Seen>,
 }
@@ -74,9 +78,14 @@ impl<'a> Chain<'a> {
     /// # Errors
     /// The obstacle, if it cannot be joined; the chain is as before.
     pub fn push(&mut self, part: &'a Part, inputs: &[Access], outputs: &[Access]) -> std::result::Result<(), Obstacle> {
+        let accesses: SmallVec<[Access; 4]> = inputs.iter().chain(outputs).copied().collect();
+        match (part.kind, &self.total) {
+            (_, Some(_)) => return Err(Obstacle::Total),
+            (Kind::Total, None) => return self.push_total(Link { part, accesses, dims: Vec::new() }),
+            _ => {}
+        }
         let mut longer = self.clone();
         let dims = longer.axes.add(part);
-        let accesses: SmallVec<[Access; 4]> = inputs.iter().chain(outputs).copied().collect();
         for (i, ((access, meta), dims)) in accesses.iter().zip(part.metas()).zip(&dims).enumerate() {
             longer.see(*access, meta, dims, i >= inputs.len())?;
         }
@@ -96,9 +105,31 @@ impl<'a> Chain<'a> {
         Ok(())
     }
 
+    /// Ends the chain with a reduction of all that earlier calls make of single elements.
+    fn push_total(&mut self, total: Link<'a>) -> std::result::Result<(), Obstacle> {
+        let (input, len) = (total.accesses[0], total.part.inputs[0].elem_count());
+        let is_made = self.seen.iter().any(|seen| seen.written && seen.access == input);
+        let is_flat = self.links.iter().all(|link| link.part.flattened(len).is_some());
+        if !is_made || !is_flat || self.seen.iter().any(|seen| seen.access.storage == total.accesses[1].storage) {
+            return Err(Obstacle::Total);
+        }
+        self.total = Some(total);
+        Ok(())
+    }
+
+    /// The same calls of tensors of one dimension, for a chain that ends with a reduction of all elements.
+    pub(super) fn flattened(&self, parts: &'a [Part]) -> std::result::Result<Chain<'a>, Obstacle> {
+        let mut flat = Chain::default();
+        for (link, part) in self.links.iter().zip(parts) {
+            let (inputs, outputs) = link.accesses.split_at(part.inputs.len());
+            flat.push(part, inputs, outputs)?;
+        }
+        Ok(flat)
+    }
+
     /// How many calls there are.
     pub fn len(&self) -> usize {
-        self.links.len()
+        self.links.len() + usize::from(self.total.is_some())
     }
 
     /// Whether there is no call.

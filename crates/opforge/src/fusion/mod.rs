@@ -11,4 +11,4 @@ mod chain;
 mod part;
 
 pub use chain::{Access, Chain, Fused, Obstacle};
-pub use part::Part;
+pub use part::{Kind, Part};

@@ -4,7 +4,7 @@ use opforge_tile::forms::{Move, Normalize};
 use smallvec::SmallVec;
 
 use crate::Meta;
-use crate::operator::{Lowering, Metas, Operator};
+use crate::operator::{Lowering, Metas, Operator, Reduce};
 
 /// Rows of reductions up to this length are folded by one thread whatever else there is, so that blocks of them have the bits of the whole.
 const LONGEST_ROW: usize = 1 << 15;
@@ -16,43 +16,75 @@ const SHORTEST_ROW: usize = 32;
 pub struct Part {
     /// The operator.
     pub op: Box<dyn Operator>,
+    /// What it does with elements.
+    pub kind: Kind,
     /// Its inputs.
     pub inputs: SmallVec<[Meta; 3]>,
     /// Its outputs.
     pub outputs: Metas,
 }
 
-impl Part {
-    /// Whether a call can be computed block by block with the same bits, and cannot fail.
-    pub fn is_possible(op: &dyn Operator, lowering: &Lowering, inputs: &[&Meta], outputs: &[&Meta]) -> bool {
-        !op.has_effects() && streams(lowering, inputs, outputs)
-    }
+/// What can be computed block by block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A function of single elements.
+    Map,
+    /// A function of rows, or of elements in rows.
+    Rows,
+    /// All elements combined to one, the sum for example. It ends a program.
+    Total,
+}
 
+impl Kind {
+    /// That of a call which can be computed block by block with the same bits, and cannot fail.
+    pub fn of(op: &dyn Operator, lowering: &Lowering, inputs: &[&Meta], outputs: &[&Meta]) -> Option<Self> {
+        let row = |is_row: bool| is_row.then_some(Kind::Rows);
+        match lowering {
+            _ if op.has_effects() => None,
+            Lowering::Fill(_) | Lowering::Move(Move::Copy) => Some(Kind::Map),
+            Lowering::Tile(tile) => (!tile.refuses_elements(inputs[0].dtype)).then_some(Kind::Map),
+            Lowering::Reduce(reduce) if is_total(reduce, inputs[0], outputs[0]) => Some(Kind::Total),
+            Lowering::Reduce(reduce) => row(is_row_of(inputs[0], &reduce.axes)),
+            Lowering::Search(search) => row(is_row_of(inputs[0], &[search.axis])),
+            Lowering::Rows(rows) => {
+                let has_rows = |input: &&&Meta| input.rank() == outputs[0].rank();
+                row(inputs.iter().filter(has_rows).all(|input| ends_with(input, rows.axis)))
+            }
+            Lowering::Normalize(Normalize::Rows { .. } | Normalize::RootMeanSquare { .. }) => Some(Kind::Rows),
+            _ => None,
+        }
+    }
+}
+
+impl Part {
     /// The call.
-    pub fn new(op: &dyn Operator, inputs: &[&Meta], outputs: &[&Meta]) -> Self {
+    pub fn new(op: &dyn Operator, kind: Kind, inputs: &[&Meta], outputs: &[&Meta]) -> Self {
         let owned = |metas: &[&Meta]| metas.iter().map(|&meta| meta.clone()).collect::<Vec<Meta>>();
-        Part { op: op.boxed(), inputs: owned(inputs).into(), outputs: owned(outputs).into() }
+        Part { op: op.boxed(), kind, inputs: owned(inputs).into(), outputs: owned(outputs).into() }
     }
 
     /// The inputs, then the outputs.
     pub(super) fn metas(&self) -> impl Iterator<Item = &Meta> {
         self.inputs.iter().chain(&self.outputs)
     }
+
+    /// The same function of `len` elements that lie one after the other, if each tensor is so many such elements, or one.
+    pub(super) fn flattened(&self, len: usize) -> Option<Part> {
+        let flat = |meta: &Meta| match meta.elem_count() {
+            count if count == len && meta.layout.is_contiguous() => Some(Meta::contiguous(meta.dtype, len)),
+            1 => Some(Meta::contiguous(meta.dtype, ())),
+            _ => None,
+        };
+        let inputs = self.inputs.iter().map(flat).collect::<Option<_>>()?;
+        let outputs = self.outputs.iter().map(flat).collect::<Option<_>>()?;
+        (self.kind == Kind::Map).then(|| Part { op: self.op.boxed(), kind: Kind::Map, inputs, outputs })
+    }
 }
 
-/// Whether what is computed reads and writes tensors once from one end to the other, and an element's bits do not depend on what else there is.
-fn streams(lowering: &Lowering, inputs: &[&Meta], outputs: &[&Meta]) -> bool {
-    match lowering {
-        Lowering::Fill(_) | Lowering::Move(Move::Copy) => true,
-        Lowering::Tile(tile) => !tile.refuses_elements(inputs[0].dtype),
-        Lowering::Reduce(reduce) => is_row_of(inputs[0], &reduce.axes),
-        Lowering::Search(search) => is_row_of(inputs[0], &[search.axis]),
-        Lowering::Rows(rows) => {
-            inputs.iter().all(|input| input.rank() != outputs[0].rank() || ends_with(input, rows.axis))
-        }
-        Lowering::Normalize(form) => matches!(form, Normalize::Rows { .. } | Normalize::RootMeanSquare { .. }),
-        _ => false,
-    }
+/// Whether a reduction makes one element of parts of a row.
+fn is_total(reduce: &Reduce, input: &Meta, output: &Meta) -> bool {
+    let is_whole = reduce.axes.len() == input.rank() && input.layout.is_contiguous();
+    is_whole && reduce.kernel("total", input, output).is_ok_and(|kernel| kernel.parts().is_some())
 }
 
 /// Whether elements along an axis lie next to each other, in a row that is not too long.

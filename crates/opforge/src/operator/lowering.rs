@@ -77,7 +77,7 @@ impl Lowering {
             Lowering::Fill(value) => elementwise::fill(op, value, output),
             Lowering::Range { start, step } => arange::arange(op, start, step, output),
             Lowering::Tile(tile) => tile.kernel(op, inputs, outputs),
-            Lowering::Reduce(reduce) => reduce.kernel(op, inputs[0], output),
+            Lowering::Reduce(reduce) => Ok(reduce.kernel(op, inputs[0], output)?),
             Lowering::Spread(form) => reduce::spread(op, &form, inputs[0], output),
             Lowering::Search(Search { extreme, axis }) => reduce::arg_reduce(op, extreme, inputs[0], axis, output),
             Lowering::Scan(form) => scan::scan(op, form, inputs[0], output),

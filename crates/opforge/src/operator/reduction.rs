@@ -4,8 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use opforge_core::DType;
-use opforge_cpu::reduce;
-use opforge_runtime::HostKernel;
+use opforge_cpu::reduce::{self, ReduceKernel};
 use opforge_tile::{Reducer, TruthReducer};
 use smallvec::SmallVec;
 
@@ -21,7 +20,7 @@ pub struct Reduce {
 /// A reducer as those see it who do not know its type.
 trait ReduceFn: Send + Sync {
     fn trace(&self, input: DType, output: DType, count: usize, fused: bool) -> Option<opforge_trace::Reduction>;
-    fn kernel(&self, op: &'static str, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn HostKernel>>;
+    fn kernel(&self, op: &'static str, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<ReduceKernel>>;
 }
 
 impl Reduce {
@@ -45,7 +44,7 @@ impl Reduce {
     ///
     /// # Errors
     /// Dtypes that the reducer does not have.
-    pub(super) fn kernel(&self, op: &'static str, input: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
+    pub fn kernel(&self, op: &'static str, input: &Meta, output: &Meta) -> Result<Arc<ReduceKernel>> {
         self.function.kernel(op, input, &self.axes, output)
     }
 }
@@ -61,7 +60,7 @@ impl<R: Reducer> ReduceFn for Numbers<R> {
     fn trace(&self, input: DType, output: DType, count: usize, fused: bool) -> Option<opforge_trace::Reduction> {
         opforge_trace::reduce(self.0, input, output, count, fused)
     }
-    fn kernel(&self, op: &'static str, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn HostKernel>> {
+    fn kernel(&self, op: &'static str, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<ReduceKernel>> {
         reduce::reduce(op, self.0, input, axes, output)
     }
 }
@@ -71,7 +70,7 @@ impl<R: TruthReducer> ReduceFn for Truths<R> {
     fn trace(&self, input: DType, output: DType, _: usize, _: bool) -> Option<opforge_trace::Reduction> {
         opforge_trace::reduce_truth(self.0, input, output)
     }
-    fn kernel(&self, op: &'static str, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<dyn HostKernel>> {
+    fn kernel(&self, op: &'static str, input: &Meta, axes: &[usize], output: &Meta) -> Result<Arc<ReduceKernel>> {
         reduce::reduce_truth(op, self.0, input, axes, output)
     }
 }

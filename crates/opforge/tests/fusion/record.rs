@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::fmt::{self, Debug};
 
 use opforge::dispatch::{Call, EAGER, Interpreter, interpreted_by};
-use opforge::fusion::{Access, Chain, Part};
+use opforge::fusion::{Access, Chain, Kind, Part};
 use opforge::operator::Tensors;
 use opforge::{Meta, Result, Tensor};
 use opforge_runtime::{HostKernel, Storage, vm};
@@ -43,7 +43,8 @@ impl Interpreter for Recorder {
         let (before, after) = (metas(&inputs), metas(&outputs));
         let (before, after): (Vec<&Meta>, Vec<&Meta>) = (before.iter().collect(), after.iter().collect());
         let lowering = call.op.lower(&before, &after)?;
-        let part = Part::is_possible(call.op, &lowering, &before, &after).then(|| Part::new(call.op, &before, &after));
+        let kind = Kind::of(call.op, &lowering, &before, &after);
+        let part = kind.map(|kind| Part::new(call.op, kind, &before, &after));
         let recorded = Recorded { name: call.op.name(), part, inputs, outputs: outputs.to_vec() };
         CALLS.with_borrow_mut(|calls| calls.push(recorded));
         Ok(outputs)

@@ -4,17 +4,27 @@ mod common;
 
 use std::borrow::Cow;
 use std::panic::Location;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use common::{Gate, QUEUED, kernel, storage, storage_of, value};
 use opforge_core::{Error, Result};
 use opforge_runtime::vm::{self, BufferRef, Call, Fused, Fuser, Part, Place, Window, trace};
-use opforge_runtime::{HostKernel, Kernel, Storage};
+use opforge_runtime::{HostKernel, Kernel, Storage, checkpoint};
 
 /// The first input plus a number; fails for the sum 13.
 struct Plus(u64);
 
+/// What a call adds that ends only when it is told to.
+const FOREVER: u64 = u64::MAX / 2;
+
+static BEGUN: AtomicBool = AtomicBool::new(false);
+
 fn plus(number: u64, x: u64) -> Result<u64> {
+    while number == FOREVER {
+        BEGUN.store(true, Ordering::Release);
+        checkpoint();
+    }
     match x + number {
         13 => Err(Error::msg("thirteen")),
         sum => Ok(sum),
@@ -205,6 +215,26 @@ fn the_switch_turns_it_off() {
         gate.open();
     });
     assert_eq!((ran, value(&y).unwrap()), (vec![1, 1], 6));
+}
+
+#[test]
+fn a_program_that_nobody_wants_any_more_is_stopped() {
+    let _alone = alone();
+    let (x, y) = (storage_of(1), storage());
+    let ran = programs(|| {
+        let gate = hold();
+        let (t, gone) = (storage(), storage());
+        add(2, &x, &t);
+        add(FOREVER, &t, &gone);
+        drop((t, gone));
+        gate.open();
+        common::wait_until(|| BEGUN.load(Ordering::Acquire));
+        // The call of the front end's that made them has failed.
+        vm::abandon_unwanted();
+        add(3, &x, &y);
+        assert_eq!(value(&y).unwrap(), 4);
+    });
+    assert!(ran.len() <= 3, "{ran:?}");
 }
 
 #[test]

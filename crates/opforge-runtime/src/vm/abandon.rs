@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Weak};
 
 use super::buffer::{Buffer, Instruction};
 use super::machine::Vm;
@@ -69,13 +69,12 @@ impl StreamState {
 
 impl Running {
     fn is_unwanted(&self, uses: &mut Uses) -> bool {
-        let outputs = self.outputs.iter().filter_map(Weak::upgrade);
-        !self.changes
-            && outputs.into_iter().all(|output| {
-                // Its own hold, which is in no queue any more.
-                *uses.holds.entry(Arc::as_ptr(&output)).or_default() += 1;
-                uses.is_unwanted(Arc::as_ptr(&output), Arc::strong_count(&output) - 1)
-            })
+        let outputs = || self.outputs.iter().filter_map(|(output, holds)| Some((output.upgrade()?, *holds)));
+        // Its own holds, which are in no queue any more.
+        outputs().for_each(|(output, holds)| *uses.holds.entry(Arc::as_ptr(&output)).or_default() += holds);
+        // And that of looking.
+        let is_unwanted = |output: Arc<Storage>| uses.is_unwanted(Arc::as_ptr(&output), Arc::strong_count(&output) - 1);
+        !self.changes && outputs().all(|(output, _)| is_unwanted(output))
     }
 }
 

@@ -159,7 +159,7 @@ impl Call<'_> {
 impl Instruction {
     /// What the stream remembers of it while it runs.
     pub(crate) fn as_running(&self) -> Running {
-        let outputs = self.outputs.iter().map(|output| Arc::downgrade(&output.storage)).collect();
+        let outputs = self.outputs.iter().map(|output| (Arc::downgrade(&output.storage), 1)).collect();
         let changes = self.outputs.iter().any(|output| output.storage.is_reserved());
         Running { op: self.op.clone(), at: self.at.clone(), outputs, changes, abandoned: false, calls: 1 }
     }

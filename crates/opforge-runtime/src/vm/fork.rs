@@ -1,6 +1,5 @@
 //! The VM while the process forks, and in the forked child.
 
-use std::sync::Weak;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -50,7 +49,7 @@ fn revive(state: &mut State, slot: Slot) {
     if let Some(Running { op, at, outputs, calls, .. }) = stream.running.take() {
         (stream.busy, stream.completed) = (false, stream.completed + calls);
         let failure = Failure::new(op, at, Error::msg("the process forked before the kernel had ended"));
-        for output in outputs.iter().filter_map(Weak::upgrade) {
+        for output in outputs.iter().filter_map(|(output, _)| output.upgrade()) {
             output.deps.get(&mut state.token).set_poison(failure.clone());
         }
         state.report(slot, &failure);

@@ -183,14 +183,14 @@ impl Vm {
         wake: bool,
     ) {
         let stream = state.stream(slot);
-        let calls: SmallVec<[Queued; 8]> = stream.queue.drain(..fused.calls).collect();
+        let mut calls: SmallVec<[Queued; 8]> = stream.queue.drain(..fused.calls).collect();
         stream.queued_bytes = calls.iter().fold(stream.queued_bytes, |sum, call| sum.saturating_sub(call.bytes));
         (stream.busy, stream.inline) = (true, false);
-        stream.running = Some(as_running(&calls));
         stream.flag.store(false, Ordering::Relaxed);
         let (flag, first) = (stream.flag.clone(), stream.completed + 1);
-        drop(state);
         let (inputs, outputs) = window.arguments(&fused);
+        stream.running = Some(as_running(&calls, inputs.iter().chain(&outputs)));
+        drop(state);
         drop(window);
         let span = trace::begin();
         let op = &calls[0].instruction.op;
@@ -204,7 +204,9 @@ impl Vm {
         if let Err(error) = result
             && !state.is_interrupted(Ticket { stream: slot, seq: first })
         {
-            let changes = state.stream(slot).running.as_ref().is_some_and(|running| running.changes);
+            let running = state.stream(slot).running.as_ref();
+            let (changes, abandoned) = running.map_or((false, false), |running| (running.changes, running.abandoned));
+            calls.iter_mut().for_each(|call| call.abandoned |= abandoned);
             // Memory is reserved before anything is written: the calls may still begin.
             if !changes || matches!(error, Error::OutOfMemory { .. }) {
                 return self.run_again(state, slot, calls, wake);
@@ -238,8 +240,8 @@ impl Vm {
     }
 }
 
-/// What the stream remembers of calls while they run.
-fn as_running(calls: &[Queued]) -> Running {
+/// What the stream remembers of calls while they run, whose kernel has these arguments.
+fn as_running<'a>(calls: &'a [Queued], arguments: impl Iterator<Item = &'a Buffer> + Clone) -> Running {
     let mut all = calls[0].instruction.as_running();
     for call in &calls[1..] {
         let running = call.instruction.as_running();
@@ -247,6 +249,14 @@ fn as_running(calls: &[Queued]) -> Running {
         all.changes |= running.changes;
         all.calls += 1;
     }
+    let instructions = || calls.iter().map(|call| &call.instruction);
+    let buffers = instructions().flat_map(|call| call.inputs.iter().chain(&call.outputs)).chain(arguments);
+    for (output, holds) in &mut all.outputs {
+        *holds = buffers.clone().filter(|buffer| std::ptr::eq(buffer.storage(), output.as_ptr())).count();
+    }
+    // One entry for a storage that several calls write.
+    all.outputs.sort_unstable_by_key(|(output, _)| output.as_ptr());
+    all.outputs.dedup_by_key(|(output, _)| output.as_ptr());
     all
 }
 

@@ -1,6 +1,5 @@
 //! What becomes of instructions when whoever waited for one gave up.
 
-use std::sync::Weak;
 use std::sync::atomic::Ordering;
 
 use super::buffer::{Buffer, BufferRef};
@@ -61,7 +60,11 @@ impl State {
         };
         if let Some(running) = &stream.running {
             let failure = Failure::interrupted(running.op.clone(), running.at.clone());
-            running.outputs.iter().filter_map(Weak::upgrade).for_each(|output| poison(&output, &failure));
+            running
+                .outputs
+                .iter()
+                .filter_map(|(output, _)| output.upgrade())
+                .for_each(|output| poison(&output, &failure));
         }
         let queued = stream.queue.iter().filter(|_| all || !stream.busy).take(if all { usize::MAX } else { 1 });
         for instruction in queued.map(|queued| &queued.instruction) {
@@ -93,7 +96,7 @@ impl StreamState {
         let running = self.running.as_ref();
         let is_new = |storage: &Storage| {
             let outputs = running.map_or(&[][..], |running| &running.outputs);
-            !storage.is_reserved() || outputs.iter().any(|output| std::ptr::eq(output.as_ptr(), storage))
+            !storage.is_reserved() || outputs.iter().any(|(output, _)| std::ptr::eq(output.as_ptr(), storage))
         };
         let is_change = |output: &Buffer| !is_new(output.storage());
         running.is_some_and(|running| running.changes)

@@ -60,7 +60,8 @@ pub(crate) struct StreamState {
 pub(crate) struct Running {
     pub op: Cow<'static, str>,
     pub at: Place,
-    pub outputs: SmallVec<[Weak<Storage>; 2]>,
+    /// Its outputs, and how many holds it has on each.
+    pub outputs: SmallVec<[(Weak<Storage>, usize); 2]>,
     /// Whether an output held something before.
     pub changes: bool,
     /// Whether nobody wants its results any more.

@@ -21,9 +21,11 @@ const FOREVER: u64 = u64::MAX / 2;
 static BEGUN: AtomicBool = AtomicBool::new(false);
 
 fn plus(number: u64, x: u64) -> Result<u64> {
-    while number == FOREVER {
+    if number == FOREVER {
         BEGUN.store(true, Ordering::Release);
-        checkpoint();
+        loop {
+            checkpoint();
+        }
     }
     match x + number {
         13 => Err(Error::msg("thirteen")),

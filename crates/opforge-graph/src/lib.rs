@@ -23,6 +23,7 @@
 
 pub mod function;
 pub mod graph;
+mod kernel;
 pub mod memory;
 pub mod passes;
 pub mod program;

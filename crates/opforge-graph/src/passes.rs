@@ -1,6 +1,9 @@
 //! Changes of graphs that leave results as they are.
 
-use crate::graph::Graph;
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::graph::{Graph, Node};
 
 impl Graph {
     /// Leaves out calls whose results nobody reads.
@@ -22,7 +25,7 @@ impl Graph {
         self
     }
 
-    /// Makes equal calls on equal tensors one, as long as nobody writes what they read or made.
+    /// Makes equal calls on equal tensors one, as long as nobody writes what they read or made. Results that are memory of their own stay that.
     pub fn without_common_calls(mut self) -> Graph {
         let mut writes = vec![0usize; self.values.len()];
         for output in self.nodes.iter().flat_map(|node| &node.outputs) {
@@ -31,24 +34,42 @@ impl Graph {
         let made: Vec<bool> = (0..self.values.len()).map(|value| self.is_made(value)).collect();
         let is_constant = |value: usize| writes[value] == usize::from(made[value]);
         let mut replaced: Vec<usize> = (0..self.values.len()).collect();
-        let mut kept: Vec<crate::Node> = Vec::with_capacity(self.nodes.len());
+        let mut kept: Vec<Node> = Vec::with_capacity(self.nodes.len());
+        let mut alike = HashMap::<u64, Vec<usize>>::new();
+        let mut returned = vec![false; self.values.len()];
+        self.outputs.iter().for_each(|output| returned[output.value] = true);
         for mut node in self.nodes {
             node.inputs.iter_mut().for_each(|input| input.value = replaced[input.value]);
             let tensors = node.inputs.iter().chain(&node.outputs);
             let is_pure = !node.op.has_effects() && tensors.clone().all(|x| is_constant(x.value));
-            let twin = kept.iter().filter(|_| is_pure).find(|other| {
-                let of_twin = other.outputs.iter().all(|x| made[x.value] && is_constant(x.value));
-                of_twin && other.inputs == node.inputs && other.op.same(&*node.op)
-            });
-            match twin {
-                Some(twin) if node.outputs.iter().all(|x| made[x.value]) => {
-                    node.outputs.iter().zip(&twin.outputs).for_each(|(x, y)| replaced[x.value] = y.value);
+            let is_new = |node: &Node| node.outputs.iter().all(|x| made[x.value] && is_constant(x.value));
+            let alike = alike.entry(key(&node)).or_default();
+            let is_twin = |other: &&Node| is_new(other) && other.inputs == node.inputs && other.op.same(&*node.op);
+            let twin = alike.iter().map(|&number| &kept[number]).find(is_twin);
+            let is_result = |node: &Node| node.outputs.iter().any(|x| returned[x.value]);
+            match twin.filter(|twin| is_pure && is_new(&node) && !(is_result(&node) && is_result(twin))) {
+                Some(twin) => {
+                    for (x, y) in node.outputs.iter().zip(&twin.outputs) {
+                        replaced[x.value] = y.value;
+                        returned[y.value] |= returned[x.value];
+                    }
                 }
-                _ => kept.push(node),
+                None => {
+                    alike.push(kept.len());
+                    kept.push(node);
+                }
             }
         }
         self.outputs.iter_mut().for_each(|output| output.value = replaced[output.value]);
         self.nodes = kept;
         self
     }
+}
+
+/// What equal calls have in common.
+fn key(node: &Node) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    node.op.key_hash().hash(&mut hasher);
+    node.inputs.hash(&mut hasher);
+    hasher.finish()
 }

@@ -1,19 +1,16 @@
-//! A graph as one kernel, and its runs.
+//! A graph that is ready to run, and its runs.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use opforge::dispatch::{dispatch, dispatch_into};
-use opforge::fusion::{Access, Chain, Kind, Part};
 use opforge::operator::{AxisMap, Lowering, Metas, Operator};
 use opforge::{DType, Device, Error, Layout, Meta, Result, Tensor, no_grad};
-use opforge_cpu::program::Place;
-use opforge_cpu::program::sequence::{self, Sequence};
 use opforge_runtime::{Generator, HostKernel, Storage};
 use smallvec::SmallVec;
 
-use crate::graph::{Graph, Node, Origin, Use};
-use crate::memory::{self, Lifetime};
+use crate::graph::{Graph, Origin, Use};
+use crate::kernel::Carried;
 
 const GRAPH: &str = "graph";
 
@@ -46,14 +43,6 @@ impl Given {
             Given::Input { value, .. } | Given::Captured { value, .. } | Given::Key { value } => *value,
         }
     }
-}
-
-/// What one kernel carries out: some calls of the graph.
-struct Step {
-    nodes: std::ops::Range<usize>,
-    kernel: Arc<dyn HostKernel>,
-    inputs: Vec<Access>,
-    outputs: Vec<Access>,
 }
 
 /// What is done to a graph before it runs. Results are the same.
@@ -95,153 +84,29 @@ impl Graph {
 
     fn prepare(self, fusion: bool) -> Result<Program> {
         let text = self.to_string();
-        let steps = self.steps(fusion)?;
-        let lives = self.lives(&steps);
-        let is_output = |value: usize| self.outputs.iter().any(|output| output.value == value);
-        let given: Vec<Given> = (0..self.values.len()).filter_map(|value| self.given(value, &steps)).collect();
-        let is_changed = |value: usize| self.nodes.iter().flat_map(|node| &node.outputs).any(|x| x.value == value);
-        let changed: Vec<usize> = (0..given.len()).filter(|&i| is_changed(given[i].value())).collect();
-        let made: Vec<usize> =
-            (0..self.values.len()).filter(|&value| self.is_made(value) && is_output(value)).collect();
-        let locals: Vec<usize> = (0..self.values.len())
-            .filter(|&value| lives[value].is_some() && self.is_made(value) && !is_output(value))
-            .collect();
-        let lifetimes: Vec<Lifetime> = locals.iter().filter_map(|&value| lives[value]).collect();
-        let (offsets, memory) = memory::plan(&lifetimes);
-        let place = |access: &Access| {
-            let of = |values: &[usize]| values.iter().position(|&value| value == access.storage);
-            let output = || of(&changed.iter().map(|&i| given[i].value()).collect::<Vec<_>>());
-            let place = match (of(&made), output(), of(&locals)) {
-                (Some(i), _, _) => Place::Output(i),
-                (_, Some(i), _) => Place::Output(made.len() + i),
-                (_, _, Some(i)) => Place::Local(offsets[i]),
-                _ => Place::Input(given.iter().position(|given| given.value() == access.storage).unwrap_or(usize::MAX)),
-            };
-            sequence::Tensor { place, byte_offset: access.byte_offset }
-        };
-        let fusions = steps.iter().map(|step| step.nodes.len()).filter(|calls| *calls > 1).collect();
-        let owners: Vec<_> = steps
-            .iter()
-            .map(|step| (self.nodes[step.nodes.start].op.name(), self.nodes[step.nodes.start].at))
-            .collect();
-        let calls = steps.into_iter().map(|step| sequence::Call {
-            kernel: step.kernel,
-            inputs: step.inputs.iter().map(place).collect(),
-            outputs: step.outputs.iter().map(place).collect(),
-        });
-        let blame = move |call: usize, error: Error| {
-            let (op, at) = owners[call];
-            Error::Deferred { op: op.into(), at, caller: None, inner: Box::new(error) }
-        };
-        let tensors = (given.len(), made.len() + changed.len());
-        let kernel: Arc<dyn HostKernel> = Arc::new(Sequence::new(calls.collect(), memory, tensors, blame)?);
-        let bytes = |value: usize| self.values[value].bytes;
-        let outputs = made.iter().map(|&value| bytes(value)).chain(changed.iter().map(|&i| bytes(given[i].value())));
+        let Carried { kernel, given, made, changed, fusions, memory } = self.carried(fusion)?;
+        let bytes = |value: &usize| self.values[*value].bytes;
+        let outputs = made.iter().map(bytes).chain(changed.iter().map(|&number| bytes(&given[number])));
         let operator = Run(Arc::new(Running {
             kernel,
-            inputs: given.iter().map(|given| bytes(given.value())).collect(),
+            inputs: given.iter().map(bytes).collect(),
             outputs: outputs.collect(),
             changed: changed.clone(),
         }));
-        Ok(Program {
-            operator,
-            inputs: self.inputs,
-            outputs: self.outputs,
-            given,
-            changed,
-            made,
-            fusions,
-            memory,
-            text,
+        let given = given.into_iter().map(|value| self.given(value)).collect::<Result<Vec<Given>>>()?;
+        let (inputs, outputs) = (self.inputs, self.outputs);
+        Ok(Program { operator, inputs, outputs, given, changed, made, fusions, memory, text })
+    }
+
+    /// What a run is given as this value, which it does not make.
+    fn given(&self, value: usize) -> Result<Given> {
+        let bytes = self.values[value].bytes;
+        Ok(match &self.values[value].origin {
+            Origin::Input(number) => Given::Input { value, number: *number, bytes },
+            Origin::Captured(captured) => Given::Captured { value, bytes: flat(captured.storage(), 0, bytes)? },
+            Origin::Key | Origin::Made => Given::Key { value },
         })
     }
-
-    /// The kernels, each of as many calls as go together.
-    fn steps(&self, fusion: bool) -> Result<Vec<Step>> {
-        let parts = self.nodes.iter().map(part).collect::<Result<Vec<Option<Part>>>>()?;
-        let mut steps = Vec::new();
-        let mut start = 0;
-        while start < self.nodes.len() {
-            let step = match fusion.then(|| self.fused(&parts, start)).flatten() {
-                Some(step) => step,
-                None => self.single(start)?,
-            };
-            start = step.nodes.end;
-            steps.push(step);
-        }
-        Ok(steps)
-    }
-
-    fn single(&self, number: usize) -> Result<Step> {
-        let node = &self.nodes[number];
-        let metas = |uses: &[Use]| uses.iter().map(|x| x.meta.clone()).collect::<Vec<Meta>>();
-        let (inputs, outputs) = (metas(&node.inputs), metas(&node.outputs));
-        let (inputs, outputs): (Vec<&Meta>, Vec<&Meta>) = (inputs.iter().collect(), outputs.iter().collect());
-        let kernel = node.op.lower(&inputs, &outputs)?.kernel(node.op.name(), &inputs, &outputs)?;
-        Ok(Step { nodes: number..number + 1, kernel, inputs: accesses(&node.inputs), outputs: accesses(&node.outputs) })
-    }
-
-    /// As many calls as go together with this one; none if it is alone.
-    fn fused(&self, parts: &[Option<Part>], start: usize) -> Option<Step> {
-        let mut chain = Chain::default();
-        for (node, part) in self.nodes[start..].iter().zip(&parts[start..]) {
-            let Some(part) = part else { break };
-            if chain.push(part, &accesses(&node.inputs), &accesses(&node.outputs)).is_err() {
-                break;
-            }
-        }
-        let end = start + chain.len();
-        if chain.len() < 2 {
-            return None;
-        }
-        let read_later =
-            |value: usize| self.nodes[end..].iter().flat_map(|node| &node.inputs).any(|x| x.value == value);
-        let wanted = |value: usize| {
-            !self.is_made(value) || read_later(value) || self.outputs.iter().any(|output| output.value == value)
-        };
-        let fused = chain.fuse(wanted).ok()?;
-        Some(Step { nodes: start..end, kernel: fused.kernel, inputs: fused.inputs, outputs: fused.outputs })
-    }
-
-    /// From which step to which each value is needed in memory.
-    fn lives(&self, steps: &[Step]) -> Vec<Option<Lifetime>> {
-        let mut lives: Vec<Option<Lifetime>> = vec![None; self.values.len()];
-        for (number, step) in steps.iter().enumerate() {
-            for access in step.inputs.iter().chain(&step.outputs) {
-                let bytes = self.values[access.storage].bytes;
-                let life = lives[access.storage].get_or_insert(Lifetime { bytes, first: number, last: number });
-                life.last = number;
-            }
-        }
-        lives
-    }
-
-    /// What a run is given as this value, if it reads or changes it.
-    fn given(&self, value: usize, steps: &[Step]) -> Option<Given> {
-        let used = || steps.iter().any(|step| step.inputs.iter().chain(&step.outputs).any(|x| x.storage == value));
-        let bytes = self.values[value].bytes;
-        match &self.values[value].origin {
-            Origin::Made => None,
-            _ if !used() => None,
-            Origin::Input(number) => Some(Given::Input { value, number: *number, bytes }),
-            Origin::Captured(captured) => {
-                flat(captured.storage(), 0, bytes).ok().map(|bytes| Given::Captured { value, bytes })
-            }
-            Origin::Key => Some(Given::Key { value }),
-        }
-    }
-}
-
-fn part(node: &Node) -> Result<Option<Part>> {
-    let inputs: Vec<&Meta> = node.inputs.iter().map(|x| &x.meta).collect();
-    let outputs: Vec<&Meta> = node.outputs.iter().map(|x| &x.meta).collect();
-    let lowering = node.op.lower(&inputs, &outputs)?;
-    let kind = Kind::of(&*node.op, &lowering, &inputs, &outputs);
-    Ok(kind.map(|kind| Part::new(&*node.op, kind, &inputs, &outputs)))
-}
-
-fn accesses(uses: &[Use]) -> Vec<Access> {
-    uses.iter().map(|x| Access { storage: x.value, byte_offset: x.byte_offset() }).collect()
 }
 
 /// Bytes of a storage, as a tensor of bytes.

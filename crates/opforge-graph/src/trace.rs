@@ -1,6 +1,7 @@
 //! The interpreter that writes calls down.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -21,6 +22,8 @@ struct Recording {
     values: Vec<Value>,
     /// The storage of each value: its address is the value's as long as it is held.
     storages: Vec<Arc<Storage>>,
+    /// The values by these addresses.
+    numbers: HashMap<*const Storage, usize>,
     nodes: Vec<Node>,
 }
 
@@ -121,24 +124,30 @@ impl Recording {
         let storage = Storage::new(Device::Cpu, bytes)?;
         let unknown = "a graph is being traced: elements are there when it runs, and cannot be read before";
         vm::set_unusable(&storage, op, at, Error::msg(unknown));
-        self.values.push(Value { bytes, origin });
-        self.storages.push(storage.clone());
+        self.push(Value { bytes, origin }, &storage);
         Tensor::from_storage(storage, meta.dtype, meta.layout)
     }
 
     /// A tensor as part of a value: its own, or one that is captured now.
     fn used(&mut self, tensor: &Tensor) -> Use {
-        let value = self.number(tensor.storage()).unwrap_or_else(|| {
-            self.values
-                .push(Value { bytes: tensor.storage().nbytes(), origin: Origin::Captured(Captured(tensor.clone())) });
-            self.storages.push(tensor.storage().clone());
-            self.values.len() - 1
-        });
+        let captured =
+            || Value { bytes: tensor.storage().nbytes(), origin: Origin::Captured(Captured(tensor.clone())) };
+        let known = self.number(tensor.storage());
+        let value = known.unwrap_or_else(|| self.push(captured(), tensor.storage()));
         Use { value, meta: tensor.meta().clone() }
     }
 
+    /// A new value, that of a storage.
+    fn push(&mut self, value: Value, storage: &Arc<Storage>) -> usize {
+        let number = self.values.len();
+        self.numbers.insert(Arc::as_ptr(storage), number);
+        self.storages.push(storage.clone());
+        self.values.push(value);
+        number
+    }
+
     fn number(&self, storage: &Arc<Storage>) -> Option<usize> {
-        self.storages.iter().position(|known| Arc::ptr_eq(known, storage))
+        self.numbers.get(&Arc::as_ptr(storage)).copied()
     }
 }
 

@@ -134,6 +134,19 @@ fn dead_and_common_calls_are_left_out() {
     );
 }
 
+#[test]
+fn results_have_memory_of_their_own() {
+    let (x, weight) = (floats(&[10], 1), floats(&[3], 2));
+    let graph =
+        trace(&[&x], |x| Ok(vec![x[0].exp()?, x[0].exp()?, x[0].exp()?.unsqueeze(0)?, weight.clone(), x[0].clone()]));
+    let results = graph.unwrap().compile().unwrap().run(&[&x]).unwrap();
+    for (i, j) in [(0, 1), (0, 2), (1, 2)] {
+        assert!(!results[i].shares_storage(&results[j]), "{i} and {j}");
+        assert_eq!(vec(&results[i]), vec(&results[j]));
+    }
+    assert!(results[3].shares_storage(&weight) && results[4].shares_storage(&x));
+}
+
 /// A step of training, with gradients and changes of parameters: all of it one program.
 #[test]
 fn a_training_step_is_a_program() {

@@ -228,6 +228,7 @@ fn a_program_that_nobody_wants_any_more_is_stopped() {
         let (t, gone) = (storage(), storage());
         add(2, &x, &t);
         add(FOREVER, &t, &gone);
+        let left = Arc::downgrade(&gone);
         drop((t, gone));
         gate.open();
         common::wait_until(|| BEGUN.load(Ordering::Acquire));
@@ -235,6 +236,7 @@ fn a_program_that_nobody_wants_any_more_is_stopped() {
         vm::abandon_unwanted();
         add(3, &x, &y);
         assert_eq!(value(&y).unwrap(), 4);
+        common::wait_until(|| left.upgrade().is_none());
     });
     assert!(ran.len() <= 3, "{ran:?}");
 }

@@ -130,6 +130,64 @@ def test_what_reads_elements_runs_as_it_is():
         assert torch.compile(lambda x, a: x + a.sum())(torch.ones(1), np.ones(3)).item() == 4
 
 
+def test_other_parameters_are_another_kind_of_call():
+    model = nn.Sequential(nn.Linear(2, 2, bias=False), nn.ReLU())
+    compiled, function = torch.compile(model), torch.compile(lambda x: model(x) * 2)
+    x = torch.rand(3, 2)
+
+    def check():
+        result = compiled(x)
+        assert torch.equal(result, model(x)) and torch.equal(function(x), model(x) * 2)
+        assert result.requires_grad == any(p.requires_grad for p in model.parameters())
+
+    check()
+    model[0].weight.data = torch.rand(2, 2)
+    check()
+    model[0].weight = nn.Parameter(torch.rand(2, 2))
+    check()
+    model.requires_grad_(False)
+    check()
+    model.requires_grad_(True)
+    check()
+    model[1] = nn.Tanh()
+    check()
+    with torch.no_grad():
+        model[0].weight.mul_(2)
+    check()
+    model.double()
+    x = x.double()
+    check()
+
+
+SCALE = torch.tensor([2.0])
+
+
+def test_tensors_that_a_function_names_are_seen_as_they_are():
+    global SCALE
+    own = torch.tensor([3.0])
+
+    def f(x, more=(torch.tensor([1.0]),)):
+        return x * SCALE * own + more[0]
+
+    compiled, x = torch.compile(f), torch.rand(2)
+    for scale in (2.0, 5.0):
+        SCALE, own = torch.tensor([scale]), torch.tensor([scale + 1])
+        assert torch.equal(compiled(x), f(x))
+
+
+def test_constants_of_a_function_are_new_in_each_call():
+    def f(x):
+        total = torch.tensor([0, 0])
+        total += x
+        return total, torch.tensor([1, 2])
+
+    compiled, x = torch.compile(f), torch.tensor([3, 4])
+    for _ in range(3):
+        total, constant = compiled(x)
+        assert total.tolist() == [3, 4] and constant.tolist() == [1, 2]
+        constant.fill_(0)
+
+
 def test_errors_of_the_function_are_its_own():
     @torch.compile
     def f(x, y):

@@ -80,7 +80,8 @@ impl Function {
         let recorded = is_grad_enabled();
         let results = traced.results;
         if traced.leaves.is_empty() {
-            return Ok(Function { forward: graph.compile()?, needs, recorded, results, backward: None });
+            let forward = graph.with_own_constants().compile()?;
+            return Ok(Function { forward, needs, recorded, results, backward: None });
         }
         let (forward, backward) = split(graph, traced)?;
         Ok(Function { forward: forward.compile()?, needs, recorded, results, backward: Some(backward) })
@@ -144,8 +145,11 @@ fn with_gradients(arguments: &[Tensor], mut results: Vec<Tensor>) -> Result<(Vec
 }
 
 /// The graph that computes the results and what is to be saved, and the gradients' program.
-fn split(mut graph: Graph, traced: Traced) -> Result<(Graph, Backward)> {
-    let nodes = graph.nodes.split_off(traced.calls);
+fn split(graph: Graph, traced: Traced) -> Result<(Graph, Backward)> {
+    let count = graph.nodes.len();
+    let mut graph = graph.with_own_constants();
+    // Copies of constants come first.
+    let nodes = graph.nodes.split_off(traced.calls + graph.nodes.len() - count);
     let gradients = graph.outputs.split_off(traced.results);
     let values = graph.values.clone();
     let backward = Graph { values, nodes, inputs: Vec::new(), outputs: gradients };

@@ -5,7 +5,8 @@ use std::panic::Location;
 use std::sync::Arc;
 
 use opforge::operator::Operator;
-use opforge::{Meta, Tensor};
+use opforge::ops::pointwise::copy::Copy;
+use opforge::{DType, Meta, Tensor};
 use opforge_runtime::Storage;
 
 /// Calls in order, and the memory that they read and write.
@@ -101,6 +102,34 @@ impl Graph {
     /// The results.
     pub fn outputs(&self) -> &[Use] {
         &self.outputs
+    }
+
+    /// Whether a value was made by the traced function from numbers of its own: nobody else holds it.
+    fn is_constant(&self, value: usize) -> bool {
+        matches!(&self.values[value].origin, Origin::Captured(captured) if captured.0.is_unshared())
+    }
+
+    /// The graph in which constants of the traced function that it changes or returns are copied first, so that each run begins with what the function
+    /// begins with, and no two runs share memory. To be called when nothing else of the trace is there any more.
+    pub(crate) fn with_own_constants(mut self) -> Graph {
+        let mut copies = Vec::new();
+        for value in 0..self.values.len() {
+            let is_of = |x: &Use| x.value == value;
+            let changes = self.nodes.iter().flat_map(|node| &node.outputs).chain(&self.outputs).any(is_of);
+            if !changes || !self.is_constant(value) {
+                continue;
+            }
+            let bytes = self.values[value].bytes;
+            let copy = self.values.len();
+            self.values.push(Value { bytes, origin: Origin::Made });
+            let of = |value| Use { value, meta: Meta::contiguous(DType::U8, bytes) };
+            let uses = self.nodes.iter_mut().flat_map(|node| node.inputs.iter_mut().chain(&mut node.outputs));
+            uses.chain(&mut self.outputs).filter(|x| x.value == value).for_each(|x| x.value = copy);
+            let (inputs, outputs) = (vec![of(value)], vec![of(copy)]);
+            copies.push(Node { op: Box::new(Copy), at: Location::caller(), inputs, outputs });
+        }
+        self.nodes.splice(0..0, copies);
+        self
     }
 
     /// Whether a value is memory that the graph makes for itself.

@@ -42,7 +42,8 @@ struct Lazy;
 /// # Errors
 /// Those of `f`; tensors of another device than the CPU; a trace inside of a trace.
 pub fn trace(examples: &[&Tensor], f: impl FnOnce(&[Tensor]) -> Result<Vec<Tensor>>) -> Result<Graph> {
-    trace_all(examples, |arguments| Ok((f(arguments)?, ()))).map(|(graph, ())| graph)
+    let (graph, ()) = trace_all(examples, |arguments| Ok((f(arguments)?, ())))?;
+    Ok(graph.with_own_constants())
 }
 
 /// As [`trace`], of a function that gives something besides.
@@ -59,16 +60,28 @@ pub(crate) fn trace_all<R>(
     let inputs = arguments.iter().map(|x| begun.used(x)).collect();
     let [seed, draws] = Generator::global().state();
     RECORDING.set(Some(begun));
+    let end = End;
     let outcome = interpreted_by(&TRACER, || f(&arguments));
     let mut ended = RECORDING.take().unwrap_or_default();
+    drop(end);
     // The first run draws what the trace has only seemed to draw, unless somebody else has drawn meanwhile.
     let keys = ended.values.iter().filter(|value| matches!(value.origin, Origin::Key)).count() as u64;
     if Generator::global().state() == [seed, draws + keys] {
         Generator::global().set_state([seed, draws]);
     }
     let (outputs, rest) = outcome?;
-    let outputs = outputs.iter().map(|y| ended.used(y)).collect();
-    Ok((Graph { values: ended.values, nodes: ended.nodes, inputs, outputs }, rest))
+    let uses = outputs.iter().map(|y| ended.used(y)).collect();
+    drop(outputs);
+    let Recording { values, nodes, .. } = ended;
+    Ok((Graph { values, nodes, inputs, outputs: uses }, rest))
+}
+
+/// Ends a recording, also when what is traced unwinds.
+struct End;
+impl Drop for End {
+    fn drop(&mut self) {
+        RECORDING.take();
+    }
 }
 
 /// What `f` makes of what has been written down so far, in a trace.

@@ -1,17 +1,10 @@
 //! Traced functions in programs that record gradients.
 
-use opforge::{Device, Result, Tensor, Var, no_grad};
+mod common;
+
+use common::{floats, vec};
+use opforge::{Result, Tensor, Var, no_grad};
 use opforge_graph::Function;
-
-fn floats(shape: &[usize], seed: usize) -> Tensor {
-    let count: usize = shape.iter().product();
-    let numbers: Vec<f32> = (0..count).map(|i| ((i * 7919 + seed * 104_729) % 2003) as f32 / 1001.0 - 1.0).collect();
-    Tensor::from_vec(numbers, shape, &Device::Cpu).unwrap()
-}
-
-fn vec(t: &Tensor) -> Vec<f32> {
-    t.contiguous().unwrap().flatten_all().unwrap().to_vec1().unwrap()
-}
 
 fn network(x: &Tensor, [w, b, v]: &[Var; 3]) -> Result<Tensor> {
     opforge::functional::softmax(&x.matmul(w)?.broadcast_add(b)?.tanh()?.matmul(v)?, -1, None)

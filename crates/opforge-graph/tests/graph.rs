@@ -1,18 +1,11 @@
 //! What traced functions mean, and what is done to graphs before they run.
 
+mod common;
+
+use common::{floats, vec};
 use opforge::{DType, Device, Result, Tensor, Var, no_grad};
-use opforge_graph::{Options, trace};
+use opforge_graph::{Function, Options, trace};
 use proptest::prelude::*;
-
-fn floats(shape: &[usize], seed: usize) -> Tensor {
-    let count: usize = shape.iter().product();
-    let numbers: Vec<f32> = (0..count).map(|i| ((i * 7919 + seed * 104_729) % 2003) as f32 / 1001.0 - 1.0).collect();
-    Tensor::from_vec(numbers, shape, &Device::Cpu).unwrap()
-}
-
-fn vec(t: &Tensor) -> Vec<f32> {
-    t.contiguous().unwrap().flatten_all().unwrap().to_vec1().unwrap()
-}
 
 #[test]
 fn parameters_are_seen_as_they_are_when_a_program_runs() {
@@ -132,6 +125,37 @@ fn dead_and_common_calls_are_left_out() {
         vec(&graph().compile().unwrap().run(&[&x]).unwrap()[0]),
         vec(&x.exp().unwrap().affine(2.0, 0.0).unwrap())
     );
+}
+
+/// What the function makes of numbers of its own, changes and returns, is new in each run; what others hold too is changed for them.
+#[test]
+fn constants_of_the_function_are_its_own() {
+    let x = floats(&[3], 1);
+    let kept = Tensor::zeros(3, DType::F32, &Device::Cpu).unwrap();
+    let f = |x: &[Tensor]| {
+        let own = Tensor::new(&[0f32, 0.0, 0.0], &Device::Cpu)?;
+        own.add_(&x[0])?;
+        kept.add_(&x[0])?;
+        Ok(vec![own, Tensor::new(&[5f32], &Device::Cpu)?])
+    };
+    let (step, with_gradients) = (trace(&[&x], f).unwrap().compile().unwrap(), Function::trace(&[&x], f).unwrap());
+    for run in 1..4 {
+        let (a, b) = (step.run(&[&x]).unwrap(), with_gradients.call(&[&x]).unwrap());
+        assert_eq!([vec(&a[0]), vec(&b[0])], [vec(&x), vec(&x)], "run {run}");
+        assert_eq!([vec(&a[1]), vec(&b[1])], [[5.0], [5.0]]);
+        a[1].add_(&a[1]).unwrap();
+        b[1].add_(&b[1]).unwrap();
+    }
+    assert_eq!(
+        vec(&kept),
+        (0..6).fold(vec![0.0; 3], |sum: Vec<f32>, _| sum.iter().zip(vec(&x)).map(|(a, b)| a + b).collect())
+    );
+}
+
+#[test]
+fn a_trace_that_unwinds_is_over() {
+    let unwound = std::panic::catch_unwind(|| trace(&[], |_| panic!("in the function")).map(drop));
+    assert!(unwound.is_err() && trace(&[], |_| Ok(vec![])).is_ok());
 }
 
 #[test]

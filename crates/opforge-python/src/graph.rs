@@ -1,5 +1,8 @@
 //! Graphs: what `opforge.compile` and `opforge.nn.Graph` are made of.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
 use opforge::{Error, Tensor};
 use opforge_graph::{Function, Program, trace};
 use pyo3::prelude::*;
@@ -51,6 +54,17 @@ pub fn _trace(function: &Bound<'_, PyAny>, examples: &Bound<'_, PyList>, step: b
         Function::trace(&examples, call).map(Traced::Function)
     };
     traced.or_raise(py).map(PyGraphFunction)
+}
+
+/// A number that tells tensors as they are now from others: where their elements lie, how, and whether they need gradients.
+#[pyfunction]
+pub fn _identity(objects: &Bound<'_, PyList>) -> PyResult<u64> {
+    let mut hasher = DefaultHasher::new();
+    for tensor in tensors(objects)? {
+        Arc::as_ptr(tensor.storage()).hash(&mut hasher);
+        (tensor.meta(), tensor.requires_grad()).hash(&mut hasher);
+    }
+    Ok(hasher.finish())
 }
 
 #[pymethods]

@@ -67,7 +67,7 @@ impl HostKernel for Chain {
         for (number, write) in self.numbers.iter().zip(&self.writes) {
             x = plus(*number, x)?;
             if let Some(output) = write {
-                // SAFETY: as above.
+                // SAFETY: each output is a storage of 8 bytes.
                 unsafe { outputs[*output].cast::<u64>().write(x) };
             }
         }

@@ -64,6 +64,9 @@ fn rows_are_reduced_within_blocks() {
     });
     let (x, y) = (floats(&[200, 384], 1), floats(&[200, 384], 2));
     expect_one(2, || opforge::functional::rms_norm(&(&x + &y)?, &[384], None, Some(1e-5)));
+    let (scale, shift) = (floats(&[384], 3), floats(&[384], 4));
+    expect_one(2, || opforge::functional::layer_norm(&(&x + &y)?, &[384], Some(&scale), Some(&shift), 1e-5));
+    expect_one(2, || (&x * &y)?.argmax(1));
 }
 
 #[test]

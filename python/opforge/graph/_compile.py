@@ -10,8 +10,9 @@ import warnings
 from .. import _core
 from ..nn.modules.module import Module
 from ._tree import NoStructure, flatten
+from ._watch import state, watched
 
-# Kinds of arguments that a function keeps programs for.
+# Kinds of calls that a function keeps programs for.
 _MOST = 64
 _UNKNOWN = "elements are there when it runs"
 
@@ -44,10 +45,9 @@ def trace(function, examples, step):
 class _Compiled:
     """A function's programs, by the kinds of arguments that it was called with."""
 
-    def __init__(self, function, fullgraph, module=None):
+    def __init__(self, function, fullgraph):
         self._function = function
         self._fullgraph = fullgraph
-        self._module = module
         self._generation = _generation
         self._programs = {}
 
@@ -61,19 +61,18 @@ class _Compiled:
         if self._generation != _generation:
             self._programs.clear()
             self._generation = _generation
-        key = structure.key, self._modes()
-        known = self._programs.setdefault(key, [])
+        now, modules = state(watched(self._function))
+        key = structure.key, now, _core.get_default_dtype(), str(_core.get_default_device())
+        # The modules are held as long as they are part of a key.
+        known, _ = self._programs.setdefault(key, ([], modules))
         for program, results in known:
             if program is None:
                 return self._function(*args, **kwargs)
             if program.accepts(tensors):
                 return results.build(program(tensors))
+        if len(self._programs) > _MOST:
+            del self._programs[next(iter(self._programs))]
         return self._first_call(known, tensors, structure, args, kwargs)
-
-    def _modes(self):
-        """What a function's calls depend on besides its arguments, as far as that is known."""
-        training = () if self._module is None else tuple(module.training for module in self._module.modules())
-        return training, _core.get_default_dtype(), str(_core.get_default_device())
 
     def _first_call(self, known, tensors, structure, args, kwargs):
         results = None
@@ -103,7 +102,7 @@ class _Compiled:
 
     def explain(self):
         """The programs there are, as text: their calls, how many of them are one kernel, and their memory."""
-        programs = [program for known in self._programs.values() for program, _ in known if program is not None]
+        programs = [program for known, _ in self._programs.values() for program, _ in known if program is not None]
         texts = [f"{program}calls in one kernel: {program.fusions}; bytes between calls: {program.memory}" for program in programs]
         return "\n\n".join(texts) or "no program yet"
 
@@ -119,7 +118,7 @@ class CompiledModule(Module):
 
     def __init__(self, module, fullgraph):
         # It has no parameters of its own, nor anything else that modules have.
-        self.__dict__.update(_orig_mod=module, _fullgraph=fullgraph, _compiled=_Compiled(module, fullgraph, module))
+        self.__dict__.update(_orig_mod=module, _fullgraph=fullgraph, _compiled=_Compiled(module, fullgraph))
 
     def __call__(self, *args, **kwargs):
         return self._compiled(args, kwargs)
@@ -190,9 +189,10 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
     """A function or module whose calls are traced once for each kind of arguments, and then run as one kernel.
 
     The first call with tensors of other shapes, dtypes, strides or needs of gradients than before, or with other values besides tensors, runs the
-    function in order to write down what it calls; later ones run what was written. Gradients flow through it, parameters are seen as they are
-    at each call, and what is changed in place is changed by each. Python values that the function reads besides its arguments are those of the
-    first call, but for modules' `training`.
+    function in order to write down what it calls; later ones run what was written. Gradients flow through it, and what is changed in place is changed by
+    each call. Parameters and buffers of modules, and tensors, are seen as they are at each call if they are the function's own, in its closure, its
+    defaults, or globals that it names: others in their place, and `training`, are another kind of call. What else the function reads is that of the
+    first call: numbers among a module's attributes, for example.
 
     A function that reads elements, as `item()` and conditions on tensors do, runs as it is, with a warning; with `fullgraph=True` that is an error.
     `dynamic`, `backend`, `mode` and `options` are what PyTorch's programs give: there is one way to compile here, and any shape is quick.
@@ -214,8 +214,7 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
         return model
     if isinstance(model, Module):
         return CompiledModule(model, fullgraph)
-    module = getattr(model, "__self__", None)
-    compiled = _Compiled(model, fullgraph, module if isinstance(module, Module) else None)
+    compiled = _Compiled(model, fullgraph)
 
     @functools.wraps(model)
     def call(*args, **kwargs):

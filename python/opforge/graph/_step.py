@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..nn.modules.module import Module
 from ._compile import trace
 from ._tree import flatten
+from ._watch import state, watched
 
 
 class Graph:
@@ -67,8 +68,8 @@ class Graph:
 
     def __call__(self, *args, **kwargs):
         tensors, structure = flatten((args, kwargs))
-        key = structure.key, tuple(module.training for module in self.modules())
-        known = self._programs.setdefault(key, [])
+        now, modules = state([*watched(self.build), *self._parameters()])
+        known, _ = self._programs.setdefault((structure.key, now), ([], modules))
         found = next((entry for entry in known if entry[0].accepts(tensors)), None)
         if found is None:
             found = self._trace(tensors, structure)

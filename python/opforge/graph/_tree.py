@@ -40,7 +40,9 @@ def _flatten(value, tensors):
         return Structure(_Tensor, next)
     if isinstance(value, dict):
         items = {name: _flatten(item, tensors) for name, item in value.items()}
-        build = lambda tensors: _filled(value, {name: item._build(tensors) for name, item in items.items()})
+        # Its own items are not held: what nobody holds after a trace is the graph's alone.
+        like = _filled(value, dict.fromkeys(items))
+        build = lambda tensors: _filled(like, {name: item._build(tensors) for name, item in items.items()})
         return Structure((type(value), tuple((name, item.key) for name, item in items.items())), build)
     if isinstance(value, (list, tuple)):
         items = [_flatten(item, tensors) for item in value]

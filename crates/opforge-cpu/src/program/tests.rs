@@ -1,3 +1,5 @@
+//! Blocks make up the whole, with and without a reduction at the end.
+
 use std::sync::Arc;
 
 use opforge_core::{DType, Meta};

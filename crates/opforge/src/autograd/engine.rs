@@ -1,3 +1,5 @@
+//! Backward: from the roots' seeds to the gradients of leaves, node by node.
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 

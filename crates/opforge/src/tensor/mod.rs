@@ -123,7 +123,7 @@ impl Tensor {
     }
 
     /// Whether nobody else holds this tensor, nor another one over its storage.
-    pub(crate) fn is_unshared(&self) -> bool {
+    pub fn is_unshared(&self) -> bool {
         Arc::strong_count(&self.0) == 1 && self.storage().is_unshared()
     }
 

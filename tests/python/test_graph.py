@@ -175,6 +175,41 @@ def test_tensors_that_a_function_names_are_seen_as_they_are():
         assert torch.equal(compiled(x), f(x))
 
 
+FACTOR = 2.0
+
+
+def test_numbers_that_a_function_names_are_seen_as_they_are():
+    global FACTOR
+    factors, bias = {"own": 3.0}, 1
+
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale, self.dropout = 2.0, nn.Dropout(0.0)
+
+        def forward(self, x):
+            return self.dropout(x) * self.scale
+
+    module = Scaled()
+    compiled_module, compiled = torch.compile(module), torch.compile(lambda x: module(x) * FACTOR * factors["own"] + bias)
+    x = torch.ones(2)
+
+    def check(expected):
+        assert compiled_module(x).tolist() == [module.scale] * 2 and compiled(x).tolist() == [expected] * 2
+
+    check(13.0)
+    FACTOR = 4.0
+    check(25.0)
+    factors["own"] = 1.0
+    check(9.0)
+    bias = 1.5
+    check(9.5)
+    module.scale = 3
+    check(13.5)
+    module.dropout.p = 1.0
+    assert compiled_module(x).tolist() == [0.0, 0.0] and compiled(x).tolist() == [1.5, 1.5]
+
+
 def test_constants_of_a_function_are_new_in_each_call():
     def f(x):
         total = torch.tensor([0, 0])

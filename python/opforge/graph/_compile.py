@@ -190,9 +190,9 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
 
     The first call with tensors of other shapes, dtypes, strides or needs of gradients than before, or with other values besides tensors, runs the
     function in order to write down what it calls; later ones run what was written. Gradients flow through it, and what is changed in place is changed by
-    each call. Parameters and buffers of modules, and tensors, are seen as they are at each call if they are the function's own, in its closure, its
-    defaults, or globals that it names: others in their place, and `training`, are another kind of call. What else the function reads is that of the
-    first call: numbers among a module's attributes, for example.
+    each call. Parameters, buffers and modes of modules, their attributes that are numbers or strings, and tensors, numbers and strings are seen as they
+    are at each call if they are the function's own, in its closure, its defaults, or globals that it names: others in their place are another kind of
+    call. What else the function reads, numbers in lists for example, is that of the first call.
 
     A function that reads elements, as `item()` and conditions on tensors do, runs as it is, with a warning; with `fullgraph=True` that is an error.
     `dynamic`, `backend`, `mode` and `options` are what PyTorch's programs give: there is one way to compile here, and any shape is quick.

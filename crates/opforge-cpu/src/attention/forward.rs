@@ -1,84 +1,141 @@
-//! Attention, block by block of queries.
+//! Attention, a strip of queries and a block of keys at a time: a task packs each block of keys and values once for its strips.
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 
-use opforge_core::{Result, WithDType};
-use opforge_runtime::HostKernel;
-use opforge_runtime::alloc::Workspace;
+use opforge_core::Result;
+use opforge_runtime::{HostKernel, checkpoint};
 
+use super::Sizes;
 use super::mask::Mask;
-use super::weights::Weights;
-use super::{Block, Sizes};
-use crate::copy::{Plan, Shared};
+use super::strip::{Element, Packed, State, Strips};
+use crate::copy::Shared;
 use crate::loops::fallible::try_parallel_for;
-use crate::matmul::matmul;
+use crate::loops::work;
+use crate::matmul::{Matrix, pack_strips};
+use crate::memory::scratch::with_scratch;
+
+/// Keys of a block: a strip's scores of them fill the half of a first-level cache or little more.
+const KEYS: usize = 192;
+/// The most queries of a task, which share packed keys.
+const QUERIES: usize = 512;
+/// Tasks at least, where there are as many strips.
+const TASKS: usize = 16;
 
 /// See [`attention`](super::attention).
-pub(super) struct Forward<T: WithDType> {
+pub(super) struct Forward<T: Element> {
     sizes: Sizes,
     mask: Option<Mask<T>>,
-    blocks: Vec<(Block, Weights, Arc<dyn HostKernel>)>,
-    turn: Plan,
-    /// Tasks that share a head's blocks; each turns the keys for itself.
+    strips: Strips<T>,
+    /// Queries of a task, and tasks of a head.
+    queries: usize,
     parts: usize,
-    /// Elements of a task's working memory besides the keys.
-    room: usize,
-    element: PhantomData<T>,
 }
 
-impl<T: WithDType> Forward<T> {
-    pub fn prepare(op: &'static str, sizes: Sizes, mask: Option<Mask<T>>) -> Result<Arc<dyn HostKernel>> {
-        let prepared = |block: Block| {
-            let (weights, v) = (sizes.matrix(block.rows, block.keys), sizes.matrix(block.keys, sizes.size));
-            let product = matmul(op, &weights, &v, &sizes.matrix(block.rows, sizes.size))?;
-            Ok((block, Weights::new(op, &sizes, &block)?, product))
-        };
-        let blocks = sizes.blocks()?.into_iter().map(prepared).collect::<Result<Vec<_>>>()?;
-        let room = blocks.iter().map(|(block, ..)| block.rows * (block.keys + sizes.width)).max().unwrap_or(0);
-        /// Tasks at least, where there are as many blocks.
-        const TASKS: usize = 16;
-        let parts = TASKS.div_ceil(sizes.heads.max(1)).clamp(1, blocks.len().max(1));
-        let turn = sizes.turn(op, sizes.keys, sizes.width)?;
-        Ok(Arc::new(Forward::<T> { sizes, mask, blocks, turn, parts, room, element: PhantomData }))
+impl<T: Element> Forward<T> {
+    pub fn prepare(sizes: Sizes, mask: Option<Mask<T>>) -> Arc<dyn HostKernel> {
+        let strips = Strips::new(&sizes, mask.is_some());
+        let parts = TASKS.div_ceil(sizes.heads.max(1));
+        let queries = sizes.queries.div_ceil(parts).min(QUERIES).next_multiple_of(strips.width()).max(1);
+        let parts = sizes.queries.div_ceil(queries);
+        Arc::new(Forward { sizes, mask, strips, queries, parts })
+    }
+
+    /// Attends to all keys of a head for some of its queries, with working memory at `room`.
+    ///
+    /// # Safety
+    /// `q`, `k`, `v` and `y` are the head's matrices, and `mask` its mask; the room has [`Forward::room`] elements.
+    unsafe fn task(
+        &self,
+        head: usize,
+        first: usize,
+        [q, k, v]: [*const T; 3],
+        mask: *const u8,
+        y: *mut T,
+        room: *mut T,
+    ) {
+        let Sizes { width, size, queries, keys, how, .. } = self.sizes;
+        let rows = self.queries.min(queries - first);
+        let mask = self.mask.as_ref().map(|m| m.of_head(mask, head));
+        let strips = rows.div_ceil(self.strips.width());
+        let scores = room.wrapping_add(strips * self.strips.state());
+        let room_of_mask = scores.wrapping_add(KEYS * self.strips.width());
+        let packed_keys = room_of_mask.wrapping_add(self.mask_room());
+        let packed_values = packed_keys.wrapping_add(KEYS * width);
+        let height = self.strips.height();
+        let state =
+            |strip: usize| State::at(room.wrapping_add(strip * self.strips.state()), &self.sizes, self.strips.width());
+        let columns = |strip: usize| self.strips.width().min(rows - strip * self.strips.width());
+        // SAFETY: strips begin within the task's queries, blocks within the keys; the room has a state for each strip, then a block's scores, keys and
+        // values.
+        unsafe {
+            for strip in 0..strips {
+                let from = Matrix { at: q, row: width, column: 1 }.from(first + strip * self.strips.width(), 0);
+                self.strips.begin(from, columns(strip), how.scale.to_f64(), &state(strip));
+            }
+            let seen = if how.causal { keys.min(first + rows) } else { keys };
+            for start in (0..seen).step_by(KEYS) {
+                checkpoint();
+                let count = KEYS.min(seen - start);
+                pack_strips(Matrix { at: k, row: width, column: 1 }.from(start, 0), count, width, height, packed_keys);
+                let values = Matrix { at: v, row: size, column: 1 }.from(start, 0).transposed();
+                pack_strips(values, size, count, height, packed_values);
+                for strip in 0..strips {
+                    let query = first + strip * self.strips.width();
+                    let block = Packed {
+                        first: start,
+                        count,
+                        keys: packed_keys,
+                        values: packed_values,
+                        scores,
+                        mask: room_of_mask,
+                    };
+                    self.strips.attend(&block, query, columns(strip), mask.as_ref(), &state(strip));
+                }
+            }
+            for strip in 0..strips {
+                let to = y.wrapping_add((first + strip * self.strips.width()) * size);
+                self.strips.end(&state(strip), columns(strip), to);
+            }
+        }
+    }
+
+    /// Elements of the room for a block's mask.
+    fn mask_room(&self) -> usize {
+        if self.mask.is_some() { KEYS * self.strips.width() } else { 0 }
+    }
+
+    /// Elements of a task's working memory.
+    fn room(&self) -> usize {
+        let strips = self.queries.min(self.sizes.queries).div_ceil(self.strips.width());
+        strips * self.strips.state()
+            + self.mask_room()
+            + KEYS * (self.strips.width() + self.sizes.width + self.sizes.size)
     }
 }
 
-impl<T: WithDType> HostKernel for Forward<T> {
+impl<T: Element> HostKernel for Forward<T> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
-        let sizes = &self.sizes;
+        let Sizes { heads, group, queries, keys, width, size, .. } = self.sizes;
         let [q, k, v] = [0, 1, 2].map(|i| Shared(inputs[i].cast::<T>()));
-        let y = Shared(outputs[0].cast::<T>());
-        let mask = self.mask.as_ref().map(|mask| (mask, Shared(inputs[3])));
-        try_parallel_for(sizes.heads * self.parts, 1, |tasks| {
-            let room = Workspace::new((self.room + sizes.keys * sizes.width) * size_of::<T>())?;
-            for task in tasks {
-                let (head, part) = (task / self.parts, task % self.parts);
-                let keys = head / sizes.group;
-                let mask = mask.as_ref().map(|(mask, at)| mask.of_head(at.get(), head));
-                let mine = part * self.blocks.len() / self.parts..(part + 1) * self.blocks.len() / self.parts;
-                // SAFETY: heads and blocks are the tensors', tasks write disjoint rows; the room has a block's scores, queries and keys.
-                unsafe {
-                    let scores = room.as_ptr().cast::<T>();
-                    let turned = scores.add(self.room);
-                    self.turn.run(k.get().add(keys * sizes.keys * sizes.width).cast(), turned.cast());
-                    let v = v.get().add(keys * sizes.keys * sizes.size);
-                    for (block, weights, product) in &self.blocks[mine] {
-                        let row = head * sizes.queries + block.first;
-                        let scaled = scores.add(block.rows * block.keys);
-                        weights.run(
-                            sizes,
-                            block,
-                            [q.get().add(row * sizes.width), turned],
-                            mask.as_ref(),
-                            [scaled, scores],
-                        )?;
-                        let to = y.get().add(row * sizes.size);
-                        product.run(&[scores.cast_const().cast(), v.cast()], &[to.cast()])?;
+        let (y, mask) = (Shared(outputs[0].cast::<T>()), Shared(inputs.get(3).copied().unwrap_or_default()));
+        let grain = work::grain(self.queries * keys * (width + size) / 16);
+        try_parallel_for(heads * self.parts, grain, |tasks| {
+            with_scratch(self.room() * size_of::<T>(), |room| {
+                for task in tasks {
+                    let (head, part) = (task / self.parts, task % self.parts);
+                    let (own, shared) = (head * queries, head / group * keys);
+                    let from = [
+                        q.get().wrapping_add(own * width),
+                        k.get().wrapping_add(shared * width),
+                        v.get().wrapping_add(shared * size),
+                    ];
+                    // SAFETY: these are the head's matrices, tasks write disjoint rows, and the room is this thread's.
+                    unsafe {
+                        let to = y.get().wrapping_add(own * size);
+                        self.task(head, part * self.queries, from, mask.get(), to, room.cast());
                     }
                 }
-            }
-            Ok(())
+            })
         })
     }
 

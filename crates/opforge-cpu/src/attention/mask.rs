@@ -5,8 +5,10 @@ use std::marker::PhantomData;
 use opforge_core::{DType, Error, Meta, Result, WithDType};
 use smallvec::SmallVec;
 
+use super::strip::Element;
 use super::{Block, Sizes};
 use crate::copy::byte_steps;
+use crate::matmul::{Matrix, pack};
 use crate::simd::{Entry, Isa, Routine, Simd, resolve};
 
 /// A mask `[.., n, m]` of any strides, in bytes.
@@ -77,6 +79,56 @@ impl<T: WithDType> HeadMask<'_, T> {
             }
         }
         blind
+    }
+}
+
+impl<T: Element> HeadMask<'_, T> {
+    /// Masks the scores of `count` queries from `first` on with as many keys, as `[queries, keys]`: a row a key, `width` apart.
+    ///
+    /// # Safety
+    /// The mask is readable for these queries and keys; `scores` is valid for a row for each key, and so is `room`, which nobody else uses.
+    pub unsafe fn apply_turned(
+        &self,
+        first: [usize; 2],
+        count: [usize; 2],
+        scores: *mut T,
+        width: usize,
+        room: *mut T,
+    ) {
+        let Mask { truth, row, column, apply, .. } = *self.mask;
+        let at = self.at.wrapping_offset(first[0] as isize * row + first[1] as isize * column);
+        // SAFETY: the mask's elements are read where the caller vouches for them; the entry was resolved for this CPU.
+        unsafe {
+            if row == 0 {
+                return self.apply_to_rows(at, std::slice::from_raw_parts_mut(scores, count[1] * width), width);
+            }
+            let (all, size) = (count[1] * width, if truth { 1 } else { size_of::<T>() });
+            let [row, column] = [row, column].map(|step| step as usize / size);
+            if truth {
+                pack(Matrix { at, row: column, column: row }, count[1], count[0], room.cast::<u8>(), width);
+            } else {
+                pack(Matrix { at: at.cast::<T>(), row: column, column: row }, count[1], count[0], room, width);
+            }
+            apply(&Row { truth, column: size as isize, element: PhantomData }, (room.cast(), scores, all));
+        }
+    }
+
+    /// Masks rows of scores whose queries all see the same keys.
+    ///
+    /// # Safety
+    /// `at` is readable for each row's key.
+    unsafe fn apply_to_rows(&self, at: *const u8, scores: &mut [T], width: usize) {
+        for (key, scores) in scores.chunks_exact_mut(width).enumerate() {
+            // SAFETY: see above.
+            unsafe {
+                let at = at.wrapping_offset(key as isize * self.mask.column);
+                match self.mask.truth {
+                    true if *at == 0 => scores.fill(T::from_f64(f64::NEG_INFINITY)),
+                    true => {}
+                    false => scores.iter_mut().for_each(|score| *score += at.cast::<T>().read()),
+                }
+            }
+        }
     }
 }
 

@@ -1,8 +1,9 @@
-//! Attention, `softmax(q k^T scale) v`, by blocks of queries whose scores stay in a cache: no more of the score matrix is ever there.
+//! Attention, `softmax(q k^T scale) v`, by blocks whose scores stay in a cache: no more of the score matrix is ever there.
 
 mod backward;
 mod forward;
 mod mask;
+mod strip;
 mod weights;
 
 use std::sync::Arc;
@@ -34,8 +35,8 @@ pub fn attention(
 ) -> Result<Arc<dyn HostKernel>> {
     let sizes = Sizes::new(op, how, inputs, output)?;
     with_contiguous(&inputs, |_| match output.dtype {
-        DType::F32 => Forward::<f32>::prepare(op, sizes, Mask::of(op, &sizes, inputs[0], mask)?),
-        DType::F64 => Forward::<f64>::prepare(op, sizes, Mask::of(op, &sizes, inputs[0], mask)?),
+        DType::F32 => Ok(Forward::<f32>::prepare(sizes, Mask::of(op, &sizes, inputs[0], mask)?)),
+        DType::F64 => Ok(Forward::<f64>::prepare(sizes, Mask::of(op, &sizes, inputs[0], mask)?)),
         other => Err(Error::UnsupportedDTypeForOp(other, op)),
     })
 }

@@ -1,5 +1,6 @@
 //! Steps over elements of any type, by plain loops of fixed length that the compiler vectorises.
 
+use std::hint::select_unpredictable;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
@@ -187,7 +188,7 @@ impl<T: Copy> Body<3> for SelectStep<T> {
                 #[inline(always)]
                 |&[c, a, b], i| {
                     let (c, a, b) = (c.add(i).read(), a.cast::<T>().add(i).read(), b.cast::<T>().add(i).read());
-                    if c != 0 { a } else { b }
+                    select_unpredictable(c != 0, a, b)
                 },
             );
         }

@@ -10,7 +10,7 @@ use opforge_runtime::checkpoint;
 use opforge_runtime::parallel::num_threads;
 
 use super::micro::{Args, Kernels};
-use super::pack::{Matrix, pack};
+use super::pack::{Matrix, pack, pack_strips};
 use super::problem::Problem;
 use crate::copy::Shared;
 use crate::loops::fallible::try_parallel_for;
@@ -204,7 +204,7 @@ impl<T: Operand> Tile<'_, T> {
                     let block = self.pack_b(self.b.from(p, start), deep, count, b_pack);
                     for i in (0..self.rows).step_by(ROWS) {
                         let rows = ROWS.min(self.rows - i);
-                        self.pack_a(self.a.from(i, p), deep, rows, a_pack);
+                        pack_strips(self.a.from(i, p), rows, deep, kernels.rows(), a_pack);
                         let add = !begins(p, depth) || p == 0 && self.bias.is_some();
                         let c = Output { sums: sums.add(i * sums_row), row: sums_row, add };
                         self.multiply(a_pack, &block, deep, rows, count, c);
@@ -256,17 +256,6 @@ impl<T: Operand> Tile<'_, T> {
             unsafe { pack(b.from(0, j), depth, width.min(columns - j), packed.add(j * depth), width) };
         }
         Block { at: packed, strip: width * depth, row: width }
-    }
-
-    /// # Safety
-    /// `a` is valid for `rows x depth`, `packed` for as many.
-    unsafe fn pack_a(&self, a: Matrix<T>, depth: usize, rows: usize, packed: *mut T::Acc) {
-        let height = self.gemm.kernels.rows();
-        for i in (0..rows).step_by(height) {
-            let height = height.min(rows - i);
-            // SAFETY: rows `i..i + height` are of `a`; `packed` has `depth` for each row, those before `i` first.
-            unsafe { pack(a.from(i, 0).transposed(), depth, height, packed.add(i * depth), height) };
-        }
     }
 
     /// Multiplies a packed block of `a` with one of `b`.

@@ -19,7 +19,7 @@ use crate::matmul::operand::Operand;
 use gemm::Gemm;
 use gemv::Gemv;
 pub(crate) use micro::{Args, Kernels};
-pub(crate) use pack::{Matrix, pack};
+pub(crate) use pack::{Matrix, pack, pack_strips};
 use problem::Problem;
 
 /// The kernel for `output [.., m, n] = a [.., m, k] b [.., k, n]`.

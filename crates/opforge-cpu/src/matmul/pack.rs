@@ -32,16 +32,36 @@ pub(crate) unsafe fn pack<T: Operand>(from: Matrix<T>, depth: usize, count: usiz
         match (from.column, from.row, width) {
             (1, _, 32) if count == width => rows::<T, 32>(from, depth, panel),
             (1, _, 16) if count == width => rows::<T, 16>(from, depth, panel),
+            (1, _, 12) if count == width => rows::<T, 12>(from, depth, panel),
             (1, _, 8) if count == width => rows::<T, 8>(from, depth, panel),
+            (1, _, 6) if count == width => rows::<T, 6>(from, depth, panel),
             (1, _, 4) if count == width => rows::<T, 4>(from, depth, panel),
-            (_, 1, _) => columns(from, depth, count, panel, width),
-            _ => elements(from, 0..depth, 0..count, panel, width),
+            (_, 1, _) if depth >= TILE && count >= TILE => tiles(from, depth, count, panel, width),
+            _ => elements(from, depth, count, panel, width),
         }
         if count < width {
             for p in 0..depth {
                 std::slice::from_raw_parts_mut(panel.add(p * width + count), width - count).fill(T::Acc::default());
             }
         }
+    }
+}
+
+/// Packs a matrix of `rows x depth` in strips of `height` rows, the last of them of as many as there are: for each strip the columns, in order.
+///
+/// # Safety
+/// The matrix is readable for `rows x depth`, `packed` writable for as many elements.
+pub(crate) unsafe fn pack_strips<T: Operand>(
+    from: Matrix<T>,
+    rows: usize,
+    depth: usize,
+    height: usize,
+    packed: *mut T::Acc,
+) {
+    for i in (0..rows).step_by(height) {
+        let height = height.min(rows - i);
+        // SAFETY: rows `i..i + height` are of the matrix; `packed` has `depth` for each row, those before `i` first.
+        unsafe { pack(from.from(i, 0).transposed(), depth, height, packed.add(i * depth), height) };
     }
 }
 
@@ -57,20 +77,21 @@ unsafe fn rows<T: Operand, const W: usize>(from: Matrix<T>, depth: usize, panel:
     }
 }
 
+/// Rows and columns of a tile that is transposed at once.
+const TILE: usize = 4;
+
+/// Packs a matrix whose columns are contiguous, by tiles: the last ones of rows and columns overlap those before them.
+///
 /// # Safety
-/// As [`pack`], where columns are contiguous.
-unsafe fn columns<T: Operand>(from: Matrix<T>, depth: usize, count: usize, panel: *mut T::Acc, width: usize) {
-    const B: usize = 4;
-    let (whole_depth, whole_count) = (depth / B * B, count / B * B);
-    // SAFETY: tiles and edges cover depth x count.
-    unsafe {
-        for j in (0..whole_count).step_by(B) {
-            for p in (0..whole_depth).step_by(B) {
-                tile(from.at.add(p + j * from.column), from.column, panel.add(p * width + j), width);
-            }
+/// As [`pack`], for at least a tile.
+unsafe fn tiles<T: Operand>(from: Matrix<T>, depth: usize, count: usize, panel: *mut T::Acc, width: usize) {
+    for j in (0..count).step_by(TILE) {
+        let j = j.min(count - TILE);
+        for p in (0..depth).step_by(TILE) {
+            let p = p.min(depth - TILE);
+            // SAFETY: a tile from `p` and `j` on is within depth x count.
+            unsafe { tile(from.at.add(p + j * from.column), from.column, panel.add(p * width + j), width) };
         }
-        elements(from, 0..whole_depth, whole_count..count, panel, width);
-        elements(from, whole_depth..depth, 0..count, panel, width);
     }
 }
 
@@ -95,16 +116,10 @@ unsafe fn tile<T: Operand>(src: *const T, src_row: usize, dst: *mut T::Acc, dst_
 }
 
 /// # Safety
-/// As [`pack`], for some of its rows and columns.
-unsafe fn elements<T: Operand>(
-    from: Matrix<T>,
-    depth: std::ops::Range<usize>,
-    columns: std::ops::Range<usize>,
-    panel: *mut T::Acc,
-    width: usize,
-) {
-    for p in depth {
-        for j in columns.clone() {
+/// As [`pack`].
+unsafe fn elements<T: Operand>(from: Matrix<T>, depth: usize, count: usize, panel: *mut T::Acc, width: usize) {
+    for p in 0..depth {
+        for j in 0..count {
             // SAFETY: `p` and `j` are among the matrix' rows and columns, and `j` is below `width`, the panel's row.
             unsafe { *panel.add(p * width + j) = from.from(p, j).at.read_unaligned().widen() };
         }

@@ -1,6 +1,9 @@
 //! Kernels that run one after the other as one, with one piece of memory for what passes between them.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::time::{Duration, Instant};
 
 use opforge_core::{Error, Result};
 use opforge_runtime::alloc::Workspace;
@@ -28,6 +31,37 @@ pub struct Call {
     pub outputs: SmallVec<[Tensor; 2]>,
 }
 
+/// Measures how long each call takes, while it is on.
+pub struct Stopwatch {
+    on: AtomicBool,
+    nanoseconds: Vec<AtomicU64>,
+}
+
+impl Stopwatch {
+    /// For so many calls; it is off.
+    pub fn new(calls: usize) -> Self {
+        Stopwatch { on: AtomicBool::new(false), nanoseconds: (0..calls).map(|_| AtomicU64::new(0)).collect() }
+    }
+
+    /// Begins anew.
+    pub fn start(&self) {
+        self.nanoseconds.iter().for_each(|time| time.store(0, Relaxed));
+        self.on.store(true, Relaxed);
+    }
+
+    /// Ends, and gives the time that each call has taken in all runs.
+    pub fn stop(&self) -> Vec<Duration> {
+        self.on.store(false, Relaxed);
+        self.nanoseconds.iter().map(|time| Duration::from_nanos(time.load(Relaxed))).collect()
+    }
+
+    fn note(&self, call: usize, begun: Option<Instant>) {
+        if let Some(begun) = begun {
+            self.nanoseconds[call].fetch_add(begun.elapsed().as_nanos() as u64, Relaxed);
+        }
+    }
+}
+
 /// Calls in order.
 pub struct Sequence<F> {
     calls: Vec<Call>,
@@ -35,6 +69,7 @@ pub struct Sequence<F> {
     /// How many inputs and outputs there are.
     tensors: (usize, usize),
     cost: u64,
+    watch: Arc<Stopwatch>,
     blame: F,
 }
 
@@ -43,8 +78,17 @@ impl<F: Fn(usize, Error) -> Error + Send + Sync + 'static> Sequence<F> {
     /// its kernel's error.
     ///
     /// # Errors
-    /// Places that are none.
-    pub fn new(calls: Vec<Call>, local_bytes: usize, tensors: (usize, usize), blame: F) -> Result<Self> {
+    /// Places that are none, and a watch for fewer calls.
+    pub fn new(
+        calls: Vec<Call>,
+        local_bytes: usize,
+        tensors: (usize, usize),
+        watch: Arc<Stopwatch>,
+        blame: F,
+    ) -> Result<Self> {
+        if watch.nanoseconds.len() < calls.len() {
+            return Err(Error::value("sequence", "watch", watch.nanoseconds.len(), format!("{} calls", calls.len())));
+        }
         let is_place = |tensor: &Tensor| match tensor.place {
             Place::Input(i) => i < tensors.0,
             Place::Output(i) => i < tensors.1,
@@ -54,7 +98,7 @@ impl<F: Fn(usize, Error) -> Error + Send + Sync + 'static> Sequence<F> {
             return Err(Error::value("sequence", "place", "another", "an input, an output, or memory of the sequence"));
         }
         let cost = calls.iter().map(|call| call.kernel.cost()).fold(0, u64::saturating_add);
-        Ok(Sequence { calls, local_bytes, tensors, cost, blame })
+        Ok(Sequence { calls, local_bytes, tensors, cost, watch, blame })
     }
 }
 
@@ -74,13 +118,16 @@ impl<F: Fn(usize, Error) -> Error + Send + Sync + 'static> HostKernel for Sequen
             };
             base.wrapping_add(tensor.byte_offset)
         };
+        let watched = self.watch.on.load(Relaxed);
         for (number, call) in self.calls.iter().enumerate() {
             let from: SmallVec<[*const u8; 6]> = call.inputs.iter().map(|x| address(x).cast_const()).collect();
             let to: SmallVec<[*mut u8; 4]> = call.outputs.iter().map(address).collect();
             checkpoint();
+            let begun = watched.then(Instant::now);
             // SAFETY: the call's tensors lie where its kernel was prepared for: in the sequence's own, which the caller vouches for, or in memory of
             // its own, where earlier calls have written what this one reads.
             unsafe { call.kernel.run(&from, &to) }.map_err(|error| (self.blame)(number, error))?;
+            self.watch.note(number, begun);
         }
         Ok(())
     }

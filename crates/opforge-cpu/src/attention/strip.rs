@@ -1,0 +1,283 @@
+//! Attention of a strip of queries, whose number is the width of a matrix product's micro-kernel. Scores are made turned, a row a key, so that lanes are
+//! queries and the weights need no packing for their product with the values. Their softmax is carried along from block to block of keys (Milakov and
+//! Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et al., "FlashAttention", 2022).
+
+use std::marker::PhantomData;
+
+use opforge_tile::math;
+
+use super::Sizes;
+use super::mask::HeadMask;
+use crate::matmul::operand::{Accumulator, Operand};
+use crate::matmul::{Args, Kernels, Matrix, pack};
+use crate::simd::{Entry, Float, FloatElem, Isa, Routine, Simd, Vector, resolve};
+
+/// What attention is computed in: f32 or f64.
+pub(super) trait Element: FloatElem + Accumulator + Operand<Acc = Self> {}
+impl<T: FloatElem + Accumulator + Operand<Acc = T>> Element for T {}
+
+/// How strips are computed.
+pub(super) struct Strips<T: Element> {
+    kernels: Kernels<T>,
+    carry: Entry<Carry<T>>,
+    divide: Entry<Divide<T>>,
+    /// Of a key and of a value.
+    lengths: [usize; 2],
+    causal: bool,
+    /// Whether queries may see no key, and give 0 then.
+    masked: bool,
+}
+
+/// What is kept of a strip between blocks, all turned: a column a query.
+pub(super) struct State<T> {
+    /// The scaled queries.
+    queries: *mut T,
+    /// The sums of weighted values so far, of weights, and the greatest score.
+    values: *mut T,
+    sum: *mut T,
+    max: *mut T,
+}
+
+impl<T> State<T> {
+    /// The state that lies at an address, of strips of `columns` queries.
+    pub fn at(at: *mut T, sizes: &Sizes, columns: usize) -> Self {
+        let values = at.wrapping_add(sizes.width * columns);
+        let sum = values.wrapping_add(sizes.size * columns);
+        State { queries: at, values, sum, max: sum.wrapping_add(columns) }
+    }
+}
+
+/// Keys and their values, packed, and room for their scores and for a mask of them.
+pub(super) struct Packed<T> {
+    /// The number of the first key, and how many there are.
+    pub first: usize,
+    pub count: usize,
+    pub keys: *const T,
+    pub values: *const T,
+    pub scores: *mut T,
+    pub mask: *mut T,
+}
+
+impl<T: Element> Strips<T> {
+    pub fn new(sizes: &Sizes, masked: bool) -> Self {
+        Strips {
+            kernels: T::kernels(),
+            carry: resolve(Isa::current()),
+            divide: resolve(Isa::current()),
+            lengths: [sizes.width, sizes.size],
+            causal: sizes.how.causal,
+            masked: masked || sizes.keys == 0,
+        }
+    }
+
+    /// Queries of a strip.
+    pub fn width(&self) -> usize {
+        self.kernels.width()
+    }
+
+    /// Rows of packed keys and values that lie together.
+    pub fn height(&self) -> usize {
+        self.kernels.rows()
+    }
+
+    /// Elements of a strip's state.
+    pub fn state(&self) -> usize {
+        (self.lengths[0] + self.lengths[1] + 2) * self.width()
+    }
+
+    /// Begins with a strip's `count` queries, rows of a matrix.
+    ///
+    /// # Safety
+    /// The matrix has `count` rows of a key's length; the state is valid.
+    pub unsafe fn begin(&self, queries: Matrix<T>, count: usize, scale: f64, state: &State<T>) {
+        let (width, scale) = (self.width(), T::from_f64(scale));
+        // SAFETY: the state has room for a strip of queries and values, and two rows more.
+        unsafe {
+            pack(queries.transposed(), self.lengths[0], count, state.queries, width);
+            for query in std::slice::from_raw_parts_mut(state.queries, self.lengths[0] * width) {
+                *query *= scale;
+            }
+            std::slice::from_raw_parts_mut(state.values, (self.lengths[1] + 1) * width).fill(T::default());
+            std::slice::from_raw_parts_mut(state.max, width).fill(T::from_f64(f64::NEG_INFINITY));
+        }
+    }
+
+    /// Lets `count` queries, the first of which is number `query` of its head, attend to a block.
+    ///
+    /// # Safety
+    /// The block's matrices and the state are valid, and the mask for the queries and keys.
+    pub unsafe fn attend(
+        &self,
+        block: &Packed<T>,
+        query: usize,
+        count: usize,
+        mask: Option<&HeadMask<'_, T>>,
+        state: &State<T>,
+    ) {
+        let (seen, width) = (if self.causal { query + count } else { usize::MAX }, self.width());
+        if seen <= block.first {
+            return;
+        }
+        // Whole strips of packed keys, some of which nobody sees.
+        let keys = (seen - block.first).min(block.count).next_multiple_of(self.height()).min(block.count);
+        let columns = count.next_multiple_of(self.kernels.lanes());
+        let [length, size] = self.lengths;
+        // SAFETY: the packed block has whole strips of rows of keys and values, of which the first `keys` are used; the scores have a row of `width` for
+        // each of them, and so has the state for each row of its matrices.
+        unsafe {
+            let (queries, scores) = (state.queries.cast_const(), block.scores);
+            self.product(block.keys, keys, length, length, [queries, scores], columns, false);
+            if self.causal {
+                self.hide_later(scores, keys, query, block.first);
+            }
+            if let Some(mask) = mask {
+                mask.apply_turned([query, block.first], [count, keys], scores, width, block.mask);
+            }
+            let State { values, sum, max, .. } = *state;
+            (self.carry)(&Carry(PhantomData), Scores { at: scores, keys, columns, width, values, size, sum, max });
+            self.product(block.values, size, block.count, keys, [scores, values], columns, true);
+        }
+    }
+
+    /// Hides the keys that come after their query.
+    ///
+    /// # Safety
+    /// As [`Strips::attend`].
+    unsafe fn hide_later(&self, scores: *mut T, keys: usize, query: usize, first: usize) {
+        let width = self.width();
+        for row in (query + 1).saturating_sub(first)..keys {
+            let later = (first + row - query).min(width);
+            // SAFETY: each key has a row of scores.
+            unsafe { std::slice::from_raw_parts_mut(scores.add(row * width), later) }
+                .fill(T::from_f64(f64::NEG_INFINITY));
+        }
+    }
+
+    /// Writes, or adds, the product of the first `depth` columns of packed rows, of `length` each, with rows of a strip.
+    ///
+    /// # Safety
+    /// `a` has `rows` packed rows, `b` `depth` rows and `c` `rows` rows of a strip's width.
+    unsafe fn product(
+        &self,
+        a: *const T,
+        rows: usize,
+        length: usize,
+        depth: usize,
+        [b, c]: [*const T; 2],
+        columns: usize,
+        add: bool,
+    ) {
+        let (height, width) = (self.height(), self.width());
+        for i in (0..rows).step_by(height) {
+            let kernel = self.kernels.get(height.min(rows - i), columns);
+            // SAFETY: see above; packed rows lie in strips of the kernel's height.
+            unsafe {
+                kernel(&Args {
+                    depth,
+                    a: a.add(i * length),
+                    b,
+                    b_row: width,
+                    b_offsets: std::ptr::null(),
+                    c: c.cast_mut().add(i * width),
+                    c_row: width,
+                    columns,
+                    add,
+                });
+            }
+        }
+    }
+
+    /// Writes a strip's `count` rows of the output.
+    ///
+    /// # Safety
+    /// The state is valid, and `to` for the rows.
+    pub unsafe fn end(&self, state: &State<T>, count: usize, to: *mut T) {
+        let (width, size) = (self.width(), self.lengths[1]);
+        // SAFETY: the state has `size` rows of a strip's width, which the output has as columns.
+        unsafe {
+            (self.divide)(&Divide(PhantomData), (state.values, state.sum, [size, width], self.masked));
+            pack(Matrix { at: state.values.cast_const(), row: 1, column: width }, count, size, to, size);
+        }
+    }
+}
+
+/// Scores of a block, a row a key, and the state that they are added to.
+struct Scores<T> {
+    at: *mut T,
+    keys: usize,
+    /// Queries, in whole vectors, and elements from row to row.
+    columns: usize,
+    width: usize,
+    values: *mut T,
+    /// Rows of values.
+    size: usize,
+    sum: *mut T,
+    max: *mut T,
+}
+
+/// Makes weights of scores, less the greatest so far, and scales what has been summed of lesser ones.
+struct Carry<T>(PhantomData<T>);
+
+impl<T: FloatElem> Routine for Carry<T> {
+    type Args = Scores<T>;
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, x: Scores<T>) {
+        let hidden = <T::Vector<S>>::splat(f64::NEG_INFINITY);
+        for j in (0..x.columns).step_by(<T::Vector<S>>::LANES) {
+            // SAFETY: each row has whole vectors of columns.
+            unsafe {
+                let old = <T::Vector<S>>::load(x.max.add(j));
+                let score = |key: usize| x.at.add(key * x.width + j);
+                // Several maxima at once, which do not wait for each other.
+                let mut most = [old; 4];
+                for key in 0..x.keys {
+                    most[key % 4] = most[key % 4].max(<T::Vector<S>>::load(score(key)));
+                }
+                let max = most[0].max(most[1]).max(most[2].max(most[3]));
+                // Of a query that has seen nothing yet, weights are 0, not NaN.
+                let shift = <T::Vector<S>>::select(max.eq(hidden), <T::Vector<S>>::splat(0.0), max);
+                let mut sum = <T::Vector<S>>::splat(0.0);
+                for key in 0..x.keys {
+                    let weight = math::exp(<T::Vector<S>>::load(score(key)) - shift);
+                    weight.store(score(key));
+                    sum = sum + weight;
+                }
+                let factor = math::exp(old - shift);
+                for i in 0..x.size {
+                    let value = x.values.add(i * x.width + j);
+                    (<T::Vector<S>>::load(value) * factor).store(value);
+                }
+                <T::Vector<S>>::load(x.sum.add(j)).mul_add(factor, sum).store(x.sum.add(j));
+                max.store(x.max.add(j));
+            }
+        }
+    }
+}
+
+/// Divides rows by the weights' sums; where `masked`, what has seen nothing becomes 0.
+struct Divide<T>(PhantomData<T>);
+
+impl<T: FloatElem> Routine for Divide<T> {
+    /// The rows, the sums, the rows' number and length, and whether they are masked.
+    type Args = (*mut T, *const T, [usize; 2], bool);
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, (rows, sums, [count, width], masked): Self::Args) {
+        let zero = <T::Vector<S>>::splat(0.0);
+        for j in (0..width).step_by(<T::Vector<S>>::LANES) {
+            // SAFETY: each row has whole vectors of columns.
+            unsafe {
+                let sum = <T::Vector<S>>::load(sums.add(j));
+                let scale = <T::Vector<S>>::splat(1.0) / sum;
+                let scale = if masked { <T::Vector<S>>::select(sum.eq(zero), zero, scale) } else { scale };
+                for i in 0..count {
+                    let value = rows.add(i * width + j);
+                    (<T::Vector<S>>::load(value) * scale).store(value);
+                }
+            }
+        }
+    }
+}

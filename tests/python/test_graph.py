@@ -384,3 +384,18 @@ def test_functions_in_graphs(case, gradients):
         if isinstance(a, torch.Tensor):
             assert a.dtype == b.dtype
             np.testing.assert_array_equal(array(a), array(b))
+
+
+def test_programs_tell_of_themselves():
+    model = nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 4))
+    compiled, x = torch.compile(model), torch.randn(3, 8)
+    assert compiled.explain() == "no program yet"
+    table, svg, text = compiled.profile(x), compiled.draw(x), compiled.explain()
+    assert "linear f32[3, 16]" in text and "then another, for linear" in text and "backward:" in text
+    assert table.count("%") == 2 * (len(table.splitlines()) - 2) and "gelu f32[3, 16]" in table
+    assert svg.startswith("<svg") and ">gelu f32[3, 16]<" in svg
+    reads = torch.compile(lambda x: x * x.sum().item())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(RuntimeError, match="runs as it is"):
+            reads.profile(x)

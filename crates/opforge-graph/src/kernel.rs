@@ -4,12 +4,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use opforge::fusion::{Access, Chain, Kind, Part};
+use opforge::operator::Lowering;
 use opforge::{Error, Meta, Result};
 use opforge_cpu::program::Place;
-use opforge_cpu::program::sequence::{self, Sequence};
+use opforge_cpu::program::sequence::{self, Sequence, Stopwatch};
 use opforge_runtime::HostKernel;
 
 use crate::graph::{Graph, Node, Use};
+use crate::inside::{Apart, Passing, Stage};
 use crate::memory::{self, Lifetime};
 
 /// A graph's kernel, and what its tensors are.
@@ -21,10 +23,12 @@ pub(crate) struct Carried {
     pub made: Vec<usize>,
     /// What it changes of what it is given, by numbers of `given`: its further outputs.
     pub changed: Vec<usize>,
-    /// The numbers of calls that are one kernel each.
-    pub fusions: Vec<usize>,
-    /// The bytes of what passes between kernels.
+    /// What is inside.
+    pub stages: Vec<Stage>,
+    /// What passes between kernels, and the bytes of all of it.
+    pub passing: Vec<Passing>,
     pub memory: usize,
+    pub watch: Arc<Stopwatch>,
 }
 
 /// What one kernel carries out: some calls of the graph.
@@ -33,6 +37,8 @@ struct Step {
     kernel: Arc<dyn HostKernel>,
     inputs: Vec<Access>,
     outputs: Vec<Access>,
+    /// Why the next call is not part of it.
+    apart: Option<Apart>,
 }
 
 impl Graph {
@@ -57,12 +63,15 @@ impl Graph {
         made.iter().enumerate().for_each(|(number, &value)| places[value] = Place::Output(number));
         let further = changed.iter().enumerate();
         further.for_each(|(number, &i)| places[given[i]] = Place::Output(made.len() + number));
-        locals.iter().zip(offsets).for_each(|(&value, offset)| places[value] = Place::Local(offset));
+        locals.iter().zip(&offsets).for_each(|(&value, &offset)| places[value] = Place::Local(offset));
 
-        let fusions = steps.iter().map(|step| step.nodes.len()).filter(|calls| *calls > 1).collect();
+        let watch = Arc::new(Stopwatch::new(steps.len()));
         let tensors = (given.len(), made.len() + changed.len());
-        let kernel = Arc::new(Sequence::new(calls(&steps, &places), memory, tensors, self.blame(&steps))?);
-        Ok(Carried { kernel, given, made, changed, fusions, memory })
+        let blame = self.blame(&steps);
+        let kernel = Arc::new(Sequence::new(calls(&steps, &places), memory, tensors, watch.clone(), blame)?);
+        let stages = steps.iter().map(|step| self.stage(step)).collect::<Result<_>>()?;
+        let passing = lifetimes.into_iter().zip(offsets).map(|(life, offset)| Passing { offset, life }).collect();
+        Ok(Carried { kernel, given, made, changed, stages, passing, memory, watch })
     }
 
     /// For each value, whether one of these tensors is of it.
@@ -88,11 +97,13 @@ impl Graph {
         let mut steps = Vec::new();
         let mut start = 0;
         while start < self.nodes.len() {
-            let step = match fusion.then(|| self.fused(&parts, start)).flatten() {
+            let mut step = match fusion.then(|| self.fused(&parts, start)).flatten() {
                 Some(step) => step,
                 None => self.single(start)?,
             };
             start = step.nodes.end;
+            step.apart = if fusion { self.apart(&parts, step.nodes.clone()) } else { Some(Apart::Off) };
+            step.apart = step.apart.filter(|_| start < self.nodes.len());
             steps.push(step);
         }
         Ok(steps)
@@ -104,7 +115,51 @@ impl Graph {
         let (inputs, outputs) = (metas(&node.inputs), metas(&node.outputs));
         let (inputs, outputs): (Vec<&Meta>, Vec<&Meta>) = (inputs.iter().collect(), outputs.iter().collect());
         let kernel = node.op.lower(&inputs, &outputs)?.kernel(node.op.name(), &inputs, &outputs)?;
-        Ok(Step { nodes: number..number + 1, kernel, inputs: accesses(&node.inputs), outputs: accesses(&node.outputs) })
+        Ok(Step {
+            nodes: number..number + 1,
+            kernel,
+            inputs: accesses(&node.inputs),
+            outputs: accesses(&node.outputs),
+            apart: None,
+        })
+    }
+
+    /// Why the call after these is not part of their kernel.
+    fn apart(&self, parts: &[Option<Part>], nodes: Range<usize>) -> Option<Apart> {
+        let (next, before) = (self.nodes.get(nodes.end)?.op.name(), self.nodes[nodes.end - 1].op.name());
+        if parts[nodes.end].is_none() {
+            return Some(Apart::Whole(next));
+        }
+        let mut chain = Chain::default();
+        for number in nodes.start..=nodes.end {
+            let Some(part) = &parts[number] else { return Some(Apart::AfterWhole(before)) };
+            let node = &self.nodes[number];
+            if let Err(obstacle) = chain.push(part, &accesses(&node.inputs), &accesses(&node.outputs)) {
+                return Some(Apart::Obstacle(next, obstacle));
+            }
+        }
+        None
+    }
+
+    /// What a step is, for those who look inside.
+    fn stage(&self, step: &Step) -> Result<Stage> {
+        let nodes = &self.nodes[step.nodes.clone()];
+        let uses = || nodes.iter().flat_map(|node| node.inputs.iter().chain(&node.outputs));
+        let bytes_of = |access: &Access| {
+            let of = uses().filter(|x| (x.value, x.byte_offset()) == (access.storage, access.byte_offset));
+            of.map(|x| distinct(&x.meta)).max().unwrap_or(0)
+        };
+        let call = |node: &Node| {
+            let results: Vec<String> =
+                node.outputs.iter().map(|x| format!("{}{:?}", x.meta.dtype, x.meta.dims())).collect();
+            format!("{} {}", node.op.name(), results.join(", "))
+        };
+        Ok(Stage {
+            calls: nodes.iter().map(call).collect(),
+            bytes: step.inputs.iter().chain(&step.outputs).map(bytes_of).sum(),
+            flops: nodes.iter().map(flops).sum::<Result<usize>>()?,
+            apart: step.apart,
+        })
     }
 
     /// As many calls as go together with this one; none if it is alone.
@@ -126,7 +181,13 @@ impl Graph {
             !self.is_made(value) || read_later(value) || self.outputs.iter().any(|output| output.value == value)
         };
         let fused = chain.fuse(wanted).ok()?;
-        Some(Step { nodes: start..end, kernel: fused.kernel, inputs: fused.inputs, outputs: fused.outputs })
+        Some(Step {
+            nodes: start..end,
+            kernel: fused.kernel,
+            inputs: fused.inputs,
+            outputs: fused.outputs,
+            apart: None,
+        })
     }
 
     /// From which step to which each value is needed in memory.
@@ -141,6 +202,24 @@ impl Graph {
         }
         lives
     }
+}
+
+/// The bytes of a tensor's elements, repeated ones once.
+fn distinct(meta: &Meta) -> usize {
+    let dims = meta.dims().iter().zip(meta.layout.stride()).filter(|(_, stride)| **stride != 0);
+    dims.map(|(len, _)| len).product::<usize>() * meta.dtype.size_in_bytes()
+}
+
+/// The multiplications and additions of a product of matrices; of other calls none, which memory holds up.
+fn flops(node: &Node) -> Result<usize> {
+    let metas = |uses: &[Use]| uses.iter().map(|x| x.meta.clone()).collect::<Vec<Meta>>();
+    let (inputs, outputs) = (metas(&node.inputs), metas(&node.outputs));
+    let lowering = node.op.lower(&inputs.iter().collect::<Vec<_>>(), &outputs.iter().collect::<Vec<_>>())?;
+    let depth = match lowering {
+        Lowering::Contract(_) => inputs[0].dims().last().copied().unwrap_or(1),
+        _ => 0,
+    };
+    Ok(2 * depth * outputs[0].elem_count())
 }
 
 fn calls(steps: &[Step], places: &[Place]) -> Vec<sequence::Call> {

@@ -21,8 +21,10 @@
 //! [`Graph::compile`] leaves out what nobody reads ([`passes`]), joins calls that go together ([`opforge::fusion`]), and lays what passes between
 //! them into one piece of memory ([`memory`]). A [`Program`] is one instruction of the VM.
 
+mod draw;
 pub mod function;
 pub mod graph;
+pub mod inside;
 mod kernel;
 pub mod memory;
 pub mod passes;

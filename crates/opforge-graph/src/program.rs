@@ -2,14 +2,17 @@
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
+use std::time::Duration;
 
 use opforge::dispatch::{dispatch, dispatch_into};
 use opforge::operator::{AxisMap, Lowering, Metas, Operator};
 use opforge::{DType, Device, Error, Layout, Meta, Result, Tensor, no_grad};
+use opforge_cpu::program::sequence::Stopwatch;
 use opforge_runtime::{Generator, HostKernel, Storage};
 use smallvec::SmallVec;
 
 use crate::graph::{Graph, Origin, Use};
+use crate::inside::{Passing, Stage};
 use crate::kernel::Carried;
 
 const GRAPH: &str = "graph";
@@ -25,8 +28,10 @@ pub struct Program {
     changed: Vec<usize>,
     /// The values of its other outputs.
     made: Vec<usize>,
-    fusions: Vec<usize>,
+    stages: Vec<Stage>,
+    passing: Vec<Passing>,
     memory: usize,
+    watch: Arc<Stopwatch>,
     text: String,
 }
 
@@ -84,7 +89,7 @@ impl Graph {
 
     fn prepare(self, fusion: bool) -> Result<Program> {
         let text = self.to_string();
-        let Carried { kernel, given, made, changed, fusions, memory } = self.carried(fusion)?;
+        let Carried { kernel, given, made, changed, stages, passing, memory, watch } = self.carried(fusion)?;
         let bytes = |value: &usize| self.values[*value].bytes;
         let outputs = made.iter().map(bytes).chain(changed.iter().map(|&number| bytes(&given[number])));
         let operator = Run(Arc::new(Running {
@@ -95,7 +100,7 @@ impl Graph {
         }));
         let given = given.into_iter().map(|value| self.given(value)).collect::<Result<Vec<Given>>>()?;
         let (inputs, outputs) = (self.inputs, self.outputs);
-        Ok(Program { operator, inputs, outputs, given, changed, made, fusions, memory, text })
+        Ok(Program { operator, inputs, outputs, given, changed, made, stages, passing, memory, watch, text })
     }
 
     /// What a run is given as this value, which it does not make.
@@ -141,9 +146,22 @@ impl Program {
         self.inputs.len() == arguments.len() && self.inputs.iter().zip(arguments).all(same)
     }
 
-    /// The numbers of calls that were joined to one kernel each.
-    pub fn fusions(&self) -> &[usize] {
-        &self.fusions
+    /// The kernels, in order.
+    pub fn stages(&self) -> &[Stage] {
+        &self.stages
+    }
+
+    /// What passes between kernels.
+    pub fn passing(&self) -> &[Passing] {
+        &self.passing
+    }
+
+    /// The time that each kernel took in what `run` ran of the program.
+    pub(crate) fn timed(&self, run: impl FnOnce() -> Result<()>) -> Result<Vec<Duration>> {
+        self.watch.start();
+        let outcome = run();
+        let times = self.watch.stop();
+        outcome.map(|()| times)
     }
 
     /// The bytes that pass between calls in memory, besides arguments and results.

@@ -195,7 +195,7 @@ fn a_training_step_is_a_program() {
         assert_eq!(vec(&program.run(&[&x, &y]).unwrap()[0]), vec(&loss));
         eager.iter().zip(&lazy).for_each(|(a, b)| assert_eq!(vec(a), vec(b)));
     }
-    assert!(!program.fusions().is_empty());
+    assert!(program.stages().iter().any(|stage| stage.calls.len() > 1));
 }
 
 #[test]

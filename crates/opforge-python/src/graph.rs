@@ -90,16 +90,28 @@ impl PyGraphFunction {
         PyList::new(py, results.or_raise(py)?.into_iter().map(PyTensor::from))
     }
 
-    /// The numbers of calls that are one kernel each.
-    #[getter]
-    fn fusions(&self) -> Vec<usize> {
-        self.0.program().fusions().to_vec()
+    /// The kernels and why they are several; with gradients, those backwards too.
+    fn explain(&self) -> String {
+        let backward = match &self.0 {
+            Traced::Function(function) => function.backward(),
+            Traced::Step(_) => None,
+        };
+        let further = backward.map(|program| format!("\nbackward:\n{}", program.explain()));
+        self.0.program().explain() + &further.unwrap_or_default()
     }
 
-    /// The bytes that pass between calls in memory.
-    #[getter]
-    fn memory(&self) -> usize {
-        self.0.program().memory()
+    /// A table of the kernels' times: medians of so many runs.
+    #[pyo3(signature = (arguments, runs = 20))]
+    fn measure(&self, arguments: &Bound<'_, PyList>, runs: usize) -> PyResult<String> {
+        let (py, arguments) = (arguments.py(), tensors(arguments)?);
+        let arguments: Vec<&Tensor> = arguments.iter().collect();
+        let table = py.detach(|| self.0.program().measure(&arguments, runs).map(|timings| timings.to_string()));
+        table.or_raise(py)
+    }
+
+    /// A picture of the kernels, as SVG.
+    fn draw(&self) -> String {
+        self.0.program().draw()
     }
 
     /// The calls, a line each.

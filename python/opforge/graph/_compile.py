@@ -61,8 +61,7 @@ class _Compiled:
         if self._generation != _generation:
             self._programs.clear()
             self._generation = _generation
-        now, modules = state(watched(self._function))
-        key = structure.key, now, _core.get_default_dtype(), str(_core.get_default_device())
+        key, modules = self._key(structure)
         # The modules are held as long as they are part of a key.
         known, _ = self._programs.setdefault(key, ([], modules))
         for program, results in known:
@@ -73,6 +72,10 @@ class _Compiled:
         if len(self._programs) > _MOST:
             del self._programs[next(iter(self._programs))]
         return self._first_call(known, tensors, structure, args, kwargs)
+
+    def _key(self, structure):
+        now, modules = state(watched(self._function))
+        return (structure.key, now, _core.get_default_dtype(), str(_core.get_default_device())), modules
 
     def _first_call(self, known, tensors, structure, args, kwargs):
         results = None
@@ -101,10 +104,29 @@ class _Compiled:
         return self._function(*args, **kwargs)
 
     def explain(self):
-        """The programs there are, as text: their calls, how many of them are one kernel, and their memory."""
+        """The programs there are, as text: their calls, which of them are one kernel, and why others are not."""
         programs = [program for known, _ in self._programs.values() for program, _ in known if program is not None]
-        texts = [f"{program}calls in one kernel: {program.fusions}; bytes between calls: {program.memory}" for program in programs]
-        return "\n\n".join(texts) or "no program yet"
+        return "\n\n".join(program.explain() for program in programs) or "no program yet"
+
+    def profile(self, *args, **kwargs):
+        """A table of the kernels of such a call: their times, medians of some runs, the memory that they touch, and how near they are to the machine's limits."""
+        program, tensors = self._of_call(args, kwargs)
+        return program.measure(tensors)
+
+    def draw(self, *args, **kwargs):
+        """The program of such a call as a picture, the text of an SVG file: its kernels, their calls, and what passes between them in memory."""
+        program, _ = self._of_call(args, kwargs)
+        return program.draw()
+
+    def _of_call(self, args, kwargs):
+        """The program for such calls, which is made if there is none yet, and the call's tensors."""
+        self(args, kwargs)
+        tensors, structure = flatten((args, kwargs))
+        known, _ = self._programs.get(self._key(structure)[0], ([], None))
+        program = next((program for program, _ in known if program is not None and program.accepts(tensors)), None)
+        if program is None:
+            raise RuntimeError(f"{_name(self._function)} runs as it is, not as a graph")
+        return program, tensors
 
 
 def _name(function):
@@ -164,8 +186,16 @@ class CompiledModule(Module):
         return f"CompiledModule({self._orig_mod!r})"
 
     def explain(self):
-        """What became of the module so far."""
+        """The programs there are, as text: their calls, which of them are one kernel, and why others are not."""
         return self._compiled.explain()
+
+    def profile(self, *args, **kwargs):
+        """A table of the kernels of such a call: their times, medians of some runs, the memory that they touch, and how near they are to the machine's limits."""
+        return self._compiled.profile(*args, **kwargs)
+
+    def draw(self, *args, **kwargs):
+        """The program of such a call as a picture, the text of an SVG file: its kernels, their calls, and what passes between them in memory."""
+        return self._compiled.draw(*args, **kwargs)
 
 
 # What is asked of a compiled module is asked of its own: parameters, states, modes, hooks of another module's would be those of nothing.
@@ -197,11 +227,22 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
     A function that reads elements, as `item()` and conditions on tensors do, runs as it is, with a warning; with `fullgraph=True` that is an error.
     `dynamic`, `backend`, `mode` and `options` are what PyTorch's programs give: there is one way to compile here, and any shape is quick.
 
+    What is returned tells of itself: `explain()` gives its kernels, and why they are several; `profile(*args)` their times for such a call; `draw(*args)` a
+    picture of them, the text of an SVG file.
+
     >>> @opforge.compile
     ... def f(x, y):
     ...     return (x * y + 1).relu().sum()
     >>> f(opforge.ones(3), opforge.ones(3)).item()
     6.0
+    >>> print(f.explain())
+    kernel 0: 4 calls, 28 bytes
+        mul f32[3]
+        affine f32[3]
+        relu f32[3]
+        sum f32[]
+    0 bytes between kernels
+    <BLANKLINE>
     """
     if model is None:
         again = functools.partial(
@@ -220,5 +261,5 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
     def call(*args, **kwargs):
         return compiled(args, kwargs)
 
-    call.explain = compiled.explain
+    call.explain, call.profile, call.draw = compiled.explain, compiled.profile, compiled.draw
     return call

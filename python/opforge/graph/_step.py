@@ -87,6 +87,11 @@ class Graph:
                     schedule.step()
         return results.build(values)
 
+    def explain(self):
+        """The programs there are, as text: their calls, which of them are one kernel, and why others are not."""
+        programs = [entry[0] for known, _ in self._programs.values() for entry in known]
+        return "\n\n".join(program.explain() for program in programs) or "no program yet"
+
     def _parameters(self):
         found = {id(p): p for module in self.modules() for p in module.parameters(recurse=False)}
         groups = (group for optimizer, _ in self._optimizers for group in optimizer.param_groups)

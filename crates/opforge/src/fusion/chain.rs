@@ -1,5 +1,6 @@
 //! Calls joined one by one, as long as one kernel can carry them all out.
 
+use std::fmt::{self, Display};
 use std::sync::Arc;
 
 use opforge_runtime::HostKernel;
@@ -30,6 +31,19 @@ pub enum Obstacle {
     Total,
     /// What has to be computed at once does not fit a cache.
     LargeBlock,
+}
+
+impl Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Obstacle::OtherView => "it reads or writes another view of memory that an earlier call writes or reads",
+            Obstacle::NoCommonAxis => "there is no axis along which it and the earlier calls are independent",
+            Obstacle::Total => {
+                "it combines all elements, and not those that an earlier call makes, or comes after such a call"
+            }
+            Obstacle::LargeBlock => "what would have to be computed at once does not fit a cache",
+        })
+    }
 }
 
 /// What one kernel carries out.

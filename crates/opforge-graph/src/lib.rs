@@ -25,8 +25,11 @@ pub mod function;
 pub mod graph;
 mod kernel;
 pub mod memory;
+mod parse;
 pub mod passes;
 pub mod program;
+mod save;
+pub mod text;
 pub mod trace;
 
 pub use function::Function;

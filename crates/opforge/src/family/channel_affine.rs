@@ -5,12 +5,12 @@ use smallvec::smallvec;
 
 use crate::autograd::Backward;
 use crate::dispatch::dispatch1;
-use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves};
+use crate::operator::{Attributes, AxisMap, Grads, Lowering, Metas, Operator, Saves};
 use crate::{Meta, Result, Tensor};
 
 /// `(x - center) scale + shift` of each channel of `x [batch, channels, ..]`; the others, one number a channel, are in the statistics' dtype.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct ChannelAffine;
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
+pub(crate) struct ChannelAffine;
 
 impl Operator for ChannelAffine {
     fn name(&self) -> &'static str {

@@ -8,7 +8,8 @@ use opforge::ops::pointwise::copy::Copy;
 use opforge::{DType, Error, Meta, Result, Tensor};
 use opforge_runtime::Storage;
 
-/// Calls in order, and the memory that they read and write.
+/// Calls in order, and the memory that they read and write. A copy shares what is captured.
+#[derive(Debug, Clone)]
 pub struct Graph {
     pub(crate) values: Vec<Value>,
     pub(crate) nodes: Vec<Node>,
@@ -64,6 +65,11 @@ impl Captured {
         self.name.as_deref()
     }
 
+    /// The dtype and shape under which it is stored: contiguous, all of the memory.
+    pub fn stored(&self) -> &Meta {
+        &self.stored
+    }
+
     /// The tensor, as the first call that read it saw it, or as it was bound; none where it is still to be bound.
     pub fn tensor(&self) -> Option<&Tensor> {
         self.tensor.as_ref()
@@ -111,6 +117,13 @@ pub struct Node {
     pub inputs: Vec<Use>,
     /// What it writes.
     pub outputs: Vec<Use>,
+}
+
+impl Clone for Node {
+    fn clone(&self) -> Node {
+        let Node { op, at, inputs, outputs } = self;
+        Node { op: op.boxed(), at, inputs: inputs.clone(), outputs: outputs.clone() }
+    }
 }
 
 impl Graph {

@@ -156,7 +156,12 @@ impl Captured {
             return Err(Error::dtype("bind", name.to_owned(), weight.dtype(), stored.dtype));
         }
         if weight.shape() != stored.shape() {
-            return Err(Error::shape("bind", name.to_owned(), format!("{:?}", weight.dims()), format!("{:?}", stored.dims())));
+            return Err(Error::shape(
+                "bind",
+                name.to_owned(),
+                format!("{:?}", weight.dims()),
+                format!("{:?}", stored.dims()),
+            ));
         }
         if whole(weight) == *stored { Ok(weight.detach()) } else { weight.detach().copy() }
     }

@@ -143,8 +143,7 @@ impl Recording {
 
     /// A tensor as part of a value: its own, or one that is captured now.
     pub(crate) fn used(&mut self, tensor: &Tensor) -> Use {
-        let captured =
-            || Value { bytes: tensor.storage().nbytes(), origin: Origin::Captured(Captured::new(tensor)) };
+        let captured = || Value { bytes: tensor.storage().nbytes(), origin: Origin::Captured(Captured::new(tensor)) };
         let known = self.number(tensor.storage());
         let value = known.unwrap_or_else(|| self.push(captured(), tensor.storage()));
         Use { value, meta: tensor.meta().clone() }

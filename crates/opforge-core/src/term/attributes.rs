@@ -285,9 +285,7 @@ impl Attributes for Scalar {
             Scalar::Int(number) => number.write(),
             Scalar::UInt(number) => record("UInt".to_owned(), [("", Some(number.write()))]),
             Scalar::Float(number) => number.write(),
-            Scalar::Complex(re, im) => {
-                record("Complex".to_owned(), [("", Some(re.write())), ("", Some(im.write()))])
-            }
+            Scalar::Complex(re, im) => record("Complex".to_owned(), [("", Some(re.write())), ("", Some(im.write()))]),
         }
     }
     fn read(term: &Term) -> Result<Self> {

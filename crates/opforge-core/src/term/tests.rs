@@ -17,7 +17,8 @@ fn again<T: Attributes>(value: &T) -> T {
 #[test]
 fn numbers_keep_every_bit() {
     let odd_nan = f64::from_bits(0xfff8_0000_0000_0001);
-    for x in [0.0, -0.0, 1.0, 1e-5, 1e300, f64::MIN_POSITIVE, 5e-324, f64::INFINITY, -f64::INFINITY, f64::NAN, odd_nan] {
+    for x in [0.0, -0.0, 1.0, 1e-5, 1e300, f64::MIN_POSITIVE, 5e-324, f64::INFINITY, -f64::INFINITY, f64::NAN, odd_nan]
+    {
         assert_eq!(again(&x).to_bits(), x.to_bits());
         assert_eq!(again(&Scalar::Float(x)), Scalar::Float(x));
         assert_eq!(again(&Scalar::Complex(x, -x)), Scalar::Complex(x, -x));

@@ -96,7 +96,11 @@ impl Attributes for Custom {
         Term::name(self.0.name())
     }
     fn read(term: &Term) -> Result<Self> {
-        Err(unexpected("CustomOp", term, "an operator that can be read: those of `apply_op1` and such are values of the program"))
+        Err(unexpected(
+            "CustomOp",
+            term,
+            "an operator that can be read: those of `apply_op1` and such are values of the program",
+        ))
     }
 }
 

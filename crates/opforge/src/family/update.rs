@@ -9,7 +9,7 @@ use opforge_tile::UpdateFn;
 use super::{check_dtypes, ensure};
 use crate::declaration::{Array, Sample};
 use crate::dispatch::dispatch_into;
-use crate::operator::{Attributes, AxisMap, Reader, Lowering, Metas, Operator, Tile, arity};
+use crate::operator::{Attributes, AxisMap, Lowering, Metas, Operator, Reader, Tile, arity};
 use crate::{Error, Meta, Result, Tensor, no_grad};
 
 /// An update of `N` numbers by a gradient.

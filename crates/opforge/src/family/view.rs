@@ -18,7 +18,8 @@ pub trait View: Debug + Clone + Eq + Hash + Attributes + Send + Sync + 'static {
     /// The operator's name.
     const NAME: &'static str;
     /// What reads the function's operators from text.
-    const READERS: &'static [Reader] = &[Reader::of::<ViewOp<Self>>(), Reader::of::<EmbedOp<Self>>(), Reader::of::<OverlayOp<Self>>()];
+    const READERS: &'static [Reader] =
+        &[Reader::of::<ViewOp<Self>>(), Reader::of::<EmbedOp<Self>>(), Reader::of::<OverlayOp<Self>>()];
     /// Whether the layout is one of the whole storage, whatever part of it the input shows.
     const OF_STORAGE: bool = false;
     /// The layout of the view; must stay within the storage that the input's layout spans.

@@ -10,7 +10,7 @@ mod tile;
 use std::any::{Any, TypeId};
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
-use std::ops::BitOr;
+use std::ops::{BitOr, RangeInclusive};
 use std::panic::Location;
 
 use opforge_core::term::Term;
@@ -207,4 +207,25 @@ pub fn arity(op: &'static str, inputs: &[&Meta], n: usize) -> Result<()> {
         return Ok(());
     }
     Err(Error::value(op, "inputs", inputs.len(), format!("{n} tensors")))
+}
+
+/// Fails unless the number of inputs is one of these, and each of the first `of_rank.0` has `of_rank.1` dimensions or more.
+pub fn arity_within(
+    op: &'static str,
+    inputs: &[&Meta],
+    counts: RangeInclusive<usize>,
+    (first, rank): (usize, usize),
+) -> Result<()> {
+    if !counts.contains(&inputs.len()) {
+        return Err(Error::value(
+            op,
+            "inputs",
+            inputs.len(),
+            format!("{} to {} tensors", counts.start(), counts.end()),
+        ));
+    }
+    match inputs.iter().take(first).find(|input| input.rank() < rank) {
+        None => Ok(()),
+        Some(input) => Err(Error::shape(op, "input", format!("{:?}", input.shape()), format!("rank at least {rank}"))),
+    }
 }

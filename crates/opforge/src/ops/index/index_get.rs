@@ -21,7 +21,7 @@ impl Operator for IndexGet {
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("index_get", inputs, 1 + self.count)?;
+        arity("index_get", inputs, self.count.saturating_add(1))?;
         let shape = check_tuples("index_get", inputs[0], &inputs[1..], self.dim)?;
         Ok(smallvec![Meta::contiguous(inputs[0].dtype, shape)])
     }

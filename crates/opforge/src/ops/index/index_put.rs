@@ -28,7 +28,7 @@ impl Operator for IndexPut {
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("index_put", inputs, 2 + self.count)?;
+        arity("index_put", inputs, self.count.saturating_add(2))?;
         let (x, values) = (inputs[0], inputs[1 + self.count]);
         let part = check_tuples("index_put", x, &inputs[1..=self.count], self.dim)?;
         if &part != values.shape() {

@@ -111,6 +111,7 @@ impl Operator for BatchNormGrad {
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity_within("batch_norm_grad", inputs, 4..=5, (2, 2))?;
         let x = inputs[0];
         let sums = Meta::contiguous(norm::stats_dtype(x.dtype), channels("batch_norm_grad", x.shape())?);
         Ok(smallvec![Meta::contiguous(x.dtype, x.shape()), sums.clone(), sums])

@@ -119,6 +119,7 @@ impl Operator for GroupNormGrad {
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity_within("group_norm_grad", inputs, 4..=5, (2, 2))?;
         let x = inputs[0];
         let sums = Meta::contiguous(norm::stats_dtype(x.dtype), &x.dims()[..2]);
         Ok(smallvec![Meta::contiguous(x.dtype, x.shape()), sums.clone(), sums])

@@ -65,6 +65,7 @@ impl Operator for CopyNearest {
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity(self.name(), inputs, 1)?;
         self.0.resized(inputs[0])
     }
 

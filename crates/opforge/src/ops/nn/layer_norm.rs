@@ -79,7 +79,7 @@ impl Operator for LayerNormGrad {
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        Ok(grad_metas(inputs[0], self.sums))
+        grad_metas(self.name(), inputs, 2, self.sums)
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {

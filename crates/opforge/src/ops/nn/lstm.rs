@@ -114,6 +114,9 @@ impl Operator for RecurrentGrad {
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        let count = 5 + 3 * (self.0.states() - 1);
+        arity_within("recurrent_grad", inputs, count..=count, (2, 3))?;
+        arity_within("recurrent_grad", &inputs[3..], 1..=count, (1, 1))?;
         let (y, first, weight) = (inputs[1], inputs[2], inputs[3]);
         let gates = Meta::contiguous(y.dtype, [y.dims()[0], y.dims()[1], weight.dims()[0]]);
         let state = Meta::contiguous(y.dtype, first.shape());

@@ -71,7 +71,7 @@ impl Operator for RmsNormGrad {
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        Ok(grad_metas(inputs[0], self.sums))
+        grad_metas(self.name(), inputs, 1, self.sums)
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {

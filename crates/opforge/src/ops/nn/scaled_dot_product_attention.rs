@@ -111,6 +111,11 @@ impl Operator for AttentionGrad {
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity_within(self.name(), inputs, 4..=5, (4, 2))?;
+        let differs = |input: &&Meta| input.rank() != inputs[0].rank();
+        ensure(!inputs[..3].iter().any(differs), || {
+            Error::shapes(NAME, inputs[0].shape(), inputs[1].shape(), "equal ranks")
+        })?;
         Ok(inputs[..3].iter().map(|t| Meta::contiguous(t.dtype, t.shape())).collect())
     }
 

@@ -25,7 +25,7 @@ impl Operator for Softmax {
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
         arity(self.name(), inputs, 1)?;
-        check_axes(self.name(), Axes::of(&[self.dim]), inputs[0].shape())?;
+        check_dim(self.name(), inputs[0], self.dim)?;
         Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape())])
     }
 
@@ -61,6 +61,10 @@ impl Plain for SoftmaxGrad {
     const SAVES: Saves = Saves::INPUTS;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        check_dim(Self::NAME, inputs[0], self.dim)?;
+        ensure(inputs[0].shape() == inputs[1].shape(), || {
+            Error::shapes(Self::NAME, inputs[0].shape(), inputs[1].shape(), "equal shapes")
+        })?;
         Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape())])
     }
 

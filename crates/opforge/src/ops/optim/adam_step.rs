@@ -149,14 +149,10 @@ fn samples() -> Vec<Sample> {
             let [m, v] = moments(p, m, v, g);
             [adapted(p, m, v), m, v]
         }),
-        update_sample(
-            AdaptByLargest(f),
-            [-2.0..2.0, -1.0..1.0, 0.25..2.0, 0.5..2.5],
-            |[p, m, v, largest], g| {
-                let [m, v] = moments(p, m, v, g);
-                let largest = if largest > v || largest.is_nan() { largest } else { v };
-                [adapted(p, m, largest), m, v, largest]
-            },
-        ),
+        update_sample(AdaptByLargest(f), [-2.0..2.0, -1.0..1.0, 0.25..2.0, 0.5..2.5], |[p, m, v, largest], g| {
+            let [m, v] = moments(p, m, v, g);
+            let largest = if largest > v || largest.is_nan() { largest } else { v };
+            [adapted(p, m, largest), m, v, largest]
+        }),
     ]
 }

@@ -53,8 +53,7 @@ pub fn rmsprop_step(
     check_list("rmsprop", "grads", grads, params)?;
     check_list("rmsprop", "square_avgs", square_avgs, params)?;
     let f = RootMeanSquare { rate: lr.into(), alpha: alpha.into(), eps: eps.into(), decay: weight_decay.into() };
-    (0..params.len())
-        .try_for_each(|i| dense([&params[i], &square_avgs[i]], |changed| update(f, changed, &grads[i])))
+    (0..params.len()).try_for_each(|i| dense([&params[i], &square_avgs[i]], |changed| update(f, changed, &grads[i])))
 }
 
 fn samples() -> Vec<Sample> {

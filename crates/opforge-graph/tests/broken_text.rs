@@ -18,8 +18,7 @@ fn text(definition: &Definition, sample: &Sample) -> Option<String> {
         .inputs
         .iter()
         .map(|input| {
-            let real =
-                if definition.dtypes.contains(DType::F32) { DType::F32 } else { definition.dtypes.iter().next()? };
+            let real = if definition.dtypes.contains(DType::F32) { DType::F32 } else { definition.dtypes.iter().next()? };
             let dtype = match input.content {
                 Content::Real => real,
                 Content::Index => DType::I64,
@@ -65,8 +64,9 @@ fn tokens(text: &str) -> Vec<&str> {
     tokens
 }
 
-const ODD: [&str; 14] =
-    ["0", "1", "2", "3", "7", "33", "4294967296", "18446744073709551615", "-1", "nan", "inf", "true", "f64", "i64"];
+const ODD: [&str; 14] = [
+    "0", "1", "2", "3", "7", "33", "4294967296", "18446744073709551615", "-1", "nan", "inf", "true", "f64", "i64",
+];
 
 /// The text with some tokens taken out, doubled, exchanged for others of it or of another text, or for odd ones.
 fn changed(text: &str, other: &str, changes: &[(u8, usize, usize)]) -> String {
@@ -164,52 +164,5 @@ proptest! {
             }
         }
         read(&String::from_utf8(bytes).unwrap_or_default(), false);
-    }
-}
-
-#[test]
-#[ignore = "exploration"]
-fn explore() {
-    use std::collections::BTreeMap;
-    use std::sync::Mutex;
-    static FOUND: Mutex<BTreeMap<String, (usize, String)>> = Mutex::new(BTreeMap::new());
-    std::panic::set_hook(Box::new(|info| {
-        let bt = std::backtrace::Backtrace::force_capture().to_string();
-        let own: Vec<&str> =
-            bt.lines().filter(|l| l.contains("opforge") && l.contains(" at ")).take(4).map(str::trim).collect();
-        let key = format!(
-            "{} | {}",
-            info.payload_as_str().unwrap_or("?").chars().take(80).collect::<String>(),
-            own.join(" <- ")
-        );
-        FOUND.lock().unwrap().entry(key).or_default().0 += 1;
-    }));
-    let mut state = std::env::var("SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1u64);
-    let mut random = || {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 8) as usize
-    };
-    let n: usize = std::env::var("N").ok().and_then(|s| s.parse().ok()).unwrap_or(20000);
-    let mut ran = 0;
-    for i in 0..n {
-        let (a, b) = (&TEXTS[i % TEXTS.len()], &TEXTS[random() % TEXTS.len()]);
-        let changes: Vec<_> =
-            (0..1 + random() % 2).map(|_| (if random() % 4 == 0 { 2 } else { 4 }, random(), random())).collect();
-        let text = changed(a, b, &changes);
-        if text.contains("NormGrad") {
-            continue;
-        }
-        let outcome =
-            std::panic::catch_unwind(|| Graph::parse(&text).is_ok().then(|| read(&text, i % 2 == 0)).is_some());
-        if matches!(outcome, Ok(true)) {
-            ran += 1;
-        }
-    }
-    let _ = std::panic::take_hook();
-    println!("ran {ran} of {n}");
-    for (key, (count, _)) in FOUND.lock().unwrap().iter() {
-        println!("{count} {key}");
     }
 }

@@ -69,12 +69,11 @@ class ExportedProgram:
         raise RuntimeError("an ExportedProgram is called by its module: program.module()(..)")
 
     def _run(self, args, kwargs):
-        tensors, given = flatten((args, kwargs))
-        given = encode(given.key, "arguments")
-        if given != self._about["arguments"]:
-            raise TypeError(
-                f"the exported module takes arguments like those of export(): given {json.dumps(given)}, expected {json.dumps(self._about['arguments'])}"
-            )
+        tensors, given = _flat(args, kwargs)
+        # As text: 1 and True are equal, and not the same.
+        given, expected = (json.dumps(tree) for tree in (encode(given.key, "arguments"), self._about["arguments"]))
+        if given != expected:
+            raise TypeError(f"the exported module takes arguments like those of export(): given {given}, expected {expected}")
         return decode(self._about["results"], iter(self._graph(tensors)))
 
 
@@ -112,7 +111,7 @@ def export(mod, args, kwargs=None, *, dynamic_shapes=None, strict=False):
     if dynamic_shapes is not None:
         raise NotImplementedError("export(): dynamic_shapes: a graph is made for the shapes of its arguments; export once for each shape")
     try:
-        tensors, arguments = flatten((args, dict(kwargs or {})))
+        tensors, arguments = _flat(args, kwargs or {})
         about = {"version": _VERSION, "arguments": encode(arguments.key, "arguments")}
         named = _named(mod)
         graph, about["results"] = _traced(mod, tensors, arguments, named)
@@ -123,6 +122,11 @@ def export(mod, args, kwargs=None, *, dynamic_shapes=None, strict=False):
     about["parameters"] = [name for name in named if name in used and name in parameters]
     about["buffers"] = [name for name in named if name in used and name not in parameters]
     return ExportedProgram(graph, about)
+
+
+def _flat(args, kwargs):
+    """The tensors of arguments and their structure, whatever the order of names."""
+    return flatten((args, dict(sorted(kwargs.items()))))
 
 
 def _named(mod):

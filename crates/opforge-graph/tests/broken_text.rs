@@ -18,7 +18,8 @@ fn text(definition: &Definition, sample: &Sample) -> Option<String> {
         .inputs
         .iter()
         .map(|input| {
-            let real = if definition.dtypes.contains(DType::F32) { DType::F32 } else { definition.dtypes.iter().next()? };
+            let real =
+                if definition.dtypes.contains(DType::F32) { DType::F32 } else { definition.dtypes.iter().next()? };
             let dtype = match input.content {
                 Content::Real => real,
                 Content::Index => DType::I64,
@@ -64,9 +65,8 @@ fn tokens(text: &str) -> Vec<&str> {
     tokens
 }
 
-const ODD: [&str; 14] = [
-    "0", "1", "2", "3", "7", "33", "4294967296", "18446744073709551615", "-1", "nan", "inf", "true", "f64", "i64",
-];
+const ODD: [&str; 14] =
+    ["0", "1", "2", "3", "7", "33", "4294967296", "18446744073709551615", "-1", "nan", "inf", "true", "f64", "i64"];
 
 /// The text with some tokens taken out, doubled, exchanged for others of it or of another text, or for odd ones.
 fn changed(text: &str, other: &str, changes: &[(u8, usize, usize)]) -> String {

@@ -16,6 +16,7 @@ _core.set_package_folder(__path__[0])
 # What of the core is for this package alone.
 _PRIVATE = _core._hidden | {
     "CustomOp",
+    "ExportedGraph",
     "GraphFunction",
     "SavedTensor",
     "backward",
@@ -64,7 +65,7 @@ for _name in ("nn", "linalg", "special"):
 
 __version__: str = _core.__version__
 
-_SUBMODULES = ("autograd", "compiler", "cuda", "custom", "graph", "library", "linalg", "mindspore", "nn", "optim", "profiler", "special", "utils")
+_SUBMODULES = ("autograd", "compiler", "cuda", "custom", "export", "graph", "library", "linalg", "mindspore", "nn", "optim", "profiler", "special", "utils")
 # Names that are imported when they are first used, and the modules that have them.
 _LAZY = {
     "CustomOp": "custom",

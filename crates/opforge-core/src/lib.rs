@@ -14,6 +14,7 @@ mod promote;
 mod ranks;
 mod scalar;
 mod shape;
+pub mod term;
 mod view;
 
 pub use blocks::{StridedBlocks, StridedIndex};

@@ -9,7 +9,7 @@ use opforge_core::{Error, Result};
 use crate::abi::RawAttribute;
 
 /// An attribute's value, of one of the eight types that kernels read.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, opforge::operator::Attributes)]
 pub enum Attribute {
     /// `Attr<bool>`
     Bool(bool),

@@ -10,7 +10,8 @@ use std::sync::LazyLock;
 
 use common::Report;
 use opforge::declaration::{Array, DTypes, Definition, Sample, Value};
-use opforge::registry::operators;
+use opforge::registry::{operators, read_operator};
+use opforge::term::Parser;
 use opforge::{DType, Device, Tensor};
 use opforge_custom::CustomOp;
 
@@ -71,6 +72,21 @@ fn its_signature_is_its_schema() {
     };
     assert_eq!(y.to_vec1::<f32>().unwrap(), [4.5, 9.5]);
     assert!(function.invoke(&[]).unwrap_err().to_string().contains("mul_add"));
+}
+
+#[test]
+fn its_text_names_it() {
+    let _ = *DEFINITION;
+    let op = MUL_ADD.sample(vec![], |_| vec![]).unwrap();
+    let text = op.operator().unwrap().term().to_string();
+    assert_eq!(text, "CustomOp(name=\"mul_add\", attributes=[[\"shift\", Float(0.5)]])");
+    let read = |text: &str| read_operator(&Parser::new(text, "operator").term().unwrap());
+    assert!(read(&text).unwrap().same(op.operator().unwrap()));
+    let changed = read(&text.replace("0.5", "0.25")).unwrap();
+    assert!(!changed.same(op.operator().unwrap()) && changed.term().to_string().contains("Float(0.25)"));
+    let error = read(&text.replace("mul_add", "mul_sub")).unwrap_err().to_string();
+    assert!(error.contains("mul_sub") && error.contains("registered"), "{error}");
+    assert!(read(&text.replace("shift", "drift")).is_err());
 }
 
 #[test]

@@ -164,7 +164,7 @@ fn split(graph: Graph, traced: Traced) -> Result<(Graph, Backward)> {
     let saved: Vec<usize> =
         values().filter(|&value| backward.is_made(value) && read(value) && made_before(value)).collect();
     let captured = values().filter(|&value| read(value)).filter_map(|value| match &backward.values[value].origin {
-        Origin::Captured(captured) => Some(captured.tensor().clone()),
+        Origin::Captured(captured) => captured.tensor().cloned(),
         _ => None,
     });
     let captured: Vec<Tensor> = captured.collect();

@@ -1,15 +1,15 @@
 //! What was traced.
 
-use std::fmt::{self, Display};
 use std::panic::Location;
 use std::sync::Arc;
 
 use opforge::operator::Operator;
 use opforge::ops::pointwise::copy::Copy;
-use opforge::{DType, Meta, Tensor};
+use opforge::{DType, Error, Meta, Result, Tensor};
 use opforge_runtime::Storage;
 
-/// Calls in order, and the memory that they read and write.
+/// Calls in order, and the memory that they read and write. A copy shares what is captured.
+#[derive(Debug, Clone)]
 pub struct Graph {
     pub(crate) values: Vec<Value>,
     pub(crate) nodes: Vec<Node>,
@@ -39,19 +39,55 @@ pub enum Origin {
     Made,
 }
 
-/// A tensor that was there before the graph, which shares its memory.
+/// Memory that was there before the graph, which shares it; or, of a graph that was read, memory that is to be bound.
 #[derive(Debug, Clone)]
-pub struct Captured(pub(crate) Tensor);
+pub struct Captured {
+    /// Its name, where it has one.
+    pub(crate) name: Option<String>,
+    /// How its elements are stored: the whole memory, contiguous.
+    pub(crate) stored: Meta,
+    pub(crate) tensor: Option<Tensor>,
+}
 
 impl Captured {
-    /// The tensor, as the first call that read it saw it.
-    pub fn tensor(&self) -> &Tensor {
-        &self.0
+    /// A tensor's memory, all of it.
+    pub(crate) fn new(tensor: &Tensor) -> Captured {
+        Captured { name: None, stored: whole(tensor), tensor: Some(tensor.clone()) }
     }
 
-    pub(crate) fn storage(&self) -> &Arc<Storage> {
-        self.0.storage()
+    /// Memory that is not there yet.
+    pub(crate) fn unbound(name: String, stored: Meta) -> Captured {
+        Captured { name: Some(name), stored, tensor: None }
     }
+
+    /// Its name, where it has one: [`Graph::with_names`] gives it.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// The dtype and shape under which it is stored: contiguous, all of the memory.
+    pub fn stored(&self) -> &Meta {
+        &self.stored
+    }
+
+    /// The tensor, as the first call that read it saw it, or as it was bound; none where it is still to be bound.
+    pub fn tensor(&self) -> Option<&Tensor> {
+        self.tensor.as_ref()
+    }
+
+    pub(crate) fn storage(&self) -> Result<&Arc<Storage>> {
+        let name = self.name.as_deref().unwrap_or("captured");
+        let unbound = || Error::value("graph", name.to_owned(), "not bound", "a graph whose weights are bound");
+        self.tensor.as_ref().map(Tensor::storage).ok_or_else(unbound)
+    }
+}
+
+/// All of a tensor's memory as one contiguous tensor: the tensor itself, if that is what it is, or bytes.
+pub(crate) fn whole(tensor: &Tensor) -> Meta {
+    let bytes = tensor.storage().nbytes();
+    let is_all = tensor.is_contiguous() && tensor.elem_count() * tensor.dtype().size_in_bytes() == bytes;
+    // Files of weights hold no c128.
+    if is_all && tensor.dtype() != DType::C128 { tensor.meta().clone() } else { Meta::contiguous(DType::U8, bytes) }
 }
 
 /// A tensor: part of a value.
@@ -83,6 +119,13 @@ pub struct Node {
     pub outputs: Vec<Use>,
 }
 
+impl Clone for Node {
+    fn clone(&self) -> Node {
+        let Node { op, at, inputs, outputs } = self;
+        Node { op: op.boxed(), at, inputs: inputs.clone(), outputs: outputs.clone() }
+    }
+}
+
 impl Graph {
     /// The values, by their numbers.
     pub fn values(&self) -> &[Value] {
@@ -106,7 +149,7 @@ impl Graph {
 
     /// Whether a value was made by the traced function from numbers of its own: nobody else holds it.
     fn is_constant(&self, value: usize) -> bool {
-        matches!(&self.values[value].origin, Origin::Captured(captured) if captured.0.is_unshared())
+        matches!(&self.values[value].origin, Origin::Captured(Captured { tensor: Some(tensor), .. }) if tensor.is_unshared())
     }
 
     /// The graph in which constants of the traced function that it changes or returns are copied first, so that each run begins with what the function
@@ -135,41 +178,5 @@ impl Graph {
     /// Whether a value is memory that the graph makes for itself.
     pub(crate) fn is_made(&self, value: usize) -> bool {
         matches!(self.values[value].origin, Origin::Made)
-    }
-}
-
-impl Display for Graph {
-    /// A line a call: `%3 f32[2, 4] = add(%0 f32[2, 4], %1 f32[4])`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "graph({}) {{", list(&self.inputs))?;
-        for (i, value) in self.values.iter().enumerate() {
-            match &value.origin {
-                Origin::Captured(_) => writeln!(f, "  %{i} = captured {} bytes", value.bytes)?,
-                Origin::Key => writeln!(f, "  %{i} = key")?,
-                Origin::Input(_) | Origin::Made => {}
-            }
-        }
-        for node in &self.nodes {
-            writeln!(f, "  {} = {:?}({})", list(&node.outputs), node.op, list(&node.inputs))?;
-        }
-        writeln!(f, "  return {}\n}}", list(&self.outputs))
-    }
-}
-
-fn list(uses: &[Use]) -> String {
-    uses.iter().map(Use::to_string).collect::<Vec<_>>().join(", ")
-}
-
-impl Display for Use {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let layout = &self.meta.layout;
-        write!(f, "%{} {}{:?}", self.value, self.meta.dtype, layout.dims())?;
-        if !layout.is_contiguous() {
-            write!(f, " stride {:?}", layout.stride())?;
-        }
-        match layout.start_offset() {
-            0 => Ok(()),
-            start => write!(f, " from {start}"),
-        }
     }
 }

@@ -18,6 +18,8 @@
 //! users', gradients included; views change layouts only, as they do in eager code. What the function reads besides its arguments is
 //! captured, not copied: a program sees parameters as they are when it runs, and changes them where the function did.
 //!
+//! A graph has a text ([`text`]), which [`Graph::parse`] reads, and can be saved with what it captured: [`Graph::save`], [`Graph::load`].
+//!
 //! [`Graph::compile`] leaves out what nobody reads ([`passes`]), joins calls that go together ([`opforge::fusion`]), and lays what passes between
 //! them into one piece of memory ([`memory`]). A [`Program`] is one instruction of the VM.
 
@@ -27,8 +29,11 @@ pub mod graph;
 pub mod inside;
 mod kernel;
 pub mod memory;
+mod parse;
 pub mod passes;
 pub mod program;
+mod save;
+pub mod text;
 pub mod trace;
 
 pub use function::Function;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use opforge::dispatch::{dispatch, dispatch_into};
-use opforge::operator::{AxisMap, Lowering, Metas, Operator};
+use opforge::operator::{Attributes, AxisMap, Lowering, Metas, Operator};
+use opforge::term::{Term, unexpected};
 use opforge::{DType, Device, Error, Layout, Meta, Result, Tensor, no_grad};
 use opforge_cpu::program::sequence::Stopwatch;
 use opforge_runtime::{Generator, HostKernel, Storage};
@@ -108,7 +109,7 @@ impl Graph {
         let bytes = self.values[value].bytes;
         Ok(match &self.values[value].origin {
             Origin::Input(number) => Given::Input { value, number: *number, bytes },
-            Origin::Captured(captured) => Given::Captured { value, bytes: flat(captured.storage(), 0, bytes)? },
+            Origin::Captured(captured) => Given::Captured { value, bytes: flat(captured.storage()?, 0, bytes)? },
             Origin::Key | Origin::Made => Given::Key { value },
         })
     }
@@ -264,6 +265,18 @@ impl Eq for Run {}
 impl Hash for Run {
     fn hash<H: Hasher>(&self, state: &mut H) {
         Arc::as_ptr(&self.0).hash(state);
+    }
+}
+
+impl Attributes for Run {
+    fn type_name() -> String {
+        "Program".to_owned()
+    }
+    fn write(&self) -> Term {
+        Term::name(Self::type_name())
+    }
+    fn read(term: &Term) -> Result<Self> {
+        Err(unexpected(GRAPH, term, "an operator: programs are compiled from graphs"))
     }
 }
 

@@ -18,13 +18,13 @@ const GRAPH: &str = "graph";
 
 /// What has been written down so far.
 #[derive(Default)]
-struct Recording {
-    values: Vec<Value>,
+pub(crate) struct Recording {
+    pub values: Vec<Value>,
     /// The storage of each value: its address is the value's as long as it is held.
-    storages: Vec<Arc<Storage>>,
+    pub storages: Vec<Arc<Storage>>,
     /// The values by these addresses.
     numbers: HashMap<*const Storage, usize>,
-    nodes: Vec<Node>,
+    pub nodes: Vec<Node>,
 }
 
 thread_local!(static RECORDING: RefCell<Option<Recording>> = const { RefCell::new(None) });
@@ -126,7 +126,7 @@ impl Recording {
     }
 
     /// A tensor of a new value, whose elements nobody can read.
-    fn tensor(
+    pub(crate) fn tensor(
         &mut self,
         meta: Meta,
         bytes: usize,
@@ -142,9 +142,8 @@ impl Recording {
     }
 
     /// A tensor as part of a value: its own, or one that is captured now.
-    fn used(&mut self, tensor: &Tensor) -> Use {
-        let captured =
-            || Value { bytes: tensor.storage().nbytes(), origin: Origin::Captured(Captured(tensor.clone())) };
+    pub(crate) fn used(&mut self, tensor: &Tensor) -> Use {
+        let captured = || Value { bytes: tensor.storage().nbytes(), origin: Origin::Captured(Captured::new(tensor)) };
         let known = self.number(tensor.storage());
         let value = known.unwrap_or_else(|| self.push(captured(), tensor.storage()));
         Use { value, meta: tensor.meta().clone() }
@@ -179,27 +178,9 @@ impl Interpreter for Lazy {
             no_grad(|| made.iter().zip(given).try_for_each(|(made, given)| given.copy_from(made)))?;
             return Ok(given.iter().map(|t| (*t).clone()).collect());
         }
-        let inputs: Vec<&Meta> = call.inputs.iter().map(|t| t.meta()).collect();
-        let metas = call.op.infer(&inputs)?;
-        check(call, &metas)?;
-        let lowering = call.op.lower(&inputs, &metas.iter().collect::<Vec<_>>())?;
         with_recording(|recording| {
             call.inputs.iter().try_for_each(|input| recording.check_history(call.op.name(), input))?;
-            if matches!(lowering, Lowering::Random(_)) {
-                recording.key(call.inputs[0]);
-            }
-            let outputs = recording.outputs(call, metas)?;
-            let node = Node {
-                op: call.op.boxed(),
-                at: call.at,
-                inputs: call.inputs.iter().map(|t| recording.used(t)).collect(),
-                outputs: outputs.iter().map(|t| recording.used(t)).collect(),
-            };
-            recording.nodes.push(node);
-            if call.outputs.is_some() {
-                outputs.iter().for_each(Tensor::bump_version);
-            }
-            Ok(outputs)
+            recording.write_down(call)
         })
     }
 }
@@ -215,6 +196,29 @@ fn check(call: &Call<'_>, metas: &Metas) -> Result<()> {
 }
 
 impl Recording {
+    /// A call that is no view, checked as the eager interpreter would.
+    pub(crate) fn write_down(&mut self, call: &Call<'_>) -> Result<Tensors> {
+        let inputs: Vec<&Meta> = call.inputs.iter().map(|t| t.meta()).collect();
+        let metas = call.op.infer(&inputs)?;
+        check(call, &metas)?;
+        let lowering = call.op.lower(&inputs, &metas.iter().collect::<Vec<_>>())?;
+        if matches!(lowering, Lowering::Random(_)) {
+            self.key(call.inputs[0]);
+        }
+        let outputs = self.outputs(call, metas)?;
+        let node = Node {
+            op: call.op.boxed(),
+            at: call.at,
+            inputs: call.inputs.iter().map(|t| self.used(t)).collect(),
+            outputs: outputs.iter().map(|t| self.used(t)).collect(),
+        };
+        self.nodes.push(node);
+        if call.outputs.is_some() {
+            outputs.iter().for_each(Tensor::bump_version);
+        }
+        Ok(outputs)
+    }
+
     /// Refuses what calls before the graph computed of something that needs a gradient: their part of the gradient is not the graph's, and reads what
     /// will be others' when it runs.
     fn check_history(&self, op: &'static str, input: &Tensor) -> Result<()> {
@@ -231,7 +235,7 @@ impl Recording {
     /// Notes that a tensor is a key of random numbers, of which each run has its own.
     fn key(&mut self, key: &Tensor) {
         let used = self.used(key);
-        if let Origin::Captured(_) = self.values[used.value].origin {
+        if let Origin::Captured(Captured { tensor: Some(_), .. }) = self.values[used.value].origin {
             self.values[used.value].origin = Origin::Key;
         }
     }

@@ -59,7 +59,8 @@ fn each_kernel_is_timed() {
 fn the_picture_shows_each_call_and_each_piece_of_memory() {
     let program = program(true);
     let svg = program.draw();
-    let texts = program.stages().iter().flat_map(|stage| &stage.calls).filter(|call| svg.contains(&format!(">{call}<")));
+    let texts =
+        program.stages().iter().flat_map(|stage| &stage.calls).filter(|call| svg.contains(&format!(">{call}<")));
     assert_eq!(texts.count(), program.stages().iter().map(|stage| stage.calls.len()).sum::<usize>());
     assert_eq!(svg.matches("<rect").count(), 1 + program.stages().len() + program.passing().len());
     assert!(program.passing().iter().all(|piece| piece.offset + piece.life.bytes <= program.memory()));

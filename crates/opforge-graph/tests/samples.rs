@@ -1,9 +1,9 @@
-//! Every operator's samples, traced and run: the bits of eager calls, gradients included.
+//! Every operator's samples, traced, written, read and run: the bits of eager calls, gradients included.
 
 use opforge::autograd::{BackwardOptions, grad};
 use opforge::declaration::{Array, Content, Definition, Sample};
 use opforge::{DType, Device, Result, Tensor};
-use opforge_graph::trace;
+use opforge_graph::{Graph, trace};
 use opforge_runtime::Generator;
 
 /// Functions whose results' shapes, or whose arguments' validity, depend on elements: they read them.
@@ -46,6 +46,22 @@ fn with_gradients(sample: &Sample, given: &[Tensor]) -> Result<Vec<Tensor>> {
     Ok(results.iter().map(Tensor::detach).collect())
 }
 
+/// The graph that its text tells, with the memory that it captured.
+fn read_again(graph: &Graph) -> std::result::Result<Graph, String> {
+    let text = graph.to_string();
+    let fault = |error: opforge::Error| format!("{error}\n{text}");
+    let read = Graph::parse(&text).map_err(fault)?;
+    for (own, read) in graph.nodes().iter().zip(read.nodes()) {
+        if !own.op.same(&*read.op) {
+            return Err(format!("{:?} was read as {:?}", own.op, read.op));
+        }
+    }
+    if read.to_string() != text {
+        return Err(format!("{text} was read as {read}"));
+    }
+    read.bind(&graph.weights().map_err(fault)?).map_err(fault)
+}
+
 fn compare(definition: &Definition, sample: &Sample, dtype: DType) -> std::result::Result<(), String> {
     let text = |error: opforge::Error| error.to_string();
     let given = inputs(sample, dtype);
@@ -53,7 +69,7 @@ fn compare(definition: &Definition, sample: &Sample, dtype: DType) -> std::resul
     Generator::global().manual_seed(7);
     let eager = with_gradients(sample, &given).map_err(text)?;
     let graph = trace(&references, |x| with_gradients(sample, x)).map_err(text)?;
-    let program = graph.compile().map_err(text)?;
+    let program = read_again(&graph)?.compile().map_err(text)?;
     for _ in 0..2 {
         Generator::global().manual_seed(7);
         let lazy = program.run(&references).map_err(text)?;

@@ -45,7 +45,7 @@ pub fn expand(Samples { range, reference }: Samples, block: ItemImpl) -> Result<
     };
     Ok(quote! {
         #[doc = #doc]
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ::opforge::operator::Attributes)]
         pub struct #ty;
 
         #impls
@@ -55,6 +55,7 @@ pub fn expand(Samples { range, reference }: Samples, block: ItemImpl) -> Result<
         #[operator(
             ::opforge::family::unary_dtypes::<#ty>(),
             || ::opforge::family::unary_samples(#ty, #range, #reference),
+            #ty,
             gradient = <#ty as #path>::DIFFERENTIABLE
         )]
         pub fn #function(input: &Tensor) -> Result<Tensor> {

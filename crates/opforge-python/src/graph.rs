@@ -1,10 +1,12 @@
 //! Graphs: what `opforge.compile` and `opforge.nn.Graph` are made of.
 
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use opforge::{Error, Tensor};
-use opforge_graph::{Function, Program, trace};
+use opforge_graph::{Function, Graph, Program, trace};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -35,6 +37,12 @@ fn tensors(objects: &Bound<'_, PyList>) -> PyResult<Vec<Tensor>> {
     objects.iter().map(|object| Ok(PyTensor::of(object.cast::<PyTensor>()?))).collect()
 }
 
+/// What a function of a list of tensors returns for these.
+fn call_list(function: &Bound<'_, PyAny>, arguments: &[Tensor]) -> PyResult<Vec<Tensor>> {
+    let arguments = PyList::new(function.py(), arguments.iter().cloned().map(PyTensor::from))?;
+    tensors(function.call1((arguments,))?.cast::<PyList>()?)
+}
+
 /// Traces a function of a list of tensors, which returns a list of tensors. `step`: whether results carry no gradient.
 #[pyfunction]
 #[pyo3(signature = (function, examples, step = false))]
@@ -42,12 +50,7 @@ pub fn _trace(function: &Bound<'_, PyAny>, examples: &Bound<'_, PyList>, step: b
     let py = function.py();
     let examples = tensors(examples)?;
     let examples: Vec<&Tensor> = examples.iter().collect();
-    let call = |arguments: &[Tensor]| -> PyResult<Vec<Tensor>> {
-        let arguments = PyList::new(py, arguments.iter().cloned().map(PyTensor::from))?;
-        let results = function.call1((arguments,))?;
-        tensors(results.cast::<PyList>()?)
-    };
-    let call = |arguments: &[Tensor]| call(arguments).map_err(Error::wrap);
+    let call = |arguments: &[Tensor]| call_list(function, arguments).map_err(Error::wrap);
     let traced = if step {
         trace(&examples, call).and_then(|graph| graph.compile()).map(Traced::Step)
     } else {
@@ -117,5 +120,73 @@ impl PyGraphFunction {
     /// The calls, a line each.
     fn __str__(&self) -> String {
         self.0.program().to_string()
+    }
+}
+
+/// A graph that can be saved, and its program.
+#[pyclass(name = "ExportedGraph", module = "opforge", frozen)]
+pub struct PyExportedGraph {
+    graph: Graph,
+    program: Program,
+}
+
+impl PyExportedGraph {
+    fn of(graph: Graph) -> opforge::Result<Self> {
+        Ok(PyExportedGraph { program: graph.clone().compile()?, graph })
+    }
+}
+
+/// Traces a function of a list of tensors, which returns a list of tensors; what it captures of `tensors` has these names.
+#[pyfunction]
+pub fn _export(
+    function: &Bound<'_, PyAny>,
+    examples: &Bound<'_, PyList>,
+    names: Vec<String>,
+    named: &Bound<'_, PyList>,
+) -> PyResult<PyExportedGraph> {
+    let (examples, named) = (tensors(examples)?, tensors(named)?);
+    let examples: Vec<&Tensor> = examples.iter().collect();
+    let graph = trace(&examples, |arguments| call_list(function, arguments).map_err(Error::wrap));
+    let names = names.iter().map(String::as_str).zip(&named);
+    graph.and_then(|graph| PyExportedGraph::of(graph.with_names(names))).or_raise(function.py())
+}
+
+/// The graph that was saved in a directory.
+#[pyfunction]
+pub fn _load_graph(py: Python<'_>, directory: PathBuf) -> PyResult<PyExportedGraph> {
+    Graph::load(directory).and_then(PyExportedGraph::of).or_raise(py)
+}
+
+#[pymethods]
+impl PyExportedGraph {
+    /// Writes the graph, its weights and further texts to a directory.
+    fn save(&self, py: Python<'_>, directory: PathBuf, texts: Vec<(String, String)>) -> PyResult<()> {
+        let texts: Vec<(&str, &str)> = texts.iter().map(|(name, text)| (&name[..], &text[..])).collect();
+        self.graph.save_with(directory, &texts).or_raise(py)
+    }
+
+    /// What the graph captured, by name.
+    #[getter]
+    fn weights(&self, py: Python<'_>) -> PyResult<HashMap<String, PyTensor>> {
+        let weights = self.graph.weights().or_raise(py)?;
+        Ok(weights.into_iter().map(|(name, weight)| (name, PyTensor::from(weight))).collect())
+    }
+
+    /// How many arguments and results there are.
+    #[getter]
+    fn counts(&self) -> (usize, usize) {
+        (self.graph.inputs().len(), self.graph.outputs().len())
+    }
+
+    /// The results.
+    fn __call__<'py>(&self, py: Python<'py>, arguments: &Bound<'py, PyList>) -> PyResult<Bound<'py, PyList>> {
+        let arguments = tensors(arguments)?;
+        let results = self.program.run(&arguments.iter().collect::<Vec<_>>()).or_raise(py)?;
+        PyList::new(py, results.into_iter().map(PyTensor::from))
+    }
+
+    /// The calls, a line each.
+    fn __str__(&self) -> String {
+        self.graph.to_string()
     }
 }

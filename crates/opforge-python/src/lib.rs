@@ -47,7 +47,7 @@ mod _core {
     #[pymodule_export]
     use crate::generator::{PyGenerator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state};
     #[pymodule_export]
-    use crate::graph::{_identity, _trace, PyGraphFunction};
+    use crate::graph::{_export, _identity, _load_graph, _trace, PyExportedGraph, PyGraphFunction};
     #[pymodule_export]
     use crate::info::{
         FloatInfo, IntInfo, can_cast, is_complex, is_floating_point, is_nonzero, is_storage, is_tensor, numel,

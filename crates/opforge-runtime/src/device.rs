@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::OnceLock;
 
+use opforge_core::term::{Attributes, Term, unexpected};
 use opforge_core::{DType, Error, Result};
 
 use crate::memory::{HostMemory, Memory};
@@ -21,6 +22,20 @@ pub enum Device {
     Meta,
     /// The device that a backend has [added](Device::add) under this number.
     Added(u8),
+}
+
+impl Attributes for Device {
+    fn type_name() -> String {
+        "Device".to_owned()
+    }
+    fn write(&self) -> Term {
+        Term::name(self.name())
+    }
+    fn read(term: &Term) -> Result<Self> {
+        let known = [Device::Cpu, Device::Meta].into_iter().chain(Device::added());
+        let mut known = known.filter(|device| term.head() == Some(device.name()));
+        known.next().ok_or_else(|| unexpected("device", term, "a device that is there"))
+    }
 }
 
 impl Device {

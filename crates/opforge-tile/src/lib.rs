@@ -25,6 +25,9 @@
 //! assert_eq!([Gate.int(-3i32), Gate.int(3)], [0, 3]); // Integers are elements themselves.
 //! ```
 
+// What the derive `Attributes` makes names the crate above, which shows the same module `term`.
+extern crate opforge_core as opforge;
+
 mod float;
 pub mod forms;
 mod function;

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use opforge_core::Scalar;
+use opforge_core::term::{Attributes, Term};
+use opforge_core::{Result, Scalar};
 
 /// A [`Scalar`] as loops use it: what it is in f64 and i64 is known beforehand, since a loop would find it out anew for each vector.
 #[derive(Clone, Copy)]
@@ -54,5 +55,17 @@ impl Hash for Number {
 impl fmt::Debug for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.scalar.fmt(f)
+    }
+}
+
+impl Attributes for Number {
+    fn type_name() -> String {
+        Scalar::type_name()
+    }
+    fn write(&self) -> Term {
+        self.scalar.write()
+    }
+    fn read(term: &Term) -> Result<Self> {
+        Scalar::read(term).map(Number::from)
     }
 }

@@ -44,6 +44,7 @@ pub use declaration::function;
 pub use io::{FileAccess, npy, safetensors};
 pub use methods::{IndexOp, TensorIndexer};
 pub use module::{Module, ModuleT};
+pub use opforge_core::term;
 pub use opforge_core::{
     Complex, Context, CustomFault, D, DType, Dim, Dims, Element, Error, ErrorKind, FloatDType, IntDType, Layout, Meta,
     Result, Scalar, Shape, ShapeWithOneHole, StridedBlocks, StridedIndex, WithDType, bf16, f16,

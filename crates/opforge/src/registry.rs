@@ -1,8 +1,11 @@
 //! All operators and functions there are.
 
-use std::sync::RwLock;
+use std::collections::HashMap;
+use std::sync::{OnceLock, RwLock};
 
 use crate::declaration::{Definition, Function};
+use crate::operator::{Operator, Reader};
+use crate::term::{Term, unexpected};
 use crate::{Error, Result};
 
 /// Operators that were added at run time.
@@ -32,4 +35,45 @@ pub fn functions() -> Vec<&'static Function> {
 pub fn operators() -> Vec<&'static Definition> {
     let added = ADDED.read().unwrap_or_else(std::sync::PoisonError::into_inner);
     crate::ops::OPERATORS.iter().chain(added.iter()).copied().collect()
+}
+
+/// The operator that [`OperatorKey::term`](crate::operator::OperatorKey::term) wrote, one of this crate's or of those that were added.
+///
+/// ```
+/// use opforge::operator::OperatorKey;
+/// use opforge::ops::nn::softmax::Softmax;
+/// use opforge::term::Parser;
+///
+/// let softmax = Softmax { dim: 1, kind: opforge::ops::nn::softmax::Kind::Log };
+/// assert_eq!(softmax.term().to_string(), "Softmax(dim=1, kind=Log)");
+/// let term = Parser::new("Softmax(dim=1, kind=Log)", "operator").term()?;
+/// assert!(opforge::registry::read_operator(&term)?.same(&softmax));
+/// # Ok::<(), opforge::Error>(())
+/// ```
+///
+/// # Errors
+/// For names that no operator has, and attributes that this one does not have.
+pub fn read_operator(term: &Term) -> Result<Box<dyn Operator>> {
+    let unknown = || unexpected("registry", term, "an operator that is registered");
+    let head = term.head().ok_or_else(unknown)?;
+    let reader = built_in().get(head).copied().or_else(|| added(head)).ok_or_else(unknown)?;
+    (reader.read)(term)
+}
+
+/// The readers of this crate's operators, by the names of their types.
+fn built_in() -> &'static HashMap<String, Reader> {
+    static READERS: OnceLock<HashMap<String, Reader>> = OnceLock::new();
+    READERS.get_or_init(|| {
+        let readers = crate::ops::OPERATORS.iter().copied().flat_map(readers);
+        readers.map(|reader| ((reader.name)(), reader)).collect()
+    })
+}
+
+fn added(name: &str) -> Option<Reader> {
+    let added = ADDED.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+    added.iter().copied().flat_map(readers).find(|reader| (reader.name)() == name)
+}
+
+fn readers(definition: &'static Definition) -> impl Iterator<Item = Reader> {
+    definition.readers.iter().copied().flatten().copied()
 }

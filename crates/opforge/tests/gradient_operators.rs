@@ -15,7 +15,8 @@ use common::{Report, text};
 use opforge::declaration::{Definition, Sample};
 use opforge::dispatch::{dispatch, dispatch_into};
 use opforge::operator::{Operator, Tensors};
-use opforge::registry::operators;
+use opforge::registry::{operators, read_operator};
+use opforge::term::Parser;
 use opforge::{DType, ErrorKind, Tensor};
 
 /// The calls of operators that no sample calls, once each.
@@ -69,6 +70,16 @@ fn near(found: &[Tensor], wanted: &[Tensor]) -> Result<(), String> {
 #[test]
 fn axis_maps_keep_their_promises() {
     check("axis map", |call| axis_map(&*call.op, &|inputs| dispatch(&*call.op, inputs), &call.inputs));
+}
+
+#[test]
+fn texts_are_read_as_they_were_written() {
+    check("text", |call| {
+        let text = call.op.term().to_string();
+        let term = Parser::new(&text, "operator").term().map_err(common::text)?;
+        let read = read_operator(&term).map_err(common::text)?;
+        if read.same(&*call.op) { Ok(()) } else { Err(format!("{text} was read as {read:?}")) }
+    });
 }
 
 #[test]

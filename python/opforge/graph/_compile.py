@@ -33,13 +33,18 @@ def reset():
 _generation = 0
 
 
-def trace(function, examples, step):
-    """A graph of a function of a list of tensors."""
+def traced(function):
+    """What a function gives that traces a graph."""
     _state.tracing = True
     try:
-        return _core._trace(function, examples, step)
+        return function()
     finally:
         _state.tracing = False
+
+
+def trace(function, examples, step):
+    """A graph of a function of a list of tensors."""
+    return traced(lambda: _core._trace(function, examples, step))
 
 
 class _Compiled:

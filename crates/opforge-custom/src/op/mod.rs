@@ -13,6 +13,7 @@ mod load;
 mod register;
 mod rules;
 mod staging;
+mod text;
 
 use std::collections::HashMap;
 use std::fmt;

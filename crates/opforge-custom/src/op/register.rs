@@ -2,15 +2,18 @@
 
 use opforge::declaration::{Array, DTypes, Default, Definition, Function, Param, Sample, Type, Value};
 use opforge::dispatch::Out;
+use opforge::operator::Readable;
 use opforge::registry::register;
 use opforge::{Error, Result, Scalar, Tensor};
 
 use super::CustomOp;
+use super::call::Call;
+use super::text::remember;
 use crate::attribute::{Attribute, AttributeType};
 use crate::schema::{ParamKind, Schema};
 
 impl CustomOp {
-    /// Enters the operator into the registry, for as long as the program runs. Its schema is its signature; `samples` drive the checks that every
+    /// Enters the operator into the registry, for as long as the program runs, where texts of graphs find it. Its schema is its signature; `samples` drive the checks that every
     /// registered operator must pass, and may be none.
     ///
     /// # Errors
@@ -32,9 +35,17 @@ impl CustomOp {
             call: Box::leak(Box::new(move |values: &[Value], _: Out<'_>| op.call_values(&names, values))),
         };
         let function = Box::leak(Box::new(function));
-        let definition =
-            Definition { name: self.name(), function, dtypes, differentiable: self.has_gradient(), samples };
-        register(Box::leak(Box::new(definition)))
+        let definition = Definition {
+            name: self.name(),
+            function,
+            dtypes,
+            differentiable: self.has_gradient(),
+            samples,
+            readers: &[Call::READERS],
+        };
+        register(Box::leak(Box::new(definition)))?;
+        remember(self);
+        Ok(())
     }
 
     /// A sample call with the declared attributes: inputs, and what computes the outputs from them independently.

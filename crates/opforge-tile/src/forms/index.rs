@@ -1,5 +1,7 @@
 //! Reading and writing at places that integers name.
 
+use opforge_macros::Attributes;
+
 /// Elements at places that integers name: read, or written over a copy of the first input. Inputs are that input, the indices and, for writing, what is
 /// written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -55,7 +57,7 @@ pub enum Index {
 }
 
 /// How what is written meets what is there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub enum Combine {
     /// The last of several stays.
     Set,
@@ -70,7 +72,7 @@ pub enum Combine {
 }
 
 /// What an index means that is the largest value of its dtype.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub enum OnMax {
     /// The same as any other.
     Error,

@@ -8,6 +8,7 @@ mod norm;
 mod window;
 
 use opforge_core::{Layout, Scalar};
+use opforge_macros::Attributes;
 
 pub use dense::Dense;
 pub use index::{Combine, Index, OnMax};
@@ -18,7 +19,7 @@ pub use window::{
 };
 
 /// Which element is sought. NaN is more extreme than any number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub enum Extreme {
     /// The least.
     Min,

@@ -1,6 +1,7 @@
 //! What networks for sequences are made of: attention and recurrent cells.
 
 use opforge_core::Scalar;
+use opforge_macros::Attributes;
 
 /// `softmax(q k^T scale) v` of queries `q [.., n, width]`, keys `k [.., m, width]` and values `v [.., m, size]`, and perhaps a mask `[.., n, m]` as fourth
 /// input, true where attention may go or, in q's dtype, added to the scores. Leading dimensions are equal, but for the last of them, the heads: each of
@@ -32,7 +33,7 @@ pub struct Recurrent {
 
 /// The kinds of recurrent cells: how the next state follows from the state `h`, the input's blocks of gates `a` and the state's, `b`, bias included; with
 /// `s` the logistic function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub enum CellKind {
     /// Long short-term memory: of `i, f, o = s(a + b)` in the blocks 0, 1 and 3 and `g = tanh(a2 + b2)` come the cell state `f c + i g` and the state
     /// `o tanh(c)`. `i, f, g, o` are saved.

@@ -1,12 +1,13 @@
 //! Windows over the last dimensions: convolutions, pooling, resampling.
 
 use opforge_core::Scalar;
+use opforge_macros::Attributes;
 
 /// The most spatial dimensions.
 pub const MAX_SPATIAL: usize = 3;
 
 /// How windows move along one spatial dimension.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Window {
     /// From one output to the next.
     pub stride: usize,
@@ -24,7 +25,7 @@ impl Window {
 /// What relates the three tensors of a convolution: the input `x [batch, groups c, X..]`, the weight `w [groups o, c, K..]` and the output
 /// `y [batch, groups o, Y..]`, where position `t` of `y` and element `k` of the kernel meet position `t stride + k dilation - padding` of
 /// `x`. What lies outside of `x` counts as zero.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Geometry {
     /// The spatial dimensions, aligned at the end: missing ones come first and are [`Window::UNIT`].
     pub windows: [Window; MAX_SPATIAL],
@@ -33,7 +34,7 @@ pub struct Geometry {
 }
 
 /// Which of a convolution's three tensors is computed from the other two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub enum Part {
     /// The input: the transpose of the convolution, of an output and a weight.
     Input,
@@ -44,7 +45,7 @@ pub enum Part {
 }
 
 /// Which positions of the input a position of the output is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub enum Windows {
     /// Windows of `kernel` elements that move along each dimension.
     Sliding {
@@ -59,7 +60,7 @@ pub enum Windows {
 }
 
 /// What the sum over a window is divided by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub enum Divisor {
     /// The window's elements, those in the padding included.
     Padded,
@@ -70,7 +71,7 @@ pub enum Divisor {
 }
 
 /// An average over windows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Average {
     /// The windows.
     pub windows: Windows,
@@ -79,7 +80,7 @@ pub struct Average {
 }
 
 /// How a new element is made of old ones.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub enum Filter {
     /// The old element under the new one's beginning.
     Nearest,
@@ -96,7 +97,7 @@ pub enum Filter {
 }
 
 /// How one dimension changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Stretch {
     /// How elements are made.
     pub filter: Filter,

@@ -1,9 +1,11 @@
 //! Softmax, which several operators are made of.
 
+use opforge_macros::Attributes;
+
 use crate::{Float, Fold, Row, RowFn, math};
 
 /// Softmax, or its logarithm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub enum Softmax {
     /// `e^x / sum(e^x)`
     Plain,

@@ -10,7 +10,8 @@ use smallvec::{SmallVec, smallvec};
 use super::{CpuStorage, CustomOp1, CustomOp2, CustomOp3};
 use crate::autograd::Backward;
 use crate::dispatch::{Autograd, Call, Interpreter};
-use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves, Tensors};
+use crate::operator::{Attributes, AxisMap, Grads, Lowering, Metas, Operator, Saves, Tensors};
+use crate::term::{Term, unexpected};
 use crate::{Error, Layout, Meta, Result, Shape, Tensor};
 
 /// An argument as a custom operator sees it.
@@ -84,6 +85,22 @@ impl Eq for Custom {}
 impl Hash for Custom {
     fn hash<H: Hasher>(&self, state: &mut H) {
         Arc::as_ptr(&self.0).cast::<()>().hash(state);
+    }
+}
+
+impl Attributes for Custom {
+    fn type_name() -> String {
+        "CustomOp".to_owned()
+    }
+    fn write(&self) -> Term {
+        Term::name(self.0.name())
+    }
+    fn read(term: &Term) -> Result<Self> {
+        Err(unexpected(
+            "CustomOp",
+            term,
+            "an operator that can be read: those of `apply_op1` and such are values of the program",
+        ))
     }
 }
 

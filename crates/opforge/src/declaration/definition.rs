@@ -2,6 +2,7 @@
 
 use super::{Function, Sample};
 use crate::DType;
+use crate::operator::Reader;
 
 /// An operator's entry in the registry: what documents it, binds it and tests it.
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +17,8 @@ pub struct Definition {
     pub differentiable: bool,
     /// Calls with reference results, which drive tests and benchmarks. None without the feature `samples`.
     pub samples: fn() -> Vec<Sample>,
+    /// What reads its operators and those of its gradient from text.
+    pub readers: &'static [&'static [Reader]],
 }
 
 /// What a [`Definition`] holds of a function that gives samples: another, which gives none, without the feature `samples`. Programs that only

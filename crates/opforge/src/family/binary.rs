@@ -11,13 +11,15 @@ use smallvec::smallvec;
 use super::{check_dtypes, like_first, result_layout};
 use crate::autograd::{Backward, sum_to};
 use crate::declaration::{Array, Sample};
-use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves, Tile, arity};
+use crate::operator::{Attributes, AxisMap, Grads, Lowering, Metas, Operator, Reader, Saves, Tile, arity};
 use crate::{DType, Error, Meta, Result, Tensor};
 
 /// A function of two tensors of one dtype, element by element with broadcasting, that keeps the dtype.
-pub trait Binary: BinaryFn + Debug + Eq + Hash {
+pub trait Binary: BinaryFn + Debug + Eq + Hash + Attributes {
     /// The operator's name.
     const NAME: &'static str;
+    /// What reads the function's operators from text.
+    const READERS: &'static [Reader] = &[Reader::of::<BinaryOp<Self>>(), Reader::of::<WithScalar<Self>>()];
     /// Whether the function is made of steps. Its gradients are 0, without a [`Binary::derivative`].
     const FLAT: bool = false;
     /// What the derivatives read.
@@ -36,7 +38,7 @@ pub trait Binary: BinaryFn + Debug + Eq + Hash {
 }
 
 /// One of two operands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 #[allow(missing_docs)]
 pub enum Side {
     Left,
@@ -89,7 +91,7 @@ impl Pair<'_, '_> {
 }
 
 /// The operator of a [`Binary`] function of two tensors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct BinaryOp<F>(pub F);
 
 pub(super) fn broadcast(op: &'static str, inputs: &[&Meta], dtype: DType) -> Result<Metas> {
@@ -150,7 +152,7 @@ impl<F: Binary> Operator for BinaryOp<F> {
 }
 
 /// The operator of a [`Binary`] function of a tensor and a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct WithScalar<F> {
     /// The binary function.
     pub f: F,

@@ -5,12 +5,12 @@ use smallvec::smallvec;
 
 use crate::autograd::Backward;
 use crate::dispatch::dispatch1;
-use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves};
+use crate::operator::{Attributes, AxisMap, Grads, Lowering, Metas, Operator, Saves, arity_within};
 use crate::{Meta, Result, Tensor};
 
 /// `(x - center) scale + shift` of each channel of `x [batch, channels, ..]`; the others, one number a channel, are in the statistics' dtype.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct ChannelAffine;
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
+pub(crate) struct ChannelAffine;
 
 impl Operator for ChannelAffine {
     fn name(&self) -> &'static str {
@@ -18,6 +18,7 @@ impl Operator for ChannelAffine {
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity_within("channel_affine", inputs, 4..=4, (1, 2))?;
         Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape())])
     }
 

@@ -10,17 +10,19 @@ use super::binary::{broadcast, pair_samples};
 use super::unary::like_first;
 use super::{Plain, Side};
 use crate::declaration::{Array, Sample};
-use crate::operator::{AxisMap, Lowering, Metas, Operator, Tile, arity};
+use crate::operator::{Attributes, AxisMap, Lowering, Metas, Operator, Reader, Tile, arity};
 use crate::{DType, Meta, Result};
 
 /// A predicate of two tensors of one dtype, element by element with broadcasting.
-pub trait Comparison: CompareFn + Debug + Eq + Hash {
+pub trait Comparison: CompareFn + Debug + Eq + Hash + Attributes {
     /// The operator's name.
     const NAME: &'static str;
+    /// What reads the function's operators from text.
+    const READERS: &'static [Reader] = &[Reader::of::<CompareOp<Self>>(), Reader::of::<CompareWithScalar<Self>>()];
 }
 
 /// The operator of a [`Comparison`] of two tensors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct CompareOp<F> {
     /// The predicate.
     pub f: F,
@@ -47,24 +49,30 @@ impl<F: Comparison> Plain for CompareOp<F> {
     }
 }
 
-/// A predicate of one tensor's elements, as an operator of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// A predicate of one tensor's elements.
+pub trait Test: TestFn + Debug + Eq + Hash + Attributes {
+    /// The operator's name.
+    const NAME: &'static str;
+    /// What reads the predicate's operator from text.
+    const READERS: &'static [Reader] = &[Reader::of::<TestOp<Self>>()];
+}
+
+/// The operator of a [`Test`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct TestOp<F> {
     /// The predicate.
     pub f: F,
-    /// The operator's name.
-    pub name: &'static str,
     /// The result's dtype: bool or u8.
     pub truth: DType,
 }
 
-impl<F: TestFn + Debug + Eq + Hash> Operator for TestOp<F> {
+impl<F: Test> Operator for TestOp<F> {
     fn name(&self) -> &'static str {
-        self.name
+        F::NAME
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity(self.name, inputs, 1)?;
+        arity(F::NAME, inputs, 1)?;
         Ok(like_first(inputs, self.truth))
     }
 
@@ -86,7 +94,7 @@ impl<F: TestFn + Debug + Eq + Hash> Operator for TestOp<F> {
 }
 
 /// The operator of a [`Comparison`] of a tensor and a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct CompareWithScalar<F> {
     /// The predicate.
     pub f: F,
@@ -117,7 +125,7 @@ impl<F: Comparison> Plain for CompareWithScalar<F> {
 }
 
 /// Samples of a predicate of one tensor's elements.
-pub fn test_samples<F: TestFn + Debug + Eq + Hash>(op: TestOp<F>, holds: fn(f64) -> bool) -> Vec<Sample> {
+pub fn test_samples<F: Test>(op: TestOp<F>, holds: fn(f64) -> bool) -> Vec<Sample> {
     let reference = move |x: &[Array]| x[0].map(|x| f64::from(holds(x)));
     vec![Sample::new(op, vec![Array::spread(&[3, 4], -2.0..2.0)], reference).rough()]
 }

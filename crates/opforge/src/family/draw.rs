@@ -8,19 +8,21 @@ use smallvec::{SmallVec, smallvec};
 
 use super::Plain;
 use crate::dispatch::dispatch1;
-use crate::operator::{AxisMap, Lowering, Metas};
+use crate::operator::{Attributes, AxisMap, Lowering, Metas, Reader};
 use crate::{DType, Device, Generator, Meta, Result, Shape, Tensor};
 
 /// A distribution of random numbers.
-pub trait Distribution: Copy + Debug + Eq + Hash + Send + Sync + 'static {
+pub trait Distribution: Copy + Debug + Eq + Hash + Attributes + Send + Sync + 'static {
     /// The operator's name.
     const NAME: &'static str;
+    /// What reads the function's operators from text.
+    const READERS: &'static [Reader] = &[Reader::of::<DrawOp<Self>>()];
     /// What is drawn, by a key as [`Generator::next_key`] gives it.
     fn form(&self) -> Random;
 }
 
 /// The operator of a [`Distribution`]. Its input is the draw's key, so that equal operators draw anew.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct DrawOp<D> {
     /// What is drawn from.
     pub distribution: D,

@@ -60,7 +60,7 @@ pub(crate) fn check_tuples(op: &'static str, x: &Meta, ids: &[&Meta], dim: usize
     let Some(first) = ids.first().filter(|first| ids.iter().all(|m| m.rank() == 1 && m.dims() == first.dims())) else {
         return Err(Error::shape(op, "indices", format!("{} tensors", ids.len()), "vectors of one length"));
     };
-    if dim + ids.len() > x.rank() {
+    if dim.saturating_add(ids.len()) > x.rank() {
         let given = format!("{} from dim {dim} on", ids.len());
         return Err(Error::index(op, "indices", given, format!("dimensions of {:?}", x.shape())));
     }

@@ -4,10 +4,11 @@ use smallvec::{SmallVec, smallvec};
 
 use opforge_cpu::norm;
 
+use super::ensure;
 use crate::arguments::size_to_shape;
 use crate::autograd::Backward;
 use crate::dispatch::dispatch;
-use crate::operator::{Axis, AxisMap, Grads, Metas, Operator, Role};
+use crate::operator::{Axis, AxisMap, Grads, Metas, Operator, Role, arity_within};
 use crate::{Error, Meta, Result, Shape, Tensor};
 
 /// A norm's inputs, checked: `x` of at least one dimension, then parameters as long as its last one.
@@ -81,9 +82,12 @@ pub(crate) fn flatten(
 }
 
 /// What a norm's gradient operator computes: the gradient of `x`, then those of parameters summed over chunks of rows.
-pub(crate) fn grad_metas(x: &Meta, sums: usize) -> Metas {
-    let sum = norm::parameter_sums(x);
-    [Meta::contiguous(x.dtype, x.shape())].into_iter().chain(std::iter::repeat_n(sum, sums)).collect()
+/// `statistics`: the numbers of each row that the norm computes besides its result; it has as many parameters at most.
+pub(crate) fn grad_metas(op: &'static str, inputs: &[&Meta], statistics: usize, sums: usize) -> Result<Metas> {
+    arity_within(op, inputs, 2 + statistics..=3 + statistics, (1, 1))?;
+    ensure(sums <= statistics, || Error::value(op, "sums", sums, format!("at most {statistics}")))?;
+    let (x, sum) = (inputs[0], norm::parameter_sums(inputs[0]));
+    Ok([Meta::contiguous(x.dtype, x.shape())].into_iter().chain(std::iter::repeat_n(sum, sums)).collect())
 }
 
 /// The axis map of that: the chunks are of all rows.

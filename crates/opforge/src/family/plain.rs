@@ -5,12 +5,12 @@ use std::hash::Hash;
 
 use crate::autograd::Backward;
 use crate::dispatch::dispatch;
-use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves, arity};
+use crate::operator::{Attributes, AxisMap, Grads, Lowering, Metas, Operator, Saves, arity};
 use crate::{Error, Meta, Result, Tensor};
 
 /// An operator whose name and number of inputs are constants, and whose form does not depend on the inputs' metas. Whatever implements this is an
 /// [`Operator`], whose documentation says more of each item.
-pub trait Plain: Debug + Clone + Eq + Hash + Send + Sync + 'static {
+pub trait Plain: Debug + Clone + Eq + Hash + Attributes + Send + Sync + 'static {
     /// The operator's name.
     const NAME: &'static str;
     /// How many inputs it takes.

@@ -85,10 +85,14 @@ impl Pooling {
 
 /// A meta like this one but for its last dimensions.
 pub(crate) fn with_lengths(op: &'static str, meta: &Meta, spatial: usize, lengths: &PerDim) -> Result<Shape> {
-    let lead = meta
-        .rank()
-        .checked_sub(spatial)
-        .ok_or_else(|| wrong_shape(op, "input", meta.shape(), format!("at least {spatial} dimensions")))?;
+    let lead = meta.rank().checked_sub(spatial).filter(|_| spatial <= MAX_SPATIAL).ok_or_else(|| {
+        wrong_shape(
+            op,
+            "input",
+            meta.shape(),
+            format!("at least {spatial} dimensions, up to {MAX_SPATIAL} of them spatial"),
+        )
+    })?;
     Ok(meta.dims()[..lead].iter().chain(&lengths[MAX_SPATIAL - spatial..]).copied().collect())
 }
 

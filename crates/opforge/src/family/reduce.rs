@@ -3,18 +3,35 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 
+use opforge_core::MAX_RANK;
+use opforge_core::term::{Term, unexpected};
 use smallvec::{SmallVec, smallvec};
 
 use super::ensure;
 use crate::autograd::Backward;
 use crate::declaration::{Array, Sample, each_index};
 use crate::dispatch::dispatch1;
-use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Role, Saves, arity};
+use crate::operator::{Attributes, AxisMap, Grads, Lowering, Metas, Operator, Reader, Role, Saves, arity};
 use crate::{DType, Dim, Error, Meta, Result, Shape, Tensor};
 
 /// A set of dimensions, a bit each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Axes(u32);
+
+impl Attributes for Axes {
+    fn type_name() -> String {
+        "Axes".to_owned()
+    }
+    fn write(&self) -> Term {
+        self.to_vec().write()
+    }
+    fn read(term: &Term) -> Result<Self> {
+        let dims = Vec::<usize>::read(term)?;
+        let is_known = dims.iter().all(|&d| d < MAX_RANK);
+        ensure(is_known, || unexpected("Axes", term, &format!("dimensions below {MAX_RANK}")))?;
+        Ok(Axes::of(&dims))
+    }
+}
 
 impl Axes {
     /// The set of these dimensions.
@@ -57,9 +74,11 @@ impl Axes {
 }
 
 /// A reduction of some dimensions to one element each. Its file gives the mathematics and the derivative.
-pub trait Reduction: Copy + Debug + Eq + Hash + Send + Sync + 'static {
+pub trait Reduction: Copy + Debug + Eq + Hash + Attributes + Send + Sync + 'static {
     /// The operator's name.
     const NAME: &'static str;
+    /// What reads the function's operators from text.
+    const READERS: &'static [Reader] = &[Reader::of::<ReduceOp<Self>>()];
     /// What the derivative reads.
     const SAVES: Saves = Saves::NOTHING;
     /// Whether reducing no elements has a result.
@@ -119,7 +138,7 @@ impl Reduced<'_, '_> {
 }
 
 /// The operator of a [`Reduction`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct ReduceOp<R> {
     /// What is computed.
     pub reduction: R,

@@ -7,13 +7,15 @@ use smallvec::smallvec;
 use super::{Plain, check_dim, same_axes};
 use crate::autograd::Backward;
 use crate::declaration::{Array, Sample};
-use crate::operator::{AxisMap, Grads, Lowering, Metas, Saves};
+use crate::operator::{Attributes, AxisMap, Grads, Lowering, Metas, Reader, Saves};
 use crate::{Meta, Result, Tensor};
 
 /// Running results along a dimension: each element combined with all before it. Keeps shape and dtype.
-pub trait Scan: Copy + Debug + Eq + Hash + Send + Sync + 'static {
+pub trait Scan: Copy + Debug + Eq + Hash + Attributes + Send + Sync + 'static {
     /// The operator's name.
     const NAME: &'static str;
+    /// What reads the function's operators from text.
+    const READERS: &'static [Reader] = &[Reader::of::<ScanOp<Self>>()];
     /// How elements combine.
     const RUNNING: Running;
     /// What the derivative reads.
@@ -23,7 +25,7 @@ pub trait Scan: Copy + Debug + Eq + Hash + Send + Sync + 'static {
 }
 
 /// The operator of a [`Scan`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct ScanOp<S> {
     /// What is computed.
     pub scan: S,

@@ -10,13 +10,15 @@ use smallvec::smallvec;
 use super::{check_dtypes, result_layout};
 use crate::autograd::{Backward, sum_to};
 use crate::declaration::{Array, Sample};
-use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves, Tile, arity};
+use crate::operator::{Attributes, AxisMap, Grads, Lowering, Metas, Operator, Reader, Saves, Tile, arity};
 use crate::{Layout, Meta, Result, Tensor};
 
 /// A function of three tensors of one floating-point dtype, element by element with broadcasting.
-pub(crate) trait Ternary: TernaryFn + Debug + Eq + Hash {
+pub(crate) trait Ternary: TernaryFn + Debug + Eq + Hash + Attributes {
     /// The operator's name.
     const NAME: &'static str;
+    /// What reads the function's operators from text.
+    const READERS: &'static [Reader] = &[Reader::of::<TernaryOp<Self>>()];
     /// What the gradient of each operand reads.
     const READS: [Saves; 3];
     /// The gradient of operand `i`, in the broadcast shape.
@@ -24,7 +26,7 @@ pub(crate) trait Ternary: TernaryFn + Debug + Eq + Hash {
 }
 
 /// The operator of a [`Ternary`] function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub(crate) struct TernaryOp<F>(pub F);
 
 impl<F: Ternary> Operator for TernaryOp<F> {

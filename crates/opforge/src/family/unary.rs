@@ -11,13 +11,15 @@ use super::Plain;
 use crate::autograd::{Backward, is_grad_enabled};
 use crate::declaration::{Array, DTypes, Sample};
 use crate::dispatch::{Out, dispatch_to, dispatch1};
-use crate::operator::{AxisMap, Grads, Lowering, Metas, Saves, Tile};
+use crate::operator::{Attributes, AxisMap, Grads, Lowering, Metas, Reader, Saves, Tile};
 use crate::{DType, Error, Layout, Meta, Result, Tensor};
 
 /// A function of one tensor, element by element, that keeps the dtype. Its file gives the tile function ([`UnaryFn`]) and the derivative.
-pub trait Unary: UnaryFn + Debug + Eq + Hash {
+pub trait Unary: UnaryFn + Debug + Eq + Hash + Attributes {
     /// The operator's name.
     const NAME: &'static str;
+    /// What reads the function's operators from text.
+    const READERS: &'static [Reader] = &[Reader::of::<UnaryOp<Self>>(), Reader::of::<SlopeOp<Self>>()];
     /// Whether the function is made of steps. Its gradient is 0, without a [`Unary::derivative`].
     const FLAT: bool = false;
     /// What the derivative reads.
@@ -82,7 +84,7 @@ pub trait Unary: UnaryFn + Debug + Eq + Hash {
 pub use opforge_macros::unary;
 
 /// The operator of a [`Unary`] function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct UnaryOp<F>(pub F);
 
 /// Applies a unary function to a tensor.
@@ -150,7 +152,7 @@ impl<F: Unary> Plain for UnaryOp<F> {
 }
 
 /// `slope(saved) * grad` in one pass. Only called where nothing is recorded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 struct SlopeOp<F>(F);
 
 /// The tile function of [`SlopeOp`].

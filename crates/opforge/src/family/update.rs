@@ -9,34 +9,37 @@ use opforge_tile::UpdateFn;
 use super::{check_dtypes, ensure};
 use crate::declaration::{Array, Sample};
 use crate::dispatch::dispatch_into;
-use crate::operator::{AxisMap, Lowering, Metas, Operator, Tile, arity};
+use crate::operator::{Attributes, AxisMap, Lowering, Metas, Operator, Reader, Tile, arity};
 use crate::{Error, Meta, Result, Tensor, no_grad};
 
-/// The operator of an update: its inputs are the `N` tensors to be changed and the gradient, its outputs the changed ones.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Update<F, const N: usize> {
+/// An update of `N` numbers by a gradient.
+pub trait Step<const N: usize>: UpdateFn<N> + Debug + Eq + Hash + Attributes {
     /// The operator's name.
-    pub name: &'static str,
-    /// The update of one element of each.
-    pub f: F,
+    const NAME: &'static str;
+    /// What reads the update's operator from text.
+    const READERS: &'static [Reader] = &[Reader::of::<Update<Self, N>>()];
 }
 
-impl<F: UpdateFn<N> + Debug + Eq + Hash, const N: usize> Operator for Update<F, N> {
+/// The operator of an update: its inputs are the `N` tensors to be changed and the gradient, its outputs the changed ones.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
+pub struct Update<F, const N: usize>(pub F);
+
+impl<F: Step<N>, const N: usize> Operator for Update<F, N> {
     fn name(&self) -> &'static str {
-        self.name
+        F::NAME
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity(self.name, inputs, N + 1)?;
+        arity(F::NAME, inputs, N + 1)?;
         let (changed, grad) = (&inputs[..N], inputs[N]);
         for target in changed {
             ensure(target.shape() == grad.shape(), || {
-                Error::shapes(self.name, target.shape(), grad.shape(), "equal shapes")
+                Error::shapes(F::NAME, target.shape(), grad.shape(), "equal shapes")
             })?;
-            check_dtypes(self.name, target, grad)?;
+            check_dtypes(F::NAME, target, grad)?;
         }
         if let Some(strided) = inputs.iter().find(|input| !input.layout.is_contiguous()) {
-            return Err(Error::shape(self.name, "tensors", format!("{:?}", strided.layout), "contiguous"));
+            return Err(Error::shape(F::NAME, "tensors", format!("{:?}", strided.layout), "contiguous"));
         }
         Ok(changed.iter().map(|target| Meta::contiguous(target.dtype, target.shape())).collect())
     }
@@ -46,7 +49,7 @@ impl<F: UpdateFn<N> + Debug + Eq + Hash, const N: usize> Operator for Update<F, 
     }
 
     fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Tile(Tile::update(self.f)))
+        Ok(Lowering::Tile(Tile::update(self.0)))
     }
 
     fn differentiable(&self) -> bool {
@@ -59,14 +62,11 @@ impl<F: UpdateFn<N> + Debug + Eq + Hash, const N: usize> Operator for Update<F, 
 }
 
 /// `changed = f(changed, grad)`, unrecorded.
-pub fn update<F, const N: usize>(name: &'static str, f: F, changed: [&Tensor; N], grad: &Tensor) -> Result<()>
-where
-    F: UpdateFn<N> + Debug + Eq + Hash,
-{
+pub fn update<F: Step<N>, const N: usize>(f: F, changed: [&Tensor; N], grad: &Tensor) -> Result<()> {
     no_grad(|| {
         let grad = grad.contiguous()?;
         let inputs: smallvec::SmallVec<[&Tensor; 4]> = changed.into_iter().chain([&grad]).collect();
-        dispatch_into(&Update { name, f }, &inputs, &changed)
+        dispatch_into(&Update(f), &inputs, &changed)
     })
 }
 
@@ -90,14 +90,11 @@ pub(crate) fn dense<const N: usize>(changed: [&Tensor; N], f: impl FnOnce([&Tens
 }
 
 /// A sample of an update: of its inputs `changed` and then the gradient; the reference takes an element of each and gives the changed ones.
-pub fn update_sample<F, const N: usize>(
-    update: Update<F, N>,
+pub fn update_sample<F: Step<N>, const N: usize>(
+    f: F,
     inputs: [Range<f64>; N],
     reference: fn([f64; N], f64) -> [f64; N],
-) -> Sample
-where
-    F: UpdateFn<N> + Debug + Eq + Hash,
-{
+) -> Sample {
     let shape = [3, 5];
     let inputs = inputs.into_iter().chain([-1.0..1.5]).map(|range| Array::spread(&shape, range)).collect();
     let elements = move |x: &[Array], i: usize| reference(std::array::from_fn(|k| x[k].data[i]), x[N].data[i]);
@@ -105,5 +102,5 @@ where
         let of = |k: usize| (0..x[N].data.len()).map(|i| elements(x, i)[k]).collect();
         (0..N).map(|k| Array::new(&x[N].shape, of(k))).collect()
     };
-    Sample::many(update, inputs, reference).rough()
+    Sample::many(Update(f), inputs, reference).rough()
 }

@@ -10,13 +10,16 @@ use super::{check_dtypes, ensure};
 use crate::autograd::Backward;
 use crate::declaration::{Array, Sample};
 use crate::dispatch::dispatch1;
-use crate::operator::{AxisMap, Grads, Lowering, Metas, Operator, Role, arity};
+use crate::operator::{Attributes, AxisMap, Grads, Lowering, Metas, Operator, Reader, Role, arity};
 use crate::{Error, Layout, Meta, Result, Tensor};
 
 /// A change of layout: shape, strides and offset, never elements. Its file gives the new layout and how axes flow.
-pub trait View: Debug + Clone + Eq + Hash + Send + Sync + 'static {
+pub trait View: Debug + Clone + Eq + Hash + Attributes + Send + Sync + 'static {
     /// The operator's name.
     const NAME: &'static str;
+    /// What reads the function's operators from text.
+    const READERS: &'static [Reader] =
+        &[Reader::of::<ViewOp<Self>>(), Reader::of::<EmbedOp<Self>>(), Reader::of::<OverlayOp<Self>>()];
     /// Whether the layout is one of the whole storage, whatever part of it the input shows.
     const OF_STORAGE: bool = false;
     /// The layout of the view; must stay within the storage that the input's layout spans.
@@ -31,7 +34,7 @@ pub trait View: Debug + Clone + Eq + Hash + Send + Sync + 'static {
 }
 
 /// The operator of a [`View`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct ViewOp<V>(pub V);
 
 /// Takes a view of a tensor.
@@ -69,7 +72,7 @@ impl<V: View> Operator for ViewOp<V> {
 }
 
 /// The adjoint of a view: zeros of the input's shape with a gradient added where the view lies.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct EmbedOp<V> {
     view: V,
     shape: crate::Shape,
@@ -119,7 +122,7 @@ impl<V: View> Operator for EmbedOp<V> {
 }
 
 /// A tensor with a part of it, what a view shows, replaced: `x`, then the new part, of the view's shape.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct OverlayOp<V>(pub V);
 
 /// A copy of `x` with `part` in place of what a view of it would show.

@@ -2,6 +2,7 @@
 
 mod axes;
 mod lowering;
+mod reader;
 mod reduction;
 mod rows;
 mod tile;
@@ -9,14 +10,18 @@ mod tile;
 use std::any::{Any, TypeId};
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
-use std::ops::BitOr;
+use std::ops::{BitOr, RangeInclusive};
 use std::panic::Location;
 
+use opforge_core::term::Term;
 use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
 pub use axes::{Axis, AxisMap, Role};
 pub use lowering::Lowering;
+pub use opforge_core::term::Attributes;
+pub use opforge_macros::Attributes;
+pub use reader::{Readable, Reader};
 pub use reduction::Reduce;
 pub use rows::Rows;
 pub use tile::Tile;
@@ -161,7 +166,7 @@ impl BitOr for Saves {
     }
 }
 
-/// Identity of an operator value: its type and its attributes. Implemented for every operator that is `Clone + Eq + Hash`.
+/// Identity of an operator value: its type and its attributes. Implemented for every operator that is `Clone + Eq + Hash + Attributes`.
 pub trait OperatorKey {
     /// The value as `Any`, to compare across types.
     fn as_any(&self) -> &dyn Any;
@@ -171,9 +176,11 @@ pub trait OperatorKey {
     fn key_hash(&self) -> u64;
     /// An owned copy.
     fn boxed(&self) -> Box<dyn Operator>;
+    /// Type and attributes as text; the registry's `read_operator` reads it.
+    fn term(&self) -> Term;
 }
 
-impl<T: Operator + Clone + Eq + Hash> OperatorKey for T {
+impl<T: Operator + Clone + Eq + Hash + Attributes> OperatorKey for T {
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -189,6 +196,9 @@ impl<T: Operator + Clone + Eq + Hash> OperatorKey for T {
     fn boxed(&self) -> Box<dyn Operator> {
         Box::new(self.clone())
     }
+    fn term(&self) -> Term {
+        self.write()
+    }
 }
 
 /// Fails unless there are exactly `n` inputs.
@@ -197,4 +207,25 @@ pub fn arity(op: &'static str, inputs: &[&Meta], n: usize) -> Result<()> {
         return Ok(());
     }
     Err(Error::value(op, "inputs", inputs.len(), format!("{n} tensors")))
+}
+
+/// Fails unless the number of inputs is one of these, and each of the first `of_rank.0` has `of_rank.1` dimensions or more.
+pub fn arity_within(
+    op: &'static str,
+    inputs: &[&Meta],
+    counts: RangeInclusive<usize>,
+    (first, rank): (usize, usize),
+) -> Result<()> {
+    if !counts.contains(&inputs.len()) {
+        return Err(Error::value(
+            op,
+            "inputs",
+            inputs.len(),
+            format!("{} to {} tensors", counts.start(), counts.end()),
+        ));
+    }
+    match inputs.iter().take(first).find(|input| input.rank() < rank) {
+        None => Ok(()),
+        Some(input) => Err(Error::shape(op, "input", format!("{:?}", input.shape()), format!("rank at least {rank}"))),
+    }
 }

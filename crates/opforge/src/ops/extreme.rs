@@ -10,7 +10,7 @@ use crate::family::{
     Axes, Comparison, Pair, ReduceOp, Reduced, Reduction, Side, check_dim, compare, reduce_array, same_axes,
 };
 use crate::functional as f;
-use crate::operator::{AxisMap, Lowering, Metas, Operator, arity};
+use crate::operator::{Attributes, AxisMap, Lowering, Metas, Operator, arity};
 use crate::{DType, Meta, Result, Tensor};
 
 /// The gradient of the greatest or least element: elements that tie share it equally.
@@ -69,7 +69,7 @@ pub(crate) fn arg_samples<R: Reduction>(reduction: R, wins: fn(f64, f64) -> bool
 }
 
 /// The operator of `cummax` and `cummin`: the places only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct RunningArg {
     /// What is sought.
     pub extreme: Extreme,

@@ -115,7 +115,7 @@ fn lowered(op: &dyn Operator, arrays: &[Array], dtypes: &[DType]) -> Option<(Low
 }
 
 /// The slope of a function as a function of its own: what a fused gradient multiplies by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, opforge::operator::Attributes)]
 struct Slope<F>(F);
 
 impl<F: Unary> UnaryFn for Slope<F> {

@@ -6,9 +6,10 @@
 /// `#[function(dim = None, keepdim = false, *, dtype = None)]`. Three attributes may follow it:
 /// - `#[python(torch, method, name = "..")]`: the [faces](crate::declaration::Faces) in Python; without it those of [`Function::faces`](crate::declaration::Function::faces).
 /// - `#[view]`: a result may share memory with an argument. Results of all others never do.
-/// - `#[operator(DTypes::FLOATS, samples)]`: the function is an operator's, and `DEFINITION` stands beside it, its
-///   [`Definition`](crate::declaration::Definition) with these dtypes and this function that gives samples. The operator's name is the function's;
-///   an entry `name = "max"` says otherwise; `gradient = false` says that it has none.
+/// - `#[operator(DTypes::FLOATS, samples, Softmax, SoftmaxGrad)]`: the function is an operator's, and `DEFINITION` stands beside it, its
+///   [`Definition`](crate::declaration::Definition) with these dtypes, this function that gives samples, and the types of the file's operators, or of the
+///   functions that families make operators of, so that texts can name them. The operator's name is the function's; an entry `name = "max"` says
+///   otherwise; `gradient = false` says that it has none.
 ///
 /// A last entry `out` says that the function can write its result to a destination, which is then there under this name, an
 /// [`Out`](crate::dispatch::Out), to be passed on to the operator that computes the whole result. `OP` is the function's name for errors.

@@ -6,7 +6,7 @@ use crate::ops::pointwise::mul::Mul;
 use crate::ops::prelude::*;
 
 /// `a + factor * b`, under the name of what it is part of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub(crate) struct Plus<const DIFFERENCE: bool> {
     /// What `b` is multiplied by.
     pub factor: Number,

@@ -5,7 +5,7 @@ use crate::arguments::{default_dtype, device_or_default, leaf};
 use crate::ops::prelude::*;
 
 /// The operator of [`arange`]: `start + i * step`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Arange {
     /// The first number.
     pub start: Scalar,
@@ -100,7 +100,7 @@ fn range(start: Scalar, end: Scalar, step: Scalar, dtype: DType, device: Device)
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(step = Scalar::Int(1), *, dtype = None, device = None, requires_grad = false)]
-#[operator(DTypes::NUMERIC, samples, gradient = false)]
+#[operator(DTypes::NUMERIC, samples, Arange, gradient = false)]
 pub fn arange(
     start: Scalar,
     end: Scalar,

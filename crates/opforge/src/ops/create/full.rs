@@ -4,7 +4,7 @@ use crate::arguments::{default_dtype, device_or_default, leaf, size_to_shape};
 use crate::ops::prelude::*;
 
 /// The operator of [`full`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Full {
     /// The number, which the dtype can hold.
     pub value: Scalar,
@@ -52,7 +52,7 @@ impl Operator for Full {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(*, dtype = None, device = None, requires_grad = false)]
-#[operator(DTypes::ALL, samples, gradient = false)]
+#[operator(DTypes::ALL, samples, Full, gradient = false)]
 pub fn full(
     size: &[i64],
     fill_value: Scalar,

@@ -7,7 +7,7 @@ use crate::arguments::no_dims;
 use crate::ops::prelude::*;
 
 /// The operator of [`argsort`]. The order is stable; NaN counts as larger than every number.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct ArgSort {
     /// The dimension.
     pub dim: usize,
@@ -52,7 +52,7 @@ impl Plain for ArgSort {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = -1, descending = false, *, stable = false)]
-#[operator(DTypes::REAL, samples, gradient = false)]
+#[operator(DTypes::REAL, samples, ArgSort, gradient = false)]
 pub fn argsort(input: &Tensor, dim: i64, descending: bool, stable: bool) -> Result<Tensor> {
     // Every order is stable here.
     let _ = stable;

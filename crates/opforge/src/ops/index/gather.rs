@@ -7,7 +7,7 @@ use crate::functional::atleast_1d;
 use crate::ops::prelude::*;
 
 /// The operator of [`gather`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Gather {
     /// The dimension that is indexed.
     pub dim: usize,
@@ -58,7 +58,7 @@ impl Plain for Gather {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, Gather)]
 pub fn gather(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
     let dim = normalize_dim(dim, input.rank(), OP)?;
     if index.elem_count() == 0 {

@@ -7,7 +7,7 @@ use crate::functional::along_dimension;
 use crate::ops::prelude::*;
 
 /// The operator of [`index_add`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct IndexAdd {
     /// The dimension that is indexed.
     pub dim: usize,
@@ -80,7 +80,7 @@ impl Plain for IndexAdd {
 /// ```
 #[function(*, alpha = Scalar::Int(1), out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, IndexAdd)]
 pub fn index_add(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor, alpha: Scalar) -> Result<Tensor> {
     let dim = normalize_dim(dim, input.rank(), OP)?;
     let scaled = match alpha.to_f64() == 1.0 {

@@ -7,7 +7,7 @@ use opforge_tile::forms::Index;
 
 /// The operator of [`index_get`]: `x`, then a vector of indices for each of the dimensions from `dim` on; the result has one dimension for
 /// these. Negative indices count from the end.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct IndexGet {
     /// The first indexed dimension.
     pub dim: usize,
@@ -21,7 +21,7 @@ impl Operator for IndexGet {
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("index_get", inputs, 1 + self.count)?;
+        arity("index_get", inputs, self.count.saturating_add(1))?;
         let shape = check_tuples("index_get", inputs[0], &inputs[1..], self.dim)?;
         Ok(smallvec![Meta::contiguous(inputs[0].dtype, shape)])
     }
@@ -71,7 +71,7 @@ impl Operator for IndexGet {
 /// ```
 #[function]
 #[python(hidden)]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, IndexGet)]
 pub fn index_get(input: &Tensor, indices: &[Option<Tensor>]) -> Result<Tensor> {
     match Selection::new(OP, input, indices)? {
         Some(s) => get(&s.tensor, s.dim, &s.ids)?.reshape(s.shape),

@@ -7,7 +7,7 @@ use opforge_tile::forms::Index;
 
 /// The operator of [`index_put`]: `x`, then a vector of indices for each of the dimensions from `dim` on, then the values, which have one
 /// dimension for these. Negative indices count from the end.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct IndexPut {
     /// The first indexed dimension.
     pub dim: usize,
@@ -28,7 +28,7 @@ impl Operator for IndexPut {
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        arity("index_put", inputs, 2 + self.count)?;
+        arity("index_put", inputs, self.count.saturating_add(2))?;
         let (x, values) = (inputs[0], inputs[1 + self.count]);
         let part = check_tuples("index_put", x, &inputs[1..=self.count], self.dim)?;
         if &part != values.shape() {
@@ -98,7 +98,7 @@ pub(super) fn put(x: &Tensor, dim: usize, ids: &[Tensor], values: &Tensor, accum
 /// ```
 #[function(accumulate = false)]
 #[python(torch, method)]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, IndexPut)]
 pub fn index_put(input: &Tensor, indices: &[Option<Tensor>], values: &Tensor, accumulate: bool) -> Result<Tensor> {
     let Some(s) = Selection::new(OP, input, indices)? else { return Err(no_indices()) };
     let changed = put(&s.tensor, s.dim, &s.ids, &s.values(OP, values)?, accumulate)?;

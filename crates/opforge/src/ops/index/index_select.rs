@@ -7,7 +7,7 @@ use crate::family::index::check_ids;
 use crate::ops::prelude::*;
 
 /// The operator of [`index_select`] and of embeddings: the dimension is replaced by those of the index tensor.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct IndexSelect {
     /// The dimension that is indexed.
     pub dim: usize,
@@ -72,7 +72,7 @@ impl Plain for IndexSelect {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, IndexSelect)]
 pub fn index_select(input: &Tensor, dim: i64, index: &Tensor) -> Result<Tensor> {
     let dim = normalize_dim(dim, input.rank(), OP)?;
     with_dimension(input, |input| select(input, index, dim, OnMax::Error))

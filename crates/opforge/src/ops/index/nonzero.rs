@@ -5,7 +5,7 @@ use opforge_tile::forms::Index;
 use crate::ops::prelude::*;
 
 /// The operator of [`nonzero`] on truth values.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct NonZero {
     /// How many elements are true.
     pub count: usize,
@@ -50,7 +50,7 @@ impl Operator for NonZero {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function]
-#[operator(DTypes::of(&[DType::Bool]), samples, gradient = false)]
+#[operator(DTypes::of(&[DType::Bool]), samples, NonZero, gradient = false)]
 pub fn nonzero(input: &Tensor) -> Result<Tensor> {
     let mask = match input.dtype() {
         DType::Bool => input.clone(),

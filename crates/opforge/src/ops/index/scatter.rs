@@ -7,7 +7,7 @@ use crate::functional::along_dimension;
 use crate::ops::prelude::*;
 
 /// The operator of [`scatter`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Scatter {
     /// The dimension that is indexed.
     pub dim: usize,
@@ -65,7 +65,7 @@ impl Plain for Scatter {
 /// ```
 #[function(*, reduce = None, out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, Scatter)]
 pub fn scatter(input: &Tensor, dim: i64, index: &Tensor, src: &Tensor, reduce: Option<&str>) -> Result<Tensor> {
     match reduce {
         None => {}

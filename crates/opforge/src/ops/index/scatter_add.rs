@@ -7,7 +7,7 @@ use crate::functional::along_dimension;
 use crate::ops::prelude::*;
 
 /// The operator of [`scatter_add`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct ScatterAdd {
     /// The dimension that is indexed.
     pub dim: usize,
@@ -60,7 +60,7 @@ impl Plain for ScatterAdd {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, ScatterAdd)]
 pub fn scatter_add(input: &Tensor, dim: i64, index: &Tensor, src: &Tensor) -> Result<Tensor> {
     let dim = normalize_dim(dim, input.rank(), OP)?;
     let op = ScatterAdd { dim, on_max: OnMax::Error };

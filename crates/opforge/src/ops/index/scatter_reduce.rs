@@ -10,7 +10,7 @@ use crate::functional::along_dimension;
 use crate::ops::prelude::*;
 
 /// The operator of [`scatter_reduce`] for products and extremes.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct ScatterReduce {
     /// The dimension that is indexed.
     pub dim: usize,
@@ -102,7 +102,7 @@ impl ScatterReduce {
 /// ```
 #[function(*, include_self = true, out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::NUMERIC, samples)]
+#[operator(DTypes::NUMERIC, samples, ScatterReduce)]
 pub fn scatter_reduce(
     input: &Tensor,
     dim: i64,

@@ -5,7 +5,7 @@ use opforge_tile::forms::Sort;
 use crate::ops::prelude::*;
 
 /// The operator of [`searchsorted`]: ascending numbers, one vector or one for each row of values, then the values; contiguous both.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct SearchSorted {
     /// Whether a value belongs after numbers equal to it.
     pub right: bool,
@@ -51,7 +51,7 @@ impl Plain for SearchSorted {
 /// ```
 #[function(*, out_int32 = false, right = false, side = None, sorter = None)]
 #[python(torch)]
-#[operator(DTypes::NUMERIC, samples)]
+#[operator(DTypes::NUMERIC, samples, SearchSorted)]
 pub fn searchsorted(
     sorted_sequence: &Tensor,
     input: Operand,

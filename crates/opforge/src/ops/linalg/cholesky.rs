@@ -8,7 +8,7 @@ use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// The operator of [`cholesky`]: the lower factor.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Cholesky;
 
 impl Plain for Cholesky {
@@ -59,7 +59,7 @@ pub(super) fn gradient(factor: &Tensor, grad: &Tensor) -> Result<Tensor> {
 /// ```
 #[function(*, upper = false)]
 #[python(torch, method, linalg)]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, Cholesky)]
 pub fn cholesky(input: &Tensor, upper: bool) -> Result<Tensor> {
     let factor = dispatch1(&Cholesky, &[input])?;
     if upper { f::transpose(&factor, -2, -1) } else { Ok(factor) }

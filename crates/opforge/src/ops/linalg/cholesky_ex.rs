@@ -8,7 +8,7 @@ use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// The operator of [`cholesky_ex`]: the lower factor, and i32 by which a matrix without one is told.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct CholeskyEx;
 
 impl Plain for CholeskyEx {
@@ -52,7 +52,7 @@ impl Plain for CholeskyEx {
 /// ```
 #[function(*, upper = false, check_errors = false)]
 #[python(linalg, results(L, info))]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, CholeskyEx)]
 pub fn cholesky_ex(input: &Tensor, upper: bool, check_errors: bool) -> Result<(Tensor, Tensor)> {
     let [factor, info] = outputs(&CholeskyEx, &[input])?;
     if check_errors {

@@ -9,7 +9,7 @@ use crate::functional::{Parts, complex_dtype};
 use crate::ops::prelude::*;
 
 /// The operator of [`eig`]: `[.., n, n]` to values, `[.., n]`, and vectors in columns, `[.., n, n]`, both complex.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Eig;
 
 /// The complex dtype of a matrix's eigenvalues.
@@ -79,7 +79,7 @@ impl Plain for Eig {
 /// ```
 #[function]
 #[python(linalg, results(eigenvalues, eigenvectors))]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, Eig)]
 pub fn eig(A: &Tensor) -> Result<(Tensor, Tensor)> {
     outputs(&Eig, &[A]).map(Into::into)
 }

@@ -8,7 +8,7 @@ use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// The operator of [`eigh`]: `[.., n, n]` to values, `[.., n]`, and vectors in columns, `[.., n, n]`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Eigh {
     /// Whether the upper triangle is read, not the lower.
     pub upper: bool,
@@ -81,7 +81,7 @@ impl Plain for Eigh {
 /// ```
 #[function(UPLO = "L")]
 #[python(linalg, results(eigenvalues, eigenvectors))]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, Eigh)]
 pub fn eigh(A: &Tensor, UPLO: &str) -> Result<(Tensor, Tensor)> {
     outputs(&Eigh { upper: is_upper(OP, UPLO)? }, &[A]).map(Into::into)
 }

@@ -8,7 +8,7 @@ use crate::family::matrix::{batch_axes, square};
 use crate::ops::prelude::*;
 
 /// The operator of [`eigvals`]: `[.., n, n]` to `[.., n]`, complex.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct EigVals;
 
 impl Plain for EigVals {
@@ -43,7 +43,7 @@ impl Plain for EigVals {
 /// ```
 #[function]
 #[python(linalg)]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, EigVals)]
 pub fn eigvals(A: &Tensor) -> Result<Tensor> {
     // The gradient needs the vectors too.
     if A.requires_grad() && is_grad_enabled() { Ok(eig(A)?.0) } else { dispatch1(&EigVals, &[A]) }

@@ -8,7 +8,7 @@ use crate::family::matrix::{self, batch_axes, square, turned};
 use crate::ops::prelude::*;
 
 /// The operator of [`eigvalsh`]: `[.., n, n]` to `[.., n]`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct EigValsH {
     /// Whether the upper triangle is read, not the lower.
     pub upper: bool,
@@ -53,7 +53,7 @@ impl Plain for EigValsH {
 /// ```
 #[function(UPLO = "L")]
 #[python(linalg)]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, EigValsH)]
 pub fn eigvalsh(A: &Tensor, UPLO: &str) -> Result<Tensor> {
     dispatch1(&EigValsH { upper: eigh::is_upper(OP, UPLO)? }, &[A])
 }

@@ -7,7 +7,7 @@ use crate::functional::{self as f};
 use crate::ops::prelude::*;
 
 /// The operator of [`linear`]: `x` is `[.., k]`, the weight `[n, k]`, the optional bias `[n]`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Linear;
 
 impl Operator for Linear {
@@ -91,7 +91,7 @@ impl Operator for Linear {
 /// ```
 #[function(bias = None)]
 #[python(nn)]
-#[operator(DTypes::NUMERIC, samples)]
+#[operator(DTypes::NUMERIC, samples, Linear)]
 pub fn linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<Tensor> {
     if weight.rank() == 1 {
         let y = f::matmul(input, weight)?;

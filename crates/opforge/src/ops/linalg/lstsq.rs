@@ -10,7 +10,7 @@ use crate::ops::prelude::*;
 
 /// The operator of [`lstsq`]: `A`, `[.., m, n]`, `B`, `[.., m, k]`, and relative tolerances, `[..]`, to the solution, `[.., n, k]`, ranks, `[..]`
 /// in i64, and singular values, `[.., min(m, n)]`, if they are wanted.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct LstSq {
     /// Whether they are.
     pub values: bool,
@@ -80,7 +80,7 @@ impl Plain for LstSq {
 /// ```
 #[function(rcond = None, *, driver = None)]
 #[python(linalg, results(solution, residuals, rank, singular_values))]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, LstSq)]
 pub fn lstsq(
     A: &Tensor,
     B: &Tensor,

@@ -10,7 +10,7 @@ use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// The operator of [`lu_factor`]: `[.., m, n]` to both triangles, `[.., m, n]`, and exchanges, `[.., min(m, n)]` in i32.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct LuFactor;
 
 /// The rows, or those that come to these places if `back`, in an order, `[.., m]`.
@@ -99,7 +99,7 @@ impl Plain for LuFactor {
 /// ```
 #[function(*, pivot = true)]
 #[python(linalg, results(LU, pivots))]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, LuFactor)]
 pub fn lu_factor(A: &Tensor, pivot: bool) -> Result<(Tensor, Tensor)> {
     ensure(pivot, || Error::value(OP, "pivot", false, "true"))?;
     outputs(&LuFactor, &[A]).map(Into::into)

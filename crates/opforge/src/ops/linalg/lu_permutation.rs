@@ -6,7 +6,7 @@ use crate::family::matrix::batch_axes;
 use crate::ops::prelude::*;
 
 /// The operator of [`lu_permutation`]: i32, `[.., k]`, to i64, `[.., rows]`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct LuPermutation {
     /// How many rows there are.
     pub rows: usize,
@@ -62,7 +62,7 @@ impl Operator for LuPermutation {
 /// ```
 #[function]
 #[python(hidden)]
-#[operator(DTypes::of(&[DType::I32]), samples, gradient = false)]
+#[operator(DTypes::of(&[DType::I32]), samples, LuPermutation, gradient = false)]
 pub fn lu_permutation(pivots: &Tensor, rows: usize) -> Result<Tensor> {
     dispatch1(&LuPermutation { rows }, &[pivots])
 }

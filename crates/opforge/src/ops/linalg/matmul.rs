@@ -7,7 +7,7 @@ use crate::functional::Parts;
 use crate::ops::prelude::*;
 
 /// The operator of [`matmul`]: `[.., m, k]` by `[.., k, n]`, leading dimensions broadcast.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct MatMul;
 
 const ACCEPTED: &str = "[.., m, k] and [.., k, n]";
@@ -88,7 +88,7 @@ fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// ```
 #[function]
 #[python(torch, method, linalg)]
-#[operator(DTypes::NUMERIC, samples)]
+#[operator(DTypes::NUMERIC, samples, MatMul)]
 pub fn matmul(input: &Tensor, other: &Tensor) -> Result<Tensor> {
     ensure(input.rank() != 0 && other.rank() != 0, || Error::shapes(OP, input.shape(), other.shape(), ACCEPTED))?;
     let dtype = crate::functional::common_dtype(input, other);

@@ -7,7 +7,7 @@ use crate::family::matrix::{batch_axes, square};
 use crate::ops::prelude::*;
 
 /// The operator of [`matrix_exp`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct MatrixExp;
 
 impl Plain for MatrixExp {
@@ -52,7 +52,7 @@ impl Plain for MatrixExp {
 /// ```
 #[function]
 #[python(torch, method, linalg)]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, MatrixExp)]
 pub fn matrix_exp(input: &Tensor) -> Result<Tensor> {
     dispatch1(&MatrixExp, &[input])
 }

@@ -7,7 +7,7 @@ use crate::family::matrix::{batch_axes, matrices, number_each, product, rtol_or_
 use crate::ops::prelude::*;
 
 /// The operator of [`pinv`]: `A`, `[.., m, n]`, and absolute and relative tolerances, `[..]`, to `[.., n, m]`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct PInv {
     /// Whether the matrices are symmetric: the lower triangle is read.
     pub hermitian: bool,
@@ -85,7 +85,7 @@ impl Plain for PInv {
 /// ```
 #[function(*, atol = None, rtol = None, hermitian = false)]
 #[python(linalg)]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, PInv)]
 pub fn pinv(A: &Tensor, atol: Option<Operand<'_>>, rtol: Option<Operand<'_>>, hermitian: bool) -> Result<Tensor> {
     matrices(OP, A.meta())?;
     let rtol = number_each(OP, A, rtol_or_default(A, &atol, rtol))?;

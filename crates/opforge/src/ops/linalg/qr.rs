@@ -9,7 +9,7 @@ use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// What of the factors is computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub enum Mode {
     /// With `k = min(m, n)`, `Q` is `[.., m, k]` and `R` `[.., k, n]`.
     Reduced,
@@ -20,7 +20,7 @@ pub enum Mode {
 }
 
 /// The operator of [`qr`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Qr {
     /// What is computed.
     pub mode: Mode,
@@ -117,7 +117,7 @@ impl Operator for Qr {
 /// ```
 #[function(mode = "reduced")]
 #[python(linalg, results(Q, R))]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, Qr)]
 pub fn qr(A: &Tensor, mode: &str) -> Result<(Tensor, Tensor)> {
     let mode = match mode {
         "reduced" => Mode::Reduced,

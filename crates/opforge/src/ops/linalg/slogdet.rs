@@ -7,7 +7,7 @@ use crate::family::matrix::{batch_axes, square};
 use crate::ops::prelude::*;
 
 /// The operator of [`slogdet`]: `[.., n, n]` to `[.., 2]`, sign and logarithm.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct SLogDet;
 
 impl Plain for SLogDet {
@@ -53,7 +53,7 @@ impl Plain for SLogDet {
 /// ```
 #[function]
 #[python(torch, method, linalg, results(sign, logabsdet))]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, SLogDet)]
 pub fn slogdet(input: &Tensor) -> Result<(Tensor, Tensor)> {
     let both = dispatch1(&SLogDet, &[input])?;
     let last = both.rank() - 1;

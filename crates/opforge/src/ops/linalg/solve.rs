@@ -8,7 +8,7 @@ use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// The operator of [`solve`]: `A` is `[.., n, n]`, `B` `[.., n, k]`, with equal leading dimensions.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Solve;
 
 /// `A^-1 B`.
@@ -58,7 +58,7 @@ impl Plain for Solve {
 /// ```
 #[function(*, left = true)]
 #[python(linalg)]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, Solve)]
 pub fn solve(A: &Tensor, B: &Tensor, left: bool) -> Result<Tensor> {
     square(OP, A.meta())?;
     let vectors = B.rank() == 1 || (B.rank() + 1 == A.rank() && B.dims() == &A.dims()[..A.rank() - 1]);

@@ -8,7 +8,7 @@ use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// The operator of [`solve_triangular`]: `A` is `[.., n, n]`, `B` `[.., n, k]`, with equal leading dimensions.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct SolveTriangular {
     /// Whether `A` is upper triangular.
     pub upper: bool,
@@ -68,7 +68,7 @@ impl Plain for SolveTriangular {
 /// ```
 #[function(*, upper, left = true, unitriangular = false)]
 #[python(linalg)]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, SolveTriangular)]
 pub fn solve_triangular(A: &Tensor, B: &Tensor, upper: bool, left: bool, unitriangular: bool) -> Result<Tensor> {
     square(OP, A.meta())?;
     ensure(B.rank() >= 2, || wrong_shape(OP, "B", B.shape(), "matrices: at least two dimensions"))?;

@@ -8,7 +8,7 @@ use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// The operator of [`svd`]: with `k = min(m, n)`, `U` is `[.., m, k]`, `S` `[.., k]` and `V^T` `[.., k, n]`; `full`, `[.., m, m]` and `[.., n, n]`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Svd {
     /// Whether the vectors are completed to bases.
     pub full: bool,
@@ -95,7 +95,7 @@ impl Plain for Svd {
 /// ```
 #[function(full_matrices = true)]
 #[python(linalg, results(U, S, Vh))]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, Svd)]
 pub fn svd(A: &Tensor, full_matrices: bool) -> Result<(Tensor, Tensor, Tensor)> {
     outputs(&Svd { full: full_matrices }, &[A]).map(Into::into)
 }

@@ -8,7 +8,7 @@ use crate::family::matrix::{batch_axes, matrices, reference_svd, sample};
 use crate::ops::prelude::*;
 
 /// The operator of [`svdvals`]: `[.., m, n]` to `[.., min(m, n)]`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct SvdVals;
 
 impl Plain for SvdVals {
@@ -48,7 +48,7 @@ impl Plain for SvdVals {
 /// ```
 #[function]
 #[python(linalg)]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples)]
+#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, SvdVals)]
 pub fn svdvals(A: &Tensor) -> Result<Tensor> {
     dispatch1(&SvdVals, &[A])
 }

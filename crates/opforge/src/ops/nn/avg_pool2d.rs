@@ -7,7 +7,7 @@ use crate::family::window::{PerDim, spatial_lengths};
 use crate::ops::prelude::*;
 
 /// The operator of average pooling over the last `spatial` dimensions, or of its gradient, which is its transpose as a linear map.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct AvgPool {
     /// The windows and what their sums are divided by.
     pub average: Average,
@@ -81,7 +81,7 @@ pub(crate) fn divisor(op: &'static str, count_include_pad: bool, divisor_overrid
 /// ```
 #[function(stride = None, padding = &[0], ceil_mode = false, count_include_pad = true, divisor_override = None)]
 #[python(nn)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, AvgPool)]
 pub fn avg_pool2d(
     input: &Tensor,
     kernel_size: &[i64],

@@ -7,12 +7,12 @@ use opforge_tile::forms::{Normalize, Over};
 
 use crate::autograd::{is_grad_enabled, no_grad};
 use crate::dispatch::check_writable;
-use crate::family::channel_affine::channel_affine;
+use crate::family::channel_affine::{ChannelAffine, channel_affine};
 use crate::ops::prelude::*;
 
 /// The operator of [`batch_norm`] in training: `x [batch, channels, ..]`, then the weight and the bias where there are any. Its outputs are the
 /// result and, a number a channel, the mean and the variance of the population.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct BatchNorm {
     /// Added to the variance.
     pub eps: Scalar,
@@ -100,7 +100,7 @@ fn composed_grads(x: &Tensor, grad: &Tensor, weight: Option<&Tensor>, eps: f64) 
 
 /// The gradients of [`BatchNorm`] with respect to `x`, weight and bias, those in the statistics' dtype, from `x`, the output's gradient, mean, variance and weight. Only
 /// called where nothing is recorded.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 struct BatchNormGrad {
     eps: Scalar,
 }
@@ -111,6 +111,7 @@ impl Operator for BatchNormGrad {
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity_within("batch_norm_grad", inputs, 4..=5, (2, 2))?;
         let x = inputs[0];
         let sums = Meta::contiguous(norm::stats_dtype(x.dtype), channels("batch_norm_grad", x.shape())?);
         Ok(smallvec![Meta::contiguous(x.dtype, x.shape()), sums.clone(), sums])
@@ -245,7 +246,7 @@ fn by_running(input: &Tensor, [mean, var]: [&Tensor; 2], given: [Option<&Tensor>
 /// ```
 #[function(weight = None, bias = None, training = false, momentum = 0.1, eps = 1e-5)]
 #[python(nn)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, BatchNorm, BatchNormGrad, ChannelAffine)]
 pub fn batch_norm(
     input: &Tensor,
     running_mean: Option<&Tensor>,

@@ -11,7 +11,7 @@ use crate::ops::prelude::*;
 
 /// The operator behind convolutions. It computes one [`Part`]; its inputs are the other two, the weight last, and a bias for each channel of
 /// the result, if wanted and the result is not the weight.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Convolution {
     /// How positions of input, weight and output meet.
     pub geometry: Geometry,
@@ -144,7 +144,7 @@ impl Operator for Convolution {
 /// ```
 #[function]
 #[python(torch)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Convolution)]
 pub fn convolution(
     input: &Tensor,
     weight: &Tensor,

@@ -4,7 +4,7 @@ use crate::functional::{gather, log_softmax, where_cond};
 use crate::ops::prelude::*;
 
 /// How a loss's elements become its value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub enum Reduce {
     /// One loss an element.
     None,

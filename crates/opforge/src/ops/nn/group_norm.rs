@@ -11,7 +11,7 @@ use crate::ops::prelude::*;
 
 /// The operator of [`group_norm`]: `x [batch, channels, ..]`, then the weight and the bias where there are any. Its outputs are the result and,
 /// `[batch, groups]`, the mean and the variance of the population.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct GroupNorm {
     /// Groups that the channels are divided into.
     pub groups: usize,
@@ -110,7 +110,7 @@ impl GroupNorm {
 
 /// The gradient of [`GroupNorm`] with respect to `x`, and `[batch, channels]` the sums that those with respect to weight and bias are made of;
 /// from `x`, the output's gradient, mean, variance and weight. Only called where nothing is recorded.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 struct GroupNormGrad(GroupNorm);
 
 impl Operator for GroupNormGrad {
@@ -119,6 +119,7 @@ impl Operator for GroupNormGrad {
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity_within("group_norm_grad", inputs, 4..=5, (2, 2))?;
         let x = inputs[0];
         let sums = Meta::contiguous(norm::stats_dtype(x.dtype), &x.dims()[..2]);
         Ok(smallvec![Meta::contiguous(x.dtype, x.shape()), sums.clone(), sums])
@@ -169,7 +170,7 @@ pub(crate) fn of_groups(
 /// ```
 #[function(weight = None, bias = None, eps = 1e-5)]
 #[python(nn)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, GroupNorm, GroupNormGrad)]
 pub fn group_norm(
     input: &Tensor,
     num_groups: i64,

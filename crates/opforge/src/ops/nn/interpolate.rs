@@ -7,7 +7,7 @@ use crate::family::window::{PerDim, spatial_lengths};
 use crate::ops::prelude::*;
 
 /// The operator that resamples the last `spatial` dimensions, or its gradient, which is its transpose as a linear map.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Interpolate {
     /// How each dimension changes.
     pub how: Stretches,
@@ -56,7 +56,7 @@ impl Interpolate {
 }
 
 /// An interpolation that copies elements, of any dtype.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 struct CopyNearest(Interpolate);
 
 impl Operator for CopyNearest {
@@ -65,6 +65,7 @@ impl Operator for CopyNearest {
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity(self.name(), inputs, 1)?;
         self.0.resized(inputs[0])
     }
 
@@ -98,7 +99,7 @@ impl Operator for CopyNearest {
 /// ```
 #[function(size = None, scale_factor = None, mode = "nearest", align_corners = None, recompute_scale_factor = None, antialias = false)]
 #[python(nn)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Interpolate, CopyNearest)]
 pub fn interpolate(
     input: &Tensor,
     size: Option<&[i64]>,

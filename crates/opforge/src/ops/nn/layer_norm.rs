@@ -11,7 +11,7 @@ use crate::ops::prelude::*;
 
 /// The operator of [`layer_norm`] over the last dimension: `x`, then the weight and the bias where there are any. Its outputs are the
 /// result and, a number a row, the mean and the reciprocal of the standard deviation.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct LayerNorm {
     /// Added to the variance.
     pub eps: Scalar,
@@ -67,7 +67,7 @@ fn statistics(x: &Tensor, eps: f64) -> Result<(Tensor, Tensor)> {
 
 /// The gradient of [`LayerNorm`] with respect to `x`, and those of the parameters summed over chunks of rows; from `x`, the output's gradient,
 /// mean, reciprocal deviation and weight. Only called where nothing is recorded.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 struct LayerNormGrad {
     /// Parameters that there are.
     sums: usize,
@@ -79,7 +79,7 @@ impl Operator for LayerNormGrad {
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        Ok(grad_metas(inputs[0], self.sums))
+        grad_metas(self.name(), inputs, 2, self.sums)
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
@@ -108,7 +108,7 @@ impl Operator for LayerNormGrad {
 /// ```
 #[function(weight = None, bias = None, eps = 1e-5)]
 #[python(torch, nn)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, LayerNorm, LayerNormGrad)]
 pub fn layer_norm(
     input: &Tensor,
     normalized_shape: &[i64],

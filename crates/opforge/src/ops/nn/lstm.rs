@@ -8,7 +8,7 @@ use crate::ops::prelude::*;
 /// One layer over a sequence in one direction: the input's gates `[steps, batch, gates hidden]`, the state's weight `[gates hidden, hidden]` and
 /// bias `[gates hidden]`, the first hidden state `[batch, hidden]` and, for cells that have one, cell state. Gives the states of all steps and what
 /// the gradient needs. All inputs are contiguous.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Recurrent {
     /// The cell.
     pub cell: CellKind,
@@ -17,7 +17,7 @@ pub struct Recurrent {
 }
 
 /// The gradient of [`Recurrent`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 struct RecurrentGrad(Recurrent);
 
 impl Recurrent {
@@ -114,6 +114,9 @@ impl Operator for RecurrentGrad {
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        let count = 5 + 3 * (self.0.states() - 1);
+        arity_within("recurrent_grad", inputs, count..=count, (2, 3))?;
+        arity_within("recurrent_grad", &inputs[3..], 1..=count, (1, 1))?;
         let (y, first, weight) = (inputs[1], inputs[2], inputs[3]);
         let gates = Meta::contiguous(y.dtype, [y.dims()[0], y.dims()[1], weight.dims()[0]]);
         let state = Meta::contiguous(y.dtype, first.shape());
@@ -152,7 +155,7 @@ impl Operator for RecurrentGrad {
 /// ```
 #[function]
 #[python(torch)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Recurrent, RecurrentGrad)]
 pub fn lstm(
     input: &Tensor,
     hx: &[Tensor],

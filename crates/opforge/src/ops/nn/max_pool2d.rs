@@ -9,7 +9,7 @@ use crate::ops::prelude::*;
 
 /// The operator of max pooling over the last `spatial` dimensions. Its outputs are the greatest elements and, if asked for, in i64, their places
 /// among the elements of those dimensions.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct MaxPool {
     /// The windows.
     pub windows: Windows,
@@ -70,7 +70,7 @@ impl Operator for MaxPool {
 }
 
 /// Adds the first input up at the places, among the elements of the last dimensions, that the second one tells.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 struct MaxPoolGradient {
     spatial: usize,
     lengths: PerDim,
@@ -137,7 +137,7 @@ pub(crate) fn max_pool_values(pooling: &Pooling, input: &Tensor) -> Result<Tenso
 /// ```
 #[function(stride = None, padding = &[0], dilation = &[1], ceil_mode = false)]
 #[python(torch)]
-#[operator(DTypes::NUMERIC, samples)]
+#[operator(DTypes::NUMERIC, samples, MaxPool, MaxPoolGradient)]
 pub fn max_pool2d(
     input: &Tensor,
     kernel_size: &[i64],

@@ -11,7 +11,7 @@ use crate::ops::prelude::*;
 
 /// The operator of [`rms_norm`] over the last dimension: `x`, then the weight where there is one. Its outputs are the result and, a number a
 /// row, the reciprocal of the root mean square.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct RmsNorm {
     /// Added to the mean square.
     pub eps: Scalar,
@@ -59,7 +59,7 @@ impl Operator for RmsNorm {
 
 /// The gradient of [`RmsNorm`] with respect to `x`, and that of the weight summed over chunks of rows; from `x`, the output's gradient, the
 /// reciprocal root mean square and the weight. Only called where nothing is recorded.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 struct RmsNormGrad {
     /// Parameters that there are.
     sums: usize,
@@ -71,7 +71,7 @@ impl Operator for RmsNormGrad {
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        Ok(grad_metas(inputs[0], self.sums))
+        grad_metas(self.name(), inputs, 1, self.sums)
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
@@ -99,7 +99,7 @@ impl Operator for RmsNormGrad {
 /// ```
 #[function(weight = None, eps = None)]
 #[python(torch, nn)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, RmsNorm, RmsNormGrad)]
 pub fn rms_norm(input: &Tensor, normalized_shape: &[i64], weight: Option<&Tensor>, eps: Option<f64>) -> Result<Tensor> {
     let eps = eps.unwrap_or_else(|| epsilon(input.dtype()));
     let inputs = flatten(OP, input, normalized_shape, [weight, None])?;

@@ -11,7 +11,7 @@ use crate::ops::prelude::*;
 /// The operator of attention: `q [.., n, width]`, `k [.., m, width]` and `v [.., m, size]`, in f32 or f64, of equal leading dimensions (but for the
 /// heads, of which each of k and v may serve several of q), and perhaps a mask `[.., n, m]`, which gets no gradient. The scores are never there as a
 /// whole; the gradient computes them again.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Attention {
     /// What scores are multiplied by.
     pub scale: Scalar,
@@ -102,7 +102,7 @@ impl Attention {
 }
 
 /// The gradients of [`Attention`] with respect to q, k and v, from those and the output's. Only called where nothing is recorded.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 struct AttentionGrad(Attention);
 
 impl Operator for AttentionGrad {
@@ -111,6 +111,11 @@ impl Operator for AttentionGrad {
     }
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        arity_within(self.name(), inputs, 4..=5, (4, 2))?;
+        let differs = |input: &&Meta| input.rank() != inputs[0].rank();
+        ensure(!inputs[..3].iter().any(differs), || {
+            Error::shapes(NAME, inputs[0].shape(), inputs[1].shape(), "equal ranks")
+        })?;
         Ok(inputs[..3].iter().map(|t| Meta::contiguous(t.dtype, t.shape())).collect())
     }
 
@@ -151,7 +156,7 @@ const NAME: &str = "scaled_dot_product_attention";
 /// ```
 #[function(attn_mask = None, dropout_p = 0.0, is_causal = false, *, scale = None, enable_gqa = false)]
 #[python(nn)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Attention, AttentionGrad)]
 pub fn scaled_dot_product_attention(
     query: &Tensor,
     key: &Tensor,

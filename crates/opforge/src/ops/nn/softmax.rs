@@ -7,7 +7,7 @@ use crate::arguments::with_dimension;
 use crate::ops::prelude::*;
 
 /// The operator of [`softmax`] and of its logarithm.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Softmax {
     /// The dimension whose elements then sum to 1.
     pub dim: usize,
@@ -25,7 +25,7 @@ impl Operator for Softmax {
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
         arity(self.name(), inputs, 1)?;
-        check_axes(self.name(), Axes::of(&[self.dim]), inputs[0].shape())?;
+        check_dim(self.name(), inputs[0], self.dim)?;
         Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape())])
     }
 
@@ -49,7 +49,7 @@ impl Operator for Softmax {
 }
 
 /// The gradient of softmax from its output `y` and the output's gradient `g`: `y (g - sum(y g))`, or `g - e^y sum(g)` for the logarithm.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 struct SoftmaxGrad {
     dim: usize,
     kind: Kind,
@@ -61,6 +61,10 @@ impl Plain for SoftmaxGrad {
     const SAVES: Saves = Saves::INPUTS;
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
+        check_dim(Self::NAME, inputs[0], self.dim)?;
+        ensure(inputs[0].shape() == inputs[1].shape(), || {
+            Error::shapes(Self::NAME, inputs[0].shape(), inputs[1].shape(), "equal shapes")
+        })?;
         Ok(smallvec![Meta::contiguous(inputs[0].dtype, inputs[0].shape())])
     }
 
@@ -112,7 +116,7 @@ pub(super) fn apply(name: &'static str, kind: Kind, input: &Tensor, dim: i64, dt
 /// ```
 #[function(*, dtype = None)]
 #[python(torch, method, nn)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Softmax, SoftmaxGrad)]
 pub fn softmax(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
     apply(OP, Kind::Plain, input, dim, dtype)
 }

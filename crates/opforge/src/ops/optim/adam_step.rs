@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// [`adam_step`] with the first and the second moment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 struct Adapt {
     betas: [Scalar; 2],
     /// 1, less what decoupled decay takes.
@@ -43,8 +43,12 @@ impl UpdateFn<3> for Adapt {
     }
 }
 
+impl Step<3> for Adapt {
+    const NAME: &'static str = "adam";
+}
+
 /// [`adam_step`] with the largest second moment so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 struct AdaptByLargest(Adapt);
 
 impl UpdateFn<4> for AdaptByLargest {
@@ -54,6 +58,10 @@ impl UpdateFn<4> for AdaptByLargest {
         let largest = largest.max(v);
         [self.0.adapted(x, m, largest), m, v, largest]
     }
+}
+
+impl Step<4> for AdaptByLargest {
+    const NAME: &'static str = "amsgrad";
 }
 
 /// A step of Adam, in place; `step` counts from 1.
@@ -75,7 +83,7 @@ impl UpdateFn<4> for AdaptByLargest {
 /// ```
 #[function(*, step, lr, beta1, beta2, eps, weight_decay = 0.0, decoupled_weight_decay = false, maximize = false)]
 #[python(hidden, name = "adam_step_")]
-#[operator(DTypes::FLOATS, samples, gradient = false)]
+#[operator(DTypes::FLOATS, samples, Adapt, AdaptByLargest, gradient = false)]
 pub fn adam_step(
     params: &[Tensor],
     grads: &[Tensor],
@@ -109,13 +117,13 @@ pub fn adam_step(
     if max_exp_avg_sqs.is_empty() {
         return (0..params.len()).try_for_each(|i| {
             let changed = [&params[i], &exp_avgs[i], &exp_avg_sqs[i]];
-            dense(changed, |changed| update("adam", f, changed, &grads[i]))
+            dense(changed, |changed| update(f, changed, &grads[i]))
         });
     }
     check_list("adam", "max_exp_avg_sqs", max_exp_avg_sqs, params)?;
     (0..params.len()).try_for_each(|i| {
         let changed = [&params[i], &exp_avgs[i], &exp_avg_sqs[i], &max_exp_avg_sqs[i]];
-        dense(changed, |changed| update("amsgrad", AdaptByLargest(f), changed, &grads[i]))
+        dense(changed, |changed| update(AdaptByLargest(f), changed, &grads[i]))
     })
 }
 
@@ -137,18 +145,14 @@ fn samples() -> Vec<Sample> {
         0.875 * p - 0.25 * m / ((2.0 * v).sqrt() + 0.5)
     }
     vec![
-        update_sample(Update { name: "adam", f }, [-2.0..2.0, -1.0..1.0, 0.25..2.0], |[p, m, v], g| {
+        update_sample(f, [-2.0..2.0, -1.0..1.0, 0.25..2.0], |[p, m, v], g| {
             let [m, v] = moments(p, m, v, g);
             [adapted(p, m, v), m, v]
         }),
-        update_sample(
-            Update { name: "amsgrad", f: AdaptByLargest(f) },
-            [-2.0..2.0, -1.0..1.0, 0.25..2.0, 0.5..2.5],
-            |[p, m, v, largest], g| {
-                let [m, v] = moments(p, m, v, g);
-                let largest = if largest > v || largest.is_nan() { largest } else { v };
-                [adapted(p, m, largest), m, v, largest]
-            },
-        ),
+        update_sample(AdaptByLargest(f), [-2.0..2.0, -1.0..1.0, 0.25..2.0, 0.5..2.5], |[p, m, v, largest], g| {
+            let [m, v] = moments(p, m, v, g);
+            let largest = if largest > v || largest.is_nan() { largest } else { v };
+            [adapted(p, m, largest), m, v, largest]
+        }),
     ]
 }

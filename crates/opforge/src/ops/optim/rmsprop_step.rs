@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// [`rmsprop_step`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 struct RootMeanSquare {
     rate: Scalar,
     alpha: Scalar,
@@ -21,6 +21,10 @@ impl UpdateFn<2> for RootMeanSquare {
     }
 }
 
+impl Step<2> for RootMeanSquare {
+    const NAME: &'static str = "rmsprop";
+}
+
 /// A step of RMSprop, in place: with the gradient `g` plus `weight_decay p`, `s = alpha s + (1 - alpha) g^2` and `p -= lr g / (sqrt(s) + eps)`.
 ///
 /// # Errors
@@ -36,7 +40,7 @@ impl UpdateFn<2> for RootMeanSquare {
 /// ```
 #[function(*, lr, alpha, eps, weight_decay = 0.0)]
 #[python(hidden, name = "rmsprop_step_")]
-#[operator(DTypes::FLOATS, samples, gradient = false)]
+#[operator(DTypes::FLOATS, samples, RootMeanSquare, gradient = false)]
 pub fn rmsprop_step(
     params: &[Tensor],
     grads: &[Tensor],
@@ -49,13 +53,12 @@ pub fn rmsprop_step(
     check_list("rmsprop", "grads", grads, params)?;
     check_list("rmsprop", "square_avgs", square_avgs, params)?;
     let f = RootMeanSquare { rate: lr.into(), alpha: alpha.into(), eps: eps.into(), decay: weight_decay.into() };
-    (0..params.len())
-        .try_for_each(|i| dense([&params[i], &square_avgs[i]], |changed| update("rmsprop", f, changed, &grads[i])))
+    (0..params.len()).try_for_each(|i| dense([&params[i], &square_avgs[i]], |changed| update(f, changed, &grads[i])))
 }
 
 fn samples() -> Vec<Sample> {
     let f = RootMeanSquare { rate: 0.25.into(), alpha: 0.75.into(), eps: 0.5.into(), decay: 0.5.into() };
-    vec![update_sample(Update { name: "rmsprop", f }, [-2.0..2.0, 0.25..2.0], |[p, s], g| {
+    vec![update_sample(f, [-2.0..2.0, 0.25..2.0], |[p, s], g| {
         let g = g + 0.5 * p;
         let s = 0.75 * s + 0.25 * g * g;
         [p - 0.25 * g / (s.sqrt() + 0.5), s]

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// [`sgd_step`] without momentum.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 struct Descend {
     rate: Scalar,
     decay: Scalar,
@@ -18,8 +18,12 @@ impl UpdateFn<1> for Descend {
     }
 }
 
+impl Step<1> for Descend {
+    const NAME: &'static str = "sgd";
+}
+
 /// [`sgd_step`] with momentum: `b = keep b + gain d`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 struct Momentum {
     descend: Descend,
     momentum: Scalar,
@@ -39,6 +43,10 @@ impl UpdateFn<2> for Momentum {
     }
 }
 
+impl Step<2> for Momentum {
+    const NAME: &'static str = "sgd_momentum";
+}
+
 /// A step of stochastic gradient descent, in place.
 ///
 /// With the gradient `g` (negated to maximize) and `d = g + weight_decay p`: without momentum `p -= lr d`; with it
@@ -56,7 +64,7 @@ impl UpdateFn<2> for Momentum {
 /// ```
 #[function(*, lr, momentum = 0.0, dampening = 0.0, weight_decay = 0.0, nesterov = false, maximize = false, is_first_step = false)]
 #[python(hidden, name = "sgd_step_")]
-#[operator(DTypes::FLOATS, samples, gradient = false)]
+#[operator(DTypes::FLOATS, samples, Descend, Momentum, gradient = false)]
 pub fn sgd_step(
     params: &[Tensor],
     grads: &[Tensor],
@@ -73,7 +81,7 @@ pub fn sgd_step(
     let sign = if maximize { -1.0 } else { 1.0 };
     let descend = Descend { rate: lr.into(), decay: weight_decay.into(), sign: sign.into() };
     if momentum == 0.0 {
-        let step = |(p, g): (&Tensor, &Tensor)| dense([p], |changed| update("sgd", descend, changed, g));
+        let step = |(p, g): (&Tensor, &Tensor)| dense([p], |changed| update(descend, changed, g));
         return params.iter().zip(grads).try_for_each(step);
     }
     check_list("sgd", "momentum_buffers", momentum_buffers, params)?;
@@ -83,7 +91,7 @@ pub fn sgd_step(
         if is_first_step {
             b.zero_set()?;
         }
-        dense([p, b], |changed| update("sgd_momentum", f, changed, g))
+        dense([p, b], |changed| update(f, changed, g))
     })
 }
 
@@ -93,12 +101,12 @@ fn samples() -> Vec<Sample> {
         |nesterov| Momentum { descend, momentum: 0.5.into(), keep: 0.5.into(), gain: 0.75.into(), nesterov };
     let state = || [-2.0..2.0, -1.0..2.0];
     vec![
-        update_sample(Update { name: "sgd", f: descend }, [-2.0..2.0], |[p], g| [p - 0.25 * (0.5 * p - g)]),
-        update_sample(Update { name: "sgd_momentum", f: with_momentum(false) }, state(), |[p, b], g| {
+        update_sample(descend, [-2.0..2.0], |[p], g| [p - 0.25 * (0.5 * p - g)]),
+        update_sample(with_momentum(false), state(), |[p, b], g| {
             let b = 0.5 * b + 0.75 * (0.5 * p - g);
             [p - 0.25 * b, b]
         }),
-        update_sample(Update { name: "sgd_momentum", f: with_momentum(true) }, state(), |[p, b], g| {
+        update_sample(with_momentum(true), state(), |[p, b], g| {
             let d = 0.5 * p - g;
             let b = 0.5 * b + 0.75 * d;
             [p - 0.25 * (d + 0.5 * b), b]

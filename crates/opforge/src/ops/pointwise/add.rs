@@ -5,7 +5,7 @@ use crate::functional::{Plus, binary_scaled};
 use crate::ops::prelude::*;
 
 /// The tile function of [`add`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Add;
 
 impl BinaryFn for Add {
@@ -57,7 +57,7 @@ impl Binary for Add {
 /// ```
 #[function(*, alpha = Scalar::Int(1), out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, Add, Plus<false>)]
 pub fn add(input: Operand, other: Operand, alpha: Scalar) -> Result<Tensor> {
     binary_scaled::<_, false>(Add, input, other, alpha, out)
 }

@@ -6,7 +6,7 @@ use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// `a + value * b / c`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 struct AddQuotient {
     value: Number,
 }
@@ -45,7 +45,7 @@ impl Ternary for AddQuotient {
 /// ```
 #[function(*, value = Scalar::Int(1), out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, AddQuotient)]
 pub fn addcdiv(input: &Tensor, tensor1: &Tensor, tensor2: &Tensor, value: Scalar) -> Result<Tensor> {
     let [input, tensor1, tensor2] = f::together([input, tensor1, tensor2])?;
     let tensors = [&input, &tensor1, &tensor2];

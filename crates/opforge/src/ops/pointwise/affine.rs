@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`affine`]; the numbers are in the tensor's dtype.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Affine {
     /// The factor.
     pub mul: Number,
@@ -46,7 +46,7 @@ impl Unary for Affine {
 /// ```
 #[function]
 #[python(hidden)]
-#[operator(DTypes::NUMERIC, samples)]
+#[operator(DTypes::NUMERIC, samples, Affine)]
 pub fn affine(input: &Tensor, mul: f64, add: f64) -> Result<Tensor> {
     let fit = |number: f64| crate::functional::fit(OP, Scalar::Float(number), input.dtype());
     unary(Affine { mul: fit(mul)?.into(), add: fit(add)?.into() }, input)

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`atan2`](fn@atan2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Atan2;
 
 impl BinaryFn for Atan2 {
@@ -43,7 +43,7 @@ impl Binary for Atan2 {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Atan2)]
 pub fn atan2(input: Operand, other: Operand) -> Result<Tensor> {
     binary_float(Atan2, input, other, out)
 }

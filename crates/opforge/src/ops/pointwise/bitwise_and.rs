@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`bitwise_and`](fn@bitwise_and).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct BitwiseAnd;
 
 impl BinaryFn for BitwiseAnd {
@@ -41,7 +41,7 @@ impl Binary for BitwiseAnd {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::INTS.and(DTypes::of(&[DType::Bool])), samples)]
+#[operator(DTypes::INTS.and(DTypes::of(&[DType::Bool])), samples, BitwiseAnd)]
 pub fn bitwise_and(input: Operand, other: Operand) -> Result<Tensor> {
     binary_to(BitwiseAnd, input, other, Rules::TORCH, out)
 }

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of `bitwise_left_shift` if `LEFT`, else of `bitwise_right_shift`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Shift<const LEFT: bool>;
 
 impl<const LEFT: bool> BinaryFn for Shift<LEFT> {
@@ -37,7 +37,7 @@ impl<const LEFT: bool> Binary for Shift<LEFT> {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::INTS, shift_samples::<true>)]
+#[operator(DTypes::INTS, shift_samples::<true>, Shift<true>)]
 pub fn bitwise_left_shift(input: Operand, other: Operand) -> Result<Tensor> {
     binary_to(Shift::<true>, input, other, Rules::TORCH, out)
 }

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`bitwise_or`](fn@bitwise_or).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct BitwiseOr;
 
 impl BinaryFn for BitwiseOr {
@@ -41,7 +41,7 @@ impl Binary for BitwiseOr {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::INTS.and(DTypes::of(&[DType::Bool])), samples)]
+#[operator(DTypes::INTS.and(DTypes::of(&[DType::Bool])), samples, BitwiseOr)]
 pub fn bitwise_or(input: Operand, other: Operand) -> Result<Tensor> {
     binary_to(BitwiseOr, input, other, Rules::TORCH, out)
 }

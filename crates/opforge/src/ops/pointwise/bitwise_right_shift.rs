@@ -19,7 +19,7 @@ use crate::ops::prelude::*;
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::INTS, shift_samples::<false>)]
+#[operator(DTypes::INTS, shift_samples::<false>, Shift<false>)]
 pub fn bitwise_right_shift(input: Operand, other: Operand) -> Result<Tensor> {
     binary_to(Shift::<false>, input, other, Rules::TORCH, out)
 }

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`bitwise_xor`](fn@bitwise_xor).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct BitwiseXor;
 
 impl BinaryFn for BitwiseXor {
@@ -41,7 +41,7 @@ impl Binary for BitwiseXor {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::INTS.and(DTypes::of(&[DType::Bool])), samples)]
+#[operator(DTypes::INTS.and(DTypes::of(&[DType::Bool])), samples, BitwiseXor)]
 pub fn bitwise_xor(input: Operand, other: Operand) -> Result<Tensor> {
     binary_to(BitwiseXor, input, other, Rules::TORCH, out)
 }

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`clamp`]; the bounds are in the tensor's dtype.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Clamp {
     /// The lower bound.
     pub min: Number,
@@ -104,7 +104,7 @@ fn highest(dtype: DType) -> Scalar {
 /// ```
 #[function(min = None, max = None, out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::NUMERIC, samples)]
+#[operator(DTypes::NUMERIC, samples, Clamp)]
 pub fn clamp(input: &Tensor, min: Option<Operand>, max: Option<Operand>) -> Result<Tensor> {
     let number = |bound: Option<Operand>| match bound {
         None => Ok(None),

@@ -5,7 +5,7 @@ use opforge_tile::forms::Move;
 use crate::ops::prelude::*;
 
 /// The operator of [`copy`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Copy;
 
 impl Plain for Copy {
@@ -31,7 +31,7 @@ impl Plain for Copy {
 /// The same elements in new row-major memory, for any dtype and layout.
 #[function]
 #[python(hidden)]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, Copy)]
 pub fn copy(input: &Tensor) -> Result<Tensor> {
     dispatch1(&Copy, &[input])
 }

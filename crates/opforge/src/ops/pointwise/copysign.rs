@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`copysign`](fn@copysign).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Copysign;
 
 impl BinaryFn for Copysign {
@@ -44,7 +44,7 @@ impl Binary for Copysign {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Copysign)]
 pub fn copysign(input: Operand, other: Operand) -> Result<Tensor> {
     binary_float(Copysign, input, other, out)
 }

@@ -4,7 +4,7 @@ use crate::functional::Parts;
 use crate::ops::prelude::*;
 
 /// The tile function of [`div`]: true division of floats, truncating division of integers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Div;
 
 impl BinaryFn for Div {
@@ -57,7 +57,7 @@ impl Binary for Div {
 /// ```
 #[function(*, rounding_mode = None, out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::NUMERIC, samples)]
+#[operator(DTypes::NUMERIC, samples, Div)]
 pub fn div(input: Operand, other: Operand, rounding_mode: Option<&str>) -> Result<Tensor> {
     match rounding_mode {
         None => binary_float(Div, input, other, out),

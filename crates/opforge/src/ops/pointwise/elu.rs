@@ -5,7 +5,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`elu`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Elu {
     /// Minus the limit at minus infinity.
     pub alpha: Number,
@@ -44,7 +44,7 @@ impl Unary for Elu {
 /// ```
 #[function(alpha = 1.0, out)]
 #[python(nn, inplace)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Elu)]
 pub fn elu(input: &Tensor, alpha: f64) -> Result<Tensor> {
     unary_to(Elu { alpha: alpha.into() }, input, out)
 }

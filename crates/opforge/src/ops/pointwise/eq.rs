@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`eq`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Eq;
 
 impl CompareFn for Eq {
@@ -33,7 +33,7 @@ impl Comparison for Eq {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::REAL, samples, gradient = false)]
+#[operator(DTypes::REAL, samples, Eq, gradient = false)]
 pub fn eq(input: Operand, other: Operand) -> Result<Tensor> {
     compare_to(Eq, input, other, Rules::TORCH, out)
 }

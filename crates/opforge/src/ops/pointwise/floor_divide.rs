@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`floor_divide`](fn@floor_divide).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct FloorDivide;
 
 impl BinaryFn for FloorDivide {
@@ -54,7 +54,7 @@ impl Binary for FloorDivide {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::NUMERIC, samples)]
+#[operator(DTypes::NUMERIC, samples, FloorDivide)]
 pub fn floor_divide(input: Operand, other: Operand) -> Result<Tensor> {
     binary_to(FloorDivide, input, other, Rules::TORCH, out)
 }

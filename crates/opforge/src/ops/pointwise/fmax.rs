@@ -5,7 +5,7 @@ use crate::ops::extreme::of_number;
 use crate::ops::prelude::*;
 
 /// The tile function of `fmax` if `MAX`, else of `fmin`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct WinningNumber<const MAX: bool>;
 
 impl<const MAX: bool> BinaryFn for WinningNumber<MAX> {
@@ -50,7 +50,7 @@ impl<const MAX: bool> Binary for WinningNumber<MAX> {
 /// ```
 #[function]
 #[python(torch, method)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, WinningNumber<true>)]
 pub fn fmax(input: Operand, other: Operand) -> Result<Tensor> {
     binary(WinningNumber::<true>, input, other, Rules::TORCH)
 }

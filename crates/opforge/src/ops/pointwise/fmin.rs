@@ -18,7 +18,7 @@ use crate::ops::prelude::*;
 /// ```
 #[function]
 #[python(torch, method)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, WinningNumber<false>)]
 pub fn fmin(input: Operand, other: Operand) -> Result<Tensor> {
     binary(WinningNumber::<false>, input, other, Rules::TORCH)
 }

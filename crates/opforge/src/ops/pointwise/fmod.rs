@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`fmod`](fn@fmod).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Fmod;
 
 impl BinaryFn for Fmod {
@@ -55,7 +55,7 @@ impl Binary for Fmod {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::NUMERIC, samples)]
+#[operator(DTypes::NUMERIC, samples, Fmod)]
 pub fn fmod(input: Operand, other: Operand) -> Result<Tensor> {
     binary_to(Fmod, input, other, Rules::TORCH, out)
 }

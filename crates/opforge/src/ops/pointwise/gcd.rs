@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`gcd`](fn@gcd).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Gcd;
 
 impl BinaryFn for Gcd {
@@ -37,7 +37,7 @@ impl Binary for Gcd {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::INTS, samples)]
+#[operator(DTypes::INTS, samples, Gcd)]
 pub fn gcd(input: Operand, other: Operand) -> Result<Tensor> {
     binary_to(Gcd, input, other, Rules::TORCH, out)
 }

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`ge`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Ge;
 
 impl CompareFn for Ge {
@@ -33,7 +33,7 @@ impl Comparison for Ge {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::REAL, samples, gradient = false)]
+#[operator(DTypes::REAL, samples, Ge, gradient = false)]
 pub fn ge(input: Operand, other: Operand) -> Result<Tensor> {
     compare_to(Ge, input, other, Rules::TORCH, out)
 }

@@ -7,14 +7,14 @@ use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI};
 use crate::ops::prelude::*;
 
 /// The tile function of [`gelu`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Gelu {
     /// Exact or approximated.
     pub form: Form,
 }
 
 /// How the normal distribution function is computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub enum Form {
     /// `(1 + erf(x / sqrt(2))) / 2`.
     Erf,
@@ -95,7 +95,7 @@ impl Unary for Gelu {
 /// ```
 #[function(*, approximate = "none")]
 #[python(nn)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Gelu)]
 pub fn gelu(input: &Tensor, approximate: &str) -> Result<Tensor> {
     let form = match approximate {
         "none" => Form::Erf,

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`gt`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Gt;
 
 impl CompareFn for Gt {
@@ -33,7 +33,7 @@ impl Comparison for Gt {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::REAL, samples, gradient = false)]
+#[operator(DTypes::REAL, samples, Gt, gradient = false)]
 pub fn gt(input: Operand, other: Operand) -> Result<Tensor> {
     compare_to(Gt, input, other, Rules::TORCH, out)
 }

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`heaviside`](fn@heaviside).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Heaviside;
 
 impl BinaryFn for Heaviside {
@@ -42,7 +42,7 @@ impl Binary for Heaviside {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::NUMERIC, samples)]
+#[operator(DTypes::NUMERIC, samples, Heaviside)]
 pub fn heaviside(input: Operand, values: Operand) -> Result<Tensor> {
     binary_to(Heaviside, input, values, Rules::TORCH, out)
 }

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`hypot`](fn@hypot).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Hypot;
 
 impl BinaryFn for Hypot {
@@ -42,7 +42,7 @@ impl Binary for Hypot {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Hypot)]
 pub fn hypot(input: Operand, other: Operand) -> Result<Tensor> {
     binary_to(Hypot, input, other, Rules::TORCH, out)
 }

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`isfinite`](fn@isfinite).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Isfinite;
 
 impl TestFn for Isfinite {
@@ -17,7 +17,11 @@ impl TestFn for Isfinite {
     }
 }
 
-const OPERATOR: TestOp<Isfinite> = TestOp { f: Isfinite, name: "isfinite", truth: Rules::TORCH.truth };
+impl Test for Isfinite {
+    const NAME: &'static str = "isfinite";
+}
+
+const OPERATOR: TestOp<Isfinite> = TestOp { f: Isfinite, truth: Rules::TORCH.truth };
 
 /// Whether each element is neither infinite nor NaN.
 ///
@@ -29,7 +33,7 @@ const OPERATOR: TestOp<Isfinite> = TestOp { f: Isfinite, name: "isfinite", truth
 /// ```
 #[function]
 #[python(torch, method)]
-#[operator(DTypes::REAL, samples, gradient = false)]
+#[operator(DTypes::REAL, samples, Isfinite, gradient = false)]
 pub fn isfinite(input: &Tensor) -> Result<Tensor> {
     dispatch1(&OPERATOR, &[input])
 }

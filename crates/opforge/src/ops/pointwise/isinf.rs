@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`isinf`](fn@isinf).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Isinf;
 
 impl TestFn for Isinf {
@@ -17,7 +17,11 @@ impl TestFn for Isinf {
     }
 }
 
-const OPERATOR: TestOp<Isinf> = TestOp { f: Isinf, name: "isinf", truth: Rules::TORCH.truth };
+impl Test for Isinf {
+    const NAME: &'static str = "isinf";
+}
+
+const OPERATOR: TestOp<Isinf> = TestOp { f: Isinf, truth: Rules::TORCH.truth };
 
 /// Whether each element is plus or minus infinity.
 ///
@@ -29,7 +33,7 @@ const OPERATOR: TestOp<Isinf> = TestOp { f: Isinf, name: "isinf", truth: Rules::
 /// ```
 #[function]
 #[python(torch, method)]
-#[operator(DTypes::REAL, samples, gradient = false)]
+#[operator(DTypes::REAL, samples, Isinf, gradient = false)]
 pub fn isinf(input: &Tensor) -> Result<Tensor> {
     dispatch1(&OPERATOR, &[input])
 }

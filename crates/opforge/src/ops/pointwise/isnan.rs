@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`isnan`](fn@isnan).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Isnan;
 
 impl TestFn for Isnan {
@@ -17,7 +17,11 @@ impl TestFn for Isnan {
     }
 }
 
-const OPERATOR: TestOp<Isnan> = TestOp { f: Isnan, name: "isnan", truth: Rules::TORCH.truth };
+impl Test for Isnan {
+    const NAME: &'static str = "isnan";
+}
+
+const OPERATOR: TestOp<Isnan> = TestOp { f: Isnan, truth: Rules::TORCH.truth };
 
 /// Whether each element is NaN.
 ///
@@ -29,7 +33,7 @@ const OPERATOR: TestOp<Isnan> = TestOp { f: Isnan, name: "isnan", truth: Rules::
 /// ```
 #[function]
 #[python(torch, method)]
-#[operator(DTypes::REAL, samples, gradient = false)]
+#[operator(DTypes::REAL, samples, Isnan, gradient = false)]
 pub fn isnan(input: &Tensor) -> Result<Tensor> {
     dispatch1(&OPERATOR, &[input])
 }

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`isneginf`](fn@isneginf).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Isneginf;
 
 impl TestFn for Isneginf {
@@ -17,7 +17,11 @@ impl TestFn for Isneginf {
     }
 }
 
-const OPERATOR: TestOp<Isneginf> = TestOp { f: Isneginf, name: "isneginf", truth: Rules::TORCH.truth };
+impl Test for Isneginf {
+    const NAME: &'static str = "isneginf";
+}
+
+const OPERATOR: TestOp<Isneginf> = TestOp { f: Isneginf, truth: Rules::TORCH.truth };
 
 /// Whether each element is minus infinity.
 ///
@@ -29,7 +33,7 @@ const OPERATOR: TestOp<Isneginf> = TestOp { f: Isneginf, name: "isneginf", truth
 /// ```
 #[function]
 #[python(torch, method)]
-#[operator(DTypes::REAL, samples, gradient = false)]
+#[operator(DTypes::REAL, samples, Isneginf, gradient = false)]
 pub fn isneginf(input: &Tensor) -> Result<Tensor> {
     dispatch1(&OPERATOR, &[input])
 }

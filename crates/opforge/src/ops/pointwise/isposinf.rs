@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`isposinf`](fn@isposinf).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Isposinf;
 
 impl TestFn for Isposinf {
@@ -17,7 +17,11 @@ impl TestFn for Isposinf {
     }
 }
 
-const OPERATOR: TestOp<Isposinf> = TestOp { f: Isposinf, name: "isposinf", truth: Rules::TORCH.truth };
+impl Test for Isposinf {
+    const NAME: &'static str = "isposinf";
+}
+
+const OPERATOR: TestOp<Isposinf> = TestOp { f: Isposinf, truth: Rules::TORCH.truth };
 
 /// Whether each element is plus infinity.
 ///
@@ -29,7 +33,7 @@ const OPERATOR: TestOp<Isposinf> = TestOp { f: Isposinf, name: "isposinf", truth
 /// ```
 #[function]
 #[python(torch, method)]
-#[operator(DTypes::REAL, samples, gradient = false)]
+#[operator(DTypes::REAL, samples, Isposinf, gradient = false)]
 pub fn isposinf(input: &Tensor) -> Result<Tensor> {
     dispatch1(&OPERATOR, &[input])
 }

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`lcm`](fn@lcm).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Lcm;
 
 impl BinaryFn for Lcm {
@@ -37,7 +37,7 @@ impl Binary for Lcm {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::INTS, samples)]
+#[operator(DTypes::INTS, samples, Lcm)]
 pub fn lcm(input: Operand, other: Operand) -> Result<Tensor> {
     binary_to(Lcm, input, other, Rules::TORCH, out)
 }

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`le`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Le;
 
 impl CompareFn for Le {
@@ -33,7 +33,7 @@ impl Comparison for Le {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::REAL, samples, gradient = false)]
+#[operator(DTypes::REAL, samples, Le, gradient = false)]
 pub fn le(input: Operand, other: Operand) -> Result<Tensor> {
     compare_to(Le, input, other, Rules::TORCH, out)
 }

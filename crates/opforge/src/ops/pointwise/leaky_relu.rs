@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`leaky_relu`](fn@leaky_relu).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct LeakyRelu {
     /// The slope for negative numbers.
     pub slope: Number,
@@ -37,7 +37,7 @@ impl Unary for LeakyRelu {
 /// ```
 #[function(negative_slope = 0.01, out)]
 #[python(nn, inplace)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, LeakyRelu)]
 pub fn leaky_relu(input: &Tensor, negative_slope: f64) -> Result<Tensor> {
     unary_float(LeakyRelu { slope: negative_slope.into() }, input, out)
 }

@@ -6,7 +6,7 @@ use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// The way from `a` to `b` by the weight `w`, exact at both ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 struct Between;
 
 impl TernaryFn for Between {
@@ -32,7 +32,7 @@ impl Ternary for Between {
 }
 
 /// [`Between`] with a number for a weight.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 struct Toward {
     weight: Number,
 }
@@ -65,7 +65,7 @@ impl Binary for Toward {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Between, Toward)]
 pub fn lerp(input: &Tensor, end: &Tensor, weight: Operand) -> Result<Tensor> {
     match weight {
         Operand::Tensor(weight) if is_fused([input, end, weight]) => {

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`logaddexp`](fn@logaddexp).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Logaddexp;
 
 impl BinaryFn for Logaddexp {
@@ -43,7 +43,7 @@ impl Binary for Logaddexp {
 /// ```
 #[function]
 #[python(torch, method)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Logaddexp)]
 pub fn logaddexp(input: Operand, other: Operand) -> Result<Tensor> {
     binary_float(Logaddexp, input, other, None)
 }

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`logaddexp2`](fn@logaddexp2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Logaddexp2;
 
 impl BinaryFn for Logaddexp2 {
@@ -42,7 +42,7 @@ impl Binary for Logaddexp2 {
 /// ```
 #[function]
 #[python(torch, method)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Logaddexp2)]
 pub fn logaddexp2(input: Operand, other: Operand) -> Result<Tensor> {
     binary_float(Logaddexp2, input, other, None)
 }

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`logical_and`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct LogicalAnd;
 
 impl CompareFn for LogicalAnd {
@@ -33,7 +33,7 @@ impl Comparison for LogicalAnd {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::REAL, samples, gradient = false)]
+#[operator(DTypes::REAL, samples, LogicalAnd, gradient = false)]
 pub fn logical_and(input: Operand, other: Operand) -> Result<Tensor> {
     compare_to(LogicalAnd, input, other, Rules::TORCH, out)
 }

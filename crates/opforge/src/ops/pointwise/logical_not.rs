@@ -2,7 +2,7 @@
 
 use crate::ops::prelude::*;
 /// The tile function of [`logical_not`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct LogicalNot;
 
 impl TestFn for LogicalNot {
@@ -16,8 +16,12 @@ impl TestFn for LogicalNot {
     }
 }
 
+impl Test for LogicalNot {
+    const NAME: &'static str = "logical_not";
+}
+
 fn op(truth: DType) -> TestOp<LogicalNot> {
-    TestOp { f: LogicalNot, name: "logical_not", truth }
+    TestOp { f: LogicalNot, truth }
 }
 
 /// Whether an element is zero, as bool.
@@ -30,7 +34,7 @@ fn op(truth: DType) -> TestOp<LogicalNot> {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::REAL, samples, gradient = false)]
+#[operator(DTypes::REAL, samples, LogicalNot, gradient = false)]
 pub fn logical_not(input: &Tensor) -> Result<Tensor> {
     dispatch_to(&op(Rules::TORCH.truth), &[input], out)
 }

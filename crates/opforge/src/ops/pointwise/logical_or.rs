@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`logical_or`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct LogicalOr;
 
 impl CompareFn for LogicalOr {
@@ -33,7 +33,7 @@ impl Comparison for LogicalOr {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::REAL, samples, gradient = false)]
+#[operator(DTypes::REAL, samples, LogicalOr, gradient = false)]
 pub fn logical_or(input: Operand, other: Operand) -> Result<Tensor> {
     compare_to(LogicalOr, input, other, Rules::TORCH, out)
 }

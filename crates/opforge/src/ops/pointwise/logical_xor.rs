@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`logical_xor`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct LogicalXor;
 
 impl CompareFn for LogicalXor {
@@ -33,7 +33,7 @@ impl Comparison for LogicalXor {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::REAL, samples, gradient = false)]
+#[operator(DTypes::REAL, samples, LogicalXor, gradient = false)]
 pub fn logical_xor(input: Operand, other: Operand) -> Result<Tensor> {
     compare_to(LogicalXor, input, other, Rules::TORCH, out)
 }

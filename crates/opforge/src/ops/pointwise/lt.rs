@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`lt`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Lt;
 
 impl CompareFn for Lt {
@@ -33,7 +33,7 @@ impl Comparison for Lt {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::REAL, samples, gradient = false)]
+#[operator(DTypes::REAL, samples, Lt, gradient = false)]
 pub fn lt(input: Operand, other: Operand) -> Result<Tensor> {
     compare_to(Lt, input, other, Rules::TORCH, out)
 }

@@ -4,7 +4,7 @@ use crate::ops::extreme::of_winner;
 use crate::ops::prelude::*;
 
 /// The tile function of `maximum` if `MAX`, else of `minimum`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Winner<const MAX: bool>;
 
 impl<const MAX: bool> BinaryFn for Winner<MAX> {
@@ -48,7 +48,7 @@ impl<const MAX: bool> Binary for Winner<MAX> {
 /// ```
 #[function]
 #[python(torch, method)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, Winner<true>)]
 pub fn maximum(input: Operand, other: Operand) -> Result<Tensor> {
     binary(Winner::<true>, input, other, Rules::TORCH)
 }

@@ -18,7 +18,7 @@ use crate::ops::prelude::*;
 /// ```
 #[function]
 #[python(torch, method)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, Winner<false>)]
 pub fn minimum(input: Operand, other: Operand) -> Result<Tensor> {
     binary(Winner::<false>, input, other, Rules::TORCH)
 }

@@ -4,7 +4,7 @@ use crate::functional::Parts;
 use crate::ops::prelude::*;
 
 /// The tile function of [`mul`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Mul;
 
 impl BinaryFn for Mul {
@@ -56,7 +56,7 @@ impl Binary for Mul {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, Mul)]
 pub fn mul(input: Operand, other: Operand) -> Result<Tensor> {
     binary_to(Mul, input, other, Rules::TORCH, out)
 }

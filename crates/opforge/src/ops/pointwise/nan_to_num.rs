@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`nan_to_num`](fn@nan_to_num).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct NanToNum {
     /// What NaN becomes.
     pub nan: Scalar,
@@ -47,7 +47,7 @@ impl Unary for NanToNum {
 /// ```
 #[function(nan = None, posinf = None, neginf = None, out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::NUMERIC, samples)]
+#[operator(DTypes::NUMERIC, samples, NanToNum)]
 pub fn nan_to_num(input: &Tensor, nan: Option<f64>, posinf: Option<f64>, neginf: Option<f64>) -> Result<Tensor> {
     let greatest = super::clamp::greatest_finite(input.dtype());
     let number = |given: Option<f64>, default: f64| Scalar::Float(given.unwrap_or(default));

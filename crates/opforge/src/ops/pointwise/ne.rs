@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`ne`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Ne;
 
 impl CompareFn for Ne {
@@ -33,7 +33,7 @@ impl Comparison for Ne {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::REAL, samples, gradient = false)]
+#[operator(DTypes::REAL, samples, Ne, gradient = false)]
 pub fn ne(input: Operand, other: Operand) -> Result<Tensor> {
     compare_to(Ne, input, other, Rules::TORCH, out)
 }

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// Whose neighbours are meant: half precision is computed in f32.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub enum Grain {
     /// Those of the type that is computed in.
     Own,
@@ -14,7 +14,7 @@ pub enum Grain {
 }
 
 /// The tile function of [`nextafter`](fn@nextafter).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Nextafter {
     /// Whose neighbours are meant.
     pub grain: Grain,
@@ -79,7 +79,7 @@ impl Binary for Nextafter {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Nextafter)]
 pub fn nextafter(input: &Tensor, other: &Tensor) -> Result<Tensor> {
     let grain = match crate::functional::common_dtype(input, other) {
         DType::F16 => Grain::F16,

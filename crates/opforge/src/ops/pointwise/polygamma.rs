@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`polygamma`](fn@polygamma).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Polygamma {
     /// The order of the derivative.
     pub n: u32,
@@ -40,7 +40,7 @@ impl Unary for Polygamma {
 /// ```
 #[function]
 #[python(torch, special)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Polygamma)]
 pub fn polygamma(n: i64, input: &Tensor) -> Result<Tensor> {
     match u32::try_from(n) {
         Ok(n) if n <= 100 => unary_float(Polygamma { n }, input, None),

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`pow`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Pow;
 
 impl BinaryFn for Pow {
@@ -66,7 +66,7 @@ impl Binary for Pow {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::NUMERIC, samples)]
+#[operator(DTypes::NUMERIC, samples, Pow)]
 pub fn pow(input: Operand, exponent: Operand) -> Result<Tensor> {
     match (input, exponent) {
         (Operand::Tensor(base), Operand::Scalar(number)) => match by_multiplication(base, number) {

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`remainder`](fn@remainder).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Remainder;
 
 impl BinaryFn for Remainder {
@@ -56,7 +56,7 @@ impl Binary for Remainder {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::NUMERIC, samples)]
+#[operator(DTypes::NUMERIC, samples, Remainder)]
 pub fn remainder(input: Operand, other: Operand) -> Result<Tensor> {
     binary_to(Remainder, input, other, Rules::TORCH, out)
 }

@@ -3,14 +3,14 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`round`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Round {
     /// What becomes of halves.
     pub halves: Halves,
 }
 
 /// Where a number half-way between two integers goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub enum Halves {
     /// To the even one, as PyTorch and IEEE have it.
     ToEven,
@@ -53,7 +53,7 @@ impl Unary for Round {
 /// ```
 #[function(*, decimals = 0, out)]
 #[python(torch, method, in_place, special)]
-#[operator(DTypes::NUMERIC, samples)]
+#[operator(DTypes::NUMERIC, samples, Round)]
 pub fn round(input: &Tensor, decimals: i64) -> Result<Tensor> {
     let nearest = |x: &Tensor| unary(Round { halves: Halves::ToEven }, x);
     if decimals == 0 || !input.dtype().is_float() {

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`signbit`](fn@signbit).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Signbit;
 
 impl TestFn for Signbit {
@@ -17,7 +17,11 @@ impl TestFn for Signbit {
     }
 }
 
-const OPERATOR: TestOp<Signbit> = TestOp { f: Signbit, name: "signbit", truth: Rules::TORCH.truth };
+impl Test for Signbit {
+    const NAME: &'static str = "signbit";
+}
+
+const OPERATOR: TestOp<Signbit> = TestOp { f: Signbit, truth: Rules::TORCH.truth };
 
 /// Whether the sign bit is set: of negative numbers, and of -0 and some NaN.
 ///
@@ -29,7 +33,7 @@ const OPERATOR: TestOp<Signbit> = TestOp { f: Signbit, name: "signbit", truth: R
 /// ```
 #[function]
 #[python(torch, method)]
-#[operator(DTypes::REAL, samples, gradient = false)]
+#[operator(DTypes::REAL, samples, Signbit, gradient = false)]
 pub fn signbit(input: &Tensor) -> Result<Tensor> {
     dispatch1(&OPERATOR, &[input])
 }

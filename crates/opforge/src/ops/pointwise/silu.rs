@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`silu`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Silu;
 
 impl UnaryFn for Silu {
@@ -47,7 +47,7 @@ impl Unary for Silu {
 /// ```
 #[function(out)]
 #[python(nn, inplace)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Silu)]
 pub fn silu(input: &Tensor) -> Result<Tensor> {
     unary_to(Silu, input, out)
 }

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`softplus`](fn@softplus).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Softplus {
     /// How sharp the bend is.
     pub beta: Number,
@@ -44,7 +44,7 @@ impl Unary for Softplus {
 /// ```
 #[function(beta = 1.0, threshold = 20.0)]
 #[python(nn)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Softplus)]
 pub fn softplus(input: &Tensor, beta: f64, threshold: f64) -> Result<Tensor> {
     unary_float(Softplus { beta: beta.into(), threshold: threshold.into() }, input, None)
 }

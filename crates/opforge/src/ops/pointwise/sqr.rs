@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`sqr`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Sqr;
 
 impl UnaryFn for Sqr {
@@ -43,7 +43,7 @@ impl Unary for Sqr {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place, name = "square")]
-#[operator(DTypes::NUMERIC, samples)]
+#[operator(DTypes::NUMERIC, samples, Sqr)]
 pub fn sqr(input: &Tensor) -> Result<Tensor> {
     let truth = input.dtype() == DType::Bool;
     if truth { unary_to(Sqr, &input.to_dtype(DType::I64)?, out) } else { unary_to(Sqr, input, out) }

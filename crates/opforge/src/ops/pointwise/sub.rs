@@ -5,7 +5,7 @@ use crate::functional::{Plus, binary_scaled};
 use crate::ops::prelude::*;
 
 /// The tile function of [`sub`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Sub;
 
 impl BinaryFn for Sub {
@@ -52,7 +52,7 @@ impl Binary for Sub {
 /// ```
 #[function(*, alpha = Scalar::Int(1), out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::NUMERIC, samples)]
+#[operator(DTypes::NUMERIC, samples, Sub, Plus<true>)]
 pub fn sub(input: Operand, other: Operand, alpha: Scalar) -> Result<Tensor> {
     binary_scaled::<_, true>(Sub, input, other, alpha, out)
 }

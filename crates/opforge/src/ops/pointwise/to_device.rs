@@ -5,7 +5,7 @@ use opforge_tile::forms::Move;
 use crate::ops::prelude::*;
 
 /// The operator of [`to_device`]. From one device to another its input is contiguous; to the same one it is a copy where the input is.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct ToDevice {
     /// Where the input is.
     pub from: Device,
@@ -54,7 +54,7 @@ impl Operator for ToDevice {
 /// ```
 #[function]
 #[python(hidden)]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, ToDevice)]
 pub fn to_device(input: &Tensor, device: Device) -> Result<Tensor> {
     match (*input.device(), device) {
         (from, to) if from == to => Ok(input.clone()),

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The operator of [`to_dtype`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct ToDType {
     /// The result's dtype.
     pub dtype: DType,
@@ -41,7 +41,7 @@ impl Plain for ToDType {
 #[function]
 #[python(hidden)]
 #[view]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, ToDType)]
 pub fn to_dtype(input: &Tensor, dtype: DType) -> Result<Tensor> {
     if input.dtype() == dtype { Ok(input.clone()) } else { dispatch1(&ToDType { dtype }, &[input]) }
 }

@@ -5,7 +5,7 @@ use crate::autograd::sum_to;
 use crate::ops::prelude::*;
 
 /// The operator of [`where_cond`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct WhereCond;
 
 impl Plain for WhereCond {
@@ -57,7 +57,7 @@ fn choose(cond: &Tensor, a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// ```
 #[function]
 #[python(torch, name = "where")]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, WhereCond)]
 pub fn where_cond(condition: &Tensor, input: Operand, other: Operand) -> Result<Tensor> {
     let dtype = match (input, other) {
         (Operand::Tensor(a), Operand::Tensor(b)) => common_dtype(a, b),

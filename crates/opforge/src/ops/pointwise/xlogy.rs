@@ -4,7 +4,7 @@ use crate::functional::where_cond;
 use crate::ops::prelude::*;
 
 /// The tile function of [`xlogy`](fn@xlogy).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Xlogy;
 
 impl BinaryFn for Xlogy {
@@ -52,7 +52,7 @@ pub(crate) fn unless_zero(a: &Tensor, log: &Tensor) -> Result<Tensor> {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place, special)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Xlogy)]
 pub fn xlogy(input: Operand, other: Operand) -> Result<Tensor> {
     binary_float(Xlogy, input, other, out)
 }

@@ -6,7 +6,7 @@ use super::rand::Rand;
 use crate::ops::prelude::*;
 
 /// The distribution behind [`bernoulli`] and dropout: ones of one probability.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Bernoulli {
     /// The probability of a one.
     pub p: Scalar,
@@ -38,7 +38,7 @@ pub(crate) fn mask(p: f64, like: &Tensor, generator: Option<&Generator>) -> Resu
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(*, generator = None)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Bernoulli)]
 pub fn bernoulli(input: &Tensor, generator: Option<Generator>) -> Result<Tensor> {
     check_float(OP, "input", input)?;
     let uniform = draw(Rand::of(0.0, 1.0), input.shape(), DType::F32, input.device(), generator.as_ref())?;

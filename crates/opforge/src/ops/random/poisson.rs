@@ -5,7 +5,7 @@ use opforge_tile::forms::Random;
 use crate::ops::prelude::*;
 
 /// The operator of [`poisson`]: of a draw's key and rates in f64.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Poisson;
 
 impl Plain for Poisson {
@@ -42,7 +42,7 @@ impl Plain for Poisson {
 /// ```
 #[function(generator = None)]
 #[python(torch)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Poisson)]
 pub fn poisson(input: &Tensor, generator: Option<Generator>) -> Result<Tensor> {
     check_float(OP, "input", input)?;
     let key = generator.as_ref().unwrap_or(Generator::global()).next_key();

@@ -7,7 +7,7 @@ use crate::arguments::{default_dtype, leaf, size_to_shape};
 use crate::ops::prelude::*;
 
 /// The distribution of [`rand`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Rand {
     /// The least value.
     pub low: Scalar,
@@ -42,7 +42,7 @@ impl Rand {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(*, generator = None, dtype = None, device = None, requires_grad = false)]
-#[operator(DTypes::FLOATS, samples, gradient = false)]
+#[operator(DTypes::FLOATS, samples, Rand, gradient = false)]
 pub fn rand(
     size: &[i64],
     generator: Option<Generator>,

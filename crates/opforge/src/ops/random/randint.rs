@@ -6,7 +6,7 @@ use crate::arguments::{leaf, size_to_shape};
 use crate::ops::prelude::*;
 
 /// The distribution of [`randint`]: integers from `low` to before `high`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct RandInt {
     /// The least value.
     pub low: i64,
@@ -33,7 +33,7 @@ impl Distribution for RandInt {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(*, generator = None, dtype = None, device = None, requires_grad = false)]
-#[operator(DTypes::NUMERIC, samples, gradient = false)]
+#[operator(DTypes::NUMERIC, samples, RandInt, gradient = false)]
 pub fn randint(
     low: i64,
     high: i64,

@@ -7,7 +7,7 @@ use crate::arguments::{default_dtype, leaf, size_to_shape};
 use crate::ops::prelude::*;
 
 /// The distribution of [`randn`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Randn {
     /// The mean.
     pub mean: Scalar,
@@ -42,7 +42,7 @@ impl Randn {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(*, generator = None, dtype = None, device = None, requires_grad = false)]
-#[operator(DTypes::FLOATS, samples, gradient = false)]
+#[operator(DTypes::FLOATS, samples, Randn, gradient = false)]
 pub fn randn(
     size: &[i64],
     generator: Option<Generator>,

@@ -5,7 +5,7 @@ use opforge_tile::TruthReducer;
 use crate::ops::prelude::*;
 
 /// The mathematics of `all` if `ALL`, else of `any`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Truth<const ALL: bool>;
 
 impl<const ALL: bool> TruthReducer for Truth<ALL> {
@@ -39,7 +39,7 @@ impl<const ALL: bool> Reduction for Truth<ALL> {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = None, keepdim = false)]
-#[operator(DTypes::REAL, samples, gradient = false)]
+#[operator(DTypes::REAL, samples, Truth<true>, gradient = false)]
 pub fn all(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
     reduce_over(Truth::<true>, input, dim, keepdim)
 }

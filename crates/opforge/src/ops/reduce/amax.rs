@@ -6,7 +6,7 @@ use crate::ops::extreme::shared_by_ties;
 use crate::ops::prelude::*;
 
 /// The mathematics of `amax` if `MAX`, else of `amin`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Extremum<const MAX: bool>;
 
 impl<const MAX: bool> Reducer for Extremum<MAX> {
@@ -56,7 +56,7 @@ impl<const MAX: bool> Reduction for Extremum<MAX> {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = None, keepdim = false)]
-#[operator(DTypes::REAL, samples, name = "max")]
+#[operator(DTypes::REAL, samples, Extremum<true>, name = "max")]
 pub fn amax(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
     reduce_over(Extremum::<true>, input, dim, keepdim)
 }

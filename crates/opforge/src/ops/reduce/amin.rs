@@ -15,7 +15,7 @@ use crate::ops::prelude::*;
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = None, keepdim = false)]
-#[operator(DTypes::REAL, samples, name = "min")]
+#[operator(DTypes::REAL, samples, Extremum<false>, name = "min")]
 pub fn amin(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
     reduce_over(Extremum::<false>, input, dim, keepdim)
 }

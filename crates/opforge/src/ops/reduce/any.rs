@@ -12,7 +12,7 @@ use crate::ops::prelude::*;
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = None, keepdim = false)]
-#[operator(DTypes::REAL, samples, gradient = false)]
+#[operator(DTypes::REAL, samples, Truth<false>, gradient = false)]
 pub fn any(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
     reduce_over(Truth::<false>, input, dim, keepdim)
 }

@@ -6,7 +6,7 @@ use crate::ops::extreme::{arg_over, arg_samples};
 use crate::ops::prelude::*;
 
 /// The mathematics of `argmax` if `MAX`, else of `argmin`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct ArgExtremum<const MAX: bool> {
     /// The result's dtype: i64 or u32.
     pub index: DType,
@@ -44,7 +44,7 @@ impl<const MAX: bool> Reduction for ArgExtremum<MAX> {
 /// ```
 #[function(dim = None, keepdim = false)]
 #[python(torch, method)]
-#[operator(DTypes::REAL, samples, gradient = false)]
+#[operator(DTypes::REAL, samples, ArgExtremum<true>, gradient = false)]
 pub fn argmax(input: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
     arg_over(ArgExtremum::<true> { index: Rules::TORCH.index }, input, dim, keepdim)
 }

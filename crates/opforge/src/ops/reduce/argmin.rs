@@ -18,7 +18,7 @@ use crate::ops::prelude::*;
 /// ```
 #[function(dim = None, keepdim = false)]
 #[python(torch, method)]
-#[operator(DTypes::REAL, samples, gradient = false)]
+#[operator(DTypes::REAL, samples, ArgExtremum<false>, gradient = false)]
 pub fn argmin(input: &Tensor, dim: Option<i64>, keepdim: bool) -> Result<Tensor> {
     arg_over(ArgExtremum::<false> { index: Rules::TORCH.index }, input, dim, keepdim)
 }

@@ -2,7 +2,7 @@
 
 use opforge_tile::forms::Extreme;
 
-use crate::ops::extreme::{running_extreme, running_samples};
+use crate::ops::extreme::{RunningArg, running_extreme, running_samples};
 use crate::ops::prelude::*;
 
 /// The greatest of each element and all before it along `dim`, and the index of the last that is equal to it. NaN wins and stays.
@@ -20,7 +20,7 @@ use crate::ops::prelude::*;
 /// ```
 #[function]
 #[python(torch, method, results(values, indices))]
-#[operator(DTypes::REAL, samples, gradient = false)]
+#[operator(DTypes::REAL, samples, RunningArg, gradient = false)]
 pub fn cummax(input: &Tensor, dim: i64) -> Result<(Tensor, Tensor)> {
     running_extreme(Extreme::Max, input, dim)
 }

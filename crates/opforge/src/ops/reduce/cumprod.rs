@@ -6,7 +6,7 @@ use crate::arguments::{accumulation_dtype, with_dimension};
 use crate::ops::prelude::*;
 
 /// The mathematics of [`cumprod`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct CumProd;
 
 impl Scan for CumProd {
@@ -60,7 +60,7 @@ fn earlier(x: &Tensor, dim: usize, by: usize, fill: f64) -> Result<Tensor> {
 /// ```
 #[function(*, dtype = None, out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::NUMERIC, samples)]
+#[operator(DTypes::NUMERIC, samples, CumProd)]
 pub fn cumprod(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
     let input = input.to_dtype(dtype.unwrap_or(accumulation_dtype(input.dtype())))?;
     let dim = normalize_dim(dim, input.rank(), OP)?;

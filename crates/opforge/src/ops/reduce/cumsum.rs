@@ -6,7 +6,7 @@ use crate::arguments::{accumulation_dtype, no_dims, with_dimension};
 use crate::ops::prelude::*;
 
 /// The mathematics of [`cumsum`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct CumSum;
 
 impl Scan for CumSum {
@@ -38,7 +38,7 @@ pub(super) fn from_the_end(x: &Tensor, dim: usize) -> Result<Tensor> {
 /// ```
 #[function(*, dtype = None, out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::NUMERIC, samples)]
+#[operator(DTypes::NUMERIC, samples, CumSum)]
 pub fn cumsum(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
     let input = input.to_dtype(dtype.unwrap_or(accumulation_dtype(input.dtype())))?;
     let dim = normalize_dim(dim, input.rank(), OP)?;

@@ -6,7 +6,7 @@ use crate::arguments::with_dimension;
 use crate::ops::prelude::*;
 
 /// The mathematics of [`logcumsumexp`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct LogCumSumExp;
 
 impl Scan for LogCumSumExp {
@@ -45,7 +45,7 @@ impl Scan for LogCumSumExp {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, LogCumSumExp)]
 pub fn logcumsumexp(input: &Tensor, dim: i64) -> Result<Tensor> {
     let dim = normalize_dim(dim, input.rank(), OP)?;
     let input = floating(input)?;

@@ -7,7 +7,7 @@ use crate::functional::reduced;
 use crate::ops::prelude::*;
 
 /// The mathematics of [`mean`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Mean;
 
 impl Reducer for Mean {
@@ -49,7 +49,7 @@ impl Reduction for Mean {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = None, keepdim = false, *, dtype = None)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Mean)]
 pub fn mean(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
     let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.to_dtype(dtype))?;
     let axes = reduce_dims(OP, &input, dim)?;

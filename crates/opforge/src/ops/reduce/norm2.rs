@@ -5,7 +5,7 @@ use opforge_tile::Reducer;
 use crate::ops::prelude::*;
 
 /// The mathematics of [`norm2`]: the square root of the sum of squares.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Norm2;
 
 impl Reducer for Norm2 {
@@ -53,7 +53,7 @@ impl Reduction for Norm2 {
 /// ```
 #[function(dim = None, keepdim = false)]
 #[python(hidden)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Norm2)]
 pub fn norm2(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
     let axes = reduce_dims("norm", input, dim)?;
     dispatch1(&ReduceOp { reduction: Norm2, axes, keepdim }, &[input])

@@ -6,7 +6,7 @@ use crate::arguments::accumulation_dtype;
 use crate::ops::prelude::*;
 
 /// The mathematics of [`prod`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Prod;
 
 impl Reducer for Prod {
@@ -106,7 +106,7 @@ fn products_before(rows: &Tensor) -> Result<Tensor> {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = None, keepdim = false, *, dtype = None)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, Prod)]
 pub fn prod(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
     let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.to_dtype(dtype))?;
     let axes = reduce_dims(OP, &input, dim)?;

@@ -6,7 +6,7 @@ use crate::family::reduce_dims;
 use crate::ops::prelude::*;
 
 /// The mathematics of [`std()`]: the square root of [`Var`](super::var::Var).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Std {
     /// 1 estimates a population from a sample, 0 is of the elements themselves.
     pub correction: Scalar,
@@ -41,7 +41,7 @@ impl Reduction for Std {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = None, *, correction = None, keepdim = false)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Std)]
 pub fn std(input: &Tensor, dim: Option<&[i64]>, correction: Option<f64>, keepdim: bool) -> Result<Tensor> {
     let axes = reduce_dims(OP, input, dim)?;
     dispatch1(

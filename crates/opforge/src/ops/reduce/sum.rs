@@ -8,7 +8,7 @@ use crate::functional::reduced;
 use crate::ops::prelude::*;
 
 /// The mathematics of [`sum`]. Rounding errors grow with the logarithm of the number of elements; f16 and bf16 accumulate in f32.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Sum {
     /// Whether integers are summed into i64.
     pub widen: bool,
@@ -58,7 +58,7 @@ impl Reduction for Sum {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = None, keepdim = false, *, dtype = None)]
-#[operator(DTypes::REAL, samples)]
+#[operator(DTypes::REAL, samples, Sum)]
 pub fn sum(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
     // What is summed in this dtype anyway need not be converted before.
     let dtype = dtype.filter(|&dtype| dtype != accumulation_dtype(input.dtype()));

@@ -7,7 +7,7 @@ use crate::family::reduce_dims;
 use crate::ops::prelude::*;
 
 /// The mathematics of [`var`]: the sum of squared distances from the mean over `count - correction`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Var {
     /// 1 estimates a population's variance from a sample, 0 is the variance of the elements themselves.
     pub correction: Scalar,
@@ -42,7 +42,7 @@ impl Reduction for Var {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = None, *, correction = None, keepdim = false)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Var)]
 pub fn var(input: &Tensor, dim: Option<&[i64]>, correction: Option<f64>, keepdim: bool) -> Result<Tensor> {
     let axes = reduce_dims(OP, input, dim)?;
     dispatch1(

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The view of [`as_strided`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct AsStrided {
     /// The result's shape.
     pub shape: Shape,
@@ -45,7 +45,7 @@ impl View for AsStrided {
 /// Any shape and strides over the storage of a tensor: a view. The offset counts from the storage's start; without it, from the tensor's.
 #[function(storage_offset = None)]
 #[view]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, AsStrided)]
 pub fn as_strided(input: &Tensor, size: &[i64], stride: &[i64], storage_offset: Option<i64>) -> Result<Tensor> {
     let shape = crate::functional::size_to_shape(OP, size)?;
     let natural = |n: &i64| usize::try_from(*n).map_err(|_| Error::value(OP, "stride or offset", n, "0 or more"));

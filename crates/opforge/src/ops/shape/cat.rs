@@ -5,7 +5,7 @@ use opforge_tile::forms::Move;
 use crate::ops::prelude::*;
 
 /// The operator of [`cat`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Cat {
     /// The dimension along which the tensors are joined.
     pub dim: usize,
@@ -79,7 +79,7 @@ fn join(tensors: &[&Tensor], dim: usize) -> Result<Tensor> {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function(dim = 0)]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, Cat)]
 pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     let dtype = tensors.iter().map(Tensor::dtype).reduce(opforge_core::promote).unwrap_or(DType::F32);
     let nothing = |t: &&Tensor| t.dims() == [0];

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The view of [`diagonal`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Diagonal {
     /// How far above (or, negative, below) the main diagonal.
     pub offset: i64,
@@ -30,7 +30,7 @@ impl View for Diagonal {
 /// The diagonal of `dim1` and `dim2`, `offset` above the main one, as a new last dimension: a view.
 #[function(offset = 0, dim1 = 0, dim2 = 1)]
 #[view]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, Diagonal)]
 pub fn diagonal(input: &Tensor, offset: i64, dim1: i64, dim2: i64) -> Result<Tensor> {
     let dim = |d| normalize_dim(d, input.rank(), OP);
     view(Diagonal { offset, dim1: dim(dim1)?, dim2: dim(dim2)? }, input)

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The view of [`expand`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Expand {
     /// The result's shape.
     pub shape: Shape,
@@ -29,7 +29,7 @@ impl View for Expand {
 #[function]
 #[python(method)]
 #[view]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, Expand)]
 pub fn expand(input: &Tensor, size: &[i64]) -> Result<Tensor> {
     let lead = size.len().saturating_sub(input.rank());
     let length = |(i, &n): (usize, &i64)| match n {

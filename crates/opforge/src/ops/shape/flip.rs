@@ -5,7 +5,7 @@ use opforge_tile::forms::Move;
 use crate::ops::prelude::*;
 
 /// The operator of [`flip`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Flip {
     /// The dimensions that are read backwards.
     pub axes: Axes,
@@ -41,7 +41,7 @@ impl Plain for Flip {
 /// # Ok::<(), opforge::Error>(())
 /// ```
 #[function]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, Flip)]
 pub fn flip(input: &Tensor, dims: &[i64]) -> Result<Tensor> {
     let axes = if dims.is_empty() { Axes::default() } else { reduce_dims(OP, input, Some(dims))? };
     dispatch1(&Flip { axes }, &[input])

@@ -4,7 +4,7 @@ use crate::arguments::no_dims;
 use crate::ops::prelude::*;
 
 /// The view of [`narrow`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Narrow {
     /// The dimension.
     pub dim: usize,
@@ -29,7 +29,7 @@ impl View for Narrow {
 /// Elements `start .. start + length` of dimension `dim`: a view. `dim` and `start` may count from the end.
 #[function]
 #[view]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, Narrow)]
 pub fn narrow(input: &Tensor, dim: i64, start: i64, length: usize) -> Result<Tensor> {
     let dim = normalize_dim(dim, input.rank(), OP)?;
     let size = *input.dims().get(dim).ok_or_else(|| no_dims(OP))?;

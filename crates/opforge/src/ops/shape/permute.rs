@@ -4,7 +4,7 @@ use crate::Dims;
 use crate::ops::prelude::*;
 
 /// The view of [`permute`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Permute {
     /// The result's dimension `k` is the input's `dims[k]`.
     pub dims: SmallVec<[usize; 6]>,
@@ -37,7 +37,7 @@ impl View for Permute {
 /// Dimensions in another order: the result's dimension `k` is the input's `dims[k]`. A view.
 #[function]
 #[view]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, Permute)]
 pub fn permute(input: &Tensor, dims: &[i64]) -> Result<Tensor> {
     let dims = dims.iter().map(|&d| normalize_dim(d, input.rank(), OP)).collect::<Result<_>>()?;
     view(Permute { dims }, input)

@@ -4,7 +4,7 @@ use crate::ops::prelude::*;
 use crate::{Dim, ShapeWithOneHole};
 
 /// The view of [`reshape`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Reshape {
     /// The result's shape.
     pub shape: Shape,
@@ -51,7 +51,7 @@ fn reshape_axes(from: &[usize], to: &[usize]) -> AxisMap {
 /// The same elements in row-major order under another shape, one length of which may be -1. A view where the layout allows it, else a copy.
 #[function]
 #[view]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, Reshape)]
 pub fn reshape(input: &Tensor, shape: &[i64]) -> Result<Tensor> {
     to_shape(input, resolve(input.elem_count(), shape)?)
 }

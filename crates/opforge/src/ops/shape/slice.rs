@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The view of [`slice`](fn@slice).
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Slice {
     /// The dimension.
     pub dim: usize,
@@ -31,7 +31,7 @@ impl View for Slice {
 #[function(dim = 0, start = None, end = None, step = 1)]
 #[python(hidden)]
 #[view]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, Slice)]
 pub fn slice(input: &Tensor, dim: i64, start: Option<i64>, end: Option<i64>, step: i64) -> Result<Tensor> {
     view(Slice::of(OP, input, dim, start, end, step)?, input)
 }

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The view of [`squeeze`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Squeeze {
     /// The dimension.
     pub dim: usize,
@@ -37,7 +37,7 @@ impl View for Squeeze {
 #[function(dim = None)]
 #[python(torch, method, in_place)]
 #[view]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, Squeeze)]
 pub fn squeeze(input: &Tensor, dim: Option<&[i64]>) -> Result<Tensor> {
     let named = match dim {
         Some([]) => Axes::default(),

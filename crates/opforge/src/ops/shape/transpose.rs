@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The view of [`transpose`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Transpose {
     /// One dimension.
     pub dim0: usize,
@@ -33,7 +33,7 @@ impl View for Transpose {
 #[function]
 #[python(torch, method, in_place)]
 #[view]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, Transpose)]
 pub fn transpose(input: &Tensor, dim0: i64, dim1: i64) -> Result<Tensor> {
     let dim = |d| normalize_dim(d, input.rank(), OP);
     let (dim0, dim1) = (dim(dim0)?, dim(dim1)?);

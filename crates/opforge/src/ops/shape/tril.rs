@@ -5,7 +5,7 @@ use opforge_tile::forms::Move;
 use crate::ops::prelude::*;
 
 /// The operator of [`tril`] and of [`triu`](fn@crate::functional::triu).
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Triangle {
     /// Whether what is on and below the diagonal stays; otherwise what is on and above it.
     pub lower: bool,
@@ -55,7 +55,7 @@ impl Operator for Triangle {
 /// ```
 #[function(diagonal = 0, out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, Triangle)]
 pub fn tril(input: &Tensor, diagonal: i64) -> Result<Tensor> {
     dispatch_to(&Triangle { lower: true, diagonal }, &[input], out)
 }

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The view of [`unfold`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Unfold {
     /// The dimension.
     pub dim: usize,
@@ -32,7 +32,7 @@ impl View for Unfold {
 #[function]
 #[python(method)]
 #[view]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, Unfold)]
 pub fn unfold(input: &Tensor, dimension: i64, size: usize, step: usize) -> Result<Tensor> {
     let op = Unfold { dim: normalize_dim(dimension, input.rank(), OP)?, size, step };
     // The window of a scalar is all that there is.

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The view of [`unsqueeze`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Unsqueeze {
     /// Where it stands in the result.
     pub dim: usize,
@@ -31,7 +31,7 @@ impl View for Unsqueeze {
 #[function]
 #[python(torch, method, in_place)]
 #[view]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, Unsqueeze)]
 pub fn unsqueeze(input: &Tensor, dim: i64) -> Result<Tensor> {
     view(Unsqueeze { dim: normalize_dim(dim, input.rank() + 1, OP)? }, input)
 }

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The view of [`window`].
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct Window {
     /// The first element along each dimension.
     pub starts: SmallVec<[usize; 6]>,
@@ -36,7 +36,7 @@ impl View for Window {
 #[function]
 #[python(hidden)]
 #[view]
-#[operator(DTypes::ALL, samples)]
+#[operator(DTypes::ALL, samples, Window)]
 pub fn window(input: &Tensor, starts: &[i64], lengths: &[i64]) -> Result<Tensor> {
     let natural = |n: &i64| usize::try_from(*n).map_err(|_| Error::value(OP, "starts or lengths", n, "0 or more"));
     let natural = |all: &[i64]| all.iter().map(natural).collect::<Result<SmallVec<[usize; 6]>>>();

@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`igamma`](fn@igamma).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Igamma;
 
 impl BinaryFn for Igamma {
@@ -42,7 +42,7 @@ impl Binary for Igamma {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Igamma)]
 pub fn igamma(input: Operand, other: Operand) -> Result<Tensor> {
     binary_float(Igamma, input, other, out)
 }

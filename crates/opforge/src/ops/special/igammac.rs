@@ -4,7 +4,7 @@ use super::igamma::{density, no_gradient, reference, samples_of_second};
 use crate::ops::prelude::*;
 
 /// The tile function of [`igammac`](fn@igammac).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Igammac;
 
 impl BinaryFn for Igammac {
@@ -43,7 +43,7 @@ impl Binary for Igammac {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Igammac)]
 pub fn igammac(input: Operand, other: Operand) -> Result<Tensor> {
     binary_float(Igammac, input, other, out)
 }

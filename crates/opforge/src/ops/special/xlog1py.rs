@@ -5,7 +5,7 @@ use crate::ops::pointwise::xlogy::unless_zero;
 use crate::ops::prelude::*;
 
 /// The tile function of [`xlog1py`](fn@xlog1py).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Xlog1py;
 
 impl BinaryFn for Xlog1py {
@@ -46,7 +46,7 @@ impl Binary for Xlog1py {
 /// ```
 #[function]
 #[python(special)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Xlog1py)]
 pub fn xlog1py(input: Operand, other: Operand) -> Result<Tensor> {
     binary_float(Xlog1py, input, other, None)
 }

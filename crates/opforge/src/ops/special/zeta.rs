@@ -3,7 +3,7 @@
 use crate::ops::prelude::*;
 
 /// The tile function of [`zeta`](fn@zeta).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 pub struct Zeta;
 
 impl BinaryFn for Zeta {
@@ -47,7 +47,7 @@ impl Binary for Zeta {
 /// ```
 #[function]
 #[python(special)]
-#[operator(DTypes::FLOATS, samples)]
+#[operator(DTypes::FLOATS, samples, Zeta)]
 pub fn zeta(input: Operand, other: Operand) -> Result<Tensor> {
     binary_float(Zeta, input, other, None)
 }

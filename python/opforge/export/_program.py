@@ -1,0 +1,184 @@
+"""`export`, `save` and `load`."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from .. import _core
+from ..autograd.grad_mode import no_grad
+from ..graph._compile import traced
+from ..graph._tree import NoStructure, flatten
+from ..nn.modules.module import Module
+from ._structure import count, decode, encode
+
+# The file of what is not the graph's: structures of arguments and results, and names.
+_STRUCTURE = "program.json"
+_VERSION = 1
+
+
+class ExportedProgram:
+    """A module's graph for arguments of given shapes, dtypes and values: `export` makes it, `module()` calls it, `str()` shows its calls.
+
+    It computes no gradients. What the module changes in place, as batch norm does in train mode, each call changes; drawn numbers are drawn anew. Until
+    it is saved and loaded it shares the module's parameters and buffers.
+    """
+
+    def __init__(self, graph, about):
+        self._graph = graph
+        self._about = about
+
+    def module(self):
+        """The program as a module: a function of arguments like those that it was exported with."""
+        return _ExportedModule(self)
+
+    @property
+    def state_dict(self):
+        """The parameters and buffers that the graph uses, by their names in the module."""
+        weights = self._graph.weights
+        return {name: weights[name] for name in self._about["parameters"] + self._about["buffers"]}
+
+    @property
+    def constants(self):
+        """The other tensors that the graph holds."""
+        named = {*self._about["parameters"], *self._about["buffers"]}
+        return {name: tensor for name, tensor in self._graph.weights.items() if name not in named}
+
+    def named_parameters(self):
+        """The parameters that the graph uses, with their names."""
+        state = self.state_dict
+        return ((name, state[name]) for name in self._about["parameters"])
+
+    def parameters(self):
+        """The parameters that the graph uses."""
+        return (parameter for _, parameter in self.named_parameters())
+
+    def named_buffers(self):
+        """The buffers that the graph uses, with their names."""
+        state = self.state_dict
+        return ((name, state[name]) for name in self._about["buffers"])
+
+    def buffers(self):
+        """The buffers that the graph uses."""
+        return (buffer for _, buffer in self.named_buffers())
+
+    def __str__(self):
+        return str(self._graph)
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError("an ExportedProgram is called by its module: program.module()(..)")
+
+    def _run(self, args, kwargs):
+        tensors, given = _flat(args, kwargs)
+        # As text: 1 and True are equal, and not the same.
+        given, expected = (json.dumps(tree) for tree in (encode(given.key, "arguments"), self._about["arguments"]))
+        if given != expected:
+            raise TypeError(f"the exported module takes arguments like those of export(): given {given}, expected {expected}")
+        return decode(self._about["results"], iter(self._graph(tensors)))
+
+
+class _ExportedModule(Module):
+    """What an exported program computes, as a module without code of its own."""
+
+    def __init__(self, program):
+        super().__init__()
+        self._program = program
+
+    def forward(self, *args, **kwargs):
+        return self._program._run(args, kwargs)
+
+    def train(self, mode=True):
+        raise NotImplementedError("an exported module stays in the mode in which it was exported; call train() or eval() before export()")
+
+    def eval(self):
+        return self.train(False)
+
+    def extra_repr(self):
+        return f"{len(self._program._graph.weights)} tensors"
+
+
+def export(mod, args, kwargs=None, *, dynamic_shapes=None, strict=False):
+    """The graph of a module's call with these arguments, as an ExportedProgram.
+
+    The call is traced: nothing is computed, and a module that reads elements, as `item()` and conditions on tensors do, is refused with the line that
+    does. Tensors are the graph's arguments; numbers, strings and None, as everything else that the module reads, are part of it, and so is `training`.
+    Shapes are those of the arguments: for others, export again. `strict` is what PyTorch's programs give; there is one way to trace here.
+    """
+    if not isinstance(mod, Module):
+        raise TypeError(f"export(): a module is to be exported, not {type(mod).__name__}")
+    if not isinstance(args, tuple):
+        raise TypeError(f"export(): args is a tuple of arguments, not {type(args).__name__}")
+    if dynamic_shapes is not None:
+        raise NotImplementedError("export(): dynamic_shapes: a graph is made for the shapes of its arguments; export once for each shape")
+    try:
+        tensors, arguments = _flat(args, kwargs or {})
+        about = {"version": _VERSION, "arguments": encode(arguments.key, "arguments")}
+        named = _named(mod)
+        graph, about["results"] = _traced(mod, tensors, arguments, named)
+    except NoStructure as error:
+        raise TypeError(f"export(): {error}") from None
+    used = graph.weights
+    parameters = {name for name, _ in mod.named_parameters()}
+    about["parameters"] = [name for name in named if name in used and name in parameters]
+    about["buffers"] = [name for name in named if name in used and name not in parameters]
+    return ExportedProgram(graph, about)
+
+
+def _flat(args, kwargs):
+    """The tensors of arguments and their structure, whatever the order of names."""
+    return flatten((args, dict(sorted(kwargs.items()))))
+
+
+def _named(mod):
+    """Parameters and buffers, each once."""
+    return {**dict(mod.named_parameters()), **dict(mod.named_buffers())}
+
+
+def _traced(mod, tensors, arguments, named):
+    """The graph, and the structure of its results."""
+    results = None
+
+    def function(tensors):
+        nonlocal results
+        args, kwargs = arguments.build(tensors)
+        flat, structure = flatten(mod(*args, **kwargs))
+        results = encode(structure.key, "results")
+        return flat
+
+    with no_grad():
+        graph = traced(lambda: _core._export(function, tensors, list(named), list(named.values())))
+    return graph, results
+
+
+def save(ep, path):
+    """Writes an exported program to a directory, which is made if it is not there: its graph as text, its tensors as `weights.safetensors`, and the
+    structure of arguments and results. A write that fails leaves what was there before. From Rust, `opforge_graph::Graph::load` reads it.
+    """
+    if not isinstance(ep, ExportedProgram):
+        raise TypeError(f"save(): an ExportedProgram is to be saved, not {type(ep).__name__}")
+    ep._graph.save(os.fspath(path), [(_STRUCTURE, json.dumps(ep._about, indent=1))])
+
+
+def load(path):
+    """The exported program of a directory, with its tensors in memory of their own. No code is read."""
+    path = os.fspath(path)
+    graph = _core._load_graph(path)
+    file = os.path.join(path, _STRUCTURE)
+    with open(file, encoding="utf-8") as text:
+        try:
+            about = json.load(text)
+            _check(about, graph)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{file}: {error}") from None
+    return ExportedProgram(graph, about)
+
+
+def _check(about, graph):
+    if not isinstance(about, dict) or about.get("version") != _VERSION:
+        raise ValueError(f"version {_VERSION} of programs was expected")
+    counts = count(about.get("arguments")), count(about.get("results"))
+    if counts != graph.counts:
+        raise ValueError(f"{counts} arguments and results, where the graph has {graph.counts}")
+    names = [about.get("parameters"), about.get("buffers")]
+    if not all(isinstance(some, list) and all(isinstance(name, str) and name in graph.weights for name in some) for some in names):
+        raise ValueError("names of parameters and buffers that the graph does not have")

@@ -179,6 +179,7 @@ from ._core import erfinv as erfinv
 from ._core import exp as exp
 from ._core import exp2 as exp2
 from ._core import expm1 as expm1
+from . import export as export
 from ._core import eye as eye
 from ._core import feature_alpha_dropout as feature_alpha_dropout
 from ._core import feature_dropout as feature_dropout

@@ -103,10 +103,9 @@ impl<'a> Reading<'a> {
     }
 
     fn inputs(&mut self) -> Result<Vec<Use>> {
-        let mut number = 0;
         let parts = self.text.list(["(", ")"], part)?;
         let mut inputs = Vec::new();
-        for Part { number: given, meta } in parts {
+        for (number, Part { number: given, meta }) in parts.into_iter().enumerate() {
             self.is_next(given)?;
             if meta.layout.start_offset() != 0 {
                 return Err(self.text.fault("an argument begins at 0"));
@@ -114,7 +113,6 @@ impl<'a> Reading<'a> {
             let bytes = self.bytes(&meta)?;
             let tensor = self.made(meta, bytes, Origin::Input(number))?;
             inputs.push(self.recording.used(&tensor));
-            number += 1;
         }
         self.text.expect("{")?;
         self.text.expect("\n")?;

@@ -124,8 +124,9 @@ impl Graph {
             let path = path.display().to_string();
             move |error: Error| error.context(path)
         };
-        let read = fs::read_to_string(&text).map_err(Error::from).map_err(named(&text))?;
-        let graph = Graph::parse(&read).map_err(named(&text))?;
+        let read = fs::read(&text).map_err(Error::from).map_err(named(&text))?;
+        let read = String::from_utf8(read).map_err(|_| Error::format("graph", "not a text in UTF-8"));
+        let graph = read.and_then(|read| Graph::parse(&read)).map_err(named(&text))?;
         let stored = safetensors::load_with(&weights, &Device::Cpu, FileAccess::Copy).map_err(named(&weights))?;
         graph.bind(&stored).map_err(named(&weights))
     }

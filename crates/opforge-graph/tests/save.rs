@@ -128,6 +128,10 @@ fn weights_that_do_not_fit_are_errors_that_name_file_and_weight() {
     assert!(load_error(folder.path()).contains("weights.safetensors"));
     fs::remove_file(&path).unwrap();
     assert!(load_error(folder.path()).contains("weights.safetensors"));
+    fs::write(folder.path().join("graph.txt"), b"opforge graph 1\n\xff").unwrap();
+    assert!(
+        matches!(Graph::load(folder.path()), Err(Error::Context { inner, .. }) if matches!(*inner, Error::Format { .. }))
+    );
     fs::write(folder.path().join("graph.txt"), "opforge graph 2\n").unwrap();
     let error = load_error(folder.path());
     assert!(error.contains("graph.txt") && error.contains("line 1: version 2"), "{error}");

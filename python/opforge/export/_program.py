@@ -179,6 +179,11 @@ def _check(about, graph):
     counts = count(about.get("arguments")), count(about.get("results"))
     if counts != graph.counts:
         raise ValueError(f"{counts} arguments and results, where the graph has {graph.counts}")
+    match about["arguments"]:
+        case {"tuple": [{"tuple": _}, {"dict": _}]}:
+            pass
+        case _:
+            raise ValueError("arguments are a tuple and a dictionary")
     names = [about.get("parameters"), about.get("buffers")]
     if not all(isinstance(some, list) and all(isinstance(name, str) and name in graph.weights for name in some) for some in names):
         raise ValueError("names of parameters and buffers that the graph does not have")

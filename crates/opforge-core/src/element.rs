@@ -99,7 +99,9 @@ impl FloatDType for f64 {}
 macro_rules! int_dtype {
     ($($ty:ty),*) => {
         $(impl IntDType for $ty {
+            #[inline]
             fn is_true(&self) -> bool { *self != 0 }
+            #[inline]
             fn as_usize(&self) -> usize { *self as usize }
         })*
     };

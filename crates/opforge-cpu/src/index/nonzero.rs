@@ -5,15 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use opforge_core::{DType, Error, Meta, Result};
+use opforge_runtime::HostKernel;
 use opforge_runtime::alloc::Room;
 use opforge_runtime::parallel::parallel_for;
-use opforge_runtime::{HostKernel, checkpoint};
 
 use crate::copy::{Shared, byte_steps};
-use crate::loops::work::{LOOK, look_at};
-
-/// Elements that a thread looks at a time.
-const CHUNK: usize = 1 << 14;
+use crate::loops::work::{GRAIN, grain};
 
 /// The kernel that writes the positions, in row-major order, of a bool tensor's true elements: a row of `rank` indices for each.
 /// Others may write to the mask meanwhile, as threads of numpy can: no more is written than there is room for, and another number is an error.
@@ -86,67 +83,120 @@ impl Nonzero {
         }
     }
 
+    /// Pieces of at most [`GRAIN`] elements that each row is read in.
+    fn pieces(&self) -> usize {
+        self.row.div_ceil(GRAIN).max(1)
+    }
+
+    /// Calls `f` for the words of some pieces of all rows: with the row's coordinates, the place in it of the word's first element, and the truths
+    /// of this and the following.
+    ///
     /// # Safety
-    /// The rows are readable.
-    unsafe fn count_rows(&self, mask: *const u8, rows: Range<usize>) -> usize {
-        let mut count = 0;
-        self.each_row(mask, rows, |_, row| {
-            for first in (0..self.row).step_by(LOOK) {
-                checkpoint();
-                let (row, n) = (row.wrapping_offset(first as isize * self.step), LOOK.min(self.row - first));
-                // SAFETY: the row's elements from `first` on are readable, and `n` of them are left.
-                count += unsafe {
-                    match self.step {
-                        1 => std::slice::from_raw_parts(row, n).iter().filter(|&&b| b != 0).count(),
-                        step => (0..n as isize).filter(|i| *row.offset(i * step) != 0).count(),
-                    }
-                };
+    /// The pieces are readable.
+    #[inline(always)]
+    unsafe fn each_word(&self, mask: *const u8, pieces: Range<usize>, mut f: impl FnMut(&[i64], usize, u64)) {
+        let (mut piece, per_row) = (pieces.start, self.pieces());
+        self.each_row(mask, piece / per_row..pieces.end.div_ceil(per_row), |at, row| {
+            let (first, row_end) = (piece % per_row, (piece / per_row + 1) * per_row);
+            let end = row_end.min(pieces.end);
+            for i in (first * GRAIN..self.row.min((first + end - piece) * GRAIN)).step_by(WORD) {
+                // SAFETY: `i` is an element of the row, which has so many left.
+                let word =
+                    unsafe { truths(row.wrapping_offset(i as isize * self.step), self.step, WORD.min(self.row - i)) };
+                f(at, i, word);
             }
+            piece = end;
         });
+    }
+
+    /// # Safety
+    /// The pieces are readable.
+    unsafe fn count(&self, mask: *const u8, pieces: Range<usize>) -> usize {
+        let mut count = 0;
+        // SAFETY: the pieces are readable.
+        unsafe { self.each_word(mask, pieces, |_, _, truths| count += truths.count_ones() as usize) };
         count
     }
 
-    /// Writes the positions of the first `most` true elements; false if there are more or fewer, as others may write to the mask meanwhile.
+    /// Writes the positions of `count` true elements; false if there are more or fewer, as others may write to the mask meanwhile.
     ///
     /// # Safety
-    /// The rows are readable, and `into` has room for `most` positions.
-    unsafe fn write_rows(&self, mask: *const u8, rows: Range<usize>, mut into: *mut i64, most: usize) -> bool {
+    /// The pieces are readable, and `into` has room for `count` positions.
+    unsafe fn write(&self, mask: *const u8, pieces: Range<usize>, into: *mut i64, count: usize) -> bool {
         let mut found = 0;
-        self.each_row(mask, rows, |at, row| {
-            for i in 0..self.row {
-                look_at(i);
-                // SAFETY: `i` is below the row's length; `into` has room for `most` positions, and no more than these are written.
-                unsafe {
-                    if *row.offset(i as isize * self.step) == 0 {
-                        continue;
-                    }
-                    found += 1;
-                    if found > most {
-                        return;
-                    }
-                    into.copy_from_nonoverlapping(at.as_ptr(), at.len());
-                    if self.rank > 0 {
-                        into.add(at.len()).write(i as i64);
-                    }
-                    into = into.add(self.rank);
+        // SAFETY: the pieces are readable; a word's positions are written if there is room for all that were found up to there.
+        unsafe {
+            self.each_word(mask, pieces, |at, first, truths| {
+                let (before, more) = (found, truths.count_ones() as usize);
+                found += more;
+                if found <= count {
+                    write_positions(at, first, truths, more, into.add(before * self.rank), self.rank);
                 }
-            }
-        });
-        found == most
+            });
+        }
+        found == count
+    }
+}
+
+/// Elements whose truths are looked at together, as the bits of a word.
+const WORD: usize = u64::BITS as usize;
+
+/// Whether each of `n` bytes, at most [`WORD`] and `step` bytes apart, is not 0, from the lowest bit on.
+///
+/// # Safety
+/// The bytes are readable.
+#[inline(always)]
+unsafe fn truths(at: *const u8, step: isize, n: usize) -> u64 {
+    let eights = if step == 1 { n / 8 } else { 0 };
+    // SAFETY: each read is of eight of the bytes, or of one of those that are left.
+    unsafe {
+        let eight = |i: usize| u64::from_le_bytes(at.add(8 * i).cast::<[u8; 8]>().read());
+        let bits = (0..eights).fold(0, |bits, i| bits | (truths_of_eight(eight(i)) << (8 * i)));
+        (8 * eights..n).fold(bits, |bits, i| bits | (u64::from(at.offset(i as isize * step).read() != 0) << i))
+    }
+}
+
+/// Whether each of eight bytes is not 0, the lowest first.
+#[inline(always)]
+fn truths_of_eight(bytes: u64) -> u64 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    // Adding carries into a byte's highest bit if one of the others is set.
+    let highest = (((bytes & LOW) + LOW) | bytes) & !LOW;
+    // The product moves the highest bit of byte `k` to bit `56 + k`; no two bits meet.
+    (highest >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+}
+
+/// Writes `count` positions of `rank` indices: those of the row, `at`, then `first` and the number of a bit, for each of as many that are set.
+///
+/// # Safety
+/// `into` has room for the positions; `rank` is one more than `at` has indices, or 0.
+#[inline(always)]
+unsafe fn write_positions(at: &[i64], first: usize, mut truths: u64, count: usize, into: *mut i64, rank: usize) {
+    if rank == 0 {
+        return;
+    }
+    // SAFETY: `n` is below the number of positions, and `d` and `at.len()` are below the rank.
+    unsafe {
+        for (d, &index) in at.iter().enumerate() {
+            (0..count).for_each(|n| into.add(n * rank + d).write(index));
+        }
+        for n in 0..count {
+            into.add(n * rank + at.len()).write(first as i64 + i64::from(truths.trailing_zeros()));
+            truths &= truths.wrapping_sub(1);
+        }
     }
 }
 
 impl HostKernel for Nonzero {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
-        let grain = (CHUNK / self.row.max(1)).max(1);
-        let chunks = self.rows.div_ceil(grain);
-        let mut starts = Room::filled(chunks, 0usize)?;
+        let (pieces, grain) = (self.rows * self.pieces(), grain(self.row));
+        let mut starts = Room::filled(pieces.div_ceil(grain), 0usize)?;
         let (mask, into) = (Shared(inputs[0]), Shared(outputs[0].cast::<i64>()));
         let counts = Shared(starts.as_mut_ptr());
-        // SAFETY: each range is one chunk, which has a place of its own.
-        parallel_for(self.rows, grain, |rows| unsafe {
-            let chunk = rows.start / grain;
-            counts.get().add(chunk).write(self.count_rows(mask.get(), rows));
+        // SAFETY: each range of pieces has a place of its own.
+        parallel_for(pieces, grain, |range| unsafe {
+            let count = counts.get().add(range.start / grain);
+            count.write(self.count(mask.get(), range));
         });
         let mut total = 0;
         starts.iter_mut().for_each(|start| total += std::mem::replace(start, total));
@@ -154,11 +204,11 @@ impl HostKernel for Nonzero {
             return Err(Error::value(self.op, "input", format!("{total} true elements"), self.count));
         }
         let same = AtomicBool::new(true);
-        // SAFETY: as many rows of the output belong to each chunk as true elements were counted in it.
-        parallel_for(self.rows, grain, |rows| unsafe {
-            let chunk = rows.start / grain;
-            let (start, end) = (starts[chunk], starts.get(chunk + 1).copied().unwrap_or(total));
-            if !self.write_rows(mask.get(), rows, into.get().add(start * self.rank), end - start) {
+        // SAFETY: as many rows of the output belong to each range of pieces as true elements were counted in it.
+        parallel_for(pieces, grain, |range| unsafe {
+            let place = range.start / grain;
+            let (start, end) = (starts[place], starts.get(place + 1).copied().unwrap_or(total));
+            if !self.write(mask.get(), range, into.get().add(start * self.rank), end - start) {
                 same.store(false, Ordering::Relaxed);
             }
         });
@@ -169,6 +219,9 @@ impl HostKernel for Nonzero {
     }
 
     fn cost(&self) -> u64 {
-        20 + (self.rows * self.row) as u64 + 4 * (self.count * self.rank) as u64
+        20 + (self.rows * self.row / 8) as u64 + (self.count * self.rank) as u64
     }
 }
+
+#[cfg(test)]
+mod tests;

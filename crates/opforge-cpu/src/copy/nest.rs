@@ -83,13 +83,15 @@ impl<const N: usize> Nest<N> {
     /// As [`Self::for_each`], where every iteration has `parts` parts: `range` counts parts, `body` also gets the part.
     #[inline(always)]
     pub fn for_each_part(&self, parts: usize, range: Range<usize>, mut body: impl FnMut([isize; N], usize)) {
-        let mut at = range.start;
-        while at < range.end {
-            let (iteration, first) = (at / parts, at % parts);
-            let end = parts.min(first + range.end - at);
-            self.for_each(iteration..iteration + 1, |offset| (first..end).for_each(|part| body(offset, part)));
-            at += end - first;
+        if range.is_empty() {
+            return;
         }
+        let (mut first, mut left) = (range.start % parts, range.len());
+        self.for_each(range.start / parts..range.end.div_ceil(parts), |offset| {
+            let end = parts.min(first + left);
+            (first..end).for_each(|part| body(offset, part));
+            (first, left) = (0, left - (end - first));
+        });
     }
 }
 

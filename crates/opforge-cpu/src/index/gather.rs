@@ -8,6 +8,7 @@ use opforge_runtime::parallel::parallel_for;
 
 use super::ids::{BATCH, Batch, Ids, SKIP, each_position};
 use crate::copy::{Axis, Nest, Shared, byte_steps};
+use crate::memory::prefetch;
 
 /// Bytes that a thread writes at a time.
 const CHUNK: usize = 64 << 10;
@@ -34,7 +35,7 @@ enum Inner {
     Row(CopyRow),
     /// Every element has an index of its own.
     Elements(CopyElements),
-    /// A row has contiguous indices into a contiguous line.
+    /// A row has contiguous indices into one line.
     Line(CopyLine),
 }
 
@@ -42,8 +43,9 @@ enum Inner {
 type CopyRow = unsafe fn(Option<*const u8>, isize, *mut u8, isize, n: usize);
 /// Copies one element for each index: source, its step and that of an index, destination and its step.
 type CopyElements = unsafe fn(&[usize], *const u8, isize, isize, *mut u8, isize);
-/// Copies elements of a line: `n` indices, the line and its length, the destination. False if an index is out of range.
-type CopyLine = unsafe fn(*const u8, usize, *const u8, usize, *mut u8) -> bool;
+/// Copies elements of a line: `n` indices, the line with its length and the step between its elements, the destination. False if an index is out of
+/// range.
+type CopyLine = unsafe fn(*const u8, usize, *const u8, usize, isize, *mut u8) -> bool;
 
 impl Gather {
     /// `id_steps` and `input_steps` are those along the output's dimensions, the input's without the indexed axis, whose step is
@@ -58,7 +60,7 @@ impl Gather {
             (Inner::Run, row.len.min(CHUNK / size))
         } else if row.step[0] == 0 {
             (Inner::Row(by_size!(size, T => copy_row::<T>)), row.len.min(CHUNK / size))
-        } else if let Some(copy) = line(&ids, &row, axis_step, size) {
+        } else if let Some(copy) = line(&ids, &row, size) {
             (Inner::Line(copy), row.len.min(CHUNK / size))
         } else {
             (Inner::Elements(by_size!(size, T => copy_elements::<T>)), row.len.min(BATCH))
@@ -79,6 +81,8 @@ impl Gather {
     ) -> bool {
         let [id_step, src_step, dst_step] = self.row.step;
         let (mut batch, mut ok) = (Batch::new(), true);
+        // A run is copied when the next is known, while its own first bytes are on their way.
+        let mut waiting = None;
         self.nest.for_each_part(parts, range, |offset, part| {
             let first = part * self.part;
             let n = self.part.min(self.row.len - first);
@@ -89,7 +93,7 @@ impl Gather {
                 let dst = output.offset(at(2));
                 let row = |id: usize| (id != SKIP).then(|| src.wrapping_offset(id as isize * self.axis_step));
                 let fine = match self.inner {
-                    Inner::Line(copy) => copy(ids, n, src, self.ids.len(), dst),
+                    Inner::Line(copy) => copy(ids, n, src, self.ids.len(), self.axis_step, dst),
                     Inner::Elements(copy) => {
                         let ids = self.ids.read(ids, id_step, n, &mut batch);
                         ids.map(|ids| copy(ids, src, src_step, self.axis_step, dst, dst_step)).is_some()
@@ -100,12 +104,23 @@ impl Gather {
                     }
                     Inner::Run => {
                         let id = self.ids.read(ids, id_step, 1, &mut batch);
-                        id.map(|id| copy_run(row(id[0]), dst, n * self.size)).is_some()
+                        let run = id.map(|id| (row(id[0]), dst, n * self.size));
+                        if let Some((Some(src), _, bytes)) = run {
+                            prefetch::prefetch(src, bytes.min(prefetch::RUN));
+                        }
+                        if let Some((src, dst, bytes)) = std::mem::replace(&mut waiting, run) {
+                            copy_run(src, dst, bytes);
+                        }
+                        run.is_some()
                     }
                 };
                 ok &= fine;
             }
         });
+        if let Some((src, dst, bytes)) = waiting {
+            // SAFETY: the run is one of those above.
+            unsafe { copy_run(src, dst, bytes) };
+        }
         ok
     }
 }
@@ -200,17 +215,28 @@ unsafe fn copy_elements<T: Copy + Default>(
     }
 }
 
-/// The loop for a row whose indices lie one after the other, as do input and output.
-fn line(ids: &Ids, row: &Axis<3>, axis_step: isize, size: usize) -> Option<CopyLine> {
-    let contiguous = row.step == [ids.size() as isize, 0, size as isize] && axis_step == size as isize;
+/// The loop for a row whose indices lie one after the other, as does the output, and name elements of one line.
+fn line(ids: &Ids, row: &Axis<3>, size: usize) -> Option<CopyLine> {
+    let contiguous = row.step == [ids.size() as isize, 0, size as isize];
     let (long, short) = by_size!(size, T => (copy_line::<i64, T> as CopyLine, copy_line::<u32, T> as CopyLine));
     ids.direct(long, short).filter(|_| contiguous)
 }
 
 /// # Safety
-/// `n` contiguous indices are readable, a line of `len` elements at `src` too, and `n` elements are writable at `dst`.
-unsafe fn copy_line<I: IntDType, T: Copy>(ids: *const u8, n: usize, src: *const u8, len: usize, dst: *mut u8) -> bool {
-    let (src, dst) = (src.cast::<T>(), dst.cast::<T>());
+/// `n` contiguous indices are readable, a line of `len` elements `step` bytes apart at `src` too, and `n` elements are writable at `dst`.
+unsafe fn copy_line<I: IntDType, T: Copy>(
+    ids: *const u8,
+    n: usize,
+    src: *const u8,
+    len: usize,
+    step: isize,
+    dst: *mut u8,
+) -> bool {
+    let dst = dst.cast::<T>();
     // SAFETY: `each_position` gives `i` below `n` and `at` below `len`, the elements of `dst` and of the line.
-    unsafe { each_position::<I>(ids, n, len, |i, at| dst.add(i).write_unaligned(src.add(at).read_unaligned())) }
+    unsafe {
+        each_position::<I>(ids, n, len, |i, at| {
+            dst.add(i).write_unaligned(src.offset(at as isize * step).cast::<T>().read_unaligned());
+        })
+    }
 }

@@ -14,6 +14,7 @@ use super::write::{Sums, Totals, Write, WriteLine};
 use crate::copy::{Axis, Nest, Plan, Shared, byte_steps};
 use crate::loops::work::LOOK;
 use crate::matmul::operand::Operand;
+use crate::memory::prefetch;
 use crate::memory::scratch::with_scratch;
 use smallvec::SmallVec;
 
@@ -203,16 +204,18 @@ impl Scatter {
                         self.contiguous_line(write, ids, src, sums)
                     } else if self.row.len > 1 {
                         let n = self.part.min(self.row.len - part * self.part);
-                        let through_totals = counted.as_ref().map(|(totals, frequent)| {
-                            with_scratch(frequent.bytes(*totals, n), |memory| {
+                        if self.row.step[0] != 0 {
+                            self.rows(ids, src, sums, n, &mut batch)
+                        } else if let Some((totals, frequent)) = &counted {
+                            let through_totals = |memory| {
                                 let rows = frequent::Rows::new(frequent, *totals, n, memory);
-                                self.frequent_rows(ids, src, sums, n, rows, &mut batch)
-                            })
-                        });
-                        match through_totals {
-                            Some(Ok(fine)) => fine,
+                                self.alike_rows(ids, src, sums, n, Some(rows), &mut batch)
+                            };
                             // Without memory for totals the sums are less precise, and right.
-                            Some(Err(_)) | None => self.rows(ids, src, sums, n, &mut batch),
+                            with_scratch(frequent.bytes(*totals, n), through_totals)
+                                .unwrap_or_else(|_| self.alike_rows(ids, src, sums, n, None, &mut batch))
+                        } else {
+                            self.alike_rows(ids, src, sums, n, None, &mut batch)
                         }
                     } else {
                         self.line(ids, src, sums, &mut batch)
@@ -255,61 +258,63 @@ impl Scatter {
     #[inline(always)]
     unsafe fn rows(&self, ids: *const u8, src: *const u8, sums: *mut u8, n: usize, batch: &mut Batch) -> bool {
         let ([id_step, src_step, sum_step], axis_step) = (self.row.step, self.axis.step[2]);
-        let many = if id_step == 0 { 1 } else { n };
         for i in 0..self.axis.len as isize {
             if i % ROWS == ROWS - 1 {
                 checkpoint();
             }
-            // SAFETY: `i` is below the length along the axis: the pointers have `n` indices (one if shared), elements and sums there.
+            // SAFETY: `i` is below the length along the axis: the pointers have `n` indices, elements and sums there.
             unsafe {
                 let src = src.offset(i * self.axis.step[1]);
-                match self.ids.read(ids.offset(i * self.axis.step[0]), id_step, many, batch) {
+                match self.ids.read(ids.offset(i * self.axis.step[0]), id_step, n, batch) {
                     None => return false,
-                    Some(ids) if id_step != 0 => {
-                        (self.write.elements)(ids, src, src_step, sums, sum_step, axis_step);
-                    }
-                    Some([SKIP, ..]) => {}
-                    Some(ids) => (self.write.row)(src, src_step, sums.offset(ids[0] as isize * axis_step), sum_step, n),
+                    Some(ids) => (self.write.elements)(ids, src, src_step, sums, sum_step, axis_step),
                 }
             }
         }
         true
     }
 
-    /// [`Scatter::rows`], all with the same indices: those of the most frequent through totals.
+    /// [`Scatter::rows`], all with the same indices; those of which there are many through totals, if there are any.
     ///
     /// # Safety
     /// As that.
-    unsafe fn frequent_rows(
+    unsafe fn alike_rows(
         &self,
         ids: *const u8,
         src: *const u8,
         sums: *mut u8,
         n: usize,
-        mut rows: frequent::Rows<'_>,
+        mut totals: Option<frequent::Rows<'_>>,
         batch: &mut Batch,
     ) -> bool {
-        let ([_, src_step, sum_step], axis_step) = (self.row.step, self.axis.step[2]);
+        let ([id_step, axis_src_step, axis_step], [_, src_step, sum_step]) = (self.axis.step, self.row.step);
         let place = |id: usize| (sums.wrapping_offset(id as isize * axis_step), sum_step);
-        for i in 0..self.axis.len as isize {
-            if i % ROWS == ROWS - 1 {
-                checkpoint();
-            }
-            // SAFETY: as in `rows`, with one index for `n` elements; ids that are read are within the axis, and so is `place` of them.
-            unsafe {
-                let src = src.offset(i * self.axis.step[1]);
-                match self.ids.read(ids.offset(i * self.axis.step[0]), 0, 1, batch) {
-                    None => return false,
-                    Some([SKIP, ..]) => {}
-                    Some(ids) => match rows.frequent.row(ids[0]) {
-                        Some(row) => rows.add(row, ids[0], (src, src_step), place),
-                        None => (self.write.row)(src, src_step, place(ids[0]).0, sum_step, n),
-                    },
+        let ahead = (n * sum_step.unsigned_abs()).min(prefetch::RUN);
+        for first in (0..self.axis.len).step_by(BATCH) {
+            checkpoint();
+            let many = BATCH.min(self.axis.len - first);
+            // SAFETY: `many` indices are left from `first` on.
+            let ids = unsafe { self.ids.read(ids.offset(first as isize * id_step), id_step, many, batch) };
+            let Some(ids) = ids else { return false };
+            for (i, &id) in ids.iter().enumerate() {
+                if let Some(&next) = ids.get(i + 1) {
+                    prefetch::prefetch(place(next).0, ahead);
+                }
+                if id == SKIP {
+                    continue;
+                }
+                // SAFETY: the source has `n` elements for the index, which is within the axis, where `place` has as many.
+                unsafe {
+                    let src = src.offset((first + i) as isize * axis_src_step);
+                    match totals.as_mut().and_then(|rows| Some((rows.frequent.row(id)?, rows))) {
+                        Some((row, rows)) => rows.add(row, id, (src, src_step), place),
+                        None => (self.write.row)(src, src_step, place(id).0, sum_step, n),
+                    }
                 }
             }
         }
-        // SAFETY: every owner is an index that was read, hence within the axis, where `sums` has a row.
-        unsafe { rows.finish(place) };
+        // SAFETY: every owner is an index that was read, hence within the axis, where `place` has a row.
+        totals.iter().for_each(|rows| unsafe { rows.finish(place) });
         true
     }
 

@@ -201,6 +201,7 @@ fn index_adds() {
         }
         check_index_add::<f32>(&[20, 9000], 0, 33, strided);
         check_index_add::<f16>(&[20, 300], 1, 700, strided);
+        check_index_add::<f32>(&[40, 16], 0, 1300, strided);
     }
 }
 

@@ -2,6 +2,8 @@
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
+/// Bytes of a contiguous run that are worth asking for; the processor goes on by itself.
+pub(crate) const RUN: usize = 2 << 10;
 
 /// Asks for `bytes` bytes from `at` on to be brought into the cache. Nothing happens where memory is not readable, nor where the processor has no
 /// such instruction here.

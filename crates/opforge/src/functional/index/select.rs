@@ -289,7 +289,7 @@ pub fn one_hot(input: &Tensor, num_classes: i64) -> Result<Tensor> {
     let classes = classes.ok_or_else(|| Error::value(OP, "num_classes", num_classes, "at least one class"))?;
     let shape: Shape = input.dims().iter().copied().chain([classes]).collect();
     shape.check(OP, DType::I64.size_in_bytes())?;
-    let zeros = Tensor::zeros(shape, DType::I64, input.device())?;
+    let zeros = Tensor::zeros((), DType::I64, input.device())?.broadcast_as(shape)?;
     scatter_value(&zeros, -1, &input.unsqueeze(input.rank())?, Scalar::Int(1), None)
 }
 

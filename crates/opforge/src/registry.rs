@@ -41,13 +41,14 @@ pub fn operators() -> Vec<&'static Definition> {
 ///
 /// ```
 /// use opforge::operator::OperatorKey;
-/// use opforge::ops::nn::softmax::Softmax;
+/// use opforge::ops::shape::transpose::Transpose;
 /// use opforge::term::Parser;
 ///
-/// let softmax = Softmax { dim: 1, kind: opforge::ops::nn::softmax::Kind::Log };
-/// assert_eq!(softmax.term().to_string(), "Softmax(dim=1, kind=Log)");
-/// let term = Parser::new("Softmax(dim=1, kind=Log)", "operator").term()?;
-/// assert!(opforge::registry::read_operator(&term)?.same(&softmax));
+/// let transpose = opforge::family::ViewOp(Transpose { dim0: 0, dim1: 1 });
+/// let text = "ViewOp<Transpose>(Transpose(dim0=0, dim1=1))";
+/// assert_eq!(transpose.term().to_string(), text);
+/// let term = Parser::new(text, "operator").term()?;
+/// assert!(opforge::registry::read_operator(&term)?.same(&transpose));
 /// # Ok::<(), opforge::Error>(())
 /// ```
 ///

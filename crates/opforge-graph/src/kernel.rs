@@ -131,9 +131,8 @@ impl Graph {
             return Some(Apart::Whole(next));
         }
         let mut chain = Chain::default();
-        for number in nodes.start..=nodes.end {
-            let Some(part) = &parts[number] else { return Some(Apart::AfterWhole(before)) };
-            let node = &self.nodes[number];
+        for (node, part) in self.nodes.iter().zip(parts).take(nodes.end + 1).skip(nodes.start) {
+            let Some(part) = part else { return Some(Apart::AfterWhole(before)) };
             if let Err(obstacle) = chain.push(part, &accesses(&node.inputs), &accesses(&node.outputs)) {
                 return Some(Apart::Obstacle(next, obstacle));
             }

@@ -58,6 +58,14 @@ pub(super) struct Packed<T> {
     pub mask: *mut T,
 }
 
+/// Packed rows of a matrix, in strips of the micro-kernel's height.
+struct Rows<T> {
+    at: *const T,
+    count: usize,
+    /// Elements of a row, all of which are packed.
+    length: usize,
+}
+
 impl<T: Element> Strips<T> {
     pub fn new(sizes: &Sizes, masked: bool) -> Self {
         Strips {
@@ -126,7 +134,8 @@ impl<T: Element> Strips<T> {
         // each of them, and so has the state for each row of its matrices.
         unsafe {
             let (queries, scores) = (state.queries.cast_const(), block.scores);
-            self.product(block.keys, keys, length, length, [queries, scores], columns, false);
+            let rows = Rows { at: block.keys, count: keys, length };
+            self.product(rows, length, [queries, scores], columns, false);
             if self.causal {
                 self.hide_later(scores, keys, query, block.first);
             }
@@ -135,7 +144,8 @@ impl<T: Element> Strips<T> {
             }
             let State { values, sum, max, .. } = *state;
             (self.carry)(&Carry(PhantomData), Scores { at: scores, keys, columns, width, values, size, sum, max });
-            self.product(block.values, size, block.count, keys, [scores, values], columns, true);
+            let rows = Rows { at: block.values, count: size, length: block.count };
+            self.product(rows, keys, [scores, values], columns, true);
         }
     }
 
@@ -153,28 +163,19 @@ impl<T: Element> Strips<T> {
         }
     }
 
-    /// Writes, or adds, the product of the first `depth` columns of packed rows, of `length` each, with rows of a strip.
+    /// Writes, or adds, the product of the first `depth` columns of packed rows with rows of a strip.
     ///
     /// # Safety
-    /// `a` has `rows` packed rows, `b` `depth` rows and `c` `rows` rows of a strip's width.
-    unsafe fn product(
-        &self,
-        a: *const T,
-        rows: usize,
-        length: usize,
-        depth: usize,
-        [b, c]: [*const T; 2],
-        columns: usize,
-        add: bool,
-    ) {
+    /// The packed rows are readable, `b` has `depth` rows and `c` as many as are packed, of a strip's width.
+    unsafe fn product(&self, a: Rows<T>, depth: usize, [b, c]: [*const T; 2], columns: usize, add: bool) {
         let (height, width) = (self.height(), self.width());
-        for i in (0..rows).step_by(height) {
-            let kernel = self.kernels.get(height.min(rows - i), columns);
+        for i in (0..a.count).step_by(height) {
+            let kernel = self.kernels.get(height.min(a.count - i), columns);
             // SAFETY: see above; packed rows lie in strips of the kernel's height.
             unsafe {
                 kernel(&Args {
                     depth,
-                    a: a.add(i * length),
+                    a: a.at.add(i * a.length),
                     b,
                     b_row: width,
                     b_offsets: std::ptr::null(),

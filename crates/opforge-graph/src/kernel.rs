@@ -13,6 +13,7 @@ use opforge_runtime::HostKernel;
 use crate::graph::{Graph, Node, Use};
 use crate::inside::{Apart, Passing, Stage};
 use crate::memory::{self, Lifetime};
+use crate::owner::shared;
 
 /// A graph's kernel, and what its tensors are.
 pub(crate) struct Carried {
@@ -55,8 +56,11 @@ impl Graph {
         let made: Vec<usize> = values().filter(|&value| self.is_made(value) && returned[value]).collect();
 
         let passes = |value: &usize| self.is_made(*value) && !returned[*value];
+        let alone = steps.iter().map(|step| (step.nodes.len() == 1).then_some(step.nodes.start));
+        let owners = self.owners(alone, &lives, passes);
+        let is_owner = |value: &usize| passes(value) && owners[*value] == *value;
         let (locals, lifetimes): (Vec<usize>, Vec<Lifetime>) =
-            values().filter(passes).filter_map(|value| Some((value, lives[value]?))).unzip();
+            values().filter(is_owner).filter_map(|value| Some((value, shared(&lives, &owners, value)?))).unzip();
         let (offsets, memory) = memory::plan(&lifetimes);
         let mut places = vec![Place::Local(0); self.values.len()];
         given.iter().enumerate().for_each(|(number, &value)| places[value] = Place::Input(number));
@@ -64,6 +68,7 @@ impl Graph {
         let further = changed.iter().enumerate();
         further.for_each(|(number, &i)| places[given[i]] = Place::Output(made.len() + number));
         locals.iter().zip(&offsets).for_each(|(&value, &offset)| places[value] = Place::Local(offset));
+        values().filter(passes).for_each(|value| places[value] = places[owners[value]]);
 
         let watch = Arc::new(Stopwatch::new(steps.len()));
         let tensors = (given.len(), made.len() + changed.len());

@@ -29,6 +29,7 @@ pub mod graph;
 pub mod inside;
 mod kernel;
 pub mod memory;
+mod owner;
 mod parse;
 pub mod passes;
 pub mod program;

@@ -212,6 +212,26 @@ fn memory_is_used_again() {
     assert_eq!(program.memory(), 2 * 64 * 64 * 4);
 }
 
+/// A call that may write over its operand does, where nothing reads that afterwards.
+#[test]
+fn results_take_the_place_of_what_is_read_no_more() {
+    let x = floats(&[64, 64], 1);
+    let f = |x: &[Tensor]| {
+        let (kept, lost) = (x[0].matmul(&x[0])?, x[0].matmul(&x[0].t()?)?);
+        let (a, b) = (kept.relu()?, lost.tanh()?);
+        Ok(vec![a.matmul(&kept)?, (&b * &b)?.matmul(&b.t()?)?])
+    };
+    let graph = trace(&[&x], f).unwrap();
+    let program = graph.compile_with(Options { fusion: false, ..Options::default() }).unwrap();
+    for (result, expected) in program.run(&[&x]).unwrap().iter().zip(f(std::slice::from_ref(&x)).unwrap()) {
+        assert_eq!(vec(result), vec(&expected));
+    }
+    // Both products and relu of the one; tanh lies over the other, and its square where the first product was.
+    assert_eq!(program.memory(), 3 * 64 * 64 * 4);
+    let chain = trace(&[&x], |x| Ok(vec![x[0].matmul(&x[0])?.relu()?.matmul(&x[0])?]));
+    assert_eq!(chain.unwrap().compile().unwrap().memory(), 64 * 64 * 4);
+}
+
 #[test]
 fn graphs_are_printed() {
     let x = floats(&[2, 3], 1);

@@ -7,7 +7,7 @@ use opforge_runtime::{HostKernel, checkpoint};
 
 use super::Sizes;
 use super::mask::Mask;
-use super::strip::{Element, Packed, State, Strips};
+use super::strip::{Element, Packed, State, Strips, reach};
 use crate::copy::Shared;
 use crate::loops::fallible::try_parallel_for;
 use crate::loops::work;
@@ -72,7 +72,7 @@ impl<T: Element> Forward<T> {
                 let from = Matrix { at: q, row: width, column: 1 }.from(first + strip * self.strips.width(), 0);
                 self.strips.begin(from, columns(strip), how.scale.to_f64(), &state(strip));
             }
-            let seen = if how.causal { keys.min(first + rows) } else { keys };
+            let seen = if how.causal { keys.min(reach(first + rows)) } else { keys };
             for start in (0..seen).step_by(KEYS) {
                 checkpoint();
                 let count = KEYS.min(seen - start);

@@ -58,6 +58,15 @@ pub(super) struct Packed<T> {
     pub mask: *mut T,
 }
 
+/// Queries that meet the same keys where later keys are hidden, those after them with weight 0: a multiple of each processor's strips, so that infinite
+/// values, which such a weight makes NaN, have the same results everywhere.
+const TOGETHER: usize = 32;
+
+/// How many keys the queries before this number meet where later keys are hidden.
+pub(super) fn reach(query: usize) -> usize {
+    query.next_multiple_of(TOGETHER)
+}
+
 /// Packed rows of a matrix, in strips of the micro-kernel's height.
 struct Rows<T> {
     at: *const T,
@@ -122,7 +131,7 @@ impl<T: Element> Strips<T> {
         mask: Option<&HeadMask<'_, T>>,
         state: &State<T>,
     ) {
-        let (seen, width) = (if self.causal { query + count } else { usize::MAX }, self.width());
+        let (seen, width) = (if self.causal { reach(query + count) } else { usize::MAX }, self.width());
         if seen <= block.first {
             return;
         }

@@ -180,7 +180,7 @@ FACTOR = 2.0
 
 def test_numbers_that_a_function_names_are_seen_as_they_are():
     global FACTOR
-    factors, bias = {"own": 3.0}, 1
+    FACTOR, factors, bias = 2.0, {"own": 3.0}, 1
 
     class Scaled(nn.Module):
         def __init__(self):
@@ -208,6 +208,19 @@ def test_numbers_that_a_function_names_are_seen_as_they_are():
     check(13.5)
     module.dropout.p = 1.0
     assert compiled_module(x).tolist() == [0.0, 0.0] and compiled(x).tolist() == [1.5, 1.5]
+
+
+def test_the_oldest_kinds_of_calls_are_forgotten():
+    global FACTOR
+
+    class Step(nn.Graph):
+        def build(self, x):
+            return x * FACTOR
+
+    step, compiled, x = Step(), torch.compile(lambda x: x * FACTOR), torch.ones(1)
+    for FACTOR in range(100):
+        assert step(x).item() == compiled(x).item() == FACTOR
+    assert len(step._programs) <= 64 and compiled.explain().count("kernel 0") <= 64
 
 
 def test_constants_of_a_function_are_new_in_each_call():

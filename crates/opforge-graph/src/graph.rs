@@ -157,9 +157,8 @@ impl Graph {
     pub(crate) fn with_own_constants(mut self) -> Graph {
         let mut copies = Vec::new();
         for value in 0..self.values.len() {
-            let is_of = |x: &Use| x.value == value;
-            let changes = self.nodes.iter().flat_map(|node| &node.outputs).chain(&self.outputs).any(is_of);
-            if !changes || !self.is_constant(value) {
+            let mut written = self.nodes.iter().flat_map(|node| &node.outputs).chain(&self.outputs);
+            if !self.is_constant(value) || !written.any(|x| x.value == value) {
                 continue;
             }
             let bytes = self.values[value].bytes;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use opforge::fusion::{Access, Chain, Kind, Part};
+use opforge::fusion::{Access, Chain, Fused, Kind, Part};
 use opforge::operator::Lowering;
 use opforge::{Error, Meta, Result};
 use opforge_cpu::program::Place;
@@ -38,6 +38,7 @@ struct Step {
     kernel: Arc<dyn HostKernel>,
     inputs: Vec<Access>,
     outputs: Vec<Access>,
+    flops: usize,
     /// Why the next call is not part of it.
     apart: Option<Apart>,
 }
@@ -58,9 +59,9 @@ impl Graph {
         let passes = |value: &usize| self.is_made(*value) && !returned[*value];
         let alone = steps.iter().map(|step| (step.nodes.len() == 1).then_some(step.nodes.start));
         let owners = self.owners(alone, &lives, passes);
-        let is_owner = |value: &usize| passes(value) && owners[*value] == *value;
+        let together = shared(&lives, &owners);
         let (locals, lifetimes): (Vec<usize>, Vec<Lifetime>) =
-            values().filter(is_owner).filter_map(|value| Some((value, shared(&lives, &owners, value)?))).unzip();
+            values().filter(passes).filter_map(|value| Some((value, together[value]?))).unzip();
         let (offsets, memory) = memory::plan(&lifetimes);
         let mut places = vec![Place::Local(0); self.values.len()];
         given.iter().enumerate().for_each(|(number, &value)| places[value] = Place::Input(number));
@@ -74,7 +75,7 @@ impl Graph {
         let tensors = (given.len(), made.len() + changed.len());
         let blame = self.blame(&steps);
         let kernel = Arc::new(Sequence::new(calls(&steps, &places), memory, tensors, watch.clone(), blame)?);
-        let stages = steps.iter().map(|step| self.stage(step)).collect::<Result<_>>()?;
+        let stages = steps.iter().map(|step| self.stage(step)).collect();
         let passing = lifetimes.into_iter().zip(offsets).map(|(life, offset)| Passing { offset, life }).collect();
         Ok(Carried { kernel, given, made, changed, stages, passing, memory, watch })
     }
@@ -102,51 +103,70 @@ impl Graph {
         let mut steps = Vec::new();
         let mut start = 0;
         while start < self.nodes.len() {
-            let mut step = match fusion.then(|| self.fused(&parts, start)).flatten() {
-                Some(step) => step,
-                None => self.single(start)?,
-            };
+            let step = if fusion { self.joined(&parts, start)? } else { self.single(start, Some(Apart::Off))? };
             start = step.nodes.end;
-            step.apart = if fusion { self.apart(&parts, step.nodes.clone()) } else { Some(Apart::Off) };
-            step.apart = step.apart.filter(|_| start < self.nodes.len());
             steps.push(step);
+        }
+        if let Some(last) = steps.last_mut() {
+            last.apart = None;
         }
         Ok(steps)
     }
 
-    fn single(&self, number: usize) -> Result<Step> {
+    /// A call as a kernel of its own.
+    fn single(&self, number: usize, apart: Option<Apart>) -> Result<Step> {
         let node = &self.nodes[number];
-        let metas = |uses: &[Use]| uses.iter().map(|x| x.meta.clone()).collect::<Vec<Meta>>();
         let (inputs, outputs) = (metas(&node.inputs), metas(&node.outputs));
-        let (inputs, outputs): (Vec<&Meta>, Vec<&Meta>) = (inputs.iter().collect(), outputs.iter().collect());
-        let kernel = node.op.lower(&inputs, &outputs)?.kernel(node.op.name(), &inputs, &outputs)?;
-        Ok(Step {
-            nodes: number..number + 1,
-            kernel,
-            inputs: accesses(&node.inputs),
-            outputs: accesses(&node.outputs),
-            apart: None,
-        })
+        let lowering = node.op.lower(&inputs, &outputs)?;
+        let flops = flops(&lowering, inputs.first(), outputs[0]);
+        let kernel = lowering.kernel(node.op.name(), &inputs, &outputs)?;
+        let (inputs, outputs) = (accesses(&node.inputs), accesses(&node.outputs));
+        Ok(Step { nodes: number..number + 1, kernel, inputs, outputs, flops, apart })
     }
 
-    /// Why the call after these is not part of their kernel.
-    fn apart(&self, parts: &[Option<Part>], nodes: Range<usize>) -> Option<Apart> {
-        let (next, before) = (self.nodes.get(nodes.end)?.op.name(), self.nodes[nodes.end - 1].op.name());
-        if parts[nodes.end].is_none() {
-            return Some(Apart::Whole(next));
-        }
-        let mut chain = Chain::default();
-        for (node, part) in self.nodes.iter().zip(parts).take(nodes.end + 1).skip(nodes.start) {
-            let Some(part) = part else { return Some(Apart::AfterWhole(before)) };
+    /// As many calls as go together from this one on.
+    fn joined(&self, parts: &[Option<Part>], start: usize) -> Result<Step> {
+        let own = self.nodes[start].op.name();
+        let (mut chain, mut apart) = (Chain::default(), None);
+        for (node, part) in self.nodes.iter().zip(parts).skip(start) {
+            let Some(part) = part else {
+                apart = Some(Apart::Whole(node.op.name()));
+                break;
+            };
             if let Err(obstacle) = chain.push(part, &accesses(&node.inputs), &accesses(&node.outputs)) {
-                return Some(Apart::Obstacle(next, obstacle));
+                apart = Some(Apart::Obstacle(node.op.name(), obstacle));
+                break;
             }
         }
-        None
+        if let Some(step) = self.fused(&chain, start) {
+            return Ok(Step { apart, ..step });
+        }
+        // Where the chain has not even begun, what ended it was this call.
+        let apart = match (chain.len(), self.nodes.get(start + 1).zip(parts.get(start + 1))) {
+            (1, _) => apart,
+            (_, Some((next, None))) => Some(Apart::Whole(next.op.name())),
+            _ => Some(Apart::AfterWhole(own)),
+        };
+        self.single(start, apart)
+    }
+
+    /// The kernel of a chain of calls; none of fewer than two, and of those that no kernel can be made for.
+    fn fused(&self, chain: &Chain<'_>, start: usize) -> Option<Step> {
+        let end = start + chain.len();
+        if chain.len() < 2 {
+            return None;
+        }
+        let read_later =
+            |value: usize| self.nodes[end..].iter().flat_map(|node| &node.inputs).any(|x| x.value == value);
+        let wanted = |value: usize| {
+            !self.is_made(value) || read_later(value) || self.outputs.iter().any(|output| output.value == value)
+        };
+        let Fused { kernel, inputs, outputs } = chain.fuse(wanted).ok()?;
+        Some(Step { nodes: start..end, kernel, inputs, outputs, flops: 0, apart: None })
     }
 
     /// What a step is, for those who look inside.
-    fn stage(&self, step: &Step) -> Result<Stage> {
+    fn stage(&self, step: &Step) -> Stage {
         let nodes = &self.nodes[step.nodes.clone()];
         let uses = || nodes.iter().flat_map(|node| node.inputs.iter().chain(&node.outputs));
         let bytes_of = |access: &Access| {
@@ -158,40 +178,12 @@ impl Graph {
                 node.outputs.iter().map(|x| format!("{}{:?}", x.meta.dtype, x.meta.dims())).collect();
             format!("{} {}", node.op.name(), results.join(", "))
         };
-        Ok(Stage {
+        Stage {
             calls: nodes.iter().map(call).collect(),
             bytes: step.inputs.iter().chain(&step.outputs).map(bytes_of).sum(),
-            flops: nodes.iter().map(flops).sum::<Result<usize>>()?,
+            flops: step.flops,
             apart: step.apart,
-        })
-    }
-
-    /// As many calls as go together with this one; none if it is alone.
-    fn fused(&self, parts: &[Option<Part>], start: usize) -> Option<Step> {
-        let mut chain = Chain::default();
-        for (node, part) in self.nodes[start..].iter().zip(&parts[start..]) {
-            let Some(part) = part else { break };
-            if chain.push(part, &accesses(&node.inputs), &accesses(&node.outputs)).is_err() {
-                break;
-            }
         }
-        let end = start + chain.len();
-        if chain.len() < 2 {
-            return None;
-        }
-        let read_later =
-            |value: usize| self.nodes[end..].iter().flat_map(|node| &node.inputs).any(|x| x.value == value);
-        let wanted = |value: usize| {
-            !self.is_made(value) || read_later(value) || self.outputs.iter().any(|output| output.value == value)
-        };
-        let fused = chain.fuse(wanted).ok()?;
-        Some(Step {
-            nodes: start..end,
-            kernel: fused.kernel,
-            inputs: fused.inputs,
-            outputs: fused.outputs,
-            apart: None,
-        })
     }
 
     /// From which step to which each value is needed in memory.
@@ -215,15 +207,15 @@ fn distinct(meta: &Meta) -> usize {
 }
 
 /// The multiplications and additions of a product of matrices; of other calls none, which memory holds up.
-fn flops(node: &Node) -> Result<usize> {
-    let metas = |uses: &[Use]| uses.iter().map(|x| x.meta.clone()).collect::<Vec<Meta>>();
-    let (inputs, outputs) = (metas(&node.inputs), metas(&node.outputs));
-    let lowering = node.op.lower(&inputs.iter().collect::<Vec<_>>(), &outputs.iter().collect::<Vec<_>>())?;
-    let depth = match lowering {
-        Lowering::Contract(_) => inputs[0].dims().last().copied().unwrap_or(1),
+fn flops(lowering: &Lowering, left: Option<&&Meta>, output: &Meta) -> usize {
+    match (lowering, left.and_then(|left| left.dims().last())) {
+        (Lowering::Contract(_), Some(depth)) => 2 * depth * output.elem_count(),
         _ => 0,
-    };
-    Ok(2 * depth * outputs[0].elem_count())
+    }
+}
+
+fn metas(uses: &[Use]) -> Vec<&Meta> {
+    uses.iter().map(|x| &x.meta).collect()
 }
 
 fn calls(steps: &[Step], places: &[Place]) -> Vec<sequence::Call> {
@@ -237,8 +229,7 @@ fn calls(steps: &[Step], places: &[Place]) -> Vec<sequence::Call> {
 }
 
 fn part(node: &Node) -> Result<Option<Part>> {
-    let inputs: Vec<&Meta> = node.inputs.iter().map(|x| &x.meta).collect();
-    let outputs: Vec<&Meta> = node.outputs.iter().map(|x| &x.meta).collect();
+    let (inputs, outputs) = (metas(&node.inputs), metas(&node.outputs));
     let lowering = node.op.lower(&inputs, &outputs)?;
     let kind = Kind::of(&*node.op, &lowering, &inputs, &outputs);
     Ok(kind.map(|kind| Part::new(&*node.op, kind, &inputs, &outputs)))

@@ -39,8 +39,13 @@ fn may_overwrite(node: &Node, value: usize, output: &Use) -> bool {
     output.value != value && reads.all(|(i, x)| x.meta == output.meta && node.op.overwrites(i))
 }
 
-/// When values are needed in the places that they share, by owner.
-pub(crate) fn shared(lives: &[Option<Lifetime>], owners: &[usize], value: usize) -> Option<Lifetime> {
-    let sharing = owners.iter().zip(lives).filter(|(owner, _)| **owner == value).filter_map(|(_, life)| *life);
-    sharing.reduce(|a, b| Lifetime { bytes: a.bytes, first: a.first.min(b.first), last: a.last.max(b.last) })
+/// When the places of values are needed, by their owners.
+pub(crate) fn shared(lives: &[Option<Lifetime>], owners: &[usize]) -> Vec<Option<Lifetime>> {
+    let mut together: Vec<Option<Lifetime>> = vec![None; lives.len()];
+    for (life, &owner) in lives.iter().zip(owners) {
+        let Some(life) = life else { continue };
+        let all = together[owner].get_or_insert(*life);
+        (all.first, all.last) = (all.first.min(life.first), all.last.max(life.last));
+    }
+    together
 }

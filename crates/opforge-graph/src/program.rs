@@ -110,7 +110,8 @@ impl Graph {
         Ok(match &self.values[value].origin {
             Origin::Input(number) => Given::Input { value, number: *number, bytes },
             Origin::Captured(captured) => Given::Captured { value, bytes: flat(captured.storage()?, 0, bytes)? },
-            Origin::Key | Origin::Made => Given::Key { value },
+            Origin::Key => Given::Key { value },
+            Origin::Made => return Err(Error::msg("a program is not given what it makes")),
         })
     }
 }

@@ -47,6 +47,14 @@ def trace(function, examples, step):
     return traced(lambda: _core._trace(function, examples, step))
 
 
+def kept(programs, key, modules):
+    """The programs for a kind of call. Modules, which are part of the kind, are held as long as it is; the oldest kinds are forgotten."""
+    known, _ = programs.setdefault(key, ([], modules))
+    if len(programs) > _MOST:
+        del programs[next(iter(programs))]
+    return known
+
+
 class _Compiled:
     """A function's programs, by the kinds of arguments that it was called with."""
 
@@ -67,15 +75,12 @@ class _Compiled:
             self._programs.clear()
             self._generation = _generation
         key, modules = self._key(structure)
-        # The modules are held as long as they are part of a key.
-        known, _ = self._programs.setdefault(key, ([], modules))
+        known = kept(self._programs, key, modules)
         for program, results in known:
             if program is None:
                 return self._function(*args, **kwargs)
             if program.accepts(tensors):
                 return results.build(program(tensors))
-        if len(self._programs) > _MOST:
-            del self._programs[next(iter(self._programs))]
         return self._first_call(known, tensors, structure, args, kwargs)
 
     def _key(self, structure):

@@ -119,7 +119,7 @@ impl<T: Element> HeadMask<'_, T> {
     /// `at` is readable for each row's key.
     unsafe fn apply_to_rows(&self, at: *const u8, scores: &mut [T], width: usize) {
         for (key, scores) in scores.chunks_exact_mut(width).enumerate() {
-            // SAFETY: see above.
+            // SAFETY: the mask has an element for each row's key.
             unsafe {
                 let at = at.wrapping_offset(key as isize * self.mask.column);
                 match self.mask.truth {

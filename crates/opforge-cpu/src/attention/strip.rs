@@ -180,7 +180,7 @@ impl<T: Element> Strips<T> {
         let (height, width) = (self.height(), self.width());
         for i in (0..a.count).step_by(height) {
             let kernel = self.kernels.get(height.min(a.count - i), columns);
-            // SAFETY: see above; packed rows lie in strips of the kernel's height.
+            // SAFETY: packed rows lie in strips of the kernel's height, `length` for each row before `i`; `b` has `depth` rows, `c` those of the strip.
             unsafe {
                 kernel(&Args {
                     depth,

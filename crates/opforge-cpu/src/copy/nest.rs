@@ -1,3 +1,5 @@
+//! Nested loops over several tensors at once, by steps in bytes.
+
 use std::ops::Range;
 
 use opforge_core::Meta;

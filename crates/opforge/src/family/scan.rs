@@ -1,3 +1,5 @@
+//! Running results along an axis.
+
 use std::fmt::Debug;
 use std::hash::Hash;
 

@@ -66,6 +66,12 @@ for _name in ("nn", "linalg", "special"):
 __version__: str = _core.__version__
 
 _SUBMODULES = ("autograd", "compiler", "cuda", "custom", "export", "graph", "library", "linalg", "mindspore", "nn", "optim", "profiler", "special", "utils")
+# Under the names that PyTorch's packages import: much of it answers that something is not there.
+_SUBMODULES += (
+    "_C", "_dynamo", "_tensor", "_utils", "accelerator", "ao", "as_torch", "backends", "cpu", "distributed", "functional", "fx", "hub", "jit", "mps",
+    "multiprocessing", "onnx", "ops", "overrides", "quantization", "random", "return_types", "serialization", "storage", "testing", "torch_version",
+    "types", "version", "xpu",
+)  # fmt: skip
 # Names that are imported when they are first used, and the modules that have them.
 _LAZY = {
     "CustomOp": "custom",
@@ -79,6 +85,11 @@ _LAZY = {
     "enable_grad": "autograd.grad_mode",
     "set_grad_enabled": "autograd.grad_mode",
     "inference_mode": "autograd.grad_mode",
+    **dict.fromkeys("layout strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged".split(), "_layouts"),
+    **dict.fromkeys("memory_format contiguous_format preserve_format channels_last channels_last_3d".split(), "_layouts"),
+    **dict.fromkeys("BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor".split(), "_typed"),
+    **dict.fromkeys("IntTensor LongTensor ShortTensor set_default_tensor_type typename".split(), "_typed"),
+    **dict.fromkeys("SymBool SymFloat SymInt".split(), "types"),
 }
 
 

@@ -10,9 +10,13 @@ __all__ = [*modules.__all__, "Buffer", "Parameter", "functional", "init", "modul
 
 
 def __getattr__(name: str):
-    """`Graph` stands on modules, not beside them: it is imported when it is first used."""
+    """What stands on modules, not beside them, is imported when it is first used."""
     if name == "Graph":
         from ..graph import Graph
 
         return Graph
+    if name in ("parallel", "DataParallel"):
+        from . import parallel
+
+        return parallel if name == "parallel" else parallel.DataParallel
     raise AttributeError(f"module 'opforge.nn' has no attribute '{name}'")

@@ -59,6 +59,8 @@ rsqrt sigmoid sin sinc sinh sqrt square tan tanh trunc xlogy zero
 """
 globals().update({f"{name}_": getattr(_core.Tensor, f"{name}_") for name in _IN_PLACE.split()})
 
+from . import _tensor_attributes  # noqa: E402, F401  it gives them to the class
+
 # The submodules that the core module has too are found by their files.
 for _name in ("nn", "linalg", "special"):
     globals().pop(_name, None)
@@ -68,7 +70,7 @@ __version__: str = _core.__version__
 _SUBMODULES = ("autograd", "compiler", "cuda", "custom", "export", "graph", "library", "linalg", "mindspore", "nn", "optim", "profiler", "special", "utils")
 # Under the names that PyTorch's packages import: much of it answers that something is not there.
 _SUBMODULES += (
-    "_C", "_dynamo", "_tensor", "_utils", "accelerator", "ao", "as_torch", "backends", "cpu", "distributed", "functional", "fx", "hub", "jit", "mps",
+    "_C", "_custom_ops", "_dynamo", "_tensor", "_utils", "accelerator", "ao", "as_torch", "backends", "cpu", "distributed", "functional", "fx", "hub", "jit", "mps",
     "multiprocessing", "onnx", "ops", "overrides", "quantization", "random", "return_types", "serialization", "storage", "testing", "torch_version",
     "types", "version", "xpu",
 )  # fmt: skip
@@ -86,10 +88,26 @@ _LAZY = {
     "set_grad_enabled": "autograd.grad_mode",
     "inference_mode": "autograd.grad_mode",
     **dict.fromkeys("layout strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged".split(), "_layouts"),
-    **dict.fromkeys("memory_format contiguous_format preserve_format channels_last channels_last_3d".split(), "_layouts"),
+    **dict.fromkeys("memory_format contiguous_format preserve_format channels_last channels_last_3d legacy_contiguous_format".split(), "_layouts"),
     **dict.fromkeys("BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor".split(), "_typed"),
     **dict.fromkeys("IntTensor LongTensor ShortTensor set_default_tensor_type typename".split(), "_typed"),
     **dict.fromkeys("SymBool SymFloat SymInt".split(), "types"),
+    **dict.fromkeys("_assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all".split(), "_assertions"),
+    **dict.fromkeys("_check_type _check_value _check_with _shape_as_tensor".split(), "_assertions"),
+    **dict.fromkeys("sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum".split(), "_assertions"),
+    **dict.fromkeys("are_deterministic_algorithms_enabled get_deterministic_debug_mode get_device_module".split(), "_settings"),
+    **dict.fromkeys("get_float32_matmul_precision get_num_interop_threads is_warn_always_enabled".split(), "_settings"),
+    **dict.fromkeys("is_deterministic_algorithms_warn_only_enabled set_deterministic_debug_mode set_float32_matmul_precision".split(), "_settings"),
+    **dict.fromkeys("set_flush_denormal set_num_interop_threads set_warn_always use_deterministic_algorithms".split(), "_settings"),
+    **dict.fromkeys("float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2".split(), "_absent_dtypes"),
+    **dict.fromkeys("complex32 chalf qint8 qint32 quint8 quint4x2 quint2x4 uint1 uint2 uint3 uint4 uint5 uint6 uint7".split(), "_absent_dtypes"),
+    **dict.fromkeys("int1 int2 int3 int4 int5 int6 int7".split(), "_absent_dtypes"),
+    "fork_rng": "random",
+    "Event": "_accelerators",
+    "Stream": "_accelerators",
+    "ScriptModule": "jit",
+    "Storage": "storage",
+    "TypedStorage": "storage",
 }
 
 

@@ -50,8 +50,24 @@ def absent_device(name):
         "get_rng_state_all": lambda: [],
         "get_arch_list": lambda: [],
     }
-    kinds = {kind: type(kind, (), {"__init__": fail, "__doc__": f"Needs {name}."}) for kind in ("Stream", "Event", "MemPool")}
+    bases = {"Stream": (Stream,), "Event": (Event,), "MemPool": ()}
+    kinds = {kind: type(kind, base, {"__init__": fail, "__doc__": f"Needs {name}."}) for kind, base in bases.items()}
     return made | kinds | {"device": _device_context(error), "device_of": _device_context(error), "stream": _stream_context(error)}
+
+
+class _OfAbsentDevice:
+    """What only devices have."""
+
+    def __init__(self, *args, **kwargs):
+        raise DeviceAbsentError(f"{type(self).__name__}(): opforge is built for the CPU alone, whose calls run in one queue")
+
+
+class Stream(_OfAbsentDevice):
+    """A queue of calls of a device other than the CPU."""
+
+
+class Event(_OfAbsentDevice):
+    """A point in a queue of calls of a device other than the CPU."""
 
 
 def _device_context(error):

@@ -15,10 +15,16 @@ _META = "meta"
 class Definition:
     """An operator by its name and schema. It is called through a custom operator, or as a plain function if it is composed of differentiable calls."""
 
-    def __init__(self, name, schema):
+    def __init__(self, name, schema=None):
         self.name = name
-        self.schema = re.sub(r"\bSymInt\b", "int", schema)
+        self.schema = None
         self._composition = self._kernel = self._fake = self._gradient = self._op = None
+        if schema is not None:
+            self.define(schema)
+
+    def define(self, schema):
+        """Its schema, in which sizes are numbers."""
+        self.schema = re.sub(r"\bSymInt\b", "int", schema)
 
     def implement(self, function, key):
         """Keeps the function for a dispatch key; those of devices that are not there are never called."""

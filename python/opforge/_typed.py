@@ -70,10 +70,26 @@ def set_default_tensor_type(t):
     _core.set_default_dtype(kind.dtype)
 
 
+def type_name(tensor):
+    """The name of a tensor's type: "torch.FloatTensor"."""
+    name = next((name for name, dtype in _DTYPES.items() if dtype is tensor.dtype), None)
+    return f"torch.{name}Tensor" if name else f"torch.{repr(tensor.dtype).rpartition('.')[2].title()}Tensor"
+
+
+def dtype_of(kind):
+    """The dtype of a type of tensors, or of its name; a dtype is its own."""
+    if isinstance(kind, str):
+        found = globals().get(kind.rpartition(".")[2]) if kind.startswith("torch.") else None
+        if not isinstance(found, _TensorType):
+            raise ValueError(f"invalid type: {kind!r}")
+        return found.dtype
+    return kind.dtype if isinstance(kind, _TensorType) else kind
+
+
 def typename(obj):
     """The name of an object's type: "torch.FloatTensor" for tensors, with its module for others."""
     if isinstance(obj, _core.Tensor):
-        return obj.type()
+        return type_name(obj)
     kind = obj if isinstance(obj, type) else type(obj)
     module = "" if kind.__module__ in ("builtins", None) else kind.__module__ + "."
     return module + kind.__qualname__

@@ -10,26 +10,32 @@ import re
 import shutil
 import sys
 import tempfile
-import urllib.parse
 import urllib.request
 import zipfile
+from urllib.parse import urlparse
 
+try:
+    from tqdm import tqdm
+except ImportError:
+    from ._progress import tqdm
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 
 # The beginning of a file's hash, as it stands in its name: "resnet18-f37072fd.pth".
-_HASH = re.compile(r"-([a-f0-9]*)\.")
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 _CHUNK = 1 << 17
 
 _folder: str | None = None
 
 
+def _get_torch_home() -> str:
+    cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
+    return os.path.expanduser(os.environ.get("TORCH_HOME", os.path.join(cache, "torch")))
+
+
 def get_dir() -> str:
     """The folder where downloads are kept: `set_dir`'s, or `$TORCH_HOME/hub`, by default `~/.cache/torch/hub`, where PyTorch has them too."""
-    if _folder is not None:
-        return _folder
-    cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
-    return os.path.join(os.path.expanduser(os.environ.get("TORCH_HOME", os.path.join(cache, "torch"))), "hub")
+    return os.path.join(_get_torch_home(), "hub") if _folder is None else _folder
 
 
 def set_dir(d) -> None:
@@ -41,16 +47,18 @@ def set_dir(d) -> None:
 def download_url_to_file(url, dst, hash_prefix=None, progress=True):
     """Writes what a URL gives to the file `dst`, once all of it is there.
 
-    Raises RuntimeError where its SHA-256 does not begin with `hash_prefix`. `progress` is ignored: nothing is printed.
+    Raises RuntimeError where its SHA-256 does not begin with `hash_prefix`. `progress` shows how far it is, where tqdm is installed.
     """
     folder = os.path.dirname(os.path.expanduser(dst)) or "."
     digest = hashlib.sha256()
     request = urllib.request.Request(url, headers={"User-Agent": "opforge.hub"})
     with urllib.request.urlopen(request) as source, tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
         try:
-            while chunk := source.read(_CHUNK):
-                digest.update(chunk)
-                file.write(chunk)
+            with tqdm(total=source.length, disable=not progress, unit="B", unit_scale=True) as bar:
+                while chunk := source.read(_CHUNK):
+                    digest.update(chunk)
+                    file.write(chunk)
+                    bar.update(len(chunk))
             file.close()
             if hash_prefix and not digest.hexdigest().startswith(hash_prefix):
                 raise RuntimeError(f'invalid hash value (expected "{hash_prefix}", got "{digest.hexdigest()}")')
@@ -71,9 +79,9 @@ def load_state_dict_from_url(
 
     folder = os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir
     os.makedirs(folder, exist_ok=True)
-    path = os.path.join(folder, file_name or os.path.basename(urllib.parse.urlparse(url).path))
+    path = os.path.join(folder, file_name or os.path.basename(urlparse(url).path))
     if not os.path.exists(path):
-        match = _HASH.search(os.path.basename(path)) if check_hash else None
+        match = HASH_REGEX.search(os.path.basename(path)) if check_hash else None
         download_url_to_file(url, path, match.group(1) if match else None, progress)
     state = load(_unpacked(path, folder), map_location=map_location, weights_only=weights_only)
     return state if weights_key is None else state[weights_key]

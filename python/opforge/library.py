@@ -18,8 +18,9 @@ _operators: dict[str, CustomOpDef | Definition] = {}
 
 
 def find(name):
-    """The operator of that name, or None."""
-    return _operators.get(name)
+    """The operator of that name, or None where it is not defined."""
+    op = _operators.get(name)
+    return None if isinstance(op, Definition) and op.schema is None else op
 
 
 def _of(op):
@@ -51,7 +52,11 @@ def define(qualname, schema, *, lib=None, tags=()):
     """Declares an operator by its name and schema, "(Tensor x, int n) -> Tensor". What it computes is told by `impl`."""
     if "::" not in qualname:
         raise ValueError(f"define(): {qualname!r} is no name of the form namespace::name")
-    _operators[qualname] = Definition(qualname, schema)
+    early = _operators.get(qualname)
+    if isinstance(early, Definition) and early.schema is None:
+        early.define(schema)
+    else:
+        _operators[qualname] = Definition(qualname, schema)
 
 
 def impl(qualname, types, func=None, *, lib=None):
@@ -70,7 +75,9 @@ register_kernel = impl
 
 
 def register_fake(op, func=None, /, *, lib=None, allow_override=False):
-    """Declares what a custom operator gives for tensors on the device "meta"; also as a decorator."""
+    """Declares what a custom operator gives for tensors on the device "meta"; also as a decorator. A name may be defined later."""
+    if isinstance(op, str) and op not in _operators:
+        _operators[op] = Definition(op)
     op = _of(op)
     return op.register_fake if func is None else op.register_fake(func)
 

@@ -8,6 +8,16 @@ from .._size import Size
 from ..autograd import is_grad_enabled
 from ..overrides import _disabled_torch_function_impl
 from . import _nn
+from ._dispatch import (  # noqa: F401
+    DisableTorchFunction,
+    DisableTorchFunctionSubclass,
+    DispatchKey,
+    DispatchKeySet,
+    _DisableTorchFunction,
+    _dispatch_has_computed_kernel_for_dispatch_key,
+    _dispatch_has_kernel_for_dispatch_key,
+    _ExcludeDispatchKeyGuard,
+)
 
 __all__ = ["Generator", "Size", "Tensor", "TensorBase", "default_generator", "device", "dtype", "is_grad_enabled"]
 
@@ -46,3 +56,16 @@ def _cuda_getDeviceCount():
 def _is_torch_function_enabled():
     """Whether functions look for `__torch_function__` of their arguments."""
     return False
+
+
+def _get_accelerator(check=None):
+    """The device of the accelerator: there is none, it is the CPU."""
+    return device("cpu")
+
+
+def _are_functorch_transforms_active():
+    """Whether a call is inside of a transform such as `vmap` that only PyTorch's own tracers need to know of."""
+    return False
+
+
+_get_default_device = lambda: str(_core.get_default_device())

@@ -6,7 +6,9 @@ import types
 
 import opforge
 
+from .._absent_dtypes import finfo
 from ..torch_version import __version__
+from . import keywords
 
 # What a module knows of itself.
 _OWN = {"__name__", "__loader__", "__package__", "__spec__", "__version__", "__doc__", "__builtins__", "__cached__", "__getattr__", "__dir__"}
@@ -17,6 +19,8 @@ def make_torch() -> types.ModuleType:
     module = types.ModuleType("torch", "opforge, under PyTorch's name.")
     names = vars(module)
     names.update({name: value for name, value in vars(opforge).items() if name not in _OWN})
+    names.update(keywords.functions(opforge), finfo=finfo)
+    keywords.extend_tensor()
 
     def __getattr__(name):
         return names.setdefault(name, getattr(opforge, name))

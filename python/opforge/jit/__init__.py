@@ -10,8 +10,12 @@ from typing import Final
 from .. import nn
 from .._absent import absent_names
 from . import _trace
-from .annotations import (
+from .annotations import (  # noqa: F401
     Attribute,
+    TracerWarning,
+    _overload,
+    _overload_method,
+    _script_if_tracing,
     annotate,
     export,
     ignore,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import collections
+from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: F401  PyTorch has them in this file
 
 __all__ = [
     "Attribute", "annotate", "export", "ignore", "interface", "is_scripting", "is_tracing", "isinstance", "script", "script_if_tracing",
@@ -35,6 +36,12 @@ def script_if_tracing(fn):
 
 
 script_method = interface = export = script_if_tracing
+# PyTorch's own packages have these under private names.
+_script_if_tracing = _overload = _overload_method = script_if_tracing
+
+
+class TracerWarning(Warning):
+    """What a trace would warn of."""
 
 
 def ignore(drop=False, **kwargs):
@@ -70,3 +77,13 @@ def _holds(obj, origin, arguments):
     if issubclass(origin, tuple):
         return len(obj) == len(arguments) and all(map(isinstance, obj, arguments))
     return all(isinstance(item, arguments[0]) for item in obj)
+
+
+class _BroadcastingList:
+    """The annotation of a list of some length that may be given as a number."""
+
+    def __class_getitem__(cls, item):
+        return List[item]
+
+
+BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = BroadcastingList4 = BroadcastingList5 = BroadcastingList6 = _BroadcastingList

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+
 from . import functional, init, modules, parameter, utils
 from .modules import *  # noqa: F403
-from .parameter import Buffer, Parameter
+from .parameter import Buffer, Parameter, UninitializedParameter
 
 __all__ = [*modules.__all__, "Buffer", "Parameter", "functional", "init", "modules", "parameter", "utils"]
 
@@ -16,7 +18,6 @@ def __getattr__(name: str):
 
         return Graph
     if name in ("parallel", "DataParallel"):
-        from . import parallel
-
+        parallel = importlib.import_module(".parallel", __name__)
         return parallel if name == "parallel" else parallel.DataParallel
     raise AttributeError(f"module 'opforge.nn' has no attribute '{name}'")

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from ._pytree_kinds import (
+from ._pytree_kinds import (  # noqa: F401
     Context,
     GetAttrKey,
     KeyEntry,
@@ -18,6 +18,9 @@ from ._pytree_kinds import (
     PyTree,
     SequenceKey,
     SUPPORTED_NODES,
+    _dict_flatten,
+    _dict_flatten_with_keys,
+    _dict_unflatten,
     is_namedtuple,
     is_namedtuple_class,
     is_namedtuple_instance,
@@ -36,7 +39,7 @@ __all__ = [
     "tree_map_with_path", "tree_structure", "tree_unflatten",
 ]  # fmt: skip
 
-_register_pytree_node = register_pytree_node
+_register_pytree_node, _get_node_type = register_pytree_node, kind_of
 
 
 def tree_is_leaf(tree, is_leaf=None):

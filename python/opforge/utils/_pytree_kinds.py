@@ -116,29 +116,45 @@ def kind_of(tree):
     return collections.namedtuple if is_namedtuple_class(kind) else None
 
 
-def _register_sequence(kind, flatten, unflatten):
-    with_keys = lambda value: ([(SequenceKey(i), item) for i, item in enumerate(value)], None)
+def _items(sequence):
+    return [(SequenceKey(i), item) for i, item in enumerate(sequence)]
+
+
+# PyTorch's names: packages register their own dictionaries by them.
+def _dict_flatten(d):
+    return list(d.values()), list(d)
+
+
+def _dict_flatten_with_keys(d):
+    return [(MappingKey(key), value) for key, value in d.items()], list(d)
+
+
+def _dict_unflatten(values, context):
+    return dict(zip(context, values))
+
+
+def _register(kind, flatten, unflatten, with_keys):
     register_pytree_node(kind, flatten, unflatten, flatten_with_keys_fn=with_keys)
 
 
-def _register_mapping(kind, context, unflatten):
-    with_keys = lambda value: ([(MappingKey(key), item) for key, item in value.items()], None)
-    register_pytree_node(kind, lambda value: (list(value.values()), context(value)), unflatten, flatten_with_keys_fn=with_keys)
-
-
-_register_sequence(list, lambda value: (value, None), lambda items, _: list(items))
-_register_sequence(tuple, lambda value: (list(value), None), lambda items, _: tuple(items))
-_register_sequence(collections.deque, lambda value: (list(value), value.maxlen), collections.deque)
-_register_mapping(dict, list, lambda items, keys: dict(zip(keys, items)))
-_register_mapping(collections.OrderedDict, list, lambda items, keys: collections.OrderedDict(zip(keys, items)))
-_register_mapping(
-    collections.defaultdict,
-    lambda value: [value.default_factory, list(value)],
-    lambda items, context: collections.defaultdict(context[0], zip(context[1], items)),
+_register(list, lambda value: (value, None), lambda items, _: list(items), lambda value: (_items(value), None))
+_register(tuple, lambda value: (list(value), None), lambda items, _: tuple(items), lambda value: (_items(value), None))
+_register(
+    collections.deque, lambda value: (list(value), value.maxlen), collections.deque, lambda value: (_items(value), value.maxlen)
 )
-register_pytree_node(
+_register(dict, _dict_flatten, _dict_unflatten, _dict_flatten_with_keys)
+_register(
+    collections.OrderedDict, _dict_flatten, lambda items, keys: collections.OrderedDict(zip(keys, items)), _dict_flatten_with_keys
+)
+_register(
+    collections.defaultdict,
+    lambda value: (list(value.values()), [value.default_factory, list(value)]),
+    lambda items, context: collections.defaultdict(context[0], zip(context[1], items)),
+    _dict_flatten_with_keys,
+)
+_register(
     collections.namedtuple,
     lambda value: (list(value), type(value)),
     lambda items, kind: kind(*items),
-    flatten_with_keys_fn=lambda value: ([(GetAttrKey(name), getattr(value, name)) for name in value._fields], type(value)),
+    lambda value: ([(GetAttrKey(name), getattr(value, name)) for name in value._fields], type(value)),
 )

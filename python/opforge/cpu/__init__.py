@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from . import _core
+from .. import _core
 
 __all__ = ["Stream", "current_device", "current_stream", "device_count", "is_available", "is_initialized", "set_device", "stream", "synchronize"]
 
@@ -58,3 +58,12 @@ def stream(stream):
 def synchronize(device=None) -> None:
     """Waits until all calls have run."""
     _core.synchronize()
+
+
+def __getattr__(name: str):
+    """Imports `cpu.amp` when it is first used."""
+    import importlib
+
+    if name == "amp":
+        return importlib.import_module(".amp", __name__)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

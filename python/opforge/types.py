@@ -6,7 +6,7 @@ import builtins
 import os
 from typing import IO, Union
 
-from ._core import Tensor, UntypedStorage, device
+from ._core import Tensor, UntypedStorage, device, dtype
 from ._size import Size
 
 __all__ = ["BoolLikeType", "Device", "FileLike", "FloatLikeType", "IntLikeType", "Number", "Size", "Storage", "SymBool", "SymFloat", "SymInt", "Tensor"]
@@ -15,7 +15,8 @@ Number = Union[int, float, bool]
 Device = Union[device, str, int, None]
 FileLike = Union[str, os.PathLike, IO[bytes]]
 Storage = UntypedStorage
-_bool, _int, _float, _complex, _device, _size = builtins.bool, builtins.int, builtins.float, builtins.complex, device, Union[Size, list[int], tuple[int, ...]]
+_bool, _int, _float, _complex, _device, _dtype = builtins.bool, builtins.int, builtins.float, builtins.complex, device, dtype
+_size = Union[Size, list[int], tuple[int, ...]]
 _TensorOrTensors = Union[Tensor, "tuple[Tensor, ...]"]
 
 

@@ -70,7 +70,7 @@ __version__: str = _core.__version__
 _SUBMODULES = ("autograd", "compiler", "cuda", "custom", "export", "graph", "library", "linalg", "mindspore", "nn", "optim", "profiler", "special", "utils")
 # Under the names that PyTorch's packages import: much of it answers that something is not there.
 _SUBMODULES += (
-    "_C", "_custom_ops", "_dynamo", "_tensor", "_utils", "accelerator", "ao", "as_torch", "backends", "cpu", "distributed", "functional", "fx", "hub", "jit", "mps",
+    "__config__", "_C", "_custom_ops", "_dynamo", "_subclasses", "_tensor", "_utils", "accelerator", "ao", "as_torch", "backends", "cpu", "distributed", "functional", "futures", "fx", "hub", "jit", "mps",
     "multiprocessing", "onnx", "ops", "overrides", "quantization", "random", "return_types", "serialization", "storage", "testing", "torch_version",
     "types", "version", "xpu",
 )  # fmt: skip

@@ -22,6 +22,7 @@ from ._dispatch import (  # noqa: F401
 __all__ = ["Generator", "Size", "Tensor", "TensorBase", "default_generator", "device", "dtype", "is_grad_enabled"]
 
 TensorBase = _TensorBase = Tensor
+_TensorMeta = type(Tensor)
 _set_grad_enabled = _core.set_grad_mode
 # What was built: no device but the CPU.
 _has_cuda = has_cuda = _has_mps = has_mps = _has_xpu = False

@@ -19,7 +19,7 @@ def make_torch() -> types.ModuleType:
     module = types.ModuleType("torch", "opforge, under PyTorch's name.")
     names = vars(module)
     names.update({name: value for name, value in vars(opforge).items() if name not in _OWN})
-    names.update(keywords.functions(opforge), finfo=finfo)
+    names.update(keywords.functions(opforge), finfo=finfo, torch=module)
     keywords.extend_tensor()
 
     def __getattr__(name):

@@ -70,7 +70,7 @@ __version__: str = _core.__version__
 _SUBMODULES = ("autograd", "compiler", "cuda", "custom", "export", "graph", "library", "linalg", "mindspore", "nn", "optim", "profiler", "special", "utils")
 # Under the names that PyTorch's packages import: much of it answers that something is not there.
 _SUBMODULES += (
-    "__config__", "_C", "_custom_ops", "_dynamo", "_subclasses", "_tensor", "_utils", "accelerator", "ao", "as_torch", "backends", "cpu", "distributed", "functional", "futures", "fx", "hub", "jit", "mps",
+    "__config__", "_C", "_custom_ops", "_dynamo", "_subclasses", "_tensor", "_tensor_str", "_utils", "accelerator", "ao", "as_torch", "backends", "cpu", "distributed", "functional", "futures", "fx", "hub", "jit", "mps",
     "multiprocessing", "onnx", "ops", "overrides", "quantization", "random", "return_types", "serialization", "storage", "testing", "torch_version",
     "types", "version", "xpu",
 )  # fmt: skip
@@ -103,6 +103,7 @@ _LAZY = {
     **dict.fromkeys("complex32 chalf qint8 qint32 quint8 quint4x2 quint2x4 uint1 uint2 uint3 uint4 uint5 uint6 uint7".split(), "_absent_dtypes"),
     **dict.fromkeys("int1 int2 int3 int4 int5 int6 int7".split(), "_absent_dtypes"),
     "fork_rng": "random",
+    "PyTorchFileReader": "_C",
     "Event": "_accelerators",
     "Stream": "_accelerators",
     "ScriptModule": "jit",

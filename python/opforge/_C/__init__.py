@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import _core
+from .._absent import absent_names
 from .._core import Generator, Tensor, default_generator, device, dtype
 from .._size import Size
 from ..autograd import is_grad_enabled
@@ -28,6 +29,9 @@ _set_grad_enabled = _core.set_grad_mode
 _has_cuda = has_cuda = _has_mps = has_mps = _has_xpu = False
 _has_mkldnn = has_mkldnn = has_mkl = False
 has_openmp = has_lapack = _has_lapack = True
+globals().update(
+    absent_names(__name__, "opforge.save and opforge.load write and read PyTorch's files", classes="PyTorchFileReader PyTorchFileWriter")
+)
 
 
 def _get_tracing_state():

@@ -60,12 +60,12 @@ rsqrt sigmoid sin sinc sinh sqrt square tan tanh trunc xlogy zero
 globals().update({f"{name}_": getattr(_core.Tensor, f"{name}_") for name in _IN_PLACE.split()})
 
 # The submodules that the core module has too are found by their files.
-for _name in ("nn", "linalg", "special"):
+for _name in ("fft", "nn", "linalg", "special"):
     globals().pop(_name, None)
 
 __version__: str = _core.__version__
 
-_SUBMODULES = ("autograd", "compiler", "cuda", "custom", "export", "graph", "library", "linalg", "mindspore", "nn", "optim", "profiler", "special", "utils")
+_SUBMODULES = ("autograd", "compiler", "cuda", "custom", "export", "fft", "graph", "library", "linalg", "mindspore", "nn", "optim", "profiler", "special", "utils")
 # Names that are imported when they are first used, and the modules that have them.
 _LAZY = {
     "CustomOp": "custom",

@@ -45,6 +45,7 @@ pub mod copy;
 pub mod dense;
 pub mod elementwise;
 pub mod forms;
+pub mod fourier;
 pub mod index;
 pub mod matmul;
 pub mod norm;

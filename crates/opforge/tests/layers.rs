@@ -27,7 +27,7 @@ const CPU: Layers = &[
     &["copy"],
     &["loops", "elementwise", "arange"],
     &["matmul", "reduce", "rows", "overlay", "random", "sort", "dense"],
-    &["norm", "scan", "index", "conv", "recurrent"],
+    &["norm", "scan", "index", "conv", "recurrent", "fourier"],
     &["attention", "pool", "resample"],
     &["forms", "program"],
     &["testing"],

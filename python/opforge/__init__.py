@@ -66,7 +66,15 @@ for _name in ("nn", "linalg", "special"):
 
 __version__: str = _core.__version__
 
-_SUBMODULES = ("autograd", "compiler", "cuda", "custom", "export", "graph", "library", "linalg", "mindspore", "nn", "optim", "overrides", "profiler", "special", "utils")
+_SUBMODULES = ("amp", "autograd", "compiler", "cuda", "custom", "export", "graph", "library", "linalg", "mindspore", "nn", "optim", "overrides", "profiler", "special", "utils")
+# Autocast's state.
+_AUTOCAST = """
+autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_dtype is_autocast_cache_enabled is_autocast_enabled
+set_autocast_cache_enabled set_autocast_dtype set_autocast_enabled
+"""
+_OLDER_AUTOCAST = """
+get_autocast_cpu_dtype get_autocast_gpu_dtype is_autocast_cpu_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_gpu_dtype
+"""
 # Names that are imported when they are first used, and the modules that have them.
 _LAZY = {
     "CustomOp": "custom",
@@ -80,6 +88,8 @@ _LAZY = {
     "enable_grad": "autograd.grad_mode",
     "set_grad_enabled": "autograd.grad_mode",
     "inference_mode": "autograd.grad_mode",
+    **dict.fromkeys(_AUTOCAST.split(), "amp.autocast_mode"),
+    **dict.fromkeys(_OLDER_AUTOCAST.split(), "amp._older"),
 }
 
 

@@ -37,6 +37,18 @@ def modes(these):
         show()
 
 
+@contextmanager
+def casting(cast):
+    """Autocast's change of arguments is this in the block; None for none."""
+    before, thread.cast = thread.cast, cast
+    show()
+    try:
+        yield
+    finally:
+        thread.cast = before
+        show()
+
+
 def asks(value):
     """Whether the class of a value has a `__torch_function__` that is to see calls."""
     if type(value) is _core.Tensor:

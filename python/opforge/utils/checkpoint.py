@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager, nullcontext
 
 from .. import _core as _C, _intercept
+from ..autograd._leaves import leaf_node, leaf_nodes
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad
 
@@ -116,19 +117,8 @@ def _flatten(tree):
 
 def _leaves(outputs, inputs):
     """The leaves that gradients of the outputs reach, besides the inputs."""
-    nodes = [output.grad_fn for output in outputs if output.grad_fn is not None]
-    found = {id(output): output for output in outputs if output.requires_grad and output.is_leaf}
-    seen = set()
-    while nodes:
-        node = nodes.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if node.variable is not None:
-            found[id(node.variable)] = node.variable
-        nodes += [source for source, _ in node.next_functions if source is not None]
-    known = {id(tensor) for tensor in inputs}
-    return [leaf for key, leaf in found.items() if key not in known]
+    known = [leaf_node(tensor) for tensor in inputs if tensor.requires_grad and tensor.is_leaf]
+    return [node.variable for node in leaf_nodes(outputs) if node not in known]
 
 
 @contextmanager

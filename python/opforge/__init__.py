@@ -33,6 +33,7 @@ _PRIVATE = _core._hidden | {
 }
 globals().update({name: value for name, value in vars(_core).items() if name[0] != "_" and name not in _PRIVATE})
 
+from . import _subclass  # noqa: E402, F401
 from ._functions import (  # noqa: E402
     bartlett_window,
     blackman_window,
@@ -65,7 +66,17 @@ for _name in ("fft", "nn", "linalg", "special"):
 
 __version__: str = _core.__version__
 
-_SUBMODULES = ("autograd", "compiler", "cuda", "custom", "export", "fft", "graph", "library", "linalg", "mindspore", "nn", "optim", "profiler", "special", "utils")
+_SUBMODULES = """
+amp autograd compiler cuda custom export fft graph library linalg mindspore nn optim overrides profiler special utils
+""".split()
+# Autocast's state.
+_AUTOCAST = """
+autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_dtype is_autocast_cache_enabled is_autocast_enabled
+set_autocast_cache_enabled set_autocast_dtype set_autocast_enabled
+"""
+_OLDER_AUTOCAST = """
+get_autocast_cpu_dtype get_autocast_gpu_dtype is_autocast_cpu_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_gpu_dtype
+"""
 # Names that are imported when they are first used, and the modules that have them.
 _LAZY = {
     "CustomOp": "custom",
@@ -79,6 +90,8 @@ _LAZY = {
     "enable_grad": "autograd.grad_mode",
     "set_grad_enabled": "autograd.grad_mode",
     "inference_mode": "autograd.grad_mode",
+    **dict.fromkeys(_AUTOCAST.split(), "amp.autocast_mode"),
+    **dict.fromkeys(_OLDER_AUTOCAST.split(), "amp._older"),
 }
 
 

@@ -65,7 +65,7 @@ for _name in ("nn", "linalg", "special"):
 
 __version__: str = _core.__version__
 
-_SUBMODULES = ("autograd", "compiler", "cuda", "custom", "export", "graph", "library", "linalg", "mindspore", "nn", "optim", "profiler", "special", "utils")
+_SUBMODULES = ("array_api", "autograd", "compiler", "cuda", "custom", "export", "graph", "library", "linalg", "mindspore", "nn", "optim", "profiler", "special", "utils")
 # Names that are imported when they are first used, and the modules that have them.
 _LAZY = {
     "CustomOp": "custom",

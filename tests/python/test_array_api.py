@@ -12,7 +12,7 @@ from opforge import array_api as xp
 
 from standard import ALL, COMPLEX, FLOATS, INTS, NUMERIC, REAL, SIGNED, UNSIGNED, assert_same, name_of, numpy_of, ours, promoted
 
-# The standard's functions, chapter by chapter.
+# The standard's functions, chapter by chapter. `diff` and `where` take more than it asks for, as numpy's do.
 SIGNATURES = """
 astype(x, dtype, /, *, copy=True, device=None)  can_cast(from_, to, /)  finfo(type, /)  iinfo(type, /)  isdtype(dtype, kind)
 result_type(*arrays_and_dtypes)
@@ -31,7 +31,7 @@ flip(x, /, *, axis=None)  moveaxis(x, source, destination, /)  permute_dims(x, /
 reshape(x, /, shape, *, copy=None)  roll(x, /, shift, *, axis=None)  squeeze(x, /, axis)  stack(arrays, /, *, axis=0)
 tile(x, repetitions, /)  unstack(x, /, *, axis=0)
 argmax(x, /, *, axis=None, keepdims=False)  argmin(x, /, *, axis=None, keepdims=False)  count_nonzero(x, /, *, axis=None, keepdims=False)
-nonzero(x, /)  searchsorted(x1, x2, /, *, side='left', sorter=None)  where(condition, x1, x2, /)
+nonzero(x, /)  searchsorted(x1, x2, /, *, side='left', sorter=None)  where(condition, x1=None, x2=None, /)
 isin(x1, x2, /, *, invert=False)  unique_all(x, /)  unique_counts(x, /)  unique_inverse(x, /)  unique_values(x, /)
 argsort(x, /, *, axis=-1, descending=False, stable=True)  sort(x, /, *, axis=-1, descending=False, stable=True)
 cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False)  cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False)
@@ -39,7 +39,7 @@ max(x, /, *, axis=None, keepdims=False)  mean(x, /, *, axis=None, keepdims=False
 prod(x, /, *, axis=None, dtype=None, keepdims=False)  std(x, /, *, axis=None, correction=0.0, keepdims=False)
 sum(x, /, *, axis=None, dtype=None, keepdims=False)  var(x, /, *, axis=None, correction=0.0, keepdims=False)
 all(x, /, *, axis=None, keepdims=False)  any(x, /, *, axis=None, keepdims=False)
-diff(x, /, *, axis=-1, n=1, prepend=None, append=None)  __array_namespace_info__()
+diff(x, /, n=1, *, axis=-1, prepend=None, append=None)  __array_namespace_info__()
 linalg.cholesky(x, /, *, upper=False)  linalg.cross(x1, x2, /, *, axis=-1)  linalg.det(x, /)  linalg.diagonal(x, /, *, offset=0)  linalg.eig(x, /)
 linalg.eigh(x, /)  linalg.eigvals(x, /)  linalg.eigvalsh(x, /)  linalg.inv(x, /)  linalg.matmul(x1, x2, /)
 linalg.matrix_norm(x, /, *, keepdims=False, ord='fro')  linalg.matrix_power(x, n, /)  linalg.matrix_rank(x, /, *, rtol=None)

@@ -171,6 +171,9 @@ def test_nonzero_and_where(dtype):
         scalar = True if dtype == "bool" else 3
         assert_same(xp.where(ours(mask), ours(x), scalar), np.where(mask, x, np.asarray(scalar, dtype)))
         assert_same(xp.where(ours(mask), scalar, ours(x)), np.where(mask, np.asarray(scalar, dtype), x))
+        assert [places.tolist() for places in xp.where(ours(mask))] == [places.tolist() for places in np.where(mask)]
+    with pytest.raises(TypeError):
+        xp.where(ours(mask), ours(x))
     with pytest.raises(Exception, match="nonzero"):
         xp.nonzero(ours(np.ones((), dtype)))
 

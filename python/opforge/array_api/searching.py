@@ -51,6 +51,9 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None):
     return _core.searchsorted(x1, x2, right=side == "right")
 
 
-def where(condition, x1, x2, /):
-    """Elements of `x1` where a condition holds, and of `x2` elsewhere. One of both may be a Python scalar."""
+def where(condition, x1=None, x2=None, /):
+    """Elements of `x1` where a condition holds, and of `x2` elsewhere. One of both may be a Python scalar. The condition alone gives the places where
+    it holds, as `nonzero` does: programs use that, though the standard does not have it."""
+    if x1 is None and x2 is None:
+        return nonzero(condition)
     return _core.where(condition, *promoted(x1, x2))

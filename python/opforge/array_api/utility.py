@@ -23,6 +23,6 @@ def any(x, /, *, axis=None, keepdims=False):
     return _core.any(is_true, axes, keepdims) if axes else is_true
 
 
-def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
-    """What each element along an axis is more than the one before it, and that again, `n` times."""
+def diff(x, /, n=1, *, axis=-1, prepend=None, append=None):
+    """What each element along an axis is more than the one before it, and that again, `n` times, a number that may be given by position, too."""
     return _core.diff(x, n, place("diff", axis, x.ndim), prepend, append)

@@ -26,6 +26,7 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
 def asarray(obj, /, *, dtype=None, device=None, copy=None):
     """An array of a number, nested sequences of numbers, another array or a buffer, whose memory it shares where nothing has to change. It never
     does with `copy=True`; with `copy=False` it always does, or there is a `ValueError`."""
+    obj = memoryview(obj) if isinstance(obj, bytes) else obj
     return _core.asarray(obj, dtype=dtype, device=device, copy=copy)
 
 
@@ -49,10 +50,16 @@ def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
 
 
 def from_dlpack(x, /, *, device=None, copy=None):
-    """An array over the memory of another library's, which shows it by `__dlpack__`; with `copy=True`, of a copy."""
+    """An array over the memory of another library's, which shows it by `__dlpack__`; of a copy with `copy=True`, and, unless there is `copy=False`,
+    where the memory cannot be ours: with negative strides, or not aligned."""
     if not hasattr(x, "__dlpack__"):
         raise AttributeError(f"from_dlpack: a {type(x).__name__} has no __dlpack__")
-    return _core.from_dlpack(x, device=device, copy=copy)
+    try:
+        return _core.from_dlpack(x, device=device, copy=copy)
+    except ValueError:
+        if copy is False:
+            raise
+        return _core.from_dlpack(x.__dlpack__(max_version=(1, 0), copy=True), device=device)
 
 
 def full(shape, fill_value, *, dtype=None, device=None):

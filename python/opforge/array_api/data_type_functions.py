@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from numbers import Integral, Number, Real
 from typing import NamedTuple
 
 from opforge import _core
@@ -78,7 +79,8 @@ def result_type(*arrays_and_dtypes):
     return reduce(_with_scalar, scalars, reduce(_core.promote_types, dtypes))
 
 
-_SCALARS = (bool, int, float, complex)
+# numpy's scalars are numbers, too, and lend their kind only.
+_SCALARS = (bool, int, float, complex, Number)
 _REAL_PART = {_core.complex64: _core.float32, _core.complex128: _core.float64}
 
 
@@ -95,10 +97,10 @@ def _with_scalar(dtype, scalar):
     """What a dtype and a Python scalar promote to."""
     if isinstance(scalar, bool) or dtype in COMPLEX:
         return dtype
-    if isinstance(scalar, int):
+    if isinstance(scalar, Integral):
         return _core.int64 if dtype is _core.bool else dtype
     if not dtype.is_floating_point:
         dtype = _core.get_default_dtype()
-    if isinstance(scalar, float):
+    if isinstance(scalar, Real):
         return dtype
     return _core.complex128 if dtype is _core.float64 else _core.complex64

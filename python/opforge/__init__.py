@@ -67,7 +67,24 @@ for _name in ("fft", "nn", "linalg", "special"):
 __version__: str = _core.__version__
 
 _SUBMODULES = """
-amp autograd compiler cuda custom export fft graph library linalg mindspore nn optim overrides profiler special utils
+amp
+array_api
+autograd
+compiler
+cuda
+custom
+export
+fft
+graph
+library
+linalg
+mindspore
+nn
+optim
+overrides
+profiler
+special
+utils
 """.split()
 # Autocast's state.
 _AUTOCAST = """

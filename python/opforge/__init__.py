@@ -120,6 +120,8 @@ def __getattr__(name: str):
         value = getattr(_importlib.import_module(f".{_LAZY[name]}", __name__), name)
         globals()[name] = value
         return value
+    if name.startswith("_foreach_"):
+        return getattr(_importlib.import_module("._functional.foreach", __name__), name)
     raise AttributeError(f"module 'opforge' has no attribute '{name}'")
 
 

@@ -13,6 +13,7 @@ import pickle as _pickle
 import tempfile
 
 from . import _checkpoint, _core
+from ._safe_globals import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals  # noqa: F401  PyTorch has them in this file
 from ._tree import Reader, Writer
 
 __all__ = ["load", "save"]

@@ -66,7 +66,7 @@ for _name in ("nn", "linalg", "special"):
 
 __version__: str = _core.__version__
 
-_SUBMODULES = ("amp", "autograd", "compiler", "cuda", "custom", "export", "graph", "library", "linalg", "mindspore", "nn", "optim", "overrides", "profiler", "special", "utils")
+_SUBMODULES = ("amp", "autograd", "compiler", "cuda", "custom", "export", "func", "graph", "library", "linalg", "mindspore", "nn", "optim", "overrides", "profiler", "special", "utils")
 # Autocast's state.
 _AUTOCAST = """
 autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_dtype is_autocast_cache_enabled is_autocast_enabled
@@ -88,6 +88,7 @@ _LAZY = {
     "enable_grad": "autograd.grad_mode",
     "set_grad_enabled": "autograd.grad_mode",
     "inference_mode": "autograd.grad_mode",
+    "vmap": "func",
     **dict.fromkeys(_AUTOCAST.split(), "amp.autocast_mode"),
     **dict.fromkeys(_OLDER_AUTOCAST.split(), "amp._older"),
 }

@@ -9,6 +9,7 @@ cuda
 custom
 export
 fft
+func
 graph
 library
 linalg
@@ -60,6 +61,7 @@ _LAZY = {
     """,
     "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
     "custom": "CustomOp check custom_op load_inline",
+    "func": "vmap",
     "graph": "compile",
     "jit": "ScriptModule",
     "random": "fork_rng",

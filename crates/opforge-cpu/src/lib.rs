@@ -52,6 +52,7 @@ pub mod norm;
 pub mod overlay;
 pub mod pool;
 pub mod program;
+pub mod quantized;
 pub mod random;
 pub mod recurrent;
 pub mod reduce;

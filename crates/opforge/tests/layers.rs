@@ -26,7 +26,7 @@ const CPU: Layers = &[
     &["simd", "memory"],
     &["copy"],
     &["loops", "elementwise", "arange"],
-    &["matmul", "reduce", "rows", "overlay", "random", "sort", "dense"],
+    &["matmul", "reduce", "rows", "overlay", "random", "sort", "dense", "quantized"],
     &["norm", "scan", "index", "conv", "recurrent", "fourier"],
     &["attention", "pool", "resample"],
     &["forms", "program"],

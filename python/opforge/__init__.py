@@ -73,6 +73,7 @@ autograd
 compiler
 cuda
 custom
+distributions
 export
 fft
 graph

@@ -296,13 +296,19 @@ class _Symmetric(_Square):
 class _PositiveSemidefinite(_Symmetric):
     def check(self, value):
         symmetric = super().check(value)
-        return (_C.linalg.eigvalsh(value) >= 0).all(-1) if symmetric.all() else symmetric
+        if value.shape[-2] != value.shape[-1]:
+            return symmetric
+        return symmetric & self._positive(value.masked_fill(~symmetric.unsqueeze(-1).unsqueeze(-1), 0))
+
+    @staticmethod
+    def _positive(symmetric):
+        return (_C.linalg.eigvalsh(symmetric) >= 0).all(-1)
 
 
-class _PositiveDefinite(_Symmetric):
-    def check(self, value):
-        symmetric = super().check(value)
-        return _C.linalg.cholesky_ex(value)[1] == 0 if symmetric.all() else symmetric
+class _PositiveDefinite(_PositiveSemidefinite):
+    @staticmethod
+    def _positive(symmetric):
+        return _C.linalg.cholesky_ex(symmetric)[1] == 0
 
 
 class _Joined(Constraint):

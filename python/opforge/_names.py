@@ -7,6 +7,7 @@ autograd
 compiler
 cuda
 custom
+distributions
 export
 fft
 func

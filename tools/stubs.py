@@ -157,7 +157,7 @@ def unknown(name: str, value: object) -> list[str]:
 # Py_TPFLAGS_BASETYPE
 SUBCLASSABLE = 1 << 10
 # What every class has, and what is the interpreter's own business.
-IGNORED = {"__doc__", "__module__", "__dict__", "__weakref__", "__new__", "__repr__", "__str__"}
+IGNORED = {"__doc__", "__module__", "__dict__", "__weakref__", "__init_subclass__", "__new__", "__repr__", "__str__"}
 ORDER = {"__lt__", "__le__", "__gt__", "__ge__"}
 OPERATORS = re.compile(r"__(r|i)?(add|sub|mul|truediv|floordiv|mod|matmul|and|or|xor|lshift|rshift)__")
 

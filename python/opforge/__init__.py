@@ -33,6 +33,7 @@ _PRIVATE = _core._hidden | {
 }
 globals().update({name: value for name, value in vars(_core).items() if name[0] != "_" and name not in _PRIVATE})
 
+from . import _subclass  # noqa: E402, F401
 from ._functions import (  # noqa: E402
     bartlett_window,
     blackman_window,
@@ -62,54 +63,13 @@ globals().update({f"{name}_": getattr(_core.Tensor, f"{name}_") for name in _IN_
 from . import _tensor_attributes  # noqa: E402, F401  it gives them to the class
 
 # The submodules that the core module has too are found by their files.
-for _name in ("nn", "linalg", "special"):
+for _name in ("fft", "nn", "linalg", "special"):
     globals().pop(_name, None)
 
 __version__: str = _core.__version__
 
-_SUBMODULES = ("autograd", "compiler", "cuda", "custom", "export", "graph", "library", "linalg", "mindspore", "nn", "optim", "profiler", "special", "utils")
-# Under the names that PyTorch's packages import: much of it answers that something is not there.
-_SUBMODULES += (
-    "__config__", "_C", "_custom_ops", "_dynamo", "_subclasses", "_tensor", "_tensor_str", "_utils", "accelerator", "ao", "as_torch", "backends", "cpu", "distributed", "functional", "futures", "fx", "hub", "jit", "mps",
-    "multiprocessing", "onnx", "ops", "overrides", "quantization", "random", "return_types", "serialization", "storage", "testing", "torch_version",
-    "types", "version", "xpu",
-)  # fmt: skip
-# Names that are imported when they are first used, and the modules that have them.
-_LAZY = {
-    "CustomOp": "custom",
-    "check": "custom",
-    "compile": "graph",
-    "custom_op": "custom",
-    "load_inline": "custom",
-    "save": "serialization",
-    "load": "serialization",
-    "no_grad": "autograd.grad_mode",
-    "enable_grad": "autograd.grad_mode",
-    "set_grad_enabled": "autograd.grad_mode",
-    "inference_mode": "autograd.grad_mode",
-    **dict.fromkeys("layout strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged".split(), "_layouts"),
-    **dict.fromkeys("memory_format contiguous_format preserve_format channels_last channels_last_3d legacy_contiguous_format".split(), "_layouts"),
-    **dict.fromkeys("BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor".split(), "_typed"),
-    **dict.fromkeys("IntTensor LongTensor ShortTensor set_default_tensor_type typename".split(), "_typed"),
-    **dict.fromkeys("SymBool SymFloat SymInt".split(), "types"),
-    **dict.fromkeys("_assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all".split(), "_assertions"),
-    **dict.fromkeys("_check_type _check_value _check_with _shape_as_tensor".split(), "_assertions"),
-    **dict.fromkeys("sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum".split(), "_assertions"),
-    **dict.fromkeys("are_deterministic_algorithms_enabled get_deterministic_debug_mode get_device_module".split(), "_settings"),
-    **dict.fromkeys("get_float32_matmul_precision get_num_interop_threads is_warn_always_enabled".split(), "_settings"),
-    **dict.fromkeys("is_deterministic_algorithms_warn_only_enabled set_deterministic_debug_mode set_float32_matmul_precision".split(), "_settings"),
-    **dict.fromkeys("set_flush_denormal set_num_interop_threads set_warn_always use_deterministic_algorithms".split(), "_settings"),
-    **dict.fromkeys("float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2".split(), "_absent_dtypes"),
-    **dict.fromkeys("complex32 chalf qint8 qint32 quint8 quint4x2 quint2x4 uint1 uint2 uint3 uint4 uint5 uint6 uint7".split(), "_absent_dtypes"),
-    **dict.fromkeys("int1 int2 int3 int4 int5 int6 int7".split(), "_absent_dtypes"),
-    "fork_rng": "random",
-    "PyTorchFileReader": "_C",
-    "Event": "_accelerators",
-    "Stream": "_accelerators",
-    "ScriptModule": "jit",
-    "Storage": "storage",
-    "TypedStorage": "storage",
-}
+from ._names import LAZY as _LAZY  # noqa: E402
+from ._names import SUBMODULES as _SUBMODULES  # noqa: E402
 
 
 def __getattr__(name: str):
@@ -120,6 +80,8 @@ def __getattr__(name: str):
         value = getattr(_importlib.import_module(f".{_LAZY[name]}", __name__), name)
         globals()[name] = value
         return value
+    if name.startswith("_foreach_"):
+        return getattr(_importlib.import_module("._functional.foreach", __name__), name)
     raise AttributeError(f"module 'opforge' has no attribute '{name}'")
 
 

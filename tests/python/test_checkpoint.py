@@ -35,6 +35,13 @@ def trained(module, run):
     return [y.detach(), x.grad, *(p.grad.clone() for p in module.parameters()), torch.rand(3)]
 
 
+def test_all_leaves_get_their_gradients():
+    """Each leaf that the function takes from its surroundings is one of its own, however many there are."""
+    leaves = [leaf(float(i)) for i in range(200)]
+    checkpoint(lambda x: sum(x * other for other in leaves), leaf(2.0), use_reentrant=False).backward()
+    assert [other.grad.item() for other in leaves] == [2.0] * 200
+
+
 @pytest.mark.parametrize("reentrant", [True, False])
 def test_checkpoint_changes_nothing_but_runs_twice(reentrant):
     module = Counted()

@@ -45,16 +45,43 @@ def _unit(output, i):
     return seed.reshape(output.shape)
 
 
+def _rows(output, inputs, create_graph, strict):
+    """The Jacobian of an output by each input, a backward for each element of the output."""
+    parts = [_gradients([output], inputs, [_unit(output, i)], create_graph, strict) for i in range(output.numel())]
+    return tuple(_stack([part[k] for part in parts], output, t) for k, t in enumerate(inputs))
+
+
+def _columns(outputs, inputs, create_graph):
+    """The Jacobians of the outputs by each input, a derivative for each element of the inputs."""
+    dummies, back = _transposed(outputs, inputs)
+    blocks = [[] for _ in outputs]
+    for product, source in zip(back, inputs):
+        parts = [_gradients([product], dummies, [_unit(source, i)], create_graph, False) for i in range(source.numel())]
+        for k, (block, output) in enumerate(zip(blocks, outputs)):
+            shape = (*output.shape, *source.shape)
+            columns = [part[k] for part in parts]
+            block.append(_core.stack(columns, -1).reshape(shape) if columns else _core.zeros(shape, dtype=output.dtype))
+    return [tuple(block) for block in blocks]
+
+
+def _transposed(outputs, inputs):
+    """Cotangents of the outputs, and the gradients of the inputs as functions of them: linear ones, whose derivative is the Jacobian transposed."""
+    dummies = tuple(_core.zeros_like(output).requires_grad_() for output in outputs)
+    return dummies, _gradients(outputs, inputs, dummies, True, False)
+
+
+def _push_forward(outputs, inputs, tangents, create_graph, strict):
+    """The derivatives of the outputs in the direction of the tangents of the inputs."""
+    dummies, back = _transposed(outputs, inputs)
+    return _gradients(back, dummies, tangents, create_graph, strict)
+
+
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
     """The Jacobian of `func` at `inputs`: of shape (*output, *input), a tuple for several inputs or outputs."""
     with enable_grad():
         many_inputs, inputs = _as_tuple(inputs, "input")
         inputs, (many_outputs, outputs) = _evaluate(func, inputs, create_graph)
-        rows = []
-        for output in outputs:
-            parts = [_gradients([output], inputs, [_unit(output, i)], create_graph, strict) for i in range(output.numel())]
-            stacked = (_stack([part[k] for part in parts], output, t) for k, t in enumerate(inputs))
-            rows.append(tuple(stacked))
+        rows = [_rows(output, inputs, create_graph, strict) for output in outputs]
     rows = [row if many_inputs else row[0] for row in rows]
     return tuple(rows) if many_outputs else rows[0]
 
@@ -97,9 +124,7 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
         _, inputs = _as_tuple(inputs, "input")
         inputs, (several, outputs) = _evaluate(func, inputs, create_graph)
         tangents = tuple(_core.ones_like(t) for t in inputs) if v is None else _as_tuple(v, "v")[1]
-        dummies = tuple(_core.zeros_like(output).requires_grad_() for output in outputs)
-        back = _gradients(outputs, inputs, dummies, True, strict)
-        found = _gradients(back, dummies, tangents, create_graph, strict)
+        found = _push_forward(outputs, inputs, tangents, create_graph, strict)
     outputs = outputs if create_graph else tuple(output.detach() for output in outputs)
     return (outputs if several else outputs[0]), (found if several else found[0])
 

@@ -7,7 +7,7 @@ import functools
 import threading
 import warnings
 
-from .. import _core
+from .. import _core, _intercept
 from ..nn.modules.module import Module
 from ._tree import NoStructure, flatten
 from ._watch import state, watched
@@ -65,7 +65,7 @@ class _Compiled:
         self._programs = {}
 
     def __call__(self, args, kwargs):
-        if is_compiling():
+        if is_compiling() or _intercept.thread.modes:
             return self._function(*args, **kwargs)
         try:
             tensors, structure = flatten((args, kwargs))
@@ -85,7 +85,7 @@ class _Compiled:
 
     def _key(self, structure):
         now, modules = state(watched(self._function))
-        return (structure.key, now, _core.get_default_dtype(), str(_core.get_default_device())), modules
+        return (structure.key, now, _core.get_default_dtype(), str(_core.get_default_device()), _intercept.thread.cast), modules
 
     def _first_call(self, known, tensors, structure, args, kwargs):
         results = None

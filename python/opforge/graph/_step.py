@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import _intercept
 from ..nn.modules.module import Module
 from ._compile import kept, trace
 from ._tree import flatten
@@ -69,7 +70,7 @@ class Graph:
     def __call__(self, *args, **kwargs):
         tensors, structure = flatten((args, kwargs))
         now, modules = state([*watched(self.build), *self._parameters()])
-        known = kept(self._programs, (structure.key, now), modules)
+        known = kept(self._programs, (structure.key, now, _intercept.thread.cast), modules)
         found = next((entry for entry in known if entry[0].accepts(tensors)), None)
         if found is None:
             found = self._trace(tensors, structure)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 
-from .. import _core
+from .. import _core, _intercept
 
 _Tensor = _core.Tensor
 
 
 class NoStructure(TypeError):
-    """A value that cannot be told from others, because something in it has no hash."""
+    """A value that cannot be told from others, because something in it has no hash, or decides what calls do."""
 
 
 class Structure:
@@ -28,7 +28,7 @@ class Structure:
 def flatten(value):
     """The tensors of a value, in order, and its structure. Tuples, lists and dictionaries are looked into; other objects are parts of the structure.
 
-    Raises NoStructure for an object without a hash.
+    Raises NoStructure for an object without a hash, and for a tensor whose class decides calls.
     """
     tensors = []
     return tensors, _flatten(value, tensors)
@@ -36,6 +36,8 @@ def flatten(value):
 
 def _flatten(value, tensors):
     if isinstance(value, _Tensor):
+        if _intercept.asks(value):
+            raise NoStructure(f"{type(value).__name__} has a __torch_function__")
         tensors.append(value)
         return Structure(_Tensor, next)
     if isinstance(value, dict):

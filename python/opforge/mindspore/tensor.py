@@ -59,6 +59,8 @@ class Tensor(Base):
     Tensor(shape=[2], dtype=Int64, value= [1, 2])
     """
 
+    __torch_function__ = _core._disabled_torch_function_impl
+
     def __new__(cls, input_data=None, dtype=None, shape=None):
         if input_data is None:
             return _declared(shape, dtype)

@@ -14,6 +14,8 @@ class Parameter(_C.Tensor):
     ['weight']
     """
 
+    __torch_function__ = _C._disabled_torch_function_impl
+
     def __new__(cls, data=None, requires_grad=True):
         data = _C.empty(0) if data is None else data
         if not isinstance(data, _C.Tensor):
@@ -66,6 +68,8 @@ class Buffer(_C.Tensor):
 
     A buffer that is not `persistent` is left out of the `state_dict`.
     """
+
+    __torch_function__ = _C._disabled_torch_function_impl
 
     def __new__(cls, data=None, *, persistent=True):
         data = _C.empty(0) if data is None else data

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
 
-from .. import _core as _C
+from .. import _core as _C, _intercept
+from ..autograd._leaves import leaf_node, leaf_nodes
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad
 
@@ -15,7 +16,8 @@ def checkpoint(
     """`function(*args, **kwargs)`, which runs again in backward instead of keeping what it computed.
 
     Gradients flow to tensors among the arguments (in lists, tuples and dictionaries too) and to the parameters that the function uses; they
-    cannot be differentiated again. The second run has the same random numbers unless `preserve_rng_state` is false. It must compute the same:
+    cannot be differentiated again. The second run has the same random numbers unless `preserve_rng_state` is false, and the
+    same state of autocast. It must compute the same:
     RuntimeError if its outputs have other shapes or dtypes, which `determinism_check="none"` leaves out. `context_fn` returns two context
     managers, one for each run. `use_reentrant` chooses between two ways that PyTorch has; here is one, which can do what either can.
 
@@ -35,13 +37,14 @@ def checkpoint(
         return function(*args, **kwargs), _flatten((args, kwargs))[0]
 
     random_state = _C.get_rng_state() if preserve_rng_state else None
+    cast = _intercept.thread.cast
     with first:
         result, inputs = run(given)
     outputs, rebuild_result = _flatten(result)
     parameters = _leaves(outputs, inputs)
 
     def run_again(tensors):
-        with enable_grad(), second, _random_numbers(random_state):
+        with enable_grad(), _intercept.casting(cast), second, _random_numbers(random_state):
             result, inputs = run(tensors)
         again = _flatten(result)[0]
         if determinism_check != "none":
@@ -114,19 +117,8 @@ def _flatten(tree):
 
 def _leaves(outputs, inputs):
     """The leaves that gradients of the outputs reach, besides the inputs."""
-    nodes = [output.grad_fn for output in outputs if output.grad_fn is not None]
-    found = {id(output): output for output in outputs if output.requires_grad and output.is_leaf}
-    seen = set()
-    while nodes:
-        node = nodes.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if node.variable is not None:
-            found[id(node.variable)] = node.variable
-        nodes += [source for source, _ in node.next_functions if source is not None]
-    known = {id(tensor) for tensor in inputs}
-    return [leaf for key, leaf in found.items() if key not in known]
+    known = [leaf_node(tensor) for tensor in inputs if tensor.requires_grad and tensor.is_leaf]
+    return [node.variable for node in leaf_nodes(outputs) if node not in known]
 
 
 @contextmanager

@@ -1,3 +1,5 @@
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use opforge::autograd::GradFn;
 use pyo3::prelude::*;
 
@@ -31,7 +33,9 @@ impl PyGradFn {
     }
 
     fn __hash__(&self) -> usize {
-        self.0.name().len()
+        let mut hasher = DefaultHasher::new();
+        self.0.hash(&mut hasher);
+        hasher.finish() as usize
     }
 
     fn __repr__(&self) -> String {

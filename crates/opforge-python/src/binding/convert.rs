@@ -12,7 +12,7 @@ use crate::dtype;
 use crate::generator::PyGenerator;
 use crate::tensor::PyTensor;
 
-type Object<'a, 'py> = Borrowed<'a, 'py, PyAny>;
+pub type Object<'a, 'py> = Borrowed<'a, 'py, PyAny>;
 
 /// The object as a value of a type, if it is one.
 #[inline]

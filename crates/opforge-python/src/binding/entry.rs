@@ -9,11 +9,11 @@ use opforge_runtime::vm;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyNotImplemented, PyTuple};
 
 use super::bind::{Arguments, Values};
 use super::mismatch::{Mismatch, describe, explain};
-use super::{Signature, forms, results};
+use super::{Signature, forms, intercept, results};
 use crate::error::{OrRaise, raise};
 use crate::front_end;
 use crate::tensor::PyTensor;
@@ -32,6 +32,8 @@ pub struct Entry {
     pub name: &'static str,
     pub form: Form,
     pub overloads: Vec<&'static Signature>,
+    /// The function or method that Python has of it.
+    pub object: PyOnceLock<Py<PyAny>>,
 }
 
 static ENTRIES: PyOnceLock<HashMap<(&'static str, Form), &'static Entry>> = PyOnceLock::new();
@@ -61,7 +63,28 @@ impl Entry {
     /// TypeError, which says what was given and what is accepted; what the function raises.
     #[inline]
     pub fn call<'py>(&self, py: Python<'py>, args: &Arguments<'_, 'py>) -> PyResult<Py<PyAny>> {
+        if let Some(result) = intercept::call(py, || self.object(py), args) {
+            return result.and_then(|result| self.taken(py, result));
+        }
         self.try_call(py, args).unwrap_or_else(|| self.call_otherwise(py, args))
+    }
+
+    /// The function or method that Python has of this.
+    #[cold]
+    pub fn object<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let object = self.object.get(py).map(|object| object.bind(py).clone());
+        object.ok_or_else(|| raise(py, &Error::value(self.name, "name", self.name, "the name of a function")))
+    }
+
+    /// The result of a call that Python decided, unless no class took it.
+    #[cold]
+    fn taken(&self, py: Python<'_>, result: Py<PyAny>) -> PyResult<Py<PyAny>> {
+        if !result.is(PyNotImplemented::get(py)) {
+            return Ok(result);
+        }
+        let text =
+            format!("{}(): every __torch_function__ of the arguments' classes returned NotImplemented", self.name);
+        Err(PyTypeError::new_err(text))
     }
 
     #[inline]
@@ -107,6 +130,9 @@ impl Entry {
     /// Calls in another form, or with the result going to the keyword `out`, if there is one; else explains why nothing fits.
     #[cold]
     fn call_otherwise<'py>(&self, py: Python<'py>, args: &Arguments<'_, 'py>) -> PyResult<Py<PyAny>> {
+        if let Some(result) = intercept::call_by_class(py, || self.object(py), args) {
+            return result.and_then(|result| self.taken(py, result));
+        }
         let Some((out, rest)) = args.without(py, "out")? else {
             return forms::call(self, py, args).unwrap_or_else(|| Err(self.explain(args)));
         };

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use opforge::declaration::{Faces, Function};
 use opforge::registry::functions;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyFrozenSet;
 
 use super::entry::{Entry, Form, register};
@@ -15,8 +16,13 @@ use crate::tensor::PyTensor;
 type Belongs = fn(&Faces) -> bool;
 
 /// The places where functions are shown: a submodule's name (empty for the module itself) and which functions belong there.
-const PLACES: [(&str, Belongs); 4] =
-    [("", |f| f.torch || f.hidden), ("nn", |f| f.nn), ("linalg", |f| f.linalg), ("special", |f| f.special)];
+const PLACES: [(&str, Belongs); 5] = [
+    ("", |f| f.torch || f.hidden),
+    ("nn", |f| f.nn),
+    ("linalg", |f| f.linalg),
+    ("special", |f| f.special),
+    ("fft", |f| f.fft),
+];
 
 /// The functions of one place by Python name, overloads together, in order.
 fn by_name(
@@ -43,7 +49,7 @@ fn hidden(signatures: &[&'static Signature]) -> Vec<&'static str> {
 }
 
 fn leak(name: &'static str, form: Form, overloads: Vec<&'static Signature>) -> &'static Entry {
-    Box::leak(Box::new(Entry { name, form, overloads }))
+    Box::leak(Box::new(Entry { name, form, overloads, object: PyOnceLock::new() }))
 }
 
 /// A function as `nn.functional` shows it: with `inplace` if it has an in-place form.
@@ -73,7 +79,9 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
                 overloads = overloads.into_iter().map(|s| in_module(py, s)).collect::<PyResult<_>>()?;
             }
             let entry = leak(name, Form::Plain, overloads);
-            target.add(name, native::new_function(&target, name, &doc::of(name, &entry.overloads, false), entry)?)?;
+            let function = native::new_function(&target, name, &doc::of(name, &entry.overloads, false), entry)?;
+            let _ = entry.object.set(py, function.clone().unbind());
+            target.add(name, function)?;
         }
         if !place.is_empty() {
             py.import("sys")?.getattr("modules")?.set_item(target.name()?, &target)?;
@@ -81,17 +89,20 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
         }
     }
     module.add("_hidden", PyFrozenSet::new(py, hidden(&signatures))?)?;
-    let mut entries = Vec::new();
+    let (mut entries, mut declared) = (Vec::new(), Vec::new());
     let class = py.get_type::<PyTensor>();
     for (form, belongs) in [(Form::Plain, (|f| f.method) as Belongs), (Form::InPlace, |f| f.in_place)] {
         for (name, overloads) in by_name(&signatures, belongs) {
             let entry = leak(name, form, overloads);
             let shown = if form == Form::InPlace { format!("{name}_") } else { name.to_owned() };
             let method = native::new_method(&class, &shown, &doc::of(&shown, &entry.overloads, true), entry)?;
+            let _ = entry.object.set(py, method.clone().unbind());
             class.setattr(shown.as_str(), method)?;
+            declared.push(shown);
             entries.push(entry);
         }
     }
+    module.add("_declared_methods", PyFrozenSet::new(py, declared)?)?;
     register(py, entries);
     Ok(())
 }

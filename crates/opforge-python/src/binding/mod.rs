@@ -8,6 +8,7 @@ mod doc;
 mod entry;
 mod export;
 mod forms;
+pub mod intercept;
 mod mismatch;
 mod native;
 mod results;

@@ -7,15 +7,42 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyNotImplemented;
 
 use super::{PyTensor, numpy};
-use crate::binding::{Arguments, Entry, Form, entry};
+use crate::binding::{Arguments, Entry, Form, entry, intercept};
 
-/// `function(left, right)`; NotImplemented if it does not take these, so that Python asks the other operand.
+/// `function(left, right)`; NotImplemented if it does not take these, so that Python asks the other operand. `reflected` is the method's name if the
+/// tensor is on the right.
 #[inline]
-fn apply<'py>(entry: &'static Entry, left: &Bound<'py, PyAny>, right: &Bound<'py, PyAny>) -> PyResult<Py<PyAny>> {
+fn apply<'py>(
+    entry: &'static Entry,
+    reflected: Option<&str>,
+    left: &Bound<'py, PyAny>,
+    right: &Bound<'py, PyAny>,
+) -> PyResult<Py<PyAny>> {
     let py = left.py();
+    let (receiver, operand) = if reflected.is_some() { (right, left) } else { (left, right) };
+    if let Some(result) =
+        Arguments::pair(receiver, operand, |args| intercept::call(py, || seen(py, entry, reflected), args))
+    {
+        return result;
+    }
     Arguments::pair(left, right, |args| entry.try_call(py, args)).unwrap_or_else(|| {
+        let function = || seen(py, entry, reflected);
+        if let Some(result) = Arguments::pair(receiver, operand, |args| intercept::call_by_class(py, function, args)) {
+            return result;
+        }
         with_array(entry, left, right)?.unwrap_or_else(|| Ok(PyNotImplemented::get(py).to_owned().into_any().unbind()))
     })
+}
+
+const COMMUTATIVE: [&str; 5] = ["add", "mul", "bitwise_and", "bitwise_or", "bitwise_xor"];
+
+/// The method that those see who want to see calls.
+#[cold]
+fn seen<'py>(py: Python<'py>, entry: &'static Entry, reflected: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+    match reflected {
+        Some(name) if !COMMUTATIVE.contains(&entry.name) => py.get_type::<PyTensor>().getattr(name),
+        _ => entry.object(py),
+    }
 }
 
 /// As [`apply`] with an operand that is a numpy array, taken as a tensor; `None` if there is none or the function does not take it.
@@ -56,15 +83,15 @@ macro_rules! operators {
         impl PyTensor {
             $(
                 fn $forward(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-                    apply(lookup!(slf.py(), $name, Plain), slf.as_any(), other)
+                    apply(lookup!(slf.py(), $name, Plain), None, slf.as_any(), other)
                 }
                 fn $reflected(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-                    apply(lookup!(slf.py(), $name, Plain), other, slf.as_any())
+                    apply(lookup!(slf.py(), $name, Plain), Some(stringify!($reflected)), other, slf.as_any())
                 }
             )*
             $(
                 fn $in_place(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<()> {
-                    apply(lookup!(slf.py(), $in_place_name, InPlace), slf.as_any(), other).map(drop)
+                    apply(lookup!(slf.py(), $in_place_name, InPlace), None, slf.as_any(), other).map(drop)
                 }
             )*
             $(
@@ -115,15 +142,15 @@ operators! {
 #[pymethods]
 impl PyTensor {
     fn __pow__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>, _modulo: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        apply(lookup!(slf.py(), "pow", Plain), slf.as_any(), other)
+        apply(lookup!(slf.py(), "pow", Plain), None, slf.as_any(), other)
     }
 
     fn __ipow__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>, _modulo: &Bound<'_, PyAny>) -> PyResult<()> {
-        apply(lookup!(slf.py(), "pow", InPlace), slf.as_any(), other).map(drop)
+        apply(lookup!(slf.py(), "pow", InPlace), None, slf.as_any(), other).map(drop)
     }
 
     fn __rpow__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>, _modulo: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        apply(lookup!(slf.py(), "pow", Plain), other, slf.as_any())
+        apply(lookup!(slf.py(), "pow", Plain), Some("__rpow__"), other, slf.as_any())
     }
 
     fn __richcmp__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>, op: CompareOp) -> PyResult<Py<PyAny>> {
@@ -136,7 +163,7 @@ impl PyTensor {
             CompareOp::Gt => lookup!(py, "gt", Plain),
             CompareOp::Ge => lookup!(py, "ge", Plain),
         };
-        apply(entry, slf.as_any(), other)
+        apply(entry, None, slf.as_any(), other)
     }
 
     /// By identity, as equality is element by element.

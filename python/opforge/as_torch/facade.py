@@ -12,6 +12,8 @@ from . import keywords
 
 # What a module knows of itself.
 _OWN = {"__name__", "__loader__", "__package__", "__spec__", "__version__", "__doc__", "__builtins__", "__cached__", "__getattr__", "__dir__"}
+# Modules whose `__dict__` packages go through: what is imported when it is first used must be there.
+_READ_WHOLE = {"distributions"}
 
 
 def make_torch() -> types.ModuleType:
@@ -23,7 +25,11 @@ def make_torch() -> types.ModuleType:
     keywords.extend_tensor()
 
     def __getattr__(name):
-        return names.setdefault(name, getattr(opforge, name))
+        value = getattr(opforge, name)
+        if name in _READ_WHOLE:
+            for part in dir(value):
+                getattr(value, part)
+        return names.setdefault(name, value)
 
     names.update(__version__=__version__, __getattr__=__getattr__, __dir__=lambda: sorted({*names, *dir(opforge)}))
     return module

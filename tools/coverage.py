@@ -28,7 +28,7 @@ The names of PyTorch's reference, list by list, and what opforge has of them.
   another name of one of these; `package`, written by hand in the extension module or in Python.
 """
 # Where a list's names are, and the face under which the catalogue knows them.
-FACES = {"torch": "torch", "Tensor": "method", "linalg": "linalg", "special": "special", "nn.functional": "nn"}
+FACES = {"torch": "torch", "Tensor": "method", "fft": "fft", "linalg": "linalg", "special": "special", "nn.functional": "nn"}
 
 
 def names() -> dict:

@@ -21,7 +21,7 @@ from stubs import core_stub, submodule_stub
 ROOT = pathlib.Path(__file__).parents[1]
 PACKAGE = "python/opforge"
 # Modules of the package that show a submodule of the core's.
-FACADES = {"nn.functional": "nn", "linalg": "linalg", "special": "special"}
+FACADES = {"nn.functional": "nn", "fft": "fft", "linalg": "linalg", "special": "special"}
 
 
 def generated() -> dict[str, str]:

@@ -20,7 +20,7 @@ COMPLEX = {"complex64", "complex128"}
 SETS = [("floats", FLOATS), ("integers", INTEGERS), ("signed integers", SIGNED), ("complex", COMPLEX)]
 PLACES = {
     "torch": "`opforge.{}`", "method": "`Tensor.{}`", "in_place": "`Tensor.{}_`", "nn": "`nn.functional.{}`",
-    "linalg": "`linalg.{}`", "special": "`special.{}`",
+    "fft": "`fft.{}`", "linalg": "`linalg.{}`", "special": "`special.{}`",
 }  # fmt: skip
 
 

@@ -60,38 +60,16 @@ rsqrt sigmoid sin sinc sinh sqrt square tan tanh trunc xlogy zero
 """
 globals().update({f"{name}_": getattr(_core.Tensor, f"{name}_") for name in _IN_PLACE.split()})
 
+from . import _tensor_attributes  # noqa: E402, F401  it gives them to the class
+
 # The submodules that the core module has too are found by their files.
-for _name in ("nn", "linalg", "special"):
+for _name in ("fft", "nn", "linalg", "special"):
     globals().pop(_name, None)
 
 __version__: str = _core.__version__
 
-_SUBMODULES = ("amp", "autograd", "compiler", "cuda", "custom", "export", "func", "graph", "library", "linalg", "mindspore", "nn", "optim", "overrides", "profiler", "special", "utils")
-# Autocast's state.
-_AUTOCAST = """
-autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_dtype is_autocast_cache_enabled is_autocast_enabled
-set_autocast_cache_enabled set_autocast_dtype set_autocast_enabled
-"""
-_OLDER_AUTOCAST = """
-get_autocast_cpu_dtype get_autocast_gpu_dtype is_autocast_cpu_enabled set_autocast_cpu_dtype set_autocast_cpu_enabled set_autocast_gpu_dtype
-"""
-# Names that are imported when they are first used, and the modules that have them.
-_LAZY = {
-    "CustomOp": "custom",
-    "check": "custom",
-    "compile": "graph",
-    "custom_op": "custom",
-    "load_inline": "custom",
-    "save": "serialization",
-    "load": "serialization",
-    "no_grad": "autograd.grad_mode",
-    "enable_grad": "autograd.grad_mode",
-    "set_grad_enabled": "autograd.grad_mode",
-    "inference_mode": "autograd.grad_mode",
-    "vmap": "func",
-    **dict.fromkeys(_AUTOCAST.split(), "amp.autocast_mode"),
-    **dict.fromkeys(_OLDER_AUTOCAST.split(), "amp._older"),
-}
+from ._names import LAZY as _LAZY  # noqa: E402
+from ._names import SUBMODULES as _SUBMODULES  # noqa: E402
 
 
 def __getattr__(name: str):
@@ -102,6 +80,8 @@ def __getattr__(name: str):
         value = getattr(_importlib.import_module(f".{_LAZY[name]}", __name__), name)
         globals()[name] = value
         return value
+    if name.startswith("_foreach_"):
+        return getattr(_importlib.import_module("._functional.foreach", __name__), name)
     raise AttributeError(f"module 'opforge' has no attribute '{name}'")
 
 

@@ -1,7 +1,7 @@
-"""`save` and `load`: containers of tensors, numbers and texts in `.safetensors` files.
+"""`save` and `load`: containers of tensors, numbers and texts in files.
 
-A dict of tensors becomes a plain file that other programs read; what else there is stands in the file's metadata. Loading runs no code of the
-file's: pickles are read only by `load(f, unpickle=True)`.
+A `.safetensors` file holds a dict of tensors as other programs write it; what else there is stands in its metadata. A `.pt` file holds what PyTorch's does.
+Loading runs no code of the file's: pickles are read by a machine that executes nothing, others only by `load(f, unpickle=True)`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import os
 import pickle as _pickle
 import tempfile
 
-from . import _core
+from . import _checkpoint, _core
+from ._safe_globals import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals  # noqa: F401  PyTorch has them in this file
 from ._tree import Reader, Writer
 
 __all__ = ["load", "save"]
@@ -20,17 +21,27 @@ __all__ = ["load", "save"]
 # The entry of the metadata that holds the tree.
 _KEY = "opforge"
 
+# Files of these names are PyTorch's.
+_PYTORCH = (".pt", ".pth", ".bin", ".ckpt", ".tar", ".pkl")
 
-def save(obj, f, *, pickle=False, pickle_protocol=_pickle.DEFAULT_PROTOCOL):
+
+def save(obj, f, pickle_module=None, pickle_protocol=_pickle.DEFAULT_PROTOCOL, _use_new_zipfile_serialization=None, *, pickle=False):
     """Writes tensors, numbers, texts and containers of them to a path or an open file.
 
+    A path that ends in `.pt`, `.pth`, `.bin`, `.ckpt`, `.tar` or `.pkl` becomes a file that PyTorch reads (`torch.load`), and so does an open file with
+    `_use_new_zipfile_serialization=True`; others are `.safetensors` files, whatever they are called.
+
     Containers are lists, tuples, sets and dicts with any such keys; tensors that share memory still do after `load`. A path is replaced as a
-    whole once everything is written. With `pickle=True` the object may be anything that pickle takes, and the file is a pickle.
+    whole once everything is written. With `pickle=True` the object may be anything that pickle takes, and the file is a pickle. `pickle_module` is there for
+    PyTorch's programs, and not used.
 
     Raises TypeError, which names the place, for objects of other types.
     """
     if pickle:
         return _write(_pickle.dumps(obj, protocol=pickle_protocol), f)
+    del pickle_module
+    if _use_new_zipfile_serialization or _is_path(f) and os.fspath(f).endswith(_PYTORCH):
+        return _save_checkpoint(obj, f)
     writer = Writer()
     try:
         metadata = {_KEY: json.dumps(writer.encode(obj), separators=(",", ":"))}
@@ -42,18 +53,32 @@ def save(obj, f, *, pickle=False, pickle_protocol=_pickle.DEFAULT_PROTOCOL):
         f.write(_core._save_safetensors(writer.tensors, metadata, None))
 
 
-def load(f, map_location=None, *, weights_only=True, mmap=None, unpickle=False):
+def _save_checkpoint(obj, f):
+    """Writes an archive as PyTorch does."""
+    writer = _checkpoint.Writer(_parameter_class())
+    try:
+        root = writer.add(obj)
+    except RecursionError:
+        raise ValueError("save(): obj is nested too deeply, or contains itself") from None
+    if _is_path(f):
+        _core._write_checkpoint(root, writer.objects, os.fspath(f))
+    else:
+        f.write(_core._write_checkpoint(root, writer.objects, None))
+
+
+def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None, unpickle=False, **pickle_load_args):
     """What `save` wrote to a path or an open file; of a `.safetensors` or `.npz` file by others, the dict of its tensors; the tensor of a `.npy`
-    file.
+    file; what `torch.save` of PyTorch wrote, in its present and its old format, as far as it is made of containers, numbers, texts and tensors.
 
     `map_location` is the device that tensors are to be on. Tensors are copies: the file may be changed afterwards. With `mmap=True` they are
     read-only views of the file, which must keep its content as long as there are such tensors: who overwrites it changes them, and who truncates it
     ends this process (SIGBUS) when they are read; replacing it by another file of its name, as `save` does, is safe. `unpickle=True` reads a pickle,
-    which may run any code: only for files whose origin you trust. `weights_only` is there for PyTorch's programs; no value of it unpickles.
+    which may run any code: only for files whose origin you trust. `weights_only`, `pickle_module` and its arguments are there for PyTorch's programs; no value of
+    them unpickles.
 
-    Raises FormatError for files that contradict their format, and for pickles without `unpickle=True`.
+    Raises FormatError for files that contradict their format, and for pickles that name functions or classes, without `unpickle=True`.
     """
-    del weights_only
+    del weights_only, pickle_module, pickle_load_args
     if not _is_path(f):
         if not hasattr(f, "read"):
             raise TypeError(f"load(): f must be a path or an open file, not {type(f).__name__}")
@@ -66,7 +91,8 @@ def load(f, map_location=None, *, weights_only=True, mmap=None, unpickle=False):
             return _unpickle(io.BytesIO(data), data[:9])
         if data.startswith(_NPY):
             return _mover(map_location)(_core._load_npy_bytes(data))
-        _check_start(data[:9])
+        if _is_pickled(data):
+            return _load_checkpoint(None, data, False, map_location)
         return _tree(*_core._load_safetensors_bytes(data), map_location)
     path = os.fspath(f)
     with open(path, "rb") as file:
@@ -81,7 +107,8 @@ def load(f, map_location=None, *, weights_only=True, mmap=None, unpickle=False):
     if os.path.splitext(path)[1] == ".npz":
         move = _mover(map_location)
         return {name: move(tensor) for name, tensor in _core._load_npz(path).items()}
-    _check_start(start)
+    if _is_pickled(start):
+        return _load_checkpoint(path, None, bool(mmap), map_location)
     read = _core._map_safetensors if mmap else _core._load_safetensors
     return _tree(*read(path), map_location)
 
@@ -97,20 +124,25 @@ def _is_zip(start):
     return start.startswith(b"PK\x03\x04")
 
 
-def _check_start(start):
-    """Refuses what begins as the files of others do."""
-    if start[8:9] == b"{":
-        return
-    if _is_zip(start):
-        raise _core.FormatError(
-            "load(): this is a zip archive, as torch.save of PyTorch writes them, not a .safetensors file; "
-            "convert it with safetensors.torch.save_file in PyTorch"
-        )
-    if start[:1] == b"\x80" and start[1:2] in (b"\x00", b"\x01", b"\x02", b"\x03", b"\x04", b"\x05"):
-        raise _core.FormatError(
-            "load(): this is a pickle, not a .safetensors file. Unpickling runs code of the file: "
-            "pass unpickle=True if you trust where it comes from"
-        )
+def _is_pickled(start):
+    """Whether a file begins as PyTorch's do."""
+    is_pickle = start[:1] == b"\x80" and start[1:2] in (b"\x00", b"\x01", b"\x02", b"\x03", b"\x04", b"\x05")
+    return _is_zip(start) or is_pickle and start[8:9] != b"{"
+
+
+def _load_checkpoint(path, data, mmap, map_location):
+    try:
+        root, objects = _core._read_checkpoint(path, data, mmap)
+        return _checkpoint.Reader(objects, _mover(map_location), _parameter_class()).object(root)
+    except (TypeError, ValueError, RecursionError) as error:
+        hint = "" if _is_zip(data or b"") else "; unpickle=True executes a pickle, whose origin you must trust"
+        raise _core.FormatError(f"{error}{hint}") from error
+
+
+def _parameter_class():
+    from .nn.parameter import Parameter
+
+    return Parameter
 
 
 def _unpickle(file, start):

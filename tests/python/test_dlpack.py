@@ -114,7 +114,8 @@ def test_dlpack_with_itself(dtype, max_version):
 
 
 def test_dlpack_of_odd_shapes():
-    for numbers in [np.array(3.5), np.zeros((0, 4)), np.broadcast_to(np.arange(3), (2, 3)).copy(), np.arange(12).reshape(3, 4)[::2, ::3]]:
+    strided = [np.broadcast_to(np.arange(3), (2, 3)).copy(), np.arange(12).reshape(3, 4)[::2, ::3]]
+    for numbers in [np.array(3.5), np.zeros((0, 4)), np.zeros((0, 4), complex), *strided]:
         assert same(torch.from_dlpack(numbers), numbers)
         assert np.from_dlpack(torch.from_numpy(numbers)).tolist() == numbers.tolist()
 

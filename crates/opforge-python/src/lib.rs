@@ -6,6 +6,7 @@
 mod autograd;
 mod binding;
 mod cell;
+mod checkpoint;
 mod custom;
 mod device;
 mod dtype;
@@ -38,6 +39,8 @@ mod _core {
     use crate::binding::catalogue::{_shared_results, catalogue};
     #[pymodule_export]
     use crate::binding::intercept::{_disabled_torch_function_impl, _watch, _watch_classes, _watching};
+    #[pymodule_export]
+    use crate::checkpoint::{_read_checkpoint, _write_checkpoint};
     #[pymodule_export]
     use crate::custom::{PyCustomOp, bench_operator, check_operator, include_dir, inline_source, schema_parameters};
     #[pymodule_export]

@@ -41,7 +41,7 @@ pub mod test_utils;
 pub use autograd::{GradStore, Var, no_grad};
 pub use custom_op::{CpuStorage, CustomOp1, CustomOp2, CustomOp3, InplaceOp1, InplaceOp2, InplaceOp3};
 pub use declaration::function;
-pub use io::{FileAccess, npy, safetensors};
+pub use io::{FileAccess, npy, pickle, safetensors};
 pub use methods::{IndexOp, TensorIndexer};
 pub use module::{Module, ModuleT};
 pub use opforge_core::term;

@@ -15,6 +15,8 @@ _LAZY = {
     "gradcheck": "gradcheck",
     "gradgradcheck": "gradcheck",
     "functional": None,
+    "graph": None,
+    "profiler": None,
     "jacobian": "functional",
     "hessian": "functional",
 }

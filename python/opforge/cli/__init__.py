@@ -1,4 +1,4 @@
-"""The command `opforge`: custom operators are checked, timed, and begun from a template."""
+"""The command `opforge`: custom operators are checked, timed, and begun from a template; PyTorch's programs are run."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import sys
 
 def main(argv=None) -> int:
     """Runs the command. Returns 0, or 1 when an operator is to blame, or 2 for wrong use."""
-    from . import bench, check, new_op
+    from . import bench, check, new_op, run
 
     argv = sys.argv[1:] if argv is None else list(argv)
-    parser = argparse.ArgumentParser(prog="opforge", description="Tools for custom operators.")
+    if argv and argv[0].endswith(".py"):
+        argv.insert(0, "run")
+    parser = argparse.ArgumentParser(prog="opforge", description="Tools for custom operators, and PyTorch's programs on opforge.")
     commands = parser.add_subparsers(required=True, metavar="command")
-    for module in (check, bench, new_op):
+    for module in (check, bench, new_op, run):
         module.add_to(commands)
     args = parser.parse_args(argv, argparse.Namespace(argv=argv))
 

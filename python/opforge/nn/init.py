@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import warnings
 
 from .. import _core as _C
 from ..autograd.grad_mode import no_grad
@@ -163,3 +165,20 @@ def sparse_(tensor, sparsity, std=0.01, generator=None):
         for column in range(cols):
             tensor[_C.randperm(rows)[:zeros], column] = 0
     return tensor
+
+
+def _without_underscore(fill):
+    """A function of PyTorch's older name, `fill`'s without the underscore, which also warns there."""
+
+    @functools.wraps(fill)
+    def older(*args, **kwargs):
+        warnings.warn(f"`nn.init.{fill.__name__[:-1]}` is now deprecated in favor of `nn.init.{fill.__name__}`.", FutureWarning, stacklevel=2)
+        return fill(*args, **kwargs)
+
+    return older
+
+
+uniform, normal, constant, eye, dirac = map(_without_underscore, (uniform_, normal_, constant_, eye_, dirac_))
+xavier_uniform, xavier_normal = map(_without_underscore, (xavier_uniform_, xavier_normal_))
+kaiming_uniform, kaiming_normal = map(_without_underscore, (kaiming_uniform_, kaiming_normal_))
+orthogonal, sparse = map(_without_underscore, (orthogonal_, sparse_))

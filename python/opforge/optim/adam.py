@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import _core as _C
-from .optimizer import Optimizer, check_betas, check_range, ignored
+from .optimizer import Optimizer, check_betas, check_range, decayed, implementation
 
 
 class Adam(Optimizer):
@@ -21,7 +21,7 @@ class Adam(Optimizer):
         check_range("epsilon value", eps)
         check_betas(betas)
         check_range("weight_decay value", weight_decay)
-        settings = ignored({"foreach": foreach, "capturable": capturable, "differentiable": differentiable, "fused": fused})
+        settings = implementation(foreach=foreach, capturable=capturable, differentiable=differentiable, fused=fused)
         defaults = {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize,
             **settings, "decoupled_weight_decay": decoupled_weight_decay,
@@ -29,6 +29,8 @@ class Adam(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group, params):
+        if group["differentiable"]:
+            return super()._update(group, params)
         names = ["exp_avg", "exp_avg_sq"] + ["max_exp_avg_sq"] * group["amsgrad"]
         by_step = {}
         for param in params:
@@ -39,6 +41,24 @@ class Adam(Optimizer):
             by_step.setdefault(state["step"], []).append(param)
         for step, params in by_step.items():
             self._adapt(group, step, params, *([self.state[param][name] for param in params] for name in names))
+
+    def _update_one(self, param, grad, state, group):
+        """The step of one parameter as operators, which are recorded if the group is `differentiable`."""
+        if not state:
+            names = ["exp_avg", "exp_avg_sq"] + ["max_exp_avg_sq"] * group["amsgrad"]
+            state.update({"step": 0, **{name: _C.zeros_like(param) for name in names}})
+        step = state["step"] = int(state["step"]) + 1
+        (beta1, beta2), lr, weight_decay = group["betas"], group["lr"], group["weight_decay"]
+        if group["decoupled_weight_decay"]:
+            param.mul_(1 - lr * weight_decay)
+        else:
+            grad = decayed(grad, param, weight_decay)
+        mean = state["exp_avg"].lerp_(grad, 1 - beta1)
+        square = state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        if group["amsgrad"]:
+            square = state["max_exp_avg_sq"] = _C.maximum(state["max_exp_avg_sq"], square)
+        scale = (square / (1 - beta2**step)).sqrt() + group["eps"]
+        param.addcdiv_(mean, scale, value=-lr / (1 - beta1**step))
 
     def _adapt(self, group, step, params, exp_avgs, exp_avg_sqs, max_exp_avg_sqs=()):
         beta1, beta2 = group["betas"]

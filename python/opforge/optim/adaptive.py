@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import _core as _C
-from .optimizer import Optimizer, check_betas, check_range, decayed, ignored
+from .optimizer import Optimizer, check_betas, check_range, decayed, implementation
 
 
 def _start(state, param, *names):
@@ -29,7 +29,7 @@ class Adagrad(Optimizer):
         defaults = {
             "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
             "initial_accumulator_value": initial_accumulator_value, "maximize": maximize,
-            **ignored({"foreach": foreach, "differentiable": differentiable, "fused": fused}),
+            **implementation(foreach=foreach, differentiable=differentiable, fused=fused),
         }  # fmt: skip
         super().__init__(params, defaults)
         for group in self.param_groups:
@@ -42,7 +42,7 @@ class Adagrad(Optimizer):
         grad = decayed(grad, param, group["weight_decay"])
         state["sum"].addcmul_(grad, grad)
         lr = group["lr"] / (1 + (step - 1) * group["lr_decay"])
-        param.addcdiv_(grad, state["sum"].sqrt().add_(group["eps"]), value=-lr)
+        param.addcdiv_(grad, state["sum"].sqrt() + group["eps"], value=-lr)
 
 
 class Adadelta(Optimizer):
@@ -59,7 +59,7 @@ class Adadelta(Optimizer):
         check_range("weight_decay value", weight_decay)
         defaults = {
             "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
-            **ignored({"foreach": foreach, "capturable": capturable, "differentiable": differentiable}),
+            **implementation(foreach=foreach, capturable=capturable, differentiable=differentiable),
         }  # fmt: skip
         super().__init__(params, defaults)
 
@@ -68,7 +68,7 @@ class Adadelta(Optimizer):
         rho, eps = group["rho"], group["eps"]
         grad = decayed(grad, param, group["weight_decay"])
         state["square_avg"].mul_(rho).addcmul_(grad, grad, value=1 - rho)
-        delta = state["acc_delta"].add(eps).sqrt_().div_(state["square_avg"].add(eps).sqrt_()).mul_(grad)
+        delta = (state["acc_delta"] + eps).sqrt() / (state["square_avg"] + eps).sqrt() * grad
         state["acc_delta"].mul_(rho).addcmul_(delta, delta, value=1 - rho)
         param.add_(delta, alpha=-group["lr"])
 
@@ -91,7 +91,7 @@ class RMSprop(Optimizer):
         defaults = {
             "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered, "weight_decay": weight_decay,
             "maximize": maximize,
-            **ignored({"foreach": foreach, "capturable": capturable, "differentiable": differentiable}),
+            **implementation(foreach=foreach, capturable=capturable, differentiable=differentiable),
         }  # fmt: skip
         super().__init__(params, defaults)
 
@@ -99,7 +99,7 @@ class RMSprop(Optimizer):
         names = ["square_avg"] + ["momentum_buffer"] * (group["momentum"] > 0) + ["grad_avg"] * group["centered"]
         _start(state, param, *names)
         alpha = group["alpha"]
-        if names == ["square_avg"] and param.is_floating_point():
+        if names == ["square_avg"] and param.is_floating_point() and not group["differentiable"]:
             # In one pass and without a tensor of intermediate results.
             constants = {name: float(group[name]) for name in ("lr", "alpha", "eps", "weight_decay")}
             return _C.rmsprop_step_([param], [grad], [state["square_avg"]], **constants)
@@ -108,7 +108,7 @@ class RMSprop(Optimizer):
         if group["centered"]:
             mean = state["grad_avg"].lerp_(grad, 1 - alpha)
             variance = variance.addcmul(mean, mean, value=-1)
-        scale = variance.sqrt().add_(group["eps"])
+        scale = variance.sqrt() + group["eps"]
         if group["momentum"] > 0:
             buffer = state["momentum_buffer"].mul_(group["momentum"]).addcdiv_(grad, scale)
             param.add_(buffer, alpha=-group["lr"])
@@ -129,7 +129,7 @@ class Adamax(Optimizer):
         check_range("weight_decay value", weight_decay)
         defaults = {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
-            **ignored({"foreach": foreach, "differentiable": differentiable, "capturable": capturable}),
+            **implementation(foreach=foreach, differentiable=differentiable, capturable=capturable),
         }  # fmt: skip
         super().__init__(params, defaults)
 
@@ -138,7 +138,7 @@ class Adamax(Optimizer):
         beta1, beta2 = group["betas"]
         grad = decayed(grad, param, group["weight_decay"])
         state["exp_avg"].lerp_(grad, 1 - beta1)
-        state["exp_inf"].mul_(beta2).copy_(_C.maximum(state["exp_inf"], grad.abs().add_(group["eps"])))
+        state["exp_inf"].copy_(_C.maximum(beta2 * state["exp_inf"], grad.abs() + group["eps"]))
         param.addcdiv_(state["exp_avg"], state["exp_inf"], value=-group["lr"] / (1 - beta1**step))
 
 
@@ -172,7 +172,7 @@ class NAdam(_AdamLike):
         defaults = {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "momentum_decay": momentum_decay,
             "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize,
-            **ignored({"foreach": foreach, "capturable": capturable, "differentiable": differentiable}),
+            **implementation(foreach=foreach, capturable=capturable, differentiable=differentiable),
         }  # fmt: skip
         super().__init__(params, defaults)
 
@@ -183,7 +183,7 @@ class NAdam(_AdamLike):
         mu = beta1 * (1.0 - 0.5 * 0.96 ** (step * group["momentum_decay"]))
         mu_next = beta1 * (1.0 - 0.5 * 0.96 ** ((step + 1) * group["momentum_decay"]))
         product = state["mu_product"] = float(state.get("mu_product", 1.0)) * mu
-        scale = state["exp_avg_sq"].div(1 - beta2**step).sqrt_().add_(group["eps"])
+        scale = (state["exp_avg_sq"] / (1 - beta2**step)).sqrt() + group["eps"]
         param.addcdiv_(grad, scale, value=-lr * (1 - mu) / (1 - product))
         param.addcdiv_(state["exp_avg"], scale, value=-lr * mu_next / (1 - product * mu_next))
 
@@ -202,7 +202,7 @@ class RAdam(_AdamLike):
         defaults = {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
             "decoupled_weight_decay": decoupled_weight_decay,
-            **ignored({"foreach": foreach, "capturable": capturable, "differentiable": differentiable}),
+            **implementation(foreach=foreach, capturable=capturable, differentiable=differentiable),
         }  # fmt: skip
         super().__init__(params, defaults)
 
@@ -216,7 +216,7 @@ class RAdam(_AdamLike):
         rho = rho_inf - 2 * step * beta2**step / (1 - beta2**step)
         if rho > 5.0:
             rectified = ((rho - 4) * (rho - 2) * rho_inf / ((rho_inf - 4) * (rho_inf - 2) * rho)) ** 0.5
-            scale = state["exp_avg_sq"].sqrt().add_(group["eps"])
+            scale = state["exp_avg_sq"].sqrt() + group["eps"]
             param.addcdiv_(state["exp_avg"], scale, value=-lr * rectified * (1 - beta2**step) ** 0.5)
         else:
             param.add_(state["exp_avg"], alpha=-lr)
@@ -234,7 +234,7 @@ class Rprop(Optimizer):
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         defaults = {
             "lr": lr, "etas": etas, "step_sizes": step_sizes, "maximize": maximize,
-            **ignored({"foreach": foreach, "capturable": capturable, "differentiable": differentiable}),
+            **implementation(foreach=foreach, capturable=capturable, differentiable=differentiable),
         }  # fmt: skip
         super().__init__(params, defaults)
 

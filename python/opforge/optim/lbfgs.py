@@ -15,13 +15,13 @@ class LBFGS(Optimizer):
 
     def __init__(
         self, params, lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9, history_size=100,
-        line_search_fn=None,
+        line_search_fn=None, *, maximize=False,
     ):  # fmt: skip
         check_range("learning rate", lr)
         defaults = {
             "lr": lr, "max_iter": max_iter, "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
             "tolerance_grad": tolerance_grad, "tolerance_change": tolerance_change, "history_size": history_size,
-            "line_search_fn": line_search_fn,
+            "line_search_fn": line_search_fn, "maximize": maximize,
         }  # fmt: skip
         super().__init__(params, defaults)
         if len(self.param_groups) != 1:
@@ -33,8 +33,13 @@ class LBFGS(Optimizer):
     def _params(self):
         return self.param_groups[0]["params"]
 
+    @property
+    def _sign(self):
+        """What the objective is multiplied by before it is minimized."""
+        return -1 if self.param_groups[0].get("maximize") else 1
+
     def _flat_grad(self):
-        return _C.cat([(_C.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in self._params])
+        return self._sign * _C.cat([(_C.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in self._params])
 
     def _move(self, t, direction):
         """Adds `t * direction` to the parameters."""
@@ -45,7 +50,7 @@ class LBFGS(Optimizer):
     def _evaluate(self, closure):
         with enable_grad():
             loss = float(closure())
-        return loss, self._flat_grad()
+        return self._sign * loss, self._flat_grad()
 
     def _evaluate_at(self, closure, start, t, direction):
         """Loss and gradient at `start + t * direction`; the parameters come back to `start`."""
@@ -67,7 +72,7 @@ class LBFGS(Optimizer):
         state.setdefault("n_iter", 0)
         with enable_grad():
             first_loss = closure()
-        loss, grad = float(first_loss), self._flat_grad()
+        loss, grad = self._sign * float(first_loss), self._flat_grad()
         evals, change = 1, group["tolerance_change"]
         state["func_evals"] += 1
         for iteration in range(1, group["max_iter"] + 1):
@@ -77,7 +82,7 @@ class LBFGS(Optimizer):
             direction = self._direction(state, grad, group["history_size"])
             previous_loss, state["prev_flat_grad"] = loss, grad.clone()
             slope = float(grad.dot(direction))
-            t = group["lr"] * (min(1.0, 1.0 / float(grad.abs().sum())) if state["n_iter"] == 1 else 1.0)
+            t = float(group["lr"]) * (min(1.0, 1.0 / float(grad.abs().sum())) if state["n_iter"] == 1 else 1.0)
             state["d"], state["t"] = direction, t
             if slope > -change:
                 break

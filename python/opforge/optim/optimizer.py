@@ -7,14 +7,11 @@ from collections import OrderedDict, defaultdict
 from copy import deepcopy
 
 from .. import _core as _C
-from ..autograd.grad_mode import enable_grad, no_grad
+from ..autograd.grad_mode import enable_grad, set_grad_enabled
 from ..utils.hooks import register
 
 _global_step_pre_hooks: OrderedDict = OrderedDict()
 _global_step_post_hooks: OrderedDict = OrderedDict()
-
-# Settings that other implementations have several kernels for; here there is one, so they change nothing and are only kept.
-_IGNORED = {"foreach": None, "capturable": False, "fused": None, "differentiable": False}
 
 
 class _Required:
@@ -36,7 +33,9 @@ def register_optimizer_step_post_hook(hook):
 
 
 def check_range(name, value, low=0.0, high=None):
-    """Raises ValueError unless `low <= value`, and `value < high` if there is a `high`."""
+    """Raises ValueError unless `low <= value`, and `value < high` if there is a `high`. The value may be a tensor of one element."""
+    if isinstance(value, _C.Tensor) and value.numel() != 1:
+        raise ValueError(f"{name}: a tensor of shape {tuple(value.shape)}, expected one of 1 element")
     if not low <= value or (high is not None and not value < high):
         raise ValueError(f"Invalid {name}: {value}")
 
@@ -47,14 +46,22 @@ def check_betas(betas):
         check_range(f"beta parameter at index {i}", beta, high=1.0)
 
 
-def ignored(settings):
-    """`settings` in full, once it is known that they ask for nothing that is not there."""
-    unknown = next((name for name in settings if name not in _IGNORED), None)
-    if unknown:
-        raise TypeError(f"got an unexpected keyword argument '{unknown}'")
-    if settings.get("differentiable"):
-        raise ValueError("differentiable=True: updates are not recorded, so gradients cannot flow through them")
-    return {**_IGNORED, **settings}
+def implementation(**settings):
+    """The settings that choose between implementations elsewhere, once it is known that they agree. Here there is one: `foreach`, `fused` and
+    `capturable` change nothing and are only kept; `differentiable` is what [`Optimizer`] records."""
+    if settings.get("foreach") and settings.get("fused"):
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+    if settings.get("differentiable") and settings.get("fused"):
+        raise RuntimeError("`fused` does not support `differentiable`")
+    return settings
+
+
+def numbers(group):
+    """The settings with numbers in place of tensors of one element, which rates may be."""
+    found = {name: value.item() for name, value in group.items() if isinstance(value, _C.Tensor)}
+    if any(isinstance(beta, _C.Tensor) for beta in group.get("betas", ())):
+        found["betas"] = tuple(map(float, group["betas"]))
+    return {**group, **found} if found else group
 
 
 def decayed(grad, param, weight_decay):
@@ -149,7 +156,7 @@ class Optimizer:
         for param in params:
             if not isinstance(param, _C.Tensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(param).__name__}")
-            if not param.is_leaf:
+            if not (param.is_leaf or param.retains_grad or self.defaults.get("differentiable")):
                 raise ValueError("can't optimize a non-leaf Tensor")
             if id(param) in known:
                 raise ValueError("some parameters appear in more than one parameter group")
@@ -160,17 +167,21 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        with no_grad():
+        with set_grad_enabled(bool(self.defaults.get("differentiable"))):
             for group in self.param_groups:
                 params = [param for param in group["params"] if param.grad is not None]
                 if params:
-                    self._update(group, params)
+                    self._update(numbers(group), params)
         return loss
 
     def _update(self, group, params):
-        """Updates the parameters of a group; all have a gradient, and nothing is recorded."""
+        """Updates the parameters of a group; all have a gradient, and nothing is recorded unless the group is `differentiable`."""
         for param in params:
-            self._update_one(param, -param.grad if group["maximize"] else param.grad, self.state[param], group)
+            state = self.state[param]
+            if group.get("differentiable"):
+                # What earlier steps recorded keeps its memory.
+                state.update({name: value.clone() for name, value in state.items() if isinstance(value, _C.Tensor)})
+            self._update_one(param, -param.grad if group.get("maximize") else param.grad, state, group)
 
     def _update_one(self, param, grad, state, group):
         """Updates a parameter."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import _core as _C
-from .optimizer import Optimizer, check_range, ignored
+from .optimizer import Optimizer, check_range, decayed, implementation
 
 
 class SGD(Optimizer):
@@ -28,8 +28,7 @@ class SGD(Optimizer):
         check_range("weight_decay value", weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        settings = ignored({"foreach": foreach, "differentiable": differentiable, "fused": fused})
-        del settings["capturable"]
+        settings = implementation(foreach=foreach, differentiable=differentiable, fused=fused)
         defaults = {
             "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
             "maximize": maximize, **settings,
@@ -37,6 +36,8 @@ class SGD(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group, params):
+        if group["differentiable"]:
+            return super()._update(group, params)
         if not group["momentum"]:
             return self._descend(group, params, [], False)
         fresh = [param for param in params if self.state[param].get("momentum_buffer") is None]
@@ -46,6 +47,16 @@ class SGD(Optimizer):
         for params, is_first_step in (fresh, True), (known, False):
             if params:
                 self._descend(group, params, [self.state[param]["momentum_buffer"] for param in params], is_first_step)
+
+    def _update_one(self, param, grad, state, group):
+        """The step of one parameter as operators, which are recorded if the group is `differentiable`."""
+        momentum, grad = group["momentum"], decayed(grad, param, group["weight_decay"])
+        if momentum:
+            buffer = state.get("momentum_buffer")
+            buffer = grad.clone() if buffer is None else momentum * buffer + (1 - group["dampening"]) * grad
+            state["momentum_buffer"] = buffer
+            grad = grad + momentum * buffer if group["nesterov"] else buffer
+        param.add_(grad, alpha=-group["lr"])
 
     def _descend(self, group, params, momentum_buffers, is_first_step):
         _C.sgd_step_(

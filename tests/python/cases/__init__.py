@@ -16,7 +16,7 @@ import opforge as torch
 from opforge import _core
 
 CATALOGUE = {function["name"]: function for function in _core.catalogue()}
-PLACES = {"torch": torch, "nn": _core.nn, "linalg": _core.linalg, "special": _core.special, "method": torch.Tensor, "hidden": _core}
+PLACES = {"torch": torch, "nn": _core.nn, "fft": _core.fft, "linalg": _core.linalg, "special": _core.special, "method": torch.Tensor, "hidden": _core}
 
 
 @dataclass(frozen=True)

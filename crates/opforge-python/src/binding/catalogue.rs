@@ -56,6 +56,7 @@ fn entry<'py>(
         ("in_place", faces.in_place),
         ("nn", faces.nn),
         ("inplace", faces.nn && gains_inplace(function)),
+        ("fft", faces.fft),
         ("linalg", faces.linalg),
         ("special", faces.special),
         ("hidden", faces.hidden),

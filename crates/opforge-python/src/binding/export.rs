@@ -16,8 +16,13 @@ use crate::tensor::PyTensor;
 type Belongs = fn(&Faces) -> bool;
 
 /// The places where functions are shown: a submodule's name (empty for the module itself) and which functions belong there.
-const PLACES: [(&str, Belongs); 4] =
-    [("", |f| f.torch || f.hidden), ("nn", |f| f.nn), ("linalg", |f| f.linalg), ("special", |f| f.special)];
+const PLACES: [(&str, Belongs); 5] = [
+    ("", |f| f.torch || f.hidden),
+    ("nn", |f| f.nn),
+    ("linalg", |f| f.linalg),
+    ("special", |f| f.special),
+    ("fft", |f| f.fft),
+];
 
 /// The functions of one place by Python name, overloads together, in order.
 fn by_name(

@@ -1,6 +1,6 @@
 //! The same elements elsewhere: other dtypes, devices, memory.
 
-use opforge::{DType, Device, Tensor};
+use opforge::{DType, Device, Error, Tensor};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyTuple};
 use super::PyTensor;
 use crate::device;
 use crate::dtype;
-use crate::error::OrRaise;
+use crate::error::{OrRaise, raise};
 
 /// What `to` is asked for.
 #[derive(Default)]
@@ -129,6 +129,24 @@ impl PyTensor {
     #[pyo3(signature = (**_options))]
     fn cpu(slf: &Bound<'_, Self>, _options: Option<&Bound<'_, PyDict>>) -> PyResult<Py<PyAny>> {
         changed(slf, |tensor| tensor.to_device(&Device::Cpu))
+    }
+
+    /// The tensor on a device: itself if it is there already. The CPU has no streams, so there is none to give.
+    #[pyo3(signature = (device, /, *, stream = None))]
+    fn to_device(
+        slf: &Bound<'_, Self>,
+        device: &Bound<'_, PyAny>,
+        stream: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let py = slf.py();
+        if stream.is_some() {
+            let error = Error::value("to_device", "stream", "a stream", "None: the CPU has no streams");
+            return Err(raise(py, &error));
+        }
+        let class = device.get_type().name()?;
+        let other = || PyTypeError::new_err(format!("to_device(): expected a device or its name, not {class}"));
+        let device = device::named(device.as_borrowed()).ok_or_else(other)?.or_raise(py)?;
+        changed(slf, |tensor| tensor.to_device(&device))
     }
 
     /// The dtype's name, or the elements in another dtype.

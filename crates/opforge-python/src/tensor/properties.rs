@@ -225,6 +225,16 @@ impl PyTensor {
         Self::wrap(py, opforge::functional::adjoint(&self.tensor(py)).or_raise(py)?)
     }
 
+    /// The functions of the Python array API standard for this class: `opforge.array_api`, if it has what the version (`"2025.12"`) asks for.
+    #[pyo3(signature = (*, api_version = None))]
+    fn __array_namespace__<'py>(
+        &self,
+        py: Python<'py>,
+        api_version: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        py.import("opforge.array_api")?.call_method1("_namespace", (api_version,))
+    }
+
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         let tensor = self.tensor(py);
         let none = || pyo3::exceptions::PyTypeError::new_err("len() of a 0-d tensor");

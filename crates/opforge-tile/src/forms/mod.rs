@@ -2,6 +2,7 @@
 //! as the operator's; indices count from 0, and `out[.., i, ..]` has `i` along the axis that is spoken of.
 
 mod dense;
+mod fourier;
 mod index;
 mod network;
 mod norm;
@@ -11,6 +12,7 @@ use opforge_core::{Layout, Scalar};
 use opforge_macros::Attributes;
 
 pub use dense::Dense;
+pub use fourier::{Fourier, Spectrum};
 pub use index::{Combine, Index, OnMax};
 pub use network::{Attention, CellKind, Recurrent};
 pub use norm::{Normalize, Over};

@@ -13,6 +13,7 @@ macro_rules! subject {
 mod aliases;
 mod constant_in;
 mod create;
+mod fourier;
 mod index;
 mod linalg;
 pub(crate) mod nn;
@@ -28,6 +29,7 @@ pub(crate) use crate::family::{common_dtype, converted, dtype_with, fit, floatin
 pub use aliases::*;
 pub(crate) use constant_in::constant_in;
 pub use create::*;
+pub use fourier::*;
 pub use index::*;
 pub use linalg::*;
 pub use nn::*;
@@ -42,6 +44,7 @@ pub use crate::ops::functions::*;
 pub fn compositions() -> impl Iterator<Item = &'static crate::declaration::Function> {
     const FOLDERS: &[&[&[crate::declaration::Function]]] = &[
         create::FUNCTIONS,
+        fourier::FUNCTIONS,
         index::FUNCTIONS,
         linalg::FUNCTIONS,
         nn::FUNCTIONS,

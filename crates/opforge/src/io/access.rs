@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Cursor, ErrorKind, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 
@@ -69,6 +69,10 @@ impl Opened {
     }
 }
 
+/// What is read, at any place.
+pub(super) trait ReadSeek: Read + Seek {}
+impl<T: Read + Seek> ReadSeek for T {}
+
 /// Where a file's bytes are.
 #[derive(Clone, Copy)]
 pub(super) enum Source<'a> {
@@ -88,6 +92,17 @@ impl<'a> Source<'a> {
             Source::File(file) => file.len,
             Source::Slice(bytes) => bytes.len(),
         }
+    }
+
+    /// The file from its beginning on.
+    pub fn reader(self) -> Result<Box<dyn ReadSeek + 'a>> {
+        let mut file = match self {
+            Source::Mapped(file) => return Ok(Box::new(Cursor::new(&file[..]))),
+            Source::Slice(bytes) => return Ok(Box::new(Cursor::new(bytes))),
+            Source::File(plain) => &plain.file,
+        };
+        file.seek(SeekFrom::Start(0))?;
+        Ok(Box::new(BufReader::new(file)))
     }
 
     /// A part of the file, which is within its size.

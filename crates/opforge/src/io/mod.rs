@@ -1,4 +1,4 @@
-//! Tensors in files: numpy's `.npy` and `.npz`, and `.safetensors`.
+//! Tensors in files: numpy's `.npy` and `.npz`, `.safetensors`, and PyTorch's checkpoints.
 //!
 //! A file's sizes are claims, checked against its bytes before anything is allocated. Whatever contradicts the format is an
 //! [`Error::Format`](crate::Error::Format). Files are written beside their destination and renamed, so that a failed write loses nothing
@@ -8,6 +8,7 @@ mod access;
 mod bytes;
 pub mod npy;
 mod npz;
+pub mod pickle;
 mod replace;
 pub mod safetensors;
 

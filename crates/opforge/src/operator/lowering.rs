@@ -4,10 +4,11 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use opforge_core::Scalar;
-use opforge_cpu::{arange, dense, elementwise, forms, reduce, scan};
+use opforge_cpu::{arange, dense, elementwise, forms, fourier, reduce, scan};
 use opforge_runtime::HostKernel;
 use opforge_tile::forms::{
-    Attention, Contract, Dense, Index, Move, Normalize, Random, Recurrent, Scan, Search, Sort, Spread, Windowed,
+    Attention, Contract, Dense, Fourier, Index, Move, Normalize, Random, Recurrent, Scan, Search, Sort, Spread,
+    Windowed,
 };
 
 use super::{Reduce, Rows, Tile};
@@ -56,6 +57,8 @@ pub enum Lowering {
     Sort(Sort),
     /// Factorisations, inverses and functions of matrices.
     Dense(Dense),
+    /// Fourier transforms of lines.
+    Fourier(Fourier),
     /// Numbers drawn at random.
     Random(Random),
     /// The input's bytes on another device, which interpreters copy there; both tensors are contiguous.
@@ -91,6 +94,7 @@ impl Lowering {
             Lowering::Windowed(form) => forms::windowed(op, &form, inputs, outputs),
             Lowering::Sort(form) => forms::sorted(op, form, inputs, output),
             Lowering::Dense(form) => dense::dense(op, form, inputs, outputs),
+            Lowering::Fourier(form) => fourier::fourier(op, form, inputs[0], output),
             Lowering::Random(form) => forms::drawn(op, form, inputs, output),
             Lowering::Opaque(kernel) => Ok(kernel),
         }
@@ -120,6 +124,7 @@ impl Debug for Lowering {
             Lowering::Windowed(form) => form.fmt(f),
             Lowering::Sort(form) => form.fmt(f),
             Lowering::Dense(form) => form.fmt(f),
+            Lowering::Fourier(form) => form.fmt(f),
             Lowering::Random(form) => form.fmt(f),
             Lowering::Transfer => f.write_str("Transfer"),
             Lowering::Opaque(_) => f.write_str("Opaque"),

@@ -9,6 +9,7 @@ mod networks;
 mod norms;
 mod random;
 mod runs;
+mod waves;
 mod windows;
 
 use std::collections::BTreeSet;
@@ -42,6 +43,7 @@ fn read(lowering: &Lowering, call: &Recorded, outputs: &[Meta]) -> Option<Vec<Ar
         Lowering::Contract(form) => moved::contract(form, &x, shape),
         Lowering::Move(form) => moved::moved(form, &x, shape),
         Lowering::Index(form) => index::index(*form, &x, shape),
+        Lowering::Fourier(form) => waves::fourier(form, &x[0], shape),
         Lowering::Spread(form) => norms::spread(form, &x[0], shape),
         Lowering::Normalize(form) => return Some(norms::normalize(*form, &x)),
         Lowering::Attention(form) => return Some(networks::attention(form, &x, call.inputs.last()?.dtype())),

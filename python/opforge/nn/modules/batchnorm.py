@@ -48,3 +48,31 @@ class BatchNorm3d(_BatchNorm):
     """[`BatchNorm1d`] of `(N, C, D, H, W)`."""
 
     _ranks = (5,)
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch normalization of `(N, C, ..)` over the batches of all processes. Programs are of one process: the batch is its own."""
+
+    def __init__(
+        self, num_features, eps=1e-5, momentum=0.1, affine=True, track_running_stats=True, process_group=None, device=None, dtype=None, *,
+        bias=True,
+    ):  # fmt: skip
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
+
+    def _check_input_dim(self, input):
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module, process_group=None):
+        """The module with a SyncBatchNorm, of the same parameters and statistics, in the place of each of its batch normalizations."""
+        converted = module
+        if isinstance(module, _BatchNorm) and not isinstance(module, cls):
+            converted = cls(module.num_features, module.eps, module.momentum, module.affine, module.track_running_stats, process_group)
+            converted._parameters.update(module._parameters)
+            converted._buffers.update(module._buffers)
+            converted.train(module.training)
+        for name, child in module.named_children():
+            converted.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return converted

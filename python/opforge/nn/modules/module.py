@@ -224,6 +224,14 @@ class Module(Hooks, StateDict, Traversal):
         """Moves to a device without copying values."""
         return self._apply(lambda tensor: _C.empty_like(tensor, device=device), recurse)
 
+    def cuda(self, device=None):
+        """Moves to CUDA, which is not there: a DeviceError, unless there is nothing to move."""
+        return self.to(_C.device("cuda") if device is None else device)
+
+    def xpu(self, device=None):
+        """Moves to an Intel GPU, which is not there: a DeviceError, unless there is nothing to move."""
+        return self.to(_C.device("xpu") if device is None else device)
+
     def type(self, dst_type):
         """Converts all parameters and buffers to a dtype."""
         return self._apply(lambda tensor: tensor.to(dst_type))

@@ -6,6 +6,7 @@ import types
 import warnings
 from contextlib import contextmanager
 
+from ... import _core as _C
 from ..optimizer import Optimizer
 
 
@@ -26,13 +27,13 @@ class LRScheduler:
         self.optimizer = optimizer
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", group["lr"])
+                group.setdefault("initial_lr", copied(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with last_epoch >= 0: "
                     "load the optimizer's state first"
                 )
-        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self.base_lrs = [copied(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._initial_step()
 
@@ -83,17 +84,30 @@ class LRScheduler:
 
     def _set_lrs(self, lrs):
         for group, lr in zip(self.optimizer.param_groups, lrs):
-            group["lr"] = lr
+            set_lr(group, lr)
         self._last_lr = self._group_lrs()
 
     def _group_lrs(self):
-        return [group["lr"] for group in self.optimizer.param_groups]
+        return [copied(group["lr"]) for group in self.optimizer.param_groups]
 
     def _scaled(self, factor):
         return [lr * factor for lr in self._group_lrs()]
 
     def _base_scaled(self, factor):
         return [lr * factor for lr in self.base_lrs]
+
+
+def copied(lr):
+    """A rate that stays as it is when the group's is set: a copy of a tensor."""
+    return lr.clone() if isinstance(lr, _C.Tensor) else lr
+
+
+def set_lr(group, lr):
+    """Sets a group's learning rate; a rate that is a tensor stays the same tensor."""
+    if isinstance(group["lr"], _C.Tensor):
+        group["lr"].fill_(lr)
+    else:
+        group["lr"] = lr
 
 
 _LRScheduler = LRScheduler  # its name before it was public

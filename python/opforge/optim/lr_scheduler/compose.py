@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from .base import LRScheduler
+from .base import LRScheduler, set_lr
 from .plateau import ReduceLROnPlateau
 
 
@@ -48,7 +48,7 @@ class SequentialLR(_Several):
         self.optimizer = optimizer
         # Each scheduler set the rates when it was made: the first begins again, the others wait.
         for group in optimizer.param_groups:
-            group["lr"] = group["initial_lr"]
+            set_lr(group, group["initial_lr"])
         self._undo(self)
         first = schedulers[bisect_right(milestones, 0)]
         first._initial_step()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .base import LRScheduler, function_state, per_group
+from .base import LRScheduler, function_state, per_group, set_lr
 
 
 class _WithMomentum(LRScheduler):
@@ -51,7 +51,7 @@ class CyclicLR(_WithMomentum):
         base_lrs = per_group("base_lr", optimizer, base_lr)
         if last_epoch == -1:
             for group, lr in zip(optimizer.param_groups, base_lrs):
-                group["lr"] = lr
+                set_lr(group, lr)
         self.max_lrs = per_group("max_lr", optimizer, max_lr)
         step_size_down = step_size_up if step_size_down is None else step_size_down
         self.total_size = float(step_size_up + step_size_down)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ..optimizer import Optimizer
-from .base import LRScheduler, per_group
+from .base import LRScheduler, per_group, set_lr
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -77,4 +77,4 @@ class ReduceLROnPlateau(LRScheduler):
         for group, low in zip(self.optimizer.param_groups, self.min_lrs):
             reduced = max(group["lr"] * self.factor, low)
             if group["lr"] - reduced > self.eps:
-                group["lr"] = reduced
+                set_lr(group, reduced)

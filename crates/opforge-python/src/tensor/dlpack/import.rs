@@ -72,7 +72,8 @@ unsafe fn claim(tensor: &DlTensor) -> Result<Claim> {
     let nbytes = layout.span() * dtype.size_in_bytes();
     let data = usize::try_from(*byte_offset).ok().map(|offset| data.cast::<u8>().wrapping_add(offset));
     let data = data.filter(|data| !data.is_null() && !tensor.data.is_null()).and_then(NonNull::new);
-    let empty = (nbytes == 0).then(|| NonNull::<u64>::dangling().cast());
+    // Of no elements any address is right that is aligned for the largest.
+    let empty = (nbytes == 0).then(|| NonNull::<u128>::dangling().cast());
     let data = empty.or(data).ok_or_else(|| invalid("data", "null", "the address of the elements"))?;
     Ok(Claim { data, nbytes, dtype, layout })
 }

@@ -17,6 +17,8 @@ pub struct Faces {
     pub linalg: bool,
     /// A function of `special`.
     pub special: bool,
+    /// A function of `fft`.
+    pub fft: bool,
     /// Nowhere but in the private core module.
     pub hidden: bool,
     /// The fields' names, where several tensors are returned as a named tuple.
@@ -34,6 +36,7 @@ impl Faces {
         inplace: false,
         linalg: false,
         special: false,
+        fft: false,
         hidden: false,
         results: &[],
     };

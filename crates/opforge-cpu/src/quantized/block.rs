@@ -1,0 +1,77 @@
+//! What every block is when it is read, and what a type says to be read and written.
+
+use opforge_core::f16;
+
+/// The most elements of a block.
+pub(super) const MOST: usize = 256;
+/// The elements that share a scale, at least.
+pub(super) const GROUP: usize = 16;
+/// The most groups of a block.
+pub(super) const GROUPS: usize = MOST / GROUP;
+
+/// A block that was read: element `i` is `scale * scales[i / 16] * quants[i] - offset * mins[i / 16]`.
+pub(super) struct Block {
+    pub quants: [i8; MOST],
+    pub scales: [i32; GROUPS],
+    pub mins: [i32; GROUPS],
+    pub scale: f32,
+    pub offset: f32,
+}
+
+impl Block {
+    /// A block whose groups have the factors 1.
+    pub fn new() -> Self {
+        Block { quants: [0; MOST], scales: [1; GROUPS], mins: [1; GROUPS], scale: 0.0, offset: 0.0 }
+    }
+}
+
+/// A type with blocks.
+pub(super) trait Packing: Send + Sync + 'static {
+    /// The elements of a block.
+    const LEN: usize;
+    /// The bytes of a block.
+    const BYTES: usize;
+    /// Whether groups have scales of their own; else `scales` stays as it was.
+    const SCALED: bool = false;
+    /// Whether there is an offset; else `offset` and `mins` stay as they were.
+    const OFFSET: bool = false;
+    /// What the other factor of a product is quantized to.
+    type Other: Other;
+
+    /// Reads a block of [`Self::BYTES`] bytes.
+    fn unpack(bytes: &[u8], block: &mut Block);
+
+    /// Writes a block from [`Self::LEN`] values.
+    fn pack(values: &[f32], bytes: &mut [u8]);
+}
+
+/// A type of 8 bits that factors of products are quantized to: one scale and no offset.
+pub(super) trait Other: Packing {
+    /// What integers are multiplied with.
+    fn scale(bytes: &[u8]) -> f32;
+    /// The integers, [`Packing::LEN`] of them.
+    fn quants(bytes: &[u8]) -> &[i8];
+    /// `sum over groups g of mins[g] * (the sum of the integers of g)`.
+    fn weighted_sum(bytes: &[u8], mins: &[i32; GROUPS]) -> i32;
+}
+
+/// The number in half precision at these bytes.
+#[inline(always)]
+pub(super) fn half(bytes: &[u8], at: usize) -> f32 {
+    f16::from_le_bytes([bytes[at], bytes[at + 1]]).to_f32()
+}
+
+/// Writes a number in half precision, and gives it as it was rounded.
+#[inline(always)]
+pub(super) fn put_half(bytes: &mut [u8], at: usize, value: f32) -> f32 {
+    let value = f16::from_f32(value);
+    bytes[at..at + 2].copy_from_slice(&value.to_le_bytes());
+    value.to_f32()
+}
+
+/// Bytes as signed integers.
+#[inline(always)]
+pub(super) fn signed(bytes: &[u8]) -> &[i8] {
+    // SAFETY: both types are one byte without padding or invalid values, and the slice borrows the same bytes.
+    unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
+}

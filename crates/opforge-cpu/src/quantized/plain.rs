@@ -1,0 +1,218 @@
+//! The types with 32 elements in a block, which share one scale and at most one minimum.
+//!
+//! Halves of a block share bytes: element `j` is in the low bits of byte `j`, element `j + 16` in its high bits. The fifth bits are a number of 32 bits.
+
+use super::block::{Block, GROUPS, Other, Packing, half, put_half, signed};
+use super::fit::{extreme, inverse, nearest, poison, range};
+
+const LEN: usize = 32;
+const HALF: usize = LEN / 2;
+
+/// 4 bits, `d (q - 8)`: d, 16 bytes.
+pub(super) struct Q4_0;
+/// 4 bits, `d q + m`: d, m, 16 bytes.
+pub(super) struct Q4_1;
+/// 5 bits, `d (q - 16)`: d, 4 bytes of fifth bits, 16 bytes.
+pub(super) struct Q5_0;
+/// 5 bits, `d q + m`: d, m, 4 bytes of fifth bits, 16 bytes.
+pub(super) struct Q5_1;
+/// 8 bits, `d q`: d, 32 bytes.
+pub(super) struct Q8_0;
+/// 8 bits, `d q`: d, `d` times the sum of q, 32 bytes.
+pub(super) struct Q8_1;
+
+#[inline(always)]
+fn read_nibbles(bytes: &[u8], quants: &mut [i8], less: i8) {
+    let (low, high) = quants[..LEN].split_at_mut(HALF);
+    for ((&byte, low), high) in bytes[..HALF].iter().zip(low).zip(high) {
+        (*low, *high) = ((byte & 15) as i8 - less, (byte >> 4) as i8 - less);
+    }
+}
+
+#[inline(always)]
+fn write_nibbles(quants: &[u8; LEN], bytes: &mut [u8]) {
+    let (low, high) = quants.split_at(HALF);
+    for ((byte, low), high) in bytes[..HALF].iter_mut().zip(low).zip(high) {
+        *byte = (low & 15) | (high & 15) << 4;
+    }
+}
+
+#[inline(always)]
+fn add_fifth_bits(bytes: &[u8], quants: &mut [i8]) {
+    let bits = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+    for (j, quant) in quants[..LEN].iter_mut().enumerate() {
+        *quant += ((bits >> j & 1) << 4) as i8;
+    }
+}
+
+#[inline(always)]
+fn write_fifth_bits(quants: &[u8; LEN], bytes: &mut [u8]) {
+    let bits = quants.iter().enumerate().fold(0u32, |bits, (j, &quant)| bits | u32::from(quant >> 4) << j);
+    bytes[..4].copy_from_slice(&bits.to_le_bytes());
+}
+
+/// Integers `0..=steps` for values divided by a scale after `add` was added.
+#[inline(always)]
+fn rounded(values: &[f32], add: f32, inverse: f32, middle: f32, steps: f32) -> [u8; LEN] {
+    std::array::from_fn(|j| nearest((values[j] + add) * inverse + middle, 0.0, steps) as u8)
+}
+
+/// The scale of a type whose integers are `-limit..limit`, written, and the integers.
+#[inline(always)]
+fn centered(values: &[f32], limit: f32, bytes: &mut [u8]) -> [u8; LEN] {
+    let d = put_half(bytes, 0, extreme(values) / -limit + poison(values));
+    rounded(values, 0.0, inverse(d), limit, 2.0 * limit - 1.0)
+}
+
+/// The scale and the minimum of a type whose integers are `0..=steps`, written, and the integers.
+#[inline(always)]
+fn ranged(values: &[f32], steps: f32, bytes: &mut [u8]) -> [u8; LEN] {
+    let (low, high) = range(values);
+    let m = put_half(bytes, 2, low + poison(values));
+    let d = put_half(bytes, 0, (high - m).max(0.0) / steps + poison(values));
+    rounded(values, -m, inverse(d), 0.0, steps)
+}
+
+/// Writes `d` and 32 signed integers from byte `at` on; gives `d`.
+#[inline(always)]
+fn write_bytes(values: &[f32], bytes: &mut [u8], at: usize) -> f32 {
+    let most = values.iter().fold(0.0f32, |most, value| most.max(value.abs()));
+    let d = put_half(bytes, 0, most / 127.0 + poison(values));
+    let inverse = inverse(d);
+    for (byte, value) in bytes[at..at + LEN].iter_mut().zip(values) {
+        *byte = nearest(value * inverse, -127.0, 127.0) as i8 as u8;
+    }
+    d
+}
+
+impl Packing for Q4_0 {
+    const LEN: usize = LEN;
+    const BYTES: usize = 18;
+    type Other = Q8_0;
+
+    #[inline(always)]
+    fn unpack(bytes: &[u8], block: &mut Block) {
+        block.scale = half(bytes, 0);
+        read_nibbles(&bytes[2..], &mut block.quants, 8);
+    }
+
+    #[inline(always)]
+    fn pack(values: &[f32], bytes: &mut [u8]) {
+        let quants = centered(values, 8.0, bytes);
+        write_nibbles(&quants, &mut bytes[2..]);
+    }
+}
+
+impl Packing for Q4_1 {
+    const LEN: usize = LEN;
+    const BYTES: usize = 20;
+    const OFFSET: bool = true;
+    type Other = Q8_0;
+
+    #[inline(always)]
+    fn unpack(bytes: &[u8], block: &mut Block) {
+        (block.scale, block.offset) = (half(bytes, 0), -half(bytes, 2));
+        read_nibbles(&bytes[4..], &mut block.quants, 0);
+    }
+
+    #[inline(always)]
+    fn pack(values: &[f32], bytes: &mut [u8]) {
+        let quants = ranged(values, 15.0, bytes);
+        write_nibbles(&quants, &mut bytes[4..]);
+    }
+}
+
+impl Packing for Q5_0 {
+    const LEN: usize = LEN;
+    const BYTES: usize = 22;
+    type Other = Q8_0;
+
+    #[inline(always)]
+    fn unpack(bytes: &[u8], block: &mut Block) {
+        block.scale = half(bytes, 0);
+        read_nibbles(&bytes[6..], &mut block.quants, 16);
+        add_fifth_bits(&bytes[2..], &mut block.quants);
+    }
+
+    #[inline(always)]
+    fn pack(values: &[f32], bytes: &mut [u8]) {
+        let quants = centered(values, 16.0, bytes);
+        write_fifth_bits(&quants, &mut bytes[2..]);
+        write_nibbles(&quants, &mut bytes[6..]);
+    }
+}
+
+impl Packing for Q5_1 {
+    const LEN: usize = LEN;
+    const BYTES: usize = 24;
+    const OFFSET: bool = true;
+    type Other = Q8_0;
+
+    #[inline(always)]
+    fn unpack(bytes: &[u8], block: &mut Block) {
+        (block.scale, block.offset) = (half(bytes, 0), -half(bytes, 2));
+        read_nibbles(&bytes[8..], &mut block.quants, 0);
+        add_fifth_bits(&bytes[4..], &mut block.quants);
+    }
+
+    #[inline(always)]
+    fn pack(values: &[f32], bytes: &mut [u8]) {
+        let quants = ranged(values, 31.0, bytes);
+        write_fifth_bits(&quants, &mut bytes[4..]);
+        write_nibbles(&quants, &mut bytes[8..]);
+    }
+}
+
+impl Packing for Q8_0 {
+    const LEN: usize = LEN;
+    const BYTES: usize = 34;
+    type Other = Q8_0;
+
+    #[inline(always)]
+    fn unpack(bytes: &[u8], block: &mut Block) {
+        block.scale = half(bytes, 0);
+        block.quants[..LEN].copy_from_slice(signed(&bytes[2..2 + LEN]));
+    }
+
+    #[inline(always)]
+    fn pack(values: &[f32], bytes: &mut [u8]) {
+        write_bytes(values, bytes, 2);
+    }
+}
+
+impl Other for Q8_0 {
+    #[inline(always)]
+    fn scale(bytes: &[u8]) -> f32 {
+        half(bytes, 0)
+    }
+
+    #[inline(always)]
+    fn quants(bytes: &[u8]) -> &[i8] {
+        signed(&bytes[2..2 + LEN])
+    }
+
+    /// Blocks of 32 have one minimum, whose factor is 1.
+    #[inline(always)]
+    fn weighted_sum(bytes: &[u8], _: &[i32; GROUPS]) -> i32 {
+        Self::quants(bytes).iter().map(|&quant| i32::from(quant)).sum()
+    }
+}
+
+impl Packing for Q8_1 {
+    const LEN: usize = LEN;
+    const BYTES: usize = 36;
+    type Other = Q8_0;
+
+    #[inline(always)]
+    fn unpack(bytes: &[u8], block: &mut Block) {
+        block.scale = half(bytes, 0);
+        block.quants[..LEN].copy_from_slice(signed(&bytes[4..4 + LEN]));
+    }
+
+    #[inline(always)]
+    fn pack(values: &[f32], bytes: &mut [u8]) {
+        let d = write_bytes(values, bytes, 4);
+        let sum: i32 = signed(&bytes[4..4 + LEN]).iter().map(|&quant| i32::from(quant)).sum();
+        put_half(bytes, 2, d * sum as f32);
+    }
+}

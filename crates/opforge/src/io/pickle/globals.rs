@@ -1,0 +1,206 @@
+//! What the names in a pickle stand for. Nothing is looked up: these are all.
+
+use super::FORMAT;
+use super::object::{Id, Map, Object, Pickle, StorageName, Stored, unexpected};
+use crate::{DType, Error, Result};
+
+/// Names of PyTorch's dtypes, and of the classes of their storages.
+const DTYPES: [(DType, &str, &str); 15] = [
+    (DType::F32, "float32", "FloatStorage"),
+    (DType::F64, "float64", "DoubleStorage"),
+    (DType::F16, "float16", "HalfStorage"),
+    (DType::BF16, "bfloat16", "BFloat16Storage"),
+    (DType::I64, "int64", "LongStorage"),
+    (DType::I32, "int32", "IntStorage"),
+    (DType::I16, "int16", "ShortStorage"),
+    (DType::I8, "int8", "CharStorage"),
+    (DType::U8, "uint8", "ByteStorage"),
+    (DType::Bool, "bool", "BoolStorage"),
+    (DType::C64, "complex64", "ComplexFloatStorage"),
+    (DType::C128, "complex128", "ComplexDoubleStorage"),
+    // These have untyped storages.
+    (DType::U16, "uint16", ""),
+    (DType::U32, "uint32", ""),
+    (DType::U64, "uint64", ""),
+];
+
+/// PyTorch's name of a dtype.
+pub(super) fn dtype_name(dtype: DType) -> &'static str {
+    DTYPES.iter().find(|(known, ..)| *known == dtype).map_or("", |(_, name, _)| name)
+}
+
+/// PyTorch's class of storages of a dtype, if there is one.
+pub(super) fn storage_class(dtype: DType) -> Option<&'static str> {
+    DTYPES.iter().find(|(known, ..)| *known == dtype).map(|(.., class)| *class).filter(|class| !class.is_empty())
+}
+
+/// What a name stands for.
+pub(super) fn named(module: String, name: String) -> Object {
+    let dtype = DTYPES.iter().find(|(_, known, _)| module == "torch" && *known == name);
+    dtype.map_or(Object::Name(module, name), |(dtype, ..)| Object::DType(*dtype))
+}
+
+/// What a storage's persistent name says: `("storage", class, key, device, length)`, before version 1.6 followed by `None` or `(key, start, length)` of a
+/// part.
+pub(super) fn storage(pickle: &Pickle, name: Id) -> Result<StorageName> {
+    let refused = || Error::format(FORMAT, format!("{}, expected the name of a storage", pickle.object(name).kind()));
+    let (class, key, len, part) = match *pickle.items(name)? {
+        [tag, class, key, _, len] if pickle.text(tag)? == "storage" => (class, key, len, None),
+        [tag, class, key, _, len, part] if pickle.text(tag)? == "storage" => {
+            (class, key, len, Some(part).filter(|&part| *pickle.object(part) != Object::None))
+        }
+        _ => return Err(refused()),
+    };
+    let Object::Name(module, class) = pickle.object(class) else { return Err(refused()) };
+    let known = DTYPES.iter().find(|(.., known)| !known.is_empty() && known == class);
+    let dtype = match (module.as_str(), known) {
+        ("torch" | "torch.cuda", Some((dtype, ..))) => *dtype,
+        ("torch.storage" | "torch", None) if class == "UntypedStorage" => DType::U8,
+        _ => return Err(refusal(module, class)),
+    };
+    let (key, len) = (pickle.text(key)?.to_owned(), pickle.natural(len)?);
+    let Some(part) = part else { return Ok(StorageName { key, dtype, len, start: 0 }) };
+    let [_, start, len] = *pickle.items(part)? else { return Err(refused()) };
+    Ok(StorageName { key, dtype, len: pickle.natural(len)?, start: pickle.natural(start)? })
+}
+
+fn refusal(module: &str, name: &str) -> Error {
+    let accepted = "containers, numbers, texts and tensors";
+    Error::format(FORMAT, format!("it asks for {module}.{name}, which is not executed (accepted: {accepted})"))
+}
+
+/// What a function that is known by its name makes of its arguments.
+pub(super) fn call(pickle: &Pickle, function: Id, arguments: Id) -> Result<Object> {
+    let Object::Name(module, name) = pickle.object(function) else {
+        return Err(unexpected(pickle.object(function), "the name of a function"));
+    };
+    let given = pickle.items(arguments)?;
+    let items = || given.first().map_or(Ok(&[][..]), |&first| pickle.items(first)).map(<[Id]>::to_vec);
+    match (module.as_str(), name.as_str(), given) {
+        ("collections", "OrderedDict", []) => Ok(mapping(Map::Ordered, Vec::new())),
+        ("collections", "OrderedDict", [list]) => {
+            let pair = |&item: &Id| match *pickle.items(item)? {
+                [key, value] => Ok((key, value)),
+                _ => Err(unexpected(pickle.object(item), "a key and a value")),
+            };
+            Ok(mapping(Map::Ordered, pickle.items(*list)?.iter().map(pair).collect::<Result<_>>()?))
+        }
+        // The function that makes missing values is not kept.
+        ("collections", "defaultdict", [] | [_]) => Ok(mapping(Map::Dict, Vec::new())),
+        ("collections", "Counter", []) => Ok(mapping(Map::Counter, Vec::new())),
+        ("collections", "Counter", [counts]) => match pickle.object(*counts) {
+            Object::Map { entries, .. } => Ok(mapping(Map::Counter, entries.clone())),
+            other => Err(unexpected(other, "a mapping")),
+        },
+        ("builtins" | "__builtin__", "set", [] | [_]) => Ok(Object::Set(items()?)),
+        ("builtins" | "__builtin__", "frozenset", [] | [_]) => Ok(Object::FrozenSet(items()?)),
+        ("builtins" | "__builtin__", "list", [] | [_]) => Ok(Object::List(items()?)),
+        ("builtins" | "__builtin__", "tuple", [] | [_]) => Ok(Object::Tuple(items()?)),
+        ("builtins" | "__builtin__", "dict", []) => Ok(mapping(Map::Dict, Vec::new())),
+        ("builtins" | "__builtin__", "bytes" | "bytearray", []) => Ok(Object::Bytes(Vec::new())),
+        ("builtins" | "__builtin__", "complex", &[re, im]) => {
+            Ok(Object::Complex(float(pickle, re)?, float(pickle, im)?))
+        }
+        ("builtins" | "__builtin__", "bytearray", &[bytes]) => match pickle.object(bytes) {
+            Object::Bytes(bytes) => Ok(Object::Bytes(bytes.clone())),
+            other => Err(unexpected(other, "bytes")),
+        },
+        // How bytes are written up to protocol 2.
+        ("_codecs", "encode", &[text, encoding]) if pickle.text(encoding)? == "latin1" => {
+            let byte = |c: char| u8::try_from(u32::from(c)).map_err(|_| Error::format(FORMAT, "bytes above 255"));
+            Ok(Object::Bytes(pickle.text(text)?.chars().map(byte).collect::<Result<_>>()?))
+        }
+        ("torch", "Size", &[sizes]) => {
+            Ok(Object::Size(pickle.naturals(sizes)?.into_iter().map(|n| n as i64).collect()))
+        }
+        ("torch", "device", &[name]) => Ok(Object::Device(pickle.text(name)?.to_owned())),
+        ("torch", "device", &[name, index]) => {
+            Ok(Object::Device(format!("{}:{}", pickle.text(name)?, pickle.natural(index)?)))
+        }
+        ("torch._utils", "_rebuild_tensor", &[storage, offset, size, stride]) => {
+            tensor(pickle, [storage, offset, size, stride], false, None)
+        }
+        ("torch._utils", "_rebuild_tensor_v2", &[storage, offset, size, stride, grad, hooks, ..]) => {
+            without_hooks(pickle, hooks)?;
+            tensor(pickle, [storage, offset, size, stride], pickle.flag(grad)?, None)
+        }
+        ("torch._utils", "_rebuild_tensor_v3", &[storage, offset, size, stride, grad, hooks, dtype, ..]) => {
+            without_hooks(pickle, hooks)?;
+            let Object::DType(dtype) = *pickle.object(dtype) else {
+                return Err(unexpected(pickle.object(dtype), "a dtype"));
+            };
+            tensor(pickle, [storage, offset, size, stride], pickle.flag(grad)?, Some(dtype))
+        }
+        ("torch._utils", "_rebuild_meta_tensor_no_storage", &[dtype, size, stride, grad]) => {
+            let Object::DType(dtype) = *pickle.object(dtype) else {
+                return Err(unexpected(pickle.object(dtype), "a dtype"));
+            };
+            let (shape, stride) = (pickle.naturals(size)?, pickle.naturals(stride)?);
+            Ok(Object::Meta { dtype, shape, stride, requires_grad: pickle.flag(grad)? })
+        }
+        ("torch._utils", "_rebuild_parameter", &[data, grad, hooks]) => {
+            without_hooks(pickle, hooks)?;
+            match pickle.object(data) {
+                Object::Tensor(data) => {
+                    let requires_grad = pickle.flag(grad)?;
+                    Ok(Object::Tensor(Stored { requires_grad, is_parameter: true, ..data.clone() }))
+                }
+                other => Err(unexpected(other, "a tensor")),
+            }
+        }
+        _ => Err(refusal(module, name)),
+    }
+}
+
+fn mapping(map: Map, entries: Vec<(Id, Id)>) -> Object {
+    Object::Map { map, entries, attributes: None }
+}
+
+fn float(pickle: &Pickle, id: Id) -> Result<f64> {
+    match *pickle.object(id) {
+        Object::Float(x) => Ok(x),
+        Object::Int(x) => Ok(x as f64),
+        ref other => Err(unexpected(other, "a number")),
+    }
+}
+
+/// Hooks are functions, which are not executed.
+fn without_hooks(pickle: &Pickle, hooks: Id) -> Result<()> {
+    match pickle.object(hooks) {
+        Object::None => Ok(()),
+        Object::Map { entries, .. } if entries.is_empty() => Ok(()),
+        _ => Err(Error::format(FORMAT, "a tensor with hooks, which are not executed")),
+    }
+}
+
+fn tensor(
+    pickle: &Pickle,
+    [storage, offset, size, stride]: [Id; 4],
+    requires_grad: bool,
+    dtype: Option<DType>,
+) -> Result<Object> {
+    let Object::Storage(StorageName { dtype: own, .. }) = pickle.object(storage) else {
+        return Err(unexpected(pickle.object(storage), "a storage"));
+    };
+    let (shape, stride) = (pickle.naturals(size)?, pickle.naturals(stride)?);
+    if shape.len() != stride.len() {
+        return Err(Error::format(FORMAT, format!("a tensor of shape {shape:?} with strides {stride:?}")));
+    }
+    let (dtype, offset) = (dtype.unwrap_or(*own), pickle.natural(offset)?);
+    Ok(Object::Tensor(Stored { storage, dtype, offset, shape, stride, requires_grad, is_parameter: false }))
+}
+
+/// What is set on an object after it was made: attributes of mappings, nothing else.
+pub(super) fn set_state(pickle: &mut Pickle, object: Id, state: Id) -> Result<()> {
+    match (&mut pickle.objects[object], state) {
+        (Object::Map { attributes, .. }, state) => *attributes = Some(state),
+        (other, _) => {
+            let kind = other.kind();
+            return Err(Error::format(FORMAT, format!("attributes of {kind}, which are not kept")));
+        }
+    }
+    match pickle.object(state) {
+        Object::Map { .. } | Object::None => Ok(()),
+        other => Err(unexpected(other, "a mapping of attributes")),
+    }
+}

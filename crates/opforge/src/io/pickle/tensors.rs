@@ -1,0 +1,102 @@
+//! The tensors of a checkpoint by name.
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use opforge_core::Strides;
+
+use super::object::{Object, Stored};
+use super::{Checkpoint, FORMAT};
+use crate::{DType, Device, Error, FileAccess, Layout, Result, Shape, Tensor};
+
+/// What a checkpoint says of a tensor.
+#[derive(Debug, Clone)]
+pub struct TensorInfo {
+    /// Its name.
+    pub name: String,
+    /// Its dtype.
+    pub dtype: DType,
+    /// Its layout within its storage.
+    pub layout: Layout,
+    stored: Stored,
+}
+
+/// The tensors of a `.pt` or `.pth` file, each loaded when it is asked for: those of a mapping of names, such as a module's `state_dict`.
+pub struct PthTensors {
+    checkpoint: Mutex<Checkpoint>,
+    infos: Vec<TensorInfo>,
+}
+
+impl PthTensors {
+    /// Reads the names, of the mapping that is the file's object or, with a key, is found there under it. Entries that are no tensors are left out.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Format`], see [`Checkpoint::open`], for another object than a mapping, and for a key that it lacks.
+    ///
+    /// ```
+    /// # use opforge::{Device, Tensor, pickle};
+    /// # fn main() -> opforge::Result<()> {
+    /// let path = std::env::temp_dir().join(format!("doc-{}.pt", std::process::id()));
+    /// pickle::save(&[("w", &Tensor::new(&[1f32, 2.0], &Device::Cpu)?)], &path)?;
+    /// let tensors = pickle::PthTensors::new(&path, None)?;
+    /// assert_eq!(tensors.get("w")?.map(|w| w.to_vec1::<f32>()).transpose()?, Some(vec![1.0, 2.0]));
+    /// # std::fs::remove_file(path)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn new<P: AsRef<Path>>(path: P, key: Option<&str>) -> Result<PthTensors> {
+        let checkpoint = Checkpoint::open(path, FileAccess::Auto)?;
+        let pickle = checkpoint.pickle();
+        let map = match key {
+            None => Some(pickle.root()),
+            Some(key) => pickle.get(pickle.root(), key),
+        };
+        let lacking = || Error::format(FORMAT, format!("no mapping under {key:?}"));
+        let map = pickle.object(map.ok_or_else(lacking)?);
+        let Object::Map { entries, .. } = map else {
+            return Err(Error::format(FORMAT, format!("{}, expected a mapping of names to tensors", map.kind())));
+        };
+        let mut infos = Vec::with_capacity(entries.len());
+        for &(name, value) in entries {
+            if let (Object::Text(name), Object::Tensor(stored)) = (pickle.object(name), pickle.object(value)) {
+                let (shape, stride) = (Shape::from(stored.shape.clone()), Strides::from_vec(stored.stride.clone()));
+                let layout = Layout::new(shape, stride, stored.offset, FORMAT)?;
+                infos.push(TensorInfo { name: name.clone(), dtype: stored.dtype, layout, stored: stored.clone() });
+            }
+        }
+        Ok(PthTensors { checkpoint: Mutex::new(checkpoint), infos })
+    }
+
+    /// What the file says of its tensors, in its order.
+    pub fn tensor_infos(&self) -> &[TensorInfo] {
+        &self.infos
+    }
+
+    /// A tensor, or `None` where there is none of that name.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for elements that the file lacks.
+    pub fn get(&self, name: &str) -> Result<Option<Tensor>> {
+        let Some(info) = self.infos.iter().rev().find(|info| info.name == name) else { return Ok(None) };
+        let mut checkpoint = self.checkpoint.lock().unwrap_or_else(PoisonError::into_inner);
+        checkpoint.tensor(&info.stored, &Device::Cpu).map(Some)
+    }
+}
+
+/// All tensors of a `.pt` or `.pth` file with their names.
+///
+/// # Errors
+/// As [`PthTensors::new`] and [`PthTensors::get`].
+pub fn read_all<P: AsRef<Path>>(path: P) -> Result<Vec<(String, Tensor)>> {
+    read_all_with_key(path, None)
+}
+
+/// All tensors of the mapping that is found under a key.
+///
+/// # Errors
+/// As [`read_all`].
+pub fn read_all_with_key<P: AsRef<Path>>(path: P, key: Option<&str>) -> Result<Vec<(String, Tensor)>> {
+    let tensors = PthTensors::new(path, key)?;
+    let load = |info: &TensorInfo| Ok(tensors.get(&info.name)?.map(|tensor| (info.name.clone(), tensor)));
+    tensors.infos.iter().filter_map(|info| load(info).transpose()).collect()
+}

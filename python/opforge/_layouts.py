@@ -1,0 +1,58 @@
+"""How elements lie: `layout`, of which opforge has the strided one, and `memory_format`."""
+
+from __future__ import annotations
+
+
+class _Named:
+    """A value of which there is one by each name."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def __repr__(self):
+        return f"opforge.{self._name}"
+
+    def __reduce__(self):
+        return _by_name, (self._name,)
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+def _by_name(name):
+    return globals()[name]
+
+
+class layout(_Named):
+    """How a tensor keeps its elements. All tensors are `strided`; the names of sparse layouts are there to be compared with."""
+
+
+class memory_format(_Named):
+    """In which order a dense tensor's elements lie."""
+
+
+LAYOUTS = ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "jagged", "_mkldnn")
+FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
+globals().update({name: layout(name) for name in LAYOUTS} | {name: memory_format(name) for name in FORMATS})
+legacy_contiguous_format = globals()["contiguous_format"]
+
+# The number of dimensions of tensors whose channels, the second dimension, may lie last.
+_RANKS = {globals()["channels_last"]: 4, globals()["channels_last_3d"]: 5}
+
+
+def lies_in(tensor, format) -> bool:
+    """Whether a tensor's elements lie one after the other in the order of a memory format."""
+    if format not in _RANKS:
+        return tensor.is_contiguous()
+    return tensor.dim() == _RANKS[format] and tensor.movedim(1, -1).is_contiguous()
+
+
+def laid_in(tensor, format):
+    """The tensor itself if its elements lie in the order of a memory format, otherwise a copy whose do."""
+    if format is globals()["preserve_format"] or lies_in(tensor, format):
+        return tensor
+    if format not in _RANKS:
+        return tensor.contiguous()
+    if tensor.dim() != _RANKS[format]:
+        raise RuntimeError(f"required rank {_RANKS[format]} tensor to use {format._name} format, but got rank {tensor.dim()}")
+    return tensor.movedim(1, -1).contiguous().movedim(-1, 1)

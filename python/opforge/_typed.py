@@ -1,0 +1,95 @@
+"""PyTorch's older names of tensors and storages by dtype: `FloatTensor`, `LongStorage`, and so on.
+
+    torch.LongTensor([1, 2])                      tensor(.., dtype=int64)
+    torch.FloatTensor(2, 3)                       empty(2, 3)
+    isinstance(x, torch.FloatTensor)              x is a tensor of float32 on the CPU
+"""
+
+from __future__ import annotations
+
+import numbers
+
+from . import _core
+from ._accelerators import DeviceAbsentError
+
+_DTYPES = {
+    "BFloat16": _core.bfloat16, "Bool": _core.bool, "Byte": _core.uint8, "Char": _core.int8, "Double": _core.float64, "Float": _core.float32,
+    "Half": _core.float16, "Int": _core.int32, "Long": _core.int64, "Short": _core.int16,
+}  # fmt: skip
+
+
+class _TensorType(type):
+    """The type of these names. Nothing is made by them but plain tensors."""
+
+    def __instancecheck__(cls, value):
+        return isinstance(value, _core.Tensor) and value.dtype is cls.dtype and value.device.type == cls._device
+
+    def __call__(cls, *args):
+        if cls._device != "cpu":
+            raise DeviceAbsentError(f"{cls.__name__}(): opforge is built without {cls._device}")
+        if all(isinstance(arg, numbers.Integral) for arg in args):
+            return _core.empty(tuple(args) or (0,), dtype=cls.dtype)
+        [data] = args
+        if isinstance(data, _core.Tensor):
+            if not isinstance(data, cls):
+                raise TypeError(f"{cls.__name__}(): expected a tensor of {cls.dtype}, but got one of {data.dtype}")
+            return data.view_as(data)
+        return _core.empty(data, dtype=cls.dtype) if isinstance(data, _size()) else _core.tensor(data, dtype=cls.dtype)
+
+    def __repr__(cls):
+        return f"<class 'torch.{'' if cls._device == 'cpu' else cls._device + '.'}{cls.__name__}'>"
+
+
+def _size():
+    from ._size import Size
+
+    return Size
+
+
+def _tensor_type(name, dtype, device="cpu"):
+    doc = f"Tensors of {dtype} on the device {device!r}: `isinstance` looks for both."
+    return _TensorType(name, (), {"dtype": dtype, "_device": device, "is_cuda": device == "cuda", "__doc__": doc})
+
+
+def absent_types(device):
+    """The types of tensors on a device that is not there, by their names: nothing is an instance, and to make one is an error."""
+    return {f"{name}Tensor": _tensor_type(f"{name}Tensor", dtype, device) for name, dtype in _DTYPES.items()}
+
+
+globals().update(absent_types("cpu"))
+NAMES = [f"{name}Tensor" for name in _DTYPES]
+
+
+def set_default_tensor_type(t):
+    """Has new floating point tensors be of a type such as `FloatTensor`, or the text "torch.FloatTensor"."""
+    kind = globals().get(t.rpartition(".")[2]) if isinstance(t, str) else t
+    if not isinstance(kind, _TensorType) or not kind.dtype.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    if kind._device != "cpu":
+        raise DeviceAbsentError(f"set_default_tensor_type(): opforge is built without {kind._device}")
+    _core.set_default_dtype(kind.dtype)
+
+
+def type_name(tensor):
+    """The name of a tensor's type: "torch.FloatTensor"."""
+    name = next((name for name, dtype in _DTYPES.items() if dtype is tensor.dtype), None)
+    return f"torch.{name}Tensor" if name else f"torch.{repr(tensor.dtype).rpartition('.')[2].title()}Tensor"
+
+
+def dtype_of(kind):
+    """The dtype of a type of tensors, or of its name; a dtype is its own."""
+    if isinstance(kind, str):
+        found = globals().get(kind.rpartition(".")[2]) if kind.startswith("torch.") else None
+        if not isinstance(found, _TensorType):
+            raise ValueError(f"invalid type: {kind!r}")
+        return found.dtype
+    return kind.dtype if isinstance(kind, _TensorType) else kind
+
+
+def typename(obj):
+    """The name of an object's type: "torch.FloatTensor" for tensors, with its module for others."""
+    if isinstance(obj, _core.Tensor):
+        return type_name(obj)
+    kind = obj if isinstance(obj, type) else type(obj)
+    module = "" if kind.__module__ in ("builtins", None) else kind.__module__ + "."
+    return module + kind.__qualname__

@@ -1,0 +1,29 @@
+"""The module `torch`: opforge's names, and PyTorch's version."""
+
+from __future__ import annotations
+
+import types
+
+import opforge
+
+from .._absent_dtypes import finfo
+from ..torch_version import __version__
+from . import keywords
+
+# What a module knows of itself.
+_OWN = {"__name__", "__loader__", "__package__", "__spec__", "__version__", "__doc__", "__builtins__", "__cached__", "__getattr__", "__dir__"}
+
+
+def make_torch() -> types.ModuleType:
+    """A module with opforge's names. Those that opforge imports when they are first used are asked for then, and kept."""
+    module = types.ModuleType("torch", "opforge, under PyTorch's name.")
+    names = vars(module)
+    names.update({name: value for name, value in vars(opforge).items() if name not in _OWN})
+    names.update(keywords.functions(opforge), finfo=finfo)
+    keywords.extend_tensor()
+
+    def __getattr__(name):
+        return names.setdefault(name, getattr(opforge, name))
+
+    names.update(__version__=__version__, __getattr__=__getattr__, __dir__=lambda: sorted({*names, *dir(opforge)}))
+    return module

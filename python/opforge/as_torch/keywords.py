@@ -1,0 +1,85 @@
+"""Keywords that PyTorch's functions and methods have and opforge's do not: `layout`, `pin_memory`, `names`, `memory_format`; and types as texts.
+
+They cost a call of Python's, so that they are there for `import torch` alone.
+"""
+
+from __future__ import annotations
+
+import functools
+
+from .. import _core, _layouts, _typed
+
+_CREATING = """
+arange empty empty_like empty_strided eye full full_like linspace logspace ones ones_like rand rand_like randint randint_like randn randn_like randperm
+tril_indices triu_indices zeros zeros_like
+"""
+_NEW = "new_empty new_full new_ones new_zeros new_tensor"
+_CONVERTING = "bfloat16 bool byte char double float half int long short cpu to"
+
+
+def _creates(function):
+    """A function that makes a tensor, which takes PyTorch's keywords too."""
+
+    @functools.wraps(function)
+    def create(*args, layout=None, pin_memory=False, memory_format=None, names=None, **options):
+        if layout is not None and layout is not _layouts.strided:
+            raise NotImplementedError(f"{function.__name__}(): layout {layout} (accepted: strided)")
+        if names is not None:
+            raise NotImplementedError(f"{function.__name__}(): names (opforge's tensors have no named dimensions)")
+        made = function(*args, **options)
+        if memory_format is None or memory_format is _layouts.preserve_format:
+            return made
+        leaf = _layouts.laid_in(made.detach(), memory_format)
+        return leaf.requires_grad_(made.requires_grad)
+
+    return create
+
+
+def _converts(method):
+    """A method that gives the tensor in another dtype or on another device, and in the order of a memory format."""
+
+    @functools.wraps(method)
+    def convert(self, *args, memory_format=None, **options):
+        made = method(self, *args, **options) if args or options or method is not _core.Tensor.to else self
+        return made if memory_format is None else _layouts.laid_in(made, memory_format)
+
+    return convert
+
+
+def _contiguous(self, memory_format=None):
+    return _of_tensor.contiguous(self) if memory_format is None else _layouts.laid_in(self, memory_format)
+
+
+def _is_contiguous(self, memory_format=None):
+    return _of_tensor.is_contiguous(self) if memory_format is None else _layouts.lies_in(self, memory_format)
+
+
+def _clone(self, *, memory_format=None):
+    copy = _of_tensor.clone(self)
+    return copy if memory_format is None else _layouts.laid_in(copy, memory_format)
+
+
+def _type(self, dtype=None, non_blocking=False, **options):
+    """The name of the tensor's type, "torch.FloatTensor", or the tensor in the dtype of a type, of its name, or itself a dtype."""
+    if dtype is None:
+        return _typed.type_name(self)
+    return self.to(_typed.dtype_of(dtype))
+
+
+class _of_tensor:
+    """The methods as they are without `import torch`."""
+
+    contiguous, is_contiguous, clone = _core.Tensor.contiguous, _core.Tensor.is_contiguous, _core.Tensor.clone
+
+
+def functions(place):
+    """The functions that take more keywords in a module's place, by their names."""
+    return {name: _creates(getattr(place, name)) for name in _CREATING.split()} | {"clone": lambda input, **options: _clone(input, **options)}
+
+
+def extend_tensor():
+    """Has methods of tensors take more keywords."""
+    for names, extend in (_NEW, _creates), (_CONVERTING, _converts):
+        for name in names.split():
+            setattr(_core.Tensor, name, extend(getattr(_core.Tensor, name)))
+    _core.Tensor.contiguous, _core.Tensor.is_contiguous, _core.Tensor.clone, _core.Tensor.type = _contiguous, _is_contiguous, _clone, _type

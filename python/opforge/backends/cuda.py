@@ -1,0 +1,55 @@
+"""CUDA's libraries, which are not there, and the choice among kernels for attention, which is opforge's own here. Switches change nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import types
+
+matmul = types.SimpleNamespace(
+    allow_tf32=False, allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True, fp32_precision="none"
+)
+cufft_plan_cache = types.SimpleNamespace(size=0, max_size=0, clear=lambda: None)
+
+_kernels = dict.fromkeys(("flash", "math", "mem_efficient", "cudnn"), True)
+
+
+def is_built() -> bool:
+    """Whether there are kernels for CUDA."""
+    return False
+
+
+def _switch(kernel):
+    def enable(enabled):
+        """Keeps what it is told; `scaled_dot_product_attention` has one kernel."""
+        _kernels[kernel] = bool(enabled)
+
+    return enable, lambda: _kernels[kernel]
+
+
+enable_flash_sdp, flash_sdp_enabled = _switch("flash")
+enable_math_sdp, math_sdp_enabled = _switch("math")
+enable_mem_efficient_sdp, mem_efficient_sdp_enabled = _switch("mem_efficient")
+enable_cudnn_sdp, cudnn_sdp_enabled = _switch("cudnn")
+
+
+@contextlib.contextmanager
+def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
+    """A context in which other kernels for attention are allowed; there is one."""
+    before = dict(_kernels)
+    _kernels.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
+    try:
+        yield
+    finally:
+        _kernels.update(before)
+
+
+def is_flash_attention_available() -> bool:
+    """Whether there is CUDA's kernel."""
+    return False
+
+
+def preferred_linalg_library(backend=None):
+    """Ignored: factorisations are opforge's own."""
+
+
+preferred_blas_library = preferred_linalg_library

@@ -1,0 +1,36 @@
+"""`opforge run`: a PyTorch program as it is, on opforge."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import runpy
+import sys
+
+_DESCRIPTION = """Runs a Python program in which `import torch` means opforge, in the packages that it imports too: what `import opforge.as_torch` at its
+top would do."""
+
+
+def add_to(commands) -> None:
+    """The command's arguments."""
+    parser = commands.add_parser("run", help="run a PyTorch program on opforge", description=_DESCRIPTION)
+    parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as in python -m")
+    parser.add_argument("program", metavar="PROGRAM", help="a Python file, a folder with a __main__.py, or a module")
+    parser.add_argument("arguments", metavar="..", nargs=argparse.REMAINDER, help="the program's own arguments")
+    parser.set_defaults(run=run)
+
+
+def run(args) -> int:
+    """Runs the program as Python would."""
+    from .. import as_torch  # noqa: F401  its import is what it does
+
+    sys.argv = [args.program, *args.arguments]
+    if args.module:
+        sys.path.insert(0, os.getcwd())
+        runpy.run_module(args.program, run_name="__main__", alter_sys=True)
+        return 0
+    if not os.path.exists(args.program):
+        raise FileNotFoundError(f"run: there is no file {args.program}")
+    sys.path.insert(0, os.path.dirname(os.path.abspath(args.program)))
+    runpy.run_path(args.program, run_name="__main__")
+    return 0

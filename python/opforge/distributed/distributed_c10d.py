@@ -1,0 +1,17 @@
+"""`distributed` under the name of the file that PyTorch has it in."""
+
+from __future__ import annotations
+
+import datetime
+
+from . import Backend, GroupMember, ProcessGroup, ReduceOp, Store
+
+__all__ = ["Backend", "GroupMember", "ProcessGroup", "ReduceOp", "Store", "default_pg_timeout"]
+
+default_pg_timeout = default_pg_nccl_timeout = datetime.timedelta(minutes=30)
+
+
+def __getattr__(name):
+    from .. import distributed
+
+    return getattr(distributed, name)

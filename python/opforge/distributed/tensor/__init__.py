@@ -1,0 +1,10 @@
+"""Tensors that are spread over processes, which need process groups: names for programs that ask whether a tensor is one."""
+
+from __future__ import annotations
+
+from ..._absent import absent_names
+from .. import _REASON
+
+_FUNCTIONS = "distribute_module distribute_tensor empty full ones rand randn zeros"
+_CLASSES = "DTensor DeviceMesh Partial Placement Replicate Shard"
+globals().update(absent_names(__name__, _REASON, functions=_FUNCTIONS, classes=_CLASSES))

@@ -1,0 +1,126 @@
+"""One of several categories, and what is drawn with such probabilities."""
+
+from __future__ import annotations
+
+from .. import _core as _C
+from .._size import Size
+from ..autograd.grad_mode import no_grad
+from . import constraints
+from ._odds import given_odds
+from .distribution import Parametric
+from .utils import lazy_property, logits_to_probs, probs_to_logits
+
+__all__ = ["Categorical"]
+
+
+class Categorical(Parametric):
+    """Indices 0 to K - 1, with probabilities along the last dimension of `probs`, which are normalised, or of unnormalised log-probabilities
+    `logits`."""
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    has_enumerate_support = True
+    _constants = ("_given", "_num_events")
+
+    def __init__(self, probs=None, logits=None, validate_args=None):
+        self._given = given_odds("Categorical", probs, logits)
+        given = logits if probs is None else probs
+        if given.dim() < 1:
+            raise ValueError(f"Categorical: {self._given} of no dimensions, expected at least one")
+        if probs is not None:
+            self.probs = probs / probs.sum(-1, keepdim=True)
+        else:
+            self.logits = logits - logits.logsumexp(-1, keepdim=True)
+        self._num_events = given.shape[-1]
+        super().__init__(given.shape[:-1], validate_args=validate_args)
+
+    @lazy_property
+    def logits(self):
+        return probs_to_logits(self.probs)
+
+    @lazy_property
+    def probs(self):
+        return logits_to_probs(self.logits)
+
+    @property
+    def _param(self):
+        return getattr(self, self._given)
+
+    @property
+    def param_shape(self):
+        """The shape of the given parameter."""
+        return self._param.shape
+
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self):
+        return constraints.integer_interval(0, self._num_events - 1)
+
+    @property
+    def mean(self):
+        """NaN: categories have no mean."""
+        return _C.full(self._batch_shape, float("nan"), dtype=self._param.dtype, device=self._param.device)
+
+    @property
+    def mode(self):
+        return self.probs.argmax(-1)
+
+    @property
+    def variance(self):
+        """NaN: categories have no variance."""
+        return self.mean
+
+    def sample(self, sample_shape=Size()):
+        sample_shape = Size(sample_shape)
+        with no_grad():
+            rows = self.probs.reshape(self._batch_shape.numel(), self._num_events)
+            drawn = _C.multinomial(rows, sample_shape.numel(), True) if rows.shape[0] and sample_shape.numel() else None
+            shape = self._extended_shape(sample_shape)
+            return _C.empty(shape, dtype=_C.int64) if drawn is None else drawn.mT.reshape(shape)
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        value, logits = _C.broadcast_tensors(value.long().unsqueeze(-1), self.logits)
+        return logits.gather(-1, value[..., :1]).squeeze(-1)
+
+    def entropy(self):
+        # Categories of probability 0 count nothing, although their logits are infinite.
+        logits = self.logits.clamp(min=_C.finfo(self.logits.dtype).min)
+        return -(logits * self.probs).sum(-1)
+
+    def enumerate_support(self, expand=True):
+        return self._enumerated(_C.arange(self._num_events, device=self._param.device), expand)
+
+
+class OverCategorical(Parametric):
+    """A distribution of vectors with an element for each category, drawn with the probabilities of a `Categorical` that it holds."""
+
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+
+    def __init__(self, probs=None, logits=None, validate_args=None):
+        self._categorical = Categorical(probs, logits)
+        shape = self._categorical.param_shape
+        super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
+
+    def expand(self, batch_shape, _instance=None):
+        new = super().expand(batch_shape, _instance)
+        new._categorical = self._categorical.expand(batch_shape)
+        return new
+
+    @property
+    def probs(self):
+        """The categories' probabilities."""
+        return self._categorical.probs
+
+    @property
+    def logits(self):
+        """The logarithms of the probabilities."""
+        return self._categorical.logits
+
+    @property
+    def _param(self):
+        return self._categorical._param
+
+    @property
+    def param_shape(self):
+        """The shape of the given parameter."""
+        return self._categorical.param_shape

@@ -1,0 +1,59 @@
+"""The Cauchy distribution."""
+
+from __future__ import annotations
+
+import math
+
+from .. import _core as _C
+from .._size import Size
+from . import constraints
+from .distribution import Parametric
+from .utils import broadcast_all
+
+__all__ = ["Cauchy"]
+
+
+class Cauchy(Parametric):
+    """Ratios of two normal variables: median `loc`, half width at half maximum `scale`, no mean."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.real
+    has_rsample = True
+
+    def __init__(self, loc, scale, validate_args=None):
+        self.loc, self.scale = broadcast_all(loc, scale)
+        super().__init__(self.loc.shape, validate_args=validate_args)
+
+    @property
+    def mean(self):
+        """NaN: there is none."""
+        return _C.full_like(self.loc, float("nan"))
+
+    @property
+    def mode(self):
+        return self.loc
+
+    @property
+    def variance(self):
+        return _C.full_like(self.loc, float("inf"))
+
+    def rsample(self, sample_shape=Size()):
+        noise = self.loc.new_empty(self._extended_shape(sample_shape)).cauchy_()
+        return self.loc + noise * self.scale
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        z = (value - self.loc) / self.scale
+        return -math.log(math.pi) - self.scale.log() - (z * z).log1p()
+
+    def cdf(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        return _C.atan((value - self.loc) / self.scale) / math.pi + 0.5
+
+    def icdf(self, value):
+        return _C.tan(math.pi * (value - 0.5)) * self.scale + self.loc
+
+    def entropy(self):
+        return math.log(4 * math.pi) + self.scale.log()

@@ -1,0 +1,71 @@
+"""The binary concrete distribution."""
+
+from __future__ import annotations
+
+from .. import _core as _C
+from .._size import Size
+from . import constraints
+from ._odds import Odds
+from .distribution import Parametric
+from .transformed_distribution import TransformedDistribution
+from .transforms import SigmoidTransform
+from .utils import clamp_probs
+
+__all__ = ["LogitRelaxedBernoulli", "RelaxedBernoulli"]
+
+
+class LogitRelaxedBernoulli(Odds, Parametric):
+    """Logits of a relaxed Bernoulli variable: logistic noise around `logits`, divided by `temperature` (Maddison, Mnih and Teh, "The concrete
+    distribution", 2017)."""
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.real
+    has_rsample = True
+    _constants = ("_given", "temperature")
+
+    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+        self.temperature = temperature
+        self._take_odds(probs, logits)
+        super().__init__(self._param.shape, validate_args=validate_args)
+
+    def rsample(self, sample_shape=Size()):
+        shape = self._extended_shape(sample_shape)
+        uniform = clamp_probs(_C.rand(shape, dtype=self._param.dtype, device=self._param.device))
+        return (uniform.log() - (-uniform).log1p() + self.logits) / self.temperature
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        difference = self.logits - value * self.temperature
+        return _as_log(self.temperature, difference) + _C.nn.logsigmoid(difference) + _C.nn.logsigmoid(-difference)
+
+
+def _as_log(number, like):
+    """The logarithm of a number or tensor, as a tensor."""
+    return _C.as_tensor(number, dtype=like.dtype, device=like.device).log()
+
+
+class RelaxedBernoulli(TransformedDistribution):
+    """Numbers between 0 and 1, near the ends at low `temperature`: a Bernoulli variable with gradients."""
+
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.unit_interval
+    has_rsample = True
+
+    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+        super().__init__(LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(), validate_args=validate_args)
+
+    @property
+    def temperature(self):
+        """How far samples are from 0 and 1."""
+        return self.base_dist.temperature
+
+    @property
+    def logits(self):
+        """The log-odds of 1."""
+        return self.base_dist.logits
+
+    @property
+    def probs(self):
+        """The probability of 1."""
+        return self.base_dist.probs

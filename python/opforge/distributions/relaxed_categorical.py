@@ -1,0 +1,68 @@
+"""The concrete distribution."""
+
+from __future__ import annotations
+
+from .. import _core as _C
+from .._size import Size
+from . import constraints
+from .categorical import OverCategorical
+from .transformed_distribution import TransformedDistribution
+from .transforms import ExpTransform
+from .utils import clamp_probs
+
+__all__ = ["ExpRelaxedCategorical", "RelaxedOneHotCategorical"]
+
+
+class ExpRelaxedCategorical(OverCategorical):
+    """Logarithms of a relaxed one-hot variable: `log_softmax((logits + Gumbel noise) / temperature)` (Maddison, Mnih and Teh, "The concrete
+    distribution", 2017)."""
+
+    arg_constraints = OverCategorical.arg_constraints
+    # It is a submanifold of this, whose points add up to 1 when they are exponentiated.
+    support = constraints.real_vector
+    has_rsample = True
+    _constants = ("temperature",)
+
+    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+        self.temperature = temperature
+        super().__init__(probs, logits, validate_args)
+
+    def rsample(self, sample_shape=Size()):
+        shape = self._extended_shape(sample_shape)
+        uniform = clamp_probs(_C.rand(shape, dtype=self._param.dtype, device=self._param.device))
+        return ((self.logits - (-uniform.log()).log()) / self.temperature).log_softmax(-1)
+
+    def log_prob(self, value):
+        if self._validate_args:
+            self._validate_sample(value)
+        k = self._event_shape[0]
+        scores = (self.logits - value * self.temperature).log_softmax(-1)
+        temperature = _C.as_tensor(self.temperature, dtype=scores.dtype, device=scores.device)
+        return scores.sum(-1) + _C.lgamma(scores.new_tensor(float(k))) + (k - 1) * temperature.log()
+
+
+class RelaxedOneHotCategorical(TransformedDistribution):
+    """Points of the simplex, near its corners at low `temperature`: a one-hot variable with gradients."""
+
+    arg_constraints = OverCategorical.arg_constraints
+    support = constraints.simplex
+    has_rsample = True
+
+    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+        base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
+        super().__init__(base, ExpTransform(), validate_args=validate_args)
+
+    @property
+    def temperature(self):
+        """How far samples are from the corners."""
+        return self.base_dist.temperature
+
+    @property
+    def logits(self):
+        """The logarithms of the categories' probabilities."""
+        return self.base_dist.logits
+
+    @property
+    def probs(self):
+        """The categories' probabilities."""
+        return self.base_dist.probs

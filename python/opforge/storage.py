@@ -1,0 +1,11 @@
+"""The classes of tensors' memory."""
+
+from __future__ import annotations
+
+from ._absent import absent_class
+from ._core import UntypedStorage
+
+__all__ = ["Storage", "TypedStorage", "UntypedStorage"]
+
+Storage = UntypedStorage
+TypedStorage = absent_class("torch.storage.TypedStorage", "tensors have untyped storages: see Tensor.untyped_storage()")

@@ -1,0 +1,78 @@
+"""Whether two sides of a case agree, and the document that tells."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy
+
+# How far numbers may be apart, as a part of the largest of their array, or of 1e-3 of the largest of all arrays of the case.
+TOLERANCE = 2e-4
+FLOOR = 1e-3
+
+_HEAD = """# PyTorch's packages on opforge
+
+Packages as they come from PyPI, unmodified, with `import torch` meaning opforge (`opforge run`, or `import opforge.as_torch` at the top of a program).
+`make compare-packages` installs them and PyTorch into an environment of their own, runs the cases of `tests/packages/cases` on both, with the same weights
+and inputs, and writes this table. A case compares outputs and, for models, the gradients of all parameters: each array within {tolerance} of its largest
+element; whole numbers must be equal.
+
+| package | version | cases | the same | what is not |
+|---|---|---|---|---|
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """What a comparison found: the largest relative difference, or a text where there is none to tell."""
+
+    difference: float | None = None
+    problem: str = ""
+    is_wrong: bool = False
+
+    @property
+    def is_same(self) -> bool:
+        """Whether both sides agree."""
+        return not self.problem
+
+    def __str__(self):
+        return self.problem or f"the same (within {self.difference:.1e})"
+
+
+def verdict(theirs, ours) -> Verdict:
+    """Compares arrays by name. A text in the place of arrays is an error."""
+    if not isinstance(theirs, dict):
+        return Verdict(problem=f"PyTorch cannot either: {theirs}")
+    if not isinstance(ours, dict):
+        return Verdict(problem=str(ours), is_wrong=True)
+    if set(theirs) != set(ours):
+        return Verdict(problem=f"other results: {sorted(set(theirs) ^ set(ours))[:3]}", is_wrong=True)
+    floor = FLOOR * max((numpy.abs(array).max() for array in theirs.values() if array.size and array.dtype.kind in "fc"), default=0)
+    worst, place = max(((_apart(theirs[name], ours[name], floor), name) for name in theirs), default=(0.0, ""))
+    if worst > TOLERANCE:
+        return Verdict(worst, f"differs by {worst:.1e} in {place}", is_wrong=True)
+    return Verdict(worst)
+
+
+def _apart(a, b, floor) -> float:
+    """The largest difference as a part of the largest number; infinite for other shapes, dtypes or whole numbers."""
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return float("inf")
+    if a.dtype.kind not in "fc":
+        return 0.0 if numpy.array_equal(a, b) else float("inf")
+    if not numpy.array_equal(numpy.isfinite(a), numpy.isfinite(b)):
+        return float("inf")
+    a, b = (numpy.where(numpy.isfinite(array), array, 0) for array in (a, b))
+    return float(numpy.abs(a - b).max() / max(numpy.abs(a).max(), floor, 1e-12)) if a.size else 0.0
+
+
+def document(found) -> str:
+    """The table of packages."""
+    lines = []
+    for package, result in found.items():
+        cases = result["cases"]
+        same = sum(verdict.is_same for verdict in cases.values())
+        others = "; ".join(f"{name}: {str(verdict)[:160]}" for name, verdict in cases.items() if not verdict.is_same)
+        others = others.replace("|", "\\|").replace("\n", " ")
+        lines.append(f"| {package} | {result['version']} | {', '.join(cases)} | {same} of {len(cases)} | {others} |")
+    return _HEAD.format(tolerance=TOLERANCE) + "\n".join(lines) + "\n"

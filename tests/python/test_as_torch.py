@@ -1,0 +1,121 @@
+"""`import torch` means opforge: programs and packages that the tests write, run in processes of their own."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+def run(tmp_path, program, *arguments, files=None, python=()):
+    """What a program prints, beside modules of these names and texts."""
+    for name, text in (files or {}).items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    script = tmp_path / "program.py"
+    script.write_text(program)
+    done = subprocess.run([sys.executable, *python, str(script), *arguments], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+PACKAGE = {
+    "packaged/__init__.py": "from .layers import Scale\nimport torch\nassert torch.__version__ >= '2.9'\n",
+    "packaged/layers.py": """
+import torch, torch.nn.functional as F
+from torch import nn, Tensor
+from torch.nn.modules.utils import _pair
+from torch.utils.data import DataLoader
+
+class Scale(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.full((2,), 3.0))
+    def forward(self, x: Tensor) -> Tensor:
+        return F.relu(x * self.weight)
+""",
+}
+
+
+def test_a_package_that_imports_torch_is_given_opforge(tmp_path):
+    program = """
+import opforge.as_torch
+import packaged, torch, opforge
+layer = packaged.Scale()
+layer(torch.tensor([1.0, 2.0])).sum().backward()
+assert isinstance(layer, opforge.nn.Module)
+print(*layer.weight.grad.tolist())
+"""
+    assert run(tmp_path, program, files=PACKAGE) == ["1.0", "2.0"]
+
+
+@pytest.mark.parametrize("launcher", [["-m", "opforge"], ["-m", "opforge", "run"]])
+def test_the_command_runs_a_program_as_it_is(tmp_path, launcher):
+    program = "import sys, torch, packaged\nif __name__ == '__main__': print(torch.ones(2).sum().item(), *sys.argv[1:])"
+    assert run(tmp_path, program, "-x", "run", files=PACKAGE, python=launcher) == ["2.0", "-x", "run"]
+
+
+def test_the_command_runs_a_module(tmp_path):
+    program = "import sys, torch; print(torch.__name__, *sys.argv[1:])"
+    (tmp_path / "module.py").write_text(program)
+    command = [sys.executable, "-m", "opforge", "run", "-m", "module", "y"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.stdout.split() == ["torch", "y"], done.stderr
+
+
+def test_modules_are_opforges_and_run_once(tmp_path):
+    program = """
+import opforge.as_torch, opforge, sys
+import torch, torch.nn, torch.optim.lr_scheduler, torch.utils.data.dataset, torch.jit
+import opforge.optim.lr_scheduler
+assert torch.nn is opforge.nn and sys.modules["torch.nn"] is opforge.nn
+assert torch.optim.lr_scheduler is opforge.optim.lr_scheduler
+assert opforge.nn.__name__ == opforge.nn.__spec__.name == "opforge.nn" and torch.__spec__.name == "torch"
+assert torch.Tensor is opforge.Tensor and torch.no_grad is opforge.no_grad and torch.jit is opforge.jit
+opforge.as_torch.install()
+print(sum(type(finder).__name__ == "TorchFinder" for finder in sys.meta_path))
+"""
+    assert run(tmp_path, program) == ["1"]
+
+
+def test_versions(tmp_path):
+    program = """
+import opforge.as_torch, importlib.metadata, importlib.util
+assert importlib.util.find_spec("torch").name == "torch"
+import torch, opforge
+assert importlib.metadata.version("torch") == torch.__version__ == torch.version.__version__ == "2.15.0+opforge"
+assert torch.__version__ > "2.9" and torch.__version__ >= (2, 15) and not torch.__version__ < "2.15.0" and torch.__version__ < "2.16.0.dev1"
+assert importlib.util.find_spec("torch").name == "torch" and "torch" in importlib.metadata.packages_distributions()
+assert (torch.version.cuda, torch.version.hip) == (None, None) and opforge.__version__ == opforge.version.opforge != torch.__version__
+print(importlib.metadata.distribution("torch").metadata["Name"])
+"""
+    assert run(tmp_path, program) == ["torch"]
+
+
+def test_what_is_missing_is_said_to_be_opforges_lack(tmp_path):
+    program = """
+import opforge.as_torch
+def message(code):
+    try: exec(code)
+    except (ImportError, AttributeError) as error: return f"{type(error).__name__}:{'opforge' in str(error)}"
+for code in ("import torch.nothing", "from torch import nothing", "import torch; torch.nothing", "from torch.nn import nothing",
+             "import torch.nn.nothing", "import torch; torch.nn.nothing"):
+    print(message(code))
+"""
+    missing, imported, attribute = "ModuleNotFoundError:True", "ImportError:True", "AttributeError:True"
+    assert run(tmp_path, program) == [missing, imported, attribute, imported, missing, attribute]
+
+
+def test_pytorch_that_was_imported_first_is_an_error(tmp_path):
+    program = """
+import torch
+try: import opforge.as_torch
+except ImportError as error: print(type(error).__name__, "before" in str(error))
+"""
+    assert run(tmp_path, program, files={"torch.py": "ones = None"}) == ["TorchImportedError", "True"]
+
+
+def test_opforge_wins_over_a_pytorch_that_is_installed(tmp_path):
+    files = {"torch/__init__.py": "raise SystemExit('the wrong one')", "torch-2.0.dist-info/METADATA": "Name: torch\nVersion: 2.0\n"}
+    program = "import opforge.as_torch, torch, importlib.metadata; print(torch.ones(1).item(), importlib.metadata.version('torch'))"
+    assert run(tmp_path, program, files=files) == ["1.0", "2.15.0+opforge"]

@@ -6,14 +6,11 @@ from .. import _core
 from .._core import Generator, Tensor, default_generator, device, dtype
 from .._size import Size
 from ..autograd import is_grad_enabled
-from ..overrides import _disabled_torch_function_impl
+from ..overrides import DisableTorchFunction, DisableTorchFunctionSubclass  # noqa: F401
 from . import _nn
 from ._dispatch import (  # noqa: F401
-    DisableTorchFunction,
-    DisableTorchFunctionSubclass,
     DispatchKey,
     DispatchKeySet,
-    _DisableTorchFunction,
     _dispatch_has_computed_kernel_for_dispatch_key,
     _dispatch_has_kernel_for_dispatch_key,
     _ExcludeDispatchKeyGuard,
@@ -22,6 +19,8 @@ from ._dispatch import (  # noqa: F401
 __all__ = ["Generator", "Size", "Tensor", "TensorBase", "default_generator", "device", "dtype", "is_grad_enabled"]
 
 TensorBase = _TensorBase = Tensor
+_disabled_torch_function_impl = _core._disabled_torch_function_impl
+_DisableTorchFunction = DisableTorchFunction
 _set_grad_enabled = _core.set_grad_mode
 # What was built: no device but the CPU.
 _has_cuda = has_cuda = _has_mps = has_mps = _has_xpu = False
@@ -55,7 +54,7 @@ def _cuda_getDeviceCount():
 
 def _is_torch_function_enabled():
     """Whether functions look for `__torch_function__` of their arguments."""
-    return False
+    return _core._watching()[1]
 
 
 def _get_accelerator(check=None):

@@ -13,7 +13,15 @@ from . import keywords
 # What a module knows of itself.
 _OWN = {"__name__", "__loader__", "__package__", "__spec__", "__version__", "__doc__", "__builtins__", "__cached__", "__getattr__", "__dir__"}
 # Modules whose `__dict__` packages go through: what is imported when it is first used must be there.
-_READ_WHOLE = {"distributions"}
+_READ_WHOLE = {"opforge.distributions"}
+
+
+def whole(value):
+    """The value; if it is a module that packages read as a whole, with all that it has."""
+    if isinstance(value, types.ModuleType) and value.__name__ in _READ_WHOLE:
+        for name in dir(value):
+            getattr(value, name)
+    return value
 
 
 def make_torch() -> types.ModuleType:
@@ -25,11 +33,7 @@ def make_torch() -> types.ModuleType:
     keywords.extend_tensor()
 
     def __getattr__(name):
-        value = getattr(opforge, name)
-        if name in _READ_WHOLE:
-            for part in dir(value):
-                getattr(value, part)
-        return names.setdefault(name, value)
+        return names.setdefault(name, whole(getattr(opforge, name)))
 
     names.update(__version__=__version__, __getattr__=__getattr__, __dir__=lambda: sorted({*names, *dir(opforge)}))
     return module

@@ -64,6 +64,7 @@ _LAZY = {
     "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
     "custom": "CustomOp check custom_op load_inline",
     "func": "vmap",
+    "futures": "Future",
     "graph": "compile",
     "jit": "ScriptModule",
     "random": "fork_rng",

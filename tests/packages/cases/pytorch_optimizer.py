@@ -1,4 +1,4 @@
-"""pytorch-optimizer: its optimizers, each for a few steps of a small network."""
+"""pytorch-optimizer: its optimizers, each for a few steps of a small network; not those that draw numbers or choose among eigenvectors."""
 
 import models
 import pytorch_optimizer
@@ -6,8 +6,8 @@ import torch
 
 PACKAGE = "pytorch-optimizer"
 _NAMES = """
-AdaBelief AdaBound Adai Adan AdaNorm AdEMAMix ADOPT AggMo Apollo CAME DiffGrad FAdam Fromage Gravity Kate LAMB LARS Lion MADGRAD MSVAG NovoGrad
-PID PNM Prodigy QHAdam QHM RAdam Ranger Ranger21 ScalableShampoo Shampoo SignSGD SM3 SOAP SRMM SWATS Tiger VSGD Yogi
+AdaBelief AdaBound Adai Adan AdaNorm AdEMAMix ADOPT AggMo Apollo CAME DiffGrad FAdam Fromage Kate LAMB LARS Lion MADGRAD MSVAG NovoGrad
+PID PNM Prodigy QHAdam QHM RAdam Ranger Ranger21 ScalableShampoo Shampoo SignSGD SM3 SRMM SWATS Tiger VSGD Yogi
 """.split()
 
 

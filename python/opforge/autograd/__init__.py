@@ -14,6 +14,10 @@ Variable = _core.Tensor
 _LAZY = {
     "gradcheck": "gradcheck",
     "gradgradcheck": "gradcheck",
+    "anomaly_mode": None,
+    "detect_anomaly": "anomaly_mode",
+    "set_detect_anomaly": "anomaly_mode",
+    "forward_ad": None,
     "functional": None,
     "graph": None,
     "profiler": None,

@@ -73,4 +73,4 @@ def _unpickled(path) -> list:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], sys.argv[2:]))
+    sys.exit(main(os.path.abspath(sys.argv[1]), sys.argv[2:]))

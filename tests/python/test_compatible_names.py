@@ -231,3 +231,40 @@ def test_profiles_record_the_steps_of_a_schedule():
                 torch.ones(3).sum().item()
             prof.step()
     assert found == [["3", "4"]]
+
+
+def test_operators_whose_arguments_schemas_have_no_types_for():
+    from typing import Optional
+
+    @torch.library.custom_op("tests_of_names::maybe_scaled", mutates_args=())
+    def maybe_scaled(x: torch.Tensor, factor: Optional[float] = None, *, shift: Optional[torch.Tensor] = None) -> torch.Tensor:
+        return (x.clone() if factor is None else x * factor) + (0 if shift is None else shift)
+
+    x = torch.ones(2, requires_grad=True)
+    y = torch.ops.tests_of_names.maybe_scaled(x, 3.0)
+    assert y.tolist() == [3.0, 3.0] and maybe_scaled(x, shift=torch.ones(2)).tolist() == [2.0, 2.0]
+    with pytest.raises(RuntimeError, match="maybe_scaled"):
+        y.sum().backward()
+
+    def setup(ctx, inputs, output, keyword_only_inputs=None):
+        ctx.factor = inputs[1]
+
+    torch.library.register_autograd("tests_of_names::maybe_scaled", lambda ctx, grad: (grad * ctx.factor, None), setup_context=setup)
+    maybe_scaled(x, 4.0).sum().backward()
+    assert x.grad.tolist() == [4.0, 4.0]
+
+
+def test_timers():
+    result = torch.utils.benchmark.Timer("x + 1", globals={"x": torch.ones(3)}).blocked_autorange(min_run_time=0.01)
+    assert 0 < result.median < 1 and result.number_per_run >= 1 and "Median" in repr(result)
+    with pytest.raises(NotImplementedError, match="Python"):
+        torch.utils.benchmark.Timer("x", language="c++")
+
+
+def test_anomalies_are_not_looked_for():
+    with torch.autograd.set_detect_anomaly(False):
+        assert not torch.is_anomaly_enabled()
+    with pytest.raises(NotImplementedError, match="NaN"):
+        torch.autograd.detect_anomaly()
+    with pytest.raises(NotImplementedError, match="jvp"):
+        torch.autograd.forward_ad.make_dual(torch.ones(1), torch.ones(1))

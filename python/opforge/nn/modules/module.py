@@ -294,6 +294,8 @@ class Module(Hooks, StateDict, Traversal):
         """Moves parameters and buffers to memory that other processes see: see `Tensor.share_memory_`."""
         return self._apply(lambda tensor: tensor.share_memory_())
 
+    # Copying and printing
+
     def __getstate__(self):
         return self.__dict__.copy()
 

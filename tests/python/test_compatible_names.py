@@ -11,7 +11,7 @@ import opforge as torch
 
 ABSENT = [
     ("jit", "save", NotImplementedError), ("onnx", "export", NotImplementedError), ("distributed", "init_process_group", NotImplementedError),
-    ("distributed", "all_reduce", NotImplementedError), ("fx", "symbolic_trace", NotImplementedError), ("distributed.fsdp", "fully_shard", NotImplementedError),
+    ("distributed", "all_reduce", NotImplementedError), ("fx", "replace_pattern", NotImplementedError), ("distributed.fsdp", "fully_shard", NotImplementedError),
     ("quantization", "quantize_dynamic", NotImplementedError), ("utils.cpp_extension", "load", NotImplementedError), ("cuda", "Stream", RuntimeError),
     ("cuda", "current_device", RuntimeError), ("xpu", "get_device_properties", RuntimeError), ("mps", "Event", RuntimeError),
     ("accelerator", "set_device_index", RuntimeError), ("distributed", "get_rank", ValueError), ("distributed", "get_world_size", ValueError),

@@ -4,6 +4,7 @@ import models
 import torch
 from torchvision import models as zoo
 from torchvision import ops, transforms, utils
+from torchvision.models.feature_extraction import create_feature_extractor
 from torchvision.transforms import v2
 
 PACKAGE = "torchvision"
@@ -39,6 +40,11 @@ def _losses():
     return models.arrays([loss, x.grad])
 
 
+def _features():
+    network = create_feature_extractor(models.filled(zoo.resnet18(weights=None)), {"layer1": "near", "layer3": "far"}).eval()
+    return models.passes(network, models.normal(models.BATCH, 3, 64, 64))
+
+
 CASES = {
     "resnet18": _classifier(zoo.resnet18),
     "resnet18, training": _trained(zoo.resnet18),
@@ -55,6 +61,7 @@ CASES = {
     "fcn_resnet50": lambda: models.passes(
         zoo.segmentation.fcn_resnet50(weights=None, weights_backbone=None, num_classes=5), models.normal(1, 3, 33, 40)
     ),
+    "create_feature_extractor": _features,
     "transforms": _transforms,
     "boxes": _boxes,
     "sigmoid_focal_loss": _losses,

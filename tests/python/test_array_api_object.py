@@ -1,4 +1,4 @@
-"""What the array API standard asks of the array itself: attributes, conversions, operators with arrays and Python scalars, gradients through it all."""
+"""What the array API standard asks of the array itself: attributes, conversions, operators with arrays and Python scalars; and gradients."""
 
 import itertools
 import operator

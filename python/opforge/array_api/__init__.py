@@ -8,9 +8,9 @@ its parameters and its types of results, is here; of other names none is. What P
 >>> xp.sum(xp.asarray([[1, 2], [3, 4]], dtype=xp.uint8), axis=1, keepdims=True).dtype
 opforge.uint64
 
-Three things of a tensor are PyTorch's where the standard has others: operators (`x + y`) let a tensor without dimensions lend its kind only, so
-that `float32` with a 0-d `float64` gives `float32` there, and `float64` from `add(x, y)` here; `x.size` is a method, the number of elements
-`x.numel()`; and slices have no negative steps, for which there is `flip`.
+What a tensor itself has by PyTorch's rules stays so, where the standard has others: operators (`x + y`) let a tensor without dimensions lend its kind
+only, so that `float32` with a 0-d `float64` gives `float32`, and `float64` by `add(x, y)`; `x.size` is a method, the number of elements `x.numel()`;
+slices have no negative steps, for which there is `flip`; and as an index, uint8 is a mask, where `take` counts by it.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def __getattr__(name):
 
         try:
             return importlib.import_module(f".{name}", __name__)
-        except ModuleNotFoundError as error:
+        except ImportError as error:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}: {error}") from None
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -1,7 +1,7 @@
 """The namespace of the Python array API standard, version 2025.12 (https://data-apis.org/array-api/2025.12/), for opforge's tensors.
 
 Programs that are written for any array library reach it by `x.__array_namespace__()`, or with array-api-compat. Every name of the standard, with
-its parameters and its types of results, is here; of other names none is. What PyTorch defines differently under the same name
+its parameters and its types of results, is here. What PyTorch defines differently under the same name
 (`opforge.sum(x, dim=..)`) stays so in `opforge` itself.
 
 >>> xp = opforge.arange(3).__array_namespace__()
@@ -15,6 +15,21 @@ slices have no negative steps, for which there is `flip`; and as an index, uint8
 
 from __future__ import annotations
 
+from . import (
+    constants,
+    creation,
+    data_type_functions,
+    data_types,
+    elementwise,
+    indexing,
+    linear_algebra,
+    manipulation,
+    searching,
+    sets,
+    sorting,
+    statistics,
+    utility,
+)
 from .constants import *
 from .creation import *
 from .data_type_functions import *
@@ -32,8 +47,14 @@ from .utility import *
 
 __array_api_version__ = "2025.12"
 
+_CHAPTERS = (
+    constants, creation, data_type_functions, data_types, elementwise, indexing, linear_algebra, manipulation, searching, sets, sorting, statistics,
+    utility,
+)  # fmt: skip
 # Extensions, which are imported when they are first asked for.
 _EXTENSIONS = ("fft", "linalg")
+
+__all__ = [name for chapter in _CHAPTERS for name in chapter.__all__] + ["__array_api_version__", "__array_namespace_info__"]
 
 
 def __getattr__(name):
@@ -48,7 +69,7 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *_EXTENSIONS})
+    return sorted([*__all__, *_EXTENSIONS])
 
 
 def _namespace(api_version):

@@ -1,4 +1,4 @@
-"""What functions of all chapters do with their arguments: operands promoted, axes checked."""
+"""What functions of all chapters have in common: operands promoted, axes checked, names and documentation of those that are opforge's."""
 
 from __future__ import annotations
 
@@ -52,3 +52,10 @@ def only_axis(op, x, axis):
     if axis is None and x.ndim > 1:
         raise ValueError(f"{op}: no axis for {x.ndim} axes, expected one of them")
     return place(op, 0 if axis is None else axis, x.ndim)
+
+
+def named(function, name, operation):
+    """A function that calls an operation of opforge, with its documentation but for the first line, its parameters."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = operation.__doc__.partition("\n\n")[2]
+    return function

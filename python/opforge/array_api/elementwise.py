@@ -5,7 +5,7 @@ from __future__ import annotations
 from opforge import _core
 
 from . import _complex
-from ._operands import promoted
+from ._operands import named, promoted
 
 __all__ = [
     "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_invert", "bitwise_left_shift",
@@ -25,7 +25,7 @@ def _of_one(name, operation=None):
     def function(x, /):
         return of_complex(x) if _core.is_complex(x) else operation(x)
 
-    return _named(function, name, operation)
+    return named(function, name, operation)
 
 
 def _of_two(name, operation=None):
@@ -37,13 +37,7 @@ def _of_two(name, operation=None):
         x1, x2 = promoted(x1, x2)
         return of_complex(x1, x2) if x1.dtype.is_complex else operation(x1, x2)
 
-    return _named(function, name, operation)
-
-
-def _named(function, name, operation):
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = operation.__doc__
-    return function
+    return named(function, name, operation)
 
 
 abs = _of_one("abs")

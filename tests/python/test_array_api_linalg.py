@@ -5,7 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
+import opforge
 from opforge import array_api as xp
+from opforge.autograd import gradcheck
 
 from standard import COMPLEX, FLOATS, INTS, NUMERIC, REAL, TOLERANCE, UNSIGNED, assert_same, draw, name_of, numpy_of, ours, promoted
 
@@ -239,3 +241,31 @@ def test_what_is_refused(dtype):
     for call in [*refused, lambda: xp.linalg.qr(square, mode="raw")]:
         with pytest.raises((ValueError, RuntimeError)):
             call()
+
+
+def exponential(x):
+    """e^-x of a Hermitian matrix, which no choice of eigenvectors changes."""
+    values, vectors = xp.linalg.eigh(x)
+    return (vectors * xp.exp(-values)) @ adjoint(vectors)
+
+
+GRADIENTS = {
+    **{name: getattr(xp.linalg, name) for name in ("det", "inv", "pinv", "qr", "slogdet", "svdvals")},
+    "cholesky": lambda x: xp.linalg.cholesky(x @ adjoint(x)),
+    "eigh": lambda x: exponential(x + adjoint(x)),
+    "eigvalsh": lambda x: xp.linalg.eigvalsh(x + adjoint(x)),
+    "norm": lambda x: xp.linalg.matrix_norm(x, ord=2),
+    "solve": lambda x: xp.linalg.solve(x, x + 1),
+    "svd": lambda x: xp.linalg.svd(x).S,
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients_of_complex_matrices(name):
+    def parts(real, imag):
+        found = GRADIENTS[name](opforge.complex(real, imag))
+        found = found if isinstance(found, tuple) else (found,)
+        return tuple(part for x in found for part in ((x.real, x.imag) if x.dtype.is_complex else (x,)))
+
+    rng = np.random.default_rng(11)
+    assert gradcheck(parts, tuple(ours(rng.normal(size=(3, 3))).requires_grad_() for _ in range(2)))

@@ -25,12 +25,13 @@ utils
 
 # Under the names that PyTorch's packages import: much of it answers that something is not there.
 SUBMODULES += """
-_C _custom_ops _dynamo _tensor _utils accelerator ao as_torch backends cpu distributed functional fx hub jit mps multiprocessing onnx ops quantization
-random return_types serialization storage testing torch_version types version xpu
+_C __config__ _custom_ops _dynamo _subclasses _tensor _tensor_str _utils accelerator ao as_torch backends cpu distributed functional futures fx hub jit mps
+multiprocessing onnx ops quantization random return_types serialization storage testing torch_version types version xpu
 """.split()
 
 # By the module that has them.
 _LAZY = {
+    "_C": "PyTorchFileReader PyTorchFileWriter",
     "_absent_dtypes": """
         float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2 complex32 chalf qint8 qint32 quint8 quint4x2 quint2x4
         uint1 uint2 uint3 uint4 uint5 uint6 uint7 int1 int2 int3 int4 int5 int6 int7
@@ -63,6 +64,7 @@ _LAZY = {
     "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
     "custom": "CustomOp check custom_op load_inline",
     "func": "vmap",
+    "futures": "Future",
     "graph": "compile",
     "jit": "ScriptModule",
     "random": "fork_rng",

@@ -139,7 +139,7 @@ class DisableTorchFunction(_Disabled):
 
 def _namespaces():
     """The modules and the class whose functions calls are shown of, by the names that PyTorch's programs know them under."""
-    for name in ("", ".nn.functional", ".linalg", ".special"):
+    for name in ("", ".nn.functional", ".fft", ".linalg", ".special"):
         yield f"torch{name}", importlib.import_module(f"opforge{name}")
     yield "torch.Tensor", _Tensor
 

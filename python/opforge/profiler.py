@@ -16,8 +16,12 @@ import os
 import threading
 
 from . import _core
+from ._profiler_schedule import ProfilerAction, schedule, tensorboard_trace_handler
 
-__all__ = ["EventAverage", "EventList", "FunctionEvent", "ProfilerActivity", "profile", "record_function"]
+__all__ = [
+    "EventAverage", "EventList", "FunctionEvent", "ProfilerAction", "ProfilerActivity", "profile", "record_function", "schedule",
+    "supported_activities", "tensorboard_trace_handler",
+]  # fmt: skip
 
 
 class ProfilerActivity(enum.Enum):
@@ -25,6 +29,16 @@ class ProfilerActivity(enum.Enum):
 
     CPU = "cpu"
     CUDA = "cuda"
+
+
+def supported_activities():
+    """What can be recorded: the CPU."""
+    return {ProfilerActivity.CPU}
+
+
+def kineto_available() -> bool:
+    """Whether PyTorch's recorder is there: opforge's own is instead."""
+    return False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,7 +131,8 @@ _active = None
 class profile:
     """Records all kernels of the process, from `start` (or the beginning of a `with` block) to `stop`, which wait for what is under way.
 
-    `on_trace_ready(prof)` is called at the end. The other arguments are there for PyTorch's programs.
+    With a `schedule` it records the steps that this says, which `step` counts. `on_trace_ready(prof)` is called at the end of a recording. The other
+    arguments are there for PyTorch's programs.
     """
 
     def __init__(
@@ -129,13 +144,46 @@ class profile:
         with_stack=False,
         with_flops=False,
         with_modules=False,
+        schedule=None,
         on_trace_ready=None,
+        execution_trace_observer=None,
+        experimental_config=None,
+        acc_events=False,
+        use_cuda=None,
     ):
         self._on_trace_ready = on_trace_ready
+        self._is_scheduled = schedule is not None
+        self._schedule = schedule or (lambda step: ProfilerAction.RECORD)
+        self.step_num = 0
         self._ranges = []
         self._events = None
 
     def start(self):
+        """Begins; with a schedule, at its first step."""
+        self.step_num = 0
+        self._enter_step()
+
+    def stop(self):
+        """Ends a recording, if there is one: a profile without a schedule must have been started."""
+        if self._is_recording() or not self._is_scheduled:
+            self._end()
+
+    def step(self):
+        """Moves on to the next step of the schedule."""
+        if self._is_recording() and self.current_action is not ProfilerAction.RECORD:
+            self._end()
+        self.step_num += 1
+        self._enter_step()
+
+    def _enter_step(self):
+        self.current_action = self._schedule(self.step_num)
+        if self.current_action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE) and not self._is_recording():
+            self._begin()
+
+    def _is_recording(self):
+        return _active is self
+
+    def _begin(self):
         global _active
         with _lock:
             if _active is not None:
@@ -145,7 +193,7 @@ class profile:
         _core._start_trace()
         self._began = _core._trace_clock()
 
-    def stop(self):
+    def _end(self):
         global _active
         if _active is not self:
             raise RuntimeError("profile: stop without start")
@@ -169,9 +217,6 @@ class profile:
 
     def __exit__(self, *_):
         self.stop()
-
-    def step(self):
-        """Where PyTorch's schedules move on; there are none here."""
 
     def events(self):
         """What was recorded, in the order of beginnings."""

@@ -193,14 +193,16 @@ def test_what_is_not_there_is_disabled_with_a_warning():
 
 
 def test_older_names_work_and_warn():
-    from opforge.amp import _older
-
-    with pytest.warns(FutureWarning, match="torch.amp.autocast\\('cpu'"), _older.cpu.autocast():
+    with pytest.warns(FutureWarning, match="torch.amp.autocast\\('cpu'"), torch.cpu.amp.autocast():
         assert (rand(2, 2) @ rand(2, 2)).dtype is BF16
         with pytest.warns(DeprecationWarning, match="is_autocast_enabled"):
             assert torch.is_autocast_cpu_enabled()
     with pytest.warns(DeprecationWarning):
         assert torch.get_autocast_gpu_dtype() is F16
+    with pytest.warns(FutureWarning), pytest.warns(UserWarning, match="CUDA"):
+        assert not torch.cuda.amp.GradScaler().is_enabled()
+    with pytest.warns(FutureWarning):
+        assert torch.cuda.amp.custom_fwd(lambda ctx, x: x)(torch.autograd.function.FunctionCtx(), 3) == 3
 
 
 def test_compiled_functions_are_told_apart_by_autocast():

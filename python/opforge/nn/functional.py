@@ -126,7 +126,7 @@ def linear_cross_entropy(
 
 
 def multi_head_attention_forward(*args, **kwargs):
-    """The attention of `nn.MultiheadAttention` as a function: see `nn/attention.py`, where it is written."""
-    from .attention import multi_head_attention_forward as forward
+    """The attention of `nn.MultiheadAttention` as a function: see `nn/attention/multihead.py`, where it is written."""
+    from .attention.multihead import multi_head_attention_forward as forward
 
     return forward(*args, **kwargs)

@@ -15,6 +15,8 @@ from ._hooks import (  # noqa: F401  PyTorch has them in this file
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
 )
+from ._state import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401  packages have these under PyTorch's names
+from ._state import IncompatibleKeys as _IncompatibleKeys  # noqa: F401
 from ._state import StateDict
 from ._traversal import Traversal
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from .. import _core as _C
-from . import functional as F
+from ... import _core as _C
+from .. import functional as F
 
 
 def additive_mask(mask, name, dtype):

@@ -126,6 +126,24 @@ def test_calls_are_shown_with_their_functions():
     assert Noting.calls == ["add", "relu", "__rsub__", "__setitem__", "add_", "cat"]
 
 
+def test_calls_are_shown_as_what_the_class_has():
+    seen = []
+
+    class Seeing(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return super().__torch_function__(func, types, args, kwargs)
+
+    names = "to clone detach requires_grad_ contiguous new_zeros float __getitem__ exp".split()
+    x = torch.ones(2).as_subclass(Seeing)
+    arguments = {"to": (torch.float64,), "new_zeros": (3,), "__getitem__": (0,)}
+    for name in names:
+        assert type(getattr(x, name)(*arguments.get(name, ()))) is Seeing
+        assert seen[0] == getattr(torch.Tensor, name)
+        seen.clear()
+
+
 def test_parameters_and_buffers_have_plain_results():
     for x in (torch.nn.Parameter(torch.ones(2)), torch.nn.Buffer(torch.ones(2))):
         assert type(x + 1) is torch.Tensor

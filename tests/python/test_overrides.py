@@ -1,8 +1,9 @@
 """Classes and modes that decide calls: `__torch_function__`."""
 
 import numpy as np
-import opforge as torch
 import pytest
+
+import opforge as torch
 from opforge.overrides import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
@@ -15,6 +16,7 @@ from opforge.overrides import (
     resolve_name,
     wrap_torch_function,
 )
+from test_registry import EXACT, array, call, each, leaves, mapped, tensors
 
 
 class Plain(torch.Tensor):
@@ -77,6 +79,16 @@ def test_results_are_of_the_subclass(call):
     result = call(plain(3, 3))
     assert type(result) is Plain
     np.testing.assert_array_equal(result.detach().numpy(), call(torch.ones(3, 3)).detach().numpy())
+
+
+@each([case for case in EXACT if any(isinstance(leaf, np.ndarray) for leaf in leaves(case.args))])
+def test_results_of_every_function_are_of_the_subclass(case):
+    expected = leaves(call(case, tensors(case.args)))
+    found = leaves(call(case, mapped(case.args, lambda a: torch.tensor(a).as_subclass(Plain))))
+    for result, plain_result in zip(found, expected, strict=True):
+        if isinstance(plain_result, torch.Tensor):
+            assert type(result) is Plain
+            np.testing.assert_array_equal(array(result), array(plain_result))
 
 
 def test_results_in_place_are_the_receiver():

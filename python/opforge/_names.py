@@ -59,6 +59,7 @@ _LAZY = {
         conj_physical_ empty_permuted fill get_device is_conj is_distributed is_inference is_neg is_nonzero is_signed nonzero_static put range resize_as_
         triangular_solve
     """,
+    "_functional.products": "_grouped_mm",
     "_layouts": """
         layout strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged
         memory_format contiguous_format preserve_format channels_last channels_last_3d legacy_contiguous_format

@@ -43,6 +43,7 @@ _LAZY = {
         _assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type _check_value _check_with
         _shape_as_tensor sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum
     """,
+    "_functional.control": "cond while_loop",
     "_functional.copies": """
         alias_copy as_strided_copy as_strided_scatter detach_copy diagonal_copy expand_copy permute_copy select_copy slice_copy slice_inverse split_copy
         split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy unsafe_chunk unsafe_split unsafe_split_with_sizes
@@ -80,6 +81,7 @@ _LAZY = {
         autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_dtype is_autocast_cache_enabled
         is_autocast_enabled set_autocast_cache_enabled set_autocast_dtype set_autocast_enabled
     """,
+    "autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled",
     "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
     "custom": "CustomOp check custom_op load_inline",
     "func": "vmap",

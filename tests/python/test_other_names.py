@@ -236,3 +236,18 @@ def test_pooling_with_indices():
     values, places = F.adaptive_max_pool2d_with_indices(x, 2, return_indices=False)
     assert torch.equal(values, F.adaptive_max_pool2d(x, 2)) and torch.equal(x.flatten(2).gather(2, places.flatten(2)), values.flatten(2))
     assert len(F.fractional_max_pool2d_with_indices(x, 2, output_size=2)) == 2
+
+
+def test_packed_sequences_convert():
+    packed = torch.nn.utils.rnn.pack_sequence([torch.tensor([1.0, 2.0]), torch.tensor([3.0])])
+    for name, dtype in (("int", torch.int32), ("short", torch.int16), ("char", torch.int8), ("byte", torch.uint8), ("double", torch.float64)):
+        converted = getattr(packed, name)()
+        assert converted.data.dtype == dtype and converted.batch_sizes is packed.batch_sizes
+    assert not packed.is_cuda and not packed.is_pinned()
+
+
+def test_singular_matrices_raise_linalg_errors():
+    for call in (lambda: torch.linalg.inv(torch.zeros(2, 2)), lambda: torch.linalg.cholesky(-torch.eye(2))):
+        with pytest.raises(torch.linalg.LinAlgError):
+            call()
+    assert issubclass(torch.linalg.LinAlgError, RuntimeError)

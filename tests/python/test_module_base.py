@@ -313,3 +313,28 @@ def test_parameter_list_and_dict():
     named = nn.ParameterDict({"a": torch.ones(2)}) | {"b": torch.ones(1)}
     assert list(named.keys()) == ["a", "b"] and isinstance(named["a"], nn.Parameter)
     assert named.pop("a").numel() == 2 and "a" not in named and list(named.state_dict()) == ["b"]
+
+
+def test_classes_beside_module_get_the_arguments_if_asked_for():
+    class Named:
+        def __init__(self, name):
+            self.name = name
+
+    class Layer(nn.Module, Named):
+        call_super_init = True
+
+    class Other(nn.Module, Named):
+        pass
+
+    assert Layer("first").name == "first" and not list(Layer("first").parameters())
+    with pytest.raises(TypeError):
+        Other("first")
+
+
+def test_the_older_backward_hook():
+    layer, seen = nn.Linear(2, 2), []
+    handle = layer.register_backward_hook(lambda module, into, out: seen.append((module is layer, out[0].tolist())))
+    layer(torch.ones(1, 2)).sum().backward()
+    handle.remove()
+    layer(torch.ones(1, 2)).sum().backward()
+    assert seen == [(True, [[1, 1]])]

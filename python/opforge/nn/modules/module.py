@@ -49,9 +49,12 @@ class Module(Hooks, StateDict, Traversal):
     """
 
     training: bool
+    # Whether arguments of __init__ go on to a class that comes after this one.
+    call_super_init = False
+    dump_patches = False
 
     def __init__(self, *args, **kwargs):
-        if args or kwargs:
+        if not self.call_super_init and (args or kwargs):
             given = f"{len(args) + 1} positional arguments were given" if args else f"unexpected keyword argument '{next(iter(kwargs))}'"
             raise TypeError(f"{type(self).__name__}.__init__(): takes no arguments, but {given}")
         state = self.__dict__
@@ -61,6 +64,8 @@ class Module(Hooks, StateDict, Traversal):
         state["_non_persistent_buffers_set"] = set()
         for name in _HOOKS:
             state[name] = OrderedDict()
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
 
     def forward(self, *input):
         """What the module computes. Call the module, not this: hooks run in the call."""

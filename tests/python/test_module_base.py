@@ -338,3 +338,36 @@ def test_the_older_backward_hook():
     handle.remove()
     layer(torch.ones(1, 2)).sum().backward()
     assert seen == [(True, [[1, 1]])]
+
+
+def test_modules_are_compiled_in_place():
+    calls = []
+
+    class Scale(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.tensor([2.0, 3.0]))
+
+        def forward(self, x):
+            calls.append(1)
+            return (x * self.weight).relu()
+
+    module, seen = Scale(), []
+    module.register_forward_hook(lambda module, args, output: seen.append(output.shape))
+    whole = nn.Sequential(module)
+    module.compile(fullgraph=True)
+    for _ in range(3):
+        assert whole(torch.ones(2)).tolist() == [2, 3]
+    assert len(calls) == 1
+    whole(torch.ones(2)).sum().backward()
+    assert module.weight.grad.tolist() == [1, 1]
+    with torch.no_grad():
+        module.weight.fill_(5)
+    assert module(torch.ones(2)).tolist() == [5, 5]
+    assert sorted(module.state_dict()) == ["weight"]
+    twin = copy.deepcopy(module)
+    twin(torch.ones(2))
+    count = len(calls)
+    twin(torch.ones(2))
+    assert len(calls) == count + 1
+    assert twin.weight is not module.weight

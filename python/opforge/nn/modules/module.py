@@ -52,6 +52,8 @@ class Module(Hooks, StateDict, Traversal):
     # Whether arguments of __init__ go on to a class that comes after this one.
     call_super_init = False
     dump_patches = False
+    # What calls are, if `compile` was asked for.
+    _compiled_call_impl = None
 
     def __init__(self, *args, **kwargs):
         if not self.call_super_init and (args or kwargs):
@@ -75,10 +77,21 @@ class Module(Hooks, StateDict, Traversal):
         if (
             self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
             or _hooks.global_forward_hooks or _hooks.global_forward_pre_hooks
-            or _hooks.global_backward_hooks or _hooks.global_backward_pre_hooks
+            or _hooks.global_backward_hooks or _hooks.global_backward_pre_hooks or self._compiled_call_impl
         ):  # fmt: skip
-            return _hooks.call_with_hooks(self, args, kwargs)
+            return (self._compiled_call_impl or self._call_impl)(*args, **kwargs)
         return self.forward(*args, **kwargs)
+
+    def _call_impl(self, *args, **kwargs):
+        """A call as it is without [`compile`]."""
+        return _hooks.call_with_hooks(self, args, kwargs)
+
+    def compile(self, *args, **kwargs):
+        """Has calls of this module, also as a part of others, run as graphs; settings are those of `opforge.compile`. Copies of the module are not
+        compiled."""
+        from ...graph import compile
+
+        self.__dict__["_compiled_call_impl"] = compile(self._call_impl, *args, **kwargs)
 
     # Attributes and registration
 
@@ -302,7 +315,9 @@ class Module(Hooks, StateDict, Traversal):
     # Copying and printing
 
     def __getstate__(self):
-        return self.__dict__.copy()
+        state = self.__dict__.copy()
+        state.pop("_compiled_call_impl", None)
+        return state
 
     def __setstate__(self, state):
         self.__dict__.update(state)

@@ -12,6 +12,9 @@ Variable = _core.Tensor
 
 # Names that are imported when they are first used, and the modules that have them.
 _LAZY = {
+    "anomaly_mode": None,
+    "detect_anomaly": "anomaly_mode",
+    "set_detect_anomaly": "anomaly_mode",
     "gradcheck": "gradcheck",
     "gradgradcheck": "gradcheck",
     "functional": None,

@@ -33,7 +33,7 @@ _PRIVATE = _core._hidden | {
 }
 globals().update({name: value for name, value in vars(_core).items() if name[0] != "_" and name not in _PRIVATE})
 
-from . import _subclass  # noqa: E402, F401
+from . import _format, _subclass  # noqa: E402, F401
 from ._functions import (  # noqa: E402
     bartlett_window,
     blackman_window,

@@ -62,6 +62,8 @@ _LAZY = {
     """,
     "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
     "custom": "CustomOp check custom_op load_inline",
+    "distributions._gamma": "_sample_dirichlet _standard_gamma",
+    "distributions._rejection": "binomial",
     "func": "vmap",
     "graph": "compile",
     "jit": "ScriptModule",

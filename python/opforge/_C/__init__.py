@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from .. import _core
-from .._core import Generator, Tensor, default_generator, device, dtype
+from .._core import Generator, Tensor, _disabled_torch_function_impl, default_generator, device, dtype  # noqa: F401
 from .._size import Size
 from ..autograd import is_grad_enabled
-from ..overrides import _disabled_torch_function_impl
 from . import _nn
 from ._dispatch import (  # noqa: F401
     DisableTorchFunction,

@@ -11,12 +11,16 @@ import json
 import os
 import pickle as _pickle
 import tempfile
+from collections.abc import Callable
 
 from . import _checkpoint, _core
 from ._safe_globals import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals  # noqa: F401  PyTorch has them in this file
 from ._tree import Reader, Writer
 
 __all__ = ["load", "save"]
+
+# What a `map_location` may be, for annotations.
+MAP_LOCATION = Callable | _core.device | str | dict | None
 
 # The entry of the metadata that holds the tree.
 _KEY = "opforge"

@@ -33,8 +33,7 @@ _PRIVATE = _core._hidden | {
 }
 globals().update({name: value for name, value in vars(_core).items() if name[0] != "_" and name not in _PRIVATE})
 
-from . import _subclass  # noqa: E402, F401
-from . import _methods  # noqa: E402, F401  it gives them to the class
+from . import _format, _methods, _subclass  # noqa: E402, F401  they give the class what it has in Python
 from ._functions import (  # noqa: E402
     bartlett_window,
     blackman_window,

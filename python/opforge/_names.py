@@ -84,6 +84,8 @@ _LAZY = {
     "autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled",
     "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
     "custom": "CustomOp check custom_op load_inline",
+    "distributions._gamma": "_sample_dirichlet _standard_gamma",
+    "distributions._rejection": "binomial",
     "func": "vmap",
     "futures": "Future",
     "graph": "compile",

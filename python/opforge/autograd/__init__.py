@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from .. import _core
+from .batched import grad
 from .function import Function, once_differentiable
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 
-backward, grad = _core.backward, _core.grad
+backward = _core.backward
 is_grad_enabled = _core.is_grad_enabled
 Variable = _core.Tensor
 

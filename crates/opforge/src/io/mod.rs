@@ -8,6 +8,7 @@ mod access;
 mod bytes;
 pub mod npy;
 mod npz;
+mod raw;
 mod replace;
 pub mod safetensors;
 

@@ -47,6 +47,8 @@ Tensor.dim_order = _dim_order
 Tensor.is_inference = lambda self: False
 Tensor.is_conj = Tensor.is_neg = lambda self: False
 Tensor.to_dense = lambda self, dtype=None, *, masked_grad=None: self if dtype is None else self.to(dtype)
+# In PyTorch an address, by which packages tell whether two names are one tensor.
+Tensor._cdata = property(id, doc="A number that no other tensor has while this one is there.")
 Tensor.names = property(lambda self: (None,) * self.dim())
 Tensor.has_names = lambda self: False
 for _name in _NEVER.split():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .... import _core
 from .masks import mask_of, noop_mask
 
-_BLOCK = 128
+_DEFAULT_SPARSE_BLOCK_SIZE = 128
 
 
 class BlockMask:
@@ -31,7 +31,7 @@ class BlockMask:
 
     @classmethod
     def from_kv_blocks(
-        cls, kv_num_blocks, kv_indices, full_kv_num_blocks=None, full_kv_indices=None, BLOCK_SIZE=_BLOCK, mask_mod=None, seq_lengths=None,
+        cls, kv_num_blocks, kv_indices, full_kv_num_blocks=None, full_kv_indices=None, BLOCK_SIZE=_DEFAULT_SPARSE_BLOCK_SIZE, mask_mod=None, seq_lengths=None,
         compute_q_blocks=True,
     ):  # fmt: skip
         """The mask of these rows of blocks; without `mask_mod` each is true as a whole. `seq_lengths`, of queries and keys, are those of the blocks unless
@@ -155,7 +155,7 @@ def _ordered(dense):
 
 
 def create_block_mask(
-    mask_mod, B, H, Q_LEN, KV_LEN, device=None, BLOCK_SIZE=_BLOCK, _compile=False, separate_full_blocks=True, compute_dq_write_order=False,
+    mask_mod, B, H, Q_LEN, KV_LEN, device=None, BLOCK_SIZE=_DEFAULT_SPARSE_BLOCK_SIZE, _compile=False, separate_full_blocks=True, compute_dq_write_order=False,
     dq_kv_order=True,
 ):  # fmt: skip
     """The blocks of a mask that is a function `(batch, head, query, key) -> bool` of four integer tensors. None for `B` or `H`: it is the same for all.

@@ -1,6 +1,14 @@
 //! Room for a sequence that grows, as attention keeps its keys and values.
 
+mod concat;
+mod rotating;
+mod scattered;
+
 use opforge::{Error, Result, Tensor};
+
+pub use concat::ConcatKvCache;
+pub use rotating::{RotatingCache, RotatingKvCache};
+pub use scattered::{IndicesAndMask, ScatteredCacheBuilder, ScatteredKvCache};
 
 /// A tensor that grows along one dimension. Up to the length of its room appending copies only what it adds; beyond it the room grows by the length that it
 /// had at first.

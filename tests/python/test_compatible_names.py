@@ -54,6 +54,7 @@ def test_switches_are_kept():
 def test_types_of_tensors():
     assert torch.LongTensor([2**53 + 1]).tolist() == [2**53 + 1] and torch.FloatTensor(2, 3).shape == (2, 3) and torch.ByteTensor().numel() == 0
     assert isinstance(torch.ones(1), torch.FloatTensor) and not isinstance(torch.ones(1), torch.DoubleTensor) and not isinstance(1, torch.FloatTensor)
+    assert torch.typename(torch.ones(1, dtype=torch.complex64)) == "torch.ComplexFloatTensor" and torch.typename([]) == "list"
     assert not isinstance(torch.ones(1), torch.cuda.FloatTensor) and torch.typename(torch.ones(1)) == "torch.FloatTensor"
     with pytest.raises(TypeError, match="float32"):
         torch.FloatTensor(torch.ones(1, dtype=torch.int64))

@@ -184,6 +184,16 @@ def test_a_decorated_function():
     assert product(rand(2, 2)).dtype is BF16 and (rand(2, 2) @ rand(2, 2)).dtype is F32
 
 
+def test_a_decorated_generator():
+    @torch.autocast("cpu")
+    def products(x):
+        yield x @ x
+        yield x @ x
+
+    steps = products(rand(2, 2))
+    assert next(steps).dtype is BF16 and (rand(2, 2) @ rand(2, 2)).dtype is F32 and next(steps).dtype is BF16
+
+
 def test_state_by_functions():
     torch.set_autocast_enabled("cpu", True)
     torch.set_autocast_dtype("cpu", F16)

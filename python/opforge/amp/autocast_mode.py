@@ -7,7 +7,7 @@ import threading
 import warnings
 
 from .. import _core, _intercept
-from ..autograd.grad_mode import _is_generator
+from ..autograd.grad_mode import _Mode
 from ._casts import cast
 
 # What programs name as device types; those that are not there have a state, as they have in PyTorch, and no tensors.
@@ -126,7 +126,7 @@ def _is_tracing():
     return is_compiling()
 
 
-class autocast:
+class autocast(_Mode):
     """A block, or a decorated function, in which products run in a lower precision: their arguments are cast to `dtype`, those of functions that lose
     too much by it (losses, norms, factorisations) to float32, and those that are joined to the widest among them, as PyTorch documents for the CPU.
     Gradients have the dtypes of what was cast. Float64 stays as it is.
@@ -177,16 +177,8 @@ class autocast:
         _thread.caches = caches
         set_autocast_enabled(self.device, enabled)
 
-    def __call__(self, function):
-        if _is_generator(function):
-            raise TypeError("autocast: a generator cannot be decorated; use the block in it")
-
-        @functools.wraps(function)
-        def wrapper(*args, **kwargs):
-            with self:
-                return function(*args, **kwargs)
-
-        return wrapper
+    def _again(self):
+        return self
 
 
 def _cast_inputs(value, dtype):

@@ -7,6 +7,7 @@ import threading
 import warnings
 
 from .. import _core, _intercept
+from .._tracing import is_compiling
 from ..autograd.grad_mode import _Mode
 from ._casts import cast
 
@@ -110,7 +111,7 @@ def _lower(dtype, tensor):
     """A tensor in the lower precision. Leaves that need a gradient are cast once, unless a graph is traced, which others must not share."""
     if tensor.dtype is dtype:
         return tensor
-    if not (_thread.caches and _thread.nesting and tensor.requires_grad and tensor.is_leaf) or _is_tracing():
+    if not (_thread.caches and _thread.nesting and tensor.requires_grad and tensor.is_leaf) or is_compiling():
         return tensor.to(dtype)
     key = id(tensor), dtype, _core.is_grad_enabled()
     held, version, lower = _thread.cache.get(key, (None, None, None))
@@ -118,12 +119,6 @@ def _lower(dtype, tensor):
         lower = tensor.to(dtype)
         _thread.cache[key] = tensor, tensor._version, lower
     return lower
-
-
-def _is_tracing():
-    from ..graph._compile import is_compiling
-
-    return is_compiling()
 
 
 class autocast(_Mode):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import wraps
 
 from .. import _core
-from ..graph._compile import is_compiling
+from .._tracing import refuse
 from ._trees import leaves, like, shape, spread
 
 
@@ -67,8 +67,7 @@ def _check_random(randomness):
             "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on vmap "
             "or perform the randomness operation out of vmap"
         )
-    if is_compiling():
-        raise RuntimeError("vmap: randomness='same' cannot be compiled, as graphs draw random numbers when they run; draw them outside of vmap")
+    refuse("vmap with randomness='same' draws random numbers again, and graphs draw them when they run")
 
 
 def _input_dims(name, in_dims, args):

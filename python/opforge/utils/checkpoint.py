@@ -9,7 +9,7 @@ from .. import _core as _C, _intercept
 from ..autograd._leaves import leaf_node, leaf_nodes
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad
-from ..graph._compile import is_compiling
+from .._tracing import is_compiling
 from ._checkpoint_names import (
     SAC_IGNORED_OPS,
     CheckpointPolicy,

@@ -9,6 +9,7 @@ import warnings
 from typing import NamedTuple
 
 from .. import _core as _C
+from .._intercept import shown
 
 
 def _lengths(sizes):
@@ -239,6 +240,7 @@ class _TriangularSolve(NamedTuple):
     cloned_coefficient: _C.Tensor
 
 
+@shown
 def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
     """`X` with `A X = b`, or `Aᵀ X = b`, for triangular `A`, and a copy of `A`. Deprecated: use `linalg.solve_triangular`."""
     left = A.mT if transpose else A

@@ -176,6 +176,23 @@ def test_multivariate_normal_is_scipys_in_each_form():
         np.testing.assert_allclose(distribution.variance.numpy(), covariance.diagonal())
 
 
+def test_the_factor_of_a_matrix_is_shared_by_the_batch():
+    """Packages read it, and set it in subclasses that have it without the matrix."""
+    factor = torch.from_numpy(np.linalg.cholesky(_positive_definite(3, 3)))
+    batch = D.MultivariateNormal(torch.zeros(4, 3, dtype=torch.float64), scale_tril=factor)
+    assert batch._unbroadcasted_scale_tril is factor and batch.expand((2, 4))._unbroadcasted_scale_tril is factor
+    assert batch.scale_tril.shape == batch.covariance_matrix.shape == batch.precision_matrix.shape == (4, 3, 3)
+    assert batch.entropy().shape == (4,) and batch.log_prob(batch.sample((2,))).shape == (2, 4)
+
+    class OfFactor(D.MultivariateNormal):
+        def __init__(self, factor):
+            D.Distribution.__init__(self, (), factor.shape[-1:], validate_args=False)
+            self.loc, self._unbroadcasted_scale_tril = torch.zeros(3, dtype=torch.float64), factor
+
+    assert torch.allclose(OfFactor(factor).covariance_matrix, factor @ factor.mT)
+    assert torch.allclose(OfFactor(factor).entropy(), batch.entropy()[0])
+
+
 def test_low_rank_normal_is_the_full_one():
     torch.manual_seed(0)
     factor, diagonal = torch.randn(2, 4, 2, dtype=torch.float64), torch.rand(4, dtype=torch.float64) + 0.1

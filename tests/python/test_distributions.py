@@ -107,6 +107,12 @@ def test_modes_are_where_the_density_is_greatest(name):
     assert ((best >= others - 1e-9) | ~inside).all()
 
 
+def test_quantiles_of_the_tails_keep_their_digits():
+    small = torch.tensor([1e-30, 1e-10])
+    np.testing.assert_allclose(D.Normal(0.0, 1.0).icdf(small).numpy(), stats.norm.ppf(small.numpy()), rtol=1e-5)
+    np.testing.assert_allclose(D.Exponential(1.0).icdf(small).numpy(), small.numpy(), rtol=1e-6)
+
+
 def test_moments_that_do_not_exist():
     student = D.StudentT(T(0.5, 1.5, 3.0))
     assert student.mean.isnan().tolist() == [True, False, False]

@@ -385,6 +385,24 @@ def test_entropy_of_the_family_is_the_formula(name):
     assert torch.allclose(D.ExponentialFamily.entropy(distribution), distribution.entropy(), rtol=1e-5)
 
 
+def test_slopes_of_the_log_normalizer_are_the_means_of_the_statistics():
+    cases = [
+        (D.ContinuousBernoulli(logits=T(-3.0, -1e-3, 0.0, 1e-4, 0.5)), lambda d: (d.mean,)),
+        (D.Bernoulli(p), lambda d: (d.mean,)),
+        (D.Exponential(a), lambda d: (d.mean,)),
+        (D.Poisson(a), lambda d: (d.mean,)),
+        (D.Normal(loc, a), lambda d: (d.mean, d.variance + d.mean**2)),
+        (D.Gamma(a, b), lambda d: (a.digamma() - b.log(), d.mean)),
+        (D.Beta(a, b), lambda d: (a.digamma() - (a + b).digamma(), b.digamma() - (a + b).digamma())),
+        (D.Dirichlet(a), lambda d: (a.digamma() - a.sum().digamma(),)),
+        (D.Wishart(T(4.0), 2 * torch.eye(2, dtype=torch.float64)), lambda d: (d.mean, None)),
+    ]
+    for distribution, wanted in cases:
+        _, _, means = distribution._normalizer_and_means()
+        for mean, exact in zip(means, wanted(distribution), strict=True):
+            assert exact is None or torch.allclose(mean, exact, rtol=1e-9), distribution
+
+
 def test_entropy_of_the_family_has_gradients():
     rate = T(0.5, 2.0).requires_grad_()
     D.ExponentialFamily.entropy(D.Exponential(rate)).sum().backward()

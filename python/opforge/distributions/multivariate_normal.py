@@ -25,9 +25,7 @@ class MatrixForms(Parametric):
         forms = {"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril}
         given = [name for name, value in forms.items() if value is not None]
         if len(given) != 1:
-            raise ValueError(
-                f"Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified, got {len(given)} of them."
-            )
+            raise ValueError(f"Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified, got {len(given)} of them.")
         name = given[0]
         if forms[name].dim() < 2:
             raise ValueError(f"{name} must be at least two-dimensional, with optional leading batch dimensions")

@@ -23,10 +23,9 @@ def broadcast_all(*values):
 
     Raises ValueError for values that are neither numbers nor tensors.
     """
+    if wrong := [type(value).__name__ for value in values if not isinstance(value, (Number, _C.Tensor))]:
+        raise ValueError(f"broadcast_all: an argument is {wrong[0]}, expected numbers and tensors")
     tensors = [value for value in values if isinstance(value, _C.Tensor)]
-    if not all(isinstance(value, (Number, _C.Tensor)) for value in values):
-        wrong = next(value for value in values if not isinstance(value, (Number, _C.Tensor)))
-        raise ValueError(f"broadcast_all: an argument is {type(wrong).__name__}, expected numbers and tensors")
     like = {"dtype": tensors[0].dtype, "device": tensors[0].device} if tensors else {"dtype": _C.get_default_dtype()}
     return tuple(_C.broadcast_tensors(*(v if isinstance(v, _C.Tensor) else _C.tensor(v, **like) for v in values)))
 

@@ -426,3 +426,19 @@ def test_distributions_compile():
     x, scale = torch.randn(5), torch.rand(5) + 0.5
     wanted = D.Normal(x, scale).log_prob(x + 1).sum() - D.kl_divergence(D.Normal(x, scale), D.Normal(0.0, 1.0)).sum()
     assert torch.allclose(loss(x, scale, x + 1), wanted)
+
+
+def test_what_a_trace_computes_is_not_kept():
+    distribution = D.Bernoulli(torch.tensor([0.3, 0.6]), validate_args=False)
+    normal = D.Normal(torch.zeros(2), 1.0, validate_args=False)
+    squashed = D.TransformedDistribution(normal, D.TanhTransform(cache_size=1), validate_args=False)
+    inside = torch.tensor([0.2, -0.7])
+
+    @torch.compile(fullgraph=True)
+    def both(x):
+        return distribution.log_prob(x) + squashed.log_prob(inside)
+
+    x = torch.ones(2)
+    traced = both(x)
+    assert torch.allclose(distribution.log_prob(x) + squashed.log_prob(inside), traced)
+    assert torch.allclose(both(x), traced)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 
 from . import _core
+from .overrides import handle_torch_function, has_torch_function
 
 
 def _assert(condition, message):
-    """An AssertionError with the message unless the condition, a bool or a tensor of one element, is true."""
+    """An AssertionError with the message unless the condition, a bool or a tensor of one element, is true. `fx` writes the call down."""
+    if type(condition) is not bool and has_torch_function((condition,)):
+        return handle_torch_function(_assert, (condition,), condition, message)
     assert condition, message
 
 

@@ -21,6 +21,9 @@ __all__ = ["load", "save"]
 # The entry of the metadata that holds the tree.
 _KEY = "opforge"
 
+# The version of pickles that `save` writes.
+DEFAULT_PROTOCOL = 2
+
 # Files of these names are PyTorch's.
 _PYTORCH = (".pt", ".pth", ".bin", ".ckpt", ".tar", ".pkl")
 

@@ -25,5 +25,6 @@ def make_torch() -> types.ModuleType:
     def __getattr__(name):
         return names.setdefault(name, getattr(opforge, name))
 
+    names.update(torch=module)  # `torch.torch`: PyTorch's own top module imports itself
     names.update(__version__=__version__, __getattr__=__getattr__, __dir__=lambda: sorted({*names, *dir(opforge)}))
     return module

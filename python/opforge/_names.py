@@ -60,6 +60,7 @@ _LAZY = {
         autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_dtype is_autocast_cache_enabled
         is_autocast_enabled set_autocast_cache_enabled set_autocast_dtype set_autocast_enabled
     """,
+    "autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
     "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
     "custom": "CustomOp check custom_op load_inline",
     "func": "vmap",

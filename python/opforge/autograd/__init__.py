@@ -14,9 +14,13 @@ Variable = _core.Tensor
 _LAZY = {
     "gradcheck": "gradcheck",
     "gradgradcheck": "gradcheck",
+    "detect_anomaly": "anomaly_mode",
+    "set_detect_anomaly": "anomaly_mode",
+    "anomaly_mode": None,
     "functional": None,
     "graph": None,
     "profiler": None,
+    "_profiler_enabled": "profiler",
     "jacobian": "functional",
     "hessian": "functional",
 }

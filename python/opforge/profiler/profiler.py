@@ -1,10 +1,4 @@
-"""Where time goes: which kernels ran, when, how often and how long.
-
->>> with opforge.profiler.profile() as prof:
-...     with opforge.profiler.record_function("step"):
-...         (opforge.ones(1000) * 2).sum()
->>> print(prof.key_averages().table(sort_by="cpu_time_total", row_limit=10))
-"""
+"""The recorder, what it records, and the tables and files of that."""
 
 from __future__ import annotations
 
@@ -15,9 +9,10 @@ import json
 import os
 import threading
 
-from . import _core
+from .. import _core
+from .schedules import ProfilerAction, always
 
-__all__ = ["EventAverage", "EventList", "FunctionEvent", "ProfilerActivity", "profile", "record_function"]
+__all__ = ["EventAverage", "EventList", "FunctionEvent", "ProfilerActivity", "is_recording", "profile", "record_function"]
 
 
 class ProfilerActivity(enum.Enum):
@@ -114,28 +109,70 @@ _lock = threading.Lock()
 _active = None
 
 
+def is_recording() -> bool:
+    """Whether a profile is recording."""
+    return _active is not None
+
+
 class profile:
     """Records all kernels of the process, from `start` (or the beginning of a `with` block) to `stop`, which wait for what is under way.
 
-    `on_trace_ready(prof)` is called at the end. The other arguments are there for PyTorch's programs.
+    With a schedule, a function that gives a `ProfilerAction` for the number of a step (`schedule` makes such ones), it records the steps that this tells to;
+    `step()` ends a step. `on_trace_ready(prof)` is called at the end of a recording. The other arguments are there for PyTorch's programs.
     """
 
     def __init__(
         self,
         *,
         activities=None,
+        schedule=None,
+        on_trace_ready=None,
         record_shapes=False,
         profile_memory=False,
         with_stack=False,
         with_flops=False,
         with_modules=False,
-        on_trace_ready=None,
+        experimental_config=None,
+        execution_trace_observer=None,
+        acc_events=False,
+        use_cuda=None,
     ):
+        self._schedule = schedule or always
         self._on_trace_ready = on_trace_ready
         self._ranges = []
         self._events = None
+        self._is_started = False
+        self.step_num = 0
+        self.current_action = self._schedule(0)
 
     def start(self):
+        """Begins with the first step. Raises RuntimeError if another profile is recording."""
+        if self.current_action.records:
+            self._begin()
+        self._is_started = True
+
+    def stop(self):
+        """Ends. Raises RuntimeError without a start."""
+        if not self._is_started:
+            raise RuntimeError("profile: stop without start")
+        self._is_started = False
+        if _active is self:
+            self._end()
+            self._hand_over()
+
+    def step(self):
+        """Ends a step: the schedule tells what the next one is for."""
+        self.step_num += 1
+        before, self.current_action = self.current_action, self._schedule(self.step_num)
+        ends = before is ProfilerAction.RECORD_AND_SAVE
+        if _active is self and (ends or not self.current_action.records):
+            self._end()
+            if ends:
+                self._hand_over()
+        if self._is_started and self.current_action.records and _active is not self:
+            self._begin()
+
+    def _begin(self):
         global _active
         with _lock:
             if _active is not None:
@@ -145,10 +182,8 @@ class profile:
         _core._start_trace()
         self._began = _core._trace_clock()
 
-    def stop(self):
+    def _end(self):
         global _active
-        if _active is not self:
-            raise RuntimeError("profile: stop without start")
         try:
             kernels = _core._stop_trace()
         finally:
@@ -160,6 +195,8 @@ class profile:
         ]
         events += [FunctionEvent(name, since(start), since(end), thread, 0, True) for name, start, end, thread in self._ranges]
         self._events = sorted(events, key=lambda event: event.start)
+
+    def _hand_over(self):
         if self._on_trace_ready is not None:
             self._on_trace_ready(self)
 
@@ -169,9 +206,6 @@ class profile:
 
     def __exit__(self, *_):
         self.stop()
-
-    def step(self):
-        """Where PyTorch's schedules move on; there are none here."""
 
     def events(self):
         """What was recorded, in the order of beginnings."""
@@ -218,6 +252,9 @@ class profile:
         ]
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"displayTimeUnit": "ns", "traceEvents": trace}, file)
+
+
+_KinetoProfile = profile
 
 
 class record_function(contextlib.ContextDecorator):

@@ -39,6 +39,12 @@ def _dim_order(self, *, ambiguity_check=False):
     return tuple(sorted(range(self.dim()), key=lambda d: -self.stride(d)))
 
 
+def _format(self, spec):
+    """Its number in that format, for a tensor of no dimensions; else what `str` gives. Raises TypeError for a format where there is no one number."""
+    return format(self.item(), spec) if self.dim() == 0 and type(self) is Tensor else object.__format__(self, spec)
+
+
+Tensor.__format__ = _format
 Tensor.layout = property(_layout)
 Tensor.get_device = _get_device
 Tensor.dim_order = _dim_order

@@ -90,6 +90,17 @@ def test_recordings_are_files_for_tensorboard(tmp_path, zipped):
     assert "here" in {event["name"] for event in json.loads(text)["traceEvents"]}
 
 
+def test_events_have_their_averages_and_files(tmp_path):
+    prof = profile()
+    assert prof.function_events is None
+    with prof, record_function("here"):
+        torch.ones(3).sum()
+    events = prof.function_events
+    assert [average.key for average in events.key_averages(group_by_input_shapes=False)] == [average.key for average in prof.key_averages()]
+    events.export_chrome_trace(tmp_path / "trace.json")
+    assert len(json.loads((tmp_path / "trace.json").read_text())["traceEvents"]) == len(events) == len(prof.events())
+
+
 def test_names_that_programs_look_for():
     assert torch.profiler.kineto_available() is False and torch.profiler.profiler._KinetoProfile is profile
     assert torch.autograd.profiler.record_function is record_function and torch.autograd._profiler_enabled() is False
@@ -108,5 +119,7 @@ def test_the_search_for_nan_is_off_and_cannot_be_switched_on():
 def test_operations_are_not_counted():
     from opforge.utils.flop_counter import FlopCounterMode
 
+    counter = FlopCounterMode(display=False)
+    assert counter.get_total_flops() == 0 and counter.get_flop_counts() == {}
     with pytest.raises(NotImplementedError, match="count"):
-        FlopCounterMode()
+        counter.__enter__()

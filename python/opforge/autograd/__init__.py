@@ -17,6 +17,7 @@ _LAZY = {
     "detect_anomaly": "anomaly_mode",
     "set_detect_anomaly": "anomaly_mode",
     "anomaly_mode": None,
+    "forward_ad": None,
     "functional": None,
     "graph": None,
     "profiler": None,

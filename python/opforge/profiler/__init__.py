@@ -8,7 +8,8 @@
 
 from __future__ import annotations
 
-from .profiler import EventAverage, EventList, FunctionEvent, ProfilerActivity, profile, record_function
+from .events import EventAverage, EventList, FunctionEvent
+from .profiler import ProfilerActivity, profile, record_function
 from .schedules import ProfilerAction, schedule, tensorboard_trace_handler
 
 __all__ = [

@@ -50,7 +50,7 @@ def _texts():
             return self.last(self.embedding(tokens).tanh().mean(1))
 
     network = models.filled(Reader())
-    found = captum.attr.LayerIntegratedGradients(network, network.embedding).attribute(models.integers(20, 2, 5), target=1, return_convergence_delta=True)
+    found = captum.attr.LayerIntegratedGradients(network, network.embedding).attribute(models.integers(20, 2, 5), target=1)
     return models.arrays(found)
 
 

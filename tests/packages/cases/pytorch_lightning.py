@@ -19,7 +19,7 @@ class _Module(lightning.LightningModule):
     def __init__(self, rate=1e-2, scheduled=False):
         super().__init__()
         self.save_hyperparameters()
-        self.net = models.filled(nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3)))
+        self.net = models.filled(nn.Sequential(nn.Linear(6, 8, bias=False), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, 3)))
 
     def forward(self, x):
         return self.net(x)

@@ -14,11 +14,13 @@ demo: develop
 	$(CARGO) run --release --quiet --package opforge-demo
 	$(BIN)/python demo/main.py
 
-# Unoptimised where tests are small (seconds to build instead of minutes), optimised where they sweep over millions of numbers.
+# Unoptimised where tests are small (seconds to build instead of minutes), optimised where they sweep over millions of numbers: together with the
+# extension, so that both are made of the same builds of other crates.
 test: tools lint doc
 	$(CARGO) test --workspace --exclude opforge-cpu --quiet
-	$(CARGO) test --package opforge-cpu --release --quiet
-	$(MAKE) --no-print-directory test-python loom callgrind
+	$(CARGO) test --package opforge-cpu --package opforge-python --release --quiet
+	$(MAKE) --no-print-directory develop
+	$(MAKE) --no-print-directory --jobs 2 --output-sync test-python loom callgrind
 
 # Against candle, PyTorch and ONNX Runtime, which get an environment of their own; writes bench/RESULTS.md.
 bench: wheel bench/.venv/ready

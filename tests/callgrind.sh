@@ -1,8 +1,9 @@
 #!/bin/sh
-# Counts the instructions of small calls (crates/opforge/examples/call_path.rs) and compares them with tests/callgrind.ceilings: a line
+# Counts the instructions of small calls (crates/opforge-python/examples/call_path.rs) and compares them with tests/callgrind.ceilings: a line
 # each, the case and the most instructions that one call may take. `tests/callgrind.sh --update` writes ceilings 10 % above what it counts.
 #
-# The build is the release profile's: the only one with the code that users run, and the one that `make demo` needs anyway.
+# The build is the release profile's: the only one with the code that users run. The example is one of the extension's crate, so that it is made of what
+# the extension was: with other features, all of it would be compiled again.
 # Valgrind 3.19 does not know AVX-512, so the counts are those of the AVX2 kernels; calls as small as these differ by a handful.
 set -eu
 cd "$(dirname "$0")/.."
@@ -20,7 +21,7 @@ if [ "$(uname -m)" != x86_64 ]; then
     exit 0
 fi
 
-${CARGO:-cargo} build --release --quiet --package opforge --example call_path
+${CARGO:-cargo} build --release --quiet --package opforge-python --example call_path
 example=${CARGO_TARGET_DIR:-target}/release/examples/call_path
 
 # The instructions of a run of `$2` calls of case `$1`. What is not of the calls themselves falls out of differences.

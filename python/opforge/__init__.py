@@ -33,7 +33,7 @@ _PRIVATE = _core._hidden | {
 }
 globals().update({name: value for name, value in vars(_core).items() if name[0] != "_" and name not in _PRIVATE})
 
-from . import _subclass  # noqa: E402, F401
+from . import _format, _methods, _subclass  # noqa: E402, F401  they give the class what it has in Python
 from ._functions import (  # noqa: E402
     bartlett_window,
     blackman_window,
@@ -67,6 +67,8 @@ for _name in ("fft", "nn", "linalg", "special"):
     globals().pop(_name, None)
 
 __version__: str = _core.__version__
+detach = _core.Tensor.detach
+newaxis = None
 
 from ._names import LAZY as _LAZY  # noqa: E402
 from ._names import SUBMODULES as _SUBMODULES  # noqa: E402

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from ._core import ArgumentError
+from ._python_op import PythonOp
 from .custom import custom_op
 
 # Dispatch keys and types of devices whose functions compute on the CPU, those whose functions are made of differentiable calls, and others.
@@ -56,7 +58,10 @@ class Definition:
     def _made(self):
         if self._kernel is None:
             raise NotImplementedError(f"Could not run '{self.name}': nothing tells what it computes on the CPU")
-        op = custom_op(self.name, self._kernel, schema=self.schema)
+        try:
+            op = custom_op(self.name, self._kernel, schema=self.schema)
+        except ArgumentError:  # of types that schemas of opforge's do not have
+            op = PythonOp(self._kernel, self.name)
         if self._fake is not None:
             op.register_fake(self._fake)
         if self._gradient is not None:

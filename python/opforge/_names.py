@@ -14,23 +14,26 @@ func
 graph
 library
 linalg
+masked
 mindspore
 nn
 optim
 overrides
 profiler
+signal
 special
 utils
 """.split()
 
 # Under the names that PyTorch's packages import: much of it answers that something is not there.
 SUBMODULES += """
-_C _custom_ops _dynamo _tensor _utils accelerator ao as_torch backends cpu distributed functional fx hub jit mps multiprocessing onnx ops quantization
-random return_types serialization storage testing torch_version types version xpu
+_C __config__ _custom_ops _dynamo _subclasses _tensor _tensor_str _utils accelerator ao as_torch backends cpu distributed functional futures fx hub jit mps
+multiprocessing onnx ops quantization random return_types serialization storage testing torch_version types version xpu
 """.split()
 
 # By the module that has them.
 _LAZY = {
+    "_C": "PyTorchFileReader PyTorchFileWriter",
     "_absent_dtypes": """
         float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2 complex32 chalf qint8 qint32 quint8 quint4x2 quint2x4
         uint1 uint2 uint3 uint4 uint5 uint6 uint7 int1 int2 int3 int4 int5 int6 int7
@@ -40,6 +43,24 @@ _LAZY = {
         _assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type _check_value _check_with
         _shape_as_tensor sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum
     """,
+    "_functional.control": "cond while_loop",
+    "_functional.copies": """
+        alias_copy as_strided_copy as_strided_scatter detach_copy diagonal_copy expand_copy permute_copy select_copy slice_copy slice_inverse split_copy
+        split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy unsafe_chunk unsafe_split unsafe_split_with_sizes
+        unsqueeze_copy view_as_complex_copy view_as_real_copy view_copy
+    """,
+    "_functional.factors": "geqrf ormqr",
+    "_functional.layers": """
+        _weight_norm affine_grid_generator alpha_dropout_ batch_norm bilinear binary_cross_entropy_with_logits binomial constant_pad_nd conv_tbc ctc_loss
+        dropout_ embedding embedding_renorm_ feature_alpha_dropout_ feature_dropout_ frobenius_norm grid_sampler grid_sampler_2d grid_sampler_3d
+        group_norm instance_norm kl_div native_batch_norm native_channel_shuffle native_dropout native_group_norm native_layer_norm norm_except_dim
+        nuclear_norm poisson_nll_loss rrelu rrelu_
+    """,
+    "_functional.memory": """
+        conj_physical_ empty_permuted fill get_device is_conj is_distributed is_inference is_neg is_nonzero is_signed nonzero_static put range resize_as_
+        triangular_solve
+    """,
+    "_functional.products": "_grouped_mm",
     "_layouts": """
         layout strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged
         memory_format contiguous_format preserve_format channels_last channels_last_3d legacy_contiguous_format
@@ -60,12 +81,16 @@ _LAZY = {
         autocast autocast_decrement_nesting autocast_increment_nesting clear_autocast_cache get_autocast_dtype is_autocast_cache_enabled
         is_autocast_enabled set_autocast_cache_enabled set_autocast_dtype set_autocast_enabled
     """,
-    "autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
+    "autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled",
     "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
     "custom": "CustomOp check custom_op load_inline",
+    "distributions._gamma": "_sample_dirichlet _standard_gamma",
+    "distributions._rejection": "binomial",
     "func": "vmap",
+    "futures": "Future",
     "graph": "compile",
     "jit": "ScriptModule",
+    "nn.functional": "celu_ selu_ threshold_",
     "random": "fork_rng",
     "serialization": "load save",
     "storage": "Storage TypedStorage",

@@ -1,9 +1,9 @@
-"""Attributes of tensors that say what PyTorch's could be and opforge's never are: sparse, quantized, on devices that are not there."""
+"""Attributes of tensors that say what PyTorch's could be and opforge's never are: sparse, quantized, on devices that are not there; and of storages."""
 
 from __future__ import annotations
 
 from ._accelerators import DeviceAbsentError
-from ._core import Tensor, float32
+from ._core import Tensor, UntypedStorage, frombuffer, uint8
 
 _NEVER = """
 is_sparse is_sparse_csr is_quantized is_mkldnn is_nested is_mps is_xpu is_xla is_hpu is_ipu is_mtia is_maia is_vulkan is_ort _is_zerotensor
@@ -39,21 +39,37 @@ def _dim_order(self, *, ambiguity_check=False):
     return tuple(sorted(range(self.dim()), key=lambda d: -self.stride(d)))
 
 
-def _format(self, spec):
-    """Its number in that format, for a tensor of no dimensions; else what `str` gives. Raises TypeError for a format where there is no one number."""
-    return format(self.item(), spec) if self.dim() == 0 and type(self) is Tensor else object.__format__(self, spec)
-
-
-Tensor.__format__ = _format
 Tensor.layout = property(_layout)
 Tensor.get_device = _get_device
 Tensor.dim_order = _dim_order
 Tensor.is_inference = lambda self: False
 Tensor.is_conj = Tensor.is_neg = lambda self: False
 Tensor.to_dense = lambda self, dtype=None, *, masked_grad=None: self if dtype is None else self.to(dtype)
+# In PyTorch an address, by which packages tell whether two names are one tensor.
+Tensor._cdata = property(id, doc="A number that no other tensor has while this one is there.")
 Tensor.names = property(lambda self: (None,) * self.dim())
 Tensor.has_names = lambda self: False
 for _name in _NEVER.split():
     setattr(Tensor, _name, _never(_name))
 for _name in ("cuda", "xpu", "hpu", "mps"):
     setattr(Tensor, _name, _to_absent(_name))
+
+
+def _from_file(filename, shared=False, nbytes=0):
+    """The first bytes of a file as memory: `shared`, changes go to the file; else they stay in memory."""
+    from ._functions import from_file
+
+    return from_file(filename, shared, nbytes, dtype=uint8).untyped_storage()
+
+
+def _bytes(self, index):
+    """A byte's number; for a slice the tensor of the bytes, of the same memory."""
+    found = frombuffer(self, dtype=uint8)[index]
+    return found if isinstance(index, slice) else found.item()
+
+
+UntypedStorage.from_file = staticmethod(_from_file)
+UntypedStorage.__getitem__ = _bytes
+UntypedStorage.tolist = lambda self: frombuffer(self, dtype=uint8).tolist()
+UntypedStorage.untyped = lambda self: self
+UntypedStorage.cpu = lambda self: self

@@ -54,7 +54,7 @@ def download_url_to_file(url, dst, hash_prefix=None, progress=True):
     request = urllib.request.Request(url, headers={"User-Agent": "opforge.hub"})
     with urllib.request.urlopen(request) as source, tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
         try:
-            with tqdm(total=source.length, disable=not progress, unit="B", unit_scale=True) as bar:
+            with tqdm(total=getattr(source, "length", None), disable=not progress, unit="B", unit_scale=True) as bar:
                 while chunk := source.read(_CHUNK):
                     digest.update(chunk)
                     file.write(chunk)

@@ -5,7 +5,9 @@ Operators that are declared with a name, "namespace::name", are found by it in `
 
 from __future__ import annotations
 
+from ._core import ArgumentError
 from ._definition import Definition
+from ._python_op import PythonOp
 from .custom import CustomOp as CustomOpDef
 from .custom import custom_op as _custom_op
 
@@ -33,12 +35,18 @@ def _of(op):
 
 
 def custom_op(name, fn=None, /, *, mutates_args=(), device_types=None, schema=None, tags=None):
-    """`opforge.custom_op` with a name, by which `opforge.ops` finds the operator. The function is called on tensors of any device."""
+    """`opforge.custom_op` with a name, by which `opforge.ops` finds the operator. The function is called on tensors of any device.
+
+    A function whose arguments are of other types than schemas have, such as optional ones, is an operator too (`_python_op`), but no part of graphs.
+    """
     if not isinstance(name, str):
         return _custom_op(name, fn, mutates_args=mutates_args, schema=schema)
 
     def declare(function):
-        op = _custom_op(name, function, mutates_args=mutates_args, schema=schema)
+        try:
+            op = _custom_op(name, function, mutates_args=() if mutates_args == "unknown" else mutates_args, schema=schema)
+        except ArgumentError:
+            op = PythonOp(function, name)
         _operators[name] = op
         return op
 

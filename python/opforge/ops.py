@@ -5,7 +5,12 @@ from __future__ import annotations
 import sys
 import types
 
+from ._absent import absent_function
+
 __all__ = ["load_library"]
+
+# The namespaces of PyTorch's own operators.
+_PYTORCHS = ("aten", "prims", "prim")
 
 
 def load_library(path):
@@ -43,12 +48,11 @@ class Namespace(types.ModuleType):
     def __getattr__(self, name):
         if name.startswith("__"):
             raise AttributeError(name)
-        function = _find(self.__name__.rpartition(".")[2], name)
+        namespace = self.__name__.rpartition(".")[2]
+        function = _find(namespace, name)
         if function is None:
-            raise AttributeError(f"'_OpNamespace' '{self.__name__}' object has no attribute '{name}': opforge knows no such operator")
-        operator = Operator(f"{self.__name__.rpartition('.')[2]}::{name}", function)
-        self.__dict__[name] = operator
-        return operator
+            raise AttributeError(f"'{self.__name__}' has no attribute '{name}': no such operator is defined, and opforge has none")
+        return self.__dict__.setdefault(name, Operator(f"{namespace}::{name}", function))
 
 
 def _find(namespace, name):
@@ -56,15 +60,18 @@ def _find(namespace, name):
     from . import library
 
     declared = library.find(f"{namespace}::{name}")
-    if declared is not None or namespace not in ("aten", "prims"):
-        return declared
+    return declared if declared is not None or namespace not in _PYTORCHS else _own(namespace, name)
+
+
+def _own(namespace, name):
+    """The function of opforge's behind a name of PyTorch's operators. Packages make tables by them: those that are missing are errors when they are called."""
     import opforge
 
-    for place in (opforge, opforge.nn.functional, opforge.Tensor, opforge.linalg, opforge.special):
-        function = getattr(place, name.removeprefix("linalg_").removeprefix("special_") if place is not opforge.Tensor else name, None)
+    for prefix, place in ("linalg_", opforge.linalg), ("special_", opforge.special), ("", opforge), ("", opforge.nn.functional), ("", opforge.Tensor):
+        function = getattr(place, name.removeprefix(prefix), None) if name.startswith(prefix) else None
         if callable(function):
             return function
-    return None
+    return absent_function(f"torch.ops.{namespace}.{name}", "opforge has no such operator")
 
 
 def __getattr__(name):

@@ -139,7 +139,7 @@ class DisableTorchFunction(_Disabled):
 
 def _namespaces():
     """The modules and the class whose functions calls are shown of, by the names that PyTorch's programs know them under."""
-    for name in ("", ".nn.functional", ".linalg", ".special"):
+    for name in ("", ".nn.functional", ".fft", ".linalg", ".special"):
         yield f"torch{name}", importlib.import_module(f"opforge{name}")
     yield "torch.Tensor", _Tensor
 
@@ -221,14 +221,15 @@ _OPERATORS = frozenset(
 
 @functools.cache
 def _handwritten():
-    """What `Tensor` has besides declared methods, ready for a class that is to see it."""
+    """What `Tensor` has besides methods that the binding shows, ready for a class that is to see it."""
     found = {}
     for name, value in vars(_Tensor).items():
-        if name in _KEPT | _OPERATORS | _core._declared_methods:
+        is_declared = name in _core._declared_methods and isinstance(value, types.MethodDescriptorType)
+        if is_declared or name in _KEPT | _OPERATORS:
             continue
-        if isinstance(value, types.GetSetDescriptorType):
+        if isinstance(value, (types.GetSetDescriptorType, property)):
             found[name] = _shown_property(value)
-        elif isinstance(value, (types.MethodDescriptorType, types.WrapperDescriptorType)):
+        elif isinstance(value, (types.MethodDescriptorType, types.WrapperDescriptorType, types.FunctionType)):
             found[name] = _shown_method(value)
     found["__iter__"] = lambda self: iter(self.unbind())
     return found

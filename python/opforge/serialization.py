@@ -6,6 +6,7 @@ Loading runs no code of the file's: pickles are read by a machine that executes 
 
 from __future__ import annotations
 
+import collections.abc
 import io
 import json
 import os
@@ -18,11 +19,13 @@ from ._tree import Reader, Writer
 
 __all__ = ["load", "save"]
 
+# Names of PyTorch's that annotations and defaults of packages use.
+DEFAULT_PROTOCOL = 2
+FILE_LIKE = FileLike = str | os.PathLike | io.IOBase
+MAP_LOCATION = collections.abc.Callable | _core.device | str | dict | None
+
 # The entry of the metadata that holds the tree.
 _KEY = "opforge"
-
-# The version of pickles that `save` writes.
-DEFAULT_PROTOCOL = 2
 
 # Files of these names are PyTorch's.
 _PYTORCH = (".pt", ".pth", ".bin", ".ckpt", ".tar", ".pkl")

@@ -1,4 +1,4 @@
-"""The classes of tensors' memory."""
+"""The classes of tensors' memory, and what Python can give them: the bytes of files, and parts of themselves."""
 
 from __future__ import annotations
 

@@ -34,12 +34,12 @@ def filled(module):
     """The module with parameters that depend on their names and shapes alone."""
     with torch.no_grad():
         for name, parameter in module.named_parameters():
-            values = _random(name).standard_normal(tuple(parameter.shape))
+            values = numpy.asarray(_random(name).standard_normal(tuple(parameter.shape)))
             if parameter.dim() < 2:
                 values = 0.1 * values + name.endswith("weight")
             else:
                 values /= numpy.sqrt(max(numpy.prod(parameter.shape[1:]), 1))
-            parameter.copy_(torch.from_numpy(values.astype("float32")))
+            parameter.copy_(torch.from_numpy(numpy.asarray(values, dtype="float32")))
     return module
 
 

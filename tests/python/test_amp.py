@@ -8,6 +8,7 @@ import pytest
 import opforge as torch
 import opforge.nn.functional as F
 from opforge.amp import GradScaler, custom_bwd, custom_fwd
+from test_registry import EXACT, array, call, each, leaves, tensors
 
 BF16, F16, F32, F64 = torch.bfloat16, torch.float16, torch.float32, torch.float64
 
@@ -88,6 +89,24 @@ def test_float64_and_integers_are_not_cast(name):
     with torch.autocast("cpu"):
         assert LOWER[name](rand(4, 4, dtype=F64)).dtype is F64
         assert torch.mm(torch.ones(2, 2, dtype=torch.int32), torch.ones(2, 2, dtype=torch.int32)).dtype is torch.int32
+
+
+@each(EXACT)
+def test_every_function_runs_under_autocast(case):
+    """Arguments of float64 stay as they are; results of float32 are those of outside, or near them in the lower precision."""
+    expected = leaves(call(case, tensors(case.args)))
+    with torch.autocast("cpu"):
+        found = leaves(call(case, tensors(case.args)))
+        lower = leaves(call(case, tensors(case.args, F32)))
+    for result, as_float32, outside in zip(found, lower, expected, strict=True):
+        if not isinstance(outside, torch.Tensor):
+            continue
+        assert result.dtype is outside.dtype
+        np.testing.assert_array_equal(array(result), array(outside))
+        if outside.dtype is F64 and case.half:
+            finite = np.isfinite(array(outside))
+            scale = max(1.0, np.abs(array(outside)[finite]).max(initial=0))
+            assert np.abs(array(as_float32)[finite] - array(outside)[finite]).max(initial=0) < 0.1 * scale
 
 
 def test_what_is_joined_is_the_widest():
@@ -193,14 +212,16 @@ def test_what_is_not_there_is_disabled_with_a_warning():
 
 
 def test_older_names_work_and_warn():
-    from opforge.amp import _older
-
-    with pytest.warns(FutureWarning, match="torch.amp.autocast\\('cpu'"), _older.cpu.autocast():
+    with pytest.warns(FutureWarning, match="torch.amp.autocast\\('cpu'"), torch.cpu.amp.autocast():
         assert (rand(2, 2) @ rand(2, 2)).dtype is BF16
         with pytest.warns(DeprecationWarning, match="is_autocast_enabled"):
             assert torch.is_autocast_cpu_enabled()
     with pytest.warns(DeprecationWarning):
         assert torch.get_autocast_gpu_dtype() is F16
+    with pytest.warns(FutureWarning), pytest.warns(UserWarning, match="CUDA"):
+        assert not torch.cuda.amp.GradScaler().is_enabled()
+    with pytest.warns(FutureWarning):
+        assert torch.cuda.amp.custom_fwd(lambda ctx, x: x)(torch.autograd.function.FunctionCtx(), 3) == 3
 
 
 def test_compiled_functions_are_told_apart_by_autocast():

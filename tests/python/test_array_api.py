@@ -70,6 +70,13 @@ def test_signatures(signature):
     assert function.__name__ == name.split(".")[-1] and function.__doc__
 
 
+def test_there_are_no_other_names():
+    functions = {signature.partition("(")[0] for signature in SIGNATURES}
+    rest = {"e", "inf", "nan", "newaxis", "pi", "fft", "linalg", "__array_api_version__", *ALL}
+    assert set(dir(xp)) == {name for name in functions if "." not in name} | rest
+    assert {f"linalg.{name}" for name in xp.linalg.__all__} == {name for name in functions if "." in name}
+
+
 def test_constants():
     assert (xp.e, xp.pi, xp.inf, xp.newaxis) == (math.e, math.pi, math.inf, None) and math.isnan(xp.nan)
     assert xp.__array_api_version__ == "2025.12"

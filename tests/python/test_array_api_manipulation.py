@@ -151,6 +151,11 @@ def test_taking(dtype):
     assert_same(xp.take_along_axis(ours(x[:1]), ours(zeros), axis=1), np.take_along_axis(np.broadcast_to(x[:1], (2, 5, 3)), zeros, 1))
     with pytest.raises(ValueError, match="axis"):
         xp.take(ours(x), xp.asarray([0]))
+    for wrong in (xp.asarray([1.0]), xp.asarray([True])):
+        with pytest.raises(TypeError, match="integers"):
+            xp.take(vector, wrong)
+        with pytest.raises(TypeError, match="integers"):
+            xp.take_along_axis(vector, wrong)
     for bad in (7, -8):
         with pytest.raises((IndexError, ValueError)):
             xp.take(vector, xp.asarray([bad]))

@@ -121,3 +121,31 @@ def test_checkpoint_sequential():
     assert [part.runs for part in module] == [3, 3, 2, 2, 2]
     with pytest.raises(ValueError):
         checkpoint_sequential(module, 0, torch.ones(1, 4), use_reentrant=False)
+
+
+def test_other_names():
+    from opforge.utils import checkpoint as names
+
+    x = leaf(1.0, 2.0)
+    doubled = names.checkpoint(use_reentrant=False)(lambda x, by=2: x * by)
+    (doubled(x) + names.CheckpointFunction.apply(lambda x: x * 3, True, x)).sum().backward()
+    assert x.grad.tolist() == [5.0, 5.0]
+    detached = names.detach_variable((x, 3))
+    assert detached[0].is_leaf and detached[0].requires_grad and detached[1] == 3
+    assert names.get_device_states(x) == ([], [])
+    with names.set_checkpoint_early_stop(False), names.set_checkpoint_debug_enabled(True):
+        checkpoint(lambda x: x, x, use_reentrant=False, context_fn=names.noop_context_fn)
+    with pytest.warns(UserWarning, match="None of the inputs"):
+        names.check_backward_validity([torch.ones(1)])
+    with pytest.raises(NotImplementedError, match="create_selective_checkpoint_contexts"):
+        names.create_selective_checkpoint_contexts([])
+    with pytest.raises(RuntimeError, match="devices"):
+        names.set_device_states([0], [None])
+
+
+def test_another_second_run_is_an_error_of_its_own():
+    from opforge.utils.checkpoint import CheckpointError
+
+    lengths = iter([2, 1])
+    with pytest.raises(CheckpointError, match="the same each time"):
+        checkpoint(lambda x: x[: next(lengths)], leaf(1.0, 2.0), use_reentrant=False).sum().backward()

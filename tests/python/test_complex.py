@@ -57,6 +57,12 @@ def test_eigenvalues_can_be_trained():
     np.testing.assert_allclose(found, [0.3 - 0.8j, 0.3 + 0.8j], atol=1e-3)
 
 
+def test_quotients_by_nan_are_nan():
+    nan = float("nan")
+    for divisor in (complex(nan, 0), complex(0, nan), complex(nan, 1), complex(2, nan), complex(nan, nan)):
+        assert torch.isnan(torch.view_as_real(torch.tensor(1 + 2j) / torch.tensor(divisor))).all()
+
+
 def test_what_is_not_there_is_refused():
     for call in (lambda: numbers(2).tanh(), lambda: torch.ones(2).imag, lambda: torch.view_as_real(torch.ones(2))):
         with pytest.raises(torch.OpforgeError):

@@ -161,6 +161,15 @@ def test_samplers_of_no_valid_parameter_give_nan():
     assert D.NegativeBinomial(T(0.0), T(0.5)).sample().tolist() == [0]
 
 
+def test_samplers_are_functions_too():
+    generator = torch.Generator().manual_seed(5)
+    first = torch.binomial(torch.full((3,), 50.0), torch.tensor(0.3), generator), torch._standard_gamma(T(0.3, 4.0), generator)
+    generator.manual_seed(5)
+    again = torch.binomial(torch.full((3,), 50.0), torch.tensor(0.3), generator), torch._standard_gamma(T(0.3, 4.0), generator)
+    assert all(map(torch.equal, first, again)) and first[0].dtype == torch.float32
+    assert torch._sample_dirichlet(torch.ones(2, 3)).sum(-1).tolist() == pytest.approx([1, 1])
+
+
 @pytest.mark.parametrize("a", [1e-3, 0.05, 0.5, 0.9, 1.5, 3.0, 20.0, 300.0])
 def test_gamma_samples_follow_their_concentration(a):
     """At a fixed probability the quantile's derivative, which the inverse of scipy's incomplete gamma function has by differences."""

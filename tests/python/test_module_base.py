@@ -313,3 +313,61 @@ def test_parameter_list_and_dict():
     named = nn.ParameterDict({"a": torch.ones(2)}) | {"b": torch.ones(1)}
     assert list(named.keys()) == ["a", "b"] and isinstance(named["a"], nn.Parameter)
     assert named.pop("a").numel() == 2 and "a" not in named and list(named.state_dict()) == ["b"]
+
+
+def test_classes_beside_module_get_the_arguments_if_asked_for():
+    class Named:
+        def __init__(self, name):
+            self.name = name
+
+    class Layer(nn.Module, Named):
+        call_super_init = True
+
+    class Other(nn.Module, Named):
+        pass
+
+    assert Layer("first").name == "first" and not list(Layer("first").parameters())
+    with pytest.raises(TypeError):
+        Other("first")
+
+
+def test_the_older_backward_hook():
+    layer, seen = nn.Linear(2, 2), []
+    handle = layer.register_backward_hook(lambda module, into, out: seen.append((module is layer, out[0].tolist())))
+    layer(torch.ones(1, 2)).sum().backward()
+    handle.remove()
+    layer(torch.ones(1, 2)).sum().backward()
+    assert seen == [(True, [[1, 1]])]
+
+
+def test_modules_are_compiled_in_place():
+    calls = []
+
+    class Scale(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.tensor([2.0, 3.0]))
+
+        def forward(self, x):
+            calls.append(1)
+            return (x * self.weight).relu()
+
+    module, seen = Scale(), []
+    module.register_forward_hook(lambda module, args, output: seen.append(output.shape))
+    whole = nn.Sequential(module)
+    module.compile(fullgraph=True)
+    for _ in range(3):
+        assert whole(torch.ones(2)).tolist() == [2, 3]
+    assert len(calls) == 1
+    whole(torch.ones(2)).sum().backward()
+    assert module.weight.grad.tolist() == [1, 1]
+    with torch.no_grad():
+        module.weight.fill_(5)
+    assert module(torch.ones(2)).tolist() == [5, 5]
+    assert sorted(module.state_dict()) == ["weight"]
+    twin = copy.deepcopy(module)
+    twin(torch.ones(2))
+    count = len(calls)
+    twin(torch.ones(2))
+    assert len(calls) == count + 1
+    assert twin.weight is not module.weight

@@ -179,6 +179,21 @@ def test_buffers_that_change_meanwhile_are_in_the_dictionary():
     assert norm.running_mean.tolist() == [0, 0, 0]
 
 
+def test_buffers_that_are_assigned_meanwhile_are_in_the_dictionary():
+    class Counter(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("count", torch.zeros(()))
+
+        def forward(self, x):
+            self.count = self.count + 1
+            return x + self.count
+
+    counter, state = Counter(), {"count": torch.tensor(5.0)}
+    assert stateless.functional_call(counter, state, torch.ones(())).item() == 7
+    assert state["count"].item() == 6 and counter.count.item() == 0
+
+
 def test_ties():
     model = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Linear(2, 2, bias=False))
     model[1].weight = model[0].weight

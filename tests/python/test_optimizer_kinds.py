@@ -167,6 +167,25 @@ def test_recorded_steps_have_gradients(kind):
     assert torch.autograd.gradcheck(after, (start, gradients))
 
 
+@pytest.mark.parametrize("kind", DIFFERENTIABLE, ids=lambda kind: kind.__name__)
+def test_complex_parameters_are_pairs_of_real_ones(kind):
+    start, gradients = torch.tensor([1 + 2j, -0.5 + 0.25j]), [torch.tensor([0.5 - 1j, 2 + 1j]), torch.tensor([0.25 + 1j, -1 + 1j])]
+    options = {"momentum": 0.5} if kind is optim.SGD else {"initial_accumulator_value": 0.5} if kind is optim.Adagrad else {}
+    pairs, whole = torch.nn.Parameter(torch.view_as_real(start).clone()), torch.nn.Parameter(start.clone())
+    optimizers = kind([pairs], lr=0.1, **options), kind([whole], lr=0.1, **options)
+    for gradient in gradients:
+        pairs.grad, whole.grad = torch.view_as_real(gradient).clone(), gradient
+        for optimizer in optimizers:
+            optimizer.step()
+    np.testing.assert_allclose(torch.view_as_real(whole.detach()).numpy(), pairs.detach().numpy(), rtol=1e-5, atol=1e-6)
+    assert {value.dtype for value in optimizers[1].state[whole].values() if isinstance(value, torch.Tensor)} <= {torch.complex64}
+
+
+def test_groups_are_shown_apart():
+    shown = repr(optim.SGD([{"params": [torch.ones(1)]}, {"params": [torch.ones(1)], "lr": 0.5}], lr=0.1))
+    assert shown.startswith("SGD (\nParameter Group 0\n    dampening: 0\n") and "\n\nParameter Group 1\n" in shown and "    lr: 0.5\n" in shown
+
+
 def test_settings_that_contradict_each_other():
     for options in ({"foreach": True, "fused": True}, {"differentiable": True, "fused": True}):
         with pytest.raises(RuntimeError):

@@ -1,8 +1,9 @@
 """Classes and modes that decide calls: `__torch_function__`."""
 
 import numpy as np
-import opforge as torch
 import pytest
+
+import opforge as torch
 from opforge.overrides import (
     DisableTorchFunction,
     DisableTorchFunctionSubclass,
@@ -15,6 +16,7 @@ from opforge.overrides import (
     resolve_name,
     wrap_torch_function,
 )
+from test_registry import EXACT, array, call, each, leaves, mapped, tensors
 
 
 class Plain(torch.Tensor):
@@ -79,6 +81,16 @@ def test_results_are_of_the_subclass(call):
     np.testing.assert_array_equal(result.detach().numpy(), call(torch.ones(3, 3)).detach().numpy())
 
 
+@each([case for case in EXACT if any(isinstance(leaf, np.ndarray) for leaf in leaves(case.args))])
+def test_results_of_every_function_are_of_the_subclass(case):
+    expected = leaves(call(case, tensors(case.args)))
+    found = leaves(call(case, mapped(case.args, lambda a: torch.tensor(a).as_subclass(Plain))))
+    for result, plain_result in zip(found, expected, strict=True):
+        if isinstance(plain_result, torch.Tensor):
+            assert type(result) is Plain
+            np.testing.assert_array_equal(array(result), array(plain_result))
+
+
 def test_results_in_place_are_the_receiver():
     x = plain(2)
     before = x
@@ -124,6 +136,24 @@ def test_calls_are_shown_with_their_functions():
     x += 1
     torch.cat([x, torch.ones(1)])
     assert Noting.calls == ["add", "relu", "__rsub__", "__setitem__", "add_", "cat"]
+
+
+def test_calls_are_shown_as_what_the_class_has():
+    seen = []
+
+    class Seeing(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return super().__torch_function__(func, types, args, kwargs)
+
+    names = "to clone detach requires_grad_ contiguous new_zeros float __getitem__ exp".split()
+    x = torch.ones(2).as_subclass(Seeing)
+    arguments = {"to": (torch.float64,), "new_zeros": (3,), "__getitem__": (0,)}
+    for name in names:
+        assert type(getattr(x, name)(*arguments.get(name, ()))) is Seeing
+        assert seen[0] == getattr(torch.Tensor, name)
+        seen.clear()
 
 
 def test_parameters_and_buffers_have_plain_results():

@@ -140,3 +140,9 @@ def test_a_tensor_beats_a_dimension():
     assert torch.max(torch.tensor(2), torch.tensor(4)).item() == 4
     assert torch.min(torch.tensor([2.0, 5.0]), torch.tensor(4)).tolist() == [2.0, 4.0]
     assert torch.max(torch.tensor([2.0, 5.0]), 0).indices.item() == 1
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "uint64", "float32", "float64"])
+def test_products_are_of_the_dtype_that_is_asked_for(dtype):
+    product = torch.prod(torch.tensor([[3, 100], [50, 7]], dtype=torch.uint8), 0, dtype=getattr(torch, dtype))
+    assert name(product) == dtype and product.tolist() == np.asarray([150, 700]).astype(dtype).tolist()

@@ -219,7 +219,7 @@ EIGHT = bytes(8)
         b"",
         b"short",
         b"PK\x03\x04" + bytes(30),
-        b"\x80\x02}q\x00.",
+        b"\x80\x02}q\x00",
         b"\x93NUMPY\x01\x00",
         struct.pack("<Q", 2**63) + b"{}",
         struct.pack("<Q", 100) + b"{}",

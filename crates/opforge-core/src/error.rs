@@ -240,6 +240,12 @@ impl Error {
         Error::Context { context: context.to_string(), inner: Box::new(self) }
     }
 
+    /// Says which file it was about.
+    #[cold]
+    pub fn with_path<P: AsRef<std::path::Path>>(self, path: P) -> Self {
+        self.context(format!("path: {}", path.as_ref().display()))
+    }
+
     /// The error without the wrappers that say when, where and while doing what it arose.
     pub fn root(&self) -> &Error {
         match self {

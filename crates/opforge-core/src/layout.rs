@@ -127,6 +127,16 @@ impl Layout {
         true
     }
 
+    /// Column-major without gaps.
+    pub fn is_fortran_contiguous(&self) -> bool {
+        self.shape.is_fortran_contiguous(&self.stride)
+    }
+
+    /// candle's name of [`Layout::may_overlap_itself`].
+    pub fn has_internal_overlap(&self) -> bool {
+        self.may_overlap_itself()
+    }
+
     /// The range of storage elements if the layout is contiguous.
     pub fn contiguous_offsets(&self) -> Option<(usize, usize)> {
         self.is_contiguous().then(|| (self.offset, self.offset + self.elem_count()))

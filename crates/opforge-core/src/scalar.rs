@@ -19,6 +19,16 @@ pub enum Scalar {
 }
 
 impl Scalar {
+    /// 0 of a dtype.
+    pub fn zero(dtype: DType) -> Scalar {
+        Scalar::Int(0).cast(dtype)
+    }
+
+    /// 1 of a dtype.
+    pub fn one(dtype: DType) -> Scalar {
+        Scalar::Int(1).cast(dtype)
+    }
+
     /// The value as f64: integers round, a complex number loses its imaginary part.
     pub fn to_f64(self) -> f64 {
         match self {

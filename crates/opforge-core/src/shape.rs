@@ -82,10 +82,45 @@ impl Shape {
         Ok(out)
     }
 
+    /// As [`Shape::broadcast`]: candle's name.
+    ///
+    /// # Errors
+    /// As [`Shape::broadcast`].
+    pub fn broadcast_shape_binary_op(&self, rhs: &Shape, op: &'static str) -> Result<Shape> {
+        self.broadcast(rhs, op)
+    }
+
+    /// The shape with more dimensions at the end.
+    pub fn extend(mut self, additional_dims: &[usize]) -> Shape {
+        self.0.extend_from_slice(additional_dims);
+        self
+    }
+
+    /// Whether these strides are row-major without gaps; those of dimensions of length 1, and of empty shapes, do not matter.
+    pub fn is_contiguous(&self, stride: &[usize]) -> bool {
+        self.rank() == stride.len() && follow(self.0.iter().zip(stride).rev())
+    }
+
+    /// As [`Shape::is_contiguous`], column-major.
+    pub fn is_fortran_contiguous(&self, stride: &[usize]) -> bool {
+        self.rank() == stride.len() && follow(self.0.iter().zip(stride))
+    }
+
     /// The strides, in elements, of a row-major tensor of this shape.
     pub fn stride_contiguous(&self) -> Vec<usize> {
         crate::layout::contiguous_strides(self).into_vec()
     }
+}
+
+/// Whether each dimension that has several elements begins where those before it end; the pairs are lengths and strides, the innermost first.
+fn follow<'a>(dims: impl Iterator<Item = (&'a usize, &'a usize)> + Clone) -> bool {
+    let mut expected = 1usize;
+    let mut fits = |(&len, &stride): (&usize, &usize)| {
+        let fits = len == 1 || stride == expected;
+        expected = expected.saturating_mul(len);
+        fits
+    };
+    dims.clone().any(|(&len, _)| len == 0) || dims.into_iter().all(&mut fits)
 }
 
 impl std::ops::Index<usize> for Shape {

@@ -1,3 +1,5 @@
+//! Elements set to zero at random.
+
 use opforge::{ModuleT, Result, Tensor};
 
 use crate::ops;

@@ -1,3 +1,5 @@
+//! Vectors that stand for integers.
+
 use opforge::{Module, Result, Tensor};
 
 use crate::{Init, VarBuilder};

@@ -63,6 +63,16 @@ impl LayerNorm {
     pub fn bias(&self) -> Option<&Tensor> {
         self.bias.as_ref()
     }
+
+    /// What is added to the variance.
+    pub fn eps(&self) -> f64 {
+        self.eps
+    }
+
+    /// Whether the mean is taken away.
+    pub fn remove_mean(&self) -> bool {
+        self.remove_mean
+    }
 }
 
 impl Module for LayerNorm {
@@ -90,6 +100,25 @@ impl RmsNorm {
     /// With this weight, a vector of the last dimension's length.
     pub fn new(weight: Tensor, eps: f64) -> Self {
         RmsNorm(LayerNorm::rms_norm(weight, eps))
+    }
+
+    /// The weight.
+    pub fn weight(&self) -> &Tensor {
+        self.0.weight()
+    }
+
+    /// What is added to the mean of squares.
+    pub fn eps(&self) -> f64 {
+        self.0.eps()
+    }
+
+    /// As `forward`: candle's name of the version with a gradient, which both have here.
+    ///
+    /// # Errors
+    /// As [`crate::ops::rms_norm`].
+    #[track_caller]
+    pub fn forward_diff(&self, xs: &Tensor) -> Result<Tensor> {
+        self.0.forward(xs)
     }
 
     /// As a [`LayerNorm`].

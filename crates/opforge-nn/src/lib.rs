@@ -21,28 +21,39 @@
 //! ```
 
 pub mod activation;
+pub mod batch_norm;
+pub mod conv;
 mod dropout;
-mod embedding;
+pub mod embedding;
 pub mod encoding;
-mod func;
+pub mod func;
+pub mod group_norm;
 pub mod init;
 pub mod kv_cache;
-mod layer_norm;
-mod linear;
+pub mod layer_norm;
+pub mod linear;
 pub mod loss;
 pub mod ops;
 pub mod optim;
 pub mod rnn;
 pub mod rotary_emb;
+pub mod sampling;
 pub mod schedule;
-mod sequential;
+pub mod sequential;
 pub mod var_builder;
-mod var_map;
+pub mod var_map;
 
 pub use activation::{Activation, PReLU, prelu};
+pub use batch_norm::{BatchNorm, BatchNormConfig, batch_norm};
+pub use conv::{
+    Conv1d, Conv1dConfig, Conv2d, Conv2dConfig, ConvTranspose1d, ConvTranspose1dConfig, ConvTranspose2d,
+    ConvTranspose2dConfig, conv_transpose1d, conv_transpose1d_no_bias, conv_transpose2d, conv_transpose2d_no_bias,
+    conv1d, conv1d_no_bias, conv2d, conv2d_no_bias,
+};
 pub use dropout::Dropout;
 pub use embedding::{Embedding, embedding};
 pub use func::{Func, FuncT, func, func_t};
+pub use group_norm::{GroupNorm, group_norm};
 pub use init::Init;
 pub use layer_norm::{LayerNorm, LayerNormConfig, RmsNorm, layer_norm, layer_norm_no_bias, rms_norm};
 pub use linear::{Linear, linear, linear_b, linear_no_bias};

@@ -4,6 +4,7 @@ use opforge::functional as f;
 use opforge::{D, Dim, Error, Module, Result, Tensor};
 
 use crate::LayerNorm;
+use crate::conv::to_i64;
 pub use crate::dropout::Dropout;
 
 /// `e^x / sum(e^x)` along a dimension.
@@ -13,6 +14,23 @@ pub use crate::dropout::Dropout;
 #[track_caller]
 pub fn softmax<T: Dim>(xs: &Tensor, dim: T) -> Result<Tensor> {
     f::softmax(xs, dim.to_index(xs.shape(), "softmax")? as i64, None)
+}
+
+/// Leaves its input as it is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Identity;
+
+impl Identity {
+    /// The only one.
+    pub fn new() -> Identity {
+        Identity
+    }
+}
+
+impl Module for Identity {
+    fn forward(&self, xs: &Tensor) -> Result<Tensor> {
+        Ok(xs.clone())
+    }
 }
 
 /// As [`softmax`], along the last dimension.
@@ -117,4 +135,110 @@ pub fn rms_norm(xs: &Tensor, weight: &Tensor, eps: f32) -> Result<Tensor> {
 #[track_caller]
 pub fn layer_norm(xs: &Tensor, weight: &Tensor, bias: &Tensor, eps: f32) -> Result<Tensor> {
     LayerNorm::new(weight.clone(), bias.clone(), eps.into()).forward(xs)
+}
+
+/// As [`rms_norm`]: candle's name of the version with a gradient, which both have here.
+///
+/// # Errors
+/// As [`rms_norm`].
+#[track_caller]
+pub fn rms_norm_slow(x: &Tensor, alpha: &Tensor, eps: f32) -> Result<Tensor> {
+    rms_norm(x, alpha, eps)
+}
+
+/// As [`layer_norm`]: candle's name of the version with a gradient, which both have here.
+///
+/// # Errors
+/// As [`rms_norm`].
+#[track_caller]
+pub fn layer_norm_slow(x: &Tensor, alpha: &Tensor, beta: &Tensor, eps: f32) -> Result<Tensor> {
+    layer_norm(x, alpha, beta, eps)
+}
+
+/// `gamma x` where positive, else `gamma alpha (e^x - 1)`.
+///
+/// # Errors
+/// As [`sigmoid`].
+#[track_caller]
+pub fn selu(xs: &Tensor, alpha: f32, gamma: f32) -> Result<Tensor> {
+    xs.elu(alpha.into())?.affine(gamma.into(), 0.0)
+}
+
+/// Images `[.., channels, height, width]` with `factor` times the height and width, of that many fewer channels.
+///
+/// # Errors
+/// For channels that are no multiple of `factor^2`.
+#[track_caller]
+pub fn pixel_shuffle(xs: &Tensor, upscale_factor: usize) -> Result<Tensor> {
+    f::pixel_shuffle(xs, to_i64(upscale_factor))
+}
+
+/// The inverse of [`pixel_shuffle`].
+///
+/// # Errors
+/// For sizes that are no multiples of the factor.
+#[track_caller]
+pub fn pixel_unshuffle(xs: &Tensor, downscale_factor: usize) -> Result<Tensor> {
+    f::pixel_unshuffle(xs, to_i64(downscale_factor))
+}
+
+/// Images with `pad` more rows and columns on every side, which repeat those at the edge.
+///
+/// # Errors
+/// For images without elements.
+#[track_caller]
+pub fn replication_pad2d(xs: &Tensor, pad: usize) -> Result<Tensor> {
+    f::pad(xs, &[to_i64(pad); 4], "replicate", None)
+}
+
+/// Attention, `softmax(q k^T scale + mask) v`, of `q [batch, heads, length, width]`; `k` and `v` may have fewer heads, each of which serves several of q. With
+/// a `softcapping` `c` other than 1, scores are `c tanh(score / c)` before the mask.
+///
+/// # Errors
+/// For shapes that do not go together.
+#[track_caller]
+pub fn sdpa(
+    q: &Tensor,
+    k: &Tensor,
+    v: &Tensor,
+    mask: Option<&Tensor>,
+    do_causal: bool,
+    scale: f32,
+    softcapping: f32,
+) -> Result<Tensor> {
+    let causal = if do_causal && (mask.is_some() || softcapping != 1.0) {
+        Some(causal_mask(q.dim(D::Minus2)?, k.dim(D::Minus2)?, q)?)
+    } else {
+        None
+    };
+    let both = match (mask, &causal) {
+        (Some(mask), Some(causal)) => Some(mask.broadcast_add(causal)?),
+        (mask, causal) => mask.or(causal.as_ref()).cloned(),
+    };
+    if softcapping == 1.0 {
+        let is_causal = do_causal && both.is_none();
+        return f::scaled_dot_product_attention(q, k, v, both.as_ref(), 0.0, is_causal, Some(scale.into()), true);
+    }
+    let cap = f64::from(softcapping);
+    let (k, v) = (for_heads(k, q)?, for_heads(v, q)?);
+    let scores = q.matmul(&k.t()?)?.affine(f64::from(scale) / cap, 0.0)?.tanh()?.affine(cap, 0.0)?;
+    let scores = both.map_or(Ok(scores.clone()), |mask| scores.broadcast_add(&mask))?;
+    softmax_last_dim(&scores)?.matmul(&v)
+}
+
+/// 0 where a query may look, else minus infinity: query `i` at the keys up to `i`.
+fn causal_mask(queries: usize, keys: usize, like: &Tensor) -> Result<Tensor> {
+    let row = |i: usize| (0..keys).map(move |j| if j <= i { 0f32 } else { f32::NEG_INFINITY });
+    let mask: Vec<f32> = (0..queries).flat_map(row).collect();
+    Tensor::from_vec(mask, (queries, keys), like.device())?.to_dtype(like.dtype())
+}
+
+/// Heads of keys or values, each as often as queries have heads for it.
+fn for_heads(x: &Tensor, q: &Tensor) -> Result<Tensor> {
+    let ((batch, heads, length, width), wanted) = (x.dims4()?, q.dims4()?.1);
+    if heads == 0 || !wanted.is_multiple_of(heads) {
+        return Err(Error::shapes("sdpa", q.shape(), x.shape(), "heads of q that are a multiple of those of k and v"));
+    }
+    let wide = x.unsqueeze(2)?.broadcast_as((batch, heads, wanted / heads, length, width))?;
+    wide.reshape((batch, wanted, length, width))
 }

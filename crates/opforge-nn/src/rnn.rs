@@ -71,6 +71,18 @@ pub struct Config {
     pub b_hh_init: Option<Init>,
     /// The number at the end of the variables' names.
     pub layer_idx: usize,
+    /// Whose parameters these are of a layer that reads both ways: those of the second direction are called `.._reverse`. The order of steps is the caller's.
+    pub direction: Direction,
+}
+
+/// The order in which a layer reads a sequence.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Direction {
+    /// From the first step.
+    #[default]
+    Forward,
+    /// From the last step.
+    Backward,
 }
 
 /// The configuration of an [`LSTM`].
@@ -81,7 +93,14 @@ pub type GRUConfig = Config;
 impl Default for Config {
     fn default() -> Self {
         let (weight, bias) = (Init::DEFAULT_KAIMING_UNIFORM, Some(Init::Const(0.0)));
-        Config { w_ih_init: weight, w_hh_init: weight, b_ih_init: bias, b_hh_init: bias, layer_idx: 0 }
+        Config {
+            w_ih_init: weight,
+            w_hh_init: weight,
+            b_ih_init: bias,
+            b_hh_init: bias,
+            layer_idx: 0,
+            direction: Direction::Forward,
+        }
     }
 }
 
@@ -100,11 +119,13 @@ struct Gates {
     b_ih: Option<Tensor>,
     b_hh: Option<Tensor>,
     hidden: usize,
+    config: Config,
 }
 
 impl Gates {
     fn new(count: usize, in_dim: usize, hidden: usize, config: &Config, vb: &VarBuilder<'_>) -> Result<Self> {
-        let name = |what: &str| format!("{what}_l{}", config.layer_idx);
+        let suffix = if config.direction == Direction::Backward { "_reverse" } else { "" };
+        let name = |what: &str| format!("{what}_l{}{suffix}", config.layer_idx);
         let rows = count * hidden;
         let weight = |init, what, inner: usize| vb.get_with_hints((rows, inner), &name(what), init);
         let bias = |init: Option<Init>, what| init.map(|init| vb.get_with_hints(rows, &name(what), init)).transpose();
@@ -114,6 +135,7 @@ impl Gates {
             b_ih: bias(config.b_ih_init, "bias_ih")?,
             b_hh: bias(config.b_hh_init, "bias_hh")?,
             hidden,
+            config: *config,
         })
     }
 
@@ -174,6 +196,21 @@ pub fn lstm(in_dim: usize, hidden_dim: usize, config: LSTMConfig, vb: VarBuilder
     Gates::new(4, in_dim, hidden_dim, &config, &vb).map(LSTM)
 }
 
+impl LSTM {
+    /// As [`lstm`].
+    ///
+    /// # Errors
+    /// As [`lstm`].
+    pub fn new(in_dim: usize, hidden_dim: usize, config: LSTMConfig, vb: VarBuilder<'_>) -> Result<Self> {
+        lstm(in_dim, hidden_dim, config, vb)
+    }
+
+    /// How it was made.
+    pub fn config(&self) -> &LSTMConfig {
+        &self.0.config
+    }
+}
+
 impl RNN for LSTM {
     type State = LSTMState;
 
@@ -220,6 +257,21 @@ pub struct GRU(Gates);
 /// When the builder has no variables of these names and shapes.
 pub fn gru(in_dim: usize, hidden_dim: usize, config: GRUConfig, vb: VarBuilder<'_>) -> Result<GRU> {
     Gates::new(3, in_dim, hidden_dim, &config, &vb).map(GRU)
+}
+
+impl GRU {
+    /// As [`gru`].
+    ///
+    /// # Errors
+    /// As [`gru`].
+    pub fn new(in_dim: usize, hidden_dim: usize, config: GRUConfig, vb: VarBuilder<'_>) -> Result<Self> {
+        gru(in_dim, hidden_dim, config, vb)
+    }
+
+    /// How it was made.
+    pub fn config(&self) -> &GRUConfig {
+        &self.0.config
+    }
 }
 
 impl RNN for GRU {

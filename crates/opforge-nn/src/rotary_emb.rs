@@ -38,6 +38,24 @@ pub fn rope_i(x: &Tensor, cos: &Tensor, sin: &Tensor) -> Result<Tensor> {
     Tensor::stack(&[a, b], D::Minus1)?.reshape(x.shape())
 }
 
+/// As [`rope`]: candle's name of the version with a gradient, which both have here.
+///
+/// # Errors
+/// As [`rope`].
+#[track_caller]
+pub fn rope_slow(x: &Tensor, cos: &Tensor, sin: &Tensor) -> Result<Tensor> {
+    rope(x, cos, sin)
+}
+
+/// As [`rope_i`]: candle's name of the version with a gradient, which both have here.
+///
+/// # Errors
+/// As [`rope`].
+#[track_caller]
+pub fn rope_i_slow(x: &Tensor, cos: &Tensor, sin: &Tensor) -> Result<Tensor> {
+    rope_i(x, cos, sin)
+}
+
 fn turn(a: &Tensor, b: &Tensor, cos: &Tensor, sin: &Tensor) -> Result<(Tensor, Tensor)> {
     Ok((a.broadcast_mul(cos)?.sub(&b.broadcast_mul(sin)?)?, a.broadcast_mul(sin)?.add(&b.broadcast_mul(cos)?)?))
 }

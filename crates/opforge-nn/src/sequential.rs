@@ -1,3 +1,5 @@
+//! Modules one after the other.
+
 use opforge::{Module, Result, Tensor};
 
 /// Modules one after the other.

@@ -1,10 +1,12 @@
 //! Where layers get their parameters from.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use opforge::safetensors::{BufferedSafetensors, MmapedSafetensors};
+use opforge::npy::NpzTensors;
+use opforge::safetensors::{BufferedSafetensors, MmapedSafetensors, SliceSafetensors};
 use opforge::{DType, Device, Error, Result, Shape, Tensor};
 
 use crate::var_map::{check_shape, missing};
@@ -79,6 +81,33 @@ impl<'a> VarBuilder<'a> {
         Ok(Self::with(BufferedSafetensors::new(data)?, dtype, device))
     }
 
+    /// Over the tensors of a safetensors file in memory that is borrowed; they are converted to `dtype`.
+    ///
+    /// # Errors
+    /// When the bytes are malformed.
+    pub fn from_slice_safetensors(data: &'a [u8], dtype: DType, device: &Device) -> Result<Self> {
+        Ok(Self::with(SliceSafetensors::new(data)?, dtype, device))
+    }
+
+    /// Over the arrays of a `.npz` archive, which are read as they are asked for and converted to `dtype`.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is malformed.
+    pub fn from_npz<P: AsRef<Path>>(path: P, dtype: DType, device: &Device) -> Result<Self> {
+        Ok(Self::with(NpzTensors::new(path)?, dtype, device))
+    }
+
+    /// The builder of other names: a tensor that is asked for by a name is that of the name that `f` makes of it.
+    pub fn rename_f<F: Fn(&str) -> String + Sync + Send + 'static>(self, f: F) -> Self {
+        self.rename(f)
+    }
+
+    /// As [`VarBuilder::rename_f`].
+    pub fn rename<R: Renamer + Send + Sync + 'a>(self, renamer: R) -> Self {
+        let (dtype, device, path) = (self.dtype, self.device, self.path.clone());
+        VarBuilder { backend: Arc::new(Rename::new(self, renamer)), path, dtype, device }
+    }
+
     /// The builder with a further prefix, which a dot parts from what follows.
     pub fn pp<S: ToString>(&self, prefix: S) -> Self {
         let mut pushed = self.clone();
@@ -119,6 +148,16 @@ impl<'a> VarBuilder<'a> {
     /// The builder of another dtype.
     pub fn to_dtype(&self, dtype: DType) -> Self {
         VarBuilder { dtype, ..self.clone() }
+    }
+
+    /// As [`VarBuilder::to_dtype`].
+    pub fn set_dtype(self, dtype: DType) -> Self {
+        VarBuilder { dtype, ..self }
+    }
+
+    /// The builder of another device.
+    pub fn set_device(self, device: Device) -> Self {
+        VarBuilder { device, ..self }
     }
 
     /// The name under the prefix.
@@ -166,7 +205,70 @@ impl<'a> VarBuilder<'a> {
     /// # Errors
     /// When there is none, or the shape would be needed to make it.
     pub fn get_unchecked(&self, name: &str) -> Result<Tensor> {
-        self.backend.get_unchecked(&self.path(name), self.dtype, &self.device)
+        self.get_unchecked_dtype(name, self.dtype)
+    }
+
+    /// As [`VarBuilder::get_unchecked`], in another dtype.
+    ///
+    /// # Errors
+    /// As [`VarBuilder::get_unchecked`].
+    pub fn get_unchecked_dtype(&self, name: &str, dtype: DType) -> Result<Tensor> {
+        self.backend.get_unchecked(&self.path(name), dtype, &self.device)
+    }
+}
+
+/// What gives tensors other names.
+pub trait Renamer {
+    /// The name by which a builder knows the tensor that is asked for by this name.
+    fn rename(&self, name: &str) -> Cow<'_, str>;
+}
+
+impl<F: Fn(&str) -> String> Renamer for F {
+    fn rename(&self, name: &str) -> Cow<'_, str> {
+        Cow::Owned(self(name))
+    }
+}
+
+/// A builder's tensors under other names: see [`VarBuilder::rename`].
+pub struct Rename<'a, R: Renamer> {
+    inner: VarBuilder<'a>,
+    renamer: R,
+}
+
+impl<'a, R: Renamer> Rename<'a, R> {
+    /// Names from the builder's root on.
+    pub fn new(inner: VarBuilder<'a>, renamer: R) -> Self {
+        Rename { inner: inner.root(), renamer }
+    }
+}
+
+impl<R: Renamer + Send + Sync> SimpleBackend for Rename<'_, R> {
+    fn get(&self, shape: Shape, name: &str, init: Init, dtype: DType, device: &Device) -> Result<Tensor> {
+        self.inner.backend.get(shape, &self.renamer.rename(name), init, dtype, device)
+    }
+
+    fn get_unchecked(&self, name: &str, dtype: DType, device: &Device) -> Result<Tensor> {
+        self.inner.backend.get_unchecked(&self.renamer.rename(name), dtype, device)
+    }
+
+    fn contains_tensor(&self, name: &str) -> bool {
+        self.inner.backend.contains_tensor(&self.renamer.rename(name))
+    }
+}
+
+impl SimpleBackend for NpzTensors {
+    fn get(&self, shape: Shape, name: &str, _: Init, dtype: DType, device: &Device) -> Result<Tensor> {
+        let tensor = self.get_unchecked(name, dtype, device)?;
+        check_shape(name, &shape, &tensor)?;
+        Ok(tensor)
+    }
+
+    fn get_unchecked(&self, name: &str, dtype: DType, device: &Device) -> Result<Tensor> {
+        NpzTensors::get(self, name)?.ok_or_else(|| missing(name))?.to_device(device)?.to_dtype(dtype)
+    }
+
+    fn contains_tensor(&self, name: &str) -> bool {
+        self.get_shape_and_dtype(name).is_ok()
     }
 }
 
@@ -236,4 +338,4 @@ macro_rules! given_tensors {
         })*
     };
 }
-given_tensors!(Tensors, MmapedSafetensors, BufferedSafetensors);
+given_tensors!(Tensors, MmapedSafetensors, BufferedSafetensors, SliceSafetensors<'_>);

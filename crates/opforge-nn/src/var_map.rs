@@ -1,3 +1,5 @@
+//! Variables by name.
+
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -24,6 +24,31 @@ pub enum Device {
     Added(u8),
 }
 
+/// Where a device is, as [`Device::location`] says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DeviceLocation {
+    /// Main memory.
+    Cpu,
+    /// A CUDA device; there are none in this build.
+    Cuda {
+        /// Its number.
+        gpu_id: usize,
+    },
+    /// A Metal device; there are none in this build.
+    Metal {
+        /// Its number.
+        gpu_id: usize,
+    },
+    /// Nowhere.
+    Meta,
+    /// A device that a backend has added.
+    Added {
+        /// Its number.
+        id: usize,
+    },
+}
+
 impl Attributes for Device {
     fn type_name() -> String {
         "Device".to_owned()
@@ -108,6 +133,28 @@ impl Device {
     /// None in this build.
     pub fn cuda_if_available(_ordinal: usize) -> Result<Self> {
         Ok(Device::Cpu)
+    }
+    /// The Metal device of that number.
+    ///
+    /// # Errors
+    /// [`Error::Device`]: this build has no Metal.
+    pub fn new_metal(ordinal: usize) -> Result<Self> {
+        Err(Error::device("new_metal", "ordinal", ordinal, "cpu: this build has no Metal"))
+    }
+    /// The Metal device of that number where there is one, else the CPU.
+    ///
+    /// # Errors
+    /// None in this build.
+    pub fn metal_if_available(_ordinal: usize) -> Result<Self> {
+        Ok(Device::Cpu)
+    }
+    /// Where the device is.
+    pub fn location(&self) -> DeviceLocation {
+        match self {
+            Device::Cpu => DeviceLocation::Cpu,
+            Device::Meta => DeviceLocation::Meta,
+            Device::Added(id) => DeviceLocation::Added { id: (*id).into() },
+        }
     }
     /// Whether both are the same device.
     pub fn same_device(&self, other: &Self) -> bool {

@@ -94,6 +94,14 @@ impl Device {
         Ok(())
     }
 
+    /// The seed that random numbers started from last.
+    ///
+    /// # Errors
+    /// None on the devices there are.
+    pub fn get_current_seed(&self) -> Result<u64> {
+        Ok(Generator::global().initial_seed())
+    }
+
     /// Waits until everything that was issued has run.
     ///
     /// # Errors

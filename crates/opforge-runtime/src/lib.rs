@@ -66,7 +66,7 @@ mod sync;
 mod transfer;
 pub mod vm;
 
-pub use device::Device;
+pub use device::{Device, DeviceLocation};
 pub use file::MappedFile;
 pub use generator::Generator;
 pub use interrupt::checkpoint;

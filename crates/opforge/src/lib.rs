@@ -34,13 +34,16 @@ mod methods;
 mod module;
 pub mod operator;
 pub mod ops;
+pub mod quantized;
 pub mod registry;
 mod tensor;
 pub mod test_utils;
+pub mod utils;
 
 pub use autograd::{GradStore, Var, no_grad};
 pub use custom_op::{CpuStorage, CustomOp1, CustomOp2, CustomOp3, InplaceOp1, InplaceOp2, InplaceOp3};
 pub use declaration::function;
+pub use functional::ToUsize2;
 pub use io::{FileAccess, npy, pickle, safetensors};
 pub use methods::{IndexOp, TensorIndexer};
 pub use module::{Module, ModuleT};
@@ -49,13 +52,28 @@ pub use opforge_core::{
     Complex, Context, CustomFault, D, DType, Dim, Dims, Element, Error, ErrorKind, FloatDType, IntDType, Layout, Meta,
     Result, Scalar, Shape, ShapeWithOneHole, StridedBlocks, StridedIndex, WithDType, bf16, f16,
 };
-pub use opforge_runtime::{Device, Generator};
+pub use opforge_runtime::{Device, DeviceLocation, Generator};
 pub use tensor::display;
 pub use tensor::{NdArray, Tensor, TensorId};
 
 /// Names as candle's programs import them.
 pub mod backprop {
     pub use crate::autograd::GradStore;
+}
+
+/// Names as candle's programs import them.
+pub mod op {
+    pub use crate::methods::CmpOp;
+}
+
+/// Names as candle's programs import them.
+pub mod layout {
+    pub use crate::Layout;
+}
+
+/// Names as candle's programs import them.
+pub mod conv {
+    pub use crate::methods::CudnnFwdAlgo;
 }
 
 /// Names as candle's programs import them.
@@ -71,6 +89,9 @@ pub mod cpu_backend {
 /// Names as candle's programs import them.
 pub mod shape {
     pub use crate::{D, Dim, Dims, Shape, ShapeWithOneHole};
+
+    /// The shape of a scalar.
+    pub const SCALAR: () = ();
 }
 
 /// Names as candle's programs import them.
@@ -82,6 +103,14 @@ pub mod scalar {
 /// Names as candle's programs import them.
 pub mod error {
     pub use crate::{Context, Error, Result};
+
+    /// Both results, or the first error.
+    ///
+    /// # Errors
+    /// Those given.
+    pub fn zip<T, U>(first: Result<T>, second: Result<U>) -> Result<(T, U)> {
+        Ok((first?, second?))
+    }
 }
 
 /// Returns early with an error made of a format string.

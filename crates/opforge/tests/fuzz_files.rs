@@ -9,6 +9,8 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use opforge::npy::NpzTensors;
+use opforge::quantized::gguf_file::{self, Content, Value};
+use opforge::quantized::{GgmlDType, QTensor};
 use opforge::safetensors::{self, BufferedSafetensors, MmapedSafetensors, SliceSafetensors};
 use opforge::{DType, Device, ErrorKind, FileAccess, Result, Tensor};
 use opforge_runtime::alloc;
@@ -206,6 +208,26 @@ static SAFETENSORS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
         .into()
 });
 
+static GGUF: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+    let rows = Tensor::arange(0f32, 512.0, CPU).and_then(|x| x.reshape((2, 256))).unwrap();
+    let quantized = |dtype: &GgmlDType| (format!("t.{dtype:?}"), QTensor::quantize(&rows, *dtype).unwrap());
+    let texts = Value::Array(vec![Value::String("a".to_owned()), Value::String("bc".to_owned())]);
+    let values = [
+        ("general.alignment", Value::U32(32)),
+        ("texts", Value::Array(vec![texts.clone(), texts])),
+        ("pi", Value::F64(0.5)),
+    ];
+    let file = |tensors: &[(String, QTensor)], values: &[(&str, Value)]| {
+        let tensors: Vec<(&str, &QTensor)> = tensors.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect();
+        let values: Vec<(&str, &Value)> = values.iter().map(|(name, value)| (*name, value)).collect();
+        let mut out = Cursor::new(Vec::new());
+        gguf_file::write(&mut out, &values, &tensors).unwrap();
+        out.into_inner()
+    };
+    let all: Vec<(String, QTensor)> = GgmlDType::ALL.iter().map(quantized).collect();
+    vec![file(&all, &values), file(&all[..1], &[]), file(&[], &values)]
+});
+
 /// What a reader gave, once it is known to be right.
 fn judged(read: Result<Vec<(String, Tensor)>>, most: usize) -> Result<Vec<(String, String)>, TestCaseError> {
     let requested = REQUESTED.load(Ordering::Relaxed);
@@ -270,6 +292,19 @@ fn check_safetensors(bytes: &[u8], path: &Path) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+fn check_gguf(bytes: &[u8], path: &Path) -> Result<(), TestCaseError> {
+    let read = || {
+        let mut file = std::fs::File::open(path)?;
+        let content = Content::read(&mut file)?;
+        let mut names: Vec<&String> = content.tensor_infos.keys().collect();
+        names.sort();
+        let tensor = |name: &String| Ok((name.clone(), content.tensor(&mut file, name, CPU)?.dequantize(CPU)?));
+        names.into_iter().map(tensor).collect()
+    };
+    // Blocks of 84 bytes become a thousand, and tensors may share them.
+    judged(read(), bytes.len() * 256).map(drop)
+}
+
 fn config() -> ProptestConfig {
     let cases =
         std::env::var("OPFORGE_FUZZ_CASES").map_or(256, |text| text.parse().expect("OPFORGE_FUZZ_CASES is a number"));
@@ -306,4 +341,9 @@ fn damaged_npz_files() {
 #[test]
 fn damaged_safetensors_files() {
     fuzz(&SAFETENSORS, check_safetensors);
+}
+
+#[test]
+fn damaged_gguf_files() {
+    fuzz(&GGUF, check_gguf);
 }

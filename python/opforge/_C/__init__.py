@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 from .. import _core
+from .._absent import absent_names
 from .._core import Generator, Tensor, default_generator, device, dtype
 from .._size import Size
 from ..autograd import is_grad_enabled
-from ..overrides import _disabled_torch_function_impl
+from ..overrides import DisableTorchFunction, DisableTorchFunctionSubclass
 from . import _nn
 from ._dispatch import (  # noqa: F401
-    DisableTorchFunction,
-    DisableTorchFunctionSubclass,
     DispatchKey,
     DispatchKeySet,
-    _DisableTorchFunction,
     _dispatch_has_computed_kernel_for_dispatch_key,
     _dispatch_has_kernel_for_dispatch_key,
     _ExcludeDispatchKeyGuard,
 )
 
-__all__ = ["Generator", "Size", "Tensor", "TensorBase", "default_generator", "device", "dtype", "is_grad_enabled"]
+__all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "Size", "Tensor", "TensorBase", "default_generator", "device", "dtype", "is_grad_enabled"]
 
 TensorBase = _TensorBase = Tensor
+_disabled_torch_function_impl = _core._disabled_torch_function_impl
+_DisableTorchFunction = DisableTorchFunction
+_TensorMeta = type(Tensor)
 _set_grad_enabled = _core.set_grad_mode
 # What was built: no device but the CPU.
 _has_cuda = has_cuda = _has_mps = has_mps = _has_xpu = False
 _has_mkldnn = has_mkldnn = has_mkl = False
 has_openmp = has_lapack = _has_lapack = True
+globals().update(
+    absent_names(__name__, "opforge.save and opforge.load write and read PyTorch's files", classes="PyTorchFileReader PyTorchFileWriter")
+)
 
 
 def _get_tracing_state():
@@ -55,7 +59,7 @@ def _cuda_getDeviceCount():
 
 def _is_torch_function_enabled():
     """Whether functions look for `__torch_function__` of their arguments."""
-    return False
+    return _core._watching()[1]
 
 
 def _get_accelerator(check=None):

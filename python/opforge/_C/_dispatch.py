@@ -39,16 +39,6 @@ class _ExcludeDispatchKeyGuard:
         return None
 
 
-class DisableTorchFunctionSubclass(_ExcludeDispatchKeyGuard):
-    """A context in which no `__torch_function__` of subclasses is called."""
-
-    def __init__(self):
-        super().__init__(None)
-
-
-DisableTorchFunction = _DisableTorchFunction = DisableTorchFunctionSubclass
-
-
 def _dispatch_has_kernel_for_dispatch_key(name, key):
     """Whether a kernel was registered: none is, by a key."""
     return False

@@ -1,4 +1,4 @@
-"""`nn.functional` under the name that PyTorch's extension module has for it, and what it knows of `Module.to`."""
+"""`nn.functional` under the name that PyTorch's extension module has for it, and the arguments of `Module.to`."""
 
 from __future__ import annotations
 

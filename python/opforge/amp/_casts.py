@@ -117,6 +117,7 @@ def _rules():
         rules.update((getattr(space, name), rule) for name in names.split() for space in spaces if hasattr(space, name))
     for names, rule in ((_LOWER_LINALG, _to_lower), (_FULL_LINALG, _to_full)):
         rules.update((getattr(_core.linalg, name), rule) for name in names.split() if hasattr(_core.linalg, name))
+    rules.update((value, _to_full) for name, value in vars(_core.fft).items() if name.endswith(("fft", "fft2", "fftn")))
     return rules
 
 

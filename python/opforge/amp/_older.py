@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 
 from .. import _core
@@ -36,20 +35,23 @@ def _scaler(device_type):
     return GradScaler
 
 
-class cpu:
-    """`torch.cpu.amp`."""
-
-    autocast = _autocast("cpu", _core.bfloat16)
-    GradScaler = _scaler("cpu")
+cpu_autocast, cpu_GradScaler = _autocast("cpu", _core.bfloat16), _scaler("cpu")
+cuda_autocast, cuda_GradScaler = _autocast("cuda", _core.float16), _scaler("cuda")
 
 
-class cuda:
-    """`torch.cuda.amp`."""
+def _decorator(name):
+    newer = getattr(autocast_mode, name)
 
-    autocast = _autocast("cuda", _core.float16)
-    GradScaler = _scaler("cuda")
-    custom_fwd = staticmethod(functools.partial(autocast_mode.custom_fwd, device_type="cuda"))
-    custom_bwd = staticmethod(functools.partial(autocast_mode.custom_bwd, device_type="cuda"))
+    def decorate(function=None, **options):
+        _deprecate(name, "cuda")
+        return newer(function, device_type="cuda", **options)
+
+    decorate.__name__ = decorate.__qualname__ = name
+    decorate.__doc__ = f"`opforge.amp.{name}(.., device_type='cuda')`."
+    return decorate
+
+
+cuda_custom_fwd, cuda_custom_bwd = _decorator("custom_fwd"), _decorator("custom_bwd")
 
 
 def _older(name, newer, device_type):

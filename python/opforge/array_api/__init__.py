@@ -1,20 +1,35 @@
 """The namespace of the Python array API standard, version 2025.12 (https://data-apis.org/array-api/2025.12/), for opforge's tensors.
 
 Programs that are written for any array library reach it by `x.__array_namespace__()`, or with array-api-compat. Every name of the standard, with
-its parameters and its types of results, is here; of other names none is. What PyTorch defines differently under the same name
+its parameters and its types of results, is here. What PyTorch defines differently under the same name
 (`opforge.sum(x, dim=..)`) stays so in `opforge` itself.
 
 >>> xp = opforge.arange(3).__array_namespace__()
 >>> xp.sum(xp.asarray([[1, 2], [3, 4]], dtype=xp.uint8), axis=1, keepdims=True).dtype
 opforge.uint64
 
-Three things of a tensor are PyTorch's where the standard has others: operators (`x + y`) let a tensor without dimensions lend its kind only, so
-that `float32` with a 0-d `float64` gives `float32` there, and `float64` from `add(x, y)` here; `x.size` is a method, the number of elements
-`x.numel()`; and slices have no negative steps, for which there is `flip`.
+What a tensor itself has by PyTorch's rules stays so, where the standard has others: operators (`x + y`) let a tensor without dimensions lend its kind
+only, so that `float32` with a 0-d `float64` gives `float32`, and `float64` by `add(x, y)`; `x.size` is a method, the number of elements `x.numel()`;
+slices have no negative steps, for which there is `flip`; and as an index, uint8 is a mask, where `take` counts by it.
 """
 
 from __future__ import annotations
 
+from . import (
+    constants,
+    creation,
+    data_type_functions,
+    data_types,
+    elementwise,
+    indexing,
+    linear_algebra,
+    manipulation,
+    searching,
+    sets,
+    sorting,
+    statistics,
+    utility,
+)
 from .constants import *
 from .creation import *
 from .data_type_functions import *
@@ -32,8 +47,14 @@ from .utility import *
 
 __array_api_version__ = "2025.12"
 
+_CHAPTERS = (
+    constants, creation, data_type_functions, data_types, elementwise, indexing, linear_algebra, manipulation, searching, sets, sorting, statistics,
+    utility,
+)  # fmt: skip
 # Extensions, which are imported when they are first asked for.
 _EXTENSIONS = ("fft", "linalg")
+
+__all__ = [name for chapter in _CHAPTERS for name in chapter.__all__] + ["__array_api_version__", "__array_namespace_info__"]
 
 
 def __getattr__(name):
@@ -42,13 +63,13 @@ def __getattr__(name):
 
         try:
             return importlib.import_module(f".{name}", __name__)
-        except ModuleNotFoundError as error:
+        except ImportError as error:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}: {error}") from None
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__():
-    return sorted({*globals(), *_EXTENSIONS})
+    return sorted([*__all__, *_EXTENSIONS])
 
 
 def _namespace(api_version):

@@ -1,4 +1,4 @@
-"""What functions of all chapters do with their arguments: operands promoted, axes checked."""
+"""What functions of all chapters have in common: operands promoted, axes checked, names and documentation of those that are opforge's."""
 
 from __future__ import annotations
 
@@ -9,9 +9,25 @@ from .data_type_functions import result_type
 
 def promoted(*operands):
     """Arrays of the one dtype that arrays and Python scalars promote to."""
+    kinds = {x.dtype if isinstance(x, _core.Tensor) else None for x in operands}
+    if len(kinds) == 1 and None not in kinds:
+        return operands
     dtype = result_type(*operands)
     device = next(x.device for x in operands if isinstance(x, _core.Tensor))
     return [x.to(dtype) if isinstance(x, _core.Tensor) else _core.asarray(x, dtype=dtype, device=device) for x in operands]
+
+
+def places_in(op, indices, length):
+    """An array of places along an axis, of which negative ones count from the end, as numbers from 0 on."""
+    indices = whole(op, "indices", indices)
+    return _core.where(indices < 0, indices + length, indices)
+
+
+def whole(op, name, x):
+    """An array of integers, in int64."""
+    if x.dtype is _core.bool or x.dtype.is_floating_point or x.dtype.is_complex:
+        raise TypeError(f"{op}: {name} of {x.dtype}, expected integers")
+    return x.to(_core.int64)
 
 
 def place(op, axis, ndim):
@@ -36,3 +52,10 @@ def only_axis(op, x, axis):
     if axis is None and x.ndim > 1:
         raise ValueError(f"{op}: no axis for {x.ndim} axes, expected one of them")
     return place(op, 0 if axis is None else axis, x.ndim)
+
+
+def named(function, name, operation):
+    """A function that calls an operation of opforge, with its documentation but for the first line, its parameters."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = operation.__doc__.partition("\n\n")[2]
+    return function

@@ -74,7 +74,7 @@ def result_type(*arrays_and_dtypes):
     dimensions count like others."""
     dtypes = [_dtype(x) for x in arrays_and_dtypes if not isinstance(x, _SCALARS)]
     if not dtypes:
-        raise ValueError("result_type: scalars alone, expected at least one array or dtype")
+        raise ValueError("no array or dtype among the operands, expected at least one")
     scalars = [x for x in arrays_and_dtypes if isinstance(x, _SCALARS)]
     return reduce(_with_scalar, scalars, reduce(_core.promote_types, dtypes))
 

@@ -5,53 +5,105 @@ from __future__ import annotations
 from opforge import _core
 
 from . import _complex
-from ._operands import promoted
+from ._operands import named, promoted
 
-__all__ = ["clip", "positive", "remainder", "sign"]
-
-# Functions of one array by their names here; where opforge's is another, that follows a colon.
-_UNARY = """
-abs acos acosh asin asinh atan atanh bitwise_invert:bitwise_not ceil conj cos cosh exp expm1 floor imag isfinite isinf isnan log log1p log2 log10
-logical_not negative real reciprocal round signbit sin sinh square sqrt tan tanh trunc
-"""
-
-# Functions of two arrays, of which one may be a Python scalar.
-_BINARY = """
-add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor copysign divide equal:eq floor_divide greater greater_equal hypot
-less less_equal logaddexp logical_and logical_or logical_xor maximum minimum multiply nextafter not_equal pow subtract
-"""
+__all__ = [
+    "abs", "acos", "acosh", "add", "asin", "asinh", "atan", "atan2", "atanh", "bitwise_and", "bitwise_invert", "bitwise_left_shift",
+    "bitwise_or", "bitwise_right_shift", "bitwise_xor", "ceil", "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "exp",
+    "expm1", "floor", "floor_divide", "greater", "greater_equal", "hypot", "imag", "isfinite", "isinf", "isnan", "less", "less_equal",
+    "log", "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum",
+    "multiply", "negative", "nextafter", "not_equal", "positive", "pow", "real", "reciprocal", "remainder", "round", "sign", "signbit",
+    "sin", "sinh", "sqrt", "square", "subtract", "tan", "tanh", "trunc",
+]  # fmt: skip
 
 
-def _unary(operation, of_complex):
+def _of_one(name, operation=None):
+    """A function of one array that is opforge's of the same name, or of another."""
+    operation = operation or getattr(_core, name)
+    of_complex = getattr(_complex, f"{name}_", operation)
+
     def function(x, /):
-        return of_complex(x) if x.dtype.is_complex else operation(x)
+        return of_complex(x) if _core.is_complex(x) else operation(x)
 
-    return function
+    return named(function, name, operation)
 
 
-def _binary(operation, of_complex):
+def _of_two(name, operation=None):
+    """A function of two arrays, of which one may be a Python scalar, that is opforge's of the same name, or of another."""
+    operation = operation or getattr(_core, name)
+    of_complex = getattr(_complex, f"{name}_", operation)
+
     def function(x1, x2, /):
         x1, x2 = promoted(x1, x2)
         return of_complex(x1, x2) if x1.dtype.is_complex else operation(x1, x2)
 
-    return function
+    return named(function, name, operation)
 
 
-def _define(names, form):
-    """Makes functions of this module of those in opforge, which their documentation is of."""
-    for entry in names.split():
-        name, _, other = entry.partition(":")
-        operation = getattr(_core, other or name)
-        function = form(operation, getattr(_complex, f"{name}_", operation))
-        function.__name__ = function.__qualname__ = name
-        function.__module__ = __name__
-        function.__doc__ = operation.__doc__
-        globals()[name] = function
-        __all__.append(name)
+abs = _of_one("abs")
+acos = _of_one("acos")
+acosh = _of_one("acosh")
+asin = _of_one("asin")
+asinh = _of_one("asinh")
+atan = _of_one("atan")
+atanh = _of_one("atanh")
+bitwise_invert = _of_one("bitwise_invert", _core.bitwise_not)
+ceil = _of_one("ceil")
+conj = _of_one("conj")
+cos = _of_one("cos")
+cosh = _of_one("cosh")
+exp = _of_one("exp")
+expm1 = _of_one("expm1")
+floor = _of_one("floor")
+imag = _of_one("imag")
+isfinite = _of_one("isfinite")
+isinf = _of_one("isinf")
+isnan = _of_one("isnan")
+log = _of_one("log")
+log1p = _of_one("log1p")
+log2 = _of_one("log2")
+log10 = _of_one("log10")
+logical_not = _of_one("logical_not")
+negative = _of_one("negative")
+real = _of_one("real")
+reciprocal = _of_one("reciprocal")
+round = _of_one("round")
+signbit = _of_one("signbit")
+sin = _of_one("sin")
+sinh = _of_one("sinh")
+square = _of_one("square")
+sqrt = _of_one("sqrt")
+tan = _of_one("tan")
+tanh = _of_one("tanh")
+trunc = _of_one("trunc")
 
-
-_define(_UNARY, _unary)
-_define(_BINARY, _binary)
+add = _of_two("add")
+atan2 = _of_two("atan2")
+bitwise_and = _of_two("bitwise_and")
+bitwise_left_shift = _of_two("bitwise_left_shift")
+bitwise_or = _of_two("bitwise_or")
+bitwise_right_shift = _of_two("bitwise_right_shift")
+bitwise_xor = _of_two("bitwise_xor")
+copysign = _of_two("copysign")
+divide = _of_two("divide")
+equal = _of_two("equal", _core.eq)
+floor_divide = _of_two("floor_divide")
+greater = _of_two("greater")
+greater_equal = _of_two("greater_equal")
+hypot = _of_two("hypot")
+less = _of_two("less")
+less_equal = _of_two("less_equal")
+logaddexp = _of_two("logaddexp")
+logical_and = _of_two("logical_and")
+logical_or = _of_two("logical_or")
+logical_xor = _of_two("logical_xor")
+maximum = _of_two("maximum")
+minimum = _of_two("minimum")
+multiply = _of_two("multiply")
+nextafter = _of_two("nextafter")
+not_equal = _of_two("not_equal")
+pow = _of_two("pow")
+subtract = _of_two("subtract")
 
 
 def clip(x, /, min=None, max=None):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import opforge.fft as _fft
 
+from ._operands import named
+
 __all__ = [
     "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft", "irfftn", "rfft", "rfftfreq", "rfftn",
 ]  # fmt: skip
@@ -15,7 +17,7 @@ def _along_one(name):
     def function(x, /, *, n=None, axis=-1, norm="backward"):
         return operation(x, n, axis, norm)
 
-    return function
+    return named(function, name, operation)
 
 
 def _along_many(name):
@@ -26,7 +28,7 @@ def _along_many(name):
             raise ValueError(f"{name}: s without axes, expected both")
         return operation(x, s, axes, norm)
 
-    return function
+    return named(function, name, operation)
 
 
 def _frequencies(name):
@@ -35,7 +37,7 @@ def _frequencies(name):
     def function(n, /, *, d=1.0, dtype=None, device=None):
         return operation(n, d, dtype=dtype, device=device)
 
-    return function
+    return named(function, name, operation)
 
 
 def _shift(name):
@@ -44,18 +46,20 @@ def _shift(name):
     def function(x, /, *, axes=None):
         return operation(x, axes)
 
-    return function
+    return named(function, name, operation)
 
 
-def _define(form, names):
-    for name in names.split():
-        function = form(name)
-        function.__name__ = function.__qualname__ = name
-        function.__module__, function.__doc__ = __name__, getattr(_fft, name).__doc__
-        globals()[name] = function
-
-
-_define(_along_one, "fft hfft ifft ihfft irfft rfft")
-_define(_along_many, "fftn ifftn irfftn rfftn")
-_define(_frequencies, "fftfreq rfftfreq")
-_define(_shift, "fftshift ifftshift")
+fft = _along_one("fft")
+hfft = _along_one("hfft")
+ifft = _along_one("ifft")
+ihfft = _along_one("ihfft")
+irfft = _along_one("irfft")
+rfft = _along_one("rfft")
+fftn = _along_many("fftn")
+ifftn = _along_many("ifftn")
+irfftn = _along_many("irfftn")
+rfftn = _along_many("rfftn")
+fftfreq = _frequencies("fftfreq")
+rfftfreq = _frequencies("rfftfreq")
+fftshift = _shift("fftshift")
+ifftshift = _shift("ifftshift")

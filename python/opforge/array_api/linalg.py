@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from opforge import _core
+from opforge._core import is_complex
 from opforge._core import linalg as _linalg
 
+from . import _complex_matrices as _complex
 from ._operands import place, places, promoted
 from .linear_algebra import matmul, matrix_transpose, tensordot, vecdot
 from .manipulation import broadcast_shapes
@@ -16,8 +20,32 @@ __all__ = [
 ]  # fmt: skip
 
 
+class EigResult(NamedTuple):
+    eigenvalues: _core.Tensor
+    eigenvectors: _core.Tensor
+
+
+class QRResult(NamedTuple):
+    Q: _core.Tensor
+    R: _core.Tensor
+
+
+class SlogdetResult(NamedTuple):
+    sign: _core.Tensor
+    logabsdet: _core.Tensor
+
+
+class SVDResult(NamedTuple):
+    U: _core.Tensor
+    S: _core.Tensor
+    Vh: _core.Tensor
+
+
 def cholesky(x, /, *, upper=False):
     """The triangular factor of a positive definite matrix: `x = L L^H`, or `U^H U` with `upper=True`."""
+    if is_complex(x):
+        lower = _complex.cholesky(x)
+        return lower.mH if upper else lower
     return _linalg.cholesky(x, upper=upper)
 
 
@@ -33,6 +61,9 @@ def cross(x1, x2, /, *, axis=-1):
 
 def det(x, /):
     """The determinant."""
+    if is_complex(x):
+        sign, size = slogdet(x)
+        return sign * _core.exp(size)
     return _linalg.det(x)
 
 
@@ -43,42 +74,46 @@ def diagonal(x, /, *, offset=0):
 
 def eig(x, /):
     """The eigenvalues and eigenvectors, as complex numbers."""
-    return _linalg.eig(x)
+    return EigResult(*(_complex.eig(x) if is_complex(x) else _linalg.eig(x)))
 
 
 def eigh(x, /):
     """The eigenvalues and eigenvectors of a symmetric or Hermitian matrix."""
-    return _linalg.eigh(x)
+    return EigResult(*(_complex.eigh(x) if is_complex(x) else _linalg.eigh(x)))
 
 
 def eigvals(x, /):
     """The eigenvalues, as complex numbers."""
-    return _linalg.eigvals(x)
+    return _complex.eig(x)[0] if is_complex(x) else _linalg.eigvals(x)
 
 
 def eigvalsh(x, /):
     """The eigenvalues of a symmetric or Hermitian matrix."""
-    return _linalg.eigvalsh(x)
+    return _complex.eigvalsh(x) if is_complex(x) else _linalg.eigvalsh(x)
 
 
 def inv(x, /):
     """The inverse."""
-    return _linalg.inv(x)
+    return _complex.inv(x) if is_complex(x) else _linalg.inv(x)
 
 
 def matrix_norm(x, /, *, keepdims=False, ord="fro"):
     """A norm of matrices: `'fro'`, `'nuc'`, 1, -1, 2, -2, inf or -inf."""
-    return _linalg.matrix_norm(x, ord, keepdim=keepdims)
+    if is_complex(x) and ord in ("nuc", 2, -2):
+        values = svdvals(x)
+        norm = values.sum(-1) if ord == "nuc" else values[..., 0 if ord == 2 else -1]
+        return norm[..., None, None] if keepdims else norm
+    return _linalg.matrix_norm(x.abs() if is_complex(x) else x, ord, keepdim=keepdims)
 
 
 def matrix_power(x, n, /):
     """The product of `n` times the matrix; of its inverse for negative `n`."""
-    return _linalg.matrix_power(x, n)
+    return _linalg.matrix_power(inv(x), -n) if n < 0 else _linalg.matrix_power(x, n)
 
 
 def matrix_rank(x, /, *, rtol=None):
     """How many singular values are above `rtol` times the largest."""
-    return _linalg.matrix_rank(x, rtol=rtol)
+    return _core.sum(_is_above(svdvals(x), x, rtol), -1) if is_complex(x) else _linalg.matrix_rank(x, rtol=rtol)
 
 
 def outer(x1, x2, /):
@@ -88,36 +123,56 @@ def outer(x1, x2, /):
 
 def pinv(x, /, *, rtol=None):
     """The pseudo-inverse, for which singular values up to `rtol` times the largest are 0."""
-    return _linalg.pinv(x, rtol=rtol)
+    if not is_complex(x):
+        return _linalg.pinv(x, rtol=rtol)
+    u, s, vh = svd(x, full_matrices=False)
+    inverse = _core.where(_is_above(s, x, rtol), 1 / s, _core.zeros_like(s)).to(x.dtype)
+    return _core.matmul(vh.mH * inverse.unsqueeze(-2), u.mH)
+
+
+def _is_above(values, x, rtol):
+    """Which singular values of `x` count: those above `rtol` times the largest, or the rounding errors of its size."""
+    if rtol is None:
+        rtol = max(x.shape[-2:]) * _core.finfo(values.dtype).eps
+    elif isinstance(rtol, _core.Tensor):
+        rtol = rtol.unsqueeze(-1)
+    return values > rtol * values[..., :1]
 
 
 def qr(x, /, *, mode="reduced"):
     """`Q` with orthonormal columns and the triangular `R` whose product is `x`; square `Q` with `mode='complete'`."""
-    return _linalg.qr(x, mode)
+    if not is_complex(x):
+        return QRResult(*_linalg.qr(x, mode))
+    if mode not in ("reduced", "complete"):
+        raise ValueError(f"qr: mode {mode!r}, expected 'reduced' or 'complete'")
+    q, r, _ = _complex.qr(x)
+    k = min(x.shape[-2:]) if mode == "reduced" else x.shape[-2]
+    return QRResult(q[..., :k], r[..., :k, :])
 
 
 def slogdet(x, /):
     """The sign of the determinant and the logarithm of its absolute value."""
-    return _linalg.slogdet(x)
+    return SlogdetResult(*(_complex.slogdet(x) if is_complex(x) else _linalg.slogdet(x)))
 
 
 def solve(x1, x2, /):
     """The solution of `x1 @ solution = x2`. `x2` is a vector, or matrices whose columns are; nothing with more axes is vectors."""
     x1, x2 = promoted(x1, x2)
     if x2.ndim == 1:
-        return _linalg.solve(x1, x2.unsqueeze(-1).expand(*x1.shape[:-1], 1)).squeeze(-1)
+        return solve(x1, x2.unsqueeze(-1)).squeeze(-1)
+    solution = _complex.solve if is_complex(x1) else _linalg.solve
     stacks = broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
-    return _linalg.solve(x1.expand(*stacks, *x1.shape[-2:]), x2.expand(*stacks, *x2.shape[-2:]))
+    return solution(x1.expand(*stacks, *x1.shape[-2:]), x2.expand(*stacks, *x2.shape[-2:]))
 
 
 def svd(x, /, *, full_matrices=True):
     """`U`, the singular values `S` in descending order, and `Vh`, whose product is `x`."""
-    return _linalg.svd(x, full_matrices)
+    return SVDResult(*(_complex.svd(x, full_matrices) if is_complex(x) else _linalg.svd(x, full_matrices)))
 
 
 def svdvals(x, /):
     """The singular values, in descending order."""
-    return _linalg.svdvals(x)
+    return _complex.svdvals(x) if is_complex(x) else _linalg.svdvals(x)
 
 
 def trace(x, /, *, offset=0, dtype=None):
@@ -129,7 +184,7 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     """The norm of vectors along axes, or of all elements: `(sum |x|^ord)^(1/ord)`, the largest `|x|` for inf, the smallest for -inf, and how many are
     not 0 for 0."""
     axes = places("vector_norm", axis, x.ndim)
-    x = abs(x) if x.dtype.is_complex or not axes else x
+    x = abs(x) if is_complex(x) or not axes else x
     if not axes:
         return x if ord else (x != 0).to(x.dtype)
     return _linalg.vector_norm(x, float(ord), axes, keepdims)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import opforge
 from opforge import _core
 
-from ._operands import place, places, promoted
+from ._operands import place, places, promoted, whole
 
 __all__ = [
     "broadcast_arrays", "broadcast_shapes", "broadcast_to", "concat", "expand_dims", "flip", "moveaxis", "permute_dims", "repeat", "reshape", "roll",
@@ -71,7 +71,7 @@ def repeat(x, repeats, /, *, axis=None):
         x, axis = x.reshape(-1), 0
     axis = place("repeat", axis, x.ndim)
     if isinstance(repeats, _core.Tensor):
-        repeats = repeats.to(_core.int64).expand(x.shape[axis])
+        repeats = whole("repeat", "repeats", repeats).expand(x.shape[axis])
     return _core.repeat_interleave(x, repeats, axis)
 
 

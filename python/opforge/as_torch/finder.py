@@ -10,7 +10,7 @@ import importlib.util
 import sys
 
 from ..version import __version__
-from .facade import make_torch
+from .facade import make_torch, whole
 
 # Top-level packages that come with PyTorch, and what they are here.
 _PACKAGES = {"torch": "opforge", "functorch": "opforge.func"}
@@ -65,7 +65,7 @@ class _AliasLoader(importlib.abc.Loader):
         self._name = name
 
     def create_module(self, spec):
-        module = importlib.import_module(self._name)
+        module = whole(importlib.import_module(self._name))
         self._spec = module.__spec__
         return module
 

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from .. import _core
+from .batched import grad
 from .function import Function, once_differentiable
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 
-backward, grad = _core.backward, _core.grad
+backward = _core.backward
 is_grad_enabled = _core.is_grad_enabled
 Variable = _core.Tensor
 
 # Names that are imported when they are first used, and the modules that have them.
 _LAZY = {
-    "gradcheck": "gradcheck",
-    "gradgradcheck": "gradcheck",
+    "anomaly_mode": None,
     "detect_anomaly": "anomaly_mode",
     "set_detect_anomaly": "anomaly_mode",
-    "anomaly_mode": None,
-    "forward_ad": None,
+    "gradcheck": "gradcheck",
+    "gradgradcheck": "gradcheck",
     "functional": None,
     "graph": None,
     "profiler": None,
-    "_profiler_enabled": "profiler",
     "jacobian": "functional",
     "hessian": "functional",
 }

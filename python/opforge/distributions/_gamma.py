@@ -13,9 +13,14 @@ from ..autograd.function import Function, once_differentiable
 from ._rejection import until_accepted
 
 
-def standard_gamma(concentration, generator=None):
+def _standard_gamma(concentration, generator=None):
     """Gamma variables of rate 1, of the shape and dtype of `concentration`."""
     return log_standard_gamma(concentration, generator).exp()
+
+
+def _sample_dirichlet(concentration, generator=None):
+    """Points of the simplex: gamma variables along the last dimension divided by their sum, by logarithms, which do not underflow."""
+    return log_standard_gamma(concentration, generator).softmax(-1)
 
 
 def log_standard_gamma(concentration, generator=None):

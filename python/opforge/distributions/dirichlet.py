@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import _core as _C
 from .._size import Size
 from . import constraints
-from ._gamma import log_standard_gamma
+from ._gamma import _sample_dirichlet
 from .exp_family import ExponentialFamily
 
 __all__ = ["Dirichlet"]
@@ -43,8 +43,7 @@ class Dirichlet(ExponentialFamily):
         return self.concentration * (total - self.concentration) / (total**2 * (total + 1))
 
     def rsample(self, sample_shape=Size()):
-        """Gamma variables divided by their sum, by their logarithms, which do not underflow."""
-        value = log_standard_gamma(self.concentration.expand(self._extended_shape(sample_shape))).softmax(-1)
+        value = _sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
         return value.clamp(min=_C.finfo(value.dtype).tiny)
 
     def log_prob(self, value):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import _core as _C
 from .._size import Size
 from . import constraints
-from ._gamma import standard_gamma
+from ._gamma import _standard_gamma
 from .exp_family import ExponentialFamily
 from .utils import broadcast_all
 
@@ -38,7 +38,7 @@ class Gamma(ExponentialFamily):
 
     def rsample(self, sample_shape=Size()):
         """Gradients with respect to both parameters: samples are implicit functions of the concentration."""
-        value = standard_gamma(self.concentration.expand(self._extended_shape(sample_shape))) / self.rate
+        value = _standard_gamma(self.concentration.expand(self._extended_shape(sample_shape))) / self.rate
         # Samples of a small concentration underflow: their density at 0 would be infinite.
         return value.clamp(min=_C.finfo(value.dtype).tiny)
 

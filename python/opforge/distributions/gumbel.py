@@ -23,7 +23,7 @@ class Gumbel(TransformedDistribution):
     def __init__(self, loc, scale, validate_args=None):
         self.loc, self.scale = broadcast_all(loc, scale)
         info = _C.finfo(self.loc.dtype)
-        base = Uniform(_C.full_like(self.loc, info.tiny), _C.full_like(self.loc, 1 - info.eps), validate_args=validate_args)
+        base = Uniform(_C.full_like(self.loc, info.tiny), _C.full_like(self.loc, 1 - info.eps), validate_args=False)
         log, mirror = ExpTransform().inv, AffineTransform(0, -_C.ones_like(self.scale))
         super().__init__(base, [log, mirror, log, AffineTransform(self.loc, -self.scale)], validate_args=validate_args)
 

@@ -19,7 +19,7 @@ class InverseGamma(TransformedDistribution):
     has_rsample = True
 
     def __init__(self, concentration, rate, validate_args=None):
-        base = Gamma(concentration, rate, validate_args=validate_args)
+        base = Gamma(concentration, rate, validate_args=False)
         super().__init__(base, PowerTransform(base.rate.new_tensor(-1.0)), validate_args=validate_args)
 
     @property

@@ -18,7 +18,7 @@ class LogNormal(TransformedDistribution):
     has_rsample = True
 
     def __init__(self, loc, scale, validate_args=None):
-        super().__init__(Normal(loc, scale, validate_args=validate_args), ExpTransform(), validate_args=validate_args)
+        super().__init__(Normal(loc, scale, validate_args=False), ExpTransform(), validate_args=validate_args)
 
     @property
     def loc(self):

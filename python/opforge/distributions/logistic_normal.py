@@ -18,7 +18,7 @@ class LogisticNormal(TransformedDistribution):
     has_rsample = True
 
     def __init__(self, loc, scale, validate_args=None):
-        base = Normal(loc, scale, validate_args=validate_args)
+        base = Normal(loc, scale, validate_args=False)
         base = base if base.batch_shape else base.expand((1,))
         super().__init__(base, StickBreakingTransform(), validate_args=validate_args)
 

@@ -6,7 +6,7 @@ from .. import _core as _C
 from .._size import Size
 from ..autograd.grad_mode import no_grad
 from . import constraints
-from ._gamma import standard_gamma
+from ._gamma import _standard_gamma
 from ._odds import Odds
 from .distribution import Parametric
 
@@ -46,7 +46,7 @@ class NegativeBinomial(Odds, Parametric):
         with no_grad():
             # Of no failures there are no successes.
             count = self.total_count.expand(shape)
-            rate = standard_gamma(count.masked_fill(count == 0, 1.0)) * self.logits.exp()
+            rate = _standard_gamma(count.masked_fill(count == 0, 1.0)) * self.logits.exp()
             return _C.poisson(rate.masked_fill(count == 0, 0.0))
 
     def log_prob(self, value):

@@ -19,7 +19,7 @@ class Pareto(TransformedDistribution):
 
     def __init__(self, scale, alpha, validate_args=None):
         self.scale, self.alpha = broadcast_all(scale, alpha)
-        base = Exponential(self.alpha, validate_args=validate_args)
+        base = Exponential(self.alpha, validate_args=False)
         super().__init__(base, [ExpTransform(), AffineTransform(0, self.scale)], validate_args=validate_args)
 
     @constraints.dependent_property(is_discrete=False, event_dim=0)

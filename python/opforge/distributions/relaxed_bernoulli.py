@@ -53,7 +53,8 @@ class RelaxedBernoulli(TransformedDistribution):
     has_rsample = True
 
     def __init__(self, temperature, probs=None, logits=None, validate_args=None):
-        super().__init__(LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(), validate_args=validate_args)
+        base = LogitRelaxedBernoulli(temperature, probs, logits, validate_args=False)
+        super().__init__(base, SigmoidTransform(), validate_args=validate_args)
 
     @property
     def temperature(self):

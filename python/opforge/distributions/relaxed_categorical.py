@@ -49,7 +49,7 @@ class RelaxedOneHotCategorical(TransformedDistribution):
     has_rsample = True
 
     def __init__(self, temperature, probs=None, logits=None, validate_args=None):
-        base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args)
+        base = ExpRelaxedCategorical(temperature, probs, logits, validate_args=False)
         super().__init__(base, ExpTransform(), validate_args=validate_args)
 
     @property

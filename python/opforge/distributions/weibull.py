@@ -20,7 +20,7 @@ class Weibull(TransformedDistribution):
 
     def __init__(self, scale, concentration, validate_args=None):
         self.scale, self.concentration = broadcast_all(scale, concentration)
-        base = Exponential(_C.ones_like(self.scale), validate_args=validate_args)
+        base = Exponential(_C.ones_like(self.scale), validate_args=False)
         transforms = [PowerTransform(self.concentration.reciprocal()), AffineTransform(0, self.scale)]
         super().__init__(base, transforms, validate_args=validate_args)
 

@@ -28,9 +28,6 @@ class Wishart(MatrixForms, ExponentialFamily):
         if matrix.shape[-1] != matrix.shape[-2]:
             raise ValueError(f"{self._given} must be square, got {tuple(matrix.shape[-2:])}")
         df = df if isinstance(df, _C.Tensor) else _C.tensor(float(df), dtype=matrix.dtype, device=matrix.device)
-        size = matrix.shape[-1]
-        if not (df > size - 1).all():
-            raise ValueError(f"Value of df={df} expected to be greater than ndim - 1 = {size - 1}.")
         self.df, matrix = common_batch((df, 0), (matrix, 2))
         setattr(self, self._given, matrix)
         super().__init__(self.df.shape, matrix.shape[-2:], validate_args=validate_args)

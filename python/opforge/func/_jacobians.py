@@ -7,7 +7,7 @@ from functools import wraps
 from ..autograd.functional import _columns, _rows
 from ..autograd.grad_mode import enable_grad
 from ._derivatives import check_outputs, evaluated_at, parted
-from ._trees import leaves, like
+from ._trees import like
 
 
 def _jacobian(func, argnums, has_aux, name, blocks):
@@ -20,27 +20,10 @@ def _jacobian(func, argnums, has_aux, name, blocks):
         outputs = check_outputs(name, output)
         with enable_grad():
             found = blocks(outputs, evaluated.variables, evaluated.is_recorded)
-        jacobian = _nested(output, [like(inputs, row) for row in found])
+        jacobian = like(output, [like(inputs, row) for row in found])
         return (jacobian, evaluated.released(aux)) if has_aux else jacobian
 
     return derived
-
-
-def _nested(output, rows):
-    """The tree of the output with a tree of the inputs in the place of each tensor."""
-    places = like(output, range(len(leaves(output))))
-
-    def build(tree):
-        if isinstance(tree, dict):
-            filled = tree.copy()
-            filled.update((key, build(part)) for key, part in tree.items())
-            return filled
-        if isinstance(tree, (tuple, list)):
-            parts = map(build, tree)
-            return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)
-        return rows[tree]
-
-    return build(places)
 
 
 def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):

@@ -13,7 +13,8 @@ _ABSENT = object()
 
 def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):
     """`module(*args, **kwargs)` with other parameters and buffers: those that a dictionary, or several, have under the names of `named_parameters()` and
-    `named_buffers()`. The module's own are back afterwards; what the module changes in place is changed in the dictionaries' tensors.
+    `named_buffers()`. The module's own are back afterwards; what the module changes in place is changed in the dictionaries' tensors, and what it assigns
+    to its parameters and buffers meanwhile is put into the dictionaries.
 
     `args` may be one value that is no tuple. Names of one tensor get what one of them is given, unless `tie_weights` is false. With `strict`, it is an
     error to leave names out, or to name what the module does not have.
@@ -28,13 +29,20 @@ def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, 
     if strict:
         _check_names(module, given, own)
     args = () if args is None else args if isinstance(args, tuple) else (args,)
-    with _replaced(module, given):
-        return module(*args, **(kwargs or {}))
+    try:
+        with _replaced(module, given):
+            return module(*args, **(kwargs or {}))
+    finally:
+        for dictionary in _several(parameter_and_buffer_dicts):
+            dictionary.update((name, given[name]) for name in list(dictionary))
+
+
+def _several(dictionaries):
+    return [dictionaries] if isinstance(dictionaries, dict) else dictionaries
 
 
 def _merged(dictionaries):
-    if isinstance(dictionaries, dict):
-        dictionaries = [dictionaries]
+    dictionaries = _several(dictionaries)
     if not isinstance(dictionaries, (list, tuple)) or not all(isinstance(d, dict) for d in dictionaries):
         raise ValueError(f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(dictionaries)}")
     merged = {}
@@ -73,7 +81,7 @@ def _check_names(module, given, own):
 
 @contextmanager
 def _replaced(module, given):
-    """The module has other tensors in the block."""
+    """The module has other tensors in the block; `given` holds what it has at the end of it."""
     before = []
     try:
         for path, tensor in given.items():
@@ -84,6 +92,8 @@ def _replaced(module, given):
             table[name] = tensor
         yield
     finally:
+        for (path, tensor), (table, name, _) in zip(list(given.items()), before):
+            given[path] = table.get(name, tensor)
         for table, name, tensor in reversed(before):
             if tensor is _ABSENT:
                 table.pop(name, None)

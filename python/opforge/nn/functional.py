@@ -126,7 +126,35 @@ def linear_cross_entropy(
 
 
 def multi_head_attention_forward(*args, **kwargs):
-    """The attention of `nn.MultiheadAttention` as a function: see `nn/attention.py`, where it is written."""
-    from .attention import multi_head_attention_forward as forward
+    """The attention of `nn.MultiheadAttention` as a function: see `nn/attention/multihead.py`, where it is written."""
+    from .attention.multihead import multi_head_attention_forward as forward
 
     return forward(*args, **kwargs)
+
+
+def _with_indices(name):
+    """The pooling `name` that gives places too, whatever `return_indices` says, as PyTorch's function of this name does."""
+
+    def pool(*args, **kwargs):
+        kwargs.pop("return_indices", None)
+        return globals()[name](*args, **kwargs, return_indices=True)
+
+    pool.__name__ = pool.__qualname__ = f"{name}_with_indices"
+    pool.__doc__ = f"`{name}`, and the places of the greatest elements."
+    return pool
+
+
+adaptive_max_pool1d_with_indices, adaptive_max_pool2d_with_indices, adaptive_max_pool3d_with_indices = map(
+    _with_indices, ("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d")
+)
+fractional_max_pool2d_with_indices, fractional_max_pool3d_with_indices = map(_with_indices, ("fractional_max_pool2d", "fractional_max_pool3d"))
+
+
+def __getattr__(name: str):
+    """What is composed elsewhere is imported when it is first used."""
+    import importlib
+
+    if name in ("conv_tbc", "native_channel_shuffle", "grouped_mm"):
+        place = "products" if name == "grouped_mm" else "layers"
+        return getattr(importlib.import_module(f".._functional.{place}", __package__), name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -42,6 +42,9 @@ def _fan(tensor, mode):
     return _calculate_fan_in_and_fan_out(tensor)[mode == "fan_out"]
 
 
+_calculate_correct_fan = _fan  # packages have it under PyTorch's name
+
+
 def uniform_(tensor, a=0.0, b=1.0, generator=None):
     """Values of `U(a, b)`."""
     with no_grad():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import _core as _C
-from .optimizer import Optimizer, check_betas, check_range, decayed, implementation
+from .optimizer import Optimizer, check_betas, check_range, decayed, implementation, in_one_pass
 
 
 class Adam(Optimizer):
@@ -29,7 +29,7 @@ class Adam(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group, params):
-        if group["differentiable"]:
+        if not in_one_pass(group, params):
             return super()._update(group, params)
         names = ["exp_avg", "exp_avg_sq"] + ["max_exp_avg_sq"] * group["amsgrad"]
         by_step = {}
@@ -43,7 +43,7 @@ class Adam(Optimizer):
             self._adapt(group, step, params, *([self.state[param][name] for param in params] for name in names))
 
     def _update_one(self, param, grad, state, group):
-        """The step of one parameter as operators, which are recorded if the group is `differentiable`."""
+        """The step of one parameter as operators."""
         if not state:
             names = ["exp_avg", "exp_avg_sq"] + ["max_exp_avg_sq"] * group["amsgrad"]
             state.update({"step": 0, **{name: _C.zeros_like(param) for name in names}})

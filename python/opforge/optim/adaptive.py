@@ -34,7 +34,8 @@ class Adagrad(Optimizer):
         super().__init__(params, defaults)
         for group in self.param_groups:
             for param in group["params"]:
-                start = _C.full_like(param, group["initial_accumulator_value"]).detach()
+                value = group["initial_accumulator_value"]
+                start = _C.full_like(param, complex(value, value) if param.is_complex() else value).detach()
                 self.state[param].update({"step": 0, "sum": start})
 
     def _update_one(self, param, grad, state, group):

@@ -56,6 +56,11 @@ def implementation(**settings):
     return settings
 
 
+def in_one_pass(group, params):
+    """Whether a kernel for whole groups may update these parameters: of real numbers, by steps that are not recorded."""
+    return not group["differentiable"] and not any(param.is_complex() for param in params)
+
+
 def numbers(group):
     """The settings with numbers in place of tensors of one element, which rates may be."""
     found = {name: value.item() for name, value in group.items() if isinstance(value, _C.Tensor)}
@@ -181,10 +186,19 @@ class Optimizer:
             if group.get("differentiable"):
                 # What earlier steps recorded keeps its memory.
                 state.update({name: value.clone() for name, value in state.items() if isinstance(value, _C.Tensor)})
-            self._update_one(param, -param.grad if group.get("maximize") else param.grad, state, group)
+            update = self._update_pairs if param.is_complex() else self._update_one
+            update(param, -param.grad if group.get("maximize") else param.grad, state, group)
+
+    def _update_pairs(self, param, grad, state, group):
+        """Updates a complex parameter as one of pairs of real numbers."""
+        pairs, shape = {name: _real_view(value) for name, value in state.items()}, (*param.shape, 2)
+        self._update_one(_C.view_as_real(param), _C.view_as_real(grad), pairs, group)
+        for name, value in pairs.items():
+            is_pairs = isinstance(value, _C.Tensor) and value.shape == shape
+            state[name] = _C.view_as_complex(value) if is_pairs else value
 
     def _update_one(self, param, grad, state, group):
-        """Updates a parameter."""
+        """Updates a parameter of real numbers."""
         raise NotImplementedError(f"{type(self).__name__} has no step")
 
     def zero_grad(self, set_to_none=True):
@@ -276,14 +290,18 @@ class Optimizer:
         return register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     def __repr__(self):
-        lines = []
+        parts = []
         for i, group in enumerate(self.param_groups):
             settings = sorted(key for key in group if key != "params")
-            lines += [f"Parameter Group {i}", *(f"    {key}: {group[key]}" for key in settings)]
-        return f"{type(self).__name__} (\n" + "\n".join(lines) + "\n)"
+            parts.append("\n".join([f"Parameter Group {i}", *(f"    {key}: {group[key]}" for key in settings)]))
+        return f"{type(self).__name__} (\n" + "\n\n".join(parts) + "\n)"
 
 
 Optimizer.step = _with_hooks(Optimizer.step)
+
+
+def _real_view(value):
+    return _C.view_as_real(value) if isinstance(value, _C.Tensor) and value.is_complex() else value
 
 
 def _cast(value, param, key=None):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import _core as _C
-from .optimizer import Optimizer, check_range, decayed, implementation
+from .optimizer import Optimizer, check_range, decayed, implementation, in_one_pass
 
 
 class SGD(Optimizer):
@@ -36,7 +36,7 @@ class SGD(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group, params):
-        if group["differentiable"]:
+        if not in_one_pass(group, params):
             return super()._update(group, params)
         if not group["momentum"]:
             return self._descend(group, params, [], False)
@@ -49,7 +49,7 @@ class SGD(Optimizer):
                 self._descend(group, params, [self.state[param]["momentum_buffer"] for param in params], is_first_step)
 
     def _update_one(self, param, grad, state, group):
-        """The step of one parameter as operators, which are recorded if the group is `differentiable`."""
+        """The step of one parameter as operators."""
         momentum, grad = group["momentum"], decayed(grad, param, group["weight_decay"])
         if momentum:
             buffer = state.get("momentum_buffer")

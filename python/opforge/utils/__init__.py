@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 _SUBMODULES = (
-    "_pytree", "benchmark", "checkpoint", "collect_env", "cpp_extension", "data", "dlpack", "hooks", "model_zoo", "tensorboard",
+    "_pytree", "benchmark", "checkpoint", "collect_env", "cpp_extension", "data", "dlpack", "flop_counter", "hooks", "model_zoo", "tensorboard",
 )  # fmt: skip
 
 

@@ -6,6 +6,8 @@ import collections
 import dataclasses
 from typing import Any, Callable, NamedTuple
 
+from .._size import Size
+
 Context = PyTree = KeyEntry = Any
 KeyPath = tuple
 
@@ -139,6 +141,8 @@ def _register(kind, flatten, unflatten, with_keys):
 
 _register(list, lambda value: (value, None), lambda items, _: list(items), lambda value: (_items(value), None))
 _register(tuple, lambda value: (list(value), None), lambda items, _: tuple(items), lambda value: (_items(value), None))
+# A shape comes back as a tuple, for what stands for its lengths may be anything.
+_register(Size, lambda value: (list(value), None), lambda items, _: tuple(items), lambda value: (_items(value), None))
 _register(
     collections.deque, lambda value: (list(value), value.maxlen), collections.deque, lambda value: (_items(value), value.maxlen)
 )

@@ -49,7 +49,7 @@ class TreeSpec:
     def flatten_up_to(self, tree):
         """What stands in a tree where this one has leaves. Raises ValueError for a tree of another structure."""
         if kind_of(tree) is not self.type:
-            raise ValueError(f"Type mismatch; expected {self.type}, but got {type(tree)}.")
+            raise ValueError(f"Node type mismatch; expected {self.type}, but got {type(tree)}.")
         children, context = SUPPORTED_NODES[self.type].flatten_fn(tree)
         if self.type in _KEYED:
             children = _by_keys(self, tree)
@@ -68,7 +68,12 @@ class TreeSpec:
         return hash((self.type, str(self.context), tuple(self._children)))
 
     def __repr__(self):
-        children = ", ".join(map(repr, self._children))
+        return self._text(0)
+
+    def _text(self, indent):
+        """The structure as text; children after the first stand in lines of their own."""
+        indent += 2
+        children = f",\n{' ' * indent}".join(child._text(indent) for child in self._children)
         return f"TreeSpec({getattr(self.type, '__name__', self.type)}, {self.context}, [{children}])"
 
 
@@ -88,7 +93,7 @@ class LeafSpec(TreeSpec):
     def flatten_up_to(self, tree):
         return [tree]
 
-    def __repr__(self):
+    def _text(self, indent):
         return "*"
 
 

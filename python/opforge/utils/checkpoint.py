@@ -2,31 +2,62 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, nullcontext
+import functools
+from contextlib import contextmanager
 
 from .. import _core as _C, _intercept
 from ..autograd._leaves import leaf_node, leaf_nodes
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad
+from ._checkpoint_names import (
+    SAC_IGNORED_OPS,
+    CheckpointPolicy,
+    DefaultDeviceType,
+    GraphExecGroup,
+    SelectiveCheckpointContext,
+    check_backward_validity,
+    create_selective_checkpoint_contexts,
+    detach_variable,
+    get_device_states,
+    noop_context_fn,
+    set_checkpoint_debug_enabled,
+    set_checkpoint_early_stop,
+    set_device_states,
+)
+
+__all__ = [
+    "SAC_IGNORED_OPS", "CheckpointError", "CheckpointFunction", "CheckpointPolicy", "DefaultDeviceType", "GraphExecGroup", "SelectiveCheckpointContext",
+    "check_backward_validity", "checkpoint", "checkpoint_sequential", "create_selective_checkpoint_contexts", "detach_variable", "get_device_states",
+    "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop", "set_device_states",
+]  # fmt: skip
+
+
+class CheckpointError(RuntimeError):
+    """A function whose second run did not compute what the first did."""
 
 
 def checkpoint(
-    function, *args, use_reentrant=None, preserve_rng_state=True, context_fn=None, determinism_check="default", debug=False, **kwargs
-):
+    function=None, *args, use_reentrant=None, preserve_rng_state=True, context_fn=noop_context_fn, determinism_check="default", debug=False,
+    early_stop=True, respect_saved_tensors_hooks=None, **kwargs
+):  # fmt: skip
     """`function(*args, **kwargs)`, which runs again in backward instead of keeping what it computed.
 
     Gradients flow to tensors among the arguments (in lists, tuples and dictionaries too) and to the parameters that the function uses; they
     cannot be differentiated again. The second run has the same random numbers unless `preserve_rng_state` is false, and the
-    same state of autocast. It must compute the same:
-    RuntimeError if its outputs have other shapes or dtypes, which `determinism_check="none"` leaves out. `context_fn` returns two context
-    managers, one for each run. `use_reentrant` chooses between two ways that PyTorch has; here is one, which can do what either can.
+    same state of autocast. It must compute the same: CheckpointError, a RuntimeError, if its outputs have other shapes or dtypes, which
+    `determinism_check="none"` leaves out. `context_fn` returns two context managers, one for each run. `use_reentrant` chooses between two ways that
+    PyTorch has; here is one, which can do what either can, and which `debug`, `early_stop` and `respect_saved_tensors_hooks` change nothing of.
+    Without `function` it decorates one.
 
     >>> x = opforge.ones(2, requires_grad=True)
     >>> checkpoint(lambda x: x.exp().sin(), x, use_reentrant=False).sum().backward()
     """
+    if function is None:
+        options = dict(use_reentrant=use_reentrant, preserve_rng_state=preserve_rng_state, context_fn=context_fn, determinism_check=determinism_check)
+        return lambda function: functools.wraps(function)(functools.partial(checkpoint, function, **options))
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check must be 'default' or 'none', got {determinism_check!r}")
-    first, second = (nullcontext(), nullcontext()) if context_fn is None else context_fn()
+    first, second = (context_fn or noop_context_fn)()
     if not _C.is_grad_enabled():
         with first:
             return function(*args, **kwargs)
@@ -55,6 +86,15 @@ def checkpoint(
     outputs = [output.detach() for output in outputs]  # the first run's history is gone with this
     result = None
     return rebuild_result(_Checkpoint.apply(run_again, outputs, constant, len(given), *given, *parameters))
+
+
+class CheckpointFunction:
+    """What PyTorch's reentrant checkpoints are made of, as programs call it."""
+
+    @staticmethod
+    def apply(run_function, preserve_rng_state, *args):
+        """`checkpoint(run_function, *args)`."""
+        return checkpoint(run_function, *args, preserve_rng_state=preserve_rng_state, use_reentrant=True)
 
 
 class _Checkpoint(Function):
@@ -138,7 +178,7 @@ def _random_numbers(state):
 def _check_same(outputs, again):
     before, after = ([(tuple(o.shape), o.dtype) for o in tensors] for tensors in (outputs, again))
     if before != after:
-        raise RuntimeError(f"checkpoint: a function that computes the same each time expected; first it returned {before}, then {after}")
+        raise CheckpointError(f"checkpoint: a function that computes the same each time expected; first it returned {before}, then {after}")
 
 
 def checkpoint_sequential(functions, segments, input, use_reentrant=None, preserve_rng_state=True):

@@ -5,7 +5,7 @@ import pytorch_optimizer
 import torch
 from torch import nn
 
-PACKAGE = "pytorch_optimizer"
+PACKAGE = "pytorch-optimizer"
 
 # What an optimizer cannot do without.
 _OPTIONS = {"ranger21": {"num_iterations": 8}, "apollodqn": {"lr": 1e-3}, "lars": {"lr": 1e-3}}

@@ -109,7 +109,7 @@ def _trained():
     with tempfile.TemporaryDirectory() as folder:
         arguments = transformers.TrainingArguments(
             folder, max_steps=4, per_device_train_batch_size=4, report_to=[], save_strategy="no", logging_strategy="no", use_cpu=True,
-            learning_rate=1e-3, disable_tqdm=True, train_sampling_strategy="sequential",
+            learning_rate=0.1, optim="sgd", disable_tqdm=True, train_sampling_strategy="sequential",
         )  # fmt: skip
         transformers.Trainer(model, arguments, train_dataset=rows).train()
     return models.arrays(dict(model.named_parameters()))

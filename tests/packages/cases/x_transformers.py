@@ -83,5 +83,8 @@ CASES = {
     "continuous": _continuous,
     "cross attention": _crossed,
     "encoder and decoder": _translated,
+    "attention alone": lambda: models.passes(
+        x_transformers.Attention(dim=32, heads=4, dim_head=8, qk_norm=True), models.normal(2, 7, 32), pick=lambda out: out[0]
+    ),
     "training and generation": _trained,
 }

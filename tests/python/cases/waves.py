@@ -3,6 +3,8 @@
 import numpy as np
 from scipy import fft
 
+import opforge as torch
+
 from . import case, holds, spread
 
 X = spread(-2, 2, 3, 6)
@@ -56,9 +58,9 @@ CASES = [
     *(several(name, x) for name in ("rfft2", "ihfft2", "rfftn", "ihfftn") for x in (X, BOX)),
     *(several(name, BOX, (2, 5), (0, 2), "ortho") for name in ("fftn", "ifftn", "rfftn", "irfftn", "hfftn", "ihfftn", "fft2", "irfft2")),
     *(several(name, BOX, (3, 5)) for name in ("fftn", "rfftn", "irfftn")),
-    case("fftfreq", lambda n, d=1.0, **_: np.fft.fftfreq(n, d), 6),
-    case("fftfreq", lambda n, d=1.0, **_: np.fft.fftfreq(n, d), 5, 0.25),
-    case("rfftfreq", lambda n, d=1.0, **_: np.fft.rfftfreq(n, d), 6, 0.5),
+    case("fftfreq", lambda n, d=1.0, **_: np.fft.fftfreq(n, d), 6, dtype=torch.float64),
+    case("fftfreq", lambda n, d=1.0, **_: np.fft.fftfreq(n, d), 5, 0.25, dtype=torch.float64),
+    case("rfftfreq", lambda n, d=1.0, **_: np.fft.rfftfreq(n, d), 6, 0.5, dtype=torch.float64),
     *(case(name, getattr(np.fft, name), x) for name in ("fftshift", "ifftshift") for x in (X, ODD)),
     *(case(name, lambda x, dim, name=name: getattr(np.fft, name)(x, dim), ODD, dim) for name in ("fftshift", "ifftshift") for dim in ((1,), (0, 1))),
     case("stft", pieces, SIGNAL, 8, 3, 8, WINDOW, half=False, return_complex=True),

@@ -8,6 +8,7 @@ mod convert;
 mod dots;
 mod fit;
 mod groups;
+mod linear;
 mod plain;
 mod product;
 mod super_blocks;
@@ -156,6 +157,24 @@ pub fn product(
     expect(op, "weight", w, DType::U8, dtype.bytes_of(op, count(n, k)?)?)?;
     expect(op, "y", y, DType::F32, count(m, n)?)?;
     by_format!(dtype, F => Ok(product::prepare::<F>(m, n, k)), else Err(no_blocks(op, dtype)))
+}
+
+/// The kernel for `y [m, n] = x [m, k] times the transpose of w [n, k]`, as [`product`] has it, for `x` in f32, which is packed at every run.
+///
+/// # Errors
+/// As [`pack`].
+pub fn linear(
+    op: &'static str,
+    dtype: GgmlDType,
+    sizes: [usize; 3],
+    [x, w]: [&Meta; 2],
+    y: &Meta,
+) -> Result<Arc<dyn HostKernel>> {
+    let other = dtype.of_other_factor();
+    let bytes = other.bytes_of(op, x.elem_count())?;
+    let packed = Meta::contiguous(DType::U8, bytes);
+    let product = product(op, dtype, sizes, [&packed, w], y)?;
+    Ok(Arc::new(linear::Linear { pack: pack(op, other, x, &packed)?, product, bytes }))
 }
 
 fn no_blocks(op: &'static str, dtype: GgmlDType) -> Error {

@@ -62,6 +62,22 @@ impl Var {
         Self::wrap(Tensor::randn(mean, std, shape, device)?)
     }
 
+    /// Uniform in `[lo, up)`, in a dtype that the program knows only when it runs.
+    ///
+    /// # Errors
+    /// For dtypes that are not floats.
+    pub fn rand_f64<S: Into<Shape>>(lo: f64, up: f64, shape: S, dtype: DType, device: &Device) -> Result<Self> {
+        Self::wrap(Tensor::zeros(shape, dtype, device)?.rand_like(lo, up)?)
+    }
+
+    /// Normal, in a dtype that the program knows only when it runs.
+    ///
+    /// # Errors
+    /// For dtypes that are not floats.
+    pub fn randn_f64<S: Into<Shape>>(mean: f64, std: f64, shape: S, dtype: DType, device: &Device) -> Result<Self> {
+        Self::wrap(Tensor::zeros(shape, dtype, device)?.randn_like(mean, std)?)
+    }
+
     /// A variable that starts with a copy of the tensor's elements.
     pub fn from_tensor(tensor: &Tensor) -> Result<Self> {
         Self::wrap(tensor.detach().copy()?)

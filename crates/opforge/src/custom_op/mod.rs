@@ -31,6 +31,7 @@
 
 mod apply;
 mod in_place;
+mod shared;
 mod storage;
 
 pub use in_place::{InplaceOp1, InplaceOp2, InplaceOp3};

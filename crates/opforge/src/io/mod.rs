@@ -9,6 +9,7 @@ mod bytes;
 pub mod npy;
 mod npz;
 pub mod pickle;
+mod raw;
 mod replace;
 pub mod safetensors;
 

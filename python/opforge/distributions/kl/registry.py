@@ -5,20 +5,18 @@ from __future__ import annotations
 import functools
 import warnings
 
-from ..distribution import Distribution
-
 _KL_REGISTRY = {}
 
 
 def register_kl(type_p, type_q):
-    """Decorates a function of `p` and `q` that gives their divergence, for these classes and those derived from them.
+    """Decorates a function of `p` and `q` that gives their divergence, for these classes and those derived from them. Classes may be of any kind.
 
     >>> @register_kl(Mine, Normal)
     ... def _(p, q): ...
     """
     for name, kind in (("type_p", type_p), ("type_q", type_q)):
-        if not (isinstance(kind, type) and issubclass(kind, Distribution)):
-            raise TypeError(f"register_kl: {name} is {kind!r}, expected a class of distributions")
+        if not isinstance(kind, type):
+            raise TypeError(f"register_kl: {name} is {kind!r}, expected a class")
 
     def decorate(function):
         _KL_REGISTRY[type_p, type_q] = function
@@ -35,9 +33,9 @@ def _function_for(type_p, type_q):
     matches = [pair for pair in _KL_REGISTRY if issubclass(type_p, pair[0]) and issubclass(type_q, pair[1])]
     if not matches:
         return None
-    near_p, near_q = type_p.__mro__.index, type_q.__mro__.index
-    by_p = min(matches, key=lambda pair: (near_p(pair[0]), near_q(pair[1])))
-    by_q = min(matches, key=lambda pair: (near_q(pair[1]), near_p(pair[0])))
+    distances = {pair: (_distance(type_p, pair[0]), _distance(type_q, pair[1])) for pair in matches}
+    by_p = min(matches, key=distances.get)
+    by_q = min(matches, key=lambda pair: distances[pair][::-1])
     if by_p != by_q and _KL_REGISTRY[by_p] is not _KL_REGISTRY[by_q]:
         names = [f"({p.__name__}, {q.__name__})" for p, q in (by_p, by_q)]
         warnings.warn(
@@ -47,6 +45,12 @@ def _function_for(type_p, type_q):
             stacklevel=3,
         )
     return _KL_REGISTRY[by_p]
+
+
+def _distance(kind, base):
+    """How far a class is from a base; virtual ones are the farthest."""
+    mro = kind.__mro__
+    return mro.index(base) if base in mro else len(mro)
 
 
 def kl_divergence(p, q):

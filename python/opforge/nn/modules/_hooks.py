@@ -63,6 +63,10 @@ class Hooks:
         """Runs `hook(module, grad_input, grad_output)` once the gradients of the inputs are there; may return a new `grad_input`."""
         return register(self._backward_hooks, hook, prepend)
 
+    def register_backward_hook(self, hook):
+        """[`register_full_backward_hook`], under an older name; there the gradients of the inputs could be those of the last operator alone."""
+        return self.register_full_backward_hook(hook)
+
     def register_state_dict_post_hook(self, hook):
         """Runs `hook(module, state_dict, prefix, local_metadata)` at the end of `state_dict`."""
         return register(self._state_dict_hooks, hook)

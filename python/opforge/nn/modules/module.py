@@ -17,6 +17,8 @@ from ._hooks import (  # noqa: F401  PyTorch has them in this file
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
 )
+from ._state import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401  packages have these under PyTorch's names
+from ._state import IncompatibleKeys as _IncompatibleKeys  # noqa: F401
 from ._state import StateDict
 from ._traversal import Traversal
 
@@ -49,9 +51,14 @@ class Module(Hooks, StateDict, Traversal):
     """
 
     training: bool
+    # Whether arguments of __init__ go on to a class that comes after this one.
+    call_super_init = False
+    dump_patches = False
+    # What calls are, if `compile` was asked for.
+    _compiled_call_impl = None
 
     def __init__(self, *args, **kwargs):
-        if args or kwargs:
+        if not self.call_super_init and (args or kwargs):
             given = f"{len(args) + 1} positional arguments were given" if args else f"unexpected keyword argument '{next(iter(kwargs))}'"
             raise TypeError(f"{type(self).__name__}.__init__(): takes no arguments, but {given}")
         state = self.__dict__
@@ -61,6 +68,8 @@ class Module(Hooks, StateDict, Traversal):
         state["_non_persistent_buffers_set"] = set()
         for name in _HOOKS:
             state[name] = OrderedDict()
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
 
     def forward(self, *input):
         """What the module computes. Call the module, not this: hooks run in the call."""
@@ -70,10 +79,21 @@ class Module(Hooks, StateDict, Traversal):
         if (
             self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
             or _hooks.global_forward_hooks or _hooks.global_forward_pre_hooks
-            or _hooks.global_backward_hooks or _hooks.global_backward_pre_hooks
+            or _hooks.global_backward_hooks or _hooks.global_backward_pre_hooks or self._compiled_call_impl
         ):  # fmt: skip
-            return _hooks.call_with_hooks(self, args, kwargs)
+            return (self._compiled_call_impl or self._call_impl)(*args, **kwargs)
         return self.forward(*args, **kwargs)
+
+    def _call_impl(self, *args, **kwargs):
+        """A call as it is without [`compile`]."""
+        return _hooks.call_with_hooks(self, args, kwargs)
+
+    def compile(self, *args, **kwargs):
+        """Has calls of this module, also as a part of others, run as graphs; settings are those of `opforge.compile`. Copies of the module are not
+        compiled."""
+        from ...graph import compile
+
+        self.__dict__["_compiled_call_impl"] = compile(self._call_impl, *args, **kwargs)
 
     # Attributes and registration
 
@@ -301,7 +321,9 @@ class Module(Hooks, StateDict, Traversal):
     # Copying and printing
 
     def __getstate__(self):
-        return self.__dict__.copy()
+        state = self.__dict__.copy()
+        state.pop("_compiled_call_impl", None)
+        return state
 
     def __setstate__(self, state):
         self.__dict__.update(state)

@@ -8,7 +8,7 @@ import math
 from ... import _core as _C
 from .. import functional as F
 from .. import init
-from ..attention import additive_mask, multi_head_attention_forward
+from ..attention.multihead import additive_mask, multi_head_attention_forward
 from ..parameter import Parameter
 from .container import ModuleList
 from .dropout import Dropout

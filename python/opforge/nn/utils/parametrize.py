@@ -129,7 +129,8 @@ class _Parametrized:
 
     def __getattr__(self, name):
         modules = self.__dict__.get("_modules", {})
-        if name not in modules.get("parametrizations", ()):
+        # An entry of the name itself, as functional_call makes, comes first.
+        if name not in modules.get("parametrizations", ()) or name in self._parameters:
             return super().__getattr__(name)
         if not _caching:
             return modules["parametrizations"][name]()

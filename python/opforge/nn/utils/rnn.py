@@ -47,6 +47,39 @@ class PackedSequence(namedtuple("PackedSequence", ["data", "batch_sizes", "sorte
         """The same with int64 data."""
         return self.to(_C.int64)
 
+    def int(self):
+        """The same with int32 data."""
+        return self.to(_C.int32)
+
+    def short(self):
+        """The same with int16 data."""
+        return self.to(_C.int16)
+
+    def char(self):
+        """The same with int8 data."""
+        return self.to(_C.int8)
+
+    def byte(self):
+        """The same with uint8 data."""
+        return self.to(_C.uint8)
+
+    def cuda(self, *args, **kwargs):
+        """The same on a GPU."""
+        return self._replace(data=self.data.to("cuda", *args, **kwargs))
+
+    def pin_memory(self):
+        """The same in memory that a device copies from."""
+        return self._replace(data=self.data.pin_memory())
+
+    def is_pinned(self):
+        """Whether the data is in memory that a device copies from."""
+        return self.data.is_pinned()
+
+    @property
+    def is_cuda(self):
+        """Whether the data is on a GPU."""
+        return self.data.is_cuda
+
 
 def invert_permutation(permutation):
     """The permutation that undoes `permutation`; None for None."""

@@ -11,3 +11,6 @@ __all__ = [
     "BatchSampler", "DataLoader", "Dataset", "IterableDataset", "RandomSampler", "Sampler", "SequentialSampler", "default_collate",
     "default_convert", "get_worker_info",
 ]  # fmt: skip
+
+# Packages ask whether an iterator is one of a loader's.
+_BaseDataLoaderIter = _SingleProcessDataLoaderIter | _MultiProcessingDataLoaderIter

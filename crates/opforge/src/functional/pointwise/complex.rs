@@ -200,12 +200,12 @@ impl Parts {
     }
 
     /// The quotients, by Smith's method (1962): the divisor's smaller part is divided by its larger one `p`, so that no square overflows. A
-    /// divisor of 0 makes each part what division by 0 does.
+    /// divisor of 0 makes each part what division by 0 does; one with a part that is NaN makes both NaN.
     pub fn div(&self, other: &Parts) -> Result<Parts> {
-        let wide = f::ge((&other.re.abs()?).into(), (&other.im.abs()?).into())?;
-        let choose = |a: &Tensor, b: &Tensor| f::where_cond(&wide, a.into(), b.into());
+        let tall = f::gt((&other.im.abs()?).into(), (&other.re.abs()?).into())?;
+        let choose = |a: &Tensor, b: &Tensor| f::where_cond(&tall, b.into(), a.into());
         let (p, q) = (choose(&other.re, &other.im)?, choose(&other.im, &other.re)?);
-        let zero = f::eq((&p).into(), 0.0.into())?;
+        let zero = f::logical_and((&p.eq(0.0)?).into(), (&q.eq(0.0)?).into())?;
         let unless_zero = |x: &Tensor| f::where_cond(&zero, 0.0.into(), x.into());
         let ratio = unless_zero(&q.div(&p)?)?;
         let divisor = unless_zero(&p.add(&q.mul(&ratio)?)?)?;

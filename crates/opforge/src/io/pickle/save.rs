@@ -184,7 +184,13 @@ impl Writer<'_> {
             Object::None => self.out.push(b'N'),
             Object::Bool(flag) => self.out.push(if *flag { 0x88 } else { 0x89 }),
             Object::Int(n) => self.int(*n),
-            Object::Long(bytes) => self.sized(0x8b, bytes)?,
+            Object::Long(bytes) => match u8::try_from(bytes.len()) {
+                Ok(len) => {
+                    self.out.extend([0x8a, len]);
+                    self.out.extend(bytes);
+                }
+                Err(_) => self.sized(0x8b, bytes)?,
+            },
             Object::Float(x) => {
                 self.out.push(b'G');
                 self.out.extend(x.to_be_bytes());

@@ -110,7 +110,12 @@ fn products_before(rows: &Tensor) -> Result<Tensor> {
 pub fn prod(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
     let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.to_dtype(dtype))?;
     let axes = reduce_dims(OP, &input, dim)?;
-    dispatch1(&ReduceOp { reduction: Prod, axes, keepdim }, &[&input])
+    let product = dispatch1(&ReduceOp { reduction: Prod, axes, keepdim }, &[&input])?;
+    // Wrapped to fewer bits, or without a sign, the product in i64 is that of the dtype.
+    match dtype {
+        Some(dtype) => product.to_dtype(dtype),
+        None => Ok(product),
+    }
 }
 
 fn samples() -> Vec<Sample> {

@@ -23,3 +23,4 @@ __all__ = [
 
 # Found in the codes of NumPy's dtypes (`dtype.str`) whose elements are texts or objects.
 np_str_obj_array_pattern = re.compile("[SaUO]")
+default_collate_err_msg_format = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"

@@ -1,0 +1,35 @@
+"""Methods of tensors that are written in Python, imported when they are first used."""
+
+from __future__ import annotations
+
+import importlib
+
+from ._core import Tensor
+
+# Their names, by the modules that have them.
+_METHODS = {
+    "_functional.copies": "as_strided_scatter slice_inverse unsafe_chunk unsafe_split unsafe_split_with_sizes",
+    "_functional.factors": "geqrf ormqr",
+    "_functional.memory": """
+        apply_ as_strided_ cdouble cfloat conj_physical_ const_data_ptr float_power_ is_distributed is_nonzero is_set_to map2_ map_ module_load
+        new_empty_strided nonzero_static record_stream resize resize_ resize_as resize_as_ set_ triangular_solve
+    """,
+    "_functions": "hash_tensor lu",
+}
+
+
+class _Method:
+    """Stands for a method until it is asked for, and then puts the function into its place."""
+
+    def __init__(self, name, module):
+        self.name, self.module = name, module
+
+    def __get__(self, tensor, cls):
+        function = getattr(importlib.import_module(f".{self.module}", __package__), self.name)
+        setattr(Tensor, self.name, function)
+        return function if tensor is None else function.__get__(tensor, cls)
+
+
+for _module, _names in _METHODS.items():
+    for _name in _names.split():
+        setattr(Tensor, _name, _Method(_name, _module))

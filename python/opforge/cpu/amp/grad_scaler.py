@@ -1,0 +1,5 @@
+"""`GradScaler` of the CPU under its older name."""
+
+from ...amp._older import cpu_GradScaler as GradScaler
+
+__all__ = ["GradScaler"]

@@ -1,0 +1,1 @@
+"""Names of PyTorch's tracers of operators. opforge's is `opforge.graph`."""

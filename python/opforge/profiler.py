@@ -1,0 +1,312 @@
+"""Where time goes: which kernels ran, when, how often and how long.
+
+>>> with opforge.profiler.profile() as prof:
+...     with opforge.profiler.record_function("step"):
+...         (opforge.ones(1000) * 2).sum()
+>>> print(prof.key_averages().table(sort_by="cpu_time_total", row_limit=10))
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import enum
+import json
+import os
+import threading
+
+from . import _core
+from ._profiler_schedule import ProfilerAction, schedule, tensorboard_trace_handler
+
+__all__ = [
+    "EventAverage", "EventList", "FunctionEvent", "ProfilerAction", "ProfilerActivity", "profile", "record_function", "schedule",
+    "supported_activities", "tensorboard_trace_handler",
+]  # fmt: skip
+
+
+class ProfilerActivity(enum.Enum):
+    """What PyTorch's programs ask to be recorded; the CPU always is."""
+
+    CPU = "cpu"
+    CUDA = "cuda"
+
+
+def supported_activities():
+    """What can be recorded: the CPU."""
+    return {ProfilerActivity.CPU}
+
+
+def kineto_available() -> bool:
+    """Whether PyTorch's recorder is there: opforge's own is instead."""
+    return False
+
+
+@dataclasses.dataclass(frozen=True)
+class FunctionEvent:
+    """A kernel's run, or a range of the program's that `record_function` named. Times are in microseconds since recording began."""
+
+    name: str
+    start: float
+    end: float
+    thread: int
+    nbytes: int = 0
+    is_user_annotation: bool = False
+    waited: float = 0.0
+    """How long after its call the kernel began."""
+    program: int | None = None
+    """Kernels of one number ran as one; its time is shared out among them."""
+
+    @property
+    def cpu_time(self):
+        return self.end - self.start
+
+
+@dataclasses.dataclass
+class EventAverage:
+    """All events of one name. Times are in microseconds; the share is that of all kernels' time, and ranges have none."""
+
+    key: str
+    count: int = 0
+    cpu_time_total: float = 0.0
+    nbytes: int = 0
+    is_user_annotation: bool = False
+    share: float = 0.0
+
+    @property
+    def cpu_time(self):
+        """The mean."""
+        return self.cpu_time_total / self.count
+
+    @property
+    def self_cpu_time_total(self):
+        """As `cpu_time_total`: kernels do not contain each other."""
+        return 0.0 if self.is_user_annotation else self.cpu_time_total
+
+
+_SORT_KEYS = ("cpu_time_total", "self_cpu_time_total", "cpu_time", "count", "nbytes", "key")
+
+
+class EventList(list):
+    """Averages, one a name, in the order in which the names first occurred."""
+
+    def table(self, sort_by=None, row_limit=100):
+        """A table for people; `row_limit=-1` shows all rows."""
+        rows = list(self)
+        if sort_by is not None:
+            if sort_by not in _SORT_KEYS:
+                raise ValueError(f"table(): sort_by must be one of {', '.join(_SORT_KEYS)}, not {sort_by!r}")
+            rows.sort(key=lambda row: getattr(row, sort_by), reverse=sort_by != "key")
+        rows = rows if row_limit < 0 else rows[:row_limit]
+        cells = [("Name", "Calls", "CPU total", "CPU mean", "CPU %", "Bytes")]
+        for row in rows:
+            share = "" if row.is_user_annotation else f"{100 * row.share:.2f}%"
+            cells.append((row.key, str(row.count), _time(row.cpu_time_total), _time(row.cpu_time), share, str(row.nbytes)))
+        widths = [max(map(len, column)) for column in zip(*cells)]
+        lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]) for row in cells]
+        rule = "-" * max(map(len, lines))
+        total = sum(row.self_cpu_time_total for row in self)
+        return "\n".join([rule, lines[0], rule, *lines[1:], rule, f"Kernels' time: {_time(total)}"])
+
+    def total_average(self):
+        """All kernels together."""
+        kernels = [row for row in self if not row.is_user_annotation]
+        total = sum(row.cpu_time_total for row in kernels)
+        return EventAverage("Total", sum(row.count for row in kernels), total, sum(row.nbytes for row in kernels), share=1.0)
+
+    def __str__(self):
+        return self.table()
+
+
+def _time(microseconds):
+    for unit, size in (("s", 1e6), ("ms", 1e3)):
+        if microseconds >= size:
+            return f"{microseconds / size:.3f}{unit}"
+    return f"{microseconds:.3f}us"
+
+
+class FunctionEvents(list):
+    """Events in the order of their beginnings."""
+
+    def key_averages(self, group_by_input_shapes=False, **options):
+        """The events of each name together."""
+        averages = {}
+        for event in self:
+            key = event.name, event.is_user_annotation
+            average = averages.setdefault(key, EventAverage(event.name, is_user_annotation=event.is_user_annotation))
+            average.count += 1
+            average.cpu_time_total += event.cpu_time
+            average.nbytes += event.nbytes
+        total = sum(average.self_cpu_time_total for average in averages.values())
+        for average in averages.values():
+            average.share = average.self_cpu_time_total / total if total else 0.0
+        return EventList(averages.values())
+
+    @staticmethod
+    def _arguments(event):
+        if event.is_user_annotation:
+            return {}
+        program = {} if event.program is None else {"program": event.program}
+        return {"bytes": event.nbytes, "waited_us": event.waited} | program
+
+    def export_chrome_trace(self, path):
+        """Writes a file as `profile.export_chrome_trace` does."""
+        process = os.getpid()
+        trace = [
+            {
+                "name": event.name,
+                "cat": "user_annotation" if event.is_user_annotation else "kernel",
+                "ph": "X",
+                "pid": process,
+                "tid": f"program {event.thread}" if event.is_user_annotation else event.thread,
+                "ts": event.start,
+                "dur": event.cpu_time,
+                "args": self._arguments(event),
+            }
+            for event in self
+        ]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"displayTimeUnit": "ns", "traceEvents": trace}, file)
+
+
+_lock = threading.Lock()
+_active = None
+
+
+class profile:
+    """Records all kernels of the process, from `start` (or the beginning of a `with` block) to `stop`, which wait for what is under way.
+
+    With a `schedule` it records the steps that this says, which `step` counts. `on_trace_ready(prof)` is called at the end of a recording. The other
+    arguments are there for PyTorch's programs.
+    """
+
+    def __init__(
+        self,
+        *,
+        activities=None,
+        record_shapes=False,
+        profile_memory=False,
+        with_stack=False,
+        with_flops=False,
+        with_modules=False,
+        schedule=None,
+        on_trace_ready=None,
+        execution_trace_observer=None,
+        experimental_config=None,
+        acc_events=False,
+        use_cuda=None,
+    ):
+        self._on_trace_ready = on_trace_ready
+        self._is_scheduled = schedule is not None
+        self._schedule = schedule or (lambda step: ProfilerAction.RECORD)
+        self.step_num = 0
+        self._ranges = []
+        self._events = None
+
+    def start(self):
+        """Begins; with a schedule, at its first step."""
+        self.step_num = 0
+        self._enter_step()
+
+    def stop(self):
+        """Ends a recording, if there is one: a profile without a schedule must have been started."""
+        if self._is_recording() or not self._is_scheduled:
+            self._end()
+
+    def step(self):
+        """Moves on to the next step of the schedule."""
+        if self._is_recording() and self.current_action is ProfilerAction.RECORD_AND_SAVE:
+            self._end()
+        self.step_num += 1
+        self._enter_step()
+
+    def _enter_step(self):
+        self.current_action = self._schedule(self.step_num)
+        records = self.current_action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+        if records and not self._is_recording():
+            self._begin()
+        elif self._is_recording() and not records:
+            self._end(is_ready=False)
+
+    def _is_recording(self):
+        return _active is self
+
+    def _begin(self):
+        global _active
+        with _lock:
+            if _active is not None:
+                raise RuntimeError("profile: another profile is recording; there is one recorder in a process")
+            _active = self
+        self._ranges.clear()
+        _core._start_trace()
+        self._began = _core._trace_clock()
+
+    def _end(self, is_ready=True):
+        global _active
+        if _active is not self:
+            raise RuntimeError("profile: stop without start")
+        try:
+            kernels = _core._stop_trace()
+        finally:
+            _active = None
+        since = lambda moment: (moment - self._began) / 1000
+        events = [
+            FunctionEvent(op, since(start), since(end), thread, nbytes, waited=(start - issued) / 1000, program=program)
+            for op, _stream, thread, issued, start, end, nbytes, program in kernels
+        ]
+        events += [FunctionEvent(name, since(start), since(end), thread, 0, True) for name, start, end, thread in self._ranges]
+        self._events = sorted(events, key=lambda event: event.start)
+        if is_ready and self._on_trace_ready is not None:
+            self._on_trace_ready(self)
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def events(self):
+        """What was recorded, in the order of beginnings."""
+        if self._events is None:
+            raise RuntimeError("profile: nothing has been recorded; events are there after stop()")
+        return FunctionEvents(self._events)
+
+    @property
+    def function_events(self):
+        """As `events()`; None where nothing has been recorded."""
+        return None if self._events is None else self.events()
+
+    def key_averages(self, group_by_input_shape=False, **options):
+        """The events of each name together. Shapes are not recorded: the arguments are there for PyTorch's programs."""
+        return self.events().key_averages()
+
+    def export_chrome_trace(self, path):
+        """Writes a file that https://ui.perfetto.dev and chrome://tracing show: a row a thread, and the program's ranges above."""
+        self.events().export_chrome_trace(path)
+
+
+class record_function(contextlib.ContextDecorator):
+    """Names a range of the program in the profile that is being recorded, if there is one: a `with` block, or a function it decorates.
+
+    A range lasts as long as the program is in it; kernels that it calls for may run later.
+    """
+
+    def __init__(self, name, args=None):
+        if not isinstance(name, str):
+            raise TypeError(f"record_function(): name must be a str, not {type(name).__name__}")
+        self.name = name
+        self._profile = None
+
+    def _recreate_cm(self):
+        return record_function(self.name)
+
+    def __enter__(self):
+        self._profile = _active
+        self._began = _core._trace_clock()
+        return self
+
+    def __exit__(self, *_):
+        if self._profile is not None and self._profile is _active:
+            span = self.name, self._began, _core._trace_clock(), threading.get_native_id()
+            self._profile._ranges.append(span)
+        self._profile = None

@@ -1,0 +1,107 @@
+"""What of candle's names is there: `docs/candle.md`, and a test that uses every name which is said to be.
+
+`python tools/candle.py` writes both from `candle_names.toml`; with `--check` it only tells, by its exit status, whether they are as they should be.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+import tomllib
+
+ROOT = pathlib.Path(__file__).parents[1]
+NAMES = pathlib.Path(__file__).with_name("candle_names.toml")
+TEST = "crates/opforge-nn/tests/candle_items.rs"
+PAGE = "docs/candle.md"
+
+INTRODUCTION = """\
+# Moving from candle
+
+<!-- Written by `tools/candle.py` from `tools/candle_names.toml`; do not edit. -->
+
+Programs written for candle-core and candle-nn keep their text. In `Cargo.toml`, the crates take candle's names:
+
+```toml
+[dependencies]
+candle-core = { package = "opforge", version = "0.1" }
+candle-nn = { package = "opforge-nn", version = "0.1" }
+```
+
+[`candle_program.rs`](../crates/opforge-nn/tests/candle_program.rs) is such a program: it trains a convolutional network, saves it, reads it and quantizes its last
+layer.
+
+## Where values differ
+
+Methods of tensors: the table in the documentation of [`Tensor`](../crates/opforge/src/tensor/mod.rs), "Beside candle and PyTorch". Besides:
+
+| | candle 0.11 | here |
+|---|---|---|
+| gradients of the input of `QMatMul` | none | those of the product with the dequantized weight |
+| what is not finite, quantized | some number | NaN, for the whole block |
+| `QMatMul` of weights in f16 and bf16 | by way of blocks | a product of floats, in the input's dtype |
+| `quantize` to types with `K` | its own search for scales | least squares from the range of values; about the same error |
+| files of gguf that claim more than they have | an allocation of any size, or a panic | an error |
+| `QStorage::from_data`, `QTensor::new` | bytes are taken as they are | counted |
+| `ScatteredKvCache` after as many steps as it has room for, or more | what was there before | the last steps |
+| `ScatteredKvCache`, sequences that do not go on | are written to | stay as they are |
+| `ops::sdpa` | on Metal only | everywhere |
+"""
+
+TEST_HEAD = """\
+//! Every name of candle's crates that is said to be there. Written by `tools/candle.py` from `tools/candle_names.toml`; do not edit.
+//! That it compiles is the test.
+#![allow(unused_imports, nonstandard_style)]
+"""
+
+
+def module(name: str) -> str:
+    """The module that a name is in: empty for the crate itself."""
+    return name.rpartition("::")[0]
+
+
+def page(crates: dict) -> str:
+    parts = [INTRODUCTION]
+    for candle, listed in crates.items():
+        parts.append(f"\n## {candle.replace('_', '-')} {listed['version']}\n")
+        parts.append("\n| module | names that are there |\n|---|---|\n")
+        modules: dict[str, list[str]] = {}
+        for name in listed["present"]:
+            modules.setdefault(module(name), []).append(name.rpartition("::")[2])
+        for place, names in sorted(modules.items()):
+            row = ", ".join(f"`{name}`" for name in names)
+            parts.append(f"| {f'`{place}`' if place else 'the crate'} | {row} |\n")
+        absent = listed["absent"] | listed.get("methods_absent", {})
+        parts.append("\n| not there | because |\n|---|---|\n")
+        parts.extend(f"| `{name}` | {reason} |\n" for name, reason in absent.items())
+    return "".join(parts)
+
+
+def test(crates: dict) -> str:
+    parts = [TEST_HEAD]
+    for candle, listed in crates.items():
+        parts.append(f"\n#[rustfmt::skip]\nmod {candle} {{\n")
+        for name in listed["present"]:
+            # Each under a name of its own, so that none hides another.
+            parts.append(f"    use {listed['crate']}::{name} as {name.replace('::', '_')};\n")
+        parts.append("}\n")
+    return "".join(parts)
+
+
+def main() -> int:
+    crates = tomllib.loads(NAMES.read_text())
+    stale = []
+    for path, text in {PAGE: page(crates), TEST: test(crates)}.items():
+        file = ROOT / path
+        if file.exists() and file.read_text() == text:
+            continue
+        stale.append(path)
+        if "--check" not in sys.argv:
+            file.write_text(text)
+    if "--check" in sys.argv and stale:
+        print("These files do not go with tools/candle_names.toml; run tools/candle.py and commit them:", *stale, sep="\n  ")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

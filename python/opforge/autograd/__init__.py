@@ -18,6 +18,7 @@ _LAZY = {
     "set_detect_anomaly": "anomaly_mode",
     "gradcheck": "gradcheck",
     "gradgradcheck": "gradcheck",
+    "forward_ad": None,
     "functional": None,
     "graph": None,
     "profiler": None,

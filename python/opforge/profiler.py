@@ -172,6 +172,11 @@ _lock = threading.Lock()
 _active = None
 
 
+def is_recording() -> bool:
+    """Whether a profile is recording."""
+    return _active is not None
+
+
 class profile:
     """Records all kernels of the process, from `start` (or the beginning of a `with` block) to `stop`, which wait for what is under way.
 

@@ -101,6 +101,12 @@ def test_events_have_their_averages_and_files(tmp_path):
     assert len(json.loads((tmp_path / "trace.json").read_text())["traceEvents"]) == len(events) == len(prof.events())
 
 
+def test_a_program_can_ask_whether_a_profile_records():
+    assert torch.autograd._profiler_enabled() is False
+    with profile():
+        assert torch.autograd._profiler_enabled() is True
+
+
 def test_operations_are_not_counted():
     from opforge.utils.flop_counter import FlopCounterMode
 

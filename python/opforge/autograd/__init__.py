@@ -22,6 +22,7 @@ _LAZY = {
     "functional": None,
     "graph": None,
     "profiler": None,
+    "_profiler_enabled": "profiler",
     "jacobian": "functional",
     "hessian": "functional",
 }

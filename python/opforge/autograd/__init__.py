@@ -25,6 +25,7 @@ _LAZY = {
     "functional": None,
     "graph": None,
     "profiler": None,
+    "_profiler_enabled": "profiler",
     "jacobian": "functional",
     "hessian": "functional",
 }

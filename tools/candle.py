@@ -38,7 +38,7 @@ Methods of tensors: the table in the documentation of [`Tensor`](../crates/opfor
 |---|---|---|
 | gradients of the input of `QMatMul` | none | those of the product with the dequantized weight |
 | NaN, quantized | some finite number | NaN, for the whole block |
-| `quantize` to types with `K` | its own search for scales | least squares from the range of values; about the same error |
+| `quantize` to types with `K` | its own search for scales | least squares, which leave a little less error |
 | texts in files of gguf | as long as they claim, up to a gigabyte | no longer than the file |
 | `QStorage::from_data` of bytes that do not fill blocks | panics | an error |
 | `QTensor::new` of another shape than the storage has elements for | is made | an error |

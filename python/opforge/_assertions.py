@@ -73,13 +73,21 @@ def _shape_as_tensor(self):
 
 
 # Sizes are numbers.
-sym_int = lambda a: math.trunc(a)
 sym_float = float
-sym_not = lambda a: not a
 sym_max = max
 sym_min = min
 sym_sum = sum
 sym_sqrt = math.sqrt
+
+
+def sym_int(a):
+    """The number without its fraction."""
+    return math.trunc(a)
+
+
+def sym_not(a):
+    """Whether the number is 0 or False."""
+    return not a
 
 
 def sym_ite(b, t, f):

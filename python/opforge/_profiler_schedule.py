@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
+import gzip
 import os
+import shutil
 import socket
 import time
 
@@ -40,4 +42,13 @@ def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False):
     """A function for `profile(on_trace_ready=..)` that writes each trace into a folder, as TensorBoard looks for it."""
     os.makedirs(dir_name, exist_ok=True)
     worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
-    return lambda prof: prof.export_chrome_trace(os.path.join(dir_name, f"{worker}.{time.time_ns()}.pt.trace.json"))
+
+    def write(prof):
+        path = os.path.join(dir_name, f"{worker}.{time.time_ns()}.pt.trace.json")
+        prof.export_chrome_trace(path)
+        if use_gzip:
+            with open(path, "rb") as text, gzip.open(f"{path}.gz", "wb") as file:
+                shutil.copyfileobj(text, file)
+            os.remove(path)
+
+    return write

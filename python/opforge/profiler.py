@@ -127,8 +127,57 @@ def _time(microseconds):
     return f"{microseconds:.3f}us"
 
 
+class FunctionEvents(list):
+    """Events in the order of their beginnings."""
+
+    def key_averages(self, group_by_input_shapes=False, **options):
+        """The events of each name together."""
+        averages = {}
+        for event in self:
+            key = event.name, event.is_user_annotation
+            average = averages.setdefault(key, EventAverage(event.name, is_user_annotation=event.is_user_annotation))
+            average.count += 1
+            average.cpu_time_total += event.cpu_time
+            average.nbytes += event.nbytes
+        total = sum(average.self_cpu_time_total for average in averages.values())
+        for average in averages.values():
+            average.share = average.self_cpu_time_total / total if total else 0.0
+        return EventList(averages.values())
+
+    @staticmethod
+    def _arguments(event):
+        if event.is_user_annotation:
+            return {}
+        program = {} if event.program is None else {"program": event.program}
+        return {"bytes": event.nbytes, "waited_us": event.waited} | program
+
+    def export_chrome_trace(self, path):
+        """Writes a file as `profile.export_chrome_trace` does."""
+        process = os.getpid()
+        trace = [
+            {
+                "name": event.name,
+                "cat": "user_annotation" if event.is_user_annotation else "kernel",
+                "ph": "X",
+                "pid": process,
+                "tid": f"program {event.thread}" if event.is_user_annotation else event.thread,
+                "ts": event.start,
+                "dur": event.cpu_time,
+                "args": self._arguments(event),
+            }
+            for event in self
+        ]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"displayTimeUnit": "ns", "traceEvents": trace}, file)
+
+
 _lock = threading.Lock()
 _active = None
+
+
+def is_recording() -> bool:
+    """Whether a profile is recording."""
+    return _active is not None
 
 
 class profile:
@@ -173,15 +222,18 @@ class profile:
 
     def step(self):
         """Moves on to the next step of the schedule."""
-        if self._is_recording() and self.current_action is not ProfilerAction.RECORD:
+        if self._is_recording() and self.current_action is ProfilerAction.RECORD_AND_SAVE:
             self._end()
         self.step_num += 1
         self._enter_step()
 
     def _enter_step(self):
         self.current_action = self._schedule(self.step_num)
-        if self.current_action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE) and not self._is_recording():
+        records = self.current_action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+        if records and not self._is_recording():
             self._begin()
+        elif self._is_recording() and not records:
+            self._end(is_ready=False)
 
     def _is_recording(self):
         return _active is self
@@ -196,7 +248,7 @@ class profile:
         _core._start_trace()
         self._began = _core._trace_clock()
 
-    def _end(self):
+    def _end(self, is_ready=True):
         global _active
         if _active is not self:
             raise RuntimeError("profile: stop without start")
@@ -211,7 +263,7 @@ class profile:
         ]
         events += [FunctionEvent(name, since(start), since(end), thread, 0, True) for name, start, end, thread in self._ranges]
         self._events = sorted(events, key=lambda event: event.start)
-        if self._on_trace_ready is not None:
+        if is_ready and self._on_trace_ready is not None:
             self._on_trace_ready(self)
 
     def __enter__(self):
@@ -225,47 +277,20 @@ class profile:
         """What was recorded, in the order of beginnings."""
         if self._events is None:
             raise RuntimeError("profile: nothing has been recorded; events are there after stop()")
-        return list(self._events)
+        return FunctionEvents(self._events)
 
-    def key_averages(self):
-        """The events of each name together."""
-        averages = {}
-        for event in self.events():
-            key = event.name, event.is_user_annotation
-            average = averages.setdefault(key, EventAverage(event.name, is_user_annotation=event.is_user_annotation))
-            average.count += 1
-            average.cpu_time_total += event.cpu_time
-            average.nbytes += event.nbytes
-        total = sum(average.self_cpu_time_total for average in averages.values())
-        for average in averages.values():
-            average.share = average.self_cpu_time_total / total if total else 0.0
-        return EventList(averages.values())
+    @property
+    def function_events(self):
+        """As `events()`; None where nothing has been recorded."""
+        return None if self._events is None else self.events()
 
-    @staticmethod
-    def _arguments(event):
-        if event.is_user_annotation:
-            return {}
-        program = {} if event.program is None else {"program": event.program}
-        return {"bytes": event.nbytes, "waited_us": event.waited} | program
+    def key_averages(self, group_by_input_shape=False, **options):
+        """The events of each name together. Shapes are not recorded: the arguments are there for PyTorch's programs."""
+        return self.events().key_averages()
 
     def export_chrome_trace(self, path):
         """Writes a file that https://ui.perfetto.dev and chrome://tracing show: a row a thread, and the program's ranges above."""
-        process = os.getpid()
-        trace = [
-            {
-                "name": event.name,
-                "cat": "user_annotation" if event.is_user_annotation else "kernel",
-                "ph": "X",
-                "pid": process,
-                "tid": f"program {event.thread}" if event.is_user_annotation else event.thread,
-                "ts": event.start,
-                "dur": event.cpu_time,
-                "args": self._arguments(event),
-            }
-            for event in self.events()
-        ]
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump({"displayTimeUnit": "ns", "traceEvents": trace}, file)
+        self.events().export_chrome_trace(path)
 
 
 class record_function(contextlib.ContextDecorator):

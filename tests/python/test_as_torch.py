@@ -71,7 +71,7 @@ import opforge.optim.lr_scheduler
 assert torch.nn is opforge.nn and sys.modules["torch.nn"] is opforge.nn
 assert torch.optim.lr_scheduler is opforge.optim.lr_scheduler
 assert opforge.nn.__name__ == opforge.nn.__spec__.name == "opforge.nn" and torch.__spec__.name == "torch"
-assert torch.Tensor is opforge.Tensor and torch.no_grad is opforge.no_grad and torch.jit is opforge.jit
+assert torch.torch is torch and torch.Tensor is opforge.Tensor and torch.no_grad is opforge.no_grad and torch.jit is opforge.jit
 opforge.as_torch.install()
 print(sum(type(finder).__name__ == "TorchFinder" for finder in sys.meta_path))
 """

@@ -8,7 +8,7 @@ from .._core import Generator, Tensor, default_generator, device, dtype
 from .._size import Size
 from ..autograd import is_grad_enabled
 from ..overrides import DisableTorchFunction, DisableTorchFunctionSubclass
-from . import _nn
+from . import _functorch, _nn  # noqa: F401
 from ._dispatch import (  # noqa: F401
     DispatchKey,
     DispatchKeySet,

@@ -1,15 +1,9 @@
-"""`nn.functional` under the name that PyTorch's extension module has for it."""
+"""`nn.functional` under the name that PyTorch's extension module has for it, and the arguments of `Module.to`."""
 
 from __future__ import annotations
 
 from ..nn import functional
-
-
-def _parse_to(*args, **kwargs):
-    """The arguments of `Tensor.to`: device, dtype, whether to wait, and the memory format, or None for each."""
-    from ..nn.modules import module
-
-    return (*module._parse_to(*args, **kwargs), bool(kwargs.get("non_blocking", False)), kwargs.get("memory_format"))
+from ..nn.modules._conversion import parse_to as _parse_to  # noqa: F401
 
 
 def __getattr__(name):

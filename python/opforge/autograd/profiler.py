@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from ..profiler import EventList, FunctionEvent, profile, record_function
+from ..profiler import is_recording as _profiler_enabled  # noqa: F401  packages ask `autograd._profiler_enabled()`
 
 __all__ = ["EventList", "FunctionEvent", "emit_itt", "emit_nvtx", "profile", "record_function"]
 

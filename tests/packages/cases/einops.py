@@ -1,29 +1,43 @@
-"""einops: axes by name, as functions and layers."""
+"""einops: rearrangements, reductions and layers."""
 
 import einops
 import models
 import torch
 from einops.layers.torch import EinMix, Rearrange, Reduce
+from torch import nn
 
 PACKAGE = "einops"
 
 
 def _functions():
-    x = models.normal(2, 6, 4, 3).requires_grad_()
-    y = einops.rearrange(x, "b (h w) c d -> b h w (c d)", h=2)
-    z = einops.reduce(y, "b h w c -> b c", "max") + einops.repeat(x[0, 0, 0, 0], " -> b c", b=2, c=12)
-    e = einops.einsum(z, y, "b c, b h w c -> b h w")
-    packed, shapes = einops.pack([x, x[:, 0]], "b * d")
-    parts = einops.unpack(packed, shapes, "b * d")
-    (e.sum() + parts[1].sum()).backward()
-    return models.arrays([y, z, e, packed, x.grad])
+    x = models.normal(2, 3, 4, 6).requires_grad_()
+    results = [
+        einops.rearrange(x, "b c (h p) (w q) -> b (h w) (p q c)", p=2, q=3),
+        einops.reduce(x, "b c (h 2) (w 2) -> b c h w", "max"),
+        einops.reduce(x, "b c h w -> b 1 h", "mean"),
+        einops.reduce(x, "... w -> ...", "prod"),
+        einops.repeat(x, "b c h w -> b (r c) h w", r=2),
+        einops.einsum(x, x, "b c h w, b d h w -> b c d"),
+        einops.pack([x, x.sum(-1)], "b c *")[0],
+    ]
+    sum(result.square().mean() for result in results).backward()
+    return models.arrays([*results, x.grad])
 
 
 def _layers():
-    network = torch.nn.Sequential(
-        Rearrange("b c (h p) (w q) -> b h w (c p q)", p=2, q=2), EinMix("b h w c -> b h w o", "c o", "o", c=12, o=5), Reduce("b h w c -> b c", "mean")
+    net = nn.Sequential(
+        Rearrange("b c (h p) (w q) -> b h w (p q c)", p=4, q=4),
+        EinMix("b h w c -> b h w d", weight_shape="c d", bias_shape="d", c=48, d=16),
+        nn.GELU(),
+        Reduce("b h w d -> b d", "mean"),
+        nn.Linear(16, 5),
     )
-    return models.passes(network, models.normal(2, 3, 8, 8))
+    return models.passes(net, models.normal(models.BATCH, 3, 16, 16))
 
 
-CASES = {"functions": _functions, "layers": _layers}
+def _packed():
+    tokens, shapes = einops.pack([models.normal(2, 3), models.normal(2, 4, 3), models.normal(2, 2, 2, 3)], "b * d")
+    return models.arrays([tokens, *einops.unpack(tokens, shapes, "b * d"), torch.tensor([len(shapes)])])
+
+
+CASES = {"functions": _functions, "layers": _layers, "pack and unpack": _packed}

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from ... import _core as _C
+from ..._layouts import laid_in
 from ...autograd.grad_mode import no_grad
 from ..parameter import Buffer, Parameter
 from . import _hooks
+from ._conversion import parse_to
 from ._hooks import (  # noqa: F401  PyTorch has them in this file
     Hooks,
     register_module_forward_hook,
@@ -229,14 +231,18 @@ class Module(Hooks, StateDict, Traversal):
         return self
 
     def to(self, *args, **kwargs):
-        """Moves to a device and converts floating point tensors to a dtype: `to(device)`, `to(dtype)`, `to(device, dtype)`, `to(tensor)`."""
-        device, dtype = _parse_to(*args, **kwargs)
+        """Moves to a device and converts floating point and complex tensors to a dtype: `to(device)`, `to(dtype)`, `to(device, dtype)`, `to(tensor)`.
+
+        With `memory_format=` the elements of tensors of four and five dimensions are put in that order. Raises TypeError for other dtypes and arguments.
+        """
+        device, dtype, _, memory_format = parse_to(*args, **kwargs)
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
 
         def convert(tensor):
-            target = dtype if dtype is not None and tensor.is_floating_point() else tensor.dtype
-            return tensor.to(tensor.device if device is None else device, target)
+            target = dtype if dtype is not None and (tensor.is_floating_point() or tensor.is_complex()) else tensor.dtype
+            moved = tensor.to(tensor.device if device is None else device, target)
+            return moved if memory_format is None or moved.dim() not in (4, 5) else laid_in(moved, memory_format)
 
         return self._apply(convert)
 
@@ -339,15 +345,3 @@ class Module(Hooks, StateDict, Traversal):
             return f"{self._get_name()}({extra})"
         lines = (extra.split("\n") if extra else []) + children
         return f"{self._get_name()}(\n  " + "\n  ".join(lines) + "\n)"
-
-
-def _parse_to(*args, device=None, dtype=None, non_blocking=False, tensor=None, memory_format=None):
-    """The device and dtype, either of them None, that the arguments of `to` ask for."""
-    for argument in args:
-        if isinstance(argument, _C.Tensor):
-            device, dtype = argument.device, argument.dtype
-        elif isinstance(argument, _C.dtype):
-            dtype = argument
-        elif isinstance(argument, (str, int, _C.device)) and not isinstance(argument, bool):
-            device = argument
-    return (device, dtype) if tensor is None else (tensor.device, tensor.dtype)

@@ -61,6 +61,66 @@ def default_convert(data):
     return data
 
 
+def collate_tensor_fn(batch, *, collate_fn_map=None):
+    """Stacks tensors along a new first dimension."""
+    return _C.stack(list(batch))
+
+
+def collate_numpy_array_fn(batch, *, collate_fn_map=None):
+    """Stacks arrays of NumPy as tensors. Raises TypeError for arrays of texts and objects."""
+    if not _has_numbers(batch[0]):
+        raise TypeError(f"default_collate: arrays of dtype {batch[0].dtype} have no tensor")
+    return _C.stack([_C.as_tensor(item) for item in batch])
+
+
+def collate_float_fn(batch, *, collate_fn_map=None):
+    """A float64 tensor."""
+    return _C.tensor(batch, dtype=_C.float64)
+
+
+def collate_int_fn(batch, *, collate_fn_map=None):
+    """A tensor of the numbers' dtype."""
+    return _C.tensor(batch)
+
+
+def collate_str_fn(batch, *, collate_fn_map=None):
+    """The list as it is."""
+    return batch
+
+
+# What makes a batch of samples of a type. Programs add their types; NumPy's arrays and containers need no entry.
+default_collate_fn_map = {
+    _C.Tensor: collate_tensor_fn,
+    float: collate_float_fn,
+    int: collate_int_fn,
+    complex: collate_int_fn,
+    str: collate_str_fn,
+    bytes: collate_str_fn,
+}
+
+
+def collate(batch, *, collate_fn_map=None):
+    """Makes a batch of a list of samples by a function `f(batch, *, collate_fn_map)` for their type.
+
+    The function is that of the first sample's type in the map, or of the first entry that the type is a subclass of. Mappings, named tuples and sequences
+    are batched item by item, in containers of their kind (tuples in lists). TypeError for anything else.
+    """
+    sample, functions = batch[0], collate_fn_map or {}
+    function = functions.get(type(sample)) or next((function for kind, function in functions.items() if isinstance(sample, kind)), None)
+    if function is not None:
+        return function(batch, collate_fn_map=collate_fn_map)
+    if _is_numpy(sample):
+        return collate_numpy_array_fn(batch)
+    if isinstance(sample, Mapping):
+        return _like_mapping(sample, {key: collate([item[key] for item in batch], collate_fn_map=collate_fn_map) for key in sample})
+    if isinstance(sample, Sequence):
+        return _collate_sequences(sample, batch, collate_fn_map)
+    raise TypeError(
+        "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
+        f"found {type(sample).__module__}.{type(sample).__qualname__}"
+    )
+
+
 def default_collate(batch):
     """Makes a batch of a list of samples.
 
@@ -70,33 +130,13 @@ def default_collate(batch):
     >>> default_collate([{"x": 1, "name": "a"}, {"x": 2, "name": "b"}])
     {'x': tensor([1, 2]), 'name': ['a', 'b']}
     """
-    sample = batch[0]
-    if isinstance(sample, _C.Tensor):
-        return _C.stack(list(batch))
-    if _is_numpy(sample):
-        if not _has_numbers(sample):
-            raise TypeError(f"default_collate: arrays of dtype {sample.dtype} have no tensor")
-        return _C.stack([_C.as_tensor(item) for item in batch])
-    if isinstance(sample, float):
-        return _C.tensor(batch, dtype=_C.float64)
-    if isinstance(sample, (int, complex)):
-        return _C.tensor(batch)
-    if isinstance(sample, (str, bytes)):
-        return batch
-    if isinstance(sample, Mapping):
-        return _like_mapping(sample, {key: default_collate([item[key] for item in batch]) for key in sample})
-    if isinstance(sample, Sequence):
-        return _collate_sequences(sample, batch)
-    raise TypeError(
-        "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
-        f"found {type(sample).__module__}.{type(sample).__qualname__}"
-    )
+    return collate(batch, collate_fn_map=default_collate_fn_map)
 
 
-def _collate_sequences(sample, batch):
+def _collate_sequences(sample, batch, functions):
     if any(len(item) != len(sample) for item in batch):
         raise RuntimeError("each element in list of batch should be of equal size")
-    columns = [default_collate(list(column)) for column in zip(*batch)]
+    columns = [collate(list(column), collate_fn_map=functions) for column in zip(*batch)]
     if _is_namedtuple(sample):
         return type(sample)(*columns)
     return columns if isinstance(sample, tuple) else _like_sequence(sample, columns)

@@ -1,4 +1,4 @@
-"""Parts of the loader under the names of the files that PyTorch has them in."""
+"""`utils.data`'s parts under the names of the files that PyTorch has them in."""
 
 from __future__ import annotations
 

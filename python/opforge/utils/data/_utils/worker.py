@@ -1,4 +1,4 @@
-"""What a worker knows of itself."""
+"""What a worker process knows of itself."""
 
 from __future__ import annotations
 

@@ -29,8 +29,11 @@ class Interpreter:
 
     def run_node(self, n):
         """What a node gives."""
-        args, kwargs = map_arg((n.args, n.kwargs), self.env.__getitem__)
-        return getattr(self, n.op)(n.target, args, kwargs)
+        return getattr(self, n.op)(n.target, *self.fetch_args_kwargs_from_env(n))
+
+    def fetch_args_kwargs_from_env(self, n):
+        """A node's arguments, with values in the place of nodes."""
+        return map_arg((n.args, n.kwargs), self.env.__getitem__)
 
     def placeholder(self, target, args, kwargs):
         """An input, or its default."""
@@ -48,6 +51,10 @@ class Interpreter:
 
     def get_attr(self, target, args, kwargs):
         """A parameter or other attribute of the module."""
+        return self.fetch_attr(target)
+
+    def fetch_attr(self, target):
+        """What the module has under a dotted name."""
         value = self.module
         for part in target.split("."):
             value = getattr(value, part)

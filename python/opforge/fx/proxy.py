@@ -6,20 +6,33 @@ import dis
 import operator
 import sys
 
+from .. import _core
 from .node import Node, map_aggregate
 
-__all__ = ["Attribute", "Proxy", "TraceError"]
+__all__ = ["Attribute", "GraphAppendingTracer", "Proxy", "TraceError"]
 
 
 class TraceError(ValueError):
     """A program that looks at a value which is known only when it runs."""
 
 
+class GraphAppendingTracer:
+    """Writes what is done with its proxies to the end of a graph: for graphs that programs write by hand."""
+
+    def __init__(self, graph):
+        self.graph = graph
+        _core._watch_classes()  # functions look for proxies from now on, whether something is traced or not
+
+    def create_proxy(self, kind, target, args, kwargs, name=None, type_expr=None, proxy_factory_fn=None):
+        """Adds a step and gives its value."""
+        return Proxy(self.graph.create_node(kind, target, node_of(args), node_of(kwargs), name), self)
+
+
 class Proxy:
     """A value that will be there when the program runs."""
 
     def __init__(self, node, tracer=None):
-        self.node, self.tracer = node, tracer
+        self.node, self.tracer = node, tracer or GraphAppendingTracer(node.graph)
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):

@@ -8,7 +8,7 @@ OPERATOR_FILES = $(wildcard crates/opforge/src/ops/*/*.rs)
 VENV = .venv
 BIN = $(CURDIR)/$(VENV)/bin
 
-.PHONY: demo test bench lint fmt doc loom memcheck callgrind fuzz tools develop wheel generate check-generated test-python compare-mindspore
+.PHONY: demo test bench lint fmt doc loom memcheck callgrind fuzz tools develop wheel generate check-generated test-python compare-mindspore compare-packages
 
 demo: develop
 	$(CARGO) run --release --quiet --package opforge-demo
@@ -43,6 +43,15 @@ compare-mindspore: develop bench/.venv-mindspore/ready
 bench/.venv-mindspore/ready:
 	$(PYTHON) -m venv bench/.venv-mindspore
 	bench/.venv-mindspore/bin/pip install --quiet mindspore==2.10.* "numpy<2"
+	@touch $@
+
+# PyTorch's packages with PyTorch itself and with opforge, in an environment of their own; writes docs/packages.md.
+compare-packages: develop bench/.venv-packages/ready
+	$(BIN)/python tests/packages/main.py bench/.venv-packages/bin/python
+
+bench/.venv-packages/ready: tests/packages/requirements.txt
+	$(PYTHON) -m venv bench/.venv-packages
+	bench/.venv-packages/bin/pip install --quiet --requirement tests/packages/requirements.txt
 	@touch $@
 
 # The operators' files are named by the catalogue's macro, where `cargo fmt` does not look.

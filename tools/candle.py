@@ -37,11 +37,11 @@ Methods of tensors: the table in the documentation of [`Tensor`](../crates/opfor
 | | candle 0.11 | here |
 |---|---|---|
 | gradients of the input of `QMatMul` | none | those of the product with the dequantized weight |
-| what is not finite, quantized | some number | NaN, for the whole block |
-| `QMatMul` of weights in f16 and bf16 | by way of blocks | a product of floats, in the input's dtype |
-| `quantize` to types with `K` | its own search for scales | least squares from the range of values; about the same error |
-| files of gguf that claim more than they have | an allocation of any size, or a panic | an error |
-| `QStorage::from_data`, `QTensor::new` | bytes are taken as they are | counted |
+| NaN, quantized | some finite number | NaN, for the whole block |
+| `quantize` to types with `K` | its own search for scales | least squares, which leave a little less error |
+| texts in files of gguf | as long as they claim, up to a gigabyte | no longer than the file |
+| `QStorage::from_data` of bytes that do not fill blocks | panics | an error |
+| `QTensor::new` of another shape than the storage has elements for | is made | an error |
 | `ScatteredKvCache` after as many steps as it has room for, or more | what was there before | the last steps |
 | `ScatteredKvCache`, sequences that do not go on | are written to | stay as they are |
 | `ops::sdpa` | on Metal only | everywhere |

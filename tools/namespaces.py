@@ -17,9 +17,11 @@ def origin(package: str, name: str, value: object) -> str | None:
     if isinstance(value, types.ModuleType):
         own = value.__name__.startswith(f"{package}.")
         return f"from . import {name} as {name}" if own and "_core" not in value.__name__ else None
+    if value is None:
+        return f"{name}: None"
     if getattr(core, name, None) is value:
         return f"from ._core import {name} as {name}"
-    if getattr(core.Tensor, name, None) is value:
+    if getattr(core.Tensor, name, None) is value and not inspect.isfunction(value):
         return f"{name} = Tensor.{name}"
     module = getattr(value, "__module__", None)
     if isinstance(module, str) and module.startswith("opforge.") and getattr(value, "__name__", None):
@@ -54,11 +56,28 @@ def own_functions(path: pathlib.Path) -> list[str]:
     return lines
 
 
+def declaration(function: types.FunctionType, name: str) -> str:
+    """The line that declares a function of the package under a name: by its definition, if its module's file has one."""
+    path = pathlib.Path(inspect.getfile(importlib.import_module(function.__module__)))
+    head = f"def {function.__name__}("
+    line = next((line for line in own_functions(path) if line.startswith(head)), f"{head}*args: Any, **options: Any) -> Any: ...")
+    return f"def {name}({line.removeprefix(head)}"
+
+
 def facade_stub(module: types.ModuleType, core: types.ModuleType) -> str:
-    """The stub of a module that shows a submodule of the core's: what comes from there, and what it defines itself."""
+    """The stub of a module that shows a submodule of the core's: what comes from there, what it defines itself, and functions from elsewhere."""
     path = pathlib.Path(inspect.getfile(module))
     dots = "." * module.__name__.count(".")
     place = core.__name__.removeprefix("opforge.")
-    shown = [name for name in sorted(vars(core)) if not name.startswith("_") and getattr(module, name, None) is getattr(core, name)]
-    imports = [f"from {dots}{place} import {name} as {name}" for name in shown]
-    return "\n".join([HEAD + "from typing import Any", *imports, "", *own_functions(path)]) + "\n"
+    imports, own = [], own_functions(path)
+    defined = {line.split("(")[0].removeprefix("def ") for line in own}
+    for name in sorted(name for name in dir(module) if not name.startswith("_") and name not in defined):
+        value = getattr(module, name)
+        origin = str(getattr(value, "__module__", ""))
+        if getattr(core, name, None) is value or origin == core.__name__:
+            imports.append(f"from {dots}{place} import {name} as {name}")
+        elif inspect.isfunction(value) and origin.startswith("opforge."):
+            own.append(declaration(value, name))
+        elif isinstance(value, type) and origin.startswith("opforge"):
+            imports.append(f"from {dots}_core import {value.__name__} as {name}")
+    return "\n".join([HEAD + "from typing import Any", *imports, "", *own]) + "\n"

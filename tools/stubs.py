@@ -171,6 +171,8 @@ def class_stub(cls: type, handwritten: dict[str, list[str]], functions: list[dic
     bases = f"({', '.join(base.__name__ for base in cls.__bases__)})" if cls.__base__ is not object else ""
     methods, in_place = grouped(functions, "method"), grouped(functions, "in_place")
     body: list[str] = []
+    for name in list(vars(cls)):
+        getattr(cls, name, None)  # what is imported when it is first used is in its place then
     for name in sorted(name for name in vars(cls) if name not in IGNORED | ORDER or name in handwritten):
         if name in methods:
             body += definitions(name, methods[name], method=True)

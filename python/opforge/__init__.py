@@ -51,6 +51,7 @@ from ._functions import (  # noqa: E402
     svd_lowrank,
     tensordot,
 )
+from .random import manual_seed, seed, set_rng_state  # noqa: E402
 
 # Changes in place that are functions too.
 _IN_PLACE = """

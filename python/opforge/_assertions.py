@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 
 from . import _core
+from .overrides import handle_torch_function, has_torch_function
 
 
 def _assert(condition, message):
-    """An AssertionError with the message unless the condition, a bool or a tensor of one element, is true."""
+    """An AssertionError with the message unless the condition, a bool or a tensor of one element, is true. `fx` writes the call down."""
+    if type(condition) is not bool and has_torch_function((condition,)):
+        return handle_torch_function(_assert, (condition,), condition, message)
     assert condition, message
 
 
@@ -70,13 +73,21 @@ def _shape_as_tensor(self):
 
 
 # Sizes are numbers.
-sym_int = lambda a: math.trunc(a)
 sym_float = float
-sym_not = lambda a: not a
 sym_max = max
 sym_min = min
 sym_sum = sum
 sym_sqrt = math.sqrt
+
+
+def sym_int(a):
+    """The number without its fraction."""
+    return math.trunc(a)
+
+
+def sym_not(a):
+    """Whether the number is 0 or False."""
+    return not a
 
 
 def sym_ite(b, t, f):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from contextlib import contextmanager
 
@@ -98,3 +99,19 @@ def decide(function, args, kwargs):
         return function(*args, **kwargs)
     finally:
         _core._watch(*watched)
+
+
+def shown(function):
+    """A function that is composed in Python, shown as declared ones are: itself, rather than the calls that it is made of."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        calls, classes = _core._watching()
+        if not calls and not (classes and overloaded((*args, *kwargs.values()))):
+            return function(*args, **kwargs)
+        result = decide(call, args, kwargs)
+        if result is NotImplemented:
+            raise TypeError(f"{function.__name__}(): every __torch_function__ of the arguments' classes returned NotImplemented")
+        return result
+
+    return call

@@ -1,4 +1,6 @@
-"""Classes that programs allow files to name: PyTorch's list for `load(.., weights_only=True)`."""
+"""Classes that programs allow files to name: PyTorch's list for `load(.., weights_only=True)`. It is kept, so that it can be asked for; `load` makes no
+objects of classes that files name, allowed or not: it raises FormatError.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +10,22 @@ _allowed: list = []
 
 
 def add_safe_globals(safe_globals):
-    """Allows classes and functions, or `(object, "name in files")` pairs."""
+    """Adds classes and functions, or `(object, "name in files")` pairs, to the list."""
     _allowed.extend(item for item in safe_globals if item not in _allowed)
 
 
 def get_safe_globals():
-    """What is allowed."""
+    """The list."""
     return list(_allowed)
 
 
 def clear_safe_globals():
-    """Allows nothing more than at first."""
+    """Empties the list."""
     _allowed.clear()
 
 
 class safe_globals:
-    """A context in which more is allowed."""
+    """A context in which the list has more."""
 
     def __init__(self, safe_globals):
         self._more = safe_globals

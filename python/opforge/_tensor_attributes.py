@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys as _sys
+
 from ._accelerators import DeviceAbsentError
 from ._core import Tensor, UntypedStorage, frombuffer, uint8
 
@@ -73,3 +75,19 @@ UntypedStorage.__getitem__ = _bytes
 UntypedStorage.tolist = lambda self: frombuffer(self, dtype=uint8).tolist()
 UntypedStorage.untyped = lambda self: self
 UntypedStorage.cpu = lambda self: self
+
+
+def _share_memory(self):
+    """Moves the elements to memory that other processes see, once it is sent to them or they are forked; views that there are stay where they were."""
+    from ._shared_memory import share
+
+    return share(self)
+
+
+def _is_shared(self):
+    """Whether other processes see the elements."""
+    shared = _sys.modules.get(f"{__package__}._shared_memory")
+    return shared is not None and shared.is_shared(self)
+
+
+Tensor.share_memory_, Tensor.is_shared = _share_memory, _is_shared

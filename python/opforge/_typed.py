@@ -70,10 +70,15 @@ def set_default_tensor_type(t):
     _core.set_default_dtype(kind.dtype)
 
 
+# The names of other dtypes, which there are no types of.
+_OTHERS = {
+    "ComplexDouble": _core.complex128, "ComplexFloat": _core.complex64, "UInt16": _core.uint16, "UInt32": _core.uint32, "UInt64": _core.uint64,
+}  # fmt: skip
+
+
 def type_name(tensor):
     """The name of a tensor's type: "torch.FloatTensor"."""
-    name = next((name for name, dtype in _DTYPES.items() if dtype is tensor.dtype), None)
-    return f"torch.{name}Tensor" if name else f"torch.{repr(tensor.dtype).rpartition('.')[2].title()}Tensor"
+    return next(f"torch.{name}Tensor" for name, dtype in (_DTYPES | _OTHERS).items() if dtype is tensor.dtype)
 
 
 def dtype_of(kind):

@@ -29,6 +29,9 @@ class ProfilerActivity(enum.Enum):
 
     CPU = "cpu"
     CUDA = "cuda"
+    XPU = "xpu"
+    MTIA = "mtia"
+    HPU = "hpu"
 
 
 def supported_activities():

@@ -13,3 +13,9 @@ def __getattr__(name: str):
         if name in polynomials.__all__:
             return getattr(polynomials, name)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def __dir__():
+    from ._functional import polynomials
+
+    return sorted({*globals(), *polynomials.__all__})

@@ -1,4 +1,6 @@
-"""Runs a package's cases in this process and writes their results to a file: the package's version, then a pair (name, arrays or the text of an error) each."""
+"""Runs a package's cases in this process and writes their results to a file: the package's version, then for each case a pair of its name and its
+arrays, or the text of its error.
+"""
 
 from __future__ import annotations
 

@@ -44,6 +44,8 @@ FULL = {
     "pad": lambda x: F.pad(x, (1, 1), mode="reflect"),
     "cholesky": lambda x: torch.linalg.cholesky(x @ x.T + 4 * torch.eye(4)),
     "inv": lambda x: torch.linalg.inv(x + 4 * torch.eye(4)),
+    "max_unpool2d": lambda x: F.max_unpool2d(x[None, None], torch.arange(16).reshape(1, 1, 4, 4), 2),
+    "triangular_solve": lambda x: torch.triangular_solve(x, x + 4 * torch.eye(4))[0],
     "avg_pool3d": lambda x: F.avg_pool3d(x[None, None], 1),
 }
 AS_IT_IS = {
@@ -182,6 +184,16 @@ def test_a_decorated_function():
         return product(x.float(), depth - 1) if depth else x @ x
 
     assert product(rand(2, 2)).dtype is BF16 and (rand(2, 2) @ rand(2, 2)).dtype is F32
+
+
+def test_a_decorated_generator():
+    @torch.autocast("cpu")
+    def products(x):
+        yield x @ x
+        yield x @ x
+
+    steps = products(rand(2, 2))
+    assert next(steps).dtype is BF16 and (rand(2, 2) @ rand(2, 2)).dtype is F32 and next(steps).dtype is BF16
 
 
 def test_state_by_functions():

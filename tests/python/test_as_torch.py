@@ -119,3 +119,31 @@ def test_opforge_wins_over_a_pytorch_that_is_installed(tmp_path):
     files = {"torch/__init__.py": "raise SystemExit('the wrong one')", "torch-2.0.dist-info/METADATA": "Name: torch\nVersion: 2.0\n"}
     program = "import opforge.as_torch, torch, importlib.metadata; print(torch.ones(1).item(), importlib.metadata.version('torch'))"
     assert run(tmp_path, program, files=files) == ["1.0", "2.15.0+opforge"]
+
+
+def test_keywords_of_pytorch_are_taken(tmp_path):
+    program = """
+import opforge.as_torch, torch
+x = torch.arange(120.0).reshape(2, 3, 4, 5)
+last = x.contiguous(memory_format=torch.channels_last)
+assert last.stride() == (60, 1, 15, 3) and last.equal(x) and last.is_contiguous(memory_format=torch.channels_last)
+assert not x.is_contiguous(memory_format=torch.channels_last) and x.contiguous(memory_format=torch.contiguous_format) is x
+assert x.to(torch.float64, memory_format=torch.channels_last).stride() == (60, 1, 15, 3) and last.clone(memory_format=torch.contiguous_format).is_contiguous()
+assert torch.empty_like(x, memory_format=torch.channels_last).stride() == (60, 1, 15, 3)
+assert torch.zeros(2, layout=torch.strided, pin_memory=False, names=None).tolist() == [0, 0] and x.new_ones((1,), layout=torch.strided).item() == 1
+assert x.type() == "torch.FloatTensor" and x.type("torch.LongTensor").dtype is torch.int64 and x.type(torch.DoubleTensor).dtype is torch.float64
+assert torch.finfo(torch.float8_e4m3fn).max == 448 and torch.finfo(torch.float32).bits == torch.finfo().bits == 32
+assert [t.shape for t in torch.meshgrid(torch.arange(2), torch.arange(3), indexing="xy")] == [(3, 2), (3, 2)]
+def refused(function):
+    try: function()
+    except (NotImplementedError, RuntimeError, TypeError, ValueError) as error: return type(error).__name__
+print(refused(lambda: torch.zeros(2, layout=torch.sparse_coo)), refused(lambda: torch.zeros(2, names=("N",))),
+      refused(lambda: torch.ones(2).contiguous(memory_format=torch.channels_last)), refused(lambda: x.type("torch.NoTensor")),
+      refused(lambda: torch.zeros(2, dtype=torch.float8_e5m2)))
+"""
+    assert run(tmp_path, program) == ["NotImplementedError", "NotImplementedError", "RuntimeError", "ValueError", "TypeError"]
+
+
+def test_modules_that_packages_read_whole_are_whole(tmp_path):
+    program = "import opforge.as_torch, torch.distributions; print('Normal' in vars(torch.distributions), torch.torch is torch)"
+    assert run(tmp_path, program) == ["True", "True"]

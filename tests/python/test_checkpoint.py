@@ -123,6 +123,15 @@ def test_checkpoint_sequential():
         checkpoint_sequential(module, 0, torch.ones(1, 4), use_reentrant=False)
 
 
+def test_compiled_checkpoints_have_the_same_random_numbers_in_backward():
+    """A graph that ran the function again would draw others."""
+    dropped = torch.compile(lambda x: checkpoint(lambda x: torch.nn.functional.dropout(x * 1.0, 0.5), x, use_reentrant=False))
+    x = torch.ones(1000, requires_grad=True)
+    y = dropped(x)
+    y.sum().backward()
+    assert torch.equal(y.detach(), x.grad)
+
+
 def test_other_names():
     from opforge.utils import checkpoint as names
 

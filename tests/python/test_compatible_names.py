@@ -11,7 +11,7 @@ import opforge as torch
 
 ABSENT = [
     ("jit", "save", NotImplementedError), ("onnx", "export", NotImplementedError), ("distributed", "init_process_group", NotImplementedError),
-    ("distributed", "all_reduce", NotImplementedError), ("fx", "symbolic_trace", NotImplementedError), ("distributed.fsdp", "fully_shard", NotImplementedError),
+    ("distributed", "all_reduce", NotImplementedError), ("fx", "replace_pattern", NotImplementedError), ("distributed.fsdp", "fully_shard", NotImplementedError),
     ("quantization", "quantize_dynamic", NotImplementedError), ("utils.cpp_extension", "load", NotImplementedError), ("cuda", "Stream", RuntimeError),
     ("cuda", "current_device", RuntimeError), ("xpu", "get_device_properties", RuntimeError), ("mps", "Event", RuntimeError),
     ("accelerator", "set_device_index", RuntimeError), ("distributed", "get_rank", ValueError), ("distributed", "get_world_size", ValueError),
@@ -54,6 +54,7 @@ def test_switches_are_kept():
 def test_types_of_tensors():
     assert torch.LongTensor([2**53 + 1]).tolist() == [2**53 + 1] and torch.FloatTensor(2, 3).shape == (2, 3) and torch.ByteTensor().numel() == 0
     assert isinstance(torch.ones(1), torch.FloatTensor) and not isinstance(torch.ones(1), torch.DoubleTensor) and not isinstance(1, torch.FloatTensor)
+    assert torch.typename(torch.ones(1, dtype=torch.complex64)) == "torch.ComplexFloatTensor" and torch.typename([]) == "list"
     assert not isinstance(torch.ones(1), torch.cuda.FloatTensor) and torch.typename(torch.ones(1)) == "torch.FloatTensor"
     with pytest.raises(TypeError, match="float32"):
         torch.FloatTensor(torch.ones(1, dtype=torch.int64))
@@ -231,3 +232,44 @@ def test_profiles_record_the_steps_of_a_schedule():
                 torch.ones(3).sum().item()
             prof.step()
     assert found == [["3", "4"]]
+
+
+def test_operators_whose_arguments_schemas_have_no_types_for():
+    from typing import Optional
+
+    @torch.library.custom_op("tests_of_names::maybe_scaled", mutates_args=())
+    def maybe_scaled(x: torch.Tensor, factor: Optional[float] = None, *, shift: Optional[torch.Tensor] = None) -> torch.Tensor:
+        return (x.clone() if factor is None else x * factor) + (0 if shift is None else shift)
+
+    x = torch.ones(2, requires_grad=True)
+    y = torch.ops.tests_of_names.maybe_scaled(x, 3.0)
+    assert y.tolist() == [3.0, 3.0] and maybe_scaled(x, shift=torch.ones(2)).tolist() == [2.0, 2.0]
+    with pytest.raises(RuntimeError, match="maybe_scaled"):
+        y.sum().backward()
+
+    def setup(ctx, inputs, output, keyword_only_inputs=None):
+        ctx.factor = inputs[1]
+
+    torch.library.register_autograd("tests_of_names::maybe_scaled", lambda ctx, grad: (grad * ctx.factor, None), setup_context=setup)
+    maybe_scaled(x, 4.0).sum().backward()
+    assert x.grad.tolist() == [4.0, 4.0]
+
+
+def test_timers():
+    result = torch.utils.benchmark.Timer("x + 1", globals={"x": torch.ones(3)}).blocked_autorange(min_run_time=0.01)
+    assert 0 < result.median < 1 and result.number_per_run >= 1 and "Median" in repr(result)
+    with pytest.raises(NotImplementedError, match="Python"):
+        torch.utils.benchmark.Timer("x", language="c++")
+
+
+def test_dual_tensors_are_not_there():
+    with pytest.raises(NotImplementedError, match="jvp"):
+        torch.autograd.forward_ad.make_dual(torch.ones(1), torch.ones(1))
+
+
+def test_functions_that_would_be_quantized():
+    functions, x = torch.nn.quantized.FloatFunctional(), torch.tensor([-3.0, 2.0])
+    assert functions.add_relu(x, x).tolist() == [0.0, 4.0] and functions.mul_scalar(x, 2).tolist() == [-6.0, 4.0]
+    assert functions.cat([x, x]).shape == (4,) and list(functions.state_dict()) == []
+    with pytest.raises(RuntimeError, match="forward"):
+        functions(x)

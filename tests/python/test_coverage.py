@@ -10,7 +10,7 @@ TABLE = tomllib.loads((pathlib.Path(__file__).parents[2] / "tools/pytorch_names.
 LISTED = [(entry["module"], name) for entry in TABLE["list"] for name in entry["names"].split()]
 LEFT_OUT = [tuple(name.rsplit(".", 1)) for listed in TABLE["left_out"].values() for name in listed.split()]
 PLACES = {"torch": torch, "Tensor": torch.Tensor} | {
-    module: importlib.import_module(f"opforge.{module}") for module in ("linalg", "special", "nn.functional")
+    module: importlib.import_module(f"opforge.{module}") for module in ("fft", "linalg", "special", "nn.functional")
 }
 
 

@@ -107,6 +107,12 @@ def test_modes_are_where_the_density_is_greatest(name):
     assert ((best >= others - 1e-9) | ~inside).all()
 
 
+def test_quantiles_of_the_tails_keep_their_digits():
+    small = torch.tensor([1e-30, 1e-10])
+    np.testing.assert_allclose(D.Normal(0.0, 1.0).icdf(small).numpy(), stats.norm.ppf(small.numpy()), rtol=1e-5)
+    np.testing.assert_allclose(D.Exponential(1.0).icdf(small).numpy(), small.numpy(), rtol=1e-6)
+
+
 def test_moments_that_do_not_exist():
     student = D.StudentT(T(0.5, 1.5, 3.0))
     assert student.mean.isnan().tolist() == [True, False, False]
@@ -174,6 +180,23 @@ def test_multivariate_normal_is_scipys_in_each_form():
         for other, wanted in forms.items():
             np.testing.assert_allclose(getattr(distribution, other).numpy(), wanted, atol=1e-12)
         np.testing.assert_allclose(distribution.variance.numpy(), covariance.diagonal())
+
+
+def test_the_factor_of_a_matrix_is_shared_by_the_batch():
+    """Packages read it, and set it in subclasses that have it without the matrix."""
+    factor = torch.from_numpy(np.linalg.cholesky(_positive_definite(3, 3)))
+    batch = D.MultivariateNormal(torch.zeros(4, 3, dtype=torch.float64), scale_tril=factor)
+    assert batch._unbroadcasted_scale_tril is factor and batch.expand((2, 4))._unbroadcasted_scale_tril is factor
+    assert batch.scale_tril.shape == batch.covariance_matrix.shape == batch.precision_matrix.shape == (4, 3, 3)
+    assert batch.entropy().shape == (4,) and batch.log_prob(batch.sample((2,))).shape == (2, 4)
+
+    class OfFactor(D.MultivariateNormal):
+        def __init__(self, factor):
+            D.Distribution.__init__(self, (), factor.shape[-1:], validate_args=False)
+            self.loc, self._unbroadcasted_scale_tril = torch.zeros(3, dtype=torch.float64), factor
+
+    assert torch.allclose(OfFactor(factor).covariance_matrix, factor @ factor.mT)
+    assert torch.allclose(OfFactor(factor).entropy(), batch.entropy()[0])
 
 
 def test_low_rank_normal_is_the_full_one():
@@ -362,6 +385,24 @@ def test_entropy_of_the_family_is_the_formula(name):
     assert torch.allclose(D.ExponentialFamily.entropy(distribution), distribution.entropy(), rtol=1e-5)
 
 
+def test_slopes_of_the_log_normalizer_are_the_means_of_the_statistics():
+    cases = [
+        (D.ContinuousBernoulli(logits=T(-3.0, -1e-3, 0.0, 1e-4, 0.5)), lambda d: (d.mean,)),
+        (D.Bernoulli(p), lambda d: (d.mean,)),
+        (D.Exponential(a), lambda d: (d.mean,)),
+        (D.Poisson(a), lambda d: (d.mean,)),
+        (D.Normal(loc, a), lambda d: (d.mean, d.variance + d.mean**2)),
+        (D.Gamma(a, b), lambda d: (a.digamma() - b.log(), d.mean)),
+        (D.Beta(a, b), lambda d: (a.digamma() - (a + b).digamma(), b.digamma() - (a + b).digamma())),
+        (D.Dirichlet(a), lambda d: (a.digamma() - a.sum().digamma(),)),
+        (D.Wishart(T(4.0), 2 * torch.eye(2, dtype=torch.float64)), lambda d: (d.mean, None)),
+    ]
+    for distribution, wanted in cases:
+        _, _, means = distribution._normalizer_and_means()
+        for mean, exact in zip(means, wanted(distribution), strict=True):
+            assert exact is None or torch.allclose(mean, exact, rtol=1e-9), distribution
+
+
 def test_entropy_of_the_family_has_gradients():
     rate = T(0.5, 2.0).requires_grad_()
     D.ExponentialFamily.entropy(D.Exponential(rate)).sum().backward()
@@ -385,3 +426,19 @@ def test_distributions_compile():
     x, scale = torch.randn(5), torch.rand(5) + 0.5
     wanted = D.Normal(x, scale).log_prob(x + 1).sum() - D.kl_divergence(D.Normal(x, scale), D.Normal(0.0, 1.0)).sum()
     assert torch.allclose(loss(x, scale, x + 1), wanted)
+
+
+def test_what_a_trace_computes_is_not_kept():
+    distribution = D.Bernoulli(torch.tensor([0.3, 0.6]), validate_args=False)
+    normal = D.Normal(torch.zeros(2), 1.0, validate_args=False)
+    squashed = D.TransformedDistribution(normal, D.TanhTransform(cache_size=1), validate_args=False)
+    inside = torch.tensor([0.2, -0.7])
+
+    @torch.compile(fullgraph=True)
+    def both(x):
+        return distribution.log_prob(x) + squashed.log_prob(inside)
+
+    x = torch.ones(2)
+    traced = both(x)
+    assert torch.allclose(distribution.log_prob(x) + squashed.log_prob(inside), traced)
+    assert torch.allclose(both(x), traced)

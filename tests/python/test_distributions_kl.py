@@ -106,10 +106,7 @@ def _normals():
     torch.manual_seed(2)
     root = torch.randn(2, 3, 3, dtype=F64)
     full = [D.MultivariateNormal(torch.randn(3, dtype=F64), r @ r.mT + torch.eye(3, dtype=F64)) for r in root]
-    low = [
-        D.LowRankMultivariateNormal(torch.randn(3, dtype=F64), torch.randn(3, 2, dtype=F64), torch.rand(3, dtype=F64) + 0.5)
-        for _ in range(2)
-    ]
+    low = [D.LowRankMultivariateNormal(torch.randn(3, dtype=F64), torch.randn(3, 2, dtype=F64), torch.rand(3, dtype=F64) + 0.5) for _ in range(2)]
     return full + low
 
 

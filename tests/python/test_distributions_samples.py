@@ -170,7 +170,7 @@ def test_samplers_are_functions_too():
     assert torch._sample_dirichlet(torch.ones(2, 3)).sum(-1).tolist() == pytest.approx([1, 1])
 
 
-@pytest.mark.parametrize("a", [1e-3, 0.05, 0.5, 0.9, 1.5, 3.0, 20.0, 300.0])
+@pytest.mark.parametrize("a", [1e-3, 0.05, 0.5, 0.9, 1.5, 3.0, 20.0, 300.0, 1e4, 1e6])
 def test_gamma_samples_follow_their_concentration(a):
     """At a fixed probability the quantile's derivative, which the inverse of scipy's incomplete gamma function has by differences."""
     u = np.array([1e-3, 0.05, 0.3, 0.5, 0.7, 0.95, 0.999])

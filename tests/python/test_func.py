@@ -133,6 +133,27 @@ def test_second_derivatives(outer, inner):
     near(outer(inner(cubes))(tensor(X)), np.diag(6 * X))
 
 
+def test_what_is_computed_without_gradients_is_constant():
+    def partly(x):
+        with torch.no_grad():
+            constant = x**2
+        return (x * constant).sum()
+
+    near(grad(partly)(tensor(X)), X**2)
+    near(jacfwd(partly)(tensor(X)), X**2)
+    near(jvp(partly, (tensor(X),), (tensor(X),))[1], (X**3).sum())
+
+
+def test_no_tensor_is_a_dual_number():
+    from opforge.autograd import forward_ad
+
+    x = tensor(X)
+    with forward_ad.dual_level():
+        assert forward_ad.unpack_dual(x).primal is x and forward_ad.unpack_dual(x).tangent is None
+        with pytest.raises(NotImplementedError, match="jvp"):
+            forward_ad.make_dual(x, x)
+
+
 def test_hessians():
     near(hessian(cubes)(tensor(X)), np.diag(6 * X))
     (aa, ab), (ba, bb) = hessian(lambda a, b: (a * b).sum() + cubes(a), argnums=(0, 1))(tensor(X), tensor(X))
@@ -195,8 +216,9 @@ def test_compiled():
     compiled = torch.compile(lambda x: vmap(grad(cubes))(x), fullgraph=True)
     near(compiled(tensor(BATCH)), 3 * BATCH**2)
     near(compiled(tensor(2 * BATCH)), 12 * BATCH**2)
-    with pytest.raises(RuntimeError, match="cannot be compiled"):
-        torch.compile(vmap(lambda x: x + torch.rand(()), randomness="same"))(tensor(X))
+    with pytest.warns(UserWarning, match="runs as it is"):
+        same = torch.compile(vmap(lambda x: x + torch.rand(()), randomness="same"))(torch.zeros(3)).tolist()
+    assert len(set(same)) == 1
 
 
 @pytest.mark.parametrize(
@@ -290,3 +312,16 @@ def test_ensembles():
     ]:
         with pytest.raises(RuntimeError, match=match):
             stack_module_state(group)
+
+
+def test_no_tensor_is_a_wrapper():
+    from opforge._C import _functorch
+
+    def seen(x):
+        assert not _functorch.is_batchedtensor(x) and not _functorch.is_functorch_wrapped_tensor(x)
+        assert _functorch.maybe_get_level(x) == _functorch.maybe_get_bdim(x) == -1
+        return x
+
+    near(vmap(seen)(tensor(BATCH)), BATCH)
+    with pytest.raises(RuntimeError, match="no wrapper"):
+        _functorch.get_unwrapped(tensor(X))

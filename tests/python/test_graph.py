@@ -116,6 +116,31 @@ def test_running_statistics_change_with_each_call():
     assert all(torch.equal(a.grad, b.grad) for a, b in zip(compiled.parameters(), twin.parameters()))
 
 
+def test_what_sets_the_state_of_random_numbers_runs_as_it_is():
+    """Graphs draw random numbers when they run, whatever the state was when they were traced."""
+
+    def seeded(x):
+        torch.manual_seed(3)
+        return x + torch.rand(3)
+
+    def forked(x):
+        with torch.random.fork_rng():
+            return x + torch.rand(3)
+
+    for function in (seeded, forked):
+        compiled = torch.compile(function)
+        for _ in range(2):
+            torch.manual_seed(0)
+            expected = function(torch.zeros(3)), torch.rand(1)
+            torch.manual_seed(0)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                found = compiled(torch.zeros(3)), torch.rand(1)
+            assert [x.tolist() for x in found] == [x.tolist() for x in expected]
+    with pytest.raises(RuntimeError, match="state of random numbers"):
+        torch.compile(seeded, fullgraph=True)(torch.zeros(3))
+
+
 def test_what_reads_elements_runs_as_it_is():
     def f(x):
         return x * 2 if x.sum() > 0 else x - 1
@@ -361,7 +386,7 @@ def test_compiled_modules_are_pickled_as_modules():
 # The shapes of their results, or whether arguments are right, depend on elements.
 READ_ELEMENTS = set(
     """
-    allclose argwhere bincount combinations ctc_loss embedding_bag equal histc histogram index_get lstsq masked_scatter masked_select multinomial
+    allclose argwhere bincount combinations ctc_loss embedding_bag equal histc histogram index_get istft lstsq masked_scatter masked_select multinomial
     nanquantiles nonzero nonzero_as nonzero_tuple one_hot pdist quantiles repeat_interleave_each repeated_positions segment_reduce tensor_split_by
     tril_indices triu_indices unique unique_consecutive unravel_index where_places
     """.split()

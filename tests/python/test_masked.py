@@ -38,7 +38,8 @@ def test_reductions(name, empty, dim, keepdim):
 @pytest.mark.parametrize("correction", [0, 1, 2])
 def test_variances(correction):
     x, mask = torch.tensor(X), torch.tensor(MASK)
-    expected = np.array([[row[there].var(ddof=correction) if there.sum() > correction else np.nan for row, there in zip(*pair)] for pair in zip(X, MASK)])
+    variance = lambda row, there: row[there].var(ddof=correction) if there.sum() > correction else np.nan  # noqa: E731
+    expected = np.array([[variance(row, there) for row, there in zip(*pair)] for pair in zip(X, MASK)])
     found = masked.var(x, -1, correction=correction, mask=mask).numpy()
     known = ~np.isnan(expected)
     np.testing.assert_allclose(found[known], expected[known], rtol=1e-10)
@@ -54,7 +55,8 @@ def test_places_medians_and_norms():
     np.testing.assert_allclose(masked.norm(x, 3.0, -1, mask=mask).numpy(), flat(lambda v: np.linalg.norm(v, 3), 0.0))
     np.testing.assert_allclose(masked.logsumexp(x, -1, mask=mask).numpy(), flat(lambda v: np.log(np.exp(v).sum()), -np.inf))
     places = masked.argmax(x, -1, mask=mask).numpy()
-    assert all(there[place] and row[place] == row[there].max() for row, there, place in zip(X.reshape(-1, 5), MASK.reshape(-1, 5), places.reshape(-1)) if there.any())
+    lines = zip(X.reshape(-1, 5), MASK.reshape(-1, 5), places.reshape(-1))
+    assert all(there[place] and row[place] == row[there].max() for row, there, place in lines if there.any())
     assert masked.argmin(x, mask=mask).item() == np.ma.argmin(REFERENCE)
 
 

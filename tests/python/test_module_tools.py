@@ -210,3 +210,16 @@ def test_modules_without_initialization():
     for wrong in (nn.ReLU, print):
         with pytest.raises(RuntimeError):
             nn.utils.skip_init(wrong)
+
+
+def test_weights_of_convolutions_lie_in_another_order():
+    model, x = nn.Sequential(nn.Conv2d(3, 4, 2), nn.Sequential(nn.ConvTranspose2d(4, 3, 2)), nn.Linear(5, 5)), torch.randn(1, 3, 5, 5)
+    before = model(x)
+    assert nn.utils.convert_conv2d_weight_memory_format(model, torch.channels_last) is model
+    assert model[0].weight.stride() == (12, 1, 6, 3) and model[1][0].weight.stride() == (12, 1, 6, 3)
+    assert isinstance(model[0].weight, nn.Parameter) and torch.allclose(model(x), before, atol=1e-6)
+    conv = nn.Conv3d(2, 3, 2)
+    nn.utils.convert_conv3d_weight_memory_format(conv, torch.channels_last_3d)
+    assert conv.weight.stride() == (16, 1, 8, 4, 2)
+    nn.utils.convert_conv3d_weight_memory_format(conv, torch.contiguous_format)
+    assert conv.weight.is_contiguous()

@@ -32,3 +32,11 @@ def test_a_step_put_into_its_class_later_runs_the_hooks():
     optimizer.register_step_pre_hook(lambda *_: seen.append("before"))
     optimizer.step()
     assert seen == ["before", "step"]
+
+
+def test_optimizers_are_in_modules_of_their_names():
+    import importlib
+
+    for name in ("Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "ASGD", "LBFGS", "NAdam", "RAdam", "RMSprop", "Rprop", "SGD"):
+        module = importlib.import_module(f"opforge.optim.{name.lower()}")
+        assert getattr(module, name) is getattr(torch.optim, name)

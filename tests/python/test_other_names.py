@@ -169,6 +169,12 @@ def test_resize():
             wrong()
 
 
+def test_resize_knows_row_major_order_alone():
+    assert torch.ones(2, 2).resize_(4, memory_format=torch.contiguous_format).shape == (4,)
+    with pytest.raises(NotImplementedError, match="channels_last"):
+        torch.ones(2).resize_(1, 1, 1, 2, memory_format=torch.channels_last)
+
+
 def test_set_shares_memory():
     source, x = torch.arange(6.0).reshape(2, 3), torch.empty(0)
     assert x.set_(source) is x and x.is_set_to(source) and not x.is_set_to(source.clone())

@@ -135,7 +135,8 @@ def test_calls_are_shown_with_their_functions():
     x[0] = 3
     x += 1
     torch.cat([x, torch.ones(1)])
-    assert Noting.calls == ["add", "relu", "__rsub__", "__setitem__", "add_", "cat"]
+    torch.nn.functional.max_unpool1d(x[None, None], torch.arange(2)[None, None], 2)
+    assert Noting.calls == ["add", "relu", "__rsub__", "__setitem__", "add_", "cat", "__getitem__", "max_unpool1d"]
 
 
 def test_calls_are_shown_as_what_the_class_has():

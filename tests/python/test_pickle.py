@@ -117,7 +117,7 @@ def test_storages():
     assert bytes(storage) == np.array([1, 2, 3], np.float32).tobytes()
     assert storage.clone().data_ptr() != storage.data_ptr()
     assert torch.tensor([]).data_ptr() == 0 and torch.tensor([1.0], device="meta").data_ptr() == 0
-    assert tensor.share_memory_() is tensor and not tensor.is_shared() and tensor.pin_memory() is tensor and not tensor.is_pinned()
+    assert not tensor.is_shared() and tensor.share_memory_() is tensor and tensor.is_shared() and tensor.pin_memory() is tensor and not tensor.is_pinned()
     assert bytes(torch.UntypedStorage(4)) == bytes(4)
     with pytest.raises(TypeError):
         torch.UntypedStorage("text")

@@ -59,3 +59,17 @@ def test_import_is_quick_and_needs_nothing():
     code = "import sys, opforge; print(sorted(m for m in sys.modules if m.split('.')[0] in ('numpy', 'scipy', 'torch')))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_functions_named_as_their_submodules_stay_functions():
+    code = """if True:
+        from opforge.nn.utils.weight_norm import WeightNorm
+        from opforge.autograd.gradcheck import gradgradcheck
+        import opforge, opforge.as_torch, torch
+        from torch.nn.utils.spectral_norm import SpectralNorm
+        from torch.autograd.gradcheck import gradcheck
+        for function in (torch.nn.utils.weight_norm, torch.nn.utils.spectral_norm, torch.autograd.gradcheck, opforge.autograd.gradcheck):
+            assert type(function).__name__ == "function", function
+        assert torch.autograd.gradcheck is gradcheck
+    """
+    subprocess.run([sys.executable, "-c", code], check=True)

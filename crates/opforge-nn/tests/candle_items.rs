@@ -79,6 +79,12 @@ mod candle_core {
     use opforge::shape::SCALAR as shape_SCALAR;
     use opforge::shape::Shape as shape_Shape;
     use opforge::shape::ShapeWithOneHole as shape_ShapeWithOneHole;
+    use opforge::streaming::BinOp as streaming_BinOp;
+    use opforge::streaming::Dim as streaming_Dim;
+    use opforge::streaming::Map as streaming_Map;
+    use opforge::streaming::StreamTensor as streaming_StreamTensor;
+    use opforge::streaming::StreamingBinOp as streaming_StreamingBinOp;
+    use opforge::streaming::StreamingModule as streaming_StreamingModule;
     use opforge::test_device as test_device;
     use opforge::test_utils::assert_tensor_eq as test_utils_assert_tensor_eq;
     use opforge::test_utils::to_vec0_round as test_utils_to_vec0_round;

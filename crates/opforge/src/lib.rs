@@ -36,6 +36,7 @@ pub mod operator;
 pub mod ops;
 pub mod quantized;
 pub mod registry;
+pub mod streaming;
 mod tensor;
 pub mod test_utils;
 pub mod utils;

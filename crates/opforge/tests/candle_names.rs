@@ -6,9 +6,10 @@ use opforge as candle_core;
 
 use candle_core::conv::CudnnFwdAlgo;
 use candle_core::op::CmpOp;
+use candle_core::streaming::{BinOp, Map, StreamTensor, StreamingBinOp, StreamingModule};
 use candle_core::{
-    CpuStorage, CustomOp1, CustomOp2, CustomOp3, DType, Device, DeviceLocation, Error, Layout, Result, Shape, Tensor,
-    Var,
+    CpuStorage, CustomOp1, CustomOp2, CustomOp3, D, DType, Device, DeviceLocation, Error, Layout, Result, Shape,
+    Tensor, Var,
 };
 
 const CPU: &Device = &Device::Cpu;
@@ -114,6 +115,37 @@ fn variables_and_gradients() -> Result<()> {
     assert_eq!(grads.get(&b).unwrap().to_vec1::<f32>()?, [1.0, 2.0]);
     assert!(grads.insert_id(b.id(), a.as_detached_tensor()).is_some());
     assert_eq!(grads.get_id(b.id()).unwrap().to_vec1::<f32>()?, [1.0, 2.0]);
+    Ok(())
+}
+
+/// Pieces of any length give what the whole sequences give.
+#[test]
+fn sequences_in_pieces() -> Result<()> {
+    let (a, b) = (Tensor::arange(1f32, 9.0, CPU)?.reshape((2, 4))?, Tensor::arange(3f32, 11.0, CPU)?.reshape((2, 4))?);
+    for op in [BinOp::Add, BinOp::Sub, BinOp::Mul, BinOp::Div] {
+        let mut streaming = StreamingBinOp::new(op, D::Minus1);
+        let whole = streaming.forward(&a, &b)?;
+        let mut all = StreamTensor::empty();
+        for (left, right) in [(0..3, 0..0), (3..3, 0..1), (3..4, 1..4)] {
+            let piece = |t: &Tensor, range: std::ops::Range<usize>| {
+                StreamTensor::from(t.clone()).narrow(1, range.start, range.len())
+            };
+            all = all.cat2(&streaming.step(&piece(&a, left)?, &piece(&b, right)?)?, 1)?;
+        }
+        assert_eq!(all.as_option().unwrap().to_vec2::<f32>()?, whole.to_vec2::<f32>()?, "{op:?}");
+        streaming.step(&a.clone().into(), &().into())?;
+        streaming.reset_state();
+        assert!(streaming.step(&StreamTensor::empty(), &b.clone().into())?.as_option().is_none());
+    }
+    let stream = StreamTensor::from_tensor(a.clone());
+    let (left, right) = stream.split(1, 1)?;
+    assert_eq!((left.seq_len(1)?, right.seq_len(1)?, StreamTensor::empty().seq_len(1)?), (1, 3, 0));
+    assert!(stream.split(1, 4)?.1.shape().is_none() && stream.narrow(1, 9, 1)?.shape().is_none());
+    assert!(stream.seq_len(2).is_err() && stream.cat2(&b.t()?.into(), 1).is_err());
+    let mut squares = Map::from(|x: &Tensor| x.sqr());
+    assert_eq!(squares.step(&right)?.as_option().unwrap().to_vec2::<f32>()?[0], [4.0, 9.0, 16.0]);
+    assert!(squares.step(&StreamTensor::from(None))?.as_option().is_none());
+    squares.reset_state();
     Ok(())
 }
 

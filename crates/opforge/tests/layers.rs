@@ -19,7 +19,7 @@ const OPFORGE: Layers = &[
     &["ops", "functional"],
     &["methods", "registry"],
     &["custom_op", "io", "module", "test_utils"],
-    &["quantized", "utils"],
+    &["quantized", "streaming", "utils"],
 ];
 
 /// Those of the kernels: here no two know each other.

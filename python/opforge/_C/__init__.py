@@ -8,7 +8,7 @@ from .._core import Generator, Tensor, default_generator, device, dtype
 from .._size import Size
 from ..autograd import is_grad_enabled
 from ..overrides import DisableTorchFunction, DisableTorchFunctionSubclass
-from . import _nn
+from . import _functorch, _nn  # noqa: F401
 from ._dispatch import (  # noqa: F401
     DispatchKey,
     DispatchKeySet,
@@ -17,7 +17,10 @@ from ._dispatch import (  # noqa: F401
     _ExcludeDispatchKeyGuard,
 )
 
-__all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "Size", "Tensor", "TensorBase", "default_generator", "device", "dtype", "is_grad_enabled"]
+__all__ = [
+    "DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "Size", "Tensor", "TensorBase", "default_generator", "device", "dtype",
+    "is_grad_enabled",
+]  # fmt: skip
 
 TensorBase = _TensorBase = Tensor
 _disabled_torch_function_impl = _core._disabled_torch_function_impl

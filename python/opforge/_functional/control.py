@@ -6,8 +6,8 @@ from .. import _core as _C
 
 
 def cond(pred, true_fn, false_fn, operands=()):
-    """`true_fn(*operands)` if `pred`, a bool or a tensor with one element, is true, else `false_fn(*operands)`. Only that one runs; a compiled graph keeps
-    the one that ran when it was traced, as it does for `if`."""
+    """`true_fn(*operands)` if `pred`, a bool or a tensor with one element, is true, else `false_fn(*operands)`. Only that one runs. As with `if`, a
+    function that decides by a tensor's elements is not compiled to a graph."""
     if not isinstance(pred, (int, _C.Tensor)) or (isinstance(pred, _C.Tensor) and pred.numel() != 1):
         raise RuntimeError(f"cond: expected pred to be a bool or a tensor with one element, but got {pred}")
     if not callable(true_fn) or not callable(false_fn):

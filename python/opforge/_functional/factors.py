@@ -9,6 +9,7 @@ import math
 from typing import NamedTuple
 
 from .. import _core as _C
+from .._intercept import shown
 from ..autograd.grad_mode import no_grad
 
 
@@ -41,6 +42,7 @@ def _check_square(name, tensor):
         raise RuntimeError(f"{name}: A must be batches of square matrices, but they are {tensor.shape[-2]} by {tensor.shape[-1]} matrices")
 
 
+@shown
 def geqrf(input):
     """The QR decomposition of matrices `(.., m, n)` as reflections: `R` on and above the diagonal of `a`, below it the vectors `v` of reflections
     `I - tau v vᴴ`, whose first element that is not 0, a 1, is left out. `linalg.householder_product` makes `Q` of it. It has no gradient."""
@@ -70,6 +72,7 @@ def _imag(x):
     return x.imag if x.is_complex() else _C.zeros_like(x)
 
 
+@shown
 def ormqr(input, tau, other, left=True, transpose=False):
     """`Q @ other`, or `other @ Q` if not `left`, for the square `Q` of the reflections that [`geqrf`] gives; with `transpose` `Qᴴ` stands for `Q`."""
     _check_matrices("ormqr", input)

@@ -4,8 +4,6 @@ too."""
 
 from __future__ import annotations
 
-import math
-
 from .. import _core as _C
 from ..nn import functional as F
 
@@ -212,12 +210,9 @@ def norm_except_dim(v, pow=2, dim=0):
 
 
 def binomial(count, prob, generator=None):
-    """Numbers of successes in `count` trials, each of probability `prob`, in the dtype of `count`. Trials are drawn one by one."""
-    if not count.is_floating_point():
-        raise ValueError(f"binomial: count of dtype {count.dtype}, expected floating point numbers")
-    count, prob = _C.broadcast_tensors(count.detach(), prob.detach())
-    most = math.floor(count.max().item()) if count.numel() else 0
-    result = _C.zeros_like(count)
-    for trial in range(most):
-        result += (_C.empty_like(result).uniform_(generator=generator) < prob) & (count >= trial + 1)
-    return result
+    """Numbers of successes in `count` trials, each of probability `prob`, in the dtype of `count`."""
+    from ..distributions._rejection import binomial
+
+    if not (count.is_floating_point() and prob.is_floating_point()):
+        raise ValueError(f"binomial: count of dtype {count.dtype} and prob of {prob.dtype}, expected floating point numbers")
+    return binomial(count.detach(), prob.detach(), generator)

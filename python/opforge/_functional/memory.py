@@ -9,6 +9,7 @@ import warnings
 from typing import NamedTuple
 
 from .. import _core as _C
+from .._intercept import shown
 
 
 def _lengths(sizes):
@@ -23,7 +24,11 @@ def _check_no_gradient(name, tensor):
 def resize_(self, *sizes, memory_format=None):
     """Gives the tensor another shape, in row-major order, over the same memory; where that is too small the tensor gets new memory, which begins
     with its elements and goes on with any, and other views of the old memory stay as they are."""
+    from .._layouts import _RANKS
+
     _check_no_gradient("resize_", self)
+    if memory_format in _RANKS:
+        raise NotImplementedError(f"resize_: memory_format={memory_format}, expected contiguous_format or preserve_format")
     shape = _lengths(sizes)
     if any(n < 0 for n in shape):
         raise RuntimeError(f"resize_: sizes {shape}, expected 0 or more")
@@ -46,7 +51,7 @@ def _flat(tensor, count):
 
 def resize_as_(self, the_template, *, memory_format=None):
     """[`resize_`] to another tensor's shape."""
-    return resize_(self, list(the_template.shape))
+    return resize_(self, list(the_template.shape), memory_format=memory_format)
 
 
 def resize(self, *sizes):
@@ -239,6 +244,7 @@ class _TriangularSolve(NamedTuple):
     cloned_coefficient: _C.Tensor
 
 
+@shown
 def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
     """`X` with `A X = b`, or `Aᵀ X = b`, for triangular `A`, and a copy of `A`. Deprecated: use `linalg.solve_triangular`."""
     left = A.mT if transpose else A

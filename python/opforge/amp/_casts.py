@@ -7,6 +7,7 @@ composes of listed ones in one call, such as `einsum`, has the arguments cast as
 from __future__ import annotations
 
 import functools
+import importlib
 import re
 
 from .. import _core
@@ -20,7 +21,7 @@ lstm rnn_tanh rnn_relu rnn_tanh_cell rnn_relu_cell
 _LOWER_LINALG = "vecdot matmul multi_dot matrix_power"
 # In float32.
 _FULL = """
-avg_pool3d max_pool3d adaptive_avg_pool3d adaptive_max_pool3d fractional_max_pool2d fractional_max_pool3d
+avg_pool3d max_pool3d adaptive_avg_pool3d adaptive_max_pool3d max_unpool1d max_unpool2d max_unpool3d fractional_max_pool2d fractional_max_pool3d
 grid_sample polar prod quantile nanquantile stft cdist trace view_as_complex
 cholesky_inverse cholesky_solve inverse lu lu_solve orgqr ormqr pinverse geqrf svd triangular_solve
 binary_cross_entropy binary_cross_entropy_with_logits mse_loss l1_loss smooth_l1_loss huber_loss nll_loss cross_entropy poisson_nll_loss kl_div
@@ -111,7 +112,8 @@ _EVERYWHERE = [
 @functools.cache
 def _rules():
     """The functions and methods whose arguments change, and how."""
-    spaces = (_core, _core.nn, _core.Tensor)
+    # The last two have what is composed in Python.
+    spaces = (_core, _core.nn, _core.Tensor, *map(importlib.import_module, ("opforge", "opforge.nn.functional")))
     rules = {}
     for names, rule in _EVERYWHERE:
         rules.update((getattr(space, name), rule) for name in names.split() for space in spaces if hasattr(space, name))

@@ -7,7 +7,8 @@ import threading
 import warnings
 
 from .. import _core, _intercept
-from ..autograd.grad_mode import _is_generator
+from .._tracing import is_compiling
+from ..autograd.grad_mode import _Mode
 from ._casts import cast
 
 # What programs name as device types; those that are not there have a state, as they have in PyTorch, and no tensors.
@@ -110,7 +111,7 @@ def _lower(dtype, tensor):
     """A tensor in the lower precision. Leaves that need a gradient are cast once, unless a graph is traced, which others must not share."""
     if tensor.dtype is dtype:
         return tensor
-    if not (_thread.caches and _thread.nesting and tensor.requires_grad and tensor.is_leaf) or _is_tracing():
+    if not (_thread.caches and _thread.nesting and tensor.requires_grad and tensor.is_leaf) or is_compiling():
         return tensor.to(dtype)
     key = id(tensor), dtype, _core.is_grad_enabled()
     held, version, lower = _thread.cache.get(key, (None, None, None))
@@ -120,13 +121,7 @@ def _lower(dtype, tensor):
     return lower
 
 
-def _is_tracing():
-    from ..graph._compile import is_compiling
-
-    return is_compiling()
-
-
-class autocast:
+class autocast(_Mode):
     """A block, or a decorated function, in which products run in a lower precision: their arguments are cast to `dtype`, those of functions that lose
     too much by it (losses, norms, factorisations) to float32, and those that are joined to the widest among them, as PyTorch documents for the CPU.
     Gradients have the dtypes of what was cast. Float64 stays as it is.
@@ -177,16 +172,8 @@ class autocast:
         _thread.caches = caches
         set_autocast_enabled(self.device, enabled)
 
-    def __call__(self, function):
-        if _is_generator(function):
-            raise TypeError("autocast: a generator cannot be decorated; use the block in it")
-
-        @functools.wraps(function)
-        def wrapper(*args, **kwargs):
-            with self:
-                return function(*args, **kwargs)
-
-        return wrapper
+    def _again(self):
+        return self
 
 
 def _cast_inputs(value, dtype):

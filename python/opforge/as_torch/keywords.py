@@ -46,6 +46,11 @@ def _converts(method):
     return convert
 
 
+def _meshgrid(*tensors, indexing=None):
+    """`opforge.meshgrid`, whose keyword packages look for in `__kwdefaults__`."""
+    return _core.meshgrid(*tensors, indexing=indexing or "ij")
+
+
 def _contiguous(self, memory_format=None):
     return _of_tensor.contiguous(self) if memory_format is None else _layouts.laid_in(self, memory_format)
 
@@ -74,7 +79,8 @@ class _of_tensor:
 
 def functions(place):
     """The functions that take more keywords in a module's place, by their names."""
-    return {name: _creates(getattr(place, name)) for name in _CREATING.split()} | {"clone": lambda input, **options: _clone(input, **options)}
+    created = {name: _creates(getattr(place, name)) for name in _CREATING.split()}
+    return created | {"clone": lambda input, **options: _clone(input, **options), "meshgrid": _meshgrid}
 
 
 def extend_tensor():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import _core
+from .._package import functions_stay
 from .batched import grad
 from .function import Function, once_differentiable
 from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
@@ -10,6 +11,8 @@ from .grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 backward = _core.backward
 is_grad_enabled = _core.is_grad_enabled
 Variable = _core.Tensor
+
+functions_stay(__name__, "gradcheck")
 
 # Names that are imported when they are first used, and the modules that have them.
 _LAZY = {

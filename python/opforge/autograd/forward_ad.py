@@ -1,24 +1,40 @@
-"""Derivatives that are carried forward with the values. No tensor carries one here: `opforge.func.jvp` computes such derivatives."""
+"""Dual numbers, by which PyTorch differentiates forward. There are none here: `opforge.func.jvp` gives the same derivatives, of functions."""
 
 from __future__ import annotations
 
-import typing
+from contextlib import contextmanager
+from typing import NamedTuple
 
-from .._absent import absent_names
+from .._absent import absent_function
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
-_REASON = "opforge's tensors carry no tangents; opforge.func.jvp computes derivatives in a direction"
-globals().update(absent_names(__name__, _REASON, functions="dual_level enter_dual_level exit_dual_level make_dual"))
 
+class UnpackedDualTensor(NamedTuple):
+    """A tensor and its tangent, None if it has none."""
 
-class UnpackedDualTensor(typing.NamedTuple):
-    """A value and its derivative, or None."""
-
-    primal: typing.Any
-    tangent: typing.Any
+    primal: object
+    tangent: object
 
 
 def unpack_dual(tensor, *, level=None):
-    """The tensor, which carries no derivative: None."""
+    """A tensor's primal and tangent: itself and None, as no tensor is a dual number."""
     return UnpackedDualTensor(tensor, None)
+
+
+make_dual = absent_function("torch.autograd.forward_ad.make_dual", "tensors carry no tangents; use torch.func.jvp")
+
+
+@contextmanager
+def dual_level():
+    """A block for dual numbers, of which none can be made."""
+    yield 0
+
+
+def enter_dual_level():
+    """Enters such a block; gives its number."""
+    return 0
+
+
+def exit_dual_level(*, level=None):
+    """Leaves such a block."""

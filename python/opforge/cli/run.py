@@ -8,7 +8,8 @@ import runpy
 import sys
 
 _DESCRIPTION = """Runs a Python program in which `import torch` means opforge, in the packages that it imports too: what `import opforge.as_torch` at its
-top would do."""
+top would do. Processes that it forks are of the same kind; in new interpreters that it spawns torch is what is installed there, unless the
+program itself imports opforge.as_torch."""
 
 
 def add_to(commands) -> None:

@@ -3,6 +3,9 @@
 >>> from opforge.distributions import Normal, kl_divergence
 >>> kl_divergence(Normal(0.0, 1.0), Normal(1.0, 2.0))
 
+Functions that `opforge.compile` traces must not read elements: there, distributions are made with `validate_args=False`, and those that are sampled
+by rejection or by category (gamma and what is made of it, binomial, multinomial, von Mises) cannot be sampled, so that the function runs as it is.
+
 Packages go through the names of this module, so that all are imported with it; opforge itself imports it when it is first used.
 """
 

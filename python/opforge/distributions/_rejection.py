@@ -1,6 +1,8 @@
-"""Samplers that propose and reject, for all elements of a tensor at once."""
+"""Samplers that propose and reject, and others that go on for some elements only, for all elements of a tensor at once."""
 
 from __future__ import annotations
+
+from functools import partial
 
 from .. import _core as _C
 
@@ -19,6 +21,16 @@ def until_accepted(propose, *parameters):
     return values
 
 
+def piecewise(condition, if_true, if_false, *vectors):
+    """Vectors' functions, one where the condition holds and one where it does not; each is called with its own elements only."""
+    result = _C.empty_like(vectors[0])
+    for which, function in ((condition, if_true), (~condition, if_false)):
+        chosen = which.nonzero().squeeze(-1)
+        if chosen.numel():
+            result = result.index_copy(0, chosen, function(*(vector[chosen] for vector in vectors)))
+    return result
+
+
 def binomial(count, prob, generator=None):
     """How many of `count` trials succeed, each with probability `prob`: of the dtype of `count`, for tensors that broadcast. NaN for counts
     below 0 and probabilities outside of 0 to 1."""
@@ -28,23 +40,15 @@ def binomial(count, prob, generator=None):
     valid = (n >= 0) & (p >= 0) & (p <= 1)
     n, p = _C.where(valid, n, 0.0), _C.where(valid, p, 0.0)
     rare = p.minimum(1 - p)
-    drawn = _binomial_of_rare(n, rare, generator)
+    samplers = (partial(sampler, generator=generator) for sampler in (_by_inversion, _by_transformed_rejection))
+    drawn = piecewise(n * rare < 10, *samplers, n, rare)
     drawn = _C.where(p > 0.5, n - drawn, drawn)
     return _C.where(valid, drawn, float("nan")).reshape(shape).to(count.dtype)
 
 
-def _binomial_of_rare(n, p, generator):
-    """The same for vectors, and probabilities of at most 1/2."""
-    result = _C.empty_like(n)
-    for which, sampler in ((n * p < 10, _by_inversion), (n * p >= 10, _by_transformed_rejection)):
-        chosen = which.nonzero().squeeze(-1)
-        if chosen.numel():
-            result = result.index_copy(0, chosen, sampler(n[chosen], p[chosen], generator))
-    return result
-
-
 def _by_inversion(n, p, generator):
-    """Adds up the probabilities of 0, 1, 2, .. until they exceed a uniform variable; for `n p` below 10 that takes some tens of steps."""
+    """Adds up the probabilities of 0, 1, 2, .. until they exceed a uniform variable; for `n p` below 10, with `p` up to 1/2, that takes some tens of
+    steps."""
     rest = _C.rand(n.shape, dtype=n.dtype, generator=generator)
     odds = p / (1 - p)
     k, term = _C.zeros_like(n), (n * (-p).log1p()).exp()
@@ -59,7 +63,7 @@ def _by_inversion(n, p, generator):
 
 
 def _by_transformed_rejection(n, p, generator):
-    """Hörmann, "The generation of binomial random variates", 1993, algorithm BTRS; for `n p` of at least 10."""
+    """Hörmann, "The generation of binomial random variates", 1993, algorithm BTRS; for `n p` of at least 10 and `p` up to 1/2."""
     spread = (n * p * (1 - p)).sqrt()
     b = 1.15 + 2.53 * spread
     a = -0.0873 + 0.0248 * b + 0.01 * p

@@ -37,7 +37,6 @@ class _Dependent(Constraint):
     def __init__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
         self._is_discrete = is_discrete
         self._event_dim = event_dim
-        super().__init__()
 
     @property
     def is_discrete(self):
@@ -149,19 +148,16 @@ class _Bounded(Constraint):
     def __init__(self, lower_bound, upper_bound):
         self.lower_bound = lower_bound
         self.upper_bound = upper_bound
-        super().__init__()
 
 
 class _Above(Constraint):
     def __init__(self, lower_bound):
         self.lower_bound = lower_bound
-        super().__init__()
 
 
 class _Below(Constraint):
     def __init__(self, upper_bound):
         self.upper_bound = upper_bound
-        super().__init__()
 
 
 class _Real(Constraint):

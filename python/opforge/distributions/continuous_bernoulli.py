@@ -51,9 +51,7 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
     def mean(self):
         # Of log-odds l: 1/2 + coth(l / 2) / 2 - 1 / l.
         x = self.logits
-        slope = self._near_zero(
-            x, lambda x: (0.5 / (x / 2).tanh() - 1 / x) / x, lambda square: 1 / 12 - square * (1 / 720 - square / 30240)
-        )
+        slope = self._near_zero(x, lambda x: (0.5 / (x / 2).tanh() - 1 / x) / x, lambda square: 1 / 12 - square * (1 / 720 - square / 30240))
         return 0.5 + x * slope
 
     @property
@@ -104,11 +102,13 @@ class ContinuousBernoulli(Odds, ExponentialFamily):
         return (self.logits,)
 
     def _log_normalizer(self, x):
-        """`log((exp(x) - 1) / x)`."""
-        half = self._near_zero(
-            x, lambda x: ((x.abs() / 2).tanh() * (1 + _C.exp(-x.abs())) / x.abs()).log(), lambda square: square / 24
+        """`log((exp(x) - 1) / x)`, which is `x / 2` and an even function."""
+        even = self._near_zero(
+            x,
+            lambda x: x.abs() / 2 + (-(-x.abs()).expm1() / x.abs()).log(),
+            lambda square: square * (1 / 24 - square / 2880),
         )
-        return half + _C.where(x > 0, x, 0.0)
+        return x / 2 + even
 
 
 def _inverse_sinh_square(x):

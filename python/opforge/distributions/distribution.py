@@ -156,15 +156,11 @@ class Distribution:
             raise ValueError(f"The value argument to log_prob must be a Tensor, got {type(value).__name__}")
         event_start = value.dim() - len(self._event_shape)
         if value.shape[max(event_start, 0) :] != self._event_shape:
-            raise ValueError(
-                f"The right-most size of value must match event_shape: {tuple(value.shape)} vs {tuple(self._event_shape)}."
-            )
+            raise ValueError(f"The right-most size of value must match event_shape: {tuple(value.shape)} vs {tuple(self._event_shape)}.")
         expected = self._batch_shape + self._event_shape
         for given, own in zip(reversed(value.shape), reversed(expected)):
             if given != 1 and own != 1 and given != own:
-                raise ValueError(
-                    f"Value is not broadcastable with batch_shape+event_shape: {tuple(value.shape)} vs {tuple(expected)}."
-                )
+                raise ValueError(f"Value is not broadcastable with batch_shape+event_shape: {tuple(value.shape)} vs {tuple(expected)}.")
         try:
             support = self.support
         except NotImplementedError:

@@ -23,8 +23,7 @@ class Independent(Distribution):
         batch_shape = base_distribution.batch_shape
         if reinterpreted_batch_ndims > len(batch_shape):
             raise ValueError(
-                f"Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual {reinterpreted_batch_ndims} vs "
-                f"{len(batch_shape)}"
+                f"Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual {reinterpreted_batch_ndims} vs {len(batch_shape)}"
             )
         shape = batch_shape + base_distribution.event_shape
         batch_dim = len(batch_shape) - reinterpreted_batch_ndims

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from .. import _core as _C
 from .._size import Size
 from . import constraints
 from .distribution import Parametric

@@ -8,7 +8,7 @@ from .. import _core as _C
 from .._functions import broadcast_shapes
 from .._size import Size
 from . import constraints
-from .distribution import Parametric
+from .distribution import Distribution, Parametric  # noqa: F401  packages take the former from here
 from .utils import _standard_normal, common_batch, lazy_property
 
 __all__ = ["MultivariateNormal"]
@@ -16,45 +16,41 @@ __all__ = ["MultivariateNormal"]
 
 class MatrixForms(Parametric):
     """A positive definite matrix that is given as itself, as its inverse or as its Cholesky factor; the other forms are computed when they are
-    first asked for."""
+    first asked for, from the factor of what was given, which has no more batch dimensions than that."""
 
-    # The form that was given.
-    _constants = ("_given",)
+    _constants = ("_unbroadcasted_scale_tril",)
 
-    def _take_matrix(self, covariance_matrix, precision_matrix, scale_tril):
-        """Notes which form was given and returns it; ValueError unless it is one, of two dimensions at least."""
+    def _one_matrix(self, covariance_matrix, precision_matrix, scale_tril):
+        """The name of the form that is not None, and its matrix; ValueError unless it is one, of two dimensions at least."""
         forms = {"covariance_matrix": covariance_matrix, "precision_matrix": precision_matrix, "scale_tril": scale_tril}
         given = [name for name, value in forms.items() if value is not None]
         if len(given) != 1:
-            raise ValueError(
-                f"Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified, got {len(given)} of them."
-            )
-        self._given = given[0]
-        matrix = forms[self._given]
-        if matrix.dim() < 2:
-            raise ValueError(f"{self._given} must be at least two-dimensional, with optional leading batch dimensions")
-        return matrix
+            raise ValueError(f"Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified, got {len(given)} of them.")
+        name = given[0]
+        if forms[name].dim() < 2:
+            raise ValueError(f"{name} must be at least two-dimensional, with optional leading batch dimensions")
+        return name, forms[name]
 
     @lazy_property
     def scale_tril(self):
         """The lower Cholesky factor of the covariance."""
-        if self._given == "precision_matrix":
-            return _precision_to_scale_tril(self.precision_matrix)
-        return _C.linalg.cholesky(self.covariance_matrix)
+        factor = self._unbroadcasted_scale_tril
+        return factor.expand(self._batch_shape + factor.shape[-2:])
 
     @lazy_property
     def covariance_matrix(self):
         """The matrix itself."""
-        return self.scale_tril @ self.scale_tril.mT
+        factor = self._unbroadcasted_scale_tril
+        return (factor @ factor.mT).expand(self.scale_tril.shape)
 
     @lazy_property
     def precision_matrix(self):
         """Its inverse."""
-        return _C.cholesky_inverse(self.scale_tril)
+        return _C.cholesky_inverse(self._unbroadcasted_scale_tril).expand(self.scale_tril.shape)
 
     def _half_log_det(self):
         """Half of the logarithm of the covariance's determinant."""
-        return self.scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+        return self._unbroadcasted_scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
 
 
 class MultivariateNormal(MatrixForms):
@@ -76,13 +72,14 @@ class MultivariateNormal(MatrixForms):
     def __init__(self, loc, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None):
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
-        matrix = self._take_matrix(covariance_matrix, precision_matrix, scale_tril)
+        form, matrix = self._one_matrix(covariance_matrix, precision_matrix, scale_tril)
         n = loc.shape[-1]
         if matrix.shape[-2:] != (n, n):
-            raise ValueError(f"MultivariateNormal: {self._given} of {tuple(matrix.shape[-2:])}, expected {(n, n)}: as loc has {n} elements")
-        self.loc, matrix = common_batch((loc, 1), (matrix, 2))
-        setattr(self, self._given, matrix)
+            raise ValueError(f"MultivariateNormal: {form} of {tuple(matrix.shape[-2:])}, expected {(n, n)}: as loc has {n} elements")
+        self.loc, expanded = common_batch((loc, 1), (matrix, 2))
+        setattr(self, form, expanded)
         super().__init__(self.loc.shape[:-1], loc.shape[-1:], validate_args=validate_args)
+        self._unbroadcasted_scale_tril = factor_of(form, matrix)
 
     @property
     def mean(self):
@@ -94,20 +91,27 @@ class MultivariateNormal(MatrixForms):
 
     @property
     def variance(self):
-        return self.scale_tril.square().sum(-1).expand(self._batch_shape + self._event_shape)
+        return self._unbroadcasted_scale_tril.square().sum(-1).expand(self._batch_shape + self._event_shape)
 
     def rsample(self, sample_shape=Size()):
         noise = _standard_normal(self._extended_shape(sample_shape), self.loc.dtype, self.loc.device)
-        return self.loc + _batch_mv(self.scale_tril, noise)
+        return self.loc + _batch_mv(self._unbroadcasted_scale_tril, noise)
 
     def log_prob(self, value):
         if self._validate_args:
             self._validate_sample(value)
-        distance = _batch_mahalanobis(self.scale_tril, value - self.loc)
+        distance = _batch_mahalanobis(self._unbroadcasted_scale_tril, value - self.loc)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + distance) - self._half_log_det()
 
     def entropy(self):
-        return 0.5 * self._event_shape[0] * (1 + math.log(2 * math.pi)) + self._half_log_det()
+        return 0.5 * self._event_shape[0] * (1 + math.log(2 * math.pi)) + self._half_log_det().expand(self._batch_shape)
+
+
+def factor_of(form, matrix):
+    """The lower Cholesky factor of the matrix that is given in this form."""
+    if form == "scale_tril":
+        return matrix
+    return _C.linalg.cholesky(matrix) if form == "covariance_matrix" else _precision_to_scale_tril(matrix)
 
 
 def _batch_mv(bmat, bvec):

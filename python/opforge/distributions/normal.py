@@ -61,7 +61,7 @@ class Normal(ExponentialFamily):
         return _C.special.ndtr((value - self.loc) / self.scale)
 
     def icdf(self, value):
-        return self.loc + self.scale * math.sqrt(2) * _C.erfinv(2 * value - 1)
+        return self.loc + self.scale * _C.special.ndtri(value)
 
     def entropy(self):
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()

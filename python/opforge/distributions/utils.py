@@ -9,6 +9,7 @@ from numbers import Number
 from .. import _core as _C
 from .._functions import broadcast_shapes
 from ..autograd.grad_mode import enable_grad
+from ..graph import is_compiling
 
 __all__ = [
     "broadcast_all", "clamp_probs", "euler_constant", "lazy_property", "logits_to_probs", "probs_to_logits", "tril_matrix_to_vec",
@@ -23,10 +24,9 @@ def broadcast_all(*values):
 
     Raises ValueError for values that are neither numbers nor tensors.
     """
+    if wrong := [type(value).__name__ for value in values if not isinstance(value, (Number, _C.Tensor))]:
+        raise ValueError(f"broadcast_all: an argument is {wrong[0]}, expected numbers and tensors")
     tensors = [value for value in values if isinstance(value, _C.Tensor)]
-    if not all(isinstance(value, (Number, _C.Tensor)) for value in values):
-        wrong = next(value for value in values if not isinstance(value, (Number, _C.Tensor)))
-        raise ValueError(f"broadcast_all: an argument is {type(wrong).__name__}, expected numbers and tensors")
     like = {"dtype": tensors[0].dtype, "device": tensors[0].device} if tensors else {"dtype": _C.get_default_dtype()}
     return tuple(_C.broadcast_tensors(*(v if isinstance(v, _C.Tensor) else _C.tensor(v, **like) for v in values)))
 
@@ -71,7 +71,7 @@ def probs_to_logits(probs, is_binary=False):
 
 class lazy_property:
     """A property that is computed when it is first read and kept in the instance's dictionary from then on. Gradients are recorded whatever the
-    mode, since the value outlives the block that asked for it."""
+    mode, since the value outlives the block that asked for it; what a trace computes does not outlive it and is not kept."""
 
     def __init__(self, wrapped):
         self.wrapped = wrapped
@@ -82,7 +82,8 @@ class lazy_property:
             return self
         with enable_grad():
             value = self.wrapped(instance)
-        setattr(instance, self.wrapped.__name__, value)
+        if not is_compiling():
+            setattr(instance, self.wrapped.__name__, value)
         return value
 
 

@@ -9,7 +9,7 @@ from .._size import Size
 from . import constraints
 from ._gamma import log_standard_gamma
 from .exp_family import ExponentialFamily
-from .multivariate_normal import MatrixForms
+from .multivariate_normal import MatrixForms, factor_of
 from .utils import _standard_normal, common_batch
 
 __all__ = ["Wishart"]
@@ -24,13 +24,14 @@ class Wishart(MatrixForms, ExponentialFamily):
     _mean_carrier_measure = 0
 
     def __init__(self, df, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None):
-        matrix = self._take_matrix(covariance_matrix, precision_matrix, scale_tril)
+        form, matrix = self._one_matrix(covariance_matrix, precision_matrix, scale_tril)
         if matrix.shape[-1] != matrix.shape[-2]:
-            raise ValueError(f"{self._given} must be square, got {tuple(matrix.shape[-2:])}")
+            raise ValueError(f"{form} must be square, got {tuple(matrix.shape[-2:])}")
         df = df if isinstance(df, _C.Tensor) else _C.tensor(float(df), dtype=matrix.dtype, device=matrix.device)
-        self.df, matrix = common_batch((df, 0), (matrix, 2))
-        setattr(self, self._given, matrix)
+        self.df, expanded = common_batch((df, 0), (matrix, 2))
+        setattr(self, form, expanded)
         super().__init__(self.df.shape, matrix.shape[-2:], validate_args=validate_args)
+        self._unbroadcasted_scale_tril = factor_of(form, matrix)
 
     @property
     def arg_constraints(self):
@@ -73,7 +74,7 @@ class Wishart(MatrixForms, ExponentialFamily):
         # χ² of k degrees of freedom is twice a gamma variable of concentration k / 2.
         logs = log_standard_gamma(self._half_dfs.expand(shape[:-1])) + math.log(2)
         factor = _standard_normal(shape, self.df.dtype, self.df.device).tril(-1) + (logs / 2).exp().diag_embed()
-        factor = self.scale_tril @ factor
+        factor = self._unbroadcasted_scale_tril @ factor
         return factor @ factor.mT
 
     def log_prob(self, value):
@@ -81,7 +82,7 @@ class Wishart(MatrixForms, ExponentialFamily):
             self._validate_sample(value)
         p, df = self._event_shape[-1], self.df
         log_det = 2 * _C.linalg.cholesky(value).diagonal(dim1=-2, dim2=-1).log().sum(-1)
-        trace = _C.cholesky_solve(value, self.scale_tril).diagonal(dim1=-2, dim2=-1).sum(-1)
+        trace = _C.cholesky_solve(value, self._unbroadcasted_scale_tril).diagonal(dim1=-2, dim2=-1).sum(-1)
         norm = df * (p / 2 * math.log(2) + self._half_log_det()) + _C.mvlgamma(df / 2, p)
         return (df - p - 1) / 2 * log_det - trace / 2 - norm
 

@@ -196,8 +196,8 @@ def _check_tangents(name, primals, tangents):
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     """`func(*primals)`, and its derivative in the direction of the tangents, a tuple as the primals are. With `has_aux`, `aux` comes third.
 
-    The derivative is that of the product with a cotangent, by the cotangent, which costs about two gradients. Outputs that do not depend on a primal have
-    zeros, unless `strict`.
+    The derivative is that of the product with a cotangent, by the cotangent, which costs about two gradients. So what `func` computes under `no_grad` is
+    constant, as for `grad`, though PyTorch's forward mode differentiates it. Outputs that do not depend on a primal have zeros, unless `strict`.
     """
     name = "jvp(f, primals, tangents)"
     directions = _check_tangents(name, primals, tangents)

@@ -45,7 +45,7 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
 
 def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
     """As `jacrev`, with a derivative for each element of the arguments: for functions with more outputs than inputs. `func` is evaluated once, so
-    `randomness` makes no difference."""
+    `randomness` makes no difference; what it computes under `no_grad` is constant, as for `jvp`."""
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
 

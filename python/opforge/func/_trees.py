@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from .. import _core
 from ..utils._pytree import tree_leaves, tree_structure, tree_unflatten
 from ..utils._pytree_kinds import SUPPORTED_NODES, kind_of
 
-leaves = tree_leaves
+# What a leaf looks like; tensors, which most trees are, take a short way.
+_LEAF = tree_structure(None)
+# The tree of these leaves that looks like that.
+filled = tree_unflatten
 
 
-def like(tree, replaced):
-    """The tree with other leaves, in the same order."""
-    return tree_unflatten(list(replaced), tree_structure(tree))
+def leaves(tree):
+    """The leaves, in order."""
+    return [tree] if isinstance(tree, _core.Tensor) else tree_leaves(tree)
 
 
 def shape(tree):
     """What a tree looks like, with `*` for leaves; trees are alike if this is the same."""
-    return tree_structure(tree)
+    return _LEAF if isinstance(tree, _core.Tensor) else tree_structure(tree)
+
+
+def like(tree, replaced):
+    """The tree with other leaves, in the same order."""
+    replaced = list(replaced)
+    return replaced[0] if isinstance(tree, _core.Tensor) else filled(replaced, tree_structure(tree))
 
 
 def spread(prefix, tree):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import wraps
 
 from .. import _core
-from ..graph._compile import is_compiling
-from ._trees import leaves, like, shape, spread
+from .._tracing import refuse
+from ._trees import filled, leaves, like, shape, spread
 
 
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
@@ -36,8 +36,10 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
         size = _batch_size(name, inputs, dims)
         batches = [leaf.unbind(dim) if dim is not None and size else leaf for leaf, dim in zip(inputs, dims)]
 
+        structure = shape(args)
+
         def call(i):
-            return func(*like(args, [batch if dim is None else batch[i] for batch, dim in zip(batches, dims)]), **kwargs)
+            return func(*filled([batch if dim is None else batch[i] for batch, dim in zip(batches, dims)], structure), **kwargs)
 
         if size == 0:  # an example of zeros tells what results are like
             batches = [leaf if dim is None else [_core.zeros_like(leaf).sum(dim).to(leaf.dtype)] for leaf, dim in zip(inputs, dims)]
@@ -67,8 +69,7 @@ def _check_random(randomness):
             "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on vmap "
             "or perform the randomness operation out of vmap"
         )
-    if is_compiling():
-        raise RuntimeError("vmap: randomness='same' cannot be compiled, as graphs draw random numbers when they run; draw them outside of vmap")
+    refuse("vmap with randomness='same' draws random numbers again, and graphs draw them when they run")
 
 
 def _input_dims(name, in_dims, args):
@@ -125,7 +126,8 @@ def _stacked(name, results, out_dims, empty=False):
             f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. "
             f"out_dims has structure {shape(out_dims)} but outputs has structure {shape(first)}."
         )
-    if any(shape(result) != shape(first) for result in results):
+    structure = shape(first)
+    if any(shape(result) != structure for result in results):
         raise ValueError(f"vmap({name}, ...): `{name}` must return values of one structure for all examples")
     columns = zip(*map(leaves, results))
     return like(first, [_stack(name, column, dim, empty) for column, dim in zip(columns, dims)])

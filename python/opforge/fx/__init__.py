@@ -1,20 +1,30 @@
-"""Programs as graphs of Python's calls, which opforge does not write down: names for packages that import them. `opforge.compile` and `opforge.export` trace
-the calls of operators."""
+"""Programs as graphs of Python's calls, which programs can read and change: `symbolic_trace` calls a module with values that write down what is done.
+
+>>> class Net(opforge.nn.Module):
+...     def __init__(self):
+...         super().__init__()
+...         self.linear = opforge.nn.Linear(2, 3)
+...     def forward(self, x):
+...         return self.linear(x).relu() + 1
+>>> [node.op for node in symbolic_trace(Net()).graph.nodes]
+['placeholder', 'call_module', 'call_method', 'call_function', 'output']
+
+Graphs that run as one kernel are `opforge.compile`'s; these run node by node.
+"""
 
 from __future__ import annotations
 
-from .._absent import absent_class, absent_names
-from ..nn import Module
+from .._absent import absent_names
+from .graph import Graph
+from .graph_module import GraphModule
+from .interpreter import Interpreter
+from .node import Node, map_arg
+from .proxy import Proxy
+from .tracer import Tracer, symbolic_trace, wrap
 
-_REASON = "opforge does not trace Python's calls; opforge.compile and opforge.export trace those of operators"
-_CLASSES = "CodeGen Graph Interpreter Node Proxy Tracer Transformer"
-globals().update(absent_names(__name__, _REASON, functions="replace_pattern symbolic_trace", classes=_CLASSES))
-GraphModule = absent_class("torch.fx.GraphModule", _REASON, Module)
+__all__ = ["Graph", "GraphModule", "Interpreter", "Node", "Proxy", "Tracer", "has_side_effect", "map_arg", "symbolic_trace", "wrap"]
 
-
-def wrap(fn_or_name):
-    """A function as it is, or its name: it would be a leaf of symbolic traces."""
-    return fn_or_name
+globals().update(absent_names(__name__, "change the graph's nodes", functions="replace_pattern", classes="CodeGen Transformer"))
 
 
 def has_side_effect(fn):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import functools
-import threading
 import warnings
 
 from .. import _core, _intercept
+from .._tracing import NotAGraph, is_compiling, thread
 from ..nn.modules.module import Module
 from ._tree import NoStructure, flatten
 from ._watch import state, watched
@@ -15,13 +15,6 @@ from ._watch import state, watched
 # Kinds of calls that a function keeps programs for.
 _MOST = 64
 _UNKNOWN = "elements are there when it runs"
-
-_state = threading.local()
-
-
-def is_compiling():
-    """Whether this thread is tracing a graph."""
-    return getattr(_state, "tracing", False)
 
 
 def reset():
@@ -35,11 +28,11 @@ _generation = 0
 
 def traced(function):
     """What a function gives that traces a graph."""
-    _state.tracing = True
+    thread.tracing = True
     try:
         return function()
     finally:
-        _state.tracing = False
+        thread.tracing = False
 
 
 def trace(function, examples, step):
@@ -98,8 +91,8 @@ class _Compiled:
 
         try:
             program = trace(function, tensors, False)
-        except (_core.OpforgeError, NoStructure) as error:
-            if _UNKNOWN not in str(error) and not isinstance(error, NoStructure):
+        except (_core.OpforgeError, NoStructure, NotAGraph) as error:
+            if isinstance(error, _core.OpforgeError) and _UNKNOWN not in str(error):
                 raise
             known.insert(0, (None, None))
             return self._as_it_is(args, kwargs, str(error))
@@ -234,7 +227,7 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
     are at each call if they are the function's own, in its closure, its defaults, or globals that it names: others in their place are another kind of
     call. What else the function reads, numbers in lists for example, is that of the first call.
 
-    A function that reads elements, as `item()` and conditions on tensors do, runs as it is, with a warning; with `fullgraph=True` that is an error.
+    A function that reads elements, as `item()` and conditions on tensors do, or sets the state of random numbers, runs as it is, with a warning; with `fullgraph=True` that is an error.
     `dynamic`, `backend`, `mode` and `options` are what PyTorch's programs give: there is one way to compile here, and any shape is quick.
 
     What is returned tells of itself: `explain()` gives its kernels, and why they are several; `profile(*args)` their times for such a call; `draw(*args)` a

@@ -1,7 +1,7 @@
 """Reductions and normalizations of the elements that a mask of bools says are there.
 
-Masked out elements are replaced by what changes no result, such as 0 in a sum. `mask` broadcasts to the input, without one all elements are there. Where none
-are, a sum is 0, a product 1, a maximum the least number, a mean, variance or softmax NaN, and the place of an extreme is 0.
+Masked out elements are replaced by what changes no result, such as 0 in a sum. `mask` broadcasts to the input; without one all elements are there.
+Where none are, a sum is 0, a product 1, a maximum the least number, a mean, variance or softmax NaN, and the place of an extreme is 0.
 """
 
 from __future__ import annotations

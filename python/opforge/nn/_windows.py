@@ -6,6 +6,7 @@ import functools
 import math
 
 from .. import _core as _C
+from .._intercept import shown
 
 _nn = _C.nn
 
@@ -64,16 +65,19 @@ def _max_unpool(dims, input, indices, kernel_size, stride, padding, output_size)
     return flat.reshape(*input.shape[:-dims], *size)
 
 
+@shown
 def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Undoes `max_pool1d`: puts maxima back where their `indices` say, zeros elsewhere."""
     return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
+@shown
 def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Undoes `max_pool2d`: puts maxima back where their `indices` say, zeros elsewhere."""
     return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
+@shown
 def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Undoes `max_pool3d`: puts maxima back where their `indices` say, zeros elsewhere."""
     return _max_unpool(3, input, indices, kernel_size, stride, padding, output_size)

@@ -150,11 +150,17 @@ adaptive_max_pool1d_with_indices, adaptive_max_pool2d_with_indices, adaptive_max
 fractional_max_pool2d_with_indices, fractional_max_pool3d_with_indices = map(_with_indices, ("fractional_max_pool2d", "fractional_max_pool3d"))
 
 
+# Composed elsewhere, and imported when they are first used.
+_LAZY = {"conv_tbc": "layers", "grouped_mm": "products", "native_channel_shuffle": "layers"}
+
+
 def __getattr__(name: str):
-    """What is composed elsewhere is imported when it is first used."""
     import importlib
 
-    if name in ("conv_tbc", "native_channel_shuffle", "grouped_mm"):
-        place = "products" if name == "grouped_mm" else "layers"
-        return getattr(importlib.import_module(f".._functional.{place}", __package__), name)
+    if name in _LAZY:
+        return getattr(importlib.import_module(f".._functional.{_LAZY[name]}", __package__), name)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def __dir__():
+    return sorted({*globals(), *_LAZY})

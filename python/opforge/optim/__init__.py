@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from .adadelta import Adadelta
 from .adafactor import Adafactor
-from .adaptive import Adadelta, Adagrad, Adamax, NAdam, RAdam, RMSprop, Rprop
-from .adam import Adam, AdamW
-from .averaged import ASGD
+from .adagrad import Adagrad
+from .adam import Adam
+from .adamax import Adamax
+from .adamw import AdamW
+from .asgd import ASGD
 from .lbfgs import LBFGS
 from .muon import Muon
+from .nadam import NAdam
 from .optimizer import Optimizer
+from .radam import RAdam
+from .rmsprop import RMSprop
+from .rprop import Rprop
 from .sgd import SGD
 from .sparse_adam import SparseAdam
 from .swapping import swap_in_optimizer_params_and_state

@@ -1,9 +1,21 @@
-"""Adam and AdamW."""
+"""Adam, and the averages that its relatives have too."""
 
 from __future__ import annotations
 
 from .. import _core as _C
-from .optimizer import Optimizer, check_betas, check_range, decayed, implementation, in_one_pass
+from .optimizer import Optimizer, check_betas, check_range, decayed, implementation, in_one_pass, start
+
+
+def averages(param, grad, state, group):
+    """Brings Adam's two averages, of gradients and of their squares, up to date, after either kind of weight decay; returns the gradient after it."""
+    beta1, beta2 = group["betas"]
+    if group["decoupled_weight_decay"]:
+        param.mul_(1 - group["lr"] * group["weight_decay"])
+    else:
+        grad = decayed(grad, param, group["weight_decay"])
+    state["exp_avg"].lerp_(grad, 1 - beta1)
+    state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+    return grad
 
 
 class Adam(Optimizer):
@@ -34,31 +46,20 @@ class Adam(Optimizer):
         names = ["exp_avg", "exp_avg_sq"] + ["max_exp_avg_sq"] * group["amsgrad"]
         by_step = {}
         for param in params:
-            state = self.state[param]
-            if not state:
-                state.update({"step": 0, **{name: _C.zeros_like(param) for name in names}})
-            state["step"] = int(state["step"]) + 1
-            by_step.setdefault(state["step"], []).append(param)
+            by_step.setdefault(start(self.state[param], param, *names), []).append(param)
         for step, params in by_step.items():
             self._adapt(group, step, params, *([self.state[param][name] for param in params] for name in names))
 
     def _update_one(self, param, grad, state, group):
         """The step of one parameter as operators."""
-        if not state:
-            names = ["exp_avg", "exp_avg_sq"] + ["max_exp_avg_sq"] * group["amsgrad"]
-            state.update({"step": 0, **{name: _C.zeros_like(param) for name in names}})
-        step = state["step"] = int(state["step"]) + 1
-        (beta1, beta2), lr, weight_decay = group["betas"], group["lr"], group["weight_decay"]
-        if group["decoupled_weight_decay"]:
-            param.mul_(1 - lr * weight_decay)
-        else:
-            grad = decayed(grad, param, weight_decay)
-        mean = state["exp_avg"].lerp_(grad, 1 - beta1)
-        square = state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        step = start(state, param, "exp_avg", "exp_avg_sq", *["max_exp_avg_sq"] * group["amsgrad"])
+        beta1, beta2 = group["betas"]
+        averages(param, grad, state, group)
+        square = state["exp_avg_sq"]
         if group["amsgrad"]:
             square = state["max_exp_avg_sq"] = _C.maximum(state["max_exp_avg_sq"], square)
         scale = (square / (1 - beta2**step)).sqrt() + group["eps"]
-        param.addcdiv_(mean, scale, value=-lr / (1 - beta1**step))
+        param.addcdiv_(state["exp_avg"], scale, value=-group["lr"] / (1 - beta1**step))
 
     def _adapt(self, group, step, params, exp_avgs, exp_avg_sqs, max_exp_avg_sqs=()):
         beta1, beta2 = group["betas"]
@@ -77,16 +78,3 @@ class Adam(Optimizer):
             decoupled_weight_decay=group["decoupled_weight_decay"],
             maximize=group["maximize"],
         )
-
-
-class AdamW(Adam):
-    """Adam with decoupled weight decay (Loshchilov and Hutter, 2017)."""
-
-    def __init__(
-        self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *, maximize=False, foreach=None,
-        capturable=False, differentiable=False, fused=None,
-    ):  # fmt: skip
-        super().__init__(
-            params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
-            differentiable=differentiable, fused=fused, decoupled_weight_decay=True,
-        )  # fmt: skip

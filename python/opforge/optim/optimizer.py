@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import OrderedDict, defaultdict
+from collections.abc import Iterable
 from copy import deepcopy
 
 from .. import _core as _C
@@ -12,6 +13,9 @@ from ..utils.hooks import register
 
 _global_step_pre_hooks: OrderedDict = OrderedDict()
 _global_step_post_hooks: OrderedDict = OrderedDict()
+
+# What optimizers take as `params`, for annotations: tensors, `(name, tensor)` pairs, or groups.
+ParamsT = Iterable
 
 
 class _Required:
@@ -67,6 +71,14 @@ def numbers(group):
     if any(isinstance(beta, _C.Tensor) for beta in group.get("betas", ())):
         found["betas"] = tuple(map(float, group["betas"]))
     return {**group, **found} if found else group
+
+
+def start(state, param, *names):
+    """Counts the step in `state`, which begins with zeros under `names`; returns the step."""
+    if not state:
+        state.update({"step": 0, **{name: _C.zeros_like(param) for name in names}})
+    state["step"] = int(state["step"]) + 1
+    return state["step"]
 
 
 def decayed(grad, param, weight_decay):

@@ -35,16 +35,17 @@ def _difference(actual, expected, place, options):
     """What is different, as text, or None."""
     if isinstance(actual, collections.abc.Mapping) and isinstance(expected, collections.abc.Mapping):
         if set(actual) != set(expected):
-            return f"The keys of the mappings do not match:\nMissing: {sorted(set(expected) - set(actual), key=str)}\nAdditional: {sorted(set(actual) - set(expected), key=str)}{place}"
+            missing, additional = sorted(set(expected) - set(actual), key=str), sorted(set(actual) - set(expected), key=str)
+            return f"The keys of the mappings do not match:\nMissing: {missing}\nAdditional: {additional}{place}"
         return _first(((actual[key], expected[key], key) for key in expected), place, options)
     if _is_sequence(actual) and _is_sequence(expected):
         if len(actual) != len(expected):
             return f"The length of the sequences mismatch: {len(actual)} != {len(expected)}{place}"
         return _first(((a, e, i) for i, (a, e) in enumerate(zip(actual, expected))), place, options)
-    if actual is None and expected is None:
-        return None
-    if isinstance(actual, (bool, str)) and isinstance(expected, (bool, str)):
-        return None if actual == expected else f"{actual!r} is not {expected!r}{place}"
+    if actual is None or expected is None:
+        return None if actual is expected else f"None mismatch: {actual!r} is not {expected!r}{place}"
+    if isinstance(actual, bool) and isinstance(expected, bool):
+        return None if actual is expected else f"Booleans mismatch: {actual} is not {expected}{place}"
     return _of_tensors(_tensor(actual, place), _tensor(expected, place), place, options)
 
 
@@ -78,9 +79,17 @@ def _of_tensors(actual, expected, place, options):
     if dtype is _core.bool or not (dtype.is_floating_point or dtype.is_complex):
         dtype = _core.int64 if dtype is not _core.bool or rtol or atol else dtype
     actual, expected = actual.to(dtype), expected.to(dtype)
-    wrong = ~_core.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan)
+    wrong = ~_is_close(actual, expected, rtol, atol, equal_nan)
     count = int(wrong.sum())
     return None if count == 0 else _mismatch(actual, expected, wrong, count, (rtol, atol), place)
+
+
+def _is_close(actual, expected, rtol, atol, equal_nan):
+    if not actual.is_complex():
+        return _core.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan)
+    parts = _core.view_as_real(actual), _core.view_as_real(expected)
+    near = _core.eq(*parts).all(-1) | ((actual - expected).abs() <= atol + rtol * expected.abs())
+    return near | parts[0].isnan().any(-1) & parts[1].isnan().any(-1) if equal_nan else near
 
 
 def _shown(tensor, what):

@@ -3,7 +3,8 @@
 import models
 import torch
 from torchvision import models as zoo
-from torchvision import ops, transforms, utils
+from torchvision import ops, transforms, tv_tensors, utils
+from torchvision.models.feature_extraction import create_feature_extractor
 from torchvision.transforms import v2
 
 PACKAGE = "torchvision"
@@ -26,6 +27,13 @@ def _transforms():
     return models.arrays([pipeline(image), other(image), transforms.functional.rotate(image, 30.0), transforms.functional.adjust_hue(image, 0.1)])
 
 
+def _augmented():
+    boxes = tv_tensors.BoundingBoxes(torch.tensor([[0, 0, 2, 2], [3, 1, 5, 6]]), format="XYXY", canvas_size=(8, 9))
+    image = tv_tensors.Image((255 * models.uniform(3, 8, 9)).to(torch.uint8))
+    grey = v2.functional.adjust_contrast(image, 0.5)
+    return models.arrays([v2.functional.horizontal_flip(boxes), v2.functional.resize(boxes, [16, 27]), v2.functional.posterize(image, 3), grey])
+
+
 def _boxes():
     corner = models.uniform(6, 2, name="corner") * 10
     boxes = torch.cat([corner, corner + 1 + 5 * models.uniform(6, 2, name="size")], 1)
@@ -37,6 +45,16 @@ def _losses():
     loss = ops.sigmoid_focal_loss(x, y, reduction="mean")
     loss.backward()
     return models.arrays([loss, x.grad])
+
+
+def _detected():
+    network = zoo.detection.fasterrcnn_mobilenet_v3_large_320_fpn(weights=None, weights_backbone=None, num_classes=4)
+    return models.arrays(models.filled(network).eval()([models.uniform(3, 64, 64)])[0])
+
+
+def _features():
+    network = create_feature_extractor(models.filled(zoo.resnet18(weights=None)), {"layer1": "near", "layer3": "far"}).eval()
+    return models.passes(network, models.normal(models.BATCH, 3, 64, 64))
 
 
 CASES = {
@@ -55,7 +73,10 @@ CASES = {
     "fcn_resnet50": lambda: models.passes(
         zoo.segmentation.fcn_resnet50(weights=None, weights_backbone=None, num_classes=5), models.normal(1, 3, 33, 40)
     ),
+    "create_feature_extractor": _features,
+    "Faster R-CNN": _detected,
     "transforms": _transforms,
+    "flips of boxes, random augmentation": _augmented,
     "boxes": _boxes,
     "sigmoid_focal_loss": _losses,
     "make_grid": lambda: models.arrays(utils.make_grid(models.uniform(5, 3, 8, 8), nrow=3, normalize=True)),

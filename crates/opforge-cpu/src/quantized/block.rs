@@ -2,6 +2,9 @@
 
 use opforge_core::f16;
 
+use super::dots::LANES;
+use crate::simd::Simd;
+
 /// The most elements of a block.
 pub(super) const MOST: usize = 256;
 /// The elements that share a scale, at least.
@@ -51,14 +54,21 @@ pub(super) trait Other: Packing {
     fn scale(bytes: &[u8]) -> f32;
     /// The integers, [`Packing::LEN`] of them.
     fn quants(bytes: &[u8]) -> &[i8];
-    /// `sum over groups g of mins[g] * (the sum of the integers of g)`.
-    fn weighted_sum(bytes: &[u8], mins: &[i32; GROUPS]) -> i32;
+    /// Subtracts `factor * sum over groups g of mins[g] * (the sum of the integers of g)` from `sums`, whose lanes together are the sum.
+    fn subtract_sums<S: Simd>(sums: &mut [f32; LANES], bytes: &[u8], mins: &[i32; GROUPS], factor: f32);
 }
 
 /// The number in half precision at these bytes.
+///
+/// By bits, since conversions that ask for the processor's instructions at every call cannot be part of a loop: exponent and fraction are moved to the places
+/// that they have in f32, where the exponent is too small by 112, or 127 - 15. What has the greatest exponent is infinite or NaN.
 #[inline(always)]
 pub(super) fn half(bytes: &[u8], at: usize) -> f32 {
-    f16::from_le_bytes([bytes[at], bytes[at + 1]]).to_f32()
+    const TWO_TO_112: f32 = f32::from_bits((112 + 127) << 23);
+    let bits = u32::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
+    let magnitude = f32::from_bits((bits & 0x7fff) << 13) * TWO_TO_112;
+    let special = if bits & 0x7c00 == 0x7c00 { 0x7f80_0000 } else { 0 };
+    f32::from_bits(magnitude.to_bits() | special | (bits & 0x8000) << 16)
 }
 
 /// Writes a number in half precision, and gives it as it was rounded.

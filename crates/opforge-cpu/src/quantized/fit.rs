@@ -33,68 +33,74 @@ pub(super) fn nearest(x: f32, low: f32, high: f32) -> f32 {
     x.max(low).min(high) + ROUNDER - ROUNDER
 }
 
+/// The sum, as a tree, which vectors can add.
+#[inline(always)]
+fn total<const N: usize>(mut values: [f32; N]) -> f32 {
+    let mut half = N / 2;
+    while half > 0 {
+        let (low, high) = values.split_at_mut(half);
+        low.iter_mut().zip(high).for_each(|(low, high)| *low += *high);
+        half /= 2;
+    }
+    values[0]
+}
+
+/// The integers that values divided by a scale round to.
+#[inline(always)]
+fn quants<const N: usize>(values: &[f32; N], inverse: f32, low: f32, high: f32) -> [f32; N] {
+    std::array::from_fn(|i| nearest(values[i] * inverse, low, high))
+}
+
 /// A scale `s` such that `s q` is near the values, q being integers in `-limit..limit`.
 ///
 /// Of scales near `extreme / -limit`, each rounded by, the one whose least-squares refinement leaves the smallest error: for integers q the sum of
 /// `w (x - s q)^2` is least at `s = sum(w x q) / sum(w q^2)`, where it is `sum(w x^2) - s sum(w x q)`. Weights w are `x^2`: large values matter more.
-pub(super) fn symmetric(values: &[f32], limit: f32) -> f32 {
-    let most = extreme(values);
+pub(super) fn symmetric<const N: usize>(values: &[f32; N], limit: f32) -> f32 {
+    // Of values up to 1 no power overflows.
+    let (most, to_unit) = (extreme(values), inverse(extreme(values)));
+    let values = values.map(|x| x * to_unit);
     let (mut best, mut gain) = (0.0, 0.0);
     for step in -9..=9 {
-        let inverse = -(limit + 0.1 * step as f32) * inverse(most);
-        let (mut xq, mut qq) = (0.0f32, 0.0f32);
-        for &x in values {
-            let q = nearest(x * inverse, -limit, limit - 1.0);
-            xq += x * x * x * q;
-            qq += x * x * q * q;
-        }
+        let q = quants(&values, -(limit + 0.1 * step as f32), -limit, limit - 1.0);
+        let weighted: [f32; N] = std::array::from_fn(|i| values[i] * values[i] * q[i]);
+        let xq = total::<N>(std::array::from_fn(|i| weighted[i] * values[i]));
+        let qq = total::<N>(std::array::from_fn(|i| weighted[i] * q[i]));
         if xq * xq > gain * qq {
             (best, gain) = (xq / qq, xq * xq / qq);
         }
     }
-    best
+    best * most
 }
 
 /// A scale and a minimum, not negative, such that `scale q - min` is near the values, q being integers in `0..=steps`.
 ///
 /// It begins with the range of the values, 0 included, and a few times rounds and solves the normal equations of `scale` and `min`.
-pub(super) fn affine(values: &[f32], steps: f32) -> (f32, f32) {
+pub(super) fn affine<const N: usize>(values: &[f32; N], steps: f32) -> (f32, f32) {
     let (low, high) = range(values);
     let mut min = (-low).max(0.0);
     let mut scale = (high + min).max(0.0) / steps;
-    let (mut best, mut least) = ((scale, min), error(values, steps, scale, min));
-    for _ in 0..5 {
-        (scale, min) = refined(values, steps, scale, min);
-        let remaining = error(values, steps, scale, min);
-        if remaining >= least {
+    let (mut best, mut least) = ((scale, min), f32::INFINITY);
+    for _ in 0..6 {
+        let shifted = values.map(|x| x + min);
+        let q = quants(&shifted, inverse(scale), 0.0, steps);
+        let error = total::<N>(std::array::from_fn(|i| (shifted[i] - scale * q[i]).powi(2)));
+        if error >= least {
             break;
         }
-        (best, least) = ((scale, min), remaining);
+        (best, least) = ((scale, min), error);
+        (scale, min) = refined(values, &q, (scale, min));
     }
     best
 }
 
-/// The sum of squared errors.
-fn error(values: &[f32], steps: f32, scale: f32, min: f32) -> f32 {
-    let inverse = inverse(scale);
-    let distance = |&x: &f32| x + min - scale * nearest((x + min) * inverse, 0.0, steps);
-    values.iter().map(distance).map(|d| d * d).sum()
-}
-
-/// The least-squares scale and minimum for the integers that the present ones round to.
-fn refined(values: &[f32], steps: f32, scale: f32, min: f32) -> (f32, f32) {
-    let (inverse, n) = (inverse(scale), values.len() as f32);
-    let [mut x1, mut q1, mut qq, mut xq] = [0.0f32; 4];
-    for &x in values {
-        let q = nearest((x + min) * inverse, 0.0, steps);
-        x1 += x;
-        q1 += q;
-        qq += q * q;
-        xq += x * q;
-    }
+/// The least-squares scale and minimum for given integers; those given where all are equal.
+fn refined<const N: usize>(x: &[f32; N], q: &[f32; N], present: (f32, f32)) -> (f32, f32) {
+    let (n, x1, q1) = (N as f32, total(*x), total(*q));
+    let qq = total::<N>(std::array::from_fn(|i| q[i] * q[i]));
+    let xq = total::<N>(std::array::from_fn(|i| x[i] * q[i]));
     let determinant = n * qq - q1 * q1;
     if determinant <= 0.0 {
-        return (scale, min);
+        return present;
     }
     let min = (q1 * xq - qq * x1) / determinant;
     if min > 0.0 { ((n * xq - q1 * x1) / determinant, min) } else { (xq / qq, 0.0) }

@@ -2,7 +2,7 @@
 
 use opforge_core::f16;
 
-use super::block::{GROUPS, MOST};
+use super::block::{GROUP, GROUPS, MOST};
 use super::fit::{affine, extreme, inverse, nearest, poison, symmetric};
 
 /// `d scales[g] q - dmin mins[g]`, with as many groups as the type has.
@@ -15,10 +15,10 @@ pub(super) struct Ranged {
 }
 
 impl Ranged {
-    /// Groups of `size` elements, integers in `0..=steps`, multiples up to `most`.
-    pub fn new(values: &[f32], size: usize, steps: f32, most: f32) -> Self {
+    /// Groups of `SIZE` elements, integers in `0..=steps`, multiples up to `most`.
+    pub fn new<const SIZE: usize>(values: &[f32], steps: f32, most: f32) -> Self {
         let (mut scales, mut mins) = ([0.0f32; GROUPS], [0.0f32; GROUPS]);
-        for ((group, scale), min) in values.chunks_exact(size).zip(&mut scales).zip(&mut mins) {
+        for ((group, scale), min) in values.as_chunks::<SIZE>().0.iter().zip(&mut scales).zip(&mut mins) {
             (*scale, *min) = affine(group, steps);
         }
         let bad = poison(values);
@@ -26,7 +26,7 @@ impl Ranged {
         let (dmin, mins) = multiples(&mins, most, bad);
         let mut quants = [0; MOST];
         for (i, (quant, value)) in quants.iter_mut().zip(values).enumerate() {
-            let (scale, min) = (d.to_f32() * f32::from(scales[i / size]), dmin.to_f32() * f32::from(mins[i / size]));
+            let (scale, min) = (d.to_f32() * f32::from(scales[i / SIZE]), dmin.to_f32() * f32::from(mins[i / SIZE]));
             *quant = nearest((value + min) * inverse(scale), 0.0, steps) as u8;
         }
         Ranged { d, dmin, scales, mins, quants }
@@ -51,7 +51,7 @@ impl Centered {
     /// Integers in `-limit..limit`, multiples in `-most..most`.
     pub fn new(values: &[f32], limit: f32, most: f32) -> Self {
         let mut scales = [0.0f32; GROUPS];
-        for (group, scale) in values.chunks_exact(MOST / GROUPS).zip(&mut scales) {
+        for (group, scale) in values.as_chunks::<GROUP>().0.iter().zip(&mut scales) {
             *scale = symmetric(group, limit);
         }
         let d = f16::from_f32(extreme(&scales) / -most + poison(values));
@@ -59,7 +59,7 @@ impl Centered {
         let scales = scales.map(|scale| nearest(scale * to_multiple, -most, most - 1.0) as i8);
         let mut quants = [0; MOST];
         for (i, (quant, value)) in quants.iter_mut().zip(values).enumerate() {
-            let scale = d.to_f32() * f32::from(scales[i / (MOST / GROUPS)]);
+            let scale = d.to_f32() * f32::from(scales[i / GROUP]);
             *quant = nearest(value * inverse(scale), -limit, limit - 1.0) as i8;
         }
         Centered { d, scales, quants }

@@ -3,7 +3,9 @@
 //! Halves of a block share bytes: element `j` is in the low bits of byte `j`, element `j + 16` in its high bits. The fifth bits are a number of 32 bits.
 
 use super::block::{Block, GROUPS, Other, Packing, half, put_half, signed};
+use super::dots::{LANES, add_products};
 use super::fit::{extreme, inverse, nearest, poison, range};
+use crate::simd::Simd;
 
 const LEN: usize = 32;
 const HALF: usize = LEN / 2;
@@ -191,10 +193,10 @@ impl Other for Q8_0 {
         signed(&bytes[2..2 + LEN])
     }
 
-    /// Blocks of 32 have one minimum, whose factor is 1.
+    /// Blocks of 32 have one minimum, whose multiples are 1, as the factors of the integers then are.
     #[inline(always)]
-    fn weighted_sum(bytes: &[u8], _: &[i32; GROUPS]) -> i32 {
-        Self::quants(bytes).iter().map(|&quant| i32::from(quant)).sum()
+    fn subtract_sums<S: Simd>(sums: &mut [f32; LANES], bytes: &[u8], mins: &[i32; GROUPS], factor: f32) {
+        add_products::<S, false>(sums, [&[1; LEN], Self::quants(bytes)], mins, -factor);
     }
 }
 

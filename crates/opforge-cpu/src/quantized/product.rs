@@ -67,10 +67,9 @@ impl<F: Packing> Product<F> {
     fn tile<S: Simd>(&self, x: &[u8], row: &[u8], rows: Range<usize>, block: &mut Block) -> [f32; TILE] {
         let size = <F::Other>::BYTES;
         let mut sums = [[0.0; LANES]; TILE];
-        let mut offsets = [0.0; TILE];
         for (b, bytes) in row.chunks_exact(F::BYTES).enumerate() {
             F::unpack(bytes, block);
-            for ((r, sums), offset) in rows.clone().zip(&mut sums).zip(&mut offsets) {
+            for (r, sums) in rows.clone().zip(&mut sums) {
                 let other = &x[(r * self.blocks + b) * size..][..size];
                 let scale = <F::Other>::scale(other);
                 let quants = [&block.quants[..F::LEN], <F::Other>::quants(other)];
@@ -80,10 +79,10 @@ impl<F: Packing> Product<F> {
                     add_products::<S, false>(sums, quants, &block.scales, block.scale * scale);
                 }
                 if F::OFFSET {
-                    *offset += block.offset * scale * <F::Other>::weighted_sum(other, &block.mins) as f32;
+                    <F::Other>::subtract_sums::<S>(sums, other, &block.mins, block.offset * scale);
                 }
             }
         }
-        std::array::from_fn(|r| sums[r].iter().sum::<f32>() - offsets[r])
+        sums.map(|sums| sums.iter().sum())
     }
 }

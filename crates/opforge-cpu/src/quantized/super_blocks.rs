@@ -1,8 +1,10 @@
 //! The types with 256 elements in a block, whose groups have scales of their own.
 
 use super::block::{Block, GROUPS, MOST, Other, Packing, half, signed};
+use super::dots::LANES;
 use super::fit::{extreme, inverse, nearest, poison};
 use super::groups::{Centered, Ranged};
+use crate::simd::Simd;
 
 /// 2 bits, `d s q - dmin m`, groups of 16: 16 bytes of s (low) and m (high), 64 bytes, d, dmin.
 pub(super) struct Q2K;
@@ -21,10 +23,17 @@ pub(super) struct Q8K;
 #[inline(always)]
 fn read_pairs(bytes: &[u8], quants: &mut [i8; MOST]) {
     for (bytes, quants) in bytes.chunks_exact(32).zip(quants.chunks_exact_mut(128)) {
-        for (shift, quants) in quants.chunks_exact_mut(32).enumerate() {
-            quants.iter_mut().zip(bytes).for_each(|(quant, byte)| *quant = (byte >> (2 * shift) & 3) as i8);
-        }
+        read_pair::<0>(bytes, &mut quants[..32]);
+        read_pair::<2>(bytes, &mut quants[32..64]);
+        read_pair::<4>(bytes, &mut quants[64..96]);
+        read_pair::<6>(bytes, &mut quants[96..]);
     }
+}
+
+/// The bits above `SHIFT` others. Vectors of bytes can be shifted by constants alone.
+#[inline(always)]
+fn read_pair<const SHIFT: u32>(bytes: &[u8], quants: &mut [i8]) {
+    quants.iter_mut().zip(bytes).for_each(|(quant, byte)| *quant = (byte >> SHIFT & 3) as i8);
 }
 
 #[inline(always)]
@@ -57,9 +66,14 @@ fn write_nibbles(quants: &[u8; MOST], bytes: &mut [u8]) {
 /// Bits of one plane a 32 elements: bit `p` of byte `l` belongs to element `32 p + l`.
 #[inline(always)]
 fn add_plane(bytes: &[u8], quants: &mut [i8; MOST], value: i8) {
-    for (plane, quants) in quants.chunks_exact_mut(32).enumerate() {
-        quants.iter_mut().zip(bytes).for_each(|(quant, byte)| *quant += (byte >> plane & 1) as i8 * value);
-    }
+    let mut planes = quants.chunks_exact_mut(32);
+    let add = |bit: u8| {
+        if let Some(quants) = planes.next() {
+            quants.iter_mut().zip(bytes).for_each(|(quant, byte)| *quant += if byte & bit == bit { value } else { 0 });
+        }
+    };
+    // Unlike a loop over the bits, this leaves them constants, and only then are the loops over bytes made of vectors.
+    let _: [(); 8] = [1, 2, 4, 8, 16, 32, 64, 128].map(add);
 }
 
 #[inline(always)]
@@ -110,7 +124,7 @@ impl Packing for Q2K {
     }
 
     fn pack(values: &[f32], bytes: &mut [u8]) {
-        let groups = Ranged::new(values, 16, 3.0, 15.0);
+        let groups = Ranged::new::<16>(values, 3.0, 15.0);
         for (byte, (scale, min)) in bytes.iter_mut().zip(groups.scales.iter().zip(&groups.mins)) {
             *byte = scale | min << 4;
         }
@@ -170,7 +184,7 @@ impl Packing for Q4K {
     }
 
     fn pack(values: &[f32], bytes: &mut [u8]) {
-        let groups = Ranged::new(values, 32, 15.0, 63.0);
+        let groups = Ranged::new::<32>(values, 15.0, 63.0);
         bytes[..2].copy_from_slice(&groups.d.to_le_bytes());
         bytes[2..4].copy_from_slice(&groups.dmin.to_le_bytes());
         write_six_bits(&groups.scales, &groups.mins, &mut bytes[4..]);
@@ -194,7 +208,7 @@ impl Packing for Q5K {
     }
 
     fn pack(values: &[f32], bytes: &mut [u8]) {
-        let groups = Ranged::new(values, 32, 31.0, 63.0);
+        let groups = Ranged::new::<32>(values, 31.0, 63.0);
         bytes[..2].copy_from_slice(&groups.d.to_le_bytes());
         bytes[2..4].copy_from_slice(&groups.dmin.to_le_bytes());
         write_six_bits(&groups.scales, &groups.mins, &mut bytes[4..]);
@@ -279,8 +293,8 @@ impl Other for Q8K {
     }
 
     #[inline(always)]
-    fn weighted_sum(bytes: &[u8], mins: &[i32; GROUPS]) -> i32 {
-        let sums = bytes[260..292].chunks_exact(2).map(|sum| i32::from(i16::from_le_bytes([sum[0], sum[1]])));
-        sums.zip(mins).map(|(sum, min)| sum * min).sum()
+    fn subtract_sums<S: Simd>(sums: &mut [f32; LANES], bytes: &[u8], mins: &[i32; GROUPS], factor: f32) {
+        let groups = bytes[260..292].chunks_exact(2).map(|sum| i32::from(i16::from_le_bytes([sum[0], sum[1]])));
+        sums[0] -= factor * groups.zip(mins).map(|(sum, min)| sum * min).sum::<i32>() as f32;
     }
 }

@@ -141,6 +141,11 @@ fn what_blocks_hold_exactly() {
         for isa in Isa::supported() {
             let back = |values: &[f32]| with_isa(isa, || unpack(dtype, &pack(dtype, values)));
             assert!(back(&vec![0.0; 2 * n]).iter().all(|&v| v == 0.0), "{dtype:?}: zeros");
+            let large = back(&vec![1e30; n]);
+            assert!(
+                large.iter().all(|v| !v.is_finite() || (v / 1e30 - 1.0).abs() < 0.01),
+                "{dtype:?}: beyond half precision"
+            );
             let same = back(&vec![-0.75; n]);
             assert!(same.iter().all(|v| (v + 0.75).abs() < 0.01), "{dtype:?}: one number, {}", same[0]);
             for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {

@@ -174,7 +174,7 @@ impl Signature {
         let mut used = 0;
         for (i, param) in self.params.iter().enumerate() {
             if rest == Some(i) {
-                values.push(rest_of(args, i)?);
+                values.push(rest_of(args, i, param.ty)?);
                 continue;
             }
             let by_name = if args.keywords.is_empty() { None } else { args.keyword(param) };
@@ -223,8 +223,8 @@ fn takes_ints(ty: Type) -> bool {
     matches!(ty, Type::Ints | Type::Optional(Type::Ints))
 }
 
-fn rest_of(args: &Arguments<'_, '_>, first: usize) -> Result<Value, Mismatch> {
-    if convert::is_tensor(args.at(first)) {
+fn rest_of(args: &Arguments<'_, '_>, first: usize, ty: Type) -> Result<Value, Mismatch> {
+    if ty == Type::Tensors {
         let tensors = (first..args.count()).map(|i| convert::tensor(args.at(i)));
         return tensors.collect::<Option<Vec<_>>>().map(Value::Tensors).ok_or(Mismatch::Type { param: first });
     }

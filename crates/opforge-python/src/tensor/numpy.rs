@@ -49,7 +49,7 @@ pub fn from_numpy(ndarray: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
 
 /// The array over a tensor's memory.
 fn array<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
-    if tensor.requires_grad() {
+    if tensor.requires_grad() && opforge::autograd::is_grad_enabled() {
         let text = "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.";
         return Err(raise(py, &Error::msg(text)));
     }

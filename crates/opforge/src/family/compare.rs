@@ -11,7 +11,7 @@ use super::unary::like_first;
 use super::{Plain, Side};
 use crate::declaration::{Array, Sample};
 use crate::operator::{Attributes, AxisMap, Lowering, Metas, Operator, Reader, Tile, arity};
-use crate::{DType, Meta, Result};
+use crate::{DType, Error, Meta, Result, Tensor};
 
 /// A predicate of two tensors of one dtype, element by element with broadcasting.
 pub trait Comparison: CompareFn + Debug + Eq + Hash + Attributes {
@@ -19,6 +19,10 @@ pub trait Comparison: CompareFn + Debug + Eq + Hash + Attributes {
     const NAME: &'static str;
     /// What reads the function's operators from text.
     const READERS: &'static [Reader] = &[Reader::of::<CompareOp<Self>>(), Reader::of::<CompareWithScalar<Self>>()];
+    /// The predicate of two tensors of one complex dtype. Without it complex numbers, which have no order, are refused.
+    fn complex(&self, a: &Tensor, _b: &Tensor) -> Result<Tensor> {
+        Err(Error::UnsupportedDTypeForOp(a.dtype(), Self::NAME))
+    }
 }
 
 /// The operator of a [`Comparison`] of two tensors.

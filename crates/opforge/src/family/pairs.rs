@@ -77,16 +77,31 @@ fn is_complex(operand: Operand<'_>) -> bool {
 #[cold]
 #[track_caller]
 fn complex_binary<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules) -> Result<Tensor> {
+    let [a, b] = complex_pair(F::NAME, a, b, rules)?;
+    f.complex(&a, &b)
+}
+
+/// As [`compare`], where a tensor or a number is complex.
+#[cold]
+#[track_caller]
+fn complex_compare<F: Comparison>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules) -> Result<Tensor> {
+    let [a, b] = complex_pair(F::NAME, a, b, rules)?;
+    f.complex(&a, &b)?.to_dtype(rules.truth)
+}
+
+/// The operands in one complex dtype.
+#[track_caller]
+fn complex_pair(name: &'static str, a: Operand<'_>, b: Operand<'_>, rules: Rules) -> Result<[Tensor; 2]> {
     let (tensor, other) = match (a, b) {
         (Operand::Tensor(t), other) | (other, Operand::Tensor(t)) => (t, other),
-        _ => return Err(two_numbers(F::NAME)),
+        _ => return Err(two_numbers(name)),
     };
     let dtype = match other {
         Operand::Tensor(other) if !rules.broadcast && tensor.shape() != other.shape() => {
-            return Err(Error::shapes(F::NAME, tensor.shape(), other.shape(), "equal shapes"));
+            return Err(Error::shapes(name, tensor.shape(), other.shape(), "equal shapes"));
         }
         Operand::Tensor(other) if !rules.promote && tensor.dtype() != other.dtype() => {
-            return Err(Error::dtypes(F::NAME, tensor.dtype(), other.dtype()));
+            return Err(Error::dtypes(name, tensor.dtype(), other.dtype()));
         }
         Operand::Tensor(other) => common_dtype(tensor, other),
         Operand::Scalar(s) if rules.promote => dtype_with(tensor, s.kind()),
@@ -94,10 +109,9 @@ fn complex_binary<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules)
     };
     let whole = |operand: Operand<'_>| match operand {
         Operand::Tensor(t) => t.to_dtype(dtype),
-        Operand::Scalar(s) => Tensor::full_scalar(fit(F::NAME, s, dtype)?, (), dtype, tensor.device()),
+        Operand::Scalar(s) => Tensor::full_scalar(fit(name, s, dtype)?, (), dtype, tensor.device()),
     };
-    let (a, b) = (whole(a)?, whole(b)?);
-    f.complex(&a, &b)
+    Ok([whole(a)?, whole(b)?])
 }
 
 #[track_caller]
@@ -115,6 +129,9 @@ pub fn compare<F: Comparison>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules
 /// As [`compare`], with a destination.
 #[track_caller]
 pub fn compare_to<F: Comparison>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules, out: Out<'_>) -> Result<Tensor> {
+    if is_complex(a) || is_complex(b) {
+        return complex_compare(f, a, b, rules);
+    }
     let truth = rules.truth;
     match (a, b) {
         (Operand::Tensor(a), Operand::Tensor(b)) => two_tensors(F::NAME, &CompareOp { f, truth }, a, b, rules, out),

@@ -37,15 +37,15 @@ def _trace_under_low_rank(q, columns):
 @register_kl(MultivariateNormal, MultivariateNormal)
 def _full_full(p, q):
     _check_sizes(p, q)
-    trace = _trace_under(q.scale_tril, p.scale_tril)
-    distance = _batch_mahalanobis(q.scale_tril, q.loc - p.loc)
+    trace = _trace_under(q._unbroadcasted_scale_tril, p._unbroadcasted_scale_tril)
+    distance = _batch_mahalanobis(q._unbroadcasted_scale_tril, q.loc - p.loc)
     return _normal_divergence((2 * p._half_log_det(), 2 * q._half_log_det()), trace, distance, p.event_shape[0])
 
 
 @register_kl(MultivariateNormal, LowRankMultivariateNormal)
 def _full_low_rank(p, q):
     _check_sizes(p, q)
-    trace = _trace_under_low_rank(q, p.scale_tril)
+    trace = _trace_under_low_rank(q, p._unbroadcasted_scale_tril)
     distance = _batch_lowrank_mahalanobis(q.cov_factor, q.cov_diag, q.loc - p.loc, q._capacitance_tril)
     return _normal_divergence((2 * p._half_log_det(), _low_rank_log_det(q)), trace, distance, p.event_shape[0])
 
@@ -53,8 +53,8 @@ def _full_low_rank(p, q):
 @register_kl(LowRankMultivariateNormal, MultivariateNormal)
 def _low_rank_full(p, q):
     _check_sizes(p, q)
-    trace = _trace_under(q.scale_tril, p.cov_factor) + _trace_under(q.scale_tril, p.cov_diag.sqrt().diag_embed())
-    distance = _batch_mahalanobis(q.scale_tril, q.loc - p.loc)
+    trace = _trace_under(q._unbroadcasted_scale_tril, p.cov_factor) + _trace_under(q._unbroadcasted_scale_tril, p.cov_diag.sqrt().diag_embed())
+    distance = _batch_mahalanobis(q._unbroadcasted_scale_tril, q.loc - p.loc)
     return _normal_divergence((_low_rank_log_det(p), 2 * q._half_log_det()), trace, distance, p.event_shape[0])
 
 

@@ -39,8 +39,7 @@ def _function_for(type_p, type_q):
     if by_p != by_q and _KL_REGISTRY[by_p] is not _KL_REGISTRY[by_q]:
         names = [f"({p.__name__}, {q.__name__})" for p, q in (by_p, by_q)]
         warnings.warn(
-            f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}): {names[0]} is taken, not {names[1]}; "
-            "register the pair itself",
+            f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}): {names[0]} is taken, not {names[1]}; register the pair itself",
             RuntimeWarning,
             stacklevel=3,
         )
@@ -60,7 +59,5 @@ def kl_divergence(p, q):
     """
     function = _function_for(type(p), type(q))
     if function is None:
-        raise NotImplementedError(
-            f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}"
-        )
+        raise NotImplementedError(f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}")
     return function(p, q)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 
 from ... import _core as _C
+from ...graph import is_compiling
 from .. import constraints
 from ..utils import _sum_rightmost
 
@@ -64,9 +65,7 @@ class Transform:
         known_x, known_y = self._cached_x_y
         if x is known_x:
             return known_y
-        y = self._call(x)
-        self._cached_x_y = x, y
-        return y
+        return self._keep(x, self._call(x))[1]
 
     def _inv_call(self, y):
         if self._cache_size == 0:
@@ -74,9 +73,13 @@ class Transform:
         known_x, known_y = self._cached_x_y
         if y is known_y:
             return known_x
-        x = self._inverse(y)
-        self._cached_x_y = x, y
-        return x
+        return self._keep(self._inverse(y), y)[0]
+
+    def _keep(self, x, y):
+        # What a trace computes does not outlive it.
+        if not is_compiling():
+            self._cached_x_y = x, y
+        return x, y
 
     def _call(self, x):
         raise NotImplementedError(f"{type(self).__name__} has no _call")

@@ -315,8 +315,8 @@ class Module(Hooks, StateDict, Traversal):
                 parameter.grad = parameter.grad.detach().zero_()
 
     def share_memory(self):
-        """Does nothing: worker processes get tensors by value."""
-        return self
+        """Moves parameters and buffers to memory that other processes see: see `Tensor.share_memory_`."""
+        return self._apply(lambda tensor: tensor.share_memory_())
 
     # Copying and printing
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..._package import functions_stay
 from . import rnn
 from .clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from .convert_parameters import parameters_to_vector, vector_to_parameters
@@ -14,6 +15,8 @@ __all__ = [
     "get_total_norm", "parameters_to_vector", "parametrizations", "parametrize", "prune", "remove_spectral_norm", "remove_weight_norm", "rnn",
     "skip_init", "spectral_norm", "stateless", "vector_to_parameters", "weight_norm",
 ]  # fmt: skip
+
+functions_stay(__name__, "spectral_norm", "weight_norm")
 
 # What stands on modules, which stand on this package: imported when it is first used.
 _SUBMODULES = ("fusion", "init", "memory_format", "parametrizations", "parametrize", "prune", "stateless")

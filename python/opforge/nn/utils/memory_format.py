@@ -14,10 +14,11 @@ def convert_conv3d_weight_memory_format(module, memory_format):
 
 
 def _convert(module, memory_format, dims):
+    from ..._layouts import laid_in
     from ..modules.conv import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
 
     kinds = {4: (Conv2d, ConvTranspose2d), 5: (Conv3d, ConvTranspose3d)}[dims]
     for layer in module.modules():
         if isinstance(layer, kinds):
-            layer.weight.data = layer.weight.detach().clone(memory_format=memory_format)
+            layer.weight.data = laid_in(layer.weight.detach(), memory_format)
     return module

@@ -164,7 +164,7 @@ impl<'a> Pieces<'a> {
         let hop = hop.map_or(Some((n / 4).max(1)), |hop| usize::try_from(hop).ok().filter(|&hop| hop > 0));
         let hop = hop.ok_or_else(|| Error::value(op, "hop_length", "less than 1", "1 or more"))?;
         let len = win_length.map_or(Some(n), |len| usize::try_from(len).ok().filter(|&len| 0 < len && len <= n));
-        let len = len.ok_or_else(|| Error::value(op, "win_length", format!("{win_length:?}"), format!("1 to {n}")))?;
+        let len = len.ok_or_else(|| Error::value(op, "win_length", win_length.unwrap_or(0), format!("1 to {n}")))?;
         let real = if complex_dtype(signal.dtype()).is_none() { f::real(signal)?.dtype() } else { signal.dtype() };
         let window = match window {
             Some(window) if window.dims() == [len] => Cow::Borrowed(window),

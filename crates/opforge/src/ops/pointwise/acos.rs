@@ -1,5 +1,6 @@
 //! `acos(x)`: the arc cosine.
 
+use crate::functional::{Parts, by_parts};
 use crate::ops::prelude::*;
 
 /// The arc cosine in radians, element by element; NaN outside of -1 to 1.
@@ -24,5 +25,9 @@ impl Unary for Acos {
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.div(&ctx.input(0)?.sqr()?.affine(-1.0, 1.0)?.sqrt()?)?.neg()
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        by_parts(input, Parts::acos)
     }
 }

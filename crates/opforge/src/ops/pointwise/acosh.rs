@@ -1,5 +1,6 @@
 //! `acosh(x)`: the inverse of the hyperbolic cosine.
 
+use crate::functional::{Parts, by_parts};
 use crate::ops::prelude::*;
 
 /// The inverse of the hyperbolic cosine, element by element; NaN below 1.
@@ -24,5 +25,9 @@ impl Unary for Acosh {
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.div(&ctx.input(0)?.sqr()?.affine(1.0, -1.0)?.sqrt()?)
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        by_parts(input, Parts::acosh)
     }
 }

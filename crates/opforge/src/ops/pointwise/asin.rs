@@ -1,5 +1,6 @@
 //! `asin(x)`: the arc sine.
 
+use crate::functional::{Parts, by_parts};
 use crate::ops::prelude::*;
 
 /// The arc sine in radians, element by element; NaN outside of -1 to 1.
@@ -24,5 +25,9 @@ impl Unary for Asin {
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.div(&ctx.input(0)?.sqr()?.affine(-1.0, 1.0)?.sqrt()?)
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        by_parts(input, Parts::asin)
     }
 }

@@ -1,5 +1,6 @@
 //! `asinh(x)`: the inverse of the hyperbolic sine.
 
+use crate::functional::{Parts, by_parts};
 use crate::ops::prelude::*;
 
 /// The inverse of the hyperbolic sine, element by element.
@@ -24,5 +25,9 @@ impl Unary for Asinh {
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.div(&ctx.input(0)?.sqr()?.affine(1.0, 1.0)?.sqrt()?)
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        by_parts(input, |z| z.turned(Parts::asin))
     }
 }

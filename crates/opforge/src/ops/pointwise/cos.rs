@@ -1,5 +1,6 @@
 //! `cos(x)`: the cosine of an angle in radians.
 
+use crate::functional::by_parts;
 use crate::ops::prelude::*;
 
 /// The cosine of an angle in radians, element by element.
@@ -24,6 +25,10 @@ impl Unary for Cos {
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.mul(&ctx.input(0)?.sin()?)?.neg()
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        by_parts(input, |z| z.times_i()?.cosh())
     }
 }
 

@@ -1,5 +1,6 @@
 //! `cosh(x)`: the hyperbolic cosine.
 
+use crate::functional::{Parts, by_parts};
 use crate::ops::prelude::*;
 
 /// The hyperbolic cosine, element by element.
@@ -24,5 +25,9 @@ impl Unary for Cosh {
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.mul(&super::sinh::sinh(&ctx.input(0)?)?)
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        by_parts(input, Parts::cosh)
     }
 }

@@ -1,5 +1,7 @@
 //! `eq(a, b)`: whether `a == b`.
 
+use crate::functional as f;
+use crate::functional::Parts;
 use crate::ops::prelude::*;
 
 /// The tile function of [`eq`].
@@ -19,6 +21,12 @@ impl CompareFn for Eq {
 
 impl Comparison for Eq {
     const NAME: &'static str = "eq";
+
+    fn complex(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        let (a, b) = (Parts::of(&a.detach())?, Parts::of(&b.detach())?);
+        let (re, im) = (eq((&a.re).into(), (&b.re).into())?, eq((&a.im).into(), (&b.im).into())?);
+        f::logical_and((&re).into(), (&im).into())
+    }
 }
 
 /// Whether `a == b`, element by element. NaN differs from everything.

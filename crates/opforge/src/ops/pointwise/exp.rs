@@ -1,7 +1,6 @@
 //! `exp(x)`: `e^x`.
 
-use crate::functional as f;
-use crate::functional::Parts;
+use crate::functional::{Parts, by_parts};
 use crate::ops::prelude::*;
 
 /// `e^x`, element by element.
@@ -30,8 +29,7 @@ impl Unary for Exp {
     }
 
     fn complex(&self, input: &Tensor) -> Result<Tensor> {
-        let Parts { re, im } = Parts::of(input)?;
-        f::polar(&re.exp()?, &im)
+        by_parts(input, Parts::exp)
     }
 }
 

@@ -1,5 +1,6 @@
 //! `exp2(x) = 2^x`.
 
+use crate::functional::by_parts;
 use crate::ops::prelude::*;
 
 /// 2 to the power `x`, element by element.
@@ -25,5 +26,9 @@ impl Unary for Exp2 {
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.mul(&ctx.output(0)?.affine(std::f64::consts::LN_2, 0.0)?)
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        by_parts(input, |z| z.map(|part| part.affine(std::f64::consts::LN_2, 0.0))?.exp())
     }
 }

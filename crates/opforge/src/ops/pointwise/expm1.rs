@@ -1,5 +1,6 @@
 //! `expm1(x) = e^x - 1`.
 
+use crate::functional::{Parts, by_parts};
 use crate::ops::prelude::*;
 
 /// `e^x - 1`, element by element, precise near 0.
@@ -25,5 +26,9 @@ impl Unary for Expm1 {
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.mul(&ctx.output(0)?.affine(1.0, 1.0)?)
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        by_parts(input, Parts::expm1)
     }
 }

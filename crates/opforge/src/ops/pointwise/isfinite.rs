@@ -1,5 +1,6 @@
 //! `isfinite(x)`: whether x is neither infinite nor NaN.
 
+use crate::functional::Parts;
 use crate::ops::prelude::*;
 
 /// The tile function of [`isfinite`](fn@isfinite).
@@ -35,6 +36,9 @@ const OPERATOR: TestOp<Isfinite> = TestOp { f: Isfinite, truth: Rules::TORCH.tru
 #[python(torch, method)]
 #[operator(DTypes::REAL, samples, Isfinite, gradient = false)]
 pub fn isfinite(input: &Tensor) -> Result<Tensor> {
+    if input.dtype().is_complex() {
+        return Parts::of(&input.detach())?.is_finite();
+    }
     dispatch1(&OPERATOR, &[input])
 }
 

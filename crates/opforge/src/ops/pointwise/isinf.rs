@@ -1,5 +1,6 @@
 //! `isinf(x)`: whether x is infinite.
 
+use crate::functional::Parts;
 use crate::ops::prelude::*;
 
 /// The tile function of [`isinf`](fn@isinf).
@@ -35,6 +36,9 @@ const OPERATOR: TestOp<Isinf> = TestOp { f: Isinf, truth: Rules::TORCH.truth };
 #[python(torch, method)]
 #[operator(DTypes::REAL, samples, Isinf, gradient = false)]
 pub fn isinf(input: &Tensor) -> Result<Tensor> {
+    if input.dtype().is_complex() {
+        return Parts::of(&input.detach())?.is_infinite();
+    }
     dispatch1(&OPERATOR, &[input])
 }
 

@@ -1,5 +1,6 @@
 //! `isnan(x)`: whether x is not a number.
 
+use crate::functional::Parts;
 use crate::ops::prelude::*;
 
 /// The tile function of [`isnan`](fn@isnan).
@@ -35,6 +36,9 @@ const OPERATOR: TestOp<Isnan> = TestOp { f: Isnan, truth: Rules::TORCH.truth };
 #[python(torch, method)]
 #[operator(DTypes::REAL, samples, Isnan, gradient = false)]
 pub fn isnan(input: &Tensor) -> Result<Tensor> {
+    if input.dtype().is_complex() {
+        return Parts::of(&input.detach())?.is_nan();
+    }
     dispatch1(&OPERATOR, &[input])
 }
 

@@ -1,5 +1,6 @@
 //! `log10(x)`: the logarithm to base 10.
 
+use crate::functional::{PER_DECADE, by_parts};
 use crate::ops::prelude::*;
 
 /// The logarithm to base 10, element by element.
@@ -24,5 +25,9 @@ impl Unary for Log10 {
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.div(&ctx.input(0)?.affine(std::f64::consts::LN_10, 0.0)?)
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        by_parts(input, |z| z.log(PER_DECADE))
     }
 }

@@ -1,5 +1,6 @@
 //! `log1p(x) = log(1 + x)`.
 
+use crate::functional::{Parts, by_parts};
 use crate::ops::prelude::*;
 
 /// `log(1 + x)`, element by element, precise near 0.
@@ -24,5 +25,9 @@ impl Unary for Log1p {
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.div(&ctx.input(0)?.affine(1.0, 1.0)?)
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        by_parts(input, Parts::log1p)
     }
 }

@@ -1,5 +1,6 @@
 //! `log2(x)`: the logarithm to base 2.
 
+use crate::functional::{PER_OCTAVE, by_parts};
 use crate::ops::prelude::*;
 
 /// The logarithm to base 2, element by element; exact for powers of 2.
@@ -24,5 +25,9 @@ impl Unary for Log2 {
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.div(&ctx.input(0)?.affine(std::f64::consts::LN_2, 0.0)?)
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        by_parts(input, |z| z.log(PER_OCTAVE))
     }
 }

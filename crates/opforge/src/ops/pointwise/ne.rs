@@ -1,5 +1,7 @@
 //! `ne(a, b)`: whether `a != b`.
 
+use crate::functional as f;
+use crate::functional::Parts;
 use crate::ops::prelude::*;
 
 /// The tile function of [`ne`].
@@ -19,6 +21,12 @@ impl CompareFn for Ne {
 
 impl Comparison for Ne {
     const NAME: &'static str = "ne";
+
+    fn complex(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        let (a, b) = (Parts::of(&a.detach())?, Parts::of(&b.detach())?);
+        let (re, im) = (ne((&a.re).into(), (&b.re).into())?, ne((&a.im).into(), (&b.im).into())?);
+        f::logical_or((&re).into(), (&im).into())
+    }
 }
 
 /// Whether `a != b`, element by element. NaN differs from everything.

@@ -1,5 +1,6 @@
 //! `pow(a, b)`: `a` to the power `b`.
 
+use crate::functional::Parts;
 use crate::ops::prelude::*;
 
 /// The tile function of [`pow`].
@@ -29,6 +30,10 @@ impl Binary for Pow {
     const NAME: &'static str = "pow";
     const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
     const READS: [Saves; 2] = [Saves::INPUTS, Saves { inputs: 1, outputs: 1 }];
+
+    fn complex(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        Parts::of(a)?.pow(&Parts::of(b)?)?.join()
+    }
 
     fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
         match side {

@@ -27,4 +27,8 @@ impl Unary for Rsqrt {
         let y = ctx.output(0)?;
         ctx.grad(0)?.mul(&y.sqr()?.mul(&y)?.affine(-0.5, 0.0)?)
     }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        input.sqrt()?.recip()
+    }
 }

@@ -1,5 +1,6 @@
 //! `sigmoid(x)`: `1 / (1 + e^-x)`.
 
+use crate::functional::by_parts;
 use crate::ops::prelude::*;
 
 /// `1 / (1 + e^-x)`, element by element.
@@ -32,6 +33,10 @@ impl Unary for Sigmoid {
     #[inline(always)]
     fn slope<V: Float>(self, y: V) -> V {
         y * (V::splat(1.0) - y)
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        by_parts(input, |z| z.map(Tensor::neg)?.exp())?.add(&input.ones_like()?)?.recip()
     }
 }
 

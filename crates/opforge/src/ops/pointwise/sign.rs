@@ -1,5 +1,6 @@
 //! `sign(x)`: -1, 0 or 1 by the sign.
 
+use crate::functional::{Parts, by_parts};
 use crate::ops::prelude::*;
 
 /// -1, 0 or 1 by the sign, element by element. 0 for NaN. The gradient is 0.
@@ -31,6 +32,10 @@ impl Unary for Sign {
     #[inline(always)]
     fn boolean<M: Mask>(self, x: M) -> M {
         x
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        by_parts(input, Parts::sign)
     }
 }
 

@@ -1,5 +1,6 @@
 //! `sin(x)`: the sine of an angle in radians.
 
+use crate::functional::{Parts, by_parts};
 use crate::ops::prelude::*;
 
 /// The sine of an angle in radians, element by element.
@@ -24,6 +25,10 @@ impl Unary for Sin {
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.mul(&ctx.input(0)?.cos()?)
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        by_parts(input, |z| z.turned(Parts::sinh))
     }
 }
 

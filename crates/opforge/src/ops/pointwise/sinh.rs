@@ -1,5 +1,6 @@
 //! `sinh(x)`: the hyperbolic sine.
 
+use crate::functional::{Parts, by_parts};
 use crate::ops::prelude::*;
 
 /// The hyperbolic sine, element by element.
@@ -24,5 +25,9 @@ impl Unary for Sinh {
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.mul(&super::cosh::cosh(&ctx.input(0)?)?)
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        by_parts(input, Parts::sinh)
     }
 }

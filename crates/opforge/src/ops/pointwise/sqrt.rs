@@ -1,5 +1,6 @@
 //! `sqrt(x)`: the square root.
 
+use crate::functional::{Parts, by_parts};
 use crate::ops::prelude::*;
 
 /// The square root, element by element. Negative numbers give NaN.
@@ -25,6 +26,10 @@ impl Unary for Sqrt {
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.div(&ctx.output(0)?.affine(2.0, 0.0)?)
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        by_parts(input, Parts::sqrt)
     }
 }
 

@@ -1,5 +1,6 @@
 //! `tan(x)`: the tangent.
 
+use crate::functional::{Parts, by_parts};
 use crate::ops::prelude::*;
 
 /// The tangent of radians, element by element.
@@ -25,5 +26,9 @@ impl Unary for Tan {
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.mul(&ctx.output(0)?.sqr()?.affine(1.0, 1.0)?)
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        by_parts(input, |z| z.turned(Parts::tanh))
     }
 }

@@ -1,5 +1,6 @@
 //! `tanh(x)`: the hyperbolic tangent.
 
+use crate::functional::{Parts, by_parts};
 use crate::ops::prelude::*;
 
 /// The hyperbolic tangent, element by element.
@@ -31,6 +32,10 @@ impl Unary for Tanh {
     #[inline(always)]
     fn slope<V: Float>(self, y: V) -> V {
         V::splat(1.0) - y * y
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        by_parts(input, Parts::tanh)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use opforge_tile::TruthReducer;
 
+use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// The mathematics of `all` if `ALL`, else of `any`.
@@ -41,6 +42,9 @@ impl<const ALL: bool> Reduction for Truth<ALL> {
 #[function(dim = None, keepdim = false)]
 #[operator(DTypes::REAL, samples, Truth<true>, gradient = false)]
 pub fn all(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
+    if input.dtype().is_complex() {
+        return all(&f::ne(input.into(), 0.0.into())?, dim, keepdim);
+    }
     reduce_over(Truth::<true>, input, dim, keepdim)
 }
 

@@ -1,6 +1,7 @@
 //! `any(x, dims)`: whether any element is true over dimensions.
 
 use super::all::Truth;
+use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// Whether any element is true (not zero; NaN is not) over dimensions, all of them without `dim`, as bool, of u8 as u8. Of no elements it is false.
@@ -14,6 +15,9 @@ use crate::ops::prelude::*;
 #[function(dim = None, keepdim = false)]
 #[operator(DTypes::REAL, samples, Truth<false>, gradient = false)]
 pub fn any(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
+    if input.dtype().is_complex() {
+        return any(&f::ne(input.into(), 0.0.into())?, dim, keepdim);
+    }
     reduce_over(Truth::<false>, input, dim, keepdim)
 }
 

@@ -3,6 +3,7 @@
 use opforge_tile::forms::Running;
 
 use crate::arguments::{accumulation_dtype, with_dimension};
+use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// The mathematics of [`cumprod`].
@@ -64,6 +65,9 @@ fn earlier(x: &Tensor, dim: usize, by: usize, fill: f64) -> Result<Tensor> {
 pub fn cumprod(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
     let input = input.to_dtype(dtype.unwrap_or(accumulation_dtype(input.dtype())))?;
     let dim = normalize_dim(dim, input.rank(), OP)?;
+    if input.dtype().is_complex() {
+        return with_dimension(&input, |z| f::complex_products(z, dim));
+    }
     with_dimension(&input, |x| dispatch_to(&ScanOp { scan: CumProd, dim }, &[x], out))
 }
 

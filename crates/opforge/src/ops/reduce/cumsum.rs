@@ -3,6 +3,7 @@
 use opforge_tile::forms::Running;
 
 use crate::arguments::{accumulation_dtype, no_dims, with_dimension};
+use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// The mathematics of [`cumsum`].
@@ -42,6 +43,9 @@ pub(super) fn from_the_end(x: &Tensor, dim: usize) -> Result<Tensor> {
 pub fn cumsum(input: &Tensor, dim: i64, dtype: Option<DType>) -> Result<Tensor> {
     let input = input.to_dtype(dtype.unwrap_or(accumulation_dtype(input.dtype())))?;
     let dim = normalize_dim(dim, input.rank(), OP)?;
+    if input.dtype().is_complex() {
+        return with_dimension(&input, |z| f::view_as_complex(&f::cumsum(&f::view_as_real(z)?, dim as i64, None)?));
+    }
     with_dimension(&input, |x| dispatch_to(&ScanOp { scan: CumSum, dim }, &[x], out))
 }
 

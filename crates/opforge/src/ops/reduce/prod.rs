@@ -3,6 +3,7 @@
 use opforge_tile::{Integers, Reducer};
 
 use crate::arguments::accumulation_dtype;
+use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// The mathematics of [`prod`].
@@ -110,6 +111,9 @@ fn products_before(rows: &Tensor) -> Result<Tensor> {
 pub fn prod(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
     let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.to_dtype(dtype))?;
     let axes = reduce_dims(OP, &input, dim)?;
+    if input.dtype().is_complex() {
+        return f::complex_product(&input, axes, keepdim);
+    }
     let product = dispatch1(&ReduceOp { reduction: Prod, axes, keepdim }, &[&input])?;
     // Wrapped to fewer bits, or without a sign, the product in i64 is that of the dtype.
     match dtype {

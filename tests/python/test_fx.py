@@ -114,3 +114,27 @@ def test_shapes_are_unpacked():
 def test_missing_arguments():
     with pytest.raises(TypeError, match="'y'"):
         fx.symbolic_trace(lambda x, y: x + y)(torch.ones(1))
+
+
+def test_graphs_are_written_by_hand():
+    graph = fx.Graph()
+    tracer = fx.proxy.GraphAppendingTracer(graph)
+    x, weight = fx.Proxy(graph.placeholder("x"), tracer), fx.Proxy(graph.get_attr("weight"), tracer)
+    result = torch.einsum("ij,jk->ik", x, weight).relu() * 2 + torch.cat([x, x], 1).sum()
+    graph.output(result.node)
+    root = torch.nn.Module()
+    root.weight = torch.nn.Parameter(torch.tensor([[1.0, -1.0], [2.0, 0.5]]))
+    module = fx.GraphModule(root, graph)
+    given = torch.tensor([[1.0, 2.0]])
+    expected = (given @ root.weight).relu() * 2 + 2 * given.sum()
+    assert module(given).tolist() == expected.tolist()
+    module(given).sum().backward()
+    assert root.weight.grad.tolist() == [[2.0, 0.0], [4.0, 0.0]]
+    with pytest.raises(NotImplementedError, match="get_attr"):
+        x + torch.ones(1)
+
+
+def test_a_proxy_without_a_tracer_adds_to_its_nodes_graph():
+    graph = fx.Graph()
+    graph.output((fx.Proxy(graph.placeholder("x")) + 1).node)
+    assert fx.GraphModule({}, graph)(torch.ones(1)).tolist() == [2.0]

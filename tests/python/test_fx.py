@@ -138,3 +138,24 @@ def test_a_proxy_without_a_tracer_adds_to_its_nodes_graph():
     graph = fx.Graph()
     graph.output((fx.Proxy(graph.placeholder("x")) + 1).node)
     assert fx.GraphModule({}, graph)(torch.ones(1)).tolist() == [2.0]
+
+
+def test_an_interpreter_fetches_arguments_and_attributes():
+    class Read(fx.Interpreter):
+        def run_node(self, n):
+            args, kwargs = self.fetch_args_kwargs_from_env(n)
+            if n.op == "call_function":
+                found.append((n.target.__name__, args, kwargs))
+            return super().run_node(n)
+
+    found, layer = [], torch.nn.Sequential(torch.nn.Linear(1, 1))
+    module = fx.symbolic_trace(lambda x: torch.clamp(x + 1, max=2.0))
+    assert Read(module).run(torch.tensor(5.0)).item() == 2.0
+    assert found == [("add", (torch.tensor(5.0), 1), {}), ("clamp", (torch.tensor(6.0),), {"max": 2.0})]
+    reader = fx.Interpreter(fx.symbolic_trace(layer))
+    assert reader.fetch_attr("0.weight") is layer[0].weight
+    with pytest.raises(RuntimeError, match="0.nothing"):
+        reader.fetch_attr("0.nothing")
+    node = list(module.graph.nodes)[1]
+    with pytest.raises(RuntimeError, match="nonexistent value x"):
+        fx.Interpreter(module).fetch_args_kwargs_from_env(node)

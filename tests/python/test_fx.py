@@ -159,3 +159,11 @@ def test_an_interpreter_fetches_arguments_and_attributes():
     node = list(module.graph.nodes)[1]
     with pytest.raises(RuntimeError, match="nonexistent value x"):
         fx.Interpreter(module).fetch_args_kwargs_from_env(node)
+
+
+@pytest.mark.parametrize("operands", [lambda x, y: (x, y), lambda x, y: ([x, y],), lambda x, y: ((x, y),)])
+def test_operands_of_einsum_stand_one_by_one(operands):
+    module = fx.symbolic_trace(lambda x, y: torch.einsum("i,j->ij", *operands(x, y)))
+    x, y, product, _ = module.graph.nodes
+    assert product.args == ("i,j->ij", x, y)
+    assert module(torch.tensor([1.0, 2.0]), torch.tensor([3.0])).tolist() == [[3.0], [6.0]]

@@ -28,6 +28,8 @@ class Proxy:
         proxies = []
         map_aggregate((args, kwargs or {}), lambda value: proxies.append(value) if isinstance(value, Proxy) else None)
         tracer = proxies[0].tracer
+        if func is _core.einsum and len(args) == 2 and isinstance(args[1], (list, tuple)):
+            args = (args[0], *args[1])  # packages read the operands of such steps one by one, as in PyTorch's graphs
         is_method = hasattr(func, "__objclass__")
         return tracer.create_proxy(*(("call_method", func.__name__) if is_method else ("call_function", func)), args, kwargs or {})
 

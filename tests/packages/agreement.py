@@ -6,7 +6,8 @@ import dataclasses
 
 import numpy
 
-# How far numbers may be apart, as a part of the largest of their array, or of 1e-3 of the largest of all arrays of the case.
+# How far numbers may be apart, as a part of the largest of their array, or of FLOOR times the largest of all arrays of the case if that is more: what is
+# zero but for rounding, as gradients of biases before a normalization are, has no digits to compare.
 TOLERANCE = 2e-4
 FLOOR = 1e-3
 
@@ -15,7 +16,8 @@ _HEAD = """# PyTorch's packages on opforge
 Packages as they come from PyPI, unmodified, with `import torch` meaning opforge (`opforge run`, or `import opforge.as_torch` at the top of a program).
 `make compare-packages` installs them and PyTorch into an environment of their own, runs the cases of `tests/packages/cases` on both, with the same weights
 and inputs, and writes this table. A case compares outputs and, for models, the gradients of all parameters: each array within {tolerance} of its largest
-element; whole numbers must be equal.
+element (or of a thousandth of the case's largest, if that is more); whole numbers, dtypes and shapes must be equal. Numbers are float32 unless the
+package's cases say otherwise.
 
 | package | version | cases | the same | what is not |
 |---|---|---|---|---|
@@ -74,5 +76,5 @@ def document(found) -> str:
         same = sum(verdict.is_same for verdict in cases.values())
         others = "; ".join(f"{name}: {str(verdict)[:160]}" for name, verdict in cases.items() if not verdict.is_same)
         others = others.replace("|", "\\|").replace("\n", " ")
-        lines.append(f"| {package} | {result['version']} | {', '.join(cases)} | {same} of {len(cases)} | {others} |")
+        lines.append(f"| {package} | {result['version']} | {'; '.join(cases)} | {same} of {len(cases)} | {others} |")
     return _HEAD.format(tolerance=TOLERANCE) + "\n".join(lines) + "\n"

@@ -51,19 +51,23 @@ def _meshgrid(*tensors, indexing=None):
     return _core.meshgrid(*tensors, indexing=indexing or "ij")
 
 
+@functools.wraps(_core.Tensor.contiguous)
 def _contiguous(self, memory_format=None):
     return _of_tensor.contiguous(self) if memory_format is None else _layouts.laid_in(self, memory_format)
 
 
+@functools.wraps(_core.Tensor.is_contiguous)
 def _is_contiguous(self, memory_format=None):
     return _of_tensor.is_contiguous(self) if memory_format is None else _layouts.lies_in(self, memory_format)
 
 
+@functools.wraps(_core.Tensor.clone)
 def _clone(self, *, memory_format=None):
     copy = _of_tensor.clone(self)
     return copy if memory_format is None else _layouts.laid_in(copy, memory_format)
 
 
+@functools.wraps(_core.Tensor.type)
 def _type(self, dtype=None, non_blocking=False, **options):
     """The name of the tensor's type, "torch.FloatTensor", or the tensor in the dtype of a type, of its name, or itself a dtype."""
     if dtype is None:

@@ -67,6 +67,13 @@ def test_graphs_are_written_by_hand():
     assert module(torch.tensor([-1.0, 2.0])).tolist() == [0.0, 6.0]
 
 
+def test_proxies_write_to_graphs_by_hand():
+    graph = fx.Graph()
+    x = fx.Proxy(graph.placeholder("x"))
+    graph.output(torch.cat([x, torch.relu(x) * 2]).node)
+    assert fx.GraphModule(torch.nn.Module(), graph)(torch.tensor([-1.0, 2.0])).tolist() == [-1.0, 2.0, 0.0, 4.0]
+
+
 def test_interpreters_see_each_step():
     seen = []
 

@@ -91,9 +91,11 @@ develop: tools $(VENV)/ready
 # Type stubs, the function reference and the catalogue, from the declared functions.
 generate: develop
 	$(BIN)/python tools/generate.py
+	$(BIN)/python tools/candle.py
 
 check-generated: develop
 	$(BIN)/python tools/generate.py --check
+	$(BIN)/python tools/candle.py --check
 
 # What Python users see: generated files up to date, types as users check them, behaviour.
 test-python: check-generated

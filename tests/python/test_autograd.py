@@ -201,3 +201,23 @@ def test_retain_grad():
     x.retain_grad()
     with pytest.raises(RuntimeError):
         torch.ones(1).retain_grad()
+
+
+def test_other_elements_in_a_computed_tensor_keep_its_graph():
+    x = torch.ones(3, requires_grad=True)
+    y = x * 2
+    z = y * y
+    y.data = torch.zeros(3)
+    assert y.tolist() == [0.0] * 3 and y.requires_grad and not y.is_leaf
+    (y.sum() + z.sum()).backward()
+    # What `z` saved are the elements that it was computed from: dz/dx = 2 y * 2 = 8.
+    assert x.grad.tolist() == [10.0] * 3
+    with torch.no_grad():
+        w = torch.ones(2, requires_grad=True)
+    v = w * 3
+    with torch.no_grad():
+        v.data = torch.tensor([5.0, 6.0])
+    v.sum().backward()
+    assert w.grad.tolist() == [3.0, 3.0]
+    with pytest.raises(ValueError, match="as it was computed"):
+        (w * 2).data = torch.zeros(3)

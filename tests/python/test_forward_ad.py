@@ -12,7 +12,6 @@ def test_a_tensor_is_its_primal():
     assert primal is x and tangent is None and forward_ad is torch.autograd.forward_ad
 
 
-@pytest.mark.parametrize("make", [forward_ad.dual_level, lambda: forward_ad.make_dual(torch.ones(1), torch.ones(1)), forward_ad.enter_dual_level])
-def test_tangents_are_errors(make):
+def test_tangents_are_errors():
     with pytest.raises(NotImplementedError, match="jvp"):
-        make()
+        forward_ad.make_dual(torch.ones(1), torch.ones(1))

@@ -121,3 +121,56 @@ def test_shapes_are_unpacked():
 def test_missing_arguments():
     with pytest.raises(TypeError, match="'y'"):
         fx.symbolic_trace(lambda x, y: x + y)(torch.ones(1))
+
+
+def test_graphs_are_written_by_hand():
+    graph = fx.Graph()
+    tracer = fx.proxy.GraphAppendingTracer(graph)
+    x, weight = fx.Proxy(graph.placeholder("x"), tracer), fx.Proxy(graph.get_attr("weight"), tracer)
+    result = torch.einsum("ij,jk->ik", x, weight).relu() * 2 + torch.cat([x, x], 1).sum()
+    graph.output(result.node)
+    root = torch.nn.Module()
+    root.weight = torch.nn.Parameter(torch.tensor([[1.0, -1.0], [2.0, 0.5]]))
+    module = fx.GraphModule(root, graph)
+    given = torch.tensor([[1.0, 2.0]])
+    expected = (given @ root.weight).relu() * 2 + 2 * given.sum()
+    assert module(given).tolist() == expected.tolist()
+    module(given).sum().backward()
+    assert root.weight.grad.tolist() == [[2.0, 0.0], [4.0, 0.0]]
+    with pytest.raises(NotImplementedError, match="get_attr"):
+        x + torch.ones(1)
+
+
+def test_a_proxy_without_a_tracer_adds_to_its_nodes_graph():
+    graph = fx.Graph()
+    graph.output((fx.Proxy(graph.placeholder("x")) + 1).node)
+    assert fx.GraphModule({}, graph)(torch.ones(1)).tolist() == [2.0]
+
+
+def test_an_interpreter_fetches_arguments_and_attributes():
+    class Read(fx.Interpreter):
+        def run_node(self, n):
+            args, kwargs = self.fetch_args_kwargs_from_env(n)
+            if n.op == "call_function":
+                found.append((n.target.__name__, args, kwargs))
+            return super().run_node(n)
+
+    found, layer = [], torch.nn.Sequential(torch.nn.Linear(1, 1))
+    module = fx.symbolic_trace(lambda x: torch.clamp(x + 1, max=2.0))
+    assert Read(module).run(torch.tensor(5.0)).item() == 2.0
+    assert found == [("add", (torch.tensor(5.0), 1), {}), ("clamp", (torch.tensor(6.0),), {"max": 2.0})]
+    reader = fx.Interpreter(fx.symbolic_trace(layer))
+    assert reader.fetch_attr("0.weight") is layer[0].weight
+    with pytest.raises(RuntimeError, match="0.nothing"):
+        reader.fetch_attr("0.nothing")
+    node = list(module.graph.nodes)[1]
+    with pytest.raises(RuntimeError, match="nonexistent value x"):
+        fx.Interpreter(module).fetch_args_kwargs_from_env(node)
+
+
+@pytest.mark.parametrize("operands", [lambda x, y: (x, y), lambda x, y: ([x, y],), lambda x, y: ((x, y),)])
+def test_operands_of_einsum_stand_one_by_one(operands):
+    module = fx.symbolic_trace(lambda x, y: torch.einsum("i,j->ij", *operands(x, y)))
+    x, y, product, _ = module.graph.nodes
+    assert product.args == ("i,j->ij", x, y)
+    assert module(torch.tensor([1.0, 2.0]), torch.tensor([3.0])).tolist() == [[3.0], [6.0]]

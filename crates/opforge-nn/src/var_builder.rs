@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use opforge::npy::NpzTensors;
+use opforge::pickle::PthTensors;
 use opforge::safetensors::{BufferedSafetensors, MmapedSafetensors, SliceSafetensors};
 use opforge::{DType, Device, Error, Result, Shape, Tensor};
 
@@ -95,6 +96,22 @@ impl<'a> VarBuilder<'a> {
     /// When the file cannot be read or is malformed.
     pub fn from_npz<P: AsRef<Path>>(path: P, dtype: DType, device: &Device) -> Result<Self> {
         Ok(Self::with(NpzTensors::new(path)?, dtype, device))
+    }
+
+    /// Over the tensors of a checkpoint of PyTorch's, which are read as they are asked for and converted to `dtype`. Nothing in the file is executed.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is malformed, or its pickle names other than containers and tensors.
+    pub fn from_pth<P: AsRef<Path>>(path: P, dtype: DType, device: &Device) -> Result<Self> {
+        Ok(Self::with(PthTensors::new(path, None)?, dtype, device))
+    }
+
+    /// As [`VarBuilder::from_pth`], of the mapping that the file has under a key, such as `"state_dict"`.
+    ///
+    /// # Errors
+    /// As [`VarBuilder::from_pth`], and for a key that the file lacks.
+    pub fn from_pth_with_state<P: AsRef<Path>>(path: P, dtype: DType, key: &str, device: &Device) -> Result<Self> {
+        Ok(Self::with(PthTensors::new(path, Some(key))?, dtype, device))
     }
 
     /// The builder of other names: a tensor that is asked for by a name is that of the name that `f` makes of it.
@@ -269,6 +286,22 @@ impl SimpleBackend for NpzTensors {
 
     fn contains_tensor(&self, name: &str) -> bool {
         self.get_shape_and_dtype(name).is_ok()
+    }
+}
+
+impl SimpleBackend for PthTensors {
+    fn get(&self, shape: Shape, name: &str, _: Init, dtype: DType, device: &Device) -> Result<Tensor> {
+        let tensor = self.get_unchecked(name, dtype, device)?;
+        check_shape(name, &shape, &tensor)?;
+        Ok(tensor)
+    }
+
+    fn get_unchecked(&self, name: &str, dtype: DType, device: &Device) -> Result<Tensor> {
+        PthTensors::get(self, name)?.ok_or_else(|| missing(name))?.to_device(device)?.to_dtype(dtype)
+    }
+
+    fn contains_tensor(&self, name: &str) -> bool {
+        self.tensor_infos().contains_key(name)
     }
 }
 

@@ -53,6 +53,10 @@ mod candle_core {
     use opforge::map_dtype as map_dtype;
     use opforge::npy::NpzTensors as npy_NpzTensors;
     use opforge::op::CmpOp as op_CmpOp;
+    use opforge::pickle::PthTensors as pickle_PthTensors;
+    use opforge::pickle::TensorInfo as pickle_TensorInfo;
+    use opforge::pickle::read_all as pickle_read_all;
+    use opforge::pickle::read_all_with_key as pickle_read_all_with_key;
     use opforge::quantized::GgmlDType as quantized_GgmlDType;
     use opforge::quantized::QMatMul as quantized_QMatMul;
     use opforge::quantized::QStorage as quantized_QStorage;

@@ -308,6 +308,13 @@ fn builders_of_other_names_and_files() -> Result<()> {
     assert_eq!(vb.get((2, 3), "w")?.dtype(), DType::F64);
     assert!(vb.get((2, 2), "w").is_err() && vb.get(1, "none").is_err() && !vb.contains_tensor("none"));
 
+    let path = folder.path().join("weights.pth");
+    opforge::pickle::save(&[("a.w", &tensors["model.w"])], &path)?;
+    let vb = VarBuilder::from_pth(&path, DType::F64, CPU)?.pp("a");
+    assert_eq!(flat(&vb.get((2, 3), "w")?.to_dtype(DType::F32)?)?, flat(&tensors["model.w"])?);
+    assert!(vb.get((2, 2), "w").is_err() && !vb.contains_tensor("none"));
+    assert!(VarBuilder::from_pth_with_state(&path, DType::F64, "state_dict", CPU).is_err());
+
     let path = folder.path().join("t.safetensors");
     opforge::safetensors::save(&tensors, &path)?;
     let bytes = std::fs::read(&path)?;

@@ -29,11 +29,31 @@ class Interpreter:
 
     def run_node(self, n):
         """What a node gives."""
-        return getattr(self, n.op)(n.target, *self.fetch_args_kwargs_from_env(n))
+        args, kwargs = self.fetch_args_kwargs_from_env(n)
+        return getattr(self, n.op)(n.target, args, kwargs)
 
     def fetch_args_kwargs_from_env(self, n):
         """A node's arguments, with values in the place of nodes."""
-        return map_arg((n.args, n.kwargs), self.env.__getitem__)
+        return self.map_nodes_to_values((n.args, n.kwargs), n)
+
+    def map_nodes_to_values(self, args, n):
+        """Arguments of a node with values in the place of nodes. Raises RuntimeError for a node that has not run."""
+
+        def value(node):
+            if node not in self.env:
+                raise RuntimeError(f"Node {n} referenced nonexistent value {node}! Run Graph.lint() to diagnose such issues")
+            return self.env[node]
+
+        return map_arg(args, value)
+
+    def fetch_attr(self, target):
+        """A parameter or other attribute of the module, whose name may have dots. Raises RuntimeError where there is none."""
+        value = self.module
+        for part in target.split("."):
+            if not hasattr(value, part):
+                raise RuntimeError(f"Node referenced nonexistent target {target}")
+            value = getattr(value, part)
+        return value
 
     def placeholder(self, target, args, kwargs):
         """An input, or its default."""
@@ -52,13 +72,6 @@ class Interpreter:
     def get_attr(self, target, args, kwargs):
         """A parameter or other attribute of the module."""
         return self.fetch_attr(target)
-
-    def fetch_attr(self, target):
-        """What the module has under a dotted name."""
-        value = self.module
-        for part in target.split("."):
-            value = getattr(value, part)
-        return value
 
     def call_function(self, target, args, kwargs):
         """A function's result."""

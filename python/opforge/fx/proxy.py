@@ -9,23 +9,11 @@ import sys
 from .. import _core
 from .node import Node, map_aggregate
 
-__all__ = ["Attribute", "GraphAppendingTracer", "Proxy", "TraceError"]
+__all__ = ["Attribute", "GraphAppendingTracer", "Proxy", "TraceError", "TracerBase"]
 
 
 class TraceError(ValueError):
     """A program that looks at a value which is known only when it runs."""
-
-
-class GraphAppendingTracer:
-    """Writes what is done with its proxies to the end of a graph: for graphs that programs write by hand."""
-
-    def __init__(self, graph):
-        self.graph = graph
-        _core._watch_classes()  # functions look for proxies from now on, whether something is traced or not
-
-    def create_proxy(self, kind, target, args, kwargs, name=None, type_expr=None, proxy_factory_fn=None):
-        """Adds a step and gives its value."""
-        return Proxy(self.graph.create_node(kind, target, node_of(args), node_of(kwargs), name), self)
 
 
 class Proxy:
@@ -40,8 +28,8 @@ class Proxy:
         proxies = []
         map_aggregate((args, kwargs or {}), lambda value: proxies.append(value) if isinstance(value, Proxy) else None)
         tracer = proxies[0].tracer
-        if func is _core.einsum and isinstance(args[1], (list, tuple)):
-            args = (args[0], *args[1])  # of its two forms PyTorch's graphs hold this one, which packages look for
+        if func is _core.einsum and len(args) == 2 and isinstance(args[1], (list, tuple)):
+            args = (args[0], *args[1])  # packages read the operands of such steps one by one, as in PyTorch's graphs
         is_method = hasattr(func, "__objclass__")
         return tracer.create_proxy(*(("call_method", func.__name__) if is_method else ("call_function", func)), args, kwargs or {})
 
@@ -116,3 +104,45 @@ def holds_proxy(value):
     found = []
     map_aggregate(value, lambda item: found.append(item) if isinstance(item, (Proxy, Node)) else None)
     return bool(found)
+
+
+class TracerBase:
+    """What writes steps into `graph`."""
+
+    graph = None
+
+    def create_arg(self, a):
+        """What stands in a node for an argument: proxies are their nodes."""
+        return node_of(a)
+
+    def create_node(self, kind, target, args, kwargs, name=None, type_expr=None):
+        """Adds a step to the graph."""
+        return self.graph.create_node(kind, target, args, kwargs, name)
+
+    def proxy(self, node):
+        """The value of a step."""
+        return Proxy(node, self)
+
+    def create_proxy(self, kind, target, args, kwargs, name=None, type_expr=None, proxy_factory_fn=None):
+        """Adds a step and gives its value."""
+        return self.proxy(self.create_node(kind, target, self.create_arg(args), self.create_arg(kwargs), name))
+
+
+class GraphAppendingTracer(TracerBase):
+    """Adds what is done with proxies to a graph, for programs that write graphs without a module: tensors are inputs or the graph's `get_attr`.
+
+    From the first one on all functions look for `__torch_function__` of proxies.
+    """
+
+    def __init__(self, graph):
+        self.graph = graph
+        _core._watch(_core._watching()[0], True)
+
+    def create_arg(self, a):
+        """Raises NotImplementedError for tensors, which no module holds."""
+        return map_aggregate(node_of(a), self._no_tensor)
+
+    def _no_tensor(self, value):
+        if isinstance(value, _core.Tensor):
+            raise NotImplementedError("GraphAppendingTracer: a tensor as an argument (accepted: proxies and plain values; Graph.get_attr names tensors)")
+        return value

@@ -12,12 +12,12 @@ from ..nn import Module, Sequential
 from .graph import Graph
 from .graph_module import GraphModule
 from .node import map_aggregate
-from .proxy import Proxy, holds_proxy, node_of
+from .proxy import Proxy, TracerBase, holds_proxy, node_of
 
 __all__ = ["Tracer", "symbolic_trace", "wrap"]
 
 
-class Tracer:
+class Tracer(TracerBase):
     """Writes graphs. Subclasses say which modules are steps of their own (`is_leaf_module`)."""
 
     proxy_buffer_attributes = False
@@ -56,18 +56,6 @@ class Tracer:
             name = f"_tensor_constant{sum(key.startswith('_tensor_constant') for key in vars(self.root))}"
             setattr(self.root, name, value)
         return self.create_node("get_attr", name, (), {})
-
-    def create_node(self, kind, target, args, kwargs, name=None, type_expr=None):
-        """Adds a step to the graph."""
-        return self.graph.create_node(kind, target, args, kwargs, name)
-
-    def proxy(self, node):
-        """The value of a step."""
-        return Proxy(node, self)
-
-    def create_proxy(self, kind, target, args, kwargs, name=None, type_expr=None, proxy_factory_fn=None):
-        """Adds a step and gives its value."""
-        return self.proxy(self.create_node(kind, target, self.create_arg(args), self.create_arg(kwargs), name))
 
     def trace(self, root, concrete_args=None):
         """The graph of a module or function. Arguments in `concrete_args` have these values instead of being inputs."""

@@ -41,8 +41,7 @@ CASES = {
     "rotations": _rotations,
     "FullyConnectedTensorProduct": _product(lambda: o3.FullyConnectedTensorProduct(IRREPS, IRREPS, "3x0e + 2x1o")),
     "ElementwiseTensorProduct": _product(lambda: o3.ElementwiseTensorProduct(IRREPS, IRREPS)),
-    "Gate": lambda: models.passes(nn.Gate("4x0e", [torch.tanh], "3x0e", [torch.sigmoid], "3x1o"), models.normal(7, 4 + 3 + 9)),
-    "FullyConnectedNet": lambda: models.passes(nn.FullyConnectedNet([6, 16, 4], torch.nn.functional.silu), models.normal(5, 6)),
+    "FullyConnectedNet": lambda: models.passes(nn.FullyConnectedNet([6, 16, 4]), models.normal(5, 6)),
     "BatchNorm": lambda: models.passes(nn.BatchNorm(IRREPS), _vectors(), train=True),
     "NormActivation": lambda: models.passes(nn.NormActivation(IRREPS, torch.sigmoid), _vectors()),
 }

@@ -44,7 +44,7 @@ def _trained():
 CASES = {
     "Unet": _model("unet"),
     "UnetPlusPlus": _model("unetplusplus"),
-    "FPN": _model("fpn"),
+    "FPN": _model("fpn", 96),
     "PSPNet": _model("pspnet"),
     "DeepLabV3Plus": _model("deeplabv3plus"),
     "LinkNet": _model("linknet"),

@@ -43,7 +43,7 @@ CASES = {
         "cross_vit", "CrossViT", image_size=32, num_classes=5, depth=1, sm_dim=16, sm_patch_size=8, sm_enc_depth=1, sm_enc_heads=2, sm_enc_mlp_dim=16,
         lg_dim=32, lg_patch_size=16, lg_enc_depth=1, lg_enc_heads=2, lg_enc_mlp_dim=32, cross_attn_depth=1, cross_attn_heads=2,
     ),
-    "CrossFormer": _model("crossformer", "CrossFormer", 224, num_classes=5, dim=(16, 16, 24, 32), depth=(1, 1, 1, 1)),
+    "CrossFormer": _model("crossformer", "CrossFormer", 224, num_classes=5, dim=(32, 32, 48, 64), depth=(1, 1, 1, 1)),
     "MobileViT": _model(
         "mobile_vit", "MobileViT", 64, image_size=(64, 64), dims=[32, 40, 48], channels=[8, 8, 12, 12, 16, 16, 20, 20, 24, 24, 48], num_classes=5,
     ),

@@ -1,11 +1,25 @@
 //! What tensors have of autograd.
 
+use std::sync::Arc;
+
+use opforge::autograd::{enable_grad, record_function};
+use opforge::{Error, Result, Tensor};
 use pyo3::prelude::*;
 
 use super::graph::PyGradFn;
 use super::{backward, hooks};
 use crate::error::OrRaise;
 use crate::tensor::PyTensor;
+
+/// Other elements in the place of a tensor that was computed: its gradient goes on to what it was computed from.
+fn computed_anew(old: &Tensor, new: Tensor) -> Result<Tensor> {
+    if old.shape() != new.shape() || old.dtype() != new.dtype() {
+        let shown = |t: &Tensor| format!("{}{:?}", t.dtype(), t.dims());
+        return Err(Error::value("data", "value", shown(&new), format!("{}, as it was computed", shown(old))));
+    }
+    let same = |grads: &[Option<Tensor>], _: &[bool]| Ok(vec![grads[0].clone()]);
+    Ok(enable_grad(|| record_function("data", &[old], &[new], &[true], Arc::new(same)))?.remove(0))
+}
 
 #[pymethods]
 impl PyTensor {
@@ -82,6 +96,10 @@ impl PyTensor {
     #[setter]
     fn set_data(&self, py: Python<'_>, data: &Bound<'_, PyTensor>) -> PyResult<()> {
         let (old, new) = (self.tensor(py), PyTensor::of(data).untracked());
+        if !old.is_leaf() {
+            self.replace(py, computed_anew(&old, new).or_raise(py)?);
+            return Ok(());
+        }
         new.set_requires_grad(old.requires_grad() && old.is_leaf()).or_raise(py)?;
         if old.shape() == new.shape() && old.dtype() == new.dtype() {
             new.set_grad(old.grad().as_ref()).or_raise(py)?;

@@ -1,5 +1,6 @@
 //! The tensors of a checkpoint by name.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -24,7 +25,9 @@ pub struct TensorInfo {
 /// The tensors of a `.pt` or `.pth` file, each loaded when it is asked for: those of a mapping of names, such as a module's `state_dict`.
 pub struct PthTensors {
     checkpoint: Mutex<Checkpoint>,
-    infos: Vec<TensorInfo>,
+    /// In the file's order.
+    names: Vec<String>,
+    infos: HashMap<String, TensorInfo>,
 }
 
 impl PthTensors {
@@ -56,19 +59,27 @@ impl PthTensors {
         let Object::Map { entries, .. } = map else {
             return Err(Error::format(FORMAT, format!("{}, expected a mapping of names to tensors", map.kind())));
         };
-        let mut infos = Vec::with_capacity(entries.len());
+        let (mut names, mut infos) = (Vec::with_capacity(entries.len()), HashMap::with_capacity(entries.len()));
         for &(name, value) in entries {
             if let (Object::Text(name), Object::Tensor(stored)) = (pickle.object(name), pickle.object(value)) {
                 let (shape, stride) = (Shape::from(stored.shape.clone()), Strides::from_vec(stored.stride.clone()));
                 let layout = Layout::new(shape, stride, stored.offset, FORMAT)?;
-                infos.push(TensorInfo { name: name.clone(), dtype: stored.dtype, layout, stored: stored.clone() });
+                let info = TensorInfo { name: name.clone(), dtype: stored.dtype, layout, stored: stored.clone() };
+                if infos.insert(name.clone(), info).is_none() {
+                    names.push(name.clone());
+                }
             }
         }
-        Ok(PthTensors { checkpoint: Mutex::new(checkpoint), infos })
+        Ok(PthTensors { checkpoint: Mutex::new(checkpoint), names, infos })
     }
 
-    /// What the file says of its tensors, in its order.
-    pub fn tensor_infos(&self) -> &[TensorInfo] {
+    /// The names, in the file's order.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// What the file says of its tensors, by name.
+    pub fn tensor_infos(&self) -> &HashMap<String, TensorInfo> {
         &self.infos
     }
 
@@ -77,7 +88,7 @@ impl PthTensors {
     /// # Errors
     /// [`Error::Format`] for elements that the file lacks.
     pub fn get(&self, name: &str) -> Result<Option<Tensor>> {
-        let Some(info) = self.infos.iter().rev().find(|info| info.name == name) else { return Ok(None) };
+        let Some(info) = self.infos.get(name) else { return Ok(None) };
         let mut checkpoint = self.checkpoint.lock().unwrap_or_else(PoisonError::into_inner);
         checkpoint.tensor(&info.stored, &Device::Cpu).map(Some)
     }
@@ -97,6 +108,6 @@ pub fn read_all<P: AsRef<Path>>(path: P) -> Result<Vec<(String, Tensor)>> {
 /// As [`read_all`].
 pub fn read_all_with_key<P: AsRef<Path>>(path: P, key: Option<&str>) -> Result<Vec<(String, Tensor)>> {
     let tensors = PthTensors::new(path, key)?;
-    let load = |info: &TensorInfo| Ok(tensors.get(&info.name)?.map(|tensor| (info.name.clone(), tensor)));
-    tensors.infos.iter().filter_map(|info| load(info).transpose()).collect()
+    let load = |name: &String| Ok(tensors.get(name)?.map(|tensor| (name.clone(), tensor)));
+    tensors.names.iter().filter_map(|name| load(name).transpose()).collect()
 }

@@ -15,6 +15,7 @@ from ._typed import DoubleTensor as DoubleTensor
 from ._accelerators import Event as Event
 from ._typed import FloatTensor as FloatTensor
 from ._core import FormatError as FormatError
+from .futures import Future as Future
 from ._core import Generator as Generator
 from ._core import GradFn as GradFn
 from ._typed import HalfTensor as HalfTensor
@@ -24,6 +25,8 @@ from ._core import KernelError as KernelError
 from ._typed import LongTensor as LongTensor
 from ._core import OpforgeError as OpforgeError
 from ._core import OutOfMemoryError as OutOfMemoryError
+from ._absent import PyTorchFileReader as PyTorchFileReader
+from ._absent import PyTorchFileWriter as PyTorchFileWriter
 from ._core import RemovableHandle as RemovableHandle
 from .jit import ScriptModule as ScriptModule
 from ._core import ShapeError as ShapeError
@@ -50,9 +53,12 @@ from ._core import addmm as addmm
 from ._core import addmv as addmv
 from ._core import addr as addr
 from ._core import adjoint as adjoint
+from ._functional.layers import affine_grid_generator as affine_grid_generator
+from ._functional.copies import alias_copy as alias_copy
 from ._core import all as all
 from ._core import allclose as allclose
 from ._core import alpha_dropout as alpha_dropout
+from ._functional.layers import alpha_dropout_ as alpha_dropout_
 from ._core import amax as amax
 from ._core import amin as amin
 from ._core import aminmax as aminmax
@@ -75,6 +81,8 @@ from ._core import argsort as argsort
 from ._core import argwhere as argwhere
 from . import array_api as array_api
 from ._core import as_strided as as_strided
+from ._functional.copies import as_strided_copy as as_strided_copy
+from ._functional.copies import as_strided_scatter as as_strided_scatter
 from ._core import as_tensor as as_tensor
 from . import as_torch as as_torch
 from ._core import asarray as asarray
@@ -94,9 +102,13 @@ from ._core import avg_pool1d as avg_pool1d
 from . import backends as backends
 from ._core import baddbmm as baddbmm
 from ._functions import bartlett_window as bartlett_window
+from ._functional.layers import batch_norm as batch_norm
 from ._core import bernoulli as bernoulli
 from ._core import bfloat16 as bfloat16
+from ._functional.layers import bilinear as bilinear
+from ._functional.layers import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from ._core import bincount as bincount
+from .distributions._rejection import binomial as binomial
 from ._core import bitwise_and as bitwise_and
 from ._core import bitwise_left_shift as bitwise_left_shift
 from ._core import bitwise_not as bitwise_not
@@ -119,6 +131,7 @@ from ._core import cdist as cdist
 from ._core import cdouble as cdouble
 from ._core import ceil as ceil
 from ._core import celu as celu
+from .nn.functional import celu_ as celu_
 from ._core import cfloat as cfloat
 from ._core import chain_matmul as chain_matmul
 from ._core import channel_shuffle as channel_shuffle
@@ -143,11 +156,15 @@ from ._core import complex128 as complex128
 from ._core import complex64 as complex64
 from ._core import concat as concat
 from ._core import concatenate as concatenate
+from ._functional.control import cond as cond
 from ._core import conj as conj
 from ._core import conj_physical as conj_physical
+from ._functional.memory import conj_physical_ as conj_physical_
+from ._functional.layers import constant_pad_nd as constant_pad_nd
 from ._core import conv1d as conv1d
 from ._core import conv2d as conv2d
 from ._core import conv3d as conv3d
+from ._functional.layers import conv_tbc as conv_tbc
 from ._core import conv_transpose1d as conv_transpose1d
 from ._core import conv_transpose2d as conv_transpose2d
 from ._core import conv_transpose3d as conv_transpose3d
@@ -162,6 +179,7 @@ from ._core import count_nonzero as count_nonzero
 from ._core import cov as cov
 from . import cpu as cpu
 from ._core import cross as cross
+from ._functional.layers import ctc_loss as ctc_loss
 from . import cuda as cuda
 from ._core import cummax as cummax
 from ._core import cummin as cummin
@@ -173,11 +191,13 @@ from .custom.operator import custom_op as custom_op
 from ._core import default_generator as default_generator
 from ._core import deg2rad as deg2rad
 from ._core import det as det
+from ._functional.copies import detach_copy as detach_copy
 from ._core import device as device
 from ._core import diag as diag
 from ._core import diag_embed as diag_embed
 from ._core import diagflat as diagflat
 from ._core import diagonal as diagonal
+from ._functional.copies import diagonal_copy as diagonal_copy
 from ._core import diagonal_scatter as diagonal_scatter
 from ._core import diff as diff
 from ._core import digamma as digamma
@@ -189,14 +209,18 @@ from ._core import divide as divide
 from ._core import dot as dot
 from ._core import double as double
 from ._core import dropout as dropout
+from ._functional.layers import dropout_ as dropout_
 from ._core import dsplit as dsplit
 from ._core import dstack as dstack
 from ._core import dtype as dtype
 from ._core import e as e
 from ._core import einsum as einsum
+from ._functional.layers import embedding as embedding
+from ._functional.layers import embedding_renorm_ as embedding_renorm_
 from ._core import empty as empty
 from ._core import empty_cache as empty_cache
 from ._core import empty_like as empty_like
+from ._functional.memory import empty_permuted as empty_permuted
 from ._core import empty_strided as empty_strided
 from .autograd.grad_mode import enable_grad as enable_grad
 from ._core import eq as eq
@@ -206,12 +230,16 @@ from ._core import erfc as erfc
 from ._core import erfinv as erfinv
 from ._core import exp as exp
 from ._core import exp2 as exp2
+from ._functional.copies import expand_copy as expand_copy
 from ._core import expm1 as expm1
 from . import export as export
 from ._core import eye as eye
 from ._core import feature_alpha_dropout as feature_alpha_dropout
+from ._functional.layers import feature_alpha_dropout_ as feature_alpha_dropout_
 from ._core import feature_dropout as feature_dropout
+from ._functional.layers import feature_dropout_ as feature_dropout_
 from . import fft as fft
+from ._functional.memory import fill as fill
 from ._core import finfo as finfo
 from ._core import fix as fix
 from ._core import flatten as flatten
@@ -231,6 +259,7 @@ from ._core import fmod as fmod
 from .random import fork_rng as fork_rng
 from ._core import frac as frac
 from ._core import frexp as frexp
+from ._functional.layers import frobenius_norm as frobenius_norm
 from ._core import from_dlpack as from_dlpack
 from ._functions import from_file as from_file
 from ._core import from_numpy as from_numpy
@@ -239,10 +268,12 @@ from ._core import full as full
 from ._core import full_like as full_like
 from . import func as func
 from . import functional as functional
+from . import futures as futures
 from . import fx as fx
 from ._core import gather as gather
 from ._core import gcd as gcd
 from ._core import ge as ge
+from ._functional.factors import geqrf as geqrf
 from ._core import ger as ger
 from .amp._older import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from .amp.autocast_mode import get_autocast_dtype as get_autocast_dtype
@@ -250,6 +281,7 @@ from .amp._older import get_autocast_gpu_dtype as get_autocast_gpu_dtype
 from ._core import get_default_device as get_default_device
 from ._core import get_default_dtype as get_default_dtype
 from ._settings import get_deterministic_debug_mode as get_deterministic_debug_mode
+from ._functional.memory import get_device as get_device
 from ._settings import get_device_module as get_device_module
 from ._settings import get_float32_matmul_precision as get_float32_matmul_precision
 from ._settings import get_num_interop_threads as get_num_interop_threads
@@ -260,6 +292,10 @@ from ._core import gradient as gradient
 from . import graph as graph
 from ._core import greater as greater
 from ._core import greater_equal as greater_equal
+from ._functional.layers import grid_sampler as grid_sampler
+from ._functional.layers import grid_sampler as grid_sampler_2d
+from ._functional.layers import grid_sampler as grid_sampler_3d
+from ._functional.layers import group_norm as group_norm
 from ._core import gru as gru
 from ._core import gru_cell as gru_cell
 from ._core import gt as gt
@@ -293,22 +329,30 @@ from ._core import inf as inf
 from .autograd.grad_mode import inference_mode as inference_mode
 from ._core import initial_seed as initial_seed
 from ._core import inner as inner
+from ._functional.layers import instance_norm as instance_norm
 from ._core import int as int
 from ._core import int16 as int16
 from ._core import int32 as int32
 from ._core import int64 as int64
 from ._core import int8 as int8
 from ._core import inverse as inverse
+from .autograd.anomaly_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
+from .autograd.anomaly_mode import is_anomaly_enabled as is_anomaly_enabled
 from .amp.autocast_mode import is_autocast_cache_enabled as is_autocast_cache_enabled
 from .amp._older import is_autocast_cpu_enabled as is_autocast_cpu_enabled
 from .amp.autocast_mode import is_autocast_enabled as is_autocast_enabled
 from ._core import is_complex as is_complex
+from ._functional.memory import is_conj as is_conj
 from ._settings import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
+from ._functional.memory import is_distributed as is_distributed
 from ._core import is_floating_point as is_floating_point
 from ._core import is_fusing as is_fusing
 from ._core import is_grad_enabled as is_grad_enabled
+from ._functional.memory import is_inference as is_inference
+from ._functional.memory import is_neg as is_neg
 from ._core import is_nonzero as is_nonzero
 from ._functions import is_same_size as is_same_size
+from ._functional.memory import is_signed as is_signed
 from ._core import is_storage as is_storage
 from ._core import is_tensor as is_tensor
 from ._settings import is_warn_always_enabled as is_warn_always_enabled
@@ -323,6 +367,7 @@ from ._core import isreal as isreal
 from ._core import istft as istft
 from . import jit as jit
 from ._functions import kaiser_window as kaiser_window
+from ._functional.layers import kl_div as kl_div
 from ._core import kron as kron
 from ._core import kthvalue as kthvalue
 from ._core import layer_norm as layer_norm
@@ -362,8 +407,9 @@ from ._core import lt as lt
 from ._functions import lu as lu
 from ._core import lu_solve as lu_solve
 from ._core import lu_unpack as lu_unpack
-from ._core import manual_seed as manual_seed
+from .random import manual_seed as manual_seed
 from ._core import margin_ranking_loss as margin_ranking_loss
+from . import masked as masked
 from ._core import masked_fill as masked_fill
 from ._core import masked_scatter as masked_scatter
 from ._core import masked_select as masked_select
@@ -407,6 +453,11 @@ from ._core import nanquantile as nanquantile
 from ._core import nansum as nansum
 from ._core import narrow as narrow
 from ._core import narrow_copy as narrow_copy
+from ._functional.layers import native_batch_norm as native_batch_norm
+from ._functional.layers import native_channel_shuffle as native_channel_shuffle
+from ._functional.layers import native_dropout as native_dropout
+from ._functional.layers import native_group_norm as native_group_norm
+from ._functional.layers import native_layer_norm as native_layer_norm
 from ._core import ne as ne
 from ._core import neg as neg
 from ._core import negative as negative
@@ -414,9 +465,12 @@ from ._core import nextafter as nextafter
 from . import nn as nn
 from .autograd.grad_mode import no_grad as no_grad
 from ._core import nonzero as nonzero
+from ._functional.memory import nonzero_static as nonzero_static
 from ._core import norm as norm
+from ._functional.layers import norm_except_dim as norm_except_dim
 from ._core import normal as normal
 from ._core import not_equal as not_equal
+from ._functional.layers import nuclear_norm as nuclear_norm
 from ._core import numel as numel
 from ._core import ones as ones
 from ._core import ones_like as ones_like
@@ -424,17 +478,20 @@ from . import onnx as onnx
 from . import ops as ops
 from . import optim as optim
 from ._core import orgqr as orgqr
+from ._functional.factors import ormqr as ormqr
 from ._core import outer as outer
 from . import overrides as overrides
 from ._core import pairwise_distance as pairwise_distance
 from ._functions import pca_lowrank as pca_lowrank
 from ._core import pdist as pdist
 from ._core import permute as permute
+from ._functional.copies import permute_copy as permute_copy
 from ._core import pi as pi
 from ._core import pinverse as pinverse
 from ._core import pixel_shuffle as pixel_shuffle
 from ._core import pixel_unshuffle as pixel_unshuffle
 from ._core import poisson as poisson
+from ._functional.layers import poisson_nll_loss as poisson_nll_loss
 from ._core import polar as polar
 from ._core import polygamma as polygamma
 from ._core import positive as positive
@@ -443,6 +500,7 @@ from ._core import prelu as prelu
 from ._core import prod as prod
 from . import profiler as profiler
 from ._core import promote_types as promote_types
+from ._functional.memory import put as put
 from ._core import qr as qr
 from ._core import quantile as quantile
 from . import quantization as quantization
@@ -455,6 +513,7 @@ from ._core import randn as randn
 from ._core import randn_like as randn_like
 from . import random as random
 from ._core import randperm as randperm
+from ._functional.memory import range as range
 from ._core import ravel as ravel
 from ._core import real as real
 from ._core import reciprocal as reciprocal
@@ -464,6 +523,7 @@ from ._core import renorm as renorm
 from ._core import repeat_interleave as repeat_interleave
 from ._core import reset_peak_memory_stats as reset_peak_memory_stats
 from ._core import reshape as reshape
+from ._functional.memory import resize_as_ as resize_as_
 from ._core import resolve_conj as resolve_conj
 from ._core import resolve_neg as resolve_neg
 from ._core import result_type as result_type
@@ -477,6 +537,8 @@ from ._core import roll as roll
 from ._core import rot90 as rot90
 from ._core import round as round
 from ._core import row_stack as row_stack
+from ._functional.layers import rrelu as rrelu
+from ._functional.layers import rrelu_ as rrelu_
 from ._core import rsqrt as rsqrt
 from ._core import rsub as rsub
 from .serialization import save as save
@@ -485,12 +547,15 @@ from ._core import scatter as scatter
 from ._core import scatter_add as scatter_add
 from ._core import scatter_reduce as scatter_reduce
 from ._core import searchsorted as searchsorted
-from ._core import seed as seed
+from .random import seed as seed
 from ._core import segment_reduce as segment_reduce
 from ._core import select as select
+from ._functional.copies import select_copy as select_copy
 from ._core import select_scatter as select_scatter
 from ._core import selu as selu
+from .nn.functional import selu_ as selu_
 from . import serialization as serialization
+from .autograd.anomaly_mode import set_anomaly_enabled as set_anomaly_enabled
 from .amp.autocast_mode import set_autocast_cache_enabled as set_autocast_cache_enabled
 from .amp._older import set_autocast_cpu_dtype as set_autocast_cpu_dtype
 from .amp._older import set_autocast_cpu_enabled as set_autocast_cpu_enabled
@@ -509,26 +574,32 @@ from ._core import set_memory_limit as set_memory_limit
 from ._settings import set_num_interop_threads as set_num_interop_threads
 from ._core import set_num_threads as set_num_threads
 from ._core import set_printoptions as set_printoptions
-from ._core import set_rng_state as set_rng_state
+from .random import set_rng_state as set_rng_state
 from ._settings import set_warn_always as set_warn_always
 from ._core import sgn as sgn
 from ._core import short as short
 from ._core import sigmoid as sigmoid
 from ._core import sign as sign
+from . import signal as signal
 from ._core import signbit as signbit
 from ._core import sin as sin
 from ._core import sinc as sinc
 from ._core import sinh as sinh
+from ._functional.copies import slice_copy as slice_copy
+from ._functional.copies import slice_inverse as slice_inverse
 from ._core import slice_scatter as slice_scatter
 from ._core import slogdet as slogdet
 from ._core import softmax as softmax
 from ._core import sort as sort
 from . import special as special
 from ._core import split as split
+from ._functional.copies import split_copy as split_copy
 from ._core import split_with_sizes as split_with_sizes
+from ._functional.copies import split_with_sizes_copy as split_with_sizes_copy
 from ._core import sqrt as sqrt
 from ._core import square as square
 from ._core import squeeze as squeeze
+from ._functional.copies import squeeze_copy as squeeze_copy
 from ._core import stack as stack
 from ._core import std as std
 from ._core import std_mean as std_mean
@@ -541,11 +612,12 @@ from ._core import svd as svd
 from ._functions import svd_lowrank as svd_lowrank
 from ._core import swapaxes as swapaxes
 from ._core import swapdims as swapdims
-from ._assertions import <lambda> as sym_int
+from ._assertions import sym_int as sym_int
 from ._assertions import sym_ite as sym_ite
-from ._assertions import <lambda> as sym_not
+from ._assertions import sym_not as sym_not
 from ._core import synchronize as synchronize
 from ._core import t as t
+from ._functional.copies import t_copy as t_copy
 from ._core import take as take
 from ._core import take_along_dim as take_along_dim
 from ._core import tan as tan
@@ -555,13 +627,16 @@ from ._core import tensor_split as tensor_split
 from ._functions import tensordot as tensordot
 from . import testing as testing
 from ._core import threshold as threshold
+from .nn.functional import threshold_ as threshold_
 from ._core import tile as tile
 from ._core import topk as topk
 from . import torch_version as torch_version
 from ._core import trace as trace
 from ._core import transpose as transpose
+from ._functional.copies import transpose_copy as transpose_copy
 from ._core import trapezoid as trapezoid
 from ._core import trapz as trapz
+from ._functional.memory import triangular_solve as triangular_solve
 from ._core import tril as tril
 from ._core import tril_indices as tril_indices
 from ._core import triplet_margin_loss as triplet_margin_loss
@@ -576,11 +651,17 @@ from ._core import uint32 as uint32
 from ._core import uint64 as uint64
 from ._core import uint8 as uint8
 from ._core import unbind as unbind
+from ._functional.copies import unbind_copy as unbind_copy
 from ._core import unflatten as unflatten
+from ._functional.copies import unfold_copy as unfold_copy
 from ._core import unique as unique
 from ._core import unique_consecutive as unique_consecutive
 from ._core import unravel_index as unravel_index
+from ._functional.copies import unsafe_chunk as unsafe_chunk
+from ._functional.copies import unsafe_split as unsafe_split
+from ._functional.copies import unsafe_split_with_sizes as unsafe_split_with_sizes
 from ._core import unsqueeze as unsqueeze
+from ._functional.copies import unsqueeze_copy as unsqueeze_copy
 from ._settings import use_deterministic_algorithms as use_deterministic_algorithms
 from . import utils as utils
 from ._core import vander as vander
@@ -589,11 +670,15 @@ from ._core import var_mean as var_mean
 from ._core import vdot as vdot
 from . import version as version
 from ._core import view_as_complex as view_as_complex
+from ._functional.copies import view_as_complex_copy as view_as_complex_copy
 from ._core import view_as_real as view_as_real
+from ._functional.copies import view_as_real_copy as view_as_real_copy
+from ._functional.copies import view_copy as view_copy
 from .func._vmap import vmap as vmap
 from ._core import vsplit as vsplit
 from ._core import vstack as vstack
 from ._core import where as where
+from ._functional.control import while_loop as while_loop
 from ._core import xlogy as xlogy
 from . import xpu as xpu
 from ._core import zeros as zeros
@@ -621,6 +706,7 @@ clip_ = Tensor.clip_
 cos_ = Tensor.cos_
 cosh_ = Tensor.cosh_
 deg2rad_ = Tensor.deg2rad_
+detach = Tensor.detach
 detach_ = Tensor.detach_
 erf_ = Tensor.erf_
 erfc_ = Tensor.erfc_
@@ -644,6 +730,7 @@ logit_ = Tensor.logit_
 nan_to_num_ = Tensor.nan_to_num_
 neg_ = Tensor.neg_
 negative_ = Tensor.negative_
+newaxis: None
 rad2deg_ = Tensor.rad2deg_
 reciprocal_ = Tensor.reciprocal_
 relu_ = Tensor.relu_

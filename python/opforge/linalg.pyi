@@ -1,6 +1,7 @@
 # Written by `make generate` from the declared functions; do not edit.
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, misc"
 from typing import Any
+from ._core import ArgumentError as LinAlgError
 from ._core.linalg import cholesky as cholesky
 from ._core.linalg import cholesky_ex as cholesky_ex
 from ._core.linalg import cond as cond
@@ -42,3 +43,6 @@ from ._core.linalg import vander as vander
 from ._core.linalg import vecdot as vecdot
 from ._core.linalg import vector_norm as vector_norm
 
+def ldl_factor(A: Any, *, hermitian: Any=False) -> Any: ...
+def ldl_factor_ex(A: Any, *, hermitian: Any=False, check_errors: Any=False) -> Any: ...
+def ldl_solve(LD: Any, pivots: Any, B: Any, *, hermitian: Any=False) -> Any: ...

@@ -64,6 +64,6 @@ def test_quotients_by_nan_are_nan():
 
 
 def test_what_is_not_there_is_refused():
-    for call in (lambda: numbers(2).tanh(), lambda: torch.ones(2).imag, lambda: torch.view_as_real(torch.ones(2))):
+    for call in (lambda: numbers(2).floor(), lambda: torch.ones(2).imag, lambda: torch.view_as_real(torch.ones(2))):
         with pytest.raises(torch.OpforgeError):
             call()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from opforge import _core
 
-from . import _complex
 from ._operands import named, promoted
 
 __all__ = [
@@ -20,10 +19,9 @@ __all__ = [
 def _of_one(name, operation=None):
     """A function of one array that is opforge's of the same name, or of another."""
     operation = operation or getattr(_core, name)
-    of_complex = getattr(_complex, f"{name}_", operation)
 
     def function(x, /):
-        return of_complex(x) if _core.is_complex(x) else operation(x)
+        return operation(x)
 
     return named(function, name, operation)
 
@@ -31,11 +29,9 @@ def _of_one(name, operation=None):
 def _of_two(name, operation=None):
     """A function of two arrays, of which one may be a Python scalar, that is opforge's of the same name, or of another."""
     operation = operation or getattr(_core, name)
-    of_complex = getattr(_complex, f"{name}_", operation)
 
     def function(x1, x2, /):
-        x1, x2 = promoted(x1, x2)
-        return of_complex(x1, x2) if x1.dtype.is_complex else operation(x1, x2)
+        return operation(*promoted(x1, x2))
 
     return named(function, name, operation)
 
@@ -67,7 +63,6 @@ logical_not = _of_one("logical_not")
 negative = _of_one("negative")
 real = _of_one("real")
 reciprocal = _of_one("reciprocal")
-round = _of_one("round")
 signbit = _of_one("signbit")
 sin = _of_one("sin")
 sinh = _of_one("sinh")
@@ -127,9 +122,12 @@ def remainder(x1, x2, /):
     return _core.where(rest == 0, _core.copysign(rest, x2), rest) if rest.dtype.is_floating_point else rest
 
 
+def round(x, /):
+    """The nearest whole number, the even one of two; of complex numbers, of both parts."""
+    return _core.complex(_core.round(x.real), _core.round(x.imag)) if x.dtype.is_complex else _core.round(x)
+
+
 def sign(x, /):
     """-1, 0 or 1 as an element is below, at or above 0, and NaN for NaN; of complex numbers, that of absolute value 1 in the same direction."""
-    if x.dtype.is_complex:
-        return _complex.sign_(x)
     signs = _core.sign(x)
     return _core.where(_core.isnan(x), x, signs) if x.dtype.is_floating_point else signs

@@ -6,7 +6,6 @@ import math
 
 from opforge import _core
 
-from . import _complex
 from ._operands import only_axis, places
 
 __all__ = ["cumulative_prod", "cumulative_sum", "max", "mean", "min", "prod", "std", "sum", "var"]
@@ -23,8 +22,6 @@ def sum(x, /, *, axis=None, dtype=None, keepdims=False):
 def prod(x, /, *, axis=None, dtype=None, keepdims=False):
     """The product along axes, or of all elements: in int64 or uint64 of integers."""
     x = _widened(x, dtype)
-    if x.dtype.is_complex:
-        return _reduce(_complex.prod_, x, axis, keepdims)
     return _reduce(_core.prod, x, axis, keepdims).to(x.dtype)
 
 
@@ -60,12 +57,12 @@ def std(x, /, *, axis=None, correction=0.0, keepdims=False):
 
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
     """The sums of the elements up to each place of an axis; before them 0 with `include_initial=True`."""
-    return _scan(_core.cumsum, _complex.cumsum_, 0, x, axis, dtype, include_initial)
+    return _scan(_core.cumsum, 0, x, axis, dtype, include_initial)
 
 
 def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False):
     """The products of the elements up to each place of an axis; before them 1 with `include_initial=True`."""
-    return _scan(_core.cumprod, _complex.cumprod_, 1, x, axis, dtype, include_initial)
+    return _scan(_core.cumprod, 1, x, axis, dtype, include_initial)
 
 
 def _reduce(operation, x, axis, keepdims, **options):
@@ -73,10 +70,10 @@ def _reduce(operation, x, axis, keepdims, **options):
     return operation(x, axes, keepdims, **options) if axes else x.clone()
 
 
-def _scan(operation, of_complex, initial, x, axis, dtype, include_initial):
+def _scan(operation, initial, x, axis, dtype, include_initial):
     axis = only_axis(operation.__name__, x, axis)
     x = _widened(x, dtype)
-    scanned = of_complex(x, axis) if x.dtype.is_complex else operation(x, axis, dtype=x.dtype)
+    scanned = operation(x, axis, dtype=x.dtype)
     if not include_initial:
         return scanned
     shape = [1 if one == axis else length for one, length in enumerate(x.shape)]

@@ -123,6 +123,8 @@ pub struct Sample {
     pub smooth: bool,
     /// Whether NaN and infinities in the first input are refused, with a value error.
     pub finite: bool,
+    /// Whether NaN and infinities spread over results as the algorithm has it, not as the reference does.
+    pub spreads: bool,
     /// Whether the reference holds for matrices of full rank only: elements of their two dimensions must not be repeated.
     pub full_rank: bool,
     up_to_sign: bool,
@@ -160,7 +162,16 @@ impl Sample {
     }
 
     fn of(callee: Callee, inputs: Vec<Array>, reference: Reference) -> Self {
-        Sample { callee, inputs, smooth: true, finite: false, full_rank: false, up_to_sign: false, reference }
+        Sample {
+            callee,
+            inputs,
+            smooth: true,
+            finite: false,
+            spreads: false,
+            full_rank: false,
+            up_to_sign: false,
+            reference,
+        }
     }
 
     /// The same sample with a function applied to every element of its inputs.
@@ -182,6 +193,11 @@ impl Sample {
     /// The same sample, of an operator that refuses NaN and infinities in its first input.
     pub fn finite(self) -> Self {
         Sample { finite: true, ..self }
+    }
+
+    /// The same sample, of an operator whose algorithm, not whose definition, says which results NaN and infinities reach; some they do.
+    pub fn spreading(self) -> Self {
+        Sample { spreads: true, ..self }
     }
 
     /// The same sample, whose results are free to have either sign: absolute values are compared.

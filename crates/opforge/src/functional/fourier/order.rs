@@ -20,7 +20,7 @@ functions! { fftfreq, rfftfreq, fftshift, ifftshift }
 #[python(fft)]
 pub fn fftfreq(n: i64, d: f64, dtype: Option<DType>, device: Option<Device>, requires_grad: bool) -> Result<Tensor> {
     let n = usize::try_from(n).map_err(|_| Error::value(OP, "n", n, "0 or more"))? as i64;
-    let middle = (n + 1) / 2;
+    let middle = n / 2 + n % 2;
     let part = |from: i64, to: i64| f::arange(from.into(), to.into(), 1i64.into(), Some(DType::I64), device, false);
     let steps = Tensor::cat(&[&part(0, middle)?, &part(middle - n, 0)?], 0)?;
     scaled(&steps, n, d, dtype, requires_grad)
@@ -81,7 +81,7 @@ pub fn fftshift(input: &Tensor, dim: Option<&[i64]>) -> Result<Tensor> {
 #[function(dim = None)]
 #[python(fft)]
 pub fn ifftshift(input: &Tensor, dim: Option<&[i64]>) -> Result<Tensor> {
-    shifted(OP, input, dim, |len| (len + 1) / 2)
+    shifted(OP, input, dim, |len| len / 2 + len % 2)
 }
 
 #[track_caller]

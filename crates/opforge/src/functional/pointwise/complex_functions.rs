@@ -9,6 +9,18 @@ use super::complex::Parts;
 use crate::functional as f;
 use crate::ops::prelude::*;
 
+/// Multiples that keep the sign of 0, which adding 0 would not.
+trait Times {
+    fn times(&self, factor: f64) -> Result<Tensor>;
+}
+
+impl Times for Tensor {
+    #[track_caller]
+    fn times(&self, factor: f64) -> Result<Tensor> {
+        f::mul(self.into(), factor.into())
+    }
+}
+
 /// A function of a complex number's parts.
 #[track_caller]
 pub(crate) fn by_parts(z: &Tensor, function: impl Fn(&Parts) -> Result<Parts>) -> Result<Tensor> {
@@ -41,12 +53,17 @@ impl Parts {
         Ok(Parts::new(infinity_wins(x, &size, &y.cos()?)?, zero_wins(&size, &y.sin()?)?))
     }
 
+    /// `e^(z log 2)`.
+    pub fn exp2(&self) -> Result<Parts> {
+        self.map(|part| part.times(LN_2))?.exp()
+    }
+
     /// The real part is `expm1(x) cos y - 2 sin^2(y / 2)`.
     pub fn expm1(&self) -> Result<Parts> {
         let (x, y) = (&self.re, &self.im);
         let exp = self.exp()?;
-        let half = y.affine(0.5, 0.0)?.sin()?;
-        let near = f::expm1(x)?.mul(&y.cos()?)?.sub(&half.sqr()?.affine(2.0, 0.0)?)?;
+        let half = y.times(0.5)?.sin()?;
+        let near = f::expm1(x)?.mul(&y.cos()?)?.sub(&half.sqr()?.times(2.0)?)?;
         Ok(Parts::new(choose(&f::isinf(x)?, &exp.re.affine(1.0, -1.0)?, &near)?, exp.im))
     }
 
@@ -54,7 +71,7 @@ impl Parts {
     pub fn log(&self, factor: f64) -> Result<Parts> {
         let angle = f::atan2((&self.im).into(), (&self.re).into())?;
         let size = f::hypot((&self.re).into(), (&self.im).into())?.log()?;
-        Parts::new(size, angle).map(|part| part.affine(factor, 0.0))
+        Parts::new(size, angle).map(|part| part.times(factor))
     }
 
     /// Near 0 the logarithm of the magnitude is `log1p(x (x + 2) + y^2) / 2`.
@@ -62,7 +79,7 @@ impl Parts {
         let (x, y) = (&self.re, &self.im);
         let far = Parts::new(x.affine(1.0, 1.0)?, y.clone()).log(1.0)?;
         let is_near = f::lt((&x.abs()?.add(&y.abs()?)?).into(), 0.5.into())?;
-        let size = f::log1p(&x.mul(&x.affine(1.0, 2.0)?)?.add(&y.sqr()?)?)?.affine(0.5, 0.0)?;
+        let size = f::log1p(&x.mul(&x.affine(1.0, 2.0)?)?.add(&y.sqr()?)?)?.times(0.5)?;
         Ok(Parts::new(choose(&is_near, &size, &far.re)?, far.im))
     }
 
@@ -76,11 +93,11 @@ impl Parts {
         let one = size.ones_like()?;
         let small =
             choose(&f::lt((&size).into(), (least / epsilon).into())?, &one.affine(epsilon.powi(-2), 0.0)?, &one)?;
-        let scale = choose(&f::gt((&size).into(), (largest / 4.0).into())?, &one.affine(1.0 / 16.0, 0.0)?, &small)?;
+        let scale = choose(&f::gt((&size).into(), (largest / 4.0).into())?, &one.times(1.0 / 16.0)?, &small)?;
         let (x, y) = (self.re.mul(&scale)?, self.im.mul(&scale)?);
-        let t = x.abs()?.add(&f::hypot((&x).into(), (&y).into())?)?.affine(0.5, 0.0)?.sqrt()?;
+        let t = x.abs()?.add(&f::hypot((&x).into(), (&y).into())?)?.times(0.5)?.sqrt()?;
         let vanishes = is_zero(&t)?;
-        let divisor = choose(&vanishes, &one, &t.affine(2.0, 0.0)?)?;
+        let divisor = choose(&vanishes, &one, &t.times(2.0)?)?;
         let other = choose(&vanishes, &y.abs()?, &y.abs()?.div(&divisor)?)?;
         let is_left = f::signbit(&x)?;
         let re = choose(&is_left, &other, &t)?;
@@ -107,25 +124,27 @@ impl Parts {
     /// `(cosh x sinh x (1 + t^2) + i t) / (1 + (1 + t^2) sinh^2 x)` with `t = tan y`; far from 0 the real part is 1.
     pub fn tanh(&self) -> Result<Parts> {
         let (x, y) = (&self.re, &self.im);
-        let bound = if x.dtype() == DType::F32 { f64::from(f32::MAX) } else { f64::MAX }.asinh() / 4.0;
+        // A quarter of the largest number's inverse hyperbolic sine.
+        let bound = (if x.dtype() == DType::F32 { f64::from(f32::MAX) } else { f64::MAX }.ln() + LN_2) / 4.0;
         let is_far = f::gt((&x.abs()?).into(), bound.into())?;
         let near = choose(&is_far, &x.zeros_like()?, x)?;
         let (t, s) = (f::tan(y)?, f::sinh(&near)?);
         let slope = t.sqr()?.affine(1.0, 1.0)?;
         let below = slope.mul(&s.sqr()?)?.affine(1.0, 1.0)?;
-        let re = slope.mul(&f::cosh(&near)?)?.mul(&s)?.div(&below)?;
+        let re = choose(&is_zero(x)?, x, &slope.mul(&f::cosh(&near)?)?.mul(&s)?.div(&below)?)?;
         let is_lost = both(&f::isinf(x)?, &not(&f::isfinite(y)?)?)?;
         let swing = choose(&is_lost, &y.zeros_like()?, &y.sin()?.mul(&y.cos()?)?)?;
-        let far = swing.mul(&x.abs()?.affine(-2.0, 0.0)?.exp()?)?.affine(4.0, 0.0)?;
+        let far = swing.mul(&x.abs()?.times(-2.0)?.exp()?)?.times(4.0)?;
         let sign = signed(&x.ones_like()?, x)?;
-        Ok(Parts::new(choose(&is_far, &sign, &re)?, choose(&is_far, &far, &t.div(&below)?)?))
+        let im = choose(&is_far, &far, &t.div(&below)?)?;
+        Ok(Parts::new(choose(&is_far, &sign, &re)?, choose(&is_zero(y)?, y, &im)?))
     }
 
     /// `2 atan2(re sqrt(1 - z), re sqrt(1 + z)) + i asinh(im (conj sqrt(1 + z) sqrt(1 - z)))`.
     pub fn acos(&self) -> Result<Parts> {
         let (left, right) = self.around_one()?;
         let (x, y, is_infinite) = (&self.re, &self.im, self.is_infinite()?);
-        let near = f::atan2((&right.re).into(), (&left.re).into())?.affine(2.0, 0.0)?;
+        let near = f::atan2((&right.re).into(), (&left.re).into())?.times(2.0)?;
         let re = choose(&is_infinite, &f::atan2((&y.abs()?).into(), x.into())?, &near)?;
         let re = choose(&both(&is_zero(x)?, &f::isnan(y)?)?, &x.zeros_like()?.affine(1.0, FRAC_PI_2)?, &re)?;
         let im = f::asinh(&left.re.mul(&right.im)?.sub(&left.im.mul(&right.re)?)?)?;
@@ -150,7 +169,7 @@ impl Parts {
         let left = Parts::new(x.affine(1.0, 1.0)?, y.clone()).sqrt()?;
         let right = Parts::new(x.affine(1.0, -1.0)?, y.clone()).sqrt()?;
         let re = f::asinh(&left.re.mul(&right.re)?.add(&left.im.mul(&right.im)?)?)?;
-        let near = f::atan2((&right.im).into(), (&left.re).into())?.affine(2.0, 0.0)?;
+        let near = f::atan2((&right.im).into(), (&left.re).into())?.times(2.0)?;
         let im = choose(&is_infinite, &f::atan2(y.into(), x.into())?, &near)?;
         let im = choose(&both(&is_zero(x)?, &f::isnan(y)?)?, &x.zeros_like()?.affine(1.0, FRAC_PI_2)?, &im)?;
         Ok(Parts::new(choose(&is_infinite, &re.zeros_like()?.affine(1.0, f64::INFINITY)?, &re)?, im))
@@ -160,11 +179,11 @@ impl Parts {
     pub fn atanh(&self) -> Result<Parts> {
         let (x, y, is_infinite) = (&self.re, &self.im, self.is_infinite()?);
         let less = x.affine(-1.0, 1.0)?;
-        let re = f::log1p(&x.affine(4.0, 0.0)?.div(&less.sqr()?.add(&y.sqr()?)?)?)?.affine(0.25, 0.0)?;
+        let re = f::log1p(&x.times(4.0)?.div(&less.sqr()?.add(&y.sqr()?)?)?)?.times(0.25)?;
         let is_flat = either(&is_infinite, &both(&is_zero(x)?, &f::isnan(y)?)?)?;
         let re = choose(&is_flat, &signed(&x.zeros_like()?, x)?, &re)?;
         let below = less.mul(&x.affine(1.0, 1.0)?)?.sub(&y.sqr()?)?;
-        let im = f::atan2((&y.affine(2.0, 0.0)?).into(), (&below).into())?.affine(0.5, 0.0)?;
+        let im = f::atan2((&y.times(2.0)?).into(), (&below).into())?.times(0.5)?;
         let is_right_angle = both(&is_infinite, &not(&f::isnan(y)?)?)?;
         let right_angle = signed(&y.zeros_like()?.affine(1.0, FRAC_PI_2)?, y)?;
         Ok(Parts::new(re, choose(&is_right_angle, &right_angle, &im)?))

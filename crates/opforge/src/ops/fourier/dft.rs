@@ -144,5 +144,5 @@ fn samples() -> Vec<Sample> {
             Array::from_fn(&[x[0].shape[0], n], |i| 0.5 * wave(|k| at(i[0], k), n, i[1], 1.0)[0])
         })
     };
-    vec![complex(false), complex(true), of_real(4), of_real(5), to_real(4), to_real(5)]
+    [complex(false), complex(true), of_real(4), of_real(5), to_real(4), to_real(5)].map(Sample::spreading).to_vec()
 }

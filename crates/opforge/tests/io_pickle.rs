@@ -156,10 +156,10 @@ proptest! {
             1 => bytes.truncate(at),
             _ => bytes.insert(at, byte),
         }
-        if let Ok(mut checkpoint) = Checkpoint::from_bytes(bytes) {
-            if let Object::Tensor(stored) = checkpoint.pickle().object(checkpoint.pickle().root()).clone() {
-                let _: std::result::Result<Tensor, Error> = checkpoint.tensor(&stored, &CPU);
-            }
+        if let Ok(mut checkpoint) = Checkpoint::from_bytes(bytes)
+            && let Object::Tensor(stored) = checkpoint.pickle().object(checkpoint.pickle().root()).clone()
+        {
+            let _: std::result::Result<Tensor, Error> = checkpoint.tensor(&stored, &CPU);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Numbers of a few bits in blocks that share scales, as ggml and its files (gguf) have them; kernels that make blocks, read them, and multiply with them.
 //!
 //! Layouts and formulas are those of ggml's documentation of its types (`docs/gguf.md` and the type list of the ggml project). All of them are
-//! one thing when they are read, [`block::Block`]: small integers, which are scaled in groups of 16.
+//! one thing when they are read, `block::Block`: small integers, which are scaled in groups of 16.
 
 mod block;
 mod convert;

@@ -1,6 +1,6 @@
 //! PyTorch's checkpoints (`.pt`, `.pth`, `.bin`): pickles with tensors, in a zip archive or, as before version 1.6, one after the other in a file.
 //!
-//! A pickle is a program that builds objects. It is read by a [`machine`] that knows containers, numbers, texts and tensors, and executes nothing: whatever
+//! A pickle is a program that builds objects. It is read by a machine that knows containers, numbers, texts and tensors, and executes nothing: whatever
 //! else a pickle names is an error that says so. What is written is what PyTorch's `torch.load(weights_only=True)` reads.
 //!
 //! Formats: the opcodes of Python's `pickletools`, and the entries `data.pkl`, `byteorder` and `data/KEY` of an archive.

@@ -63,8 +63,10 @@ class Writer:
             return "complex", obj.real, obj.imag
         if isinstance(obj, _core.device):
             return "device", str(obj)
-        if kind.__module__ == "numpy" and getattr(obj, "ndim", 1) == 0 and hasattr(obj, "item"):
-            return self._described(obj.item(), path)
+        if kind.__module__ == "numpy" and hasattr(obj, "dtype") and obj.dtype.kind in "biufc" and obj.dtype.isnative:
+            if kind.__name__ != "ndarray":
+                return self._described(obj.item(), path)
+            return "array", obj.dtype.str, list(obj.shape), False, obj.tobytes()
         place = "".join(f"[{key!r}]" for key in path)
         raise TypeError(f"save(): obj{place} is a {kind.__qualname__}, which has no safe form in a file; save its state, or pass pickle=True")
 
@@ -122,6 +124,15 @@ class Reader:
         return made
 
 
+def _array(dtype, shape, fortran_order, data):
+    import numpy
+
+    elements = numpy.frombuffer(bytearray(data), numpy.dtype(dtype))
+    if shape is None:
+        return elements[0]
+    return elements.reshape(shape, order="F" if fortran_order else "C")
+
+
 def _named(name):
     raise _core.FormatError(f"malformed pickle data: it holds {name}, a function or class (accepted: containers, numbers, texts and tensors)")
 
@@ -130,6 +141,7 @@ _VALUES = {
     "value": lambda value: value,
     "long": lambda data: int.from_bytes(data, "little", signed=True),
     "complex": complex,
+    "array": _array,
     "Size": Size,
     "device": _core.device,
     "name": _named,

@@ -146,3 +146,13 @@ def test_a_tensor_beats_a_dimension():
 def test_products_are_of_the_dtype_that_is_asked_for(dtype):
     product = torch.prod(torch.tensor([[3, 100], [50, 7]], dtype=torch.uint8), 0, dtype=getattr(torch, dtype))
     assert name(product) == dtype and product.tolist() == np.asarray([150, 700]).astype(dtype).tolist()
+
+
+def test_alpha_multiplies_in_the_dtype_of_the_result():
+    whole = torch.tensor([200], dtype=torch.uint8)
+    assert torch.add(torch.ones(1), whole, alpha=2).tolist() == [401.0]
+    assert torch.ones(1).add_(whole, alpha=0.5).tolist() == [101.0]
+    assert torch.sub(1.5, whole, alpha=2).tolist() == [-398.5]
+    assert torch.add(torch.ones(1, dtype=torch.int64), whole, alpha=2).tolist() == [401]
+    with pytest.raises(torch.OpforgeError):
+        torch.add(torch.ones(1, dtype=torch.int64), whole, alpha=0.5)

@@ -100,6 +100,37 @@ def test_containers_come_back():
     assert read["meta"].is_meta and read["meta"].shape == (2, 3) and read["model"]._metadata == tree["model"]._metadata
 
 
+@pytest.mark.parametrize("protocol", range(2, 5))
+def test_arrays_and_scalars_of_numpy_are_read(protocol):
+    tree = {
+        "a": np.arange(6.0).reshape(2, 3),
+        "turned": np.arange(6, dtype=np.int32).reshape(2, 3).T,
+        "big": np.array([1, 2], dtype=">i4"),
+        "none": np.zeros((0, 2), np.float32),
+        "point": np.array(3 + 1j),
+        "bool": np.array([True, False]),
+        "best": np.float64(0.25),
+        "epoch": np.int64(3),
+    }
+    read = torch.load(io.BytesIO(pickle.dumps(tree, protocol)))
+    for name, wanted in tree.items():
+        assert type(read[name]) is type(wanted) and read[name].dtype == wanted.dtype
+        np.testing.assert_array_equal(read[name], wanted)
+    read["a"][0, 0] = 7.0
+    for wrong in (np.array(["text"]), np.array([object()], dtype=object)):
+        with pytest.raises(torch.FormatError, match="accepted: numbers"):
+            torch.load(io.BytesIO(pickle.dumps(wrong, protocol)))
+
+
+def test_arrays_of_numpy_come_back():
+    state = np.random.RandomState(0).get_state()
+    read = through({"state": state, "x": np.ones((2, 2), np.float32)})
+    np.testing.assert_array_equal(read["state"][1], state[1])
+    assert read["state"][0] == "MT19937" and read["x"].dtype == np.float32 and read["x"].shape == (2, 2)
+    with pytest.raises(TypeError, match="ndarray"):
+        through({"x": np.array(["text"])})
+
+
 def test_names_of_files_say_how_they_are_written(tmp_path):
     tree = {"x": torch.tensor([1.0, 2.0])}
     for name in ["a.pt", "a.pth", "a.bin", "a.ckpt"]:

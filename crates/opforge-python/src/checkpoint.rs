@@ -67,6 +67,10 @@ fn described<'py>(py: Python<'py>, checkpoint: &mut Checkpoint, object: Object) 
             let tensor = py.detach(|| checkpoint.tensor(&stored, &Device::Cpu)).or_raise(py)?;
             ("tensor", PyTensor::wrap(py, tensor)?, stored.requires_grad, stored.is_parameter).into_pyobject(py)
         }
+        Object::Array { dtype, shape, fortran_order, bytes } => {
+            ("array", dtype, shape, fortran_order, PyBytes::new(py, &bytes)).into_pyobject(py)
+        }
+        Object::ArrayDType(dtype) => ("name", format!("numpy.dtype {dtype}")).into_pyobject(py),
         Object::Meta { dtype, shape, stride, requires_grad } => {
             ("meta", dtype::object(py, dtype)?, shape, stride, requires_grad).into_pyobject(py)
         }
@@ -117,6 +121,12 @@ fn encode(py: Python<'_>, encoded: &mut Encoded, place: Id, object: &Bound<'_, P
             let (requires_grad, is_parameter) = (object.get_item(2)?.extract()?, object.get_item(3)?.extract()?);
             encoded.tensor(&tensor, requires_grad, is_parameter).or_raise(py)?
         }
+        "array" => Object::Array {
+            dtype: content.extract()?,
+            shape: object.get_item(2)?.extract()?,
+            fortran_order: object.get_item(3)?.extract()?,
+            bytes: object.get_item(4)?.extract()?,
+        },
         "meta" => {
             let dtype = content.cast::<dtype::PyDType>()?.get().0;
             let (shape, stride) = (object.get_item(2)?.extract()?, object.get_item(3)?.extract()?);

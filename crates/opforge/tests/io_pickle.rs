@@ -163,3 +163,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn arrays_of_numpy_are_objects_of_numbers() -> Result<()> {
+    // numpy.dtype('>i2') and a scalar of it, as numpy writes them.
+    let dtype = b"cnumpy\ndtype\nX\x02\x00\x00\x00i2\x89\x88\x87R(K\x03X\x01\x00\x00\x00>NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb";
+    let scalar = [&b"\x80\x02cnumpy.core.multiarray\nscalar\n"[..], dtype, b"C\x02\x00\x07\x86R."].concat();
+    let read = Checkpoint::from_bytes(scalar)?;
+    let wanted = Object::Array { dtype: ">i2".to_owned(), shape: None, fortran_order: false, bytes: vec![0, 7] };
+    assert_eq!(read.pickle().object(read.pickle().root()), &wanted);
+    assert!(refused(b"\x80\x02cnumpy\ndtype\nX\x02\x00\x00\x00O8\x89\x88\x87R.").contains("accepted: numbers"));
+    assert!(refused(b"\x80\x02cnumpy.core.multiarray\n_reconstruct\n)R(K\x01)tb.").contains("five parts"));
+    Ok(())
+}

@@ -142,10 +142,11 @@ impl PyTensor {
         self.tensor(py).layout().start_offset()
     }
 
-    /// Whether the elements lie in row-major order without gaps.
-    #[pyo3(signature = (**_options))]
-    fn is_contiguous(&self, py: Python<'_>, _options: Option<&Bound<'_, pyo3::types::PyDict>>) -> bool {
-        self.tensor(py).is_contiguous()
+    /// Whether the elements lie in row-major order without gaps, or in that of a `memory_format`.
+    #[pyo3(signature = (memory_format = None))]
+    fn is_contiguous(slf: &Bound<'_, Self>, memory_format: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
+        let Some(format) = memory_format else { return Ok(PyTensor::of(slf).is_contiguous()) };
+        slf.py().import("opforge._layouts")?.call_method1("lies_in", (slf, format))?.extract()
     }
 
     /// Whether the dtype is one of floats.

@@ -2,6 +2,7 @@
 
 use opforge_core::Kind;
 
+use crate::family::{common_dtype, dtype_with};
 use crate::ops::pointwise::mul::Mul;
 use crate::ops::prelude::*;
 
@@ -55,8 +56,8 @@ impl<const DIFFERENCE: bool> Binary for Plus<DIFFERENCE> {
     }
 }
 
-/// `f(a, alpha * b)`, a sum or a difference, the product in b's dtype. In one pass where a and b have one dtype; there products of floats are not
-/// rounded.
+/// `f(a, alpha * b)`, a sum or a difference, the product in the result's dtype. In one pass where a and b have one dtype; there products of floats are
+/// not rounded.
 #[track_caller]
 pub(crate) fn binary_scaled<F: Binary, const DIFFERENCE: bool>(
     f: F,
@@ -68,6 +69,11 @@ pub(crate) fn binary_scaled<F: Binary, const DIFFERENCE: bool>(
     match (b, alpha) {
         (b, Scalar::Int(1)) => binary_to(f, a, b, Rules::TORCH, out),
         (Operand::Tensor(b), alpha) => {
+            let dtype = match a {
+                Operand::Tensor(a) => common_dtype(a, b),
+                Operand::Scalar(a) => dtype_with(b, a.kind()),
+            };
+            let b = &b.to_dtype(dtype)?;
             // A negative factor of unsigned numbers wraps; others must fit.
             let alpha = if alpha.kind() == Kind::Int { converted(F::NAME, alpha, b.dtype())? } else { alpha };
             if is_one_pass(&a, b, alpha) {

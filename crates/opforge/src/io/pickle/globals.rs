@@ -110,6 +110,13 @@ pub(super) fn call(pickle: &Pickle, function: Id, arguments: Id) -> Result<Objec
             let byte = |c: char| u8::try_from(u32::from(c)).map_err(|_| Error::format(FORMAT, "bytes above 255"));
             Ok(Object::Bytes(pickle.text(text)?.chars().map(byte).collect::<Result<_>>()?))
         }
+        ("numpy", "dtype", &[name, ..]) => Ok(Object::ArrayDType(format!("<{}", numbers(pickle.text(name)?)?))),
+        ("numpy._core.multiarray" | "numpy.core.multiarray", "_reconstruct", &[..]) => {
+            Ok(Object::Array { dtype: String::new(), shape: Some(Vec::new()), fortran_order: false, bytes: Vec::new() })
+        }
+        ("numpy._core.multiarray" | "numpy.core.multiarray", "scalar", &[dtype, bytes]) => {
+            array(pickle, dtype, None, false, bytes)
+        }
         ("torch", "Size", &[sizes]) => {
             Ok(Object::Size(pickle.naturals(sizes)?.into_iter().map(|n| n as i64).collect()))
         }
@@ -152,6 +159,22 @@ pub(super) fn call(pickle: &Pickle, function: Id, arguments: Id) -> Result<Objec
     }
 }
 
+/// A dtype of numpy's, if it is one of numbers: texts, records and objects are not read.
+fn numbers(name: &str) -> Result<&str> {
+    let is_number = name.starts_with(['b', 'i', 'u', 'f', 'c']) && name[1..].parse().is_ok_and(|size: u8| size <= 16);
+    if is_number { Ok(name) } else { Err(Error::format(FORMAT, format!("an array of {name:?}, accepted: numbers"))) }
+}
+
+fn array(pickle: &Pickle, dtype: Id, shape: Option<Vec<usize>>, fortran_order: bool, bytes: Id) -> Result<Object> {
+    match (pickle.object(dtype), pickle.object(bytes)) {
+        (Object::ArrayDType(dtype), Object::Bytes(bytes)) => {
+            Ok(Object::Array { dtype: dtype.clone(), shape, fortran_order, bytes: bytes.clone() })
+        }
+        (Object::ArrayDType(_), other) => Err(unexpected(other, "bytes")),
+        (other, _) => Err(unexpected(other, "a dtype of numpy's")),
+    }
+}
+
 fn mapping(map: Map, entries: Vec<(Id, Id)>) -> Object {
     Object::Map { map, entries, attributes: None }
 }
@@ -190,8 +213,26 @@ fn tensor(
     Ok(Object::Tensor(Stored { storage, dtype, offset, shape, stride, requires_grad, is_parameter: false }))
 }
 
-/// What is set on an object after it was made: attributes of mappings, nothing else.
+/// What is set on an object after it was made: attributes of mappings, what arrays and their dtypes are, nothing else.
 pub(super) fn set_state(pickle: &mut Pickle, object: Id, state: Id) -> Result<()> {
+    match pickle.object(object) {
+        Object::Array { .. } => {
+            let [_, shape, dtype, fortran_order, bytes] = *pickle.items(state)? else {
+                return Err(unexpected(pickle.object(state), "the five parts of an array"));
+            };
+            let shape = pickle.naturals(shape)?;
+            pickle.objects[object] = array(pickle, dtype, Some(shape), pickle.flag(fortran_order)?, bytes)?;
+            return Ok(());
+        }
+        Object::ArrayDType(name) => {
+            let order = pickle.items(state)?.get(1).map(|&order| pickle.text(order)).transpose()?;
+            let order = order.filter(|order| ["<", ">", "|", "="].contains(order));
+            let order = order.ok_or_else(|| unexpected(pickle.object(state), "the byte order of a dtype"))?;
+            pickle.objects[object] = Object::ArrayDType(format!("{order}{}", &name[1..]));
+            return Ok(());
+        }
+        _ => {}
+    }
     match (&mut pickle.objects[object], state) {
         (Object::Map { attributes, .. }, state) => *attributes = Some(state),
         (other, _) => {

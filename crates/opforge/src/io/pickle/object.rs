@@ -67,6 +67,19 @@ pub enum Object {
     Storage(StorageName),
     /// A tensor.
     Tensor(Stored),
+    /// An array of numpy's, or with no `shape` one of its scalars: the dtype as numpy writes it, and the elements' bytes.
+    Array {
+        /// Byte order, kind and size, such as `<f8`.
+        dtype: String,
+        /// Its shape.
+        shape: Option<Vec<usize>>,
+        /// Whether the first index runs fastest.
+        fortran_order: bool,
+        /// The elements.
+        bytes: Vec<u8>,
+    },
+    /// A dtype of numpy's numbers.
+    ArrayDType(String),
     /// A tensor without elements.
     Meta {
         /// What they would be.
@@ -120,6 +133,7 @@ impl Object {
             Object::Map { .. } => "a mapping".to_owned(),
             Object::Storage(_) => "a storage".to_owned(),
             Object::Tensor(_) | Object::Meta { .. } => "a tensor".to_owned(),
+            Object::Array { .. } => "an array".to_owned(),
             Object::Text(_) => "a text".to_owned(),
             Object::List(_) | Object::Tuple(_) | Object::Size(_) => "a sequence".to_owned(),
             other => format!("{other:?}"),

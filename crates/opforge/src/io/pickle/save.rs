@@ -253,6 +253,11 @@ impl Writer<'_> {
                 self.tensor(tensor, below)?;
                 self.remember(id);
             }
+            Object::Array { dtype, shape, fortran_order, bytes } => {
+                self.array(dtype, shape.as_deref(), *fortran_order, bytes)?;
+                self.remember(id);
+            }
+            Object::ArrayDType(dtype) => self.array_dtype(dtype)?,
             Object::Meta { dtype, shape, stride, requires_grad } => {
                 self.name("torch._utils", "_rebuild_meta_tensor_no_storage");
                 self.out.push(b'(');
@@ -309,6 +314,42 @@ impl Writer<'_> {
         self.sized(b'X', text.as_bytes())?;
         self.sized(b'X', b"latin1")?;
         self.out.extend([0x86, b'R']);
+        Ok(())
+    }
+
+    /// As numpy takes its arrays and scalars apart.
+    fn array(&mut self, dtype: &str, shape: Option<&[usize]>, fortran_order: bool, bytes: &[u8]) -> Result<()> {
+        let Some(shape) = shape else {
+            self.name("numpy._core.multiarray", "scalar");
+            self.array_dtype(dtype)?;
+            self.bytes(bytes)?;
+            self.out.extend([0x86, b'R']);
+            return Ok(());
+        };
+        self.name("numpy._core.multiarray", "_reconstruct");
+        self.name("numpy", "ndarray");
+        self.ints([0].into_iter());
+        self.bytes(b"b")?;
+        self.out.extend([0x87, b'R', b'(']);
+        self.int(1);
+        self.ints(shape.iter().map(|&n| n as i64));
+        self.array_dtype(dtype)?;
+        self.out.push(if fortran_order { 0x88 } else { 0x89 });
+        self.bytes(bytes)?;
+        self.out.extend([b't', b'b']);
+        Ok(())
+    }
+
+    fn array_dtype(&mut self, dtype: &str) -> Result<()> {
+        let (order, name) = dtype.split_at_checked(1).unwrap_or(("<", dtype));
+        self.name("numpy", "dtype");
+        self.sized(b'X', name.as_bytes())?;
+        self.out.extend([0x89, 0x88, 0x87, b'R', b'(']);
+        self.int(3);
+        self.sized(b'X', order.as_bytes())?;
+        self.out.extend([b'N'; 3]);
+        [-1, -1, 0].into_iter().for_each(|n| self.int(n));
+        self.out.extend([b't', b'b']);
         Ok(())
     }
 

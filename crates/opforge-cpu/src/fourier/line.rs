@@ -70,7 +70,15 @@ impl Line {
     /// # Safety
     /// `dst` is the address of a line of these strides that may be written.
     pub unsafe fn write<T: Real>(&self, buffer: &[T], factor: T, dst: *mut u8) {
-        for (i, &x) in buffer[..self.len * self.parts()].iter().enumerate() {
+        let buffer = &buffer[..self.len * self.parts()];
+        if self.is_dense::<T>() {
+            for (i, &x) in buffer.iter().enumerate() {
+                // SAFETY: the line's numbers lie side by side, as many as the buffer has.
+                unsafe { dst.cast::<T>().add(i).write_unaligned(x * factor) };
+            }
+            return;
+        }
+        for (i, &x) in buffer.iter().enumerate() {
             // SAFETY: the offset is that of a number of the line.
             unsafe { dst.offset(self.offset(i)).cast::<T>().write_unaligned(x * factor) };
         }

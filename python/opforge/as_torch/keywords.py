@@ -56,11 +56,6 @@ def _contiguous(self, memory_format=None):
     return _of_tensor.contiguous(self) if memory_format is None else _layouts.laid_in(self, memory_format)
 
 
-@functools.wraps(_core.Tensor.is_contiguous)
-def _is_contiguous(self, memory_format=None):
-    return _of_tensor.is_contiguous(self) if memory_format is None else _layouts.lies_in(self, memory_format)
-
-
 @functools.wraps(_core.Tensor.clone)
 def _clone(self, *, memory_format=None):
     copy = _of_tensor.clone(self)
@@ -78,7 +73,7 @@ def _type(self, dtype=None, non_blocking=False, **options):
 class _of_tensor:
     """The methods as they are without `import torch`."""
 
-    contiguous, is_contiguous, clone = _core.Tensor.contiguous, _core.Tensor.is_contiguous, _core.Tensor.clone
+    contiguous, clone = _core.Tensor.contiguous, _core.Tensor.clone
 
 
 def functions(place):
@@ -92,4 +87,4 @@ def extend_tensor():
     for names, extend in (_NEW, _creates), (_CONVERTING, _converts):
         for name in names.split():
             setattr(_core.Tensor, name, extend(getattr(_core.Tensor, name)))
-    _core.Tensor.contiguous, _core.Tensor.is_contiguous, _core.Tensor.clone, _core.Tensor.type = _contiguous, _is_contiguous, _clone, _type
+    _core.Tensor.contiguous, _core.Tensor.clone, _core.Tensor.type = _contiguous, _clone, _type

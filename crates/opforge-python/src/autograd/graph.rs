@@ -1,3 +1,5 @@
+//! Recorded operators as Python sees them.
+
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use opforge::autograd::GradFn;

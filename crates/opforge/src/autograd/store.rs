@@ -1,3 +1,5 @@
+//! The gradients that a backward pass gives.
+
 use std::collections::HashMap;
 
 use crate::{Result, Tensor, TensorId};

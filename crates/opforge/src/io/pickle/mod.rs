@@ -7,6 +7,7 @@
 
 mod archive;
 mod globals;
+mod instructions;
 mod legacy;
 mod machine;
 mod object;

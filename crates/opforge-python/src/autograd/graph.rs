@@ -1,5 +1,3 @@
-//! Recorded operators as Python sees them.
-
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use opforge::autograd::GradFn;

@@ -1,5 +1,3 @@
-//! The gradients that a backward pass gives.
-
 use std::collections::HashMap;
 
 use crate::{Result, Tensor, TensorId};

@@ -1,5 +1,3 @@
-//! Tensors that are parameters.
-
 use std::ops::Deref;
 
 use crate::{DType, Device, Element, Error, FloatDType, NdArray, Result, Shape, ShapeWithOneHole, Tensor};

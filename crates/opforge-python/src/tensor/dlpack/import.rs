@@ -1,5 +1,3 @@
-//! Tensors over the memory of other libraries, by DLPack.
-
 use std::ptr::NonNull;
 
 use opforge::{DType, Error, Layout, Result, Shape, Tensor};

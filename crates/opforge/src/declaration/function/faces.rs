@@ -1,5 +1,3 @@
-//! Where Python shows a function.
-
 /// Where Python shows a function, and under what names. Declared as `#[python(torch, method, name = "..", results(a, b))]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Faces {

@@ -117,22 +117,10 @@ impl Machine<'_> {
                 let entries = pairs(self.marked()?)?;
                 self.push_map(entries);
             }
-            b'a' => {
-                let item = self.pop()?;
-                self.extend(vec![item])?;
-            }
-            b'e' | 0x90 => {
-                let items = self.marked()?;
-                self.extend(items)?;
-            }
-            b's' => {
-                let (value, key) = (self.pop()?, self.pop()?);
-                self.set(vec![key, value])?;
-            }
-            b'u' => {
-                let items = self.marked()?;
-                self.set(items)?;
-            }
+            b'a' => self.append(1)?,
+            b'e' | 0x90 => self.append_marked()?,
+            b's' => self.set_items(2)?,
+            b'u' => self.set_marked()?,
             b'p' => {
                 let place = self.decimal_place()?;
                 self.remember(place)?;
@@ -277,6 +265,17 @@ impl Machine<'_> {
         Ok(())
     }
 
+    fn append(&mut self, count: usize) -> Result<()> {
+        let mut items = (0..count).map(|_| self.pop()).collect::<Result<Vec<Id>>>()?;
+        items.reverse();
+        self.extend(items)
+    }
+
+    fn append_marked(&mut self) -> Result<()> {
+        let items = self.marked()?;
+        self.extend(items)
+    }
+
     fn extend(&mut self, items: Vec<Id>) -> Result<()> {
         let top = self.top()?;
         match &mut self.pickle.objects[top] {
@@ -284,6 +283,17 @@ impl Machine<'_> {
             other => return Err(unexpected(other, "a list or a set")),
         }
         Ok(())
+    }
+
+    fn set_items(&mut self, count: usize) -> Result<()> {
+        let mut items = (0..count).map(|_| self.pop()).collect::<Result<Vec<Id>>>()?;
+        items.reverse();
+        self.set(items)
+    }
+
+    fn set_marked(&mut self) -> Result<()> {
+        let items = self.marked()?;
+        self.set(items)
     }
 
     fn set(&mut self, items: Vec<Id>) -> Result<()> {

@@ -7,7 +7,6 @@
 
 mod archive;
 mod globals;
-mod instructions;
 mod legacy;
 mod machine;
 mod object;

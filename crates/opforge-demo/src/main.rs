@@ -4,6 +4,7 @@
 
 mod digits;
 mod journey;
+mod models;
 mod plot;
 mod timeline;
 
@@ -44,6 +45,7 @@ fn run() -> Result<bool> {
         Err(error) => ok &= report("digits", Err(error)),
     }
     ok &= report("journey", journey::follow());
+    ok &= report("models", models::run(out));
     ok &= report("timeline", timeline::record(&out.join("timeline.json")));
     Ok(ok)
 }

@@ -6,10 +6,13 @@ use opforge::autograd::{BackwardOptions, SavedTensor, is_grad_enabled, leaf_grad
 use opforge::{DType, Error, Meta, Result, Tensor, TensorId};
 
 use crate::graph::{Graph, Origin, Use};
-use crate::program::Program;
+use crate::program::{Options, Program};
 use crate::trace::{calls, further_argument, trace_all};
 
 const GRAPH: &str = "graph";
+
+/// What is done to programs between whose runs weights change.
+const TRAINING: Options = Options { prepacking: false, ..Options::ALL };
 
 /// A function that has been traced, with its gradient where that is wanted.
 ///
@@ -84,7 +87,7 @@ impl Function {
             return Ok(Function { forward, needs, recorded, results, backward: None });
         }
         let (forward, backward) = split(graph, traced)?;
-        Ok(Function { forward: forward.compile()?, needs, recorded, results, backward: Some(backward) })
+        Ok(Function { forward: forward.compile_with(TRAINING)?, needs, recorded, results, backward: Some(backward) })
     }
 
     /// Whether the function was traced for tensors like these, in a program that records as this does.
@@ -180,7 +183,7 @@ fn split(graph: Graph, traced: Traced) -> Result<(Graph, Backward)> {
     }
     backward.inputs = inputs;
     graph.outputs.extend(saved);
-    let program = Arc::new(backward.compile()?);
+    let program = Arc::new(backward.compile_with(TRAINING)?);
     let Traced { differentiable, leaves, .. } = traced;
     Ok((graph, Backward { program, leaves, arguments, captured, differentiable }))
 }

@@ -8,6 +8,8 @@ use opforge::ops::pointwise::copy::Copy;
 use opforge::{DType, Error, Meta, Result, Tensor};
 use opforge_runtime::Storage;
 
+use crate::packed::Packing;
+
 /// Calls in order, and the memory that they read and write. A copy shares what is captured.
 #[derive(Debug, Clone)]
 pub struct Graph {
@@ -37,6 +39,8 @@ pub enum Origin {
     Key,
     /// A call makes it.
     Made,
+    /// A weight as a product's kernel reads it. Graphs have none: programs do.
+    Packed(Packing),
 }
 
 /// Memory that was there before the graph, which shares it; or, of a graph that was read, memory that is to be bound.

@@ -14,6 +14,7 @@ use crate::graph::{Graph, Node, Use};
 use crate::inside::{Apart, Passing, Stage};
 use crate::memory::{self, Lifetime};
 use crate::owner::shared;
+use crate::program::Options;
 
 /// A graph's kernel, and what its tensors are.
 pub(crate) struct Carried {
@@ -33,10 +34,10 @@ pub(crate) struct Carried {
 }
 
 /// What one kernel carries out: some calls of the graph.
-struct Step {
-    nodes: Range<usize>,
-    kernel: Arc<dyn HostKernel>,
-    inputs: Vec<Access>,
+pub(crate) struct Step {
+    pub nodes: Range<usize>,
+    pub kernel: Arc<dyn HostKernel>,
+    pub inputs: Vec<Access>,
     outputs: Vec<Access>,
     flops: usize,
     /// Why the next call is not part of it.
@@ -44,9 +45,9 @@ struct Step {
 }
 
 impl Graph {
-    /// The kernel of all calls; with `fusion`, those are joined that go together.
-    pub(crate) fn carried(&self, fusion: bool) -> Result<Carried> {
-        let steps = self.steps(fusion)?;
+    /// The kernel of all calls, as the options want it.
+    pub(crate) fn carried(&mut self, options: Options) -> Result<Carried> {
+        let steps = self.steps(options)?;
         let lives = self.lives(&steps);
         let written = self.marks(self.nodes.iter().flat_map(|node| &node.outputs));
         let returned = self.marks(&self.outputs);
@@ -98,14 +99,14 @@ impl Graph {
     }
 
     /// The kernels, each of as many calls as go together.
-    fn steps(&self, fusion: bool) -> Result<Vec<Step>> {
+    fn steps(&mut self, options: Options) -> Result<Vec<Step>> {
         let parts = self.nodes.iter().map(part).collect::<Result<Vec<Option<Part>>>>()?;
         let mut steps = Vec::new();
         let mut start = 0;
         while start < self.nodes.len() {
-            let step = if fusion { self.joined(&parts, start)? } else { self.single(start, Some(Apart::Off))? };
+            let step = if options.fusion { self.joined(&parts, start)? } else { self.single(start, Some(Apart::Off))? };
             start = step.nodes.end;
-            steps.push(step);
+            steps.push(if options.prepacking { self.prepacked(step) } else { step });
         }
         if let Some(last) = steps.last_mut() {
             last.apart = None;
@@ -171,7 +172,7 @@ impl Graph {
         let uses = || nodes.iter().flat_map(|node| node.inputs.iter().chain(&node.outputs));
         let bytes_of = |access: &Access| {
             let of = uses().filter(|x| (x.value, x.byte_offset()) == (access.storage, access.byte_offset));
-            of.map(|x| distinct(&x.meta)).max().unwrap_or(0)
+            of.map(|x| distinct(&x.meta)).max().unwrap_or(self.values[access.storage].bytes)
         };
         let call = |node: &Node| {
             let results: Vec<String> =

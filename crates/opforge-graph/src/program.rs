@@ -1,22 +1,18 @@
 //! A graph that is ready to run, and its runs.
 
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
 use opforge::dispatch::{dispatch, dispatch_into};
-use opforge::operator::{Attributes, AxisMap, Lowering, Metas, Operator};
-use opforge::term::{Term, unexpected};
 use opforge::{DType, Device, Error, Layout, Meta, Result, Tensor, no_grad};
 use opforge_cpu::program::sequence::Stopwatch;
-use opforge_runtime::{Generator, HostKernel, Storage};
-use smallvec::SmallVec;
+use opforge_runtime::{Generator, Storage};
 
 use crate::graph::{Graph, Origin, Use};
 use crate::inside::{Passing, Stage};
 use crate::kernel::Carried;
-
-const GRAPH: &str = "graph";
+use crate::packed::Packed;
+use crate::run::{GRAPH, Run};
 
 /// A graph that has been made ready to run.
 pub struct Program {
@@ -41,12 +37,14 @@ enum Given {
     Input { value: usize, number: usize, bytes: usize },
     Captured { value: usize, bytes: Tensor },
     Key { value: usize },
+    Packed { value: usize, packed: Arc<Packed> },
 }
 
 impl Given {
     fn value(&self) -> usize {
         match self {
-            Given::Input { value, .. } | Given::Captured { value, .. } | Given::Key { value } => *value,
+            Given::Input { value, .. } | Given::Captured { value, .. } => *value,
+            Given::Key { value } | Given::Packed { value, .. } => *value,
         }
     }
 }
@@ -60,12 +58,18 @@ pub struct Options {
     pub common_calls: bool,
     /// Calls that go together are one kernel.
     pub fusion: bool,
+    /// Products of few rows keep weights that no call changes as their kernels read them: as much memory again as the weights.
+    pub prepacking: bool,
+}
+
+impl Options {
+    /// Everything.
+    pub const ALL: Options = Options { dead_code: true, common_calls: true, fusion: true, prepacking: true };
 }
 
 impl Default for Options {
-    /// Everything.
     fn default() -> Self {
-        Options { dead_code: true, common_calls: true, fusion: true }
+        Options::ALL
     }
 }
 
@@ -85,20 +89,15 @@ impl Graph {
     pub fn compile_with(self, options: Options) -> Result<Program> {
         let graph = if options.common_calls { self.without_common_calls() } else { self };
         let graph = if options.dead_code { graph.without_dead_code() } else { graph };
-        graph.prepare(options.fusion)
+        graph.prepare(options)
     }
 
-    fn prepare(self, fusion: bool) -> Result<Program> {
+    fn prepare(mut self, options: Options) -> Result<Program> {
         let text = self.to_string();
-        let Carried { kernel, given, made, changed, stages, passing, memory, watch } = self.carried(fusion)?;
+        let Carried { kernel, given, made, changed, stages, passing, memory, watch } = self.carried(options)?;
         let bytes = |value: &usize| self.values[*value].bytes;
         let outputs = made.iter().map(bytes).chain(changed.iter().map(|&number| bytes(&given[number])));
-        let operator = Run(Arc::new(Running {
-            kernel,
-            inputs: given.iter().map(bytes).collect(),
-            outputs: outputs.collect(),
-            changed: changed.clone(),
-        }));
+        let operator = Run::new(kernel, given.iter().map(bytes).collect(), outputs.collect(), changed.clone());
         let given = given.into_iter().map(|value| self.given(value)).collect::<Result<Vec<Given>>>()?;
         let (inputs, outputs) = (self.inputs, self.outputs);
         Ok(Program { operator, inputs, outputs, given, changed, made, stages, passing, memory, watch, text })
@@ -111,6 +110,13 @@ impl Graph {
             Origin::Input(number) => Given::Input { value, number: *number, bytes },
             Origin::Captured(captured) => Given::Captured { value, bytes: flat(captured.storage()?, 0, bytes)? },
             Origin::Key => Given::Key { value },
+            Origin::Packed(packing) => {
+                let Origin::Captured(captured) = &self.values[packing.weight.value].origin else {
+                    return Err(Error::msg("only what was captured is packed"));
+                };
+                let (start, all) = (packing.weight.byte_offset(), self.values[packing.weight.value].bytes);
+                Given::Packed { value, packed: packing.of(flat(captured.storage()?, start, all - start)?) }
+            }
             Origin::Made => return Err(Error::msg("a program is not given what it makes")),
         })
     }
@@ -190,6 +196,7 @@ impl Program {
                 flat(argument.storage(), start, *bytes)
             }
             Given::Captured { bytes, .. } => Ok(bytes.clone()),
+            Given::Packed { packed, .. } => packed.tensor(),
             Given::Key { .. } => {
                 let key = Tensor::from_vec(Generator::global().next_key().to_vec(), 2, &Device::Cpu)?;
                 flat(key.storage(), 0, key.storage().nbytes())
@@ -199,14 +206,14 @@ impl Program {
 
     /// Runs the kernel; gives the tensors of bytes that it made.
     fn launch(&self, inputs: &[&Tensor]) -> Result<Vec<Tensor>> {
-        if self.operator.0.outputs.is_empty() {
+        if self.operator.outputs().is_empty() {
             // All results are arguments, or were there before.
             return Ok(Vec::new());
         }
         if self.changed.is_empty() {
             return Ok(dispatch(&self.operator, inputs)?.into_iter().collect());
         }
-        let sizes = &self.operator.0.outputs[..self.made.len()];
+        let sizes = &self.operator.outputs()[..self.made.len()];
         let made = sizes.iter().map(|&bytes| flat(&Storage::new(Device::Cpu, bytes)?, 0, bytes));
         let made = made.collect::<Result<Vec<Tensor>>>()?;
         let changed = self.changed.iter().map(|&i| inputs[i]);
@@ -236,85 +243,5 @@ impl std::fmt::Display for Program {
     /// The graph as it was before calls were joined.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.text)
-    }
-}
-
-/// The operator that a program is for those who run it. Its tensors are storages, as bytes.
-#[derive(Clone)]
-struct Run(Arc<Running>);
-
-struct Running {
-    kernel: Arc<dyn HostKernel>,
-    /// Bytes of each input and output.
-    inputs: Vec<usize>,
-    outputs: Vec<usize>,
-    /// The inputs that are the last outputs too.
-    changed: Vec<usize>,
-}
-
-impl std::fmt::Debug for Run {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Graph")
-    }
-}
-impl PartialEq for Run {
-    fn eq(&self, other: &Run) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-impl Eq for Run {}
-impl Hash for Run {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        Arc::as_ptr(&self.0).hash(state);
-    }
-}
-
-impl Attributes for Run {
-    fn type_name() -> String {
-        "Program".to_owned()
-    }
-    fn write(&self) -> Term {
-        Term::name(Self::type_name())
-    }
-    fn read(term: &Term) -> Result<Self> {
-        Err(unexpected(GRAPH, term, "an operator: programs are compiled from graphs"))
-    }
-}
-
-impl Operator for Run {
-    fn name(&self) -> &'static str {
-        GRAPH
-    }
-
-    fn device(&self) -> Option<Device> {
-        Some(Device::Cpu)
-    }
-
-    fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
-        if !inputs.iter().map(|meta| meta.elem_count()).eq(self.0.inputs.iter().copied()) {
-            return Err(Error::value(GRAPH, "inputs", "other memory", "the graph's"));
-        }
-        Ok(self.0.outputs.iter().map(|&bytes| Meta::contiguous(DType::U8, bytes)).collect())
-    }
-
-    fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        let unsplit = |count: usize| vec![SmallVec::from_elem(None, 1); count];
-        AxisMap { inputs: unsplit(inputs.len()), outputs: unsplit(self.0.outputs.len()), roles: SmallVec::new() }
-    }
-
-    fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
-        Ok(Lowering::Opaque(self.0.kernel.clone()))
-    }
-
-    fn differentiable(&self) -> bool {
-        false
-    }
-
-    fn overwrites(&self, i: usize) -> bool {
-        self.0.changed.contains(&i)
-    }
-
-    fn has_effects(&self) -> bool {
-        true
     }
 }

@@ -50,7 +50,7 @@ impl Display for Graph {
                     writeln!(f, "  %{number} = captured {:?} {}", captured.label(number), Type(&captured.stored))?;
                 }
                 Origin::Key => writeln!(f, "  %{number} = key")?,
-                Origin::Input(_) | Origin::Made => {}
+                Origin::Input(_) | Origin::Made | Origin::Packed(_) => {}
             }
         }
         for node in &self.nodes {

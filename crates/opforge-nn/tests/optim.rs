@@ -144,3 +144,32 @@ fn senseless_numbers_are_refused() {
     assert!(Adam::new(vec![], ParamsAdam { beta2: f64::NAN, ..ParamsAdam::default() }).is_err());
     assert!(SGD::with_params(vec![], ParamsSGD { nesterov: true, ..ParamsSGD::default() }).is_err());
 }
+
+#[test]
+fn adam_goes_on_from_its_state() -> Result<()> {
+    let (one, other) = (Var::new(&[1f32, -2.0], &Device::Cpu)?, Var::new(&[1f32, -2.0], &Device::Cpu)?);
+    let mut whole = AdamW::new_lr(vec![one.clone()], 0.1)?;
+    let step = |optimizer: &mut AdamW, var: &Var| optimizer.backward_step(&var.sqr()?.sum_all()?);
+    for _ in 0..3 {
+        step(&mut whole, &one)?;
+    }
+    let state = whole.state()?;
+    other.set(&one)?;
+    for _ in 0..3 {
+        step(&mut whole, &one)?;
+    }
+    let mut resumed = AdamW::new_lr(vec![other.clone()], 0.1)?;
+    resumed.load_state(&state.iter().cloned().collect())?;
+    for _ in 0..3 {
+        step(&mut resumed, &other)?;
+    }
+    assert_eq!(one.to_vec1::<f32>()?, other.to_vec1::<f32>()?);
+
+    let missing = resumed.load_state(&state[..2].iter().cloned().collect()).unwrap_err().to_string();
+    assert!(missing.contains("optimizer.0.square"), "{missing}");
+    let mut wrong: std::collections::HashMap<String, Tensor> = state.iter().cloned().collect();
+    wrong.insert("optimizer.0.mean".to_owned(), Tensor::zeros(3, DType::F32, &Device::Cpu)?);
+    let wrong = resumed.load_state(&wrong).unwrap_err().to_string();
+    assert!(wrong.contains("[3]") && wrong.contains("[2]"), "{wrong}");
+    Ok(())
+}

@@ -1,5 +1,7 @@
 //! What the VM runs.
 
+use std::sync::Arc;
+
 use opforge_core::Result;
 use smallvec::SmallVec;
 
@@ -75,6 +77,25 @@ pub trait HostKernel: Kernel {
 
     /// As [`Kernel::duration`].
     fn cost(&self) -> u64;
+
+    /// How an input that stays the same from run to run may be arranged beforehand, where that saves time.
+    fn prepack(&self) -> Option<Prepack> {
+        None
+    }
+}
+
+/// An input arranged once, as a kernel works on it, for all runs in which it holds the same elements.
+pub struct Prepack {
+    /// Which input.
+    pub input: usize,
+    /// Arranges it: one input, one output.
+    pub pack: Arc<dyn HostKernel>,
+    /// The bytes of the arrangement.
+    pub bytes: usize,
+    /// Tells arrangements apart: of one input, those with equal numbers are equal.
+    pub arrangement: [usize; 6],
+    /// The kernel that reads the arrangement in the input's place; the bits of its results are the same.
+    pub kernel: Arc<dyn HostKernel>,
 }
 
 impl<K: HostKernel> Kernel for K {

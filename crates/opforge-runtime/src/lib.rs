@@ -70,7 +70,7 @@ pub use device::{Device, DeviceLocation};
 pub use file::MappedFile;
 pub use generator::Generator;
 pub use interrupt::checkpoint;
-pub use kernel::{Argument, Context, HostKernel, Kernel, NoKernel};
+pub use kernel::{Argument, Context, HostKernel, Kernel, NoKernel, Prepack};
 pub use memory::{HostMemory, Memory};
 pub use storage::Storage;
 pub use transfer::Transfer;

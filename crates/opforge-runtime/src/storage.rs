@@ -27,6 +27,8 @@ pub struct Storage {
     exposed: AtomicBool,
     owner: Owner,
     version: AtomicU64,
+    /// Changes in place that `version` does not count.
+    uncounted: AtomicU64,
     /// How many references are those of queued instructions.
     pub(crate) queued: AtomicU32,
     /// Guarded by the VM's lock.
@@ -117,6 +119,7 @@ impl Storage {
             exposed: AtomicBool::new(false),
             owner,
             version: AtomicU64::new(0),
+            uncounted: AtomicU64::new(0),
             queued: AtomicU32::new(0),
             deps: Guarded::new(Deps::default()),
             tiny: Tiny(UnsafeCell::new([0; Tiny::SIZE])),
@@ -164,6 +167,17 @@ impl Storage {
     #[inline]
     pub fn bump_version(&self) {
         self.version.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// How often the content has been changed in place, whoever counts it: what is made of the content stays true while this does. Others change memory
+    /// without being counted ([`Storage::is_exposed`]).
+    pub fn changes(&self) -> u64 {
+        self.version().wrapping_add(self.uncounted.load(Ordering::Acquire))
+    }
+
+    /// Counts an in-place change that [`Storage::version`] is not to show.
+    pub fn bump_changes(&self) {
+        self.uncounted.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Whether nobody else holds the storage but instructions that wait for their turn: what is submitted next is the next to use it.

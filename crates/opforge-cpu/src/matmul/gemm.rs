@@ -3,14 +3,15 @@
 //! "Anatomy of high-performance matrix multiplication", 2008). The depth is never split between tasks, so results do not depend on them.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use opforge_core::Result;
-use opforge_runtime::HostKernel;
-use opforge_runtime::checkpoint;
 use opforge_runtime::parallel::num_threads;
+use opforge_runtime::{HostKernel, Prepack, checkpoint};
 
 use super::micro::{Args, Kernels};
 use super::pack::{Matrix, pack, pack_strips};
+use super::prepack::{self, Strips};
 use super::problem::Problem;
 use crate::copy::Shared;
 use crate::loops::fallible::try_parallel_for;
@@ -46,22 +47,34 @@ pub(super) struct Gemm<T: Operand> {
     grid: Grid,
     /// The depth of every block but the last.
     depth: usize,
+    /// How `b` is packed, where it is given packed.
+    packed: Option<Strips>,
     marker: PhantomData<T>,
 }
 
 impl<T: Operand> Gemm<T> {
     /// The kernel for a problem of at least one output element.
     pub fn new(problem: Problem) -> Self {
-        let threads = if problem.work() < MIN_SHARED_WORK { 1 } else { num_threads() };
-        Self::with_threads(problem, threads)
+        Self::with_threads(problem.clone(), Self::threads(&problem))
     }
 
     /// The same, divided for a number of threads.
     pub fn with_threads(problem: Problem, threads: usize) -> Self {
         let kernels = T::Acc::kernels();
-        let grid = Grid::choose::<T>(&problem, &kernels, threads);
+        let grid = Grid::choose::<T>(&problem, &kernels, threads, PACK);
         let depth = problem.k.div_ceil(problem.k.div_ceil(DEPTH).max(1)).max(1);
-        Gemm { problem, kernels, grid, depth, marker: PhantomData }
+        Gemm { problem, kernels, grid, depth, packed: None, marker: PhantomData }
+    }
+
+    /// The kernel that reads `b` packed, as [`prepack::pack`] packs it.
+    fn reading(&self, strips: Strips) -> Self {
+        let grid = Grid::choose::<T>(&self.problem, &self.kernels, Self::threads(&self.problem), 0);
+        let (problem, kernels) = (self.problem.clone(), self.kernels);
+        Gemm { problem, kernels, grid, depth: self.depth, packed: Some(strips), marker: PhantomData }
+    }
+
+    fn threads(problem: &Problem) -> usize {
+        if problem.work() < MIN_SHARED_WORK { 1 } else { num_threads() }
     }
 
     /// # Safety
@@ -72,12 +85,17 @@ impl<T: Operand> Gemm<T> {
         let (i, j) = (tile / grid.across * grid.rows, tile % grid.across * grid.columns);
         let (a, b) = p.offsets(batch);
         let a = Matrix { at: inputs[0].cast::<T>().wrapping_add(a), row: p.a.0, column: p.a.1 };
-        let b = Matrix { at: inputs[1].cast::<T>().wrapping_add(b), row: p.b.0, column: p.b.1 };
+        let b = match self.packed {
+            None => Right::Matrix(
+                Matrix { at: inputs[1].cast::<T>().wrapping_add(b), row: p.b.0, column: p.b.1 }.from(0, j),
+            ),
+            Some(strips) => Right::Packed { at: inputs[1].cast(), strips, column: j },
+        };
         let bias = p.bias.map(|step| Matrix { at: inputs[2].cast::<T>(), row: 0, column: step });
         let tile = Tile {
             gemm: self,
             a: a.from(i, 0),
-            b: b.from(0, j),
+            b,
             bias: bias.map(|bias| bias.from(0, j)),
             c: c.wrapping_add((batch * p.m + i) * p.n + j),
             rows: grid.rows.min(p.m - i),
@@ -114,13 +132,25 @@ impl<T: Operand> HostKernel for Gemm<T> {
     fn cost(&self) -> u64 {
         40 + (self.problem.work() / 64) as u64
     }
+
+    fn prepack(&self) -> Option<Prepack> {
+        if self.packed.is_some() || !T::EXACT || !prepack::is_worth_it(&self.problem) {
+            return None;
+        }
+        let strips = Strips { width: self.kernels.width(), depth: self.depth, k: self.problem.k, n: self.problem.n };
+        let (bytes, (row, column)) = (strips.elements() * size_of::<T::Acc>(), self.problem.b);
+        let arrangement = [size_of::<T>(), strips.width, strips.k, strips.n, row, column];
+        let (pack, kernel) = (prepack::pack::<T>(strips, self.problem.b), Arc::new(self.reading(strips)));
+        Some(Prepack { input: 1, pack, bytes, arrangement, kernel })
+    }
 }
 
+/// What packing costs, in multiplications an element.
+const PACK: usize = 16;
+
 impl Grid {
-    /// The division with the least estimated time, in units of one step of the depth.
-    fn choose<T: Operand>(problem: &Problem, kernels: &Kernels<T::Acc>, threads: usize) -> Self {
-        /// What packing costs, in multiplications an element.
-        const PACK: usize = 16;
+    /// The division with the least estimated time, in units of one step of the depth; packing `b` costs `pack_b` of them an element.
+    fn choose<T: Operand>(problem: &Problem, kernels: &Kernels<T::Acc>, threads: usize, pack_b: usize) -> Self {
         let (strips, panels) = (problem.m.div_ceil(kernels.rows()), problem.n.div_ceil(kernels.width()));
         let batches = problem.batches();
         // Sums that are not made in the output live in a block of the thread's memory, which bounds the tasks.
@@ -132,7 +162,7 @@ impl Grid {
                 let columns = panels.div_ceil(across) * kernels.width();
                 let (down, across) = (problem.m.div_ceil(rows), problem.n.div_ceil(columns));
                 let rounds = (batches * down * across).div_ceil(threads);
-                let time = rounds.saturating_mul(rows * columns + PACK * (rows + columns));
+                let time = rounds.saturating_mul(rows * columns + PACK * rows + pack_b * columns);
                 if time < best.0 {
                     best = (time, Some(Grid { rows, columns, across, tasks: down * across }));
                 }
@@ -153,10 +183,21 @@ type Total<T> = <<T as Operand>::Acc as Accumulator>::Total;
 struct Tile<'a, T: Operand> {
     gemm: &'a Gemm<T>,
     a: Matrix<T>,
-    b: Matrix<T>,
+    b: Right<T>,
     bias: Option<Matrix<T>>,
     c: *mut T,
     rows: usize,
+}
+
+/// A task's columns of `b`.
+enum Right<T: Operand> {
+    Matrix(Matrix<T>),
+    /// All of `b`, packed; the task's columns begin at `column`.
+    Packed {
+        at: *const T::Acc,
+        strips: Strips,
+        column: usize,
+    },
 }
 
 /// A block of `b`: packed strips, or the matrix itself.
@@ -176,7 +217,7 @@ impl<T: Operand> Tile<'_, T> {
         let (kernels, depth) = (&self.gemm.kernels, self.gemm.depth);
         let width = kernels.width();
         let a_size = ROWS.min(self.rows.next_multiple_of(kernels.rows())) * depth;
-        let b_size = count.next_multiple_of(width) * depth;
+        let b_size = if self.gemm.packed.is_some() { 0 } else { count.next_multiple_of(width) * depth };
         let (in_output, in_totals) = (in_output::<T>(&self.gemm.problem), self.gemm.problem.k > MAX_DEPTH);
         let c_size = if in_output { 0 } else { self.rows * count };
         let totals_size = if in_totals { c_size * size_of::<Total<T>>() } else { 0 };
@@ -201,7 +242,7 @@ impl<T: Operand> Tile<'_, T> {
                         checkpoint();
                     }
                     let deep = depth.min(self.gemm.problem.k - p);
-                    let block = self.pack_b(self.b.from(p, start), deep, count, b_pack);
+                    let block = self.block(p, start, deep, count, b_pack);
                     for i in (0..self.rows).step_by(ROWS) {
                         let rows = ROWS.min(self.rows - i);
                         pack_strips(self.a.from(i, p), rows, deep, kernels.rows(), a_pack);
@@ -238,6 +279,21 @@ impl<T: Operand> Tile<'_, T> {
             for j in 0..count {
                 // SAFETY: `sums` has `rows` rows, `row` apart, of `count` elements.
                 f(unsafe { sums.add(i * row + j) }, j);
+            }
+        }
+    }
+
+    /// Rows `p ..` and columns `start ..` of `b`, as micro-kernels read them.
+    ///
+    /// # Safety
+    /// `b` has `depth` rows and `columns` columns from there on; `room` is valid for as many in whole strips, where `b` is not packed.
+    unsafe fn block(&self, p: usize, start: usize, depth: usize, columns: usize, room: *mut T::Acc) -> Block<T::Acc> {
+        match &self.b {
+            // SAFETY: the part of `b` from there on has that many rows and columns.
+            Right::Matrix(b) => unsafe { self.pack_b(b.from(p, start), depth, columns, room) },
+            Right::Packed { at, strips, column } => {
+                let width = strips.width;
+                Block { at: at.wrapping_add(strips.at(p, column + start)), strip: width * depth, row: width }
             }
         }
     }

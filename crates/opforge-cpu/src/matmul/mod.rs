@@ -6,6 +6,7 @@ mod lanes;
 mod micro;
 pub(crate) mod operand;
 mod pack;
+mod prepack;
 mod problem;
 #[cfg(test)]
 mod tests;

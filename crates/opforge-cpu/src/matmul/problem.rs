@@ -116,6 +116,11 @@ impl Problem {
         self.batch.iter().map(|b| b.len).product()
     }
 
+    /// Whether all products of the batch have the same `b`.
+    pub fn shares_b(&self) -> bool {
+        self.batch.iter().all(|dim| dim.b == 0)
+    }
+
     /// Where the operands of a product start, in elements.
     #[inline]
     pub fn offsets(&self, mut batch: usize) -> (usize, usize) {

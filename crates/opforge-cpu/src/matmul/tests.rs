@@ -17,6 +17,15 @@ fn run<T: Element>(kernel: &dyn HostKernel, inputs: &[&[T]], len: usize) -> Vec<
     out
 }
 
+/// The same with the right operand packed before, where the kernel gains from that.
+fn run_prepacked<T: Element>(kernel: &dyn HostKernel, inputs: &[&[T]], len: usize) -> Option<Vec<T>> {
+    let prepack = kernel.prepack()?;
+    let packed = run::<T>(&*prepack.pack, &[inputs[prepack.input]], prepack.bytes / size_of::<T>());
+    let mut inputs = inputs.to_vec();
+    inputs[prepack.input] = &packed;
+    Some(run(&*prepack.kernel, &inputs, len))
+}
+
 /// Compares with sums in f64 of small whole numbers; wrapped to the type where they exceed it.
 fn check<T: WithDType>(a: Layout, b: Layout) {
     let meta = |layout: &Layout| Meta { dtype: T::DTYPE, layout: layout.clone() };
@@ -27,7 +36,11 @@ fn check<T: WithDType>(a: Layout, b: Layout) {
     let output = Meta::contiguous(T::DTYPE, dims);
     let (av, bv) = (values::<T>(a.span(), 1), values::<T>(b.span(), 5));
     let kernel = matmul("matmul", &meta(&a), &meta(&b), &output).unwrap();
-    let got = run::<T>(&*kernel, &[&av[a.start_offset()..], &bv[b.start_offset()..]], output.elem_count());
+    let operands = [&av[a.start_offset()..], &bv[b.start_offset()..]];
+    let got = run::<T>(&*kernel, &operands, output.elem_count());
+    if let Some(packed) = run_prepacked(&*kernel, &operands, output.elem_count()) {
+        assert!(packed == got, "{a:?} x {b:?}, packed before");
+    }
     let (at, bt): (Vec<usize>, Vec<usize>) = (a.indices().collect(), b.indices().collect());
     for (e, got) in got.iter().enumerate() {
         let (batch, i, j) = (e / (m * n), e / n % m, e % n);
@@ -171,6 +184,10 @@ fn linear_adds_the_bias() {
         for i in 0..rows * n {
             let dot: f32 = (0..k).map(|p| xv[i / n * k + p] * wv[i % n * k + p]).sum();
             assert_eq!((without[i], with[i]), (dot, dot + bv[i % n]), "{rows} {k} {n} at {i}");
+        }
+        let kernel = linear("linear", &x, &w, Some(&bias), &output).unwrap();
+        if let Some(packed) = run_prepacked(&*kernel, &[&xv[..], &wv, &bv], rows * n) {
+            assert!(packed == with, "{rows} {k} {n}, packed before");
         }
     }
 }

@@ -1,5 +1,9 @@
+//! Adam, with weight decay by the gradient or by itself.
+
+use std::collections::HashMap;
+
 use opforge::functional::adam_step;
-use opforge::{Error, GradStore, Result, Tensor, Var};
+use opforge::{Device, Error, GradStore, Result, Tensor, Var};
 
 use super::{Optimizer, trainable};
 
@@ -69,6 +73,40 @@ impl State {
         Ok(State { vars: trainable(vars).map(moments).collect::<Result<_>>()?, step: 0 })
     }
 
+    fn named(&self) -> Result<Vec<(String, Tensor)>> {
+        let step = ("optimizer.step".to_owned(), Tensor::new(self.step, &Device::Cpu)?);
+        let mut named = vec![step];
+        for (i, Moments { mean, square, .. }) in self.vars.iter().enumerate() {
+            named.push((format!("optimizer.{i}.mean"), mean.copy()?));
+            named.push((format!("optimizer.{i}.square"), square.copy()?));
+        }
+        Ok(named)
+    }
+
+    fn load(&mut self, op: &'static str, state: &HashMap<String, Tensor>) -> Result<()> {
+        let find = |name: String, like: &Tensor| {
+            let found = state.get(&name).ok_or_else(|| Error::value(op, name.clone(), "none", "a state with it"))?;
+            if found.shape() != like.shape() || found.dtype() != like.dtype() {
+                let text = |t: &Tensor| format!("{} {:?}", t.dtype(), t.dims());
+                return Err(Error::value(op, name, text(found), text(like)));
+            }
+            Ok(found.clone())
+        };
+        let step = find("optimizer.step".to_owned(), &Tensor::new(0i64, &Device::Cpu)?)?.to_scalar()?;
+        let found = self.vars.iter().enumerate().map(|(i, moments)| {
+            let mean = find(format!("optimizer.{i}.mean"), &moments.mean)?;
+            Ok((mean.copy()?, find(format!("optimizer.{i}.square"), &moments.square)?.copy()?))
+        });
+        // All are found before anything changes.
+        let found = found.collect::<Result<Vec<(Tensor, Tensor)>>>()?;
+        self.vars
+            .iter_mut()
+            .zip(found)
+            .for_each(|(moments, (mean, square))| (moments.mean, moments.square) = (mean, square));
+        self.step = step;
+        Ok(())
+    }
+
     /// A step; `decoupled` says whether weights decay by themselves or through their gradients.
     fn update(&mut self, grads: &GradStore, p: &ParamsAdamW, decoupled: bool) -> Result<()> {
         self.step = self.step.saturating_add(1);
@@ -109,6 +147,22 @@ impl AdamW {
     /// Sets the numbers.
     pub fn set_params(&mut self, params: ParamsAdamW) {
         self.params = params;
+    }
+
+    /// What it remembers of the steps so far, to be saved beside the variables: names begin with `optimizer.`.
+    ///
+    /// # Errors
+    /// Where there is no memory.
+    pub fn state(&self) -> Result<Vec<(String, Tensor)>> {
+        self.state.named()
+    }
+
+    /// Goes on from what [`AdamW::state`] gave for variables of the same shapes, in the same order; tensors of other names are left alone.
+    ///
+    /// # Errors
+    /// For tensors that are missing, or of other shapes and dtypes; then nothing has changed.
+    pub fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()> {
+        self.state.load("AdamW", state)
     }
 }
 
@@ -152,6 +206,22 @@ impl Adam {
     /// The numbers.
     pub fn params(&self) -> &ParamsAdam {
         &self.params
+    }
+
+    /// What it remembers of the steps so far, to be saved beside the variables: names begin with `optimizer.`.
+    ///
+    /// # Errors
+    /// Where there is no memory.
+    pub fn state(&self) -> Result<Vec<(String, Tensor)>> {
+        self.state.named()
+    }
+
+    /// Goes on from what [`Adam::state`] gave for variables of the same shapes, in the same order; tensors of other names are left alone.
+    ///
+    /// # Errors
+    /// For tensors that are missing, or of other shapes and dtypes; then nothing has changed.
+    pub fn load_state(&mut self, state: &HashMap<String, Tensor>) -> Result<()> {
+        self.state.load("Adam", state)
     }
 }
 

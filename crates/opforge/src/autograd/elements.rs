@@ -71,7 +71,10 @@ impl Tensor {
     pub fn bump_version(&self) {
         match self.slot().counter() {
             None => self.storage().bump_version(),
-            Some(counter) => _ = counter.fetch_add(1, Ordering::AcqRel),
+            Some(counter) => {
+                counter.fetch_add(1, Ordering::AcqRel);
+                self.storage().bump_changes();
+            }
         }
     }
 

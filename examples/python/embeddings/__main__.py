@@ -54,7 +54,7 @@ def embed(asked):
 def search(asked):
     lines = read_lines(asked.file)
     encoder = Encoder(asked.folder, DTYPES[asked.dtype])
-    query = encoder.embed(encoder.tokens([asked.query], asked.truncate))[0]
+    query = encoder.embed(encoder.tokens([asked.query], asked.truncate, "the query"))[0]
     path, key = index.place(asked.file), index.fingerprint(asked.folder, lines, asked.dtype, asked.truncate)
     vectors = index.read(path, key)
     if vectors is None:

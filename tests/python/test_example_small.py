@@ -12,7 +12,7 @@ def test_a_seed_decides_the_folder(tmp_path, kind, load):
     for name, seed in (("a", "1"), ("b", "1"), ("c", "2")):
         small([kind, str(tmp_path / name), "--seed", seed])
     model, config = load(tmp_path / "a")
-    assert config.vocab_size == 600 and not model.training
+    assert 300 < config.vocab_size <= 600 and not model.training
     for file in ("config.json", "tokenizer.json", "model.safetensors"):
         a, b, c = ((tmp_path / name / file).read_bytes() for name in "abc")
         assert a == b and (a == c) == (file != "model.safetensors")

@@ -196,6 +196,10 @@ def config(**entries):
     return lambda own: change_json(own / "config.json", **entries)
 
 
+def as_integers(name, x):
+    return x.astype(numpy.int32) if name == "embeddings.LayerNorm.bias" else x
+
+
 SPOILED = {
     "config.json: No such file": lambda own: (own / "config.json").unlink(),
     "config.json is not JSON": lambda own: (own / "config.json").write_text("{"),
@@ -208,6 +212,7 @@ SPOILED = {
     "config.json: 'position_embedding_type' is 'relative_key'": config(position_embedding_type="relative_key"),
     "intermediate.dense.weight' is of shape [128, 64], config.json asks for [100, 64]": config(intermediate_size=100),
     "model.safetensors has no weight 'encoder.layer.2.attention": config(num_hidden_layers=3),
+    "model.safetensors: 'embeddings.LayerNorm.bias' is of opforge.int32": lambda own: change_weights(own, as_integers),
     "model.safetensors: No such file": lambda own: (own / "model.safetensors").unlink(),
     "model.safetensors: malformed": lambda own: (own / "model.safetensors").write_bytes(b"12345678abcd"),
     "tokenizer.json: No such file": lambda own: (own / "tokenizer.json").unlink(),

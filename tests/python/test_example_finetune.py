@@ -54,7 +54,7 @@ def wait_for(changed, process, seconds=120):
 
 @pytest.mark.parametrize("more", [
     ["--epochs", 200, "--checkpoint-every", 50],
-    ["--epochs", 10, "--checkpoint-every", 7, "--unfreeze", "--encoder-lr", 1e-3],
+    ["--epochs", 10, "--checkpoint-every", 9, "--unfreeze", "--encoder-lr", 1e-3],
 ], ids=["frozen", "unfrozen"])  # fmt: skip
 def test_a_killed_run_resumes_to_the_same_bits(folder, lines, tmp_path, more):
     main(arguments(folder, lines, tmp_path / "whole", *more))
@@ -182,6 +182,12 @@ def test_lines_that_cannot_be_learned(folder, tmp_path, capsys, text, said):
     lines = tmp_path / "lines.tsv"
     lines.write_text(text)
     assert said in failing(capsys, "finetune", main, *arguments(folder, lines, tmp_path / "out"))
+
+
+def test_a_loss_that_is_no_number_ends_the_run(folder, lines, tmp_path, capsys):
+    more = ["--unfreeze", "--encoder-lr", "1e30", "--warmup", "0"]
+    assert "the loss is nan after batch 2 of epoch 1" in failing(capsys, "finetune", main, *arguments(folder, lines, tmp_path / "out", *more))
+    assert not (tmp_path / "out" / "classifier.safetensors").exists()
 
 
 def test_the_model_is_not_written_over(folder, lines, capsys):

@@ -65,9 +65,9 @@ def read_tokenizer(folder):
         raise UserError("the package `tokenizers` is missing: pip install tokenizers") from None
 
     path = pathlib.Path(folder) / "tokenizer.json"
-    text = path.read_text(encoding="utf-8")
+    data = path.read_bytes()
     try:
-        tokenizer = Tokenizer.from_str(text)
+        tokenizer = Tokenizer.from_buffer(data)
     except Exception as error:  # The package raises nothing more special.
         raise UserError(f"{path} is not a tokenizer: {error}") from None
     tokenizer.no_padding()
@@ -102,6 +102,8 @@ def fill(module, weights, path, dtype=torch.float32):
     for name, expected in module.state_dict().items():
         if name not in weights:
             raise UserError(f"{path} has no weight {name!r}")
+        if not weights[name].is_floating_point():
+            raise UserError(f"{path}: {name!r} is of {weights[name].dtype}; weights are floats")
         if weights[name].shape != expected.shape:
             raise UserError(f"{path}: {name!r} is of shape {list(weights[name].shape)}, config.json asks for {list(expected.shape)}")
         state[name] = weights[name].to(dtype)

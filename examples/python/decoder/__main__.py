@@ -45,7 +45,8 @@ def encoded(prompt, tokenizer, config, most):
 def ends(folder, config):
     """The ids that end a text: `generation_config.json` goes before `config.json`."""
     path = pathlib.Path(folder) / "generation_config.json"
-    found = (read_json(path) if path.exists() else {}).get("eos_token_id", config.eos_token_id)
+    found = read_json(path).get("eos_token_id") if path.exists() else None
+    found = config.eos_token_id if found is None else found
     return set(found) if isinstance(found, list) else {found}
 
 
@@ -56,6 +57,7 @@ def main(arguments=None):
     prompt = encoded(asked.prompt, tokenizer, config, asked.max_new_tokens)
     sampler = Sampler(asked.temperature, asked.top_k, asked.top_p, asked.repetition_penalty, asked.seed)
     text = Text(tokenizer, prompt)
+    torch.synchronize()  # Weights are converted in the background: the prompt's time begins after that.
     times = [time.perf_counter()]
     print(asked.prompt, end="", flush=True)
     for token in generate(model, prompt, sampler, asked.max_new_tokens, ends(asked.folder, config)):

@@ -49,8 +49,11 @@ class Config:
     def check(self):
         if self.hidden_act != "silu":
             raise UserError(f"config.json: 'hidden_act' is {self.hidden_act!r}; only 'silu' is known")
-        if self.num_attention_heads % self.key_value_heads:
-            raise UserError(f"config.json: {self.num_attention_heads} heads are no multiple of {self.key_value_heads} heads of keys and values")
+        heads, theirs = self.num_attention_heads, self.key_value_heads
+        if heads < 1 or theirs < 1 or heads % theirs:
+            raise UserError(f"config.json: {heads} heads are no multiple of {theirs} heads of keys and values")
+        if self.width < 2 or self.width % 2:
+            raise UserError(f"config.json: heads are {self.width} wide, which is not even")
 
 
 class Attention(nn.Module):

@@ -3,6 +3,7 @@
 import argparse
 import dataclasses
 import pathlib
+import statistics
 import sys
 
 import opforge as torch
@@ -70,8 +71,8 @@ def train(asked):
             if training.steps_left % asked.checkpoint_every == 0:
                 folder.store(asked.out, training, name)
         right = accuracy(training.modules["head"], unseen, held_out.classes)
-        mean = sum(losses) / max(1, len(losses))
-        print(f"epoch {training.epoch}: loss {mean:.4f}, accuracy {right:.2%} on {len(held_out.ids)} held-out lines", flush=True)
+        mean = f"loss {statistics.fmean(losses):.4f}, " if losses else ""
+        print(f"epoch {training.epoch}: {mean}accuracy {right:.2%} on {len(held_out.ids)} held-out lines", flush=True)
     folder.finish(asked.out, asked.folder, encoder, training.modules["head"], lines.labels)
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 
 import opforge as torch
+from common.command import UserError
 from opforge import nn
 from opforge.nn import functional as F
 
@@ -100,6 +101,8 @@ class Training:
         nn.utils.clip_grad_norm_(self.modules.parameters(), self.settings.clip)
         self.optimizer.step()
         self.schedule.step()
+        if not loss.isfinite():
+            raise UserError(f"the loss is {loss.item()} after batch {self.batch + 1} of epoch {self.epoch + 1}: lower --lr, or --encoder-lr")
         return loss.item()
 
     def state_dict(self):

@@ -136,10 +136,16 @@ def test_pooling_as_the_files_say(own, entries, expected, normalize):
     numpy.testing.assert_allclose(encoder.embed(ids).numpy(), [unit(x) if normalize else x for x in pooled], rtol=0, atol=1e-5)
 
 
-def test_lower_case_and_most_tokens_as_the_file_says(own):
+def test_lower_case_and_most_tokens_as_the_files_say(folder, own):
     change_json(own / "sentence_bert_config.json", max_seq_length=8, do_lower_case=True)
     encoder = Encoder(own)
-    assert encoder.max_tokens == 8
+    assert encoder.max_tokens == 8 and Encoder(folder).max_tokens == 64
+    change_json(own / "tokenizer_config.json", model_max_length=10)
+    assert Encoder(own).max_tokens == 8
+    change_json(own / "sentence_bert_config.json", max_seq_length=...)
+    assert len(Encoder(own).tokens([LINES[2]], truncate=True)[0]) == 10
+    change_json(own / "tokenizer_config.json", model_max_length=10**30)
+    assert Encoder(own).max_tokens == 64
     assert encoder.tokens(["THE RAIN"]) == encoder.tokens(["the rain"])
     cut = encoder.tokens([LINES[2]], truncate=True)[0]
     assert len(cut) == 8 and cut[-1] == encoder.tokenizer.token_to_id("[SEP]")

@@ -39,7 +39,7 @@ def settings(kind, values, path):
 def _checked(value, field, path):
     union = isinstance(field.type, types.UnionType)
     accepted = tuple(t for t in typing.get_args(field.type) if t is not types.NoneType) if union else (field.type,)
-    if float in accepted and type(value) is int:
+    if type(value) is int and float in accepted and int not in accepted:
         return float(value)
     if type(value) not in accepted:
         raise UserError(f"{path}: {field.name!r} is {value!r}, but should be {' or '.join(t.__name__ for t in accepted)}")

@@ -16,7 +16,7 @@ class Encoder:
         self.tokenizer = read_tokenizer(folder)
         self.pooling = pooling.read_pooling(folder)
         self.text = pooling.read_text_settings(folder)
-        self.max_tokens = min(self.text.max_seq_length, self.config.max_position_embeddings)
+        self.max_tokens = min(self.text.max_tokens, self.config.max_position_embeddings)
 
     def tokens(self, lines, truncate=False, name="line {}"):
         """The ids of each line. One that is too long is an error, in which `name` tells which one, or cut with `truncate`."""

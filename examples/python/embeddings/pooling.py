@@ -4,6 +4,7 @@
 """
 
 import dataclasses
+import math
 import pathlib
 
 from common.command import UserError
@@ -43,10 +44,15 @@ class Pooling:
 
 @dataclasses.dataclass(frozen=True)
 class Text:
-    """How text is read: `sentence_bert_config.json`."""
+    """How text is read. The most tokens are `max_seq_length` or, where newer files do not have it, the tokenizer's `model_max_length`."""
 
-    max_seq_length: int = 1 << 30
+    max_seq_length: int | None = None
+    model_max_length: int | float = math.inf
     do_lower_case: bool = False
+
+    @property
+    def max_tokens(self):
+        return self.model_max_length if self.max_seq_length is None else self.max_seq_length
 
 
 def read_pooling(folder):
@@ -78,6 +84,11 @@ def _kind(path):
 
 
 def read_text_settings(folder):
-    """`sentence_bert_config.json`, if it is there."""
-    path = pathlib.Path(folder) / "sentence_bert_config.json"
-    return settings(Text, read_json(path), path) if path.exists() else Text()
+    """What `tokenizer_config.json` and `sentence_bert_config.json` say, if they are there."""
+    values = {}
+    for name, fields in (("tokenizer_config.json", ["model_max_length"]), ("sentence_bert_config.json", ["max_seq_length", "do_lower_case"])):
+        path = pathlib.Path(folder) / name
+        if path.exists():
+            stored = read_json(path)
+            values |= {field: stored.get(field) for field in fields}
+    return settings(Text, values, path)

@@ -7,7 +7,7 @@ import opforge as torch
 from common.command import UserError
 
 CHECKPOINT, CLASSIFIER = "checkpoint.safetensors", "classifier.safetensors"
-COPIED = ("config.json", "tokenizer.json", "modules.json", "sentence_bert_config.json", "1_Pooling/config.json")
+COPIED = ("config.json", "tokenizer.json", "modules.json", "sentence_bert_config.json", "tokenizer_config.json", "1_Pooling/config.json")
 
 
 def store(out, training, run):

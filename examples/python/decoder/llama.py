@@ -42,6 +42,11 @@ class Config:
     def key_value_heads(self):
         return self.num_key_value_heads or self.num_attention_heads
 
+    @property
+    def group(self):
+        """How many heads of queries share one of keys and values."""
+        return self.num_attention_heads // self.key_value_heads
+
     def frequencies(self):
         scaling = self.rope_parameters or self.rope_scaling or {}
         return rope.frequencies(self.width, scaling.get("rope_theta", self.rope_theta), scaling)
@@ -61,7 +66,7 @@ class Attention(nn.Module):
 
     def __init__(self, config, layer):
         super().__init__()
-        self.layer, self.width = layer, config.width
+        self.layer, self.width, self.group = layer, config.width, config.group
         queries, keys = config.num_attention_heads * config.width, config.key_value_heads * config.width
         self.q_proj = nn.Linear(config.hidden_size, queries, bias=config.attention_bias)
         self.k_proj = nn.Linear(config.hidden_size, keys, bias=config.attention_bias)
@@ -74,7 +79,9 @@ class Attention(nn.Module):
         query, key = rope.rotate(query, *turns), rope.rotate(key, *turns)
         if cache is not None:
             key, value = cache.extend(self.layer, key, value)
-        y = F.scaled_dot_product_attention(query, key, value, mask, enable_gqa=True)
+        # Heads that share keys and values are rows of one product, [batch, shared heads, group * tokens, width]: faster than `enable_gqa` for a single token.
+        rows = query.unflatten(1, (-1, self.group)).flatten(2, 3)
+        y = F.scaled_dot_product_attention(rows, key, value, mask).unflatten(2, (self.group, -1)).flatten(1, 2)
         return self.o_proj(y.transpose(1, 2).flatten(2))
 
 
@@ -119,8 +126,8 @@ class Decoder(nn.Module):
         start, count = cache.length if cache else 0, ids.shape[1]
         x = self.embed_tokens(ids)
         turns = rope.turns(self.config.frequencies(), start, count, x.dtype)
-        # A token sees itself and those before it; a single one sees all that there are.
-        mask = None if count == 1 else torch.ones(count, start + count, dtype=torch.bool).tril(start)
+        # A token sees itself and those before it, in each head of a group; a single one sees all that there are.
+        mask = None if count == 1 else torch.ones(count, start + count, dtype=torch.bool).tril(start).repeat(self.config.group, 1)
         for layer in self.layers:
             x = layer(x, turns, mask, cache)
         if cache is not None:

@@ -1,4 +1,4 @@
-"""Prints what tests and demo need, one requirement a line, from where it is declared: pyproject.toml."""
+"""Prints what tests, demo and examples need, one requirement a line, from where it is declared: pyproject.toml."""
 
 import pathlib
 import tomllib

@@ -107,13 +107,15 @@ def encoders(torch):
             return self.layers(self.norm(self.words(ids) + self.places(torch.arange(ids.shape[1]))))
 
     model, found = Encoder().eval(), {}
+    compiled = torch.compile(model)
     for batch, length in SENTENCES:
         ids = torch.randint(0, 30522, (batch, length))
-
-        def encode(ids=ids):
-            with torch.no_grad():
-                return model(ids)
-
         flops = 2 * batch * length * layers * (12 * width * width + 2 * length * width)
-        found[f"MiniLM's encoder, {batch}x{length}"] = Case(encode, flops=flops)
+        for kind, run in (("", model), (", compiled", compiled)):
+
+            def encode(run=run, ids=ids):
+                with torch.no_grad():
+                    return run(ids)
+
+            found[f"MiniLM's encoder, {batch}x{length}{kind}"] = Case(encode, flops=flops)
     return found

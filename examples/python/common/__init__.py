@@ -1,0 +1,1 @@
+"""What the example programs share: one-line errors, model folders, files of lines."""

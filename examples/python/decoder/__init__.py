@@ -1,0 +1,1 @@
+"""Text from models of Llama's kind: `python -m decoder --help`."""

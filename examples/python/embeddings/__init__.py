@@ -1,0 +1,1 @@
+"""Sentence embeddings with models of MiniLM's kind: `python -m embeddings --help`."""

@@ -8,7 +8,7 @@ import pytest
 import opforge as torch
 from opforge.nn.functional import scaled_dot_product_attention
 
-LENGTHS = [0, 1, 2, 5, 15, 16, 17, 31, 32, 33, 48, 65, 130, 191, 192, 193, 250, 400]
+LENGTHS = [0, 1, 2, 3, 4, 5, 15, 16, 17, 31, 32, 33, 48, 65, 130, 191, 192, 193, 250, 400]
 
 
 def defined(q, k, v, mask, causal, scale):
@@ -54,3 +54,18 @@ def test_random_shapes(seed):
     result = scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal, scale=scale)
     tolerance = 1e-4 if dtype == torch.float32 else 1e-11
     np.testing.assert_allclose(result.numpy(), defined(q, k, v, mask, causal, scale), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("queries", [1, 2, 4, 5])
+@pytest.mark.parametrize("masked", [False, True])
+def test_few_queries_of_heads_that_share_keys(dtype, queries, masked):
+    torch.manual_seed(queries)
+    q, k, v = (torch.randn(*shape, dtype=dtype) for shape in ((2, 6, queries, 16), (2, 3, 300, 16), (2, 3, 300, 5)))
+    mask = torch.rand(2, 6, queries, 300) > 0.5 if masked else None
+    if masked:
+        mask[0, 1, 0] = False
+    result = scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
+    expected = defined(q, k.repeat_interleave(2, 1), v.repeat_interleave(2, 1), mask, False, None)
+    tolerance = 1e-4 if dtype == torch.float32 else 1e-11
+    np.testing.assert_allclose(result.numpy(), expected, rtol=tolerance, atol=tolerance)

@@ -32,9 +32,13 @@ impl Graph {
             return step;
         };
         let weight = &self.nodes[step.nodes.start].inputs[prepack.input];
-        let is_captured = matches!(self.values[weight.value].origin, Origin::Captured(_));
+        // What others may change unseen would be arranged for each run.
+        let is_known = match &self.values[weight.value].origin {
+            Origin::Captured(captured) => captured.storage().is_ok_and(|storage| !storage.is_exposed()),
+            _ => false,
+        };
         let is_written = || self.nodes.iter().flat_map(|node| &node.outputs).any(|x| x.value == weight.value);
-        if !is_captured || is_written() {
+        if !is_known || is_written() {
             return step;
         }
         let origin = Origin::Packed(Packing { weight: weight.clone(), prepack: prepack.clone() });
@@ -77,7 +81,7 @@ impl Packing {
 }
 
 impl Packed {
-    /// The arrangement of the weight as it is now. What others may change unseen is arranged for each run.
+    /// The arrangement of the weight as it is now; at every run anew, once others may change it unseen.
     ///
     /// # Errors
     /// Where there is no memory for it.

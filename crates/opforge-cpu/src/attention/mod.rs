@@ -1,6 +1,7 @@
 //! Attention, `softmax(q k^T scale) v`, by blocks whose scores stay in a cache: no more of the score matrix is ever there.
 
 mod backward;
+mod few;
 mod forward;
 mod mask;
 mod strip;
@@ -15,9 +16,11 @@ use opforge_runtime::alloc::check_available;
 use crate::copy::Plan;
 use crate::loops::staged::with_contiguous;
 use backward::Gradients;
+use few::{Few, are_few};
 use forward::Forward;
 use mask::Mask;
 pub use opforge_tile::forms::Attention;
+use strip::Element;
 
 /// The kernel for `softmax(q k^T scale) v`.
 ///
@@ -35,10 +38,14 @@ pub fn attention(
 ) -> Result<Arc<dyn HostKernel>> {
     let sizes = Sizes::new(op, how, inputs, output)?;
     with_contiguous(&inputs, |_| match output.dtype {
-        DType::F32 => Ok(Forward::<f32>::prepare(sizes, Mask::of(op, &sizes, inputs[0], mask)?)),
-        DType::F64 => Ok(Forward::<f64>::prepare(sizes, Mask::of(op, &sizes, inputs[0], mask)?)),
+        DType::F32 => forward::<f32>(op, sizes, Mask::of(op, &sizes, inputs[0], mask)?),
+        DType::F64 => forward::<f64>(op, sizes, Mask::of(op, &sizes, inputs[0], mask)?),
         other => Err(Error::UnsupportedDTypeForOp(other, op)),
     })
+}
+
+fn forward<T: Element>(op: &'static str, sizes: Sizes, mask: Option<Mask<T>>) -> Result<Arc<dyn HostKernel>> {
+    if are_few(&sizes) { Few::prepare(op, sizes, mask) } else { Ok(Forward::prepare(sizes, mask)) }
 }
 
 /// The kernel for the gradients of [`attention`] with respect to q, k and v, its outputs, contiguous and like them; the scores are computed

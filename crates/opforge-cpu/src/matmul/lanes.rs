@@ -26,6 +26,22 @@ pub(super) trait Lanes: Copy {
     /// # Safety
     /// As [`Lanes::splat`].
     unsafe fn plus(self, b: Self) -> Self;
+    /// Loads the first `n` elements, below `COUNT`, the others as zeros; the pointer need only be valid for those.
+    ///
+    /// # Safety
+    /// As [`Lanes::splat`].
+    #[inline(always)]
+    unsafe fn load_first(p: *const Self::Element, n: usize) -> Self {
+        // SAFETY: a register is made of zeros, `n` of which are replaced in a buffer of its size.
+        unsafe {
+            let mut whole = Self::splat(Self::Element::default());
+            let elements = (&raw mut whole).cast::<Self::Element>();
+            for j in 0..n {
+                *elements.add(j) = *p.add(j);
+            }
+            whole
+        }
+    }
     /// Stores the first `n` elements, below `COUNT`, or adds them to what is there; the pointer need only be valid for those.
     ///
     /// # Safety
@@ -93,6 +109,11 @@ pub(super) mod x86 {
             $(, $mask:ty, $load_first:ident, $store_first:ident)?) => {
             impl Lanes for $ty {
                 $(#[inline(always)]
+                unsafe fn load_first(p: *const $element, n: usize) -> Self {
+                    // SAFETY: lanes that are masked off are not accessed.
+                    unsafe { $load_first(((1u32 << n) - 1) as $mask, p) }
+                }
+                #[inline(always)]
                 unsafe fn store_first(self, p: *mut $element, n: usize, add: bool) {
                     let mask = ((1u32 << n) - 1) as $mask;
                     // SAFETY: lanes that are masked off are not accessed.

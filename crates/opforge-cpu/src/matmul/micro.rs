@@ -1,6 +1,7 @@
 //! What the innermost kernels of matrix products compute, and which there are for this processor.
 
 use super::lanes::{Array, Lanes};
+use super::small::{self, InPlace, InPlaceKernel};
 use crate::matmul::operand::{Accumulator, Compensated};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::Isa;
@@ -36,6 +37,8 @@ pub(crate) struct Kernels<E: 'static> {
     table: &'static [&'static [MicroKernel<E>]],
     /// The same, for rows of `b` at offsets.
     indirect: &'static [&'static [MicroKernel<E>]],
+    /// The same, for operands where they lie.
+    in_place: &'static [&'static [InPlaceKernel<E>]],
 }
 
 impl<E> Kernels<E> {
@@ -56,6 +59,11 @@ impl<E> Kernels<E> {
     #[inline]
     pub(crate) fn get_indirect(&self, rows: usize, columns: usize) -> MicroKernel<E> {
         self.indirect[(columns - 1) / self.lanes][rows - 1]
+    }
+    /// As [`Kernels::get`], the kernel that reads operands where they lie.
+    #[inline]
+    pub(super) fn get_in_place(&self, rows: usize, columns: usize) -> InPlaceKernel<E> {
+        self.in_place[(columns - 1) / self.lanes][rows - 1]
     }
     /// Columns of one register.
     pub(crate) fn lanes(&self) -> usize {
@@ -107,7 +115,12 @@ unsafe fn micro<L: Lanes, const MR: usize, const NV: usize, const INDIRECT: bool
 /// # Safety
 /// `c` is valid for them, and the CPU has the instructions.
 #[inline(always)]
-unsafe fn store_part<L: Lanes, const NV: usize>(row: [L; NV], c: *mut L::Element, columns: usize, add: bool) {
+pub(super) unsafe fn store_part<L: Lanes, const NV: usize>(
+    row: [L; NV],
+    c: *mut L::Element,
+    columns: usize,
+    add: bool,
+) {
     for (v, sum) in row.into_iter().enumerate() {
         let n = columns.saturating_sub(v * L::COUNT).min(L::COUNT);
         // SAFETY: `v * COUNT` is clamped to `columns`, so that `c` has `n` elements from there on.
@@ -137,8 +150,16 @@ macro_rules! kernels {
             // SAFETY: the pointers are as the arguments describe; this entry's attributes enable the instructions of its lanes.
             unsafe { micro::<$lanes, MR, NV, INDIRECT>(args) }
         }
+        /// # Safety
+        /// As [`InPlaceKernel`].
+        $($attribute)*
+        unsafe fn in_place<const NV: usize, const MR: usize>(args: &InPlace<$element>) {
+            // SAFETY: as for `entry`.
+            unsafe { small::micro::<$lanes, MR, NV>(args) }
+        }
         Kernels {
             lanes: <$lanes as Lanes>::COUNT,
+            in_place: const { &[$(&[$(in_place::<$nv, $mr> as InPlaceKernel<$element>),*]),*] },
             table: const { &[$(&[$(entry::<$nv, $mr, false> as MicroKernel<$element>),*]),*] },
             indirect: const { &[$(&[$(entry::<$nv, $mr, true> as MicroKernel<$element>),*]),*] },
         }

@@ -8,6 +8,7 @@ pub(crate) mod operand;
 mod pack;
 mod prepack;
 mod problem;
+mod small;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +23,7 @@ use gemv::Gemv;
 pub(crate) use micro::{Args, Kernels};
 pub(crate) use pack::{Matrix, pack, pack_strips};
 use problem::Problem;
+use small::Small;
 
 /// The kernel for `output [.., m, n] = a [.., m, k] b [.., k, n]`.
 ///
@@ -64,6 +66,8 @@ fn prepare<T: Operand>(problem: Problem) -> Arc<dyn HostKernel> {
         Arc::new(Nothing)
     } else if problem.m == 1 || problem.n == 1 {
         Arc::new(Gemv::<T>::new(problem))
+    } else if small::fits::<T>(&problem) {
+        Arc::new(Small::<T>::new(problem))
     } else {
         Arc::new(Gemm::<T>::new(problem))
     }

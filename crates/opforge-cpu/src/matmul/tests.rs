@@ -217,3 +217,23 @@ fn refusals() {
     assert_eq!(kind(linear("linear", &f(&[2, 3]), &f(&[5, 3]), Some(&f(&[4])), &f(&[2, 5]))), ErrorKind::Shape);
     assert_eq!(kind(linear("linear", &f(&[]), &f(&[5, 3]), None, &f(&[5]))), ErrorKind::Shape);
 }
+
+#[test]
+fn small_products_are_those_of_packed_operands() {
+    for (m, k, n) in [(2, 3, 2), (8, 8, 8), (13, 256, 33), (100, 100, 100), (7, 1, 64), (30, 2, 31)] {
+        for a in layouts(m, k) {
+            check_all_dtypes(a, Layout::contiguous([k, n]));
+        }
+        let (a, b) = (Meta::contiguous(DType::F32, [m, k]), Meta::contiguous(DType::F32, [k, n]));
+        let problem = || Problem::matmul("matmul", &a, &b, &Meta::contiguous(DType::F32, [m, n])).unwrap();
+        assert!(small::fits::<f32>(&problem()));
+        let numbers = |count: usize, step: f32| (0..count).map(|i| (i as f32 * step).sin()).collect::<Vec<f32>>();
+        let (av, bv) = (numbers(m * k, 0.37), numbers(k * n, 0.73));
+        let (small, packed) = (Small::<f32>::new(problem()), Gemm::<f32>::with_threads(problem(), 1));
+        assert!(run::<f32>(&small, &[&av, &bv], m * n) == run::<f32>(&packed, &[&av, &bv], m * n), "{m} {k} {n}");
+    }
+    let batch = Layout::contiguous([300, 8, 8]);
+    check::<f32>(batch.clone(), batch.transpose(1, 2).unwrap());
+    check::<f32>(batch.transpose(1, 2).unwrap(), batch.clone());
+    check::<f64>(batch.clone(), batch);
+}

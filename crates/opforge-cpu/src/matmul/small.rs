@@ -1,0 +1,149 @@
+//! Small products, whose operands are read where they lie: to pack them would take as long as to multiply them.
+
+use std::marker::PhantomData;
+
+use opforge_core::Result;
+use opforge_runtime::{HostKernel, checkpoint};
+
+use super::lanes::Lanes;
+use super::micro::{Kernels, store_part};
+use super::problem::Problem;
+use crate::copy::Shared;
+use crate::loops::fallible::try_parallel_for;
+use crate::loops::work;
+use crate::matmul::operand::{Accumulator, Operand};
+
+/// The largest operand, in elements: both stay in a cache while rows of one meet all of the other.
+const MAX_OPERAND: usize = 1 << 14;
+/// The largest depth: sums are made at once.
+const MAX_DEPTH: usize = 256;
+
+/// Whether a product is small, and rows of `b` are contiguous.
+pub(super) fn fits<T: Operand>(problem: &Problem) -> bool {
+    let Problem { m, n, k, bias, b, .. } = problem;
+    T::EXACT && bias.is_none() && b.1 == 1 && *k <= MAX_DEPTH && m * k <= MAX_OPERAND && k * n <= MAX_OPERAND
+}
+
+/// What a micro-kernel computes of operands where they lie: `c[i][j] = sum over p of a[i][p] b[p][j]`, for as many rows as it has and `columns` columns.
+pub(crate) struct InPlace<E> {
+    pub depth: usize,
+    pub a: *const E,
+    /// From row to row, and from column to column.
+    pub a_strides: (usize, usize),
+    /// `columns` contiguous elements for each p, `b_row` apart.
+    pub b: *const E,
+    pub b_row: usize,
+    pub c: *mut E,
+    pub c_row: usize,
+    pub columns: usize,
+}
+
+/// # Safety
+/// The arguments' pointers are valid as described, and the CPU has the instructions.
+pub(crate) type InPlaceKernel<E> = unsafe fn(&InPlace<E>);
+
+/// # Safety
+/// As [`InPlaceKernel`].
+#[inline(always)]
+pub(super) unsafe fn micro<L: Lanes, const MR: usize, const NV: usize>(args: &InPlace<L::Element>) {
+    // SAFETY: the arguments are passed on; the last register has at most `COUNT` columns, `NV` having been chosen for `columns`.
+    unsafe {
+        match args.columns == NV * L::COUNT {
+            true => sums::<L, MR, NV, true>(args),
+            false => sums::<L, MR, NV, false>(args),
+        }
+    }
+}
+
+/// # Safety
+/// As [`InPlaceKernel`]; `WHOLE` says whether all registers are full.
+#[inline(always)]
+unsafe fn sums<L: Lanes, const MR: usize, const NV: usize, const WHOLE: bool>(args: &InPlace<L::Element>) {
+    let last = args.columns - (NV - 1) * L::COUNT;
+    let (row, column) = args.a_strides;
+    // SAFETY: `a` is read at rows below `MR` and columns below the depth, `b` at rows below the depth and `columns` columns; `c` has as many of `MR` rows.
+    unsafe {
+        let mut sums = [[L::splat(L::Element::default()); NV]; MR];
+        for p in 0..args.depth {
+            let (a, b) = (args.a.add(p * column), args.b.add(p * args.b_row));
+            let line: [L; NV] = std::array::from_fn(|v| {
+                let at = b.add(v * L::COUNT);
+                if WHOLE || v + 1 < NV { L::load(at) } else { L::load_first(at, last) }
+            });
+            for (i, sums) in sums.iter_mut().enumerate() {
+                let scale = L::splat(*a.add(i * row));
+                for (sum, b) in sums.iter_mut().zip(line) {
+                    *sum = scale.mul_add(b, *sum);
+                }
+            }
+        }
+        for (i, line) in sums.into_iter().enumerate() {
+            store_part(line, args.c.add(i * args.c_row), args.columns, false);
+        }
+    }
+}
+
+/// A batch of small products.
+pub(super) struct Small<T: Operand> {
+    problem: Problem,
+    kernels: Kernels<T::Acc>,
+    marker: PhantomData<T>,
+}
+
+impl<T: Operand> Small<T> {
+    /// The kernel for a problem that [`fits`].
+    pub fn new(problem: Problem) -> Self {
+        Small { problem, kernels: T::Acc::kernels(), marker: PhantomData }
+    }
+
+    /// # Safety
+    /// The pointers are those of a product's matrices.
+    unsafe fn product(&self, a: *const T::Acc, b: *const T::Acc, c: *mut T::Acc) {
+        let Problem { m, n, k, a: a_strides, b: (b_row, _), .. } = self.problem;
+        let (height, width) = (self.kernels.rows(), self.kernels.width());
+        for j in (0..n).step_by(width) {
+            let columns = width.min(n - j);
+            for i in (0..m).step_by(height) {
+                let kernel = self.kernels.get_in_place(height.min(m - i), columns);
+                // SAFETY: from row `i` and column `j` on, `a` and `c` have the kernel's rows, `b` and `c` its columns.
+                unsafe {
+                    kernel(&InPlace {
+                        depth: k,
+                        a: a.add(i * a_strides.0),
+                        a_strides,
+                        b: b.add(j),
+                        b_row,
+                        c: c.add(i * n + j),
+                        c_row: n,
+                        columns,
+                    });
+                }
+            }
+        }
+    }
+}
+
+impl<T: Operand> HostKernel for Small<T> {
+    unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
+        let Problem { m, n, k, .. } = self.problem;
+        // Elements are their own accumulators.
+        let [a, b] = [0, 1].map(|i| Shared(inputs[i].cast::<T::Acc>()));
+        let c = Shared(outputs[0].cast::<T::Acc>());
+        try_parallel_for(self.problem.batches(), work::grain(m * n * k / 16), |batches| {
+            for batch in batches {
+                checkpoint();
+                let (from_a, from_b) = self.problem.offsets(batch);
+                // SAFETY: the offsets are those of the batch's matrices, and each product has its own part of the output.
+                unsafe {
+                    let c = c.get().wrapping_add(batch * m * n);
+                    self.product(a.get().wrapping_add(from_a), b.get().wrapping_add(from_b), c);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn cost(&self) -> u64 {
+        40 + (self.problem.work() / 64) as u64
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use opforge_runtime::vm::{self, Content};
 use opforge_runtime::{Argument, Device, Storage};
@@ -125,7 +125,7 @@ fn view(call: &Call<'_>, input: &Tensor, layout: crate::Layout) -> Result<Tensor
         return Err(Error::index(call.op.name(), "layout", format!("{layout:?}"), accepted));
     }
     journey::step("view", || format!("layout {layout:?}, no kernel"));
-    Ok([input.with_layout(layout)].into_iter().collect())
+    Ok(smallvec![input.with_layout(layout)])
 }
 
 fn output(meta: &SharedMeta, device: Device) -> Result<Tensor> {

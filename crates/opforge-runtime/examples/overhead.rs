@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use opforge_core::Result;
 use opforge_runtime::parallel::{num_threads, parallel_for};
-use opforge_runtime::vm::{self, BufferRef, Call, Stream, with_stream};
-use opforge_runtime::{Device, HostKernel, Kernel, Storage};
+use opforge_runtime::vm::{self, Call, Content, Stream, with_stream};
+use opforge_runtime::{Argument, Device, HostKernel, Kernel, Storage};
 
 /// Adds one to a f32, in one nanosecond or so.
 struct Increment {
@@ -60,10 +60,10 @@ fn show(what: &str, nanoseconds: f64) {
 }
 
 fn submit(kernel: &Arc<dyn Kernel>, input: &Arc<Storage>, output: &Arc<Storage>) -> Result<()> {
-    let (inputs, outputs) = ([BufferRef::new(input, 0)], [BufferRef::new(output, 0)]);
+    let (inputs, outputs) = (&[Argument::new(input, 0)], &[Argument::new(output, 0)]);
     let (op, at) = (Cow::Borrowed("increment"), Location::caller());
     // SAFETY: both storages hold a f32, which is what the kernel takes.
-    unsafe { vm::submit(&Call { op: &op, at, kernel, part: None, inputs: &inputs, outputs: &outputs }) }
+    unsafe { vm::submit(&Call { op: &op, at, kernel, part: None, inputs, outputs, content: Content::New }) }
 }
 
 fn median(mut samples: Vec<f64>) -> f64 {

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use crate::device::Device;
 use crate::storage::Storage;
+use crate::vm::Buffer;
 
 /// A computation prepared for fixed dtypes, shapes and strides on one kind of device; only the memory changes from run to run.
 ///
@@ -38,15 +39,15 @@ pub struct Context {
 }
 
 /// A tensor as a kernel's argument.
-#[derive(Debug, Clone, Copy)]
-pub struct Argument<'a> {
-    /// The storage.
-    pub storage: &'a Storage,
-    /// The place of the tensor's first element in the storage, in bytes.
-    pub byte_offset: usize,
-}
+pub type Argument<'a> = Buffer<&'a Arc<Storage>>;
 
-impl Argument<'_> {
+impl<'a> Argument<'a> {
+    /// The tensor at this place in a storage, in bytes.
+    #[inline]
+    pub fn new(storage: &'a Arc<Storage>, byte_offset: usize) -> Self {
+        Buffer { storage, byte_offset }
+    }
+
     /// The first element's address in the memory of the storage's device, for reading; memory that is reserved now holds zeros.
     ///
     /// # Errors

@@ -31,8 +31,8 @@
 //!   last handle or instruction lets go: running ahead needs no more memory than running step by step, and freed blocks are reused while
 //!   they are in the cache.
 //! - **Failure.** A kernel that fails or panics makes its outputs unusable ("poison"). What would read them does not run, and passes the
-//!   failure on. Poison of new memory ends when an instruction [overwrites](vm::Buffer::overwrites) the whole storage or with
-//!   [`vm::clear_poison`]; a merely in-place or partial write neither runs nor ends it. [Existing](vm::Buffer::existing) memory is unusable only
+//!   failure on. Poison of new memory ends when an instruction [replaces](vm::Content::Replaced) the whole content or with
+//!   [`vm::clear_poison`]; a merely in-place or partial write neither runs nor ends it. Memory that is [changed](vm::Content::Changed) is unusable only
 //!   until who submitted the call, or reads the memory, has been given the failure: then it holds what the kernel has left, so that nothing is
 //!   lost by a call that was refused.
 //!   Failures that nobody has seen are reported by [`vm::Stream::synchronize`] and [`vm::synchronize`].

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU64;
 
 use common::*;
 use opforge_core::{Error, ErrorKind};
-use opforge_runtime::vm::{self, BufferRef, Stream, with_stream};
+use opforge_runtime::vm::{self, Content, Stream, with_stream};
 use opforge_runtime::{Kernel, Storage};
 
 fn failing(cost: u64) -> Arc<dyn Kernel> {
@@ -94,7 +94,7 @@ fn failures_cross_streams() {
 #[test]
 fn a_failure_lasts_until_the_content_is_replaced() {
     let replacements: [fn(&Arc<Storage>); 2] = [
-        |a| submit_to("fill", &sum(CHEAP, 3), &[], BufferRef::new(a, 0).overwriting()).unwrap(),
+        |a| submit_to("fill", &sum(CHEAP, 3), &[], (a, Content::Replaced)).unwrap(),
         |a| {
             vm::clear_poison(a);
             submit("fill", &sum(CHEAP, 3), &[], a).unwrap();
@@ -115,7 +115,7 @@ fn a_failure_lasts_until_the_content_is_replaced() {
 fn existing_memory_is_usable_once_the_failure_is_known() {
     // Known at once, from the call itself.
     let a = storage_of(4);
-    submit_to("put", &failing(CHEAP), &[&a], BufferRef::new(&a, 0).existing()).unwrap_err();
+    submit_to("put", &failing(CHEAP), &[&a], (&a, Content::Changed)).unwrap_err();
     assert_eq!(value(&a).unwrap(), 4);
 
     // Known to the first who reads it; what was issued before does not run on what the kernel left.
@@ -123,7 +123,7 @@ fn existing_memory_is_usable_once_the_failure_is_known() {
     for read_first in [true, false] {
         let b = storage();
         with_stream(&stream, || {
-            submit_to("put", &failing(QUEUED), &[&a], BufferRef::new(&a, 0).existing()).unwrap();
+            submit_to("put", &failing(QUEUED), &[&a], (&a, Content::Changed)).unwrap();
             submit("next", &sum(QUEUED, 1), &[&a], &b).unwrap();
         });
         let all = if read_first { [&a, &b] } else { [&b, &a] };
@@ -133,7 +133,7 @@ fn existing_memory_is_usable_once_the_failure_is_known() {
         assert_eq!(value(&a).unwrap(), 4);
         error_of(&b);
     }
-    submit_to("inc", &sum(CHEAP, 1), &[&a], BufferRef::new(&a, 0).existing()).unwrap();
+    submit_to("inc", &sum(CHEAP, 1), &[&a], (&a, Content::Changed)).unwrap();
     assert_eq!(value(&a).unwrap(), 5);
 }
 
@@ -142,7 +142,7 @@ fn being_told_of_one_failure_does_not_end_another() {
     let (a, b, out, stream) = (storage_of(4), storage_of(5), storage(), Stream::new());
     with_stream(&stream, || {
         for storage in [&a, &b] {
-            submit_to("put", &failing(QUEUED), &[storage], BufferRef::new(storage, 0).existing()).unwrap();
+            submit_to("put", &failing(QUEUED), &[storage], (storage, Content::Changed)).unwrap();
         }
     });
     assert!(stream.synchronize().is_err());

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use common::{Gate, QUEUED, kernel, storage, storage_of, value};
 use opforge_core::{Error, Result};
-use opforge_runtime::vm::{self, BufferRef, Call, Fused, Fuser, Part, Place, Window, trace};
-use opforge_runtime::{HostKernel, Kernel, Storage, checkpoint};
+use opforge_runtime::vm::{self, Call, Content, Fused, Fuser, Part, Place, Window, trace};
+use opforge_runtime::{Argument, HostKernel, Kernel, Storage, checkpoint};
 
 /// The first input plus a number; fails for the sum 13.
 struct Plus(u64);
@@ -96,10 +96,10 @@ fn add(number: u64, x: &Arc<Storage>, y: &Arc<Storage>) {
 
 #[track_caller]
 fn submit(kernel: &Arc<dyn Kernel>, part: Option<&Arc<Part>>, x: &Arc<Storage>, y: &Arc<Storage>) {
-    let output = BufferRef::new(y, 0);
-    let (inputs, outputs) = ([BufferRef::new(x, 0)], [if y.is_reserved() { output.existing() } else { output }]);
-    let call =
-        Call { op: &Cow::Borrowed("plus"), at: Location::caller(), kernel, part, inputs: &inputs, outputs: &outputs };
+    let (op, at) = (&Cow::Borrowed("plus"), Location::caller());
+    let (inputs, outputs) = (&[Argument::new(x, 0)], &[Argument::new(y, 0)]);
+    let content = if y.is_reserved() { Content::Changed } else { Content::New };
+    let call = Call { op, at, kernel, part, inputs, outputs, content };
     // SAFETY: the kernel reads and writes 8 bytes.
     unsafe { vm::submit(&call) }.unwrap();
 }

@@ -167,7 +167,7 @@ fn a_kernel_that_does_not_stop_is_in_nobodys_way() {
         vm::synchronize().unwrap();
         // What it reads is not changed under it, nor what it writes.
         submit("in place", &sum(QUEUED, 1), &[&input], &input).unwrap();
-        submit_to("fill", &sum(QUEUED, 4), &[], vm::BufferRef::new(&out, 0).overwriting()).unwrap();
+        submit_to("fill", &sum(QUEUED, 4), &[], (&out, vm::Content::Replaced)).unwrap();
         thread::sleep(Duration::from_millis(20));
         gate.open();
         assert_eq!((value(&input).unwrap(), value(&out).unwrap()), (4, 4));
@@ -257,7 +257,7 @@ fn what_a_failed_call_left_in_the_queue_is_not_run() {
         PATIENCE.set(usize::MAX);
         submit("held back", &gate.sum(2), &[], &first).unwrap();
         submit("kept", &counting, &[&first], &kept).unwrap();
-        submit_to("in place", &counting, &[], vm::BufferRef::new(&changed, 0).existing()).unwrap();
+        submit_to("in place", &counting, &[], (&changed, vm::Content::Changed)).unwrap();
         submit("read by others", &counting, &[], &dropped).unwrap();
         submit("reader", &sum(QUEUED, 0), &[&dropped], &read).unwrap();
         drop(dropped);

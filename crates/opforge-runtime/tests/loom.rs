@@ -14,8 +14,8 @@ use loom::sync::Notify;
 use loom::thread;
 use opforge_core::{Error, Result};
 use opforge_runtime::vm::model::Vm;
-use opforge_runtime::vm::{BufferRef, Call};
-use opforge_runtime::{Device, HostKernel, Kernel, Storage};
+use opforge_runtime::vm::{Call, Content};
+use opforge_runtime::{Argument, Device, HostKernel, Kernel, Storage};
 
 /// Runs under the VM's lock.
 const BRIEF: u64 = 0;
@@ -82,11 +82,11 @@ fn submit(vm: &Vm, slot: u32, cost: u64, input: &Value, output: &Value) {
 
 fn submit_kernel(vm: &Vm, slot: u32, kernel: Increment, input: &Value, output: &Value) {
     let kernel: Arc<dyn Kernel> = Arc::new(kernel);
-    let (inputs, outputs) = ([BufferRef::new(&input.0, 0)], [BufferRef::new(&output.0, 0)]);
+    let (inputs, outputs) = (&[Argument::new(&input.0, 0)], &[Argument::new(&output.0, 0)]);
     let (op, at) = (Cow::Borrowed("increment"), Location::caller());
+    let call = Call { op: &op, at, kernel: &kernel, part: None, inputs, outputs, content: Content::New };
     // SAFETY: the kernel ignores the addresses.
-    unsafe { vm.submit(slot, &Call { op: &op, at, kernel: &kernel, part: None, inputs: &inputs, outputs: &outputs }) }
-        .unwrap();
+    unsafe { vm.submit(slot, &call) }.unwrap();
 }
 
 fn read(vm: &Vm, value: &Value) -> u64 {

@@ -103,7 +103,7 @@ impl Plan {
 fn choose(kept: &mut LoopDims<2>, reduced: &mut LoopDims<1>, count: usize, narrow: bool) -> Form {
     if let Some(row) = reduced.last().copied()
         && row.stride == [1]
-        && row.len >= LONG_ROW
+        && (row.len >= LONG_ROW || kept.is_empty() && reduced.len() == 1)
     {
         reduced.pop();
         return Form::Rows { len: row.len };

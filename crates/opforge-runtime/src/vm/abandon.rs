@@ -5,7 +5,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::buffer::{Buffer, Instruction};
+use super::buffer::{Buffer, Content, Instruction};
 use super::machine::Vm;
 use super::state::{Running, StreamState};
 use super::{patience, stream};
@@ -48,8 +48,7 @@ impl StreamState {
         }
         for queued in self.queue.iter_mut().rev() {
             let instruction = &queued.instruction;
-            if instruction.at.caller.as_ref() == caller && instruction.outputs.iter().all(|out| is_unwanted(out, &uses))
-            {
+            if instruction.at.caller.as_ref() == caller && is_unwanted(instruction, &uses) {
                 queued.abandoned = true;
             } else {
                 uses.needed.extend(buffers(instruction).map(|buffer| ptr::from_ref(buffer.storage())));
@@ -82,7 +81,10 @@ fn buffers(instruction: &Instruction) -> impl Iterator<Item = &Buffer> {
     instruction.inputs.iter().chain(&instruction.outputs)
 }
 
-fn is_unwanted(output: &Buffer, uses: &Uses) -> bool {
-    let is_new = !output.existing && !output.storage().is_reserved();
-    is_new && uses.is_unwanted(output.storage(), Arc::strong_count(&output.storage))
+/// Whether an instruction's results are new, and nobody can ask for them.
+fn is_unwanted(instruction: &Instruction, uses: &Uses) -> bool {
+    let is_unwanted = |output: &Buffer| {
+        !output.storage().is_reserved() && uses.is_unwanted(output.storage(), Arc::strong_count(&output.storage))
+    };
+    instruction.content != Content::Changed && instruction.outputs.iter().all(is_unwanted)
 }

@@ -14,50 +14,24 @@ use super::state::Running;
 use crate::kernel::{Argument, Kernel};
 use crate::storage::Storage;
 
-/// A tensor's place in memory, as a kernel's argument.
-#[derive(Debug, Clone)]
+/// A tensor's place in memory.
+#[derive(Debug, Clone, Copy)]
 pub struct Buffer<S = Held> {
-    /// The storage, shared or borrowed.
+    /// The storage, held or, of a kernel's [`Argument`], borrowed.
     pub storage: S,
     /// The place of the tensor's first element in the storage, in bytes.
     pub byte_offset: usize,
-    /// For an output: the kernel writes every byte of the storage and reads none, so that an earlier failure no longer matters.
-    pub overwrites: bool,
-    /// For an output: the storage held something before. If the kernel fails it holds what the kernel left, and is unusable only until somebody
-    /// who reads it has been told.
-    pub existing: bool,
 }
 
-/// A buffer that borrows its storage.
-pub type BufferRef<'a> = Buffer<&'a Arc<Storage>>;
-
-impl<'a> BufferRef<'a> {
-    /// The tensor at this offset.
-    #[inline]
-    pub fn new(storage: &'a Arc<Storage>, byte_offset: usize) -> Self {
-        Buffer { storage, byte_offset, overwrites: false, existing: false }
-    }
-
-    /// The same buffer as an output that [overwrites](Buffer::overwrites) the whole storage.
-    #[inline]
-    pub fn overwriting(self) -> Self {
-        Buffer { overwrites: true, ..self }
-    }
-
-    /// The same buffer as an output that was there before the call.
-    #[inline]
-    pub fn existing(self) -> Self {
-        Buffer { existing: true, ..self }
-    }
-
-    fn to_owned(&self) -> Buffer {
-        Buffer {
-            storage: Held::new(self.storage.clone()),
-            byte_offset: self.byte_offset,
-            overwrites: self.overwrites,
-            existing: self.existing,
-        }
-    }
+/// What a call's outputs held before, and what becomes of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content {
+    /// Nothing: the outputs are new.
+    New,
+    /// Something that the kernel changes. If it fails they hold what it left, and are unusable only until somebody who reads them has been told.
+    Changed,
+    /// Something that does not matter: the kernel writes every byte of the storages and reads none, so that an earlier failure is over.
+    Replaced,
 }
 
 /// A queued instruction's hold on a storage, which [`Storage::is_unshared`] does not count.
@@ -102,9 +76,8 @@ impl<S: Borrow<Arc<Storage>>> Buffer<S> {
         self.storage.borrow()
     }
 
-    #[inline]
     pub(crate) fn as_argument(&self) -> Argument<'_> {
-        Argument { storage: self.storage(), byte_offset: self.byte_offset }
+        Argument { storage: self.storage.borrow(), byte_offset: self.byte_offset }
     }
 }
 
@@ -120,9 +93,11 @@ pub struct Call<'a> {
     /// What is computed, for a [`Fuser`](super::Fuser), if the call may become part of a program.
     pub part: Option<&'a Arc<Part>>,
     /// What the kernel reads.
-    pub inputs: &'a [BufferRef<'a>],
+    pub inputs: &'a [Argument<'a>],
     /// What the kernel writes: new storages, or existing ones (in-place, `out=`).
-    pub outputs: &'a [BufferRef<'a>],
+    pub outputs: &'a [Argument<'a>],
+    /// What the outputs held before.
+    pub content: Content,
 }
 
 /// A call that waits in a stream's queue; it keeps alive what it needs.
@@ -133,6 +108,7 @@ pub(crate) struct Instruction {
     pub part: Option<Arc<Part>>,
     pub inputs: SmallVec<[Buffer; 4]>,
     pub outputs: SmallVec<[Buffer; 2]>,
+    pub content: Content,
     /// When it was issued, if a trace is being recorded.
     pub issued: super::trace::Moment,
 }
@@ -144,13 +120,18 @@ impl Call<'_> {
     }
 
     pub(crate) fn to_instruction(self, caller: Option<Arc<str>>) -> Instruction {
+        let held = |argument: &Argument<'_>| Buffer {
+            storage: Held::new(argument.storage.clone()),
+            byte_offset: argument.byte_offset,
+        };
         Instruction {
             op: self.op.clone(),
             at: Place { at: self.at, caller },
             kernel: self.kernel.clone(),
             part: self.part.cloned(),
-            inputs: self.inputs.iter().map(BufferRef::to_owned).collect(),
-            outputs: self.outputs.iter().map(BufferRef::to_owned).collect(),
+            inputs: self.inputs.iter().map(held).collect(),
+            outputs: self.outputs.iter().map(held).collect(),
+            content: self.content,
             issued: super::trace::now(),
         }
     }

@@ -96,8 +96,6 @@ impl Window {
         let buffer = |place: &Place| Buffer {
             storage: self.storages[place.storage].storage.clone(),
             byte_offset: place.byte_offset,
-            overwrites: false,
-            existing: false,
         };
         places.iter().map(buffer).collect()
     }
@@ -196,7 +194,7 @@ impl Vm {
         let op = &calls[0].instruction.op;
         // SAFETY: whoever submitted the calls promised what concerns their buffers, of which the kernel makes what they would make; the
         // dependences keep others from the storages.
-        let run = || unsafe { run::run(op, slot, &*fused.kernel, &inputs, &outputs) };
+        let run = || unsafe { run::run_queued(op, slot, &*fused.kernel, &inputs, &outputs) };
         // SAFETY: this function holds the flag.
         let result = unsafe { with_flag(&*flag, run) };
         drop_quietly((inputs, outputs, fused));
@@ -212,7 +210,9 @@ impl Vm {
                 return self.run_again(state, slot, calls, wake);
             }
             let failure = Failure::new(calls[0].instruction.op.clone(), calls[0].instruction.at.clone(), error);
-            calls.iter().for_each(|call| state.set_poison(&call.instruction.outputs, &failure));
+            for call in &calls {
+                state.set_poison(&call.instruction.outputs, call.instruction.content, &failure);
+            }
             state.report(slot, &failure);
         }
         drop(state);

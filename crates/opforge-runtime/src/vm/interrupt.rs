@@ -2,12 +2,13 @@
 
 use std::sync::atomic::Ordering;
 
-use super::buffer::{Buffer, BufferRef};
+use super::buffer::Buffer;
 use super::deps::{Slot, Ticket};
 use super::failure::Failure;
 use super::machine::Vm;
 use super::state::{State, StreamState, Worker};
 use super::stream;
+use crate::kernel::Argument;
 use crate::storage::Storage;
 use crate::sync::MutexGuard;
 
@@ -80,7 +81,7 @@ impl State {
     }
 
     /// The failure of an input whose kernel was interrupted and may not have ended yet: nobody should wait for that.
-    pub fn doomed(&mut self, inputs: &[BufferRef<'_>]) -> Option<std::sync::Arc<Failure>> {
+    pub fn doomed(&mut self, inputs: &[Argument<'_>]) -> Option<std::sync::Arc<Failure>> {
         let State { token, streams, .. } = self;
         inputs.iter().find_map(|input| {
             let deps = input.storage().deps.get(token);

@@ -1,9 +1,8 @@
 //! Running one kernel.
 
-use std::borrow::Borrow;
+use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
 use opforge_core::{Error, Result};
 use smallvec::SmallVec;
@@ -14,7 +13,6 @@ use super::failure::panic_error;
 use crate::device::Device;
 use crate::interrupt::Stopped;
 use crate::kernel::{Argument, Context, Kernel};
-use crate::storage::Storage;
 
 thread_local! {
     static INSIDE_KERNEL: Cell<bool> = const { Cell::new(false) };
@@ -31,34 +29,41 @@ pub(super) fn is_inside_kernel() -> bool {
 /// # Safety
 /// As for [`Kernel::launch`], with these buffers.
 #[inline]
-pub(super) unsafe fn run<S: Borrow<Arc<Storage>>>(
+pub(super) unsafe fn run(
     op: &str,
     stream: Slot,
     kernel: &dyn Kernel,
-    inputs: &[Buffer<S>],
-    outputs: &[Buffer<S>],
+    inputs: &[Argument<'_>],
+    outputs: &[Argument<'_>],
 ) -> Result<()> {
-    let device = outputs.first().or(inputs.first()).map_or(Device::Cpu, |buffer| buffer.storage().device());
+    let device = outputs.first().or(inputs.first()).map_or(Device::Cpu, |argument| argument.storage.device());
     let context = Context { device, stream };
     let outer = INSIDE_KERNEL.replace(true);
-    let outcome = with_arguments(inputs, |inputs| {
-        with_arguments(outputs, |outputs| {
-            // SAFETY: the arguments are the buffers' storages and places, with which the kernel may be launched.
-            catch_unwind(AssertUnwindSafe(|| unsafe { kernel.launch(&context, inputs, outputs) }))
-        })
-    });
+    // SAFETY: the kernel may be launched with these arguments, as this function demands.
+    let outcome = catch_unwind(AssertUnwindSafe(|| unsafe { kernel.launch(&context, inputs, outputs) }));
     INSIDE_KERNEL.set(outer);
-    outcome.unwrap_or_else(|payload| {
-        Err(if payload.is::<Stopped>() { Error::Interrupted } else { panic_error(op, payload.as_ref()) })
-    })
+    outcome.unwrap_or_else(|payload| Err(unwound(op, payload)))
 }
 
-/// Gives `f` the buffers as arguments: for the usual one or two of them, arrays that are built in place.
-#[inline]
-fn with_arguments<S: Borrow<Arc<Storage>>, R>(buffers: &[Buffer<S>], f: impl FnOnce(&[Argument<'_>]) -> R) -> R {
-    match buffers {
-        [a] => f(&[a.as_argument()]),
-        [a, b] => f(&[a.as_argument(), b.as_argument()]),
-        _ => f(&buffers.iter().map(Buffer::as_argument).collect::<SmallVec<[_; 8]>>()),
+#[cold]
+fn unwound(op: &str, payload: Box<dyn Any + Send>) -> Error {
+    if payload.is::<Stopped>() { Error::Interrupted } else { panic_error(op, payload.as_ref()) }
+}
+
+/// As [`run`], with buffers that a queue held.
+///
+/// # Safety
+/// As for [`run`].
+pub(super) unsafe fn run_queued(
+    op: &str,
+    stream: Slot,
+    kernel: &dyn Kernel,
+    inputs: &[Buffer],
+    outputs: &[Buffer],
+) -> Result<()> {
+    fn arguments(buffers: &[Buffer]) -> SmallVec<[Argument<'_>; 8]> {
+        buffers.iter().map(Buffer::as_argument).collect()
     }
+    // SAFETY: the arguments are the buffers' storages and places.
+    unsafe { run(op, stream, kernel, &arguments(inputs), &arguments(outputs)) }
 }

@@ -8,11 +8,12 @@ use smallvec::SmallVec;
 
 use opforge_core::Error;
 
-use super::buffer::{Buffer, Call, Instruction};
+use super::buffer::{Buffer, Call, Content, Instruction};
 use super::deps::{Slot, Ticket, Token};
 use super::failure::{Failure, Place};
 use super::interrupt::LONG;
 use crate::interrupt::Flag;
+use crate::kernel::Argument;
 use crate::storage::Storage;
 use crate::sync::Condvar;
 
@@ -177,12 +178,7 @@ impl State {
 
     /// Whether an instruction issued now on an idle stream could start at once.
     #[inline]
-    pub fn can_start<S: Borrow<Arc<Storage>>>(
-        &mut self,
-        slot: Slot,
-        inputs: &[Buffer<S>],
-        outputs: &[Buffer<S>],
-    ) -> bool {
+    pub fn can_start(&mut self, slot: Slot, inputs: &[Argument<'_>], outputs: &[Argument<'_>]) -> bool {
         let State { token, streams, .. } = self;
         let done = |ticket: &Ticket| ticket.stream == slot || is_done(streams, *ticket);
         inputs.iter().all(|input| {
@@ -196,12 +192,7 @@ impl State {
 
     /// Issues an instruction: gives it its number and notes it as the reader and writer of its storages.
     #[inline]
-    pub fn issue<S: Borrow<Arc<Storage>>>(
-        &mut self,
-        slot: Slot,
-        inputs: &[Buffer<S>],
-        outputs: &[Buffer<S>],
-    ) -> Ticket {
+    pub fn issue(&mut self, slot: Slot, inputs: &[Argument<'_>], outputs: &[Argument<'_>]) -> Ticket {
         let stream = self.stream(slot);
         stream.issued += 1;
         let ticket = Ticket { stream: slot, seq: stream.issued };
@@ -211,12 +202,7 @@ impl State {
     }
 
     /// The instructions of other streams that one issued now has to wait for.
-    pub fn waits<S: Borrow<Arc<Storage>>>(
-        &mut self,
-        slot: Slot,
-        inputs: &[Buffer<S>],
-        outputs: &[Buffer<S>],
-    ) -> SmallVec<[Ticket; 4]> {
+    pub fn waits(&mut self, slot: Slot, inputs: &[Argument<'_>], outputs: &[Argument<'_>]) -> SmallVec<[Ticket; 4]> {
         let State { token, streams, .. } = self;
         let mut waits = SmallVec::new();
         let mut add = |ticket: Ticket| {
@@ -278,32 +264,33 @@ impl State {
         in_use.then_some(Obstacle::HostAccess)
     }
 
-    /// The failure that keeps an instruction from running: that of an input, or of an output that it does not overwrite.
+    /// The failure that keeps an instruction from running: that of an input, or of an output whose content matters.
     #[inline]
     pub fn poison<S: Borrow<Arc<Storage>>>(
         &mut self,
         inputs: &[Buffer<S>],
         outputs: &[Buffer<S>],
+        content: Content,
     ) -> Option<Arc<Failure>> {
-        let outputs = outputs.iter().filter(|output| !output.overwrites);
+        let outputs = if content == Content::Replaced { &[] } else { outputs };
         inputs.iter().chain(outputs).find_map(|buffer| buffer.storage().deps.get(&mut self.token).poison().cloned())
     }
 
     /// Forgets failures that a successful instruction made irrelevant.
     #[inline]
-    pub fn clear_overwritten<S: Borrow<Arc<Storage>>>(&mut self, outputs: &[Buffer<S>]) {
-        for output in outputs.iter().filter(|output| output.overwrites) {
-            output.storage().deps.get(&mut self.token).clear_poison();
+    pub fn clear_replaced<S: Borrow<Arc<Storage>>>(&mut self, outputs: &[Buffer<S>], content: Content) {
+        if content == Content::Replaced {
+            outputs.iter().for_each(|output| output.storage().deps.get(&mut self.token).clear_poison());
         }
     }
 
     /// Marks the outputs of an instruction that failed, of which nobody has been told, as unusable.
-    pub fn set_poison<S: Borrow<Arc<Storage>>>(&mut self, outputs: &[Buffer<S>], failure: &Arc<Failure>) {
+    pub fn set_poison(&mut self, outputs: &[Buffer], content: Content, failure: &Arc<Failure>) {
         for output in outputs {
             let deps = output.storage().deps.get(&mut self.token);
-            match output.existing {
-                true => deps.set_passing_poison(failure.clone()),
-                false => deps.set_poison(failure.clone()),
+            match content {
+                Content::Changed => deps.set_passing_poison(failure.clone()),
+                Content::New | Content::Replaced => deps.set_poison(failure.clone()),
             }
         }
     }
@@ -311,8 +298,9 @@ impl State {
     /// Marks the outputs of a call as unusable that fails here and now. The user is told: what held something before can be used.
     #[cold]
     pub fn refuse(&mut self, call: &Call<'_>, failure: &Arc<Failure>) -> Error {
-        for output in call.outputs.iter().filter(|output| !output.existing) {
-            output.storage().deps.get(&mut self.token).set_poison(failure.clone());
+        if call.content != Content::Changed {
+            let outputs = call.outputs.iter();
+            outputs.for_each(|output| output.storage().deps.get(&mut self.token).set_poison(failure.clone()));
         }
         for buffer in call.inputs.iter().chain(call.outputs) {
             self.told(buffer.storage(), failure);

@@ -5,13 +5,14 @@ use std::sync::atomic::Ordering;
 
 use opforge_core::{Error, Result};
 
-use super::buffer::{BufferRef, Call};
+use super::buffer::Call;
 use super::deps::{Slot, Ticket};
 use super::failure::{Failure, Place};
 use super::interrupt::LONG;
 use super::machine::Vm;
 use super::state::{Obstacle, Queued, State};
 use super::{patience, run, stream, trace};
+use crate::kernel::Argument;
 use crate::storage::Storage;
 use crate::sync::MutexGuard;
 
@@ -56,17 +57,21 @@ impl Vm {
     pub(super) unsafe fn submit(&self, slot: Slot, call: &Call<'_>) -> Result<()> {
         check_writable(call)?;
         let sync = self.sync.load(Ordering::Relaxed);
+        let duration = call.kernel.duration();
         let inline = match sync {
-            true => call.kernel.duration() <= LONG || !patience::may_give_up(),
-            false => call.kernel.duration() <= self.inline_cost.load(Ordering::Relaxed),
+            true => duration <= LONG || !patience::may_give_up(),
+            false => duration <= self.inline_cost.load(Ordering::Relaxed),
         };
         let mut state = if inline { self.lock_for_inline(slot) } else { self.lock() };
         if inline && state.stream(slot).is_idle() && state.can_start(slot, call.inputs, call.outputs) {
+            if let Some(failure) = state.poison(call.inputs, call.outputs, call.content) {
+                return Err(state.refuse(call, &failure));
+            }
             // SAFETY: the call is as `submit` demands, and `can_start` has just held, under the same lock.
             return unsafe {
-                match call.kernel.duration() {
+                match duration {
                     ..=BRIEF => run_brief(state, slot, call),
-                    _ => self.run_inline(state, slot, call),
+                    _ => self.run_inline(state, slot, call, duration),
                 }
             };
         }
@@ -102,10 +107,13 @@ impl Vm {
     /// # Safety
     /// As for [`submit`], and the instruction can start.
     #[inline]
-    unsafe fn run_inline<'a>(&'a self, mut state: MutexGuard<'a, State>, slot: Slot, call: &Call<'_>) -> Result<()> {
-        if let Some(failure) = state.poison(call.inputs, call.outputs) {
-            return Err(state.refuse(call, &failure));
-        }
+    unsafe fn run_inline<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        slot: Slot,
+        call: &Call<'_>,
+        duration: u64,
+    ) -> Result<()> {
         let ticket = state.issue(slot, call.inputs, call.outputs);
         let stream = state.stream(slot);
         (stream.busy, stream.inline) = (true, true);
@@ -113,7 +121,7 @@ impl Vm {
         let span = trace::begin();
         // SAFETY: the kernel was prepared for these tensors, and what `issue` notes keeps others from their storages until the end.
         let run = || unsafe { run::run(call.op, slot, &**call.kernel, call.inputs, call.outputs) };
-        let result = patience::run_apart(call.kernel.duration(), run);
+        let result = patience::run_apart(duration, run);
         span.end(call.op, ticket, span.start(), call.outputs);
         let mut state = self.lock();
         state.note_outcome(call, &result);
@@ -153,7 +161,7 @@ impl Vm {
 
     /// Waits for an instruction and gives its error.
     #[cold]
-    fn outcome(&self, ticket: Ticket, outputs: &[BufferRef<'_>]) -> Result<()> {
+    fn outcome(&self, ticket: Ticket, outputs: &[Argument<'_>]) -> Result<()> {
         let mut state = self.wait_while(|state| state.unfinished(ticket))?;
         let failure = outputs.iter().find_map(|output| output.storage.deps.get(&mut state.token).poison().cloned());
         let Some(failure) = failure else { return Ok(()) };
@@ -169,9 +177,6 @@ impl Vm {
 /// As for [`submit`], and the instruction can start.
 #[inline]
 unsafe fn run_brief(mut state: MutexGuard<'_, State>, slot: Slot, call: &Call<'_>) -> Result<()> {
-    if let Some(failure) = state.poison(call.inputs, call.outputs) {
-        return Err(state.refuse(call, &failure));
-    }
     let stream = state.stream(slot);
     (stream.issued, stream.completed) = (stream.issued + 1, stream.completed + 1);
     let ticket = Ticket { stream: slot, seq: stream.issued };
@@ -188,12 +193,15 @@ impl State {
     #[inline]
     fn note_outcome(&mut self, call: &Call<'_>, result: &Result<()>) {
         match result {
-            Ok(()) => self.clear_overwritten(call.outputs),
-            Err(error) => {
-                let failure = Failure::new(call.op.clone(), call.at.into(), error.clone());
-                self.refuse(call, &failure);
-            }
+            Ok(()) => self.clear_replaced(call.outputs, call.content),
+            Err(error) => self.note_failure(call, error),
         }
+    }
+
+    #[cold]
+    fn note_failure(&mut self, call: &Call<'_>, error: &Error) {
+        let failure = Failure::new(call.op.clone(), call.at.into(), error.clone());
+        self.refuse(call, &failure);
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use smallvec::SmallVec;
 
-use super::buffer::{Buffer, Instruction};
+use super::buffer::{Buffer, Content, Instruction};
 use super::deps::{Slot, Ticket};
 use super::failure::Failure;
 use super::machine::Vm;
@@ -100,14 +100,14 @@ impl Vm {
         let ticket = Ticket { stream: slot, seq: stream.completed + 1 };
         stream.flag.store(false, Ordering::Relaxed);
         let flag = stream.flag.clone();
-        let Instruction { op, at, kernel, inputs, mut outputs, issued, .. } = instruction;
-        let mut failure = state.poison(&inputs, &outputs);
+        let Instruction { op, at, kernel, inputs, mut outputs, content, issued, .. } = instruction;
+        let mut failure = state.poison(&inputs, &outputs, content);
         let is_origin = failure.is_none() && !abandoned && !state.is_interrupted(ticket);
         drop(state);
         if is_origin {
             let span = super::trace::begin();
             // SAFETY: whoever submitted the call promised what concerns the buffers; the dependences keep others from the storages.
-            let run = || unsafe { run::run(&op, slot, &*kernel, &inputs, &outputs) };
+            let run = || unsafe { run::run_queued(&op, slot, &*kernel, &inputs, &outputs) };
             // SAFETY: this function holds the flag.
             let result = unsafe { with_flag(&*flag, run) };
             span.end(&op, ticket, issued, &outputs);
@@ -115,15 +115,15 @@ impl Vm {
         }
         // What is not needed any more is freed before the next instruction looks for memory.
         drop_quietly((kernel, inputs));
-        outputs.retain(|output| failure.is_some() || output.overwrites);
+        outputs.retain(|_| failure.is_some() || content == Content::Replaced);
         let mut state = self.lock();
         let was_abandoned = state.stream(slot).running.as_ref().is_some_and(|running| running.abandoned);
         match failure {
             // The interrupt has made the outputs unusable.
             _ if state.is_interrupted(ticket) => {}
-            None => state.clear_overwritten(&outputs),
+            None => state.clear_replaced(&outputs, content),
             Some(failure) => {
-                state.set_poison(&outputs, &failure);
+                state.set_poison(&outputs, content, &failure);
                 if is_origin && !was_abandoned {
                     state.report(slot, &failure);
                 }

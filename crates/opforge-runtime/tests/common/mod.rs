@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use opforge_runtime::vm::{self, BufferRef, Call};
-use opforge_runtime::{Device, HostKernel, Kernel, Storage};
+use opforge_runtime::vm::{self, Call, Content};
+use opforge_runtime::{Argument, Device, HostKernel, Kernel, Storage};
 
 pub use opforge_core::Result;
 
@@ -52,7 +52,7 @@ pub fn submit(
     inputs: &[&Arc<Storage>],
     output: &Arc<Storage>,
 ) -> Result<()> {
-    submit_to(op, kernel, inputs, BufferRef::new(output, 0))
+    submit_to(op, kernel, inputs, (output, Content::New))
 }
 
 #[track_caller]
@@ -60,12 +60,12 @@ pub fn submit_to(
     op: &'static str,
     kernel: &Arc<dyn Kernel>,
     inputs: &[&Arc<Storage>],
-    output: BufferRef<'_>,
+    (output, content): (&Arc<Storage>, Content),
 ) -> Result<()> {
-    let inputs: Vec<BufferRef> = inputs.iter().map(|storage| BufferRef::new(storage, 0)).collect();
-    let (op, at, outputs) = (Cow::Borrowed(op), Location::caller(), [output]);
+    let inputs: Vec<Argument> = inputs.iter().map(|storage| Argument::new(storage, 0)).collect();
+    let (op, at, outputs) = (Cow::Borrowed(op), Location::caller(), [Argument::new(output, 0)]);
     // SAFETY: `kernel` reads and writes 8 bytes of each storage.
-    unsafe { vm::submit(&Call { op: &op, at, kernel, part: None, inputs: &inputs, outputs: &outputs }) }
+    unsafe { vm::submit(&Call { op: &op, at, kernel, part: None, inputs: &inputs, outputs: &outputs, content }) }
 }
 
 pub fn value(storage: &Storage) -> Result<u64> {

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use opforge_runtime::Storage;
 
 use super::Slot;
-use crate::{Meta, Tensor};
+use crate::Tensor;
+use crate::tensor::SharedMeta;
 
 /// A version counter that a tensor has beside its storage's: see [`Tensor::untracked`].
 pub(crate) type Counter = Arc<AtomicU64>;
@@ -36,7 +37,7 @@ impl Elements {
     }
 
     /// A tensor that shows them.
-    pub(super) fn tensor(&self, meta: Meta, slot: Slot) -> Tensor {
+    pub(super) fn tensor(&self, meta: SharedMeta, slot: Slot) -> Tensor {
         Tensor::with_slot(meta, self.storage.clone(), slot.counted_by(self.counter.clone()))
     }
 
@@ -90,6 +91,6 @@ impl Tensor {
     /// ```
     pub fn untracked(&self) -> Tensor {
         let slot = Slot::default().counted_by(Some(Counter::default()));
-        Tensor::with_slot(self.meta().clone(), self.storage().clone(), slot)
+        Tensor::with_slot(self.shared_meta().clone(), self.storage().clone(), slot)
     }
 }

@@ -12,6 +12,7 @@ use super::slot::{Edge, Slot};
 use super::view::{check_write, rewrite};
 use super::{Backward, is_grad_enabled};
 use crate::operator::Grads;
+use crate::tensor::SharedMeta;
 use crate::{Error, Meta, Result, Shape, Tensor};
 
 /// From the outputs' gradients (`None` where nothing depended on one), and whether each input's gradient is wanted, to the inputs' gradients.
@@ -84,7 +85,7 @@ pub fn record_function_in_place(
     }
     let edges = inputs.iter().map(|input| input.edge()).collect();
     let saved = Saved { function: Some(backward), ..Saved::default() };
-    let metas = inputs.iter().map(|input| input.meta());
+    let metas = inputs.iter().map(|input| input.shared_meta());
     let node = Node::new(Action::Function(name), at, metas, outputs.iter(), edges, saved);
     let finish = |(i, output): (usize, &Tensor)| {
         let origin = (node.clone(), i);
@@ -94,7 +95,7 @@ pub fn record_function_in_place(
         if changed(i) {
             rewrite(output, origin);
         } else if is_input(output) || output.requires_grad() || output.base().is_some() {
-            return Tensor::with_slot(output.meta().clone(), output.storage().clone(), Slot::computed(origin));
+            return Tensor::with_slot(output.shared_meta().clone(), output.storage().clone(), Slot::computed(origin));
         } else {
             output.slot().set(true, Some(origin));
         }
@@ -148,7 +149,7 @@ fn stretches(from: &Shape, to: &Shape) -> bool {
 /// Of an output only the elements are held: its place in the graph would be a reference cycle. Once the output is recorded,
 /// [`SavedTensor::bind`] tells where that is.
 pub struct SavedTensor {
-    meta: Meta,
+    meta: SharedMeta,
     elements: Elements,
     edge: Option<Edge>,
     output: OnceLock<(Weak<Node>, usize)>,
@@ -158,7 +159,7 @@ impl SavedTensor {
     /// Saves a tensor at its current version.
     pub fn new(tensor: &Tensor, is_output: bool) -> Self {
         SavedTensor {
-            meta: tensor.meta().clone(),
+            meta: tensor.shared_meta().clone(),
             elements: Elements::of(tensor),
             edge: if is_output { None } else { tensor.edge() },
             output: OnceLock::new(),

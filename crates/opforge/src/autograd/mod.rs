@@ -85,7 +85,7 @@ impl Tensor {
     /// The same elements (shared storage) under a new identity, outside of the graph.
     pub fn detach(&self) -> Tensor {
         let slot = Slot::default().counted_by(self.slot().counter().cloned());
-        Tensor::with_slot(self.meta().clone(), self.storage().clone(), slot)
+        Tensor::with_slot(self.shared_meta().clone(), self.storage().clone(), slot)
     }
 
     /// This tensor if it is outside of the graph, else [`Tensor::detach`].

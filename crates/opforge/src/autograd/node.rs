@@ -16,7 +16,8 @@ use super::slot::{Edge, Slot, lock};
 use super::view::{overwrite_backward, show_backward};
 use super::{Backward, function};
 use crate::operator::{Grads, Operator};
-use crate::{Device, Error, Meta, Result, Tensor};
+use crate::tensor::SharedMeta;
+use crate::{Device, Error, Result, Tensor};
 
 /// One recorded call.
 pub(crate) struct Node {
@@ -25,8 +26,8 @@ pub(crate) struct Node {
     pub(crate) action: Action,
     pub(crate) at: &'static Location<'static>,
     pub(crate) device: Device,
-    pub(crate) inputs: SmallVec<[Meta; 2]>,
-    pub(crate) outputs: SmallVec<[Meta; 1]>,
+    pub(crate) inputs: SmallVec<[SharedMeta; 2]>,
+    pub(crate) outputs: SmallVec<[SharedMeta; 2]>,
     /// Where each input's gradient goes; `None` where none is needed.
     pub(crate) edges: Edges,
     pub(crate) watchers: Watchers,
@@ -48,7 +49,7 @@ pub(crate) enum Action {
     Overwrite,
 }
 
-/// What a node keeps alive for its backward.
+/// What a node keeps alive for its backward, by input and by output; empty where none is kept.
 #[derive(Clone, Default)]
 pub(crate) struct Saved {
     pub(super) inputs: SmallVec<[Option<Elements>; 3]>,
@@ -72,7 +73,7 @@ impl Node {
     pub(super) fn derived(
         action: Action,
         at: &'static Location<'static>,
-        inputs: &[&Meta],
+        inputs: &[&SharedMeta],
         output: &Tensor,
         edges: Edges,
     ) -> Arc<Self> {
@@ -82,7 +83,7 @@ impl Node {
     pub(super) fn new<'a>(
         action: Action,
         at: &'static Location<'static>,
-        inputs: impl Iterator<Item = &'a Meta>,
+        inputs: impl Iterator<Item = &'a SharedMeta>,
         outputs: impl Iterator<Item = &'a Tensor> + Clone,
         edges: Edges,
         saved: Saved,
@@ -94,7 +95,7 @@ impl Node {
             at,
             device: outputs.clone().next().map_or(Device::Cpu, |output| *output.device()),
             inputs: inputs.cloned().collect(),
-            outputs: outputs.map(|output| output.meta().clone()).collect(),
+            outputs: outputs.map(|output| output.shared_meta().clone()).collect(),
             edges,
             watchers: Watchers::default(),
             saved: Mutex::new(Some(saved)),
@@ -209,19 +210,22 @@ impl Drop for Node {
     fn drop(&mut self) {
         let saved = self.saved.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         let remains = (std::mem::take(&mut self.edges), saved, std::mem::take(&mut self.watchers));
-        let outermost = GRAVEYARD.try_with(|yard| {
-            let mut yard = yard.borrow_mut();
-            let outermost = yard.is_none();
-            yard.get_or_insert_default().push(remains);
-            outermost
+        let own = GRAVEYARD.try_with(|yard| match &mut *yard.borrow_mut() {
+            Some(yard) => {
+                yard.push(remains);
+                None
+            }
+            closed => {
+                *closed = Some(Vec::new());
+                Some(remains)
+            }
         });
-        if outermost != Ok(true) {
-            return;
-        }
-        let next = || GRAVEYARD.with(|yard| yard.borrow_mut().as_mut().and_then(Vec::pop));
-        while let Some(remains) = next() {
+        let Ok(Some(own)) = own else { return };
+        let mut next = Some(own);
+        while let Some(remains) = next {
             drop(remains);
+            next = GRAVEYARD.with_borrow_mut(|yard| yard.as_mut().and_then(Vec::pop));
         }
-        GRAVEYARD.with(|yard| *yard.borrow_mut() = None);
+        GRAVEYARD.set(None);
     }
 }

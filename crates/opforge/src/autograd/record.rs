@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::elements::Elements;
 use super::no_grad;
-use super::node::{Action, Node, Saved, is_differentiable};
+use super::node::{Action, Edges, Node, Saved, is_differentiable};
 use super::view::rewrite;
 use crate::operator::{Call, Saves, Tensors};
 use crate::{Result, Tensor};
@@ -12,6 +12,7 @@ use crate::{Result, Tensor};
 /// What backward will read of a call's inputs.
 pub(crate) struct Kept {
     saves: Saves,
+    /// By input; empty where none is kept.
     inputs: SmallVec<[Option<Elements>; 3]>,
     /// Copies of the inputs that the call overwrites, by index.
     copies: SmallVec<[(usize, Tensor); 1]>,
@@ -21,6 +22,9 @@ impl Kept {
     /// To be taken before the call runs: afterwards an input that is also an output holds the result.
     pub(crate) fn of(call: &Call<'_>) -> Result<Self> {
         let mut kept = Kept { saves: needed(call), inputs: SmallVec::new(), copies: SmallVec::new() };
+        if kept.saves.inputs == 0 {
+            return Ok(kept);
+        }
         for (i, input) in call.inputs.iter().enumerate() {
             let elements = if wanted(kept.saves.inputs, i) { Some(kept.keep(call, i, input)?) } else { None };
             kept.inputs.push(elements);
@@ -62,14 +66,16 @@ fn wanted(bits: u32, i: usize) -> bool {
 pub(crate) fn record(call: &Call<'_>, kept: Kept, outputs: &Tensors) {
     let (op, inputs) = (call.op, call.inputs);
     // A call without a gradient is recorded only when it overwrites one that has it: with constants.
-    let edges = inputs.iter().map(|input| op.differentiable().then(|| input.edge()).flatten()).collect();
+    let mut edges = Edges::new();
+    let differentiable = op.differentiable();
+    inputs.iter().for_each(|input| edges.push(if differentiable { input.edge() } else { None }));
     let Kept { saves, inputs: saved, copies } = kept;
-    let metas = inputs.iter().enumerate().map(|(i, given)| as_kept(&copies, i, given).meta());
-    let saved = Saved {
-        inputs: saved,
-        outputs: outputs.iter().enumerate().map(|(i, t)| wanted(saves.outputs, i).then(|| Elements::of(t))).collect(),
-        function: None,
-    };
+    let metas = inputs.iter().enumerate().map(|(i, given)| as_kept(&copies, i, given).shared_meta());
+    let mut saved = Saved { inputs: saved, ..Saved::default() };
+    if saves.outputs != 0 {
+        let keep = |(i, t): (usize, &Tensor)| wanted(saves.outputs, i).then(|| Elements::of(t));
+        saved.outputs = outputs.iter().enumerate().map(keep).collect();
+    }
     let node = Node::new(Action::Operator(op.boxed()), call.at, metas, outputs.iter(), edges, saved);
     for (i, output) in outputs.iter().enumerate() {
         if !wanted(op.differentiable_outputs(), i) || !is_differentiable(output) {

@@ -40,7 +40,7 @@ fn follow(view: &Tensor, base: &Tensor) {
         let Edge::Node(from, output) = base.edge()? else { return None };
         let at = from.at;
         let edges = [Some(Edge::Node(from, output))].into_iter().collect();
-        Some((Node::derived(Action::Show, at, &[base.meta()], view, edges), 0))
+        Some((Node::derived(Action::Show, at, &[base.shared_meta()], view, edges), 0))
     };
     if let Some((old, new)) = view.slot().follow(base, derive) {
         move_retained(view, old.as_ref(), new.as_ref());
@@ -80,7 +80,7 @@ pub(crate) fn rewrite(output: &Tensor, origin: Origin) {
     let (node, i) = origin;
     let at = node.at;
     let edges = [base.edge(), Some(Edge::Node(node, i))].into_iter().collect();
-    let node = Node::derived(Action::Overwrite, at, &[base.meta(), output.meta()], base, edges);
+    let node = Node::derived(Action::Overwrite, at, &[base.shared_meta(), output.shared_meta()], base, edges);
     replace(base, (node, 0));
 }
 

@@ -1,7 +1,7 @@
 //! The inference cache: what a call with these inputs infers to, and the kernel prepared for it.
 
 use std::cell::{OnceCell, RefCell};
-use std::hash::{Hash, Hasher};
+use std::hash::Hasher;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -13,12 +13,13 @@ use rustc_hash::FxHasher;
 use super::{Call, fuser};
 use crate::devices;
 use crate::fusion::{Kind, Part};
-use crate::operator::{Lowering, Metas, Operator};
-use crate::{Error, Meta, Result};
+use crate::operator::{Lowering, Operator};
+use crate::tensor::SharedMeta;
+use crate::{Error, Meta, Result, Tensor};
 
 /// A call prepared: everything but addresses.
 pub(super) struct Plan {
-    pub(super) outputs: Metas,
+    pub(super) outputs: SmallVec<[SharedMeta; 2]>,
     device: Device,
     /// Made when it is first needed, which is never for calls without data.
     carrier: OnceCell<Carrier>,
@@ -47,7 +48,7 @@ impl Plan {
     #[cold]
     fn prepare(&self, call: &Call<'_>) -> Result<&Carrier> {
         let inputs: SmallVec<[&Meta; 4]> = call.inputs.iter().map(|t| t.meta()).collect();
-        let outputs: SmallVec<[&Meta; 2]> = self.outputs.iter().collect();
+        let outputs: SmallVec<[&Meta; 2]> = self.outputs.iter().map(|meta| &**meta).collect();
         let mut kind = None;
         let mut kernel: Arc<dyn Kernel> = match call.op.lower(&inputs, &outputs)? {
             Lowering::Transfer => Arc::new(transfer(call, &outputs)?),
@@ -57,7 +58,7 @@ impl Plan {
             }
         };
         let is_empty = |meta: &Meta| meta.elem_count() == 0;
-        if self.outputs.iter().all(is_empty) && inputs.iter().all(|input| is_empty(input)) && !call.op.has_effects() {
+        if outputs.iter().chain(&inputs).all(|meta| is_empty(meta)) && !call.op.has_effects() {
             kernel = Arc::new(NoKernel);
         }
         let part = kind.filter(|_| kernel.duration() >= WORTH_FUSING).map(|kind| {
@@ -86,7 +87,8 @@ fn transfer(call: &Call<'_>, outputs: &[&Meta]) -> Result<Transfer> {
 struct Entry {
     hash: u64,
     op: Box<dyn Operator>,
-    metas: SmallVec<[Meta; 3]>,
+    inputs: SmallVec<[SharedMeta; 2]>,
+    /// Whether outputs are given. The plan's are then like these.
     given_outputs: bool,
     plan: Rc<Plan>,
 }
@@ -101,24 +103,52 @@ thread_local! {
 }
 
 /// The plan for a call, from the cache or made now; whether it was found comes with it.
+#[inline]
 pub(super) fn plan(call: &Call<'_>, device: Device) -> Result<(Rc<Plan>, bool)> {
-    let hash = hash(call, device);
-    let first = (hash >> 32) as usize % SETS * WAYS;
-    let found = CACHE.with_borrow(|cache| {
-        let mut set = cache.get(first..first + WAYS)?.iter().flatten();
-        set.find(|entry| entry.hash == hash && entry.matches(call, device)).map(|entry| entry.plan.clone())
-    });
-    if let Some(plan) = found {
-        return Ok((plan, true));
+    let hash = hash(call);
+    match find(hash, call, device) {
+        Some(plan) => Ok((plan, true)),
+        None => Ok((remember(hash, call, device)?, false)),
     }
+}
+
+/// A hash of what a plan depends on but the device: operator, inputs, and outputs where they are given.
+#[inline]
+fn hash(call: &Call<'_>) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write_u64(call.op.key_hash());
+    let mut add = |tensors: &[&Tensor]| tensors.iter().for_each(|t| hasher.write_u64(t.shared_meta().hash()));
+    add(call.inputs);
+    add(call.outputs.unwrap_or_default());
+    hasher.finish()
+}
+
+/// The index of the first entry of a set.
+#[inline]
+fn first_of_set(hash: u64) -> usize {
+    (hash >> 32) as usize % SETS * WAYS
+}
+
+#[inline]
+fn find(hash: u64, call: &Call<'_>, device: Device) -> Option<Rc<Plan>> {
+    let first = first_of_set(hash);
+    CACHE.with_borrow(|cache| {
+        let mut set = cache.get(first..first + WAYS)?.iter().flatten();
+        set.find(|entry| entry.hash == hash && entry.is_of(call, device)).map(|entry| entry.plan.clone())
+    })
+}
+
+#[cold]
+fn remember(hash: u64, call: &Call<'_>, device: Device) -> Result<Rc<Plan>> {
     let plan = Rc::new(make(call, device)?);
     let entry = Entry {
         hash,
         op: call.op.boxed(),
-        metas: metas(call).cloned().collect(),
+        inputs: metas(call.inputs),
         given_outputs: call.outputs.is_some(),
         plan: plan.clone(),
     };
+    let first = first_of_set(hash);
     CACHE.with_borrow_mut(|cache| {
         if cache.is_empty() {
             cache.resize_with(SETS * WAYS, || None);
@@ -126,53 +156,40 @@ pub(super) fn plan(call: &Call<'_>, device: Device) -> Result<(Rc<Plan>, bool)> 
         cache[first..first + WAYS].rotate_right(1);
         cache[first] = Some(entry);
     });
-    Ok((plan, false))
+    Ok(plan)
 }
 
 fn make(call: &Call<'_>, device: Device) -> Result<Plan> {
     let inputs: SmallVec<[&Meta; 4]> = call.inputs.iter().map(|t| t.meta()).collect();
-    let mut outputs = call.op.infer(&inputs)?;
+    let inferred = call.op.infer(&inputs)?;
     if let Some(given) = call.outputs {
-        super::inplace::check_metas(call.op.name(), &outputs, given)?;
-        outputs = given.iter().map(|t| t.meta().clone()).collect();
+        super::inplace::check_metas(call.op.name(), &inferred, given)?;
     }
+    let outputs = call.outputs.map_or_else(|| inferred.into_iter().map(SharedMeta::from).collect(), metas);
     for output in &outputs {
         output.shape().check(call.op.name(), output.dtype.size_in_bytes())?;
     }
     Ok(Plan { outputs, device, carrier: OnceCell::new() })
 }
 
-/// The metas that the plan depends on: the inputs', and the outputs' where they are given.
-fn metas<'a>(call: &'a Call<'_>) -> impl Iterator<Item = &'a Meta> {
-    call.inputs.iter().chain(call.outputs.unwrap_or_default()).map(|t| t.meta())
-}
-
-fn hash(call: &Call<'_>, device: Device) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write_u64(call.op.key_hash());
-    device.hash(&mut hasher);
-    hasher.write_u8(call.outputs.is_some().into());
-    for meta in metas(call) {
-        hasher.write_u8(meta.dtype as u8);
-        hasher.write_usize(meta.rank());
-        meta.dims().iter().for_each(|&n| hasher.write_usize(n));
-        meta.layout.stride().iter().for_each(|&n| hasher.write_usize(n));
-    }
-    hasher.finish()
+fn metas(tensors: &[&Tensor]) -> SmallVec<[SharedMeta; 2]> {
+    tensors.iter().map(|t| t.shared_meta().clone()).collect()
 }
 
 impl Entry {
-    fn matches(&self, call: &Call<'_>, device: Device) -> bool {
+    /// Whether the entry's plan is that of the call.
+    #[inline]
+    fn is_of(&self, call: &Call<'_>, device: Device) -> bool {
         self.plan.device == device
             && self.given_outputs == call.outputs.is_some()
             && self.op.same(call.op)
-            && self.metas.len() == call.inputs.len() + call.outputs.map_or(0, <[_]>::len)
-            && self.metas.iter().zip(metas(call)).all(|(a, b)| same(a, b))
+            && are_like(&self.inputs, call.inputs)
+            && call.outputs.is_none_or(|given| are_like(&self.plan.outputs, given))
     }
 }
 
-fn same(a: &Meta, b: &Meta) -> bool {
-    // For so few numbers the comparison of slices, a call of `memcmp`, takes longer.
-    let equal = |a: &[usize], b: &[usize]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a == b);
-    a.dtype == b.dtype && equal(a.dims(), b.dims()) && equal(a.layout.stride(), b.layout.stride())
+/// Whether tensors have these dtypes, shapes and strides.
+#[inline]
+fn are_like(metas: &[SharedMeta], tensors: &[&Tensor]) -> bool {
+    metas.len() == tensors.len() && metas.iter().zip(tensors).all(|(meta, t)| meta.is_like(t.shared_meta()))
 }

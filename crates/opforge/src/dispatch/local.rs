@@ -2,16 +2,17 @@
 
 use std::borrow::Cow;
 
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
-use opforge_runtime::vm::{self, BufferRef};
-use opforge_runtime::{Device, Storage};
+use opforge_runtime::vm::{self, Content};
+use opforge_runtime::{Argument, Device, Storage};
 
 use super::cache::{self, Carrier};
 use super::{Call, Interpreter, inplace, journey};
 use crate::autograd::no_grad;
-use crate::operator::{Metas, Tensors};
-use crate::{Error, Meta, Result, Tensor};
+use crate::operator::Tensors;
+use crate::tensor::SharedMeta;
+use crate::{Error, Result, Tensor};
 
 /// Runs calls at once on this process's device: infer (cached), make outputs, hand an instruction to the VM.
 pub struct EagerLocal;
@@ -66,7 +67,7 @@ impl EagerLocal {
 }
 
 /// The tensors to write: those given, or new ones. Pushed one by one, where they stay: that is half of what collecting them costs.
-fn push_outputs(outputs: &mut Tensors, call: &Call<'_>, metas: &Metas, device: Device) -> Result<()> {
+fn push_outputs(outputs: &mut Tensors, call: &Call<'_>, metas: &[SharedMeta], device: Device) -> Result<()> {
     match call.outputs {
         Some(given) => given.iter().for_each(|t| outputs.push((*t).clone())),
         None => {
@@ -79,21 +80,22 @@ fn push_outputs(outputs: &mut Tensors, call: &Call<'_>, metas: &Metas, device: D
 }
 
 fn submit(call: &Call<'_>, carrier: &Carrier, outputs: &Tensors) -> Result<()> {
-    with_buffers(call.inputs, false, |inputs| {
-        with_buffers(outputs, call.outputs.is_some(), |outputs| submit_buffers(call, carrier, inputs, outputs))
+    with_arguments(call.inputs, |inputs| {
+        with_arguments(outputs, |outputs| submit_arguments(call, carrier, inputs, outputs))
     })
 }
 
 #[inline(never)]
-fn submit_buffers(
+fn submit_arguments(
     call: &Call<'_>,
     carrier: &Carrier,
-    inputs: &[BufferRef<'_>],
-    outputs: &[BufferRef<'_>],
+    inputs: &[Argument<'_>],
+    outputs: &[Argument<'_>],
 ) -> Result<()> {
     let op = Cow::Borrowed(call.op.name());
     let Carrier { kernel, part } = carrier;
-    let instruction = vm::Call { op: &op, at: call.at, kernel, part: part.as_ref(), inputs, outputs };
+    let content = if call.outputs.is_some() { Content::Changed } else { Content::New };
+    let instruction = vm::Call { op: &op, at: call.at, kernel, part: part.as_ref(), inputs, outputs, content };
     // SAFETY: the kernel was prepared for the tensors' metas (the plan is keyed by them), and a tensor's layout spans no more than its
     // storage. New outputs share memory with nothing; given ones passed `check_aliases`.
     #[allow(unsafe_code)]
@@ -105,13 +107,14 @@ fn submit_buffers(
 fn check_devices(call: &Call<'_>) -> Result<Device> {
     let chosen = call.op.device();
     let inputs = if chosen.is_some() { &[] } else { call.inputs };
-    let mut all = inputs.iter().chain(call.outputs.unwrap_or_default()).map(|t| *t.device());
-    let Some(first) = chosen.or_else(|| all.next()) else {
+    let outputs = call.outputs.unwrap_or_default();
+    let Some(device) = chosen.or_else(|| inputs.first().or(outputs.first()).map(|t| *t.device())) else {
         return Err(Error::value(call.op.name(), "inputs", 0, "at least one tensor"));
     };
-    match all.find(|device| *device != first) {
-        None => Ok(first),
-        Some(other) => Err(Error::devices(call.op.name(), first, other)),
+    let is_elsewhere = |t: &&&Tensor| *t.device() != device;
+    match inputs.iter().find(is_elsewhere).or_else(|| outputs.iter().find(is_elsewhere)) {
+        None => Ok(device),
+        Some(other) => Err(Error::devices(call.op.name(), device, other.device())),
     }
 }
 
@@ -122,29 +125,27 @@ fn view(call: &Call<'_>, input: &Tensor, layout: crate::Layout) -> Result<Tensor
         return Err(Error::index(call.op.name(), "layout", format!("{layout:?}"), accepted));
     }
     journey::step("view", || format!("layout {layout:?}, no kernel"));
-    Ok([input.with_layout(layout)].into_iter().collect())
+    Ok(smallvec![input.with_layout(layout)])
 }
 
-pub(crate) fn output(meta: &Meta, device: Device) -> Result<Tensor> {
+fn output(meta: &SharedMeta, device: Device) -> Result<Tensor> {
     let storage = Storage::new(device, meta.elem_count() * meta.dtype.size_in_bytes())?;
     Ok(Tensor::from_parts(meta.clone(), storage))
 }
 
-/// Gives `f` the tensors' buffers: for the usual one or two of them, arrays that are built in place.
+/// Gives `f` the tensors as arguments: for the usual one or two of them, arrays that are built in place.
 #[inline]
-fn with_buffers<T: AsRef<Tensor>, R>(tensors: &[T], existing: bool, f: impl FnOnce(&[BufferRef<'_>]) -> R) -> R {
+fn with_arguments<T: AsRef<Tensor>, R>(tensors: &[T], f: impl FnOnce(&[Argument<'_>]) -> R) -> R {
     match tensors {
-        [a] => f(&[buffer(a.as_ref(), existing)]),
-        [a, b] => f(&[buffer(a.as_ref(), existing), buffer(b.as_ref(), existing)]),
-        _ => f(&tensors.iter().map(|t| buffer(t.as_ref(), existing)).collect::<SmallVec<[_; 4]>>()),
+        [a] => f(&[argument(a.as_ref())]),
+        [a, b] => f(&[argument(a.as_ref()), argument(b.as_ref())]),
+        _ => f(&tensors.iter().map(|t| argument(t.as_ref())).collect::<SmallVec<[_; 4]>>()),
     }
 }
 
 #[inline]
-fn buffer(tensor: &Tensor, existing: bool) -> BufferRef<'_> {
-    let byte_offset = tensor.layout().start_offset() * tensor.dtype().size_in_bytes();
-    let buffer = BufferRef::new(tensor.storage(), byte_offset);
-    if existing { buffer.existing() } else { buffer }
+fn argument(tensor: &Tensor) -> Argument<'_> {
+    Argument::new(tensor.storage(), tensor.layout().start_offset() * tensor.dtype().size_in_bytes())
 }
 
 fn bytes(outputs: &Tensors) -> usize {

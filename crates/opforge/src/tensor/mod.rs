@@ -6,6 +6,7 @@ pub mod display;
 mod host;
 mod ndarray;
 mod place;
+mod shared_meta;
 mod storage;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,6 +18,7 @@ use crate::autograd::Slot;
 use crate::{DType, Layout, Meta, Result, Shape};
 
 pub use ndarray::NdArray;
+pub(crate) use shared_meta::SharedMeta;
 
 /// Identifies a tensor among all of the process; clones share it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -76,7 +78,7 @@ pub struct Tensor(Arc<Inner>);
 
 struct Inner {
     id: TensorId,
-    meta: Meta,
+    meta: SharedMeta,
     storage: Arc<Storage>,
     device: Device,
     slot: Slot,
@@ -105,11 +107,14 @@ impl AsRef<Tensor> for Tensor {
 
 impl Tensor {
     /// A tensor over storage that spans the meta's layout, outside of any autograd graph.
-    pub(crate) fn from_parts(meta: Meta, storage: Arc<Storage>) -> Self {
+    #[inline]
+    pub(crate) fn from_parts(meta: impl Into<SharedMeta>, storage: Arc<Storage>) -> Self {
         Self::with_slot(meta, storage, Slot::default())
     }
 
-    pub(crate) fn with_slot(meta: Meta, storage: Arc<Storage>, slot: Slot) -> Self {
+    #[inline]
+    pub(crate) fn with_slot(meta: impl Into<SharedMeta>, storage: Arc<Storage>, slot: Slot) -> Self {
+        let meta = meta.into();
         Tensor(Arc::new(Inner { id: TensorId::next(), meta, device: storage.device(), storage, slot }))
     }
 
@@ -143,6 +148,11 @@ impl Tensor {
 
     /// Dtype and layout.
     pub fn meta(&self) -> &Meta {
+        &self.0.meta
+    }
+
+    #[inline]
+    pub(crate) fn shared_meta(&self) -> &SharedMeta {
         &self.0.meta
     }
 

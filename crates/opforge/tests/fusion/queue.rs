@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opforge::{DType, Device, Result, Tensor, Var};
-use opforge_runtime::vm::{self, BufferRef, Call, trace};
-use opforge_runtime::{HostKernel, Kernel, Storage};
+use opforge_runtime::vm::{self, Call, Content, trace};
+use opforge_runtime::{Argument, HostKernel, Kernel, Storage};
 
 use super::{floats, values};
 
@@ -33,9 +33,8 @@ fn queued<R>(f: impl FnOnce() -> Result<R>) -> (R, usize) {
     let open = Arc::new(AtomicBool::new(false));
     let kernel: Arc<dyn Kernel> = Arc::new(Gate(open.clone()));
     let storage = Storage::new(Device::Cpu, 8).unwrap();
-    let outputs = [BufferRef::new(&storage, 0)];
-    let op = Cow::Borrowed("gate");
-    let call = Call { op: &op, at: Location::caller(), kernel: &kernel, part: None, inputs: &[], outputs: &outputs };
+    let (op, at, outputs) = (&Cow::Borrowed("gate"), Location::caller(), &[Argument::new(&storage, 0)]);
+    let call = Call { op, at, kernel: &kernel, part: None, inputs: &[], outputs, content: Content::New };
     trace::start();
     let stream = vm::Stream::new();
     let result = vm::with_stream(&stream, || {

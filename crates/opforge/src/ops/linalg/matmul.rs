@@ -116,12 +116,10 @@ impl Tensor {
     /// When shape, device or dtype do not match, checked in that order.
     #[track_caller]
     pub fn matmul(&self, rhs: &Tensor) -> Result<Tensor> {
-        let batch = |t: &Tensor| t.rank().checked_sub(2).map(|lead| Shape::from(&t.dims()[..lead]));
-        let inner = |lhs: &Tensor, rhs: &Tensor| lhs.dims().last() == rhs.dims().iter().rev().nth(1);
-        if batch(self).is_none() || batch(self) != batch(rhs) || !inner(self, rhs) {
-            return Err(Error::shapes("matmul", self.shape(), rhs.shape(), ACCEPTED).bt());
+        match (self.dims(), rhs.dims()) {
+            ([a @ .., _, columns], [b @ .., rows, _]) if a == b && columns == rows => product(self, rhs),
+            _ => Err(Error::shapes("matmul", self.shape(), rhs.shape(), ACCEPTED).bt()),
         }
-        product(self, rhs)
     }
 
     /// As [`Tensor::matmul`], with leading dimensions broadcast.

@@ -591,6 +591,9 @@ from ._core import slice_scatter as slice_scatter
 from ._core import slogdet as slogdet
 from ._core import softmax as softmax
 from ._core import sort as sort
+from . import sparse as sparse
+from .sparse._build import sparse_coo_tensor as sparse_coo_tensor
+from .sparse._build import sparse_csr_tensor as sparse_csr_tensor
 from . import special as special
 from ._core import split as split
 from ._functional.copies import split_copy as split_copy

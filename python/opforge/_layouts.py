@@ -1,4 +1,4 @@
-"""How elements lie: `layout`, of which opforge has the strided one, and `memory_format`."""
+"""How elements lie: `layout`, of which opforge has `strided`, `sparse_coo` and `sparse_csr`, and `memory_format`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _by_name(name):
 
 
 class layout(_Named):
-    """How a tensor keeps its elements. All tensors are `strided`; the names of sparse layouts are there to be compared with."""
+    """How a tensor keeps its elements: `strided`, `sparse_coo` or `sparse_csr`; the names of other layouts are there to be compared with."""
 
 
 class memory_format(_Named):

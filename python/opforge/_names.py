@@ -21,6 +21,7 @@ optim
 overrides
 profiler
 signal
+sparse
 special
 utils
 """.split()
@@ -93,6 +94,7 @@ _LAZY = {
     "nn.functional": "celu_ selu_ threshold_",
     "random": "fork_rng",
     "serialization": "load save",
+    "sparse": "sparse_coo_tensor sparse_csr_tensor",
     "storage": "Storage TypedStorage",
     "types": "SymBool SymFloat SymInt",
 }

@@ -94,6 +94,10 @@ class Writer:
         )
 
     def _encode_tensor(self, tensor, path):
+        if tensor.is_sparse or tensor.is_sparse_csr:
+            parts, sizes, in_order = tensor._parts()
+            encoded = [self._encode_tensor(part, (*path, i)) for i, part in enumerate(parts)]
+            return {tensor.layout._name: [encoded, list(sizes), in_order, tensor.requires_grad]}
         node = {"tensor": ".".join(map(str, path)) or "tensor"}
         if type(tensor) is not _core.Tensor:
             if type(tensor) is not _parameter_class():
@@ -169,6 +173,11 @@ class Reader:
         [(tag, content)] = node.items()
         if tag in _MAPPINGS:
             return _MAPPINGS[tag]({self.decode(key): self.decode(value) for key, value in content})
+        if tag in ("sparse_coo", "sparse_csr"):
+            from .sparse._build import rebuilt
+
+            parts, *rest = content
+            return rebuilt(tag, [self.decode(part) for part in parts], *rest)
         if tag in _SEQUENCES:
             return _SEQUENCES[tag](self.decode(item) for item in content)
         return _VALUES[tag](content)

@@ -82,7 +82,7 @@ class _Repeating(TorchFunctionMode):
         leaves, structure = tree_flatten((args, kwargs))
         places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, _core.Tensor)]
         given, outputs = [leaves[i] for i in places], _tensors(result)
-        if not any(output.requires_grad for output in outputs) or _memory(outputs) & _memory(given):
+        if _intercept.overloaded(given + outputs) or not any(output.requires_grad for output in outputs) or _memory(outputs) & _memory(given):
             return result
         constants = [None if isinstance(leaf, _core.Tensor) else leaf for leaf in leaves]
 

@@ -504,6 +504,7 @@ from ._functional.memory import put as put
 from ._core import qr as qr
 from ._core import quantile as quantile
 from . import quantization as quantization
+from . import quasirandom as quasirandom
 from ._core import rad2deg as rad2deg
 from ._core import rand as rand
 from ._core import rand_like as rand_like

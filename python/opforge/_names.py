@@ -29,7 +29,7 @@ utils
 # Under the names that PyTorch's packages import: much of it answers that something is not there.
 SUBMODULES += """
 _C __config__ _custom_ops _dynamo _subclasses _tensor _tensor_str _utils accelerator ao as_torch backends cpu distributed functional futures fx hub jit mps
-multiprocessing onnx ops quantization random return_types serialization storage testing torch_version types version xpu
+multiprocessing onnx ops quantization quasirandom random return_types serialization storage testing torch_version types version xpu
 """.split()
 
 # By the module that has them.

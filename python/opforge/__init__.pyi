@@ -173,7 +173,7 @@ from ._core import copysign as copysign
 from ._core import corrcoef as corrcoef
 from ._core import cos as cos
 from ._core import cosh as cosh
-from ._core import cosine_embedding_loss as cosine_embedding_loss
+from ._functional.layers import cosine_embedding_loss as cosine_embedding_loss
 from ._core import cosine_similarity as cosine_similarity
 from ._core import count_nonzero as count_nonzero
 from ._core import cov as cov
@@ -305,7 +305,7 @@ from ._functions import hann_window as hann_window
 from ._core import hardshrink as hardshrink
 from ._functions import hash_tensor as hash_tensor
 from ._core import heaviside as heaviside
-from ._core import hinge_embedding_loss as hinge_embedding_loss
+from ._functional.layers import hinge_embedding_loss as hinge_embedding_loss
 from ._core import histc as histc
 from ._core import histogram as histogram
 from ._functions import histogramdd as histogramdd
@@ -408,7 +408,7 @@ from ._functions import lu as lu
 from ._core import lu_solve as lu_solve
 from ._core import lu_unpack as lu_unpack
 from .random import manual_seed as manual_seed
-from ._core import margin_ranking_loss as margin_ranking_loss
+from ._functional.layers import margin_ranking_loss as margin_ranking_loss
 from . import masked as masked
 from ._core import masked_fill as masked_fill
 from ._core import masked_scatter as masked_scatter
@@ -643,7 +643,7 @@ from ._core import trapz as trapz
 from ._functional.memory import triangular_solve as triangular_solve
 from ._core import tril as tril
 from ._core import tril_indices as tril_indices
-from ._core import triplet_margin_loss as triplet_margin_loss
+from ._functional.layers import triplet_margin_loss as triplet_margin_loss
 from ._core import triu as triu
 from ._core import triu_indices as triu_indices
 from ._core import true_divide as true_divide

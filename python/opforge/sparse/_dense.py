@@ -22,7 +22,7 @@ def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=N
     """The elements that are not 0 as a coalesced tensor with the layout `sparse_coo`, whose first `sparse_dim` dimensions, all of them unless given, are
     sparse; a matrix may have the `layout` `sparse_csr`.
 
-    >>> to_sparse(opforge.tensor([[0.0, 2.0], [0.0, 0.0]])).indices().tolist()
+    >>> opforge.tensor([[0.0, 2.0], [0.0, 0.0]]).to_sparse().indices().tolist()
     [[0], [1]]
     """
     if isinstance(sparse_dim, _layout):

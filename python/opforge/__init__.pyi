@@ -461,6 +461,7 @@ from ._functional.layers import native_layer_norm as native_layer_norm
 from ._core import ne as ne
 from ._core import neg as neg
 from ._core import negative as negative
+from . import nested as nested
 from ._core import nextafter as nextafter
 from . import nn as nn
 from .autograd.grad_mode import no_grad as no_grad

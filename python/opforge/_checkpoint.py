@@ -57,7 +57,7 @@ class Writer:
             return _SEQUENCES[kind], [self.add(item, (*path, i)) for i, item in enumerate(obj)]
         if kind is Size:
             return "Size", list(obj)
-        if isinstance(obj, _core.Tensor) and not obj.is_sparse and not obj.is_sparse_csr:
+        if isinstance(obj, _core.Tensor) and not (obj.is_sparse or obj.is_sparse_csr or obj.is_nested):
             return self._tensor(obj)
         if isinstance(obj, complex):
             return "complex", obj.real, obj.imag

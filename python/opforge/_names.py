@@ -16,6 +16,7 @@ library
 linalg
 masked
 mindspore
+nested
 nn
 optim
 overrides

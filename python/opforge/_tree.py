@@ -72,7 +72,7 @@ class Writer:
             return {_TAGS[kind]: pairs}
         if kind in _TAGS:
             return {_TAGS[kind]: [self._encode(item, (*path, i)) for i, item in enumerate(obj)]}
-        if isinstance(obj, _core.Tensor):
+        if isinstance(obj, _core.Tensor) and not obj.is_nested:
             return self._encode_tensor(obj, path)
         return self._encode_value(obj, path)
 

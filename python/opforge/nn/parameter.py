@@ -36,8 +36,8 @@ class Parameter(_C.Tensor):
 
 
 def _check_dense(name, data):
-    if data.is_sparse or data.is_sparse_csr:
-        raise _C.UnsupportedError(f"{name}: data must be a dense tensor, got the layout {data.layout}; register_buffer takes sparse ones, a parameter its values")
+    if data.is_sparse or data.is_sparse_csr or data.is_nested:
+        raise _C.UnsupportedError(f"{name}: data must be a dense tensor, got a {type(data).__name__}; a parameter may be its values, register_buffer takes it")
 
 
 class UninitializedParameter(Parameter):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 
 class _Named:
     """A value of which there is one by each name."""
@@ -10,7 +12,9 @@ class _Named:
         self._name = name
 
     def __repr__(self):
-        return f"opforge.{self._name}"
+        # Programs of PyTorch's compare these texts.
+        package = "torch" if f"{__package__}.as_torch" in sys.modules else "opforge"
+        return f"{package}.{self._name}"
 
     def __reduce__(self):
         return _by_name, (self._name,)

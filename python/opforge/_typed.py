@@ -22,7 +22,8 @@ class _TensorType(type):
     """The type of these names. Nothing is made by them but plain tensors."""
 
     def __instancecheck__(cls, value):
-        return isinstance(value, _core.Tensor) and value.dtype is cls.dtype and value.device.type == cls._device
+        is_of = isinstance(value, _core.Tensor) and value.dtype is cls.dtype and value.device.type == cls._device
+        return is_of and not (value.is_sparse or value.is_sparse_csr or value.is_nested)
 
     def __call__(cls, *args):
         if cls._device != "cpu":

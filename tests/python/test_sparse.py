@@ -234,3 +234,21 @@ def test_checks_can_be_asked_for():
     with checks():
         assert checks.is_enabled()
     assert not checks.is_enabled() and checks(True)(checks.is_enabled)()
+
+
+def test_older_names():
+    s = torch.sparse.FloatTensor(torch.tensor(INDICES), torch.tensor(VALUES), torch.Size([2, 3]))
+    assert s.is_sparse and s.to_dense().tolist() == DENSE and isinstance(s, torch.sparse.FloatTensor)
+    assert not isinstance(s, torch.FloatTensor) and not isinstance(s.to_dense(), torch.sparse.FloatTensor)
+    assert torch.sparse.LongTensor(2, 3).to_dense().tolist() == [[0] * 3] * 2 and s.type() == "torch.sparse.FloatTensor"
+    with pytest.raises(TypeError, match="expected values"):
+        torch.sparse.DoubleTensor(torch.tensor(INDICES), torch.tensor(VALUES))
+    assert torch.dsmm(s, torch.ones(3, 1)).tolist() == torch.spmm(s, torch.ones(3, 1)).tolist() == [[9.0], [9.0]]
+
+
+def test_indices_of_rows_and_back():
+    rows, cols = torch.tensor([0, 1, 1, 3]), torch.tensor([2, 0, 1, 2])
+    starts = torch._convert_indices_from_coo_to_csr(rows, 5)
+    assert starts.tolist() == [0, 1, 3, 3, 4, 4] and torch._convert_indices_from_coo_to_csr(rows, 4, out_int32=True).dtype == torch.int32
+    assert torch._convert_indices_from_csr_to_coo(starts, cols).tolist() == [rows.tolist(), cols.tolist()]
+    assert torch._convert_indices_from_csr_to_coo(starts, cols, transpose=True).tolist() == [cols.tolist(), rows.tolist()]

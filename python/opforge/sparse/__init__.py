@@ -16,13 +16,15 @@ from .._absent import absent_names
 from . import _conversions, _elementwise, _products, _reductions, _shapes  # noqa: F401  they have the rules of calls
 from ._build import sparse_coo_tensor, sparse_csr_tensor
 from ._coo import SparseTensor, coo as _coo
-from ._csr import SparseCsrTensor, _as_coo
+from ._csr import SparseCsrTensor, _as_coo, _convert_indices_from_coo_to_csr, _convert_indices_from_csr_to_coo  # noqa: F401
 from ._invariants import check_sparse_tensor_invariants
+from ._typed import TYPES as _TYPES
 
 __all__ = [
     "addmm", "as_sparse_gradcheck", "check_sparse_tensor_invariants", "log_softmax", "mm", "sampled_addmm", "softmax", "spdiags", "spsolve", "sum",
 ]  # fmt: skip
 
+globals().update(_TYPES)
 globals().update(
     absent_names(
         __name__,
@@ -45,11 +47,15 @@ def _check_sparse(name, tensor):
 
 
 def mm(mat1, mat2, reduce="sum"):
-    """The product of two matrices, one of them sparse at least; sparse if both are. `reduce` "mean", "amax" or "amin" takes that of a row's products
+    """The product of two matrices, one of them sparse at least; sparse if both are. `reduce` "mean", "amax" (or "max") or "amin" ("min") takes that of a row's products
     instead of their sum, of a sparse and a dense matrix."""
     if reduce != "sum":
         return _products.reduced(_check_sparse("mm", mat1), mat2, reduce)
     return _core.Tensor.mm(mat1, mat2)
+
+
+# Names of `torch` itself for products of a sparse matrix and a dense one.
+dsmm = spmm = _core.Tensor.mm
 
 
 def addmm(mat, mat1, mat2, *, beta=1.0, alpha=1.0):

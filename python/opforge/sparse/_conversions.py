@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import _core
+from .._typed import type_name
 from ._calls import rule
 from ._coo import SparseTensor, coo, like
 
@@ -37,8 +38,7 @@ def type_(input, dtype=None, non_blocking=False):
     """The name of the tensor's type, or another dtype."""
     if dtype is not None:
         return like(input, input._elements.type(dtype))
-    kind = input._elements.type()
-    return kind.replace("torch.", "torch.sparse.", 1)
+    return type_name(input._elements).replace("torch.", "torch.sparse.", 1)
 
 
 @rule("type_as")

@@ -112,9 +112,23 @@ def from_coo(tensor):
         raise _core.ArgumentError(f"to_sparse_csr: a matrix expected, got {tensor.sparse_dim()} sparse and {tensor.dense_dim()} dense dimensions")
     tensor = tensor.coalesce()
     rows, cols = tensor._places
-    starts = _core.zeros(tensor._sizes[0] + 1, dtype=_core.int64)
-    starts[1:] = rows.bincount(minlength=tensor._sizes[0]).cumsum(0)
+    starts = _convert_indices_from_coo_to_csr(rows, tensor._sizes[0])
     return csr(starts, cols, tensor._elements, tensor._sizes)
+
+
+def _convert_indices_from_coo_to_csr(input, size, *, out_int32=False):
+    """Where each of `size` rows begins in the rising row numbers `input`, and the end."""
+    starts = _core.zeros(size + 1, dtype=_core.int64)
+    starts[1:] = input.bincount(minlength=size).cumsum(0)
+    return starts.to(_core.int32) if out_int32 else starts
+
+
+def _convert_indices_from_csr_to_coo(crow_indices, col_indices, *, out_int32=False, transpose=False):
+    """The row and the column of each value, `(2, nnz)`; with `transpose` the column and the row."""
+    rows = _core.arange(len(crow_indices) - 1).repeat_interleave(crow_indices.diff().to(_core.int64))
+    places = [rows, col_indices.to(_core.int64)]
+    stacked = _core.stack(places[::-1] if transpose else places)
+    return stacked.to(_core.int32) if out_int32 else stacked
 
 
 def _as_coo(value):
@@ -122,5 +136,4 @@ def _as_coo(value):
         return type(value)(map(_as_coo, value))
     if not isinstance(value, SparseCsrTensor):
         return value
-    rows = _core.arange(value._sizes[0]).repeat_interleave(value._crow.diff())
-    return coo(_core.stack([rows, value._col.to(_core.int64)]), value._elements, value._sizes, value._coalesced)
+    return coo(_convert_indices_from_csr_to_coo(value._crow, value._col), value._elements, value._sizes, value._coalesced)

@@ -174,6 +174,7 @@ def linear(input, weight, bias=None):
 
 def reduced(input, mat2, reduce):
     """As `mm`, with the products of each row reduced by "sum", "mean", "amax" or "amin"; 0 for rows without values."""
+    reduce = {"max": "amax", "min": "amin"}.get(reduce, reduce)
     if reduce == "sum":
         return mm(input, mat2)
     if reduce not in ("mean", "amax", "amin"):

@@ -63,8 +63,9 @@ def test_what_is_out_of_range():
     engine.draw(3)
     with pytest.raises(ValueError, match="power of 2"):
         engine.draw_base2(2)
-    with pytest.raises(ValueError, match="n=-1"):
-        engine.draw(-1)
+    for call in (engine.draw, engine.fast_forward):
+        with pytest.raises(ValueError, match="n=-1"):
+            call(-1)
     engine.fast_forward(2**30 - 4)
     with pytest.raises(ValueError, match="at most"):
         engine.draw(2)

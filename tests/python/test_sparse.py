@@ -75,6 +75,9 @@ def test_a_tensor_has_copies_of_what_it_is_made_of():
         (ValueError, "1 sparse and 0 dense dimensions", ([[0]], [1.0], (2, 2))),
         (ValueError, r"values of shape \(nnz, 3\)", ([[0]], [[1.0, 2.0]], (2, 3))),
         (ValueError, "indices of 2 dimensions", ([0], [1.0])),
+        (ValueError, "a sequence of integers from 0", ([[0]], [1.0], "ab")),
+        (ValueError, "a sequence of integers from 0", ([[0]], [1.0], (-1,))),
+        (ValueError, "a sequence of integers from 0", ()),
         (TypeError, "indices of integers", ([[0.5]], [1.0], (2,))),
     ],
 )
@@ -84,10 +87,10 @@ def test_what_does_not_fit_is_an_error(error, text, arguments):
     assert isinstance(found.value, RuntimeError) and "sparse_coo_tensor" in str(found.value)
 
 
-def test_indices_said_to_be_coalesced_can_be_checked():
-    assert torch.sparse_coo_tensor(INDICES, VALUES, is_coalesced=True).is_coalesced()
+def test_indices_said_to_be_coalesced_are_checked():
+    assert torch.sparse_coo_tensor([[0, 1], [2, 0]], VALUES[:2], is_coalesced=True).is_coalesced()
     with pytest.raises(ValueError, match="is_coalesced"):
-        torch.sparse_coo_tensor(INDICES, VALUES, is_coalesced=True, check_invariants=True)
+        torch.sparse_coo_tensor(INDICES, VALUES, is_coalesced=True)
 
 
 @pytest.mark.parametrize(

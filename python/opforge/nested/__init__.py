@@ -1,7 +1,8 @@
 """Nested tensors: several tensors, which may have other sizes each, as one.
 
-Functions of elements, of the last dimension (`linear`, `layer_norm`, `softmax`, `embedding`), products, attention, sums, transposes and `cat` are made for each part,
-so they take as many calls; everything else is a NotImplementedError that names the function. Both of PyTorch's layouts, `strided` and `jagged`, are kept as parts.
+Functions of elements, of the last dimension (`linear`, `layer_norm`, `softmax`, `embedding`), products, attention, sums, transposes and `cat` are made for
+each part, so they take as many calls; everything else is a NotImplementedError that names the function. Both of PyTorch's layouts, `strided` and `jagged`,
+are kept as parts.
 
 >>> x = nested_tensor([opforge.ones(2, 3), opforge.ones(1, 3)])
 >>> to_padded_tensor(x * 2, 0.0)[1].tolist()

@@ -35,8 +35,7 @@ class SobolEngine:
 
     def draw(self, n=1, out=None, dtype=None):
         """The next `n` points, in the default dtype unless `dtype` says another."""
-        if n < 0 or self.num_generated + n > 2**self.MAXBIT:
-            raise ValueError(f"SobolEngine.draw: n={n} after {self.num_generated} points, expected none below 0 and at most 2**{self.MAXBIT} in all")
+        self._check("draw", n)
         points = self._numbers(self.num_generated, n).to(_core.float64) / 2**self.MAXBIT
         points = points.to(_core.get_default_dtype() if dtype is None else dtype)
         self.num_generated += n
@@ -61,8 +60,13 @@ class SobolEngine:
 
     def fast_forward(self, n):
         """Leaves out the next `n` points."""
+        self._check("fast_forward", n)
         self.num_generated += n
         return self
+
+    def _check(self, name, n):
+        if n < 0 or self.num_generated + n > 2**self.MAXBIT:
+            raise ValueError(f"SobolEngine.{name}: n={n} after {self.num_generated} points, expected none below 0 and at most 2**{self.MAXBIT} in all")
 
     def _numbers(self, start, n):
         """The points from `start` as numbers below `2**MAXBIT`, `(n, dimension)`.

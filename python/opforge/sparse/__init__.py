@@ -47,8 +47,8 @@ def _check_sparse(name, tensor):
 
 
 def mm(mat1, mat2, reduce="sum"):
-    """The product of two matrices, one of them sparse at least; sparse if both are. `reduce` "mean", "amax" (or "max") or "amin" ("min") takes that of a row's products
-    instead of their sum, of a sparse and a dense matrix."""
+    """The product of two matrices, one of them sparse at least; sparse if both are. `reduce` "mean", "amax" (or "max") or "amin" ("min") takes that of a
+    row's products instead of their sum, of a sparse and a dense matrix."""
     if reduce != "sum":
         return _products.reduced(_check_sparse("mm", mat1), mat2, reduce)
     return _core.Tensor.mm(mat1, mat2)

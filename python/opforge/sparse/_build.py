@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 from .. import _core
 from ._coo import coo
 from ._csr import csr
@@ -26,8 +28,8 @@ def sparse_coo_tensor(
     """A tensor of which only the elements at `indices` `(sparse_dim, nnz)` are there: `values` `(nnz, *dense sizes)`; the others are 0.
 
     `size` is by default the least that has room for them. Values at one place count as their sum, which `coalesce()` makes of them. Gradients flow through
-    `values`. Indices are always checked, whatever `check_invariants` says; `is_coalesced=True` is taken at its word unless that is true. The tensor has
-    copies of what it is made of. `sparse_coo_tensor(size)` has no values.
+    `values`. Indices, and that they are in order if `is_coalesced` says so, are always checked, whatever `check_invariants` says. The tensor has copies of
+    what it is made of. `sparse_coo_tensor(size)` has no values.
 
     Errors: ValueError for what does not fit together, IndexError for indices outside of `size`.
 
@@ -38,8 +40,8 @@ def sparse_coo_tensor(
     if values is None:
         from ._conversions import empty
 
-        sizes = size if indices is None else indices
-        return empty(tuple(sizes), len(sizes), dtype or _core.get_default_dtype()).requires_grad_(requires_grad)
+        sizes = _ints(name, size if indices is None else indices)
+        return empty(sizes, len(sizes), dtype or _core.get_default_dtype()).requires_grad_(requires_grad)
     places, elements = _indices_of(name, "indices", indices).to(_core.int64), _values_of(values, dtype, device)
     elements = elements.unsqueeze(0) if not elements.dim() else elements
     if places.dim() == 1 and not len(places):
@@ -50,9 +52,16 @@ def sparse_coo_tensor(
         raise _core.ArgumentError(f"{name}: as many values as indices expected, got {len(elements)} values for {places.shape[1]} indices")
     sizes = _sizes_of(name, places, elements, size)
     tensor = coo(places, elements, sizes, bool(is_coalesced))
-    if check_invariants and is_coalesced:
+    if is_coalesced:
         _check_order(name, tensor)
     return tensor.requires_grad_() if requires_grad else tensor
+
+
+def _ints(name, size):
+    """The sizes as a tuple of integers from 0."""
+    if not isinstance(size, (tuple, list)) or not all(isinstance(each, Integral) and each >= 0 for each in size):
+        raise _core.ArgumentError(f"{name}: size: a sequence of integers from 0 expected, got {size!r}")
+    return tuple(map(int, size))
 
 
 def _sizes_of(name, places, elements, size):
@@ -60,7 +69,7 @@ def _sizes_of(name, places, elements, size):
     dense = list(elements.shape[1:])
     if size is None:
         size = [*((places.amax(1) + 1).tolist() if places.numel() else [0] * len(places)), *dense]
-    sizes = [int(each) for each in size]
+    sizes = list(_ints(name, size))
     if len(sizes) != len(places) + len(dense):
         raise _core.ArgumentError(f"{name}: size of {len(places)} sparse and {len(dense)} dense dimensions expected, got {tuple(sizes)}")
     if sizes[len(places) :] != dense:
@@ -106,7 +115,7 @@ def sparse_csr_tensor(
         raise _core.ArgumentError(f"{name}: crow_indices that rise from 0 to the number of values, {len(col)}, expected, got {crow.tolist()[:8]}")
     crow, col = crow.to(_core.int64), col.to(_core.int64)
     width = int(col.max()) + 1 if len(col) else 0
-    sizes = [len(crow) - 1, width] if size is None else [int(each) for each in size]
+    sizes = [len(crow) - 1, width] if size is None else list(_ints(name, size))
     if len(sizes) != 2 or sizes[0] != len(crow) - 1:
         raise _core.ArgumentError(f"{name}: a size of {len(crow) - 1} rows and some columns expected, got {tuple(sizes)}")
     if len(col) and (int(col.min()) < 0 or width > sizes[1]):
@@ -127,4 +136,4 @@ def rebuilt(layout, parts, sizes, in_order, requires_grad):
     """A sparse tensor of its parts in a file or a pickle, which are not trusted."""
     if layout == "sparse_csr":
         return sparse_csr_tensor(*parts, sizes, requires_grad=bool(requires_grad))
-    return sparse_coo_tensor(*parts, sizes, is_coalesced=bool(in_order), check_invariants=True, requires_grad=bool(requires_grad))
+    return sparse_coo_tensor(*parts, sizes, is_coalesced=bool(in_order), requires_grad=bool(requires_grad))

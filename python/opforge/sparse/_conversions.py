@@ -70,7 +70,8 @@ def detach_(input):
 def copy_(input, src, non_blocking=False):
     """Becomes a copy of another sparse tensor."""
     if not isinstance(input, SparseTensor) or not isinstance(src, SparseTensor):
-        raise _core.ArgumentError("copy_() between dense and sparse Tensors is not implemented! Found self type = {} and src type = {}".format(*map(_kind, (input, src))))
+        kinds = f"Found self type = {_kind(input)} and src type = {_kind(src)}"
+        raise _core.ArgumentError(f"copy_() between dense and sparse Tensors is not implemented! {kinds}")
     if input._sizes != src._sizes:
         raise _core.ArgumentError(f"copy_: sparse tensors of one shape expected, got {input._sizes} and {src._sizes}")
     if _core.is_grad_enabled() and input.requires_grad and input.is_leaf:

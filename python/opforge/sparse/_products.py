@@ -66,6 +66,8 @@ class _Sampled(Function):
 
 
 def _check_matrix(name, tensor, dims=2):
+    if not isinstance(tensor, _core.Tensor):
+        raise _core.DTypeError(f"{name}: tensors expected, got {type(tensor).__name__}")
     if isinstance(tensor, SparseTensor) and (tensor.sparse_dim() != dims or tensor.dim() != dims):
         raise _core.ArgumentError(
             f"{name}: a sparse tensor of {dims} sparse dimensions expected, got {tensor.sparse_dim()} sparse and {tensor.dense_dim()} dense dimensions"
@@ -113,6 +115,7 @@ def _sparse_product(left, right):
 @rule("mv")
 def mv(input, vec):
     """A matrix times a vector."""
+    _check_matrix("mv", vec, 1)
     return mm(input, vec.unsqueeze(1)).squeeze(1)
 
 
@@ -141,6 +144,9 @@ def bmm(input, mat2):
 @rule("matmul", "__matmul__", "__rmatmul__")
 def matmul(input, other):
     """`mm`, `mv` or `bmm`, by the numbers of dimensions."""
+    for operand in (input, other):
+        if not isinstance(operand, _core.Tensor):
+            raise _core.DTypeError(f"matmul: tensors expected, got {type(operand).__name__}")
     dims = input.dim(), other.dim()
     if dims == (2, 1):
         return mv(input, other)

@@ -53,7 +53,7 @@ _LAZY = {
     """,
     "_functional.factors": "geqrf ormqr",
     "_functional.layers": """
-        _weight_norm affine_grid_generator alpha_dropout_ batch_norm bilinear binary_cross_entropy_with_logits binomial constant_pad_nd conv_tbc
+        _segment_reduce _weight_norm affine_grid_generator alpha_dropout_ batch_norm bilinear binary_cross_entropy_with_logits binomial constant_pad_nd conv_tbc
         cosine_embedding_loss ctc_loss dropout_ embedding embedding_renorm_ feature_alpha_dropout_ feature_dropout_ frobenius_norm grid_sampler
         grid_sampler_2d grid_sampler_3d group_norm hinge_embedding_loss instance_norm kl_div margin_ranking_loss native_batch_norm
         native_channel_shuffle native_dropout native_group_norm native_layer_norm norm_except_dim nuclear_norm poisson_nll_loss rrelu rrelu_

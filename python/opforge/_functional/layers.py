@@ -199,6 +199,12 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06
     return F.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=reduction)
 
 
+def _segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
+    """`segment_reduce`, whose maxima and minima are "amax" and "amin" here too; it checks what it is given, `unsafe` or not."""
+    reduce = {"amax": "max", "amin": "min"}.get(reduce, reduce)
+    return _C.segment_reduce(data, reduce, lengths=lengths, indices=indices, offsets=offsets, axis=axis, initial=initial)
+
+
 def conv_tbc(input, weight, bias, pad=0):
     """The convolution of `(time, batch, in)` with `(width, in, out)`: `(time, batch, out)`."""
     return F.conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad).permute(2, 0, 1)

@@ -111,6 +111,28 @@ def test_functions_pack_what_they_save():
     torch.testing.assert_close(second, expected)
 
 
+def test_what_calls_change_is_changed_once():
+    """Running statistics by batch normalization, rows by a largest norm."""
+    x = torch.linspace(-1, 2, 12).reshape(4, 3)
+    for make in (lambda: torch.nn.BatchNorm1d(3), lambda: torch.nn.BatchNorm1d(3, momentum=None)):
+        plain, hooked = make(), make()
+        with saved_tensors_hooks(lambda t: t, lambda t: t):
+            result = hooked(x)
+        result.pow(3).sum().backward()
+        plain(x).pow(3).sum().backward()
+        for mine, other in zip(hooked.state_dict().values(), plain.state_dict().values()):
+            torch.testing.assert_close(mine, other)
+        torch.testing.assert_close(hooked.weight.grad, plain.weight.grad)
+
+
+def test_sparse_tensors_go_through():
+    values, x = torch.tensor([2.0, 3.0], requires_grad=True), torch.ones(3, 2, requires_grad=True)
+    with Log().block():
+        result = torch.sparse_coo_tensor([[0, 1], [2, 0]], values, (2, 3)) @ (x * x)
+    result.sum().backward()
+    assert values.grad.tolist() == [2.0, 2.0] and x.grad.tolist() == [[6.0, 6.0], [0.0, 0.0], [4.0, 4.0]]
+
+
 def test_only_the_innermost_hooks_see_what_is_saved():
     outer, inner = Log(), Log()
     x = torch.tensor([3.0], requires_grad=True)

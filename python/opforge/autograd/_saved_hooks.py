@@ -18,8 +18,8 @@ class saved_tensors_hooks:
 
     What `autograd.Function` saves and what a checkpoint is given is packed as it is. What operators keep cannot be exchanged: instead each recorded
     call with results of their own has the tensors it was given packed, and is made again in backward from what they unpack to. So packed is, beside what
-    PyTorch packs, what operators would not have kept, and not their results; values and gradients of any order are as there. Calls in place, views and
-    indexing keep what they always keep, unpacked; they are few bytes but for calls in place.
+    PyTorch packs, what operators would not have kept, and not their results; values and gradients of any order are as there. Calls that change an
+    argument (in place, or running statistics), views, indexing and calls of sparse tensors and other subclasses keep what they always keep, unpacked.
 
     >>> x = opforge.tensor([2.0], requires_grad=True)
     >>> with saved_tensors_hooks(lambda t: t.tolist(), opforge.tensor):
@@ -78,11 +78,15 @@ class _Repeating(TorchFunctionMode):
         if thread.hooks[-1] is not self._hooks or not _core.is_grad_enabled() or is_compiling():
             return func(*args, **kwargs)
         random_state, cast = _core.get_rng_state(), _intercept.thread.cast
-        result = func(*args, **kwargs)
         leaves, structure = tree_flatten((args, kwargs))
         places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, _core.Tensor)]
-        given, outputs = [leaves[i] for i in places], _tensors(result)
-        if _intercept.overloaded(given + outputs) or not any(output.requires_grad for output in outputs) or _memory(outputs) & _memory(given):
+        given = [leaves[i] for i in places]
+        if _intercept.overloaded(given):
+            return func(*args, **kwargs)
+        versions = [tensor._version for tensor in given]
+        result = func(*args, **kwargs)
+        outputs, changed = _tensors(result), versions != [tensor._version for tensor in given]
+        if changed or not any(output.requires_grad for output in outputs) or _memory(outputs) & _memory(given):
             return result
         constants = [None if isinstance(leaf, _core.Tensor) else leaf for leaf in leaves]
 

@@ -594,7 +594,9 @@ from ._core import slogdet as slogdet
 from ._core import softmax as softmax
 from ._core import sort as sort
 from . import sparse as sparse
+from .sparse._build import sparse_compressed_tensor as sparse_compressed_tensor
 from .sparse._build import sparse_coo_tensor as sparse_coo_tensor
+from .sparse._build import sparse_csc_tensor as sparse_csc_tensor
 from .sparse._build import sparse_csr_tensor as sparse_csr_tensor
 from . import special as special
 from ._core import split as split

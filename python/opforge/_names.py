@@ -96,7 +96,10 @@ _LAZY = {
     "nn.functional": "celu_ selu_ threshold_",
     "random": "fork_rng",
     "serialization": "load save",
-    "sparse": "_convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo dsmm sparse_coo_tensor sparse_csr_tensor spmm",
+    "sparse": """
+        _convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo dsmm sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor
+        sparse_csr_tensor spmm
+    """,
     "storage": "Storage TypedStorage",
     "types": "SymBool SymFloat SymInt",
 }

@@ -17,6 +17,7 @@ import collections
 import math
 
 from . import _core
+from ._layouts import is_dense
 from ._size import Size
 
 _MAPPINGS = {"dict": dict, "OrderedDict": collections.OrderedDict, "Counter": collections.Counter}
@@ -94,7 +95,7 @@ class Writer:
         )
 
     def _encode_tensor(self, tensor, path):
-        if tensor.is_sparse or tensor.is_sparse_csr:
+        if not is_dense(tensor):
             parts, sizes, in_order = tensor._parts()
             encoded = [self._encode_tensor(part, (*path, i)) for i, part in enumerate(parts)]
             return {tensor.layout._name: [encoded, list(sizes), in_order, tensor.requires_grad]}
@@ -173,7 +174,7 @@ class Reader:
         [(tag, content)] = node.items()
         if tag in _MAPPINGS:
             return _MAPPINGS[tag]({self.decode(key): self.decode(value) for key, value in content})
-        if tag in ("sparse_coo", "sparse_csr"):
+        if tag in ("sparse_coo", "sparse_csr", "sparse_csc"):
             from .sparse._build import rebuilt
 
             parts, *rest = content

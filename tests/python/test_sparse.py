@@ -96,10 +96,10 @@ def test_indices_said_to_be_coalesced_are_checked():
 @pytest.mark.parametrize(
     ("error", "text", "arguments"),
     [
-        (IndexError, "columns from 0 to 1", ([0, 1], [2], [1.0], (1, 2))),
+        (IndexError, "plain indices from 0 to 1", ([0, 1], [2], [1.0], (1, 2))),
         (ValueError, "rise from 0", ([0, 2, 1], [0], [1.0])),
-        (ValueError, "as many values as columns", ([0, 1], [0], [1.0, 2.0])),
-        (ValueError, "1 rows", ([0, 1], [0], [1.0], (2, 2))),
+        (ValueError, "as many values as plain indices", ([0, 1], [0], [1.0, 2.0])),
+        (ValueError, "two sizes, of which number 0 is 1", ([0, 1], [0], [1.0], (2, 2))),
         (ValueError, "of one dimension", ([[0, 1]], [[0]], [[1.0]])),
     ],
 )
@@ -135,7 +135,7 @@ def test_dense_tensors_become_sparse():
         dense.to_sparse(3)
 
 
-@pytest.mark.parametrize("make", [coo, lambda **options: coo(**options).coalesce(), csr])
+@pytest.mark.parametrize("make", [coo, lambda: coo().coalesce(), csr, lambda: csr().to_sparse_csc()])
 def test_copies_of_all_kinds(make, tmp_path):
     s = make()
     torch.save({"s": s}, tmp_path / "s.safetensors")
@@ -144,8 +144,8 @@ def test_copies_of_all_kinds(make, tmp_path):
         assert type(other) is type(s) and other._nnz() == s._nnz() and torch.equal(other.to_dense(), s.to_dense())
     for other in (s.double(), s.to(torch.float64), s.to(torch.zeros(1, dtype=torch.float64)), s.type(torch.float64)):
         assert other.dtype == torch.float64 and other.to_dense().tolist() == DENSE
-    assert s.is_sparse_csr or s.cpu() is s and s.float() is s
-    with pytest.raises(TypeError, match="SparseCsrTensor|SparseTensor"):
+    assert not s.is_sparse or s.cpu() is s and s.float() is s
+    with pytest.raises(TypeError, match="SparseCs[rc]Tensor|SparseTensor"):
         torch.save({"s": s}, tmp_path / "s.pt")
     leaf = pickle.loads(pickle.dumps(s.detach().requires_grad_()))
     assert leaf.requires_grad and leaf.is_leaf
@@ -164,18 +164,18 @@ def test_texts():
         "tensor(indices=tensor([[0, 1],\n"
         "                       [2, 0]]),\n"
         "       values=tensor([3., 4.]),\n"
-        "       size=(2, 3), nnz=2, layout=opforge.sparse_coo, requires_grad=True)"
+        f"       size=(2, 3), nnz=2, layout={torch.sparse_coo}, requires_grad=True)"
     )
     assert repr(torch.sparse_coo_tensor(size=(2, 3), dtype=torch.float64)) == (
         "tensor(indices=tensor([], size=(2, 0)),\n"
         "       values=tensor([], size=(0,)),\n"
-        "       size=(2, 3), nnz=0, dtype=opforge.float64, layout=opforge.sparse_coo)"
+        f"       size=(2, 3), nnz=0, dtype=opforge.float64, layout={torch.sparse_coo})"
     )
     assert repr(csr().int()) == (
         "tensor(crow_indices=tensor([0, 1, 3]),\n"
         "       col_indices=tensor([2, 0, 2]),\n"
         "       values=tensor([9, 4, 5]),\n"
-        "       size=(2, 3), nnz=3, dtype=opforge.int32, layout=opforge.sparse_csr)"
+        f"       size=(2, 3), nnz=3, dtype=opforge.int32, layout={torch.sparse_csr})"
     )
 
 
@@ -255,3 +255,20 @@ def test_indices_of_rows_and_back():
     assert starts.tolist() == [0, 1, 3, 3, 4, 4] and torch._convert_indices_from_coo_to_csr(rows, 4, out_int32=True).dtype == torch.int32
     assert torch._convert_indices_from_csr_to_coo(starts, cols).tolist() == [rows.tolist(), cols.tolist()]
     assert torch._convert_indices_from_csr_to_coo(starts, cols, transpose=True).tolist() == [cols.tolist(), rows.tolist()]
+
+
+def test_matrices_by_columns():
+    c = torch.sparse_csc_tensor([0, 1, 1, 3], [1, 0, 1], [4.0, 9.0, 5.0], (2, 3))
+    assert c.layout is torch.sparse_csc and not c.is_sparse and not c.is_sparse_csr and c.to_dense().tolist() == DENSE
+    assert c.ccol_indices().tolist() == [0, 1, 1, 3] and c.row_indices().tolist() == [1, 0, 1]
+    for other in (coo().to_sparse_csc(), csr().to_sparse_csc(), torch.tensor(DENSE).to_sparse_csc(), csr().to_sparse(layout=torch.sparse_csc), c * 1, c.clone()):
+        assert other.layout is torch.sparse_csc and other.values().tolist() == c.values().tolist() and other.row_indices().tolist() == [1, 0, 1]
+    assert csr().t().layout is torch.sparse_csc and c.t().layout is torch.sparse_csr and c.T.to_dense().tolist() == torch.tensor(DENSE).t().tolist()
+    assert csr().t().ccol_indices().tolist() == csr().crow_indices().tolist() and c.to_sparse_csr().col_indices().tolist() == [2, 0, 2]
+    assert (c @ torch.ones(3, 1)).tolist() == [[9.0], [9.0]] and (torch.ones(1, 2) @ c).tolist() == [[4.0, 0.0, 14.0]]
+    assert torch.sparse_csc_tensor([0, 1], [2], [1.0]).shape == (3, 1)
+    assert torch.sparse_compressed_tensor([0, 1], [2], [1.0], layout=torch.sparse_csr).shape == (1, 3)
+    with pytest.raises(RuntimeError, match="ccol_indices and row_indices"):
+        c.crow_indices()
+    with pytest.raises(NotImplementedError, match="accepted: sparse_csr, sparse_csc"):
+        torch.sparse_compressed_tensor([0, 1], [2], [1.0], layout=torch.sparse_bsr)

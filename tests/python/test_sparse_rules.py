@@ -89,7 +89,7 @@ def outcome(function, kind):
     return [result.detach(), *(torch.zeros_like(leaf) if leaf.grad is None else leaf.grad for leaf in leaves)]
 
 
-@pytest.mark.parametrize("kind", ["as it is", "coalesce", "to_sparse_csr"])
+@pytest.mark.parametrize("kind", ["as it is", "coalesce", "to_sparse_csr", "to_sparse_csc"])
 @pytest.mark.parametrize("name", SAME)
 def test_results_and_gradients_are_those_of_dense_tensors(name, kind):
     for mine, other in zip(outcome(SAME[name], kind), outcome(SAME[name], "dense"), strict=True):
@@ -99,7 +99,7 @@ def test_results_and_gradients_are_those_of_dense_tensors(name, kind):
 def test_functions_of_the_module():
     s, dense, x = torch.sparse_coo_tensor(PLACES, numbers(7), (4, 5)), dense_of(PLACES, numbers(7)), numbers(5, 3, seed=2)
     there = dense_of(PLACES, torch.ones(7)) > 0
-    for matrix in (s, s.to_sparse_csr()):
+    for matrix in (s, s.to_sparse_csr(), s.to_sparse_csc()):
         torch.testing.assert_close(torch.sparse.mm(matrix, x), dense @ x)
         torch.testing.assert_close(torch.sparse.addmm(x[:4], matrix, x, beta=2.0, alpha=0.5), 2 * x[:4] + dense @ x / 2)
         torch.testing.assert_close(torch.sparse.sum(matrix, 0).to_dense(), dense.sum(0))

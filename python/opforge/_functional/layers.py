@@ -176,27 +176,27 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)
 
 
-def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=0):
+def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=0, *, out=None):
     """`nn.functional.cosine_embedding_loss`."""
     reduction = _chosen("cosine_embedding_loss", "reduction", reduction, _REDUCTIONS)
-    return F.cosine_embedding_loss(input1, input2, target, margin, reduction=reduction)
+    return F.cosine_embedding_loss(input1, input2, target, margin, reduction=reduction, out=out)
 
 
-def hinge_embedding_loss(input, target, margin=1.0, reduction=0):
+def hinge_embedding_loss(input, target, margin=1.0, reduction=0, *, out=None):
     """`nn.functional.hinge_embedding_loss`."""
-    return F.hinge_embedding_loss(input, target, margin, reduction=_chosen("hinge_embedding_loss", "reduction", reduction, _REDUCTIONS))
+    return F.hinge_embedding_loss(input, target, margin, reduction=_chosen("hinge_embedding_loss", "reduction", reduction, _REDUCTIONS), out=out)
 
 
-def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=0):
+def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=0, *, out=None):
     """`nn.functional.margin_ranking_loss`."""
     reduction = _chosen("margin_ranking_loss", "reduction", reduction, _REDUCTIONS)
-    return F.margin_ranking_loss(input1, input2, target, margin, reduction=reduction)
+    return F.margin_ranking_loss(input1, input2, target, margin, reduction=reduction, out=out)
 
 
-def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction=0):
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction=0, *, out=None):
     """`nn.functional.triplet_margin_loss`."""
     reduction = _chosen("triplet_margin_loss", "reduction", reduction, _REDUCTIONS)
-    return F.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=reduction)
+    return F.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=reduction, out=out)
 
 
 def _segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import _core as _C
+from .._layouts import is_dense
 
 
 class Parameter(_C.Tensor):
@@ -36,7 +37,7 @@ class Parameter(_C.Tensor):
 
 
 def _check_dense(name, data):
-    if data.is_sparse or data.is_sparse_csr or data.is_nested:
+    if not is_dense(data):
         raise _C.UnsupportedError(f"{name}: data must be a dense tensor, got a {type(data).__name__}; a parameter may be its values, register_buffer takes it")
 
 

@@ -1,4 +1,4 @@
-"""Tensors of which only some elements are there, the others being 0: with the layouts `sparse_coo` and, for matrices, `sparse_csr`.
+"""Tensors of which only some elements are there, the others being 0: with the layouts `sparse_coo` and, for matrices, `sparse_csr` and `sparse_csc`.
 
 They are made by `sparse_coo_tensor`, `sparse_csr_tensor` and `Tensor.to_sparse`, and have what PyTorch's have of: copies, dtypes, transposes, parts,
 concatenation; functions of elements that give 0 for 0; sums; products by numbers and tensors, of matrices with sparse and dense ones. Everything else is a
@@ -14,9 +14,9 @@ from __future__ import annotations
 from .. import _core
 from .._absent import absent_names
 from . import _conversions, _elementwise, _products, _reductions, _shapes  # noqa: F401  they have the rules of calls
-from ._build import sparse_coo_tensor, sparse_csr_tensor
+from ._build import sparse_compressed_tensor, sparse_coo_tensor, sparse_csc_tensor, sparse_csr_tensor  # noqa: F401  they are names of `opforge`
 from ._coo import SparseTensor, coo as _coo
-from ._csr import SparseCsrTensor, _as_coo, _convert_indices_from_coo_to_csr, _convert_indices_from_csr_to_coo  # noqa: F401
+from ._csr import SparseCsrTensor, _as_coo, _convert_indices_from_coo_to_csr, _convert_indices_from_csr_to_coo, from_coo  # noqa: F401
 from ._invariants import check_sparse_tensor_invariants
 from ._typed import TYPES as _TYPES
 
@@ -28,7 +28,7 @@ globals().update(_TYPES)
 globals().update(
     absent_names(
         __name__,
-        "there are the layouts sparse_coo and sparse_csr, and what is documented of them",
+        "there are the layouts sparse_coo, sparse_csr and sparse_csc, and what is documented of them",
         functions="as_sparse_gradcheck spsolve to_sparse_semi_structured",
         classes="SparseSemiStructuredTensor SparseSemiStructuredTensorCUSPARSELT SparseSemiStructuredTensorCUTLASS",
     )
@@ -37,7 +37,7 @@ globals().update(
 
 def _like(result, tensor):
     """The result in the layout of the tensor, which is that of a call's argument."""
-    return result.to_sparse_csr() if isinstance(tensor, SparseCsrTensor) and isinstance(result, SparseTensor) else result
+    return from_coo(result, type(tensor)) if isinstance(tensor, SparseCsrTensor) and isinstance(result, SparseTensor) else result
 
 
 def _check_sparse(name, tensor):

@@ -6,7 +6,7 @@ from numbers import Integral
 
 from .. import _core
 from ._coo import coo
-from ._csr import csr
+from ._csr import SparseCscTensor, SparseCsrTensor, compressed
 
 
 def _values_of(values, dtype, device):
@@ -103,24 +103,49 @@ def sparse_csr_tensor(
     >>> opforge.sparse_csr_tensor([0, 1, 3], [2, 0, 2], [3.0, 4.0, 5.0], (2, 3)).to_dense().tolist()
     [[0.0, 0.0, 3.0], [4.0, 0.0, 5.0]]
     """
-    name = "sparse_csr_tensor"
-    crow, col = _indices_of(name, "crow_indices", crow_indices), _indices_of(name, "col_indices", col_indices)
+    return _compressed("sparse_csr_tensor", SparseCsrTensor, crow_indices, col_indices, values, size, dtype, device, requires_grad)
+
+
+def sparse_csc_tensor(
+    ccol_indices, row_indices, values, size=None, *, dtype=None, device=None, pin_memory=False, requires_grad=False, check_invariants=None
+):
+    """As `sparse_csr_tensor`, column by column: column `j` has the `values`, in the rows `row_indices`, from `ccol_indices[j]` to `ccol_indices[j + 1]`."""
+    return _compressed("sparse_csc_tensor", SparseCscTensor, ccol_indices, row_indices, values, size, dtype, device, requires_grad)
+
+
+def sparse_compressed_tensor(
+    compressed_indices, plain_indices, values, size=None, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False,
+    check_invariants=None,
+):  # fmt: skip
+    """`sparse_csr_tensor` or `sparse_csc_tensor`, by the `layout`."""
+    from .._layouts import sparse_csc, sparse_csr
+
+    kinds = {sparse_csr: SparseCsrTensor, sparse_csc: SparseCscTensor}
+    if layout not in kinds:
+        raise _core.UnsupportedError(f"sparse_compressed_tensor: layout {layout} (accepted: sparse_csr, sparse_csc)")
+    return _compressed("sparse_compressed_tensor", kinds[layout], compressed_indices, plain_indices, values, size, dtype, device, requires_grad)
+
+
+def _compressed(name, kind, starts, others, values, size, dtype, device, requires_grad):
+    """A matrix of indices and values that are checked."""
+    starts, others = _indices_of(name, "compressed indices", starts), _indices_of(name, "plain indices", others)
     elements = _values_of(values, dtype, device)
-    if crow.dim() != 1 or col.dim() != 1 or elements.dim() != 1 or not len(crow):
-        shapes = ", ".join(str(tuple(each.shape)) for each in (crow, col, elements))
-        raise _core.ArgumentError(f"{name}: crow_indices, col_indices and values of one dimension expected, got {shapes}")
-    if len(col) != len(elements):
-        raise _core.ArgumentError(f"{name}: as many values as columns expected, got {len(elements)} and {len(col)}")
-    if int(crow[0]) != 0 or int(crow[-1]) != len(col) or bool((crow.diff() < 0).any()):
-        raise _core.ArgumentError(f"{name}: crow_indices that rise from 0 to the number of values, {len(col)}, expected, got {crow.tolist()[:8]}")
-    crow, col = crow.to(_core.int64), col.to(_core.int64)
-    width = int(col.max()) + 1 if len(col) else 0
-    sizes = [len(crow) - 1, width] if size is None else list(_ints(name, size))
-    if len(sizes) != 2 or sizes[0] != len(crow) - 1:
-        raise _core.ArgumentError(f"{name}: a size of {len(crow) - 1} rows and some columns expected, got {tuple(sizes)}")
-    if len(col) and (int(col.min()) < 0 or width > sizes[1]):
-        raise _core.IndexError(f"{name}: columns from 0 to {sizes[1] - 1} expected, got {int(col.min())} to {width - 1}")
-    tensor = csr(crow, col, elements, sizes, _in_order(crow, col))
+    if starts.dim() != 1 or others.dim() != 1 or elements.dim() != 1 or not len(starts):
+        shapes = ", ".join(str(tuple(each.shape)) for each in (starts, others, elements))
+        raise _core.ArgumentError(f"{name}: indices and values of one dimension expected, got {shapes}")
+    if len(others) != len(elements):
+        raise _core.ArgumentError(f"{name}: as many values as plain indices expected, got {len(elements)} and {len(others)}")
+    if int(starts[0]) != 0 or int(starts[-1]) != len(others) or bool((starts.diff() < 0).any()):
+        raise _core.ArgumentError(f"{name}: compressed indices that rise from 0 to the number of values, {len(others)}, expected, got {starts.tolist()[:8]}")
+    starts, others = starts.to(_core.int64), others.to(_core.int64)
+    count, most = len(starts) - 1, int(others.max()) + 1 if len(others) else 0
+    sizes = [count, most][:: -1 if kind._axis else 1] if size is None else list(_ints(name, size))
+    if len(sizes) != 2 or sizes[kind._axis] != count:
+        raise _core.ArgumentError(f"{name}: two sizes, of which number {kind._axis} is {count}, expected, got {tuple(sizes)}")
+    limit = sizes[1 - kind._axis]
+    if len(others) and (int(others.min()) < 0 or most > limit):
+        raise _core.IndexError(f"{name}: plain indices from 0 to {limit - 1} expected, got {int(others.min())} to {most - 1}")
+    tensor = compressed(kind, starts, others, elements, sizes, _in_order(starts, others))
     return tensor.requires_grad_() if requires_grad else tensor
 
 
@@ -134,6 +159,6 @@ def _in_order(crow, col):
 
 def rebuilt(layout, parts, sizes, in_order, requires_grad):
     """A sparse tensor of its parts in a file or a pickle, which are not trusted."""
-    if layout == "sparse_csr":
-        return sparse_csr_tensor(*parts, sizes, requires_grad=bool(requires_grad))
+    if layout in ("sparse_csr", "sparse_csc"):
+        return (sparse_csr_tensor if layout == "sparse_csr" else sparse_csc_tensor)(*parts, sizes, requires_grad=bool(requires_grad))
     return sparse_coo_tensor(*parts, sizes, is_coalesced=bool(in_order), requires_grad=bool(requires_grad))

@@ -181,6 +181,12 @@ class SparseTensor(_core.Tensor):
 
         return from_coo(self)
 
+    def to_sparse_csc(self, dense_dim=None):
+        """A matrix with the layout `sparse_csc`."""
+        from ._csr import SparseCscTensor, from_coo
+
+        return from_coo(self, SparseCscTensor)
+
     def sparse_mask(self, mask):
         """The elements at the places of a coalesced `mask`."""
         return self.to_dense().sparse_mask(mask)

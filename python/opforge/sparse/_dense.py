@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import _core
 from .._layouts import layout as _layout
-from .._layouts import sparse_coo, sparse_csr
+from .._layouts import sparse_coo, sparse_csc, sparse_csr
 from ._coo import SparseTensor, coo, like
 from ._elementwise import taken
 
@@ -13,18 +13,16 @@ def in_layout(tensor, layout):
     """A sparse tensor in the layout, which may be None for `sparse_coo`."""
     if layout is sparse_csr:
         return tensor.to_sparse_csr()
+    if layout is sparse_csc:
+        return tensor.to_sparse_csc()
     if isinstance(layout, _layout) and layout is not sparse_coo:
-        raise _core.UnsupportedError(f"to_sparse: the layouts sparse_coo and sparse_csr are there, not {layout}")
+        raise _core.UnsupportedError(f"to_sparse: the layouts sparse_coo, sparse_csr and sparse_csc are there, not {layout}")
     return tensor
 
 
 def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None):
     """The elements that are not 0 as a coalesced tensor with the layout `sparse_coo`, whose first `sparse_dim` dimensions, all of them unless given, are
-    sparse; a matrix may have the `layout` `sparse_csr`.
-
-    >>> opforge.tensor([[0.0, 2.0], [0.0, 0.0]]).to_sparse().indices().tolist()
-    [[0], [1]]
-    """
+    sparse; a matrix may have the `layout` `sparse_csr` or `sparse_csc`."""
     if isinstance(sparse_dim, _layout):
         sparse_dim, layout = None, sparse_dim
     count = self.dim() if sparse_dim is None else sparse_dim
@@ -46,6 +44,11 @@ def to_sparse_coo(self):
 def to_sparse_csr(self, dense_dim=None):
     """The elements of a matrix that are not 0, with the layout `sparse_csr`."""
     return to_sparse(self, layout=sparse_csr)
+
+
+def to_sparse_csc(self, dense_dim=None):
+    """The elements of a matrix that are not 0, with the layout `sparse_csc`."""
+    return to_sparse(self, layout=sparse_csc)
 
 
 def sparse_mask(self, mask):

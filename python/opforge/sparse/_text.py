@@ -10,9 +10,10 @@ def coo_text(tensor):
     return _text(tensor, {"indices": tensor._places, "values": tensor._elements.detach()})
 
 
-def csr_text(tensor):
-    """As PyTorch prints the layout `sparse_csr`."""
-    return _text(tensor, {"crow_indices": tensor._crow, "col_indices": tensor._col, "values": tensor._elements.detach()})
+def compressed_text(tensor):
+    """As PyTorch prints the layouts `sparse_csr` and `sparse_csc`."""
+    names = ("ccol_indices", "row_indices") if tensor._axis else ("crow_indices", "col_indices")
+    return _text(tensor, dict(zip(names, (tensor._starts, tensor._others)), values=tensor._elements.detach()))
 
 
 def _text(tensor, parts):

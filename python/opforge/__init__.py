@@ -63,8 +63,8 @@ globals().update({f"{name}_": getattr(_core.Tensor, f"{name}_") for name in _IN_
 
 from . import _tensor_attributes  # noqa: E402, F401  it gives them to the class
 
-# The submodules that the core module has too are found by their files.
-for _name in ("fft", "nn", "linalg", "special"):
+# The submodules that the core module has too are found by their files; these losses have other parameters here than in `nn.functional`.
+for _name in "fft nn linalg special cosine_embedding_loss hinge_embedding_loss margin_ranking_loss triplet_margin_loss".split():
     globals().pop(_name, None)
 
 __version__: str = _core.__version__

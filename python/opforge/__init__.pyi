@@ -173,7 +173,7 @@ from ._core import copysign as copysign
 from ._core import corrcoef as corrcoef
 from ._core import cos as cos
 from ._core import cosh as cosh
-from ._core import cosine_embedding_loss as cosine_embedding_loss
+from ._functional.layers import cosine_embedding_loss as cosine_embedding_loss
 from ._core import cosine_similarity as cosine_similarity
 from ._core import count_nonzero as count_nonzero
 from ._core import cov as cov
@@ -305,7 +305,7 @@ from ._functions import hann_window as hann_window
 from ._core import hardshrink as hardshrink
 from ._functions import hash_tensor as hash_tensor
 from ._core import heaviside as heaviside
-from ._core import hinge_embedding_loss as hinge_embedding_loss
+from ._functional.layers import hinge_embedding_loss as hinge_embedding_loss
 from ._core import histc as histc
 from ._core import histogram as histogram
 from ._functions import histogramdd as histogramdd
@@ -408,7 +408,7 @@ from ._functions import lu as lu
 from ._core import lu_solve as lu_solve
 from ._core import lu_unpack as lu_unpack
 from .random import manual_seed as manual_seed
-from ._core import margin_ranking_loss as margin_ranking_loss
+from ._functional.layers import margin_ranking_loss as margin_ranking_loss
 from . import masked as masked
 from ._core import masked_fill as masked_fill
 from ._core import masked_scatter as masked_scatter
@@ -461,6 +461,7 @@ from ._functional.layers import native_layer_norm as native_layer_norm
 from ._core import ne as ne
 from ._core import neg as neg
 from ._core import negative as negative
+from . import nested as nested
 from ._core import nextafter as nextafter
 from . import nn as nn
 from .autograd.grad_mode import no_grad as no_grad
@@ -504,6 +505,7 @@ from ._functional.memory import put as put
 from ._core import qr as qr
 from ._core import quantile as quantile
 from . import quantization as quantization
+from . import quasirandom as quasirandom
 from ._core import rad2deg as rad2deg
 from ._core import rand as rand
 from ._core import rand_like as rand_like
@@ -591,6 +593,11 @@ from ._core import slice_scatter as slice_scatter
 from ._core import slogdet as slogdet
 from ._core import softmax as softmax
 from ._core import sort as sort
+from . import sparse as sparse
+from .sparse._build import sparse_compressed_tensor as sparse_compressed_tensor
+from .sparse._build import sparse_coo_tensor as sparse_coo_tensor
+from .sparse._build import sparse_csc_tensor as sparse_csc_tensor
+from .sparse._build import sparse_csr_tensor as sparse_csr_tensor
 from . import special as special
 from ._core import split as split
 from ._functional.copies import split_copy as split_copy
@@ -639,7 +646,7 @@ from ._core import trapz as trapz
 from ._functional.memory import triangular_solve as triangular_solve
 from ._core import tril as tril
 from ._core import tril_indices as tril_indices
-from ._core import triplet_margin_loss as triplet_margin_loss
+from ._functional.layers import triplet_margin_loss as triplet_margin_loss
 from ._core import triu as triu
 from ._core import triu_indices as triu_indices
 from ._core import true_divide as true_divide

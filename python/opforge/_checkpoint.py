@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 
 from . import _core
+from ._layouts import is_dense
 from ._size import Size
 
 _MAPS = {"dict": dict, "OrderedDict": collections.OrderedDict, "Counter": collections.Counter}
@@ -57,7 +58,7 @@ class Writer:
             return _SEQUENCES[kind], [self.add(item, (*path, i)) for i, item in enumerate(obj)]
         if kind is Size:
             return "Size", list(obj)
-        if isinstance(obj, _core.Tensor):
+        if isinstance(obj, _core.Tensor) and is_dense(obj):
             return self._tensor(obj)
         if isinstance(obj, complex):
             return "complex", obj.real, obj.imag

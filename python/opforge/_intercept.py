@@ -114,4 +114,5 @@ def shown(function):
             raise TypeError(f"{function.__name__}(): every __torch_function__ of the arguments' classes returned NotImplemented")
         return result
 
+    call.is_shown = True
     return call

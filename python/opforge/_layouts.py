@@ -1,6 +1,8 @@
-"""How elements lie: `layout`, of which opforge has the strided one, and `memory_format`."""
+"""How elements lie: `layout`, of which opforge has `strided`, `sparse_coo`, `sparse_csr` and `sparse_csc`, and `memory_format`."""
 
 from __future__ import annotations
+
+import sys
 
 
 class _Named:
@@ -10,7 +12,9 @@ class _Named:
         self._name = name
 
     def __repr__(self):
-        return f"opforge.{self._name}"
+        # Programs of PyTorch's compare these texts.
+        package = "torch" if f"{__package__}.as_torch" in sys.modules else "opforge"
+        return f"{package}.{self._name}"
 
     def __reduce__(self):
         return _by_name, (self._name,)
@@ -24,7 +28,7 @@ def _by_name(name):
 
 
 class layout(_Named):
-    """How a tensor keeps its elements. All tensors are `strided`; the names of sparse layouts are there to be compared with."""
+    """How a tensor keeps its elements: `strided`, `sparse_coo`, `sparse_csr`, `sparse_csc` or `jagged`; the names of other layouts are there to be compared with."""
 
 
 class memory_format(_Named):
@@ -38,6 +42,11 @@ legacy_contiguous_format = globals()["contiguous_format"]
 
 # The number of dimensions of tensors whose channels, the second dimension, may lie last.
 _RANKS = {globals()["channels_last"]: 4, globals()["channels_last_3d"]: 5}
+
+
+def is_dense(tensor) -> bool:
+    """Whether all elements are there, one shape for all: neither sparse nor nested."""
+    return tensor.layout is globals()["strided"] and not tensor.is_nested
 
 
 def lies_in(tensor, format) -> bool:

@@ -16,11 +16,13 @@ library
 linalg
 masked
 mindspore
+nested
 nn
 optim
 overrides
 profiler
 signal
+sparse
 special
 utils
 """.split()
@@ -28,7 +30,7 @@ utils
 # Under the names that PyTorch's packages import: much of it answers that something is not there.
 SUBMODULES += """
 _C __config__ _custom_ops _dynamo _subclasses _tensor _tensor_str _utils accelerator ao as_torch backends cpu distributed functional futures fx hub jit mps
-multiprocessing onnx ops quantization random return_types serialization storage testing torch_version types version xpu
+multiprocessing onnx ops quantization quasirandom random return_types serialization storage testing torch_version types version xpu
 """.split()
 
 # By the module that has them.
@@ -51,10 +53,11 @@ _LAZY = {
     """,
     "_functional.factors": "geqrf ormqr",
     "_functional.layers": """
-        _weight_norm affine_grid_generator alpha_dropout_ batch_norm bilinear binary_cross_entropy_with_logits binomial constant_pad_nd conv_tbc ctc_loss
-        dropout_ embedding embedding_renorm_ feature_alpha_dropout_ feature_dropout_ frobenius_norm grid_sampler grid_sampler_2d grid_sampler_3d
-        group_norm instance_norm kl_div native_batch_norm native_channel_shuffle native_dropout native_group_norm native_layer_norm norm_except_dim
-        nuclear_norm poisson_nll_loss rrelu rrelu_
+        _segment_reduce _weight_norm affine_grid_generator alpha_dropout_ batch_norm bilinear binary_cross_entropy_with_logits binomial constant_pad_nd conv_tbc
+        cosine_embedding_loss ctc_loss dropout_ embedding embedding_renorm_ feature_alpha_dropout_ feature_dropout_ frobenius_norm grid_sampler
+        grid_sampler_2d grid_sampler_3d group_norm hinge_embedding_loss instance_norm kl_div margin_ranking_loss native_batch_norm
+        native_channel_shuffle native_dropout native_group_norm native_layer_norm norm_except_dim nuclear_norm poisson_nll_loss rrelu rrelu_
+        triplet_margin_loss
     """,
     "_functional.memory": """
         conj_physical_ empty_permuted fill get_device is_conj is_distributed is_inference is_neg is_nonzero is_signed nonzero_static put range resize_as_
@@ -93,6 +96,10 @@ _LAZY = {
     "nn.functional": "celu_ selu_ threshold_",
     "random": "fork_rng",
     "serialization": "load save",
+    "sparse": """
+        _convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo dsmm sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor
+        sparse_csr_tensor spmm
+    """,
     "storage": "Storage TypedStorage",
     "types": "SymBool SymFloat SymInt",
 }

@@ -25,7 +25,7 @@ def _to_absent(name):
 
 
 def _layout(self):
-    """How elements are kept: `strided`, always."""
+    """How elements are kept: `strided`, but for sparse tensors."""
     from ._layouts import strided
 
     return strided

@@ -17,6 +17,7 @@ import collections
 import math
 
 from . import _core
+from ._layouts import is_dense
 from ._size import Size
 
 _MAPPINGS = {"dict": dict, "OrderedDict": collections.OrderedDict, "Counter": collections.Counter}
@@ -72,7 +73,7 @@ class Writer:
             return {_TAGS[kind]: pairs}
         if kind in _TAGS:
             return {_TAGS[kind]: [self._encode(item, (*path, i)) for i, item in enumerate(obj)]}
-        if isinstance(obj, _core.Tensor):
+        if isinstance(obj, _core.Tensor) and not obj.is_nested:
             return self._encode_tensor(obj, path)
         return self._encode_value(obj, path)
 
@@ -94,6 +95,10 @@ class Writer:
         )
 
     def _encode_tensor(self, tensor, path):
+        if not is_dense(tensor):
+            parts, sizes, in_order = tensor._parts()
+            encoded = [self._encode_tensor(part, (*path, i)) for i, part in enumerate(parts)]
+            return {tensor.layout._name: [encoded, list(sizes), in_order, tensor.requires_grad]}
         node = {"tensor": ".".join(map(str, path)) or "tensor"}
         if type(tensor) is not _core.Tensor:
             if type(tensor) is not _parameter_class():
@@ -169,6 +174,11 @@ class Reader:
         [(tag, content)] = node.items()
         if tag in _MAPPINGS:
             return _MAPPINGS[tag]({self.decode(key): self.decode(value) for key, value in content})
+        if tag in ("sparse_coo", "sparse_csr", "sparse_csc"):
+            from .sparse._build import rebuilt
+
+            parts, *rest = content
+            return rebuilt(tag, [self.decode(part) for part in parts], *rest)
         if tag in _SEQUENCES:
             return _SEQUENCES[tag](self.decode(item) for item in content)
         return _VALUES[tag](content)

@@ -11,6 +11,7 @@ import numbers
 
 from . import _core
 from ._accelerators import DeviceAbsentError
+from ._layouts import is_dense
 
 _DTYPES = {
     "BFloat16": _core.bfloat16, "Bool": _core.bool, "Byte": _core.uint8, "Char": _core.int8, "Double": _core.float64, "Float": _core.float32,
@@ -22,7 +23,7 @@ class _TensorType(type):
     """The type of these names. Nothing is made by them but plain tensors."""
 
     def __instancecheck__(cls, value):
-        return isinstance(value, _core.Tensor) and value.dtype is cls.dtype and value.device.type == cls._device
+        return isinstance(value, _core.Tensor) and value.dtype is cls.dtype and value.device.type == cls._device and is_dense(value)
 
     def __call__(cls, *args):
         if cls._device != "cpu":

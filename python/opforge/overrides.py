@@ -145,6 +145,8 @@ def _namespaces():
 
 
 def _is_shown(value):
+    if isinstance(value, types.FunctionType):
+        return getattr(value, "is_shown", False)
     if isinstance(value, types.BuiltinFunctionType):
         home = getattr(value, "__module__", None) or ""
         return home.startswith("opforge._core") and value.__name__ in _declared_functions()
@@ -168,7 +170,7 @@ def get_overridable_functions():
 
 @functools.cache
 def get_ignored_functions():
-    """Public functions of the package that calls are not shown of: what is written by hand, or composed in Python."""
+    """Public functions of the package that calls are not shown of: what is written by hand, and some that are composed in Python."""
     shown = {value for values in get_overridable_functions().values() for value in values}
     spaces = [space for _, space in _namespaces() if space is not _Tensor]
     public = (value for space in spaces for name, value in vars(space).items() if not name.startswith("_"))

@@ -147,3 +147,8 @@ print(refused(lambda: torch.zeros(2, layout=torch.sparse_coo)), refused(lambda: 
 def test_modules_that_packages_read_whole_are_whole(tmp_path):
     program = "import opforge.as_torch, torch.distributions; print('Normal' in vars(torch.distributions), torch.torch is torch)"
     assert run(tmp_path, program) == ["True", "True"]
+
+
+def test_layouts_have_the_texts_that_programs_compare(tmp_path):
+    program = "import opforge.as_torch, torch; print(torch.eye(2).to_sparse().layout, torch.strided)"
+    assert run(tmp_path, program) == ["torch.sparse_coo", "torch.strided"]

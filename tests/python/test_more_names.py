@@ -89,3 +89,9 @@ def test_gradients_of_named_rows_are_shared():
     weight = torch.ones(3, 2, requires_grad=True)
     torch.nn.functional.embedding_bag(ids, weight, torch.tensor([0, 2]), mode="sum", scale_grad_by_freq=True).sum().backward()
     np.testing.assert_allclose(weight.grad.numpy()[:, 0], [1, 0, 1], rtol=1e-6)
+
+
+def test_segments_under_their_older_name():
+    x, lengths = torch.tensor([1.0, 5.0, 2.0]), torch.tensor([2, 1])
+    for older, name in (("amax", "max"), ("amin", "min"), ("sum", "sum")):
+        assert torch.equal(torch._segment_reduce(x, older, lengths=lengths, unsafe=True), torch.segment_reduce(x, name, lengths=lengths))

@@ -95,12 +95,22 @@ def test_muon_wants_matrices():
         optim.Muon([torch.nn.Parameter(torch.ones(3, 3))], adjust_lr_fn="none")
 
 
-def test_sparse_adam_says_that_gradients_are_dense():
-    weight = torch.nn.Parameter(torch.ones(2))
-    optimizer = optim.SparseAdam([weight])
-    weight.grad = torch.ones(2)
-    with pytest.raises(RuntimeError, match="dense"):
+def test_sparse_adam_changes_the_rows_that_a_gradient_has():
+    """Against Adam on the looked-up rows alone, with the bias corrections of all steps."""
+    table = torch.nn.Embedding(4, 2, sparse=True, _weight=torch.arange(8.0).reshape(4, 2))
+    optimizer = optim.SparseAdam(table.parameters(), lr=0.1)
+    rows, mean, square = table.weight.detach().clone(), torch.zeros(4, 2), torch.zeros(4, 2)
+    for step, looked_up in enumerate(([1, 3, 3], [0, 1], [3]), 1):
+        optimizer.zero_grad()
+        (table(torch.tensor(looked_up)) ** 2 + 1).sum().backward()
         optimizer.step()
+        for row in set(looked_up):
+            grad = 2 * rows[row] * looked_up.count(row)
+            mean[row] = 0.9 * mean[row] + 0.1 * grad
+            square[row] = 0.999 * square[row] + 0.001 * grad**2
+            rows[row] -= 0.1 * (1 - 0.999**step) ** 0.5 / (1 - 0.9**step) * mean[row] / (square[row].sqrt() + 1e-8)
+    torch.testing.assert_close(table.weight.detach(), rows)
+    assert table.weight[2].tolist() == [4.0, 5.0]
 
 
 ALL = [getattr(optim, name) for name in optim.__all__ if name[0].isupper() and name not in ("Optimizer", "SparseAdam", "LBFGS")]

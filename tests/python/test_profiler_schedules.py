@@ -105,12 +105,3 @@ def test_a_program_can_ask_whether_a_profile_records():
     assert torch.autograd._profiler_enabled() is False
     with profile():
         assert torch.autograd._profiler_enabled() is True
-
-
-def test_operations_are_not_counted():
-    from opforge.utils.flop_counter import FlopCounterMode
-
-    counter = FlopCounterMode(display=False)
-    assert counter.get_total_flops() == 0 and counter.get_flop_counts() == {}
-    with pytest.raises(NotImplementedError, match="count"):
-        counter.__enter__()

@@ -11,7 +11,11 @@ _REDUCTIONS = ("none", "mean", "sum")
 
 
 def _chosen(name, parameter, number, words):
-    """The word that a number stands for."""
+    """The word that a number stands for; words stand for themselves."""
+    if number in words:
+        return number
+    if not isinstance(number, int):
+        raise TypeError(f"{name}: {parameter}: an int expected, got {number!r}")
     if not 0 <= number < len(words):
         raise ValueError(f"{name}: {parameter}={number}, expected 0 to {len(words) - 1}: {', '.join(words)}")
     return words[number]
@@ -170,6 +174,35 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     """`nn.functional.ctc_loss`."""
     reduction = _chosen("ctc_loss", "reduction", reduction, _REDUCTIONS)
     return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduction, zero_infinity)
+
+
+def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=0, *, out=None):
+    """`nn.functional.cosine_embedding_loss`."""
+    reduction = _chosen("cosine_embedding_loss", "reduction", reduction, _REDUCTIONS)
+    return F.cosine_embedding_loss(input1, input2, target, margin, reduction=reduction, out=out)
+
+
+def hinge_embedding_loss(input, target, margin=1.0, reduction=0, *, out=None):
+    """`nn.functional.hinge_embedding_loss`."""
+    return F.hinge_embedding_loss(input, target, margin, reduction=_chosen("hinge_embedding_loss", "reduction", reduction, _REDUCTIONS), out=out)
+
+
+def margin_ranking_loss(input1, input2, target, margin=0.0, reduction=0, *, out=None):
+    """`nn.functional.margin_ranking_loss`."""
+    reduction = _chosen("margin_ranking_loss", "reduction", reduction, _REDUCTIONS)
+    return F.margin_ranking_loss(input1, input2, target, margin, reduction=reduction, out=out)
+
+
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-06, swap=False, reduction=0, *, out=None):
+    """`nn.functional.triplet_margin_loss`."""
+    reduction = _chosen("triplet_margin_loss", "reduction", reduction, _REDUCTIONS)
+    return F.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=reduction, out=out)
+
+
+def _segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
+    """`segment_reduce`, whose maxima and minima are "amax" and "amin" here too; it checks what it is given, `unsafe` or not."""
+    reduce = {"amax": "max", "amin": "min"}.get(reduce, reduce)
+    return _C.segment_reduce(data, reduce, lengths=lengths, indices=indices, offsets=offsets, axis=axis, initial=initial)
 
 
 def conv_tbc(input, weight, bias, pad=0):

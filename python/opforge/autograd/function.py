@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import wraps
 
 from .. import _core
+from ._saved import save
 from .grad_mode import no_grad
 
 
@@ -45,7 +46,7 @@ class FunctionCtx:
         bound = []
         for tensor in self._to_save:
             position = next((i for i, output in enumerate(outputs) if output is tensor), None)
-            saved = None if tensor is None else _core.SavedTensor(tensor, position is not None)
+            saved = None if tensor is None else save(tensor, position is not None)
             if position is not None:
                 bound.append((saved, position))
             self._saved += (saved,)
@@ -101,24 +102,27 @@ def _record(cls, ctx, args, places, tensors, outputs):
     results = [outputs[i] for i in which]
     bound = ctx._save(results)
     shapes = [(tuple(t.shape), t.dtype) for t in results]
+    # The node is to keep neither arguments nor outputs.
+    arguments, count = len(args), len(outputs)
 
     def backward(grads, needs):
-        given = [None] * len(outputs)
+        given = [None] * count
         for i, grad, (shape, dtype) in zip(which, grads, shapes):
             given[i] = _core.zeros(shape, dtype=dtype) if grad is None and ctx._materialize else grad
         found = cls.backward(ctx, *given)
         found = found if isinstance(found, (tuple, list)) else (found,)
-        if len(found) != len(args):
-            extra = found[len(args) :]
-            if len(found) < len(args) or any(grad is not None for grad in extra):
+        if len(found) != arguments:
+            extra = found[arguments:]
+            if len(found) < arguments or any(grad is not None for grad in extra):
                 raise RuntimeError(
                     f"function {cls.__name__}Backward returned an incorrect number of gradients "
-                    f"(expected {len(args)}, got {len(found)})"
+                    f"(expected {arguments}, got {len(found)})"
                 )
         return [found[i] for i in places]
 
     differentiable = [not _is_among(t, ctx._constant) for t in results]
     changed = [_is_among(t, ctx._dirty) for t in results]
+    ctx._constant = ctx._dirty = ()
     recorded = _core.record_function(f"{cls.__name__}Backward", tensors, results, differentiable, backward, changed)
     for saved, position in bound:
         saved.bind(recorded[position])

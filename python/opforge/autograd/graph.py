@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from typing import NamedTuple
 
 from .. import _core
 from .._absent import absent_class
+from ._saved_hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
 
 __all__ = [
     "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version",
@@ -32,21 +32,6 @@ def get_gradient_edge(tensor):
     return GradientEdge(node, tensor.output_nr)
 
 
-saved_tensors_hooks = absent_class("torch.autograd.graph.saved_tensors_hooks", "what operators save for backward is not shown; utils.checkpoint saves memory")
-
-
-@contextlib.contextmanager
-def save_on_cpu(pin_memory=False, device_type="cuda"):
-    """A context in which what backward needs is kept in the CPU's memory, where it always is."""
-    yield
-
-
-@contextlib.contextmanager
-def disable_saved_tensors_hooks(error_message):
-    """A context in which there can be no `saved_tensors_hooks`, of which there are none anyway."""
-    yield
-
-
 allow_mutation_on_saved_tensors = absent_class(
     "torch.autograd.graph.allow_mutation_on_saved_tensors", "clone what is changed in place before backward has read it"
 )
@@ -59,22 +44,26 @@ def increment_version(tensor):
 
 
 def register_multi_grad_hook(tensors, fn, *, mode="all"):
-    """Calls `fn` in backward once the gradients of all tensors are there (with None for those that get none), or at the first with `mode="any"`.
+    """Calls `fn` in backward once the gradients of all tensors are there, or at the first with `mode="any"`.
 
-    With "all" it is called with the list of gradients when as many have come as tensors need one; with "any" with the gradient.
+    With "all" it is called with the list of gradients when as many have come as tensors need one; with "any" with the gradient. A backward is known to
+    be a new one by a second gradient of the same tensor: one that reaches only some of the tensors does not call `fn` with None for the others.
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    waiting = [tensor for tensor in tensors if tensor.requires_grad]
+    tensors = tuple(tensors)
+    waiting = [(place, tensor) for place, tensor in enumerate(tensors) if tensor.requires_grad]
     lock, grads = threading.Lock(), {}
 
     def hook_of(place):
         def hook(grad):
             with lock:
+                if place in grads:
+                    grads.clear()
                 first = not grads
                 grads[place] = grad
                 complete = len(grads) == len(waiting)
-                given = [grads.get(i) for i in range(len(waiting))]
+                given = [grads.get(i) for i in range(len(tensors))]
                 if complete:
                     grads.clear()
             if mode == "any" and first:
@@ -84,7 +73,7 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
 
         return hook
 
-    return _Handles([tensor.register_hook(hook_of(place)) for place, tensor in enumerate(waiting)])
+    return _Handles([tensor.register_hook(hook_of(place)) for place, tensor in waiting])
 
 
 class _Handles:

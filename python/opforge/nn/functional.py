@@ -6,6 +6,7 @@ from .. import _core as _C
 
 globals().update((name, getattr(_C.nn, name)) for name in dir(_C.nn) if not name.startswith("_"))
 
+from ._losses import LOSSES as _LOSSES  # noqa: E402
 from ._windows import (  # noqa: E402, F401
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
@@ -23,6 +24,8 @@ from ._windows import (  # noqa: E402, F401
     upsample_bilinear,
     upsample_nearest,
 )
+
+globals().update(_LOSSES)
 
 
 def _in_place(name):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import _core as _C
+from .._layouts import is_dense
 
 
 class Parameter(_C.Tensor):
@@ -20,6 +21,7 @@ class Parameter(_C.Tensor):
         data = _C.empty(0) if data is None else data
         if not isinstance(data, _C.Tensor):
             raise TypeError(f"Parameter: data must be a Tensor, not {type(data).__name__}")
+        _check_dense("Parameter", data)
         return _C.Tensor._make_subclass(cls, data.detach(), requires_grad)
 
     def __deepcopy__(self, memo):
@@ -32,6 +34,11 @@ class Parameter(_C.Tensor):
 
     def __repr__(self):
         return "Parameter containing:\n" + super().__repr__()
+
+
+def _check_dense(name, data):
+    if not is_dense(data):
+        raise _C.UnsupportedError(f"{name}: data must be a dense tensor, got a {type(data).__name__}; a parameter may be its values, register_buffer takes it")
 
 
 class UninitializedParameter(Parameter):
@@ -73,6 +80,7 @@ class Buffer(_C.Tensor):
 
     def __new__(cls, data=None, *, persistent=True):
         data = _C.empty(0) if data is None else data
+        _check_dense("Buffer", data)
         buffer = _C.Tensor._make_subclass(cls, data.detach(), data.requires_grad)
         buffer.persistent = persistent
         return buffer

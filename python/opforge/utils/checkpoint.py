@@ -7,9 +7,11 @@ from contextlib import contextmanager
 
 from .. import _core as _C, _intercept
 from ..autograd._leaves import leaf_node, leaf_nodes
+from ..autograd._saved import hooked
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad
 from .._tracing import is_compiling
+from ._pytree import tree_flatten, tree_unflatten
 from ._checkpoint_names import (
     SAC_IGNORED_OPS,
     CheckpointPolicy,
@@ -43,7 +45,7 @@ def checkpoint(
 ):  # fmt: skip
     """`function(*args, **kwargs)`, which runs again in backward instead of keeping what it computed.
 
-    Gradients flow to tensors among the arguments (in lists, tuples and dictionaries too) and to the parameters that the function uses; they
+    Gradients flow to tensors among the arguments (in containers that `utils._pytree` knows too) and to the parameters that the function uses; they
     cannot be differentiated again. The second run has the same random numbers unless `preserve_rng_state` is false, and the
     same state of autocast. It must compute the same: CheckpointError, a RuntimeError, if its outputs have other shapes or dtypes, which
     `determinism_check="none"` leaves out. `context_fn` returns two context managers, one for each run. `use_reentrant` chooses between two ways that
@@ -66,8 +68,10 @@ def checkpoint(
     given, rebuild = _flatten((args, kwargs))
 
     def run(tensors):
-        args, kwargs = rebuild([t.detach().requires_grad_(t.requires_grad) for t in tensors])
-        return function(*args, **kwargs), _flatten((args, kwargs))[0]
+        inputs = [t.detach().requires_grad_(t.requires_grad) for t in tensors]
+        args, kwargs = rebuild(inputs)
+        with hooked(None):  # what this run would keep is gone, or read, at once
+            return function(*args, **kwargs), inputs
 
     random_state = _C.get_rng_state() if preserve_rng_state else None
     cast = _intercept.thread.cast
@@ -129,32 +133,18 @@ class _Checkpoint(Function):
 
 
 def _flatten(tree):
-    """The tensors in a tree of tuples, lists and dictionaries, and a function that makes the tree of other tensors."""
-    tensors = []
-
-    def collect(node):
-        if isinstance(node, _C.Tensor):
-            tensors.append(node)
-        elif type(node) in (tuple, list):
-            for item in node:
-                collect(item)
-        elif type(node) is dict:
-            collect(list(node.values()))
+    """The tensors in a tree of containers (those that `utils._pytree` knows), and a function that makes the tree of other tensors."""
+    leaves, structure = tree_flatten(tree)
+    places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, _C.Tensor)]
+    constants = [None if isinstance(leaf, _C.Tensor) else leaf for leaf in leaves]
 
     def rebuild(others):
-        others = iter(others)
+        filled = list(constants)
+        for place, other in zip(places, others):
+            filled[place] = other
+        return tree_unflatten(filled, structure)
 
-        def build(node):
-            if isinstance(node, _C.Tensor):
-                return next(others)
-            if type(node) in (tuple, list):
-                return type(node)(map(build, node))
-            return {key: build(value) for key, value in node.items()} if type(node) is dict else node
-
-        return build(tree)
-
-    collect(tree)
-    return tensors, rebuild
+    return [leaves[i] for i in places], rebuild
 
 
 def _leaves(outputs, inputs):

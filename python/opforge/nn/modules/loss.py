@@ -8,23 +8,17 @@ from __future__ import annotations
 import math
 
 from .. import functional as F
+from .._losses import legacy_reduction
 from .distance import PairwiseDistance
 from .linear import Linear
 from .module import Module
-
-
-def _legacy_reduction(size_average, reduce):
-    """The reduction that the two truth values meant; each is true if it is not given."""
-    if reduce is False:
-        return "none"
-    return "sum" if size_average is False else "mean"
 
 
 class _Loss(Module):
     def __init__(self, size_average=None, reduce=None, reduction="mean"):
         super().__init__()
         legacy = size_average is not None or reduce is not None
-        self.reduction = _legacy_reduction(size_average, reduce) if legacy else reduction
+        self.reduction = legacy_reduction(size_average, reduce) if legacy else reduction
 
 
 class _WeightedLoss(_Loss):

@@ -218,7 +218,7 @@ def core_stub(core: types.ModuleType, functions: list[dict]) -> str:
         elif not name.startswith("__") or name == "__version__":
             values.append(f"{name}: {annotation(type(value).__name__)}")
     lines = [
-        "import builtins", ALIASES.strip(), "", "from .._size import Size", "",
+        "import builtins", ALIASES.strip(), "", "from .._tensors.size import Size", "",
         "_Number: TypeAlias = _bool | _int | _float | _complex", "_dtype: TypeAlias = dtype",
         "_DTypeLike: TypeAlias = dtype | type[Any] | str", "_device: TypeAlias = device", '_T = TypeVar("_T")', "",
         *exported(core),

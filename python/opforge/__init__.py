@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib as _importlib
 
 from . import _core
-from ._size import Size
+from ._tensors.size import Size
 
 _core.set_size_class(Size)
 _core.set_package_folder(__path__[0])
@@ -33,24 +33,12 @@ _PRIVATE = _core._hidden | {
 }
 globals().update({name: value for name, value in vars(_core).items() if name[0] != "_" and name not in _PRIVATE})
 
-from . import _format, _methods, _subclass  # noqa: E402, F401  they give the class what it has in Python
-from ._functions import (  # noqa: E402
-    bartlett_window,
-    blackman_window,
-    broadcast_shapes,
-    from_file,
-    hamming_window,
-    hann_window,
-    hash_tensor,
-    histogramdd,
-    is_same_size,
-    kaiser_window,
-    lu,
-    pca_lowrank,
-    scalar_tensor,
-    svd_lowrank,
-    tensordot,
-)
+from ._calls import subclass as _subclass  # noqa: E402, F401  these give the class what it has in Python
+from ._tensors import format as _format, methods as _methods  # noqa: E402, F401
+from ._calls.functions import (  # noqa: E402
+    bartlett_window, blackman_window, broadcast_shapes, from_file, hamming_window, hann_window, hash_tensor, histogramdd, is_same_size, kaiser_window, lu,
+    pca_lowrank, scalar_tensor, svd_lowrank, tensordot,
+)  # fmt: skip
 from .random import manual_seed, seed, set_rng_state  # noqa: E402
 
 # Changes in place that are functions too.
@@ -61,7 +49,7 @@ rsqrt sigmoid sin sinc sinh sqrt square tan tanh trunc xlogy zero
 """
 globals().update({f"{name}_": getattr(_core.Tensor, f"{name}_") for name in _IN_PLACE.split()})
 
-from . import _tensor_attributes  # noqa: E402, F401  it gives them to the class
+from ._tensors import attributes as _tensor_attributes  # noqa: E402, F401  it gives them to the class
 
 # The submodules that the core module has too are found by their files; these losses have other parameters here than in `nn.functional`.
 for _name in "fft nn linalg special cosine_embedding_loss hinge_embedding_loss margin_ranking_loss triplet_margin_loss".split():

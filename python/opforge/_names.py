@@ -36,11 +36,11 @@ multiprocessing onnx ops quantization quasirandom random return_types serializat
 # By the module that has them.
 _LAZY = {
     "_C": "PyTorchFileReader PyTorchFileWriter",
-    "_absent_dtypes": """
+    "_absent.dtypes": """
         float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2 complex32 chalf qint8 qint32 quint8 quint4x2 quint2x4
         uint1 uint2 uint3 uint4 uint5 uint6 uint7 int1 int2 int3 int4 int5 int6 int7
     """,
-    "_accelerators": "Event Stream",
+    "_absent.accelerators": "Event Stream",
     "_assertions": """
         _assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type _check_value _check_with
         _shape_as_tensor sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum
@@ -64,7 +64,7 @@ _LAZY = {
         triangular_solve
     """,
     "_functional.products": "_grouped_mm",
-    "_layouts": """
+    "_tensors.layouts": """
         layout strided sparse_coo sparse_csr sparse_csc sparse_bsr sparse_bsc jagged
         memory_format contiguous_format preserve_format channels_last channels_last_3d legacy_contiguous_format
     """,
@@ -73,7 +73,7 @@ _LAZY = {
         is_deterministic_algorithms_warn_only_enabled is_warn_always_enabled set_deterministic_debug_mode set_float32_matmul_precision
         set_flush_denormal set_num_interop_threads set_warn_always use_deterministic_algorithms
     """,
-    "_typed": """
+    "_tensors.typed": """
         BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor ShortTensor set_default_tensor_type
         typename
     """,

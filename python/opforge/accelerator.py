@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._accelerators import absent_device
+from ._absent.accelerators import absent_device
 
 _FUNCTIONS = absent_device("an accelerator")
 _NAMES = """

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ._accelerators import absent_device
+from ._absent.accelerators import absent_device
 
 globals().update(absent_device("MPS"))

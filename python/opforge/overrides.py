@@ -13,7 +13,7 @@ import importlib
 import types
 
 from . import _core
-from ._intercept import ask, asks, modes, thread
+from ._calls.intercept import ask, asks, modes, thread
 
 _Tensor = _core.Tensor
 

@@ -6,7 +6,7 @@ import contextlib
 
 from . import _core
 from ._core import Generator, default_generator, get_rng_state, initial_seed
-from ._tracing import refuse
+from ._calls.tracing import refuse
 
 __all__ = ["Generator", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 

@@ -13,9 +13,10 @@ import os
 import pickle as _pickle
 import tempfile
 
-from . import _checkpoint, _core
-from ._safe_globals import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals  # noqa: F401  PyTorch has them in this file
-from ._tree import Reader, Writer
+from ._files import checkpoint as _checkpoint
+from . import _core
+from ._files.safe_globals import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals  # noqa: F401  PyTorch has them in this file
+from ._files.tree import Reader, Writer
 
 __all__ = ["load", "save"]
 

@@ -7,7 +7,7 @@ import os
 from typing import IO, Union
 
 from ._core import Tensor, UntypedStorage, device, dtype
-from ._size import Size
+from ._tensors.size import Size
 
 __all__ = ["BoolLikeType", "Device", "FileLike", "FloatLikeType", "IntLikeType", "Number", "Size", "Storage", "SymBool", "SymFloat", "SymInt", "Tensor"]
 

@@ -1,4 +1,4 @@
-//! PyTorch's checkpoints for the module `opforge._checkpoint`: the objects of a pickle as a list of tuples, each of a tag and what it holds, where other
+//! PyTorch's checkpoints for the module `opforge._files.checkpoint`: the objects of a pickle as a list of tuples, each of a tag and what it holds, where other
 //! objects are named by their places in the list.
 
 use std::path::PathBuf;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import _core
 from .._absent import absent_names
 from .._core import Generator, Tensor, default_generator, device, dtype
-from .._size import Size
+from .._tensors.size import Size
 from ..autograd import is_grad_enabled
 from ..overrides import DisableTorchFunction, DisableTorchFunctionSubclass
 from . import _functorch, _nn  # noqa: F401

@@ -5,7 +5,7 @@ from builtins import bool as _bool, complex as _complex, float as _float, int as
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Self, TypeAlias, TypeVar, final, overload
 
-from .._size import Size
+from .._tensors.size import Size
 
 _Number: TypeAlias = _bool | _int | _float | _complex
 _dtype: TypeAlias = dtype

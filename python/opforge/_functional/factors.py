@@ -9,7 +9,7 @@ import math
 from typing import NamedTuple
 
 from .. import _core as _C
-from .._intercept import shown
+from .._calls.intercept import shown
 from ..autograd.grad_mode import no_grad
 
 

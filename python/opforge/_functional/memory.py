@@ -9,7 +9,7 @@ import warnings
 from typing import NamedTuple
 
 from .. import _core as _C
-from .._intercept import shown
+from .._calls.intercept import shown
 
 
 def _lengths(sizes):
@@ -24,7 +24,7 @@ def _check_no_gradient(name, tensor):
 def resize_(self, *sizes, memory_format=None):
     """Gives the tensor another shape, in row-major order, over the same memory; where that is too small the tensor gets new memory, which begins
     with its elements and goes on with any, and other views of the old memory stay as they are."""
-    from .._layouts import _RANKS
+    from .._tensors.layouts import _RANKS
 
     _check_no_gradient("resize_", self)
     if memory_format in _RANKS:

@@ -6,8 +6,9 @@ import functools
 import threading
 import warnings
 
-from .. import _core, _intercept
-from .._tracing import is_compiling
+from .. import _core
+from .._calls import intercept as _intercept
+from .._calls.tracing import is_compiling
 from ..autograd.grad_mode import _Mode
 from ._casts import cast
 

@@ -6,7 +6,7 @@ import types
 
 import opforge
 
-from .._absent_dtypes import finfo
+from .._absent.dtypes import finfo
 from ..torch_version import __version__
 from . import keywords
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import functools
 
-from .. import _core, _layouts, _typed
+from .. import _core
+from .._tensors import layouts as _layouts, typed as _typed
 
 _CREATING = """
 arange empty empty_like empty_strided eye full full_like linspace logspace ones ones_like rand rand_like randint randint_like randn randn_like randperm

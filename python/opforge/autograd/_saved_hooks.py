@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
 
-from .. import _core, _intercept
-from .._tracing import is_compiling
+from .. import _core
+from .._calls import intercept as _intercept
+from .._calls.tracing import is_compiling
 from ..overrides import TorchFunctionMode
 from ..utils._pytree import tree_flatten, tree_leaves, tree_unflatten
 from ._saved import hooked, thread

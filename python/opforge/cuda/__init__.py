@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .._accelerators import DeviceAbsentError, absent_device
-from .._typed import absent_types
+from .._absent.accelerators import DeviceAbsentError, absent_device
+from .._tensors.typed import absent_types
 from .._core import OutOfMemoryError
 
 globals().update(absent_device("CUDA"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import _core as _C
-from .._size import Size
+from .._tensors.size import Size
 from . import constraints
 from ._gamma import log_standard_gamma
 from .exp_family import ExponentialFamily

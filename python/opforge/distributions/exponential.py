@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._size import Size
+from .._tensors.size import Size
 from . import constraints
 from .exp_family import ExponentialFamily
 from .utils import broadcast_all

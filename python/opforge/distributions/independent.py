@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._size import Size
+from .._tensors.size import Size
 from . import constraints
 from .distribution import Distribution
 from .utils import _sum_rightmost

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .._size import Size
+from .._tensors.size import Size
 from . import constraints
 from .distribution import Parametric
 from .utils import broadcast_all

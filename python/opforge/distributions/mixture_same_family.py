@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .._functions import broadcast_shapes
-from .._size import Size
+from .._calls.functions import broadcast_shapes
+from .._tensors.size import Size
 from ..autograd.grad_mode import no_grad
 from . import constraints
 from .categorical import Categorical

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from .. import _core as _C
-from .._functions import broadcast_shapes
-from .._size import Size
+from .._calls.functions import broadcast_shapes
+from .._tensors.size import Size
 from . import constraints
 from .distribution import Distribution, Parametric  # noqa: F401  packages take the former from here
 from .utils import _standard_normal, common_batch, lazy_property

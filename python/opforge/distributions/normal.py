@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from .. import _core as _C
-from .._size import Size
+from .._tensors.size import Size
 from . import constraints
 from .exp_family import ExponentialFamily
 from .utils import _standard_normal, broadcast_all

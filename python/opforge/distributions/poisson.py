@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import _core as _C
-from .._size import Size
+from .._tensors.size import Size
 from ..autograd.grad_mode import no_grad
 from . import constraints
 from .exp_family import ExponentialFamily

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._size import Size
+from .._tensors.size import Size
 from ..autograd.grad_mode import no_grad
 from . import constraints
 from .distribution import Parametric

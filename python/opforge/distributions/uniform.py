@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import _core as _C
-from .._size import Size
+from .._tensors.size import Size
 from . import constraints
 from .distribution import Parametric
 from .utils import broadcast_all

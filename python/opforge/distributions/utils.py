@@ -7,7 +7,7 @@ from math import isqrt
 from numbers import Number
 
 from .. import _core as _C
-from .._functions import broadcast_shapes
+from .._calls.functions import broadcast_shapes
 from ..autograd.grad_mode import enable_grad
 from ..graph import is_compiling
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from .. import _core as _C
-from .._size import Size
+from .._tensors.size import Size
 from ..autograd.grad_mode import no_grad
 from . import constraints
 from ._rejection import until_accepted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import wraps
 
 from .. import _core
-from .._tracing import refuse
+from .._calls.tracing import refuse
 from ._trees import filled, leaves, like, shape, spread
 
 

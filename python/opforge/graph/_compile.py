@@ -6,8 +6,9 @@ import copy
 import functools
 import warnings
 
-from .. import _core, _intercept
-from .._tracing import NotAGraph, is_compiling, thread
+from .. import _core
+from .._calls import intercept as _intercept
+from .._calls.tracing import NotAGraph, is_compiling, thread
 from ..nn.modules.module import Module
 from ._tree import NoStructure, flatten
 from ._watch import state, watched

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .. import _intercept
+from .._calls import intercept as _intercept
 from ..nn.modules.module import Module
 from ._compile import kept, trace
 from ._tree import flatten

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 
-from .. import _core, _intercept
+from .. import _core
+from .._calls import intercept as _intercept
 
 _Tensor = _core.Tensor
 

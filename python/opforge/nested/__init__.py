@@ -12,7 +12,7 @@ are kept as parts.
 from __future__ import annotations
 
 from .. import _core
-from .._layouts import jagged, strided
+from .._tensors.layouts import jagged, strided
 from ..nn.functional import pad
 from ._tensor import NestedTensor, nest
 

@@ -120,7 +120,7 @@ def _shifted(args, kwargs, name):
 
 def _reduced(func, name, args, kwargs):
     """Over all elements, or over dimensions of the parts; dense where all results are alike as parts of the layout `jagged` then are."""
-    from .._layouts import jagged
+    from .._tensors.layouts import jagged
 
     input, *rest = args
     dim = rest.pop(0) if rest else kwargs.pop("dim", None)

@@ -80,7 +80,7 @@ class NestedTensor(_core.Tensor):
 
     def values(self):
         """The elements of all parts: one after the other along their first dimension with the layout `jagged`, else in one row."""
-        from .._layouts import jagged
+        from .._tensors.layouts import jagged
 
         if self._layout is jagged:
             return _core.cat(self._parts)
@@ -88,7 +88,7 @@ class NestedTensor(_core.Tensor):
 
     def offsets(self):
         """Where each part of the layout `jagged` begins in `values()`, and the end."""
-        from .._layouts import jagged
+        from .._tensors.layouts import jagged
 
         if self._layout is not jagged:
             raise AttributeError("offsets: only nested tensors with the layout jagged have them")

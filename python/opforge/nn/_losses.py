@@ -6,7 +6,7 @@ import functools
 import warnings
 
 from .. import _core as _C
-from .._intercept import shown
+from .._calls.intercept import shown
 
 # Their parameters, as positions count; the core knows those before `size_average` by position, and the others by name.
 _PARAMETERS = """

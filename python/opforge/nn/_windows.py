@@ -6,7 +6,7 @@ import functools
 import math
 
 from .. import _core as _C
-from .._intercept import shown
+from .._calls.intercept import shown
 
 _nn = _C.nn
 

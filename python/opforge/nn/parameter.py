@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import _core as _C
-from .._layouts import is_dense
+from .._tensors.layouts import is_dense
 
 
 class Parameter(_C.Tensor):

@@ -118,7 +118,7 @@ def sparse_compressed_tensor(
     check_invariants=None,
 ):  # fmt: skip
     """`sparse_csr_tensor` or `sparse_csc_tensor`, by the `layout`."""
-    from .._layouts import sparse_csc, sparse_csr
+    from .._tensors.layouts import sparse_csc, sparse_csr
 
     kinds = {sparse_csr: SparseCsrTensor, sparse_csc: SparseCscTensor}
     if layout not in kinds:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import _core
-from .._typed import type_name
+from .._tensors.typed import type_name
 from ._calls import rule
 from ._coo import SparseTensor, coo, like
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import _core
-from .._size import Size
+from .._tensors.size import Size
 from . import _calls
 
 
@@ -32,7 +32,7 @@ class SparseTensor(_core.Tensor):
     @property
     def layout(self):
         """`sparse_coo`."""
-        from .._layouts import sparse_coo
+        from .._tensors.layouts import sparse_coo
 
         return sparse_coo
 

@@ -36,7 +36,7 @@ class SparseCsrTensor(SparseTensor):
     @property
     def layout(self):
         """`sparse_csr`."""
-        from .._layouts import sparse_csr
+        from .._tensors.layouts import sparse_csr
 
         return sparse_csr
 
@@ -113,7 +113,7 @@ class SparseCscTensor(SparseCsrTensor):
     @property
     def layout(self):
         """`sparse_csc`."""
-        from .._layouts import sparse_csc
+        from .._tensors.layouts import sparse_csc
 
         return sparse_csc
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .. import _core
-from .._layouts import layout as _layout
-from .._layouts import sparse_coo, sparse_csc, sparse_csr
+from .._tensors.layouts import layout as _layout
+from .._tensors.layouts import sparse_coo, sparse_csc, sparse_csr
 from ._coo import SparseTensor, coo, like
 from ._elementwise import taken
 

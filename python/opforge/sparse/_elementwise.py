@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Number
 
 from .. import _core
-from .._functions import broadcast_shapes
+from .._calls.functions import broadcast_shapes
 from ._calls import rule
 from ._coo import SparseTensor, coo, flat, like
 

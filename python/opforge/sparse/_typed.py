@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import _core
-from .._typed import _DTYPES, _TensorType
+from .._tensors.typed import _DTYPES, _TensorType
 from ._build import sparse_coo_tensor
 
 

@@ -6,7 +6,7 @@ import collections
 import dataclasses
 from typing import Any, Callable, NamedTuple
 
-from .._size import Size
+from .._tensors.size import Size
 
 Context = PyTree = KeyEntry = Any
 KeyPath = tuple

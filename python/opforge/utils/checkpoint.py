@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 from contextlib import contextmanager
 
-from .. import _core as _C, _intercept
+from .. import _core as _C
+from .._calls import intercept as _intercept
 from ..autograd._leaves import leaf_node, leaf_nodes
 from ..autograd._saved import hooked
 from ..autograd.function import Function
 from ..autograd.grad_mode import enable_grad
-from .._tracing import is_compiling
+from .._calls.tracing import is_compiling
 from ._pytree import tree_flatten, tree_unflatten
 from ._checkpoint_names import (
     SAC_IGNORED_OPS,

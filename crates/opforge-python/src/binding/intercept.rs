@@ -147,7 +147,7 @@ fn disabled(py: Python<'_>) -> PyResult<&Py<PyAny>> {
 
 fn decide<'py>(py: Python<'py>, function: &Bound<'py, PyAny>, args: &Arguments<'_, 'py>) -> PyResult<Py<PyAny>> {
     static INTERCEPT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let find = || -> PyResult<_> { Ok(py.import("opforge._intercept")?.getattr("decide")?.unbind()) };
+    let find = || -> PyResult<_> { Ok(py.import("opforge._calls.intercept")?.getattr("decide")?.unbind()) };
     let positional = PyTuple::new(py, (0..args.count()).map(|i| args.at(i)))?;
     let named = PyDict::new(py);
     for (name, value) in args.named() {

@@ -146,7 +146,7 @@ impl PyTensor {
     #[pyo3(signature = (memory_format = None))]
     fn is_contiguous(slf: &Bound<'_, Self>, memory_format: Option<&Bound<'_, PyAny>>) -> PyResult<bool> {
         let Some(format) = memory_format else { return Ok(PyTensor::of(slf).is_contiguous()) };
-        slf.py().import("opforge._layouts")?.call_method1("lies_in", (slf, format))?.extract()
+        slf.py().import("opforge._tensors.layouts")?.call_method1("lies_in", (slf, format))?.extract()
     }
 
     /// Whether the dtype is one of floats.

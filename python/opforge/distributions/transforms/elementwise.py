@@ -6,7 +6,7 @@ import math
 from numbers import Number
 
 from ... import _core as _C
-from ..._functions import broadcast_shapes
+from ..._calls.functions import broadcast_shapes
 from .. import constraints
 from ..utils import broadcast_all
 from .base import Transform

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ... import _core as _C
-from ..._size import Size
+from ..._tensors.size import Size
 from .. import constraints
 from ..utils import tril_matrix_to_vec, vec_to_tril_matrix
 from .base import Transform

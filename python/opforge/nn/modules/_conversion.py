@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ... import _core as _C
-from ..._layouts import memory_format as MemoryFormat
+from ..._tensors.layouts import memory_format as MemoryFormat
 
 _ACCEPTED = "accepted: a device, a dtype, both, or a tensor that has them; then non_blocking, and memory_format by its name"
 

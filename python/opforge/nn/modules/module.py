@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from ... import _core as _C
-from ..._layouts import laid_in
+from ..._tensors.layouts import laid_in
 from ...autograd.grad_mode import no_grad
 from ..parameter import Buffer, Parameter
 from . import _hooks

@@ -14,7 +14,7 @@ def convert_conv3d_weight_memory_format(module, memory_format):
 
 
 def _convert(module, memory_format, dims):
-    from ..._layouts import laid_in
+    from ..._tensors.layouts import laid_in
     from ..modules.conv import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
 
     kinds = {4: (Conv2d, ConvTranspose2d), 5: (Conv3d, ConvTranspose3d)}[dims]

@@ -5,11 +5,11 @@ Operators that are declared with a name, "namespace::name", are found by it in `
 
 from __future__ import annotations
 
-from ._core import ArgumentError
+from .._core import ArgumentError
 from ._definition import Definition
 from ._python_op import PythonOp
-from .custom import CustomOp as CustomOpDef
-from .custom import custom_op as _custom_op
+from ..custom import CustomOp as CustomOpDef
+from ..custom import custom_op as _custom_op
 
 __all__ = [
     "CustomOpDef", "Library", "custom_op", "define", "impl", "impl_abstract", "register_autograd", "register_fake", "register_kernel", "triton_op",

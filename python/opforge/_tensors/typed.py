@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numbers
 
-from . import _core
-from ._accelerators import DeviceAbsentError
-from ._layouts import is_dense
+from .. import _core
+from .._absent.accelerators import DeviceAbsentError
+from .layouts import is_dense
 
 _DTYPES = {
     "BFloat16": _core.bfloat16, "Bool": _core.bool, "Byte": _core.uint8, "Char": _core.int8, "Double": _core.float64, "Float": _core.float32,
@@ -42,7 +42,7 @@ class _TensorType(type):
 
 
 def _size():
-    from ._size import Size
+    from .size import Size
 
     return Size
 

@@ -6,7 +6,7 @@ import functools
 import threading
 from contextlib import contextmanager
 
-from . import _core
+from .. import _core
 
 _plain_class = _core._disabled_torch_function_impl
 

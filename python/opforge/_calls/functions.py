@@ -8,8 +8,8 @@ import mmap
 import os
 from typing import NamedTuple
 
-from . import _core
-from ._size import Size
+from .. import _core
+from .._tensors.size import Size
 
 
 def tensordot(a, b, dims=2, *, out=None):

@@ -11,8 +11,8 @@ import os
 import weakref
 from multiprocessing.reduction import DupFd, ForkingPickler
 
-from . import _core
-from .nn.parameter import Parameter
+from .. import _core
+from ..nn.parameter import Parameter
 
 # Shared memories of this process, by their addresses.
 _memories: weakref.WeakValueDictionary[int, _Memory] = weakref.WeakValueDictionary()

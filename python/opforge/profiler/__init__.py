@@ -15,8 +15,8 @@ import json
 import os
 import threading
 
-from . import _core
-from ._profiler_schedule import ProfilerAction, schedule, tensorboard_trace_handler
+from .. import _core
+from ._schedule import ProfilerAction, schedule, tensorboard_trace_handler
 
 __all__ = [
     "EventAverage", "EventList", "FunctionEvent", "ProfilerAction", "ProfilerActivity", "profile", "record_function", "schedule",

@@ -16,9 +16,9 @@ import base64
 import collections
 import math
 
-from . import _core
-from ._layouts import is_dense
-from ._size import Size
+from .. import _core
+from .._tensors.layouts import is_dense
+from .._tensors.size import Size
 
 _MAPPINGS = {"dict": dict, "OrderedDict": collections.OrderedDict, "Counter": collections.Counter}
 _SEQUENCES = {"tuple": tuple, "Size": Size, "set": set, "frozenset": frozenset}
@@ -38,7 +38,7 @@ def _dtype(name):
 
 
 def _parameter_class():
-    from .nn.parameter import Parameter
+    from ..nn.parameter import Parameter
 
     return Parameter
 
@@ -175,7 +175,7 @@ class Reader:
         if tag in _MAPPINGS:
             return _MAPPINGS[tag]({self.decode(key): self.decode(value) for key, value in content})
         if tag in ("sparse_coo", "sparse_csr", "sparse_csc"):
-            from .sparse._build import rebuilt
+            from ..sparse._build import rebuilt
 
             parts, *rest = content
             return rebuilt(tag, [self.decode(part) for part in parts], *rest)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import collections
 
-from . import _core
-from ._layouts import is_dense
-from ._size import Size
+from .. import _core
+from .._tensors.layouts import is_dense
+from .._tensors.size import Size
 
 _MAPS = {"dict": dict, "OrderedDict": collections.OrderedDict, "Counter": collections.Counter}
 _TAGS = {kind: tag for tag, kind in _MAPS.items()} | {collections.defaultdict: "dict"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys as _sys
 
-from ._accelerators import DeviceAbsentError
-from ._core import Tensor, UntypedStorage, frombuffer, uint8
+from .._absent.accelerators import DeviceAbsentError
+from .._core import Tensor, UntypedStorage, frombuffer, uint8
 
 _NEVER = """
 is_sparse is_sparse_csr is_quantized is_mkldnn is_nested is_mps is_xpu is_xla is_hpu is_ipu is_mtia is_maia is_vulkan is_ort _is_zerotensor
@@ -26,7 +26,7 @@ def _to_absent(name):
 
 def _layout(self):
     """How elements are kept: `strided`, but for sparse tensors."""
-    from ._layouts import strided
+    from .layouts import strided
 
     return strided
 
@@ -59,7 +59,7 @@ for _name in ("cuda", "xpu", "hpu", "mps"):
 
 def _from_file(filename, shared=False, nbytes=0):
     """The first bytes of a file as memory: `shared`, changes go to the file; else they stay in memory."""
-    from ._functions import from_file
+    from .._calls.functions import from_file
 
     return from_file(filename, shared, nbytes, dtype=uint8).untyped_storage()
 
@@ -79,14 +79,14 @@ UntypedStorage.cpu = lambda self: self
 
 def _share_memory(self):
     """Moves the elements to memory that other processes see, once it is sent to them or they are forked; views that there are stay where they were."""
-    from ._shared_memory import share
+    from .shared_memory import share
 
     return share(self)
 
 
 def _is_shared(self):
     """Whether other processes see the elements."""
-    shared = _sys.modules.get(f"{__package__}._shared_memory")
+    shared = _sys.modules.get("opforge._tensors.shared_memory")
     return shared is not None and shared.is_shared(self)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import _core
+from .. import _core
 
 _Tensor = _core.Tensor
 # What it gives is a plain tensor.
@@ -33,7 +33,7 @@ def _adopt(result, cls):
 def _init_subclass(cls, **kwargs):
     super(_Tensor, cls).__init_subclass__(**kwargs)
     if cls.__torch_function__ is not _core._disabled_torch_function_impl:
-        from .overrides import _show_methods
+        from ..overrides import _show_methods
 
         _show_methods(cls)
 

@@ -13,7 +13,7 @@ class _Named:
 
     def __repr__(self):
         # Programs of PyTorch's compare these texts.
-        package = "torch" if f"{__package__}.as_torch" in sys.modules else "opforge"
+        package = "torch" if "opforge.as_torch" in sys.modules else "opforge"
         return f"{package}.{self._name}"
 
     def __reduce__(self):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import types
 
-from . import _core
+from .. import _core
 
 _FLOATING = "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2"
 _OTHERS = "complex32 qint8 qint32 quint8 quint4x2 quint2x4 uint1 uint2 uint3 uint4 uint5 uint6 uint7 int1 int2 int3 int4 int5 int6 int7"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 
-from .autograd import Function
-from .autograd.grad_mode import no_grad
+from ..autograd import Function
+from ..autograd.grad_mode import no_grad
 
 
 class PythonOp:

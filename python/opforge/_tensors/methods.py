@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from ._core import Tensor
+from .._core import Tensor
 
 # Their names, by the modules that have them.
 _METHODS = {
@@ -14,7 +14,7 @@ _METHODS = {
         apply_ as_strided_ cdouble cfloat conj_physical_ const_data_ptr float_power_ is_distributed is_nonzero is_set_to map2_ map_ module_load
         new_empty_strided nonzero_static record_stream resize resize_ resize_as resize_as_ set_ triangular_solve
     """,
-    "_functions": "hash_tensor lu",
+    "_calls.functions": "hash_tensor lu",
     "sparse._dense": "sparse_mask to_sparse to_sparse_coo to_sparse_csc to_sparse_csr",
 }
 
@@ -26,7 +26,7 @@ class _Method:
         self.name, self.module = name, module
 
     def __get__(self, tensor, cls):
-        function = getattr(importlib.import_module(f".{self.module}", __package__), self.name)
+        function = getattr(importlib.import_module(f"opforge.{self.module}"), self.name)
         setattr(Tensor, self.name, function)
         return function if tensor is None else function.__get__(tensor, cls)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from ._core import ArgumentError
+from .._core import ArgumentError
 from ._python_op import PythonOp
-from .custom import custom_op
+from ..custom import custom_op
 
 # Dispatch keys and types of devices whose functions compute on the CPU, those whose functions are made of differentiable calls, and others.
 _KERNELS = {"cpu", "default", "compositeexplicitautograd", "backendselect"}

@@ -1,0 +1,1 @@
+"""What files hold: containers of tensors, in safetensors and in PyTorch's format."""

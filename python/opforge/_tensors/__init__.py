@@ -1,0 +1,1 @@
+"""What tensors have that is written in Python."""

@@ -111,7 +111,16 @@ fn check_devices(call: &Call<'_>) -> Result<Device> {
     };
     match all.find(|device| *device != first) {
         None => Ok(first),
-        Some(other) => Err(Error::devices(call.op.name(), first, other)),
+        Some(other) => Err(mismatch(call.op.name(), first, other)),
+    }
+}
+
+/// Added devices have names of their own, which locations do not know.
+#[cold]
+fn mismatch(op: &'static str, lhs: Device, rhs: Device) -> Error {
+    match [lhs, rhs].iter().any(|device| matches!(device, Device::Added(_))) {
+        true => Error::devices(op, lhs, rhs),
+        false => Error::DeviceMismatchBinaryOp { lhs: lhs.location(), rhs: rhs.location(), op },
     }
 }
 

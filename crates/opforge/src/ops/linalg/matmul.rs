@@ -119,7 +119,7 @@ impl Tensor {
         let batch = |t: &Tensor| t.rank().checked_sub(2).map(|lead| Shape::from(&t.dims()[..lead]));
         let inner = |lhs: &Tensor, rhs: &Tensor| lhs.dims().last() == rhs.dims().iter().rev().nth(1);
         if batch(self).is_none() || batch(self) != batch(rhs) || !inner(self, rhs) {
-            return Err(Error::shapes("matmul", self.shape(), rhs.shape(), ACCEPTED).bt());
+            return Err(Error::binary_shapes("matmul", self.shape(), rhs.shape()).bt());
         }
         product(self, rhs)
     }

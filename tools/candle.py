@@ -45,6 +45,13 @@ Methods of tensors: the table in the documentation of [`Tensor`](../crates/opfor
 | `ScatteredKvCache` after as many steps as it has room for, or more | what was there before | the last steps |
 | `ScatteredKvCache`, sequences that do not go on | are written to | stay as they are |
 | `ops::sdpa` | on Metal only | everywhere |
+| `moe::moe_gemm`, `moe::moe_gemm_gguf` | on CUDA only | everywhere |
+| `attention::flash_attn` of several sequences with a mask, a `softcap` or bf16 | an error | as of one |
+| gradients of `attention::flash_attn` and its kin | none | there |
+| `Tensor::storage_and_layout` | the memory itself | a copy of it; `Storage::Unreadable` where there is no data |
+| `Tensor::from_storage` of another number of elements than the shape | not checked | an error for whoever reads the tensor |
+| `ggml_file` of unversioned files | takes a score after each token | has none there |
+| shapes that do not go together in `add`, `matmul`, `reshape` | `Error::ShapeMismatchBinaryOp { lhs, rhs, op }` | the same, of `Box<Shape>` |
 """
 
 TEST_HEAD = """\

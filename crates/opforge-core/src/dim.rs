@@ -30,30 +30,26 @@ pub trait Dim {
     fn to_index_plus_one(&self, shape: &Shape, op: &'static str) -> Result<usize>;
 }
 
-fn out_of_range(op: &'static str, given: impl std::fmt::Display, shape: &Shape) -> Error {
-    Error::index(op, "dim", given, format!("a dimension of the shape {shape:?}"))
-}
-
 impl Dim for usize {
     fn to_index(&self, shape: &Shape, op: &'static str) -> Result<usize> {
-        if *self < shape.rank() { Ok(*self) } else { Err(out_of_range(op, self, shape)) }
+        if *self < shape.rank() { Ok(*self) } else { Err(Error::no_dim(op, *self as i64, shape)) }
     }
     fn to_index_plus_one(&self, shape: &Shape, op: &'static str) -> Result<usize> {
-        if *self <= shape.rank() { Ok(*self) } else { Err(out_of_range(op, self, shape)) }
+        if *self <= shape.rank() { Ok(*self) } else { Err(Error::no_dim(op, *self as i64, shape)) }
     }
 }
 
 impl Dim for D {
     fn to_index(&self, shape: &Shape, op: &'static str) -> Result<usize> {
         let n = self.distance_from_end();
-        if n >= 1 && n <= shape.rank() { Ok(shape.rank() - n) } else { Err(out_of_range(op, format!("-{n}"), shape)) }
+        if n >= 1 && n <= shape.rank() { Ok(shape.rank() - n) } else { Err(Error::no_dim(op, -(n as i64), shape)) }
     }
     fn to_index_plus_one(&self, shape: &Shape, op: &'static str) -> Result<usize> {
         let n = self.distance_from_end();
         if n >= 1 && n <= shape.rank() + 1 {
             Ok(shape.rank() + 1 - n)
         } else {
-            Err(out_of_range(op, format!("-{n}"), shape))
+            Err(Error::no_dim(op, -(n as i64), shape))
         }
     }
 }
@@ -74,10 +70,10 @@ pub trait Dims: Sized {
     fn to_indexes(self, shape: &Shape, op: &'static str) -> Result<SmallVec<[usize; 6]>>;
 }
 
-fn distinct(dims: SmallVec<[usize; 6]>, op: &'static str) -> Result<SmallVec<[usize; 6]>> {
+fn distinct(dims: SmallVec<[usize; 6]>, shape: &Shape, op: &'static str) -> Result<SmallVec<[usize; 6]>> {
     for (i, d) in dims.iter().enumerate() {
         if dims[..i].contains(d) {
-            return Err(Error::index(op, "dims", format!("{dims:?}"), "each dimension at most once"));
+            return Err(Error::DuplicateDimIndex { shape: Box::new(shape.clone()), dims: dims.into_vec(), op });
         }
     }
     Ok(dims)
@@ -88,7 +84,7 @@ fn collect<'a, T: Dim + 'a>(
     shape: &Shape,
     op: &'static str,
 ) -> Result<SmallVec<[usize; 6]>> {
-    distinct(dims.into_iter().map(|d| d.to_index(shape, op)).collect::<Result<_>>()?, op)
+    distinct(dims.into_iter().map(|d| d.to_index(shape, op)).collect::<Result<_>>()?, shape, op)
 }
 
 impl Dims for () {
@@ -126,7 +122,7 @@ macro_rules! tuple_dims {
     ($(($($name:ident $i:tt),+)),*) => {
         $(impl<$($name: Dim),+> Dims for ($($name,)+) {
             fn to_indexes(self, shape: &Shape, op: &'static str) -> Result<SmallVec<[usize; 6]>> {
-                distinct([$(self.$i.to_index(shape, op)?),+].into_iter().collect(), op)
+                distinct([$(self.$i.to_index(shape, op)?),+].into_iter().collect(), shape, op)
             }
         })*
     };

@@ -1,6 +1,6 @@
 //! The types of elements, and what follows from them.
 
-use crate::{Error, Result};
+use crate::Error;
 
 /// The type of a tensor's elements.
 ///
@@ -155,15 +155,33 @@ impl std::fmt::Display for DType {
     }
 }
 
+/// A text that names no dtype.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DTypeParseError(String);
+
+impl std::fmt::Display for DTypeParseError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "no dtype is named {:?} (accepted: {ACCEPTED})", self.0)
+    }
+}
+
+impl std::error::Error for DTypeParseError {}
+
+const ACCEPTED: &str = "bool, u8..u64, i8..i64, f16, bf16, f32, f64, c64, c128";
+
+impl From<DTypeParseError> for Error {
+    fn from(error: DTypeParseError) -> Self {
+        Error::dtype("dtype", "name", error.0, ACCEPTED)
+    }
+}
+
 impl std::str::FromStr for DType {
-    type Err = Error;
+    type Err = DTypeParseError;
 
     /// Accepts the short and the long name.
-    fn from_str(s: &str) -> Result<Self> {
-        DType::ALL
-            .into_iter()
-            .find(|d| d.as_str() == s || d.long_name() == s)
-            .ok_or_else(|| Error::dtype("dtype", "name", s, "bool, u8..u64, i8..i64, f16, bf16, f32, f64, c64, c128"))
+    fn from_str(s: &str) -> Result<Self, DTypeParseError> {
+        let named = DType::ALL.into_iter().find(|d| d.as_str() == s || d.long_name() == s);
+        named.ok_or_else(|| DTypeParseError(s.to_owned()))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Rust types of elements, and how numbers become them.
 
-use crate::{DType, Scalar};
+use crate::cpu_storage::Hosted;
+use crate::{CpuStorage, CpuStorageRef, DType, Error, Result, Scalar};
 use half::{bf16, f16};
 use num_complex::Complex;
 
@@ -15,11 +16,40 @@ pub trait Element: Copy + Default + PartialEq + std::fmt::Debug + Send + Sync + 
 }
 
 /// A real number type, convertible to and from f64 with `as` semantics (saturating to integers, rounding to floats).
-pub trait WithDType: Element + num_traits::NumAssign + PartialOrd + std::fmt::Display {
+pub trait WithDType: Element + Hosted + num_traits::NumAssign + PartialOrd + std::fmt::Display {
     /// The nearest value of this type; integers truncate and saturate, and NaN gives 0.
     fn from_f64(v: f64) -> Self;
     /// The value as f64; 64-bit integers round.
     fn to_f64(self) -> f64;
+
+    /// A vector as a storage.
+    fn to_cpu_storage_owned(data: Vec<Self>) -> CpuStorage {
+        Self::into_cpu(data)
+    }
+    /// A copy of the elements as a storage.
+    fn to_cpu_storage(data: &[Self]) -> CpuStorage {
+        Self::into_cpu(data.to_vec())
+    }
+    /// The elements as a borrowed storage.
+    fn cpu_storage_ref(data: &[Self]) -> CpuStorageRef<'_> {
+        Self::cpu_ref(data)
+    }
+    /// The elements of a storage of this dtype.
+    ///
+    /// # Errors
+    /// [`Error::UnexpectedDType`] for another dtype.
+    fn cpu_storage_as_slice(storage: &CpuStorage) -> Result<&[Self]> {
+        storage.as_slice()
+    }
+    /// The vector of a storage of this dtype.
+    ///
+    /// # Errors
+    /// As [`WithDType::cpu_storage_as_slice`].
+    fn cpu_storage_data(mut storage: CpuStorage) -> Result<Vec<Self>> {
+        let got = storage.element_dtype();
+        let values = Self::of_cpu_mut(&mut storage).map(std::mem::take);
+        values.ok_or(Error::UnexpectedDType { msg: "dtype of a storage", expected: Self::DTYPE, got })
+    }
 }
 
 /// The floating-point types.

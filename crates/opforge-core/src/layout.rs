@@ -1,6 +1,6 @@
 //! Shape, strides and offset: where a tensor's elements lie.
 
-use crate::{Error, Result, Shape};
+use crate::{Dim, Error, Result, Shape};
 use smallvec::SmallVec;
 
 /// Strides in elements, one a dimension; 0 repeats an element along its dimension.
@@ -71,6 +71,13 @@ impl Layout {
     #[inline]
     pub fn dims(&self) -> &[usize] {
         self.shape.dims()
+    }
+    /// The length of one dimension.
+    ///
+    /// # Errors
+    /// For a dimension that the shape lacks.
+    pub fn dim<D: Dim>(&self, dim: D) -> Result<usize> {
+        Ok(self.shape[dim.to_index(&self.shape, "dim")?])
     }
     /// The strides in elements.
     #[inline]

@@ -4,28 +4,37 @@
 #![forbid(unsafe_code)]
 
 mod blocks;
+mod cpu_storage;
 mod dim;
 mod dtype;
 mod element;
 mod error;
 mod layout;
+mod location;
 mod meta;
+mod nditer;
 mod promote;
 mod ranks;
+mod relation;
 mod scalar;
 mod shape;
 pub mod term;
 mod view;
 
 pub use blocks::{StridedBlocks, StridedIndex};
+pub use cpu_storage::{CpuStorage, CpuStorageRef, Hosted};
 pub use dim::{D, Dim, Dims, normalize_dim};
-pub use dtype::{DType, Kind};
+pub use dtype::{DType, DTypeParseError, Kind};
 pub use element::{Element, FloatDType, IntDType, WithDType};
-pub use error::{Context, CustomFault, Error, ErrorKind, Report, Result};
+pub use error::{Context, CustomFault, Error, ErrorKind, MatMulUnexpectedStriding, Report, Result};
 pub use half::{bf16, f16};
 pub use layout::{Layout, Strides};
+pub use location::DeviceLocation;
 pub use meta::Meta;
+pub use nditer::{MAX_DIMS, NdIter};
 pub use num_complex::Complex;
 pub use promote::{promote, result_type};
+pub use ranks::{dims0, dims1, dims2, dims3, dims4, dims5};
+pub use relation::LayoutRelation;
 pub use scalar::Scalar;
 pub use shape::{MAX_RANK, Shape, ShapeWithOneHole};

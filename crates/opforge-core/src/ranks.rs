@@ -10,12 +10,30 @@ macro_rules! ranks {
             /// # Errors
             /// For a shape of another rank.
             pub fn $name(&self) -> Result<$ty> {
-                match *self.dims() {
-                    [$($d),*] => Ok(($($d),*)),
-                    _ => Err(Error::shape(stringify!($name), "shape", format!("{self:?}"), concat!("rank ", $rank))),
-                }
+                $name(self.dims())
             })*
         }
+
+        $(#[doc = concat!("The lengths of a shape of rank ", stringify!($rank), ".")]
+        ///
+        /// # Errors
+        /// For a shape of another rank.
+        pub fn $name(dims: &[usize]) -> Result<$ty> {
+            match *dims {
+                [$($d),*] => Ok(($($d),*)),
+                _ => {
+                    let (got, shape) = (dims.len(), Box::new(dims.into()));
+                    Err(Error::UnexpectedNumberOfDims { expected: $rank, got, shape })
+                }
+            }
+        }
+
+        impl TryFrom<Shape> for $ty {
+            type Error = Error;
+            fn try_from(shape: Shape) -> Result<Self> {
+                shape.$name()
+            }
+        })*
     };
 }
 ranks! {

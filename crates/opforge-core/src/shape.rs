@@ -76,7 +76,7 @@ impl Shape {
                 (a, b) if a == b => {}
                 (1, b) => *o = b,
                 (_, 1) => {}
-                _ => return Err(Error::shapes(op, self, rhs, "dimensions that are equal or 1, aligned at the end")),
+                _ => return Err(Error::binary_shapes(op, self, rhs)),
             }
         }
         Ok(out)

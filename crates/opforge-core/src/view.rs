@@ -10,7 +10,7 @@ impl Layout {
         if dim < self.rank() {
             return Ok(());
         }
-        Err(Error::index(op, "dim", dim, format!("a dimension of the shape {:?}", self.shape)))
+        Err(Error::no_dim(op, dim as i64, &self.shape))
     }
 
     /// Elements `start .. start + len` of a dimension.
@@ -18,8 +18,8 @@ impl Layout {
         self.check_dim(dim, "narrow")?;
         let size = self.shape[dim];
         if start.checked_add(len).is_none_or(|end| end > size) {
-            let given = format!("start {start}, len {len} in dim {dim} of {:?}", self.shape);
-            return Err(Error::index("narrow", "range", given, format!("start + len <= {size}")));
+            let msg = if start > size { "start > dim_len" } else { "start + len > dim_len" };
+            return Err(Error::NarrowInvalidArgs { shape: Box::new(self.shape.clone()), dim, start, len, msg });
         }
         Ok(self.slice_unchecked(dim, start, len, 1))
     }
@@ -80,7 +80,13 @@ impl Layout {
 
     /// Stretched to a larger shape: dimensions align at the end, new ones and those of length 1 repeat with stride 0.
     pub fn broadcast_as(&self, shape: &Shape, op: &'static str) -> Result<Self> {
-        let mismatch = || Error::shapes(op, &self.shape, shape, "lhs that broadcasts to rhs");
+        let mismatch = || match op {
+            "expand" => Error::BroadcastIncompatibleShapes {
+                src_shape: Box::new(self.shape.clone()),
+                dst_shape: Box::new(shape.clone()),
+            },
+            op => Error::shapes(op, &self.shape, shape, "lhs that broadcasts to rhs"),
+        };
         shape.check(op, 16)?;
         let lead = shape.rank().checked_sub(self.rank()).ok_or_else(mismatch)?;
         let mut stride: Strides = SmallVec::from_elem(0, shape.rank());
@@ -98,8 +104,7 @@ impl Layout {
     pub fn reshape(&self, shape: &Shape) -> Result<Option<Self>> {
         shape.check("reshape", 16)?;
         if shape.elem_count() != self.elem_count() {
-            let accepted = format!("a shape of {} elements", self.elem_count());
-            return Err(Error::shapes("reshape", &self.shape, shape, accepted));
+            return Err(Error::binary_shapes("reshape", &self.shape, shape));
         }
         if self.elem_count() == 0 || self.is_contiguous() {
             return Ok(Some(Layout::contiguous_with_offset(shape.clone(), self.offset)));

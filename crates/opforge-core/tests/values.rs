@@ -11,7 +11,7 @@ fn every_dtype_is_found_by_both_names() -> Result<()> {
         assert_eq!(dtype.as_str().parse::<DType>()?, dtype);
         assert_eq!(dtype.long_name().parse::<DType>()?, dtype);
     }
-    assert_eq!("float128".parse::<DType>().unwrap_err().kind(), ErrorKind::DType);
+    assert_eq!(Error::from("float128".parse::<DType>().unwrap_err()).kind(), ErrorKind::DType);
     Ok(())
 }
 
@@ -131,7 +131,7 @@ fn shapes_broadcast_as_numpys() -> Result<()> {
     let error = broadcast(&[3], &[4]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "shape mismatch in add, lhs: [3], rhs: [4] (accepted: dimensions that are equal or 1, aligned at the end)"
+        "shape mismatch in add, lhs: [3], rhs: [4] (accepted: equal shapes; where it broadcasts, dimensions that are equal or 1, aligned at the end)"
     );
     Ok(())
 }
@@ -175,10 +175,51 @@ fn wrapped_errors_keep_their_class() {
     let error =
         Error::Deferred { op: "gather".into(), at, caller: None, inner: Box::new(inner) }.context("reading a batch");
     assert_eq!(error.kind(), ErrorKind::Index);
-    assert_eq!(error.report().map(|r| r.accepted.as_str()), Some("0 to 4"));
+    assert_eq!(error.report().map(|r| r.accepted.clone()), Some("0 to 4".to_owned()));
     let text = error.to_string();
     assert!(text.contains("reading a batch") && text.contains("gather") && text.contains("values.rs"), "{text}");
     assert_eq!(None::<u8>.context("no value").unwrap_err().to_string(), "no value");
+}
+
+/// Errors with candle's names are as small as the others: results of operators hold them.
+#[test]
+fn errors_stay_small() {
+    assert_eq!(size_of::<Error>(), 56);
+    assert_eq!(size_of::<Result<Box<u8>>>(), 56);
+}
+
+#[test]
+fn errors_with_names_have_reports() {
+    let (lhs, rhs) = (Shape::from((2, 3)), Shape::from(4));
+    let said = |error: Error| {
+        let report = error.report().expect("a report").into_owned();
+        assert!(!report.op.is_empty() && !report.given.is_empty() && !report.accepted.is_empty(), "{error}");
+        (error.kind(), error.to_string())
+    };
+    let text = "shape mismatch in reshape, lhs: [2, 3], rhs: [4] (accepted: a shape of 6 elements)";
+    assert_eq!(said(Error::binary_shapes("reshape", &lhs, &rhs)), (ErrorKind::Shape, text.to_owned()));
+    let text = "index out of range in sum, dim: -3 (accepted: a dimension of the shape [2, 3])";
+    assert_eq!(said(Error::no_dim("sum", -3, &lhs)), (ErrorKind::Index, text.to_owned()));
+    let text = "dtype mismatch in add, lhs: f32, rhs: u8 (accepted: equal dtypes)";
+    assert_eq!(said(Error::dtypes("add", DType::F32, DType::U8)), (ErrorKind::DType, text.to_owned()));
+    let text = "shape mismatch in dims3, shape: [2, 3] (accepted: rank 3)";
+    assert_eq!(said(lhs.dims3().unwrap_err()), (ErrorKind::Shape, text.to_owned()));
+    assert_eq!(said(Error::InvalidIndex { op: "gather", index: 7, size: 0 }).0, ErrorKind::Index);
+    assert_eq!(said(Error::BackwardNotSupported { op: "my op" }).0, ErrorKind::Autograd);
+    assert_eq!(said(Error::NotCompiledWithCudaSupport).0, ErrorKind::Device);
+    assert_eq!(said(Error::OpRequiresAtLeastOneTensor { op: "stack" }).0, ErrorKind::Value);
+}
+
+#[test]
+fn errors_of_the_standard_library_come_along() {
+    let number = || -> Result<usize> { Ok(u8::try_from(300)?.into()) };
+    assert!(matches!(number(), Err(Error::TryFromIntError(_))));
+    let number = |text: &str| -> Result<usize> { Ok(text.parse()?) };
+    assert!(matches!(number("x"), Err(Error::ParseInt(_))));
+    let text = |bytes: Vec<u8>| -> Result<String> { Ok(String::from_utf8(bytes)?) };
+    assert!(matches!(text(vec![255]), Err(Error::FromUtf8(_))));
+    let wrapped = Error::wrap("any text");
+    assert_eq!((wrapped.to_string(), wrapped.wrapped::<&str>()), ("any text".to_owned(), Some(&"any text")));
 }
 
 #[test]

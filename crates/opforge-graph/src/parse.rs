@@ -208,7 +208,7 @@ impl<'a> Reading<'a> {
         let storage = self.recording.storages.get(part.number);
         let storage = storage.ok_or_else(|| self.text.fault(&format!("%{} is not defined yet", part.number)))?;
         let Meta { dtype, layout } = part.meta.clone();
-        Tensor::from_storage(storage.clone(), dtype, layout).map_err(|error| self.blame(error))
+        Tensor::over_storage(storage.clone(), dtype, layout).map_err(|error| self.blame(error))
     }
 
     /// Tensors up to the end of the line, or a `=`.

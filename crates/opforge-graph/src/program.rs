@@ -124,7 +124,7 @@ impl Graph {
 
 /// Bytes of a storage, as a tensor of bytes.
 fn flat(storage: &Arc<Storage>, start: usize, bytes: usize) -> Result<Tensor> {
-    Tensor::from_storage(storage.clone(), DType::U8, Layout::contiguous_with_offset(bytes, start))
+    Tensor::over_storage(storage.clone(), DType::U8, Layout::contiguous_with_offset(bytes, start))
 }
 
 impl Program {
@@ -224,18 +224,18 @@ impl Program {
     fn result(&self, output: &Use, given: &[Tensor], made: &[Tensor], arguments: &[&Tensor]) -> Result<Tensor> {
         let layout = output.meta.layout.clone();
         if let Some(i) = self.made.iter().position(|&value| value == output.value) {
-            return Tensor::from_storage(made[i].storage().clone(), output.meta.dtype, layout);
+            return Tensor::over_storage(made[i].storage().clone(), output.meta.dtype, layout);
         }
         let known = self.inputs.iter().position(|input| input.value == output.value);
         if let Some(number) = known {
             let argument = arguments[number];
             let start = argument.layout().start_offset() + layout.start_offset();
             let layout = Layout::new(layout.shape().clone(), layout.stride().into(), start, GRAPH)?;
-            return Tensor::from_storage(argument.storage().clone(), output.meta.dtype, layout);
+            return Tensor::over_storage(argument.storage().clone(), output.meta.dtype, layout);
         }
         let captured = self.given.iter().position(|given| given.value() == output.value);
         let storage = captured.map(|i| given[i].storage()).ok_or_else(|| Error::msg("a result that nothing makes"))?;
-        Tensor::from_storage(storage.clone(), output.meta.dtype, layout)
+        Tensor::over_storage(storage.clone(), output.meta.dtype, layout)
     }
 }
 

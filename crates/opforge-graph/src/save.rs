@@ -147,7 +147,7 @@ fn beside(directory: &Path, text: &str) -> Result<NamedTempFile> {
 impl Captured {
     /// All of the memory as the tensor that is stored.
     fn whole(&self) -> Result<Tensor> {
-        Tensor::from_storage(self.storage()?.clone(), self.stored.dtype, self.stored.layout.clone())
+        Tensor::over_storage(self.storage()?.clone(), self.stored.dtype, self.stored.layout.clone())
     }
 
     /// A tensor whose memory becomes this.

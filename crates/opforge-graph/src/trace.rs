@@ -138,7 +138,7 @@ impl Recording {
         let unknown = "a graph is being traced: elements are there when it runs, and cannot be read before";
         vm::set_unusable(&storage, op, at, Error::msg(unknown));
         self.push(Value { bytes, origin }, &storage);
-        Tensor::from_storage(storage, meta.dtype, meta.layout)
+        Tensor::over_storage(storage, meta.dtype, meta.layout)
     }
 
     /// A tensor as part of a value: its own, or one that is captured now.

@@ -95,9 +95,9 @@ fn changed(text: &str, other: &str, changes: &[(u8, usize, usize)]) -> String {
 fn tensor(meta: &opforge::Meta, ones: bool) -> Result<Tensor> {
     let bytes = meta.layout.span() * meta.dtype.size_in_bytes();
     let storage = Storage::new(Device::Cpu, bytes)?;
-    let flat = Tensor::from_storage(storage.clone(), DType::U8, opforge::Layout::contiguous(bytes))?;
+    let flat = Tensor::over_storage(storage.clone(), DType::U8, opforge::Layout::contiguous(bytes))?;
     flat.zero_set()?;
-    let tensor = Tensor::from_storage(storage, meta.dtype, meta.layout.clone())?;
+    let tensor = Tensor::over_storage(storage, meta.dtype, meta.layout.clone())?;
     if ones && !meta.layout.may_overlap_itself() {
         tensor.copy_from(&tensor.ones_like()?)?;
     }

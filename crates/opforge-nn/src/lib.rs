@@ -21,6 +21,7 @@
 //! ```
 
 pub mod activation;
+pub mod attention;
 pub mod batch_norm;
 pub mod conv;
 mod dropout;
@@ -33,6 +34,7 @@ pub mod kv_cache;
 pub mod layer_norm;
 pub mod linear;
 pub mod loss;
+pub mod moe;
 pub mod ops;
 pub mod optim;
 pub mod rnn;
@@ -42,6 +44,16 @@ pub mod schedule;
 pub mod sequential;
 pub mod var_builder;
 pub mod var_map;
+
+/// [`attention`] by its earlier name.
+pub mod cpu_flash_attention {
+    pub use crate::attention::cpu_flash::standard::run_flash_attn_cpu;
+}
+
+/// [`attention::varlen`] by its earlier name.
+pub mod varlen_attention {
+    pub use crate::attention::varlen::flash_attn_varlen_unfused;
+}
 
 pub use activation::{Activation, PReLU, prelu};
 pub use batch_norm::{BatchNorm, BatchNormConfig, batch_norm};

@@ -4,6 +4,7 @@ use opforge::functional as f;
 use opforge::{D, Dim, Error, Module, Result, Tensor};
 
 use crate::LayerNorm;
+use crate::attention::{Scores, attend, causal_mask};
 use crate::conv::to_i64;
 pub use crate::dropout::Dropout;
 
@@ -219,26 +220,6 @@ pub fn sdpa(
         let is_causal = do_causal && both.is_none();
         return f::scaled_dot_product_attention(q, k, v, both.as_ref(), 0.0, is_causal, Some(scale.into()), true);
     }
-    let cap = f64::from(softcapping);
-    let (k, v) = (for_heads(k, q)?, for_heads(v, q)?);
-    let scores = q.matmul(&k.t()?)?.affine(f64::from(scale) / cap, 0.0)?.tanh()?.affine(cap, 0.0)?;
-    let scores = both.map_or(Ok(scores.clone()), |mask| scores.broadcast_add(&mask))?;
-    softmax_last_dim(&scores)?.matmul(&v)
-}
-
-/// 0 where a query may look, else minus infinity: query `i` at the keys up to `i`.
-fn causal_mask(queries: usize, keys: usize, like: &Tensor) -> Result<Tensor> {
-    let row = |i: usize| (0..keys).map(move |j| if j <= i { 0f32 } else { f32::NEG_INFINITY });
-    let mask: Vec<f32> = (0..queries).flat_map(row).collect();
-    Tensor::from_vec(mask, (queries, keys), like.device())?.to_dtype(like.dtype())
-}
-
-/// Heads of keys or values, each as often as queries have heads for it.
-fn for_heads(x: &Tensor, q: &Tensor) -> Result<Tensor> {
-    let ((batch, heads, length, width), wanted) = (x.dims4()?, q.dims4()?.1);
-    if heads == 0 || !wanted.is_multiple_of(heads) {
-        return Err(Error::shapes("sdpa", q.shape(), x.shape(), "heads of q that are a multiple of those of k and v"));
-    }
-    let wide = x.unsqueeze(2)?.broadcast_as((batch, heads, wanted / heads, length, width))?;
-    wide.reshape((batch, wanted, length, width))
+    let how = Scores { scale: scale.into(), cap: Some(softcapping.into()), bias: both.as_ref(), causal: false };
+    attend(q, k, v, &how)
 }

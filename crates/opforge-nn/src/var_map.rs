@@ -122,5 +122,6 @@ pub(crate) fn check_shape(name: &str, wanted: &Shape, found: &Tensor) -> Result<
     if found.shape() == wanted {
         return Ok(());
     }
-    Err(Error::shape("get", name.to_owned(), format!("{:?}", found.shape()), format!("{wanted:?}")))
+    let (expected, got) = (Box::new(wanted.clone()), Box::new(found.shape().clone()));
+    Err(Error::UnexpectedShape { msg: format!("get {name}"), expected, got })
 }

@@ -73,9 +73,7 @@ fn types(py: Python<'_>) -> PyResult<&Vec<Py<PyType>>> {
 /// An error as the exception of its class.
 #[cold]
 pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
-    if let Error::Wrapped(inner) = error.root()
-        && let Some(raised) = inner.downcast_ref::<PyErr>()
-    {
+    if let Some(raised) = error.root().wrapped::<PyErr>() {
         return raised.clone_ref(py);
     }
     if let Error::Io(io) = error.root() {

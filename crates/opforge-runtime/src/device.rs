@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use opforge_core::term::{Attributes, Term, unexpected};
-use opforge_core::{DType, Error, Result};
+use opforge_core::{DType, DeviceLocation, Error, Result};
 
 use crate::memory::{HostMemory, Memory};
 
@@ -22,32 +22,19 @@ pub enum Device {
     Meta,
     /// The device that a backend has [added](Device::add) under this number.
     Added(u8),
+    /// A CUDA device; there are none in this build.
+    Cuda(CudaDevice),
+    /// A Metal device; there are none in this build.
+    Metal(MetalDevice),
 }
 
-/// Where a device is, as [`Device::location`] says it.
+/// A CUDA device. There are none in this build, so nothing is of this type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum DeviceLocation {
-    /// Main memory.
-    Cpu,
-    /// A CUDA device; there are none in this build.
-    Cuda {
-        /// Its number.
-        gpu_id: usize,
-    },
-    /// A Metal device; there are none in this build.
-    Metal {
-        /// Its number.
-        gpu_id: usize,
-    },
-    /// Nowhere.
-    Meta,
-    /// A device that a backend has added.
-    Added {
-        /// Its number.
-        id: usize,
-    },
-}
+pub enum CudaDevice {}
+
+/// A Metal device. There are none in this build, so nothing is of this type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum MetalDevice {}
 
 impl Attributes for Device {
     fn type_name() -> String {
@@ -88,6 +75,8 @@ impl Device {
             Device::Cpu => "cpu",
             Device::Meta => "meta",
             Device::Added(_) => self.memory().map_or("absent", Memory::name),
+            Device::Cuda(none) => match *none {},
+            Device::Metal(none) => match *none {},
         }
     }
 
@@ -100,6 +89,8 @@ impl Device {
             Device::Cpu => return Ok(&HostMemory),
             Device::Meta => None,
             Device::Added(number) => ADDED.get(usize::from(number)).and_then(OnceLock::get),
+            Device::Cuda(none) => match none {},
+            Device::Metal(none) => match none {},
         };
         added.copied().ok_or_else(|| Error::device("storage", "device", self, "a device with data"))
     }
@@ -124,8 +115,33 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::Device`]: this build has no CUDA.
-    pub fn new_cuda(ordinal: usize) -> Result<Self> {
-        Err(Error::device("new_cuda", "ordinal", ordinal, "cpu: this build has no CUDA"))
+    pub fn new_cuda(_ordinal: usize) -> Result<Self> {
+        Err(Error::NotCompiledWithCudaSupport)
+    }
+    /// As [`Device::new_cuda`], with a stream of its own.
+    ///
+    /// # Errors
+    /// [`Error::Device`]: this build has no CUDA.
+    pub fn new_cuda_with_stream(_ordinal: usize) -> Result<Self> {
+        Err(Error::NotCompiledWithCudaSupport)
+    }
+    /// This device as a CUDA device.
+    ///
+    /// # Errors
+    /// [`Error::Device`]: this build has no CUDA.
+    pub fn as_cuda_device(&self) -> Result<&CudaDevice> {
+        Err(Error::NotCompiledWithCudaSupport)
+    }
+    /// This device as a Metal device.
+    ///
+    /// # Errors
+    /// [`Error::Device`]: this build has no Metal.
+    pub fn as_metal_device(&self) -> Result<&MetalDevice> {
+        Err(Error::NotCompiledWithMetalSupport)
+    }
+    /// Calls a function while this is the thread's current device, which matters for CUDA alone.
+    pub fn with_context<R>(&self, f: impl FnOnce() -> R) -> R {
+        f()
     }
     /// The CUDA device of that number where there is one, else the CPU.
     ///
@@ -138,8 +154,8 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::Device`]: this build has no Metal.
-    pub fn new_metal(ordinal: usize) -> Result<Self> {
-        Err(Error::device("new_metal", "ordinal", ordinal, "cpu: this build has no Metal"))
+    pub fn new_metal(_ordinal: usize) -> Result<Self> {
+        Err(Error::NotCompiledWithMetalSupport)
     }
     /// The Metal device of that number where there is one, else the CPU.
     ///
@@ -154,6 +170,8 @@ impl Device {
             Device::Cpu => DeviceLocation::Cpu,
             Device::Meta => DeviceLocation::Meta,
             Device::Added(id) => DeviceLocation::Added { id: (*id).into() },
+            Device::Cuda(none) => match *none {},
+            Device::Metal(none) => match *none {},
         }
     }
     /// Whether both are the same device.

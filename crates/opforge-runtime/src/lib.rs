@@ -66,11 +66,12 @@ mod sync;
 mod transfer;
 pub mod vm;
 
-pub use device::{Device, DeviceLocation};
+pub use device::{CudaDevice, Device, MetalDevice};
 pub use file::MappedFile;
 pub use generator::Generator;
 pub use interrupt::checkpoint;
 pub use kernel::{Argument, Context, HostKernel, Kernel, NoKernel, Prepack};
 pub use memory::{HostMemory, Memory};
+pub use opforge_core::DeviceLocation;
 pub use storage::Storage;
 pub use transfer::Transfer;

@@ -42,7 +42,10 @@ pub mod test_utils;
 pub mod utils;
 
 pub use autograd::{GradStore, Var, no_grad};
-pub use custom_op::{CpuStorage, CustomOp1, CustomOp2, CustomOp3, InplaceOp1, InplaceOp2, InplaceOp3};
+pub use custom_op::{
+    CpuStorage, CpuStorageRef, CudaStorage, CustomOp1, CustomOp2, CustomOp3, InplaceOp1, InplaceOp2, InplaceOp3,
+    MetalStorage, Storage, StorageRef,
+};
 pub use declaration::function;
 pub use functional::ToUsize2;
 pub use io::{FileAccess, npy, pickle, safetensors};
@@ -50,10 +53,11 @@ pub use methods::{IndexOp, TensorIndexer};
 pub use module::{Module, ModuleT};
 pub use opforge_core::term;
 pub use opforge_core::{
-    Complex, Context, CustomFault, D, DType, Dim, Dims, Element, Error, ErrorKind, FloatDType, IntDType, Layout, Meta,
-    Result, Scalar, Shape, ShapeWithOneHole, StridedBlocks, StridedIndex, WithDType, bf16, f16,
+    Complex, Context, CustomFault, D, DType, DTypeParseError, Dim, Dims, Element, Error, ErrorKind, FloatDType,
+    IntDType, Layout, Meta, NdIter, Result, Scalar, Shape, ShapeWithOneHole, StridedBlocks, StridedIndex, WithDType,
+    bf16, f16,
 };
-pub use opforge_runtime::{Device, DeviceLocation, Generator};
+pub use opforge_runtime::{CudaDevice, Device, DeviceLocation, Generator, MetalDevice};
 pub use tensor::display;
 pub use tensor::{NdArray, Tensor, TensorId};
 
@@ -64,12 +68,19 @@ pub mod backprop {
 
 /// Names as candle's programs import them.
 pub mod op {
+    pub use crate::custom_op::{BackpropOp, ReduceOp};
     pub use crate::methods::CmpOp;
 }
 
 /// Names as candle's programs import them.
 pub mod layout {
     pub use crate::Layout;
+    pub use opforge_core::LayoutRelation;
+}
+
+/// Names as candle's programs import them.
+pub mod nditer {
+    pub use opforge_core::{MAX_DIMS, NdIter};
 }
 
 /// Names as candle's programs import them.
@@ -79,17 +90,21 @@ pub mod conv {
 
 /// Names as candle's programs import them.
 pub mod backend {
-    pub use crate::custom_op::BackendStorage;
+    pub use crate::custom_op::{BackendDevice, BackendStorage};
 }
 
 /// Names as candle's programs import them.
 pub mod cpu_backend {
-    pub use crate::custom_op::{CpuStorage, binary_map, unary_map};
+    pub use crate::custom_op::{
+        CpuDevice, CpuStorage, CpuStorageRef, Map1, Map1Any, Map2, Map2InPlace, Map2U8, binary_map, binary_map_vec,
+        unary_map, unary_map_vec,
+    };
 }
 
 /// Names as candle's programs import them.
 pub mod shape {
     pub use crate::{D, Dim, Dims, Shape, ShapeWithOneHole};
+    pub use opforge_core::{dims0, dims1, dims2, dims3, dims4, dims5};
 
     /// The shape of a scalar.
     pub const SCALAR: () = ();
@@ -98,12 +113,13 @@ pub mod shape {
 /// Names as candle's programs import them.
 pub mod scalar {
     pub use crate::Scalar;
-    pub use crate::arguments::TensorOrScalar;
+    pub use crate::arguments::{TensorOrScalar, TensorScalar};
 }
 
 /// Names as candle's programs import them.
 pub mod error {
     pub use crate::{Context, Error, Result};
+    pub use opforge_core::MatMulUnexpectedStriding;
 
     /// Both results, or the first error.
     ///

@@ -271,7 +271,7 @@ impl Attributes for DType {
         Term::name(self.as_str())
     }
     fn read(term: &Term) -> Result<Self> {
-        term.head().ok_or_else(|| unexpected("dtype", term, "a dtype"))?.parse()
+        Ok(term.head().ok_or_else(|| unexpected("dtype", term, "a dtype"))?.parse()?)
     }
 }
 

@@ -131,14 +131,15 @@ impl Ids {
                 }
             }
         });
-        let accepted = match self.reader.len {
-            0 => "none, for the axis is empty".to_string(),
-            len => format!("0 to {}", len - 1),
-        };
         let Some(wrong) = wrong else {
             return Error::value(self.op, "index", "changed while it was read", "indices that stay as they are");
         };
-        Error::index(self.op, "index", wrong, accepted)
+        let (op, size) = (self.op, self.reader.len);
+        match (usize::try_from(wrong), size) {
+            (Ok(index), _) => Error::InvalidIndex { op, index, size },
+            (Err(_), 0) => Error::index(op, "index", wrong, "none, for the axis is empty"),
+            (Err(_), _) => Error::index(op, "index", wrong, format!("0 to {}", size - 1)),
+        }
     }
 }
 

@@ -42,5 +42,5 @@ pub(super) fn bytes(tensor: &Tensor) -> Result<Vec<u8>> {
 
 /// A tensor of elements in row-major order.
 pub(super) fn tensor(bytes: &[u8], shape: &[usize], dtype: DType) -> Result<Tensor> {
-    Tensor::from_storage(Storage::from_bytes(bytes)?, dtype, Layout::contiguous(Shape::from(shape)))
+    Tensor::over_storage(Storage::from_bytes(bytes)?, dtype, Layout::contiguous(Shape::from(shape)))
 }

@@ -1,12 +1,14 @@
 //! Room for a sequence that grows, as attention keeps its keys and values.
 
 mod concat;
+mod interleaved;
 mod rotating;
 mod scattered;
 
 use opforge::{Error, Result, Tensor};
 
 pub use concat::ConcatKvCache;
+pub use interleaved::{InterleavedKvCache, RawInterleavedKvCache, rope_i_inplace};
 pub use rotating::{RotatingCache, RotatingKvCache};
 pub use scattered::{IndicesAndMask, ScatteredCacheBuilder, ScatteredKvCache};
 

@@ -26,7 +26,7 @@ pub fn _rebuild_tensor<'py>(
         return Err(raise(py, &Error::dtype("rebuild_tensor", "cls", cls, "Tensor or a class that derives from it")));
     }
     let layout = Layout::new(size.into(), stride.into(), storage_offset, "rebuild_tensor");
-    let tensor = layout.and_then(|layout| Tensor::from_storage(storage.get().storage().clone(), dtype.get().0, layout));
+    let tensor = layout.and_then(|layout| Tensor::over_storage(storage.get().storage().clone(), dtype.get().0, layout));
     let tensor = tensor.or_raise(py)?;
     if !tensor.device().is_meta() {
         buffer::check_truth("rebuild_tensor", &tensor).or_raise(py)?;
@@ -71,7 +71,7 @@ impl PyTensor {
         let deepcopy = py.import("copy")?.getattr("deepcopy")?;
         let shared = storage::object(py, tensor.storage())?;
         let copied = deepcopy.call1((shared, memo))?.cast_into::<PyStorage>()?;
-        let made = Tensor::from_storage(copied.get().storage().clone(), tensor.dtype(), tensor.layout().clone());
+        let made = Tensor::over_storage(copied.get().storage().clone(), tensor.dtype(), tensor.layout().clone());
         let made = construct::with_grad(py, made.or_raise(py)?, tensor.requires_grad())?;
         if let Some(grad) = tensor.grad() {
             let grad = deepcopy.call1((PyTensor::wrap(py, grad)?, memo))?;

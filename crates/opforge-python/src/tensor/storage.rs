@@ -42,7 +42,7 @@ impl PyStorage {
 
     /// The bytes as a vector.
     fn bytes(&self) -> opforge::Result<Tensor> {
-        Tensor::from_storage(self.0.clone(), DType::U8, Layout::contiguous(self.0.nbytes()))
+        Tensor::over_storage(self.0.clone(), DType::U8, Layout::contiguous(self.0.nbytes()))
     }
 }
 
@@ -60,7 +60,7 @@ impl PyStorage {
         let shared = buffer::import("UntypedStorage", data)?;
         let bytes = shared.elem_count() * shared.dtype().size_in_bytes();
         let copy = Storage::new(device, bytes).or_raise(py)?;
-        let target = Tensor::from_storage(copy.clone(), shared.dtype(), Layout::contiguous(shared.shape()));
+        let target = Tensor::over_storage(copy.clone(), shared.dtype(), Layout::contiguous(shared.shape()));
         target.and_then(|target| target.copy_from(&shared)).or_raise(py)?;
         Ok(PyStorage(copy))
     }

@@ -11,5 +11,5 @@ pub use default_device::{DefaultDevice, set_default_device};
 pub use default_dtype::{default_dtype, set_default_dtype};
 pub use dims::size_to_shape;
 pub(crate) use dims::{accumulation_dtype, apart, existing_dim, leaf, limits, no_dims, position, with_dimension};
-pub use operand::{Operand, TensorOrScalar};
+pub use operand::{Operand, TensorOrScalar, TensorScalar};
 pub use rules::Rules;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use smallvec::{SmallVec, smallvec};
 
-use super::{CpuStorage, CustomOp1, CustomOp2, CustomOp3};
+use super::{CpuStorage, CustomOp1, CustomOp2, CustomOp3, host};
 use crate::autograd::Backward;
 use crate::dispatch::{Autograd, Call, Interpreter};
 use crate::operator::{Attributes, AxisMap, Grads, Lowering, Metas, Operator, Saves, Tensors};
@@ -147,10 +147,9 @@ impl Interpreter for OnHost {
     fn interpret(&self, call: &Call<'_>) -> Result<Tensors> {
         let custom = call.op.as_any().downcast_ref::<Custom>();
         let rule = &custom.ok_or_else(|| Error::value(call.op.name(), "op", "not custom", "a custom operator"))?.0;
-        let args = call.inputs.iter().map(|t| CpuStorage::of(t)).collect::<Result<Vec<_>>>()?;
+        let args = call.inputs.iter().map(|t| host::spanned(t)).collect::<Result<Vec<_>>>()?;
         let (storage, shape) = rule.forward(&args)?;
-        let result = storage
-            .into_tensor(shape, call.inputs[0].device())
+        let result = host::into_tensor(storage, shape, call.inputs[0].device())
             .map_err(|error| error.context(format!("the result of {}", rule.name())))?;
         Ok(smallvec![result])
     }
@@ -197,9 +196,9 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::apply_op1`].
     pub fn apply_op1_no_bwd<C: CustomOp1>(&self, c: &C) -> Result<Tensor> {
-        let (s, l, _) = CpuStorage::of(self)?;
+        let (s, l, _) = host::spanned(self)?;
         let (storage, shape) = c.cpu_fwd(&s, &l)?;
-        storage.into_tensor(shape, self.device())
+        host::into_tensor(storage, shape, self.device())
     }
 
     /// Applies a custom operator of two tensors without recording it.
@@ -207,9 +206,9 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::apply_op1`].
     pub fn apply_op2_no_bwd<C: CustomOp2>(&self, rhs: &Tensor, c: &C) -> Result<Tensor> {
-        let ((s1, l1, _), (s2, l2, _)) = (CpuStorage::of(self)?, CpuStorage::of(rhs)?);
+        let ((s1, l1, _), (s2, l2, _)) = (host::spanned(self)?, host::spanned(rhs)?);
         let (storage, shape) = c.cpu_fwd(&s1, &l1, &s2, &l2)?;
-        storage.into_tensor(shape, self.device())
+        host::into_tensor(storage, shape, self.device())
     }
 
     /// Applies a custom operator of three tensors without recording it.
@@ -217,8 +216,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::apply_op1`].
     pub fn apply_op3_no_bwd<C: CustomOp3>(&self, t2: &Tensor, t3: &Tensor, c: &C) -> Result<Tensor> {
-        let ((s1, l1, _), (s2, l2, _), (s3, l3, _)) = (CpuStorage::of(self)?, CpuStorage::of(t2)?, CpuStorage::of(t3)?);
+        let ((s1, l1, _), (s2, l2, _), (s3, l3, _)) = (host::spanned(self)?, host::spanned(t2)?, host::spanned(t3)?);
         let (storage, shape) = c.cpu_fwd(&s1, &l1, &s2, &l2, &s3, &l3)?;
-        storage.into_tensor(shape, self.device())
+        host::into_tensor(storage, shape, self.device())
     }
 }

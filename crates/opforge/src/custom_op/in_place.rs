@@ -1,6 +1,6 @@
 //! Custom operators that change a tensor in place.
 
-use super::{BackendStorage, CpuStorage};
+use super::{CpuStorage, CudaStorage, MetalStorage, host, no_device};
 use crate::{Error, Layout, Meta, Result, Tensor};
 
 /// An operator that changes a tensor in place. It has no gradient.
@@ -12,6 +12,20 @@ pub trait InplaceOp1 {
     /// # Errors
     /// Whatever the operator refuses; the tensor stays as it was.
     fn cpu_fwd(&self, storage: &mut CpuStorage, layout: &Layout) -> Result<()>;
+    /// The same on a CUDA device. There are none in this build, so it is never called.
+    ///
+    /// # Errors
+    /// Always.
+    fn cuda_fwd(&self, _: &mut CudaStorage, _: &Layout) -> Result<()> {
+        Err(no_device(self.name(), "CUDA"))
+    }
+    /// The same on a Metal device. There are none in this build, so it is never called.
+    ///
+    /// # Errors
+    /// Always.
+    fn metal_fwd(&self, _: &mut MetalStorage, _: &Layout) -> Result<()> {
+        Err(no_device(self.name(), "Metal"))
+    }
 }
 
 /// An operator that changes a tensor in place with the help of another.
@@ -23,6 +37,20 @@ pub trait InplaceOp2 {
     /// # Errors
     /// Whatever the operator refuses; the tensor stays as it was.
     fn cpu_fwd(&self, s1: &mut CpuStorage, l1: &Layout, s2: &CpuStorage, l2: &Layout) -> Result<()>;
+    /// The same on a CUDA device. There are none in this build, so it is never called.
+    ///
+    /// # Errors
+    /// Always.
+    fn cuda_fwd(&self, _: &mut CudaStorage, _: &Layout, _: &CudaStorage, _: &Layout) -> Result<()> {
+        Err(no_device(self.name(), "CUDA"))
+    }
+    /// The same on a Metal device. There are none in this build, so it is never called.
+    ///
+    /// # Errors
+    /// Always.
+    fn metal_fwd(&self, _: &mut MetalStorage, _: &Layout, _: &MetalStorage, _: &Layout) -> Result<()> {
+        Err(no_device(self.name(), "Metal"))
+    }
 }
 
 /// An operator that changes a tensor in place with the help of two others.
@@ -42,6 +70,36 @@ pub trait InplaceOp3 {
         s3: &CpuStorage,
         l3: &Layout,
     ) -> Result<()>;
+    /// The same on a CUDA device. There are none in this build, so it is never called.
+    ///
+    /// # Errors
+    /// Always.
+    fn cuda_fwd(
+        &self,
+        _: &mut CudaStorage,
+        _: &Layout,
+        _: &CudaStorage,
+        _: &Layout,
+        _: &CudaStorage,
+        _: &Layout,
+    ) -> Result<()> {
+        Err(no_device(self.name(), "CUDA"))
+    }
+    /// The same on a Metal device. There are none in this build, so it is never called.
+    ///
+    /// # Errors
+    /// Always.
+    fn metal_fwd(
+        &self,
+        _: &mut MetalStorage,
+        _: &Layout,
+        _: &MetalStorage,
+        _: &Layout,
+        _: &MetalStorage,
+        _: &Layout,
+    ) -> Result<()> {
+        Err(no_device(self.name(), "Metal"))
+    }
 }
 
 /// Changes a copy of what a tensor's layout spans, and writes it back.
@@ -51,13 +109,13 @@ fn change(
     tensor: &Tensor,
     change: impl FnOnce(&mut CpuStorage, &Layout) -> Result<()>,
 ) -> Result<()> {
-    let (mut storage, layout, start) = CpuStorage::of(tensor)?;
+    let (mut storage, layout, start) = host::spanned(tensor)?;
     change(&mut storage, &layout)?;
     let (dtype, len) = (tensor.dtype(), layout.span());
-    if storage.dtype() != dtype {
-        return Err(Error::dtype(op, "storage", storage.dtype(), dtype));
+    if storage.element_dtype() != dtype {
+        return Err(Error::dtype(op, "storage", storage.element_dtype(), dtype));
     }
-    let changed = storage.into_tensor(len.into(), tensor.device());
+    let changed = host::into_tensor(storage, len.into(), tensor.device());
     let changed = changed.map_err(|error| error.context(format!("the result of {op}")))?;
     let place = Meta { dtype, layout: Layout::contiguous_with_offset(len, start) };
     Tensor::from_parts(place, tensor.storage().clone()).copy_from(&changed)
@@ -79,7 +137,7 @@ impl Tensor {
     /// As [`Tensor::inplace_op1`].
     #[track_caller]
     pub fn inplace_op2<I: InplaceOp2>(&self, rhs: &Tensor, c: &I) -> Result<()> {
-        let (s2, l2, _) = CpuStorage::of(rhs)?;
+        let (s2, l2, _) = host::spanned(rhs)?;
         change(c.name(), self, |s, l| c.cpu_fwd(s, l, &s2, &l2))
     }
 
@@ -89,7 +147,7 @@ impl Tensor {
     /// As [`Tensor::inplace_op1`].
     #[track_caller]
     pub fn inplace_op3<I: InplaceOp3>(&self, t2: &Tensor, t3: &Tensor, c: &I) -> Result<()> {
-        let ((s2, l2, _), (s3, l3, _)) = (CpuStorage::of(t2)?, CpuStorage::of(t3)?);
+        let ((s2, l2, _), (s3, l3, _)) = (host::spanned(t2)?, host::spanned(t3)?);
         change(c.name(), self, |s, l| c.cpu_fwd(s, l, &s2, &l2, &s3, &l3))
     }
 }

@@ -30,17 +30,27 @@
 //! ```
 
 mod apply;
+mod backend;
+mod boundary;
+mod host;
 mod in_place;
+mod maps;
 mod shared;
-mod storage;
 
+pub use backend::{BackendDevice, BackendStorage, CpuDevice, ReduceOp};
+pub use boundary::{BackpropOp, CudaStorage, MetalStorage, Storage, StorageRef};
 pub use in_place::{InplaceOp1, InplaceOp2, InplaceOp3};
-pub use storage::{BackendStorage, CpuStorage, binary_map, unary_map};
+pub use maps::{Map1, Map1Any, Map2, Map2InPlace, Map2U8, binary_map, binary_map_vec, unary_map, unary_map_vec};
+pub use opforge_core::{CpuStorage, CpuStorageRef};
 
 use crate::{Error, Layout, Result, Shape, Tensor};
 
+fn no_device(op: &'static str, device: &'static str) -> Error {
+    Error::device(op, "device", device, "cpu: this build has no other")
+}
+
 fn no_gradient(op: &'static str) -> Error {
-    Error::autograd(op, "bwd", "not defined", "an operator with a gradient").bt()
+    Error::BackwardNotSupported { op }.bt()
 }
 
 /// An operator of one tensor.
@@ -52,6 +62,20 @@ pub trait CustomOp1 {
     /// # Errors
     /// Whatever the operator refuses.
     fn cpu_fwd(&self, storage: &CpuStorage, layout: &Layout) -> Result<(CpuStorage, Shape)>;
+    /// The same on a CUDA device. There are none in this build, so it is never called.
+    ///
+    /// # Errors
+    /// Always.
+    fn cuda_fwd(&self, _: &CudaStorage, _: &Layout) -> Result<(CudaStorage, Shape)> {
+        Err(no_device(self.name(), "CUDA"))
+    }
+    /// The same on a Metal device. There are none in this build, so it is never called.
+    ///
+    /// # Errors
+    /// Always.
+    fn metal_fwd(&self, _: &MetalStorage, _: &Layout) -> Result<(MetalStorage, Shape)> {
+        Err(no_device(self.name(), "Metal"))
+    }
     /// The argument's gradient from the result's.
     ///
     /// # Errors
@@ -70,6 +94,20 @@ pub trait CustomOp2 {
     /// # Errors
     /// Whatever the operator refuses.
     fn cpu_fwd(&self, s1: &CpuStorage, l1: &Layout, s2: &CpuStorage, l2: &Layout) -> Result<(CpuStorage, Shape)>;
+    /// The same on a CUDA device. There are none in this build, so it is never called.
+    ///
+    /// # Errors
+    /// Always.
+    fn cuda_fwd(&self, _: &CudaStorage, _: &Layout, _: &CudaStorage, _: &Layout) -> Result<(CudaStorage, Shape)> {
+        Err(no_device(self.name(), "CUDA"))
+    }
+    /// The same on a Metal device. There are none in this build, so it is never called.
+    ///
+    /// # Errors
+    /// Always.
+    fn metal_fwd(&self, _: &MetalStorage, _: &Layout, _: &MetalStorage, _: &Layout) -> Result<(MetalStorage, Shape)> {
+        Err(no_device(self.name(), "Metal"))
+    }
     /// The arguments' gradients from the result's.
     ///
     /// # Errors
@@ -102,6 +140,36 @@ pub trait CustomOp3 {
         s3: &CpuStorage,
         l3: &Layout,
     ) -> Result<(CpuStorage, Shape)>;
+    /// The same on a CUDA device. There are none in this build, so it is never called.
+    ///
+    /// # Errors
+    /// Always.
+    fn cuda_fwd(
+        &self,
+        _: &CudaStorage,
+        _: &Layout,
+        _: &CudaStorage,
+        _: &Layout,
+        _: &CudaStorage,
+        _: &Layout,
+    ) -> Result<(CudaStorage, Shape)> {
+        Err(no_device(self.name(), "CUDA"))
+    }
+    /// The same on a Metal device. There are none in this build, so it is never called.
+    ///
+    /// # Errors
+    /// Always.
+    fn metal_fwd(
+        &self,
+        _: &MetalStorage,
+        _: &Layout,
+        _: &MetalStorage,
+        _: &Layout,
+        _: &MetalStorage,
+        _: &Layout,
+    ) -> Result<(MetalStorage, Shape)> {
+        Err(no_device(self.name(), "Metal"))
+    }
     /// The arguments' gradients from the result's.
     ///
     /// # Errors

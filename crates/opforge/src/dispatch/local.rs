@@ -114,7 +114,16 @@ fn check_devices(call: &Call<'_>) -> Result<Device> {
     let is_elsewhere = |t: &&&Tensor| *t.device() != device;
     match inputs.iter().find(is_elsewhere).or_else(|| outputs.iter().find(is_elsewhere)) {
         None => Ok(device),
-        Some(other) => Err(Error::devices(call.op.name(), device, other.device())),
+        Some(other) => Err(mismatch(call.op.name(), device, *other.device())),
+    }
+}
+
+/// Added devices have names of their own, which locations do not know.
+#[cold]
+fn mismatch(op: &'static str, lhs: Device, rhs: Device) -> Error {
+    match [lhs, rhs].iter().any(|device| matches!(device, Device::Added(_))) {
+        true => Error::devices(op, lhs, rhs),
+        false => Error::DeviceMismatchBinaryOp { lhs: lhs.location(), rhs: rhs.location(), op },
     }
 }
 

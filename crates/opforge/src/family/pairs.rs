@@ -98,7 +98,7 @@ fn complex_pair(name: &'static str, a: Operand<'_>, b: Operand<'_>, rules: Rules
     };
     let dtype = match other {
         Operand::Tensor(other) if !rules.broadcast && tensor.shape() != other.shape() => {
-            return Err(Error::shapes(name, tensor.shape(), other.shape(), "equal shapes"));
+            return Err(Error::binary_shapes(name, tensor.shape(), other.shape()));
         }
         Operand::Tensor(other) if !rules.promote && tensor.dtype() != other.dtype() => {
             return Err(Error::dtypes(name, tensor.dtype(), other.dtype()));
@@ -157,7 +157,7 @@ fn two_tensors(
     out: Out<'_>,
 ) -> Result<Tensor> {
     if !rules.broadcast && a.shape() != b.shape() {
-        return Err(Error::shapes(name, a.shape(), b.shape(), "equal shapes"));
+        return Err(Error::binary_shapes(name, a.shape(), b.shape()));
     }
     if a.dtype() == b.dtype() {
         journey::step("functional", || format!("{name}: dtypes agree, shapes {:?} and {:?}", a.shape(), b.shape()));

@@ -105,8 +105,7 @@ fn meta_of<S: ShapeWithOneHole, T: Element>(shape: S, len: usize) -> Result<Meta
     let shape = shape.into_shape(len)?;
     shape.check("from_vec", T::DTYPE.size_in_bytes())?;
     if shape.elem_count() != len {
-        let accepted = format!("{} elements for the shape {shape:?}", shape.elem_count());
-        return Err(Error::shape("from_vec", "data", format!("{len} elements"), accepted));
+        return Err(Error::ShapeMismatch { buffer_size: len, shape: Box::new(shape) });
     }
     Ok(Meta::contiguous(T::DTYPE, shape))
 }

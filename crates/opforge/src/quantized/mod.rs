@@ -13,7 +13,9 @@
 //! # }
 //! ```
 
+pub mod ggml_file;
 pub mod gguf_file;
+pub mod imatrix_file;
 mod matmul;
 mod operators;
 mod tensor;

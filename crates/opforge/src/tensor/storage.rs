@@ -18,18 +18,18 @@ impl Tensor {
     /// ```
     /// # use opforge::{DType, Device, Layout, Tensor};
     /// let bits = Tensor::new(&[1f32, 2.0], &Device::Cpu)?;
-    /// let ints = Tensor::from_storage(bits.storage().clone(), DType::U32, Layout::contiguous(2))?;
+    /// let ints = Tensor::over_storage(bits.storage().clone(), DType::U32, Layout::contiguous(2))?;
     /// assert_eq!(ints.to_vec1::<u32>()?, [1f32.to_bits(), 2f32.to_bits()]);
     /// # Ok::<(), opforge::Error>(())
     /// ```
-    pub fn from_storage(storage: Arc<Storage>, dtype: DType, layout: Layout) -> Result<Tensor> {
-        layout.shape().check("from_storage", dtype.size_in_bytes())?;
+    pub fn over_storage(storage: Arc<Storage>, dtype: DType, layout: Layout) -> Result<Tensor> {
+        layout.shape().check("over_storage", dtype.size_in_bytes())?;
         let size = dtype.size_in_bytes();
         let bytes = layout.span().checked_mul(size).filter(|&bytes| bytes <= storage.nbytes());
         if bytes.is_none() {
             let given = format!("{layout:?} of {dtype}");
             return Err(Error::shape(
-                "from_storage",
+                "over_storage",
                 "layout",
                 given,
                 format!("one within {} bytes", storage.nbytes()),
@@ -39,7 +39,7 @@ impl Tensor {
         let has_data = storage.device().is_cpu() && storage.is_reserved() && layout.shape().elem_count() > 0;
         if has_data && !storage.data()?.as_ptr().addr().is_multiple_of(size) {
             let accepted = format!("memory at a multiple of {size} bytes");
-            return Err(Error::value("from_storage", "storage", "memory that is not aligned", accepted));
+            return Err(Error::value("over_storage", "storage", "memory that is not aligned", accepted));
         }
         Ok(Tensor::from_parts(Meta { dtype, layout }, storage))
     }

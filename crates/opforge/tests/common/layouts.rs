@@ -75,8 +75,8 @@ pub fn layouts(definition: &Definition, report: &mut Report) {
 
 /// Some operators take row-major memory only, and say so; their functions copy.
 fn wants_contiguous(sample: &Sample, error: &opforge::Error) -> bool {
-    let accepts = |report: &opforge_core::Report| report.accepted.contains("contiguous");
-    sample.operator().is_some() && error.kind() == ErrorKind::Shape && error.report().is_some_and(accepts)
+    let wants = error.report().is_some_and(|report| report.accepted.contains("contiguous"));
+    sample.operator().is_some() && error.kind() == ErrorKind::Shape && wants
 }
 
 fn in_place_of_all(definition: &Definition, sample: &Sample, dtype: DType, place: Place) -> Result<(), String> {

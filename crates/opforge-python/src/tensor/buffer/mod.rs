@@ -32,7 +32,7 @@ pub fn import(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
 /// A tensor over memory that others see too.
 pub fn over(op: &'static str, storage: Arc<Storage>, dtype: DType, layout: Layout) -> opforge::Result<Tensor> {
     storage.expose()?;
-    let tensor = Tensor::from_storage(storage, dtype, layout)?;
+    let tensor = Tensor::over_storage(storage, dtype, layout)?;
     check_truth(op, &tensor)?;
     Ok(tensor)
 }
@@ -98,7 +98,7 @@ pub fn check_truth(op: &'static str, tensor: &Tensor) -> opforge::Result<()> {
     let lengths: Vec<usize> =
         layout.dims().iter().zip(layout.stride()).map(|(&n, &s)| if s == 0 { 1 } else { n }).collect();
     let once = Layout::new(lengths.into(), layout.stride().into(), layout.start_offset(), op)?;
-    let bytes = Tensor::from_storage(tensor.storage().clone(), DType::U8, once)?;
+    let bytes = Tensor::over_storage(tensor.storage().clone(), DType::U8, once)?;
     if bytes.max_all()?.to_scalar::<u8>()? <= 1 {
         return Ok(());
     }

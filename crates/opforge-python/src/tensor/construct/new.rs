@@ -18,7 +18,7 @@ fn of_size(size: Shape, like: Like) -> opforge::Result<Tensor> {
     let dtype = like.dtype.unwrap_or_else(default_dtype);
     size.check("new", dtype.size_in_bytes())?;
     let storage = Storage::new(like.device.unwrap_or(Device::Cpu), size.elem_count() * dtype.size_in_bytes())?;
-    Tensor::from_storage(storage, dtype, Layout::contiguous(size))
+    Tensor::over_storage(storage, dtype, Layout::contiguous(size))
 }
 
 /// What `Tensor(*args)` stands for: no elements, elements of a size given as numbers, a tensor's elements, or a copy of data.

@@ -21,7 +21,7 @@ use crate::{Device, Error, FileAccess, Result, Tensor};
 pub use object::{Id, Map, Object, Pickle, Stored};
 pub use save::{Encoded, save, to_bytes};
 use storages::Storages;
-pub use tensors::{PthTensors, TensorInfo, read_all, read_all_with_key};
+pub use tensors::{PthTensors, TensorInfo, read_all, read_all_with_key, read_pth_tensor_info};
 
 pub(super) const FORMAT: &str = "pickle";
 

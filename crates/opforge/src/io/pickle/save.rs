@@ -66,7 +66,7 @@ impl Encoded {
             Some(&known) => known,
             None => {
                 let len = storage.nbytes() / dtype.size_in_bytes();
-                let all = Tensor::from_storage(storage.clone(), dtype, crate::Layout::contiguous(len))?;
+                let all = Tensor::over_storage(storage.clone(), dtype, crate::Layout::contiguous(len))?;
                 let place = self.memory.len();
                 self.memory.push(Memory { all, reached: len..0 });
                 let id = self.add(Object::Storage(StorageName { key: place.to_string(), dtype, len, start: 0 }));

@@ -49,7 +49,7 @@ impl Storages {
         if layout.span() > whole.elem_count() {
             return Err(beyond());
         }
-        Tensor::from_storage(whole.storage().clone(), stored.dtype, layout)
+        Tensor::over_storage(whole.storage().clone(), stored.dtype, layout)
     }
 
     /// All of a storage, as a vector of this dtype.

@@ -30,6 +30,19 @@ pub struct PthTensors {
     infos: HashMap<String, TensorInfo>,
 }
 
+/// What a checkpoint says of its tensors, in the file's order: see [`PthTensors::new`]. Where asked for, it is printed too.
+///
+/// # Errors
+/// As [`PthTensors::new`].
+pub fn read_pth_tensor_info<P: AsRef<Path>>(file: P, verbose: bool, key: Option<&str>) -> Result<Vec<TensorInfo>> {
+    let PthTensors { names, mut infos, .. } = PthTensors::new(file, key)?;
+    let infos: Vec<TensorInfo> = names.iter().filter_map(|name| infos.remove(name)).collect();
+    if verbose {
+        infos.iter().for_each(|info| println!("{}: {} {:?}", info.name, info.dtype, info.layout));
+    }
+    Ok(infos)
+}
+
 impl PthTensors {
     /// Reads the names, of the mapping that is the file's object or, with a key, is found there under it. Entries that are no tensors are left out.
     ///

@@ -118,7 +118,7 @@ impl Tensor {
     pub fn matmul(&self, rhs: &Tensor) -> Result<Tensor> {
         match (self.dims(), rhs.dims()) {
             ([a @ .., _, columns], [b @ .., rows, _]) if a == b && columns == rows => product(self, rhs),
-            _ => Err(Error::shapes("matmul", self.shape(), rhs.shape(), ACCEPTED).bt()),
+            _ => Err(Error::binary_shapes("matmul", self.shape(), rhs.shape()).bt()),
         }
     }
 

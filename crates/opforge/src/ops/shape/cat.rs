@@ -18,15 +18,16 @@ impl Operator for Cat {
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
         let Some(first) = inputs.first() else {
-            return Err(Error::value("cat", "tensors", "none", "at least one tensor"));
+            return Err(Error::OpRequiresAtLeastOneTensor { op: "cat" });
         };
         check_dim("cat", first, self.dim)?;
         let mut dims = first.shape().clone().into_dims();
-        for other in &inputs[1..] {
+        for (n, other) in inputs.iter().enumerate().skip(1) {
             let differs = |(d, (a, b)): (usize, (&usize, &usize))| d != self.dim && a != b;
             if other.rank() != first.rank() || first.dims().iter().zip(other.dims()).enumerate().any(differs) {
-                let accepted = format!("shapes that differ along dim {} only", self.dim);
-                return Err(Error::shapes("cat", first.shape(), other.shape(), accepted));
+                let boxed = |meta: &Meta| Box::new(meta.shape().clone());
+                let (first_shape, nth_shape) = (boxed(first), boxed(other));
+                return Err(Error::ShapeMismatchCat { dim: self.dim, first_shape, n, nth_shape });
             }
             check_dtypes("cat", first, other)?;
             dims[self.dim] = dims[self.dim].saturating_add(other.dims()[self.dim]);
@@ -102,7 +103,7 @@ impl Tensor {
     pub fn cat<A: AsRef<Tensor>, D: Dim>(args: &[A], dim: D) -> Result<Tensor> {
         let tensors: Vec<&Tensor> = args.iter().map(AsRef::as_ref).collect();
         let Some(first) = tensors.first() else {
-            return Err(Error::value("cat", "tensors", "none", "at least one tensor"));
+            return Err(Error::OpRequiresAtLeastOneTensor { op: "cat" });
         };
         join(&tensors, dim.to_index(first.shape(), "cat")?)
     }

@@ -83,7 +83,7 @@ impl Content {
     /// [`Error::Format`] for what is no file of the format, names that occur twice, and tensors that are not within the file.
     pub fn read<R: Seek + Read>(reader: &mut R) -> Result<Self> {
         let start = reader.stream_position()?;
-        let mut input = Input::new(reader)?;
+        let mut input = Input::new(reader, FORMAT)?;
         let magic = read_magic(&mut input)?;
         let least = if input.is_wide { 8 } else { 4 };
         let tensors = input.count(2 * least + 8, "tensors")?;

@@ -2,12 +2,13 @@
 
 use std::io::{Read, Seek, SeekFrom};
 
-use super::bad;
-use crate::Result;
+use crate::{Error, Result};
 
 /// A reader that knows how much is left.
-pub(super) struct Input<'a, R> {
+pub(in crate::quantized) struct Input<'a, R> {
     reader: &'a mut R,
+    /// The format's name, for errors.
+    format: &'static str,
     /// Where the file began, and ends, in the reader's positions.
     start: u64,
     end: u64,
@@ -17,12 +18,17 @@ pub(super) struct Input<'a, R> {
 }
 
 impl<'a, R: Read + Seek> Input<'a, R> {
-    /// From the reader's position on.
-    pub fn new(reader: &'a mut R) -> Result<Self> {
+    /// From the reader's position on; errors name the format.
+    pub fn new(reader: &'a mut R, format: &'static str) -> Result<Self> {
         let start = reader.stream_position()?;
         let end = reader.seek(SeekFrom::End(0))?;
         reader.seek(SeekFrom::Start(start))?;
-        Ok(Input { reader, start, end: end.max(start), position: start, is_wide: true })
+        Ok(Input { reader, format, start, end: end.max(start), position: start, is_wide: true })
+    }
+
+    /// The error of a file that contradicts the format.
+    pub fn bad(&self, message: impl std::fmt::Display) -> Error {
+        Error::format(self.format, message)
     }
 
     /// The bytes that are left.
@@ -59,7 +65,7 @@ impl<'a, R: Read + Seek> Input<'a, R> {
 
     fn expect(&self, len: u64, what: &str) -> Result<()> {
         if len > self.left() {
-            return Err(bad(format!("{len} {what} are announced where {} bytes are left", self.left())));
+            return Err(self.bad(format!("{len} {what} are announced where {} bytes are left", self.left())));
         }
         Ok(())
     }
@@ -81,7 +87,7 @@ impl<'a, R: Read + Seek> Input<'a, R> {
     pub fn count(&mut self, least: u64, what: &str) -> Result<usize> {
         let count = self.length()?;
         self.expect(count.saturating_mul(least), what)?;
-        usize::try_from(count).map_err(|_| bad(format!("{count} {what}")))
+        usize::try_from(count).map_err(|_| self.bad(format!("{count} {what}")))
     }
 
     /// A text, with its length before it. Zeros at its end, which some writers leave, are cut off.
@@ -91,6 +97,6 @@ impl<'a, R: Read + Seek> Input<'a, R> {
         while bytes.last() == Some(&0) {
             bytes.pop();
         }
-        String::from_utf8(bytes).map_err(|error| bad(format!("a text that is not UTF-8: {error}")))
+        String::from_utf8(bytes).map_err(|error| self.bad(format!("a text that is not UTF-8: {error}")))
     }
 }

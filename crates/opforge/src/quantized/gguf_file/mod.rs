@@ -21,7 +21,7 @@
 //! ```
 
 mod content;
-mod input;
+pub(super) mod input;
 mod value;
 mod write;
 
@@ -63,7 +63,7 @@ fn bad(message: impl std::fmt::Display) -> Error {
     Error::format(FORMAT, message)
 }
 
-fn type_of_number(number: u32) -> Result<GgmlDType> {
+pub(super) fn type_of_number(number: u32) -> Result<GgmlDType> {
     let known = TYPES.into_iter().find(|&(_, known)| known == number);
     known.map(|(dtype, _)| dtype).ok_or_else(|| bad(format!("type {number} of elements is not supported")))
 }

@@ -1,17 +1,45 @@
 //! Where layers get their parameters from.
 
-use std::borrow::Cow;
+mod backends;
+mod rename;
+mod shards;
+
 use std::collections::HashMap;
+use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::Arc;
 
 use opforge::npy::NpzTensors;
 use opforge::pickle::PthTensors;
 use opforge::safetensors::{BufferedSafetensors, MmapedSafetensors, SliceSafetensors};
-use opforge::{DType, Device, Error, Result, Shape, Tensor};
+use opforge::{DType, Device, Result, Shape, Tensor};
 
-use crate::var_map::{check_shape, missing};
+use self::backends::{Tensors, Zeros};
 use crate::{Init, VarMap};
+
+pub use rename::{Rename, Renamer};
+pub use shards::{Shard, ShardedSafeTensors, ShardedVarBuilder};
+
+/// Where a [`VarBuilderArgs`] gets its tensors, told more than a shape.
+pub trait Backend: Send + Sync {
+    /// What else is said of a tensor that is asked for.
+    type Hints: Default;
+
+    /// The tensor of this name and shape.
+    ///
+    /// # Errors
+    /// When there is no such tensor.
+    fn get(&self, shape: Shape, name: &str, hints: Self::Hints, dtype: DType, device: &Device) -> Result<Tensor>;
+
+    /// The tensor of this name, whatever its shape.
+    ///
+    /// # Errors
+    /// When there is no such tensor, or the backend needs more than a name.
+    fn get_unchecked(&self, name: &str, dtype: DType, device: &Device) -> Result<Tensor>;
+
+    /// Whether there is a tensor of this name.
+    fn contains_tensor(&self, name: &str) -> bool;
+}
 
 /// Where a [`VarBuilder`] gets its tensors.
 pub trait SimpleBackend: Send + Sync {
@@ -31,23 +59,56 @@ pub trait SimpleBackend: Send + Sync {
     fn contains_tensor(&self, name: &str) -> bool;
 }
 
+impl Backend for Box<dyn SimpleBackend + '_> {
+    type Hints = Init;
+
+    fn get(&self, shape: Shape, name: &str, init: Init, dtype: DType, device: &Device) -> Result<Tensor> {
+        self.as_ref().get(shape, name, init, dtype, device)
+    }
+
+    fn get_unchecked(&self, name: &str, dtype: DType, device: &Device) -> Result<Tensor> {
+        self.as_ref().get_unchecked(name, dtype, device)
+    }
+
+    fn contains_tensor(&self, name: &str) -> bool {
+        self.as_ref().contains_tensor(name)
+    }
+}
+
 /// Hands out a model's tensors by name: variables to train, or tensors from a file. Layers are built from it, each under its own prefix.
-#[derive(Clone)]
-pub struct VarBuilder<'a> {
-    backend: Arc<dyn SimpleBackend + 'a>,
+pub type VarBuilder<'a> = VarBuilderArgs<'a, Box<dyn SimpleBackend + 'a>>;
+
+/// A [`VarBuilder`] over a [`Backend`] of any kind.
+pub struct VarBuilderArgs<'a, B: Backend> {
+    backend: Arc<B>,
     path: Vec<String>,
-    dtype: DType,
+    /// The dtype of the tensors.
+    pub dtype: DType,
     device: Device,
+    borrowed: PhantomData<&'a ()>,
+}
+
+impl<B: Backend> Clone for VarBuilderArgs<'_, B> {
+    fn clone(&self) -> Self {
+        let VarBuilderArgs { backend, path, dtype, device, borrowed } = self;
+        VarBuilderArgs {
+            backend: backend.clone(),
+            path: path.clone(),
+            dtype: *dtype,
+            device: *device,
+            borrowed: *borrowed,
+        }
+    }
 }
 
 impl<'a> VarBuilder<'a> {
     fn with(backend: impl SimpleBackend + 'a, dtype: DType, device: &Device) -> Self {
-        VarBuilder { backend: Arc::new(backend), path: Vec::new(), dtype, device: *device }
+        Self::from_backend(Box::new(backend), dtype, *device)
     }
 
     /// Over a backend of one's own.
     pub fn from_backend(backend: Box<dyn SimpleBackend + 'a>, dtype: DType, device: Device) -> Self {
-        VarBuilder { backend: Arc::from(backend), path: Vec::new(), dtype, device }
+        Self::new_with_args(backend, dtype, &device)
     }
 
     /// Over a map of variables, which are made as they are asked for.
@@ -122,7 +183,14 @@ impl<'a> VarBuilder<'a> {
     /// As [`VarBuilder::rename_f`].
     pub fn rename<R: Renamer + Send + Sync + 'a>(self, renamer: R) -> Self {
         let (dtype, device, path) = (self.dtype, self.device, self.path.clone());
-        VarBuilder { backend: Arc::new(Rename::new(self, renamer)), path, dtype, device }
+        VarBuilder { path, ..Self::with(Rename::new(self, renamer), dtype, &device) }
+    }
+}
+
+impl<B: Backend> VarBuilderArgs<'_, B> {
+    /// Over a backend.
+    pub fn new_with_args(backend: B, dtype: DType, device: &Device) -> Self {
+        VarBuilderArgs { backend: Arc::new(backend), path: Vec::new(), dtype, device: *device, borrowed: PhantomData }
     }
 
     /// The builder with a further prefix, which a dot parts from what follows.
@@ -132,19 +200,19 @@ impl<'a> VarBuilder<'a> {
         pushed
     }
 
-    /// As [`VarBuilder::pp`].
+    /// As [`VarBuilderArgs::pp`].
     pub fn push_prefix<S: ToString>(&self, prefix: S) -> Self {
         self.pp(prefix)
     }
 
     /// The builder with this prefix alone.
     pub fn set_prefix(&self, prefix: impl ToString) -> Self {
-        VarBuilder { path: vec![prefix.to_string()], ..self.clone() }
+        VarBuilderArgs { path: vec![prefix.to_string()], ..self.clone() }
     }
 
     /// The builder without prefix.
     pub fn root(&self) -> Self {
-        VarBuilder { path: Vec::new(), ..self.clone() }
+        VarBuilderArgs { path: Vec::new(), ..self.clone() }
     }
 
     /// The prefix so far.
@@ -164,17 +232,17 @@ impl<'a> VarBuilder<'a> {
 
     /// The builder of another dtype.
     pub fn to_dtype(&self, dtype: DType) -> Self {
-        VarBuilder { dtype, ..self.clone() }
+        VarBuilderArgs { dtype, ..self.clone() }
     }
 
-    /// As [`VarBuilder::to_dtype`].
+    /// As [`VarBuilderArgs::to_dtype`].
     pub fn set_dtype(self, dtype: DType) -> Self {
-        VarBuilder { dtype, ..self }
+        VarBuilderArgs { dtype, ..self }
     }
 
     /// The builder of another device.
     pub fn set_device(self, device: Device) -> Self {
-        VarBuilder { device, ..self }
+        VarBuilderArgs { device, ..self }
     }
 
     /// The name under the prefix.
@@ -192,29 +260,29 @@ impl<'a> VarBuilder<'a> {
     /// # Errors
     /// When there is none, or it has another shape.
     pub fn get<S: Into<Shape>>(&self, shape: S, name: &str) -> Result<Tensor> {
-        self.get_with_hints(shape, name, Init::default())
+        self.get_with_hints(shape, name, B::Hints::default())
     }
 
-    /// The tensor of this name and shape; a new variable starts as `init` says.
+    /// The tensor of this name and shape, as hints say: a new variable starts as [`Init`] does.
     ///
     /// # Errors
-    /// As [`VarBuilder::get`].
-    pub fn get_with_hints<S: Into<Shape>>(&self, shape: S, name: &str, init: Init) -> Result<Tensor> {
-        self.get_with_hints_dtype(shape, name, init, self.dtype)
+    /// As [`VarBuilderArgs::get`].
+    pub fn get_with_hints<S: Into<Shape>>(&self, shape: S, name: &str, hints: B::Hints) -> Result<Tensor> {
+        self.get_with_hints_dtype(shape, name, hints, self.dtype)
     }
 
-    /// As [`VarBuilder::get_with_hints`], in another dtype.
+    /// As [`VarBuilderArgs::get_with_hints`], in another dtype.
     ///
     /// # Errors
-    /// As [`VarBuilder::get`].
+    /// As [`VarBuilderArgs::get`].
     pub fn get_with_hints_dtype<S: Into<Shape>>(
         &self,
         shape: S,
         name: &str,
-        init: Init,
+        hints: B::Hints,
         dtype: DType,
     ) -> Result<Tensor> {
-        self.backend.get(shape.into(), &self.path(name), init, dtype, &self.device)
+        self.backend.get(shape.into(), &self.path(name), hints, dtype, &self.device)
     }
 
     /// The tensor of this name, whatever its shape.
@@ -225,150 +293,11 @@ impl<'a> VarBuilder<'a> {
         self.get_unchecked_dtype(name, self.dtype)
     }
 
-    /// As [`VarBuilder::get_unchecked`], in another dtype.
+    /// As [`VarBuilderArgs::get_unchecked`], in another dtype.
     ///
     /// # Errors
-    /// As [`VarBuilder::get_unchecked`].
+    /// As [`VarBuilderArgs::get_unchecked`].
     pub fn get_unchecked_dtype(&self, name: &str, dtype: DType) -> Result<Tensor> {
         self.backend.get_unchecked(&self.path(name), dtype, &self.device)
     }
 }
-
-/// What gives tensors other names.
-pub trait Renamer {
-    /// The name by which a builder knows the tensor that is asked for by this name.
-    fn rename(&self, name: &str) -> Cow<'_, str>;
-}
-
-impl<F: Fn(&str) -> String> Renamer for F {
-    fn rename(&self, name: &str) -> Cow<'_, str> {
-        Cow::Owned(self(name))
-    }
-}
-
-/// A builder's tensors under other names: see [`VarBuilder::rename`].
-pub struct Rename<'a, R: Renamer> {
-    inner: VarBuilder<'a>,
-    renamer: R,
-}
-
-impl<'a, R: Renamer> Rename<'a, R> {
-    /// Names from the builder's root on.
-    pub fn new(inner: VarBuilder<'a>, renamer: R) -> Self {
-        Rename { inner: inner.root(), renamer }
-    }
-}
-
-impl<R: Renamer + Send + Sync> SimpleBackend for Rename<'_, R> {
-    fn get(&self, shape: Shape, name: &str, init: Init, dtype: DType, device: &Device) -> Result<Tensor> {
-        self.inner.backend.get(shape, &self.renamer.rename(name), init, dtype, device)
-    }
-
-    fn get_unchecked(&self, name: &str, dtype: DType, device: &Device) -> Result<Tensor> {
-        self.inner.backend.get_unchecked(&self.renamer.rename(name), dtype, device)
-    }
-
-    fn contains_tensor(&self, name: &str) -> bool {
-        self.inner.backend.contains_tensor(&self.renamer.rename(name))
-    }
-}
-
-impl SimpleBackend for NpzTensors {
-    fn get(&self, shape: Shape, name: &str, _: Init, dtype: DType, device: &Device) -> Result<Tensor> {
-        let tensor = self.get_unchecked(name, dtype, device)?;
-        check_shape(name, &shape, &tensor)?;
-        Ok(tensor)
-    }
-
-    fn get_unchecked(&self, name: &str, dtype: DType, device: &Device) -> Result<Tensor> {
-        NpzTensors::get(self, name)?.ok_or_else(|| missing(name))?.to_device(device)?.to_dtype(dtype)
-    }
-
-    fn contains_tensor(&self, name: &str) -> bool {
-        self.get_shape_and_dtype(name).is_ok()
-    }
-}
-
-impl SimpleBackend for PthTensors {
-    fn get(&self, shape: Shape, name: &str, _: Init, dtype: DType, device: &Device) -> Result<Tensor> {
-        let tensor = self.get_unchecked(name, dtype, device)?;
-        check_shape(name, &shape, &tensor)?;
-        Ok(tensor)
-    }
-
-    fn get_unchecked(&self, name: &str, dtype: DType, device: &Device) -> Result<Tensor> {
-        PthTensors::get(self, name)?.ok_or_else(|| missing(name))?.to_device(device)?.to_dtype(dtype)
-    }
-
-    fn contains_tensor(&self, name: &str) -> bool {
-        self.tensor_infos().contains_key(name)
-    }
-}
-
-impl SimpleBackend for VarMap {
-    fn get(&self, shape: Shape, name: &str, init: Init, dtype: DType, device: &Device) -> Result<Tensor> {
-        VarMap::get(self, shape, name, init, dtype, device)
-    }
-
-    fn get_unchecked(&self, name: &str, _: DType, _: &Device) -> Result<Tensor> {
-        self.lock().get(name).map(|var| var.as_tensor().clone()).ok_or_else(|| missing(name))
-    }
-
-    fn contains_tensor(&self, name: &str) -> bool {
-        self.lock().contains_key(name)
-    }
-}
-
-struct Zeros;
-
-impl SimpleBackend for Zeros {
-    fn get(&self, shape: Shape, _: &str, _: Init, dtype: DType, device: &Device) -> Result<Tensor> {
-        Tensor::zeros(shape, dtype, device)
-    }
-
-    fn get_unchecked(&self, name: &str, _: DType, _: &Device) -> Result<Tensor> {
-        Err(Error::value("get_unchecked", "name", name, "a builder of tensors with shapes; this one makes zeros"))
-    }
-
-    fn contains_tensor(&self, _: &str) -> bool {
-        true
-    }
-}
-
-struct Tensors(HashMap<String, Tensor>);
-
-impl Tensors {
-    fn load(&self, name: &str, device: &Device) -> Result<Tensor> {
-        let tensor = self.get(name)?;
-        if tensor.device() != device {
-            return Err(Error::devices("get", device, tensor.device()));
-        }
-        Ok(tensor.clone())
-    }
-
-    fn get(&self, name: &str) -> Result<&Tensor> {
-        self.0.get(name).ok_or_else(|| missing(name))
-    }
-}
-
-/// Backends of given tensors, which `load` gives by name and `get` finds.
-macro_rules! given_tensors {
-    ($($ty:ty),*) => {
-        $(impl SimpleBackend for $ty {
-            fn get(&self, shape: Shape, name: &str, _: Init, dtype: DType, device: &Device) -> Result<Tensor> {
-                let tensor = self.load(name, device)?;
-                check_shape(name, &shape, &tensor)?;
-                tensor.to_dtype(dtype)
-            }
-
-            fn get_unchecked(&self, name: &str, dtype: DType, device: &Device) -> Result<Tensor> {
-                self.load(name, device)?.to_dtype(dtype)
-            }
-
-            fn contains_tensor(&self, name: &str) -> bool {
-                <$ty>::get(self, name).is_ok()
-            }
-        })*
-    };
-}
-given_tensors!(Tensors, MmapedSafetensors, BufferedSafetensors, SliceSafetensors<'_>);

@@ -5,132 +5,202 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::Arc;
 
-use crate::DType;
+use crate::{DType, DeviceLocation, Layout, Shape};
+
+mod context;
+mod convert;
+mod display;
+mod kind;
+mod known;
+mod report;
+
+pub use context::Context;
+use convert::Foreign;
+pub use kind::ErrorKind;
+pub use report::{CustomFault, Report};
 
 /// A result whose error is opforge's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What was wrong with a call: the operator, its arguments as given, and what it accepts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
-    /// The operator or function that was called.
-    pub op: Cow<'static, str>,
-    /// Each offending argument and how it was given.
-    pub given: Vec<(Cow<'static, str>, String)>,
-    /// What would have been right; may be empty.
-    pub accepted: String,
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.op)?;
-        for (argument, given) in &self.given {
-            write!(f, ", {argument}: {given}")?;
-        }
-        if !self.accepted.is_empty() {
-            write!(f, " (accepted: {})", self.accepted)?;
-        }
-        Ok(())
-    }
-}
-
-/// What went wrong with an operator that a user brought.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CustomFault {
-    /// The operator's name; empty where it is not known yet.
-    pub op: String,
-    /// The library, or the source file that it is made from.
-    pub library: String,
-    /// The function in it; empty where the fault is not in one.
-    pub function: String,
-    /// What happened, as the compiler, the loader or the kernel says it.
-    pub message: String,
-}
-
-impl fmt::Display for CustomFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let CustomFault { op, library, function, message } = self;
-        let (space, colon) = (if op.is_empty() { "" } else { " " }, if function.is_empty() { "" } else { ":" });
-        write!(f, "custom operator{space}{op} ({library}{colon}{function}): {message}")
-    }
-}
-
 /// Everything that can go wrong, by class. Front ends map classes to their own exceptions with [`Error::kind`].
-#[derive(thiserror::Error, Debug, Clone)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 #[allow(missing_docs)]
 pub enum Error {
-    #[error("shape mismatch in {0}")]
     Shape(Box<Report>),
-    #[error("dtype mismatch in {0}")]
     DType(Box<Report>),
-    #[error("device mismatch in {0}")]
     Device(Box<Report>),
-    #[error("index out of range in {0}")]
     Index(Box<Report>),
     /// An argument that is neither a shape, a dtype, a device nor an index.
-    #[error("invalid argument in {0}")]
     Value(Box<Report>),
-    #[error("unsupported dtype {0} for op {1}")]
     UnsupportedDTypeForOp(DType, &'static str),
-    #[error("{msg}, expected: {expected}, got: {got}")]
-    UnexpectedDType { msg: &'static str, expected: DType, got: DType },
+    UnexpectedDType {
+        msg: &'static str,
+        expected: DType,
+        got: DType,
+    },
+    DTypeMismatchBinaryOp {
+        lhs: DType,
+        rhs: DType,
+        op: &'static str,
+    },
+    DimOutOfRange {
+        shape: Box<Shape>,
+        dim: i32,
+        op: &'static str,
+    },
+    DuplicateDimIndex {
+        shape: Box<Shape>,
+        dims: Vec<usize>,
+        op: &'static str,
+    },
+    UnexpectedNumberOfDims {
+        expected: usize,
+        got: usize,
+        shape: Box<Shape>,
+    },
+    UnexpectedShape {
+        msg: String,
+        expected: Box<Shape>,
+        got: Box<Shape>,
+    },
+    ShapeMismatch {
+        buffer_size: usize,
+        shape: Box<Shape>,
+    },
+    ShapeMismatchBinaryOp {
+        lhs: Box<Shape>,
+        rhs: Box<Shape>,
+        op: &'static str,
+    },
+    ShapeMismatchCat {
+        dim: usize,
+        first_shape: Box<Shape>,
+        n: usize,
+        nth_shape: Box<Shape>,
+    },
+    ShapeMismatchSplit {
+        shape: Box<Shape>,
+        dim: usize,
+        n_parts: usize,
+    },
+    OnlySingleDimension {
+        op: &'static str,
+        dims: Vec<usize>,
+    },
+    EmptyTensor {
+        op: &'static str,
+    },
+    DeviceMismatchBinaryOp {
+        lhs: DeviceLocation,
+        rhs: DeviceLocation,
+        op: &'static str,
+    },
+    NarrowInvalidArgs {
+        shape: Box<Shape>,
+        dim: usize,
+        start: usize,
+        len: usize,
+        msg: &'static str,
+    },
+    Conv1dInvalidArgs {
+        inp_shape: Box<Shape>,
+        k_shape: Box<Shape>,
+        padding: usize,
+        stride: usize,
+        msg: &'static str,
+    },
+    InvalidIndex {
+        op: &'static str,
+        index: usize,
+        size: usize,
+    },
+    BroadcastIncompatibleShapes {
+        src_shape: Box<Shape>,
+        dst_shape: Box<Shape>,
+    },
+    CannotSetVar {
+        msg: &'static str,
+    },
+    MatMulUnexpectedStriding(Box<MatMulUnexpectedStriding>),
+    RequiresContiguous {
+        op: &'static str,
+    },
+    OpRequiresAtLeastOneTensor {
+        op: &'static str,
+    },
+    OpRequiresAtLeastTwoTensors {
+        op: &'static str,
+    },
+    BackwardNotSupported {
+        op: &'static str,
+    },
+    NotCompiledWithCudaSupport,
+    NotCompiledWithMetalSupport,
     /// Sizes in bytes.
-    #[error("out of memory: {requested} bytes requested, {in_use} in use, limit {limit}")]
-    OutOfMemory { requested: usize, in_use: usize, limit: usize },
+    OutOfMemory {
+        requested: usize,
+        in_use: usize,
+        limit: usize,
+    },
     /// Misuse of gradients: a changed saved tensor, an in-place write to a leaf, a graph used twice.
-    #[error("autograd error in {0}")]
     Autograd(Box<Report>),
     /// A kernel failed or panicked; what it would have written is unusable.
-    #[error("kernel of {op} failed: {message}")]
-    Kernel { op: Cow<'static, str>, message: String },
+    Kernel {
+        op: Cow<'static, str>,
+        message: String,
+    },
     /// Whoever waited for a kernel gave up, and it was told to stop; what it would have written is unusable.
-    #[error("interrupted: the computation was stopped before its end")]
     Interrupted,
     /// A custom operator that cannot be built or loaded, or whose kernel failed.
-    #[error("{0}")]
     CustomOp(Box<CustomFault>),
     /// A file's content contradicts its format.
-    #[error("malformed {format} data: {message}")]
-    Format { format: &'static str, message: String },
-    #[error("cannot find tensor {path}")]
-    CannotFindTensor { path: String },
-    #[error("{0}")]
+    Format {
+        format: &'static str,
+        message: String,
+    },
+    CannotFindTensor {
+        path: String,
+    },
+    TryFromIntError(std::num::TryFromIntError),
+    ParseInt(std::num::ParseIntError),
+    FromUtf8(Arc<std::string::FromUtf8Error>),
     Io(Arc<std::io::Error>),
-    #[error("{0}")]
     Msg(String),
+    /// Something that was there is missing.
+    UnwrapNone,
     /// An error of another library.
-    #[error("{0}")]
     Wrapped(Arc<dyn std::error::Error + Send + Sync>),
     /// An error that surfaced after the call that caused it had returned.
     /// `caller` is the place of the call in another language, where a front end knows it.
-    #[error("{inner} (raised by {op}, called at {})", caller.as_deref().map_or_else(|| at.to_string(), str::to_owned))]
-    Deferred { op: Cow<'static, str>, at: &'static Location<'static>, caller: Option<Arc<str>>, inner: Box<Error> },
-    #[error("{context}\n  caused by: {inner}")]
-    Context { context: String, inner: Box<Error> },
-    #[error("{inner}\n{backtrace}")]
-    WithBacktrace { inner: Box<Error>, backtrace: Arc<std::backtrace::Backtrace> },
+    Deferred {
+        op: Cow<'static, str>,
+        at: &'static Location<'static>,
+        caller: Option<Arc<str>>,
+        inner: Box<Error>,
+    },
+    Context {
+        context: String,
+        inner: Box<Error>,
+    },
+    WithBacktrace {
+        inner: Box<Error>,
+        backtrace: Arc<std::backtrace::Backtrace>,
+    },
 }
 
-/// The classes of [`Error`], without their data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
+/// Layouts of matrices that a kernel of the program's own does not take; opforge's products take all.
+#[derive(Debug, Clone)]
 #[allow(missing_docs)]
-pub enum ErrorKind {
-    Shape,
-    DType,
-    Device,
-    Index,
-    Value,
-    OutOfMemory,
-    Autograd,
-    Kernel,
-    Interrupted,
-    CustomOp,
-    Format,
-    Io,
-    Other,
+pub struct MatMulUnexpectedStriding {
+    pub lhs_l: Layout,
+    pub rhs_l: Layout,
+    /// Batch, rows, columns, and the length of the sums.
+    pub bmnk: (usize, usize, usize, usize),
+    pub msg: &'static str,
 }
+
+impl std::error::Error for Error {}
 
 macro_rules! report_constructors {
     ($($(#[$doc:meta])* $name:ident => $variant:ident),*) => {
@@ -178,7 +248,23 @@ impl Error {
     /// Two arguments whose dtypes do not go together.
     #[cold]
     pub fn dtypes(op: impl Into<Cow<'static, str>>, lhs: DType, rhs: DType) -> Self {
-        Error::DType(Self::pair(op, lhs.to_string(), rhs.to_string(), "equal dtypes"))
+        match op.into() {
+            Cow::Borrowed(op) => Error::DTypeMismatchBinaryOp { lhs, rhs, op },
+            op => Error::DType(Self::pair(op, lhs.to_string(), rhs.to_string(), known::EQUAL_DTYPES)),
+        }
+    }
+
+    /// Two arguments whose shapes an operator does not take together, by candle's name.
+    #[cold]
+    pub fn binary_shapes(op: &'static str, lhs: &Shape, rhs: &Shape) -> Self {
+        Error::ShapeMismatchBinaryOp { lhs: Box::new(lhs.clone()), rhs: Box::new(rhs.clone()), op }
+    }
+
+    /// A dimension that a shape lacks; those from the end are negative.
+    #[cold]
+    pub fn no_dim(op: &'static str, dim: i64, shape: &Shape) -> Self {
+        let dim = i32::try_from(dim).unwrap_or(if dim < 0 { i32::MIN } else { i32::MAX });
+        Error::DimOutOfRange { shape: Box::new(shape.clone()), dim, op }
     }
 
     /// Two arguments that live on different devices.
@@ -216,10 +302,16 @@ impl Error {
         Error::Msg(message.to_string())
     }
 
-    /// Wraps another library's error.
+    /// A free-form error, of what [`fmt::Debug`] shows.
     #[cold]
-    pub fn wrap(error: impl std::error::Error + Send + Sync + 'static) -> Self {
-        Error::Wrapped(Arc::new(error))
+    pub fn debug(value: impl fmt::Debug) -> Self {
+        Error::Msg(format!("{value:?}"))
+    }
+
+    /// Wraps another library's error, or anything that can be shown.
+    #[cold]
+    pub fn wrap(error: impl fmt::Display + Send + Sync + 'static) -> Self {
+        Error::Wrapped(Arc::new(Foreign(error)))
     }
 
     /// Attaches a backtrace when `RUST_BACKTRACE` is set; otherwise returns the error unchanged.
@@ -256,6 +348,14 @@ impl Error {
         }
     }
 
+    /// What [`Error::wrap`] was given.
+    pub fn wrapped<E: fmt::Display + 'static>(&self) -> Option<&E> {
+        match self {
+            Error::Wrapped(error) => error.downcast_ref::<Foreign<E>>().map(|foreign| &foreign.0),
+            _ => None,
+        }
+    }
+
     /// The class of [`Self::root`].
     pub fn kind(&self) -> ErrorKind {
         match self.root() {
@@ -271,48 +371,20 @@ impl Error {
             Error::CustomOp(_) => ErrorKind::CustomOp,
             Error::Format { .. } => ErrorKind::Format,
             Error::Io(_) => ErrorKind::Io,
-            _ => ErrorKind::Other,
+            known => known.known_kind(),
         }
     }
 
     /// The report of the root error, for classes that have one.
-    pub fn report(&self) -> Option<&Report> {
-        match self.root() {
-            Error::Shape(r) | Error::DType(r) | Error::Device(r) => Some(r),
-            Error::Index(r) | Error::Value(r) | Error::Autograd(r) => Some(r),
-            _ => None,
+    pub fn report(&self) -> Option<Cow<'_, Report>> {
+        self.root().own_report()
+    }
+
+    fn own_report(&self) -> Option<Cow<'_, Report>> {
+        match self {
+            Error::Shape(r) | Error::DType(r) | Error::Device(r) => Some(Cow::Borrowed(r)),
+            Error::Index(r) | Error::Value(r) | Error::Autograd(r) => Some(Cow::Borrowed(r)),
+            known => known.known_report().map(Cow::Owned),
         }
-    }
-}
-
-impl From<std::io::Error> for Error {
-    fn from(e: std::io::Error) -> Self {
-        Error::Io(Arc::new(e))
-    }
-}
-
-/// Adds context to the error of a `Result`, or turns `None` into an error.
-pub trait Context<T> {
-    /// The same value, or an error that says what was being done.
-    fn context(self, context: impl fmt::Display) -> Result<T>;
-    /// As [`Context::context`], with the text made only when it is needed.
-    fn with_context<C: fmt::Display>(self, context: impl FnOnce() -> C) -> Result<T>;
-}
-
-impl<T> Context<T> for Result<T> {
-    fn context(self, context: impl fmt::Display) -> Result<T> {
-        self.map_err(|e| e.context(context))
-    }
-    fn with_context<C: fmt::Display>(self, context: impl FnOnce() -> C) -> Result<T> {
-        self.map_err(|e| e.context(context()))
-    }
-}
-
-impl<T> Context<T> for Option<T> {
-    fn context(self, context: impl fmt::Display) -> Result<T> {
-        self.ok_or_else(|| Error::msg(context))
-    }
-    fn with_context<C: fmt::Display>(self, context: impl FnOnce() -> C) -> Result<T> {
-        self.ok_or_else(|| Error::msg(context()))
     }
 }

@@ -1,0 +1,21 @@
+//! Classes of errors.
+
+/// The classes of [`Error`](super::Error), without their data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[allow(missing_docs)]
+pub enum ErrorKind {
+    Shape,
+    DType,
+    Device,
+    Index,
+    Value,
+    OutOfMemory,
+    Autograd,
+    Kernel,
+    Interrupted,
+    CustomOp,
+    Format,
+    Io,
+    Other,
+}

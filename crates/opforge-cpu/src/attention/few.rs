@@ -73,13 +73,13 @@ impl<T: Element> Few<T> {
                 Some(all) => all.of_head(mask, query / queries).apply(&block, weights) != 0,
                 None => false,
             };
+            let read = weights.cast_const().cast::<u8>();
             if sees_nothing {
-                std::slice::from_raw_parts_mut(y.add(query * size), size).fill(T::default());
-                return Ok(());
+                std::slice::from_raw_parts_mut(weights, keys).fill(T::default());
+            } else {
+                self.softmax.run(&[read], &[weights.cast()])?;
             }
-            let weights = weights.cast::<u8>();
-            self.softmax.run(&[weights], &[weights])?;
-            self.values.run(&[weights, v.cast()], &[y.add(query * size).cast()])
+            self.values.run(&[read, v.cast()], &[y.add(query * size).cast()])
         }
     }
 }

@@ -16,6 +16,7 @@ use super::problem::Problem;
 use crate::copy::Shared;
 use crate::loops::fallible::try_parallel_for;
 use crate::matmul::operand::{Accumulator, Operand, add_to_totals, round_totals};
+use crate::memory::prefetch::prefetch;
 use crate::memory::scratch::with_scratch;
 
 /// The deepest block.
@@ -329,8 +330,16 @@ impl<T: Operand> Tile<'_, T> {
     ) {
         let kernels = &self.gemm.kernels;
         let (height, width) = (kernels.rows(), kernels.width());
+        let meetings = rows.div_ceil(height);
         for (strip, j) in (0..columns).step_by(width).enumerate() {
+            let next = b.at.wrapping_add((strip + 1) * b.strip);
+            let has_next = self.gemm.packed.is_some() && j + width < columns;
             for i in (0..rows).step_by(height) {
+                if has_next {
+                    // A packed weight comes from memory: a part of its next strip is asked for at each meeting of rows and this one.
+                    let part = (width * depth).div_ceil(meetings);
+                    prefetch(next.wrapping_add(i / height * part).cast(), part * size_of::<T::Acc>());
+                }
                 let columns = width.min(columns - j);
                 // SAFETY: all within the blocks; the kernels were chosen for this CPU.
                 unsafe {

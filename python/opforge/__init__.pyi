@@ -3,26 +3,26 @@
 import builtins
 from ._core import ArgumentError as ArgumentError
 from ._core import AutogradError as AutogradError
-from ._tensors.typed import BFloat16Tensor
-from ._tensors.typed import BoolTensor
-from ._tensors.typed import ByteTensor
-from ._tensors.typed import CharTensor
+from ._tensors.typed import BFloat16Tensor as BFloat16Tensor
+from ._tensors.typed import BoolTensor as BoolTensor
+from ._tensors.typed import ByteTensor as ByteTensor
+from ._tensors.typed import CharTensor as CharTensor
 from .custom.operator import CustomOp as CustomOp
 from ._core import CustomOpError as CustomOpError
 from ._core import DTypeError as DTypeError
 from ._core import DeviceError as DeviceError
-from ._tensors.typed import DoubleTensor
-from ._absent.accelerators import Event
-from ._tensors.typed import FloatTensor
+from ._tensors.typed import DoubleTensor as DoubleTensor
+from ._absent.accelerators import Event as Event
+from ._tensors.typed import FloatTensor as FloatTensor
 from ._core import FormatError as FormatError
 from .futures import Future as Future
 from ._core import Generator as Generator
 from ._core import GradFn as GradFn
-from ._tensors.typed import HalfTensor
+from ._tensors.typed import HalfTensor as HalfTensor
 from ._core import IndexError as IndexError
-from ._tensors.typed import IntTensor
+from ._tensors.typed import IntTensor as IntTensor
 from ._core import KernelError as KernelError
-from ._tensors.typed import LongTensor
+from ._tensors.typed import LongTensor as LongTensor
 from ._core import OpforgeError as OpforgeError
 from ._core import OutOfMemoryError as OutOfMemoryError
 from ._absent import PyTorchFileReader as PyTorchFileReader
@@ -30,9 +30,9 @@ from ._absent import PyTorchFileWriter as PyTorchFileWriter
 from ._core import RemovableHandle as RemovableHandle
 from .jit import ScriptModule as ScriptModule
 from ._core import ShapeError as ShapeError
-from ._tensors.typed import ShortTensor
-from ._tensors.size import Size
-from ._absent.accelerators import Stream
+from ._tensors.typed import ShortTensor as ShortTensor
+from ._tensors.size import Size as Size
+from ._absent.accelerators import Stream as Stream
 from ._core import Tensor as Tensor
 from ._absent import TypedStorage as TypedStorage
 from ._core import UnsupportedError as UnsupportedError
@@ -101,7 +101,7 @@ from . import autograd as autograd
 from ._core import avg_pool1d as avg_pool1d
 from . import backends as backends
 from ._core import baddbmm as baddbmm
-from ._calls.functions import bartlett_window
+from ._calls.functions import bartlett_window as bartlett_window
 from ._functional.layers import batch_norm as batch_norm
 from ._core import bernoulli as bernoulli
 from ._core import bfloat16 as bfloat16
@@ -115,11 +115,11 @@ from ._core import bitwise_not as bitwise_not
 from ._core import bitwise_or as bitwise_or
 from ._core import bitwise_right_shift as bitwise_right_shift
 from ._core import bitwise_xor as bitwise_xor
-from ._calls.functions import blackman_window
+from ._calls.functions import blackman_window as blackman_window
 from ._core import block_diag as block_diag
 from ._core import bmm as bmm
 from ._core import bool as bool
-from ._calls.functions import broadcast_shapes
+from ._calls.functions import broadcast_shapes as broadcast_shapes
 from ._core import broadcast_tensors as broadcast_tensors
 from ._core import broadcast_to as broadcast_to
 from ._core import bucketize as bucketize
@@ -261,7 +261,7 @@ from ._core import frac as frac
 from ._core import frexp as frexp
 from ._functional.layers import frobenius_norm as frobenius_norm
 from ._core import from_dlpack as from_dlpack
-from ._calls.functions import from_file
+from ._calls.functions import from_file as from_file
 from ._core import from_numpy as from_numpy
 from ._core import frombuffer as frombuffer
 from ._core import full as full
@@ -300,15 +300,15 @@ from ._core import gru as gru
 from ._core import gru_cell as gru_cell
 from ._core import gt as gt
 from ._core import half as half
-from ._calls.functions import hamming_window
-from ._calls.functions import hann_window
+from ._calls.functions import hamming_window as hamming_window
+from ._calls.functions import hann_window as hann_window
 from ._core import hardshrink as hardshrink
-from ._calls.functions import hash_tensor
+from ._calls.functions import hash_tensor as hash_tensor
 from ._core import heaviside as heaviside
 from ._functional.layers import hinge_embedding_loss as hinge_embedding_loss
 from ._core import histc as histc
 from ._core import histogram as histogram
-from ._calls.functions import histogramdd
+from ._calls.functions import histogramdd as histogramdd
 from ._core import hsplit as hsplit
 from ._core import hstack as hstack
 from . import hub as hub
@@ -351,7 +351,7 @@ from ._core import is_grad_enabled as is_grad_enabled
 from ._functional.memory import is_inference as is_inference
 from ._functional.memory import is_neg as is_neg
 from ._core import is_nonzero as is_nonzero
-from ._calls.functions import is_same_size
+from ._calls.functions import is_same_size as is_same_size
 from ._functional.memory import is_signed as is_signed
 from ._core import is_storage as is_storage
 from ._core import is_tensor as is_tensor
@@ -366,12 +366,12 @@ from ._core import isposinf as isposinf
 from ._core import isreal as isreal
 from ._core import istft as istft
 from . import jit as jit
-from ._calls.functions import kaiser_window
+from ._calls.functions import kaiser_window as kaiser_window
 from ._functional.layers import kl_div as kl_div
 from ._core import kron as kron
 from ._core import kthvalue as kthvalue
 from ._core import layer_norm as layer_norm
-from ._tensors.layouts import layout
+from ._tensors.layouts import layout as layout
 from ._core import lcm as lcm
 from ._core import ldexp as ldexp
 from ._core import le as le
@@ -404,7 +404,7 @@ from ._core import long as long
 from ._core import lstm as lstm
 from ._core import lstm_cell as lstm_cell
 from ._core import lt as lt
-from ._calls.functions import lu
+from ._calls.functions import lu as lu
 from ._core import lu_solve as lu_solve
 from ._core import lu_unpack as lu_unpack
 from .random import manual_seed as manual_seed
@@ -426,7 +426,7 @@ from ._core import maximum as maximum
 from ._core import mean as mean
 from ._core import median as median
 from ._core import memory_allocated as memory_allocated
-from ._tensors.layouts import memory_format
+from ._tensors.layouts import memory_format as memory_format
 from ._core import memory_reserved as memory_reserved
 from ._core import memory_stats as memory_stats
 from ._core import meshgrid as meshgrid
@@ -483,7 +483,7 @@ from ._functional.factors import ormqr as ormqr
 from ._core import outer as outer
 from . import overrides as overrides
 from ._core import pairwise_distance as pairwise_distance
-from ._calls.functions import pca_lowrank
+from ._calls.functions import pca_lowrank as pca_lowrank
 from ._core import pdist as pdist
 from ._core import permute as permute
 from ._functional.copies import permute_copy as permute_copy
@@ -544,7 +544,7 @@ from ._functional.layers import rrelu_ as rrelu_
 from ._core import rsqrt as rsqrt
 from ._core import rsub as rsub
 from .serialization import save as save
-from ._calls.functions import scalar_tensor
+from ._calls.functions import scalar_tensor as scalar_tensor
 from ._core import scatter as scatter
 from ._core import scatter_add as scatter_add
 from ._core import scatter_reduce as scatter_reduce
@@ -566,7 +566,7 @@ from .amp.autocast_mode import set_autocast_enabled as set_autocast_enabled
 from .amp._older import set_autocast_gpu_dtype as set_autocast_gpu_dtype
 from ._core import set_default_device as set_default_device
 from ._core import set_default_dtype as set_default_dtype
-from ._tensors.typed import set_default_tensor_type
+from ._tensors.typed import set_default_tensor_type as set_default_tensor_type
 from ._settings import set_deterministic_debug_mode as set_deterministic_debug_mode
 from ._settings import set_float32_matmul_precision as set_float32_matmul_precision
 from ._settings import set_flush_denormal as set_flush_denormal
@@ -616,7 +616,7 @@ from ._core import sub as sub
 from ._core import subtract as subtract
 from ._core import sum as sum
 from ._core import svd as svd
-from ._calls.functions import svd_lowrank
+from ._calls.functions import svd_lowrank as svd_lowrank
 from ._core import swapaxes as swapaxes
 from ._core import swapdims as swapdims
 from ._assertions import sym_int as sym_int
@@ -631,7 +631,7 @@ from ._core import tan as tan
 from ._core import tanh as tanh
 from ._core import tensor as tensor
 from ._core import tensor_split as tensor_split
-from ._calls.functions import tensordot
+from ._calls.functions import tensordot as tensordot
 from . import testing as testing
 from ._core import threshold as threshold
 from .nn.functional import threshold_ as threshold_
@@ -651,7 +651,7 @@ from ._core import triu as triu
 from ._core import triu_indices as triu_indices
 from ._core import true_divide as true_divide
 from ._core import trunc as trunc
-from ._tensors.typed import typename
+from ._tensors.typed import typename as typename
 from . import types as types
 from ._core import uint16 as uint16
 from ._core import uint32 as uint32

@@ -65,6 +65,7 @@ def test_few_queries_of_heads_that_share_keys(dtype, queries, masked):
     mask = torch.rand(2, 6, queries, 300) > 0.5 if masked else None
     if masked:
         mask[0, 1, 0] = False
+        v[0, 1, 7, 2] = float("nan")  # A weight of 0 does not hide it.
     result = scaled_dot_product_attention(q, k, v, attn_mask=mask, enable_gqa=True)
     expected = defined(q, k.repeat_interleave(2, 1), v.repeat_interleave(2, 1), mask, False, None)
     tolerance = 1e-4 if dtype == torch.float32 else 1e-11

@@ -78,6 +78,10 @@ def attention(torch):
         found[name] = Case(lambda q=q: attend(q, q, q), flops=flops)
         found[name + ", causal"] = Case(lambda q=q: attend(q, q, q, is_causal=True), flops=flops // 2)
         found[name + ", + grad"] = Case(recorded(attend, q, q, q), flops=flops * 7 // 2)
+    for queries, keys in ((1, 300), (2, 300), (1, 2000)):
+        q, k = torch.rand(1, 32, queries, 64), torch.rand(1, 32, keys, 64)
+        moved = 2 * k.numel() * FLOAT
+        found[f"attention 1x32, {queries} of {keys} keys x64"] = Case(lambda q=q, k=k: attend(q, k, k), moved=moved)
     return found
 
 

@@ -1,3 +1,5 @@
+//! How calls name dimensions: by number, from the end, several at once.
+
 use crate::{Error, Result, Shape};
 use smallvec::SmallVec;
 

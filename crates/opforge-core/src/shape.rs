@@ -1,3 +1,5 @@
+//! The lengths of a tensor's dimensions.
+
 use crate::{Error, Result};
 use smallvec::SmallVec;
 

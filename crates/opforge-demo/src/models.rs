@@ -38,7 +38,10 @@ fn go_on(folder: &Path) -> anyhow::Result<String> {
     let sampling = Sampling { temperature: 0.0, top_k: None, top_p: None, repetition_penalty: 1.0, seed: 0 };
     let mut text = String::new();
     let mut decoder = Decoder::load(&model, None, DType::F32, 128)?;
-    let speed = decoder.generate("The rain", 32, &mut Sampler::new(sampling)?, |more| text.push_str(more))?;
+    let speed = decoder.generate("The rain", 32, &mut Sampler::new(sampling)?, |more| {
+        text.push_str(more);
+        Ok(())
+    })?;
     println!("  The rain{}", text.escape_debug());
     Ok(speed.to_string())
 }

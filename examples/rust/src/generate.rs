@@ -70,13 +70,13 @@ impl Decoder {
     /// Goes on with a prompt for up to `most` tokens, or to the text's end. `say` is given the text as it grows.
     ///
     /// # Errors
-    /// A prompt that is longer than the model can read.
+    /// A prompt that is longer than the model can read, and those of `say`.
     pub fn generate(
         &mut self,
         prompt: &str,
         most: usize,
         sampler: &mut Sampler,
-        mut say: impl FnMut(&str),
+        mut say: impl FnMut(&str) -> Result<()>,
     ) -> Result<Speed> {
         let mut tokens = self.tokens(prompt)?;
         let (mut speed, mut begun) = (Speed { read: tokens.len(), ..Speed::default() }, Instant::now());
@@ -95,7 +95,7 @@ impl Decoder {
             tokens.push(next);
             speed.made += 1;
             if let Some(text) = stream.step(next).map_err(|error| anyhow!("token {next}: {error}"))? {
-                say(&text);
+                say(&text)?;
             }
             if speed.made == most || self.model.room() == 0 {
                 break;

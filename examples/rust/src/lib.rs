@@ -21,12 +21,26 @@ pub mod sampler;
 pub mod small;
 pub mod vocabulary;
 
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-/// Ends a program: an error is one line, and status 2.
+/// Prints to whoever reads; unlike `println!` where nobody does any more, as after `| head`, it gives an error.
+///
+/// # Errors
+/// As [`std::io::Write::write_all`].
+pub fn say(text: impl std::fmt::Display) -> std::io::Result<()> {
+    let mut out = std::io::stdout();
+    write!(out, "{text}")?;
+    out.flush()
+}
+
+/// Ends a program: an error is one line, and status 2. That nobody reads on is none.
 pub fn report(outcome: anyhow::Result<()>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.downcast_ref().is_some_and(|e: &std::io::Error| e.kind() == ErrorKind::BrokenPipe) => {
+            ExitCode::SUCCESS
+        }
         Err(error) => {
             let text = format!("{error:#}");
             let lines: Vec<&str> = text.lines().map(|line| line.trim().trim_start_matches("caused by: ")).collect();

@@ -11,8 +11,8 @@ use opforge_nn::{VarBuilder, VarMap};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tokenizers::models::TrainerWrapper;
-use tokenizers::models::bpe::{BPE, BpeTrainerBuilder};
-use tokenizers::models::wordpiece::{WordPiece, WordPieceTrainerBuilder};
+use tokenizers::models::bpe::{BPE, BpeTrainerBuilder, Vocab};
+use tokenizers::models::wordpiece::WordPiece;
 use tokenizers::normalizers::BertNormalizer;
 use tokenizers::pre_tokenizers::bert::BertPreTokenizer;
 use tokenizers::pre_tokenizers::byte_level::ByteLevel;
@@ -199,17 +199,28 @@ fn bytes_tokenizer(size: usize) -> Result<Tokenizer> {
     learn(tokenizer, trainer.build().into())
 }
 
-/// Of pieces of words, as BERT has them.
+/// Pieces that are no text, by their numbers.
+const SPECIAL: [&str; 4] = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"];
+
+/// Of pieces of words, as BERT has them: letters and digits, alone and within words, and the sentences' words. Not learned: `WordPieceTrainer` numbers
+/// the letters within words in no certain order, and breaks ties by it.
 fn pieces_tokenizer(size: usize) -> Result<Tokenizer> {
-    let model = WordPiece::builder().unk_token("[UNK]".to_owned()).build();
+    let letters = || ('a'..='z').chain('0'..='9').map(String::from);
+    let within = letters().map(|letter| format!("##{letter}"));
+    let words = SENTENCES.iter().flat_map(|line| line.split(|c: char| !c.is_alphanumeric())).map(str::to_lowercase);
+    let marks = [SPECIAL.as_slice(), &[".", ","]].concat().into_iter().map(str::to_owned);
+    let mut pieces = Vec::new();
+    for piece in marks.chain(letters()).chain(within).chain(words.filter(|word| word.len() > 1)) {
+        if !pieces.contains(&piece) {
+            pieces.push(piece);
+        }
+    }
+    let vocabulary: Vocab = pieces.into_iter().take(size).zip(0..).collect();
+    let model = WordPiece::builder().vocab(vocabulary).unk_token("[UNK]".to_owned()).build();
     let mut tokenizer = Tokenizer::new(model.map_err(|error| anyhow!("{error}"))?);
     tokenizer.with_normalizer(Some(BertNormalizer::default())).map_err(|error| anyhow!("{error}"))?;
     tokenizer.with_pre_tokenizer(Some(BertPreTokenizer));
-    let trainer = WordPieceTrainerBuilder::new()
-        .vocab_size(size.min(300))
-        .show_progress(false)
-        .special_tokens(special(&["[PAD]", "[UNK]", "[CLS]", "[SEP]"]));
-    let mut tokenizer = learn(tokenizer, trainer.build().into())?;
+    tokenizer.add_special_tokens(special(&SPECIAL)).map_err(|error| anyhow!("{error}"))?;
     tokenizer.with_post_processor(Some(BertProcessing::new(("[SEP]".to_owned(), 3), ("[CLS]".to_owned(), 2))));
     Ok(tokenizer)
 }

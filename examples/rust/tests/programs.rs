@@ -102,6 +102,20 @@ fn texts_go_on_alike_for_equal_seeds_and_at_temperature_0() {
     }
 }
 
+#[test]
+fn small_models_are_the_same_files_for_the_same_seed() {
+    let folder = tempfile::tempdir().unwrap();
+    for kind in ["bert", "llama"] {
+        let (one, other) = (folder.path().join(format!("{kind} 1")), folder.path().join(format!("{kind} 2")));
+        printed(SMALL, &[kind, path(&one)]);
+        printed(SMALL, &[kind, path(&other)]);
+        for file in ["config.json", "model.safetensors", "tokenizer.json"] {
+            let read = |folder: &Path| std::fs::read(folder.join(file)).unwrap();
+            assert!(read(&one) == read(&other), "{kind}: another {file}");
+        }
+    }
+}
+
 fn examples(folder: &Path) -> String {
     let line = |i: usize| match i % 2 {
         0 => format!("food\tbread and butter and soup number {i}\n"),
@@ -141,7 +155,7 @@ fn killed_and_resumed(more: &[&str]) {
     assert!(weights(&whole) == weights(&killed), "another end after the kill");
 
     let unfreeze = if more.contains(&"--unfreeze") { &["--unfreeze"][..] } else { &[] };
-    let apply = [&["apply", path(&model), path(&whole), "butter and soup"], unfreeze].concat();
+    let apply = [&["apply", path(&model), path(&whole), "bread and butter and soup number 4"], unfreeze].concat();
     assert!(printed(FINETUNE, &apply).lines().next().unwrap().ends_with("food"));
 }
 

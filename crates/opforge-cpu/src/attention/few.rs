@@ -18,8 +18,10 @@ use crate::loops::work;
 use crate::matmul::matmul;
 use crate::rows::rows;
 
-/// The most queries of a head. Of more, strips are faster.
-const QUERIES: usize = 4;
+/// The most queries of a head, and the fewest keys. A strip takes as long for one query as for many: of more queries, and of fewer keys, where the calls of
+/// three kernels a query are most of the time, strips are faster (`make bench`, the cases of 1 and 2 queries).
+const QUERIES: usize = 2;
+const KEYS: usize = 128;
 
 /// See [`attention`](super::attention).
 pub(super) struct Few<T: Element> {
@@ -31,9 +33,9 @@ pub(super) struct Few<T: Element> {
     values: Arc<dyn HostKernel>,
 }
 
-/// Whether there are few queries, which all see the same keys.
+/// Whether there are few queries of many keys, all of which they may see.
 pub(super) fn are_few(sizes: &Sizes) -> bool {
-    sizes.queries <= QUERIES && sizes.keys > 0 && !sizes.how.causal
+    sizes.queries <= QUERIES && sizes.keys >= KEYS && !sizes.how.causal
 }
 
 impl<T: Element> Few<T> {

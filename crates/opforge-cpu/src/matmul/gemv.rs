@@ -1,5 +1,7 @@
 //! Products with a vector, which are as fast as the matrix can be read.
 
+mod sums;
+
 use std::ops::Range;
 use std::ptr::{from_ref, null_mut};
 
@@ -15,6 +17,7 @@ use crate::matmul::operand::{Accumulator, Operand, add_to_totals};
 use crate::memory::scratch::with_scratch;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::Isa;
+use sums::{dots, strip};
 
 /// Output elements summed at once where the matrix is contiguous along the output: memory is read in pieces of so many, and sums stay in a cache.
 const STRIP: usize = 4096;
@@ -179,11 +182,9 @@ fn compute_for_this_cpu<T: Operand>() -> Compute<T> {
 }
 
 /// Terms of a dot product, or rows of a strip, that are summed before they enter a total: errors grow with their number in one running sum,
-/// of which a dot product has [`SUMS`].
+/// of which a dot product has [`sums::SUMS`].
 const DOT_DEPTH: usize = 4096;
 const STRIP_DEPTH: usize = 256;
-/// Interleaved sums of a dot product.
-const SUMS: usize = 64;
 
 /// The working memory of a task.
 struct Working<T: Operand> {
@@ -299,159 +300,4 @@ impl<T: Operand> Vectors<T> {
             None => T::Acc::default(),
         }
     }
-}
-
-/// Sums for outputs `start ..`, of rows `first ..` of the transposed matrix, scaled by `x` and added.
-///
-/// # Safety
-/// The matrix has these rows, and its outputs are contiguous.
-#[inline(always)]
-unsafe fn strip<T: Operand, const FMA: bool>(
-    v: &Vectors<T>,
-    x: &[T::Acc],
-    first: usize,
-    start: usize,
-    sums: &mut [T::Acc],
-) {
-    /// Rows that are added at a time, and elements of each: arrays, which the compiler makes vectors of. Of eight rows at once memory delivers three
-    /// times what it does of four: each is a stream of its own to the prefetcher, which stops at the ends of pages.
-    const ROWS: usize = 8;
-    const WIDTH: usize = 32;
-    let len = sums.len();
-    // SAFETY: rows p, elements start .. start + len are in the matrix.
-    unsafe {
-        let row = |p: usize| std::slice::from_raw_parts(v.matrix.from(start, first + p).at, len);
-        for sum in sums.iter_mut() {
-            *sum = T::Acc::default();
-        }
-        let (groups, rest) = x.as_chunks::<ROWS>();
-        for (g, &scales) in groups.iter().enumerate() {
-            let mut rows: [&[T]; ROWS] = [&[]; ROWS];
-            for (r, slice) in rows.iter_mut().enumerate() {
-                *slice = row(g * ROWS + r);
-            }
-            let (wide, narrow) = sums.as_chunks_mut::<WIDTH>();
-            let whole = wide.len() * WIDTH;
-            for (j, part) in wide.iter_mut().enumerate() {
-                let mut sum = *part;
-                for r in 0..ROWS {
-                    let elements = &*rows[r].as_ptr().add(j * WIDTH).cast::<[T; WIDTH]>();
-                    for i in 0..WIDTH {
-                        sum[i] = elements[i].widen().mul_add::<FMA>(scales[r], sum[i]);
-                    }
-                }
-                *part = sum;
-            }
-            for (j, sum) in narrow.iter_mut().enumerate() {
-                for r in 0..ROWS {
-                    *sum = rows[r].get_unchecked(whole + j).widen().mul_add::<FMA>(scales[r], *sum);
-                }
-            }
-        }
-        for (p, scale) in (groups.len() * ROWS..).zip(rest) {
-            for (sum, element) in sums.iter_mut().zip(row(p)) {
-                *sum = element.widen().mul_add::<FMA>(*scale, *sum);
-            }
-        }
-    }
-}
-
-/// Sums for outputs `start ..`, each the dot product of `x` with the elements `first ..` of its row.
-///
-/// # Safety
-/// The matrix has these elements.
-#[inline(always)]
-unsafe fn dots<T: Operand, const FMA: bool>(
-    v: &Vectors<T>,
-    x: &[T::Acc],
-    first: usize,
-    start: usize,
-    sums: &mut [T::Acc],
-) {
-    let rows = v.matrix.from(start, first);
-    // SAFETY: rows have an element for each of `x`, and are contiguous where their step is 1.
-    unsafe {
-        if rows.column != 1 {
-            for (j, sum) in sums.iter_mut().enumerate() {
-                *sum = dot::<T, FMA>(rows.from(j, 0), x);
-            }
-            return;
-        }
-        let (groups, rest) = sums.as_chunks_mut::<TOGETHER>();
-        for (g, sums) in groups.iter_mut().enumerate() {
-            *sums = contiguous_dots::<T, FMA, TOGETHER>(rows.from(g * TOGETHER, 0), x);
-        }
-        for (j, sum) in (groups.len() * TOGETHER..).zip(rest) {
-            [*sum] = contiguous_dots::<T, FMA, 1>(rows.from(j, 0), x);
-        }
-    }
-}
-
-/// Dot products that are made at the same time: each row is a stream of its own to the prefetcher.
-const TOGETHER: usize = 4;
-
-/// The dot products of `ROWS` contiguous rows, each in [`SUMS`] interleaved partial sums.
-///
-/// # Safety
-/// The rows are as long as `x`.
-#[inline(always)]
-unsafe fn contiguous_dots<T: Operand, const FMA: bool, const ROWS: usize>(
-    rows: Matrix<T>,
-    x: &[T::Acc],
-) -> [T::Acc; ROWS] {
-    let mut sums = [[T::Acc::default(); SUMS]; ROWS];
-    let (chunks, rest) = x.as_chunks::<SUMS>();
-    for (c, x) in chunks.iter().enumerate() {
-        for (r, sums) in sums.iter_mut().enumerate() {
-            // SAFETY: a contiguous row as long as `x` holds this chunk; arrays are aligned as their elements.
-            let row = unsafe { &*rows.from(r, c * SUMS).at.cast::<[T; SUMS]>() };
-            for i in 0..SUMS {
-                sums[i] = row[i].widen().mul_add::<FMA>(x[i], sums[i]);
-            }
-        }
-    }
-    let mut dots = [T::Acc::default(); ROWS];
-    for (r, dot) in dots.iter_mut().enumerate() {
-        *dot = total(&mut sums[r]);
-        for (p, x) in (chunks.len() * SUMS..).zip(rest) {
-            // SAFETY: `p` is below the length of `x`, which is the row's.
-            *dot = unsafe { *rows.from(r, p).at }.widen().mul_add::<FMA>(*x, *dot);
-        }
-    }
-    dots
-}
-
-/// The sum of partial sums, two by two.
-#[inline(always)]
-fn total<A: Accumulator>(sums: &mut [A; SUMS]) -> A {
-    let mut width = SUMS / 2;
-    while width > 0 {
-        for i in 0..width {
-            sums[i] = sums[i].plus(sums[i + width]);
-        }
-        width /= 2;
-    }
-    sums[0]
-}
-
-/// The dot product with a row that is not contiguous, in [`SUMS`] interleaved partial sums.
-///
-/// # Safety
-/// The row is as long as `x`.
-#[inline(always)]
-unsafe fn dot<T: Operand, const FMA: bool>(row: Matrix<T>, x: &[T::Acc]) -> T::Acc {
-    let mut sums = [T::Acc::default(); SUMS];
-    let (chunks, rest) = x.as_chunks::<SUMS>();
-    for (c, x) in chunks.iter().enumerate() {
-        for i in 0..SUMS {
-            // SAFETY: the row is as long as `x`, of which this is element `c * SUMS + i`.
-            sums[i] = unsafe { *row.from(0, c * SUMS + i).at }.widen().mul_add::<FMA>(x[i], sums[i]);
-        }
-    }
-    let mut sum = total(&mut sums);
-    for (p, x) in (chunks.len() * SUMS..).zip(rest) {
-        // SAFETY: `p` is below the length of `x`, which is the row's.
-        sum = unsafe { *row.from(0, p).at }.widen().mul_add::<FMA>(*x, sum);
-    }
-    sum
 }

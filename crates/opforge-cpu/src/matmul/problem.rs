@@ -1,3 +1,5 @@
+//! What a product multiplies: sizes and strides, with dimensions joined that act as one.
+
 use opforge_core::{Error, Meta, Result};
 use smallvec::SmallVec;
 

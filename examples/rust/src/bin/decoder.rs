@@ -1,6 +1,5 @@
 //! Goes on with a text.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -8,8 +7,8 @@ use anyhow::Result;
 use clap::Parser;
 use opforge::DType;
 use opforge_examples::generate::Decoder;
-use opforge_examples::report;
 use opforge_examples::sampler::{Sampler, Sampling};
+use opforge_examples::{report, say};
 
 /// Goes on with a text, by a Llama from a folder (config.json, model.safetensors, tokenizer.json) or a file of gguf.
 #[derive(Parser)]
@@ -38,14 +37,9 @@ fn run(cli: Cli) -> Result<()> {
     let mut sampler = Sampler::new(cli.sampling)?;
     let dtype = if cli.bf16 { DType::BF16 } else { DType::F32 };
     let mut decoder = Decoder::load(&cli.model, cli.tokenizer.as_deref(), dtype, cli.context)?;
-    print!("{}", cli.prompt);
-    let say = |text: &str| {
-        print!("{text}");
-        // A reader that is gone needs no more text.
-        _ = std::io::stdout().flush();
-    };
-    let speed = decoder.generate(&cli.prompt, cli.max_new_tokens, &mut sampler, say)?;
-    println!();
+    say(&cli.prompt)?;
+    let speed = decoder.generate(&cli.prompt, cli.max_new_tokens, &mut sampler, |text| Ok(say(text)?))?;
+    say("\n")?;
     eprintln!("{speed}");
     Ok(())
 }

@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use indicatif::ProgressBar;
 use opforge::safetensors;
 use opforge_examples::embedder::Embedder;
-use opforge_examples::{index, report};
+use opforge_examples::{index, report, say};
 
 /// Sentence embeddings with a BERT from a folder (config.json, model.safetensors, tokenizer.json).
 #[derive(Parser)]
@@ -57,7 +57,7 @@ fn run(command: Command) -> Result<()> {
             bar.finish_and_clear();
             let seconds = begun.elapsed().as_secs_f64();
             safetensors::save(&[("embeddings".to_owned(), vectors.clone())].into(), &out)?;
-            println!("{:?} in {seconds:.2} s: {}", vectors.dims(), out.display());
+            say(format_args!("{:?} in {seconds:.2} s: {}\n", vectors.dims(), out.display()))?;
         }
         Command::Search { model, text, query, k } => {
             let mut embedder = Embedder::load(&model)?;
@@ -65,7 +65,7 @@ fn run(command: Command) -> Result<()> {
             let index = index::Index::open(&text, &model, &mut embedder, |done| bar.set_position(done as u64))?;
             bar.finish_and_clear();
             for found in index.search(&query, k, &mut embedder)? {
-                println!("{:.4}  {}: {}", found.score, found.number, found.line);
+                say(format_args!("{:.4}  {}: {}\n", found.score, found.number, found.line))?;
             }
         }
     }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use opforge_examples::finetune::{Classifier, Examples, Run, Training};
-use opforge_examples::report;
+use opforge_examples::{report, say};
 
 /// Tells kinds of lines apart, on a BERT from a folder (config.json, model.safetensors, tokenizer.json).
 #[derive(Parser)]
@@ -61,7 +61,7 @@ fn run(command: Command) -> Result<()> {
                 bar.set_message(format!("loss {:.4}", progress.loss));
             })?;
             bar.finish();
-            println!("knows {:.1} % of the lines that were held out", 100.0 * accuracy);
+            say(format_args!("knows {:.1} % of the lines that were held out\n", 100.0 * accuracy))?;
         }
         Command::Apply { model, out, text, unfreeze } => {
             let kinds = std::fs::read_to_string(out.join("kinds.json")).context("reading kinds.json")?;
@@ -71,7 +71,9 @@ fn run(command: Command) -> Result<()> {
             let probabilities = classifier.probabilities(&[&text])?.flatten_all()?.to_vec1::<f32>()?;
             let mut named: Vec<(f32, String)> = probabilities.into_iter().zip(kinds).collect();
             named.sort_by(|a, b| b.0.total_cmp(&a.0));
-            named.iter().for_each(|(probability, kind)| println!("{probability:.4}  {kind}"));
+            for (probability, kind) in named {
+                say(format_args!("{probability:.4}  {kind}\n"))?;
+            }
         }
     }
     Ok(())

@@ -82,10 +82,13 @@ class ProcessContext:
         Raises ProcessRaisedException or ProcessExitedException where one failed, after it has ended the others.
         """
         sentinels = {process.sentinel: place for place, process in enumerate(self.processes) if process.is_alive()}
-        ready = connection.wait(sentinels, timeout=timeout) if sentinels else []
-        failed = next((place for place, process in enumerate(self.processes) if process.exitcode not in (0, None)), None)
+        for sentinel in connection.wait(sentinels, timeout=timeout) if sentinels else []:
+            self.processes[sentinels[sentinel]].join()
+        # Looked at once: a process that ends meanwhile has not been seen to fail, so it has not been seen to end either.
+        codes = [process.exitcode for process in self.processes]
+        failed = next((place for place, code in enumerate(codes) if code not in (0, None)), None)
         if failed is None:
-            return len(ready) == len(sentinels) and all(not process.is_alive() for process in self.processes)
+            return None not in codes
         for process in self.processes:
             if process.is_alive():
                 process.terminate()

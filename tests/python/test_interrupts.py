@@ -35,6 +35,9 @@ SCRIPT = """
 import os, resource, signal, sys, threading, time
 import opforge as torch
 
+# Where tests run in the background, the signal is ignored from the start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 one = torch.ones(1)
 noise = torch.rand(4000, 4000)
 noise[0, 0].item()
@@ -79,6 +82,7 @@ BUSY_HOST = """
 import os, signal, threading, time
 import opforge as torch
 
+signal.signal(signal.SIGINT, signal.default_int_handler)
 wide = torch.ones(1).expand(16, 1 << 22)
 sent = []
 
@@ -123,6 +127,7 @@ def test_what_changes_content_is_finished_unless_the_user_insists():
         import os, signal, threading, time
         import opforge as torch
 
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         weight = torch.ones(3)
         weight.sum().item()
         long = torch.ones(1).expand(2**42).sum()

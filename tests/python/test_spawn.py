@@ -1,5 +1,7 @@
 """Processes that `multiprocessing.spawn` starts."""
 
+import os
+
 import pytest
 
 import opforge as torch
@@ -30,6 +32,34 @@ def test_an_exception_of_a_process_is_raised_here():
     with pytest.raises(multiprocessing.ProcessRaisedException, match="(?s)Process 0.*ValueError: process 0 cannot") as caught:
         multiprocessing.start_processes(fail, nprocs=1, start_method="fork")
     assert caught.value.error_index == 0
+
+
+def test_a_process_that_ends_while_it_is_looked_at_is_not_taken_for_a_success():
+    class Ending:
+        """Ends between two looks at it, with an error."""
+
+        def __init__(self):
+            self.sentinel, self.looks = os.open(os.devnull, os.O_RDONLY), 0
+
+        @property
+        def exitcode(self):
+            self.looks += 1
+            return None if self.looks == 1 else 1
+
+        def is_alive(self):
+            return self.looks == 0
+
+        def join(self, timeout=None):
+            pass
+
+        pid = 0
+
+    process = Ending()
+    context = multiprocessing.ProcessContext([process], multiprocessing.get_context("fork").SimpleQueue())
+    with pytest.raises(multiprocessing.ProcessExitedException, match="exit code 1"):
+        while not context.join(timeout=1):
+            pass
+    os.close(process.sentinel)
 
 
 def test_a_process_that_leaves_is_told():

@@ -1,6 +1,6 @@
 """Linear algebra: the functions of `opforge.linalg`."""
 
-from ._core import ArgumentError as LinAlgError  # noqa: F401  what singular matrices and the like raise
+from ._core import LinAlgError  # noqa: F401
 from ._core import linalg as _functions
 
 globals().update({name: value for name, value in vars(_functions).items() if not name.startswith("_")})

@@ -1,7 +1,7 @@
 # Written by `make generate` from the declared functions; do not edit.
 # mypy: disable-error-code="overload-overlap, overload-cannot-match, misc"
 from typing import Any
-from ._core import ArgumentError as LinAlgError
+from ._core import LinAlgError as LinAlgError
 from ._core.linalg import cholesky as cholesky
 from ._core.linalg import cholesky_ex as cholesky_ex
 from ._core.linalg import cond as cond

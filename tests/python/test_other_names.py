@@ -257,3 +257,7 @@ def test_singular_matrices_raise_linalg_errors():
         with pytest.raises(torch.linalg.LinAlgError):
             call()
     assert issubclass(torch.linalg.LinAlgError, RuntimeError)
+    for call in (lambda: torch.linalg.inv(torch.zeros(2, 3)), lambda: torch.linalg.norm(torch.zeros(2, 2), "no norm")):
+        with pytest.raises(RuntimeError) as raised:
+            call()
+        assert not isinstance(raised.value, torch.linalg.LinAlgError)

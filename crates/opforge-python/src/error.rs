@@ -14,7 +14,7 @@ static TYPES: PyOnceLock<Vec<Py<PyType>>> = PyOnceLock::new();
 type Base = for<'py> fn(Python<'py>) -> Bound<'py, PyType>;
 
 /// Name, bases, meaning. The first class is the base of all others.
-const CLASSES: [(&str, &[Base], &str); 12] = [
+const CLASSES: [(&str, &[Base], &str); 13] = [
     ("OpforgeError", &[|py| py.get_type::<PyRuntimeError>()], "What all errors of opforge derive from."),
     ("ShapeError", &[|py| py.get_type::<PyValueError>()], "Shapes that do not go together."),
     ("DTypeError", &[|py| py.get_type::<PyTypeError>()], "A dtype that is not accepted."),
@@ -30,6 +30,11 @@ const CLASSES: [(&str, &[Base], &str); 12] = [
         "UnsupportedError",
         &[|py| py.get_type::<PyNotImplementedError>(), |py| py.get_type::<PyTypeError>()],
         "A dtype that an operator has no kernel for.",
+    ),
+    (
+        "LinAlgError",
+        &[|py| py.get_type::<PyValueError>()],
+        "A matrix that cannot be factored, inverted or solved with.",
     ),
 ];
 
@@ -48,6 +53,7 @@ fn class_of(error: &Error) -> Option<usize> {
         ErrorKind::Kernel | ErrorKind::Interrupted => 8,
         ErrorKind::CustomOp => 9,
         ErrorKind::Format => 10,
+        ErrorKind::Linalg => 12,
         ErrorKind::Io => return None,
         _ => 0,
     })

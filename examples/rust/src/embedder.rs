@@ -50,6 +50,9 @@ pub struct Embedder {
     pooling: Pooling,
     normalized: bool,
     hidden: usize,
+    /// The most tokens of a sentence.
+    longest: usize,
+    truncates: bool,
     programs: HashMap<(usize, usize, bool), Program>,
 }
 
@@ -80,13 +83,29 @@ impl Embedder {
         let mut tokenizer = folder.tokenizer()?;
         let sentence: Option<SentenceConfig> = folder.optional_json("sentence_bert_config.json")?;
         let longest = sentence.and_then(|config| config.max_seq_length).unwrap_or(config.max_position_embeddings);
-        let truncation =
-            TruncationParams { max_length: longest.min(config.max_position_embeddings), ..Default::default() };
-        tokenizer.with_truncation(Some(truncation)).map_err(|error| anyhow!("tokenizer.json: {error}"))?;
+        let longest = longest.min(config.max_position_embeddings);
+        tokenizer.with_truncation(None).map_err(|error| anyhow!("tokenizer.json: {error}"))?;
         tokenizer.with_padding(None);
         let (pooling, normalized) = (pooling(&folder)?, normalized(&folder)?);
         let hidden = config.hidden_size;
-        Ok(Embedder { model, tokenizer, pooling, normalized, hidden, programs: HashMap::new() })
+        let (truncates, programs) = (false, HashMap::new());
+        Ok(Embedder { model, tokenizer, pooling, normalized, hidden, longest, truncates, programs })
+    }
+
+    /// Whether sentences that are too long for the model are cut from now on; at first they are errors.
+    ///
+    /// # Errors
+    /// A model that takes fewer tokens than its tokenizer adds to every sentence.
+    pub fn set_truncation(&mut self, truncates: bool) -> Result<()> {
+        let truncation = TruncationParams { max_length: self.longest, ..Default::default() };
+        self.tokenizer.with_truncation(truncates.then_some(truncation)).map_err(|error| anyhow!("{error}"))?;
+        self.truncates = truncates;
+        Ok(())
+    }
+
+    /// Whether sentences that are too long are cut.
+    pub fn truncates(&self) -> bool {
+        self.truncates
     }
 
     /// Elements of a vector.
@@ -97,7 +116,7 @@ impl Embedder {
     /// The vectors `[sentences, width]`, made in batches of sentences of about one length. `done` is told how many there are so far.
     ///
     /// # Errors
-    /// What the tokenizer refuses.
+    /// What the tokenizer refuses, and sentences that are too long.
     pub fn embed(&mut self, sentences: &[&str], batch: usize, mut done: impl FnMut(usize)) -> Result<Tensor> {
         ensure!(batch > 0, "batches of 0 sentences");
         if sentences.is_empty() {
@@ -120,7 +139,7 @@ impl Embedder {
     /// The vectors of a batch `[sentences, width]`, with gradients where the weights are variables.
     ///
     /// # Errors
-    /// What the tokenizer refuses.
+    /// What the tokenizer refuses, and sentences that are too long.
     pub fn forward(&self, sentences: &[&str]) -> Result<Tensor> {
         let tokens = sentences.iter().map(|sentence| self.tokens(sentence)).collect::<Result<Vec<Vec<u32>>>>()?;
         let batch = Batch::of(&tokens.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
@@ -129,7 +148,13 @@ impl Embedder {
 
     fn tokens(&self, sentence: &str) -> Result<Vec<u32>> {
         let encoding = self.tokenizer.encode(sentence, true).map_err(|error| anyhow!("{sentence:?}: {error}"))?;
-        ensure!(!encoding.get_ids().is_empty(), "{sentence:?} has no tokens");
+        let (count, longest) = (encoding.get_ids().len(), self.longest);
+        ensure!(count > 0, "{sentence:?} has no tokens");
+        let begin: String = sentence.chars().take(40).collect();
+        ensure!(
+            count <= longest,
+            "{begin:?}.. has {count} tokens, the model takes {longest}; --truncate cuts such lines"
+        );
         Ok(encoding.get_ids().to_vec())
     }
 

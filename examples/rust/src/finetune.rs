@@ -36,6 +36,9 @@ pub struct Training {
     /// The sentence model learns too.
     #[arg(long)]
     pub unfreeze: bool,
+    /// Cuts lines that are too long for the model.
+    #[arg(long)]
+    pub truncate: bool,
     /// Of the order of examples and the head's first weights.
     #[arg(long, default_value_t = 0)]
     pub seed: u64,
@@ -113,6 +116,14 @@ impl Classifier {
         Device::Cpu.set_seed(seed)?;
         let head = linear(encoder.width(), kinds, VarBuilder::from_varmap(&vars, DType::F32, &Device::Cpu).pp("head"))?;
         Ok(Classifier { encoder, head, vars })
+    }
+
+    /// Whether lines that are too long for the model are cut; at first they are errors.
+    ///
+    /// # Errors
+    /// As [`Embedder::set_truncation`].
+    pub fn set_truncation(&mut self, truncates: bool) -> Result<()> {
+        self.encoder.set_truncation(truncates)
     }
 
     /// The probabilities `[sentences, kinds]`.
@@ -220,8 +231,8 @@ impl Run {
 
     /// What distinguishes trainings that can be gone on with: all but how often checkpoints are made.
     fn settings(&self) -> String {
-        let Training { epochs, batch, lr, every: _, unfreeze, seed } = self.training;
-        format!("epochs {epochs}, batch {batch}, lr {lr}, unfreeze {unfreeze}, seed {seed}")
+        let Training { epochs, batch, lr, every: _, unfreeze, truncate, seed } = self.training;
+        format!("epochs {epochs}, batch {batch}, lr {lr}, unfreeze {unfreeze}, truncate {truncate}, seed {seed}")
     }
 
     fn save(&self, classifier: &Classifier) -> Result<()> {

@@ -48,7 +48,7 @@ impl Index {
     /// A text that cannot be read, and what the model refuses of it.
     pub fn open(text: &Path, model: &Path, embedder: &mut Embedder, done: impl FnMut(usize)) -> Result<Index> {
         let (lines, kept) = (lines(text)?, beside(text));
-        let digest = Tensor::new(digest(&lines, model)?, &Device::Cpu)?;
+        let digest = Tensor::new(digest(&lines, model, embedder.truncates())?, &Device::Cpu)?;
         if let Some(vectors) = read(&kept, &digest) {
             return Ok(Index { lines, vectors });
         }
@@ -101,9 +101,10 @@ fn read(kept: &Path, digest: &Tensor) -> Option<Tensor> {
     (theirs == digest.to_vec1::<u8>().ok()?).then(|| tensors.remove("vectors"))?
 }
 
-/// Tells texts and models apart: the lines, the model's config, and its weights by their size and time.
-fn digest(lines: &[(usize, String)], model: &Path) -> Result<Vec<u8>> {
+/// Tells texts and models apart: the lines and whether they are cut, the model's config, and its weights by their size and time.
+fn digest(lines: &[(usize, String)], model: &Path, truncates: bool) -> Result<Vec<u8>> {
     let mut hash = Sha256::new();
+    hash.update([u8::from(truncates)]);
     lines.iter().for_each(|(_, line)| hash.update(format!("{}:{line}", line.len())));
     for entry in ["config.json", "1_Pooling/config.json", "modules.json", "tokenizer.json"] {
         hash.update(std::fs::read(model.join(entry)).unwrap_or_default());

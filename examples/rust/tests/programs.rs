@@ -67,6 +67,29 @@ fn a_sentence_has_one_vector_in_every_batch() {
 }
 
 #[test]
+fn lines_that_are_too_long_are_errors_unless_they_are_to_be_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let (model, lines, out) =
+        (folder.path().join("bert"), folder.path().join("lines.txt"), folder.path().join("vectors.safetensors"));
+    printed(SMALL, &["bert", path(&model)]);
+    let long = "the boats lay at the harbour ".repeat(40);
+    std::fs::write(&lines, format!("{long}one way\n{long}or another\nrain\n")).unwrap();
+    let embed = ["embed", path(&model), path(&lines), "-o", path(&out)];
+    let refused = run(EMBEDDINGS, &embed);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("tokens, the model takes 64; --truncate"), "{}", text(&refused.stderr));
+    printed(EMBEDDINGS, &[&embed[..], &["--truncate"]].concat());
+    let vectors = safetensors::load(&out, &Device::Cpu).unwrap().remove("embeddings").unwrap();
+    let rows = vectors.to_vec2::<f32>().unwrap();
+    assert_eq!(rows[0], rows[1]);
+    assert_ne!(rows[0], rows[2]);
+    // An index of lines that were cut is not taken for one of whole lines.
+    let search = ["search", path(&model), path(&lines), "rain"];
+    printed(EMBEDDINGS, &[&search[..], &["--truncate"]].concat());
+    assert_eq!(run(EMBEDDINGS, &search).status.code(), Some(2));
+}
+
+#[test]
 fn embed_writes_a_row_for_each_line() {
     let folder = tempfile::tempdir().unwrap();
     let (model, lines, out) =

@@ -26,7 +26,7 @@ TensorBase = _TensorBase = Tensor
 _disabled_torch_function_impl = _core._disabled_torch_function_impl
 _DisableTorchFunction = DisableTorchFunction
 _TensorMeta = type(Tensor)
-_LinAlgError = _core.ArgumentError
+_LinAlgError = _core.LinAlgError
 _set_grad_enabled = _core.set_grad_mode
 # What was built: no device but the CPU.
 _has_cuda = has_cuda = _has_mps = has_mps = _has_xpu = False

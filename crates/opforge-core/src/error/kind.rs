@@ -10,6 +10,7 @@ pub enum ErrorKind {
     Device,
     Index,
     Value,
+    Linalg,
     OutOfMemory,
     Autograd,
     Kernel,

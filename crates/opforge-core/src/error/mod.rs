@@ -33,6 +33,8 @@ pub enum Error {
     Index(Box<Report>),
     /// An argument that is neither a shape, a dtype, a device nor an index.
     Value(Box<Report>),
+    /// A matrix that cannot be factored, inverted or solved with.
+    Linalg(Box<Report>),
     UnsupportedDTypeForOp(DType, &'static str),
     UnexpectedDType {
         msg: &'static str,
@@ -230,6 +232,8 @@ impl Error {
         index => Index,
         /// Any other wrong argument.
         value => Value,
+        /// A matrix that cannot be factored, inverted or solved with.
+        linalg => Linalg,
         /// Misuse of gradients.
         autograd => Autograd
     );
@@ -364,6 +368,7 @@ impl Error {
             Error::Device(_) => ErrorKind::Device,
             Error::Index(_) => ErrorKind::Index,
             Error::Value(_) => ErrorKind::Value,
+            Error::Linalg(_) => ErrorKind::Linalg,
             Error::OutOfMemory { .. } => ErrorKind::OutOfMemory,
             Error::Autograd(_) => ErrorKind::Autograd,
             Error::Kernel { .. } => ErrorKind::Kernel,
@@ -383,7 +388,7 @@ impl Error {
     fn own_report(&self) -> Option<Cow<'_, Report>> {
         match self {
             Error::Shape(r) | Error::DType(r) | Error::Device(r) => Some(Cow::Borrowed(r)),
-            Error::Index(r) | Error::Value(r) | Error::Autograd(r) => Some(Cow::Borrowed(r)),
+            Error::Index(r) | Error::Value(r) | Error::Linalg(r) | Error::Autograd(r) => Some(Cow::Borrowed(r)),
             known => known.known_report().map(Cow::Owned),
         }
     }

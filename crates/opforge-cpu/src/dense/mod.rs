@@ -76,6 +76,6 @@ impl Failure {
                 return Error::OutOfMemory { requested, in_use, limit };
             }
         };
-        Error::value(op, "A", format!("matrix {index} of the batch, which {what}"), accepted)
+        Error::linalg(op, "A", format!("matrix {index} of the batch, which {what}"), accepted)
     }
 }

@@ -2,9 +2,6 @@
 
 use opforge_core::f16;
 
-use super::dots::LANES;
-use crate::simd::Simd;
-
 /// The most elements of a block.
 pub(super) const MOST: usize = 256;
 /// The elements that share a scale, at least.
@@ -38,24 +35,11 @@ pub(super) trait Packing: Send + Sync + 'static {
     const SCALED: bool = false;
     /// Whether there is an offset; else `offset` and `mins` stay as they were.
     const OFFSET: bool = false;
-    /// What the other factor of a product is quantized to.
-    type Other: Other;
-
     /// Reads a block of [`Self::BYTES`] bytes.
     fn unpack(bytes: &[u8], block: &mut Block);
 
     /// Writes a block from [`Self::LEN`] values.
     fn pack(values: &[f32], bytes: &mut [u8]);
-}
-
-/// A type of 8 bits that factors of products are quantized to: one scale and no offset.
-pub(super) trait Other: Packing {
-    /// What integers are multiplied with.
-    fn scale(bytes: &[u8]) -> f32;
-    /// The integers, [`Packing::LEN`] of them.
-    fn quants(bytes: &[u8]) -> &[i8];
-    /// Subtracts `factor * sum over groups g of mins[g] * (the sum of the integers of g)` from `sums`, whose lanes together are the sum.
-    fn subtract_sums<S: Simd>(sums: &mut [f32; LANES], bytes: &[u8], mins: &[i32; GROUPS], factor: f32);
 }
 
 /// The number in half precision at these bytes.

@@ -5,7 +5,7 @@
 
 mod block;
 mod convert;
-mod dots;
+mod factor;
 mod fit;
 mod groups;
 mod linear;
@@ -85,11 +85,6 @@ impl GgmlDType {
         }
     }
 
-    /// The type that the other factor of a product is quantized to: 8 bits, in blocks of as many elements.
-    pub fn of_other_factor(self) -> GgmlDType {
-        if self.block_size() == 256 { GgmlDType::Q8K } else { GgmlDType::Q8_0 }
-    }
-
     /// The bytes of so many elements.
     ///
     /// # Errors
@@ -137,13 +132,14 @@ pub fn unpack(op: &'static str, dtype: GgmlDType, bytes: &Meta, x: &Meta) -> Res
     by_format!(dtype, F => Ok(convert::unpack::<F>(x.elem_count())), else Err(no_blocks(op, dtype)))
 }
 
-/// The kernel for `y [m, n] = x [m, k] times the transpose of w [n, k]`: x is bytes of [`GgmlDType::of_other_factor`], w bytes of `dtype`, y f32.
+/// The kernel for `y [m, n] = x [m, k] times the transpose of w [n, k]`: x and y are f32, w is bytes of `dtype`.
 ///
-/// Products of integers are exact within a block, and blocks are added in f32. Results do not depend on the number of threads.
+/// At every run, x is rounded to 8 bits, in blocks as long as those of w; what is not finite makes its block NaN. Products of integers are exact within a
+/// block, and blocks are added in f32. Results do not depend on the number of threads.
 ///
 /// # Errors
 /// As [`pack`].
-pub fn product(
+pub fn linear(
     op: &'static str,
     dtype: GgmlDType,
     [m, n, k]: [usize; 3],
@@ -153,28 +149,10 @@ pub fn product(
     let large = || Error::value(op, "elements", format!("{m} x {n} x {k}"), "sizes that fit into memory");
     let count = |a: usize, b: usize| a.checked_mul(b).ok_or_else(large);
     dtype.bytes_of(op, k)?;
-    expect(op, "x", x, DType::U8, dtype.of_other_factor().bytes_of(op, count(m, k)?)?)?;
+    expect(op, "x", x, DType::F32, count(m, k)?)?;
     expect(op, "weight", w, DType::U8, dtype.bytes_of(op, count(n, k)?)?)?;
     expect(op, "y", y, DType::F32, count(m, n)?)?;
-    by_format!(dtype, F => Ok(product::prepare::<F>(m, n, k)), else Err(no_blocks(op, dtype)))
-}
-
-/// The kernel for `y [m, n] = x [m, k] times the transpose of w [n, k]`, as [`product`] has it, for `x` in f32, which is packed at every run.
-///
-/// # Errors
-/// As [`pack`].
-pub fn linear(
-    op: &'static str,
-    dtype: GgmlDType,
-    sizes: [usize; 3],
-    [x, w]: [&Meta; 2],
-    y: &Meta,
-) -> Result<Arc<dyn HostKernel>> {
-    let other = dtype.of_other_factor();
-    let bytes = other.bytes_of(op, x.elem_count())?;
-    let packed = Meta::contiguous(DType::U8, bytes);
-    let product = product(op, dtype, sizes, [&packed, w], y)?;
-    Ok(Arc::new(linear::Linear { pack: pack(op, other, x, &packed)?, product, bytes }))
+    by_format!(dtype, F => linear::prepare::<F>([m, n, k]).ok_or_else(large), else Err(no_blocks(op, dtype)))
 }
 
 fn no_blocks(op: &'static str, dtype: GgmlDType) -> Error {

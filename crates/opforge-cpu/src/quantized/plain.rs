@@ -2,10 +2,8 @@
 //!
 //! Halves of a block share bytes: element `j` is in the low bits of byte `j`, element `j + 16` in its high bits. The fifth bits are a number of 32 bits.
 
-use super::block::{Block, GROUPS, Other, Packing, half, put_half, signed};
-use super::dots::{LANES, add_products};
+use super::block::{Block, Packing, half, put_half, signed};
 use super::fit::{extreme, inverse, nearest, poison, range};
-use crate::simd::Simd;
 
 const LEN: usize = 32;
 const HALF: usize = LEN / 2;
@@ -90,7 +88,6 @@ fn write_bytes(values: &[f32], bytes: &mut [u8], at: usize) -> f32 {
 impl Packing for Q4_0 {
     const LEN: usize = LEN;
     const BYTES: usize = 18;
-    type Other = Q8_0;
 
     #[inline(always)]
     fn unpack(bytes: &[u8], block: &mut Block) {
@@ -109,7 +106,6 @@ impl Packing for Q4_1 {
     const LEN: usize = LEN;
     const BYTES: usize = 20;
     const OFFSET: bool = true;
-    type Other = Q8_0;
 
     #[inline(always)]
     fn unpack(bytes: &[u8], block: &mut Block) {
@@ -127,7 +123,6 @@ impl Packing for Q4_1 {
 impl Packing for Q5_0 {
     const LEN: usize = LEN;
     const BYTES: usize = 22;
-    type Other = Q8_0;
 
     #[inline(always)]
     fn unpack(bytes: &[u8], block: &mut Block) {
@@ -148,7 +143,6 @@ impl Packing for Q5_1 {
     const LEN: usize = LEN;
     const BYTES: usize = 24;
     const OFFSET: bool = true;
-    type Other = Q8_0;
 
     #[inline(always)]
     fn unpack(bytes: &[u8], block: &mut Block) {
@@ -168,7 +162,6 @@ impl Packing for Q5_1 {
 impl Packing for Q8_0 {
     const LEN: usize = LEN;
     const BYTES: usize = 34;
-    type Other = Q8_0;
 
     #[inline(always)]
     fn unpack(bytes: &[u8], block: &mut Block) {
@@ -182,28 +175,9 @@ impl Packing for Q8_0 {
     }
 }
 
-impl Other for Q8_0 {
-    #[inline(always)]
-    fn scale(bytes: &[u8]) -> f32 {
-        half(bytes, 0)
-    }
-
-    #[inline(always)]
-    fn quants(bytes: &[u8]) -> &[i8] {
-        signed(&bytes[2..2 + LEN])
-    }
-
-    /// Blocks of 32 have one minimum, whose multiples are 1, as the factors of the integers then are.
-    #[inline(always)]
-    fn subtract_sums<S: Simd>(sums: &mut [f32; LANES], bytes: &[u8], mins: &[i32; GROUPS], factor: f32) {
-        add_products::<S, false>(sums, [&[1; LEN], Self::quants(bytes)], mins, -factor);
-    }
-}
-
 impl Packing for Q8_1 {
     const LEN: usize = LEN;
     const BYTES: usize = 36;
-    type Other = Q8_0;
 
     #[inline(always)]
     fn unpack(bytes: &[u8], block: &mut Block) {

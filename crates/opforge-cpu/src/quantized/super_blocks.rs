@@ -1,10 +1,8 @@
 //! The types with 256 elements in a block, whose groups have scales of their own.
 
-use super::block::{Block, GROUPS, MOST, Other, Packing, half, signed};
-use super::dots::LANES;
+use super::block::{Block, GROUPS, MOST, Packing, half, signed};
 use super::fit::{extreme, inverse, nearest, poison};
 use super::groups::{Centered, Ranged};
-use crate::simd::Simd;
 
 /// 2 bits, `d s q - dmin m`, groups of 16: 16 bytes of s (low) and m (high), 64 bytes, d, dmin.
 pub(super) struct Q2K;
@@ -112,7 +110,6 @@ impl Packing for Q2K {
     const BYTES: usize = 84;
     const SCALED: bool = true;
     const OFFSET: bool = true;
-    type Other = Q8K;
 
     #[inline(always)]
     fn unpack(bytes: &[u8], block: &mut Block) {
@@ -138,7 +135,6 @@ impl Packing for Q3K {
     const LEN: usize = MOST;
     const BYTES: usize = 110;
     const SCALED: bool = true;
-    type Other = Q8K;
 
     /// Scale `g` has its low 4 bits in byte `g % 8` of 12, and the two above them in byte `8 + g % 4`.
     #[inline(always)]
@@ -174,7 +170,6 @@ impl Packing for Q4K {
     const BYTES: usize = 144;
     const SCALED: bool = true;
     const OFFSET: bool = true;
-    type Other = Q8K;
 
     #[inline(always)]
     fn unpack(bytes: &[u8], block: &mut Block) {
@@ -197,7 +192,6 @@ impl Packing for Q5K {
     const BYTES: usize = 176;
     const SCALED: bool = true;
     const OFFSET: bool = true;
-    type Other = Q8K;
 
     #[inline(always)]
     fn unpack(bytes: &[u8], block: &mut Block) {
@@ -221,7 +215,6 @@ impl Packing for Q6K {
     const LEN: usize = MOST;
     const BYTES: usize = 210;
     const SCALED: bool = true;
-    type Other = Q8K;
 
     /// Of each 128 elements, the low 4 bits of elements `l` and `l + 64` are in byte `l` of 64, their high bits as [`read_pairs`] has them.
     #[inline(always)]
@@ -257,12 +250,11 @@ impl Packing for Q6K {
 impl Packing for Q8K {
     const LEN: usize = MOST;
     const BYTES: usize = 292;
-    type Other = Q8K;
 
     #[inline(always)]
     fn unpack(bytes: &[u8], block: &mut Block) {
-        block.scale = Self::scale(bytes);
-        block.quants.copy_from_slice(Self::quants(bytes));
+        block.scale = f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        block.quants.copy_from_slice(signed(&bytes[4..260]));
     }
 
     /// The value of the greatest magnitude becomes -127.
@@ -275,26 +267,8 @@ impl Packing for Q8K {
             *byte = nearest(value * inverse, -127.0, 127.0) as i8 as u8;
         }
         for g in 0..GROUPS {
-            let sum: i16 = Self::quants(bytes)[16 * g..][..16].iter().map(|&quant| i16::from(quant)).sum();
+            let sum: i16 = signed(&bytes[4..260])[16 * g..][..16].iter().map(|&quant| i16::from(quant)).sum();
             bytes[260 + 2 * g..][..2].copy_from_slice(&sum.to_le_bytes());
         }
-    }
-}
-
-impl Other for Q8K {
-    #[inline(always)]
-    fn scale(bytes: &[u8]) -> f32 {
-        f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
-    }
-
-    #[inline(always)]
-    fn quants(bytes: &[u8]) -> &[i8] {
-        signed(&bytes[4..260])
-    }
-
-    #[inline(always)]
-    fn subtract_sums<S: Simd>(sums: &mut [f32; LANES], bytes: &[u8], mins: &[i32; GROUPS], factor: f32) {
-        let groups = bytes[260..292].chunks_exact(2).map(|sum| i32::from(i16::from_le_bytes([sum[0], sum[1]])));
-        sums[0] -= factor * groups.zip(mins).map(|(sum, min)| sum * min).sum::<i32>() as f32;
     }
 }

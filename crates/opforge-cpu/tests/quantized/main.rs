@@ -46,19 +46,36 @@ fn unpack(dtype: GgmlDType, bytes: &[u8]) -> Vec<f32> {
     values
 }
 
-fn product(dtype: GgmlDType, [m, n, k]: [usize; 3], x: &[u8], w: &[u8]) -> Vec<f32> {
+fn linear(dtype: GgmlDType, [m, n, k]: [usize; 3], x: &[f32], w: &[u8]) -> Vec<f32> {
     let mut y = vec![f32::NAN; m * n];
     let of = |dtype, len: usize| Meta::contiguous(dtype, len);
-    let metas = [of(DType::U8, x.len()), of(DType::U8, w.len()), of(DType::F32, y.len())];
-    let kernel = quantized::product("test", dtype, [m, n, k], [&metas[0], &metas[1]], &metas[2]).unwrap();
+    let metas = [of(DType::F32, x.len()), of(DType::U8, w.len()), of(DType::F32, y.len())];
+    let kernel = quantized::linear("test", dtype, [m, n, k], [&metas[0], &metas[1]], &metas[2]).unwrap();
     // SAFETY: the slices are as long as the metas say.
-    unsafe { kernel.run(&[x.as_ptr(), w.as_ptr()], &[y.as_mut_ptr().cast()]) }.unwrap();
+    unsafe { kernel.run(&[x.as_ptr().cast(), w.as_ptr()], &[y.as_mut_ptr().cast()]) }.unwrap();
     y
+}
+
+/// Numbers that rounding to 8 bits leaves as they are: in each block, multiples up to 127 of a power of two.
+fn round_numbers(dtype: GgmlDType, count: usize, random: &mut Random) -> Vec<f32> {
+    let block = |_| {
+        let len = dtype.block_size();
+        let step = ((random.unit() * 8.0).floor() as f32 - 4.0).exp2();
+        let mut numbers: Vec<f32> = (0..len).map(|_| (random.unit() * 255.0).floor() as f32 - 127.0).collect();
+        numbers[(random.unit() * len as f64) as usize] = if random.unit() < 0.5 { 127.0 } else { -127.0 };
+        numbers.into_iter().map(|number| number * step).collect::<Vec<_>>()
+    };
+    (0..count).flat_map(block).collect()
 }
 
 /// Blocks of any bits whose numbers in half precision are finite.
 fn any_blocks(dtype: GgmlDType, count: usize, random: &mut Random) -> Vec<u8> {
     let mut bytes: Vec<u8> = (0..count * dtype.type_size()).map(|_| (random.unit() * 256.0) as u8).collect();
+    set_scales(dtype, &mut bytes, || random.normal());
+    bytes
+}
+
+fn set_scales(dtype: GgmlDType, bytes: &mut [u8], mut scale: impl FnMut() -> f32) {
     let halves: &[usize] = match dtype {
         GgmlDType::Q4_0 | GgmlDType::Q5_0 | GgmlDType::Q8_0 => &[0],
         GgmlDType::Q2K => &[80, 82],
@@ -68,13 +85,12 @@ fn any_blocks(dtype: GgmlDType, count: usize, random: &mut Random) -> Vec<u8> {
     };
     for block in bytes.chunks_exact_mut(dtype.type_size()) {
         for &at in halves {
-            block[at..at + 2].copy_from_slice(&f16::from_f32(random.normal()).to_le_bytes());
+            block[at..at + 2].copy_from_slice(&f16::from_f32(scale()).to_le_bytes());
         }
         if dtype == GgmlDType::Q8K {
-            block[..4].copy_from_slice(&random.normal().to_le_bytes());
+            block[..4].copy_from_slice(&scale().to_le_bytes());
         }
     }
-    bytes
 }
 
 #[test]
@@ -177,15 +193,14 @@ fn packing_twice() {
 fn products() {
     let mut random = Random(4);
     for dtype in quantized_types() {
-        let other = dtype.of_other_factor();
-        for [m, n, blocks] in [[1, 1, 1], [1, 7, 3], [3, 5, 2], [17, 4, 1], [40, 3, 2], [2, 0, 1], [0, 2, 1], [2, 3, 0]]
-        {
+        let sizes =
+            [[1, 1, 1], [1, 7, 3], [2, 3, 2], [3, 5, 2], [7, 2, 5], [17, 4, 1], [2, 0, 1], [0, 2, 1], [2, 3, 0]];
+        for [m, n, blocks] in sizes {
             let k = blocks * dtype.block_size();
-            let (x, w) = (any_blocks(other, m * blocks, &mut random), any_blocks(dtype, n * blocks, &mut random));
-            let x = with_sums(other, x);
-            let (xs, ws) = (unpack(other, &x), unpack(dtype, &w));
+            let (xs, w) = (round_numbers(dtype, m * blocks, &mut random), any_blocks(dtype, n * blocks, &mut random));
+            let ws = unpack(dtype, &w);
             for isa in Isa::supported() {
-                let y = with_isa(isa, || product(dtype, [m, n, k], &x, &w));
+                let y = with_isa(isa, || linear(dtype, [m, n, k], &xs, &w));
                 for (at, &y) in y.iter().enumerate() {
                     let terms = || {
                         let (row, column) = (at / n * k, at % n * k);
@@ -202,23 +217,60 @@ fn products() {
     }
 }
 
-/// Blocks with the sums of their integers, which any bits do not have.
-fn with_sums(dtype: GgmlDType, mut bytes: Vec<u8>) -> Vec<u8> {
-    if dtype == GgmlDType::Q8K {
-        for block in bytes.chunks_exact_mut(292) {
-            for g in 0..16 {
-                let sum: i16 = block[4 + 16 * g..][..16].iter().map(|&q| i16::from(q as i8)).sum();
-                block[260 + 2 * g..][..2].copy_from_slice(&sum.to_le_bytes());
+/// Integers at the ends of their ranges, where sums of products are greatest.
+#[test]
+fn products_of_the_largest_integers() {
+    for dtype in quantized_types() {
+        let k = 2 * dtype.block_size();
+        for (bits, sign) in [(0xff, 1.0), (0xff, -1.0), (0x80, 1.0), (0x80, -1.0), (0x7f, 1.0), (0, -1.0)] {
+            let mut w = vec![bits; dtype.bytes_of("test", k).unwrap()];
+            set_scales(dtype, &mut w, || 0.5);
+            let x = vec![127.0 * sign; k];
+            let terms = unpack(dtype, &w).into_iter().map(|w| f64::from(w) * 127.0 * f64::from(sign));
+            let (size, expected) = terms.fold((1.0, 0.0), |(size, sum), term| (size + term.abs(), sum + term));
+            for isa in Isa::supported() {
+                let y = f64::from(with_isa(isa, || linear(dtype, [1, 1, k], &x, &w))[0]);
+                assert!((y - expected).abs() <= 1e-6 * size, "{dtype:?} {bits:x} {isa:?}: {y}, not {expected}");
             }
         }
     }
-    bytes
+}
+
+/// The input is rounded to 127 steps of the greatest of each block, and what is not finite makes sums NaN.
+#[test]
+fn the_input_is_rounded_to_eight_bits() {
+    let mut random = Random(6);
+    for dtype in quantized_types() {
+        let (n, len) = (3, dtype.block_size());
+        let k = 2 * len;
+        let (x, w) = (random.normals(k), any_blocks(dtype, 2 * n, &mut random));
+        let ws = unpack(dtype, &w);
+        for isa in Isa::supported() {
+            for (row, y) in ws.chunks(k).zip(with_isa(isa, || linear(dtype, [1, n, k], &x, &w))) {
+                let expected: f64 = x.iter().zip(row).map(|(&x, &w)| f64::from(x) * f64::from(w)).sum();
+                let half_step = |x: &[f32]| f64::from(x.iter().fold(0.0f32, |most, x| most.max(x.abs()))) / 254.0;
+                let size = |w: &[f32]| w.iter().map(|w| f64::from(w.abs())).sum::<f64>();
+                let lost: f64 = x.chunks(len).zip(row.chunks(len)).map(|(x, w)| half_step(x) * size(w)).sum();
+                let near = (f64::from(y) - expected).abs() <= 1.001 * lost;
+                assert!(near, "{dtype:?} on {isa:?}: {y}, not {expected}");
+            }
+            for bad in [f32::NAN, f32::INFINITY] {
+                let mut x = x.clone();
+                x[1] = bad;
+                let y = with_isa(isa, || linear(dtype, [1, n, k], &x, &w));
+                assert!(y.iter().all(|y| y.is_nan()), "{dtype:?} on {isa:?}: {bad} gives {y:?}");
+            }
+        }
+    }
 }
 
 #[test]
 fn packed_sums_are_those_of_the_integers() {
-    let bytes = pack(GgmlDType::Q8K, &Random(5).normals(512));
-    assert_eq!(with_sums(GgmlDType::Q8K, bytes.clone()), bytes);
+    let bytes = pack(GgmlDType::Q8K, &Random(5).normals(256));
+    for (group, sum) in bytes[4..260].chunks(16).zip(bytes[260..].chunks(2)) {
+        let expected: i16 = group.iter().map(|&q| i16::from(q as i8)).sum();
+        assert_eq!(i16::from_le_bytes([sum[0], sum[1]]), expected);
+    }
     let bytes = pack(GgmlDType::Q8_1, &Random(5).normals(32));
     let sum: f64 = bytes[4..].iter().map(|&q| f64::from(q as i8)).sum();
     let half = |at: usize| f16::from_le_bytes([bytes[at], bytes[at + 1]]).to_f64();
@@ -230,12 +282,16 @@ fn refusals() {
     let floats = |n: usize| Meta::contiguous(DType::F32, n);
     let bytes = |n: usize| Meta::contiguous(DType::U8, n);
     let fails = |result: Result<_>| assert!(result.is_err());
-    fails(quantized::pack("test", GgmlDType::Q4_0, &floats(33), &bytes(18)).map(drop));
-    fails(quantized::pack("test", GgmlDType::Q4_0, &floats(32), &bytes(17)).map(drop));
-    fails(quantized::pack("test", GgmlDType::Q4_0, &bytes(32), &bytes(18)).map(drop));
-    fails(quantized::pack("test", GgmlDType::F16, &floats(32), &bytes(64)).map(drop));
-    fails(quantized::unpack("test", GgmlDType::Q4K, &bytes(144), &floats(32)).map(drop));
+    fails(quantized::pack("test", GgmlDType::Q4_0, &floats(33), &bytes(18)));
+    fails(quantized::pack("test", GgmlDType::Q4_0, &floats(32), &bytes(17)));
+    fails(quantized::pack("test", GgmlDType::Q4_0, &bytes(32), &bytes(18)));
+    fails(quantized::pack("test", GgmlDType::F16, &floats(32), &bytes(64)));
+    fails(quantized::unpack("test", GgmlDType::Q4K, &bytes(144), &floats(32)));
     let huge = [1 << 40, 1 << 40, 32];
-    fails(quantized::product("test", GgmlDType::Q4_0, huge, [&bytes(34), &bytes(18)], &floats(1)).map(drop));
-    fails(quantized::product("test", GgmlDType::Q4K, [1, 1, 32], [&bytes(34), &bytes(18)], &floats(1)).map(drop));
+    let linear = |dtype, sizes, w, y| quantized::linear("test", dtype, sizes, [&floats(32), &bytes(w)], &floats(y));
+    fails(linear(GgmlDType::Q4_0, huge, 18, 1));
+    fails(linear(GgmlDType::Q4_0, [1, 1, 32], 17, 1));
+    fails(linear(GgmlDType::Q4_0, [1, 1, 32], 18, 2));
+    fails(linear(GgmlDType::Q4K, [1, 1, 32], 18, 1));
+    fails(linear(GgmlDType::F32, [1, 1, 32], 128, 1));
 }

@@ -43,6 +43,9 @@ enum Command {
         /// Whether the model learned too.
         #[arg(long)]
         unfreeze: bool,
+        /// Cuts a text that is too long for the model.
+        #[arg(long)]
+        truncate: bool,
     },
 }
 
@@ -51,6 +54,7 @@ fn run(command: Command) -> Result<()> {
         Command::Train { model, examples, out, resume, training } => {
             let examples = Examples::read(&examples)?;
             let mut classifier = Classifier::new(&model, examples.kinds.len(), training.unfreeze, training.seed)?;
+            classifier.set_truncation(training.truncate)?;
             let mut run = Run::begin(training, &out, &classifier, resume)?;
             std::fs::write(out.join("kinds.json"), serde_json::to_string(&examples.kinds)?)?;
             let bar = ProgressBar::new(0)
@@ -63,10 +67,11 @@ fn run(command: Command) -> Result<()> {
             bar.finish();
             say(format_args!("knows {:.1} % of the lines that were held out\n", 100.0 * accuracy))?;
         }
-        Command::Apply { model, out, text, unfreeze } => {
+        Command::Apply { model, out, text, unfreeze, truncate } => {
             let kinds = std::fs::read_to_string(out.join("kinds.json")).context("reading kinds.json")?;
             let kinds: Vec<String> = serde_json::from_str(&kinds).context("in kinds.json")?;
             let mut classifier = Classifier::new(&model, kinds.len(), unfreeze, 0)?;
+            classifier.set_truncation(truncate)?;
             classifier.restore(&out)?;
             let probabilities = classifier.probabilities(&[&text])?.flatten_all()?.to_vec1::<f32>()?;
             let mut named: Vec<(f32, String)> = probabilities.into_iter().zip(kinds).collect();

@@ -223,9 +223,12 @@ fn zero_pivot(both: &Tensor) -> Result<Tensor> {
 pub(crate) fn check_info(op: &'static str, info: &Tensor, accepted: &'static str) -> Result<()> {
     let info = info.flatten_all()?.to_vec1::<i32>()?;
     match info.iter().position(|&place| place != 0) {
-        Some(index) => {
-            Err(Error::value(op, "A", format!("matrix {index} of the batch, which fails at {}", info[index]), accepted))
-        }
+        Some(index) => Err(Error::linalg(
+            op,
+            "A",
+            format!("matrix {index} of the batch, which fails at {}", info[index]),
+            accepted,
+        )),
         None => Ok(()),
     }
 }

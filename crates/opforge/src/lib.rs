@@ -53,7 +53,7 @@ pub use methods::{IndexOp, TensorIndexer};
 pub use module::{Module, ModuleT};
 pub use opforge_core::term;
 pub use opforge_core::{
-    Complex, Context, CustomFault, D, DType, DTypeParseError, Dim, Dims, Element, Error, ErrorKind, FloatDType,
+    Complex, Context, CustomFault, D, DType, DTypeParseError, Dim, Dims, Element, Error, ErrorKind, F8E4M3, F8E5M2, FloatDType,
     IntDType, Layout, Meta, NdIter, Result, Scalar, Shape, ShapeWithOneHole, StridedBlocks, StridedIndex, WithDType,
     bf16, f16,
 };

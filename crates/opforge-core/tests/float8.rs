@@ -137,8 +137,14 @@ fn limits() {
 #[test]
 fn single_numbers_compute() {
     let of = F8E4M3::from_f32;
-    assert_eq!([of(1.5) + of(2.0), of(1.5) - of(2.0), of(1.5) * of(3.0), of(3.0) / of(2.0)], [3.5, -0.5, 4.5, 1.5].map(of));
-    assert_eq!((of(7.0) % of(4.0), -of(7.0), F8E5M2::one().to_f32(), F8E4M3::one().to_f32()), (of(3.0), of(-7.0), 1.0, 1.0));
+    assert_eq!(
+        [of(1.5) + of(2.0), of(1.5) - of(2.0), of(1.5) * of(3.0), of(3.0) / of(2.0)],
+        [3.5, -0.5, 4.5, 1.5].map(of)
+    );
+    assert_eq!(
+        (of(7.0) % of(4.0), -of(7.0), F8E5M2::one().to_f32(), F8E4M3::one().to_f32()),
+        (of(3.0), of(-7.0), 1.0, 1.0)
+    );
     assert!(F8E5M2::zero().is_zero() && F8E4M3::from_f32(-0.0).is_zero() && of(1.0) < of(2.0));
     assert_ne!(F8E4M3::from_f32(f32::NAN), F8E4M3::from_f32(f32::NAN));
     assert_eq!(F8E5M2::from_str_radix("1.3", 10).ok().map(F8E5M2::to_f32), Some(1.25));

@@ -33,7 +33,9 @@ fn conversions_are_those_of_single_numbers() -> Result<()> {
         let numbers: Vec<f32> = (0..5000u32).map(|i| f32::from_bits(i.wrapping_mul(0x9e37_79b9))).collect();
         let x = Tensor::from_vec(numbers.clone(), (50, 100), CPU)?;
         let wanted: Vec<String> = numbers.iter().map(|&v| of(v).to_string()).collect();
-        let texts = |t: &Tensor| Ok::<_, opforge::Error>(Vec::from_iter(t.flatten_all()?.to_vec1::<T>()?.iter().map(T::to_string)));
+        let texts = |t: &Tensor| {
+            Ok::<_, opforge::Error>(Vec::from_iter(t.flatten_all()?.to_vec1::<T>()?.iter().map(T::to_string)))
+        };
         assert_eq!(texts(&x.to_dtype(T::DTYPE)?)?, wanted);
         assert_eq!(texts(&x.t()?.contiguous()?.t()?.to_dtype(T::DTYPE)?)?, wanted);
         assert_eq!(texts(&x.to_dtype(DType::F64)?.to_dtype(T::DTYPE)?)?, wanted);

@@ -111,20 +111,22 @@ impl Scatter {
         }
         let added = loops.axis.len;
         let many = added >= MANY[0] && added / MANY[1] >= places && output.layout.is_contiguous();
-        let parts = |many: bool| Ok(match base.dtype {
-            DType::Bool => (Write::combining::<Truth, Add>(), None, None),
-            DType::U8 | DType::I8 => (Write::combining::<u8, Add>(), None, None),
-            DType::U16 | DType::I16 => (Write::combining::<u16, Add>(), None, None),
-            DType::U32 | DType::I32 => (Write::combining::<u32, Add>(), None, None),
-            DType::U64 | DType::I64 => (Write::combining::<u64, Add>(), None, None),
-            DType::F16 => floats::<f16>(many),
-            DType::BF16 => floats::<bf16>(many),
-            DType::F32 => floats::<f32>(many),
-            DType::F64 => floats::<f64>(many),
-            DType::C64 => (Write::combining::<Complex<f32>, Add>(), None, None),
-            DType::C128 => (Write::combining::<Complex<f64>, Add>(), None, None),
-            DType::F8E4M3 | DType::F8E5M2 => return Err(Error::UnsupportedDTypeForOp(base.dtype, op)),
-        });
+        let parts = |many: bool| {
+            Ok(match base.dtype {
+                DType::Bool => (Write::combining::<Truth, Add>(), None, None),
+                DType::U8 | DType::I8 => (Write::combining::<u8, Add>(), None, None),
+                DType::U16 | DType::I16 => (Write::combining::<u16, Add>(), None, None),
+                DType::U32 | DType::I32 => (Write::combining::<u32, Add>(), None, None),
+                DType::U64 | DType::I64 => (Write::combining::<u64, Add>(), None, None),
+                DType::F16 => floats::<f16>(many),
+                DType::BF16 => floats::<bf16>(many),
+                DType::F32 => floats::<f32>(many),
+                DType::F64 => floats::<f64>(many),
+                DType::C64 => (Write::combining::<Complex<f32>, Add>(), None, None),
+                DType::C128 => (Write::combining::<Complex<f64>, Add>(), None, None),
+                DType::F8E4M3 | DType::F8E5M2 => return Err(Error::UnsupportedDTypeForOp(base.dtype, op)),
+            })
+        };
         let (write, sums, totals) = parts(many)?;
         if sums.is_some() && !output.layout.is_contiguous() {
             let accepted = format!("a contiguous layout in {}", output.dtype);

@@ -107,25 +107,22 @@ impl Routine for NarrowBf16 {
 
 /// A float of 8 bits.
 pub trait Float8: Copy + 'static {
-    /// The number of each code.
-    const VALUES: &'static [f32; 256];
     /// The nearest number.
-    fn rounded(x: f32) -> Self;
-    /// The number's code.
-    fn code(self) -> u8;
+    fn narrow(x: f32) -> Self;
+    /// The number, exactly.
+    fn widen(self) -> f32;
 }
 
 macro_rules! float8 {
     ($($ty:ident),*) => {
         $(impl Float8 for $ty {
-            const VALUES: &'static [f32; 256] = &$ty::VALUES;
             #[inline(always)]
-            fn rounded(x: f32) -> Self {
+            fn narrow(x: f32) -> Self {
                 $ty::from_f32(x)
             }
             #[inline(always)]
-            fn code(self) -> u8 {
-                self.to_bits()
+            fn widen(self) -> f32 {
+                self.to_f32()
             }
         })*
     };
@@ -140,7 +137,7 @@ impl<T: Float8> Routine for WidenF8<T> {
     unsafe fn run<S: Simd>(&self, (src, dst, n): Self::Args) {
         for i in 0..n {
             // SAFETY: the caller vouches for n elements of both.
-            unsafe { dst.add(i).write(T::VALUES[usize::from(src.add(i).read().code())]) };
+            unsafe { dst.add(i).write(src.add(i).read().widen()) };
         }
     }
 }
@@ -153,7 +150,7 @@ impl<T: Float8> Routine for NarrowF8<T> {
     unsafe fn run<S: Simd>(&self, (src, dst, n): Self::Args) {
         for i in 0..n {
             // SAFETY: the caller vouches for n elements of both.
-            unsafe { dst.add(i).write(T::rounded(src.add(i).read())) };
+            unsafe { dst.add(i).write(T::narrow(src.add(i).read())) };
         }
     }
 }

@@ -64,9 +64,7 @@ pub fn where_cond(condition: &Tensor, input: Operand, other: Operand) -> Result<
         (Operand::Tensor(t), Operand::Scalar(s)) | (Operand::Scalar(s), Operand::Tensor(t)) => {
             dtype_with(OP, t, s.kind())?
         }
-        (Operand::Scalar(a), Operand::Scalar(b)) => {
-            opforge_core::scalar_type(a.kind().max(b.kind()), default_dtype())
-        }
+        (Operand::Scalar(a), Operand::Scalar(b)) => opforge_core::scalar_type(a.kind().max(b.kind()), default_dtype()),
     };
     let tensor = |operand: Operand| match operand {
         Operand::Tensor(t) => t.to_dtype(dtype),

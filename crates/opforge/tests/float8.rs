@@ -5,6 +5,9 @@ use opforge::{DType, Device, ErrorKind, F8E4M3, F8E5M2, Result, Tensor, WithDTyp
 const CPU: &Device = &Device::Cpu;
 const STORED: [DType; 2] = [DType::F8E4M3, DType::F8E5M2];
 
+/// A function that moves elements.
+type Move<'a> = &'a dyn Fn(&Tensor) -> Result<Tensor>;
+
 /// A matrix of all codes.
 fn every(dtype: DType) -> Result<Tensor> {
     let codes = Tensor::from_vec((0..=255u8).collect(), (16, 16), CPU)?;
@@ -52,7 +55,7 @@ fn moves_keep_every_code() -> Result<()> {
     for dtype in STORED {
         let (x, raw) = (every(dtype)?, Tensor::from_vec((0..=255u8).collect(), (16, 16), CPU)?);
         let ids = Tensor::new(&[3u32, 0, 15], CPU)?;
-        let moves: [&dyn Fn(&Tensor) -> Result<Tensor>; 6] = [
+        let moves: [Move; 6] = [
             &|t| t.t()?.copy(),
             &|t| t.narrow(1, 2, 5),
             &|t| Tensor::cat(&[t, &t.t()?], 0),

@@ -63,6 +63,11 @@ impl DTypes {
         DTypes(self.0 | other.0)
     }
 
+    /// The dtypes that are in both sets.
+    pub const fn common(self, other: DTypes) -> DTypes {
+        DTypes(self.0 & other.0)
+    }
+
     /// Whether a dtype is in the set.
     pub const fn contains(self, dtype: DType) -> bool {
         self.0 & (1 << dtype as u32) != 0

@@ -44,6 +44,9 @@ Methods of tensors: the table in the documentation of [`Tensor`](../crates/opfor
 | `QTensor::new` of another shape than the storage has elements for | is made | an error |
 | `ScatteredKvCache` after as many steps as it has room for, or more | what was there before | the last steps |
 | `ScatteredKvCache`, sequences that do not go on | are written to | stay as they are |
+| numbers beyond 448 in `DType::F8E4M3` | 448 | NaN beyond 464, as in PyTorch; [`F8E4M3`](../crates/opforge-core/src/float8.rs) is opforge's own type |
+| arithmetic in `DType::F8E4M3` | rounded each time | an error: tensors of it are stored, moved and converted |
+| `DType::is_float` of `F8E4M3` | true | false: it means floats that are computed in |
 | `ops::sdpa` | on Metal only | everywhere |
 | `moe::moe_gemm`, `moe::moe_gemm_gguf` | on CUDA only | everywhere |
 | `attention::flash_attn` of several sequences with a mask, a `softcap` or bf16 | an error | as of one |

@@ -17,7 +17,8 @@ FLOATS = {"float16", "bfloat16", "float32", "float64"}
 INTEGERS = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
 SIGNED = {f"int{bits}" for bits in (8, 16, 32, 64)}
 COMPLEX = {"complex64", "complex128"}
-SETS = [("floats", FLOATS), ("integers", INTEGERS), ("signed integers", SIGNED), ("complex", COMPLEX)]
+FLOAT8 = {"float8_e4m3fn", "float8_e5m2"}
+SETS = [("float8", FLOAT8), ("floats", FLOATS), ("integers", INTEGERS), ("signed integers", SIGNED), ("complex", COMPLEX)]
 PLACES = {
     "torch": "`opforge.{}`", "method": "`Tensor.{}`", "in_place": "`Tensor.{}_`", "nn": "`nn.functional.{}`",
     "fft": "`fft.{}`", "linalg": "`linalg.{}`", "special": "`special.{}`",

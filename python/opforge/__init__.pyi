@@ -250,6 +250,8 @@ from ._core import float as float
 from ._core import float16 as float16
 from ._core import float32 as float32
 from ._core import float64 as float64
+from ._core import float8_e4m3fn as float8_e4m3fn
+from ._core import float8_e5m2 as float8_e5m2
 from ._core import float_power as float_power
 from ._core import floor as floor
 from ._core import floor_divide as floor_divide

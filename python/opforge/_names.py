@@ -37,7 +37,7 @@ multiprocessing onnx ops quantization quasirandom random return_types serializat
 _LAZY = {
     "_C": "PyTorchFileReader PyTorchFileWriter",
     "_absent.dtypes": """
-        float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2 complex32 chalf qint8 qint32 quint8 quint4x2 quint2x4
+        float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2 complex32 chalf qint8 qint32 quint8 quint4x2 quint2x4
         uint1 uint2 uint3 uint4 uint5 uint6 uint7 int1 int2 int3 int4 int5 int6 int7
     """,
     "_absent.accelerators": "Event Stream",

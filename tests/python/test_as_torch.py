@@ -132,14 +132,15 @@ assert x.to(torch.float64, memory_format=torch.channels_last).stride() == (60, 1
 assert torch.empty_like(x, memory_format=torch.channels_last).stride() == (60, 1, 15, 3)
 assert torch.zeros(2, layout=torch.strided, pin_memory=False, names=None).tolist() == [0, 0] and x.new_ones((1,), layout=torch.strided).item() == 1
 assert x.type() == "torch.FloatTensor" and x.type("torch.LongTensor").dtype is torch.int64 and x.type(torch.DoubleTensor).dtype is torch.float64
-assert torch.finfo(torch.float8_e4m3fn).max == 448 and torch.finfo(torch.float32).bits == torch.finfo().bits == 32
+assert torch.finfo(torch.float8_e4m3fn).max == 448 and torch.finfo(torch.float8_e4m3fnuz).max == 240
+assert torch.finfo(torch.float32).bits == torch.finfo().bits == 32
 assert [t.shape for t in torch.meshgrid(torch.arange(2), torch.arange(3), indexing="xy")] == [(3, 2), (3, 2)]
 def refused(function):
     try: function()
     except (NotImplementedError, RuntimeError, TypeError, ValueError) as error: return type(error).__name__
 print(refused(lambda: torch.zeros(2, layout=torch.sparse_coo)), refused(lambda: torch.zeros(2, names=("N",))),
       refused(lambda: torch.ones(2).contiguous(memory_format=torch.channels_last)), refused(lambda: x.type("torch.NoTensor")),
-      refused(lambda: torch.zeros(2, dtype=torch.float8_e5m2)))
+      refused(lambda: torch.zeros(2, dtype=torch.float8_e5m2fnuz)))
 """
     assert run(tmp_path, program) == ["NotImplementedError", "NotImplementedError", "RuntimeError", "ValueError", "TypeError"]
 

@@ -98,7 +98,7 @@ def test_dlpack_with_numpy(dtype):
     assert back.dtype == numbers.dtype and np.shares_memory(back, numbers) and back.tolist() == numbers.T.tolist()
 
 
-@pytest.mark.parametrize("dtype", NUMPY_DTYPES + [torch.bfloat16])
+@pytest.mark.parametrize("dtype", NUMPY_DTYPES + [torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2])
 @pytest.mark.parametrize("max_version", [None, (1, 0), (1, 3), (0, 8)])
 def test_dlpack_with_itself(dtype, max_version):
     tensor = torch.tensor([[1, 0], [0, 1]], dtype=dtype)

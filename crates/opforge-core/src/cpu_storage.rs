@@ -1,6 +1,6 @@
 //! Vectors of elements of any dtype: how the host sees a tensor's memory.
 
-use crate::{Complex, DType, Element, Error, Result, WithDType, bf16, f16};
+use crate::{Complex, DType, Element, Error, F8E4M3, F8E5M2, Result, WithDType, bf16, f16};
 
 /// How vectors of an element type become a [`CpuStorage`], and come back.
 pub trait Hosted: Sized {
@@ -92,6 +92,8 @@ storages!(
     I16(i16),
     I32(i32),
     I64(i64),
+    F8E4M3(F8E4M3),
+    F8E5M2(F8E5M2),
     F16(f16),
     BF16(bf16),
     F32(f32),
@@ -120,6 +122,8 @@ macro_rules! with_storage {
             $crate::CpuStorage::I16($values) => $value,
             $crate::CpuStorage::I32($values) => $value,
             $crate::CpuStorage::I64($values) => $value,
+            $crate::CpuStorage::F8E4M3($values) => $value,
+            $crate::CpuStorage::F8E5M2($values) => $value,
             $crate::CpuStorage::F16($values) => $value,
             $crate::CpuStorage::BF16($values) => $value,
             $crate::CpuStorage::F32($values) => $value,

@@ -4,7 +4,8 @@ use crate::Error;
 
 /// The type of a tensor's elements.
 ///
-/// `C64` and `C128` are storage types: tensors of them can be made, moved and viewed; a kernel that does not support them refuses by name.
+/// Complex numbers, `C64` and `C128`, are moved by kernels and computed as pairs of real ones. Floats of eight bits, `F8E4M3` and `F8E5M2`, are stored,
+/// moved, converted and tested for equality: nothing computes in them, and no other dtype is promoted with them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 #[allow(missing_docs)]
@@ -18,6 +19,8 @@ pub enum DType {
     I16,
     I32,
     I64,
+    F8E4M3,
+    F8E5M2,
     F16,
     BF16,
     F32,
@@ -38,7 +41,7 @@ pub enum Kind {
 
 impl DType {
     /// Every dtype, in declaration order.
-    pub const ALL: [DType; 15] = [
+    pub const ALL: [DType; 17] = [
         DType::Bool,
         DType::U8,
         DType::U16,
@@ -48,6 +51,8 @@ impl DType {
         DType::I16,
         DType::I32,
         DType::I64,
+        DType::F8E4M3,
+        DType::F8E5M2,
         DType::F16,
         DType::BF16,
         DType::F32,
@@ -59,7 +64,7 @@ impl DType {
     /// Bytes an element takes.
     pub const fn size_in_bytes(self) -> usize {
         match self {
-            DType::Bool | DType::U8 | DType::I8 => 1,
+            DType::Bool | DType::U8 | DType::I8 | DType::F8E4M3 | DType::F8E5M2 => 1,
             DType::U16 | DType::I16 | DType::F16 | DType::BF16 => 2,
             DType::U32 | DType::I32 | DType::F32 => 4,
             DType::U64 | DType::I64 | DType::F64 | DType::C64 => 8,
@@ -79,6 +84,8 @@ impl DType {
             DType::I16 => "i16",
             DType::I32 => "i32",
             DType::I64 => "i64",
+            DType::F8E4M3 => "f8e4m3",
+            DType::F8E5M2 => "f8e5m2",
             DType::F16 => "f16",
             DType::BF16 => "bf16",
             DType::F32 => "f32",
@@ -100,6 +107,8 @@ impl DType {
             DType::I16 => "int16",
             DType::I32 => "int32",
             DType::I64 => "int64",
+            DType::F8E4M3 => "float8_e4m3fn",
+            DType::F8E5M2 => "float8_e5m2",
             DType::F16 => "float16",
             DType::BF16 => "bfloat16",
             DType::F32 => "float32",
@@ -115,14 +124,24 @@ impl DType {
             DType::Bool => Kind::Bool,
             DType::U8 | DType::U16 | DType::U32 | DType::U64 => Kind::Int,
             DType::I8 | DType::I16 | DType::I32 | DType::I64 => Kind::Int,
-            DType::F16 | DType::BF16 | DType::F32 | DType::F64 => Kind::Float,
+            DType::F8E4M3 | DType::F8E5M2 | DType::F16 | DType::BF16 | DType::F32 | DType::F64 => Kind::Float,
             DType::C64 | DType::C128 => Kind::Complex,
         }
     }
 
-    /// f16, bf16, f32 or f64.
+    /// f16, bf16, f32 or f64: floats that kernels compute in.
     pub const fn is_float(self) -> bool {
-        matches!(self.kind(), Kind::Float)
+        matches!(self.kind(), Kind::Float) && !self.is_storage_only()
+    }
+
+    /// f8e4m3 or f8e5m2: floats that are stored, moved and converted, but not computed in.
+    pub const fn is_storage_only(self) -> bool {
+        matches!(self, DType::F8E4M3 | DType::F8E5M2)
+    }
+
+    /// Whether tensors of the dtype may need a gradient: floats, those that are only stored too, and complex numbers.
+    pub const fn is_differentiable(self) -> bool {
+        matches!(self.kind(), Kind::Float | Kind::Complex)
     }
 
     /// The dtype that elements are computed in: f16 and bf16 are widened to f32 when they are read, and rounded when they are written.
@@ -167,7 +186,7 @@ impl std::fmt::Display for DTypeParseError {
 
 impl std::error::Error for DTypeParseError {}
 
-const ACCEPTED: &str = "bool, u8..u64, i8..i64, f16, bf16, f32, f64, c64, c128";
+const ACCEPTED: &str = "bool, u8..u64, i8..i64, f8e4m3, f8e5m2, f16, bf16, f32, f64, c64, c128";
 
 impl From<DTypeParseError> for Error {
     fn from(error: DTypeParseError) -> Self {

@@ -1,7 +1,7 @@
 //! Rust types of elements, and how numbers become them.
 
 use crate::cpu_storage::Hosted;
-use crate::{CpuStorage, CpuStorageRef, DType, Error, Result, Scalar};
+use crate::{CpuStorage, CpuStorageRef, DType, Error, F8E4M3, F8E5M2, Result, Scalar};
 use half::{bf16, f16};
 use num_complex::Complex;
 
@@ -74,6 +74,8 @@ macro_rules! element {
 }
 element!(
     bool => Bool: Scalar::to_bool,
+    F8E4M3 => F8E4M3: |v: Scalar| WithDType::from_f64(v.to_f64()),
+    F8E5M2 => F8E5M2: |v: Scalar| WithDType::from_f64(v.to_f64()),
     f16 => F16: |v: Scalar| WithDType::from_f64(v.to_f64()),
     bf16 => BF16: |v: Scalar| WithDType::from_f64(v.to_f64()),
     f32 => F32: |v: Scalar| v.to_f64() as f32,
@@ -110,7 +112,7 @@ macro_rules! with_dtype {
 }
 with_dtype!(u8, u16, u32, u64, i8, i16, i32, i64, f32, f64);
 
-macro_rules! with_dtype_half {
+macro_rules! with_dtype_small {
     ($($ty:ty),*) => {
         $(impl WithDType for $ty {
             // By way of f32, as kernels round; `half` does not always round an f64 to the nearest bf16.
@@ -119,8 +121,10 @@ macro_rules! with_dtype_half {
         })*
     };
 }
-with_dtype_half!(f16, bf16);
+with_dtype_small!(f16, bf16, F8E4M3, F8E5M2);
 
+impl FloatDType for F8E4M3 {}
+impl FloatDType for F8E5M2 {}
 impl FloatDType for f16 {}
 impl FloatDType for bf16 {}
 impl FloatDType for f32 {}

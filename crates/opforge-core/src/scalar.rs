@@ -1,6 +1,6 @@
 //! Single numbers of any dtype.
 
-use crate::{DType, Kind};
+use crate::{DType, F8E4M3, F8E5M2, Kind};
 use half::{bf16, f16};
 use num_complex::Complex;
 
@@ -143,6 +143,8 @@ impl Scalar {
     /// Whether a finite part is beyond the largest number of a floating-point or complex dtype.
     fn overflows(self, dtype: DType) -> bool {
         let largest = match dtype {
+            DType::F8E4M3 => F8E4M3::MAX.to_f64(),
+            DType::F8E5M2 => F8E5M2::MAX.to_f64(),
             DType::F16 => f16::MAX.to_f64(),
             DType::BF16 => bf16::MAX.to_f64(),
             DType::F32 | DType::C64 => f32::MAX.into(),
@@ -228,7 +230,7 @@ macro_rules! from_number {
     };
 }
 from_number!(bool => Bool, u8 => Int, u16 => Int, u32 => Int, i8 => Int, i16 => Int, i32 => Int, i64 => Int);
-from_number!(f16 => Float, bf16 => Float, f32 => Float, f64 => Float);
+from_number!(F8E4M3 => Float, F8E5M2 => Float, f16 => Float, bf16 => Float, f32 => Float, f64 => Float);
 
 impl From<u64> for Scalar {
     fn from(v: u64) -> Self {

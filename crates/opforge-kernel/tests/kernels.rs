@@ -18,7 +18,7 @@ fn attributes_and_inference() -> Result<()> {
 #[test]
 fn a_generic_kernel_takes_every_dtype_that_it_names() -> Result<()> {
     let add = kernel("add");
-    let numbers = DType::ALL.into_iter().filter(|dtype| *dtype != DType::Bool && !dtype.is_complex());
+    let numbers = DType::ALL.into_iter().filter(|dtype| dtype.is_int() || dtype.is_float());
     for dtype in numbers {
         let x = Tensor::new(&[1u8, 2, 3], CPU)?.to_dtype(dtype)?;
         let sum = add.apply(&[&x, &x])?;

@@ -1,5 +1,6 @@
 use opforge::functional::default_dtype;
 use opforge::{DType, Error};
+use opforge_core::Kind;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
@@ -73,7 +74,7 @@ impl PyDType {
 
     #[getter]
     fn is_floating_point(&self) -> bool {
-        self.0.is_float()
+        self.0.kind() == Kind::Float
     }
 
     #[getter]

@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use opforge::functional::default_dtype;
 use opforge::{DType, Error};
-use opforge_core::{Kind, promote};
+use opforge_core::{F8E4M3, F8E5M2, Kind, promote, scalar_type};
 use pyo3::prelude::*;
 
 use crate::binding;
@@ -27,7 +27,7 @@ pub fn is_storage(obj: &Bound<'_, PyAny>) -> bool {
 /// Whether a tensor's dtype is one of floats.
 #[pyfunction]
 pub fn is_floating_point(input: &Bound<'_, PyTensor>) -> bool {
-    PyTensor::of(input).dtype().is_float()
+    PyTensor::of(input).dtype().kind() == Kind::Float
 }
 
 /// Whether a tensor's dtype is one of complex numbers.
@@ -62,7 +62,8 @@ impl Operands {
         if let Ok(tensor) = operand.cast::<PyTensor>() {
             let tensor = tensor.get().tensor(py);
             let group = if tensor.rank() > 0 { &mut self.dims } else { &mut self.zero_dims };
-            *group = Some(group.map_or(tensor.dtype(), |known| promote(known, tensor.dtype())));
+            let known = group.unwrap_or(tensor.dtype());
+            *group = Some(promoted(py, "result_type", known, tensor.dtype(), promote(known, tensor.dtype()))?);
             return Ok(());
         }
         let Some(number) = binding::scalar(operand.as_borrowed()) else {
@@ -74,6 +75,11 @@ impl Operands {
     }
 }
 
+/// What two dtypes promote to, if they do.
+fn promoted(py: Python<'_>, op: &'static str, a: DType, b: DType, both: Option<DType>) -> PyResult<DType> {
+    both.ok_or_else(|| raise(py, &Error::dtypes(op, a, b)))
+}
+
 /// The dtype that results of an operator on these two have: tensors or numbers.
 #[pyfunction]
 pub fn result_type(py: Python<'_>, tensor1: &Bound<'_, PyAny>, tensor2: &Bound<'_, PyAny>) -> PyResult<Py<PyDType>> {
@@ -81,13 +87,18 @@ pub fn result_type(py: Python<'_>, tensor1: &Bound<'_, PyAny>, tensor2: &Bound<'
     operands.add(tensor1)?;
     operands.add(tensor2)?;
     let Operands { dims, zero_dims, number } = operands;
-    dtype::object(py, opforge_core::result_type(dims, zero_dims, number, default_dtype()))
+    let default = default_dtype();
+    let number_dtype = number.map(|kind| scalar_type(kind, default));
+    let [a, b] = [dims.or(zero_dims), number_dtype.or(zero_dims)].map(|dtype| dtype.unwrap_or(default));
+    let result = opforge_core::result_type(dims, zero_dims, number, default);
+    dtype::object(py, promoted(py, "result_type", a, b, result)?)
 }
 
 /// The smallest dtype that both can be converted to.
 #[pyfunction]
 pub fn promote_types(py: Python<'_>, type1: &Bound<'_, PyDType>, type2: &Bound<'_, PyDType>) -> PyResult<Py<PyDType>> {
-    dtype::object(py, promote(type1.get().0, type2.get().0))
+    let (a, b) = (type1.get().0, type2.get().0);
+    dtype::object(py, promoted(py, "promote_types", a, b, promote(a, b))?)
 }
 
 /// Whether promotion converts one dtype to the other: never to a lower kind.
@@ -119,20 +130,23 @@ impl FloatInfo {
     #[pyo3(signature = (r#type = None))]
     fn new(py: Python<'_>, r#type: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         let dtype = dtype_or(py, "finfo", r#type, default_dtype())?;
-        // Bits of the fraction, the exponent of the largest number's power of two, and the decimal digits that are kept.
-        let (fraction, exponent, digits) = match dtype {
-            DType::F16 => (10, 15, 3),
-            DType::BF16 => (7, 127, 2),
-            DType::F32 | DType::C64 => (23, 127, 6),
-            DType::F64 | DType::C128 => (52, 1023, 15),
+        // eps, the largest number, the smallest of full precision, and the decimal digits that are kept.
+        let ieee = |fraction: i32, exponent: i32, digits: u8| {
+            let eps = 2f64.powi(-fraction);
+            (eps, (2.0 - eps) * 2f64.powi(exponent), 2f64.powi(1 - exponent), digits)
+        };
+        let (eps, max, tiny, digits) = match dtype {
+            DType::F8E4M3 => (F8E4M3::EPSILON.to_f64(), F8E4M3::MAX.to_f64(), F8E4M3::MIN_POSITIVE.to_f64(), 0),
+            DType::F8E5M2 => (F8E5M2::EPSILON.to_f64(), F8E5M2::MAX.to_f64(), F8E5M2::MIN_POSITIVE.to_f64(), 0),
+            DType::F16 => ieee(10, 15, 3),
+            DType::BF16 => ieee(7, 127, 2),
+            DType::F32 | DType::C64 => ieee(23, 127, 6),
+            DType::F64 | DType::C128 => ieee(52, 1023, 15),
             other => {
                 let accepted = "a dtype of floats or complex numbers; see iinfo";
                 return Err(raise(py, &Error::dtype("finfo", "type", other, accepted)));
             }
         };
-        let eps = 2f64.powi(-fraction);
-        let max = (2.0 - eps) * 2f64.powi(exponent);
-        let tiny = 2f64.powi(1 - exponent);
         let parts = if dtype.is_complex() { 2 } else { 1 };
         Ok(FloatInfo {
             bits: dtype.size_in_bytes() * 8 / parts,

@@ -108,10 +108,15 @@ pub fn update<F: UpdateFn<N>, const N: usize>(f: F, dtype: DType, fused: bool) -
     })
 }
 
-/// The conversion of an element, as Rust's `as` has it; true is what differs from 0. None for complex numbers.
+/// Whether elements of the dtype are symbols.
+pub(crate) fn is_traced(dtype: DType) -> bool {
+    !dtype.is_complex() && !dtype.is_storage_only()
+}
+
+/// The conversion of an element, as Rust's `as` has it; true is what differs from 0. None for complex numbers and dtypes that are only stored.
 pub fn cast(from: DType, to: DType) -> Option<Expression> {
     let (from, to) = (from.compute(), to.compute());
-    if from.is_complex() || to.is_complex() {
+    if !is_traced(from) || !is_traced(to) {
         return None;
     }
     Some(trace(vec![from], true, &mut || (vec![converted(record(from, Op::Input(0), &[]), from, to)], None)))
@@ -126,10 +131,10 @@ pub(crate) fn converted(x: Id, from: DType, to: DType) -> Id {
     }
 }
 
-/// `a` where the condition, a truth value or a u8, is not 0, else `b`. None for complex numbers.
+/// `a` where the condition, a truth value or a u8, is not 0, else `b`. None for complex numbers and dtypes that are only stored.
 pub fn choose(condition: DType, dtype: DType) -> Option<Expression> {
     let dtype = dtype.compute();
-    if dtype.is_complex() {
+    if !is_traced(dtype) {
         return None;
     }
     Some(trace(vec![condition, dtype, dtype], true, &mut || {

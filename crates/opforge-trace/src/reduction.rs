@@ -4,7 +4,7 @@ use opforge_core::{DType, Element, Scalar, with_int};
 use opforge_tile::{Float, Int, Integers, Reducer, TruthReducer};
 
 use crate::expression::{Expression, Id, Op};
-use crate::families::converted;
+use crate::families::{converted, is_traced};
 use crate::record::{record, trace};
 use crate::symbol::Symbol;
 
@@ -59,7 +59,8 @@ pub fn reduce<R: Reducer>(r: R, input: DType, output: DType, count: usize, fused
     Some(match (input.compute(), R::INTEGERS) {
         (DType::F32, _) => floats::<f32>(r, count, fused),
         (DType::F64, _) => floats::<f64>(r, count, fused),
-        (DType::C64 | DType::C128, _) | (_, Integers::Refuse) => return None,
+        (dtype, _) if !is_traced(dtype) => return None,
+        (_, Integers::Refuse) => return None,
         (dtype, Integers::Widen) => ints::<i64>(r, dtype, output),
         (DType::Bool, Integers::Same) => ints::<u8>(r, DType::Bool, output),
         (dtype, Integers::Same) => with_int!(dtype, T => ints::<T>(r, dtype, output), _ => return None),
@@ -69,7 +70,7 @@ pub fn reduce<R: Reducer>(r: R, input: DType, output: DType, count: usize, fused
 /// As [`reduce`], of whether elements differ from 0.
 pub fn reduce_truth<R: TruthReducer>(r: R, input: DType, output: DType) -> Option<Reduction> {
     let input = input.compute();
-    if input.is_complex() {
+    if !is_traced(input) {
         return None;
     }
     let of = Symbol::<u8>::of;

@@ -53,9 +53,9 @@ pub use methods::{IndexOp, TensorIndexer};
 pub use module::{Module, ModuleT};
 pub use opforge_core::term;
 pub use opforge_core::{
-    Complex, Context, CustomFault, D, DType, DTypeParseError, Dim, Dims, Element, Error, ErrorKind, FloatDType,
-    IntDType, Layout, Meta, NdIter, Result, Scalar, Shape, ShapeWithOneHole, StridedBlocks, StridedIndex, WithDType,
-    bf16, f16,
+    Complex, Context, CustomFault, D, DType, DTypeParseError, Dim, Dims, Element, Error, ErrorKind, F8E4M3, F8E5M2,
+    FloatDType, IntDType, Layout, Meta, NdIter, Result, Scalar, Shape, ShapeWithOneHole, StridedBlocks, StridedIndex,
+    WithDType, bf16, f16,
 };
 pub use opforge_runtime::{CudaDevice, Device, DeviceLocation, Generator, MetalDevice};
 pub use tensor::display;

@@ -8,7 +8,7 @@ import types
 
 from .. import _core
 
-_FLOATING = "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2"
+_FLOATING = "float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2"
 _OTHERS = "complex32 qint8 qint32 quint8 quint4x2 quint2x4 uint1 uint2 uint3 uint4 uint5 uint6 uint7 int1 int2 int3 int4 int5 int6 int7"
 NAMES = f"{_FLOATING} {_OTHERS}".split()
 
@@ -28,10 +28,7 @@ globals().update({name: AbsentDtype(name) for name in NAMES})
 chalf = globals()["complex32"]
 
 # The largest number, the distance from 1 to the next, and the smallest normal number, of 8 bits: Micikevicius et al., FP8 Formats for Deep Learning (2022).
-_LIMITS = {
-    "float8_e4m3fn": (448.0, 0.125, 2.0**-6), "float8_e4m3fnuz": (240.0, 0.125, 2.0**-7), "float8_e5m2": (57344.0, 0.25, 2.0**-14),
-    "float8_e5m2fnuz": (57344.0, 0.125, 2.0**-15),
-}  # fmt: skip
+_LIMITS = {"float8_e4m3fnuz": (240.0, 0.125, 2.0**-7), "float8_e5m2fnuz": (57344.0, 0.125, 2.0**-15)}
 
 
 def finfo(type=None):

@@ -73,7 +73,8 @@ def set_default_tensor_type(t):
 
 # The names of other dtypes, which there are no types of.
 _OTHERS = {
-    "ComplexDouble": _core.complex128, "ComplexFloat": _core.complex64, "UInt16": _core.uint16, "UInt32": _core.uint32, "UInt64": _core.uint64,
+    "ComplexDouble": _core.complex128, "ComplexFloat": _core.complex64, "Float8_e4m3fn": _core.float8_e4m3fn,
+    "Float8_e5m2": _core.float8_e5m2, "UInt16": _core.uint16, "UInt32": _core.uint32, "UInt64": _core.uint64,
 }  # fmt: skip
 
 

@@ -71,8 +71,9 @@ def _of_arrays(reference):
     def run(tensors, attributes):
         import numpy
 
-        # numpy has no bfloat16.
-        arrays = [(tensor.float() if tensor.dtype is _core.bfloat16 else tensor).numpy() for tensor in tensors]
+        # numpy has no bfloat16, and no float8.
+        small = (_core.bfloat16, _core.float8_e4m3fn, _core.float8_e5m2)
+        arrays = [(tensor.float() if tensor.dtype in small else tensor).numpy() for tensor in tensors]
         results = reference(*arrays, **attributes)
         results = results if isinstance(results, (tuple, list)) else (results,)
         return tuple(_core.tensor(numpy.asarray(result)) for result in results)

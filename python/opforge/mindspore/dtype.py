@@ -47,6 +47,8 @@ uint32 = uintc = Type("UInt32")
 uint64 = uintp = Type("UInt64")
 float16 = half = Type("Float16")
 bfloat16 = Type("BFloat16")
+float8_e4m3fn = Type("Float8_E4M3FN")
+float8_e5m2 = Type("Float8_E5M2")
 float32 = single = Type("Float32")
 float64 = double = Type("Float64")
 complex64 = cfloat = Type("Complex64")
@@ -72,12 +74,12 @@ def to_core(dtype):
 
 
 def dtype_to_nptype(type_):
-    """The numpy type of a dtype; `bfloat16`, which numpy lacks, has `float32`.
+    """The numpy type of a dtype; those that numpy lacks, `bfloat16` and those of 8 bits, have `float32`.
 
     >>> dtype_to_nptype(int8)
     <class 'numpy.int8'>
     """
-    return np.float32 if type_ is bfloat16 else np.dtype(type_.name).type
+    return np.float32 if type_ in (bfloat16, float8_e4m3fn, float8_e5m2) else np.dtype(type_.name).type
 
 
 def dtype_to_pytype(type_):

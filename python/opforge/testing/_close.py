@@ -75,13 +75,18 @@ def _of_tensors(actual, expected, place, options):
         return f"The values for attribute 'stride()' do not match: {actual.stride()} != {expected.stride()}.{place}"
     if rtol is None:
         rtol, atol = (max(pair) for pair in zip(*(_TOLERANCES.get(t.dtype, (0.0, 0.0)) for t in (actual, expected))))
-    dtype = _core.promote_types(actual.dtype, expected.dtype)
+    dtype = _compared(actual.dtype, expected.dtype)
     if dtype is _core.bool or not (dtype.is_floating_point or dtype.is_complex):
         dtype = _core.int64 if dtype is not _core.bool or rtol or atol else dtype
     actual, expected = actual.to(dtype), expected.to(dtype)
     wrong = ~_is_close(actual, expected, rtol, atol, equal_nan)
     count = int(wrong.sum())
     return None if count == 0 else _mismatch(actual, expected, wrong, count, (rtol, atol), place)
+
+
+def _compared(*dtypes):
+    """The dtype that tensors of these are compared in; float32 holds every number of 8 bits."""
+    return _core.promote_types(*(_core.float32 if dtype.is_floating_point and dtype.itemsize == 1 else dtype for dtype in dtypes))
 
 
 def _is_close(actual, expected, rtol, atol, equal_nan):

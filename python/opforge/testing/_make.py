@@ -36,7 +36,9 @@ def _drawn(size, dtype, device, low, high):
         return _core.complex(_drawn(size, part, device, low, high), _drawn(size, part, device, low, high))
     if dtype.is_floating_point:
         low, high = _bounds(low, high, _FLOATING, _core.finfo(dtype))
-        return _core.empty(size, dtype=dtype, device=device).uniform_(low, high)
+        # Floats of 8 bits are rounded: none is drawn itself.
+        drawn = _core.float32 if dtype.itemsize == 1 else dtype
+        return _core.empty(size, dtype=drawn, device=device).uniform_(low, high).to(dtype)
     default = (0, 10) if dtype is _core.uint8 else _INTEGRAL
     info = _core.iinfo(dtype)
     low, high = _bounds(low, high, default, info)

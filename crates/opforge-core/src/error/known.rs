@@ -1,9 +1,16 @@
 //! Errors with candle's names: their classes, and what they say.
 
 use super::{Error, ErrorKind, Report};
-use crate::Shape;
+use crate::{DType, Shape};
 
 pub(super) const EQUAL_DTYPES: &str = "equal dtypes";
+const EQUAL_STORED: &str = "equal dtypes, as floats of 8 bits are not promoted; convert with to_dtype (to in Python)";
+const COMPUTED: &str = "dtypes that are computed in, as f16, bf16, f32 or f64; convert with to_dtype (to in Python)";
+
+/// What is accepted where two dtypes should be equal.
+pub(super) fn equal_dtypes(lhs: DType, rhs: DType) -> &'static str {
+    if lhs.is_storage_only() || rhs.is_storage_only() { EQUAL_STORED } else { EQUAL_DTYPES }
+}
 
 impl Error {
     /// The class of an error with a name of candle's.
@@ -40,7 +47,10 @@ impl Error {
     pub(super) fn known_report(&self) -> Option<Report> {
         Some(match self {
             Error::DTypeMismatchBinaryOp { lhs, rhs, op } => {
-                report(op, &[("lhs", lhs.to_string()), ("rhs", rhs.to_string())], EQUAL_DTYPES)
+                report(op, &[("lhs", lhs.to_string()), ("rhs", rhs.to_string())], equal_dtypes(*lhs, *rhs))
+            }
+            Error::UnsupportedDTypeForOp(dtype, op) if dtype.is_storage_only() => {
+                report(op, &[("input", dtype.to_string())], COMPUTED)
             }
             Error::DimOutOfRange { shape, dim, op } => {
                 report(op, &[("dim", dim.to_string())], format!("a dimension of the shape {shape:?}"))

@@ -254,7 +254,7 @@ impl Error {
     pub fn dtypes(op: impl Into<Cow<'static, str>>, lhs: DType, rhs: DType) -> Self {
         match op.into() {
             Cow::Borrowed(op) => Error::DTypeMismatchBinaryOp { lhs, rhs, op },
-            op => Error::DType(Self::pair(op, lhs.to_string(), rhs.to_string(), known::EQUAL_DTYPES)),
+            op => Error::DType(Self::pair(op, lhs.to_string(), rhs.to_string(), known::equal_dtypes(lhs, rhs))),
         }
     }
 

@@ -35,7 +35,9 @@ impl Number {
             DType::BF16 => put(&bf16::from_scalar(value).to_ne_bytes()),
             DType::F32 => put(&f32::from_scalar(value).to_ne_bytes()),
             DType::F64 => put(&f64::from_scalar(value).to_ne_bytes()),
-            DType::C64 | DType::C128 => return Err(Error::UnsupportedDTypeForOp(dtype, op)),
+            DType::F8E4M3 | DType::F8E5M2 | DType::C64 | DType::C128 => {
+                return Err(Error::UnsupportedDTypeForOp(dtype, op));
+            }
         }
         Ok(Number(bytes))
     }
@@ -45,7 +47,7 @@ impl Number {
 /// broadcast scalar, all strides 0; the result takes the other input only.
 ///
 /// # Errors
-/// For complex dtypes.
+/// For complex dtypes, and those that are only stored.
 pub fn bind(
     op: &'static str,
     inner: Arc<dyn HostKernel>,

@@ -135,7 +135,7 @@ macro_rules! with_value {
             DType::I16 => arm!(i16),
             DType::I32 => arm!(i32),
             DType::I64 => arm!(i64),
-            DType::F16 | DType::BF16 | DType::F32 => arm!(f32),
+            DType::F8E4M3 | DType::F8E5M2 | DType::F16 | DType::BF16 | DType::F32 => arm!(f32),
             DType::F64 => arm!(f64),
             DType::C64 => arm!(Complex<f32>),
             DType::C128 => arm!(Complex<f64>),
@@ -150,7 +150,7 @@ fn step_from<From: Value>(to: DType) -> Step<1> {
 /// The kernel that converts every element to the output's dtype.
 ///
 /// Integers wrap; floats truncate and saturate to integers, with NaN as 0; bool is whether the value differs from 0; complex numbers lose their
-/// imaginary part. Half precision goes through f32.
+/// imaginary part. Floats of 8 and 16 bits go through f32.
 ///
 /// # Errors
 /// Shapes that differ; an output that overlaps itself.
@@ -158,27 +158,26 @@ pub fn cast(op: &'static str, input: &Meta, output: &Meta) -> Result<Arc<dyn Hos
     if input.dtype == output.dtype {
         return crate::copy::copy(op, input, output);
     }
-    if let Some(kernel) = halves(input, output) {
+    if let Some(kernel) = small(input, output) {
         return Ok(kernel);
     }
-    let (from, to) = (input.dtype.compute(), output.dtype.compute());
-    let step = with_value!(from, From => step_from::<From>(to));
+    let step = with_value!(input.dtype, From => step_from::<From>(output.dtype));
     Spec { op, step, widen: true, ps: PICOSECONDS, failure: None }.kernel([input], output)
 }
 
-/// The kernel between f32 and half precision where both are contiguous: the conversion that other kernels' tiles begin or end with, alone.
-fn halves(input: &Meta, output: &Meta) -> Option<Arc<dyn HostKernel>> {
+/// The kernel between f32 and smaller floats where both are contiguous: the conversion that other kernels' tiles begin or end with, alone.
+fn small(input: &Meta, output: &Meta) -> Option<Arc<dyn HostKernel>> {
     let convert = match (input.dtype, output.dtype) {
-        (DType::F32, half) => step::Convert::output(half),
-        (half, DType::F32) => step::Convert::input(half),
+        (DType::F32, small) => step::Convert::output(small),
+        (small, DType::F32) => step::Convert::input(small),
         _ => None,
     }?;
     let plain = input.layout.is_contiguous() && output.layout.is_contiguous() && input.dims() == output.dims();
     let [from, to] = [input, output].map(|meta| meta.dtype.size_in_bytes());
-    plain.then(|| Arc::new(Halves { convert, len: input.elem_count(), from, to }) as Arc<dyn HostKernel>)
+    plain.then(|| Arc::new(Small { convert, len: input.elem_count(), from, to }) as Arc<dyn HostKernel>)
 }
 
-struct Halves {
+struct Small {
     convert: step::Convert,
     len: usize,
     /// Bytes of an element here and there.
@@ -186,7 +185,7 @@ struct Halves {
     to: usize,
 }
 
-impl HostKernel for Halves {
+impl HostKernel for Small {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let (src, dst) = (Shared(inputs[0]), Shared(outputs[0]));
         parallel_for(self.len, GRAIN, |range| {

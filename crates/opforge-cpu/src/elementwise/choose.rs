@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use half::{bf16, f16};
 use num_complex::Complex;
-use opforge_core::{DType, Element, Error, Meta, Result, Scalar};
+use opforge_core::{DType, Element, Error, F8E4M3, F8E5M2, Meta, Result, Scalar};
 use opforge_runtime::HostKernel;
 
 use super::check_dtypes;
@@ -64,6 +64,8 @@ pub fn fill(op: &'static str, value: Scalar, output: &Meta) -> Result<Arc<dyn Ho
         DType::I16 => constant::<i16>(value),
         DType::I32 => constant::<i32>(value),
         DType::I64 => constant::<i64>(value),
+        DType::F8E4M3 => constant::<F8E4M3>(value),
+        DType::F8E5M2 => constant::<F8E5M2>(value),
         DType::F16 => constant::<f16>(value),
         DType::BF16 => constant::<bf16>(value),
         DType::F32 => constant::<f32>(value),

@@ -24,7 +24,7 @@ const MANY: usize = 512;
 pub(super) struct Spec<const K: usize> {
     pub op: &'static str,
     pub step: Step<K>,
-    /// Whether half-precision elements are computed in f32; otherwise elements are computed as they are stored.
+    /// Whether floats of 8 and 16 bits are computed in f32; otherwise elements are computed as they are stored.
     pub widen: bool,
     /// Picoseconds an element, in the cache, on one core.
     pub ps: usize,
@@ -96,7 +96,7 @@ impl<const K: usize> Loops<K> {
         let operand = |meta: &Meta, row: isize, col: isize, convert: fn(_) -> Option<Convert>| {
             let size = meta.dtype.size_in_bytes();
             let convert = if spec.widen { convert(meta.dtype) } else { None };
-            let wide = if convert.is_some() { meta.dtype.compute().size_in_bytes() } else { size };
+            let wide = if convert.is_some() { size_of::<f32>() } else { size };
             Operand { size, wide, convert, access: Access::Direct, row, col }
         };
         let mut input: [Operand; K] =

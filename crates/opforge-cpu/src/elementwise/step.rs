@@ -2,11 +2,11 @@
 
 use std::marker::PhantomData;
 
-use opforge_core::DType;
+use opforge_core::{DType, F8E4M3, F8E5M2};
 
 use super::block::Block;
 use super::float::{FloatMap, FloatStep, FloatTest, TestStep};
-use crate::simd::convert::{NarrowBf16, NarrowF16, WidenBf16, WidenF16};
+use crate::simd::convert::{NarrowBf16, NarrowF8, NarrowF16, WidenBf16, WidenF8, WidenF16};
 use crate::simd::{Entry, Isa, Prepared, Routine, resolve};
 
 /// An elementwise function prepared for its types and the instruction set, its own type erased: eager kernels run one over whole tensors,
@@ -49,13 +49,17 @@ impl<const K: usize> Step<K> {
     }
 }
 
-/// A conversion of contiguous elements to or from the type they are computed in.
+/// A conversion of contiguous elements to or from f32, in which floats of 8 and 16 bits are computed.
 #[derive(Clone, Copy)]
 pub(super) enum Convert {
     WidenF16(Entry<WidenF16>),
     WidenBf16(Entry<WidenBf16>),
     NarrowF16(Entry<NarrowF16>),
     NarrowBf16(Entry<NarrowBf16>),
+    WidenE4M3(Entry<WidenF8<F8E4M3>>),
+    WidenE5M2(Entry<WidenF8<F8E5M2>>),
+    NarrowE4M3(Entry<NarrowF8<F8E4M3>>),
+    NarrowE5M2(Entry<NarrowF8<F8E5M2>>),
 }
 
 impl Convert {
@@ -64,6 +68,8 @@ impl Convert {
         match dtype {
             DType::F16 => Some(Convert::WidenF16(resolve::<WidenF16>(Isa::current()))),
             DType::BF16 => Some(Convert::WidenBf16(resolve::<WidenBf16>(Isa::current()))),
+            DType::F8E4M3 => Some(Convert::WidenE4M3(resolve::<WidenF8<F8E4M3>>(Isa::current()))),
+            DType::F8E5M2 => Some(Convert::WidenE5M2(resolve::<WidenF8<F8E5M2>>(Isa::current()))),
             _ => None,
         }
     }
@@ -73,6 +79,8 @@ impl Convert {
         match dtype {
             DType::F16 => Some(Convert::NarrowF16(resolve::<NarrowF16>(Isa::current()))),
             DType::BF16 => Some(Convert::NarrowBf16(resolve::<NarrowBf16>(Isa::current()))),
+            DType::F8E4M3 => Some(Convert::NarrowE4M3(resolve::<NarrowF8<F8E4M3>>(Isa::current()))),
+            DType::F8E5M2 => Some(Convert::NarrowE5M2(resolve::<NarrowF8<F8E5M2>>(Isa::current()))),
             _ => None,
         }
     }
@@ -89,6 +97,10 @@ impl Convert {
                 Convert::WidenBf16(entry) => entry(&WidenBf16, (from.cast(), to.cast(), n)),
                 Convert::NarrowF16(entry) => entry(&NarrowF16, (from.cast(), to.cast(), n)),
                 Convert::NarrowBf16(entry) => entry(&NarrowBf16, (from.cast(), to.cast(), n)),
+                Convert::WidenE4M3(entry) => entry(&WidenF8(PhantomData), (from.cast(), to.cast(), n)),
+                Convert::WidenE5M2(entry) => entry(&WidenF8(PhantomData), (from.cast(), to.cast(), n)),
+                Convert::NarrowE4M3(entry) => entry(&NarrowF8(PhantomData), (from.cast(), to.cast(), n)),
+                Convert::NarrowE5M2(entry) => entry(&NarrowF8(PhantomData), (from.cast(), to.cast(), n)),
             }
         }
     }

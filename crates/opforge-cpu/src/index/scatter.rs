@@ -111,30 +111,33 @@ impl Scatter {
         }
         let added = loops.axis.len;
         let many = added >= MANY[0] && added / MANY[1] >= places && output.layout.is_contiguous();
-        let parts = |many: bool| match base.dtype {
-            DType::Bool => (Write::combining::<Truth, Add>(), None, None),
-            DType::U8 | DType::I8 => (Write::combining::<u8, Add>(), None, None),
-            DType::U16 | DType::I16 => (Write::combining::<u16, Add>(), None, None),
-            DType::U32 | DType::I32 => (Write::combining::<u32, Add>(), None, None),
-            DType::U64 | DType::I64 => (Write::combining::<u64, Add>(), None, None),
-            DType::F16 => floats::<f16>(many),
-            DType::BF16 => floats::<bf16>(many),
-            DType::F32 => floats::<f32>(many),
-            DType::F64 => floats::<f64>(many),
-            DType::C64 => (Write::combining::<Complex<f32>, Add>(), None, None),
-            DType::C128 => (Write::combining::<Complex<f64>, Add>(), None, None),
+        let parts = |many: bool| {
+            Ok(match base.dtype {
+                DType::Bool => (Write::combining::<Truth, Add>(), None, None),
+                DType::U8 | DType::I8 => (Write::combining::<u8, Add>(), None, None),
+                DType::U16 | DType::I16 => (Write::combining::<u16, Add>(), None, None),
+                DType::U32 | DType::I32 => (Write::combining::<u32, Add>(), None, None),
+                DType::U64 | DType::I64 => (Write::combining::<u64, Add>(), None, None),
+                DType::F16 => floats::<f16>(many),
+                DType::BF16 => floats::<bf16>(many),
+                DType::F32 => floats::<f32>(many),
+                DType::F64 => floats::<f64>(many),
+                DType::C64 => (Write::combining::<Complex<f32>, Add>(), None, None),
+                DType::C128 => (Write::combining::<Complex<f64>, Add>(), None, None),
+                DType::F8E4M3 | DType::F8E5M2 => return Err(Error::UnsupportedDTypeForOp(base.dtype, op)),
+            })
         };
-        let (write, sums, totals) = parts(many);
+        let (write, sums, totals) = parts(many)?;
         if sums.is_some() && !output.layout.is_contiguous() {
             let accepted = format!("a contiguous layout in {}", output.dtype);
             return Err(Error::value(op, "output", format!("{:?}", output.layout), accepted));
         }
         let through_totals = || {
-            let (write, sums, totals) = parts(true);
-            Box::new(Self::new(ids.clone(), loops.clone(), base, output, write, sums, totals))
+            let (write, sums, totals) = parts(true)?;
+            Ok::<_, Error>(Box::new(Self::new(ids.clone(), loops.clone(), base, output, write, sums, totals)))
         };
         let may_be_skewed = base.dtype.is_float() && !many && added >= frequent::LEAST && output.layout.is_contiguous();
-        let skewed = may_be_skewed.then(through_totals);
+        let skewed = may_be_skewed.then(through_totals).transpose()?;
         let scatter = Self::new(ids, loops, base, output, write, sums, totals);
         let skewed = skewed.filter(|_| scatter.totals.is_none() && scatter.shares_ids());
         Ok(Scatter { skewed, ..scatter })

@@ -57,7 +57,9 @@ fn dispatch(op: &'static str, dtype: DType, problem: Problem) -> Result<Arc<dyn 
         DType::BF16 => Ok(prepare::<bf16>(problem)),
         DType::F32 => Ok(prepare::<f32>(problem)),
         DType::F64 => Ok(prepare::<f64>(problem)),
-        DType::Bool | DType::C64 | DType::C128 => Err(Error::UnsupportedDTypeForOp(dtype, op)),
+        DType::Bool | DType::F8E4M3 | DType::F8E5M2 | DType::C64 | DType::C128 => {
+            Err(Error::UnsupportedDTypeForOp(dtype, op))
+        }
     }
 }
 

@@ -114,7 +114,7 @@ pub fn normal(op: &'static str, mean: f64, std: f64, key: &Meta, output: &Meta) 
 /// The kernel that fills a tensor with ones, of probability `p` to within 2^-32, and zeros.
 ///
 /// # Errors
-/// A probability outside of 0 to 1; complex numbers; a wrong key or output.
+/// A probability outside of 0 to 1; complex numbers, and dtypes that are only stored; a wrong key or output.
 pub fn bernoulli(op: &'static str, p: f64, key: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
     check(op, key, output)?;
     if !(0.0..=1.0).contains(&p) {
@@ -127,7 +127,9 @@ pub fn bernoulli(op: &'static str, p: f64, key: &Meta, output: &Meta) -> Result<
         DType::BF16 => bf16::ONE.to_bits().into(),
         DType::F32 => 1f32.to_bits().into(),
         DType::F64 => 1f64.to_bits(),
-        dtype if dtype.is_complex() => return Err(Error::UnsupportedDTypeForOp(dtype, op)),
+        dtype if dtype.is_complex() || dtype.is_storage_only() => {
+            return Err(Error::UnsupportedDTypeForOp(dtype, op));
+        }
         _ => 1u64,
     };
     Ok(match output.dtype.size_in_bytes() {

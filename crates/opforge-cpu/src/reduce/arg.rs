@@ -46,7 +46,9 @@ pub fn arg_reduce(
         DType::I16 => prepare::<i16>(plan),
         DType::I32 => prepare::<i32>(plan),
         DType::I64 => prepare::<i64>(plan),
-        DType::C64 | DType::C128 => return Err(Error::UnsupportedDTypeForOp(input.dtype, op)),
+        DType::F8E4M3 | DType::F8E5M2 | DType::C64 | DType::C128 => {
+            return Err(Error::UnsupportedDTypeForOp(input.dtype, op));
+        }
     })
 }
 

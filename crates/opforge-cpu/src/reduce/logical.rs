@@ -23,7 +23,7 @@ pub fn reduce_truth<R: TruthReducer>(
     let (kept, reduced) = split(op, input, axes)?;
     check_output(op, output, &kept)?;
     expect_output(op, output.dtype, &[DType::Bool, DType::U8])?;
-    if input.dtype.is_complex() {
+    if input.dtype.is_complex() || input.dtype.is_storage_only() {
         return Err(Error::UnsupportedDTypeForOp(input.dtype, op));
     }
     let plan = Plan::new(kept, reduced);

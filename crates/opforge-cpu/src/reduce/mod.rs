@@ -64,7 +64,7 @@ pub fn reduce<R: Reducer>(
         DType::I16 => int::<R, i16, _>(op, reducer, plan, input.dtype, output.dtype),
         DType::I32 => int::<R, i32, _>(op, reducer, plan, input.dtype, output.dtype),
         DType::I64 => int::<R, i64, _>(op, reducer, plan, input.dtype, output.dtype),
-        DType::C64 | DType::C128 => Err(Error::UnsupportedDTypeForOp(input.dtype, op)),
+        DType::F8E4M3 | DType::F8E5M2 | DType::C64 | DType::C128 => Err(Error::UnsupportedDTypeForOp(input.dtype, op)),
     }
 }
 

@@ -1,9 +1,12 @@
-//! Conversions between half-precision slices and f32, rounding to nearest even; NaN stays NaN.
+//! Conversions between slices of small floats, of 16 and 8 bits, and f32, rounding to nearest even; NaN stays NaN.
 //!
 //! Each is a [`Routine`] whose arguments are source, destination and number of elements; both must be valid for that many, and they must not
 //! overlap.
 
+use std::marker::PhantomData;
+
 use half::{bf16, f16};
+use opforge_core::{F8E4M3, F8E5M2};
 
 #[cfg(target_arch = "x86_64")]
 use super::Isa;
@@ -17,6 +20,10 @@ pub struct NarrowF16;
 pub struct WidenBf16;
 /// Rounds f32 to bf16.
 pub struct NarrowBf16;
+/// Widens [`F8E4M3`] or [`F8E5M2`] to f32.
+pub struct WidenF8<T>(pub PhantomData<T>);
+/// Rounds f32 to [`F8E4M3`] or [`F8E5M2`].
+pub struct NarrowF8<T>(pub PhantomData<T>);
 
 impl Routine for WidenF16 {
     type Args = (*const f16, *mut f32, usize);
@@ -94,6 +101,56 @@ impl Routine for NarrowBf16 {
         for i in 0..n {
             // SAFETY: the caller vouches for n elements of both.
             unsafe { dst.add(i).write(round_to_bf16(src.add(i).read())) };
+        }
+    }
+}
+
+/// A float of 8 bits.
+pub trait Float8: Copy + 'static {
+    /// The nearest number.
+    fn narrow(x: f32) -> Self;
+    /// The number, exactly.
+    fn widen(self) -> f32;
+}
+
+macro_rules! float8 {
+    ($($ty:ident),*) => {
+        $(impl Float8 for $ty {
+            #[inline(always)]
+            fn narrow(x: f32) -> Self {
+                $ty::from_f32(x)
+            }
+            #[inline(always)]
+            fn widen(self) -> f32 {
+                self.to_f32()
+            }
+        })*
+    };
+}
+float8!(F8E4M3, F8E5M2);
+
+impl<T: Float8> Routine for WidenF8<T> {
+    type Args = (*const T, *mut f32, usize);
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, (src, dst, n): Self::Args) {
+        for i in 0..n {
+            // SAFETY: the caller vouches for n elements of both.
+            unsafe { dst.add(i).write(src.add(i).read().widen()) };
+        }
+    }
+}
+
+impl<T: Float8> Routine for NarrowF8<T> {
+    type Args = (*const f32, *mut T, usize);
+    type Output = ();
+
+    #[inline(always)]
+    unsafe fn run<S: Simd>(&self, (src, dst, n): Self::Args) {
+        for i in 0..n {
+            // SAFETY: the caller vouches for n elements of both.
+            unsafe { dst.add(i).write(T::narrow(src.add(i).read())) };
         }
     }
 }

@@ -4,8 +4,9 @@ use std::cmp::Ordering;
 use std::marker::PhantomData;
 
 use half::{bf16, f16};
+use opforge_core::{F8E4M3, F8E5M2};
 
-use super::convert::{NarrowBf16, NarrowF16, WidenBf16, WidenF16};
+use super::convert::{Float8, NarrowBf16, NarrowF8, NarrowF16, WidenBf16, WidenF8, WidenF16};
 use super::*;
 
 /// Runs `check` with the vectors of `E` on every level.
@@ -257,6 +258,34 @@ fn half_precision_converts_like_the_scalar_types() {
         unsafe { resolve::<NarrowBf16>(isa)(&NarrowBf16, (floats.as_ptr(), bf16s.as_mut_ptr(), floats.len())) };
         assert!(bf16s.iter().zip(&floats).all(|(b, f)| *b == bf16::from_f32(*f) || b.is_nan() && f.is_nan()));
     }
+}
+
+#[test]
+fn floats_of_8_bits_convert_like_the_scalar_types() {
+    fn check<T: Float8 + PartialEq + std::fmt::Debug>(of: fn(u8) -> T, to: fn(T) -> u8) {
+        let floats: Vec<f32> = (0..200_003u32).map(|i| f32::from_bits(i.wrapping_mul(0x9e37_79b1))).collect();
+        let small: Vec<T> = (0..=255).map(of).collect();
+        for isa in Isa::supported() {
+            for len in [256, 37, 1] {
+                let mut wide = vec![0f32; len];
+                // SAFETY: the level is supported, and both vectors have `len` elements.
+                unsafe { resolve::<WidenF8<T>>(isa)(&WidenF8(PhantomData), (small.as_ptr(), wide.as_mut_ptr(), len)) };
+                let same = |(w, x): (&f32, &T)| w.to_bits() == x.widen().to_bits();
+                assert!(wide.iter().zip(&small).all(same), "{isa:?}, {len} elements");
+            }
+            let mut narrow = vec![of(0); floats.len()];
+            // SAFETY: as above, of as many elements as there are floats.
+            unsafe {
+                resolve::<NarrowF8<T>>(isa)(
+                    &NarrowF8(PhantomData),
+                    (floats.as_ptr(), narrow.as_mut_ptr(), floats.len()),
+                );
+            };
+            assert!(narrow.iter().zip(&floats).all(|(x, f)| to(*x) == to(T::narrow(*f))), "{isa:?}");
+        }
+    }
+    check(F8E4M3::from_bits, F8E4M3::to_bits);
+    check(F8E5M2::from_bits, F8E5M2::to_bits);
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn expected(values: &[f64], descending: bool) -> Vec<f64> {
 #[test]
 fn every_dtype_sorts_stably() -> Result<()> {
     let special = [f64::NAN, 0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, -1.5, 1.5];
-    for dtype in DType::ALL.into_iter().filter(|d| !d.is_complex()) {
+    for dtype in DType::ALL.into_iter().filter(|d| !d.is_complex() && !d.is_storage_only()) {
         let value = |i: usize| match dtype {
             d if d.is_float() && i.is_multiple_of(3) => special[i / 3 % special.len()],
             DType::Bool => f64::from(i.is_multiple_of(3)),

@@ -2,7 +2,7 @@
 
 mod sums;
 
-use opforge_core::{DType, Element, Layout, Meta, Scalar, Shape, Strides, bf16, f16};
+use opforge_core::{DType, Element, F8E4M3, F8E5M2, Layout, Meta, Scalar, Shape, Strides, bf16, f16};
 use opforge_runtime::HostKernel;
 
 /// A tensor with its own storage. Storage that the layout does not reach is poisoned with 77.
@@ -64,6 +64,14 @@ macro_rules! for_dtype {
             }
             DType::F64 => {
                 type $t = f64;
+                $body
+            }
+            DType::F8E4M3 => {
+                type $t = F8E4M3;
+                $body
+            }
+            DType::F8E5M2 => {
+                type $t = F8E5M2;
                 $body
             }
             DType::C64 | DType::C128 => unreachable!("tests use real dtypes"),

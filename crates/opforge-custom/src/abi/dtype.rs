@@ -8,7 +8,7 @@ use opforge_core::DType;
 pub(crate) const TYPE_CAPACITY: usize = 64;
 
 /// Each dtype with its name and its number in MindSpore's enumeration `TypeId`.
-const NAMES: [(DType, &CStr, i32); 15] = [
+const NAMES: [(DType, &CStr, i32); 17] = [
     (DType::Bool, c"bool", 30),
     (DType::I8, c"int8", 32),
     (DType::I16, c"int16", 33),
@@ -22,6 +22,8 @@ const NAMES: [(DType, &CStr, i32); 15] = [
     (DType::F32, c"float32", 43),
     (DType::F64, c"float64", 44),
     (DType::BF16, c"bfloat16", 45),
+    (DType::F8E4M3, c"float8_e4m3fn", 46),
+    (DType::F8E5M2, c"float8_e5m2", 47),
     (DType::C64, c"complex64", 51),
     (DType::C128, c"complex128", 52),
 ];

@@ -64,6 +64,8 @@ fn tolerance(dtype: DType) -> f64 {
         DType::F32 | DType::C64 => 1e-5,
         DType::F16 => 2e-3,
         DType::BF16 => 2e-2,
+        DType::F8E4M3 => 0.125,
+        DType::F8E5M2 => 0.25,
         _ => 0.0,
     }
 }

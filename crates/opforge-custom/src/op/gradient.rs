@@ -69,7 +69,7 @@ fn check(bound: &Bound, inputs: &[Tensor], found: Vec<Option<Tensor>>) -> Result
         return Err(spec.place.fault(message));
     }
     let checked = |(i, (grad, input)): (usize, (Option<Tensor>, &Tensor))| {
-        let Some(grad) = grad.filter(|_| input.dtype().is_float() || input.dtype().is_complex()) else {
+        let Some(grad) = grad.filter(|_| input.dtype().is_differentiable()) else {
             return Ok(None);
         };
         if grad.shape() != input.shape() {

@@ -16,7 +16,7 @@ fn adds_two_tensors() -> Result<()> {
 #[test]
 fn every_dtype_has_its_name() -> Result<()> {
     let add = op("dtypes.cc", "AddAny").shapes(ShapeRule::Like(0));
-    for dtype in DType::ALL {
+    for dtype in DType::ALL.into_iter().filter(|dtype| !dtype.is_storage_only()) {
         let x = Tensor::new(&[1u8, 0, 3], CPU)?.to_dtype(dtype)?;
         let sum = add.apply(&[&x, &x])?;
         assert_eq!(sum.dtype(), dtype);

@@ -2,6 +2,7 @@
 
 use opforge::functional::{copy_into, fill_with, index_get, unbind, where_cond};
 use opforge::{DType, Error, Tensor};
+use opforge_core::Kind;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyTuple};
@@ -39,14 +40,14 @@ impl<'py> Part<'py> {
             Err(_) => from_object(object, None)?,
         };
         let dtype = tensor.dtype();
-        if dtype != DType::Bool && (dtype.is_float() || dtype.is_complex()) && tensor.elem_count() > 0 {
+        if dtype != DType::Bool && dtype.is_differentiable() && tensor.elem_count() > 0 {
             let accepted = "integers, slices, None, ..., and tensors of integers or truth values";
             let class = object.get_type().name()?.to_string();
             let error = Error::index("index", "index", format!("{class} of {}", dtype.long_name()), accepted);
             return Err(raise(object.py(), &error));
         }
         // An empty list has no telling dtype.
-        let empty = tensor.elem_count() == 0 && dtype.is_float();
+        let empty = tensor.elem_count() == 0 && dtype.kind() == Kind::Float;
         Ok(Part::Tensor(if empty { tensor.to_dtype(DType::I64).or_raise(object.py())? } else { tensor }))
     }
 

@@ -7,7 +7,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyType};
 
 use super::{PyTensor, buffer};
-use crate::error::raise;
+use crate::error::{OrRaise, raise};
 
 static NDARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
@@ -47,6 +47,26 @@ pub fn from_numpy(ndarray: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     PyTensor::wrap(ndarray.py(), buffer::import("from_numpy", ndarray)?)
 }
 
+/// numpy's dtype of a float of 8 bits, which the package `ml_dtypes` gives it.
+fn small_dtype<'py>(py: Python<'py>, dtype: DType) -> PyResult<Bound<'py, PyAny>> {
+    let found = py.import("ml_dtypes").and_then(|package| package.getattr(dtype.long_name()));
+    let accepted = "dtypes that numpy has, and with the package ml_dtypes those of 8 bits; see Tensor.float";
+    found.map_err(|_| raise(py, &Error::dtype("numpy", "input", dtype.long_name(), accepted)))
+}
+
+/// A tensor over a numpy array of floats of 8 bits; none over anything else.
+pub fn small_floats(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
+    if !is_ndarray(object)? {
+        return Ok(None);
+    }
+    let name: String = object.getattr("dtype")?.getattr("name")?.extract()?;
+    let Some(dtype) = DType::ALL.into_iter().find(|d| d.is_storage_only() && d.long_name() == name) else {
+        return Ok(None);
+    };
+    let bytes = buffer::import(op, &object.call_method1("view", ("uint8",))?)?;
+    opforge::functional::view_dtype(&bytes, dtype).or_raise(object.py()).map(Some)
+}
+
 /// The array over a tensor's memory.
 fn array<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
     if tensor.requires_grad() && opforge::autograd::is_grad_enabled() {
@@ -62,7 +82,13 @@ fn array<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
         return Err(PyTypeError::new_err(text));
     }
     // The array's base is a memoryview, which holds the tensor.
-    py.import("numpy")?.call_method1("asarray", (PyTensor::wrap(py, tensor.clone())?,))
+    let over = |tensor: Tensor| py.import("numpy")?.call_method1("asarray", (PyTensor::wrap(py, tensor)?,));
+    if tensor.dtype().is_storage_only() {
+        let dtype = small_dtype(py, tensor.dtype())?;
+        let bytes = opforge::functional::view_dtype(&tensor.detach(), DType::U8).or_raise(py)?;
+        return over(bytes)?.call_method1("view", (dtype,));
+    }
+    over(tensor.clone())
 }
 
 #[pymethods]

@@ -1,6 +1,7 @@
 //! What a tensor tells of itself: shape, strides, dtype, device.
 
 use opforge::{Error, Tensor};
+use opforge_core::Kind;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyTuple, PyType};
@@ -151,7 +152,7 @@ impl PyTensor {
 
     /// Whether the dtype is one of floats.
     fn is_floating_point(&self, py: Python<'_>) -> bool {
-        self.tensor(py).dtype().is_float()
+        self.tensor(py).dtype().kind() == Kind::Float
     }
 
     /// Whether the dtype is one of complex numbers.

@@ -70,7 +70,7 @@ impl Tensor {
             let given = "you can only change requires_grad flags of leaf variables.";
             return Err(Error::autograd("set_requires_grad", "tensor", given, "a leaf; see detach"));
         }
-        if requires_grad && !self.dtype().is_float() && !self.dtype().is_complex() {
+        if requires_grad && !self.dtype().is_differentiable() {
             return Err(Error::dtype(
                 "set_requires_grad",
                 "dtype",

@@ -195,7 +195,7 @@ impl Saved {
 
 /// Whether elements of the tensor's dtype have gradients.
 pub(super) fn is_differentiable(tensor: &Tensor) -> bool {
-    tensor.dtype().is_float() || tensor.dtype().is_complex()
+    tensor.dtype().is_differentiable()
 }
 
 thread_local! {

@@ -103,6 +103,8 @@ macro_rules! with_numbers {
             CpuStorage::I16($values) => $value,
             CpuStorage::I32($values) => $value,
             CpuStorage::I64($values) => $value,
+            CpuStorage::F8E4M3($values) => $value,
+            CpuStorage::F8E5M2($values) => $value,
             CpuStorage::F16($values) => $value,
             CpuStorage::BF16($values) => $value,
             CpuStorage::F32($values) => $value,

@@ -29,7 +29,7 @@ pub const fn included(samples: fn() -> Vec<Sample>) -> fn() -> Vec<Sample> {
 
 /// A set of dtypes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct DTypes(u16);
+pub struct DTypes(u32);
 
 impl DTypes {
     /// f16, bf16, f32, f64.
@@ -43,14 +43,16 @@ impl DTypes {
     pub const NUMERIC: DTypes = DTypes::FLOATS.and(DTypes::INTS);
     /// Floats, integers and bool.
     pub const REAL: DTypes = DTypes::NUMERIC.and(DTypes::of(&[DType::Bool]));
-    /// Every dtype: the operator only moves elements.
+    /// Every dtype that is computed in.
+    pub const COMPUTED: DTypes = DTypes::REAL.and(DTypes::of(&[DType::C64, DType::C128]));
+    /// Every dtype, those that are [only stored](DType::is_storage_only) too: the operator only moves elements.
     pub const ALL: DTypes = DTypes::of(&DType::ALL);
 
     /// The set of these dtypes.
     pub const fn of(dtypes: &[DType]) -> Self {
         let (mut bits, mut i) = (0, 0);
         while i < dtypes.len() {
-            bits |= 1 << dtypes[i] as u16;
+            bits |= 1 << dtypes[i] as u32;
             i += 1;
         }
         DTypes(bits)
@@ -61,9 +63,14 @@ impl DTypes {
         DTypes(self.0 | other.0)
     }
 
+    /// The dtypes that are in both sets.
+    pub const fn common(self, other: DTypes) -> DTypes {
+        DTypes(self.0 & other.0)
+    }
+
     /// Whether a dtype is in the set.
     pub const fn contains(self, dtype: DType) -> bool {
-        self.0 & (1 << dtype as u16) != 0
+        self.0 & (1 << dtype as u32) != 0
     }
 
     /// The dtypes in the set.

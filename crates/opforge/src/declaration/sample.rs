@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use smallvec::smallvec;
 
+use super::DTypes;
 use crate::dispatch::dispatch;
 use crate::operator::{Operator, Tensors};
 use crate::{Result, Tensor};
@@ -127,6 +128,8 @@ pub struct Sample {
     pub spreads: bool,
     /// Whether the reference holds for matrices of full rank only: elements of their two dimensions must not be repeated.
     pub full_rank: bool,
+    /// Whether elements are computed with here, though other calls of the operator only move them.
+    pub computes: bool,
     up_to_sign: bool,
     reference: Reference,
 }
@@ -166,6 +169,7 @@ impl Sample {
             callee,
             inputs,
             smooth: true,
+            computes: false,
             finite: false,
             spreads: false,
             full_rank: false,
@@ -183,6 +187,16 @@ impl Sample {
     /// The same sample, without the claim that it is smooth.
     pub fn rough(self) -> Self {
         Sample { smooth: false, ..self }
+    }
+
+    /// The same sample, of a call that computes with elements where others of its operator only move them.
+    pub fn computing(self) -> Self {
+        Sample { computes: true, ..self }
+    }
+
+    /// The dtypes that the call takes, of those that some call of its operator takes.
+    pub fn dtypes(&self, operator: DTypes) -> DTypes {
+        if self.computes { operator.common(DTypes::COMPUTED) } else { operator }
     }
 
     /// The same sample, whose reference holds for matrices of full rank only.

@@ -19,6 +19,8 @@ pub trait Comparison: CompareFn + Debug + Eq + Hash + Attributes {
     const NAME: &'static str;
     /// What reads the function's operators from text.
     const READERS: &'static [Reader] = &[Reader::of::<CompareOp<Self>>(), Reader::of::<CompareWithScalar<Self>>()];
+    /// Whether dtypes that are only stored have the predicate, which is then that of their elements in f32.
+    const OF_STORED: bool = false;
     /// The predicate of two tensors of one complex dtype. Without it complex numbers, which have no order, are refused.
     fn complex(&self, a: &Tensor, _b: &Tensor) -> Result<Tensor> {
         Err(Error::UnsupportedDTypeForOp(a.dtype(), Self::NAME))

@@ -25,7 +25,7 @@ pub(crate) use checks::{check_dim, check_dtypes, check_float, ensure, wrong_shap
 pub use compare::{CompareOp, CompareWithScalar, Comparison, Test, TestOp, compare_samples, test_samples};
 pub use draw::{Distribution, DrawOp, draw};
 pub use pairs::{binary, binary_float, binary_to, compare, compare_to, unary_float, unary_promoted};
-pub(crate) use pairs::{common_dtype, converted, dtype_with, fit, floating, pair};
+pub(crate) use pairs::{common_dtype, converted, dtype_with, fit, floating, pair, promote_all};
 pub use plain::Plain;
 pub(crate) use plain::outputs;
 pub use reduce::{Axes, ReduceOp, Reduced, Reduction, reduce_array, reduction_samples};

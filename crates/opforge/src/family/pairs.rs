@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use opforge_core::{Kind, Scalar, promote, result_type};
+use opforge_core::{Kind, Scalar, promote, result_type, scalar_type};
 
 use super::{Binary, BinaryOp, CompareOp, CompareWithScalar, Comparison, Side, Unary, WithScalar, ensure, unary_to};
 use crate::arguments::{Operand, Rules, default_dtype};
@@ -89,6 +89,33 @@ fn complex_compare<F: Comparison>(f: F, a: Operand<'_>, b: Operand<'_>, rules: R
     f.complex(&a, &b)?.to_dtype(rules.truth)
 }
 
+#[inline]
+fn is_stored(operand: Operand<'_>) -> bool {
+    matches!(operand, Operand::Tensor(t) if t.dtype().is_storage_only())
+}
+
+/// As [`compare`], where a tensor's dtype is only stored: in f32, which holds its elements. Numbers are rounded to the dtype before.
+#[cold]
+#[track_caller]
+fn stored_compare<F: Comparison>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules) -> Result<Tensor> {
+    let wide = |t: &Tensor| t.detach().to_dtype(DType::F32);
+    let rounded = |s: Scalar, t: &Tensor| {
+        let number = fit(F::NAME, s, if rules.promote { dtype_with(F::NAME, t, s.kind())? } else { t.dtype() })?;
+        wide(&Tensor::full_scalar(number, (), t.dtype(), t.device())?)
+    };
+    let (a, b) = match (a, b) {
+        (Operand::Tensor(a), Operand::Tensor(b)) => {
+            ensure(a.dtype() == b.dtype(), || Error::dtypes(F::NAME, a.dtype(), b.dtype()))?;
+            (wide(a)?, wide(b)?)
+        }
+        (Operand::Tensor(a), Operand::Scalar(s)) => (wide(a)?, rounded(s, a)?),
+        (Operand::Scalar(s), Operand::Tensor(b)) => (rounded(s, b)?, wide(b)?),
+        (Operand::Scalar(_), Operand::Scalar(_)) => return Err(two_numbers(F::NAME)),
+    };
+    let broadcast = rules.broadcast || a.rank() == 0 || b.rank() == 0;
+    compare(f, (&a).into(), (&b).into(), Rules { broadcast, ..rules })
+}
+
 /// The operands in one complex dtype.
 #[track_caller]
 fn complex_pair(name: &'static str, a: Operand<'_>, b: Operand<'_>, rules: Rules) -> Result<[Tensor; 2]> {
@@ -103,8 +130,8 @@ fn complex_pair(name: &'static str, a: Operand<'_>, b: Operand<'_>, rules: Rules
         Operand::Tensor(other) if !rules.promote && tensor.dtype() != other.dtype() => {
             return Err(Error::dtypes(name, tensor.dtype(), other.dtype()));
         }
-        Operand::Tensor(other) => common_dtype(tensor, other),
-        Operand::Scalar(s) if rules.promote => dtype_with(tensor, s.kind()),
+        Operand::Tensor(other) => common_dtype(name, tensor, other)?,
+        Operand::Scalar(s) if rules.promote => dtype_with(name, tensor, s.kind())?,
         Operand::Scalar(_) => tensor.dtype(),
     };
     let whole = |operand: Operand<'_>| match operand {
@@ -131,6 +158,9 @@ pub fn compare<F: Comparison>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules
 pub fn compare_to<F: Comparison>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules, out: Out<'_>) -> Result<Tensor> {
     if is_complex(a) || is_complex(b) {
         return complex_compare(f, a, b, rules);
+    }
+    if F::OF_STORED && (is_stored(a) || is_stored(b)) {
+        return stored_compare(f, a, b, rules);
     }
     let truth = rules.truth;
     match (a, b) {
@@ -164,18 +194,26 @@ fn two_tensors(
         return dispatch_to(op, &[a, b], out);
     }
     ensure(rules.promote, || Error::dtypes(name, a.dtype(), b.dtype()))?;
-    let dtype = common_dtype(a, b);
+    let dtype = common_dtype(name, a, b)?;
     journey::step("functional", || format!("{name}: {} and {} promote to {dtype}", a.dtype(), b.dtype()));
     dispatch_to(op, &[&*cast(a, dtype)?, &*cast(b, dtype)?], out)
 }
 
 /// The dtype that two tensors promote to; 0-d tensors give way to others of the same or a higher kind.
-pub(crate) fn common_dtype(a: &Tensor, b: &Tensor) -> DType {
-    match (a.rank() == 0, b.rank() == 0) {
+pub(crate) fn common_dtype(name: &'static str, a: &Tensor, b: &Tensor) -> Result<DType> {
+    let common = match (a.rank() == 0, b.rank() == 0) {
         (true, false) => result_type(Some(b.dtype()), Some(a.dtype()), None, default_dtype()),
         (false, true) => result_type(Some(a.dtype()), Some(b.dtype()), None, default_dtype()),
         _ => promote(a.dtype(), b.dtype()),
-    }
+    };
+    common.ok_or_else(|| Error::dtypes(name, a.dtype(), b.dtype()))
+}
+
+/// The dtype that all of these promote to; none of none.
+pub(crate) fn promote_all(name: &'static str, dtypes: impl Iterator<Item = DType>) -> Result<Option<DType>> {
+    let both = |a, b| promote(a, b).ok_or_else(|| Error::dtypes(name, a, b));
+    let mut dtypes = dtypes;
+    dtypes.next().map(|first| dtypes.try_fold(first, both)).transpose()
 }
 
 #[track_caller]
@@ -186,7 +224,7 @@ fn cast(t: &Tensor, dtype: DType) -> Result<Cow<'_, Tensor>> {
 /// The tensor in the dtype that it and the number promote to, and the number in that dtype's family.
 #[track_caller]
 fn with_number<'a>(name: &'static str, t: &'a Tensor, s: Scalar, rules: Rules) -> Result<(Cow<'a, Tensor>, Scalar)> {
-    let dtype = if rules.promote { dtype_with(t, s.kind()) } else { t.dtype() };
+    let dtype = if rules.promote { dtype_with(name, t, s.kind())? } else { t.dtype() };
     let wraps = rules.promote && dtype.is_int() && s.kind() == Kind::Int && !s.fits(dtype);
     let number = match rules.cast {
         true => s.cast(dtype),
@@ -197,8 +235,10 @@ fn with_number<'a>(name: &'static str, t: &'a Tensor, s: Scalar, rules: Rules) -
 }
 
 /// The dtype that a tensor and a number of this kind promote to.
-pub(crate) fn dtype_with(t: &Tensor, kind: Kind) -> DType {
-    result_type(Some(t.dtype()), None, Some(kind), default_dtype())
+pub(crate) fn dtype_with(name: &'static str, t: &Tensor, kind: Kind) -> Result<DType> {
+    let default = default_dtype();
+    let common = result_type(Some(t.dtype()), None, Some(kind), default);
+    common.ok_or_else(|| Error::dtypes(name, t.dtype(), scalar_type(kind, default)))
 }
 
 /// An integer beyond the range of an integer dtype as arithmetic takes it: modulo 2 to the number of the dtype's bits.
@@ -229,6 +269,6 @@ fn two_numbers(name: &'static str) -> Error {
 /// Two tensors broadcast and promoted to each other.
 #[track_caller]
 pub(crate) fn pair(op: &'static str, a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
-    let (dtype, shape) = (common_dtype(a, b), a.shape().broadcast(b.shape(), op)?);
+    let (dtype, shape) = (common_dtype(op, a, b)?, a.shape().broadcast(b.shape(), op)?);
     Ok((a.to_dtype(dtype)?.broadcast_as(&shape)?, b.to_dtype(dtype)?.broadcast_as(&shape)?))
 }

@@ -25,7 +25,7 @@ mod shape;
 pub use crate::arguments::*;
 pub use crate::autograd::sum_to;
 pub use crate::family::{binary, binary_float, compare, unary_float};
-pub(crate) use crate::family::{common_dtype, converted, dtype_with, fit, floating, pair, reduce_dims};
+pub(crate) use crate::family::{common_dtype, converted, dtype_with, fit, floating, pair, promote_all, reduce_dims};
 pub use aliases::*;
 pub(crate) use constant_in::constant_in;
 pub use create::*;

@@ -54,5 +54,37 @@ macro_rules! from_tensor {
         }
     };
 }
-into_tensor!(bool, u8, u16, u32, u64, i8, i16, i32, i64, crate::f16, crate::bf16, f32, f64);
-from_tensor!(bool, u8, u16, u32, u64, i8, i16, i32, i64, crate::f16, crate::bf16, f32, f64);
+into_tensor!(
+    bool,
+    u8,
+    u16,
+    u32,
+    u64,
+    i8,
+    i16,
+    i32,
+    i64,
+    crate::F8E4M3,
+    crate::F8E5M2,
+    crate::f16,
+    crate::bf16,
+    f32,
+    f64
+);
+from_tensor!(
+    bool,
+    u8,
+    u16,
+    u32,
+    u64,
+    i8,
+    i16,
+    i32,
+    i64,
+    crate::F8E4M3,
+    crate::F8E5M2,
+    crate::f16,
+    crate::bf16,
+    f32,
+    f64
+);

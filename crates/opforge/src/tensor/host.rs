@@ -1,6 +1,6 @@
 //! Elements as Rust values: every read waits for the storage's last write, and brings the error of a kernel that failed.
 
-use opforge_core::{Complex, DType, Element, Scalar, bf16, f16};
+use opforge_core::{Complex, DType, Element, F8E4M3, F8E5M2, Scalar, bf16, f16};
 use opforge_runtime::{alloc, vm};
 
 use super::Tensor;
@@ -43,7 +43,8 @@ impl Tensor {
         }
         by_dtype!(
             Bool: bool, U8: u8, U16: u16, U32: u32, U64: u64, I8: i8, I16: i16, I32: i32, I64: i64,
-            F16: f16, BF16: bf16, F32: f32, F64: f64, C64: Complex<f32>, C128: Complex<f64>
+            F8E4M3: F8E4M3, F8E5M2: F8E5M2, F16: f16, BF16: bf16, F32: f32, F64: f64,
+            C64: Complex<f32>, C128: Complex<f64>
         )
     }
 

@@ -1,4 +1,4 @@
-use opforge_core::{Complex, Element, bf16, f16};
+use opforge_core::{Complex, Element, F8E4M3, F8E5M2, bf16, f16};
 
 use crate::{Error, Result, Shape};
 
@@ -37,7 +37,7 @@ macro_rules! scalars {
         })*
     };
 }
-scalars!(bool, u8, u16, u32, u64, i8, i16, i32, i64, f16, bf16, f32, f64, Complex<f32>, Complex<f64>);
+scalars!(bool, u8, u16, u32, u64, i8, i16, i32, i64, F8E4M3, F8E5M2, f16, bf16, f32, f64, Complex<f32>, Complex<f64>);
 
 /// The shape of a list: its length, then the shape that all of its items have.
 fn list_shape<A: NdArray>(items: &[A]) -> Result<Shape> {

@@ -1,7 +1,7 @@
 //! Between references' arrays and tensors of any dtype and layout.
 
 use opforge::declaration::{Array, Content, Sample};
-use opforge::{Complex, DType, Device, Element, Layout, Scalar, Tensor, bf16, f16};
+use opforge::{Complex, DType, Device, Element, F8E4M3, F8E5M2, Layout, Scalar, Tensor, bf16, f16};
 
 use super::text;
 
@@ -43,6 +43,14 @@ macro_rules! with_element {
             }
             DType::I64 => {
                 type $T = i64;
+                $body
+            }
+            DType::F8E4M3 => {
+                type $T = F8E4M3;
+                $body
+            }
+            DType::F8E5M2 => {
+                type $T = F8E5M2;
                 $body
             }
             DType::F16 => {
@@ -129,6 +137,8 @@ pub fn held(array: &Array, dtype: DType, non_negative: bool) -> Array {
         DType::Bool => array.map(|x| f64::from(x.trunc() != 0.0)),
         d if d.is_int() && d.is_signed() => array.map(|x| x.abs().ceil().copysign(x)),
         d if d.is_int() => array.map(|x| x.abs().ceil()),
+        DType::F8E4M3 => array.map(|x| F8E4M3::from_f64(x).to_f64()),
+        DType::F8E5M2 => array.map(|x| F8E5M2::from_f64(x).to_f64()),
         DType::F16 => array.map(|x| f16::from_f64(x).to_f64()),
         DType::BF16 => array.map(|x| bf16::from_f64(x).to_f64()),
         DType::F32 | DType::C64 => array.map(|x| f64::from(x as f32)),
@@ -207,6 +217,8 @@ pub fn read_f64(tensor: &Tensor) -> Result<Vec<f64>, String> {
 /// The distance from 1 to the next number of a dtype; 0 for exact dtypes.
 pub fn epsilon(dtype: DType) -> f64 {
     match dtype {
+        DType::F8E4M3 => 2f64.powi(-3),
+        DType::F8E5M2 => 2f64.powi(-2),
         DType::F16 => 2f64.powi(-10),
         DType::BF16 => 2f64.powi(-7),
         DType::F32 | DType::C64 => 2f64.powi(-23),
@@ -279,7 +291,7 @@ pub fn check_output(output: &Tensor, expected: &Array, given: DType, scale: f64)
     }
     let dtype = output.dtype();
     let got = read(output)?;
-    if dtype.is_float() || dtype.is_complex() {
+    if dtype.is_differentiable() {
         let real: Vec<f64> = got.into_iter().map(Scalar::to_f64).collect();
         return compare(&real, expected, tolerance_of(dtype, given), scale);
     }

@@ -57,9 +57,9 @@ pub fn layouts(definition: &Definition, report: &mut Report) {
     if BY_LAYOUT.contains(&definition.name) {
         return;
     }
-    let sizes = [DType::F32, DType::F64, DType::BF16, DType::U8, DType::C128];
+    let sizes = [DType::F32, DType::F64, DType::BF16, DType::U8, DType::C128, DType::F8E4M3];
     for sample in (definition.samples)().iter().filter(|s| !s.inputs.is_empty()) {
-        for dtype in sizes.into_iter().filter(|&d| definition.dtypes.contains(d)) {
+        for dtype in sizes.into_iter().filter(|&d| sample.dtypes(definition.dtypes).contains(d)) {
             for place in PLACES {
                 let variant = format!("{dtype}, {place:?}");
                 report.case(definition, sample, variant, || in_place_of_all(definition, sample, dtype, place));

@@ -10,7 +10,7 @@ use super::{Report, text};
 /// Each sample on the meta device, row-major and transposed.
 pub fn meta(definition: &Definition, report: &mut Report) {
     for sample in (definition.samples)() {
-        for types in all_types(&sample.inputs, definition.dtypes.iter()) {
+        for types in all_types(&sample.inputs, sample.dtypes(definition.dtypes).iter()) {
             for transposed in [false, true] {
                 let variant = format!("{types}{}", if transposed { ", transposed" } else { "" });
                 report.case(definition, &sample, variant, || run(definition, &sample, types, transposed));

@@ -16,7 +16,7 @@ fn run(sample: &Sample, inputs: &[Array], types: Types) -> Result<(), String> {
 /// Each sample in each dtype that the operator takes.
 pub fn values(definition: &Definition, report: &mut Report) {
     for sample in (definition.samples)() {
-        for types in all_types(&sample.inputs, definition.dtypes.iter()) {
+        for types in all_types(&sample.inputs, sample.dtypes(definition.dtypes).iter()) {
             let inputs = inputs_in(definition.name, &sample, types);
             report.case(definition, &sample, types, || run(&sample, &inputs, types));
         }
@@ -30,7 +30,7 @@ pub fn refused_dtypes(definition: &Definition, report: &mut Report) {
         let base = definition.dtypes.iter().find(|d| d.is_float()).unwrap_or(DType::F32);
         let contents: Vec<Content> = sample.inputs.iter().map(|a| a.content).collect();
         for dtype in DType::ALL {
-            if contents.contains(&Content::Real) && !definition.dtypes.contains(dtype) {
+            if contents.contains(&Content::Real) && !sample.dtypes(definition.dtypes).contains(dtype) {
                 report.case(definition, &sample, format_args!("{dtype}"), || refused(&sample, Types::real(dtype)));
             }
             if contents.contains(&Content::Index) && !dtype.is_int() {

@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 use num_complex::Complex;
-use opforge_core::{DType, Element, Error, ErrorKind, Layout, Meta, Result, Scalar, Shape, WithDType};
+use opforge_core::{DType, Element, Error, ErrorKind, F8E4M3, F8E5M2, Layout, Meta, Result, Scalar, Shape, WithDType};
 
 mod accuracy;
 mod functions;
@@ -219,6 +219,8 @@ fn casts_between_all_dtypes() {
         to::<T, i16>(value);
         to::<T, i32>(value);
         to::<T, i64>(value);
+        to::<T, F8E4M3>(value);
+        to::<T, F8E5M2>(value);
         to::<T, f16>(value);
         to::<T, bf16>(value);
         to::<T, f32>(value);
@@ -249,6 +251,8 @@ fn casts_between_all_dtypes() {
         from(|i| i as i8);
         from(|i| i as i32 * 7 - 400);
         from(|i| i as i64 * 7 - 400);
+        from(|i| F8E4M3::from_bits(i as u8));
+        from(|i| F8E5M2::from_bits(i as u8));
         from(mixed::<f16>);
         from(mixed::<bf16>);
         from(mixed::<f32>);

@@ -39,7 +39,7 @@ fn refusal(tensor: &Tensor, flags: c_int) -> Option<&'static str> {
     } else if !tensor.device().is_cpu() {
         Some("a tensor without elements in main memory")
     } else if format::of_dtype(tensor.dtype()).is_none() {
-        Some("elements of bfloat16, which the buffer protocol has no format for")
+        Some("elements of a dtype that the buffer protocol has no format for")
     } else if asks(ffi::PyBUF_WRITABLE) && tensor.storage().is_read_only() {
         Some("read-only memory for writing")
     } else if asks(ffi::PyBUF_C_CONTIGUOUS) && !is_c {

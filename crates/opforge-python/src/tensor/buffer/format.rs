@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use opforge::DType;
 
-/// The format of a dtype's elements; bfloat16 has none.
+/// The format of a dtype's elements; bfloat16 and float8 have none.
 pub fn of_dtype(dtype: DType) -> Option<&'static CStr> {
     Some(match dtype {
         DType::Bool => c"?",
@@ -21,7 +21,7 @@ pub fn of_dtype(dtype: DType) -> Option<&'static CStr> {
         DType::F64 => c"d",
         DType::C64 => c"Zf",
         DType::C128 => c"Zd",
-        DType::BF16 => return None,
+        DType::F8E4M3 | DType::F8E5M2 | DType::BF16 => return None,
     })
 }
 

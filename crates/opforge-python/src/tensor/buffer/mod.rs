@@ -10,6 +10,7 @@ use opforge::{DType, Error, Layout, Shape, Tensor};
 use opforge_runtime::Storage;
 use pyo3::prelude::*;
 
+use super::numpy;
 use crate::error::{OrRaise, raise};
 pub use export::{release, show};
 pub use region::Region;
@@ -22,7 +23,10 @@ const SUPPORTED: &str = "bool, uint8..uint64, int8..int64, float16..float64, com
 /// TypeError for elements that are not numbers; ValueError for negative strides, and for byte orders and alignments other than this machine's.
 pub fn import(op: &'static str, object: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let py = object.py();
-    let region = Region::of(op, object)?;
+    let region = match Region::of(op, object) {
+        Ok(region) => region,
+        Err(error) => return numpy::small_floats(op, object)?.ok_or(error),
+    };
     let dtype = element_dtype(op, &region).or_raise(py)?;
     let layout = layout(op, &region, dtype).or_raise(py)?;
     let storage = region.into_storage(layout.span() * dtype.size_in_bytes());

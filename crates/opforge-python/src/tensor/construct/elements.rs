@@ -77,16 +77,23 @@ impl Elements {
 
     /// Takes a dtype into account that numbers have.
     #[inline]
-    pub fn note(&mut self, natural: DType) {
-        if self.natural != Some(natural) {
-            self.natural = Some(self.natural.map_or(natural, |known| promote(known, natural)));
+    pub fn note(&mut self, natural: DType) -> Result<(), Fault> {
+        if self.natural == Some(natural) {
+            return Ok(());
         }
+        match promote(self.natural.unwrap_or(natural), natural) {
+            None if self.target.is_none() => {
+                return Err(Fault::kind(natural.long_name(), "one dtype, as float8 is not promoted; or `dtype`"));
+            }
+            both => self.natural = both,
+        }
+        Ok(())
     }
 
     /// Appends a number whose own dtype is `natural`.
     #[inline]
     pub fn push(&mut self, number: Scalar, natural: DType) -> Result<(), Fault> {
-        self.note(natural);
+        self.note(natural)?;
         match (&mut self.values, number) {
             (Values::Float(values), Scalar::Float(v)) => values.push(v),
             (Values::Int(values), Scalar::Int(v)) if self.target.is_none() => values.push(v),

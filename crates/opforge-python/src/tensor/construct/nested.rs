@@ -139,7 +139,7 @@ impl Walk {
             self.check_length(len, depth + d)?;
         }
         if tensor.elem_count() == 0 {
-            self.elements.note(tensor.dtype());
+            self.elements.note(tensor.dtype())?;
             return Ok(());
         }
         self.check_leaf(depth + tensor.rank())?;

@@ -128,12 +128,16 @@ const FLOAT: u8 = 2;
 const BFLOAT: u8 = 4;
 const COMPLEX: u8 = 5;
 const BOOL: u8 = 6;
+const FLOAT8_E4M3FN: u8 = 10;
+const FLOAT8_E5M2: u8 = 12;
 
 impl From<DType> for DataType {
     fn from(dtype: DType) -> Self {
         let code = match dtype {
             DType::Bool => BOOL,
             DType::BF16 => BFLOAT,
+            DType::F8E4M3 => FLOAT8_E4M3FN,
+            DType::F8E5M2 => FLOAT8_E5M2,
             dtype if dtype.is_float() => FLOAT,
             dtype if dtype.is_complex() => COMPLEX,
             dtype if dtype.is_signed() => INT,

@@ -75,7 +75,7 @@ fn among_few(x: &Tensor, y: &Tensor) -> Result<Tensor> {
 
 /// Compared with the first that is not less.
 fn among_many(x: &Tensor, y: &Tensor) -> Result<Tensor> {
-    let dtype = match f::common_dtype(x, y) {
+    let dtype = match f::common_dtype("isin", x, y)? {
         DType::Bool => DType::U8,
         dtype => dtype,
     };

@@ -190,7 +190,7 @@ impl Named {
             let sizes: Vec<usize> = shape.iter().map(|part| part.iter().product()).collect();
             t.arranged(&order.concat())?.broadcast_as(full)?.reshape(sizes)
         };
-        let dtype = f::common_dtype(&a.tensor, &b.tensor);
+        let dtype = f::common_dtype("einsum", &a.tensor, &b.tensor)?;
         let first = matrices(&a, [&batch, &left, &summed], [&b_len, &l_len, &s_len])?.to_dtype(dtype)?;
         let second = matrices(&b, [&batch, &summed, &right], [&b_len, &s_len, &r_len])?.to_dtype(dtype)?;
         let tensor = f::matmul(&first, &second)?.reshape([b_len, l_len, r_len].concat())?;

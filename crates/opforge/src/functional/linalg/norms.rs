@@ -73,7 +73,8 @@ pub fn vector_norm(x: &Tensor, ord: f64, dim: Option<&[i64]>, keepdim: bool, dty
         f64::NEG_INFINITY => f::amin(&x.abs()?, dim, keepdim),
         _ => {
             // Powers overflow half precision before their root would.
-            let wide = if x.dtype().size_in_bytes() < 4 { x.to_dtype(DType::F32)? } else { x.clone() };
+            let is_half = matches!(x.dtype(), DType::F16 | DType::BF16);
+            let wide = if is_half { x.to_dtype(DType::F32)? } else { x.clone() };
             let sum = f::sum(&wide.abs()?.powf(ord)?, dim, keepdim, None)?;
             f::pow((&sum).into(), (1.0 / ord).into())?.to_dtype(x.dtype())
         }

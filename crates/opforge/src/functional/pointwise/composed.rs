@@ -2,7 +2,7 @@
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
-use opforge_core::{promote, result_type};
+use opforge_core::result_type;
 
 use crate::functional as f;
 use crate::ops::prelude::*;
@@ -206,9 +206,10 @@ pub fn where_method(input: &Tensor, condition: &Tensor, other: Operand) -> Resul
 }
 
 /// The tensors in the dtype that all promote to.
-pub(crate) fn together<const N: usize>(tensors: [&Tensor; N]) -> Result<[Tensor; N]> {
-    let of = |dims: bool| tensors.iter().filter(|t| (t.rank() > 0) == dims).map(|t| t.dtype()).reduce(promote);
-    let dtype = result_type(of(true), of(false), None, f::default_dtype());
+pub(crate) fn together<const N: usize>(name: &'static str, tensors: [&Tensor; N]) -> Result<[Tensor; N]> {
+    let of = |dims| f::promote_all(name, tensors.iter().filter(|t| (t.rank() > 0) == dims).map(|t| t.dtype()));
+    let dtype = result_type(of(true)?, of(false)?, None, f::default_dtype());
+    let dtype = dtype.ok_or_else(|| Error::dtypes(name, tensors[0].dtype(), tensors[1].dtype()))?;
     let mut cast = tensors.map(Tensor::clone);
     for tensor in &mut cast {
         *tensor = tensor.to_dtype(dtype)?;

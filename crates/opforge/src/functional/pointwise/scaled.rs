@@ -70,8 +70,8 @@ pub(crate) fn binary_scaled<F: Binary, const DIFFERENCE: bool>(
         (b, Scalar::Int(1)) => binary_to(f, a, b, Rules::TORCH, out),
         (Operand::Tensor(b), alpha) => {
             let dtype = match a {
-                Operand::Tensor(a) => common_dtype(a, b),
-                Operand::Scalar(a) => dtype_with(b, a.kind()),
+                Operand::Tensor(a) => common_dtype(F::NAME, a, b)?,
+                Operand::Scalar(a) => dtype_with(F::NAME, b, a.kind())?,
             };
             let b = &b.to_dtype(dtype)?;
             // A negative factor of unsigned numbers wraps; others must fit.

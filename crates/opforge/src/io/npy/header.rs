@@ -117,7 +117,7 @@ fn descr(dtype: DType) -> Option<&'static str> {
         DType::F64 => "<f8",
         DType::C64 => "<c8",
         DType::C128 => "<c16",
-        DType::BF16 => return None,
+        DType::F8E4M3 | DType::F8E5M2 | DType::BF16 => return None,
     })
 }
 

@@ -5,7 +5,7 @@ use super::object::{Id, Map, Object, Pickle, StorageName, Stored, unexpected};
 use crate::{DType, Error, Result};
 
 /// Names of PyTorch's dtypes, and of the classes of their storages.
-const DTYPES: [(DType, &str, &str); 15] = [
+const DTYPES: [(DType, &str, &str); 17] = [
     (DType::F32, "float32", "FloatStorage"),
     (DType::F64, "float64", "DoubleStorage"),
     (DType::F16, "float16", "HalfStorage"),
@@ -22,6 +22,8 @@ const DTYPES: [(DType, &str, &str); 15] = [
     (DType::U16, "uint16", ""),
     (DType::U32, "uint32", ""),
     (DType::U64, "uint64", ""),
+    (DType::F8E4M3, "float8_e4m3fn", ""),
+    (DType::F8E5M2, "float8_e5m2", ""),
 ];
 
 /// PyTorch's name of a dtype.

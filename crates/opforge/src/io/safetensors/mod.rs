@@ -30,7 +30,7 @@ const FORMAT: &str = "safetensors";
 
 fn from_file_dtype(dtype: Dtype) -> Result<DType> {
     let own = DType::ALL.into_iter().find(|&own| to_file_dtype(own).is_ok_and(|stored| stored == dtype));
-    let accepted = "bool, u8..u64, i8..i64, f16, bf16, f32, f64, c64";
+    let accepted = "bool, u8..u64, i8..i64, f8e4m3, f8e5m2, f16, bf16, f32, f64, c64";
     own.ok_or_else(|| Error::dtype("safetensors", "dtype", dtype, accepted))
 }
 
@@ -45,6 +45,8 @@ fn to_file_dtype(dtype: DType) -> Result<Dtype> {
         DType::I16 => Dtype::I16,
         DType::I32 => Dtype::I32,
         DType::I64 => Dtype::I64,
+        DType::F8E4M3 => Dtype::F8_E4M3,
+        DType::F8E5M2 => Dtype::F8_E5M2,
         DType::F16 => Dtype::F16,
         DType::BF16 => Dtype::BF16,
         DType::F32 => Dtype::F32,

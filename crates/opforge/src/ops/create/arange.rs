@@ -110,7 +110,7 @@ pub fn arange(
     requires_grad: bool,
 ) -> Result<Tensor> {
     let kind = [start, end, step].into_iter().map(Scalar::kind).max();
-    let default = opforge_core::result_type(None, None, kind, default_dtype());
+    let default = kind.map_or(default_dtype(), |kind| opforge_core::scalar_type(kind, default_dtype()));
     leaf(range(start, end, step, dtype.unwrap_or(default), device_or_default(OP, device)?)?, requires_grad)
 }
 

@@ -60,7 +60,7 @@ pub fn full(
     device: Option<Device>,
     requires_grad: bool,
 ) -> Result<Tensor> {
-    let default = opforge_core::result_type(None, None, Some(fill_value.kind()), default_dtype());
+    let default = opforge_core::scalar_type(fill_value.kind(), default_dtype());
     let shape = size_to_shape(OP, size)?;
     leaf(
         Tensor::full_scalar(fill_value, shape, dtype.unwrap_or(default), &device_or_default(OP, device)?)?,

@@ -80,7 +80,7 @@ impl Plain for IndexAdd {
 /// ```
 #[function(*, alpha = Scalar::Int(1), out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::ALL, samples, IndexAdd)]
+#[operator(DTypes::COMPUTED, samples, IndexAdd)]
 pub fn index_add(input: &Tensor, dim: i64, index: &Tensor, source: &Tensor, alpha: Scalar) -> Result<Tensor> {
     let dim = normalize_dim(dim, input.rank(), OP)?;
     let scaled = match alpha.to_f64() == 1.0 {

@@ -155,5 +155,5 @@ fn samples() -> Vec<Sample> {
         each_index(&[2, 5], |i| out.data[i[0] * 3 + x[1].at(&i[1..]) as usize] += x[2].at(i));
         out
     });
-    vec![set, add]
+    vec![set, add.computing()]
 }

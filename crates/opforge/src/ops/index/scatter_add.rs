@@ -60,7 +60,7 @@ impl Plain for ScatterAdd {
 /// ```
 #[function(out)]
 #[python(torch, method, in_place)]
-#[operator(DTypes::ALL, samples, ScatterAdd)]
+#[operator(DTypes::COMPUTED, samples, ScatterAdd)]
 pub fn scatter_add(input: &Tensor, dim: i64, index: &Tensor, src: &Tensor) -> Result<Tensor> {
     let dim = normalize_dim(dim, input.rank(), OP)?;
     let op = ScatterAdd { dim, on_max: OnMax::Error };

@@ -78,7 +78,7 @@ pub fn searchsorted(
         Some(order) => crate::functional::gather(sorted_sequence, -1, order)?,
         None => sorted_sequence.clone(),
     };
-    let dtype = crate::functional::common_dtype(&sorted, input);
+    let dtype = crate::functional::common_dtype(OP, &sorted, input)?;
     let [sorted, input] = [&sorted, input].map(|t| t.detach().to_dtype(dtype)?.contiguous());
     let index = if out_int32 { DType::I32 } else { DType::I64 };
     dispatch1(&SearchSorted { right, index }, &[&sorted?, &input?])

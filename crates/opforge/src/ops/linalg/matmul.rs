@@ -91,7 +91,7 @@ fn product(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 #[operator(DTypes::NUMERIC, samples, MatMul)]
 pub fn matmul(input: &Tensor, other: &Tensor) -> Result<Tensor> {
     ensure(input.rank() != 0 && other.rank() != 0, || Error::shapes(OP, input.shape(), other.shape(), ACCEPTED))?;
-    let dtype = crate::functional::common_dtype(input, other);
+    let dtype = crate::functional::common_dtype(OP, input, other)?;
     let (mut a, mut b) = (input.to_dtype(dtype)?, other.to_dtype(dtype)?);
     if input.rank() == 1 {
         a = a.unsqueeze(0)?;

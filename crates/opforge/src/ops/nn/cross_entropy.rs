@@ -68,7 +68,7 @@ pub fn cross_entropy(
 ) -> Result<Tensor> {
     let reduce = Reduce::named(OP, reduction)?;
     ensure((0.0..=1.0).contains(&label_smoothing), || Error::value(OP, "label_smoothing", label_smoothing, "0 to 1"))?;
-    if target.dtype().is_float() && target.shape() == input.shape() {
+    if target.dtype().kind() == opforge_core::Kind::Float && target.shape() == input.shape() {
         return of_probabilities(input, target, weight, reduce, label_smoothing);
     }
     let dim = class_dim(OP, input, target)?;

@@ -47,7 +47,7 @@ impl Ternary for AddQuotient {
 #[python(torch, method, in_place)]
 #[operator(DTypes::FLOATS, samples, AddQuotient)]
 pub fn addcdiv(input: &Tensor, tensor1: &Tensor, tensor2: &Tensor, value: Scalar) -> Result<Tensor> {
-    let [input, tensor1, tensor2] = f::together([input, tensor1, tensor2])?;
+    let [input, tensor1, tensor2] = f::together(OP, [input, tensor1, tensor2])?;
     let tensors = [&input, &tensor1, &tensor2];
     if is_fused(tensors) && !matches!(value, Scalar::Complex(..)) {
         return dispatch_to(&TernaryOp(AddQuotient { value: value.into() }), &tensors, out);

@@ -115,7 +115,7 @@ pub fn clamp(input: &Tensor, min: Option<Operand>, max: Option<Operand>) -> Resu
         (Ok(None), Ok(None)) => Err(Error::value(OP, "min, max", "nothing", "at least one bound")),
         (Ok(min), Ok(max)) => {
             let kind = [min, max].into_iter().flatten().map(Scalar::kind).max().unwrap_or(opforge_core::Kind::Bool);
-            limit(&input.to_dtype(crate::functional::dtype_with(input, kind))?, min, max, true, out)
+            limit(&input.to_dtype(crate::functional::dtype_with(OP, input, kind)?)?, min, max, true, out)
         }
         _ => {
             let raised = match min {

@@ -21,6 +21,7 @@ impl CompareFn for Eq {
 
 impl Comparison for Eq {
     const NAME: &'static str = "eq";
+    const OF_STORED: bool = true;
 
     fn complex(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         let (a, b) = (Parts::of(&a.detach())?, Parts::of(&b.detach())?);

@@ -39,6 +39,9 @@ pub fn isnan(input: &Tensor) -> Result<Tensor> {
     if input.dtype().is_complex() {
         return Parts::of(&input.detach())?.is_nan();
     }
+    if input.dtype().is_storage_only() {
+        return isnan(&input.detach().to_dtype(DType::F32)?);
+    }
     dispatch1(&OPERATOR, &[input])
 }
 

@@ -21,6 +21,7 @@ impl CompareFn for Ne {
 
 impl Comparison for Ne {
     const NAME: &'static str = "ne";
+    const OF_STORED: bool = true;
 
     fn complex(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
         let (a, b) = (Parts::of(&a.detach())?, Parts::of(&b.detach())?);

@@ -81,7 +81,7 @@ impl Binary for Nextafter {
 #[python(torch, method, in_place)]
 #[operator(DTypes::FLOATS, samples, Nextafter)]
 pub fn nextafter(input: &Tensor, other: &Tensor) -> Result<Tensor> {
-    let grain = match crate::functional::common_dtype(input, other) {
+    let grain = match crate::functional::common_dtype(OP, input, other)? {
         DType::F16 => Grain::F16,
         DType::BF16 => Grain::BF16,
         _ => Grain::Own,

@@ -60,11 +60,11 @@ fn choose(cond: &Tensor, a: &Tensor, b: &Tensor) -> Result<Tensor> {
 #[operator(DTypes::ALL, samples, WhereCond)]
 pub fn where_cond(condition: &Tensor, input: Operand, other: Operand) -> Result<Tensor> {
     let dtype = match (input, other) {
-        (Operand::Tensor(a), Operand::Tensor(b)) => common_dtype(a, b),
-        (Operand::Tensor(t), Operand::Scalar(s)) | (Operand::Scalar(s), Operand::Tensor(t)) => dtype_with(t, s.kind()),
-        (Operand::Scalar(a), Operand::Scalar(b)) => {
-            opforge_core::result_type(None, None, Some(a.kind().max(b.kind())), default_dtype())
+        (Operand::Tensor(a), Operand::Tensor(b)) => common_dtype(OP, a, b)?,
+        (Operand::Tensor(t), Operand::Scalar(s)) | (Operand::Scalar(s), Operand::Tensor(t)) => {
+            dtype_with(OP, t, s.kind())?
         }
+        (Operand::Scalar(a), Operand::Scalar(b)) => opforge_core::scalar_type(a.kind().max(b.kind()), default_dtype()),
     };
     let tensor = |operand: Operand| match operand {
         Operand::Tensor(t) => t.to_dtype(dtype),

@@ -82,7 +82,7 @@ fn join(tensors: &[&Tensor], dim: usize) -> Result<Tensor> {
 #[function(dim = 0)]
 #[operator(DTypes::ALL, samples, Cat)]
 pub fn cat(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
-    let dtype = tensors.iter().map(Tensor::dtype).reduce(opforge_core::promote).unwrap_or(DType::F32);
+    let dtype = crate::functional::promote_all(OP, tensors.iter().map(Tensor::dtype))?.unwrap_or(DType::F32);
     let nothing = |t: &&Tensor| t.dims() == [0];
     let all_nothing = tensors.iter().all(|t| nothing(&t));
     let parts = tensors.iter().filter(|t| all_nothing || !nothing(t));

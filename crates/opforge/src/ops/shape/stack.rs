@@ -17,7 +17,7 @@ use crate::ops::prelude::*;
 #[operator(DTypes::ALL, samples)]
 pub fn stack(tensors: &[Tensor], dim: i64) -> Result<Tensor> {
     let dim = normalize_dim(dim, tensors.first().map_or(0, Tensor::rank) + 1, OP)?;
-    let dtype = tensors.iter().map(Tensor::dtype).reduce(opforge_core::promote).unwrap_or(DType::F32);
+    let dtype = crate::functional::promote_all(OP, tensors.iter().map(Tensor::dtype))?.unwrap_or(DType::F32);
     let cast = tensors.iter().map(|t| t.to_dtype(dtype)).collect::<Result<Vec<_>>>()?;
     Tensor::stack(&cast, dim)
 }

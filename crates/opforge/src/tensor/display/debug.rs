@@ -37,6 +37,8 @@ impl Tensor {
             DType::I16 => all::<i16>(self),
             DType::I32 => all::<i32>(self),
             DType::I64 => all::<i64>(self),
+            DType::F8E4M3 => all::<crate::F8E4M3>(self),
+            DType::F8E5M2 => all::<crate::F8E5M2>(self),
             DType::F16 => all::<crate::f16>(self),
             DType::BF16 => all::<crate::bf16>(self),
             DType::F32 => all::<f32>(self),

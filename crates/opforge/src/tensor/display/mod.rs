@@ -87,7 +87,7 @@ fn items(tensor: &Tensor, style: Style, options: &PrinterOptions) -> Result<Vec<
         DType::U64 => texts(tensor.elements::<u64>()?),
         DType::C64 => complex(tensor.elements::<crate::Complex<f32>>()?, style, options),
         DType::C128 => complex(tensor.elements::<crate::Complex<f64>>()?, style, options),
-        dtype if dtype.is_float() => {
+        dtype if dtype.is_float() || dtype.is_storage_only() => {
             let values = tensor.to_dtype(DType::F64)?.elements::<f64>()?;
             let format = Format::choose(&values, style, options);
             let items: Vec<String> = values.iter().map(|&v| format.number(v)).collect();

@@ -1,0 +1,55 @@
+//! Engines: what moves bytes between ranks.
+
+mod call;
+mod check;
+mod collectives;
+mod mpi;
+mod reduce;
+mod request;
+mod threads;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use opforge_core::{DeviceLocation, Result};
+
+pub use call::{Call, Collective, Place, Reduction};
+pub(crate) use check::check;
+pub use collectives::Collectives;
+pub use mpi::{Mpi, MpiEngine};
+pub(crate) use reduce::reduce;
+pub(crate) use request::back_off;
+pub use request::{LIMIT, Poll, Progress, Request};
+pub use threads::{ThreadEngine, Threads};
+
+/// What moves bytes between the ranks of a group. All ranks of a group make the same collective calls in the same order; an engine by itself does
+/// not check that (a guard over it does).
+///
+/// Reductions go by rank, first to last, f16 and bf16 in f32: their results are equal on all ranks, whatever the timing.
+pub trait Engine: Send + Sync + Debug {
+    /// The engine's name, as errors show it.
+    fn name(&self) -> &'static str;
+
+    /// This rank's number within the group.
+    fn rank(&self) -> usize;
+
+    /// How many ranks the group has.
+    fn size(&self) -> usize;
+
+    /// Where the buffers are that this engine takes.
+    fn location(&self) -> DeviceLocation {
+        DeviceLocation::Cpu
+    }
+
+    /// A group of some of this group's ranks, in this order. Those ranks call it, and no others.
+    ///
+    /// # Errors
+    /// Ranks that are no distinct ranks of this group, or without this one; failures of the engine.
+    fn subgroup(&self, ranks: &[usize]) -> Result<Arc<dyn Engine>>;
+
+    /// Begins a call. The request owns its buffers, and gives the result back ([`Call::recv`]).
+    ///
+    /// # Errors
+    /// Buffers that do not go with the counts, a dtype that the reduction does not take, ranks that the group does not have; failures of the engine.
+    fn start(&self, call: Call) -> Result<Request>;
+}

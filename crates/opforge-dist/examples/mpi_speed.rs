@@ -1,22 +1,27 @@
-//! Times of all-reduces over MPI: `mpiexec -n 2 target/release/examples/mpi_speed`.
+//! Times of all-reduces over MPI, without and with a guard: `mpiexec -n 2 target/release/examples/mpi_speed`.
 
 use std::time::Instant;
 
 use opforge_core::{DType, Result};
-use opforge_dist::{Buffer, Collectives, Engine, LIMIT, Mpi, Reduction};
+use opforge_dist::{Buffer, Collectives, Engine, Guard, LIMIT, Mpi, Reduction, Settings};
 
 fn main() -> Result<()> {
     let mpi = Mpi::start()?;
     let engine = mpi.world()?;
-    if engine.rank() == 0 {
-        println!("{}, {} ranks; medians", mpi.describe(), engine.size());
+    let guard = Guard::new(mpi.world()?, Settings::default());
+    let first = engine.rank() == 0;
+    if first {
+        println!("{}, {} ranks; medians, in us", mpi.describe(), engine.size());
+        println!("{:>20} {:>10} {:>10}", "bytes of f32", "engine", "guarded");
     }
-    for bytes in [4, 4 << 10, 256 << 10, 4 << 20, 64 << 20] {
-        let took = all_reduces(&*engine, bytes)?;
-        if engine.rank() == 0 {
-            println!("all_reduce f32 {bytes:>9} bytes: {:>10.1} us", took * 1e6);
+    for bytes in [4, 512, 4 << 10, 256 << 10, 4 << 20, 64 << 20] {
+        let times = [all_reduces(&*engine, bytes)?, all_reduces(&guard, bytes)?];
+        if first {
+            println!("{bytes:>20} {:>10.1} {:>10.1}", times[0] * 1e6, times[1] * 1e6);
         }
     }
+    guard.close()?;
+    drop(guard);
     mpi.finish(LIMIT)
 }
 
@@ -24,7 +29,7 @@ fn main() -> Result<()> {
 fn all_reduces(engine: &dyn Engine, bytes: usize) -> Result<f64> {
     let mut buffer = Buffer::zeros(bytes)?;
     let mut times = Vec::new();
-    for _ in 0..if bytes > 1 << 20 { 12 } else { 200 } {
+    for _ in 0..if bytes > 1 << 20 { 12 } else { 400 } {
         engine.barrier()?.wait(LIMIT)?;
         let begin = Instant::now();
         buffer = engine.all_reduce(buffer, DType::F32, Reduction::Sum)?.wait(LIMIT)?;

@@ -25,6 +25,7 @@
 mod buffer;
 mod engine;
 mod fault;
+mod guard;
 mod parts;
 
 pub use buffer::Buffer;
@@ -33,4 +34,5 @@ pub use engine::{
     ThreadEngine, Threads,
 };
 pub use fault::Fault;
+pub use guard::{Guard, Settings};
 pub use parts::balanced;

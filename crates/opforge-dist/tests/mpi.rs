@@ -3,8 +3,8 @@
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use opforge_core::{Error, Result};
-use opforge_dist::{LIMIT, Mpi};
+use opforge_core::{DType, Error, Result};
+use opforge_dist::{Buffer, Collectives, Engine, Fault, Guard, LIMIT, Mpi, Reduction, Settings};
 
 mod common;
 mod launcher;
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 fn run(launch: &Launch, ranks: usize, program: &str) -> (Output, Duration) {
     let begin = Instant::now();
-    let output = launch.run(ranks, program, &[], PATIENCE);
+    let output = launch.run(ranks, program, false, PATIENCE);
     (output, begin.elapsed())
 }
 
@@ -41,6 +41,134 @@ fn a_library_that_is_none_is_an_error_that_says_what_helps() {
     command.args(["--ignored", "--exact", "--nocapture", "rank_without_library"]);
     let output = command.env("OPFORGE_MPI", "/nowhere/libmpi_abi.so").output().unwrap();
     assert!(output.status.success(), "{}", text(&output));
+}
+
+#[test]
+fn what_agrees_runs_under_a_guard() {
+    let Some(launch) = launcher() else { return };
+    let (output, _) = run(&launch, 3, "rank_guarded");
+    assert!(output.status.success(), "{}", text(&output));
+}
+
+#[test]
+fn ranks_that_differ_or_are_late_have_an_error_each() {
+    let Some(launch) = launcher() else { return };
+    for program in ["rank_diverged", "rank_late"] {
+        let (output, took) = run(&launch, 2, program);
+        assert!(output.status.success(), "{program}: {}", text(&output));
+        assert_eq!(text(&output).matches("1 passed").count(), 2, "{program}: {}", text(&output));
+        assert!(took < LIMIT, "{program} took {took:?}");
+    }
+}
+
+/// The launcher leaves the other ranks alone, so that they find out by themselves.
+#[test]
+fn a_killed_rank_is_an_error_at_the_others() {
+    let Some(launch) = launcher() else { return };
+    for program in ["rank_killed_before_a_call", "rank_killed_in_the_middle"] {
+        let begin = Instant::now();
+        let output = launch.run(3, program, true, PATIENCE);
+        assert_eq!(text(&output).matches("survivor has its error").count(), 2, "{program}: {}", text(&output));
+        assert!(begin.elapsed() < LIMIT, "{program} took {:?}", begin.elapsed());
+        assert_eq!(launch.left_running(), 0, "{program}");
+    }
+}
+
+/// As users start it: the launcher ends all.
+#[test]
+fn a_killed_rank_ends_the_run() {
+    let Some(launch) = launcher() else { return };
+    let (output, took) = run(&launch, 3, "rank_killed_before_a_call");
+    assert!(!output.status.success(), "{}", text(&output));
+    assert!(took < LIMIT, "it took {took:?}");
+    assert_eq!(launch.left_running(), 0);
+}
+
+/// Short, for ranks that do not come.
+const SOON: Settings = Settings { limit: Duration::from_millis(700), least_speed: u64::MAX, same_place: false };
+
+fn guard(settings: Settings) -> Result<(&'static Mpi, Guard)> {
+    let mpi = Mpi::start()?;
+    Ok((mpi, Guard::new(mpi.world()?, settings)))
+}
+
+fn sum(engine: &dyn Engine, len: usize) -> Result<Vec<f32>> {
+    engine.all_reduce(Buffer::of(&vec![1f32; len])?, DType::F32, Reduction::Sum)?.wait(LIMIT)?.to_vec()
+}
+
+#[test]
+#[ignore = "what a rank of another test runs"]
+fn rank_guarded() -> Result<()> {
+    let (mpi, guard) = guard(Settings::default())?;
+    common::everything(&guard)?;
+    guard.close()?;
+    drop(guard);
+    mpi.finish(LIMIT)
+}
+
+#[test]
+#[ignore = "what a rank of another test runs"]
+fn rank_diverged() -> Result<()> {
+    let (mpi, guard) = guard(Settings::default())?;
+    let rank = guard.rank();
+    for len in [1, 100_000] {
+        assert_eq!(sum(&guard, len)?, vec![2.0; len]);
+    }
+    let error = sum(&guard, 100_000 + rank).unwrap_err();
+    let Some(Fault::Diverged { rank: here, other, .. }) = Fault::of(&error) else { panic!("{error}") };
+    assert_eq!((*here, *other), (rank, 1 - rank));
+    drop(guard);
+    mpi.finish(LIMIT)
+}
+
+#[test]
+#[ignore = "what a rank of another test runs"]
+fn rank_late() -> Result<()> {
+    let (mpi, guard) = guard(SOON)?;
+    let begin = Instant::now();
+    if guard.rank() == 1 {
+        std::thread::sleep(2 * SOON.limit);
+    }
+    let error = sum(&guard, 100_000).unwrap_err();
+    match Fault::of(&error) {
+        Some(Fault::Missing { ranks, .. }) if guard.rank() == 0 => assert_eq!(ranks, &[1]),
+        Some(Fault::Left { other: 0, how, .. }) if guard.rank() == 1 => assert!(how.contains("for rank 1"), "{how}"),
+        _ => panic!("{error}"),
+    }
+    assert!(guard.rank() == 1 || begin.elapsed() < 2 * SOON.limit, "{:?}", begin.elapsed());
+    drop(guard);
+    mpi.finish(LIMIT)
+}
+
+/// Rank 1 is killed; the others call something with it.
+fn with_a_killed_rank(kill: impl FnOnce(&Guard) -> Result<()>, call: impl FnOnce(&Guard) -> Result<()>) -> Result<()> {
+    let (_, guard) = guard(SOON)?;
+    guard.barrier()?.wait(LIMIT)?;
+    if guard.rank() == 1 {
+        kill(&guard)?;
+        Command::new("kill").args(["-9", &std::process::id().to_string()]).status()?;
+        std::thread::sleep(PATIENCE);
+    }
+    let begin = Instant::now();
+    let error = call(&guard).unwrap_err();
+    assert!(matches!(Fault::of(&error), Some(Fault::Missing { .. } | Fault::Left { .. })), "{error}");
+    assert!(begin.elapsed() < 3 * SOON.limit, "{:?}", begin.elapsed());
+    println!("survivor has its error: {error}");
+    Ok(())
+}
+
+#[test]
+#[ignore = "what a rank of another test runs"]
+fn rank_killed_before_a_call() -> Result<()> {
+    with_a_killed_rank(|_| Ok(()), |guard| sum(guard, 3).map(drop))
+}
+
+/// Rank 1 agrees to the call, and takes no part in it.
+#[test]
+#[ignore = "what a rank of another test runs"]
+fn rank_killed_in_the_middle() -> Result<()> {
+    let begin = |guard: &Guard| guard.all_reduce(Buffer::zeros(4 << 20)?, DType::F32, Reduction::Sum);
+    with_a_killed_rank(|guard| begin(guard).map(drop), |guard| begin(guard)?.wait(LIMIT).map(drop))
 }
 
 #[test]

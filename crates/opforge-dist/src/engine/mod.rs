@@ -10,11 +10,12 @@ mod threads;
 
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::time::Instant;
 
 use opforge_core::{DeviceLocation, Result};
 
 pub use call::{Call, Collective, Place, Reduction};
-pub(crate) use check::check;
+pub(crate) use check::{MAX_TAG, check, position};
 pub use collectives::Collectives;
 pub use mpi::{Mpi, MpiEngine};
 pub(crate) use reduce::reduce;
@@ -23,7 +24,7 @@ pub use request::{LIMIT, Poll, Progress, Request};
 pub use threads::{ThreadEngine, Threads};
 
 /// What moves bytes between the ranks of a group. All ranks of a group make the same collective calls in the same order; an engine by itself does
-/// not check that (a guard over it does).
+/// not check that ([`crate::Guard`] does).
 ///
 /// Reductions go by rank, first to last, f16 and bf16 in f32: their results are equal on all ranks, whatever the timing.
 pub trait Engine: Send + Sync + Debug {
@@ -52,4 +53,15 @@ pub trait Engine: Send + Sync + Debug {
     /// # Errors
     /// Buffers that do not go with the counts, a dtype that the reduction does not take, ranks that the group does not have; failures of the engine.
     fn start(&self, call: Call) -> Result<Request>;
+
+    /// Counts what has arrived at this rank, where the engine knows it.
+    fn news(&self) -> u64 {
+        0
+    }
+
+    /// Waits a little for more than `seen` of [`Engine::news`], at most until `until`. `round` counts the waits.
+    fn pause(&self, seen: u64, round: u32, until: Instant) {
+        let _ = seen;
+        back_off(round, until);
+    }
 }

@@ -43,7 +43,7 @@ fn reason(error: &libloading::Error) -> String {
 }
 
 /// Where the library may be: what `OPFORGE_MPI` names (a file or a folder), and nothing else if it is set; beside `mpiexec` of PATH; in the Python
-/// environment; where the system looks.
+/// environment; where the system looks. First of all beside the program that started this process, which is MPICH's launcher under `mpiexec`.
 fn candidates(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     if let Some(named) = variable("OPFORGE_MPI").filter(|named| !named.is_empty()) {
         let named = PathBuf::from(named);
@@ -52,10 +52,22 @@ fn candidates(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
     let path = variable("PATH").unwrap_or_default();
     let launcher = env::split_paths(&path).map(|folder| folder.join("mpiexec")).find(|file| file.is_file());
     let resolved = launcher.as_ref().and_then(|file| file.canonicalize().ok());
-    let beside = launcher.into_iter().chain(resolved).filter_map(|file| Some(file.parent()?.parent()?.to_owned()));
+    let beside = parent()
+        .into_iter()
+        .chain(launcher)
+        .chain(resolved)
+        .filter_map(|file| Some(file.parent()?.parent()?.to_owned()));
     let environments = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(variable).map(PathBuf::from);
     let folders = beside.chain(environments).map(|folder| folder.join("lib"));
     folders.flat_map(|folder| within(&folder)).chain(NAMES.map(PathBuf::from)).collect()
+}
+
+/// The program that started this process, where the system tells.
+fn parent() -> Option<PathBuf> {
+    #[cfg(target_os = "linux")]
+    return std::fs::read_link(format!("/proc/{}/exe", std::os::unix::process::parent_id())).ok();
+    #[cfg(not(target_os = "linux"))]
+    None
 }
 
 fn within(folder: &Path) -> Vec<PathBuf> {
@@ -75,7 +87,8 @@ mod tests {
     #[test]
     fn environments_come_before_the_system() {
         let files = candidates(&|name| (name == "VIRTUAL_ENV").then(|| "/env".into()));
-        assert_eq!(files.first(), Some(&Path::new("/env/lib").join(NAMES[0])));
-        assert_eq!(files.last(), Some(&PathBuf::from(NAMES[1])));
+        let environment = files.iter().position(|file| *file == Path::new("/env/lib").join(NAMES[0]));
+        let system = files.iter().position(|file| *file == Path::new(NAMES[0]));
+        assert!(environment.is_some() && environment < system, "{files:?}");
     }
 }

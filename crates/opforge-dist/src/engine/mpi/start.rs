@@ -59,7 +59,7 @@ impl Engine for MpiEngine {
 
     /// Waits, without a limit, for the other ranks of the subgroup: MPI has no other way. The guard calls it when all have come.
     fn subgroup(&self, ranks: &[usize]) -> Result<Arc<dyn Engine>> {
-        crate::engine::check::position(self, ranks)?;
+        crate::engine::position(self, ranks)?;
         let numbers = ranks.iter().map(|&rank| c_int::try_from(rank)).collect::<Result<Vec<_>, _>>()?;
         let count = c_int::try_from(numbers.len())?;
         let (mut all, mut some, mut comm) = (abi::GROUP_NULL, abi::GROUP_NULL, abi::COMM_NULL);

@@ -23,12 +23,13 @@ use crate::{Fault, LIMIT};
 ///
 /// ```no_run
 /// use opforge_core::DType;
-/// use opforge_dist::{Buffer, Collectives, LIMIT, Mpi, Reduction};
+/// use opforge_dist::{Buffer, Collectives, Guard, LIMIT, Mpi, Reduction, Settings};
 ///
 /// let mpi = Mpi::start()?;
-/// let world = mpi.world()?;
-/// let sum = world.all_reduce(Buffer::of(&[1.0f32])?, DType::F32, Reduction::Sum)?.wait(LIMIT)?;
+/// let guard = Guard::new(mpi.world()?, Settings::default());
+/// let sum = guard.all_reduce(Buffer::of(&[1.0f32])?, DType::F32, Reduction::Sum)?.wait(LIMIT)?;
 /// println!("{:?}", sum.to_vec::<f32>()?);
+/// guard.close()?;
 /// mpi.finish(LIMIT)?;
 /// # Ok::<(), opforge_core::Error>(())
 /// ```

@@ -20,8 +20,11 @@ pub(super) struct Hub {
     inboxes: Vec<Inbox>,
     gone: Vec<AtomicBool>,
     /// Numbers of groups, by their ranks and how many groups of the same ranks there were before.
-    groups: Mutex<HashMap<(Arc<[usize]>, u64), u64>>,
+    groups: Mutex<HashMap<Made, u64>>,
 }
+
+/// A group's ranks, and how many groups of these were made before.
+type Made = (Arc<[usize]>, u64);
 
 #[derive(Default)]
 struct Inbox {

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use opforge_core::{Error, Result};
 
@@ -120,7 +121,7 @@ impl Engine for ThreadEngine {
     }
 
     fn subgroup(&self, ranks: &[usize]) -> Result<Arc<dyn Engine>> {
-        let rank = super::check::position(self, ranks)?;
+        let rank = super::position(self, ranks)?;
         let world: Arc<[usize]> = ranks.iter().map(|&rank| self.ranks[rank]).collect();
         let id = self.member.group(&world);
         let member = self.member.clone();
@@ -131,6 +132,14 @@ impl Engine for ThreadEngine {
         check(self, &call)?;
         let name = call.to_string();
         Ok(Request::new(name, Exchange::start(self, call)?))
+    }
+
+    fn news(&self) -> u64 {
+        self.member.hub.version(self.member.world_rank)
+    }
+
+    fn pause(&self, seen: u64, _round: u32, until: Instant) {
+        self.member.hub.wait(self.member.world_rank, seen, until);
     }
 }
 

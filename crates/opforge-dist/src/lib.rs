@@ -22,13 +22,19 @@
 //! # Ok::<(), opforge_core::Error>(())
 //! ```
 
+mod boxing;
 mod buffer;
+mod distribution;
 mod engine;
 mod fault;
 mod guard;
 mod parts;
+mod placement;
+mod sbp;
 
+pub use boxing::{Change, Costs, Groups, Link, Plan, Step};
 pub use buffer::Buffer;
+pub use distribution::{Distribution, Region};
 pub use engine::{
     Call, Collective, Collectives, Engine, LIMIT, Mpi, MpiEngine, Place, Poll, Progress, Reduction, Request,
     ThreadEngine, Threads,
@@ -36,3 +42,5 @@ pub use engine::{
 pub use fault::Fault;
 pub use guard::{Guard, Settings};
 pub use parts::balanced;
+pub use placement::{DeviceKind, Placement};
+pub use sbp::Sbp;

@@ -3,10 +3,11 @@
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use opforge_core::{DType, Error, Result};
-use opforge_dist::{Buffer, Collectives, Engine, Fault, Guard, LIMIT, Mpi, Reduction, Settings};
+use opforge_core::{DType, Error, Result, Shape};
+use opforge_dist::{Buffer, Collectives, Engine, Fault, Guard, LIMIT, Mpi, Reduction, Sbp, Settings};
 
 mod common;
+mod definition;
 mod launcher;
 
 use launcher::{Launch, launcher};
@@ -47,6 +48,13 @@ fn a_library_that_is_none_is_an_error_that_says_what_helps() {
 fn what_agrees_runs_under_a_guard() {
     let Some(launch) = launcher() else { return };
     let (output, _) = run(&launch, 3, "rank_guarded");
+    assert!(output.status.success(), "{}", text(&output));
+}
+
+#[test]
+fn boxing_gives_what_the_definition_says() {
+    let Some(launch) = launcher() else { return };
+    let (output, _) = run(&launch, 4, "rank_boxing");
     assert!(output.status.success(), "{}", text(&output));
 }
 
@@ -101,6 +109,32 @@ fn sum(engine: &dyn Engine, len: usize) -> Result<Vec<f32>> {
 fn rank_guarded() -> Result<()> {
     let (mpi, guard) = guard(Settings::default())?;
     common::everything(&guard)?;
+    guard.close()?;
+    drop(guard);
+    mpi.finish(LIMIT)
+}
+
+/// Pairs whose ends are not partial: every rank knows what it must have.
+#[test]
+#[ignore = "what a rank of another test runs"]
+fn rank_boxing() -> Result<()> {
+    let (mpi, guard) = guard(Settings::default())?;
+    let guard = std::sync::Arc::new(guard);
+    let partial = Sbp::Partial(Reduction::Sum);
+    let mesh = |sbp: [Sbp; 2]| definition::distribution(&[2, 2], &[3, 1, 0, 2], &sbp);
+    let row = |sbp: Sbp| definition::distribution(&[3], &[1, 2, 0], &[sbp]);
+    let (split, other, whole) = (Sbp::Split(0), Sbp::Split(1), Sbp::Broadcast);
+    let froms =
+        [mesh([split, partial]), mesh([partial, partial]), mesh([split, split]), mesh([whole, other]), row(partial)];
+    let tos = [mesh([whole, whole]), mesh([other, split]), mesh([whole, split]), row(split), row(whole)];
+    let pairs: Vec<_> = froms.iter().flat_map(|from| tos.iter().map(|to| (from.clone(), to.clone()))).collect();
+    for dims in [[3, 5], [40, 30]] {
+        let tensor = definition::Tensor { dtype: DType::F32, shape: Shape::from_dims(&dims) };
+        let parts = definition::execute(guard.clone(), &tensor, &pairs)?;
+        for ((from, to), part) in pairs.iter().zip(parts) {
+            assert_eq!(part, tensor.expected(to, guard.rank())?, "{from} to {to}");
+        }
+    }
     guard.close()?;
     drop(guard);
     mpi.finish(LIMIT)

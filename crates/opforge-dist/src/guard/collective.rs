@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use opforge_core::Result;
 
-use super::shared::{Entry, Shared, Started, end};
+use super::entry::Entry;
+use super::shared::{Shared, Started, end};
 use crate::Fault;
 use crate::engine::{Poll, Progress, Request};
 

@@ -1,6 +1,7 @@
 //! The guard over an engine: ranks agree on every call before they make it, and nobody waits without end.
 
 mod collective;
+mod entry;
 mod fingerprint;
 mod message;
 mod record;
@@ -16,9 +17,10 @@ use opforge_core::{DeviceLocation, Result};
 
 use crate::engine::{Call, Collective, Engine, LIMIT, MAX_TAG, Request, check, position};
 use collective::Guarded;
+use entry::Entry;
 use fingerprint::Fingerprint;
 use message::Message;
-use shared::{Entry, Shared};
+use shared::Shared;
 
 /// What a guard allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -137,7 +137,11 @@ impl Abandoned {
     }
 }
 
-/// A buffer's address for MPI.
+/// A buffer's address for MPI. Those of empty buffers point nowhere, and small numbers mean something to MPI: 1 is `MPI_IN_PLACE`.
 pub(super) fn at(buffer: &Buffer) -> *mut c_void {
-    buffer.address().as_ptr().cast()
+    static NOTHING: u8 = 0;
+    match buffer.is_empty() {
+        true => std::ptr::from_ref(&NOTHING).cast_mut().cast(),
+        false => buffer.address().as_ptr().cast(),
+    }
 }

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use opforge_core::{Error, Result};
 
 use super::abi::{self, Functions};
+use super::engine::MpiEngine;
 use super::library;
 use super::running::{Abandoned, Held, Running};
-use super::start::MpiEngine;
 use crate::engine::{Engine, Request};
 use crate::{Fault, LIMIT};
 

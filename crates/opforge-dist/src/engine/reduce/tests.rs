@@ -1,9 +1,6 @@
 use super::*;
 
-fn bytes<T: Copy>(values: &[T]) -> crate::Buffer
-where
-    T: opforge_core::Element,
-{
+fn bytes<T: opforge_core::Element>(values: &[T]) -> crate::Buffer {
     crate::Buffer::of(values).unwrap()
 }
 
@@ -14,9 +11,9 @@ fn of<T: opforge_core::Element>(op: Reduction, values: &[T]) -> T {
     let mut out = bytes(&[T::default()]);
     reduce(T::DTYPE, op, &all, out.bytes_mut().unwrap()).unwrap();
     // The same with each rank's elements where the result goes.
-    for own in 0..values.len() {
+    for (own, &value) in values.iter().enumerate() {
         let all: Vec<_> = all.iter().enumerate().map(|(rank, &of)| of.filter(|_| rank != own)).collect();
-        let mut place = bytes(&[values[own]]);
+        let mut place = bytes(&[value]);
         reduce(T::DTYPE, op, &all, place.bytes_mut().unwrap()).unwrap();
         assert_eq!(place.bytes().unwrap(), out.bytes().unwrap());
     }

@@ -46,6 +46,26 @@ fn what_agrees_runs() {
 }
 
 #[test]
+fn records_may_go_by_another_engine() {
+    let results = Threads::run(3, |engine| {
+        let data = engine.subgroup(&[0, 1, 2])?;
+        let guard = Guard::with_records(data, engine, Settings::default())?;
+        common::everything(&guard)?;
+        guard.close()
+    });
+    results.into_iter().for_each(|result| result.unwrap());
+    let alone =
+        |engine: Arc<dyn Engine>| Guard::with_records(engine.subgroup(&[engine.rank()])?, engine, Settings::default());
+    assert!(Threads::run(2, alone).iter().all(Result::is_err));
+}
+
+#[test]
+fn limits_may_be_without_end() {
+    let results = guarded(2, Duration::MAX, |guard| guard.barrier()?.wait(Duration::MAX));
+    results.into_iter().for_each(|result| drop(result.unwrap()));
+}
+
+#[test]
 fn another_operation_shows_both_sides_on_both_ranks() {
     let results = guarded(2, LIMIT, |guard| match guard.rank() {
         0 => sum(&guard, &[1.0]).map(drop),

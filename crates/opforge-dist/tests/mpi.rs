@@ -82,6 +82,15 @@ fn a_killed_rank_is_an_error_at_the_others() {
     }
 }
 
+#[test]
+fn a_subgroup_whose_ranks_do_not_come_is_an_error() {
+    let Some(launch) = launcher() else { return };
+    let (output, took) = run(&launch, 2, "rank_without_its_group");
+    assert_eq!(text(&output).matches("rank 0 has its error").count(), 1, "{}", text(&output));
+    assert!(took < LIMIT, "it took {took:?}");
+    assert_eq!(launch.left_running(), 0);
+}
+
 /// As users start it: the launcher ends all.
 #[test]
 fn a_killed_rank_ends_the_run() {
@@ -172,6 +181,24 @@ fn rank_late() -> Result<()> {
     assert!(guard.rank() == 1 || begin.elapsed() < 2 * SOON.limit, "{:?}", begin.elapsed());
     drop(guard);
     mpi.finish(LIMIT)
+}
+
+/// Without a guard, which would see it before.
+#[test]
+#[ignore = "what a rank of another test runs"]
+fn rank_without_its_group() -> Result<()> {
+    let mpi = Mpi::start()?;
+    let world = mpi.world_within(SOON.limit)?;
+    if world.rank() == 1 {
+        std::thread::sleep(2 * SOON.limit);
+        return Ok(());
+    }
+    let error = world.subgroup(&[0, 1]).unwrap_err();
+    assert!(matches!(Fault::of(&error), Some(Fault::TimedOut { .. })), "{error}");
+    let error = mpi.finish(LIMIT).unwrap_err();
+    assert!(error.to_string().contains("subgroup"), "{error}");
+    println!("rank 0 has its error");
+    Ok(())
 }
 
 /// Rank 1 is killed; the others call something with it.

@@ -1,6 +1,6 @@
 //! What changes cost.
 
-use opforge_core::Shape;
+use opforge_core::{Error, Result, Shape};
 
 use super::Change;
 use crate::Distribution;
@@ -34,6 +34,16 @@ impl Default for Costs {
 }
 
 impl Costs {
+    /// Whether a search by these costs ends.
+    pub(super) fn check(&self) -> Result<()> {
+        let links = self.links.iter().chain([&self.across]);
+        let numbers = links.flat_map(|link| [link.latency, link.per_byte]).chain([self.copy]);
+        match numbers.into_iter().find(|number| !(0.0..f64::INFINITY).contains(number)) {
+            None => Ok(()),
+            Some(number) => Err(Error::value("boxing", "costs", number, "finite numbers of seconds, not negative")),
+        }
+    }
+
     fn link(&self, dim: Option<usize>) -> Link {
         let of = |dim: usize| self.links.get(dim).or(self.links.last()).copied();
         dim.and_then(of).unwrap_or(self.across)

@@ -49,8 +49,10 @@ impl Plan {
     /// Finds the route of the least time by the given costs.
     ///
     /// # Errors
-    /// A distribution that does not go with the shape, or a partial one whose reduction does not take the dtype.
+    /// A distribution that does not go with the shape, or a partial one whose reduction does not take the dtype; kinds of devices that
+    /// differ; costs that are negative or not finite.
     pub fn new(dtype: DType, shape: Shape, from: Distribution, to: Distribution, costs: &Costs) -> Result<Self> {
+        costs.check()?;
         search::check(dtype, &shape, &from)?;
         search::check(dtype, &shape, &to)?;
         let route = search::cheapest(dtype, &shape, &from, &to, costs)?;

@@ -19,12 +19,15 @@ pub(crate) use check::{MAX_TAG, check, position};
 pub use collectives::Collectives;
 pub use mpi::{Mpi, MpiEngine};
 pub(crate) use reduce::reduce;
-pub(crate) use request::back_off;
 pub use request::{LIMIT, Poll, Progress, Request};
+pub(crate) use request::{back_off, deadline};
 pub use threads::{ThreadEngine, Threads};
 
 /// What moves bytes between the ranks of a group. All ranks of a group make the same collective calls in the same order; an engine by itself does
 /// not check that ([`crate::Guard`] does).
+///
+/// An engine of devices (NCCL is to come) says so by [`Engine::location`]; its buffers are lent by [`Buffer::from_raw`](crate::Buffer::from_raw), and its guard
+/// exchanges records by another engine ([`crate::Guard::with_records`]).
 ///
 /// Reductions go by rank, first to last, f16 and bf16 in f32: their results are equal on all ranks, whatever the timing.
 pub trait Engine: Send + Sync + Debug {

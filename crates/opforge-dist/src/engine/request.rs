@@ -33,6 +33,12 @@ pub trait Progress: Send {
     }
 }
 
+/// The moment so much later; some decades for what the clock cannot say.
+pub(crate) fn deadline(limit: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(limit).unwrap_or(now + Duration::from_secs(1 << 30))
+}
+
 /// First this thread stays awake, then it lets others run, then it sleeps: an engine that makes progress only while it is asked cannot sleep long.
 pub(crate) fn back_off(round: u32, until: Instant) {
     match round {
@@ -111,7 +117,7 @@ impl Request {
     /// # Errors
     /// As [`Request::test`]; [`Fault::TimedOut`], after which the call is given up.
     pub fn wait(mut self, limit: Duration) -> Result<Buffer> {
-        if !self.wait_until(Instant::now() + limit)? {
+        if !self.wait_until(deadline(limit))? {
             return Err(Fault::TimedOut { call: std::mem::take(&mut self.call), waited: limit }.into());
         }
         match std::mem::replace(&mut self.state, State::Over) {

@@ -28,10 +28,10 @@ impl Fingerprint {
         Fingerprint { hash: hash.0, text: format!("{call}, call {number} of {}", named(group)) }
     }
 
-    /// Of a message between two ranks: dtype and length.
-    pub fn of_message(call: &Call, bytes: usize) -> Self {
-        let hash = Hash::new().text("message").text(call.dtype.as_str()).number(bytes as u64);
-        Fingerprint { hash: hash.0, text: call.to_string() }
+    /// Of a message between two ranks of a group: dtype and length.
+    pub fn of_message(call: &Call, group: &[usize], bytes: usize) -> Self {
+        let hash = Hash::new().text("message").text(call.dtype.as_str()).number(bytes as u64).all(group);
+        Fingerprint { hash: hash.0, text: format!("{call}, of {}", named(group)) }
     }
 
     /// Of what is not a call of the engine: making a group, closing.

@@ -9,9 +9,8 @@ use super::Guard;
 use super::fingerprint::Fingerprint;
 use super::record::{Fields, Kind, PAYLOAD, RECORD, Record};
 use super::shared::{Shared, end};
-use crate::engine::{Call, Collective, Engine, Place, Poll, Progress, Request};
+use crate::engine::{Call, Collective, Engine, Poll, Progress, Request};
 use crate::{Buffer, Fault};
-use opforge_core::{DType, Shape};
 
 /// A message under way.
 pub(super) struct Message {
@@ -32,39 +31,35 @@ pub(super) struct Message {
 }
 
 impl Message {
-    /// `peer` is the other rank in the group and in the world.
+    /// `place` and `peer` are the other rank in the group and in the world. Records of all groups go through the world, in the order of calls.
     pub fn start(
         shared: Arc<Shared>,
         engine: Arc<dyn Engine>,
         mut call: Call,
-        (place, peer): (usize, usize),
+        group: &[usize],
+        place: usize,
         tag: u16,
     ) -> Result<Self> {
+        let peer = group[place];
         let sends = matches!(call.collective, Collective::Send { .. });
         let bytes = call.send.len() + call.recv.len();
-        let fingerprint = Fingerprint::of_message(&call, bytes);
+        let fingerprint = Fingerprint::of_message(&call, group, bytes);
         if peer != shared.world.rank() {
             shared.lock().contact(&shared, peer)?;
         }
-        let (collective, large) = match sends {
-            true => {
-                (Collective::Send { to: place, tag }, Collective::Send { to: place, tag: tag + Guard::MAX_TAG + 1 })
-            }
-            false => (
-                Collective::Receive { from: place, tag },
-                Collective::Receive { from: place, tag: tag + Guard::MAX_TAG + 1 },
-            ),
-        };
         let buffers = match sends {
             true => [written(&fingerprint, &call, bytes)?, Buffer::empty()],
             false => [Buffer::empty(), Buffer::zeros(RECORD)?],
         };
-        let [send, recv] = buffers;
-        let shape = Shape::from_dims(&[RECORD]);
-        let place = Place::here();
-        let record = engine.start(Call { collective, dtype: DType::U8, shape, send, recv, place })?;
+        let collective =
+            if sends { Collective::Send { to: peer, tag } } else { Collective::Receive { from: peer, tag } };
+        let record = shared.record(collective, buffers)?;
         let (data, recv) = if bytes > PAYLOAD {
-            call.collective = large;
+            let tag = tag + Guard::MAX_TAG + 1;
+            call.collective = match sends {
+                true => Collective::Send { to: place, tag },
+                false => Collective::Receive { from: place, tag },
+            };
             (Some(engine.start(call)?), None)
         } else {
             (None, Some(call.recv))

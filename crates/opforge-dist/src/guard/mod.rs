@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use opforge_core::{DeviceLocation, Result};
+use opforge_core::{DeviceLocation, Error, Result};
 
 use crate::engine::{Call, Collective, Engine, LIMIT, MAX_TAG, Request, check, position};
 use collective::Guarded;
@@ -75,9 +75,45 @@ impl Guard {
     /// A guard over the engine of a world; all its ranks have one, and use the engine only through it. The rank leaves when the guard, its subgroups
     /// and its requests are dropped.
     pub fn new(world: Arc<dyn Engine>, settings: Settings) -> Self {
+        Self::over(world.clone(), world, settings)
+    }
+
+    /// A guard over an engine whose records another engine exchanges, of the same ranks in the same order: one that takes memory of the host.
+    ///
+    /// # Errors
+    /// Engines of other ranks.
+    pub fn with_records(world: Arc<dyn Engine>, records: Arc<dyn Engine>, settings: Settings) -> Result<Self> {
+        if (world.rank(), world.size()) != (records.rank(), records.size()) {
+            let given = format!("rank {} of {}", records.rank(), records.size());
+            let accepted = format!("rank {} of {}", world.rank(), world.size());
+            return Err(Error::value("guard", "records", given, accepted));
+        }
+        Ok(Self::over(world, records, settings))
+    }
+
+    fn over(world: Arc<dyn Engine>, records: Arc<dyn Engine>, settings: Settings) -> Self {
         let members = (0..world.size()).collect();
-        let shared = Arc::new(Shared::new(world.clone(), settings));
+        let shared = Arc::new(Shared::new(records, settings));
         Guard { shared, inner: world, members, calls: AtomicU64::new(0) }
+    }
+
+    /// Tells all ranks that this one stops after an error of its own: who waits for it gets an error that shows it. It makes no further calls.
+    ///
+    /// ```
+    /// use opforge_dist::{Collectives, Engine, Fault, Guard, LIMIT, Settings, Threads};
+    ///
+    /// let ranks = Threads::run(2, |engine| {
+    ///     let guard = Guard::new(engine, Settings::default());
+    ///     if guard.rank() == 1 {
+    ///         guard.abort(&opforge_core::Error::msg("no such file: weights"));
+    ///         return Ok(());
+    ///     }
+    ///     guard.barrier()?.wait(LIMIT).map(drop)
+    /// });
+    /// assert!(ranks[0].as_ref().unwrap_err().to_string().contains("no such file: weights"));
+    /// ```
+    pub fn abort(&self, error: &Error) {
+        self.shared.lock().fail(&self.shared, error.clone());
     }
 
     /// Leaves together with all ranks of the world, so that no message is under way any more.
@@ -104,10 +140,10 @@ impl Guard {
     fn message(&self, call: Call, peer: usize, tag: u16) -> Result<Request> {
         if tag > Self::MAX_TAG {
             let accepted = format!("0 to {}", Self::MAX_TAG);
-            return Err(opforge_core::Error::value(call.collective.name(), "tag", tag, accepted));
+            return Err(Error::value(call.collective.name(), "tag", tag, accepted));
         }
         let name = call.to_string();
-        let message = Message::start(self.shared.clone(), self.inner.clone(), call, (peer, self.members[peer]), tag)?;
+        let message = Message::start(self.shared.clone(), self.inner.clone(), call, &self.members, peer, tag)?;
         Ok(Request::new(name, message))
     }
 }

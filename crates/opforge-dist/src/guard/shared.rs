@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque, hash_map};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use opforge_core::{DType, Error, Result, Shape};
 
@@ -11,7 +11,7 @@ use super::entry::{Entry, how};
 use super::fingerprint::Fingerprint;
 use super::record::{Fields, Kind, RECORD, Record};
 use super::small;
-use crate::engine::{Call, Collective, Engine, MAX_TAG, Place, Poll, Progress, Request};
+use crate::engine::{Call, Collective, Engine, MAX_TAG, Place, Poll, Progress, Request, deadline};
 use crate::{Buffer, Fault};
 
 /// What the guards of one rank share.
@@ -287,8 +287,8 @@ impl Drop for Shared {
     }
 }
 
-/// How long a call that all have begun may take.
+/// Until when a call that all have begun may take.
 pub(super) fn end(settings: &Settings, bytes: usize) -> Instant {
-    let transfer = std::time::Duration::from_secs_f64(bytes as f64 / settings.least_speed.max(1) as f64);
-    Instant::now() + settings.limit + transfer
+    let transfer = Duration::try_from_secs_f64(bytes as f64 / settings.least_speed.max(1) as f64);
+    deadline(settings.limit.saturating_add(transfer.unwrap_or(Duration::MAX)))
 }

@@ -1,6 +1,6 @@
 //! Calls whose data travels in the records: when all have come, the call is done.
 
-use opforge_core::Result;
+use opforge_core::{DeviceLocation, Result};
 
 use super::record::{PAYLOAD, Record};
 use crate::Buffer;
@@ -8,6 +8,9 @@ use crate::engine::{Call, Collective, reduce};
 
 /// What a rank puts into its records, if the call's data fits. Ranks that agree on the call agree on that.
 pub(super) fn payload(call: &Call, rank: usize) -> Result<Option<&[u8]>> {
+    if [&call.send, &call.recv].iter().any(|buffer| buffer.location() != DeviceLocation::Cpu) {
+        return Ok(None);
+    }
     let size = call.dtype.size_in_bytes();
     let all_fit = |counts: &[usize]| counts.iter().all(|count| count * size <= PAYLOAD);
     Ok(match &call.collective {

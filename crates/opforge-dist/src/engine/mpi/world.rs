@@ -3,6 +3,7 @@
 use std::ffi::{c_char, c_int};
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use super::abi::{self, Functions};
 use super::engine::MpiEngine;
 use super::library;
 use super::running::{Abandoned, Held, Running};
-use crate::engine::{Engine, Request};
+use crate::engine::{Engine, Request, deadline};
 use crate::{Fault, LIMIT};
 
 /// MPI in this process; there is one.
@@ -45,6 +46,8 @@ pub struct Mpi {
     /// Calls that were given up; MPI may still use their memory.
     pub(super) abandoned: Mutex<Vec<Abandoned>>,
     finished: Mutex<bool>,
+    /// Whether a thread waits in MPI for ranks that did not come.
+    stuck: AtomicBool,
 }
 
 /// The right to call MPI now.
@@ -98,6 +101,7 @@ impl Mpi {
             turn: Mutex::new(()),
             abandoned: Mutex::default(),
             finished: Mutex::new(false),
+            stuck: AtomicBool::new(false),
         })
     }
 
@@ -106,14 +110,22 @@ impl Mpi {
     /// # Errors
     /// MPI is finished, or fails; a rank does not come within [`LIMIT`].
     pub fn world(&'static self) -> Result<Arc<dyn Engine>> {
+        self.world_within(LIMIT)
+    }
+
+    /// As [`Mpi::world`], with a limit for the ranks that make it, and later its subgroups.
+    ///
+    /// # Errors
+    /// As [`Mpi::world`], within this limit.
+    pub fn world_within(&'static self, limit: Duration) -> Result<Arc<dyn Engine>> {
         if self.is_finished() {
             return Err(Fault::Unavailable { message: "MPI is finished in this process".into() }.into());
         }
         let running = Running::duplicate(self, abi::COMM_WORLD)?;
         let comm = running.comm();
-        Request::new("MPI_Comm_idup", running).wait(LIMIT)?;
+        Request::new("MPI_Comm_idup", running).wait(limit)?;
         let comm = *comm.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Arc::new(MpiEngine::new(self, comm)?))
+        Ok(Arc::new(MpiEngine::new(self, comm, limit)?))
     }
 
     /// The library's file, version and level of threads.
@@ -139,10 +151,14 @@ impl Mpi {
     /// # Errors
     /// Calls that were given up are still under way after `limit`; ranks do not come within it; MPI fails.
     pub fn finish(&'static self, limit: Duration) -> Result<()> {
-        let until = Instant::now() + limit;
+        let until = deadline(limit);
         let mut finished = self.finished.lock().unwrap_or_else(PoisonError::into_inner);
         if *finished || !self.ours {
             return Ok(());
+        }
+        if self.stuck.load(Ordering::Relaxed) {
+            let message = "MPI cannot be finished: a subgroup whose ranks did not come is still being made";
+            return Err(Fault::Unavailable { message: message.into() }.into());
         }
         // `MPI_Finalize` waits for all ranks, without a limit.
         Request::new("finish", Running::barrier(self, abi::COMM_WORLD, Held::default())?).wait(limit)?;
@@ -189,6 +205,15 @@ impl Mpi {
 
     pub(super) fn check(&self, function: &'static str, code: c_int) -> Result<()> {
         check(&self.functions, function, code)
+    }
+
+    pub(super) fn is_multiple(&self) -> bool {
+        self.thread_level == abi::THREAD_MULTIPLE
+    }
+
+    /// A thread stays behind in MPI.
+    pub(super) fn leave_stuck(&self) {
+        self.stuck.store(true, Ordering::Relaxed);
     }
 
     pub(super) fn is_finished(&self) -> bool {

@@ -50,9 +50,16 @@ impl Threads {
     pub fn run<T: Send>(ranks: usize, program: impl Fn(Arc<dyn Engine>) -> Result<T> + Sync) -> Vec<Result<T>> {
         let program = &program;
         std::thread::scope(|scope| {
-            let start = |engine| scope.spawn(move || caught(program, engine));
+            // A thread that cannot be started drops its engine: that rank has left.
+            let start = |engine: Arc<dyn Engine>| {
+                let name = format!("rank {}", engine.rank());
+                std::thread::Builder::new().name(name).spawn_scoped(scope, move || caught(program, engine))
+            };
             let threads: Vec<_> = Self::group(ranks).into_iter().map(start).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(Error::UnwrapNone))).collect()
+            let join = |thread: std::thread::ScopedJoinHandle<'_, Result<T>>| {
+                thread.join().unwrap_or_else(|_| Err(Error::msg("a rank's thread ended with a panic")))
+            };
+            threads.into_iter().map(|thread| join(thread?)).collect()
         })
     }
 }

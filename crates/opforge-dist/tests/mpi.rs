@@ -36,6 +36,13 @@ fn every_call_in_every_dtype() {
 }
 
 #[test]
+fn an_mpi_that_others_began_is_used_by_its_thread() {
+    let Some(launch) = launcher() else { return };
+    let (output, _) = run(&launch, 3, "rank_with_an_mpi_of_others");
+    assert!(output.status.success(), "{}", text(&output));
+}
+
+#[test]
 fn a_library_that_is_none_is_an_error_that_says_what_helps() {
     let this = std::env::current_exe().unwrap();
     let mut command = Command::new(this);
@@ -181,6 +188,31 @@ fn rank_late() -> Result<()> {
     assert!(guard.rank() == 1 || begin.elapsed() < 2 * SOON.limit, "{:?}", begin.elapsed());
     drop(guard);
     mpi.finish(LIMIT)
+}
+
+/// `MPI_Init` offers `MPI_THREAD_SINGLE`.
+#[test]
+#[ignore = "what a rank of another test runs"]
+fn rank_with_an_mpi_of_others() -> Result<()> {
+    type Init = unsafe extern "C" fn(*const (), *const ()) -> i32;
+    type Finalize = unsafe extern "C" fn() -> i32;
+    let file = std::path::Path::new(&std::env::var_os("OPFORGE_MPI").unwrap()).join("libmpi_abi.so.1");
+    // SAFETY: it is the MPI library that this test was started with, and MPI's functions have these signatures.
+    let library = unsafe { libloading::Library::new(file) }.unwrap();
+    // SAFETY: as above; null stands for the program's arguments.
+    assert_eq!(unsafe { library.get::<Init>(b"MPI_Init").unwrap()(std::ptr::null(), std::ptr::null()) }, 0);
+    let mpi = Mpi::start()?;
+    assert!(mpi.describe().ends_with("threads: single"), "{}", mpi.describe());
+    let world = mpi.world()?;
+    common::everything(&*world)?;
+    let elsewhere = std::thread::scope(|scope| scope.spawn(|| world.barrier().err()).join().unwrap());
+    assert!(elsewhere.unwrap().to_string().contains("the thread that started MPI"));
+    mpi.finish(LIMIT)?;
+    // It was not ours to finish.
+    world.barrier()?.wait(LIMIT)?;
+    // SAFETY: as above; no call is under way.
+    assert_eq!(unsafe { library.get::<Finalize>(b"MPI_Finalize").unwrap()() }, 0);
+    Ok(())
 }
 
 /// Without a guard, which would see it before.

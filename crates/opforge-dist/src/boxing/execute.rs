@@ -61,6 +61,23 @@ impl Plan {
     ///
     /// # Errors
     /// A part of another size, or where there should be none; those of the engine.
+    ///
+    /// ```
+    /// use opforge_core::{DType, Shape};
+    /// use opforge_dist::{Buffer, Costs, Distribution, Engine, Groups, Place, Plan, Sbp, Threads};
+    ///
+    /// let ranks = Threads::run(2, |engine| {
+    ///     let row = |sbp| Distribution::new("cpu[0, 1]".parse()?, &[sbp]);
+    ///     let (split, whole) = (row(Sbp::Split(0))?, row(Sbp::Broadcast)?);
+    ///     let plan = Plan::new(DType::I64, Shape::from(3), split, whole, &Costs::default())?;
+    ///     let part: &[i64] = [&[1, 2][..], &[3]][engine.rank()];
+    ///     plan.execute(&Groups::new(engine), Some(Buffer::of(part)?), &Place::here())
+    /// });
+    /// for whole in ranks {
+    ///     assert_eq!(whole?.unwrap().to_vec::<i64>()?, [1, 2, 3]);
+    /// }
+    /// # Ok::<(), opforge_core::Error>(())
+    /// ```
     pub fn execute(&self, groups: &Groups, part: Option<Buffer>, place: &Place) -> Result<Option<Buffer>> {
         let rank = groups.world.rank();
         let position = self.from().placement().position(rank);

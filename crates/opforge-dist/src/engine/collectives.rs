@@ -7,8 +7,21 @@ use crate::Buffer;
 
 /// The calls of an [`Engine`] by name. Counts are numbers of elements; each begins a [`Request`], which owns the buffers and gives the result back.
 ///
-/// Errors are those of [`Engine::start`].
-#[allow(missing_docs)]
+/// Errors are those of [`Engine::start`], and out of memory for results.
+///
+/// ```
+/// use opforge_core::DType;
+/// use opforge_dist::{Buffer, Collectives, Engine, LIMIT, Threads};
+///
+/// let ranks = Threads::run(2, |engine| {
+///     let mine = Buffer::of(&vec![engine.rank() as i64; engine.rank() + 1])?;
+///     engine.all_gather(mine, DType::I64, &[1, 2])?.wait(LIMIT)?.to_vec::<i64>()
+/// });
+/// for all in ranks {
+///     assert_eq!(all?, [0, 1, 1]);
+/// }
+/// # Ok::<(), opforge_core::Error>(())
+/// ```
 pub trait Collectives: Engine {
     /// The reduction of all ranks' buffers, to all.
     #[track_caller]

@@ -1,5 +1,6 @@
 //! The reduction of several ranks' elements, for all engines.
 
+use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 use num_complex::Complex;
 use opforge_core::{DType, Error, Result};
@@ -142,30 +143,23 @@ impl Part for f64 {
     const COMPLEX: DType = DType::C128;
 }
 
-/// Types of 16 bits that are computed in f32.
+/// Types of 16 bits that are computed in f32. Slices of them are converted with the processor's instructions.
 trait Half: Plain {
-    fn widen(self) -> f32;
-    fn round(value: f32) -> Self;
+    fn widen(from: &[Self], to: &mut [f32]);
+    fn round(from: &[f32], to: &mut [Self]);
     const DTYPE: DType;
 }
-impl Half for f16 {
-    fn widen(self) -> f32 {
-        self.to_f32()
-    }
-    fn round(value: f32) -> Self {
-        f16::from_f32(value)
-    }
-    const DTYPE: DType = DType::F16;
+
+macro_rules! half {
+    ($($ty:ty => $dtype:ident),*) => {
+        $(impl Half for $ty {
+            fn widen(from: &[Self], to: &mut [f32]) { from.convert_to_f32_slice(to) }
+            fn round(from: &[f32], to: &mut [Self]) { to.convert_from_f32_slice(from) }
+            const DTYPE: DType = DType::$dtype;
+        })*
+    };
 }
-impl Half for bf16 {
-    fn widen(self) -> f32 {
-        self.to_f32()
-    }
-    fn round(value: f32) -> Self {
-        bf16::from_f32(value)
-    }
-    const DTYPE: DType = DType::BF16;
-}
+half!(f16 => F16, bf16 => BF16);
 
 fn half<T: Half>(op: Reduction, ranks: &[Option<&[u8]>], out: &mut [u8]) -> Result<()> {
     match op {
@@ -181,17 +175,19 @@ fn half<T: Half>(op: Reduction, ranks: &[Option<&[u8]>], out: &mut [u8]) -> Resu
 #[inline(always)]
 fn widened<T: Half>(ranks: &[Option<&[u8]>], out: &mut [u8], combine: impl Fn(f32, f32) -> f32) -> Result<()> {
     let (ranks, out) = typed::<T>(ranks, out)?;
-    let mut wide = [0f32; BLOCK];
+    let (mut wide, mut next) = ([0f32; BLOCK], [0f32; BLOCK]);
     for (block, out) in out.chunks_mut(BLOCK).enumerate() {
-        let wide = &mut wide[..out.len()];
+        let (wide, next) = (&mut wide[..out.len()], &mut next[..out.len()]);
         for (number, rank) in ranks.iter().enumerate() {
             let rank = rank.map_or(&*out, |rank| &rank[block * BLOCK..][..wide.len()]);
-            match number {
-                0 => wide.iter_mut().zip(rank).for_each(|(wide, x)| *wide = x.widen()),
-                _ => wide.iter_mut().zip(rank).for_each(|(wide, x)| *wide = combine(*wide, x.widen())),
+            if number == 0 {
+                T::widen(rank, wide);
+                continue;
             }
+            T::widen(rank, next);
+            wide.iter_mut().zip(&*next).for_each(|(wide, &x)| *wide = combine(*wide, x));
         }
-        out.iter_mut().zip(&*wide).for_each(|(out, &wide)| *out = T::round(wide));
+        T::round(wide, out);
     }
     Ok(())
 }
@@ -205,10 +201,13 @@ fn each<T: Plain>(
     first: impl Fn(T) -> T,
 ) -> Result<()> {
     let (ranks, out) = typed::<T>(ranks, out)?;
+    let in_place = ranks.iter().any(Option::is_none);
     let mut own = Vec::with_capacity(BLOCK);
     for (block, out) in out.chunks_mut(BLOCK).enumerate() {
-        own.clear();
-        own.extend_from_slice(out);
+        if in_place {
+            own.clear();
+            own.extend_from_slice(out);
+        }
         for (number, rank) in ranks.iter().enumerate() {
             let rank = rank.map_or(&own[..], |rank| &rank[block * BLOCK..][..out.len()]);
             match number {

@@ -65,6 +65,9 @@ impl Mpi {
     }
 
     fn open() -> Result<Mpi> {
+        if size_of::<usize>() != size_of::<abi::Count>() {
+            return Err(Fault::Unavailable { message: "MPI is supported on 64-bit systems only".into() }.into());
+        }
         let (library, file) = library::open()?;
         let functions = Functions::of(&library)?;
         // MPI cannot be unloaded.

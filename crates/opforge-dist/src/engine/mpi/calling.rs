@@ -1,0 +1,160 @@
+//! Calls as one operation of MPI after the other.
+
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use opforge_core::{DType, Result};
+
+use super::engine::MpiEngine;
+use super::operations::{ALL, RECV, SEND, room, starts};
+use super::running::{Held, Running};
+use crate::engine::{Call, Collective, Poll, Progress, Reduction, back_off, reduce};
+use crate::{Buffer, parts};
+
+/// All-reduces of up to so many bytes gather all ranks' elements, in one operation; larger ones reduce a part on each rank, and gather the parts.
+const GATHERED: usize = 8 << 10;
+
+/// Larger all-reduces are made of pieces of so many bytes for each rank, which bounds the memory for what comes from other ranks. Smaller ones in
+/// debug builds, so that tests have several.
+const PIECE: usize = if cfg!(debug_assertions) { 512 << 10 } else { 8 << 20 };
+
+/// A call under way: one operation after the other.
+pub(super) struct Calling {
+    group: MpiEngine,
+    running: Running,
+    dtype: DType,
+    then: Then,
+    begun: Instant,
+    /// How long who waits stays awake: MPI moves bytes only while it is asked.
+    awake: Duration,
+}
+
+/// What follows an operation. Its buffers are the call's `recv` and `send`, and one for what comes from all ranks.
+enum Then {
+    Done,
+    /// The message has so many bytes.
+    Received(usize),
+    /// Reduce what came from all ranks.
+    Reduce(Reduction),
+    /// Reduce this rank's part of a piece of `recv`, and gather the parts.
+    ReducePiece(Reduction, Range<usize>),
+    /// Go on with the next piece, from this element on.
+    NextPiece(Reduction, usize),
+}
+
+impl Calling {
+    pub fn start(engine: &MpiEngine, call: Call) -> Result<Self> {
+        let group = MpiEngine { ..*engine };
+        let (dtype, size) = (call.dtype, call.dtype.size_in_bytes());
+        let (len, bytes) = (call.recv.len(), call.recv.len() + call.send.len());
+        let mut held = Held { buffers: [call.recv, call.send, Buffer::empty()], ..Held::default() };
+        let (running, then) = match call.collective {
+            Collective::Barrier => (Running::barrier(group.mpi, group.comm, held)?, Then::Done),
+            Collective::Broadcast { root } => (group.broadcast(held, root)?, Then::Done),
+            Collective::Send { to, tag } => (group.send(held, to, tag)?, Then::Done),
+            Collective::Receive { from, tag } => (group.receive(held, from, tag)?, Then::Received(len)),
+            Collective::AllGather { counts } => (group.gather(held, &counts, size, SEND, RECV)?, Then::Done),
+            Collective::AllToAll { send, recv } => {
+                (group.exchange(held, [&send, &recv], size, SEND, RECV)?, Then::Done)
+            }
+            Collective::ReduceScatter { op, counts } => {
+                let mine = vec![counts[group.rank]; group.size];
+                held.buffers[ALL] = room(group.size * len)?;
+                (group.exchange(held, [&counts, &mine], size, SEND, ALL)?, Then::Reduce(op))
+            }
+            Collective::AllReduce(op) if len <= GATHERED => {
+                let counts = vec![len / size; group.size];
+                held.buffers[ALL] = room(group.size * len)?;
+                (group.gather(held, &counts, size, RECV, ALL)?, Then::Reduce(op))
+            }
+            Collective::AllReduce(op) => {
+                held.buffers[ALL] = room(group.size * PIECE.min(len))?;
+                group.exchange_piece(held, op, 0, size)?
+            }
+        };
+        let awake = Duration::from_micros(50) + Duration::from_nanos(bytes as u64);
+        Ok(Calling { group, running, dtype, then, begun: Instant::now(), awake })
+    }
+
+    /// What follows the operation that is done.
+    fn advance(&mut self) -> Result<Poll> {
+        let (mut held, size) = (self.running.take(), self.dtype.size_in_bytes());
+        match std::mem::replace(&mut self.then, Then::Done) {
+            Then::Done => Ok(Poll::Done(std::mem::take(&mut held.buffers[RECV]))),
+            Then::Received(bytes) => {
+                self.group.check_length(&self.running, bytes)?;
+                Ok(Poll::Done(std::mem::take(&mut held.buffers[RECV])))
+            }
+            Then::Reduce(op) => {
+                let all = std::mem::take(&mut held.buffers[ALL]);
+                let mut recv = std::mem::take(&mut held.buffers[RECV]);
+                let ranks: Vec<_> = split(all.bytes()?, recv.len()).take(self.group.size).map(Some).collect();
+                reduce(self.dtype, op, &ranks, recv.bytes_mut()?)?;
+                Ok(Poll::Done(recv))
+            }
+            Then::ReducePiece(op, piece) => {
+                self.running = self.group.gather_piece(held, op, self.dtype, piece.clone())?;
+                self.then = Then::NextPiece(op, piece.end);
+                Ok(Poll::Pending)
+            }
+            Then::NextPiece(_, start) if start * size == held.buffers[RECV].len() => {
+                Ok(Poll::Done(std::mem::take(&mut held.buffers[RECV])))
+            }
+            Then::NextPiece(op, start) => {
+                (self.running, self.then) = self.group.exchange_piece(held, op, start, size)?;
+                Ok(Poll::Pending)
+            }
+        }
+    }
+}
+
+impl Progress for Calling {
+    fn poll(&mut self) -> Result<Poll> {
+        if !self.running.test()? {
+            return Ok(Poll::Pending);
+        }
+        self.advance()
+    }
+
+    fn pause(&self, round: u32, until: Instant) {
+        if self.begun.elapsed() >= self.awake {
+            back_off(round, until);
+        }
+    }
+}
+
+/// The pieces of an all-reduce.
+impl MpiEngine {
+    /// Begins a piece of an all-reduce, from this element on: each rank gets all ranks' elements of its part, but its own.
+    fn exchange_piece(&self, held: Held, op: Reduction, start: usize, size: usize) -> Result<(Running, Then)> {
+        let end = (start + self.size * (PIECE / size)).min(held.buffers[RECV].len() / size);
+        let mut counts = parts::lengths(end - start, self.size);
+        let mut mine = vec![counts[self.rank]; self.size];
+        let starts = starts(start, &counts);
+        (counts[self.rank], mine[self.rank]) = (0, 0);
+        let layout = [(counts, starts), {
+            let starts = self::starts(0, &mine);
+            (mine, starts)
+        }];
+        let running = self.exchange_at(held, layout, size, RECV, ALL)?;
+        Ok((running, Then::ReducePiece(op, start..end)))
+    }
+
+    /// Reduces this rank's part of a piece, and begins to gather the parts.
+    fn gather_piece(&self, mut held: Held, op: Reduction, dtype: DType, piece: Range<usize>) -> Result<Running> {
+        let size = dtype.size_in_bytes();
+        let counts = parts::lengths(piece.len(), self.size);
+        let starts = starts(piece.start, &counts);
+        let [recv, _, all] = &mut held.buffers;
+        let mine = &mut recv.bytes_mut()?[starts[self.rank] * size..][..counts[self.rank] * size];
+        let mut ranks: Vec<_> = split(all.bytes()?, mine.len()).take(self.size - 1).map(Some).collect();
+        ranks.insert(self.rank, None);
+        reduce(dtype, op, &ranks, mine)?;
+        self.gather_at(held, (counts, starts), size, RECV, RECV)
+    }
+}
+
+/// Parts of one length, as many as there are; empty ones without end.
+fn split(bytes: &[u8], each: usize) -> impl Iterator<Item = &[u8]> {
+    (0..).map(move |part| &bytes[part * each..][..each])
+}

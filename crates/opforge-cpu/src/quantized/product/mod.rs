@@ -15,10 +15,12 @@ use opforge_runtime::{HostKernel, checkpoint};
 use super::block::Packing;
 use super::factor::{Row, Rows};
 use crate::loops::tasks::{Job, prepare as prepare_tasks};
-use crate::simd::{Routine, Simd};
+use crate::simd::{Isa, Routine, Simd};
 
-/// Rows of the other factor for which a block is read once.
+/// Rows of the other factor for which a block is read once: as many as there are registers for.
 const TILE: usize = 4;
+/// The same with the registers of AVX-512.
+const WIDE_TILE: usize = 8;
 /// Products of two bytes that take as long as one element of a plain loop.
 const PER_ELEMENT: usize = 16;
 
@@ -59,7 +61,6 @@ struct Product<F> {
 impl<F: Dots> Routine for Product<F> {
     type Args = Job;
     type Output = ();
-    const AVX512: bool = false;
 
     /// Some rows of `x` at a time, whose integers stay in the first cache, with all of the job's rows of the matrix.
     #[inline(always)]
@@ -69,6 +70,7 @@ impl<F: Dots> Routine for Product<F> {
             // SAFETY: there are as many rows from `first` on.
             unsafe {
                 match self.m - first {
+                    WIDE_TILE.. if S::ISA >= Isa::Avx512 => self.tile::<S, WIDE_TILE>(&job, &mut first),
                     TILE.. => self.tile::<S, TILE>(&job, &mut first),
                     2.. => self.tile::<S, 2>(&job, &mut first),
                     _ => self.tile::<S, 1>(&job, &mut first),

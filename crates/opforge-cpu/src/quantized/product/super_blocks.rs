@@ -157,7 +157,7 @@ macro_rules! by_lines {
                 // SAFETY: the caller's; the level includes FMA and F16C.
                 unsafe {
                     match S::ISA >= Isa::Avx2 {
-                        true => $dots::<Self, R>(row, blocks, x),
+                        true => $dots::<S, Self, R>(row, blocks, x),
                         false => portable::dots::<Self, R>(row, blocks, x),
                     }
                 }
@@ -180,22 +180,17 @@ fn sums_of_16(quants: &[i8; 32]) -> [u8; 4] {
 /// # Safety
 /// As [`Dots::dots`], of AVX2.
 #[inline(always)]
-unsafe fn dots<F: Lines, const R: usize>(row: *const u8, blocks: usize, x: [Row; R]) -> [f32; R] {
+unsafe fn dots<S: Simd, F: Lines, const R: usize>(row: *const u8, blocks: usize, x: [Row; R]) -> [f32; R] {
     // SAFETY: rows have so many blocks; vectors are read as far as they reach, without alignment. The instructions are those of the caller's code.
     unsafe {
         let mut sums = [_mm256_setzero_ps(); R];
         for b in 0..blocks {
             let bytes = row.add(b * F::BYTES);
             let groups = F::groups(bytes);
-            let mut products = [_mm256_setzero_si256(); R];
-            for line in 0..8 {
-                let (quants, scales) = (F::line(bytes, line), scales_of(groups.scales, line));
-                for (x, sum) in x.iter().zip(&mut products) {
-                    let other = _mm256_loadu_si256(x.quants.add(b * MOST).cast::<__m256i>().add(line as usize));
-                    let scaled = _mm256_madd_epi16(_mm256_maddubs_epi16(quants, other), scales);
-                    *sum = _mm256_add_epi32(*sum, scaled);
-                }
-            }
+            let products = match S::ISA >= Isa::Avx512 && R > 1 {
+                true => wide_products::<F, R>(bytes, groups.scales, b, &x),
+                false => products::<F, R>(bytes, groups.scales, b, &x),
+            };
             let d = half(bytes.add(F::D));
             for ((x, product), sum) in x.iter().zip(products).zip(&mut sums) {
                 let of_x = _mm256_loadu_si256(x.sums.add(8 * b).cast());
@@ -215,12 +210,70 @@ unsafe fn dots<F: Lines, const R: usize>(row: *const u8, blocks: usize, x: [Row;
     }
 }
 
+/// The scaled sums of products of block `b` of the rows, at `bytes` in the matrix.
+///
+/// # Safety
+/// As [`dots`].
+#[inline(always)]
+unsafe fn products<F: Lines, const R: usize>(
+    bytes: *const u8,
+    scales: __m256i,
+    b: usize,
+    x: &[Row; R],
+) -> [__m256i; R] {
+    // SAFETY: the caller's.
+    unsafe {
+        let mut sums = [_mm256_setzero_si256(); R];
+        for line in 0..8 {
+            let (quants, scales) = (F::line(bytes, line), scales_of(scales, line));
+            for (x, sum) in x.iter().zip(&mut sums) {
+                let other = _mm256_loadu_si256(x.quants.add(b * MOST).cast::<__m256i>().add(line as usize));
+                let scaled = _mm256_madd_epi16(_mm256_maddubs_epi16(quants, other), scales);
+                *sum = _mm256_add_epi32(*sum, scaled);
+            }
+        }
+        sums
+    }
+}
+
+/// The same, two lines at a time.
+///
+/// # Safety
+/// As [`dots`], of AVX-512.
+#[inline(always)]
+unsafe fn wide_products<F: Lines, const R: usize>(
+    bytes: *const u8,
+    scales: __m256i,
+    b: usize,
+    x: &[Row; R],
+) -> [__m256i; R] {
+    // SAFETY: the caller's.
+    unsafe {
+        let mut sums = [_mm512_setzero_si512(); R];
+        for pair in 0..4 {
+            let lines = [2 * pair, 2 * pair + 1];
+            let quants = joined(F::line(bytes, lines[0]), F::line(bytes, lines[1]));
+            let scales = joined(scales_of(scales, lines[0]), scales_of(scales, lines[1]));
+            for (x, sum) in x.iter().zip(&mut sums) {
+                let other = _mm512_loadu_si512(x.quants.add(b * MOST).cast::<__m512i>().add(pair as usize));
+                let scaled = _mm512_madd_epi16(_mm512_maddubs_epi16(quants, other), scales);
+                *sum = _mm512_add_epi32(*sum, scaled);
+            }
+        }
+        let mut halves = [_mm256_setzero_si256(); R];
+        for (half, sum) in halves.iter_mut().zip(sums) {
+            *half = _mm256_add_epi32(_mm512_castsi512_si256(sum), _mm512_extracti64x4_epi64::<1>(sum));
+        }
+        halves
+    }
+}
+
 /// The products of a row of signed bytes, which are scaled by a number in f32 before them.
 ///
 /// # Safety
 /// As [`Dots::dots`], of AVX2.
 #[inline(always)]
-unsafe fn signed_dots<F: Packing, const R: usize>(row: *const u8, blocks: usize, x: [Row; R]) -> [f32; R] {
+unsafe fn signed_dots<S: Simd, F: Packing, const R: usize>(row: *const u8, blocks: usize, x: [Row; R]) -> [f32; R] {
     // SAFETY: as above.
     unsafe {
         let mut sums = [_mm256_setzero_ps(); R];
@@ -239,6 +292,13 @@ unsafe fn signed_dots<F: Packing, const R: usize>(row: *const u8, blocks: usize,
         }
         totals(sums)
     }
+}
+
+/// Two vectors as one.
+#[inline(always)]
+unsafe fn joined(low: __m256i, high: __m256i) -> __m512i {
+    // SAFETY: the caller's code is made for AVX-512.
+    unsafe { _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high) }
 }
 
 /// The scales of a line's two groups, each in half of the words.

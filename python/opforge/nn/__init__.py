@@ -6,7 +6,7 @@ import importlib
 
 from . import functional, init, modules, parameter, utils
 from .modules import *  # noqa: F403
-from .parameter import Buffer, Parameter, UninitializedParameter
+from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 __all__ = [*modules.__all__, "Buffer", "Parameter", "functional", "init", "modules", "parameter", "utils"]
 

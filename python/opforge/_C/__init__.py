@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .. import _core
 from .._absent import absent_names
+from .._calls.intercept import thread
 from .._core import Generator, Tensor, default_generator, device, dtype
 from .._tensors.size import Size
 from ..autograd import is_grad_enabled
@@ -36,6 +37,13 @@ globals().update(
     absent_names(__name__, "opforge.save and opforge.load write and read PyTorch's files", classes="PyTorchFileReader PyTorchFileWriter")
 )
 
+globals().update(
+    absent_names(
+        __name__, "opforge has no compiler of scripts and none of its types",
+        classes="AnyType Argument Block DeviceObjType FunctionSchema Graph IntType ListType Node OptionalType TensorType TupleType Type Value",
+    )
+)  # fmt: skip
+
 
 def _get_tracing_state():
     """The trace of a script that is being recorded: none ever is."""
@@ -64,6 +72,11 @@ def _cuda_getDeviceCount():
 def _is_torch_function_enabled():
     """Whether functions look for `__torch_function__` of their arguments."""
     return _core._watching()[1]
+
+
+def _is_torch_function_mode_enabled():
+    """Whether a mode of functions sees calls."""
+    return bool(thread.modes)
 
 
 def _get_accelerator(check=None):

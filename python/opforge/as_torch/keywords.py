@@ -11,9 +11,10 @@ from .. import _core
 from .._tensors import layouts as _layouts, typed as _typed
 
 _CREATING = """
-arange empty empty_like empty_strided eye full full_like linspace logspace ones ones_like rand rand_like randint randint_like randn randn_like randperm
-tril_indices triu_indices zeros zeros_like
+arange bartlett_window blackman_window empty empty_like empty_permuted empty_strided eye from_file full full_like hamming_window hann_window kaiser_window
+linspace logspace ones ones_like rand rand_like randint randint_like randn randn_like randperm range scalar_tensor tril_indices triu_indices zeros zeros_like
 """
+_FREQUENCIES = "fftfreq rfftfreq"
 _NEW = "new_empty new_full new_ones new_zeros new_tensor"
 _CONVERTING = "bfloat16 bool byte char double float half int long short cpu to"
 
@@ -81,6 +82,12 @@ def functions(place):
     """The functions that take more keywords in a module's place, by their names."""
     created = {name: _creates(getattr(place, name)) for name in _CREATING.split()}
     return created | {"clone": lambda input, **options: _clone(input, **options), "meshgrid": _meshgrid}
+
+
+def extend_modules(place):
+    """Has functions of a module's submodules take more keywords."""
+    for name in _FREQUENCIES.split():
+        setattr(place.fft, name, _creates(getattr(place.fft, name)))
 
 
 def extend_tensor():

@@ -176,6 +176,9 @@ class _ConvTranspose(_ConvNd):
         return tuple(extra)
 
 
+_ConvTransposeNd = _ConvTranspose  # packages have it under PyTorch's name
+
+
 class ConvTranspose1d(_ConvTranspose):
     """The gradient of [`Conv1d`] with respect to its input, as a layer: `(N, C_in, L)` to `(N, C_out, L_out)`.
 

@@ -115,6 +115,9 @@ def _activation(activation):
     return getattr(F, activation)
 
 
+_get_activation_fn = _activation  # packages have it under PyTorch's name
+
+
 def _causal_mask(size, device=None, dtype=None):
     return _C.full((size, size), -math.inf, dtype=dtype, device=device).triu(1)
 

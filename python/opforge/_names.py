@@ -29,7 +29,7 @@ utils
 
 # Under the names that PyTorch's packages import: much of it answers that something is not there.
 SUBMODULES += """
-_C __config__ _custom_ops _dynamo _functorch _guards _subclasses _tensor _tensor_str _utils accelerator ao as_torch backends cpu distributed functional futures fx hub jit mps
+_C _VF __config__ _custom_ops _dynamo _functorch _guards _subclasses _tensor _tensor_str _utils accelerator ao as_torch backends cpu distributed functional futures fx hub jit mps
 multiprocessing onnx ops quantization quasirandom random return_types serialization storage testing torch_version types version xpu
 """.split()
 
@@ -41,6 +41,7 @@ _LAZY = {
         uint1 uint2 uint3 uint4 uint5 uint6 uint7 int1 int2 int3 int4 int5 int6 int7
     """,
     "_absent.accelerators": "Event Stream",
+    "_absent.removed": "eig lstsq matrix_rank solve symeig",
     "_assertions": """
         _assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with _check_type _check_value _check_with
         _shape_as_tensor sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum

@@ -166,3 +166,81 @@ def test_what_is_absent_says_so(name):
     place, _, last = f"opforge.{name}".rpartition(".")
     with pytest.raises(NotImplementedError, match=last):
         getattr(importlib.import_module(place), last)()
+
+
+KINDS = {
+    nn.CELU: (nn.ELU, False), nn.Fold: (nn.Unfold, False), nn.LogSoftmax: (nn.Softmax, False), nn.Softmin: (nn.Softmax, False),
+    nn.Softshrink: (nn.Hardshrink, False), nn.ZeroPad2d: (nn.ConstantPad2d, True), nn.AvgPool1d: (nn.modules.pooling._AvgPoolNd, True),
+    nn.AvgPool3d: (nn.modules.pooling._AvgPoolNd, True), nn.MaxPool2d: (nn.modules.pooling._MaxPoolNd, True),
+    nn.AdaptiveAvgPool2d: (nn.modules.pooling._AdaptiveAvgPoolNd, True), nn.ReflectionPad1d: (nn.modules.padding._ReflectionPadNd, True),
+    nn.CircularPad3d: (nn.modules.padding._CircularPadNd, True), nn.Dropout2d: (nn.modules.dropout._DropoutNd, True),
+    nn.ConvTranspose1d: (nn.modules.conv._ConvTransposeNd, True), nn.MultiheadAttention: (nn.modules.activation.MultiheadAttention, True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_classes_of_modules_derive_as_pytorchs(kind):
+    base, expected = KINDS[kind]
+    assert issubclass(kind, base) is expected
+
+
+def test_modules_whose_classes_changed_print_and_compute_as_before():
+    assert repr(nn.ZeroPad2d(1)) == "ZeroPad2d((1, 1, 1, 1))" and repr(nn.ConstantPad1d(1, 2.0)) == "ConstantPad1d(padding=(1, 1), value=2.0)"
+    assert nn.ZeroPad1d(1)(torch.ones(1, 1, 2)).tolist() == [[[0, 1, 1, 0]]] and repr(nn.CELU(2.0)) == "CELU(alpha=2.0)"
+    assert repr(nn.AvgPool1d(2)) == "AvgPool1d(kernel_size=(2,), stride=(2,), padding=(0,))" and repr(nn.LogSoftmax(1)) == "LogSoftmax(dim=1)"
+    assert repr(nn.Softshrink()) == "Softshrink(0.5)" and "output_size=3" in repr(nn.Fold(3, 2))
+
+
+def test_blocks_of_transformer_layers_may_be_replaced():
+    class Encoder(nn.TransformerEncoderLayer):
+        def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
+            self.seen = is_causal
+            return x * 2
+
+        def _ff_block(self, x):
+            return -x
+
+    class Decoder(nn.TransformerDecoderLayer):
+        def _mha_block(self, x, mem, attn_mask, key_padding_mask, is_causal=False):
+            return mem
+
+        _sa_block, _ff_block = Encoder._sa_block, Encoder._ff_block
+
+    x, memory = torch.arange(24.0).reshape(3, 2, 4).sin(), torch.ones(3, 2, 4)
+    layer = Encoder(4, 2, 8, norm_first=True)
+    y = x + 2 * layer.norm1(x)
+    assert torch.allclose(layer(x, is_causal=True), y - layer.norm2(y)) and layer.seen
+    layer = Decoder(4, 2, 8)
+    y = layer.norm2(layer.norm1(3 * x) + memory)
+    assert torch.allclose(layer(x, memory), layer.norm3(y - y), atol=1e-6)
+
+
+def test_hooks_of_states_may_replace_them():
+    net = nn.Linear(2, 3)
+    handle = net._register_state_dict_hook(lambda module, state, prefix, metadata: {name: tensor + 1 for name, tensor in state.items()})
+    assert torch.equal(net.state_dict()["bias"], net.bias.detach() + 1)
+    handle.remove()
+    assert torch.equal(net.state_dict()["bias"], net.bias.detach())
+
+
+def test_gradients_of_convolutions_as_functions():
+    x, weight = torch.arange(40.0).reshape(1, 2, 20).sin().requires_grad_(), torch.arange(12.0).reshape(2, 2, 3).cos().requires_grad_()
+    y = nn.functional.conv1d(x, weight, stride=2, padding=1)
+    grad = torch.arange(float(y.numel())).reshape(y.shape)
+    y.backward(grad)
+    assert torch.allclose(nn.grad.conv1d_input(x.shape, weight.detach(), grad, stride=2, padding=1), x.grad)
+    assert torch.allclose(nn.grad.conv1d_weight(x.detach(), weight.shape, grad, stride=2, padding=1), weight.grad)
+
+
+def test_parts_of_attention():
+    F, x, weight = nn.functional, torch.arange(8.0).reshape(2, 4), torch.arange(48.0).reshape(12, 4)
+    q, k, v = F._in_projection_packed(x, x, x, weight, torch.ones(12))
+    assert torch.equal(torch.cat([q, k, v], 1), F.linear(x, weight, torch.ones(12)))
+    mask = F._canonical_mask(torch.tensor([True, False]), "mask", None, "", torch.float32)
+    assert mask.tolist() == [float("-inf"), 0] and F._none_or_dtype(None) is None and F._none_or_dtype(x) is torch.float32
+    assert nn._reduction.get_enum("sum") == 2 and [F._get_softmax_dim("softmax", n, 1) for n in range(5)] == [0, 0, 1, 0, 1]
+
+
+def test_removed_functions_say_what_to_use():
+    with pytest.raises(RuntimeError, match=r"linalg\.eigh"):
+        torch.symeig(torch.eye(2))

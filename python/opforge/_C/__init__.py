@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from .. import _core
 from .._absent import absent_names
-from .._calls.intercept import thread
 from .._core import Generator, Tensor, default_generator, device, dtype
 from .._tensors.size import Size
 from ..autograd import is_grad_enabled
-from ..overrides import DisableTorchFunction, DisableTorchFunctionSubclass
+from ..overrides import DisableTorchFunction, DisableTorchFunctionSubclass, _is_torch_function_mode_enabled  # noqa: F401
 from . import _functorch, _nn  # noqa: F401
 from ._dispatch import (  # noqa: F401
     DispatchKey,
@@ -72,11 +71,6 @@ def _cuda_getDeviceCount():
 def _is_torch_function_enabled():
     """Whether functions look for `__torch_function__` of their arguments."""
     return _core._watching()[1]
-
-
-def _is_torch_function_mode_enabled():
-    """Whether a mode of functions sees calls."""
-    return bool(thread.modes)
 
 
 def _get_accelerator(check=None):

@@ -97,6 +97,10 @@ class Hooks:
         """Runs `hook(module, state_dict, prefix, local_metadata)` at the end of `state_dict`."""
         return register(self._state_dict_hooks, hook)
 
+    def _register_state_dict_hook(self, hook):
+        """`register_state_dict_post_hook`; what the hook returns, unless None, is the state."""
+        return register(self._state_dict_hooks, hook)
+
     def register_state_dict_pre_hook(self, hook):
         """Runs `hook(module, prefix, keep_vars)` at the beginning of `state_dict`."""
         return register(self._state_dict_pre_hooks, hook)

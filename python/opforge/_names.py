@@ -29,8 +29,8 @@ utils
 
 # Under the names that PyTorch's packages import: much of it answers that something is not there.
 SUBMODULES += """
-_C _VF __config__ _custom_ops _dynamo _functorch _guards _subclasses _tensor _tensor_str _utils accelerator ao as_torch backends cpu distributed functional futures fx hub jit mps
-multiprocessing onnx ops quantization quasirandom random return_types serialization storage testing torch_version types version xpu
+_C _VF __config__ _custom_ops _dynamo _functorch _guards _subclasses _tensor _tensor_str _utils accelerator ao as_torch backends cpu distributed
+functional futures fx hub jit mps multiprocessing onnx ops quantization quasirandom random return_types serialization storage testing torch_version types version xpu
 """.split()
 
 # By the module that has them.
@@ -43,7 +43,8 @@ _LAZY = {
     "_absent.accelerators": "Event Stream",
     "_absent.removed": "eig lstsq matrix_rank solve symeig",
     "_assertions": """
-        _assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with _check_type _check_value _check_with
+        _assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all
+        _check_tensor_all_with _check_type _check_value _check_with
         _shape_as_tensor sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum
     """,
     "_functional.control": "cond while_loop",
@@ -54,7 +55,8 @@ _LAZY = {
     """,
     "_functional.factors": "geqrf ormqr",
     "_functional.layers": """
-        _log_softmax_backward_data _segment_reduce _softmax_backward_data _weight_norm affine_grid_generator alpha_dropout_ batch_norm bilinear binary_cross_entropy_with_logits binomial constant_pad_nd conv_tbc
+        _log_softmax_backward_data _segment_reduce _softmax_backward_data _weight_norm
+        affine_grid_generator alpha_dropout_ batch_norm bilinear binary_cross_entropy_with_logits binomial constant_pad_nd conv_tbc
         cosine_embedding_loss ctc_loss dropout_ embedding embedding_renorm_ feature_alpha_dropout_ feature_dropout_ frobenius_norm grid_sampler
         grid_sampler_2d grid_sampler_3d group_norm hinge_embedding_loss instance_norm kl_div margin_ranking_loss native_batch_norm
         native_channel_shuffle native_dropout native_group_norm native_layer_norm norm_except_dim nuclear_norm poisson_nll_loss rrelu rrelu_

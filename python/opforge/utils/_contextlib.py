@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..autograd.grad_mode import _Mode as _DecoratorContextManager
-from ..autograd.grad_mode import _with_or_without_parentheses
 
 __all__ = ["_DecoratorContextManager", "_NoParamDecoratorContextManager"]
 

@@ -244,3 +244,21 @@ def test_parts_of_attention():
 def test_removed_functions_say_what_to_use():
     with pytest.raises(RuntimeError, match=r"linalg\.eigh"):
         torch.symeig(torch.eye(2))
+
+
+def test_an_iterator_reads_loaders_of_packages():
+    from opforge.utils.data.dataloader import _DatasetKind, _SingleProcessDataLoaderIter
+
+    class Loader:
+        """A loader that makes its own batches, with the attributes that PyTorch's have."""
+
+        _auto_collation, collate_fn, drop_last, generator, num_workers = False, staticmethod(lambda batch: batch * 2), False, None, 0
+        _dataset_kind, _index_sampler = _DatasetKind.Iterable, range(100)
+
+        def __init__(self):
+            self.dataset = self
+
+        def __iter__(self):
+            return iter([torch.ones(1), torch.zeros(2)])
+
+    assert [batch.tolist() for batch in _SingleProcessDataLoaderIter(Loader())] == [[2], [0, 0]]

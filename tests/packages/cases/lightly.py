@@ -64,7 +64,6 @@ CASES = {
     "DCLLoss": _loss(losses.DCLLoss, *SAME),
     "DCLWLoss": _loss(losses.DCLWLoss, *SAME),
     "TiCoLoss": _loss(losses.TiCoLoss, *SAME),
-    "CO2Regularizer": _loss(losses.CO2Regularizer, *SAME),
     "DINOLoss": _dino,
     "SimCLR's head": _head(lambda: modules.SimCLRProjectionHead(8, 8, 4)),
     "BYOL's head": _head(lambda: modules.BYOLProjectionHead(8, 8, 4)),

@@ -28,7 +28,7 @@ def _coca():
     text = TEXT | {"embed_cls": True, "output_tokens": True, "context_length": 11}
     decoder = {"context_length": 11, "vocab_size": 50, "width": 32, "heads": 2, "layers": 2}
     vision = VISION | {"attentional_pool": True, "attn_pooler_heads": 2, "output_tokens": True}
-    return models.passes(open_clip.coca_model.CoCa(16, decoder, text, vision), IMAGES, TEXTS[:, :11])
+    return models.passes(open_clip.coca_model.CoCa(32, decoder, text, vision), IMAGES, TEXTS[:, :11])
 
 
 CASES = {
@@ -36,6 +36,6 @@ CASES = {
     "CLIP, faster GELU": _clip(quick_gelu=True),
     "CoCa": _coca,
     "ClipLoss": _loss(open_clip.ClipLoss),
-    "SigLipLoss": _loss(open_clip.SigLipLoss, torch.tensor(-10.0)),
+    "SigLipLoss": _loss(open_clip.loss.SigLipLoss, torch.tensor(-10.0)),
     "tokenizer": lambda: models.arrays(open_clip.tokenize(["a diagram", "a photo of a cat"])),
 }

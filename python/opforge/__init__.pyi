@@ -11,6 +11,7 @@ from .custom.operator import CustomOp as CustomOp
 from ._core import CustomOpError as CustomOpError
 from ._core import DTypeError as DTypeError
 from ._core import DeviceError as DeviceError
+from ._absent import DeviceObjType as DeviceObjType
 from ._tensors.typed import DoubleTensor as DoubleTensor
 from ._absent.accelerators import Event as Event
 from ._tensors.typed import FloatTensor as FloatTensor
@@ -22,6 +23,7 @@ from ._tensors.typed import HalfTensor as HalfTensor
 from ._core import IndexError as IndexError
 from ._tensors.typed import IntTensor as IntTensor
 from ._core import KernelError as KernelError
+from ._absent import ListType as ListType
 from ._tensors.typed import LongTensor as LongTensor
 from ._core import OpforgeError as OpforgeError
 from ._core import OutOfMemoryError as OutOfMemoryError
@@ -34,6 +36,7 @@ from ._tensors.typed import ShortTensor as ShortTensor
 from ._tensors.size import Size as Size
 from ._absent.accelerators import Stream as Stream
 from ._core import Tensor as Tensor
+from ._absent import TensorType as TensorType
 from ._absent import TypedStorage as TypedStorage
 from ._core import UnsupportedError as UnsupportedError
 from ._core import UntypedStorage as UntypedStorage
@@ -214,6 +217,7 @@ from ._core import dsplit as dsplit
 from ._core import dstack as dstack
 from ._core import dtype as dtype
 from ._core import e as e
+from ._absent.removed import eig as eig
 from ._core import einsum as einsum
 from ._functional.layers import embedding as embedding
 from ._functional.layers import embedding_renorm_ as embedding_renorm_
@@ -351,6 +355,7 @@ from ._core import is_floating_point as is_floating_point
 from ._core import is_fusing as is_fusing
 from ._core import is_grad_enabled as is_grad_enabled
 from ._functional.memory import is_inference as is_inference
+from .autograd.grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from ._functional.memory import is_neg as is_neg
 from ._core import is_nonzero as is_nonzero
 from ._calls.functions import is_same_size as is_same_size
@@ -405,6 +410,7 @@ from ._core import logsumexp as logsumexp
 from ._core import long as long
 from ._core import lstm as lstm
 from ._core import lstm_cell as lstm_cell
+from ._absent.removed import lstsq as lstsq
 from ._core import lt as lt
 from ._calls.functions import lu as lu
 from ._core import lu_solve as lu_solve
@@ -418,6 +424,7 @@ from ._core import masked_select as masked_select
 from ._core import matmul as matmul
 from ._core import matrix_exp as matrix_exp
 from ._core import matrix_power as matrix_power
+from ._absent.removed import matrix_rank as matrix_rank
 from ._core import max as max
 from ._core import max_memory_allocated as max_memory_allocated
 from ._core import max_pool1d as max_pool1d
@@ -594,6 +601,7 @@ from ._functional.copies import slice_inverse as slice_inverse
 from ._core import slice_scatter as slice_scatter
 from ._core import slogdet as slogdet
 from ._core import softmax as softmax
+from ._absent.removed import solve as solve
 from ._core import sort as sort
 from . import sparse as sparse
 from .sparse._build import sparse_compressed_tensor as sparse_compressed_tensor
@@ -624,6 +632,7 @@ from ._core import swapdims as swapdims
 from ._assertions import sym_int as sym_int
 from ._assertions import sym_ite as sym_ite
 from ._assertions import sym_not as sym_not
+from ._absent.removed import symeig as symeig
 from ._core import synchronize as synchronize
 from ._core import t as t
 from ._functional.copies import t_copy as t_copy

@@ -58,7 +58,12 @@ def _check_not_implemented(cond, message=None):
 
 def _check_tensor_all(cond, message=None):
     """A RuntimeError unless all elements are true."""
-    _check(bool(cond.all()), message)
+    _check_tensor_all_with(RuntimeError, cond, message)
+
+
+def _check_tensor_all_with(error_type, cond, message=None):
+    """An error of that type unless all elements are true."""
+    _check_with(error_type, bool(cond.all()), message)
 
 
 def _assert_async(condition, message="Expected Tensor to be nonzero"):

@@ -29,20 +29,22 @@ utils
 
 # Under the names that PyTorch's packages import: much of it answers that something is not there.
 SUBMODULES += """
-_C __config__ _custom_ops _dynamo _subclasses _tensor _tensor_str _utils accelerator ao as_torch backends cpu distributed functional futures fx hub jit mps
-multiprocessing onnx ops quantization quasirandom random return_types serialization storage testing torch_version types version xpu
+_C _VF __config__ _custom_ops _dynamo _functorch _guards _subclasses _tensor _tensor_str _utils accelerator ao as_torch backends cpu distributed
+functional futures fx hub jit mps multiprocessing onnx ops quantization quasirandom random return_types serialization storage testing torch_version types version xpu
 """.split()
 
 # By the module that has them.
 _LAZY = {
-    "_C": "PyTorchFileReader PyTorchFileWriter",
+    "_C": "DeviceObjType ListType PyTorchFileReader PyTorchFileWriter TensorType",
     "_absent.dtypes": """
         float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2 complex32 chalf qint8 qint32 quint8 quint4x2 quint2x4
         uint1 uint2 uint3 uint4 uint5 uint6 uint7 int1 int2 int3 int4 int5 int6 int7
     """,
     "_absent.accelerators": "Event Stream",
+    "_absent.removed": "eig lstsq matrix_rank solve symeig",
     "_assertions": """
-        _assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_type _check_value _check_with
+        _assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all
+        _check_tensor_all_with _check_type _check_value _check_with
         _shape_as_tensor sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum
     """,
     "_functional.control": "cond while_loop",
@@ -53,7 +55,8 @@ _LAZY = {
     """,
     "_functional.factors": "geqrf ormqr",
     "_functional.layers": """
-        _segment_reduce _weight_norm affine_grid_generator alpha_dropout_ batch_norm bilinear binary_cross_entropy_with_logits binomial constant_pad_nd conv_tbc
+        _log_softmax_backward_data _segment_reduce _softmax_backward_data _weight_norm
+        affine_grid_generator alpha_dropout_ batch_norm bilinear binary_cross_entropy_with_logits binomial constant_pad_nd conv_tbc
         cosine_embedding_loss ctc_loss dropout_ embedding embedding_renorm_ feature_alpha_dropout_ feature_dropout_ frobenius_norm grid_sampler
         grid_sampler_2d grid_sampler_3d group_norm hinge_embedding_loss instance_norm kl_div margin_ranking_loss native_batch_norm
         native_channel_shuffle native_dropout native_group_norm native_layer_norm norm_except_dim nuclear_norm poisson_nll_loss rrelu rrelu_
@@ -85,7 +88,7 @@ _LAZY = {
         is_autocast_enabled set_autocast_cache_enabled set_autocast_dtype set_autocast_enabled
     """,
     "autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled set_anomaly_enabled",
-    "autograd.grad_mode": "enable_grad inference_mode no_grad set_grad_enabled",
+    "autograd.grad_mode": "enable_grad inference_mode is_inference_mode_enabled no_grad set_grad_enabled",
     "custom": "CustomOp check custom_op load_inline",
     "distributions._gamma": "_sample_dirichlet _standard_gamma",
     "distributions._rejection": "binomial",
@@ -100,7 +103,7 @@ _LAZY = {
         _convert_indices_from_coo_to_csr _convert_indices_from_csr_to_coo dsmm sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor
         sparse_csr_tensor spmm
     """,
-    "storage": "Storage TypedStorage",
+    "storage": "Storage StorageBase TypedStorage",
     "types": "SymBool SymFloat SymInt",
 }
 LAZY = {name: module for module, names in _LAZY.items() for name in names.split()}

@@ -68,6 +68,13 @@ def _get_available_device_type():
     return None
 
 
+def _get_device_module(device_type):
+    """The module of a device's type: `opforge.cpu`, `opforge.cuda`, .."""
+    from ._settings import get_device_module
+
+    return get_device_module(device_type)
+
+
 _get_all_device_indices = _get_available_device_type
 
 

@@ -18,6 +18,11 @@ from ._calls.intercept import ask, asks, modes, thread
 _Tensor = _core.Tensor
 
 
+def _is_torch_function_mode_enabled():
+    """Whether a mode of functions sees calls."""
+    return bool(thread.modes)
+
+
 def has_torch_function(relevant_args):
     """Whether a class among the arguments', or a mode, is to decide a call with them: the caller then returns what `handle_torch_function` gives."""
     return bool(thread.modes) or _core._watching()[1] and any(map(asks, relevant_args))

@@ -7,5 +7,5 @@ from ._core import UntypedStorage
 
 __all__ = ["Storage", "TypedStorage", "UntypedStorage"]
 
-Storage = UntypedStorage
+Storage = StorageBase = UntypedStorage
 TypedStorage = absent_class("torch.storage.TypedStorage", "tensors have untyped storages: see Tensor.untyped_storage()")

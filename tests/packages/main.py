@@ -41,8 +41,10 @@ def main(interpreter: str, wanted: list[str]) -> int:
 
 
 def _compared(interpreter, package) -> dict:
-    """A package's version, and the verdict on each of its cases."""
+    """A package's version, and the verdict on each of its cases. Raises RuntimeError if PyTorch runs none of them."""
     theirs, ours = (_run(interpreter, package, launcher) for launcher in ([], ["-m", "opforge", "run"]))
+    if not theirs["cases"]:
+        raise RuntimeError(f"{package}: no case ran on PyTorch: {theirs['end']}")
     cases = {name: agreement.verdict(theirs["cases"][name], ours["cases"].get(name, ours["end"])) for name in theirs["cases"]}
     return {"version": theirs["version"], "cases": cases}
 

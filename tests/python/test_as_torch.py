@@ -153,3 +153,32 @@ def test_modules_that_packages_read_whole_are_whole(tmp_path):
 def test_layouts_have_the_texts_that_programs_compare(tmp_path):
     program = "import opforge.as_torch, torch; print(torch.eye(2).to_sparse().layout, torch.strided)"
     assert run(tmp_path, program) == ["torch.sparse_coo", "torch.strided"]
+
+
+def test_functions_that_make_tensors_take_all_of_pytorchs_keywords(tmp_path):
+    program = """
+import opforge.as_torch
+import torch
+options = dict(dtype=torch.float64, layout=torch.strided, device="cpu", requires_grad=True, pin_memory=False)
+open("memory", "wb").write(bytes(64))
+found = [getattr(torch, f"{name}_window")(4, **options) for name in ("bartlett", "blackman", "hamming", "hann", "kaiser")]
+found += [torch.scalar_tensor(1, **options), torch.empty_permuted((2, 3), (1, 0), **options), torch.from_file("memory", False, 8, **options)]
+found += [torch.fft.fftfreq(4, **options), torch.fft.rfftfreq(4, **options)]
+assert all(x.dtype is torch.float64 and x.requires_grad for x in found)
+assert torch.ones(2, dtype=torch.int64).type(torch.Tensor).dtype is torch.float32
+print("made")
+"""
+    assert run(tmp_path, program) == ["made"]
+
+
+def test_functions_that_pytorch_writes_in_python_take_attributes(tmp_path):
+    program = """
+import opforge.as_torch
+import torch, torch.nn.functional as F
+x = torch.tensor([-1.0, 2.0], requires_grad=True)
+F.relu.mark = F.sigmoid.mark = 3
+y = F.relu(x) + F.leaky_relu(x, 0.5, inplace=False)
+y.sum().backward()
+print(F.relu.mark, F.relu.__name__, *y.tolist(), *x.grad.tolist())
+"""
+    assert run(tmp_path, program) == ["3", "relu", "-0.5", "4.0", "0.5", "2.0"]

@@ -1,6 +1,7 @@
 """Modules that learn the width of their input from the first one."""
 
 import copy
+import pickle
 
 import pytest
 
@@ -63,3 +64,56 @@ def test_the_wrong_rank_is_refused():
         nn.LazyConv2d(4, 3)(torch.ones(3, 3))
     with pytest.raises(ValueError):
         nn.LazyBatchNorm2d()(torch.ones(3, 3))
+
+
+class Scale(nn.modules.lazy.LazyModuleMixin, nn.Module):
+    """A lazy module as users write them: by `initialize_parameters`."""
+
+    cls_to_become = None
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.UninitializedParameter(dtype=torch.float64)
+        self.register_buffer("total", nn.UninitializedBuffer())
+
+    def initialize_parameters(self, x, *, start=1.0):
+        self.weight.materialize(x.shape[-1:])
+        self.total.materialize(x.shape[-1:])
+        nn.init.constant_(self.weight, start)
+        nn.init.zeros_(self.total)
+
+    def forward(self, x, *, start=1.0):
+        self.total += x.sum(0)
+        return x * self.weight
+
+
+def test_modules_of_users():
+    layer, twin = Scale(), Scale()
+    weight = layer.weight
+    assert layer.has_uninitialized_params() and isinstance(nn.LazyLinear(2), nn.modules.lazy.LazyModuleMixin)
+    assert layer(torch.ones(2, 3), start=2.0).tolist() == [[2.0] * 3] * 2
+    assert layer.weight is weight and type(weight) is nn.Parameter and weight.dtype is torch.float64 and not layer.has_uninitialized_params()
+    assert type(layer.total) is torch.Tensor and layer.total.tolist() == [2.0] * 3
+    twin.load_state_dict(layer.state_dict())
+    assert twin.weight.tolist() == [2.0] * 3 and twin.total.tolist() == [2.0] * 3
+    assert nn.modules.lazy.LazyModuleMixin.cls_to_become is None
+
+
+def test_what_stays_uninitialized_is_an_error():
+    class Forgetful(Scale):
+        def initialize_parameters(self, x):
+            self.weight.materialize((3,))
+
+    with pytest.raises(RuntimeError, match="Forgetful has not been fully initialized"):
+        Forgetful()(torch.ones(2, 3))
+
+
+def test_materialize():
+    parameter = nn.UninitializedParameter()
+    again = pickle.loads(pickle.dumps(parameter))
+    parameter.materialize((2, 3), dtype=torch.float16)
+    assert parameter.shape == (2, 3) and parameter.dtype is torch.float16 and parameter.requires_grad and parameter.is_leaf
+    assert type(again) is nn.UninitializedParameter
+    buffer = copy.deepcopy(nn.UninitializedBuffer(dtype=torch.int64))
+    buffer.materialize(4)
+    assert type(buffer) is torch.Tensor and buffer.shape == (4,) and buffer.dtype is torch.int64 and not buffer.requires_grad

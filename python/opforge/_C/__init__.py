@@ -7,7 +7,7 @@ from .._absent import absent_names
 from .._core import Generator, Tensor, default_generator, device, dtype
 from .._tensors.size import Size
 from ..autograd import is_grad_enabled
-from ..overrides import DisableTorchFunction, DisableTorchFunctionSubclass
+from ..overrides import DisableTorchFunction, DisableTorchFunctionSubclass, _is_torch_function_mode_enabled  # noqa: F401
 from . import _functorch, _nn  # noqa: F401
 from ._dispatch import (  # noqa: F401
     DispatchKey,
@@ -35,6 +35,13 @@ has_openmp = has_lapack = _has_lapack = True
 globals().update(
     absent_names(__name__, "opforge.save and opforge.load write and read PyTorch's files", classes="PyTorchFileReader PyTorchFileWriter")
 )
+
+globals().update(
+    absent_names(
+        __name__, "opforge has no compiler of scripts and none of its types",
+        classes="AnyType Argument Block DeviceObjType FunctionSchema Graph IntType ListType Node OptionalType TensorType TupleType Type Value",
+    )
+)  # fmt: skip
 
 
 def _get_tracing_state():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .._absent import absent_names
+
 
 def is_batchedtensor(tensor):
     """Whether a tensor stands for a batch, as inside of PyTorch's `vmap`: none does."""
@@ -24,3 +26,8 @@ def maybe_get_bdim(tensor):
 def get_unwrapped(tensor):
     """What a wrapper wraps: RuntimeError, as there are none."""
     raise RuntimeError("get_unwrapped: tensor is no wrapper; no tensor of opforge is")
+
+
+_REASON = "opforge.func has no wrappers of tensors"
+_FUNCTIONS = "_add_batch_dim _remove_batch_dim _unwrap_batched _vmap_decrement_nesting _vmap_increment_nesting _wrap_for_grad _unwrap_for_grad"
+globals().update(absent_names(__name__, _REASON, functions=_FUNCTIONS))

@@ -112,9 +112,11 @@ def hash_tensor(input, dim=None, *, keepdim=False, mode=0):
     return bits.reshape([1 if d in dims else n for d, n in enumerate(input.shape)]) if keepdim else bits
 
 
-def from_file(filename, shared=None, size=0, *, dtype=None, requires_grad=False):
+def from_file(filename, shared=None, size=0, *, dtype=None, device=None, requires_grad=False):
     """A vector of `size` elements over the bytes of a file: `shared`, changes go to the file, which is made or extended where needed; else they
     stay in memory."""
+    if device is not None and _core.device(device).type != "cpu":
+        raise RuntimeError(f"from_file(): only CPU memory can be a file's, got device {device}")
     dtype = dtype or _core.get_default_dtype()
     need = size * dtype.itemsize
     if not shared:

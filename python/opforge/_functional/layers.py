@@ -249,3 +249,14 @@ def binomial(count, prob, generator=None):
     if not (count.is_floating_point() and prob.is_floating_point()):
         raise ValueError(f"binomial: count of dtype {count.dtype} and prob of {prob.dtype}, expected floating point numbers")
     return binomial(count.detach(), prob.detach(), generator)
+
+
+def _softmax_backward_data(grad_output, output, dim, input_dtype):
+    """The gradient of `softmax` along `dim` by its argument, which had a dtype."""
+    weighted = grad_output * output
+    return (weighted - output * weighted.sum(dim, keepdim=True)).to(input_dtype)
+
+
+def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
+    """The gradient of `log_softmax` along `dim` by its argument, which had a dtype."""
+    return (grad_output - output.exp() * grad_output.sum(dim, keepdim=True)).to(input_dtype)

@@ -41,6 +41,12 @@ def _dim_order(self, *, ambiguity_check=False):
     return tuple(sorted(range(self.dim()), key=lambda d: -self.stride(d)))
 
 
+def _reversed(self):
+    """The tensor with its first dimension in the other order."""
+    return self.flip(0) if self.dim() else self
+
+
+Tensor.__reversed__ = _reversed
 Tensor.layout = property(_layout)
 Tensor.get_device = _get_device
 Tensor.dim_order = _dim_order

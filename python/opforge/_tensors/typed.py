@@ -84,12 +84,14 @@ def type_name(tensor):
 
 
 def dtype_of(kind):
-    """The dtype of a type of tensors, or of its name; a dtype is its own."""
+    """The dtype of a type of tensors, or of its name; that of `Tensor` is the default; a dtype is its own."""
     if isinstance(kind, str):
         found = globals().get(kind.rpartition(".")[2]) if kind.startswith("torch.") else None
         if not isinstance(found, _TensorType):
             raise ValueError(f"invalid type: {kind!r}")
         return found.dtype
+    if kind is _core.Tensor:
+        return _core.get_default_dtype()
     return kind.dtype if isinstance(kind, _TensorType) else kind
 
 

@@ -31,6 +31,7 @@ def make_torch() -> types.ModuleType:
     names.update({name: value for name, value in vars(opforge).items() if name not in _OWN})
     names.update(keywords.functions(opforge), finfo=finfo, torch=module)
     keywords.extend_tensor()
+    keywords.extend_modules(opforge)
 
     def __getattr__(name):
         return names.setdefault(name, whole(getattr(opforge, name)))

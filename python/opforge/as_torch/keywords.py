@@ -11,9 +11,12 @@ from .. import _core
 from .._tensors import layouts as _layouts, typed as _typed
 
 _CREATING = """
-arange empty empty_like empty_strided eye full full_like linspace logspace ones ones_like rand rand_like randint randint_like randn randn_like randperm
-tril_indices triu_indices zeros zeros_like
+arange bartlett_window blackman_window empty empty_like empty_permuted empty_strided eye from_file full full_like hamming_window hann_window kaiser_window
+linspace logspace ones ones_like rand rand_like randint randint_like randn randn_like randperm range scalar_tensor tril_indices triu_indices zeros zeros_like
 """
+_FREQUENCIES = "fftfreq rfftfreq"
+# Functions of `nn.functional` that PyTorch writes in Python, so that packages may give them attributes.
+_WRITTEN = "celu elu hardsigmoid hardswish hardtanh leaky_relu mish relu relu6 selu sigmoid silu tanh"
 _NEW = "new_empty new_full new_ones new_zeros new_tensor"
 _CONVERTING = "bfloat16 bool byte char double float half int long short cpu to"
 
@@ -45,6 +48,16 @@ def _converts(method):
         return made if memory_format is None else _layouts.laid_in(made, memory_format)
 
     return convert
+
+
+def _written(function):
+    """The function as one of Python's, which takes attributes."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        return function(*args, **kwargs)
+
+    return call
 
 
 def _meshgrid(*tensors, indexing=None):
@@ -81,6 +94,14 @@ def functions(place):
     """The functions that take more keywords in a module's place, by their names."""
     created = {name: _creates(getattr(place, name)) for name in _CREATING.split()}
     return created | {"clone": lambda input, **options: _clone(input, **options), "meshgrid": _meshgrid}
+
+
+def extend_modules(place):
+    """Has functions of a module's submodules take more keywords, or attributes."""
+    for name in _FREQUENCIES.split():
+        setattr(place.fft, name, _creates(getattr(place.fft, name)))
+    for name in _WRITTEN.split():
+        setattr(place.nn.functional, name, _written(getattr(place.nn.functional, name)))
 
 
 def extend_tensor():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import wraps
 
 from .. import _core
@@ -88,15 +89,37 @@ class enable_grad(_Mode):
     _enabled = True
 
 
+class _Inference(threading.local):
+    """Whether this thread is in inference mode."""
+
+    mode = False
+
+
+_inference = _Inference()
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether the innermost `inference_mode` of this thread is on."""
+    return _inference.mode
+
+
 class inference_mode(_Mode):
-    """As `no_grad`; `inference_mode(False)` changes nothing."""
+    """As `no_grad`; `inference_mode(False)` ends it for the block, and has operators recorded."""
 
     def __new__(cls, mode=True):
         return cls()(mode) if callable(mode) else object.__new__(cls)
 
     def __init__(self, mode: bool = True):
         self._mode = mode
-        self._enabled = not mode and _core.is_grad_enabled()
+        self._enabled = not mode
+
+    def __enter__(self):
+        self._inferred, _inference.mode = _inference.mode, self._mode
+        return super().__enter__()
+
+    def __exit__(self, *exception):
+        _inference.mode = self._inferred
+        super().__exit__(*exception)
 
     def _again(self):
         return inference_mode(self._mode)

@@ -12,7 +12,14 @@ globals().update(absent_types("cuda"))
 AcceleratorError = CudaError = DeferredCudaCallError = DeviceAbsentError
 has_half = has_magma = False
 default_generators = ()
+# Whether CUDA has been started, which packages ask before they fork.
+_initialized = False
 StreamContext = stream  # noqa: F821  from absent_device
+
+
+def _lazy_init():
+    """Starts CUDA, which is not there: an error."""
+    raise DeviceAbsentError("cuda: opforge is built without CUDA: there is no such device")
 
 
 class CUDAGraph:

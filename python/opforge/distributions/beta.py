@@ -6,6 +6,8 @@ from .. import _core as _C
 from .._tensors.size import Size
 from . import constraints
 from ._gamma import log_standard_gamma
+from .dirichlet import Dirichlet
+from .distribution import Distribution
 from .exp_family import ExponentialFamily
 from .utils import broadcast_all
 
@@ -21,8 +23,26 @@ class Beta(ExponentialFamily):
     _mean_carrier_measure = 0
 
     def __init__(self, concentration1, concentration0, validate_args=None):
-        self.concentration1, self.concentration0 = broadcast_all(concentration1, concentration0)
-        super().__init__(self.concentration1.shape, validate_args=validate_args)
+        concentrations = broadcast_all(concentration1, concentration0)
+        self._dirichlet = Dirichlet(_C.stack(concentrations, -1), validate_args=False)
+        super().__init__(concentrations[0].shape, validate_args=validate_args)
+
+    def expand(self, batch_shape, _instance=None):
+        new = self._get_checked_instance(Beta, _instance)
+        new._dirichlet = self._dirichlet.expand(batch_shape)
+        Distribution.__init__(new, Size(batch_shape), validate_args=False)
+        new._validate_args = self._validate_args
+        return new
+
+    @property
+    def concentration1(self):
+        """The exponent of `x`, plus one."""
+        return self._dirichlet.concentration[..., 0]
+
+    @property
+    def concentration0(self):
+        """The exponent of `1 - x`, plus one."""
+        return self._dirichlet.concentration[..., 1]
 
     @property
     def _total(self):

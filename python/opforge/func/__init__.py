@@ -11,6 +11,7 @@ as one likes.
 from __future__ import annotations
 
 from ._derivatives import grad, grad_and_value, jvp, linearize, vjp
+from ._functional import FunctionalModule, FunctionalModuleWithBuffers, make_functional, make_functional_with_buffers  # noqa: F401
 from ._jacobians import hessian, jacfwd, jacrev
 from ._modules import functional_call, functionalize, replace_all_batch_norm_modules_, stack_module_state
 from ._vmap import vmap

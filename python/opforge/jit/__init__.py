@@ -81,5 +81,5 @@ class strict_fusion:
 
 _REASON = "opforge has no compiler of scripts; opforge.export saves and loads programs"
 globals().update(
-    absent_names(__name__, _REASON, functions="load save trace_module", classes="CompilationUnit ScriptFunction TopLevelTracedModule")
+    absent_names(__name__, _REASON, functions="_get_trace_graph load save trace_module", classes="CompilationUnit ScriptFunction TopLevelTracedModule")
 )

@@ -6,7 +6,7 @@ import importlib
 
 from . import functional, init, modules, parameter, utils
 from .modules import *  # noqa: F403
-from .parameter import Buffer, Parameter, UninitializedParameter
+from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 __all__ = [*modules.__all__, "Buffer", "Parameter", "functional", "init", "modules", "parameter", "utils"]
 
@@ -17,8 +17,8 @@ def __getattr__(name: str):
         from ..graph import Graph
 
         return Graph
-    if name == "quantized":
-        return importlib.import_module(".quantized", __name__)
+    if name in ("_reduction", "grad", "quantized"):
+        return importlib.import_module(f".{name}", __name__)
     if name in ("parallel", "DataParallel"):
         parallel = importlib.import_module(".parallel", __name__)
         return parallel if name == "parallel" else parallel.DataParallel

@@ -6,6 +6,13 @@ from .. import _core as _C
 
 globals().update((name, getattr(_C.nn, name)) for name in dir(_C.nn) if not name.startswith("_"))
 
+from ._attention_helpers import (  # noqa: E402, F401
+    _canonical_mask,
+    _get_softmax_dim,
+    _in_projection,
+    _in_projection_packed,
+    _none_or_dtype,
+)
 from ._losses import LOSSES as _LOSSES  # noqa: E402
 from ._windows import (  # noqa: E402, F401
     adaptive_avg_pool2d,

@@ -170,6 +170,10 @@ def sparse_(tensor, sparsity, std=0.01, generator=None):
     return tensor
 
 
+# Packages have those that change a tensor without recording it under these names.
+_no_grad_uniform_, _no_grad_normal_, _no_grad_trunc_normal_, _no_grad_fill_, _no_grad_zero_ = uniform_, normal_, trunc_normal_, constant_, zeros_
+
+
 def _without_underscore(fill):
     """A function of PyTorch's older name, `fill`'s without the underscore, which also warns there."""
 

@@ -41,29 +41,59 @@ def _check_dense(name, data):
         raise _C.UnsupportedError(f"{name}: data must be a dense tensor, got a {type(data).__name__}; a parameter may be its values, register_buffer takes it")
 
 
-class UninitializedParameter(Parameter):
-    """A parameter of a lazy module, without elements until its shape is known."""
+class UninitializedTensorMixin:
+    """Before a class of tensors: those without elements, which become objects of `cls_to_become` when their shape is known.
 
-    def __new__(cls, requires_grad=True, device=None, dtype=None):
-        return Parameter.__new__(cls, _C.empty(0, device=device, dtype=dtype), requires_grad)
+    >>> weight = opforge.nn.parameter.UninitializedParameter()
+    >>> weight.materialize((2, 3))
+    >>> type(weight).__name__, weight.shape
+    ('Parameter', torch.Size([2, 3]))
+    """
+
+    cls_to_become: type
+
+    def materialize(self, shape, device=None, dtype=None):
+        """Becomes a plain tensor of that shape, whose elements are not set; on its own device and in its own dtype unless others are given."""
+        data = _C.empty(shape, device=self.device if device is None else device, dtype=self.dtype if dtype is None else dtype)
+        self.data = data
+        self.__class__ = self.cls_to_become
 
     def __deepcopy__(self, memo):
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
         return memo[id(self)]
 
-    def materialize(self, data):
-        """Takes the elements of `data`, in its own dtype and on its own device, and becomes a plain parameter."""
-        self.data = data.detach().to(self.device, self.dtype)
-        self.__class__ = Parameter
+    def __reduce_ex__(self, protocol):
+        return type(self), (self.requires_grad, self.device, self.dtype)
 
     def __repr__(self):
-        return "<UninitializedParameter>"
+        return f"<{type(self).__name__}>"
 
 
-def is_lazy(parameter):
-    """Whether a parameter's shape is not known yet."""
-    return isinstance(parameter, UninitializedParameter)
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter of a lazy module, without elements until its shape is known."""
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad=True, device=None, dtype=None):
+        return Parameter.__new__(cls, _C.empty(0, device=device, dtype=dtype), requires_grad)
+
+
+class UninitializedBuffer(UninitializedTensorMixin, _C.Tensor):
+    """A buffer of a lazy module, without elements until its shape is known."""
+
+    cls_to_become = _C.Tensor
+    __torch_function__ = _C._disabled_torch_function_impl
+
+    def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
+        buffer = _C.Tensor._make_subclass(cls, _C.empty(0, device=device, dtype=dtype), requires_grad)
+        buffer.persistent = persistent
+        return buffer
+
+
+def is_lazy(tensor):
+    """Whether the shape of a parameter or buffer is not known yet."""
+    return isinstance(tensor, UninitializedTensorMixin)
 
 
 def _rebuild_parameter(cls, data, requires_grad):

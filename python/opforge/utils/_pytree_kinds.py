@@ -63,6 +63,7 @@ class NodeDef(NamedTuple):
     flatten_with_keys_fn: Callable | None = None
 
 
+_COUNTS = ("n_sequence_fields", "n_fields", "n_unnamed_fields")
 SUPPORTED_NODES: dict[type, NodeDef] = {}
 
 
@@ -110,6 +111,16 @@ def is_namedtuple(obj) -> bool:
     return is_namedtuple_class(obj if isinstance(obj, type) else type(obj))
 
 
+def is_structseq_class(cls) -> bool:
+    """Whether it is a class of tuples with names as C makes them, such as `time.struct_time`."""
+    return isinstance(cls, type) and cls.__bases__ == (tuple,) and all(isinstance(getattr(cls, name, None), int) for name in _COUNTS)
+
+
+def is_structseq_instance(obj) -> bool:
+    """Whether it is a tuple with names as C makes them."""
+    return is_structseq_class(type(obj))
+
+
 def kind_of(tree):
     """The class that an object is taken apart as, or None for a leaf."""
     kind = type(tree)
@@ -122,7 +133,26 @@ def _items(sequence):
     return [(SequenceKey(i), item) for i, item in enumerate(sequence)]
 
 
-# PyTorch's names: packages register their own dictionaries by them.
+# PyTorch's names: packages register their own containers by them.
+def _list_flatten(value):
+    return list(value), None
+
+
+def _list_unflatten(items, context):
+    return list(items)
+
+
+def _list_flatten_with_keys(value):
+    return _items(value), None
+
+
+def _tuple_unflatten(items, context):
+    return tuple(items)
+
+
+_tuple_flatten, _tuple_flatten_with_keys = _list_flatten, _list_flatten_with_keys
+
+
 def _dict_flatten(d):
     return list(d.values()), list(d)
 
@@ -139,10 +169,10 @@ def _register(kind, flatten, unflatten, with_keys):
     register_pytree_node(kind, flatten, unflatten, flatten_with_keys_fn=with_keys)
 
 
-_register(list, lambda value: (value, None), lambda items, _: list(items), lambda value: (_items(value), None))
-_register(tuple, lambda value: (list(value), None), lambda items, _: tuple(items), lambda value: (_items(value), None))
+_register(list, _list_flatten, _list_unflatten, _list_flatten_with_keys)
+_register(tuple, _tuple_flatten, _tuple_unflatten, _tuple_flatten_with_keys)
 # A shape comes back as a tuple, for what stands for its lengths may be anything.
-_register(Size, lambda value: (list(value), None), lambda items, _: tuple(items), lambda value: (_items(value), None))
+_register(Size, _tuple_flatten, _tuple_unflatten, _tuple_flatten_with_keys)
 _register(
     collections.deque, lambda value: (list(value), value.maxlen), collections.deque, lambda value: (_items(value), value.maxlen)
 )

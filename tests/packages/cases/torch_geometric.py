@@ -31,6 +31,23 @@ def _layer(build, **options):
     return lambda: models.passes(_Layer(build(), **options), models.normal(NODES, CHANNELS))
 
 
+class _Lazy(nn.Module):
+    """Layers that learn their width from the first input."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second, self.last = gnn.GCNConv(-1, 6), gnn.SAGEConv((-1, -1), 5), gnn.Linear(-1, 3)
+
+    def forward(self, x):
+        return self.last(self.second(self.first(x, _edges()), _edges()))
+
+
+def _learned_widths():
+    network = _Lazy()
+    network(models.normal(NODES, CHANNELS))
+    return models.passes(network, models.normal(NODES, CHANNELS))
+
+
 def _net():
     return nn.Sequential(nn.Linear(CHANNELS, 6), nn.ReLU(), nn.Linear(6, 6))
 
@@ -146,6 +163,7 @@ CASES = {
     "GCNConv, weighted": _layer(lambda: gnn.GCNConv(CHANNELS, 6), edge_weight=models.uniform(30)),
     "NNConv": _layer(lambda: gnn.NNConv(CHANNELS, 6, nn.Linear(3, CHANNELS * 6)), edge_attr=models.uniform(30, 3)),
     "GINEConv": _layer(lambda: gnn.GINEConv(_net(), edge_dim=3), edge_attr=models.uniform(30, 3)),
+    "lazy": _learned_widths,
     "training": _trained,
     "pooling": _pooled,
     "utilities": _utilities,

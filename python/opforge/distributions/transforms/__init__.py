@@ -10,6 +10,7 @@ from .elementwise import (
     SigmoidTransform,
     SoftplusTransform,
     TanhTransform,
+    _clipped_sigmoid,
 )
 from .events import CorrCholeskyTransform, LowerCholeskyTransform, PositiveDefiniteTransform, SoftmaxTransform, StickBreakingTransform
 from .parts import CatTransform, IndependentTransform, ReshapeTransform, StackTransform

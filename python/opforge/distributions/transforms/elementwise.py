@@ -44,13 +44,18 @@ class ExpTransform(_Monotone):
         return x
 
 
+def _clipped_sigmoid(x):
+    """`1 / (1 + exp(-x))`, kept a rounding step away from 0 and 1."""
+    return _inside_unit(x.sigmoid())
+
+
 class SigmoidTransform(_Monotone):
     """`y = 1 / (1 + exp(-x))`, kept a rounding step away from 0 and 1, and so is what the inverse takes."""
 
     codomain = constraints.unit_interval
 
     def _call(self, x):
-        return _inside_unit(x.sigmoid())
+        return _clipped_sigmoid(x)
 
     def _inverse(self, y):
         y = _inside_unit(y)

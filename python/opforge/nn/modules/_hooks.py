@@ -14,6 +14,9 @@ global_forward_hooks_with_kwargs: OrderedDict = OrderedDict()
 global_forward_hooks_always_called: OrderedDict = OrderedDict()
 global_backward_pre_hooks: OrderedDict = OrderedDict()
 global_backward_hooks: OrderedDict = OrderedDict()
+global_parameter_registration_hooks: OrderedDict = OrderedDict()
+global_buffer_registration_hooks: OrderedDict = OrderedDict()
+global_module_registration_hooks: OrderedDict = OrderedDict()
 
 
 def register_module_forward_pre_hook(hook):
@@ -35,6 +38,29 @@ def register_module_full_backward_pre_hook(hook):
 def register_module_full_backward_hook(hook):
     """Runs `hook(module, grad_input, grad_output)` after the backward of every module."""
     return register(global_backward_hooks, hook)
+
+
+def register_module_parameter_registration_hook(hook):
+    """Runs `hook(module, name, parameter)` whenever a module gets a parameter; what it returns, unless None, is registered in its place."""
+    return register(global_parameter_registration_hooks, hook)
+
+
+def register_module_buffer_registration_hook(hook):
+    """Runs `hook(module, name, buffer)` whenever a module gets a buffer; what it returns, unless None, is registered in its place."""
+    return register(global_buffer_registration_hooks, hook)
+
+
+def register_module_module_registration_hook(hook):
+    """Runs `hook(module, name, submodule)` whenever a module gets a submodule; what it returns, unless None, is registered in its place."""
+    return register(global_module_registration_hooks, hook)
+
+
+def registered(hooks, module, name, value):
+    """What is to be registered: the value, or what the hooks of registration put in its place."""
+    for hook in hooks.values():
+        other = hook(module, name, value)
+        value = value if other is None else other
+    return value
 
 
 class Hooks:
@@ -69,6 +95,10 @@ class Hooks:
 
     def register_state_dict_post_hook(self, hook):
         """Runs `hook(module, state_dict, prefix, local_metadata)` at the end of `state_dict`."""
+        return register(self._state_dict_hooks, hook)
+
+    def _register_state_dict_hook(self, hook):
+        """`register_state_dict_post_hook`; what the hook returns, unless None, is the state."""
         return register(self._state_dict_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook):

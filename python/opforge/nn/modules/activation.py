@@ -133,11 +133,19 @@ class ELU(Module):
         return _with_inplace(f"alpha={self.alpha}", self.inplace)
 
 
-class CELU(ELU):
+class CELU(Module):
     """`max(0, x) + min(0, alpha * (exp(x / alpha) - 1))`."""
+
+    def __init__(self, alpha=1.0, inplace=False):
+        super().__init__()
+        self.alpha = alpha
+        self.inplace = inplace
 
     def forward(self, input):
         return F.celu(input, self.alpha, self.inplace)
+
+    def extra_repr(self):
+        return _with_inplace(f"alpha={self.alpha}", self.inplace)
 
 
 class LeakyReLU(Module):
@@ -236,21 +244,25 @@ class Threshold(Module):
         return _with_inplace(f"threshold={self.threshold}, value={self.value}", self.inplace)
 
 
-class Hardshrink(Module):
-    """`x` where `|x| > lambd`, 0 elsewhere."""
+class _Shrink(Module):
+    """What brings elements near 0 to 0."""
 
     def __init__(self, lambd=0.5):
         super().__init__()
         self.lambd = lambd
 
-    def forward(self, input):
-        return F.hardshrink(input, self.lambd)
-
     def extra_repr(self):
         return f"{self.lambd}"
 
 
-class Softshrink(Hardshrink):
+class Hardshrink(_Shrink):
+    """`x` where `|x| > lambd`, 0 elsewhere."""
+
+    def forward(self, input):
+        return F.hardshrink(input, self.lambd)
+
+
+class Softshrink(_Shrink):
     """`sign(x) * max(|x| - lambd, 0)`."""
 
     def forward(self, input):
@@ -300,28 +312,32 @@ class GLU(Module):
         return f"dim={self.dim}"
 
 
-class Softmax(Module):
-    """`exp(x) / sum(exp(x))` along `dim`."""
+class _AlongDim(Module):
+    """A function along `dim`."""
 
     def __init__(self, dim=None):
         super().__init__()
         self.dim = dim
 
-    def forward(self, input):
-        return F.softmax(input, self.dim)
-
     def extra_repr(self):
         return f"dim={self.dim}"
 
 
-class Softmin(Softmax):
+class Softmax(_AlongDim):
+    """`exp(x) / sum(exp(x))` along `dim`."""
+
+    def forward(self, input):
+        return F.softmax(input, self.dim)
+
+
+class Softmin(_AlongDim):
     """`exp(-x) / sum(exp(-x))` along `dim`."""
 
     def forward(self, input):
         return F.softmin(input, self.dim)
 
 
-class LogSoftmax(Softmax):
+class LogSoftmax(_AlongDim):
     """`log(softmax(x))` along `dim`."""
 
     def forward(self, input):
@@ -335,3 +351,11 @@ class Softmax2d(_Plain):
         if input.dim() not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
         return F.softmax(input, -3)
+
+
+def __getattr__(name):
+    if name == "MultiheadAttention":  # packages import it from here, where PyTorch has it
+        from .transformer import MultiheadAttention
+
+        return MultiheadAttention
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -138,7 +138,7 @@ class Conv3d(_Conv):
     _dims = 3
 
 
-class _ConvTranspose(_ConvNd):
+class _ConvTransposeNd(_ConvNd):
     _transposed = True
 
     def __init__(
@@ -176,7 +176,7 @@ class _ConvTranspose(_ConvNd):
         return tuple(extra)
 
 
-class ConvTranspose1d(_ConvTranspose):
+class ConvTranspose1d(_ConvTransposeNd):
     """The gradient of [`Conv1d`] with respect to its input, as a layer: `(N, C_in, L)` to `(N, C_out, L_out)`.
 
     `L_out = (L - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1`; `output_size` of the call chooses the last term.
@@ -185,13 +185,13 @@ class ConvTranspose1d(_ConvTranspose):
     _dims = 1
 
 
-class ConvTranspose2d(_ConvTranspose):
+class ConvTranspose2d(_ConvTransposeNd):
     """The gradient of [`Conv2d`] with respect to its input, as a layer. See [`ConvTranspose1d`] for the lengths."""
 
     _dims = 2
 
 
-class ConvTranspose3d(_ConvTranspose):
+class ConvTranspose3d(_ConvTransposeNd):
     """The gradient of [`Conv3d`] with respect to its input, as a layer. See [`ConvTranspose1d`] for the lengths."""
 
     _dims = 3

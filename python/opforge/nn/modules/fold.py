@@ -6,8 +6,8 @@ from .. import functional as F
 from .module import Module
 
 
-class Unfold(Module):
-    """The windows of `(N, C, *)` as columns: `(N, C Π kernel_size, L)`."""
+class _Windows(Module):
+    """The windows of a grid."""
 
     def __init__(self, kernel_size, dilation=1, padding=0, stride=1):
         super().__init__()
@@ -16,14 +16,18 @@ class Unfold(Module):
         self.padding = padding
         self.stride = stride
 
-    def forward(self, input):
-        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
-
     def extra_repr(self):
         return f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
 
 
-class Fold(Unfold):
+class Unfold(_Windows):
+    """The windows of `(N, C, *)` as columns: `(N, C Π kernel_size, L)`."""
+
+    def forward(self, input):
+        return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
+
+
+class Fold(_Windows):
     """The sum of windows given as columns, `(N, C Π kernel_size, L)` to `(N, C, *output_size)`."""
 
     def __init__(self, output_size, kernel_size, dilation=1, padding=0, stride=1):

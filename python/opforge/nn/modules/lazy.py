@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..parameter import UninitializedParameter
+from ...autograd.grad_mode import no_grad
+from ..parameter import UninitializedParameter, is_lazy
 from .batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d
 from .conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from .instancenorm import InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
@@ -10,6 +11,58 @@ from .linear import Linear
 
 
 class LazyModuleMixin:
+    """Before a module class: a module with uninitialized parameters or buffers, to which its method `initialize_parameters` gives shapes for the
+    first input. It is called before the first `forward`; the module becomes an object of `cls_to_become` then, if there is one.
+
+    >>> class Scale(opforge.nn.modules.lazy.LazyModuleMixin, opforge.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.weight = opforge.nn.UninitializedParameter()
+    ...
+    ...     def initialize_parameters(self, x):
+    ...         self.weight.materialize(x.shape[-1:])
+    ...         opforge.nn.init.ones_(self.weight)
+    ...
+    ...     def forward(self, x):
+    ...         return x * self.weight
+    >>> Scale()(opforge.ones(2, 3)).tolist()
+    [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
+    """
+
+    cls_to_become: type | None = None
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._load_hook = self._register_load_state_dict_pre_hook(self._lazy_load_hook)
+        self._initialize_hook = self.register_forward_pre_hook(LazyModuleMixin._infer_parameters, with_kwargs=True)
+
+    def has_uninitialized_params(self):
+        """Whether a parameter or buffer has no shape yet."""
+        return any(is_lazy(tensor) for tensor in (*self._parameters.values(), *self._buffers.values()))
+
+    def initialize_parameters(self, *args, **kwargs):
+        """Gives parameters and buffers shapes for these inputs: each class has its own."""
+        raise NotImplementedError(f"initialize_parameters is not implemented for {type(self).__name__}")
+
+    def _infer_parameters(self, args, kwargs=None):
+        self.initialize_parameters(*args, **(kwargs or {}))
+        if self.has_uninitialized_params():
+            raise RuntimeError(f"module {type(self).__name__} has not been fully initialized")
+        self._initialize_hook.remove()
+        self._load_hook.remove()
+        del self._initialize_hook, self._load_hook
+        if self.cls_to_become is not None:
+            self.__class__ = self.cls_to_become
+
+    def _lazy_load_hook(self, state_dict, prefix, *rest):
+        for name, tensor in (*self._parameters.items(), *self._buffers.items()):
+            saved = state_dict.get(prefix + name)
+            if is_lazy(tensor) and saved is not None and not is_lazy(saved):
+                with no_grad():
+                    tensor.materialize(saved.shape)
+
+
+class _LazyLayer(LazyModuleMixin):
     """Before a module class whose first argument is the width: a module without it, whose parameters are uninitialized until an input, or a
     state to load, tells the width. It then becomes an object of that class. Parameters stay the same objects.
 
@@ -22,7 +75,7 @@ class LazyModuleMixin:
 
     def __init__(self, *args, **kwargs):
         self.__dict__["_lazy_arguments"] = args, kwargs
-        super().__init__(0, *args, **kwargs)
+        super(LazyModuleMixin, self).__init__(0, *args, **kwargs)
         for name, parameter in self._parameters.items():
             if parameter is not None:
                 self._parameters[name] = UninitializedParameter(device=parameter.device, dtype=parameter.dtype)
@@ -46,7 +99,7 @@ class LazyModuleMixin:
         whole = self.cls_to_become(width, *args, **kwargs)
         for name, parameter in self._parameters.items():
             if parameter is not None:
-                parameter.materialize(whole._parameters[name])
+                _take(parameter, whole._parameters[name])
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = whole._buffers[name].to(buffer.device, buffer.dtype)
@@ -62,7 +115,14 @@ class LazyModuleMixin:
                 return self._load_from_state_dict(state_dict, prefix, *rest)
 
 
-class LazyLinear(LazyModuleMixin, Linear):
+def _take(parameter, other):
+    """The uninitialized parameter becomes a plain one with another's elements."""
+    parameter.materialize(other.shape)
+    with no_grad():
+        parameter.copy_(other)
+
+
+class LazyLinear(_LazyLayer, Linear):
     """A [`Linear`] without `in_features`."""
 
     cls_to_become = Linear
@@ -74,7 +134,7 @@ class LazyLinear(LazyModuleMixin, Linear):
         return weight.shape[1]
 
 
-class _LazyConv(LazyModuleMixin):
+class _LazyConv(_LazyLayer):
     def _width_of(self, input):
         if input.dim() not in (self._dims + 1, self._dims + 2):
             raise RuntimeError(f"expected {self._dims + 1}D or {self._dims + 2}D input, got {input.dim()}D")
@@ -84,7 +144,7 @@ class _LazyConv(LazyModuleMixin):
         return weight.shape[0] if self.transposed else weight.shape[1] * self.groups
 
 
-class _LazyNorm(LazyModuleMixin):
+class _LazyNorm(_LazyLayer):
     def _width_of(self, input):
         self._check_input_dim(input)
         return input.shape[1]

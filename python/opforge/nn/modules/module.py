@@ -12,10 +12,16 @@ from . import _hooks
 from ._conversion import parse_to
 from ._hooks import (  # noqa: F401  PyTorch has them in this file
     Hooks,
+    global_buffer_registration_hooks as _global_buffer_registration_hooks,
+    global_module_registration_hooks as _global_module_registration_hooks,
+    global_parameter_registration_hooks as _global_parameter_registration_hooks,
+    register_module_buffer_registration_hook,
     register_module_forward_hook,
     register_module_forward_pre_hook,
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
 )
 from ._state import EXTRA_STATE as _EXTRA_STATE_KEY_SUFFIX  # noqa: F401  packages have these under PyTorch's names
 from ._state import IncompatibleKeys as _IncompatibleKeys  # noqa: F401
@@ -116,7 +122,7 @@ class Module(Hooks, StateDict, Traversal):
             self.register_parameter(name, value)
         elif isinstance(value, Module):
             self._forget(name, "module", "_modules")
-            state["_modules"][name] = value
+            state["_modules"][name] = _hooks.registered(_hooks.global_module_registration_hooks, self, name, value)
         elif isinstance(value, Buffer):
             self._forget(name, "buffers", "_buffers")
             self.register_buffer(name, value, value.persistent)
@@ -174,14 +180,14 @@ class Module(Hooks, StateDict, Traversal):
             raise TypeError(f"cannot assign '{type(param).__name__}' object to parameter '{name}' (nn.Parameter or None required)")
         if param is not None and param.grad_fn is not None:
             raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}': a parameter is a leaf, it has no history")
-        self._parameters[name] = param
+        self._parameters[name] = _hooks.registered(_hooks.global_parameter_registration_hooks, self, name, param)
 
     def register_buffer(self, name, tensor, persistent=True):
         """Adds a tensor that is state but not trained; one that is not `persistent` is left out of `state_dict`."""
         self._check_name(name, "_buffers", "buffer")
         if tensor is not None and not isinstance(tensor, _C.Tensor):
             raise TypeError(f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (Tensor or None required)")
-        self._buffers[name] = tensor
+        self._buffers[name] = _hooks.registered(_hooks.global_buffer_registration_hooks, self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -192,7 +198,7 @@ class Module(Hooks, StateDict, Traversal):
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{type(module).__name__} is not a Module subclass")
         self._check_name(name, "_modules", "module")
-        self._modules[name] = module
+        self._modules[name] = _hooks.registered(_hooks.global_module_registration_hooks, self, name, module)
 
     register_module = add_module
 

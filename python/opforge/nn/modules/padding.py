@@ -24,7 +24,7 @@ class _Pad(Module):
         return f"{self.padding}"
 
 
-class _ConstantPad(_Pad):
+class _ConstantPadNd(_Pad):
     def __init__(self, padding, value):
         super().__init__(padding)
         self.value = value
@@ -36,96 +36,113 @@ class _ConstantPad(_Pad):
         return f"padding={self.padding}, value={self.value}"
 
 
-class ConstantPad1d(_ConstantPad):
+class ConstantPad1d(_ConstantPadNd):
     """`value` around the last dimension."""
 
     _dims = 1
 
 
-class ConstantPad2d(_ConstantPad):
+class ConstantPad2d(_ConstantPadNd):
     """`value` around the last two dimensions."""
 
     _dims = 2
 
 
-class ConstantPad3d(_ConstantPad):
+class ConstantPad3d(_ConstantPadNd):
     """`value` around the last three dimensions."""
 
     _dims = 3
 
 
-class _ZeroPad(_Pad):
-    def forward(self, input):
-        return F.pad(input, self.padding, "constant", 0.0)
+class _ZeroPad:
+    """Before a class of constant padding: with zeros."""
+
+    def __init__(self, padding):
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self):
+        return f"{self.padding}"
 
 
-class ZeroPad1d(_ZeroPad):
+class ZeroPad1d(_ZeroPad, ConstantPad1d):
     """Zeros around the last dimension."""
 
     _dims = 1
 
 
-class ZeroPad2d(_ZeroPad):
+class ZeroPad2d(_ZeroPad, ConstantPad2d):
     """Zeros around the last two dimensions."""
 
     _dims = 2
 
 
-class ZeroPad3d(_ZeroPad):
+class ZeroPad3d(_ZeroPad, ConstantPad3d):
     """Zeros around the last three dimensions."""
 
     _dims = 3
 
 
-class ReflectionPad1d(_Pad):
+class _ReflectionPadNd(_Pad):
+    pass
+
+
+class ReflectionPad1d(_ReflectionPadNd):
     """The input mirrored at its ends, which are not repeated."""
 
     _mode, _dims = "reflect", 1
 
 
-class ReflectionPad2d(_Pad):
+class ReflectionPad2d(_ReflectionPadNd):
     """[`ReflectionPad1d`] of the last two dimensions."""
 
     _mode, _dims = "reflect", 2
 
 
-class ReflectionPad3d(_Pad):
+class ReflectionPad3d(_ReflectionPadNd):
     """[`ReflectionPad1d`] of the last three dimensions."""
 
     _mode, _dims = "reflect", 3
 
 
-class ReplicationPad1d(_Pad):
+class _ReplicationPadNd(_Pad):
+    pass
+
+
+class ReplicationPad1d(_ReplicationPadNd):
     """The ends repeated."""
 
     _mode, _dims = "replicate", 1
 
 
-class ReplicationPad2d(_Pad):
+class ReplicationPad2d(_ReplicationPadNd):
     """[`ReplicationPad1d`] of the last two dimensions."""
 
     _mode, _dims = "replicate", 2
 
 
-class ReplicationPad3d(_Pad):
+class ReplicationPad3d(_ReplicationPadNd):
     """[`ReplicationPad1d`] of the last three dimensions."""
 
     _mode, _dims = "replicate", 3
 
 
-class CircularPad1d(_Pad):
+class _CircularPadNd(_Pad):
+    pass
+
+
+class CircularPad1d(_CircularPadNd):
     """The input as if it were a circle."""
 
     _mode, _dims = "circular", 1
 
 
-class CircularPad2d(_Pad):
+class CircularPad2d(_CircularPadNd):
     """[`CircularPad1d`] of the last two dimensions."""
 
     _mode, _dims = "circular", 2
 
 
-class CircularPad3d(_Pad):
+class CircularPad3d(_CircularPadNd):
     """[`CircularPad1d`] of the last three dimensions."""
 
     _mode, _dims = "circular", 3

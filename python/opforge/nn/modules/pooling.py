@@ -7,7 +7,7 @@ from .module import Module
 from .utils import ntuple
 
 
-class _MaxPool(Module):
+class _MaxPoolNd(Module):
     def __init__(self, kernel_size, stride=None, padding=0, dilation=1, return_indices=False, ceil_mode=False):
         super().__init__()
         self.kernel_size = kernel_size
@@ -36,13 +36,13 @@ class _MaxPool(Module):
         )
 
 
-class MaxPool1d(_MaxPool):
+class MaxPool1d(_MaxPoolNd):
     """The maximum of each window of `(N, C, L)`; with `return_indices` also where it was."""
 
     _dims = 1
 
 
-class MaxPool2d(_MaxPool):
+class MaxPool2d(_MaxPoolNd):
     """The maximum of each window of `(N, C, H, W)`; with `return_indices` also where it was.
 
     >>> opforge.nn.MaxPool2d(2)(opforge.arange(16.0).reshape(1, 1, 4, 4)).flatten().tolist()
@@ -52,13 +52,13 @@ class MaxPool2d(_MaxPool):
     _dims = 2
 
 
-class MaxPool3d(_MaxPool):
+class MaxPool3d(_MaxPoolNd):
     """The maximum of each window of `(N, C, D, H, W)`; with `return_indices` also where it was."""
 
     _dims = 3
 
 
-class _MaxUnpool(Module):
+class _MaxUnpoolNd(Module):
     def __init__(self, kernel_size, stride=None, padding=0):
         super().__init__()
         of = ntuple(self._dims)
@@ -74,25 +74,32 @@ class _MaxUnpool(Module):
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
-class MaxUnpool1d(_MaxUnpool):
+class MaxUnpool1d(_MaxUnpoolNd):
     """Puts maxima back where [`MaxPool1d`] found them, zeros elsewhere."""
 
     _dims = 1
 
 
-class MaxUnpool2d(_MaxUnpool):
+class MaxUnpool2d(_MaxUnpoolNd):
     """Puts maxima back where [`MaxPool2d`] found them, zeros elsewhere."""
 
     _dims = 2
 
 
-class MaxUnpool3d(_MaxUnpool):
+class MaxUnpool3d(_MaxUnpoolNd):
     """Puts maxima back where [`MaxPool3d`] found them, zeros elsewhere."""
 
     _dims = 3
 
 
-class AvgPool1d(Module):
+class _AvgPoolNd(Module):
+    """What averages of windows have in common."""
+
+    def extra_repr(self):
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool1d(_AvgPoolNd):
     """The mean of each window of `(N, C, L)`."""
 
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
@@ -107,11 +114,8 @@ class AvgPool1d(Module):
     def forward(self, input):
         return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
-    def extra_repr(self):
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
-
-class _AvgPool(Module):
+class _WideAvgPool(_AvgPoolNd):
     def __init__(
         self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
     ):
@@ -129,23 +133,20 @@ class _AvgPool(Module):
             input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override
         )
 
-    def extra_repr(self):
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
-
-class AvgPool2d(_AvgPool):
+class AvgPool2d(_WideAvgPool):
     """The mean of each window of `(N, C, H, W)`; `count_include_pad` counts padding zeros, `divisor_override` divides by itself instead."""
 
     _dims = 2
 
 
-class AvgPool3d(_AvgPool):
+class AvgPool3d(_WideAvgPool):
     """[`AvgPool2d`] of `(N, C, D, H, W)`."""
 
     _dims = 3
 
 
-class _LPPool(Module):
+class _LPPoolNd(Module):
     def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
         super().__init__()
         self.norm_type = norm_type
@@ -161,25 +162,25 @@ class _LPPool(Module):
         return f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, ceil_mode={self.ceil_mode}"
 
 
-class LPPool1d(_LPPool):
+class LPPool1d(_LPPoolNd):
     """`(Σ x^p)^(1/p)` of each window of `(N, C, L)`, `p` being `norm_type`."""
 
     _dims = 1
 
 
-class LPPool2d(_LPPool):
+class LPPool2d(_LPPoolNd):
     """[`LPPool1d`] of `(N, C, H, W)`."""
 
     _dims = 2
 
 
-class LPPool3d(_LPPool):
+class LPPool3d(_LPPoolNd):
     """[`LPPool1d`] of `(N, C, D, H, W)`."""
 
     _dims = 3
 
 
-class _AdaptiveMaxPool(Module):
+class _AdaptiveMaxPoolNd(Module):
     def __init__(self, output_size, return_indices=False):
         super().__init__()
         self.output_size = output_size
@@ -193,25 +194,25 @@ class _AdaptiveMaxPool(Module):
         return f"output_size={self.output_size}"
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """The maximum of each of `output_size` windows that cover `(N, C, L)`; None as a size keeps the length."""
 
     _dims = 1
 
 
-class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """[`AdaptiveMaxPool1d`] of `(N, C, H, W)`."""
 
     _dims = 2
 
 
-class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """[`AdaptiveMaxPool1d`] of `(N, C, D, H, W)`."""
 
     _dims = 3
 
 
-class _AdaptiveAvgPool(Module):
+class _AdaptiveAvgPoolNd(Module):
     def __init__(self, output_size):
         super().__init__()
         self.output_size = output_size
@@ -223,19 +224,19 @@ class _AdaptiveAvgPool(Module):
         return f"output_size={self.output_size}"
 
 
-class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """The mean of each of `output_size` windows that cover `(N, C, L)`; None as a size keeps the length."""
 
     _dims = 1
 
 
-class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """[`AdaptiveAvgPool1d`] of `(N, C, H, W)`."""
 
     _dims = 2
 
 
-class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """[`AdaptiveAvgPool1d`] of `(N, C, D, H, W)`."""
 
     _dims = 3

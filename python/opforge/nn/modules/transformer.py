@@ -115,6 +115,9 @@ def _activation(activation):
     return getattr(F, activation)
 
 
+_get_activation_fn = _activation  # packages have it under PyTorch's name
+
+
 def _causal_mask(size, device=None, dtype=None):
     return _C.full((size, size), -math.inf, dtype=dtype, device=device).triu(1)
 
@@ -166,13 +169,17 @@ class _Layer(Module):
             x, memory, memory, attn_mask=mask, key_padding_mask=key_padding_mask, is_causal=is_causal, need_weights=False
         )[0]
 
-    def _feed_forward(self, x):
-        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+    # The branches, dropout included, under PyTorch's names: subclasses replace them.
+    def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
+        return self.dropout1(self._attend(self.self_attn, x, x, attn_mask, key_padding_mask, is_causal))
 
-    def _residual(self, x, i, branch):
-        """`x + dropout(branch(norm(x)))`, or with the norm last, by the `i`-th norm and dropout."""
-        norm, dropout = getattr(self, f"norm{i}"), getattr(self, f"dropout{i}")
-        return x + dropout(branch(norm(x))) if self.norm_first else norm(x + dropout(branch(x)))
+    def _ff_block(self, x):
+        last = self.dropout3 if isinstance(self, TransformerDecoderLayer) else self.dropout2
+        return last(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+
+    def _residual(self, x, norm, branch):
+        """`x + branch(norm(x))`, or with the norm last."""
+        return x + branch(norm(x)) if self.norm_first else norm(x + branch(x))
 
 
 class TransformerEncoderLayer(_Layer):
@@ -181,30 +188,36 @@ class TransformerEncoderLayer(_Layer):
     def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
         padding = additive_mask(src_key_padding_mask, "src_key_padding_mask", src.dtype)
         mask = additive_mask(src_mask, "src_mask", src.dtype)
-        x = self._residual(src, 1, lambda x: self._attend(self.self_attn, x, x, mask, padding, is_causal))
-        return self._residual(x, 2, self._feed_forward)
+        x = self._residual(src, self.norm1, lambda x: self._sa_block(x, mask, padding, is_causal=is_causal))
+        return self._residual(x, self.norm2, self._ff_block)
 
 
 class TransformerDecoderLayer(_Layer):
     """Self-attention, attention to `memory`, and a feed-forward network."""
+
+    def _mha_block(self, x, mem, attn_mask, key_padding_mask, is_causal=False):
+        return self.dropout2(self._attend(self.multihead_attn, x, mem, attn_mask, key_padding_mask, is_causal))
 
     def forward(
         self, tgt, memory, tgt_mask=None, memory_mask=None, tgt_key_padding_mask=None, memory_key_padding_mask=None,
         tgt_is_causal=False, memory_is_causal=False,
     ):  # fmt: skip
         def attend_self(x):
-            return self._attend(self.self_attn, x, x, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+            return self._sa_block(x, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
 
         def attend_memory(x):
-            return self._attend(self.multihead_attn, x, memory, memory_mask, memory_key_padding_mask, memory_is_causal)
+            return self._mha_block(x, memory, memory_mask, memory_key_padding_mask, memory_is_causal)
 
-        x = self._residual(tgt, 1, attend_self)
-        x = self._residual(x, 2, attend_memory)
-        return self._residual(x, 3, self._feed_forward)
+        x = self._residual(tgt, self.norm1, attend_self)
+        x = self._residual(x, self.norm2, attend_memory)
+        return self._residual(x, self.norm3, self._ff_block)
 
 
 def _clones(layer, count):
     return ModuleList(copy.deepcopy(layer) for _ in range(count))
+
+
+_get_clones = _clones  # packages have it under PyTorch's name
 
 
 class TransformerEncoder(Module):

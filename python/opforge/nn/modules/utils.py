@@ -12,4 +12,5 @@ def ntuple(n):
     return parse
 
 
+_ntuple = ntuple  # packages have it under PyTorch's name
 _single, _pair, _triple, _quadruple = ntuple(1), ntuple(2), ntuple(3), ntuple(4)

@@ -14,15 +14,16 @@ class Fetch:
     are indices.
     """
 
-    def __init__(self, dataset, auto_collation, collate_fn, drop_last):
+    def __init__(self, dataset, auto_collation, collate_fn, drop_last, is_iterable=None):
         self.dataset = dataset
+        self.is_iterable = isinstance(dataset, IterableDataset) if is_iterable is None else is_iterable
         self.auto_collation = auto_collation
         self.collate_fn = collate_fn
         self.drop_last = drop_last
 
     def begin(self):
         """A function from indices to the batch; it raises StopIteration where an iterable data set ends."""
-        if isinstance(self.dataset, IterableDataset):
+        if self.is_iterable:
             source = iter(self.dataset)
             return lambda indices: self._next(source, indices)
         return self._at

@@ -116,7 +116,7 @@ class SingleProcessIterator:
         self._loader = loader
         self._indices = iter(loader._index_sampler)
         draw_seed(loader.generator)  # as workers would have: random numbers after it do not depend on the number of workers
-        self._read = loader._fetch().begin()
+        self._read = _fetch_of(loader).begin()
         self._count = LengthCheck(loader)
 
     def __iter__(self):
@@ -129,6 +129,13 @@ class SingleProcessIterator:
         batch = self._read(next(self._indices))
         self._count.up()
         return batch
+
+
+def _fetch_of(loader):
+    """How a loader reads, also one of a package's own that has PyTorch's attributes."""
+    if hasattr(loader, "_fetch"):
+        return loader._fetch()
+    return Fetch(loader.dataset, loader._auto_collation, loader.collate_fn, loader.drop_last, loader._dataset_kind == 1)
 
 
 class LengthCheck:

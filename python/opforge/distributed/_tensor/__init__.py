@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import tensor
+from .. import tensor
 
 
 def __getattr__(name):

@@ -1,0 +1,1 @@
+"""`distributed.fsdp` under its older name."""

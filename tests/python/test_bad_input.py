@@ -161,8 +161,8 @@ ROWS = [
     *(error(lambda f=f: f(X[0]), SHAPE, words=["matrices"]) for f in (L.qr, L.svd, L.svdvals, L.pinv, L.lu_factor, L.matrix_rank, L.cond)),
     error(lambda: L.lstsq(X, torch.zeros(3, 1)), SHAPE, words=["lstsq", "[2, 3]", "[3, 1]"]),
     error(lambda: L.solve_triangular(torch.eye(3), torch.zeros(2, 1), upper=True), SHAPE, words=["solve_triangular"]),
-    error(lambda: L.solve(torch.zeros(2, 2), torch.zeros(2, 1)).tolist(), VALUE, words=["matrix 0", "singular"]),
-    *(error(lambda f=f: f(torch.full((2, 2, 2), float("nan")))[0].tolist(), VALUE, words=["matrix 0", "finite"])
+    error(lambda: L.solve(torch.zeros(2, 2), torch.zeros(2, 1)).tolist(), L.LinAlgError, words=["matrix 0", "singular"]),
+    *(error(lambda f=f: f(torch.full((2, 2, 2), float("nan")))[0].tolist(), L.LinAlgError, words=["matrix 0", "finite"])
       for f in (L.svd, L.eigh, L.eig, L.pinv, L.svdvals)),
     *(error(lambda f=f: f(torch.eye(2).long()), torch.UnsupportedError, words=[f.__name__]) for f in (L.qr, L.svd, L.eigh, L.eig, L.eigvals, L.lu_factor)),
     error(lambda: L.eigh(torch.eye(2), "X"), VALUE, words=["UPLO"]),

@@ -155,3 +155,12 @@ def test_exports_leak_nothing():
 def test_importing_opforge_does_not_import_numpy():
     code = "import sys, opforge; opforge.tensor([[1.0, 2.0]]); sys.exit('numpy' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_numpy_of_a_parameter_where_nothing_is_recorded():
+    x = torch.ones(3, requires_grad=True)
+    for mode in (torch.no_grad, torch.inference_mode):
+        with mode():
+            assert x.numpy().tolist() == np.asarray(x).tolist() == [1.0, 1.0, 1.0]
+    with pytest.raises(RuntimeError, match="requires grad"):
+        x.numpy()

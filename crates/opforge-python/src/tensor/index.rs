@@ -5,7 +5,7 @@ use opforge::{DType, Error, Tensor};
 use opforge_core::Kind;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
 
 use super::PyTensor;
 use super::host::from_object;
@@ -71,12 +71,14 @@ struct Selection {
 impl Selection {
     fn new(py: Python<'_>, tensor: Tensor, key: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut selection = Selection { view: tensor, indices: Vec::new() };
-        match key.cast::<PyTuple>() {
-            Ok(parts) => {
-                selection.select_all(py, &parts.iter().map(|p| Part::parse(&p)).collect::<PyResult<Vec<_>>>()?)?
+        let parts = match key.cast::<PyTuple>() {
+            Ok(parts) => parts.iter().map(|part| Part::parse(&part)).collect::<PyResult<Vec<_>>>()?,
+            Err(_) if stands_for_tuple(key)? => {
+                key.try_iter()?.map(|part| Part::parse(&part?)).collect::<PyResult<_>>()?
             }
-            Err(_) => selection.select_all(py, &[Part::parse(key)?])?,
-        }
+            Err(_) => vec![Part::parse(key)?],
+        };
+        selection.select_all(py, &parts)?;
         Ok(selection)
     }
 
@@ -128,6 +130,28 @@ impl Selection {
         self.indices.extend((taken + missing..dim).map(|_| None));
         self.indices.push(Some(tensor));
     }
+}
+
+/// Whether an index is a list that stands for a tuple, as in numpy's early versions and PyTorch: short, with a part that is more than a number.
+fn stands_for_tuple(key: &Bound<'_, PyAny>) -> PyResult<bool> {
+    /// Longer lists are rows of numbers.
+    const LONGEST: usize = 31;
+    let Ok(list) = key.cast::<PyList>() else { return Ok(false) };
+    let is_part = |part: &Bound<'_, PyAny>| -> PyResult<bool> {
+        Ok(part.is_none()
+            || part.is_instance_of::<PySlice>()
+            || part.is_instance_of::<PyEllipsis>()
+            || part.hasattr("__len__")?)
+    };
+    if list.len() > LONGEST {
+        return Ok(false);
+    }
+    for part in list {
+        if is_part(&part)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn at(py: Python<'_>, tensor: &Tensor, dim: usize, i: i64) -> PyResult<Tensor> {

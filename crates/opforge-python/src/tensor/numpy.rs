@@ -88,7 +88,7 @@ fn array<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
         let bytes = opforge::functional::view_dtype(&tensor.detach(), DType::U8).or_raise(py)?;
         return over(bytes)?.call_method1("view", (dtype,));
     }
-    over(tensor.clone())
+    over(tensor.detach())
 }
 
 #[pymethods]

@@ -24,7 +24,7 @@ pub trait Unary: UnaryFn + Debug + Eq + Hash + Attributes {
     const FLAT: bool = false;
     /// What the derivative reads.
     const SAVES: Saves = if Self::FLAT { Saves::NOTHING } else { Saves::INPUTS };
-    /// Whether [`Unary::slope`] is given.
+    /// Whether [`Unary::slope`] or [`Unary::gradient`] is given.
     const FUSED: bool = false;
     /// Whether the function has a gradient.
     const DIFFERENTIABLE: bool = true;
@@ -43,8 +43,14 @@ pub trait Unary: UnaryFn + Debug + Eq + Hash + Attributes {
     /// gradient need not be differentiated again, it replaces [`Unary::derivative`]: one pass instead of several.
     #[inline(always)]
     fn slope<V: Float>(self, saved: V) -> V {
-        const { assert!(!Self::FUSED, "FUSED demands an implementation of `slope`") };
+        const { assert!(!Self::FUSED, "FUSED demands an implementation of `slope` or `gradient`") };
         saved
+    }
+    /// The input's gradient, of what is saved and the output's gradient. Functions with flat parts give it themselves: there it is 0, whatever arrives,
+    /// where a product with a slope of 0 would make infinity NaN.
+    #[inline(always)]
+    fn gradient<V: Float>(self, saved: V, grad: V) -> V {
+        self.slope(saved) * grad
     }
 }
 
@@ -151,7 +157,7 @@ impl<F: Unary> Plain for UnaryOp<F> {
     }
 }
 
-/// `slope(saved) * grad` in one pass. Only called where nothing is recorded.
+/// [`Unary::gradient`], in one pass. Only called where nothing is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Attributes)]
 struct SlopeOp<F>(F);
 
@@ -164,7 +170,7 @@ impl<F: Unary> BinaryFn for Slope<F> {
 
     #[inline(always)]
     fn float<V: Float>(self, saved: V, grad: V) -> V {
-        self.0.slope(saved) * grad
+        self.0.gradient(saved, grad)
     }
 }
 

@@ -17,29 +17,37 @@ use crate::{DType, Meta, Result, Tensor};
 pub(crate) fn shared_by_ties(of: &Reduced<'_, '_>) -> Result<Tensor> {
     let x = of.input()?;
     let ties = x.eq(&of.output()?)?.to_dtype(x.dtype())?;
-    of.grad()?.mul(&ties.div(&of.total(&ties)?)?)
+    let share = ties.div(&of.total(&ties)?)?;
+    // Not a product with 0, which an infinite gradient would make NaN.
+    let grad = of.grad()?.broadcast_mul(&share)?;
+    share.eq(0.0)?.where_cond(&grad.zeros_like()?, &grad)
 }
 
-/// The gradient of the greater or lesser of two: where this side wins, half of it where both are equal.
+/// The gradient of the greater or lesser of two: none where this side loses, half of it where both are equal. Where one is NaN, both have it.
 pub(crate) fn of_winner(pair: &Pair<'_, '_>, side: Side, wins: impl Comparison) -> Result<Tensor> {
     let grad = pair.grad()?;
     let (own, other) = match side {
         Side::Left => (pair.lhs()?, pair.rhs()?),
         Side::Right => (pair.rhs()?, pair.lhs()?),
     };
-    let won = compare(wins, (&own).into(), (&other).into(), Rules::BROADCAST)?;
-    let tied = compare(crate::ops::pointwise::eq::Eq, (&own).into(), (&other).into(), Rules::BROADCAST)?;
-    let weight = won.to_dtype(grad.dtype())?.add(&tied.to_dtype(grad.dtype())?.affine(0.5, 0.0)?)?;
-    grad.mul(&weight)
+    let lost = compare(wins, (&other).into(), (&own).into(), Rules::BROADCAST)?;
+    lost.where_cond(&grad.zeros_like()?, &halved_by_ties(&own, &other, &grad)?)
 }
 
-/// The gradient of the greater or lesser of two where numbers win against NaN: whole for one side, the left one when both are equal.
+fn halved_by_ties(own: &Tensor, other: &Tensor, grad: &Tensor) -> Result<Tensor> {
+    let tied = compare(crate::ops::pointwise::eq::Eq, own.into(), other.into(), Rules::BROADCAST)?;
+    tied.where_cond(&grad.affine(0.5, 0.0)?, grad)
+}
+
+/// The gradient of the greater or lesser of two where numbers win against NaN: half of it where both are equal, the left one's where both are NaN.
 pub(crate) fn of_number(pair: &Pair<'_, '_>, side: Side, wins_or_ties: impl Comparison) -> Result<Tensor> {
-    let (a, b) = (pair.lhs()?, pair.rhs()?);
+    let (a, b, grad) = (pair.lhs()?, pair.rhs()?, pair.grad()?);
     let left = compare(wins_or_ties, (&a).into(), (&b).into(), Rules::BROADCAST)?;
     let left = f::logical_or((&left).into(), (&f::isnan(&b)?).into())?;
-    let chosen = if side == Side::Left { left } else { f::logical_not(&left)? };
-    pair.grad()?.mul(&chosen.to_dtype(pair.grad()?.dtype())?)
+    let tied = compare(crate::ops::pointwise::eq::Eq, (&a).into(), (&b).into(), Rules::BROADCAST)?;
+    let chosen =
+        if side == Side::Left { left } else { f::logical_or((&f::logical_not(&left)?).into(), (&tied).into())? };
+    chosen.where_cond(&halved_by_ties(&a, &b, &grad)?, &grad.zeros_like()?)
 }
 
 /// The place of the greatest or least along `dim`, or without it in the flattened tensor.

@@ -5,7 +5,7 @@ use crate::ops::pointwise::clamp::limited;
 use crate::ops::prelude::*;
 
 functions! {
-    celu, selu, prelu, hardtanh, relu6, hardsigmoid, hardswish, hardshrink, softshrink, tanhshrink, softsign,
+    celu, selu, prelu, hardtanh, relu6, hardsigmoid, hardshrink, softshrink, tanhshrink, softsign,
     threshold, glu, softmin, gumbel_softmax,
 }
 
@@ -24,8 +24,10 @@ functions! {
 #[python(torch, nn, inplace)]
 pub fn celu(input: &Tensor, alpha: f64) -> Result<Tensor> {
     ensure(alpha != 0.0, || Error::value(OP, "alpha", alpha, "a number other than 0"))?;
-    let bent = f::expm1(&input.minimum(0.0)?.affine(1.0 / alpha, 0.0)?)?.affine(alpha, 0.0)?;
-    input.gt(0.0)?.where_cond(input, &bent)
+    let bends = input.le(0.0)?;
+    let bent =
+        f::expm1(&bends.where_cond(input, &input.zeros_like()?)?.affine(1.0 / alpha, 0.0)?)?.affine(alpha, 0.0)?;
+    bends.where_cond(&bent, input)
 }
 
 /// `scale * elu(x, alpha)` with the constants that keep mean 0 and variance 1 through layers. Source: Klambauer and others,
@@ -110,21 +112,7 @@ pub fn relu6(input: &Tensor) -> Result<Tensor> {
 #[function]
 #[python(nn, inplace)]
 pub fn hardsigmoid(input: &Tensor) -> Result<Tensor> {
-    f::affine(&limited(&input.affine(1.0, 3.0)?, 0.0, 6.0)?, 1.0 / 6.0, 0.0)
-}
-
-/// `x * hardsigmoid(x)`. Source: Howard and others, "Searching for MobileNetV3" (2019).
-///
-/// ```
-/// # use opforge::{Device, Tensor};
-/// let x = Tensor::new(&[-4f32, 0.0, 8.0], &Device::Cpu)?;
-/// assert_eq!(opforge::functional::hardswish(&x)?.to_vec1::<f32>()?, [0.0, 0.0, 8.0]);
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function]
-#[python(nn, inplace)]
-pub fn hardswish(input: &Tensor) -> Result<Tensor> {
-    input.mul(&f::hardsigmoid(input)?)
+    f::affine(&input.affine(1.0, 3.0)?.clamp(0.0, 6.0)?, 1.0 / 6.0, 0.0)
 }
 
 /// `x`, but 0 where its magnitude is at most `lambd`.
@@ -160,7 +148,8 @@ pub fn softshrink(input: &Tensor, lambd: f64) -> Result<Tensor> {
         return Err(Error::value(OP, "lambd", lambd, "0 or more"));
     }
     f::fit(OP, Scalar::Float(lambd), input.dtype())?;
-    input.sub(&input.clamp(-lambd, lambd)?)
+    let shrunk = input.sub(&input.detach().clamp(-lambd, lambd)?)?;
+    input.abs()?.le(lambd)?.where_cond(&input.zeros_like()?, &shrunk)
 }
 
 /// `x - tanh(x)`.

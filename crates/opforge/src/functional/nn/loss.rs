@@ -89,8 +89,9 @@ pub fn smooth_l1_loss(input: &Tensor, target: &Tensor, reduction: &str, beta: f6
     let loss = match beta == 0.0 {
         true => distance,
         false => {
-            let near = f::affine(&distance.sqr()?, 0.5 / beta, 0.0)?;
-            distance.lt(beta)?.where_cond(&near, &f::affine(&distance, 1.0, -0.5 * beta)?)?
+            let is_far = distance.ge(beta)?;
+            let near = f::affine(&is_far.where_cond(&distance.zeros_like()?, &distance)?.sqr()?, 0.5 / beta, 0.0)?;
+            is_far.where_cond(&f::affine(&distance, 1.0, -0.5 * beta)?, &near)?
         }
     };
     reduced(OP, loss, reduction)
@@ -120,8 +121,10 @@ pub fn huber_loss(
         return Err(Error::value(OP, "delta", delta, "more than 0"));
     }
     let distance = difference(OP, input, target)?.abs()?;
-    let near = f::affine(&distance.sqr()?, 0.5, 0.0)?;
-    let loss = distance.le(delta)?.where_cond(&near, &distance.affine(delta, -0.5 * delta * delta)?)?;
+    // Infinite distances stay out of the square, whose gradient would be 0 times infinity there.
+    let is_far = distance.gt(delta)?;
+    let near = f::affine(&is_far.where_cond(&distance.zeros_like()?, &distance)?.sqr()?, 0.5, 0.0)?;
+    let loss = is_far.where_cond(&distance.affine(delta, -0.5 * delta * delta)?, &near)?;
     reduced(OP, weighted(loss, weight)?, reduction)
 }
 

@@ -27,7 +27,8 @@ pub fn margin_ranking_loss(
     reduction: &str,
 ) -> Result<Tensor> {
     let (a, b) = f::pair(OP, &*floating(input1)?, &*floating(input2)?)?;
-    let loss = b.sub(&a)?.broadcast_mul(&target.to_dtype(a.dtype())?)?.affine(1.0, margin)?.relu()?;
+    let loss =
+        b.sub(&a)?.broadcast_mul(&target.to_dtype(a.dtype())?)?.affine(1.0, margin)?.clamp(0.0, f64::INFINITY)?;
     reduced(OP, loss, reduction)
 }
 
@@ -44,7 +45,7 @@ pub fn margin_ranking_loss(
 pub fn hinge_embedding_loss(input: &Tensor, target: &Tensor, margin: f64, reduction: &str) -> Result<Tensor> {
     let (input, target) = f::pair(OP, input, target)?;
     let zero = input.zeros_like()?;
-    let far = target.ne(1.0)?.where_cond(&f::affine(&input, -1.0, margin)?.relu()?, &zero)?;
+    let far = target.ne(1.0)?.where_cond(&f::affine(&input, -1.0, margin)?.clamp(0.0, f64::INFINITY)?, &zero)?;
     let near = target.ne(-1.0)?.where_cond(&input, &zero)?;
     reduced(OP, far.add(&near)?, reduction)
 }
@@ -70,7 +71,7 @@ pub fn cosine_embedding_loss(
     let (cos, target) = f::pair(OP, &cos, &target.to_dtype(cos.dtype())?)?;
     let zero = cos.zeros_like()?;
     let near = target.eq(1.0)?.where_cond(&cos.affine(-1.0, 1.0)?, &zero)?;
-    let far = target.eq(-1.0)?.where_cond(&cos.affine(1.0, -margin)?.relu()?, &zero)?;
+    let far = target.eq(-1.0)?.where_cond(&cos.affine(1.0, -margin)?.clamp(0.0, f64::INFINITY)?, &zero)?;
     reduced(OP, near.add(&far)?, reduction)
 }
 
@@ -101,7 +102,7 @@ pub fn triplet_margin_loss(
     if swap {
         far = far.minimum(&distance(positive, negative)?)?;
     }
-    reduced(OP, near.sub(&far)?.affine(1.0, margin)?.relu()?, reduction)
+    reduced(OP, near.sub(&far)?.affine(1.0, margin)?.clamp(0.0, f64::INFINITY)?, reduction)
 }
 
 /// The mean over the other classes of `max(0, margin - x[right] + x[other])^p`, times the right class's `weight`; `input` is `[n, classes]` or
@@ -131,7 +132,7 @@ pub fn multi_margin_loss(
     let ids = target.reshape((target.elem_count(), 1))?;
     ensure(ids.dims()[0] == n, || Error::shapes(OP, input.shape(), target.shape(), "a class for each row"))?;
     let right = f::gather(&rows, 1, &ids)?;
-    let gap = f::affine(&rows.broadcast_sub(&right)?, 1.0, margin)?.relu()?;
+    let gap = f::affine(&rows.broadcast_sub(&right)?, 1.0, margin)?.clamp(0.0, f64::INFINITY)?;
     let gap = match p {
         1 => gap,
         2 => gap.sqr()?,

@@ -20,7 +20,10 @@ impl Binary for Atan2 {
 
     fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
         let (a, b) = (pair.lhs()?, pair.rhs()?);
-        let slope = pair.grad()?.broadcast_div(&a.sqr()?.broadcast_add(&b.sqr()?)?)?;
+        let square = a.sqr()?.broadcast_add(&b.sqr()?)?;
+        let slope = pair.grad()?.div(&square)?;
+        // The origin has no angle; its gradient is taken to be 0.
+        let slope = square.eq(0.0)?.where_cond(&slope.zeros_like()?, &slope)?;
         match side {
             Side::Left => slope.broadcast_mul(&b),
             Side::Right => slope.broadcast_mul(&a)?.neg(),

@@ -9,8 +9,8 @@ pub struct Clamp {
     pub min: Number,
     /// The upper bound; wins where it is below the lower one.
     pub max: Number,
-    /// Whether the gradient passes at the bounds themselves.
-    pub closed: bool,
+    /// Whether the gradient of NaN passes.
+    pub passes_nan: bool,
 }
 
 impl UnaryFn for Clamp {
@@ -29,16 +29,26 @@ impl UnaryFn for Clamp {
 impl Unary for Clamp {
     const NAME: &'static str = "clamp";
 
-    /// The gradient passes where x is within the bounds.
+    /// The gradient passes where x is between the bounds.
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         let (x, grad) = (ctx.input(0)?, ctx.grad(0)?);
         let (min, max) = (Operand::Scalar(self.min.scalar()), Operand::Scalar(self.max.scalar()));
         let (x, rules) = (Operand::Tensor(&x), Rules::SAME);
-        let (above, below) = match self.closed {
-            true => (compare(super::ge::Ge, x, min, rules)?, compare(super::le::Le, x, max, rules)?),
-            false => (compare(super::gt::Gt, x, min, rules)?, compare(super::lt::Lt, x, max, rules)?),
+        let zero = grad.zeros_like()?;
+        if self.passes_nan {
+            let (below, above) = (compare(super::le::Le, x, min, rules)?, compare(super::ge::Ge, x, max, rules)?);
+            return below.maximum(&above)?.where_cond(&zero, &grad);
+        }
+        // An end of the dtype's range binds nothing, and infinity is at it.
+        let above = match self.min.to_f64() == f64::NEG_INFINITY {
+            true => compare(super::ge::Ge, x, min, rules)?,
+            false => compare(super::gt::Gt, x, min, rules)?,
         };
-        above.mul(&below)?.where_cond(&grad, &grad.zeros_like()?)
+        let below = match self.max.to_f64() == f64::INFINITY {
+            true => compare(super::le::Le, x, max, rules)?,
+            false => compare(super::lt::Lt, x, max, rules)?,
+        };
+        above.mul(&below)?.where_cond(&grad, &zero)
     }
 }
 
@@ -115,7 +125,7 @@ pub fn clamp(input: &Tensor, min: Option<Operand>, max: Option<Operand>) -> Resu
         (Ok(None), Ok(None)) => Err(Error::value(OP, "min, max", "nothing", "at least one bound")),
         (Ok(min), Ok(max)) => {
             let kind = [min, max].into_iter().flatten().map(Scalar::kind).max().unwrap_or(opforge_core::Kind::Bool);
-            limit(&input.to_dtype(crate::functional::dtype_with(OP, input, kind)?)?, min, max, true, out)
+            limit(&input.to_dtype(crate::functional::dtype_with(OP, input, kind)?)?, min, max, false, out)
         }
         _ => {
             let raised = match min {
@@ -127,21 +137,21 @@ pub fn clamp(input: &Tensor, min: Option<Operand>, max: Option<Operand>) -> Resu
     }
 }
 
-/// `input` between two numbers, with a gradient of 0 at both.
+/// `input` between two numbers; the gradient of NaN passes.
 #[track_caller]
 pub(crate) fn limited(input: &Tensor, min: f64, max: f64) -> Result<Tensor> {
-    limit(input, Some(Scalar::Float(min)), Some(Scalar::Float(max)), false, None)
+    limit(input, Some(Scalar::Float(min)), Some(Scalar::Float(max)), true, None)
 }
 
-/// `input` between two numbers, in its dtype; `closed` as in [`Clamp`].
+/// `input` between two numbers, in its dtype; `passes_nan` as in [`Clamp`].
 #[track_caller]
-fn limit(input: &Tensor, min: Option<Scalar>, max: Option<Scalar>, closed: bool, out: Out<'_>) -> Result<Tensor> {
+fn limit(input: &Tensor, min: Option<Scalar>, max: Option<Scalar>, passes_nan: bool, out: Out<'_>) -> Result<Tensor> {
     let dtype = input.dtype();
     if !dtype.is_float() && !dtype.is_int() {
         return Err(Error::UnsupportedDTypeForOp(dtype, "clamp"));
     }
     let (min, max) = (bound(min, dtype, lowest(dtype))?, bound(max, dtype, highest(dtype))?);
-    unary_to(Clamp { min: min.into(), max: max.into(), closed }, input, out)
+    unary_to(Clamp { min: min.into(), max: max.into(), passes_nan }, input, out)
 }
 
 impl Tensor {
@@ -151,7 +161,7 @@ impl Tensor {
     pub fn clamp<T1: TensorOrScalar, T2: TensorOrScalar>(&self, min: T1, max: T2) -> Result<Tensor> {
         match (min.operand(), max.operand()) {
             (Operand::Scalar(min), Operand::Scalar(max)) => {
-                limit(self, Some(min.cast(self.dtype())), Some(max.cast(self.dtype())), true, None)
+                limit(self, Some(min.cast(self.dtype())), Some(max.cast(self.dtype())), false, None)
             }
             (min, max) => {
                 let rules = Rules { cast: true, ..Rules::BROADCAST };
@@ -163,5 +173,5 @@ impl Tensor {
 }
 
 fn samples() -> Vec<Sample> {
-    unary_samples(Clamp { min: 1i64.into(), max: 2i64.into(), closed: true }, 0.0..3.0, |x| x.clamp(1.0, 2.0))
+    unary_samples(Clamp { min: 1i64.into(), max: 2i64.into(), passes_nan: false }, 0.0..3.0, |x| x.clamp(1.0, 2.0))
 }

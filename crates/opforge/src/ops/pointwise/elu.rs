@@ -17,7 +17,7 @@ impl UnaryFn for Elu {
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {
         let bent = V::splat(self.alpha.to_f64()) * math::exp_m1(x);
-        V::select(x.gt(V::splat(0.0)), x, bent)
+        V::select(x.le(V::splat(0.0)), bent, x)
     }
 }
 
@@ -28,7 +28,7 @@ impl Unary for Elu {
         let (x, grad) = (ctx.input(0)?, ctx.grad(0)?);
         // No larger than 0, where the exponential would overflow in the part that is not chosen.
         let bent = x.minimum(0.0)?.exp()?.affine(self.alpha.to_f64(), 0.0)?.mul(&grad)?;
-        x.gt(0.0)?.where_cond(&grad, &bent)
+        x.le(0.0)?.where_cond(&bent, &grad)
     }
 }
 

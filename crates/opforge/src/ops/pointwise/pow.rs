@@ -42,8 +42,8 @@ impl Binary for Pow {
                 let slope = exponent.broadcast_mul(&pair.lhs()?.broadcast_pow(&exponent.affine(1.0, -1.0)?)?)?;
                 // 0^-1 times an exponent of 0 would be NaN; a constant's slope is 0.
                 let flat = compare(super::eq::Eq, (&exponent).into(), 0.0.into(), Rules::SAME)?;
-                let slope = flat.broadcast_as(slope.shape())?.where_cond(&slope.zeros_like()?, &slope)?;
-                pair.grad()?.mul(&slope)
+                let grad = pair.grad()?.mul(&slope)?;
+                flat.broadcast_as(grad.shape())?.where_cond(&grad.zeros_like()?, &grad)
             }
             Side::Right => {
                 let (base, y) = (pair.lhs()?, pair.output()?);

@@ -28,15 +28,15 @@ impl Unary for Relu {
         x.greater(I::from_i64(0))
     }
 
-    /// The gradient passes where the output is positive.
+    /// The gradient passes where the output is not 0.
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
-        let positive = ctx.output(0)?.gt(0.0)?;
-        ctx.grad(0)?.mul(&positive.to_dtype(ctx.output_meta(0).dtype)?)
+        let grad = ctx.grad(0)?;
+        ctx.output(0)?.le(0.0)?.where_cond(&grad.zeros_like()?, &grad)
     }
 
     #[inline(always)]
-    fn slope<V: Float>(self, y: V) -> V {
-        V::select(y.gt(V::splat(0.0)), V::splat(1.0), V::splat(0.0))
+    fn gradient<V: Float>(self, y: V, grad: V) -> V {
+        V::select(y.le(V::splat(0.0)), V::splat(0.0), grad)
     }
 }
 

@@ -30,7 +30,7 @@ impl Unary for Sinc {
         let safe = flat.where_cond(&x.ones_like()?, &x)?;
         let angle = safe.affine(std::f64::consts::PI, 0.0)?;
         let slope = angle.cos()?.sub(&angle.sin()?.div(&angle)?)?.div(&safe)?;
-        ctx.grad(0)?.mul(&flat.where_cond(&x.zeros_like()?, &slope)?)
+        flat.where_cond(&x.zeros_like()?, &ctx.grad(0)?.mul(&slope)?)
     }
 }
 

@@ -145,7 +145,7 @@ impl Lines for Q6K {
 
 /// The products of these types are those of a function.
 macro_rules! by_lines {
-    ($($format:ty: $dots:ident),*) => {$(
+    ($($format:ty: $dots:ident<$($parameter:ident),*>),* $(,)?) => {$(
         impl Dots for $format {
             #[inline(always)]
             fn sums(quants: &[i8; 32], _scale: f32) -> [u8; 4] {
@@ -157,7 +157,7 @@ macro_rules! by_lines {
                 // SAFETY: the caller's; the level includes FMA and F16C.
                 unsafe {
                     match S::ISA >= Isa::Avx2 {
-                        true => $dots::<S, Self, R>(row, blocks, x),
+                        true => $dots::<$($parameter),*>(row, blocks, x),
                         false => portable::dots::<Self, R>(row, blocks, x),
                     }
                 }
@@ -165,7 +165,14 @@ macro_rules! by_lines {
         }
     )*};
 }
-by_lines!(Q2K: dots, Q3K: dots, Q4K: dots, Q5K: dots, Q6K: dots, Q8K: signed_dots);
+by_lines!(
+    Q2K: dots<S, Self, R>,
+    Q3K: dots<S, Self, R>,
+    Q4K: dots<S, Self, R>,
+    Q5K: dots<S, Self, R>,
+    Q6K: dots<S, Self, R>,
+    Q8K: signed_dots<Self, R>,
+);
 
 /// The sums of 16 integers each.
 #[inline(always)]
@@ -273,7 +280,7 @@ unsafe fn wide_products<F: Lines, const R: usize>(
 /// # Safety
 /// As [`Dots::dots`], of AVX2.
 #[inline(always)]
-unsafe fn signed_dots<S: Simd, F: Packing, const R: usize>(row: *const u8, blocks: usize, x: [Row; R]) -> [f32; R] {
+unsafe fn signed_dots<F: Packing, const R: usize>(row: *const u8, blocks: usize, x: [Row; R]) -> [f32; R] {
     // SAFETY: as above.
     unsafe {
         let mut sums = [_mm256_setzero_ps(); R];

@@ -1,0 +1,71 @@
+//! The order in which collectives of a communicator begin their operations.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Whose turn it is.
+#[derive(Debug, Default)]
+pub(super) struct Order(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    /// The number of the next call.
+    next: u64,
+    /// The number of the call whose turn it is.
+    current: u64,
+    /// Calls after it that have given up their turns.
+    left: BTreeSet<u64>,
+}
+
+impl Order {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A call's place in the order; the next one's turn comes when it is dropped.
+pub(super) struct Turn {
+    order: Arc<Order>,
+    number: u64,
+}
+
+impl Turn {
+    /// The place behind all others.
+    pub fn next(order: &Arc<Order>) -> Self {
+        let mut state = order.lock();
+        state.next += 1;
+        Turn { order: order.clone(), number: state.next - 1 }
+    }
+
+    /// Whether all before it have been dropped.
+    pub fn has_come(&self) -> bool {
+        self.order.lock().current == self.number
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut guard = self.order.lock();
+        let state = &mut *guard;
+        state.left.insert(self.number);
+        while state.left.remove(&state.current) {
+            state.current += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_come_in_order_whoever_leaves_first() {
+        let order = Arc::default();
+        let [first, second, third] = [(); 3].map(|()| Turn::next(&order));
+        assert!(first.has_come() && !second.has_come());
+        drop(second);
+        assert!(first.has_come() && !third.has_come());
+        drop(first);
+        assert!(third.has_come());
+    }
+}

@@ -22,6 +22,7 @@ from ._tensors.typed import HalfTensor as HalfTensor
 from ._core import IndexError as IndexError
 from ._tensors.typed import IntTensor as IntTensor
 from ._core import KernelError as KernelError
+from ._core import LinAlgError as LinAlgError
 from ._tensors.typed import LongTensor as LongTensor
 from ._core import OpforgeError as OpforgeError
 from ._core import OutOfMemoryError as OutOfMemoryError

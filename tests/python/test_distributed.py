@@ -1,6 +1,7 @@
 """`opforge.distributed` in one process: a world of one, and what is wrong before any other process is asked."""
 
 import datetime
+import doctest
 
 import pytest
 
@@ -86,6 +87,19 @@ def test_results_need_memory_that_can_be_written(world):
         pytest.skip("read-only arrays are not shared")
     with pytest.raises(ValueError, match="read-only"):
         dist.all_reduce(x)
+
+
+def test_examples():
+    from opforge.distributed import _collectives, _state
+
+    for module in _collectives, _state:
+        result = doctest.testmod(module)
+        assert result.attempted and not result.failed
+
+
+def test_a_sampler_asks_the_world(world):
+    sampler = torch.utils.data.DistributedSampler(range(5), shuffle=False)
+    assert list(sampler) == [0, 1, 2, 3, 4] and sampler.num_replicas == 1
 
 
 def test_errors_have_pytorch_classes():

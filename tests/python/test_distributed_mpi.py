@@ -53,6 +53,7 @@ FAILING = [
     ("raises", ["FileNotFoundError: no such file: weights"]),
     ("leaves", ["rank 1 called close"]),
     ("stuck", ["rank 0 waited 3s in all_reduce", "for rank 1"]),
+    ("interrupted", ["KeyboardInterrupt", "failing.py"]),
     ("caught", ["it has failed earlier"]),
 ]
 
@@ -62,7 +63,15 @@ def test_errors_end_all_ranks(kind, texts):
     begun = time.monotonic()
     ended = started(2, "failing.py", kind)
     assert ended.returncode != 0 and time.monotonic() - begun < 30
-    assert "Error" in ended.stderr and all(text in ended.stderr for text in texts), ended.stderr
+    assert "Traceback" in ended.stderr and all(text in ended.stderr for text in texts), ended.stderr
+
+def test_the_documented_program(tmp_path):
+    text = (ROOT / "docs/distributed.md").read_text()
+    program = tmp_path / "train.py"
+    program.write_text(text.partition("```python\n")[2].partition("```")[0])
+    ended = run(sys.executable, "-m", "opforge", "run", "-n", "3", program)
+    assert "init_process_group" in program.read_text() and ended.returncode == 0, ended.stdout + ended.stderr
+
 
 def test_the_command_starts_processes(tmp_path):
     program = tmp_path / "train.py"

@@ -1,6 +1,7 @@
 """A program of two ranks in which something goes wrong: its argument says what."""
 
 import datetime
+import signal
 import sys
 import time
 
@@ -18,6 +19,13 @@ elif kind == "leaves" and rank == 1:
     sys.exit(3)
 elif kind == "stuck" and rank == 1:
     time.sleep(60)
+elif kind == "interrupted":
+    # As Ctrl-C does, while this rank waits.
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    if rank == 1:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        time.sleep(60)
 elif kind == "caught":
     try:
         dist.all_reduce(x) if rank else dist.barrier()

@@ -212,12 +212,12 @@ impl PyProcessGroup {
         &self,
         py: Python<'_>,
         like: &Bound<'_, PyTensor>,
-        from: usize,
+        source: usize,
         tag: u16,
     ) -> PyResult<PyCollectiveRequest> {
         let like = PyTensor::of(like);
         let recv = room(py, &[like.elem_count()], like.dtype())?;
-        let collective = Collective::Receive { from, tag };
+        let collective = Collective::Receive { from: source, tag };
         self.start(py, Plan { collective, dtype: like.dtype(), dims: like.dims() }, None, Some(recv))
     }
 

@@ -1,13 +1,14 @@
 //! Calls as one operation of MPI after the other.
 
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use opforge_core::{DType, Result};
 
 use super::engine::MpiEngine;
 use super::operations::{ALL, RECV, SEND, room, starts};
-use super::order::Turn;
+use super::order::{Order, Turn};
 use super::running::{Held, Running};
 use crate::engine::{Call, Collective, Poll, Progress, Reduction, back_off, reduce};
 use crate::{Buffer, parts};
@@ -19,9 +20,18 @@ const GATHERED: usize = 8 << 10;
 /// debug builds, so that tests have several.
 const PIECE: usize = if cfg!(debug_assertions) { 512 << 10 } else { 8 << 20 };
 
-/// A call under way: one operation after the other. MPI matches operations of a communicator by their order, so those of a collective all begin
-/// before those of the next.
+/// A call under way. MPI matches operations of a communicator by their order, so those of a collective all begin before those of the next; who waits
+/// for a call whose turn has not come lets the one before it go on.
 pub(super) struct Calling {
+    steps: Arc<Mutex<Steps>>,
+    order: Arc<Order>,
+    begun: Instant,
+    /// How long who waits stays awake: MPI moves bytes only while it is asked.
+    awake: Duration,
+}
+
+/// A call as one operation after the other.
+pub(super) struct Steps {
     group: MpiEngine,
     /// Held until the call's last operation has begun; messages have none.
     turn: Option<Turn>,
@@ -30,9 +40,8 @@ pub(super) struct Calling {
     running: Option<Running>,
     dtype: DType,
     then: Then,
-    begun: Instant,
-    /// How long who waits stays awake: MPI moves bytes only while it is asked.
-    awake: Duration,
+    /// What became of the call, where another found out.
+    end: Option<Result<Poll>>,
 }
 
 /// What follows an operation. Its buffers are the call's `recv` and `send`, and one for what comes from all ranks.
@@ -52,20 +61,27 @@ impl Calling {
     pub fn start(engine: &MpiEngine, call: Call) -> Result<Self> {
         let is_message = matches!(call.collective, Collective::Send { .. } | Collective::Receive { .. });
         let bytes = call.recv.len() + call.send.len();
-        let mut calling = Calling {
+        let mut steps = Steps {
             group: engine.clone(),
             turn: if is_message { None } else { Some(Turn::next(&engine.order)) },
             dtype: call.dtype,
             waiting: Some(call),
             running: None,
             then: Then::Done,
-            begun: Instant::now(),
-            awake: Duration::from_micros(50) + Duration::from_nanos(bytes as u64),
+            end: None,
         };
-        calling.begin_in_turn()?;
-        Ok(calling)
+        steps.begin_in_turn()?;
+        let number = steps.turn.as_ref().map(Turn::number);
+        let steps = Arc::new(Mutex::new(steps));
+        if let Some(number) = number {
+            engine.order.enter(number, &steps);
+        }
+        let awake = Duration::from_micros(50) + Duration::from_nanos(bytes as u64);
+        Ok(Calling { steps, order: engine.order.clone(), begun: Instant::now(), awake })
     }
+}
 
+impl Steps {
     /// Begins the call if its turn has come; whether it has begun.
     fn begin_in_turn(&mut self) -> Result<bool> {
         if self.turn.as_ref().is_some_and(|turn| !turn.has_come()) {
@@ -120,8 +136,11 @@ impl Calling {
     }
 }
 
-impl Progress for Calling {
+impl Steps {
     fn poll(&mut self) -> Result<Poll> {
+        if let Some(end) = self.end.take() {
+            return end;
+        }
         if !self.begin_in_turn()? {
             return Ok(Poll::Pending);
         }
@@ -129,6 +148,27 @@ impl Progress for Calling {
             Some(true) => self.advance(),
             _ => Ok(Poll::Pending),
         }
+    }
+
+    /// Goes on for another call; the end is kept for who waits for this one.
+    pub fn drive(&mut self) {
+        if self.end.is_some() {
+            return;
+        }
+        match self.poll() {
+            Ok(Poll::Pending) => {}
+            end => self.end = Some(end),
+        }
+    }
+}
+
+impl Progress for Calling {
+    fn poll(&mut self) -> Result<Poll> {
+        let lock = || self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        if lock().waiting.is_some() {
+            self.order.drive();
+        }
+        lock().poll()
     }
 
     fn pause(&self, round: u32, until: Instant) {

@@ -1,13 +1,15 @@
 //! The order in which collectives of a communicator begin their operations.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::calling::Steps;
 
 /// Whose turn it is.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Order(Mutex<State>);
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct State {
     /// The number of the next call.
     next: u64,
@@ -15,9 +17,26 @@ struct State {
     current: u64,
     /// Calls after it that have given up their turns.
     left: BTreeSet<u64>,
+    /// Calls that have turns to come, or have theirs.
+    calls: BTreeMap<u64, Weak<Mutex<Steps>>>,
 }
 
 impl Order {
+    /// Makes a call known, so that those behind it can let it go on.
+    pub fn enter(&self, number: u64, call: &Arc<Mutex<Steps>>) {
+        self.lock().calls.insert(number, Arc::downgrade(call));
+    }
+
+    /// Lets the call whose turn it is go on, unless another thread does.
+    pub fn drive(&self) {
+        let state = self.lock();
+        let call = state.calls.get(&state.current).and_then(Weak::upgrade);
+        drop(state);
+        if let Some(Ok(mut steps)) = call.as_ref().map(|call| call.try_lock()) {
+            steps.drive();
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -37,6 +56,10 @@ impl Turn {
         Turn { order: order.clone(), number: state.next - 1 }
     }
 
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
     /// Whether all before it have been dropped.
     pub fn has_come(&self) -> bool {
         self.order.lock().current == self.number
@@ -47,6 +70,7 @@ impl Drop for Turn {
     fn drop(&mut self) {
         let mut guard = self.order.lock();
         let state = &mut *guard;
+        state.calls.remove(&self.number);
         state.left.insert(self.number);
         while state.left.remove(&state.current) {
             state.current += 1;

@@ -58,6 +58,14 @@ fn what_agrees_runs_under_a_guard() {
     assert!(output.status.success(), "{}", text(&output));
 }
 
+/// Steps of large calls interleave with other calls, in another order on each rank.
+#[test]
+fn calls_that_overlap_are_kept_apart() {
+    let Some(launch) = launcher() else { return };
+    let (output, _) = run(&launch, 2, "rank_overlapping");
+    assert!(output.status.success(), "{}", text(&output));
+}
+
 #[test]
 fn boxing_gives_what_the_definition_says() {
     let Some(launch) = launcher() else { return };
@@ -127,6 +135,33 @@ fn rank_guarded() -> Result<()> {
     common::everything(&guard)?;
     guard.close()?;
     drop(guard);
+    mpi.finish(LIMIT)
+}
+
+#[test]
+#[ignore = "what a rank of another test runs"]
+fn rank_overlapping() -> Result<()> {
+    let (mpi, guard) = guard(Settings::default())?;
+    let engines: [std::sync::Arc<dyn Engine>; 2] = [mpi.world()?, std::sync::Arc::new(guard)];
+    for engine in engines {
+        let start = |k: usize| {
+            let buffer = Buffer::of(&vec![k as f32; 3000 + 400_000 * (k % 2)])?;
+            engine.all_reduce(buffer, DType::F32, Reduction::Sum)
+        };
+        let mut requests = (0..6).map(start).collect::<Result<Vec<_>>>()?;
+        let until = Instant::now() + LIMIT;
+        let mut left: Vec<usize> = (0..6).collect();
+        while !left.is_empty() && Instant::now() < until {
+            if engine.rank() == 1 {
+                left.reverse();
+            }
+            left.retain(|&k| !matches!(requests[k].test(), Ok(true)));
+        }
+        for (k, request) in requests.into_iter().enumerate() {
+            let sums = request.wait(LIMIT)?.to_vec::<f32>()?;
+            assert!(sums.iter().all(|&sum| sum == 2.0 * k as f32), "call {k} of {engine:?}");
+        }
+    }
     mpi.finish(LIMIT)
 }
 

@@ -9,6 +9,7 @@ mod cell;
 mod checkpoint;
 mod custom;
 mod device;
+mod distributed;
 mod dtype;
 mod error;
 mod exit_status;
@@ -45,6 +46,8 @@ mod _core {
     use crate::custom::{PyCustomOp, bench_operator, check_operator, include_dir, inline_source, schema_parameters};
     #[pymodule_export]
     use crate::device::{PyDevice, get_default_device, set_default_device};
+    #[pymodule_export]
+    use crate::distributed::{PyCollectiveRequest, PyProcessGroup};
     #[pymodule_export]
     use crate::dtype::{PyDType, get_default_dtype, set_default_dtype};
     #[pymodule_export]

@@ -9,12 +9,14 @@ import sys
 
 _DESCRIPTION = """Runs a Python program in which `import torch` means opforge, in the packages that it imports too: what `import opforge.as_torch` at its
 top would do. Processes that it forks are of the same kind; in new interpreters that it spawns torch is what is installed there, unless the
-program itself imports opforge.as_torch."""
+program itself imports opforge.as_torch. With -n the program runs in several
+processes, which opforge.distributed connects; RANK, WORLD_SIZE and LOCAL_RANK are set. The exit status is that of the first that fails."""
 
 
 def add_to(commands) -> None:
     """The command's arguments."""
     parser = commands.add_parser("run", help="run a PyTorch program on opforge", description=_DESCRIPTION)
+    parser.add_argument("-n", dest="processes", type=int, metavar="PROCESSES", help="run so many processes, by the mpiexec of MPI (pip install mpich)")
     parser.add_argument("-m", dest="module", action="store_true", help="PROGRAM is a module, as in python -m")
     parser.add_argument("program", metavar="PROGRAM", help="a Python file, a folder with a __main__.py, or a module")
     parser.add_argument("arguments", metavar="..", nargs=argparse.REMAINDER, help="the program's own arguments")
@@ -22,7 +24,12 @@ def add_to(commands) -> None:
 
 
 def run(args) -> int:
-    """Runs the program as Python would."""
+    """Runs the program as Python would; in several processes if that is asked for."""
+    from .launch import launch, name_ranks
+
+    if args.processes is not None:
+        return _run_several(args, launch)
+    name_ranks()
     from .. import as_torch  # noqa: F401  its import is what it does
 
     sys.argv = [args.program, *args.arguments]
@@ -35,3 +42,13 @@ def run(args) -> int:
     sys.path.insert(0, os.path.dirname(os.path.abspath(args.program)))
     runpy.run_path(args.program, run_name="__main__")
     return 0
+
+
+def _run_several(args, launch) -> int:
+    from . import UsageError
+
+    if args.processes < 1:
+        raise UsageError(f"run: -n {args.processes}, expected at least 1")
+    if not args.module and not os.path.exists(args.program):
+        raise FileNotFoundError(f"run: there is no file {args.program}")
+    return launch(args.processes, [*(["-m"] if args.module else []), args.program, *args.arguments])

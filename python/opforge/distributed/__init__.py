@@ -1,77 +1,99 @@
-"""Programs of several processes, which opforge cannot run yet: a program is told that it is alone, as PyTorch tells one without a process group."""
+"""Programs of several processes, on MPI: PyTorch's process groups and collective calls, on tensors of the CPU.
+
+`opforge run -n 4 train.py` or `mpiexec -n 4 python train.py` starts the processes (`pip install mpich` brings MPI); a program that is started alone is a
+world of one. Ranks agree on each call before they make it: ranks that differ, stop or do not come are a DistError on each, within `timeout` of
+`init_process_group`, never a wrong result or a hang.
+"""
 
 from __future__ import annotations
 
-import enum
-
 from .._absent import absent_names
+from ._collectives import (
+    all_gather,
+    all_gather_into_tensor,
+    all_reduce,
+    all_to_all,
+    all_to_all_single,
+    barrier,
+    broadcast,
+    gather,
+    monitored_barrier,
+    reduce,
+    reduce_scatter,
+    reduce_scatter_tensor,
+    scatter,
+)
+from ._errors import DistBackendError, DistError, DistNetworkError, DistStoreError
+from ._messages import P2POp, batch_isend_irecv, irecv, isend, recv, send
+from ._objects import all_gather_object, broadcast_object_list, gather_object, scatter_object_list
+from ._reduce_op import ReduceOp, reduce_op
+from ._state import (
+    GroupMember,
+    ProcessGroup,
+    destroy_process_group,
+    get_backend,
+    get_global_rank,
+    get_group_rank,
+    get_node_local_rank,
+    get_process_group_ranks,
+    get_rank,
+    get_world_size,
+    group,
+    init_process_group,
+    is_initialized,
+    new_group,
+)
+from ._work import Work
 
-_REASON = "opforge has no process groups"
+__all__ = """
+DistBackendError DistError DistNetworkError DistStoreError GroupMember P2POp ProcessGroup ReduceOp Work all_gather all_gather_into_tensor
+all_gather_object all_reduce all_to_all all_to_all_single barrier batch_isend_irecv broadcast broadcast_object_list destroy_process_group gather
+gather_object get_backend get_global_rank get_group_rank get_node_local_rank get_process_group_ranks get_rank get_world_size group
+init_process_group irecv is_available is_backend_available is_gloo_available is_initialized is_mpi_available is_nccl_available
+is_torchelastic_launched is_ucc_available is_xccl_available isend monitored_barrier new_group recv reduce reduce_op reduce_scatter
+reduce_scatter_tensor scatter scatter_object_list send
+""".split()
 
-
-class ReduceOp(enum.IntEnum):
-    """What a reduction over processes would compute."""
-
-    SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM, UNUSED = range(10)
-
-
-reduce_op = ReduceOp
-
-
-class group:
-    """The group of all processes: None."""
-
-    WORLD = None
-
-
-class GroupMember:
-    """The group of all processes, None, and the mark of who belongs to no group."""
-
-    WORLD = None
-    NON_GROUP_MEMBER = -100
-
-
-class DistBackendError(RuntimeError):
-    """What a failed transport would raise."""
-
-
-class DistNetworkError(RuntimeError):
-    """What a failed connection would raise."""
-
-
-class DistStoreError(RuntimeError):
-    """What a failed store would raise."""
+_REASON = "opforge's process groups have the collective calls and messages of torch.distributed alone"
 
 
 def is_available() -> bool:
-    """Whether there are process groups."""
+    """Whether there are process groups: True. Whether MPI is found, which several processes need, is `is_mpi_available`."""
+    return True
+
+
+def is_mpi_available() -> bool:
+    """Whether an MPI library with the standard ABI is found, as `pip install mpich` brings it. It is looked for, and not begun."""
+    from .. import _core
+
+    return _core._ProcessGroup.is_mpi_found()
+
+
+def is_nccl_available() -> bool:
+    """False: this build has no CUDA devices."""
     return False
 
 
-is_nccl_available = is_gloo_available = is_mpi_available = is_ucc_available = is_xccl_available = is_available
-is_torchelastic_launched = is_initialized = is_available
+is_ucc_available = is_xccl_available = is_nccl_available
+
+
+def is_gloo_available() -> bool:
+    """Whether `"gloo"` names an engine: True, as a name for `"mpi"`."""
+    return True
+
+
+def is_torchelastic_launched() -> bool:
+    """False: processes are started by MPI's launcher."""
+    return False
 
 
 def is_backend_available(backend) -> bool:
-    """Whether there is a transport of that name."""
-    return False
+    """Whether `init_process_group` takes an engine of that name."""
+    return str(backend).lower() in ("mpi", "gloo")
 
 
-def get_rank(group=None) -> int:
-    """This process's number. Raises ValueError: without a group there is none."""
-    raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
-
-
-get_world_size = get_backend = get_rank
-
-
-_FUNCTIONS = """
-all_gather all_gather_into_tensor all_gather_object all_reduce all_reduce_coalesced all_to_all all_to_all_single barrier batch_isend_irecv broadcast
-broadcast_object_list destroy_process_group gather gather_object get_global_rank get_group_rank get_process_group_ranks init_device_mesh
-init_process_group irecv isend monitored_barrier new_group new_subgroups recv reduce reduce_scatter reduce_scatter_tensor rendezvous scatter
-scatter_object_list send
-"""
-_CLASSES = "Backend DeviceMesh FileStore HashStore P2POp PrefixStore ProcessGroup ProcessGroupGloo ProcessGroupNCCL Store TCPStore Work"
+_FUNCTIONS = "all_reduce_coalesced init_device_mesh new_subgroups rendezvous"
+_CLASSES = "Backend DeviceMesh FileStore HashStore PrefixStore ProcessGroupGloo ProcessGroupNCCL Store TCPStore"
 globals().update(absent_names(__name__, _REASON, functions=_FUNCTIONS, classes=_CLASSES))
 
 
@@ -79,6 +101,6 @@ def __getattr__(name: str):
     """Imports submodules when they are first used."""
     import importlib
 
-    if name in ("algorithms", "device_mesh", "distributed_c10d", "fsdp", "nn", "optim", "rpc", "tensor", "utils"):
+    if name in ("device_mesh", "distributed_c10d", "fsdp", "nn", "optim", "rpc", "tensor", "utils", "checkpoint"):
         return importlib.import_module(f".{name}", __name__)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

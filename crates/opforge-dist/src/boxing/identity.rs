@@ -43,6 +43,7 @@ fn identity(dtype: DType, op: Reduction) -> Result<Vec<u8>> {
         DType::F64 => of::<f64>(value),
         DType::C64 => of::<Complex<f32>>(value),
         DType::C128 => of::<Complex<f64>>(value),
+        DType::F8E4M3 | DType::F8E5M2 => Err(Error::UnsupportedDTypeForOp(dtype, op.name())),
     }
 }
 
@@ -71,6 +72,6 @@ mod tests {
         }
         assert_eq!(identity(DType::I8, Reduction::Max).unwrap(), [0x80]);
         assert_eq!(identity(DType::U16, Reduction::Min).unwrap(), [0xff, 0xff]);
-        assert!(identity(DType::Bool, Reduction::Sum).is_err());
+        assert!(identity(DType::Bool, Reduction::Sum).is_err() && identity(DType::F8E4M3, Reduction::Max).is_err());
     }
 }

@@ -39,9 +39,10 @@ impl Reduction {
         }
     }
 
-    /// Whether elements of a dtype can be reduced so.
+    /// Whether elements of a dtype can be reduced so. Floats of 8 bits cannot: they are only stored.
     pub fn takes(self, dtype: DType) -> bool {
         match self {
+            _ if dtype.is_storage_only() => false,
             Reduction::Sum | Reduction::Product => dtype != DType::Bool,
             Reduction::Max | Reduction::Min => !dtype.is_complex(),
             Reduction::Any | Reduction::All => matches!(dtype, DType::Bool | DType::U8),

@@ -44,7 +44,7 @@ pub(crate) fn reduce(dtype: DType, op: Reduction, ranks: &[Option<&[u8]>], out: 
         (DType::F64, _) => float::<f64>(op, ranks, out),
         (DType::C64, _) => complex::<f32>(op, ranks, out),
         (DType::C128, _) => complex::<f64>(op, ranks, out),
-        (DType::Bool, _) => Err(unsupported(dtype, op)),
+        (DType::Bool | DType::F8E4M3 | DType::F8E5M2, _) => Err(unsupported(dtype, op)),
     }
 }
 

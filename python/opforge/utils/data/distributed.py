@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ... import _core
+from ... import _core, distributed
 from .sampler import Sampler
 
 __all__ = ["DistributedSampler"]
@@ -13,13 +13,13 @@ __all__ = ["DistributedSampler"]
 class DistributedSampler(Sampler):
     """The samples of process `rank` of `num_replicas`: every so many-th one, of an order drawn from `seed` and the epoch if `shuffle`.
 
-    Processes get as many each: some samples twice, or with `drop_last` not all of them. Programs have no process groups here, so both numbers must
-    be given.
+    Processes get as many each: some samples twice, or with `drop_last` not all of them. Numbers that are not given are those of `distributed`, which
+    must be initialized then.
     """
 
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False):
-        if num_replicas is None or rank is None:
-            raise RuntimeError("Requires distributed package to be available, or num_replicas and rank")
+        num_replicas = distributed.get_world_size() if num_replicas is None else num_replicas
+        rank = distributed.get_rank() if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank

@@ -1,12 +1,14 @@
 //! Calls as one operation of MPI after the other.
 
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use opforge_core::{DType, Result};
 
 use super::engine::MpiEngine;
 use super::operations::{ALL, RECV, SEND, room, starts};
+use super::order::{Order, Turn};
 use super::running::{Held, Running};
 use crate::engine::{Call, Collective, Poll, Progress, Reduction, back_off, reduce};
 use crate::{Buffer, parts};
@@ -18,15 +20,28 @@ const GATHERED: usize = 8 << 10;
 /// debug builds, so that tests have several.
 const PIECE: usize = if cfg!(debug_assertions) { 512 << 10 } else { 8 << 20 };
 
-/// A call under way: one operation after the other.
+/// A call under way. MPI matches operations of a communicator by their order, so those of a collective all begin before those of the next; who waits
+/// for a call whose turn has not come lets the one before it go on.
 pub(super) struct Calling {
-    group: MpiEngine,
-    running: Running,
-    dtype: DType,
-    then: Then,
+    steps: Arc<Mutex<Steps>>,
+    order: Arc<Order>,
     begun: Instant,
     /// How long who waits stays awake: MPI moves bytes only while it is asked.
     awake: Duration,
+}
+
+/// A call as one operation after the other.
+pub(super) struct Steps {
+    group: MpiEngine,
+    /// Held until the call's last operation has begun; messages have none.
+    turn: Option<Turn>,
+    /// The call, until its turn comes.
+    waiting: Option<Call>,
+    running: Option<Running>,
+    dtype: DType,
+    then: Then,
+    /// What became of the call, where another found out.
+    end: Option<Result<Poll>>,
 }
 
 /// What follows an operation. Its buffers are the call's `recv` and `send`, and one for what comes from all ranks.
@@ -44,45 +59,53 @@ enum Then {
 
 impl Calling {
     pub fn start(engine: &MpiEngine, call: Call) -> Result<Self> {
-        let group = MpiEngine { ..*engine };
-        let (dtype, size) = (call.dtype, call.dtype.size_in_bytes());
-        let (len, bytes) = (call.recv.len(), call.recv.len() + call.send.len());
-        let mut held = Held { buffers: [call.recv, call.send, Buffer::empty()], ..Held::default() };
-        let (running, then) = match call.collective {
-            Collective::Barrier => (Running::barrier(group.mpi, group.comm, held)?, Then::Done),
-            Collective::Broadcast { root } => (group.broadcast(held, root)?, Then::Done),
-            Collective::Send { to, tag } => (group.send(held, to, tag)?, Then::Done),
-            Collective::Receive { from, tag } => (group.receive(held, from, tag)?, Then::Received(len)),
-            Collective::AllGather { counts } => (group.gather(held, &counts, size, SEND, RECV)?, Then::Done),
-            Collective::AllToAll { send, recv } => {
-                (group.exchange(held, [&send, &recv], size, SEND, RECV)?, Then::Done)
-            }
-            Collective::ReduceScatter { op, counts } => {
-                let mine = vec![counts[group.rank]; group.size];
-                held.buffers[ALL] = room(group.size * len)?;
-                (group.exchange(held, [&counts, &mine], size, SEND, ALL)?, Then::Reduce(op))
-            }
-            Collective::AllReduce(op) if len <= GATHERED => {
-                let counts = vec![len / size; group.size];
-                held.buffers[ALL] = room(group.size * len)?;
-                (group.gather(held, &counts, size, RECV, ALL)?, Then::Reduce(op))
-            }
-            Collective::AllReduce(op) => {
-                held.buffers[ALL] = room(group.size * PIECE.min(len))?;
-                group.exchange_piece(held, op, 0, size)?
-            }
+        let is_message = matches!(call.collective, Collective::Send { .. } | Collective::Receive { .. });
+        let bytes = call.recv.len() + call.send.len();
+        let mut steps = Steps {
+            group: engine.clone(),
+            turn: if is_message { None } else { Some(Turn::next(&engine.order)) },
+            dtype: call.dtype,
+            waiting: Some(call),
+            running: None,
+            then: Then::Done,
+            end: None,
         };
+        steps.begin_in_turn()?;
+        let number = steps.turn.as_ref().map(Turn::number);
+        let steps = Arc::new(Mutex::new(steps));
+        if let Some(number) = number {
+            engine.order.enter(number, &steps);
+        }
         let awake = Duration::from_micros(50) + Duration::from_nanos(bytes as u64);
-        Ok(Calling { group, running, dtype, then, begun: Instant::now(), awake })
+        Ok(Calling { steps, order: engine.order.clone(), begun: Instant::now(), awake })
+    }
+}
+
+impl Steps {
+    /// Begins the call if its turn has come; whether it has begun.
+    fn begin_in_turn(&mut self) -> Result<bool> {
+        if self.turn.as_ref().is_some_and(|turn| !turn.has_come()) {
+            return Ok(self.waiting.is_none());
+        }
+        if let Some(call) = self.waiting.take() {
+            let (running, then) = begin(&self.group, call)?;
+            self.running = Some(running);
+            if !matches!(then, Then::ReducePiece(..)) {
+                self.turn = None;
+            }
+            self.then = then;
+        }
+        Ok(true)
     }
 
     /// What follows the operation that is done.
     fn advance(&mut self) -> Result<Poll> {
-        let (mut held, size) = (self.running.take(), self.dtype.size_in_bytes());
+        let Some(mut running) = self.running.take() else { return Ok(Poll::Pending) };
+        let (mut held, size) = (running.take(), self.dtype.size_in_bytes());
         match std::mem::replace(&mut self.then, Then::Done) {
             Then::Done => Ok(Poll::Done(std::mem::take(&mut held.buffers[RECV]))),
             Then::Received(bytes) => {
-                self.group.check_length(&self.running, bytes)?;
+                self.group.check_length(&running, bytes)?;
                 Ok(Poll::Done(std::mem::take(&mut held.buffers[RECV])))
             }
             Then::Reduce(op) => {
@@ -93,7 +116,11 @@ impl Calling {
                 Ok(Poll::Done(recv))
             }
             Then::ReducePiece(op, piece) => {
-                self.running = self.group.gather_piece(held, op, self.dtype, piece.clone())?;
+                let is_last = piece.end * size == held.buffers[RECV].len();
+                self.running = Some(self.group.gather_piece(held, op, self.dtype, piece.clone())?);
+                if is_last {
+                    self.turn = None;
+                }
                 self.then = Then::NextPiece(op, piece.end);
                 Ok(Poll::Pending)
             }
@@ -101,19 +128,47 @@ impl Calling {
                 Ok(Poll::Done(std::mem::take(&mut held.buffers[RECV])))
             }
             Then::NextPiece(op, start) => {
-                (self.running, self.then) = self.group.exchange_piece(held, op, start, size)?;
+                let (running, then) = self.group.exchange_piece(held, op, start, size)?;
+                (self.running, self.then) = (Some(running), then);
                 Ok(Poll::Pending)
             }
         }
     }
 }
 
-impl Progress for Calling {
+impl Steps {
     fn poll(&mut self) -> Result<Poll> {
-        if !self.running.test()? {
+        if let Some(end) = self.end.take() {
+            return end;
+        }
+        if !self.begin_in_turn()? {
             return Ok(Poll::Pending);
         }
-        self.advance()
+        match self.running.as_mut().map(Running::test).transpose()? {
+            Some(true) => self.advance(),
+            _ => Ok(Poll::Pending),
+        }
+    }
+
+    /// Goes on for another call; the end is kept for who waits for this one.
+    pub fn drive(&mut self) {
+        if self.end.is_some() {
+            return;
+        }
+        match self.poll() {
+            Ok(Poll::Pending) => {}
+            end => self.end = Some(end),
+        }
+    }
+}
+
+impl Progress for Calling {
+    fn poll(&mut self) -> Result<Poll> {
+        let lock = || self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        if lock().waiting.is_some() {
+            self.order.drive();
+        }
+        lock().poll()
     }
 
     fn pause(&self, round: u32, until: Instant) {
@@ -121,6 +176,34 @@ impl Progress for Calling {
             back_off(round, until);
         }
     }
+}
+
+/// A call's first operation, and what follows it.
+fn begin(group: &MpiEngine, call: Call) -> Result<(Running, Then)> {
+    let (len, size) = (call.recv.len(), call.dtype.size_in_bytes());
+    let mut held = Held { buffers: [call.recv, call.send, Buffer::empty()], ..Held::default() };
+    Ok(match call.collective {
+        Collective::Barrier => (Running::barrier(group.mpi, group.comm, held)?, Then::Done),
+        Collective::Broadcast { root } => (group.broadcast(held, root)?, Then::Done),
+        Collective::Send { to, tag } => (group.send(held, to, tag)?, Then::Done),
+        Collective::Receive { from, tag } => (group.receive(held, from, tag)?, Then::Received(len)),
+        Collective::AllGather { counts } => (group.gather(held, &counts, size, SEND, RECV)?, Then::Done),
+        Collective::AllToAll { send, recv } => (group.exchange(held, [&send, &recv], size, SEND, RECV)?, Then::Done),
+        Collective::ReduceScatter { op, counts } => {
+            let mine = vec![counts[group.rank]; group.size];
+            held.buffers[ALL] = room(group.size * len)?;
+            (group.exchange(held, [&counts, &mine], size, SEND, ALL)?, Then::Reduce(op))
+        }
+        Collective::AllReduce(op) if len <= GATHERED => {
+            let counts = vec![len / size; group.size];
+            held.buffers[ALL] = room(group.size * len)?;
+            (group.gather(held, &counts, size, RECV, ALL)?, Then::Reduce(op))
+        }
+        Collective::AllReduce(op) => {
+            held.buffers[ALL] = room(group.size * PIECE.min(len))?;
+            group.exchange_piece(held, op, 0, size)?
+        }
+    })
 }
 
 /// The pieces of an all-reduce.

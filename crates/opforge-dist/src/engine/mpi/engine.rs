@@ -9,6 +9,7 @@ use opforge_core::Result;
 
 use super::abi::{self, Handle};
 use super::calling::Calling;
+use super::order::Order;
 use super::world::Mpi;
 use crate::Fault;
 use crate::engine::{Call, Engine, Request, check, position};
@@ -17,6 +18,7 @@ use crate::engine::{Call, Engine, Request, check, position};
 ///
 /// Elements are reduced by this crate, from the first rank to the last, f16 and bf16 in f32: a reduction has the same bits on all ranks, under every MPI
 /// and with the engine of threads, NaN is kept, and no more than the elements themselves goes over the wire. Communicators live as long as MPI does.
+#[derive(Clone)]
 pub struct MpiEngine {
     pub(super) mpi: &'static Mpi,
     pub(super) comm: Handle,
@@ -24,6 +26,7 @@ pub struct MpiEngine {
     pub(super) size: usize,
     /// How long the making of a group may take.
     pub(super) limit: Duration,
+    pub(super) order: Arc<Order>,
 }
 
 impl MpiEngine {
@@ -34,7 +37,14 @@ impl MpiEngine {
         let codes = unsafe { [(mpi.functions.comm_rank)(comm, &mut rank), (mpi.functions.comm_size)(comm, &mut size)] };
         drop(entered);
         codes.into_iter().try_for_each(|code| mpi.check("MPI_Comm_rank", code))?;
-        Ok(MpiEngine { mpi, comm, rank: usize::try_from(rank)?, size: usize::try_from(size)?, limit })
+        Ok(MpiEngine {
+            mpi,
+            comm,
+            rank: usize::try_from(rank)?,
+            size: usize::try_from(size)?,
+            limit,
+            order: Arc::default(),
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use libloading::Library;
 use opforge_core::Result;
@@ -14,6 +15,14 @@ use crate::Fault;
 const NAMES: [&str; 2] = ["libmpi_abi.so.1", "libmpi_abi.so"];
 #[cfg(target_os = "macos")]
 const NAMES: [&str; 2] = ["libmpi_abi.1.dylib", "libmpi_abi.dylib"];
+
+/// An environment that a front end runs in.
+static ENVIRONMENT: OnceLock<PathBuf> = OnceLock::new();
+
+/// Has a library of this environment found too, after those of the environments that variables name; the first that is given.
+pub(super) fn look_in(environment: PathBuf) {
+    let _ = ENVIRONMENT.set(environment);
+}
 
 /// Opens the first library that can be opened of [`candidates`].
 ///
@@ -58,6 +67,7 @@ fn candidates(variable: &dyn Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
         .chain(resolved)
         .filter_map(|file| Some(file.parent()?.parent()?.to_owned()));
     let environments = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(variable).map(PathBuf::from);
+    let environments = environments.chain(ENVIRONMENT.get().cloned());
     let folders = beside.chain(environments).map(|folder| folder.join("lib"));
     folders.flat_map(|folder| within(&folder)).chain(NAMES.map(PathBuf::from)).collect()
 }

@@ -5,6 +5,7 @@ mod calling;
 mod engine;
 mod library;
 mod operations;
+mod order;
 mod running;
 mod world;
 

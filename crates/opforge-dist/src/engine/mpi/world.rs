@@ -64,6 +64,28 @@ impl Mpi {
         MPI.get_or_init(Mpi::open).as_ref().map_err(Error::clone)
     }
 
+    /// Whether a library with the standard ABI is found; MPI is not begun.
+    ///
+    /// ```
+    /// use opforge_dist::Mpi;
+    ///
+    /// println!("MPI: {}", if Mpi::is_found() { "there" } else { "pip install mpich" });
+    /// ```
+    pub fn is_found() -> bool {
+        // A library stays loaded, as after `Mpi::start`.
+        library::open().map(std::mem::forget).is_ok()
+    }
+
+    /// Has the library looked for in an environment too, one with a folder `lib`, after those that `VIRTUAL_ENV` and `CONDA_PREFIX` name: for front ends,
+    /// before MPI is started. The first that is given counts.
+    ///
+    /// ```
+    /// opforge_dist::Mpi::look_in("/opt/environment".into());
+    /// ```
+    pub fn look_in(environment: PathBuf) {
+        library::look_in(environment);
+    }
+
     fn open() -> Result<Mpi> {
         if size_of::<usize>() != size_of::<abi::Count>() {
             return Err(Fault::Unavailable { message: "MPI is supported on 64-bit systems only".into() }.into());

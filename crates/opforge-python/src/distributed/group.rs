@@ -1,0 +1,243 @@
+//! Groups: the calls of an engine on tensors.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use opforge::{DType, Error, Result, Shape, Tensor};
+use opforge_dist::{Buffer, Call, Collective, Engine, Mpi, Place, Reduction};
+use pyo3::prelude::*;
+
+use super::fault::{OrRaiseFault, raise};
+use super::memory::{self, Private};
+use super::request::PyCollectiveRequest;
+use super::world::World;
+use crate::front_end;
+use crate::tensor::PyTensor;
+
+/// A group of processes. Its calls read copies of tensors and give results as new ones, and return before they are done.
+#[pyclass(name = "_ProcessGroup", module = "opforge._core", frozen)]
+pub struct PyProcessGroup {
+    world: Arc<World>,
+    /// The engine of a group of some ranks; none for that of all.
+    part: Option<Arc<dyn Engine>>,
+}
+
+/// What a call is about, and the dtype and shape that ranks compare.
+struct Plan<'a> {
+    collective: Collective,
+    dtype: DType,
+    dims: &'a [usize],
+}
+
+impl PyProcessGroup {
+    fn engine(&self) -> &dyn Engine {
+        self.part.as_deref().unwrap_or(&self.world.guard)
+    }
+
+    fn start(
+        &self,
+        py: Python<'_>,
+        plan: Plan<'_>,
+        send: Option<Private>,
+        recv: Option<Private>,
+    ) -> PyResult<PyCollectiveRequest> {
+        let name = plan.collective.name();
+        let place = Place::Text(front_end::place(py).unwrap_or_else(|| "Python".into()));
+        let begin = || -> Result<_> {
+            let (send, _) = lend(send)?;
+            let (recv, result) = lend(recv)?;
+            let Plan { collective, dtype, dims } = plan;
+            let call = Call { collective, dtype, shape: Shape::from_dims(dims), send, recv, place };
+            Ok((self.world.keep(self.engine().start(call)?), result))
+        };
+        let (slot, result) = front_end::called(begin).or_raise_fault(py)?;
+        Ok(PyCollectiveRequest::new(self.world.clone(), slot, name, result))
+    }
+}
+
+/// A call's buffer, and the tensor whose memory it is.
+fn lend(memory: Option<Private>) -> Result<(Buffer, Option<Tensor>)> {
+    let Some(memory) = memory else { return Ok((Buffer::empty(), None)) };
+    memory.lend().map(|(buffer, tensor)| (buffer, Some(tensor)))
+}
+
+/// A copy of what is sent.
+fn copy(py: Python<'_>, op: &'static str, tensor: &Bound<'_, PyTensor>) -> PyResult<(Private, Tensor)> {
+    let tensor = PyTensor::of(tensor);
+    let copy = || {
+        memory::check(op, "tensor", &tensor, false)?;
+        Private::copy_of(&tensor)
+    };
+    Ok((front_end::called(copy).or_raise_fault(py)?, tensor))
+}
+
+fn room(py: Python<'_>, counts: &[usize], dtype: DType) -> PyResult<Private> {
+    let count = counts.iter().fold(0usize, |sum, &count| sum.saturating_add(count));
+    front_end::called(|| Private::zeros(&[count], dtype)).or_raise_fault(py)
+}
+
+fn reduction(py: Python<'_>, op: &'static str, name: &str, dtype: DType) -> PyResult<Reduction> {
+    let checked = || {
+        let reduction: Reduction = name.parse()?;
+        memory::check_reduction(op, reduction, dtype).map(|()| reduction)
+    };
+    checked().or_raise_fault(py)
+}
+
+#[pymethods]
+impl PyProcessGroup {
+    /// The group of all processes, by `"mpi"`; or of this one alone, by `"threads"`, which needs no MPI. `limit` is how long ranks wait for others.
+    #[new]
+    fn new(py: Python<'_>, engine: &str, limit: f64) -> PyResult<Self> {
+        let limit = Duration::try_from_secs_f64(limit).map_err(|_| {
+            raise(py, &Error::value("init_process_group", "timeout", limit, "a positive number of seconds"))
+        })?;
+        let make = || match engine {
+            "mpi" => World::of_mpi(limit),
+            "threads" => World::alone(limit),
+            other => Err(Error::value("init_process_group", "engine", other, "mpi, threads")),
+        };
+        Mpi::look_in(py.import("sys")?.getattr("prefix")?.extract()?);
+        let world = py.detach(make).or_raise_fault(py)?;
+        Ok(PyProcessGroup { world: Arc::new(world), part: None })
+    }
+
+    /// Whether an MPI library is found; the interpreter's environment is looked into too.
+    #[staticmethod]
+    fn is_mpi_found(py: Python<'_>) -> PyResult<bool> {
+        Mpi::look_in(py.import("sys")?.getattr("prefix")?.extract()?);
+        Ok(py.detach(Mpi::is_found))
+    }
+
+    /// A group of some of this group's ranks, which all call it and no others.
+    fn subgroup(&self, py: Python<'_>, ranks: Vec<usize>) -> PyResult<Self> {
+        let part = py.detach(|| self.engine().subgroup(&ranks)).or_raise_fault(py)?;
+        Ok(PyProcessGroup { world: self.world.clone(), part: Some(part) })
+    }
+
+    /// This process's number within the group.
+    fn rank(&self) -> usize {
+        self.engine().rank()
+    }
+
+    /// How many processes the group has.
+    fn size(&self) -> usize {
+        self.engine().size()
+    }
+
+    /// MPI's version and file; what there is without MPI.
+    fn describe(&self) -> String {
+        self.world.mpi.map_or_else(|| "one process, without MPI".to_owned(), Mpi::describe)
+    }
+
+    /// Refuses tensors that a call cannot read, or cannot write where it is their result.
+    #[staticmethod]
+    fn check(py: Python<'_>, op: &str, tensors: Vec<Bound<'_, PyTensor>>, is_result: bool) -> PyResult<()> {
+        let check = |tensor: Bound<'_, PyTensor>| {
+            memory::check("distributed", "tensor", &PyTensor::of(&tensor), is_result)
+                .map_err(|e| e.context(op.to_owned()))
+        };
+        tensors.into_iter().try_for_each(check).or_raise_fault(py)
+    }
+
+    fn all_reduce(&self, py: Python<'_>, tensor: &Bound<'_, PyTensor>, op: &str) -> PyResult<PyCollectiveRequest> {
+        let op = reduction(py, "all_reduce", op, PyTensor::of(tensor).dtype())?;
+        let (copy, tensor) = copy(py, "all_reduce", tensor)?;
+        let plan = Plan { collective: Collective::AllReduce(op), dtype: tensor.dtype(), dims: tensor.dims() };
+        self.start(py, plan, None, Some(copy))
+    }
+
+    fn broadcast(&self, py: Python<'_>, tensor: &Bound<'_, PyTensor>, root: usize) -> PyResult<PyCollectiveRequest> {
+        let (copy, tensor) = copy(py, "broadcast", tensor)?;
+        let plan =
+            Plan { collective: Collective::Broadcast { root }, dtype: tensor.dtype(), dims: &[tensor.elem_count()] };
+        self.start(py, plan, None, Some(copy))
+    }
+
+    /// All ranks' elements, as a vector; `counts` are numbers of elements by rank.
+    fn all_gather(
+        &self,
+        py: Python<'_>,
+        tensor: &Bound<'_, PyTensor>,
+        counts: Vec<usize>,
+    ) -> PyResult<PyCollectiveRequest> {
+        let (copy, tensor) = copy(py, "all_gather", tensor)?;
+        let recv = room(py, &counts, tensor.dtype())?;
+        let total = [counts.iter().fold(0usize, |sum, &count| sum.saturating_add(count))];
+        let is_even = counts.iter().all(|&count| count == tensor.elem_count());
+        let dims = if is_even { tensor.dims() } else { &total };
+        let plan = Plan { collective: Collective::AllGather { counts }, dtype: tensor.dtype(), dims };
+        self.start(py, plan, Some(copy), Some(recv))
+    }
+
+    /// This rank's part of the reduction, as a vector; `counts` are numbers of elements by rank.
+    fn reduce_scatter(
+        &self,
+        py: Python<'_>,
+        tensor: &Bound<'_, PyTensor>,
+        op: &str,
+        counts: Vec<usize>,
+    ) -> PyResult<PyCollectiveRequest> {
+        let op = reduction(py, "reduce_scatter", op, PyTensor::of(tensor).dtype())?;
+        let (copy, tensor) = copy(py, "reduce_scatter", tensor)?;
+        let mine = counts.get(self.rank()).copied().unwrap_or_default();
+        let recv = room(py, &[mine], tensor.dtype())?;
+        let collective = Collective::ReduceScatter { op, counts };
+        self.start(py, Plan { collective, dtype: tensor.dtype(), dims: tensor.dims() }, Some(copy), Some(recv))
+    }
+
+    /// What comes from all ranks, as a vector. `shape` is what ranks compare; counts are compared by pairs.
+    fn all_to_all(
+        &self,
+        py: Python<'_>,
+        tensor: &Bound<'_, PyTensor>,
+        send: Vec<usize>,
+        recv: Vec<usize>,
+        shape: Vec<usize>,
+    ) -> PyResult<PyCollectiveRequest> {
+        let (copy, tensor) = copy(py, "all_to_all", tensor)?;
+        let result = room(py, &recv, tensor.dtype())?;
+        let plan = Plan { collective: Collective::AllToAll { send, recv }, dtype: tensor.dtype(), dims: &shape };
+        self.start(py, plan, Some(copy), Some(result))
+    }
+
+    fn send(&self, py: Python<'_>, tensor: &Bound<'_, PyTensor>, to: usize, tag: u16) -> PyResult<PyCollectiveRequest> {
+        let (copy, tensor) = copy(py, "send", tensor)?;
+        let plan = Plan { collective: Collective::Send { to, tag }, dtype: tensor.dtype(), dims: tensor.dims() };
+        self.start(py, plan, Some(copy), None)
+    }
+
+    /// As many elements as `like` has, as a vector.
+    fn receive(
+        &self,
+        py: Python<'_>,
+        like: &Bound<'_, PyTensor>,
+        source: usize,
+        tag: u16,
+    ) -> PyResult<PyCollectiveRequest> {
+        let like = PyTensor::of(like);
+        let recv = room(py, &[like.elem_count()], like.dtype())?;
+        let collective = Collective::Receive { from: source, tag };
+        self.start(py, Plan { collective, dtype: like.dtype(), dims: like.dims() }, None, Some(recv))
+    }
+
+    fn barrier(&self, py: Python<'_>) -> PyResult<PyCollectiveRequest> {
+        self.start(py, Plan { collective: Collective::Barrier, dtype: DType::U8, dims: &[] }, None, None)
+    }
+
+    /// Tells the other ranks of the world that this one stops after an error.
+    fn abort(&self, py: Python<'_>, message: String) {
+        py.detach(|| self.world.guard.abort(&Error::msg(message)));
+    }
+
+    /// Waits for all calls of the world that are under way, and leaves together with all its ranks.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.world.close()).or_raise_fault(py)
+    }
+
+    /// Ends MPI, for good.
+    fn finish(&self, py: Python<'_>) -> PyResult<()> {
+        let Some(mpi) = self.world.mpi else { return Ok(()) };
+        py.detach(|| mpi.finish(self.world.limit)).or_raise_fault(py)
+    }
+}

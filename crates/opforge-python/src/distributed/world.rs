@@ -1,0 +1,124 @@
+//! What the groups of one world share.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use opforge::{Error, Result};
+use opforge_dist::{Fault, Guard, Mpi, Request, Settings, Threads};
+
+/// A call under way, or its end.
+pub type Slot = Arc<Mutex<State>>;
+
+/// What became of a call.
+pub enum State {
+    Running(Request),
+    Done,
+    Failed(Error),
+}
+
+impl State {
+    /// Lets the call go on; whether it is over.
+    pub fn poll(&mut self) -> bool {
+        let State::Running(request) = self else { return true };
+        match request.test() {
+            Ok(false) => return false,
+            // Dropping the request drops the buffers.
+            Ok(true) => *self = State::Done,
+            Err(error) => *self = State::Failed(error),
+        }
+        true
+    }
+}
+
+/// A guarded world and the calls under way in it: who waits for one lets all go on, since the engine works while it is asked.
+pub struct World {
+    pub guard: Guard,
+    pub mpi: Option<&'static Mpi>,
+    pub limit: Duration,
+    running: Mutex<Vec<Slot>>,
+}
+
+impl World {
+    /// All processes that MPI's launcher started.
+    pub fn of_mpi(limit: Duration) -> Result<Self> {
+        let mpi = Mpi::start()?;
+        let guard = Guard::new(mpi.world_within(limit)?, Settings { limit, ..Settings::default() });
+        Ok(World { guard, mpi: Some(mpi), limit, running: Mutex::default() })
+    }
+
+    /// This process alone, without MPI.
+    pub fn alone(limit: Duration) -> Result<Self> {
+        let engine = Threads::group(1).into_iter().next().ok_or_else(|| Error::msg("a group without a rank"))?;
+        let guard = Guard::new(engine, Settings { limit, ..Settings::default() });
+        Ok(World { guard, mpi: None, limit, running: Mutex::default() })
+    }
+
+    /// Keeps a call going until it is over, whether somebody waits for it or not.
+    pub fn keep(&self, request: Request) -> Slot {
+        let mut state = State::Running(request);
+        let is_over = state.poll();
+        let slot = Arc::new(Mutex::new(state));
+        if !is_over {
+            self.slots().push(slot.clone());
+        }
+        slot
+    }
+
+    /// Lets all calls go on; how many are left.
+    pub fn advance(&self) -> usize {
+        let mut slots = self.slots();
+        slots.retain(|slot| !lock(slot).poll());
+        slots.len()
+    }
+
+    /// Lets calls go on until this one is over, or `until`; whether it is over.
+    pub fn wait_until(&self, slot: &Slot, until: Instant) -> bool {
+        let mut round = 0u32;
+        loop {
+            if lock(slot).poll() {
+                return true;
+            }
+            // The others are looked at now and then.
+            if round % 64 == 63 {
+                self.advance();
+            }
+            if Instant::now() >= until {
+                return false;
+            }
+            back_off(round);
+            round = round.saturating_add(1);
+        }
+    }
+
+    /// Waits for all calls, then leaves together with all ranks.
+    pub fn close(&self) -> Result<()> {
+        let until = Instant::now() + self.limit;
+        let mut round = 0;
+        while self.advance() > 0 {
+            if Instant::now() >= until {
+                return Err(Fault::TimedOut { call: "destroy_process_group".into(), waited: self.limit }.into());
+            }
+            back_off(round);
+            round = round.saturating_add(1);
+        }
+        self.guard.close()
+    }
+
+    fn slots(&self) -> std::sync::MutexGuard<'_, Vec<Slot>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The state of a call.
+pub fn lock(slot: &Slot) -> std::sync::MutexGuard<'_, State> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// First awake, then letting others run, then asleep for moments.
+fn back_off(round: u32) {
+    match round {
+        0..200 => std::hint::spin_loop(),
+        200..20_000 => std::thread::yield_now(),
+        _ => std::thread::sleep(Duration::from_micros(100)),
+    }
+}

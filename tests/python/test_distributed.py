@@ -1,0 +1,107 @@
+"""`opforge.distributed` in one process: a world of one, and what is wrong before any other process is asked."""
+
+import datetime
+import doctest
+
+import pytest
+
+import opforge as torch
+import opforge.distributed as dist
+
+
+@pytest.fixture
+def world():
+    dist.init_process_group("gloo", rank=0, world_size=1)
+    yield
+    dist.destroy_process_group()
+
+
+def test_before_the_beginning():
+    assert dist.is_available() and not dist.is_initialized() and dist.group.WORLD is None and dist.GroupMember.WORLD is None
+    for call in dist.get_rank, dist.get_world_size, dist.get_backend, dist.barrier, dist.destroy_process_group:
+        with pytest.raises(ValueError, match="not been initialized"):
+            call()
+    with pytest.raises(ValueError, match="not been initialized"):
+        dist.all_reduce(torch.ones(1))
+
+
+@pytest.mark.parametrize("options, error, text", [
+    (dict(backend="nccl"), ValueError, "CUDA"), (dict(backend="pigeon"), ValueError, "expected mpi"), (dict(store=object()), NotImplementedError, "launcher"),
+    (dict(timeout=10), TypeError, "timedelta"), (dict(timeout=datetime.timedelta(0)), ValueError, "more than 0"),
+    (dict(world_size=4, rank=0), dist.DistBackendError, "opforge run -n 4"), (dict(world_size=1, rank=3), ValueError, "rank 0 of 1"),
+])  # fmt: skip
+def test_worlds_that_cannot_be(options, error, text):
+    with pytest.raises(error, match=text):
+        dist.init_process_group(**options)
+    assert not dist.is_initialized()
+
+
+def test_launchers_that_are_none_of_mpi(monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(dist.DistBackendError, match="mpiexec -n 2"):
+        dist.init_process_group("gloo", init_method="env://")
+
+
+def test_no_mpi_is_an_error_that_says_what_helps(monkeypatch):
+    monkeypatch.setenv("OPFORGE_MPI", "/nowhere/libmpi_abi.so")
+    assert not dist.is_mpi_available()
+
+
+def test_a_world_of_one(world):
+    assert dist.is_initialized() and (dist.get_rank(), dist.get_world_size(), dist.get_backend()) == (0, 1, "mpi")
+    assert dist.get_process_group_ranks() == [0] and dist.group.WORLD.size() == 1 and dist.group.WORLD.rank() == 0
+    with pytest.raises(ValueError, match="twice"):
+        dist.init_process_group("mpi")
+    x = torch.arange(6.0).reshape(2, 3).t()
+    dist.all_reduce(x)
+    dist.broadcast(x, 0)
+    dist.reduce(x, 0)
+    assert x.tolist() == [[0, 3], [1, 4], [2, 5]]
+    out = [torch.zeros(3, 2)]
+    dist.all_gather(out, x)
+    dist.scatter(x, out)
+    dist.gather(x, out)
+    dist.all_to_all_single(out[0], x)
+    assert torch.equal(out[0], x)
+    objects = [None]
+    dist.all_gather_object(objects, {"a": [1]})
+    assert objects == [{"a": [1]}]
+    work = dist.all_reduce(x, async_op=True)
+    assert isinstance(work, dist.Work) and work.wait() and work.is_completed()
+    dist.barrier(group=dist.new_group([0]))
+
+
+@pytest.mark.parametrize("op", ["BAND", "BOR", "BXOR", "PREMUL_SUM"])
+def test_reductions_that_are_not_there(world, op):
+    with pytest.raises(NotImplementedError, match=f"{op}.*SUM, AVG, PRODUCT, MIN or MAX"):
+        dist.all_reduce(torch.ones(1), getattr(dist.ReduceOp, op))
+
+
+def test_results_need_memory_that_can_be_written(world):
+    numpy = pytest.importorskip("numpy")
+    array = numpy.ones(3, dtype="float32")
+    array.flags.writeable = False
+    try:
+        x = torch.from_numpy(array)
+    except ValueError:
+        pytest.skip("read-only arrays are not shared")
+    with pytest.raises(ValueError, match="read-only"):
+        dist.all_reduce(x)
+
+
+def test_examples():
+    from opforge.distributed import _collectives, _state
+
+    for module in _collectives, _state:
+        result = doctest.testmod(module)
+        assert result.attempted and not result.failed
+
+
+def test_a_sampler_asks_the_world(world):
+    sampler = torch.utils.data.DistributedSampler(range(5), shuffle=False)
+    assert list(sampler) == [0, 1, 2, 3, 4] and sampler.num_replicas == 1
+
+
+def test_errors_have_pytorch_classes():
+    assert issubclass(dist.DistBackendError, dist.DistError) and issubclass(dist.DistStoreError, dist.DistError) and issubclass(dist.DistError, RuntimeError)
+    assert dist.DistError.__module__ == "opforge.distributed"

@@ -1,0 +1,91 @@
+"""`opforge.distributed` in programs of several processes, started by MPI's launcher."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+
+import opforge
+
+PROGRAMS = pathlib.Path(__file__).parent / "distributed"
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+def launcher():
+    """The folder of an `mpiexec` with the library beside it."""
+    folders = [pathlib.Path(sys.executable).parent, *(ROOT / name / "bin" for name in (".venv", ".venv-mpi"))]
+    on_path = shutil.which("mpiexec")
+    for folder in folders + ([pathlib.Path(on_path).resolve().parent] if on_path else []):
+        if (folder / "mpiexec").exists() and (folder.parent / "lib/libmpi_abi.so.1").exists():
+            return folder
+    return None
+
+
+FOLDER = launcher()
+pytestmark = pytest.mark.skipif(FOLDER is None, reason="no mpiexec with libmpi_abi beside it: pip install mpich")
+
+
+def run(*command):
+    paths = [str(pathlib.Path(opforge.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    path = os.pathsep.join([str(FOLDER), os.environ["PATH"]])
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "PATH": path}
+    return subprocess.run([str(part) for part in command], env=environment, capture_output=True, text=True, timeout=120)
+
+
+def started(ranks, program, *arguments):
+    return run(FOLDER / "mpiexec", "-n", ranks, sys.executable, PROGRAMS / program, *arguments)
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_every_call(ranks):
+    ended = started(ranks, "all_calls.py")
+    assert ended.returncode == 0 and ended.stdout.count("all is right") == ranks, ended.stdout + ended.stderr
+    assert not ended.stderr, ended.stderr
+
+
+FAILING = [
+    ("diverged", ["rank 0 called all_reduce(sum) of f32 [2]", "rank 1 called broadcast(root 0)", "failing.py:"]),
+    ("shapes", ["all_reduce(sum) of f32 [2]", "all_reduce(sum) of f32 [3]"]),
+    ("raises", ["FileNotFoundError: no such file: weights"]),
+    ("leaves", ["rank 1 called close"]),
+    ("stuck", ["rank 0 waited 3s in all_reduce", "for rank 1"]),
+    ("interrupted", ["KeyboardInterrupt", "failing.py"]),
+    ("caught", ["it has failed earlier"]),
+]
+
+
+@pytest.mark.parametrize("kind, texts", FAILING, ids=[kind for kind, _ in FAILING])
+def test_errors_end_all_ranks(kind, texts):
+    begun = time.monotonic()
+    ended = started(2, "failing.py", kind)
+    assert ended.returncode != 0 and time.monotonic() - begun < 30
+    assert "Traceback" in ended.stderr and all(text in ended.stderr for text in texts), ended.stderr
+
+def test_the_documented_program(tmp_path):
+    text = (ROOT / "docs/distributed.md").read_text()
+    program = tmp_path / "train.py"
+    program.write_text(text.partition("```python\n")[2].partition("```")[0])
+    ended = run(sys.executable, "-m", "opforge", "run", "-n", "3", program)
+    assert "init_process_group" in program.read_text() and ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_the_command_starts_processes(tmp_path):
+    program = tmp_path / "train.py"
+    program.write_text(
+        "import os, sys, torch, torch.distributed as dist\n"
+        "dist.init_process_group('gloo', rank=int(os.environ['RANK']), world_size=int(os.environ['WORLD_SIZE']))\n"
+        "x = torch.ones(1)\n"
+        "dist.all_reduce(x)\n"
+        "sys.stdout.write(f'{x.item()}{sys.argv[1:]}\\n')\n"
+        "dist.destroy_process_group()\n"
+        "sys.exit(int(sys.argv[1]))\n"
+    )
+    ended = run(sys.executable, "-m", "opforge", "run", "-n", "2", program, "0", "--lr=1")
+    assert ended.returncode == 0 and ended.stdout.count("2.0['0', '--lr=1']\n") == 2, ended.stdout + ended.stderr
+    assert run(sys.executable, "-m", "opforge", "run", "-n", "2", program, "5").returncode != 0
+    missing = run(sys.executable, "-m", "opforge", "run", "-n", "2", tmp_path / "none.py")
+    assert missing.returncode == 2 and "there is no file" in missing.stderr

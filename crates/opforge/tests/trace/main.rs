@@ -13,7 +13,7 @@ use numbers::{Buffer, places};
 use opforge::declaration::{Array, Content};
 use opforge::family::{Unary, UnaryOp};
 use opforge::operator::{Lowering, Metas, Operator};
-use opforge::ops::pointwise::{gelu, relu, sigmoid, silu, tanh, to_dtype::ToDType};
+use opforge::ops::pointwise::{gelu, hardswish, relu, sigmoid, silu, tanh, to_dtype::ToDType};
 use opforge::registry::{operators, register};
 use opforge::{DType, Meta, Scalar};
 use opforge_cpu::simd::{Isa, with_isa};
@@ -115,14 +115,14 @@ fn lowered(op: &dyn Operator, arrays: &[Array], dtypes: &[DType]) -> Option<(Low
     Some((lowering, outputs))
 }
 
-/// The slope of a function as a function of its own: what a fused gradient multiplies by.
+/// The fused gradient of a function as a function of its own, of what arrives when that is 1.5.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, opforge::operator::Attributes)]
 struct Slope<F>(F);
 
 impl<F: Unary> UnaryFn for Slope<F> {
     #[inline(always)]
     fn float<V: Float>(self, x: V) -> V {
-        self.0.slope(x)
+        self.0.gradient(x, V::splat(1.5))
     }
 }
 impl<F: Unary> Unary for Slope<F> {
@@ -137,6 +137,7 @@ fn add_slopes(cases: &mut Vec<Case>, source: &mut Source) {
             add(cases, source, &UnaryOp(Slope(f)), &[dtype], &[]);
         }
     }
+    slope(cases, source, hardswish::Hardswish);
     slope(cases, source, relu::Relu);
     slope(cases, source, sigmoid::Sigmoid);
     slope(cases, source, silu::Silu);

@@ -109,6 +109,14 @@ impl Buffer {
         Buffer { address, len, location, _owner: Owner::Lent { _memory: owner } }
     }
 
+    /// The room, where the memory is one of the allocator's.
+    pub(crate) fn into_room(self) -> std::result::Result<Room<u8>, Self> {
+        match self._owner {
+            Owner::Room { _memory: room } => Ok(room),
+            Owner::Lent { .. } => Err(self),
+        }
+    }
+
     /// The number of bytes.
     pub fn len(&self) -> usize {
         self.len

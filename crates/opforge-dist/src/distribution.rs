@@ -185,6 +185,21 @@ impl fmt::Display for Distribution {
     }
 }
 
+impl std::str::FromStr for Distribution {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = || {
+            let accepted = "a placement and a list of Sbp, as cpu[[0, 1], [2, 3]] [S(0), P(sum)]";
+            Error::value("distribution", "text", format!("{text:?}"), accepted)
+        };
+        let start = text.rfind('[').ok_or_else(wrong)?;
+        let list = text[start..].trim().strip_prefix('[').and_then(|list| list.strip_suffix(']')).ok_or_else(wrong)?;
+        let sbp = list.split(',').map(str::parse).collect::<Result<Vec<Sbp>>>()?;
+        Distribution::new(text[..start].parse()?, &sbp)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,6 +210,16 @@ mod tests {
         let shape = Shape::from_dims(&[5]);
         let parts: Vec<_> = (0..4).map(|position| both.part(&shape, position).ranges()[0].clone()).collect();
         assert_eq!(parts, [0..2, 2..3, 3..4, 4..5]);
+    }
+
+    #[test]
+    fn texts_are_read_back() {
+        for text in ["cpu[0, 1] [S(0)]", "cpu[[0, 1], [2, 3]] [B, P(sum)]"] {
+            assert_eq!(text.parse::<Distribution>().unwrap().to_string(), text);
+        }
+        for text in ["", "cpu[0, 1]", "cpu[0, 1] [S(0), B]", "[S(0)]"] {
+            assert!(text.parse::<Distribution>().is_err(), "{text}");
+        }
     }
 
     #[test]

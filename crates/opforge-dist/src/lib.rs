@@ -27,6 +27,7 @@ mod buffer;
 mod distribution;
 mod engine;
 mod fault;
+pub mod global;
 mod guard;
 mod parts;
 mod placement;

@@ -52,7 +52,7 @@ impl Attributes for Device {
 
 impl Device {
     /// How many devices may be [added](Device::add).
-    pub const MOST_ADDED: usize = 16;
+    pub const MOST_ADDED: usize = 255;
 
     /// A new device with this memory.
     ///

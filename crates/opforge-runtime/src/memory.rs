@@ -1,8 +1,9 @@
 //! The memory of devices.
 
+use std::any::Any;
 use std::ptr::NonNull;
 
-use opforge_core::Result;
+use opforge_core::{Error, Result};
 
 use crate::alloc;
 
@@ -52,6 +53,14 @@ pub trait Memory: Send + Sync + 'static {
     /// # Safety
     /// `from` is valid for as many bytes of a block, which nobody else writes meanwhile.
     unsafe fn download(&self, from: *const u8, to: &mut [u8]) -> Result<()>;
+
+    /// Writes the bytes of a storage whose content has [no one address](crate::Storage::scattered).
+    ///
+    /// # Errors
+    /// The device's; [`Error::Device`] where it has no such storages.
+    fn gather(&self, _content: &(dyn Any + Send + Sync), _to: &mut [u8]) -> Result<()> {
+        Err(Error::device("storage", "content", self.name(), "a device with scattered storages"))
+    }
 }
 
 /// Main memory, by this crate's [allocator](crate::alloc). Storages of the CPU know the way themselves.

@@ -52,6 +52,8 @@ enum Owner {
     Pool,
     /// Somebody else's memory, valid as long as this lives.
     Foreign(#[allow(dead_code)] Box<dyn Any + Send + Sync>),
+    /// What a device knows of bytes that have no one address.
+    Scattered(Box<dyn Any + Send + Sync>),
 }
 
 impl Storage {
@@ -107,6 +109,20 @@ impl Storage {
         owner: Box<dyn Any + Send + Sync>,
     ) -> Arc<Self> {
         Self::with_owner(data.as_ptr(), nbytes, Device::Cpu, read_only, Owner::Foreign(owner))
+    }
+
+    /// A storage of `nbytes` bytes that have no one address, such as those that lie on several machines: `content` is what their device knows of them.
+    /// Kernels cannot use it; hosts read it by [`crate::Memory::gather`].
+    pub fn scattered(device: Device, nbytes: usize, content: Box<dyn Any + Send + Sync>) -> Arc<Self> {
+        Self::with_owner(ptr::null_mut(), nbytes, device, false, Owner::Scattered(content))
+    }
+
+    /// What its device knows of a [scattered](Storage::scattered) storage.
+    pub fn content(&self) -> Option<&(dyn Any + Send + Sync)> {
+        match &self.owner {
+            Owner::Scattered(content) => Some(&**content),
+            Owner::Pool | Owner::Foreign(_) => None,
+        }
     }
 
     #[inline]
@@ -270,6 +286,9 @@ impl Storage {
 
     #[cold]
     fn allocate_on_device(&self, zeroed: bool) -> Result<NonNull<u8>> {
+        if self.content().is_some() {
+            return Err(Error::device("storage", "device", self.device, "a device whose storages have addresses"));
+        }
         let memory = self.device.memory()?;
         let block = memory.allocate(self.nbytes)?;
         if zeroed {

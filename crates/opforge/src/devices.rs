@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use opforge_runtime::{HostMemory, Kernel, Memory};
 
-use crate::operator::Lowering;
+use crate::operator::{Call, Lowering, Tensors};
 use crate::{Device, Error, Meta, Result};
 
 /// A device's memory, and its kernels.
@@ -26,6 +26,11 @@ pub trait Backend: Send + Sync + 'static {
         inputs: &[&Meta],
         outputs: &[&Meta],
     ) -> Result<Arc<dyn Kernel>>;
+
+    /// Carries a call out by other means than one kernel, where the device has such: asked of every call that has to do with one of its tensors.
+    fn carry_out(&self, _call: &Call<'_>) -> Option<Result<Tensors>> {
+        None
+    }
 }
 
 /// The backend of the CPU: compiled loops of `opforge-cpu`.

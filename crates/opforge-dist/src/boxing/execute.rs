@@ -52,6 +52,11 @@ impl Groups {
         made.insert(ranks.to_vec(), group.clone());
         Ok(group)
     }
+
+    /// Makes a call of a group and waits for it.
+    pub(crate) fn call(&self, group: &Arc<dyn Engine>, call: Call) -> Result<Buffer> {
+        group.start(call)?.wait(self.limit)
+    }
 }
 
 impl Plan {
@@ -130,7 +135,7 @@ impl Run<'_> {
     fn call(&self, ranks: &[usize], collective: Collective, [send, recv]: [Buffer; 2]) -> Result<Buffer> {
         let (shape, place) = (self.shape.clone(), self.place.clone());
         let call = Call { collective, dtype: self.dtype, shape, send, recv, place };
-        self.groups.of(ranks)?.start(call)?.wait(self.groups.limit)
+        self.groups.call(&self.groups.of(ranks)?, call)
     }
 
     /// Every rank gets what it lacks from ranks that have it.

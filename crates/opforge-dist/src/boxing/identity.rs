@@ -8,7 +8,7 @@ use crate::{Buffer, Reduction};
 ///
 /// # Errors
 /// A reduction that does not take the dtype; out of memory.
-pub(super) fn identities(dtype: DType, op: Reduction, len: usize) -> Result<Buffer> {
+pub(crate) fn identities(dtype: DType, op: Reduction, len: usize) -> Result<Buffer> {
     let element = identity(dtype, op)?;
     let mut buffer = Buffer::zeros(len.saturating_mul(element.len()))?;
     buffer.bytes_mut()?.chunks_exact_mut(element.len()).for_each(|place| place.copy_from_slice(&element));

@@ -11,4 +11,5 @@ mod search;
 pub use change::Change;
 pub use cost::{Costs, Link};
 pub use execute::Groups;
+pub(crate) use identity::identities;
 pub use plan::{Plan, Step};

@@ -80,15 +80,17 @@ struct HostBytes {
 
 impl HostBytes {
     fn of(storage: &Storage) -> Result<Self> {
-        let data = storage.data()?;
         if storage.device().is_cpu() {
-            return Ok(HostBytes { data, copy: None });
+            return Ok(HostBytes { data: storage.data()?, copy: None });
         }
-        let copy = Workspace::new(storage.nbytes())?;
+        let (memory, copy) = (storage.device().memory()?, Workspace::new(storage.nbytes())?);
         // SAFETY: the storage and the copy hold that many bytes; the access keeps kernels off.
         unsafe {
             let to = std::slice::from_raw_parts_mut(copy.as_ptr(), storage.nbytes());
-            storage.device().memory()?.download(data.as_ptr(), to)?;
+            match storage.content() {
+                Some(content) => memory.gather(content, to)?,
+                None => memory.download(storage.data()?.as_ptr(), to)?,
+            }
             Ok(HostBytes { data: NonNull::new_unchecked(copy.as_ptr()), copy: Some(copy) })
         }
     }
@@ -232,6 +234,9 @@ impl Vm {
     pub(super) fn write<'a>(&'a self, storage: &'a Storage) -> Result<WriteGuard<'a>> {
         if storage.is_read_only() {
             return Err(Error::value("write", "storage", "read-only memory", "memory that may be written"));
+        }
+        if storage.content().is_some() {
+            return Err(Error::device("write", "storage", storage.device(), "a device whose storages have addresses"));
         }
         let mut state = self.wait_for_host(&[storage], true)?;
         let access = Access::begin(self, &mut state, storage, true);

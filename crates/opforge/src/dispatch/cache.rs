@@ -36,6 +36,12 @@ pub(super) struct Carrier {
 const WORTH_FUSING: u64 = 100_000;
 
 impl Plan {
+    /// A plan for outputs of these metas.
+    pub(super) fn of_outputs(outputs: &[&Meta], device: Device) -> Self {
+        let outputs = outputs.iter().map(|&meta| SharedMeta::from(meta.clone())).collect();
+        Plan { outputs, device, carrier: OnceCell::new() }
+    }
+
     /// What carries out a call that this is the plan of.
     #[inline]
     pub(super) fn carrier(&self, call: &Call<'_>) -> Result<&Carrier> {
@@ -190,6 +196,6 @@ impl Entry {
 
 /// Whether tensors have these dtypes, shapes and strides.
 #[inline]
-fn are_like(metas: &[SharedMeta], tensors: &[&Tensor]) -> bool {
+pub(super) fn are_like(metas: &[SharedMeta], tensors: &[&Tensor]) -> bool {
     metas.len() == tensors.len() && metas.iter().zip(tensors).all(|(meta, t)| meta.is_like(t.shared_meta()))
 }

@@ -10,6 +10,7 @@ use opforge_runtime::{Argument, Device, Storage};
 use super::cache::{self, Carrier};
 use super::{Call, Interpreter, inplace, journey};
 use crate::autograd::no_grad;
+use crate::devices;
 use crate::operator::Tensors;
 use crate::tensor::SharedMeta;
 use crate::{Error, Result, Tensor};
@@ -20,6 +21,9 @@ pub struct EagerLocal;
 impl Interpreter for EagerLocal {
     fn interpret(&self, call: &Call<'_>) -> Result<Tensors> {
         let device = check_devices(call)?;
+        if let Some(carried_out) = by_device(call, device) {
+            return carried_out;
+        }
         if let [input] = call.inputs
             && let Some(layout) = call.op.view(input.layout())
         {
@@ -66,8 +70,24 @@ impl EagerLocal {
     }
 }
 
+/// What the device does by other means than kernels. Tensors of the CPU may meet one only in what moves them.
+#[inline]
+fn by_device(call: &Call<'_>, device: Device) -> Option<Result<Tensors>> {
+    if device.is_cpu() && call.inputs.iter().all(|input| input.device().is_cpu()) {
+        return None;
+    }
+    ask_devices(call, device)
+}
+
+#[cold]
+fn ask_devices(call: &Call<'_>, device: Device) -> Option<Result<Tensors>> {
+    let all = [device].into_iter().chain(call.inputs.iter().map(|input| *input.device()));
+    let added = all.filter(|device| matches!(device, Device::Added(_)));
+    added.filter_map(|device| devices::of(device).ok()).find_map(|backend| backend.carry_out(call))
+}
+
 /// The tensors to write: those given, or new ones. Pushed one by one, where they stay: that is half of what collecting them costs.
-fn push_outputs(outputs: &mut Tensors, call: &Call<'_>, metas: &[SharedMeta], device: Device) -> Result<()> {
+pub(super) fn push_outputs(outputs: &mut Tensors, call: &Call<'_>, metas: &[SharedMeta], device: Device) -> Result<()> {
     match call.outputs {
         Some(given) => given.iter().for_each(|t| outputs.push((*t).clone())),
         None => {
@@ -79,7 +99,7 @@ fn push_outputs(outputs: &mut Tensors, call: &Call<'_>, metas: &[SharedMeta], de
     Ok(())
 }
 
-fn submit(call: &Call<'_>, carrier: &Carrier, outputs: &Tensors) -> Result<()> {
+pub(super) fn submit(call: &Call<'_>, carrier: &Carrier, outputs: &Tensors) -> Result<()> {
     with_arguments(call.inputs, |inputs| {
         with_arguments(outputs, |outputs| submit_arguments(call, carrier, inputs, outputs))
     })
@@ -127,7 +147,11 @@ fn mismatch(op: &'static str, lhs: Device, rhs: Device) -> Error {
     }
 }
 
-fn view(call: &Call<'_>, input: &Tensor, layout: crate::Layout) -> Result<Tensors> {
+/// The result of a view: another layout of the input's storage, and the same base in the graph.
+///
+/// # Errors
+/// A layout that reaches beyond the storage.
+pub fn view(call: &Call<'_>, input: &Tensor, layout: crate::Layout) -> Result<Tensors> {
     let needed = layout.span().saturating_mul(input.dtype().size_in_bytes());
     if needed > input.storage().nbytes() {
         let accepted = format!("a span within the storage's {} bytes", input.storage().nbytes());

@@ -12,6 +12,7 @@ mod fuser;
 mod inplace;
 pub mod journey;
 mod local;
+mod prepared;
 
 use std::cell::Cell;
 use std::panic::Location;
@@ -21,7 +22,8 @@ pub use autograd::Autograd;
 pub use destination::{Destination, Out, dispatch_to, write_to};
 pub use inplace::check_destination;
 pub(crate) use inplace::check_writable;
-pub use local::EagerLocal;
+pub use local::{EagerLocal, view};
+pub use prepared::Prepared;
 
 pub use crate::operator::Call;
 use crate::operator::{Operator, Tensors};

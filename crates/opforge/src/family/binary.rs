@@ -11,7 +11,7 @@ use smallvec::smallvec;
 use super::{check_dtypes, like_first, result_layout};
 use crate::autograd::{Backward, sum_to};
 use crate::declaration::{Array, Sample};
-use crate::operator::{Attributes, AxisMap, Grads, Lowering, Metas, Operator, Reader, Saves, Tile, arity};
+use crate::operator::{Attributes, AxisMap, Grads, Linearity, Lowering, Metas, Operator, Reader, Saves, Tile, arity};
 use crate::{DType, Error, Meta, Result, Tensor};
 
 /// A function of two tensors of one dtype, element by element with broadcasting, that keeps the dtype.
@@ -22,6 +22,8 @@ pub trait Binary: BinaryFn + Debug + Eq + Hash + Attributes {
     const READERS: &'static [Reader] = &[Reader::of::<BinaryOp<Self>>(), Reader::of::<WithScalar<Self>>()];
     /// Whether the function is made of steps. Its gradients are 0, without a [`Binary::derivative`].
     const FLAT: bool = false;
+    /// Of which operands the function is linear.
+    const LINEAR: Linearity = Linearity::None;
     /// What the derivatives read.
     const SAVES: Saves = if Self::FLAT { Saves::NOTHING } else { Saves::INPUTS };
     /// What the derivative of the left and that of the right operand read.
@@ -121,6 +123,10 @@ impl<F: Binary> Operator for BinaryOp<F> {
         AxisMap::pointwise(inputs, inputs[0].rank().max(inputs[1].rank()))
     }
 
+    fn linearity(&self) -> Linearity {
+        F::LINEAR
+    }
+
     fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
         Ok(Lowering::Tile(Tile::binary(self.0)))
     }
@@ -174,6 +180,13 @@ impl<F: Binary> Operator for WithScalar<F> {
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
         AxisMap::pointwise(inputs, inputs[0].rank())
+    }
+
+    fn linearity(&self) -> Linearity {
+        match (F::LINEAR, self.side) {
+            (Linearity::InEach, _) | (Linearity::InFirst, Side::Right) => Linearity::Jointly,
+            _ => Linearity::None,
+        }
     }
 
     fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {

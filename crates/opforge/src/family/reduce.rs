@@ -11,7 +11,9 @@ use super::ensure;
 use crate::autograd::Backward;
 use crate::declaration::{Array, Sample, each_index};
 use crate::dispatch::dispatch1;
-use crate::operator::{Attributes, AxisMap, Grads, Lowering, Metas, Operator, Reader, Role, Saves, arity};
+use crate::operator::{
+    Attributes, AxisMap, Grads, Linearity, Lowering, Metas, Operator, Reader, Role, Saves, Tensors, arity,
+};
 use crate::{DType, Dim, Error, Meta, Result, Shape, Tensor};
 
 /// A set of dimensions, a bit each.
@@ -93,6 +95,10 @@ pub trait Reduction: Copy + Debug + Eq + Hash + Attributes + Send + Sync + 'stat
     fn dtype(&self, input: DType) -> DType {
         input
     }
+    /// The same by other reductions, whose parts can be combined where those of this one cannot.
+    fn decompose(&self, _input: &Tensor, _axes: Axes, _keepdim: bool) -> Option<Result<Tensor>> {
+        None
+    }
     /// The input's gradient; only asked of differentiable ones.
     fn derivative(&self, of: &Reduced<'_, '_>) -> Result<Tensor> {
         let _ = of;
@@ -171,6 +177,15 @@ impl<R: Reduction> Operator for ReduceOp<R> {
 
     fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
         self.reduction.lower(inputs[0], &self.axes.to_vec(), outputs[0])
+    }
+
+    fn linearity(&self) -> Linearity {
+        if R::ROLE == Role::Sum { Linearity::Jointly } else { Linearity::None }
+    }
+
+    fn decompose(&self, inputs: &[&Tensor]) -> Option<Result<Tensors>> {
+        let result = self.reduction.decompose(inputs[0], self.axes, self.keepdim)?;
+        Some(result.map(|output| smallvec![output]))
     }
 
     fn saves(&self) -> Saves {

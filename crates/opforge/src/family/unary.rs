@@ -11,7 +11,7 @@ use super::Plain;
 use crate::autograd::{Backward, is_grad_enabled};
 use crate::declaration::{Array, DTypes, Sample};
 use crate::dispatch::{Out, dispatch_to, dispatch1};
-use crate::operator::{Attributes, AxisMap, Grads, Lowering, Metas, Reader, Saves, Tile};
+use crate::operator::{Attributes, AxisMap, Grads, Linearity, Lowering, Metas, Reader, Saves, Tile};
 use crate::{DType, Error, Layout, Meta, Result, Tensor};
 
 /// A function of one tensor, element by element, that keeps the dtype. Its file gives the tile function ([`UnaryFn`]) and the derivative.
@@ -22,6 +22,8 @@ pub trait Unary: UnaryFn + Debug + Eq + Hash + Attributes {
     const READERS: &'static [Reader] = &[Reader::of::<UnaryOp<Self>>(), Reader::of::<SlopeOp<Self>>()];
     /// Whether the function is made of steps. Its gradient is 0, without a [`Unary::derivative`].
     const FLAT: bool = false;
+    /// Whether the function of a sum is the sum of the functions.
+    const LINEAR: bool = false;
     /// What the derivative reads.
     const SAVES: Saves = if Self::FLAT { Saves::NOTHING } else { Saves::INPUTS };
     /// Whether [`Unary::slope`] or [`Unary::gradient`] is given.
@@ -142,6 +144,10 @@ impl<F: Unary> Plain for UnaryOp<F> {
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
         AxisMap::pointwise(inputs, inputs[0].rank())
+    }
+
+    fn linearity(&self) -> Linearity {
+        if F::LINEAR { Linearity::Jointly } else { Linearity::None }
     }
 
     fn form(&self) -> Lowering {

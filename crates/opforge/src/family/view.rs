@@ -10,8 +10,8 @@ use super::{check_dtypes, ensure};
 use crate::autograd::Backward;
 use crate::declaration::{Array, Sample};
 use crate::dispatch::dispatch1;
-use crate::operator::{Attributes, AxisMap, Grads, Lowering, Metas, Operator, Reader, Role, arity};
-use crate::{Error, Layout, Meta, Result, Tensor};
+use crate::operator::{Attributes, AxisMap, Grads, Linearity, Lowering, Metas, Operator, Reader, Role, arity};
+use crate::{Error, Layout, Meta, Result, Shape, Tensor};
 
 /// A change of layout: shape, strides and offset, never elements. Its file gives the new layout and how axes flow.
 pub trait View: Debug + Clone + Eq + Hash + Attributes + Send + Sync + 'static {
@@ -26,6 +26,10 @@ pub trait View: Debug + Clone + Eq + Hash + Attributes + Send + Sync + 'static {
     fn layout(&self, input: &Layout) -> Result<Layout>;
     /// How axes flow.
     fn axes(&self, input: &Meta) -> AxisMap;
+    /// The layout of the view of a part, as its axes allow; it has the shape `part`. Views that hold the whole result's shape have another.
+    fn layout_of_part(&self, input: &Layout, _part: &Shape) -> Result<Layout> {
+        self.layout(input)
+    }
     /// The input's gradient. The default puts the view's gradient where the view lies, among zeros; views that stretch or only rename have
     /// cheaper ones.
     fn derivative(&self, grad: &Tensor, input: &Meta) -> Result<Tensor> {
@@ -52,6 +56,10 @@ impl<V: View> Operator for ViewOp<V> {
         Some(self.0.layout(input))
     }
 
+    fn view_of_part(&self, input: &Layout, part: &Shape) -> Option<Result<Layout>> {
+        Some(self.0.layout_of_part(input, part))
+    }
+
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
         arity(V::NAME, inputs, 1)?;
         let layout = self.0.layout(&inputs[0].layout)?;
@@ -60,6 +68,10 @@ impl<V: View> Operator for ViewOp<V> {
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
         self.0.axes(inputs[0])
+    }
+
+    fn linearity(&self) -> Linearity {
+        Linearity::Jointly
     }
 
     fn lower(&self, inputs: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
@@ -75,7 +87,7 @@ impl<V: View> Operator for ViewOp<V> {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
 pub struct EmbedOp<V> {
     view: V,
-    shape: crate::Shape,
+    shape: Shape,
 }
 
 /// Zeros of the viewed tensor's shape, with `grad` where the view lies. Places that the view shows several times get the sum.
@@ -107,6 +119,10 @@ impl<V: View> Operator for EmbedOp<V> {
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
         let map = self.view.axes(&Meta::contiguous(inputs[0].dtype, &self.shape));
         AxisMap { inputs: map.outputs, outputs: map.inputs, roles: map.roles }
+    }
+
+    fn linearity(&self) -> Linearity {
+        Linearity::Jointly
     }
 
     fn lower(&self, _: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {

@@ -10,10 +10,43 @@ pub type Axis = u8;
 pub enum Role {
     /// Independent: equal parts of the inputs give equal parts of the outputs.
     Map,
-    /// Summed over: parts of the inputs give outputs whose sum is the whole output.
+    /// Summed over: parts of the inputs give outputs whose sum is the whole output. Inputs without the axis are summands themselves, as the bias of a
+    /// product is: one part has them, the others zeros.
     Sum,
+    /// Parts of the inputs give outputs whose product is the whole output.
+    Product,
+    /// As [`Role::Product`], of greatest elements.
+    Max,
+    /// As [`Role::Product`], of least elements.
+    Min,
+    /// As [`Role::Product`], of disjunctions.
+    Any,
+    /// As [`Role::Product`], of conjunctions.
+    All,
+    /// Independent in blocks: dimensions of this name may differ in length, and parts correspond where each of the lengths is divided evenly.
+    Blocks,
     /// Needed whole: not to be split.
     Whole,
+}
+
+impl Role {
+    /// Whether parts of the inputs give outputs that are to be combined.
+    pub fn combines(self) -> bool {
+        !matches!(self, Role::Map | Role::Blocks | Role::Whole)
+    }
+}
+
+/// Of which inputs an operator's outputs are linear functions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Linearity {
+    /// Of none.
+    None,
+    /// Of all together, as `a + b`.
+    Jointly,
+    /// Of each while the others stay, as `a b`.
+    InEach,
+    /// Of the first while the others stay, as `a / b`.
+    InFirst,
 }
 
 /// How axes flow from an operator's inputs to its outputs.

@@ -17,7 +17,7 @@ use opforge_core::term::Term;
 use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
-pub use axes::{Axis, AxisMap, Role};
+pub use axes::{Axis, AxisMap, Linearity, Role};
 pub use lowering::Lowering;
 pub use opforge_core::term::Attributes;
 pub use opforge_macros::Attributes;
@@ -27,7 +27,7 @@ pub use rows::Rows;
 pub use tile::Tile;
 
 use crate::autograd::Backward;
-use crate::{Device, Error, Layout, Meta, Result, Tensor};
+use crate::{Device, Error, Layout, Meta, Result, Shape, Tensor};
 
 /// The metas of an operator's outputs.
 pub type Metas = SmallVec<[Meta; 1]>;
@@ -55,6 +55,11 @@ pub trait Operator: OperatorKey + Debug + Send + Sync + 'static {
     /// For a view: how it changes its input's layout. Interpreters run a view without a kernel.
     fn view(&self, _input: &Layout) -> Option<Result<Layout>> {
         None
+    }
+
+    /// As [`Operator::view`], of a part of the input as [`Operator::axes`] allows it; the result has the shape `part`.
+    fn view_of_part(&self, input: &Layout, _part: &Shape) -> Option<Result<Layout>> {
+        self.view(input)
     }
 
     /// How axes flow from inputs to outputs, for inputs that passed [`Operator::infer`].
@@ -99,6 +104,16 @@ pub trait Operator: OperatorKey + Debug + Send + Sync + 'static {
     /// Whether a call does more than computing its outputs: it must then neither be left out nor merged with an equal one.
     fn has_effects(&self) -> bool {
         false
+    }
+
+    /// Of which inputs that are sums the outputs are the sums of what each summand gives.
+    fn linearity(&self) -> Linearity {
+        Linearity::None
+    }
+
+    /// The same results by operators whose axes may be split where this one needs them whole: what is done with parts that lie apart.
+    fn decompose(&self, _inputs: &[&Tensor]) -> Option<Result<Tensors>> {
+        None
     }
 
     /// The inputs' gradients from the outputs', made of operators so that it can be differentiated again.

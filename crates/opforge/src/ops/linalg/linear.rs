@@ -45,8 +45,6 @@ impl Operator for Linear {
         };
         if inputs.len() == 3 {
             map.inputs.push(smallvec![Some(n)]);
-            // Parts of the inner dimension would each add the bias.
-            return map.with_roles(&[k.into()], Role::Whole);
         }
         map.with_roles(&[k.into()], Role::Sum)
     }

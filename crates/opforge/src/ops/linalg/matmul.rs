@@ -51,6 +51,10 @@ impl Plain for MatMul {
         map.with_roles(&[k.into()], Role::Sum)
     }
 
+    fn linearity(&self) -> Linearity {
+        Linearity::InEach
+    }
+
     fn form(&self) -> Lowering {
         Lowering::Contract(Contract::Product)
     }

@@ -96,14 +96,12 @@ impl Operator for Convolution {
         let mut given: Vec<String> = self.given().iter().map(|&part| letters(part).to_owned() + &spatial).collect();
         let channels = letters(self.part).chars().nth(1).map(String::from);
         given.extend(channels.filter(|_| inputs.len() == 3));
-        // Parts of a sum would each add the bias.
-        let summed = if inputs.len() == 3 { Role::Whole } else { Role::Sum };
         let sum = match self.part {
             Part::Output => 'c',
             Part::Input => 'o',
             Part::Weight => 'n',
         };
-        AxisMap::letters(&format!("{}->{}{spatial}", given.join(","), letters(self.part)), &[(sum, summed)])
+        AxisMap::letters(&format!("{}->{}{spatial}", given.join(","), letters(self.part)), &[(sum, Role::Sum)])
     }
 
     fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {

@@ -19,6 +19,10 @@ impl Plain for Copy {
         AxisMap::pointwise(inputs, inputs[0].rank())
     }
 
+    fn linearity(&self) -> Linearity {
+        Linearity::Jointly
+    }
+
     fn form(&self) -> Lowering {
         Lowering::Move(Move::Copy)
     }

@@ -17,6 +17,7 @@ use crate::ops::prelude::*;
 #[python(torch, method, in_place)]
 impl Unary for Neg {
     const INT: bool = true;
+    const LINEAR: bool = true;
     const SAVES: Saves = Saves::NOTHING;
 
     #[inline(always)]

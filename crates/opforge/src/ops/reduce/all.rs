@@ -21,6 +21,7 @@ impl<const ALL: bool> TruthReducer for Truth<ALL> {
 impl<const ALL: bool> Reduction for Truth<ALL> {
     const NAME: &'static str = if ALL { "all" } else { "any" };
     const DIFFERENTIABLE: bool = false;
+    const ROLE: Role = if ALL { Role::All } else { Role::Any };
 
     fn lower(&self, _: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
         Ok(Lowering::Reduce(Reduce::truths(*self, axes)))

@@ -34,6 +34,7 @@ impl<const MAX: bool> Reduction for Extremum<MAX> {
     const NAME: &'static str = if MAX { "max" } else { "min" };
     const SAVES: Saves = Saves { inputs: u32::MAX, outputs: u32::MAX };
     const OF_NOTHING: bool = false;
+    const ROLE: Role = if MAX { Role::Max } else { Role::Min };
 
     fn lower(&self, _: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
         Ok(Lowering::Reduce(Reduce::numbers(*self, axes)))

@@ -4,6 +4,7 @@ use opforge_tile::Reducer;
 
 use crate::Dims;
 use crate::functional::reduced;
+use super::sum::Sum;
 use crate::ops::prelude::*;
 
 /// The mathematics of [`mean`].
@@ -30,6 +31,15 @@ impl Reduction for Mean {
 
     fn lower(&self, _: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
         Ok(Lowering::Reduce(Reduce::numbers(*self, axes)))
+    }
+
+    fn decompose(&self, input: &Tensor, axes: Axes, keepdim: bool) -> Option<Result<Tensor>> {
+        let wide = if matches!(input.dtype(), DType::F16 | DType::BF16) { DType::F32 } else { input.dtype() };
+        let mean = || {
+            let sum = reduced(Sum { widen: false }, axes, keepdim, &input.to_dtype(wide)?)?;
+            crate::functional::div((&sum).into(), (axes.count(input.shape()) as f64).into(), None)?.to_dtype(input.dtype())
+        };
+        Some(mean())
     }
 
     fn derivative(&self, of: &Reduced<'_, '_>) -> Result<Tensor> {

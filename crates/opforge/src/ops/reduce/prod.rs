@@ -34,6 +34,7 @@ impl Reducer for Prod {
 impl Reduction for Prod {
     const NAME: &'static str = "prod";
     const SAVES: Saves = Saves::INPUTS;
+    const ROLE: Role = Role::Product;
 
     fn lower(&self, _: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
         Ok(Lowering::Reduce(Reduce::numbers(*self, axes)))

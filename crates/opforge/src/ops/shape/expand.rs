@@ -20,6 +20,10 @@ impl View for Expand {
         AxisMap::pointwise(&[input, &Meta::contiguous(input.dtype, &self.shape)], self.shape.rank()).first_input()
     }
 
+    fn layout_of_part(&self, input: &Layout, part: &Shape) -> Result<Layout> {
+        input.broadcast_as(part, "expand")
+    }
+
     fn derivative(&self, grad: &Tensor, input: &Meta) -> Result<Tensor> {
         crate::functional::sum_to(grad, input.shape())
     }

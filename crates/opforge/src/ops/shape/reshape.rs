@@ -23,29 +23,37 @@ impl View for Reshape {
         reshape_axes(input.dims(), self.shape.dims())
     }
 
+    fn layout_of_part(&self, input: &Layout, part: &Shape) -> Result<Layout> {
+        Reshape { shape: part.clone() }.layout(input)
+    }
+
     fn derivative(&self, grad: &Tensor, input: &Meta) -> Result<Tensor> {
         grad.reshape(input.shape())
     }
 }
 
-/// Dimensions that keep their length and the product before them flow through; the others are regrouped and take no part.
+/// Dimensions with equally many elements before them begin at the same elements: those of one length flow through, the first ones of groups that are
+/// divided otherwise do in blocks. Others take no part.
 fn reshape_axes(from: &[usize], to: &[usize]) -> AxisMap {
-    let mut inputs: SmallVec<[Option<Axis>; 6]> = SmallVec::from_elem(None, from.len());
-    let mut outputs: SmallVec<[Option<Axis>; 6]> = SmallVec::from_elem(None, to.len());
-    let mut axes = 0;
+    let mut map = AxisMap {
+        inputs: vec![SmallVec::from_elem(None, from.len())],
+        outputs: vec![SmallVec::from_elem(None, to.len())],
+        roles: SmallVec::new(),
+    };
     let (mut before_from, mut j, mut before_to) = (1usize, 0, 1usize);
     for (i, &d) in from.iter().enumerate() {
         while j < to.len() && (before_to < before_from || (to[j] == 1 && d != 1)) {
             before_to *= to[j];
             j += 1;
         }
-        if j < to.len() && before_to == before_from && to[j] == d {
-            (inputs[i], outputs[j]) = (Some(axes), Some(axes));
-            axes += 1;
+        if j < to.len() && before_to == before_from && d != 1 {
+            let axis = Some(map.roles.len() as Axis);
+            map.roles.push(if to[j] == d { Role::Map } else { Role::Blocks });
+            (map.inputs[0][i], map.outputs[0][j]) = (axis, axis);
         }
         before_from *= d;
     }
-    AxisMap { inputs: vec![inputs], outputs: vec![outputs], roles: SmallVec::from_elem(Role::Map, axes.into()) }
+    map
 }
 
 /// The same elements in row-major order under another shape, one length of which may be -1. A view where the layout allows it, else a copy.

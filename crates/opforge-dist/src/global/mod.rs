@@ -1,0 +1,27 @@
+//! Global tensors: one tensor of all ranks, of which each has a part.
+//!
+//! A global tensor is a [`Tensor`](opforge::Tensor) whose device is a [placement](device_of) and whose storage knows its parts. Its shape and layout are those of the
+//! whole, so that operators, views and autograd take it like any other; only the interpreter differs:
+//!
+//! ```text
+//! dispatch -> autograd -> interpreter   signature   which Sbp the operator's axes allow, and which is cheapest
+//!                                       boxing      inputs are brought there
+//!                                       compute     the operator runs on parts, as a local call
+//! ```
+//! All ranks of a world run the same program and make the same calls, those that are not in a tensor's placement too.
+
+mod boxing;
+mod compute;
+mod content;
+mod convert;
+mod device;
+mod interpreter;
+mod operators;
+mod read;
+mod signature;
+mod view;
+mod world;
+
+pub use convert::{distribute, distribution_of, from_part, part_of, redistribute};
+pub use device::{device_of, placement_of};
+pub use world::World;

@@ -1,0 +1,83 @@
+//! The elements of global tensors, on every rank.
+
+use std::panic::Location;
+use std::sync::Arc;
+
+use opforge::{Error, Layout, Meta, Result, Tensor};
+
+use super::World;
+use super::boxing::{boxed, buffer};
+use super::content::{Content, Origin, Part, Shown};
+use super::view::show;
+use crate::{DeviceKind, Distribution, Placement, Sbp};
+
+/// How a tensor lies and this rank's part of it. Views that are copies are made anew after writes.
+///
+/// # Errors
+/// A tensor that is not global; those of boxing.
+pub(super) fn part_of(tensor: &Tensor, at: &'static Location<'static>) -> Result<Part> {
+    let content =
+        Content::of(tensor).ok_or_else(|| Error::device("global", "input", tensor.device(), "a placement"))?;
+    let meta = tensor.meta();
+    let (shown, origin) = {
+        let state = content.lock();
+        (state.get(meta), state.origin(meta).cloned())
+    };
+    if let Some(shown) = shown {
+        return Ok(shown.part);
+    }
+    let shown = match origin {
+        Some(Origin::Copied { by: Some((of, op)), .. }) => {
+            let parent = Tensor::over_storage(tensor.storage().clone(), of.dtype, of.layout)?;
+            show(&parent, &*op, meta, at)?
+        }
+        _ => unknown(content, meta, at)?,
+    };
+    let part = shown.part.clone();
+    content.lock().put(meta.clone(), shown);
+    Ok(part)
+}
+
+/// A tensor over the storage that no view has made, as backward makes of what it has saved: a layout of the whole, which every rank of the placement gets.
+fn unknown(content: &Content, meta: &Meta, at: &'static Location<'static>) -> Result<Shown> {
+    let (part, writes) = (content.part(), content.lock().writes);
+    let to = everywhere(part.distribution.placement())?;
+    let whole = boxed(&content.world, &content.whole, &part, &to, at)?;
+    let reinterpreted = |whole: Tensor| {
+        let dense = whole.contiguous()?;
+        let first = dense.layout().start_offset() * dense.dtype().size_in_bytes() / meta.dtype.size_in_bytes();
+        let layout = &meta.layout;
+        let strides = layout.stride().iter().copied().collect();
+        let moved = Layout::new(layout.shape().clone(), strides, layout.start_offset() + first, "global")?;
+        Tensor::over_storage(dense.storage().clone(), meta.dtype, moved)
+    };
+    let local = whole.map(reinterpreted).transpose()?;
+    let origin = Origin::Copied { by: None, writes };
+    Ok(Shown { part: Part { distribution: Arc::new(to), local }, origin })
+}
+
+/// Broadcast over a placement.
+pub(super) fn everywhere(placement: &Placement) -> Result<Distribution> {
+    Distribution::new(placement.clone(), &vec![Sbp::Broadcast; placement.mesh().len()])
+}
+
+/// Broadcast over all ranks of a world.
+fn on_all(world: &World) -> Result<Distribution> {
+    let ranks: Vec<usize> = (0..world.size()).collect();
+    everywhere(&Placement::row(DeviceKind::Cpu, &ranks)?)
+}
+
+/// The elements of a part, brought to this rank. All ranks of the world call it, unless each of them has them already.
+pub(super) fn to_all(world: &World, meta: &Meta, part: &Part, at: &'static Location<'static>) -> Result<Tensor> {
+    let is_here = part.distribution.sbp().iter().all(|sbp| *sbp == Sbp::Broadcast)
+        && part.distribution.placement().ranks().len() == world.size();
+    let local = if is_here { part.local.clone() } else { boxed(world, meta, part, &on_all(world)?, at)? };
+    local.ok_or_else(|| Error::msg("global: a rank of the world without elements"))
+}
+
+/// The bytes of a storage.
+pub(super) fn bytes(content: &Content, to: &mut [u8]) -> Result<()> {
+    let local = to_all(&content.world, &content.whole, &content.part(), Location::caller())?;
+    to.copy_from_slice(buffer(&local)?.bytes()?);
+    Ok(())
+}

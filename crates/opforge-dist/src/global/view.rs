@@ -1,0 +1,96 @@
+//! Views of global tensors.
+//!
+//! A view is another layout of the same storage. Where its axes let ranks view their parts, it shows the memory of the whole; where they do not, as in a part of
+//! a dimension that is split, ranks move elements, and the view is a copy, which is made again when elements have been written. What is written into such a view is
+//! written into the whole.
+
+use std::panic::Location;
+use std::sync::Arc;
+
+use opforge::dispatch::view as view_of;
+use opforge::operator::{Call, Operator, Tensors};
+use opforge::{Error, Layout, Meta, Result, Tensor};
+
+use super::boxing::boxed;
+use super::content::{Content, Origin, Part, Shown};
+use super::read::{everywhere, part_of};
+use super::signature;
+
+/// Carries out a view.
+pub(super) fn view(call: &Call<'_>, input: &Tensor, layout: Layout) -> Result<Tensors> {
+    let outputs = view_of(call, input, layout)?;
+    let content = content_of(input)?;
+    let meta = outputs[0].meta();
+    if content.lock().origin(meta).is_none() {
+        let shown = show(input, call.op, meta, call.at)?;
+        content.lock().put(meta.clone(), shown);
+    }
+    Ok(outputs)
+}
+
+fn content_of(tensor: &Tensor) -> Result<&Arc<Content>> {
+    Content::of(tensor).ok_or_else(|| Error::device("global", "input", tensor.device(), "a placement"))
+}
+
+/// What ranks have of a view of a tensor.
+pub(super) fn show(input: &Tensor, op: &dyn Operator, meta: &Meta, at: &'static Location<'static>) -> Result<Shown> {
+    let content = content_of(input)?;
+    let source = part_of(input, at)?;
+    let signature =
+        signature::of(&content.world, op, &[input.meta()], &[&source.distribution], std::slice::from_ref(meta), None)?;
+    let (is_in_place, to) = (signature.inputs[0] == source.distribution, &signature.outputs[0]);
+    let local = boxed(&content.world, input.meta(), &source, &signature.inputs[0], at)?;
+    let position = to.placement().position(content.world.rank());
+    let viewed = |(local, position): (Tensor, usize)| {
+        let shape = to.part(meta.shape(), position).shape();
+        let layout = op
+            .view_of_part(local.layout(), &shape)
+            .unwrap_or_else(|| Err(Error::value(op.name(), "input", "a part", "an operator that is a view of it")))?;
+        Tensor::over_storage(local.storage().clone(), meta.dtype, layout)
+    };
+    let local = local.zip(position).map(viewed).transpose()?;
+    let state = content.lock();
+    let is_shared = is_in_place && matches!(state.origin(input.meta()), Some(Origin::Shared));
+    let origin = match is_shared {
+        true => Origin::Shared,
+        false => Origin::Copied { by: Some((input.meta().clone(), op.boxed().into())), writes: state.writes },
+    };
+    Ok(Shown { part: Part { distribution: to.clone(), local }, origin })
+}
+
+/// Writes new elements, distributed as `part` says, into a tensor.
+pub(super) fn write(tensor: &Tensor, part: &Part, at: &'static Location<'static>) -> Result<()> {
+    let content = content_of(tensor)?;
+    let old = part_of(tensor, at)?;
+    let is_shared = matches!(content.lock().origin(tensor.meta()), Some(Origin::Shared));
+    if is_shared {
+        let new = boxed(&content.world, tensor.meta(), part, &old.distribution, at)?;
+        if let Some((old, new)) = old.local.as_ref().zip(new.as_ref()) {
+            old.copy_from(new)?;
+        }
+    } else {
+        write_whole(content, tensor.meta(), part, at)?;
+    }
+    content.lock().writes += 1;
+    Ok(())
+}
+
+/// Writes a view that is a copy: all ranks get the whole, write the view into theirs, and keep what is their part.
+fn write_whole(content: &Content, meta: &Meta, part: &Part, at: &'static Location<'static>) -> Result<()> {
+    let whole = content.part();
+    let to = everywhere(whole.distribution.placement())?;
+    let new = boxed(&content.world, meta, part, &to, at)?;
+    let all = boxed(&content.world, &content.whole, &whole, &to, at)?;
+    let changed = |(all, new): (Tensor, Tensor)| {
+        let all = all.copy()?;
+        Tensor::over_storage(all.storage().clone(), meta.dtype, meta.layout.clone())?.copy_from(&new)?;
+        Ok::<_, Error>(all)
+    };
+    let local = all.zip(new).map(changed).transpose()?;
+    let changed = Part { distribution: Arc::new(to), local };
+    let kept = boxed(&content.world, &content.whole, &changed, &whole.distribution, at)?;
+    match whole.local.zip(kept) {
+        Some((old, kept)) => old.copy_from(&kept),
+        None => Ok(()),
+    }
+}

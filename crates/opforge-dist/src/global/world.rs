@@ -1,0 +1,80 @@
+//! The ranks that a thread's program runs on.
+
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use opforge::{Error, Result};
+
+use crate::{Costs, Engine, Groups};
+
+/// The ranks that one program runs on, seen from one of them.
+#[derive(Debug)]
+pub struct World {
+    groups: Groups,
+    costs: Costs,
+}
+
+thread_local!(static OF_THREAD: RefCell<Option<Arc<World>>> = const { RefCell::new(None) });
+static OF_PROCESS: Mutex<Option<Arc<World>>> = Mutex::new(None);
+
+impl World {
+    /// The ranks of an engine, which should be a [`crate::Guard`].
+    pub fn new(engine: Arc<dyn Engine>) -> Arc<Self> {
+        Self::with(Groups::new(engine), Costs::default())
+    }
+
+    /// Ranks with other limits and costs.
+    pub fn with(groups: Groups, costs: Costs) -> Arc<Self> {
+        Arc::new(World { groups, costs })
+    }
+
+    /// Runs a program whose tensors on this thread are those of this world's rank.
+    pub fn run<R>(self: &Arc<Self>, program: impl FnOnce() -> R) -> R {
+        /// Restores the outer world, also when the program unwinds.
+        struct Restore(Option<Arc<World>>);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                OF_THREAD.set(self.0.take());
+            }
+        }
+        let _restore = Restore(OF_THREAD.replace(Some(self.clone())));
+        program()
+    }
+
+    /// Makes it the world of all threads of the process that have none of their own; `None` ends that.
+    pub fn set(world: Option<Arc<Self>>) {
+        *OF_PROCESS.lock().unwrap_or_else(PoisonError::into_inner) = world;
+    }
+
+    /// The world of this thread, else that of the process.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn current() -> Result<Arc<Self>> {
+        let own = OF_THREAD.with_borrow(Clone::clone);
+        let shared = || OF_PROCESS.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        own.or_else(shared).ok_or_else(|| {
+            Error::value("global", "world", "none", "a program that has started an engine, as init_process_group does")
+        })
+    }
+
+    /// The groups of its ranks.
+    pub fn groups(&self) -> &Groups {
+        &self.groups
+    }
+
+    /// What boxing costs.
+    pub fn costs(&self) -> &Costs {
+        &self.costs
+    }
+
+    /// The rank that it is seen from.
+    pub fn rank(&self) -> usize {
+        self.groups.world().rank()
+    }
+
+    /// The number of ranks.
+    pub fn size(&self) -> usize {
+        self.groups.world().size()
+    }
+}

@@ -21,6 +21,7 @@ nn
 optim
 overrides
 profiler
+sbp
 signal
 sparse
 special
@@ -42,6 +43,7 @@ _LAZY = {
     """,
     "_absent.accelerators": "Event Stream",
     "_absent.removed": "eig lstsq matrix_rank solve symeig",
+    "_global.placement": "placement",
     "_assertions": """
         _assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all
         _check_tensor_all_with _check_type _check_value _check_with

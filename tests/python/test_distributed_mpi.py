@@ -89,3 +89,11 @@ def test_the_command_starts_processes(tmp_path):
     assert run(sys.executable, "-m", "opforge", "run", "-n", "2", program, "5").returncode != 0
     missing = run(sys.executable, "-m", "opforge", "run", "-n", "2", tmp_path / "none.py")
     assert missing.returncode == 2 and "there is no file" in missing.stderr
+
+
+@pytest.mark.parametrize("program", ["global_tensors.py", "global_training.py"])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_global_tensors(ranks, program):
+    ended = started(ranks, program)
+    assert ended.returncode == 0 and ended.stdout.count("all is right") == ranks, ended.stdout + ended.stderr
+    assert not ended.stderr, ended.stderr

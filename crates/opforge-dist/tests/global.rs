@@ -150,7 +150,11 @@ fn placements_of_some_ranks_and_moves_between_them() {
         let moved = redistribute(&y, &"cpu[0, 3, 1] [S(0)]".parse()?)?;
         assert_eq!(moved.device().to_string(), "cpu[0, 3, 1]");
         assert!(moved.add(&y).unwrap_err().to_string().contains("cpu[2, 1]"));
-        Ok([read(&y)?, read(&moved.sqr()?)?].concat())
+        if rank == 0 {
+            assert!(y.to_device(&Device::Cpu).unwrap_err().to_string().contains("read by rank 0"));
+        }
+        let all = "cpu[0, 1, 2, 3] [B]".parse()?;
+        Ok([read(&redistribute(&y, &all)?)?, read(&redistribute(&moved.sqr()?, &all)?)?].concat())
     });
     let y = (0..6).map(|i| 2.0 * f64::from(i) + 1.0);
     assert_eq!(all, y.clone().chain(y.map(|y| y * y)).collect::<Vec<_>>());

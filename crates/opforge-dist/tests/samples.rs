@@ -88,28 +88,34 @@ fn choices(inputs: &[Tensor], dims: usize) -> Vec<Vec<Vec<Sbp>>> {
     (0..count).step_by(step).map(nth).collect()
 }
 
-/// One sample under one choice of distributions, on every rank.
-fn try_choice(
+/// What each rank gets of a sample under each choice of distributions, up to the first that fails.
+fn try_choices(
     sample: &Sample,
     mesh: &str,
     ranks: usize,
     inputs: &[Tensor],
-    sbp: &[Vec<Sbp>],
-) -> Vec<Result<Vec<Values>>> {
-    Threads::run(ranks, |engine| {
+    all: &[Vec<Vec<Sbp>>],
+) -> Vec<Vec<Result<Vec<Values>>>> {
+    let results = Threads::run(ranks, |engine| {
         let guard = Arc::new(Guard::new(engine, Settings::default()));
-        World::new(guard.clone()).run(|| {
+        let try_one = |sbp: &Vec<Vec<Sbp>>| {
             let spread = |(input, sbp): (&Tensor, &Vec<Sbp>)| {
                 distribute(&input.detach(), &Distribution::new(mesh.parse()?, sbp)?).map(|t| t.detach())
             };
             let given = inputs.iter().zip(sbp).map(spread).collect::<Result<Vec<_>>>()?;
-            let got = with_gradients(sample, &given).and_then(|results| values(&results));
-            if let Err(error) = &got {
+            with_gradients(sample, &given).and_then(|results| values(&results))
+        };
+        let mut results = Vec::new();
+        for sbp in all {
+            results.push(World::new(guard.clone()).run(|| try_one(sbp)));
+            if let Some(Err(error)) = results.last() {
                 guard.abort(error);
+                break;
             }
-            got
-        })
-    })
+        }
+        Ok(results)
+    });
+    results.into_iter().map(|rank| rank.unwrap_or_else(|error| vec![Err(error)])).collect()
 }
 
 fn check(definition: &Definition, mesh: &str, ranks: usize, failures: &mut Vec<String>) -> usize {
@@ -133,30 +139,28 @@ fn check(definition: &Definition, mesh: &str, ranks: usize, failures: &mut Vec<S
             continue; // Drawn at random.
         }
         let dims = mesh.matches("[[").count() + 1;
-        for sbp in choices(&inputs, dims) {
-            cases += 1;
-            for (rank, got) in try_choice(sample, mesh, ranks, &inputs, &sbp).into_iter().enumerate() {
-                let wrong = match got {
-                    Ok(got) if are_near(&got, &wanted) => continue,
-                    Ok(got) => {
-                        let differs = got
-                            .iter()
-                            .zip(&wanted)
-                            .position(|(a, b)| !are_near(std::slice::from_ref(a), std::slice::from_ref(b)));
-                        let show = |all: &[Values]| differs.map(|i| format!("{:?}", all[i]));
-                        format!("result {differs:?} is {:?}, not {:?}", show(&got), show(&wanted))
-                    }
-                    Err(error) => error.to_string(),
-                };
-                failures.push(format!("{}: {sample:?} {mesh} {sbp:?} rank {rank}: {wrong:.2000}", definition.name));
-                break;
-            }
-            if failures.len() > 400 {
-                return cases;
+        let all = choices(&inputs, dims);
+        cases += all.len();
+        for (rank, results) in try_choices(sample, mesh, ranks, &inputs, &all).into_iter().enumerate() {
+            for (got, sbp) in results.into_iter().zip(&all) {
+                if let Some(wrong) = difference(got, &wanted) {
+                    failures.push(format!("{}: {sample:?} {mesh} {sbp:?} rank {rank}: {wrong}", definition.name));
+                }
             }
         }
     }
     cases
+}
+
+fn difference(got: Result<Vec<Values>>, wanted: &[Values]) -> Option<String> {
+    let got = match got {
+        Ok(got) if are_near(&got, wanted) => return None,
+        Ok(got) => got,
+        Err(error) => return Some(error.to_string()),
+    };
+    let differs = got.iter().zip(wanted).position(|(a, b)| !are_near(std::slice::from_ref(a), std::slice::from_ref(b)));
+    let show = |all: &[Values]| differs.map(|i| format!("{:?}", all[i]));
+    Some(format!("result {differs:?} is {:.1000?}, not {:.1000?}", show(&got), show(wanted)))
 }
 
 fn check_all(mesh: &str, ranks: usize) {

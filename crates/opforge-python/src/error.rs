@@ -89,6 +89,9 @@ pub fn raise(py: Python<'_>, error: &Error) -> PyErr {
             None => std::io::Error::new(io.kind(), text).into(),
         };
     }
+    if let Some(class) = crate::distributed::class_of_fault(py, error) {
+        return class.map_or_else(|failure| failure, |class| PyErr::from_type(class, error.to_string()));
+    }
     match types(py) {
         Ok(types) => PyErr::from_type(types[class_of(error).unwrap_or(0)].bind(py).clone(), error.to_string()),
         Err(failure) => failure,

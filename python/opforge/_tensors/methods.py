@@ -15,6 +15,7 @@ _METHODS = {
         new_empty_strided nonzero_static record_stream resize resize_ resize_as resize_as_ set_ triangular_solve
     """,
     "_calls.functions": "hash_tensor lu",
+    "_global.convert": "is_global is_local placement sbp to_global to_local",
     "sparse._dense": "sparse_mask to_sparse to_sparse_coo to_sparse_csc to_sparse_csr",
 }
 

@@ -55,6 +55,15 @@ pub fn parameter_sums(x: &Meta) -> Meta {
     Meta::contiguous(stats_dtype(x.dtype), (rows.div_ceil(ROWS).max(rows.min(CHUNKS)), len))
 }
 
+/// The sums that outputs are for: over as many chunks as they have, where there are any. Parts of a tensor may have as many as the whole.
+fn sums_of(x: &Meta, outputs: &[&Meta]) -> Meta {
+    let usual = parameter_sums(x);
+    match outputs.get(1).filter(|given| given.rank() == 2 && given.dims()[0] > 0) {
+        Some(given) => Meta::contiguous(usual.dtype, (given.dims()[0], usual.dims()[1])),
+        None => usual,
+    }
+}
+
 fn norm_backward(
     op: &'static str,
     x: &Meta,
@@ -71,7 +80,7 @@ fn norm_backward(
     stats.iter().try_for_each(|given| expect_like(op, "statistics", given, &statistic))?;
     expect_same(op, "dy", dy, x)?;
     expect_like(op, "output", outputs[0], x)?;
-    let sums = parameter_sums(x);
+    let sums = sums_of(x, outputs);
     outputs[1..].iter().try_for_each(|output| expect_like(op, "sums", output, &sums))?;
     weight.map_or(Ok(()), |w| expect_like(op, "weight", w, &Meta::contiguous(x.dtype, len)))?;
     with_contiguous_rows(&[x, dy], |inputs| {

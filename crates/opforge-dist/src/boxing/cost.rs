@@ -1,6 +1,9 @@
 //! What changes cost.
 
+use std::hash::Hasher;
+
 use opforge_core::{Error, Result, Shape};
+use rustc_hash::FxHasher;
 
 use super::Change;
 use crate::Distribution;
@@ -42,6 +45,15 @@ impl Costs {
             None => Ok(()),
             Some(number) => Err(Error::value("boxing", "costs", number, "finite numbers of seconds, not negative")),
         }
+    }
+
+    /// A hash of all numbers.
+    pub(crate) fn digest(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        let links = self.links.iter().chain([&self.across]);
+        let numbers = links.flat_map(|link| [link.latency, link.per_byte]).chain([self.copy]);
+        numbers.for_each(|number| hasher.write_u64(number.to_bits()));
+        hasher.finish()
     }
 
     fn link(&self, dim: Option<usize>) -> Link {

@@ -1,9 +1,8 @@
 //! Boxing of tensors.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::panic::Location;
-use std::rc::Rc;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use opforge::{DType, Layout, Meta, Result, Shape, Tensor};
 use opforge_runtime::{Storage, vm};
@@ -13,27 +12,29 @@ use super::content::Part;
 use crate::boxing::identities;
 use crate::{Buffer, Change, Distribution, Place, Plan, Reduction};
 
+/// What a route depends on, costs by their digest.
 #[derive(PartialEq, Eq, Hash)]
-struct Key(DType, Shape, Distribution, Distribution);
+struct Key(u64, DType, Shape, Distribution, Distribution);
 
 /// Routes that are kept; beyond so many the search begins anew.
-const KEPT: usize = 1024;
+const KEPT: usize = 16_384;
 
-thread_local!(static PLANS: RefCell<HashMap<Key, Rc<Plan>>> = RefCell::default());
+/// A search takes much longer than a lock, and ranks that are threads search for the same routes.
+static PLANS: LazyLock<Mutex<HashMap<Key, Arc<Plan>>>> = LazyLock::new(Mutex::default);
 
 /// The cheapest route, searched once.
-pub(super) fn plan(world: &World, meta: &Meta, from: &Distribution, to: &Distribution) -> Result<Rc<Plan>> {
-    let key = Key(meta.dtype, meta.shape().clone(), from.clone(), to.clone());
-    if let Some(plan) = PLANS.with_borrow(|plans| plans.get(&key).cloned()) {
-        return Ok(plan);
+pub(super) fn plan(world: &World, meta: &Meta, from: &Distribution, to: &Distribution) -> Result<Arc<Plan>> {
+    let key = Key(world.digest(), meta.dtype, meta.shape().clone(), from.clone(), to.clone());
+    let plans = || PLANS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(plan) = plans().get(&key) {
+        return Ok(plan.clone());
     }
-    let plan = Rc::new(Plan::new(meta.dtype, meta.shape().clone(), from.clone(), to.clone(), world.costs())?);
-    PLANS.with_borrow_mut(|plans| {
-        if plans.len() >= KEPT {
-            plans.clear();
-        }
-        plans.insert(key, plan.clone());
-    });
+    let plan = Arc::new(Plan::new(meta.dtype, meta.shape().clone(), from.clone(), to.clone(), world.costs())?);
+    let mut plans = plans();
+    if plans.len() >= KEPT {
+        plans.clear();
+    }
+    plans.insert(key, plan.clone());
     Ok(plan)
 }
 
@@ -82,7 +83,7 @@ pub(super) fn tensor(buffer: Buffer, dtype: DType, shape: Shape) -> Result<Tenso
     Tensor::over_storage(into_storage(buffer)?, dtype, Layout::contiguous(shape))
 }
 
-fn into_storage(buffer: Buffer) -> Result<std::sync::Arc<Storage>> {
+fn into_storage(buffer: Buffer) -> Result<Arc<Storage>> {
     match buffer.into_room() {
         Ok(room) => Ok(Storage::from_room(room)),
         Err(lent) => Storage::from_bytes(lent.bytes()?),

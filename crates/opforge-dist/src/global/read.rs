@@ -9,7 +9,7 @@ use super::World;
 use super::boxing::{boxed, buffer};
 use super::content::{Content, Origin, Part, Shown};
 use super::view::show;
-use crate::{DeviceKind, Distribution, Placement, Sbp};
+use crate::{Distribution, Placement, Sbp};
 
 /// How a tensor lies and this rank's part of it. Views that are copies are made anew after writes.
 ///
@@ -61,18 +61,21 @@ pub(super) fn everywhere(placement: &Placement) -> Result<Distribution> {
     Distribution::new(placement.clone(), &vec![Sbp::Broadcast; placement.mesh().len()])
 }
 
-/// Broadcast over all ranks of a world.
-fn on_all(world: &World) -> Result<Distribution> {
-    let ranks: Vec<usize> = (0..world.size()).collect();
-    everywhere(&Placement::row(DeviceKind::Cpu, &ranks)?)
-}
-
-/// The elements of a part, brought to this rank. All ranks of the world call it, unless each of them has them already.
+/// The elements of a part, brought to this rank. All ranks of the placement call it, unless they have them already.
+///
+/// # Errors
+/// On a rank that is not in the placement.
 pub(super) fn to_all(world: &World, meta: &Meta, part: &Part, at: &'static Location<'static>) -> Result<Tensor> {
-    let is_here = part.distribution.sbp().iter().all(|sbp| *sbp == Sbp::Broadcast)
-        && part.distribution.placement().ranks().len() == world.size();
-    let local = if is_here { part.local.clone() } else { boxed(world, meta, part, &on_all(world)?, at)? };
-    local.ok_or_else(|| Error::msg("global: a rank of the world without elements"))
+    let placement = part.distribution.placement();
+    boxed(world, meta, part, &everywhere(placement)?, at)?.ok_or_else(|| {
+        let given = format!("a tensor on {placement}, read by rank {}", world.rank());
+        Error::device(
+            "global",
+            "read",
+            given,
+            "a rank of the placement, or the tensor redistributed to this rank before",
+        )
+    })
 }
 
 /// The bytes of a storage.

@@ -223,13 +223,13 @@ impl Case<'_> {
     fn along(&self, map: &AxisMap, axis: usize) -> Option<Choice> {
         let role = map.roles[axis];
         let lacking = match role {
-            Role::Sum => Sbp::Partial(Reduction::Sum),
+            Role::SumWith => Sbp::Partial(Reduction::Sum),
             _ => Sbp::Broadcast,
         };
         let result = match role {
             Role::Whole => return None,
             Role::Map | Role::Blocks => None,
-            Role::Sum => Some(Reduction::Sum),
+            Role::Sum | Role::SumWith => Some(Reduction::Sum),
             Role::Product => Some(Reduction::Product),
             Role::Max => Some(Reduction::Max),
             Role::Min => Some(Reduction::Min),
@@ -252,7 +252,7 @@ impl Case<'_> {
         }
         let split = |d: &Option<usize>| d.map_or(lacking, Sbp::Split);
         let given = |d: &Option<usize>| match (result, d) {
-            (None, Some(d)) => Some(Sbp::Split(*d)),
+            (None | Some(Reduction::Sum), Some(d)) => Some(Sbp::Split(*d)),
             (Some(op), None) => Some(Sbp::Partial(op)),
             _ => None,
         };

@@ -12,6 +12,7 @@ use crate::{Costs, Engine, Groups};
 pub struct World {
     groups: Groups,
     costs: Costs,
+    digest: u64,
 }
 
 thread_local!(static OF_THREAD: RefCell<Option<Arc<World>>> = const { RefCell::new(None) });
@@ -25,7 +26,8 @@ impl World {
 
     /// Ranks with other limits and costs.
     pub fn with(groups: Groups, costs: Costs) -> Arc<Self> {
-        Arc::new(World { groups, costs })
+        let digest = costs.digest();
+        Arc::new(World { groups, costs, digest })
     }
 
     /// Runs a program whose tensors on this thread are those of this world's rank.
@@ -66,6 +68,11 @@ impl World {
     /// What boxing costs.
     pub fn costs(&self) -> &Costs {
         &self.costs
+    }
+
+    /// What tells its costs from others.
+    pub(super) fn digest(&self) -> u64 {
+        self.digest
     }
 
     /// The rank that it is seen from.

@@ -9,7 +9,7 @@ use opforge_runtime::vm;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyNotImplemented, PyTuple};
+use pyo3::types::{PyDict, PyNotImplemented, PyTuple};
 
 use super::bind::{Arguments, Values};
 use super::mismatch::{Mismatch, describe, explain};
@@ -133,6 +133,9 @@ impl Entry {
         if let Some(result) = intercept::call_by_class(py, || self.object(py), args) {
             return result.and_then(|result| self.taken(py, result));
         }
+        if args.by_name("placement").or_else(|| args.by_name("sbp")).is_some() {
+            return create_global(py, self.name, args);
+        }
         let Some((out, rest)) = args.without(py, "out")? else {
             return forms::call(self, py, args).unwrap_or_else(|| Err(self.explain(args)));
         };
@@ -160,6 +163,16 @@ impl Entry {
         let name = if self.form == Form::InPlace { format!("{}_", self.name) } else { self.name.to_owned() };
         explain(&name, &failures, args)
     }
+}
+
+/// A global tensor, made by a function that makes local ones.
+#[cold]
+fn create_global(py: Python<'_>, name: &str, args: &Arguments<'_, '_>) -> PyResult<Py<PyAny>> {
+    let positional = PyTuple::new(py, (0..args.count()).map(|i| args.at(i).to_owned()))?;
+    let named = PyDict::new(py);
+    args.named().try_for_each(|(key, value)| named.set_item(key, value))?;
+    let create = py.import("opforge._global.create")?.getattr("create")?;
+    Ok(create.call1((name, positional, named))?.unbind())
 }
 
 #[cold]

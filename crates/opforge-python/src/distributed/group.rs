@@ -7,10 +7,10 @@ use opforge::{DType, Error, Result, Shape, Tensor};
 use opforge_dist::{Buffer, Call, Collective, Engine, Mpi, Place, Reduction};
 use pyo3::prelude::*;
 
-use super::fault::{OrRaiseFault, raise};
 use super::memory::{self, Private};
 use super::request::PyCollectiveRequest;
 use super::world::World;
+use crate::error::{OrRaise, raise};
 use crate::front_end;
 use crate::tensor::PyTensor;
 
@@ -31,7 +31,7 @@ struct Plan<'a> {
 
 impl PyProcessGroup {
     fn engine(&self) -> &dyn Engine {
-        self.part.as_deref().unwrap_or(&self.world.guard)
+        self.part.as_deref().unwrap_or(&*self.world.guard)
     }
 
     fn start(
@@ -50,7 +50,7 @@ impl PyProcessGroup {
             let call = Call { collective, dtype, shape: Shape::from_dims(dims), send, recv, place };
             Ok((self.world.keep(self.engine().start(call)?), result))
         };
-        let (slot, result) = front_end::called(begin).or_raise_fault(py)?;
+        let (slot, result) = front_end::called(begin).or_raise(py)?;
         Ok(PyCollectiveRequest::new(self.world.clone(), slot, name, result))
     }
 }
@@ -68,12 +68,12 @@ fn copy(py: Python<'_>, op: &'static str, tensor: &Bound<'_, PyTensor>) -> PyRes
         memory::check(op, "tensor", &tensor, false)?;
         Private::copy_of(&tensor)
     };
-    Ok((front_end::called(copy).or_raise_fault(py)?, tensor))
+    Ok((front_end::called(copy).or_raise(py)?, tensor))
 }
 
 fn room(py: Python<'_>, counts: &[usize], dtype: DType) -> PyResult<Private> {
     let count = counts.iter().fold(0usize, |sum, &count| sum.saturating_add(count));
-    front_end::called(|| Private::zeros(&[count], dtype)).or_raise_fault(py)
+    front_end::called(|| Private::zeros(&[count], dtype)).or_raise(py)
 }
 
 fn reduction(py: Python<'_>, op: &'static str, name: &str, dtype: DType) -> PyResult<Reduction> {
@@ -81,7 +81,7 @@ fn reduction(py: Python<'_>, op: &'static str, name: &str, dtype: DType) -> PyRe
         let reduction: Reduction = name.parse()?;
         memory::check_reduction(op, reduction, dtype).map(|()| reduction)
     };
-    checked().or_raise_fault(py)
+    checked().or_raise(py)
 }
 
 #[pymethods]
@@ -98,7 +98,8 @@ impl PyProcessGroup {
             other => Err(Error::value("init_process_group", "engine", other, "mpi, threads")),
         };
         Mpi::look_in(py.import("sys")?.getattr("prefix")?.extract()?);
-        let world = py.detach(make).or_raise_fault(py)?;
+        let world = py.detach(make).or_raise(py)?;
+        world.enter();
         Ok(PyProcessGroup { world: Arc::new(world), part: None })
     }
 
@@ -111,7 +112,7 @@ impl PyProcessGroup {
 
     /// A group of some of this group's ranks, which all call it and no others.
     fn subgroup(&self, py: Python<'_>, ranks: Vec<usize>) -> PyResult<Self> {
-        let part = py.detach(|| self.engine().subgroup(&ranks)).or_raise_fault(py)?;
+        let part = py.detach(|| self.engine().subgroup(&ranks)).or_raise(py)?;
         Ok(PyProcessGroup { world: self.world.clone(), part: Some(part) })
     }
 
@@ -137,7 +138,7 @@ impl PyProcessGroup {
             memory::check("distributed", "tensor", &PyTensor::of(&tensor), is_result)
                 .map_err(|e| e.context(op.to_owned()))
         };
-        tensors.into_iter().try_for_each(check).or_raise_fault(py)
+        tensors.into_iter().try_for_each(check).or_raise(py)
     }
 
     fn all_reduce(&self, py: Python<'_>, tensor: &Bound<'_, PyTensor>, op: &str) -> PyResult<PyCollectiveRequest> {
@@ -232,12 +233,12 @@ impl PyProcessGroup {
 
     /// Waits for all calls of the world that are under way, and leaves together with all its ranks.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.world.close()).or_raise_fault(py)
+        py.detach(|| self.world.close()).or_raise(py)
     }
 
     /// Ends MPI, for good.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
         let Some(mpi) = self.world.mpi else { return Ok(()) };
-        py.detach(|| mpi.finish(self.world.limit)).or_raise_fault(py)
+        py.detach(|| mpi.finish(self.world.limit)).or_raise(py)
     }
 }

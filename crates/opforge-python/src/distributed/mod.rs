@@ -1,10 +1,13 @@
 //! Groups of processes for the module `opforge.distributed`, which has PyTorch's calls; here are those of the engine, guarded.
 
 mod fault;
+mod global;
 mod group;
 mod memory;
 mod request;
 mod world;
 
+pub use fault::class_of_fault;
+pub use global::{_distribute, _distribution, _from_part, _own_part, _placement_device, _redistribute};
 pub use group::PyProcessGroup;
 pub use request::PyCollectiveRequest;

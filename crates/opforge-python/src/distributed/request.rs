@@ -7,8 +7,8 @@ use opforge::Tensor;
 use opforge_dist::Fault;
 use pyo3::prelude::*;
 
-use super::fault::{OrRaiseFault, raise};
 use super::world::{Slot, State, World, lock};
+use crate::error::{OrRaise, raise};
 use crate::tensor::PyTensor;
 
 /// How long a waiting thread goes without looking for signals.
@@ -60,11 +60,10 @@ impl PyCollectiveRequest {
     fn result(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         match &*lock(&self.slot) {
             State::Done => self.result.clone().map(|tensor| PyTensor::wrap(py, tensor)).transpose(),
-            State::Failed(error) => Err(error.clone()).or_raise_fault(py),
+            State::Failed(error) => Err(error.clone()).or_raise(py),
             State::Running(_) => {
                 let given = "a call that is under way";
-                Err(opforge::Error::value(self.call, "result", given, "a call that is over: wait() first"))
-                    .or_raise_fault(py)
+                Err(opforge::Error::value(self.call, "result", given, "a call that is over: wait() first")).or_raise(py)
             }
         }
     }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use opforge::{Error, Result};
-use opforge_dist::{Fault, Guard, Mpi, Request, Settings, Threads};
+use opforge_dist::{Costs, Fault, Groups, Guard, Mpi, Request, Settings, Threads, global};
 
 /// A call under way, or its end.
 pub type Slot = Arc<Mutex<State>>;
@@ -32,7 +32,7 @@ impl State {
 
 /// A guarded world and the calls under way in it: who waits for one lets all go on, since the engine works while it is asked.
 pub struct World {
-    pub guard: Guard,
+    pub guard: Arc<Guard>,
     pub mpi: Option<&'static Mpi>,
     pub limit: Duration,
     running: Mutex<Vec<Slot>>,
@@ -43,14 +43,14 @@ impl World {
     pub fn of_mpi(limit: Duration) -> Result<Self> {
         let mpi = Mpi::start()?;
         let guard = Guard::new(mpi.world_within(limit)?, Settings { limit, ..Settings::default() });
-        Ok(World { guard, mpi: Some(mpi), limit, running: Mutex::default() })
+        Ok(World { guard: Arc::new(guard), mpi: Some(mpi), limit, running: Mutex::default() })
     }
 
     /// This process alone, without MPI.
     pub fn alone(limit: Duration) -> Result<Self> {
         let engine = Threads::group(1).into_iter().next().ok_or_else(|| Error::msg("a group without a rank"))?;
         let guard = Guard::new(engine, Settings { limit, ..Settings::default() });
-        Ok(World { guard, mpi: None, limit, running: Mutex::default() })
+        Ok(World { guard: Arc::new(guard), mpi: None, limit, running: Mutex::default() })
     }
 
     /// Keeps a call going until it is over, whether somebody waits for it or not.
@@ -90,8 +90,15 @@ impl World {
         }
     }
 
+    /// Makes it the world of global tensors.
+    pub fn enter(&self) {
+        let groups = Groups::new(self.guard.clone()).with_limit(self.limit.saturating_mul(2));
+        global::World::set(Some(global::World::with(groups, Costs::default())));
+    }
+
     /// Waits for all calls, then leaves together with all ranks.
     pub fn close(&self) -> Result<()> {
+        global::World::set(None);
         let until = Instant::now() + self.limit;
         let mut round = 0;
         while self.advance() > 0 {

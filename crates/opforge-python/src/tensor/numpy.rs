@@ -8,6 +8,7 @@ use pyo3::types::{PyDict, PyType};
 
 use super::{PyTensor, buffer};
 use crate::error::{OrRaise, raise};
+use crate::front_end;
 
 static NDARRAY: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
@@ -76,6 +77,10 @@ fn array<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {
     if tensor.dtype() == DType::BF16 {
         let accepted = "dtypes that numpy has; see Tensor.float";
         return Err(raise(py, &Error::dtype("numpy", "input", "bfloat16", accepted)));
+    }
+    if opforge_dist::global::placement_of(*tensor.device()).is_some() {
+        let whole = front_end::attempt(|| tensor.detach().to_device(&opforge::Device::Cpu)).or_raise(py)?;
+        return array(py, &whole);
     }
     if !tensor.device().is_cpu() {
         let text = format!("can't convert {} device type tensor to numpy", tensor.device());

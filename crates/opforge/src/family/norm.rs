@@ -90,12 +90,23 @@ pub(crate) fn grad_metas(op: &'static str, inputs: &[&Meta], statistics: usize, 
     Ok([Meta::contiguous(x.dtype, x.shape())].into_iter().chain(std::iter::repeat_n(sum, sums)).collect())
 }
 
-/// The axis map of that: the chunks are of all rows.
-pub(crate) fn grad_axes(inputs: &[&Meta], outputs: usize) -> AxisMap {
-    let none = |rank: usize| ".".repeat(rank);
-    let given: Vec<String> = inputs.iter().map(|meta| none(meta.rank())).collect();
-    let made: Vec<String> = (0..outputs).map(|i| none(if i == 0 { inputs[0].rank() } else { 2 })).collect();
-    AxisMap::letters(&format!("{}->{}", given.join(","), made.join(",")), &[])
+/// The axis map of that: rows are independent, and summed over for parameters, whatever rows a chunk has; the last dimension is needed whole.
+/// `inputs` are `x`, its gradient, `statistics` of rows, and perhaps the weight.
+pub(crate) fn grad_axes(inputs: &[&Meta], statistics: usize, outputs: usize) -> AxisMap {
+    let last = (inputs[0].rank() - 1) as Axis;
+    let full: SmallVec<[Option<Axis>; 6]> = (0..=last).map(Some).collect();
+    let names = |i: usize| match i {
+        0 | 1 => full.clone(),
+        _ if i < 2 + statistics => full[..usize::from(last)].into(),
+        _ => smallvec![Some(last)],
+    };
+    let sums = std::iter::repeat_n(smallvec![None, Some(last)], outputs - 1);
+    AxisMap {
+        inputs: (0..inputs.len()).map(names).collect(),
+        outputs: [full.clone()].into_iter().chain(sums).collect(),
+        roles: SmallVec::from_elem(Role::Sum, inputs[0].rank()),
+    }
+    .with_roles(&[last.into()], Role::Whole)
 }
 
 /// The gradients of a norm's inputs by its gradient operator.

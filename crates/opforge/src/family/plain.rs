@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use crate::autograd::Backward;
 use crate::dispatch::dispatch;
-use crate::operator::{Attributes, AxisMap, Grads, Linearity, Lowering, Metas, Operator, Saves, arity};
+use crate::operator::{Attributes, AxisMap, Grads, Linearity, Lowering, Metas, Operator, Saves, Tensors, arity};
 use crate::{Error, Meta, Result, Tensor};
 
 /// An operator whose name and number of inputs are constants, and whose form does not depend on the inputs' metas. Whatever implements this is an
@@ -27,6 +27,10 @@ pub trait Plain: Debug + Clone + Eq + Hash + Attributes + Send + Sync + 'static 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas>;
     /// How axes flow from inputs to outputs.
     fn axes(&self, inputs: &[&Meta]) -> AxisMap;
+    /// See [`Operator::decompose`].
+    fn decompose(&self, _inputs: &[&Tensor]) -> Option<Result<Tensors>> {
+        None
+    }
     /// See [`Operator::linearity`].
     fn linearity(&self) -> Linearity {
         Linearity::None
@@ -55,6 +59,10 @@ impl<P: Plain> Operator for P {
 
     fn linearity(&self) -> Linearity {
         Plain::linearity(self)
+    }
+
+    fn decompose(&self, inputs: &[&Tensor]) -> Option<Result<Tensors>> {
+        Plain::decompose(self, inputs)
     }
 
     fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {

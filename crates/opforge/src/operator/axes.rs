@@ -10,9 +10,10 @@ pub type Axis = u8;
 pub enum Role {
     /// Independent: equal parts of the inputs give equal parts of the outputs.
     Map,
-    /// Summed over: parts of the inputs give outputs whose sum is the whole output. Inputs without the axis are summands themselves, as the bias of a
-    /// product is: one part has them, the others zeros.
+    /// Summed over: parts of the inputs give outputs whose sum is the whole output. Outputs with the axis are independent along it.
     Sum,
+    /// As [`Role::Sum`], where inputs without the axis are summands, as the bias of a product is: one part has them, the others zeros.
+    SumWith,
     /// Parts of the inputs give outputs whose product is the whole output.
     Product,
     /// As [`Role::Product`], of greatest elements.

@@ -81,7 +81,7 @@ fn split(run: Run<'_>, map: &AxisMap, axis: u8, len: usize, inputs: &[Tensor]) -
         let cut = |(names, t): (&_, &Tensor)| match place(names, axis) {
             // Some operators take row-major tensors only.
             Some(d) => t.narrow(d, start, n)?.contiguous(),
-            None if start > 0 && map.roles[usize::from(axis)] == Role::Sum => t.zeros_like(),
+            None if start > 0 && map.roles[usize::from(axis)] == Role::SumWith => t.zeros_like(),
             None => Ok(t.clone()),
         };
         let inputs = map.inputs.iter().zip(inputs).map(cut).collect::<opforge::Result<Vec<_>>>()?;
@@ -94,11 +94,11 @@ fn split(run: Run<'_>, map: &AxisMap, axis: u8, len: usize, inputs: &[Tensor]) -
 fn joined(map: &AxisMap, axis: u8, parts: [Tensors; 2], whole: &[Tensor]) -> Result<(), String> {
     for (i, whole) in whole.iter().enumerate() {
         let joined = match (map.roles[usize::from(axis)], place(&map.outputs[i], axis)) {
-            (Role::Sum, None) => parts[0][i].add(&parts[1][i]),
+            (Role::Sum | Role::SumWith, None) => parts[0][i].add(&parts[1][i]),
             (Role::Product, None) => parts[0][i].mul(&parts[1][i]),
             (Role::Max | Role::Any, None) => parts[0][i].maximum(&parts[1][i]),
             (Role::Min | Role::All, None) => parts[0][i].minimum(&parts[1][i]),
-            (Role::Map, Some(d)) => Tensor::cat(&[&parts[0][i], &parts[1][i]], d),
+            (Role::Map | Role::Sum, Some(d)) => Tensor::cat(&[&parts[0][i], &parts[1][i]], d),
             (role, at) => return Err(format!("{role:?} axis at {at:?} of output {i}")),
         };
         same(&joined.map_err(text)?, whole).map_err(|e| format!("output {i}: {e}"))?;

@@ -252,6 +252,10 @@ class Module(Hooks, StateDict, Traversal):
 
         return self._apply(convert)
 
+    def to_global(self, placement=None, sbp=None):
+        """Makes every parameter and buffer a global tensor: see `Tensor.to_global`. With `sbp.broadcast` they become those of the first rank."""
+        return self._apply(lambda tensor: tensor.to_global(placement, sbp))
+
     def to_empty(self, *, device, recurse=True):
         """Moves to a device without copying values."""
         return self._apply(lambda tensor: _C.empty_like(tensor, device=device), recurse)

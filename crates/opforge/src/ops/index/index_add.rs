@@ -47,7 +47,8 @@ impl Plain for IndexAdd {
             outputs: vec![own],
             roles: SmallVec::from_elem(Role::Map, rank + 1),
         }
-        .with_roles(&[self.dim, rank], Role::Whole)
+        .with_roles(&[self.dim], Role::Whole)
+        .with_roles(&[rank], Role::SumWith)
     }
 
     fn form(&self) -> Lowering {

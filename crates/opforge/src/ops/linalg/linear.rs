@@ -46,7 +46,7 @@ impl Operator for Linear {
         if inputs.len() == 3 {
             map.inputs.push(smallvec![Some(n)]);
         }
-        map.with_roles(&[k.into()], Role::Sum)
+        map.with_roles(&[k.into()], Role::SumWith)
     }
 
     fn lower(&self, inputs: &[&Meta], _: &[&Meta]) -> Result<Lowering> {

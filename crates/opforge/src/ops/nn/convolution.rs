@@ -101,7 +101,7 @@ impl Operator for Convolution {
             Part::Input => 'o',
             Part::Weight => 'n',
         };
-        AxisMap::letters(&format!("{}->{}{spatial}", given.join(","), letters(self.part)), &[(sum, Role::Sum)])
+        AxisMap::letters(&format!("{}->{}{spatial}", given.join(","), letters(self.part)), &[(sum, Role::SumWith)])
     }
 
     fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {

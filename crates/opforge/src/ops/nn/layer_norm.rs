@@ -83,7 +83,7 @@ impl Operator for LayerNormGrad {
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        grad_axes(inputs, 1 + self.sums)
+        grad_axes(inputs, 2, 1 + self.sums)
     }
 
     fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {

@@ -75,7 +75,7 @@ impl Operator for RmsNormGrad {
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        grad_axes(inputs, 1 + self.sums)
+        grad_axes(inputs, 1, 1 + self.sums)
     }
 
     fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {

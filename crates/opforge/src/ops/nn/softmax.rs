@@ -5,6 +5,7 @@ use opforge_tile::{Softmax as Kind, SoftmaxSlope};
 
 use crate::arguments::with_dimension;
 use crate::ops::prelude::*;
+use crate::ops::reduce::var::widened;
 
 /// The operator of [`softmax`] and of its logarithm.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Attributes)]
@@ -36,6 +37,20 @@ impl Operator for Softmax {
     fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering> {
         let columns = norm::softmax_of_columns(self.name(), inputs[0], self.dim, self.kind, outputs[0])?;
         Ok(Lowering::Rows(Rows::new(self.kind, self.dim).with_kernel(columns)))
+    }
+
+    fn decompose(&self, inputs: &[&Tensor]) -> Option<Result<Tensors>> {
+        let composed = || {
+            let x = widened(inputs[0])?;
+            let shifted = x.broadcast_sub(&x.max_keepdim(self.dim)?)?;
+            let total = shifted.exp()?.sum_keepdim(self.dim)?;
+            let y = match self.kind {
+                Kind::Plain => shifted.exp()?.broadcast_div(&total)?,
+                Kind::Log => shifted.broadcast_sub(&total.log()?)?,
+            };
+            Ok(smallvec![y.to_dtype(inputs[0].dtype())?])
+        };
+        Some(composed())
     }
 
     fn saves(&self) -> Saves {
@@ -74,6 +89,18 @@ impl Plain for SoftmaxGrad {
 
     fn form(&self) -> Lowering {
         Lowering::Rows(Rows::new(SoftmaxSlope(self.kind), self.dim))
+    }
+
+    fn decompose(&self, inputs: &[&Tensor]) -> Option<Result<Tensors>> {
+        let composed = || {
+            let (y, g) = (widened(inputs[0])?, widened(inputs[1])?);
+            let slope = match self.kind {
+                Kind::Plain => y.mul(&g.broadcast_sub(&y.mul(&g)?.sum_keepdim(self.dim)?)?)?,
+                Kind::Log => g.sub(&y.exp()?.broadcast_mul(&g.sum_keepdim(self.dim)?)?)?,
+            };
+            Ok(smallvec![slope.to_dtype(inputs[0].dtype())?])
+        };
+        Some(composed())
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

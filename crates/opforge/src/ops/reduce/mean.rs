@@ -2,9 +2,10 @@
 
 use opforge_tile::Reducer;
 
+use super::sum::Sum;
+use super::var::widened;
 use crate::Dims;
 use crate::functional::reduced;
-use super::sum::Sum;
 use crate::ops::prelude::*;
 
 /// The mathematics of [`mean`].
@@ -34,10 +35,10 @@ impl Reduction for Mean {
     }
 
     fn decompose(&self, input: &Tensor, axes: Axes, keepdim: bool) -> Option<Result<Tensor>> {
-        let wide = if matches!(input.dtype(), DType::F16 | DType::BF16) { DType::F32 } else { input.dtype() };
         let mean = || {
-            let sum = reduced(Sum { widen: false }, axes, keepdim, &input.to_dtype(wide)?)?;
-            crate::functional::div((&sum).into(), (axes.count(input.shape()) as f64).into(), None)?.to_dtype(input.dtype())
+            let sum = reduced(Sum { widen: false }, axes, keepdim, &widened(input)?)?;
+            crate::functional::div((&sum).into(), (axes.count(input.shape()) as f64).into(), None)?
+                .to_dtype(input.dtype())
         };
         Some(mean())
     }

@@ -2,6 +2,9 @@
 
 use opforge_tile::Reducer;
 
+use super::sum::Sum;
+use super::var::widened;
+use crate::functional::reduced;
 use crate::ops::prelude::*;
 
 /// The mathematics of [`norm2`]: the square root of the sum of squares.
@@ -33,6 +36,12 @@ impl Reduction for Norm2 {
 
     fn lower(&self, _: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
         Ok(Lowering::Reduce(Reduce::numbers(*self, axes)))
+    }
+
+    fn decompose(&self, input: &Tensor, axes: Axes, keepdim: bool) -> Option<Result<Tensor>> {
+        let composed =
+            || reduced(Sum { widen: false }, axes, keepdim, &widened(input)?.sqr()?)?.sqrt()?.to_dtype(input.dtype());
+        Some(composed())
     }
 
     /// The direction; 0 where the length is 0.

@@ -2,6 +2,7 @@
 
 use opforge_tile::forms::Spread;
 
+use super::var::{variance, widened};
 use crate::family::reduce_dims;
 use crate::ops::prelude::*;
 
@@ -18,6 +19,14 @@ impl Reduction for Std {
 
     fn lower(&self, _: &Meta, axes: &[usize], _: &Meta) -> Result<Lowering> {
         Ok(Lowering::Spread(Spread { axes: axes.to_vec(), correction: self.correction, root: true }))
+    }
+
+    fn decompose(&self, input: &Tensor, axes: Axes, keepdim: bool) -> Option<Result<Tensor>> {
+        let deviation = || {
+            let variance = variance(&widened(input)?, axes, keepdim, self.correction.to_f64())?;
+            variance.sqrt()?.to_dtype(input.dtype())
+        };
+        Some(deviation())
     }
 
     /// The distance from the mean over `(count - correction) * std`; 0 where the deviation is 0.

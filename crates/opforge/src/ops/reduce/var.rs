@@ -2,8 +2,10 @@
 
 use opforge_tile::forms::Spread;
 
+use super::sum::Sum;
 use crate::Dim;
 use crate::family::reduce_dims;
+use crate::functional::reduced;
 use crate::ops::prelude::*;
 
 /// The mathematics of [`var`]: the sum of squared distances from the mean over `count - correction`.
@@ -21,6 +23,11 @@ impl Reduction for Var {
         Ok(Lowering::Spread(Spread { axes: axes.to_vec(), correction: self.correction, root: false }))
     }
 
+    fn decompose(&self, input: &Tensor, axes: Axes, keepdim: bool) -> Option<Result<Tensor>> {
+        let variance = variance(&widened(input).ok()?, axes, keepdim, self.correction.to_f64());
+        Some(variance.and_then(|variance| variance.to_dtype(input.dtype())))
+    }
+
     fn derivative(&self, of: &Reduced<'_, '_>) -> Result<Tensor> {
         let x = of.input()?;
         let count = of.count() as f64;
@@ -28,6 +35,20 @@ impl Reduction for Var {
         let scale = 2.0 / (count - self.correction.to_f64()).max(0.0);
         of.grad()?.mul(&x.sub(&mean)?.affine(scale, 0.0)?)
     }
+}
+
+/// In the dtype that halves are computed in.
+pub(crate) fn widened(x: &Tensor) -> Result<Tensor> {
+    if matches!(x.dtype(), DType::F16 | DType::BF16) { x.to_dtype(DType::F32) } else { Ok(x.clone()) }
+}
+
+/// The variance, composed of sums.
+#[track_caller]
+pub(super) fn variance(x: &Tensor, axes: Axes, keepdim: bool, correction: f64) -> Result<Tensor> {
+    let count = axes.count(x.shape()) as f64;
+    let mean = reduced(Sum { widen: false }, axes, true, x)?.affine(1.0 / count, 0.0)?;
+    let squares = x.broadcast_sub(&mean)?.sqr()?;
+    reduced(Sum { widen: false }, axes, keepdim, &squares)?.affine(1.0 / (count - correction).max(0.0), 0.0)
 }
 
 /// The variance over dimensions, all of them without `dim`: squared distances from the mean, summed over `count - correction`, which is 1 if not given. NaN where

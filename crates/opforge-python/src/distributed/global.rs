@@ -1,0 +1,56 @@
+//! Global tensors. A distribution is its text, `cpu[0, 1] [S(0)]`: what `placement` and `sbp` of the package are made of.
+
+use opforge_dist::{Distribution, Placement, global};
+use pyo3::prelude::*;
+
+use crate::device::PyDevice;
+use crate::error::OrRaise;
+use crate::front_end;
+use crate::tensor::PyTensor;
+
+type Convert = fn(&opforge::Tensor, &Distribution) -> opforge::Result<opforge::Tensor>;
+
+fn convert(py: Python<'_>, tensor: &Bound<'_, PyTensor>, distribution: &str, f: Convert) -> PyResult<Py<PyAny>> {
+    let tensor = PyTensor::of(tensor);
+    let distribution: Distribution = distribution.parse().or_raise(py)?;
+    PyTensor::wrap(py, front_end::attempt(|| f(&tensor, &distribution)).or_raise(py)?)
+}
+
+/// A global tensor of a local one that every rank has.
+#[pyfunction]
+pub fn _distribute(py: Python<'_>, tensor: &Bound<'_, PyTensor>, distribution: &str) -> PyResult<Py<PyAny>> {
+    convert(py, tensor, distribution, global::distribute)
+}
+
+/// A global tensor of the parts that ranks have.
+#[pyfunction]
+pub fn _from_part(py: Python<'_>, tensor: &Bound<'_, PyTensor>, distribution: &str) -> PyResult<Py<PyAny>> {
+    convert(py, tensor, distribution, global::from_part)
+}
+
+/// A global tensor in another distribution.
+#[pyfunction]
+pub fn _redistribute(py: Python<'_>, tensor: &Bound<'_, PyTensor>, distribution: &str) -> PyResult<Py<PyAny>> {
+    convert(py, tensor, distribution, global::redistribute)
+}
+
+/// This rank's part of a global tensor.
+#[pyfunction]
+pub fn _own_part(py: Python<'_>, tensor: &Bound<'_, PyTensor>) -> PyResult<Py<PyAny>> {
+    let tensor = PyTensor::of(tensor);
+    PyTensor::wrap(py, front_end::attempt(|| global::part_of(&tensor)).or_raise(py)?)
+}
+
+/// How a global tensor is distributed; None for a local one.
+#[pyfunction]
+pub fn _distribution(py: Python<'_>, tensor: &Bound<'_, PyTensor>) -> PyResult<Option<String>> {
+    let distribution = global::distribution_of(&PyTensor::of(tensor)).or_raise(py)?;
+    Ok(distribution.map(|distribution| distribution.to_string()))
+}
+
+/// The device of a placement's tensors.
+#[pyfunction]
+pub fn _placement_device(py: Python<'_>, placement: &str) -> PyResult<PyDevice> {
+    let placement: Placement = placement.parse().or_raise(py)?;
+    global::device_of(&placement).map(PyDevice::from).or_raise(py)
+}

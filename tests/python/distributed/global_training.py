@@ -1,0 +1,65 @@
+"""A network trained in several distributions: the losses of one process."""
+
+import opforge as torch
+import opforge.distributed as dist
+from opforge import nn, sbp
+
+dist.init_process_group()
+size = dist.get_world_size()
+
+
+def data():
+    generator = torch.Generator().manual_seed(5)
+    x = torch.randn(30, 12, generator=generator)
+    return x, (x[:, :5].argmax(1) + (x.sum(1) > 0)) % 5
+
+
+def network():
+    torch.manual_seed(2)
+    return nn.Sequential(nn.Linear(12, 14), nn.GELU(), nn.LayerNorm(14), nn.Linear(14, 5))
+
+
+def train(place=lambda model, x, y: (model, x, y), optimizer=torch.optim.AdamW):
+    model, x, y = place(network(), *data())
+    optimizer = optimizer(model.parameters(), lr=0.02)
+    losses = []
+    for _ in range(6):
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def spread(batch, weights, mesh):
+    """Places data and parameters: `weights` maps names to sbp, others are broadcast."""
+
+    def place(model, x, y):
+        whole = [sbp.broadcast] * len(mesh.shape)
+        for name, parameter in model.named_parameters():
+            parameter.data = parameter.data.to_global(mesh, whole).to_global(sbp=weights.get(name, whole))
+        return model, x.to_global(mesh, whole).to_global(sbp=batch), y.to_global(mesh, whole).to_global(sbp=batch)
+
+    return place
+
+
+row = torch.placement.all()
+tensor = {"0.weight": sbp.split(0), "0.bias": sbp.split(0), "3.weight": sbp.split(1)}
+plans = {"data": spread(sbp.split(0), {}, row), "tensor": spread(sbp.broadcast, tensor, row)}
+plans["zero"] = spread(sbp.split(0), {name: sbp.split(0) for name, _ in network().named_parameters()}, row)
+if size == 4:
+    mesh = torch.placement("cpu", [[0, 1], [2, 3]])
+    both = {name: [sbp.broadcast, how] for name, how in tensor.items()}
+    plans["both"] = spread([sbp.split(0), sbp.broadcast], both, mesh)
+
+wanted = train()
+for name, place in plans.items():
+    for optimizer in torch.optim.AdamW, torch.optim.SGD:
+        alone = wanted if optimizer is torch.optim.AdamW else train(optimizer=optimizer)
+        losses = train(place, optimizer)
+        near = all(abs(a - b) < 1e-4 * (1 + abs(b)) for a, b in zip(losses, alone))
+        assert near and losses[0] > losses[-1], (name, losses, alone)
+print("all is right")
+dist.destroy_process_group()

@@ -16,6 +16,7 @@ _METHODS = {
     """,
     "_calls.functions": "hash_tensor lu",
     "_global.convert": "is_global is_local placement sbp to_global to_local",
+    "distributed.tensor._dtensor": "device_mesh full_tensor placements redistribute",
     "sparse._dense": "sparse_mask to_sparse to_sparse_coo to_sparse_csc to_sparse_csr",
 }
 

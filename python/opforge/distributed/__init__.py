@@ -92,8 +92,8 @@ def is_backend_available(backend) -> bool:
     return str(backend).lower() in ("mpi", "gloo")
 
 
-_FUNCTIONS = "all_reduce_coalesced init_device_mesh new_subgroups rendezvous"
-_CLASSES = "Backend DeviceMesh FileStore HashStore PrefixStore ProcessGroupGloo ProcessGroupNCCL Store TCPStore"
+_FUNCTIONS = "all_reduce_coalesced new_subgroups rendezvous"
+_CLASSES = "Backend FileStore HashStore PrefixStore ProcessGroupGloo ProcessGroupNCCL Store TCPStore"
 globals().update(absent_names(__name__, _REASON, functions=_FUNCTIONS, classes=_CLASSES))
 
 
@@ -103,4 +103,6 @@ def __getattr__(name: str):
 
     if name in ("device_mesh", "distributed_c10d", "fsdp", "nn", "optim", "rpc", "tensor", "utils", "checkpoint"):
         return importlib.import_module(f".{name}", __name__)
+    if name in ("DeviceMesh", "init_device_mesh"):
+        return getattr(importlib.import_module(".device_mesh", __name__), name)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

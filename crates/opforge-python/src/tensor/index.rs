@@ -112,10 +112,10 @@ impl Selection {
             }
             Part::Tensor(t) if t.rank() == 0 && matches!(t.dtype(), DType::Bool) => {
                 self.view = self.view.unsqueeze(dim).or_raise(py)?;
-                self.index(dim, t.unsqueeze(0).or_raise(py)?);
+                self.index(dim, beside(&self.view, t).and_then(|t| t.unsqueeze(0)).or_raise(py)?);
             }
             Part::Tensor(t) => {
-                self.index(dim, t.clone());
+                self.index(dim, beside(&self.view, t).or_raise(py)?);
                 return Ok(dim + part.dims());
             }
         }
@@ -180,12 +180,17 @@ fn sliced(tensor: &Tensor, dim: usize, slice: &Bound<'_, PySlice>) -> PyResult<T
     tensor.slice(dim, start, end, range.step as usize).or_raise(slice.py())
 }
 
+/// An index where the tensor is: it may come from main memory.
+fn beside(tensor: &Tensor, index: &Tensor) -> opforge::Result<Tensor> {
+    if index.device().is_cpu() { index.to_device(tensor.device()) } else { Ok(index.clone()) }
+}
+
 /// A value that is assigned, in the dtype of the tensor that it goes to and with at most its number of dimensions.
 fn value_for(view: &Tensor, value: &Bound<'_, PyAny>, rank: usize) -> PyResult<Tensor> {
     let py = value.py();
     let mut value = match value.cast::<PyTensor>() {
         Ok(tensor) => tensor.get().tensor(py),
-        Err(_) => from_object(value, Some(view.dtype()))?,
+        Err(_) => beside(view, &from_object(value, Some(view.dtype()))?).or_raise(py)?,
     };
     while value.rank() > rank && value.dims()[0] == 1 {
         value = value.squeeze(0).or_raise(py)?;

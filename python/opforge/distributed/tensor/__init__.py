@@ -1,10 +1,11 @@
-"""Tensors that are spread over processes, which need process groups: names for programs that ask whether a tensor is one."""
+"""PyTorch's `torch.distributed.tensor`: the face of global tensors with meshes and placements. `opforge.placement` and `opforge.sbp` say the same."""
 
 from __future__ import annotations
 
-from ..._absent import absent_names
-from .. import _REASON
+from ..device_mesh import DeviceMesh, init_device_mesh
+from ._dtensor import DTensor, distribute_module, distribute_tensor, empty, full, ones, rand, randn, zeros
+from .placement_types import Partial, Placement, Replicate, Shard
 
-_FUNCTIONS = "distribute_module distribute_tensor empty full ones rand randn zeros"
-_CLASSES = "DTensor DeviceMesh Partial Placement Replicate Shard"
-globals().update(absent_names(__name__, _REASON, functions=_FUNCTIONS, classes=_CLASSES))
+__all__ = """
+DTensor DeviceMesh Partial Placement Replicate Shard distribute_module distribute_tensor empty full init_device_mesh ones rand randn zeros
+""".split()

@@ -172,7 +172,8 @@ impl PyDevice {
 
     #[getter]
     fn r#type(&self) -> &'static str {
-        self.kind
+        // A placement's ranks use devices of one type: "cpu[0, 1]".
+        self.kind.split_once('[').map_or(self.kind, |(kind, _)| kind)
     }
 
     #[getter]

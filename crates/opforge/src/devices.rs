@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use opforge_runtime::{HostMemory, Kernel, Memory};
 
 use crate::operator::{Call, Lowering, Tensors};
-use crate::{Device, Error, Meta, Result};
+use crate::{Device, Error, Meta, Result, Tensor};
 
 /// A device's memory, and its kernels.
 ///
@@ -30,6 +30,14 @@ pub trait Backend: Send + Sync + 'static {
     /// Carries a call out by other means than one kernel, where the device has such: asked of every call that has to do with one of its tensors.
     fn carry_out(&self, _call: &Call<'_>) -> Option<Result<Tensors>> {
         None
+    }
+
+    /// A tensor that was made beside another one of its shape, where that lies.
+    ///
+    /// # Errors
+    /// The device's.
+    fn place_like(&self, made: Tensor, _model: &Tensor) -> Result<Tensor> {
+        Ok(made)
     }
 }
 
@@ -66,6 +74,17 @@ pub fn add(backend: &'static dyn Backend) -> Result<Device> {
         let _ = ADDED[usize::from(number)].set(backend);
     }
     Ok(device)
+}
+
+/// What was made beside a tensor of its shape and on its device, where that lies.
+///
+/// # Errors
+/// Those of [`Backend::place_like`].
+pub fn place_like(made: Tensor, model: &Tensor) -> Result<Tensor> {
+    match model.device() {
+        Device::Added(_) if made.device() == model.device() => of(*model.device())?.place_like(made, model),
+        _ => Ok(made),
+    }
 }
 
 /// The backend of a device.

@@ -18,7 +18,7 @@ for how in [sbp.split(0), sbp.split(1), sbp.broadcast]:
     assert torch.equal(x.to("cpu"), whole) and (x.numpy() == whole.numpy()).all() and x[3, 2].item() == 14 and x[1].tolist() == [4, 5, 6, 7]
     assert torch.equal((x @ x.t()).cpu(), whole @ whole.t()) and torch.allclose(x.softmax(0).cpu(), whole.softmax(0))
     x[1:3, ::2] = -1.0
-    x[x < 0] = torch.tensor(7.0).to(x.device)
+    x[x < 0] = 7.0
     changed = whole.clone()
     changed[1:3, ::2] = 7.0
     assert torch.equal(x.cpu(), changed)

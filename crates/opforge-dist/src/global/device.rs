@@ -7,11 +7,11 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use opforge::devices::{self, Backend};
 use opforge::operator::{Call, Lowering, Tensors};
-use opforge::{Device, Error, Meta, Result};
+use opforge::{Device, Error, Meta, Result, Tensor};
 use opforge_runtime::{Kernel, Memory};
 
 use super::content::Content;
-use super::{interpreter, read};
+use super::{convert, interpreter, operators, read};
 use crate::Placement;
 
 /// A placement under the name of its text.
@@ -99,6 +99,10 @@ impl Backend for OfPlacement {
 
     fn kernel(&self, op: &'static str, _: Lowering, _: &[&Meta], _: &[&Meta]) -> Result<Arc<dyn Kernel>> {
         Err(Error::device(op, "input", &self.name, "parts of tensors, on the ranks that have them"))
+    }
+
+    fn place_like(&self, made: Tensor, model: &Tensor) -> Result<Tensor> {
+        operators::redistribute(&made, &operators::of_gradient(&*convert::distribution(model)?)?)
     }
 
     fn carry_out(&self, call: &Call<'_>) -> Option<Result<Tensors>> {

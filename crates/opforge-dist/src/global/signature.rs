@@ -204,7 +204,10 @@ impl Case<'_> {
             choice.inputs[i] = sum;
             Choice { outputs: vec![sum; self.outputs.len()], ..choice }
         };
+        // Nothing becomes partial that is not: to split or to broadcast it is cheaper in the end.
+        let is_partial = |op: Reduction| self.from.iter().any(|from| from.sbp().contains(&Sbp::Partial(op)));
         match self.op.linearity() {
+            _ if !is_partial(Reduction::Sum) => {}
             Linearity::None => {}
             Linearity::Jointly => choices.push(all(sum)),
             Linearity::InEach => choices.extend((0..self.inputs.len()).map(only)),
@@ -213,7 +216,7 @@ impl Case<'_> {
         if let [input] = self.inputs
             && self.op.view(&input.layout).is_some()
         {
-            choices.extend(Reduction::ALL.map(|op| all(Sbp::Partial(op))));
+            choices.extend(Reduction::ALL.into_iter().filter(|&op| is_partial(op)).map(|op| all(Sbp::Partial(op))));
         }
         choices.retain(takes);
         choices

@@ -266,9 +266,17 @@ fn two_numbers(name: &'static str) -> Error {
     Error::value(name, "arguments", "two numbers", "at least one tensor")
 }
 
+/// A number in main memory goes to where the other operand is.
+#[track_caller]
+fn beside(a: &Tensor, other: &Tensor) -> Result<Tensor> {
+    let moves = a.rank() == 0 && a.device() != other.device() && a.device().is_cpu();
+    if moves { a.to_device(other.device()) } else { Ok(a.clone()) }
+}
+
 /// Two tensors broadcast and promoted to each other.
 #[track_caller]
 pub(crate) fn pair(op: &'static str, a: &Tensor, b: &Tensor) -> Result<(Tensor, Tensor)> {
     let (dtype, shape) = (common_dtype(op, a, b)?, a.shape().broadcast(b.shape(), op)?);
+    let (a, b) = (&beside(a, b)?, &beside(b, a)?);
     Ok((a.to_dtype(dtype)?.broadcast_as(&shape)?, b.to_dtype(dtype)?.broadcast_as(&shape)?))
 }

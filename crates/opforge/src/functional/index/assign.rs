@@ -26,6 +26,7 @@ functions! { copy_into, copy_number }
 pub fn copy_into(input: &Tensor, src: &Tensor, non_blocking: bool) -> Result<Tensor> {
     let _ = non_blocking;
     let source = src.to_dtype(input.dtype())?;
+    let source = if source.device() == input.device() { source } else { source.to_device(input.device())? };
     let source = if source.shape() == input.shape() { source } else { source.broadcast_as(input.shape())? };
     let same = source.layout() == input.layout();
     let source = if source.shares_storage(input) && !same { source.copy()? } else { source };

@@ -1,10 +1,11 @@
-//! One program over many processes: engines that move bytes between ranks, the guard that keeps ranks from hanging and from diverging, and boxing,
-//! which brings the parts of a global tensor from one distribution to another.
+//! One program over many processes: engines that move bytes between ranks, the guard that keeps ranks from hanging and from diverging, boxing, which
+//! brings the parts of a tensor from one distribution to another, and tensors over all that.
 //!
 //! ```text
-//!  boxing      Sbp, Placement -> Plan (pure data) -> its execution on parts
-//!    guard     agreement before every collective, limits, who left and who failed
-//!      engine  all-reduce, all-gather, .. on buffers:   threads of one process | MPI | (NCCL is to come)
+//!  global        tensors of all ranks: operators on the parts that each has
+//!    boxing      Sbp, Placement -> Plan (pure data) -> its execution on parts
+//!      guard     agreement before every collective, limits, who left and who failed
+//!        engine  all-reduce, all-gather, .. on buffers:   threads of one process | MPI | (NCCL is to come)
 //! ```
 //!
 //! # Example

@@ -44,6 +44,19 @@ assert draws[0] == draws[1] == draws[2]
 torch.manual_seed(3)
 assert draws[0][0] == torch.randn(5, 3).tolist()
 
+# Operators that users bring: whole, or in parts along the axes that they name.
+SQUARE = """extern "C" int Square(int n, void **params, int *ndims, int64_t **shapes, const char **dtypes, void *stream, void *extra) {
+  int64_t count = 1;
+  for (int i = 0; i < ndims[0]; ++i) count *= shapes[0][i];
+  for (int64_t i = 0; i < count; ++i) ((float *)params[1])[i] = ((float *)params[0])[i] * ((float *)params[0])[i];
+  return 0;
+}"""
+whole_square = torch.load_inline("#include <cstdint>\n" + SQUARE, "Square", shapes=0)
+parted_square = torch.load_inline("#include <cstdint>\n" + SQUARE, "Square", shapes=0, axes="ab->ab")
+x = torch.arange(20.0).reshape(5, 4).to_global(row, sbp.broadcast).to_global(sbp=sbp.split(0))
+for square, lies in (whole_square, sbp.broadcast), (parted_square, sbp.split(0)):
+    assert torch.equal(square(x).cpu(), whole * whole) and (size == 1 or square(x).sbp == (lies,)), square(x).sbp
+
 # Modules.
 torch.manual_seed(1)
 layer = torch.nn.Linear(4, 3)

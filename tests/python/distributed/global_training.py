@@ -54,6 +54,46 @@ if size == 4:
     both = {name: [sbp.broadcast, how] for name, how in tensor.items()}
     plans["both"] = spread([sbp.split(0), sbp.broadcast], both, mesh)
 
+
+
+def train_in_stages():
+    """Layers on ranks of their own, which work on three micro-batches side by side."""
+    model, x, y = network(), *data()
+    first, last = (torch.placement("cpu", ranks) for ranks in ([0], list(range(1, size)) or [0]))
+    stages = [model[:2], model[2:]]
+    for stage, place in zip(stages, (first, last)):
+        stage.to_global(place, sbp.broadcast)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.02)
+    losses = []
+    for _ in range(6):
+        optimizer.zero_grad()
+        outputs = []
+        for part, target in zip(x.chunk(3), y.chunk(3)):
+            between = stages[0](part.to_global(first, sbp.broadcast)).to_global(last, sbp.broadcast)
+            outputs.append(nn.functional.cross_entropy(stages[1](between), target.to_global(last, sbp.broadcast)) / 3)
+        for output in outputs:
+            output.backward()
+        optimizer.step()
+        losses.append(sum(output.detach().to_global(row, sbp.broadcast).item() for output in outputs))
+    return losses
+
+
+def train_plainly():
+    model, (x, y) = network(), data()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.02)
+    losses = []
+    for _ in range(6):
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+if size > 1:
+    assert all(abs(a - b) < 1e-4 for a, b in zip(train_in_stages(), train_plainly()))
+
 wanted = train()
 for name, place in plans.items():
     for optimizer in torch.optim.AdamW, torch.optim.SGD:

@@ -1,70 +1,68 @@
 //! Operators on parts.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
 use opforge::dispatch::{Prepared, check_destination};
-use opforge::operator::{Call, Metas, Tensors};
+use opforge::operator::{Call, Tensors};
 use opforge::{Device, Meta, Result, Tensor, no_grad};
+use smallvec::SmallVec;
 
 use super::World;
 use super::boxing::{boxed, nothing};
 use super::content::{Content, Part};
 use super::read::part_of;
-use super::signature::{self, Signature};
+use super::signature::{Kind, Output, Share, Signature};
 use super::view::write;
 use crate::{Placement, Sbp};
 
+type Parts = SmallVec<[Part; 3]>;
+
 /// Carries out a call that computes.
 pub(super) fn compute(call: &Call<'_>, placement: &Placement) -> Result<Tensors> {
-    let metas: Vec<&Meta> = call.inputs.iter().map(|input| input.meta()).collect();
-    let outputs = call.op.infer(&metas)?;
-    check_destination(call, &outputs)?;
-    let world = match call.inputs.iter().chain(call.outputs.unwrap_or_default()).find_map(|t| Content::of(t)) {
-        Some(content) => content.world.clone(),
-        None => World::current()?,
-    };
-    let parts = call.inputs.iter().map(|input| part_of(input, call.at)).collect::<Result<Vec<_>>>()?;
-    let signature = signature_of(call, &world, &metas, &parts, &outputs, placement)?;
+    let known = call.inputs.iter().chain(call.outputs.unwrap_or_default()).find_map(|t| Content::of(t));
+    let world = known.map_or_else(World::current, |content| Ok(content.world.clone()))?;
+    let parts = parts_of(call, call.inputs)?;
+    let signature = signature_of(call, &world, &parts, placement)?;
+    check_destination(call, &signature.metas)?;
     if signature.gathers
         && let Some(composed) = no_grad(|| call.op.decompose(call.inputs))
     {
         return finish(call, composed?);
     }
-    let locals = metas.iter().zip(&parts).zip(&signature.inputs);
-    let locals = locals.map(|((meta, part), to)| boxed(&world, meta, part, to, call.at)).collect::<Result<Vec<_>>>()?;
-    let made = match placement.position(world.rank()).zip(locals.into_iter().collect::<Option<Vec<Tensor>>>()) {
-        Some((position, locals)) => run(call, &signature, &locals, &outputs, position)?.into_iter().map(Some).collect(),
-        None => vec![None; outputs.len()],
-    };
-    let made = made.into_iter().zip(&signature.outputs);
-    let made = made.map(|(local, distribution)| Part { distribution: distribution.clone(), local });
+    let brought = call.inputs.iter().zip(&parts).zip(&signature.inputs);
+    let locals = brought.map(|((input, part), to)| boxed(&world, input.meta(), part, to, call.at));
+    let locals = locals.collect::<Result<SmallVec<[Option<Tensor>; 3]>>>()?;
+    let mut made = match locals.into_iter().collect::<Option<SmallVec<[Tensor; 3]>>>() {
+        Some(locals) if signature.share != Share::None => run(call, &signature, &locals)?,
+        _ => Tensors::new(),
+    }
+    .into_iter();
+    let mut part = |output: &Output| Part { distribution: output.distribution.clone(), local: made.next() };
     match call.outputs {
-        None => outputs.iter().zip(made).map(|(meta, part)| Content::tensor(world.clone(), meta, part)).collect(),
+        None => {
+            let tensor = |output: &Output| Content::tensor(&world, &output.whole, part(output), output.device);
+            signature.outputs.iter().map(tensor).collect()
+        }
         Some(given) => {
-            given.iter().zip(made).try_for_each(|(given, part)| write(given, &part, call.at))?;
+            let mut write_one = |(given, output): (&&Tensor, &Output)| write(given, &part(output), call.at);
+            given.iter().zip(&signature.outputs).try_for_each(&mut write_one)?;
             given.iter().for_each(|given| given.bump_version());
             Ok(given.iter().map(|given| (*given).clone()).collect())
         }
     }
 }
 
-fn signature_of(
-    call: &Call<'_>,
-    world: &World,
-    inputs: &[&Meta],
-    parts: &[Part],
-    outputs: &Metas,
-    placement: &Placement,
-) -> Result<Rc<Signature>> {
-    let given = call.outputs.map(|given| given.iter().map(|given| part_of(given, call.at)).collect::<Result<Vec<_>>>());
-    let given = given.transpose()?;
-    let to: Option<Vec<_>> = given.as_ref().map(|given| given.iter().map(|part| &part.distribution).collect());
-    if parts.is_empty() && to.is_none() {
-        return signature::on_placement(world, call.op, outputs, placement);
-    }
-    let from: Vec<&Arc<_>> = parts.iter().map(|part| &part.distribution).collect();
-    signature::of(world, call.op, inputs, &from, outputs, to.as_deref())
+fn parts_of(call: &Call<'_>, tensors: &[&Tensor]) -> Result<Parts> {
+    tensors.iter().map(|tensor| part_of(tensor, call.at)).collect()
+}
+
+fn signature_of(call: &Call<'_>, world: &World, parts: &Parts, placement: &Placement) -> Result<Rc<Signature>> {
+    let given = call.outputs.map(|given| parts_of(call, given)).transpose()?;
+    let to: Option<SmallVec<[_; 3]>> =
+        given.as_ref().map(|given| given.iter().map(|part| &part.distribution).collect());
+    let from: SmallVec<[_; 3]> = parts.iter().map(|part| &part.distribution).collect();
+    let inputs: SmallVec<[&Meta; 3]> = call.inputs.iter().map(|input| input.meta()).collect();
+    Kind { world, op: call.op, inputs: &inputs, from: &from, to: to.as_deref(), placement }.signature()
 }
 
 /// The results of a composition, where the call wants them.
@@ -75,58 +73,51 @@ fn finish(call: &Call<'_>, made: Tensors) -> Result<Tensors> {
 }
 
 /// Runs the operator on this rank's parts.
-fn run(
-    call: &Call<'_>,
-    signature: &Signature,
-    locals: &[Tensor],
-    outputs: &Metas,
-    position: usize,
-) -> Result<Vec<Tensor>> {
-    let part = |(meta, distribution): (&Meta, &Arc<crate::Distribution>)| {
-        Meta::contiguous(meta.dtype, distribution.part(meta.shape(), position).shape())
-    };
-    let metas: Vec<Meta> = outputs.iter().zip(&signature.outputs).map(part).collect();
-    let lacks_elements = |(local, input): (&Tensor, &&Tensor)| local.elem_count() == 0 && input.elem_count() > 0;
-    let lacking = locals.iter().zip(call.inputs).any(lacks_elements);
-    let gives_none = metas.iter().zip(outputs).all(|(part, whole)| part.elem_count() == 0 && whole.elem_count() > 0);
-    let mut filled: Vec<Tensor>;
-    let mut inputs: Vec<&Tensor> = locals.iter().collect();
-    if lacking && !gives_none && signature.has_summands() {
-        filled = locals.to_vec();
-        for (local, _) in filled.iter_mut().zip(call.inputs).filter(|(local, input)| lacks_elements((local, input))) {
-            *local = one_zero(local)?;
+fn run(call: &Call<'_>, signature: &Signature, locals: &[Tensor]) -> Result<Tensors> {
+    match signature.share {
+        Share::None => Ok(Tensors::new()),
+        Share::Neutral => signature.outputs.iter().map(without_elements).collect(),
+        Share::OfZeros => {
+            let filled = locals.iter().zip(call.inputs).map(|(local, input)| {
+                if local.elem_count() == 0 && input.elem_count() > 0 { one_zero(local) } else { Ok(local.clone()) }
+            });
+            run_on(call, signature, &filled.collect::<Result<Vec<Tensor>>>()?)
         }
-        inputs = filled.iter().collect();
-    } else if lacking || gives_none {
-        return metas.iter().zip(&signature.outputs).map(|(meta, to)| without_elements(meta, to.sbp())).collect();
+        Share::Parts => run_on(call, signature, locals),
     }
+}
+
+fn run_on(call: &Call<'_>, signature: &Signature, locals: &[Tensor]) -> Result<Tensors> {
+    let inputs: SmallVec<[&Tensor; 3]> = locals.iter().collect();
     let local = Call { op: call.op, inputs: &inputs, outputs: None, at: call.at };
     let known = signature.prepared.borrow().clone().filter(|prepared| prepared.takes(&inputs));
     let prepared = match known {
         Some(prepared) => prepared,
         None => {
-            let prepared = Rc::new(Prepared::new(&local, &metas.iter().collect::<Vec<_>>())?);
+            let metas: Vec<&Meta> = signature.outputs.iter().map(|output| &output.part).collect();
+            let prepared = Rc::new(Prepared::new(&local, &metas)?);
             signature.prepared.replace(Some(prepared.clone()));
             prepared
         }
     };
-    Ok(prepared.run(&local)?.into_iter().collect())
+    prepared.run(&local)
 }
 
-/// Zeros to sum over instead of nothing: the operator still adds the inputs that are summands themselves.
+/// Zeros to sum over instead of nothing.
 fn one_zero(local: &Tensor) -> Result<Tensor> {
     let dims: Vec<usize> = local.dims().iter().map(|&length| length.max(1)).collect();
     Tensor::zeros(dims, local.dtype(), &Device::Cpu)
 }
 
 /// What a rank gives that has no elements to compute of: nothing, or what changes nothing in the reduction.
-fn without_elements(meta: &Meta, sbp: &[Sbp]) -> Result<Tensor> {
-    let reduction = sbp.iter().find_map(|sbp| match sbp {
+fn without_elements(output: &Output) -> Result<Tensor> {
+    let reduction = output.distribution.sbp().iter().find_map(|sbp| match sbp {
         Sbp::Partial(op) => Some(*op),
         _ => None,
     });
+    let (dtype, shape) = (output.part.dtype, output.part.shape());
     match reduction {
-        Some(op) => nothing(meta.dtype, op, meta.shape().clone()),
-        None => Tensor::zeros(meta.shape(), meta.dtype, &Device::Cpu),
+        Some(op) => nothing(dtype, op, shape.clone()),
+        None => Tensor::zeros(shape, dtype, &Device::Cpu),
     }
 }

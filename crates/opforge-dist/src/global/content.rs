@@ -1,11 +1,11 @@
 //! What the storage of a global tensor knows: the distribution, and this rank's part, of each tensor that shows it.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opforge::operator::Operator;
-use opforge::{Layout, Meta, Result, Tensor};
+use opforge::{Device, Meta, Result, Tensor};
 use opforge_runtime::Storage;
+use rustc_hash::FxHashMap;
 
 use super::World;
 use super::device::device_of;
@@ -48,23 +48,30 @@ pub(crate) struct Content {
 pub(super) struct State {
     /// How often elements have been written.
     pub writes: u64,
-    shown: HashMap<Meta, Shown>,
+    shown: FxHashMap<Meta, Shown>,
 }
 
 impl Content {
-    /// A global tensor of a shape and dtype, of which this rank has a part; the part is row-major and no one else's.
-    pub fn tensor(world: Arc<World>, meta: &Meta, part: Part) -> Result<Tensor> {
-        let whole = Meta::contiguous(meta.dtype, meta.shape());
-        let device = device_of(part.distribution.placement())?;
-        let shown = HashMap::from([(whole.clone(), Shown { part, origin: Origin::Shared })]);
-        let content = Content { world, whole: whole.clone(), state: Mutex::new(State { writes: 0, shown }) };
+    /// A global tensor like `whole`, which is row-major, on the device of its placement, of which this rank has a part; the part is row-major and no one
+    /// else's.
+    pub fn tensor(world: &Arc<World>, whole: &Meta, part: Part, device: Device) -> Result<Tensor> {
+        let mut shown = FxHashMap::default();
+        shown.insert(whole.clone(), Shown { part, origin: Origin::Shared });
+        let content =
+            Content { world: world.clone(), whole: whole.clone(), state: Mutex::new(State { writes: 0, shown }) };
         let bytes = whole.elem_count() * whole.dtype.size_in_bytes();
-        let storage = Storage::scattered(device, bytes, Box::new(Arc::new(content)));
-        Tensor::over_storage(storage, whole.dtype, Layout::contiguous(meta.shape()))
+        let storage = Storage::scattered(device, bytes, Box::new(content));
+        Tensor::over_storage(storage, whole.dtype, whole.layout.clone())
+    }
+
+    /// As [`Content::tensor`], of any tensor's dtype and shape.
+    pub fn tensor_like(world: &Arc<World>, meta: &Meta, part: Part) -> Result<Tensor> {
+        let device = device_of(part.distribution.placement())?;
+        Self::tensor(world, &Meta::contiguous(meta.dtype, meta.shape()), part, device)
     }
 
     /// The content of a tensor's storage, if that is global.
-    pub fn of(tensor: &Tensor) -> Option<&Arc<Content>> {
+    pub fn of(tensor: &Tensor) -> Option<&Content> {
         tensor.storage().content()?.downcast_ref()
     }
 

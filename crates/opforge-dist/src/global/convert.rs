@@ -161,7 +161,9 @@ pub(super) fn enter(call: &Call<'_>, enter: &Enter) -> Result<Tensor> {
     let meta = opforge::Meta::contiguous(input.dtype(), &enter.shape);
     let distribution = Arc::new(enter.to.clone());
     let position = enter.to.placement().position(world.rank());
-    let Some(position) = position else { return Content::tensor(world, &meta, Part { distribution, local: None }) };
+    let Some(position) = position else {
+        return Content::tensor_like(&world, &meta, Part { distribution, local: None });
+    };
     let part = enter.to.part(&enter.shape, position);
     if part.shape() != *input.shape() {
         return Err(Error::shape(
@@ -177,7 +179,7 @@ pub(super) fn enter(call: &Call<'_>, enter: &Enter) -> Result<Tensor> {
             local = as_first(&world, &local, &enter.to, position, dim, call.at)?;
         }
     }
-    Content::tensor(world, &meta, Part { distribution, local: Some(local) })
+    Content::tensor_like(&world, &meta, Part { distribution, local: Some(local) })
 }
 
 /// What the first rank along a dimension of the mesh has.
@@ -220,7 +222,7 @@ pub(super) fn box_to(call: &Call<'_>, to: &Distribution) -> Result<Tensor> {
         _ => local.contiguous(),
     };
     let part = Part { distribution: Arc::new(to.clone()), local: local.map(own).transpose()? };
-    Content::tensor(content.world.clone(), input.meta(), part)
+    Content::tensor_like(&content.world, input.meta(), part)
 }
 
 /// A local tensor on all ranks of a placement, as the first of them has it.
@@ -237,6 +239,6 @@ pub(super) fn whole(call: &Call<'_>, to: Device) -> Result<Tensor> {
     to_all(&content.world, input.meta(), &part, call.at)?.copy()?.to_device(&to)
 }
 
-fn content_of(tensor: &Tensor) -> Result<&Arc<Content>> {
+fn content_of(tensor: &Tensor) -> Result<&Content> {
     Content::of(tensor).ok_or_else(|| Error::device("global", "input", tensor.device(), "a placement"))
 }

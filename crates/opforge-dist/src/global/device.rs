@@ -87,7 +87,7 @@ impl Memory for OfPlacement {
     }
 
     fn gather(&self, content: &(dyn Any + Send + Sync), to: &mut [u8]) -> Result<()> {
-        let content = content.downcast_ref::<Arc<Content>>().ok_or_else(|| self.no_address())?;
+        let content = content.downcast_ref::<Content>().ok_or_else(|| self.no_address())?;
         read::bytes(content, to)
     }
 }

@@ -11,6 +11,7 @@
 //! All ranks of a world run the same program and make the same calls, those that are not in a tensor's placement too.
 
 mod boxing;
+mod choice;
 mod compute;
 mod content;
 mod convert;

@@ -1,4 +1,4 @@
-//! Which distributions an operator's axes allow, and which of them is cheapest.
+//! How kinds of calls are carried out on parts, found once.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -7,12 +7,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use opforge::dispatch::Prepared;
-use opforge::operator::{AxisMap, Linearity, Operator, Role};
-use opforge::{Meta, Result};
+use opforge::operator::{Metas, Operator};
+use opforge::{Device, Meta, Result};
 use rustc_hash::FxHasher;
 
 use super::World;
-use super::boxing::plan;
+use super::choice::{Case, Cheapest};
+use super::device::device_of;
 use crate::{Distribution, Placement, Reduction, Sbp};
 
 /// How a call is carried out on parts.
@@ -20,43 +21,55 @@ pub(super) struct Signature {
     /// Where inputs are brought.
     pub inputs: Vec<Arc<Distribution>>,
     /// Where outputs are then.
-    pub outputs: Vec<Arc<Distribution>>,
+    pub outputs: Vec<Output>,
+    /// What the operator infers.
+    pub metas: Metas,
     /// Whether a dimension that lies apart is brought together because the operator needs it whole.
     pub gathers: bool,
+    /// What this rank computes.
+    pub share: Share,
     /// The operator on this rank's parts, once it has run.
     pub prepared: RefCell<Option<Rc<Prepared>>>,
 }
 
-impl Signature {
-    /// Whether inputs are added to the outputs, beside what is summed over.
-    pub fn has_summands(&self) -> bool {
-        let is_sum = |distribution: &Arc<Distribution>| distribution.sbp().contains(&Sbp::Partial(Reduction::Sum));
-        self.inputs.iter().any(is_sum) && self.outputs.iter().any(is_sum)
-    }
+/// An output of a signature.
+pub(super) struct Output {
+    pub distribution: Arc<Distribution>,
+    /// The whole, row-major.
+    pub whole: Meta,
+    /// This rank's part of it.
+    pub part: Meta,
+    /// The device of its placement.
+    pub device: Device,
 }
 
-/// Along one dimension of the mesh, what an operator takes and gives.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Choice {
-    inputs: Vec<Sbp>,
-    outputs: Vec<Sbp>,
-    /// Lengths that are to be divided evenly.
-    even: Vec<usize>,
+/// What a rank computes of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Share {
+    /// Nothing: it is not in the placement.
+    None,
+    /// What changes nothing: it has no elements to compute of.
+    Neutral,
+    /// Sums of zeros instead of no elements, to which the operator adds inputs that are summands.
+    OfZeros,
+    /// The operator on its parts.
+    Parts,
 }
 
-/// The call that a signature is for.
-struct Case<'a> {
-    world: &'a World,
-    op: &'a dyn Operator,
-    inputs: &'a [&'a Meta],
-    from: &'a [&'a Arc<Distribution>],
-    outputs: &'a [Meta],
+/// A call as it is looked up.
+pub(super) struct Kind<'a> {
+    pub world: &'a World,
+    pub op: &'a dyn Operator,
+    pub inputs: &'a [&'a Meta],
+    pub from: &'a [&'a Arc<Distribution>],
     /// Where outputs must be.
-    to: Option<&'a [&'a Arc<Distribution>]>,
-    placement: &'a Placement,
+    pub to: Option<&'a [&'a Arc<Distribution>]>,
+    pub placement: &'a Placement,
 }
 
 struct Entry {
+    rank: usize,
+    costs: u64,
     op: Box<dyn Operator>,
     inputs: Vec<(Meta, Arc<Distribution>)>,
     to: Option<Vec<Arc<Distribution>>>,
@@ -66,58 +79,30 @@ struct Entry {
 
 /// Signatures that are kept; beyond so many they are found anew.
 const KEPT: usize = 4096;
-/// Combinations along the dimensions of a mesh that are compared; of more, the best along each dimension alone.
-const COMPARED: usize = 512;
 
-thread_local!(static CACHE: RefCell<HashMap<u64, Vec<Entry>>> = RefCell::default());
+thread_local!(static CACHE: RefCell<HashMap<u64, Vec<Entry>, rustc_hash::FxBuildHasher>> = RefCell::default());
 
-/// The cheapest signature of a call: the one whose boxing takes the least time by the world's costs. Among equals the one that comes first: nothing split, then
-/// the axes in their order.
-pub(super) fn of(
-    world: &World,
-    op: &dyn Operator,
-    inputs: &[&Meta],
-    from: &[&Arc<Distribution>],
-    outputs: &[Meta],
-    to: Option<&[&Arc<Distribution>]>,
-) -> Result<Rc<Signature>> {
-    let any = from.iter().chain(to.unwrap_or_default()).next();
-    let placement = any.map(|distribution| distribution.placement());
-    let placement =
-        placement.ok_or_else(|| opforge::Error::value(op.name(), "inputs", 0, "at least one global tensor"))?;
-    on(&Case { world, op, inputs, from, outputs, to, placement })
-}
-
-/// As [`of`], for calls that may be without inputs.
-pub(super) fn on_placement(
-    world: &World,
-    op: &dyn Operator,
-    outputs: &[Meta],
-    placement: &Placement,
-) -> Result<Rc<Signature>> {
-    on(&Case { world, op, inputs: &[], from: &[], outputs, to: None, placement })
-}
-
-fn on(case: &Case<'_>) -> Result<Rc<Signature>> {
-    let hash = case.hash();
-    let found = CACHE.with_borrow(|cache| {
-        let entries = cache.get(&hash)?;
-        entries.iter().find(|entry| case.is_of(entry)).map(|entry| entry.signature.clone())
-    });
-    if let Some(signature) = found {
-        return Ok(signature);
-    }
-    let signature = Rc::new(case.cheapest()?);
-    CACHE.with_borrow_mut(|cache| {
-        if cache.len() >= KEPT {
-            cache.clear();
+impl Kind<'_> {
+    /// The signature of least cost, from the cache or found now.
+    pub fn signature(&self) -> Result<Rc<Signature>> {
+        let hash = self.hash();
+        let found = CACHE.with_borrow(|cache| {
+            let entries = cache.get(&hash)?;
+            entries.iter().find(|entry| self.is_of(entry)).map(|entry| entry.signature.clone())
+        });
+        if let Some(signature) = found {
+            return Ok(signature);
         }
-        cache.entry(hash).or_default().push(case.entry(signature.clone()));
-    });
-    Ok(signature)
-}
+        let signature = Rc::new(self.find()?);
+        CACHE.with_borrow_mut(|cache| {
+            if cache.len() >= KEPT {
+                cache.clear();
+            }
+            cache.entry(hash).or_default().push(self.entry(signature.clone()));
+        });
+        Ok(signature)
+    }
 
-impl Case<'_> {
     fn hash(&self) -> u64 {
         let mut hasher = FxHasher::default();
         hasher.write_u64(self.op.key_hash());
@@ -130,7 +115,8 @@ impl Case<'_> {
 
     fn is_of(&self, entry: &Entry) -> bool {
         let same = |a: &Arc<Distribution>, b: &Arc<Distribution>| Arc::ptr_eq(a, b) || a == b;
-        entry.inputs.len() == self.inputs.len()
+        (entry.rank, entry.costs) == (self.world.rank(), self.world.digest())
+            && entry.inputs.len() == self.inputs.len()
             && entry.op.same(self.op)
             && entry.inputs.iter().zip(self.inputs).all(|((meta, _), other)| meta == *other)
             && entry.inputs.iter().zip(self.from).all(|((_, from), other)| same(from, other))
@@ -144,6 +130,8 @@ impl Case<'_> {
 
     fn entry(&self, signature: Rc<Signature>) -> Entry {
         Entry {
+            rank: self.world.rank(),
+            costs: self.world.digest(),
             op: self.op.boxed(),
             inputs: self.inputs.iter().zip(self.from).map(|(meta, from)| ((*meta).clone(), (*from).clone())).collect(),
             to: self.to.map(|to| to.iter().map(|&to| to.clone()).collect()),
@@ -152,203 +140,35 @@ impl Case<'_> {
         }
     }
 
-    fn cheapest(&self) -> Result<Signature> {
-        let map = self.op.axes(self.inputs);
-        let choices = self.choices(&map);
-        let mut costs = Memo::default();
-        let dims = self.placement.mesh().len();
-        let best_few = self.best_few(&choices, &mut costs)?;
-        let mut best: Option<(f64, Vec<&Choice>)> = None;
-        for combination in combinations(&best_few, dims) {
-            if !self.is_even(&combination) {
-                continue;
-            }
-            let cost = self.cost(&combination, &mut costs)?;
-            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
-                best = Some((cost, combination));
-            }
-        }
-        // The first choice, nothing split, is always there.
-        let chosen = best.map_or_else(|| vec![&choices[0]; dims], |(_, chosen)| chosen);
-        let distributions = |sides: &dyn Fn(&Choice) -> &[Sbp], count: usize| -> Result<Vec<Arc<Distribution>>> {
-            (0..count).map(|i| self.distribution(&chosen, |choice| sides(choice)[i]).map(Arc::new)).collect()
+    #[cold]
+    fn find(&self) -> Result<Signature> {
+        let Kind { world, op, inputs, from, to, placement } = *self;
+        let metas = op.infer(inputs)?;
+        let Cheapest { inputs: brought, outputs, gathers } =
+            Case { world, op, inputs, from, outputs: &metas, to, placement }.cheapest()?;
+        let position = placement.position(world.rank());
+        let part = |meta: &Meta, distribution: &Distribution| {
+            let shape = position.map_or_else(|| 0.into(), |position| distribution.part(meta.shape(), position).shape());
+            Meta::contiguous(meta.dtype, shape)
         };
-        let inputs = distributions(&|choice| &choice.inputs, self.inputs.len())?;
-        let inputs =
-            inputs.into_iter().zip(self.from).map(|(to, from)| if to == **from { (*from).clone() } else { to });
-        let inputs: Vec<_> = inputs.collect();
-        let gathers = self.gathers(&map, &inputs);
-        let outputs = distributions(&|choice| &choice.outputs, self.outputs.len())?;
-        Ok(Signature { inputs, outputs, gathers, prepared: RefCell::default() })
-    }
-
-    /// What may be done along a dimension of the mesh; first, nothing split.
-    fn choices(&self, map: &AxisMap) -> Vec<Choice> {
-        let all = |sbp: Sbp| Choice {
-            inputs: vec![sbp; self.inputs.len()],
-            outputs: vec![sbp; self.outputs.len()],
-            even: vec![],
+        let device = device_of(placement)?;
+        let output = |(meta, distribution): (&Meta, Arc<Distribution>)| {
+            let whole = Meta::contiguous(meta.dtype, meta.shape());
+            Output { part: part(meta, &distribution), whole, distribution, device }
         };
-        let mut choices = vec![all(Sbp::Broadcast)];
-        if self.op.has_effects() {
-            return choices;
-        }
-        choices.extend((0..map.roles.len()).filter_map(|axis| self.along(map, axis)));
-        let takes = |choice: &Choice| {
-            let pairs = self.inputs.iter().copied().zip(&choice.inputs).chain(self.outputs.iter().zip(&choice.outputs));
-            pairs.into_iter().all(|(meta, sbp)| !matches!(sbp, Sbp::Partial(op) if !op.takes(meta.dtype)))
+        let outputs: Vec<Output> = metas.iter().zip(outputs).map(output).collect();
+        let lacks =
+            |(meta, to): (&&Meta, &Arc<Distribution>)| meta.elem_count() > 0 && part(meta, to).elem_count() == 0;
+        let lacking = inputs.iter().zip(&brought).any(lacks);
+        let gives_none = outputs.iter().all(|out| out.part.elem_count() == 0 && out.whole.elem_count() > 0);
+        let is_sum = |distribution: &Distribution| distribution.sbp().contains(&Sbp::Partial(Reduction::Sum));
+        let has_summands = brought.iter().any(|to| is_sum(to)) && outputs.iter().any(|out| is_sum(&out.distribution));
+        let share = match position {
+            None => Share::None,
+            Some(_) if lacking && !gives_none && has_summands => Share::OfZeros,
+            Some(_) if lacking || gives_none => Share::Neutral,
+            Some(_) => Share::Parts,
         };
-        let sum = Sbp::Partial(Reduction::Sum);
-        let only = |i: usize| {
-            let mut choice = all(Sbp::Broadcast);
-            choice.inputs[i] = sum;
-            Choice { outputs: vec![sum; self.outputs.len()], ..choice }
-        };
-        // Nothing becomes partial that is not: to split or to broadcast it is cheaper in the end.
-        let is_partial = |op: Reduction| self.from.iter().any(|from| from.sbp().contains(&Sbp::Partial(op)));
-        match self.op.linearity() {
-            _ if !is_partial(Reduction::Sum) => {}
-            Linearity::None => {}
-            Linearity::Jointly => choices.push(all(sum)),
-            Linearity::InEach => choices.extend((0..self.inputs.len()).map(only)),
-            Linearity::InFirst => choices.push(only(0)),
-        }
-        if let [input] = self.inputs
-            && self.op.view(&input.layout).is_some()
-        {
-            choices.extend(Reduction::ALL.into_iter().filter(|&op| is_partial(op)).map(|op| all(Sbp::Partial(op))));
-        }
-        choices.retain(takes);
-        choices
+        Ok(Signature { inputs: brought, outputs, metas, gathers, share, prepared: RefCell::default() })
     }
-
-    /// What splitting an axis means for each tensor, if it may be split.
-    fn along(&self, map: &AxisMap, axis: usize) -> Option<Choice> {
-        let role = map.roles[axis];
-        let lacking = match role {
-            Role::SumWith => Sbp::Partial(Reduction::Sum),
-            _ => Sbp::Broadcast,
-        };
-        let result = match role {
-            Role::Whole => return None,
-            Role::Map | Role::Blocks => None,
-            Role::Sum | Role::SumWith => Some(Reduction::Sum),
-            Role::Product => Some(Reduction::Product),
-            Role::Max => Some(Reduction::Max),
-            Role::Min => Some(Reduction::Min),
-            Role::Any => Some(Reduction::Any),
-            Role::All => Some(Reduction::All),
-        };
-        // Where the one dimension of that name is; a name that stands twice in a tensor cannot be split.
-        let place = |names: &[Option<u8>]| -> Option<Option<usize>> {
-            let mut places = (0..names.len()).filter(|&d| names[d].map(usize::from) == Some(axis));
-            let first = places.next();
-            places.next().is_none().then_some(first)
-        };
-        let inputs = map.inputs.iter().map(|names| place(names)).collect::<Option<Vec<_>>>()?;
-        let outputs = map.outputs.iter().map(|names| place(names)).collect::<Option<Vec<_>>>()?;
-        let metas = || self.inputs.iter().copied().chain(self.outputs);
-        let lengths: Vec<usize> =
-            inputs.iter().chain(&outputs).zip(metas()).filter_map(|(d, meta)| Some(meta.dims()[(*d)?])).collect();
-        if role != Role::Blocks && lengths.windows(2).any(|pair| pair[0] != pair[1]) {
-            return None;
-        }
-        let split = |d: &Option<usize>| d.map_or(lacking, Sbp::Split);
-        let given = |d: &Option<usize>| match (result, d) {
-            (None | Some(Reduction::Sum), Some(d)) => Some(Sbp::Split(*d)),
-            (Some(op), None) => Some(Sbp::Partial(op)),
-            _ => None,
-        };
-        Some(Choice {
-            inputs: inputs.iter().map(split).collect(),
-            outputs: outputs.iter().map(given).collect::<Option<_>>()?,
-            even: if role == Role::Blocks { lengths } else { vec![] },
-        })
-    }
-
-    /// The choices to combine: all of them, or those that cost least along each dimension of the mesh alone.
-    fn best_few<'c>(&self, choices: &'c [Choice], costs: &mut Memo) -> Result<Vec<&'c Choice>> {
-        let dims = self.placement.mesh().len();
-        let most = (1..).take_while(|&count: &usize| count.saturating_pow(dims as u32) <= COMPARED).last().unwrap_or(1);
-        if choices.len() <= most {
-            return Ok(choices.iter().collect());
-        }
-        let mut ranked = Vec::new();
-        for (i, choice) in choices.iter().enumerate() {
-            ranked.push((self.cost(&vec![choice; dims], costs)?, i));
-        }
-        ranked.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let mut kept: Vec<usize> = ranked.into_iter().map(|(_, i)| i).take(most).chain([0]).collect();
-        kept.sort_unstable();
-        kept.dedup();
-        Ok(kept.into_iter().map(|i| &choices[i]).collect())
-    }
-
-    /// Whether blocks are divided evenly along all dimensions of the mesh that split them.
-    fn is_even(&self, combination: &[&Choice]) -> bool {
-        combination.iter().all(|choice| {
-            let same = combination.iter().zip(self.placement.mesh()).filter(|(other, _)| *other == choice);
-            let parts: usize = same.map(|(_, &ranks)| ranks).product();
-            choice.even.iter().all(|length| length.is_multiple_of(parts))
-        })
-    }
-
-    fn distribution(&self, combination: &[&Choice], of: impl Fn(&Choice) -> Sbp) -> Result<Distribution> {
-        let sbp: Vec<Sbp> = combination.iter().map(|choice| of(choice)).collect();
-        Distribution::new(self.placement.clone(), &sbp)
-    }
-
-    /// Seconds of boxing.
-    fn cost(&self, combination: &[&Choice], costs: &mut Memo) -> Result<f64> {
-        let mut sum = 0.0;
-        for (i, (meta, from)) in self.inputs.iter().zip(self.from).enumerate() {
-            let to = self.distribution(combination, |choice| choice.inputs[i])?;
-            sum += costs.of(self.world, i, meta, from, &to)?;
-        }
-        for (i, (meta, to)) in self.outputs.iter().zip(self.to.unwrap_or_default()).enumerate() {
-            let from = self.distribution(combination, |choice| choice.outputs[i])?;
-            sum += costs.of(self.world, self.inputs.len() + i, meta, &from, to)?;
-        }
-        Ok(sum)
-    }
-
-    /// Whether an input's dimension was split, is not any more, and its axis may not be.
-    fn gathers(&self, map: &AxisMap, to: &[Arc<Distribution>]) -> bool {
-        self.from.iter().zip(to).zip(&map.inputs).any(|((from, to), names)| {
-            let pairs = from.sbp().iter().zip(to.sbp());
-            pairs.into_iter().any(|(from, to)| match from {
-                Sbp::Split(d) if from != to => names[*d].is_none_or(|axis| map.roles[usize::from(axis)] == Role::Whole),
-                _ => false,
-            })
-        })
-    }
-}
-
-/// What boxing of each tensor costs.
-#[derive(Default)]
-struct Memo(HashMap<(usize, Distribution, Distribution), f64>);
-
-impl Memo {
-    fn of(&mut self, world: &World, i: usize, meta: &Meta, from: &Distribution, to: &Distribution) -> Result<f64> {
-        if from == to {
-            return Ok(0.0);
-        }
-        let key = (i, from.clone(), to.clone());
-        if let Some(seconds) = self.0.get(&key) {
-            return Ok(*seconds);
-        }
-        let seconds = plan(world, meta, from, to)?.seconds();
-        self.0.insert(key, seconds);
-        Ok(seconds)
-    }
-}
-
-/// All ways to choose for each of `dims` dimensions.
-fn combinations<'c>(choices: &[&'c Choice], dims: usize) -> Vec<Vec<&'c Choice>> {
-    (0..dims).fold(vec![vec![]], |begun, _| {
-        let longer = |begun: &Vec<&'c Choice>| {
-            choices.iter().map(|&choice| begun.iter().copied().chain([choice]).collect()).collect::<Vec<_>>()
-        };
-        begun.iter().flat_map(longer).collect()
-    })
 }

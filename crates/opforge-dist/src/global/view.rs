@@ -14,7 +14,7 @@ use opforge::{Error, Layout, Meta, Result, Tensor};
 use super::boxing::boxed;
 use super::content::{Content, Origin, Part, Shown};
 use super::read::{everywhere, part_of};
-use super::signature;
+use super::signature::Kind;
 
 /// Carries out a view.
 pub(super) fn view(call: &Call<'_>, input: &Tensor, layout: Layout) -> Result<Tensors> {
@@ -28,7 +28,7 @@ pub(super) fn view(call: &Call<'_>, input: &Tensor, layout: Layout) -> Result<Te
     Ok(outputs)
 }
 
-fn content_of(tensor: &Tensor) -> Result<&Arc<Content>> {
+fn content_of(tensor: &Tensor) -> Result<&Content> {
     Content::of(tensor).ok_or_else(|| Error::device("global", "input", tensor.device(), "a placement"))
 }
 
@@ -36,9 +36,10 @@ fn content_of(tensor: &Tensor) -> Result<&Arc<Content>> {
 pub(super) fn show(input: &Tensor, op: &dyn Operator, meta: &Meta, at: &'static Location<'static>) -> Result<Shown> {
     let content = content_of(input)?;
     let source = part_of(input, at)?;
-    let signature =
-        signature::of(&content.world, op, &[input.meta()], &[&source.distribution], std::slice::from_ref(meta), None)?;
-    let (is_in_place, to) = (signature.inputs[0] == source.distribution, &signature.outputs[0]);
+    let (world, placement) = (&*content.world, source.distribution.placement());
+    let from = [&source.distribution];
+    let signature = Kind { world, op, inputs: &[input.meta()], from: &from, to: None, placement }.signature()?;
+    let (is_in_place, to) = (signature.inputs[0] == source.distribution, &signature.outputs[0].distribution);
     let local = boxed(&content.world, input.meta(), &source, &signature.inputs[0], at)?;
     let position = to.placement().position(content.world.rank());
     let viewed = |(local, position): (Tensor, usize)| {

@@ -189,6 +189,9 @@ fn two_tensors(
     if !rules.broadcast && a.shape() != b.shape() {
         return Err(Error::binary_shapes(name, a.shape(), b.shape()));
     }
+    if (a.rank() == 0) != (b.rank() == 0) && a.device() != b.device() && rules.broadcast {
+        return together(name, op, a, b, rules, out);
+    }
     if a.dtype() == b.dtype() {
         journey::step("functional", || format!("{name}: dtypes agree, shapes {:?} and {:?}", a.shape(), b.shape()));
         return dispatch_to(op, &[a, b], out);
@@ -197,6 +200,24 @@ fn two_tensors(
     let dtype = common_dtype(name, a, b)?;
     journey::step("functional", || format!("{name}: {} and {} promote to {dtype}", a.dtype(), b.dtype()));
     dispatch_to(op, &[&*cast(a, dtype)?, &*cast(b, dtype)?], out)
+}
+
+/// As [`two_tensors`], one of which is a number elsewhere.
+#[cold]
+#[track_caller]
+fn together(
+    name: &'static str,
+    op: &dyn Operator,
+    a: &Tensor,
+    b: &Tensor,
+    rules: Rules,
+    out: Out<'_>,
+) -> Result<Tensor> {
+    let (a, b) = (beside(a, b)?, beside(b, a)?);
+    if a.device() != b.device() {
+        return dispatch_to(op, &[&a, &b], out);
+    }
+    two_tensors(name, op, &a, &b, rules, out)
 }
 
 /// The dtype that two tensors promote to; 0-d tensors give way to others of the same or a higher kind.

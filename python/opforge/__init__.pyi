@@ -501,6 +501,7 @@ from ._core import pi as pi
 from ._core import pinverse as pinverse
 from ._core import pixel_shuffle as pixel_shuffle
 from ._core import pixel_unshuffle as pixel_unshuffle
+from ._global.placement import placement as placement
 from ._core import poisson as poisson
 from ._functional.layers import poisson_nll_loss as poisson_nll_loss
 from ._core import polar as polar
@@ -554,6 +555,7 @@ from ._functional.layers import rrelu_ as rrelu_
 from ._core import rsqrt as rsqrt
 from ._core import rsub as rsub
 from .serialization import save as save
+from . import sbp as sbp
 from ._calls.functions import scalar_tensor as scalar_tensor
 from ._core import scatter as scatter
 from ._core import scatter_add as scatter_add

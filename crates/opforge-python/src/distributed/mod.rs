@@ -3,6 +3,7 @@
 mod fault;
 mod group;
 mod memory;
+mod progress;
 mod request;
 mod world;
 

@@ -31,6 +31,8 @@ class Reducer:
         self.find_unused, self.static, self.as_views = find_unused, static, as_views
         self.hook = self.state = None
         self.is_syncing = True
+        # How many ranks have a backward, and what sums are divided by: fewer than all where some have no more data.
+        self.active = self.divisor = group.size()
         # Parameters that had gradients since the last averaging, in backwards that were not averaged.
         self.kept = set()
         # How often each gradient comes in a backward; a static graph's are counted in the first.
@@ -98,7 +100,7 @@ class Reducer:
         with no_grad():
             flat = bucket.gather(lambda i: self.seen[i] or (self.find_unused or self.static) and i in self.kept)
             if self.hook is None:
-                future = _average(self.group, flat)
+                future = _average(self.group, flat, self.divisor)
             else:
                 future = self.hook(self.state, GradBucket(bucket, flat))
                 if not callable(getattr(future, "wait", None)):
@@ -106,21 +108,32 @@ class Reducer:
         self.futures.append(future)
 
     def _finish(self):
-        """Begins what is left, and writes the averages when all ranks have the same gradients, or may lack some."""
-        for bucket in self.buckets[len(self.futures) :]:
-            self._begin(bucket)
-        counts = self._counts()
-        averages = [_vector(future.wait(), bucket) for future, bucket in zip(self.futures, self.buckets)]
-        counts = counts().tolist()
-        learned, seen = self.is_learning, self.seen
-        self.kept.clear()
-        if learned:
+        """Writes the averages, when all ranks have the same gradients, or may lack some."""
+        seen = self.seen
+        averages, counts = self._exchange()
+        if self.is_learning:
             self.needed, self.is_learning = list(seen), False
+        self.kept.clear()
         self.reset()
         self._check(counts, seen)
         with no_grad():
             for bucket, flat in zip(self.buckets, averages):
                 self._write(bucket, flat, counts)
+
+    def _exchange(self):
+        """Begins what is left, and waits for all: averages by bucket, and on how many ranks each parameter has a gradient."""
+        for bucket in self.buckets[len(self.futures) :]:
+            self._begin(bucket)
+        counts = self._counts()
+        averages = [_vector(future.wait(), bucket) for future, bucket in zip(self.futures, self.buckets)]
+        return averages, counts().tolist()
+
+    def shadow(self):
+        """Takes part in the calls of a backward that other ranks have, with gradients of 0."""
+        self.reset()
+        self.kept.clear()
+        self._exchange()
+        self.reset()
 
     def _counts(self):
         """Begins to count on how many ranks each parameter has a gradient; gives what waits for the counts."""
@@ -138,7 +151,7 @@ class Reducer:
                 f"DistributedDataParallel: gradients of {', '.join(late)} came again after they had been sent (marked ready twice): a parameter is used in "
                 "several backwards inside of one. Expected each gradient once in a backward; static_graph=True counts them first"
             )
-        size = self.group.size()
+        size = self.active
         missing = [i for i, count in enumerate(counts) if count < size]
         if missing and not (self.find_unused or self.static):
             here = [self.names[i] for i in missing if not seen[i]]
@@ -165,16 +178,16 @@ def _call(method, position, parameter):
         arrived(position, parameter)
 
 
-def _average(group, flat):
+def _average(group, flat, divisor):
     """Begins to average a vector that nobody else has, in its own memory; a future of it."""
     request = group._core.all_reduce(flat, "sum", True)
     request.release()
-    return _futures.Deferred(request.test, lambda: _divided(request.wait(), flat, group.size()))
+    return _futures.Deferred(request.test, lambda: _divided(request.wait(), flat, divisor))
 
 
-def _divided(result, flat, size):
+def _divided(result, flat, divisor):
     flat = flat if result is None else result
-    return flat.div_(size) if size > 1 else flat
+    return flat.div_(divisor) if divisor > 1 else flat
 
 
 def _vector(result, bucket):

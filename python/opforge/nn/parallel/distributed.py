@@ -106,20 +106,24 @@ class DistributedDataParallel(Module):
                 counts = f"{len(ranks[0]) - 1} and {len(theirs) - 1} parameters and buffers" if len(theirs) != len(ranks[0]) else "in the same number"
                 raise dist.DistError(f"{_NAME}: module: ranks differ ({counts}): rank 0 has {first}, rank {rank} has {other}; expected the same module on all")
 
-    def _share(self, tensors):
-        """Gives all ranks the elements that rank 0 has."""
+    def _share(self, tensors, root=0):
+        """Gives all ranks the elements that one rank of the group has."""
         with no_grad():
-            _coalesced.broadcast([tensor.detach() for tensor in tensors], 0, self.process_group)
+            _coalesced.broadcast([tensor.detach() for tensor in tensors], root, self.process_group)
 
     def forward(self, *inputs, **kwargs):
         """The module's output."""
         is_syncing = _C.is_grad_enabled() and self.require_backward_grad_sync
-        if self._joining is not None and _C.is_grad_enabled():
-            self._joining.announce()
+        is_shared, root = self.require_forward_param_sync and self.broadcast_buffers, 0
         if _C.is_grad_enabled():
             self.reducer.prepare(is_syncing)
-        if self.require_forward_param_sync and self.broadcast_buffers:
-            self._share(self._named("named_buffers").values())
+            if self._joining is not None:
+                root = self._joining.announce(is_shared, is_syncing)
+        elif self._joining is not None:
+            # Ranks that have no more data know of no evaluations.
+            is_shared = False
+        if is_shared:
+            self._share(self._named("named_buffers").values(), root)
         output = self.module(*inputs, **kwargs)
         self.require_forward_param_sync = is_syncing
         return output
@@ -156,7 +160,8 @@ class DistributedDataParallel(Module):
         At its end all ranks have the parameters and buffers of the last to end.
 
         Averages are over all ranks, or over those that still have batches with `divide_by_initial_world_size=False`. With
-        `throw_on_early_termination`, all ranks raise RuntimeError when the first has no more. Raises NotImplementedError with communication hooks.
+        `throw_on_early_termination`, all ranks raise RuntimeError when the first has no more. Each forward that records gradients has one backward. Raises
+        RuntimeError within another such block; NotImplementedError where a communication hook is to divide by fewer ranks than all.
 
         >>> with model.join():                                        # doctest: +SKIP
         ...     for batch in batches:
@@ -165,11 +170,6 @@ class DistributedDataParallel(Module):
         from ._join import joined
 
         return joined(self, divide_by_initial_world_size, enable, throw_on_early_termination)
-
-    def train(self, mode=True):
-        """Switches to training or evaluation, with the module."""
-        super().train(mode)
-        return self
 
     @staticmethod
     def _set_params_and_buffers_to_ignore_for_model(module, params_and_buffers_to_ignore):

@@ -309,6 +309,26 @@ def samplers_split_an_epoch():
         assert sorted(set(together)) == list(range(11)) and together[11:] == together[: len(together) - 11]
 
 
+class Rows(torch.utils.data.Dataset):
+    def __len__(self):
+        return 12
+
+    def __getitem__(self, i):
+        return data(0, 12)[0][i] * i
+
+
+def reads_in_workers():
+    """Processes that a rank forks while it trains are no ranks."""
+    one, model = network(), DDP(network(), bucket_cap_mb=SMALL)
+    loader = torch.utils.data.DataLoader(Rows(), batch_size=2, sampler=torch.utils.data.DistributedSampler(Rows(), shuffle=False), num_workers=2)
+    for _ in range(2):
+        for x in loader:
+            (model(x).pow(2).sum() * size).backward()
+    for i in range(12):
+        (2 * one(Rows()[i]).pow(2).sum()).backward()
+    assert close(grads(model), grads(one))
+
+
 def goes_away():
     """Models that are gone leave no hooks that do anything."""
     module = network()
@@ -321,7 +341,7 @@ def goes_away():
 
 for test in (
     equals_one_process, uneven_batches_weigh_alike, begins_with_rank_0, accumulates_without_sync, several_forwards, checkpoints_and_frozen_parameters,
-    unused_parameters, hooks, begins_in_backward, joins, samplers_split_an_epoch, goes_away,
+    unused_parameters, hooks, begins_in_backward, joins, samplers_split_an_epoch, reads_in_workers, goes_away,
 ):  # fmt: skip
     test()
 print("all is right", flush=True)

@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import warnings
 
 import opforge as torch
 import opforge.distributed as dist
@@ -329,6 +330,21 @@ def reads_in_workers():
     assert close(grads(model), grads(one))
 
 
+def compiled():
+    """The module may be a graph; what exchanges gradients is none."""
+    batch = data(8, 2 * size)
+    mine = parts(batch, [2] * size)[rank]
+    one = network()
+    (2 * loss_of(one, batch)).backward()
+    for make in (lambda: DDP(torch.compile(network()), bucket_cap_mb=SMALL), lambda: torch.compile(DDP(network()))):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = make()
+            for _ in range(2):
+                loss_of(model, mine).backward()
+        assert close(grads(model), grads(one)) and bool(caught) == (type(model) is not DDP)
+
+
 def goes_away():
     """Models that are gone leave no hooks that do anything."""
     module = network()
@@ -341,7 +357,7 @@ def goes_away():
 
 for test in (
     equals_one_process, uneven_batches_weigh_alike, begins_with_rank_0, accumulates_without_sync, several_forwards, checkpoints_and_frozen_parameters,
-    unused_parameters, hooks, begins_in_backward, joins, samplers_split_an_epoch, reads_in_workers, goes_away,
+    unused_parameters, hooks, begins_in_backward, joins, samplers_split_an_epoch, reads_in_workers, compiled, goes_away,
 ):  # fmt: skip
     test()
 print("all is right", flush=True)

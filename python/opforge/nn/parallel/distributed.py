@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from ... import _core as _C
 from ... import distributed as dist
+from ..._calls.tracing import refuse
 from ...autograd.grad_mode import no_grad
 from ...distributed import _coalesced
 from ..modules.module import Module
@@ -112,7 +113,8 @@ class DistributedDataParallel(Module):
             _coalesced.broadcast([tensor.detach() for tensor in tensors], root, self.process_group)
 
     def forward(self, *inputs, **kwargs):
-        """The module's output."""
+        """The module's output. In functions that are compiled it is a call between processes, which graphs do not hold: compile the module, then wrap it."""
+        refuse("DistributedDataParallel exchanges data with other processes: compile the module that it is made of")
         is_syncing = _C.is_grad_enabled() and self.require_backward_grad_sync
         is_shared, root = self.require_forward_param_sync and self.broadcast_buffers, 0
         if _C.is_grad_enabled():

@@ -21,6 +21,7 @@ FAILING = [
     ("diverged", ["rank 0 called all_reduce(sum) of f32 [2]", "rank 1 called broadcast(root 0)", "failing.py:"]),
     ("shapes", ["all_reduce(sum) of f32 [2]", "all_reduce(sum) of f32 [3]"]),
     ("raises", ["FileNotFoundError: no such file: weights"]),
+    ("raises_under_way", ["FileNotFoundError: no such file: weights"]),
     ("leaves", ["rank 1 called close"]),
     ("stuck", ["rank 0 waited 3s in all_reduce", "for rank 1"]),
     ("interrupted", ["KeyboardInterrupt", "failing.py"]),

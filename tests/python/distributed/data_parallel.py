@@ -330,6 +330,16 @@ def reads_in_workers():
     assert close(grads(model), grads(one))
 
 
+def converts():
+    """A wrapped module may be converted, which gives its parameters other data: PyTorch keeps averaging, too."""
+    batch = data(9, 2 * size)
+    one, model = network().float(), DDP(network())
+    model.float()
+    loss_of(one, (batch[0].float(), batch[1])).backward()
+    loss_of(model, [part.float() if part.is_floating_point() else part for part in parts(batch, [2] * size)[rank]]).backward()
+    assert close(grads(model), grads(one), 1e-6) and model.module[0].weight.grad.dtype == torch.float32
+
+
 def compiled():
     """The module may be a graph; what exchanges gradients is none."""
     batch = data(8, 2 * size)
@@ -357,7 +367,7 @@ def goes_away():
 
 for test in (
     equals_one_process, uneven_batches_weigh_alike, begins_with_rank_0, accumulates_without_sync, several_forwards, checkpoints_and_frozen_parameters,
-    unused_parameters, hooks, begins_in_backward, joins, samplers_split_an_epoch, reads_in_workers, compiled, goes_away,
+    unused_parameters, hooks, begins_in_backward, joins, samplers_split_an_epoch, reads_in_workers, converts, compiled, goes_away,
 ):  # fmt: skip
     test()
 print("all is right", flush=True)

@@ -84,6 +84,11 @@ impl World {
         left.len()
     }
 
+    /// Lets go of a call that is over.
+    fn forget(&self, slot: &Slot) {
+        self.slots().retain(|other| !Arc::ptr_eq(other, slot));
+    }
+
     /// Whether no call is under way.
     pub fn is_idle(&self) -> bool {
         self.slots().is_empty()
@@ -107,6 +112,7 @@ impl World {
         let mut round = 0u32;
         loop {
             if lock(slot).poll() {
+                self.forget(slot);
                 return true;
             }
             // The others are looked at now and then.

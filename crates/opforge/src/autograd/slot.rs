@@ -42,9 +42,9 @@ pub(crate) struct Slot {
 pub(crate) struct Extra {
     pub(super) grad: Mutex<Option<Tensor>>,
     pub(super) retains_grad: AtomicBool,
-    /// A leaf's hooks; those of computed tensors are with the nodes that computed them.
-    pub(super) hooks: Mutex<Vec<(u64, Arc<Hook>)>>,
-    pub(super) after: Mutex<Vec<(u64, Arc<AfterHook>)>>,
+    /// A leaf's hooks, which other leaves may share; those of computed tensors are with the nodes that computed them.
+    pub(super) hooks: Arc<Mutex<Vec<(u64, Arc<Hook>)>>>,
+    pub(super) after: Arc<Mutex<Vec<(u64, Arc<AfterHook>)>>>,
 }
 
 /// Locks what no panic leaves half done.
@@ -134,6 +134,14 @@ impl Slot {
 
     pub(super) fn extra(&self) -> &Extra {
         self.extra.get_or_init(Box::default)
+    }
+
+    /// Shares the hooks of another place, from now on. Does nothing in a place that has something of its own.
+    pub(super) fn share_hooks(&self, other: &Slot) {
+        if let Some(Extra { hooks, after, .. }) = other.extra_opt() {
+            let shared = Extra { hooks: hooks.clone(), after: after.clone(), ..Extra::default() };
+            let _ = self.extra.set(Box::new(shared));
+        }
     }
 
     pub(super) fn extra_opt(&self) -> Option<&Extra> {

@@ -137,12 +137,9 @@ class Reducer:
 
     def _counts(self):
         """Begins to count on how many ranks each parameter has a gradient; gives what waits for the counts."""
-        mine = _C.zeros(len(self.parameters), dtype=_C.int32)
         allowed = self.kept if self.find_unused or self.static else ()
         numbers = [_LATE if i in self.late else int(count > 0 or i in allowed) for i, count in enumerate(self.seen)]
-        mine.copy_(_C.tensor(numbers, dtype=_C.int32))
-        request = self.group._core.all_reduce(mine, "sum")
-        return request.wait
+        return self.group._core.all_reduce(_C.tensor(numbers, dtype=_C.int32), "sum").wait
 
     def _check(self, counts, seen):
         late = [name for name, count in zip(self.names, counts) if count >= _LATE]

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use opforge::autograd::{accumulate, at_the_end};
+use opforge::autograd::{accumulate, at_the_end, enable_grad};
 use opforge::{Device, Error, Tensor, Var};
 
 fn leaf(x: f64) -> Var {
@@ -59,7 +59,7 @@ fn endings_run_after_all_gradients_and_only_of_backwards_that_succeed() {
     let (seen, leaves) = (ended.clone(), (x.clone(), y.clone()));
     let hook = move |_: &Tensor| {
         // A backward inside of this one has the same end.
-        accumulate(&[(leaves.1.sqr()?, None)], None, Default::default())?;
+        accumulate(&[(enable_grad(|| leaves.1.sqr())?, None)], None, Default::default())?;
         let (seen, y) = (seen.clone(), leaves.1.clone());
         at_the_end(Box::new(move || {
             seen.lock().unwrap().push(y.grad().unwrap().to_vec1::<f64>()?);

@@ -46,6 +46,8 @@ class Measured:
 
 
 class Waited:
+    """A future whose wait is timed; what follows it is not."""
+
     def __init__(self, measured, future):
         self.measured, self.future = measured, future
 
@@ -54,6 +56,21 @@ class Waited:
         result = self.future.wait()
         self.measured.waited += 1e3 * (time.perf_counter() - begun)
         return result
+
+    def value(self):
+        return self.future.value()
+
+    def then(self, callback):
+        return Followed(self, callback)
+
+
+class Followed:
+    def __init__(self, future, callback):
+        self.future, self.callback = future, callback
+
+    def wait(self):
+        self.future.wait()
+        return self.callback(self.future)
 
 
 def loss_of(model, x, labels):
@@ -84,10 +101,10 @@ def main():
     alone, _ = backward_times(network(), x, labels)
     lines = [f"{size} ranks, one thread each; batch {BATCH} a rank; layers {SIZES}; buckets of {MEGABYTES} MiB; milliseconds, lower quartiles of {ROUNDS}"]
     lines.append(f"backward of one rank's model, without averaging: {alone:.1f}")
-    for name, hook in (("float32", default_hooks.allreduce_hook), ("bfloat16", default_hooks.bf16_compress_hook)):
+    for name, wrapped in (("float32", lambda hook: hook), ("bfloat16", default_hooks.bf16_compress_wrapper)):
         model = DistributedDataParallel(network(), bucket_cap_mb=MEGABYTES)
-        measured = Measured(hook)
-        model.register_comm_hook(None, measured)
+        measured = Measured(default_hooks.allreduce_hook)
+        model.register_comm_hook(None, wrapped(measured))
         whole, exposed = backward_times(model, x, labels, measured)
         dtype = torch.float32 if name == "float32" else torch.bfloat16
         vectors = [torch.zeros(count, dtype=dtype) for count in measured.sizes.values()]

@@ -43,9 +43,12 @@ pub(crate) struct Extra {
     pub(super) grad: Mutex<Option<Tensor>>,
     pub(super) retains_grad: AtomicBool,
     /// A leaf's hooks, which other leaves may share; those of computed tensors are with the nodes that computed them.
-    pub(super) hooks: Arc<Mutex<Vec<(u64, Arc<Hook>)>>>,
-    pub(super) after: Arc<Mutex<Vec<(u64, Arc<AfterHook>)>>>,
+    pub(super) hooks: Numbered<Hook>,
+    pub(super) after: Numbered<AfterHook>,
 }
+
+/// Hooks with the numbers of their registrations.
+type Numbered<H> = Arc<Mutex<Vec<(u64, Arc<H>)>>>;
 
 /// Locks what no panic leaves half done.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -154,6 +154,17 @@ def test_names_of_training_are_found_as_pytorchs():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_communication_hooks_by_name(world):
+    from opforge.distributed.algorithms.ddp_comm_hooks import DDPCommHookType, default_hooks, register_ddp_comm_hook
+
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+    with pytest.raises(TypeError, match="DDPCommHookType"):
+        register_ddp_comm_hook(default_hooks.allreduce_hook, model)
+    register_ddp_comm_hook(DDPCommHookType.BF16_COMPRESS, model)
+    model(torch.tensor([[1 + 2**-12, 3.0]])).sum().backward()
+    assert model.module.weight.grad.tolist() == [[1, 3]] and len(DDPCommHookType) == 3
+
+
 def test_models_are_pickled(world):
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1), find_unused_parameters=True)
     copy = pickle.loads(pickle.dumps(model))

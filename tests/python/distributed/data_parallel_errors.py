@@ -69,6 +69,29 @@ def missing_gradients():
     assert model.module.sometimes.weight.grad is not None
 
 
+def a_backward_that_is_left_out():
+    """The next gradients of a rank that leaves out a backward are not taken for those of now, also when all but one leave it out."""
+    x = torch.ones(2, 3)
+    for leaves_out in (rank == size - 1), (rank != 0):
+        model = DDP(Branches())
+        for step in range(3):
+            loss = model(x * step)
+            if step == 1 and leaves_out:
+                continue
+            if step == 0:
+                loss.backward()
+            elif step == 1 or leaves_out:
+                raises(loss.backward, RuntimeError, "different iterations")
+                break
+        model.zero_grad()
+        model(x).backward()
+        assert torch.allclose(model.module.always.bias.grad, _alone(model, x))
+
+
+def _alone(model, x):
+    return torch.autograd.grad(model.module(x), [model.module.always.bias])[0]
+
+
 def gradients_that_come_twice():
     """A parameter whose gradient comes again after it was sent, from a backward inside of another."""
     layer = nn.Linear(3, 3)
@@ -123,7 +146,7 @@ def wrong_arguments():
     raises(lambda: model(torch.ones(1, 2)).sum().backward(), TypeError, "expected a Future")
 
 
-for test in models_that_differ, missing_gradients, gradients_that_come_twice, wrong_arguments, errors_in_backward:
+for test in models_that_differ, missing_gradients, a_backward_that_is_left_out, gradients_that_come_twice, wrong_arguments, errors_in_backward:
     test()
 print("all is right", flush=True)
 dist.destroy_process_group()

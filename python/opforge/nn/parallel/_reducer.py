@@ -11,6 +11,8 @@ from ...distributed import GradBucket, _futures
 
 # What a rank adds to the count of a parameter whose gradient came again after its bucket had left.
 _LATE = 1 << 20
+# Forwards are counted up to this number: so that the sum of its squares over thousands of ranks is an int32.
+_TURN = 1 << 10
 
 _UNFINISHED = (
     "DistributedDataParallel: the backward before has ended with an error after all-reduces of its gradients had begun, which the other ranks wait for. "
@@ -31,6 +33,8 @@ class Reducer:
         self.find_unused, self.static, self.as_views = find_unused, static, as_views
         self.hook = self.state = None
         self.is_syncing = True
+        # How many forwards there were whose backwards are averaged: the same number on all ranks, unless one leaves out a backward.
+        self.forwards = 0
         # How many ranks have a backward, and what sums are divided by: fewer than all where some have no more data.
         self.active = self.divisor = group.size()
         # Parameters that had gradients since the last averaging, in backwards that were not averaged.
@@ -59,6 +63,7 @@ class Reducer:
         if not self._is_under_way():
             self.reset()
         self.is_syncing = is_syncing
+        self.forwards = (self.forwards + is_syncing) % _TURN
 
     def _is_under_way(self):
         """Whether a backward that is averaged runs: one that failed has dropped its end."""
@@ -110,27 +115,30 @@ class Reducer:
     def _finish(self):
         """Writes the averages, when all ranks have the same gradients, or may lack some."""
         seen = self.seen
-        averages, counts = self._exchange()
+        averages, counts, forwards = self._exchange()
         if self.is_learning:
             self.needed, self.is_learning = list(seen), False
         self.kept.clear()
         self.reset()
+        self._check_forwards(*forwards)
         self._check(counts, seen)
         with no_grad():
             for bucket, flat in zip(self.buckets, averages):
                 self._write(bucket, flat, counts)
 
     def _exchange(self):
-        """Begins what is left, and waits for all: averages by bucket, and on how many ranks each parameter has a gradient."""
+        """Begins what is left, and waits for all: averages by bucket, on how many ranks each parameter has a gradient, and the sums over ranks of the
+        number of forwards and of its square."""
         for bucket in self.buckets[len(self.futures) :]:
             self._begin(bucket)
         counts = self._counts()
         averages = [_vector(future.wait(), bucket) for future, bucket in zip(self.futures, self.buckets)]
-        return averages, counts().tolist()
+        *counts, forwards, squares = counts().tolist()
+        return averages, counts, (forwards, squares)
 
     def shadow(self):
         """Takes part in the calls of a backward that other ranks have, with gradients of 0."""
-        self.reset()
+        self.prepare(True)
         self.kept.clear()
         self._exchange()
         self.reset()
@@ -139,7 +147,19 @@ class Reducer:
         """Begins to count on how many ranks each parameter has a gradient; gives what waits for the counts."""
         allowed = self.kept if self.find_unused or self.static else ()
         numbers = [_LATE if i in self.late else int(count > 0 or i in allowed) for i, count in enumerate(self.seen)]
+        numbers += [self.forwards, self.forwards**2]
         return self.group._core.all_reduce(_C.tensor(numbers, dtype=_C.int32), "sum").wait
+
+    def _check_forwards(self, total, squares):
+        # The variance is 0 if all have the same number.
+        if self.group.size() * squares == total**2:
+            return
+        given, self.forwards = self.forwards, 0
+        raise RuntimeError(
+            f"DistributedDataParallel: ranks are in different iterations: {given} forwards on this rank, {total / self.group.size():.2f} on average. Nothing "
+            "was averaged. Expected a backward on all ranks for each forward, or on none: a rank that leaves one out sends its next gradients in its place. "
+            "Call model.module, or under no_grad, where one rank alone computes"
+        )
 
     def _check(self, counts, seen):
         late = [name for name, count in zip(self.names, counts) if count >= _LATE]

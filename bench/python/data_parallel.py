@@ -111,9 +111,8 @@ def main():
         dist.barrier()
         calls = quartile([timed(lambda vectors=vectors: [dist.all_reduce(vector) for vector in vectors]) for _ in range(ROUNDS)])
         hidden = 100 * (1 - exposed / calls)
-        lines.append(
-            f"{name} on the wire, {len(vectors)} buckets: backward with averaging {whole:.1f}; calls alone {calls:.1f}, exposed {exposed:.1f}: {hidden:.0f} % hidden"
-        )
+        waited = f"calls alone {calls:.1f}, exposed {exposed:.1f}: {hidden:.0f} % hidden"
+        lines.append(f"{name} on the wire, {len(vectors)} buckets: backward with averaging {whole:.1f}; {waited}")
     if rank == 0:
         print("\n".join(lines))
     dist.destroy_process_group()

@@ -68,11 +68,13 @@ def equals_one_process():
     batches = [data(step, 12) for step in range(5)]
     one = network()
     expected, norms = trained(one, batches)
-    for options in {}, dict(bucket_cap_mb=SMALL), dict(bucket_cap_mb=SMALL, gradient_as_bucket_view=True), dict(static_graph=True), dict(find_unused_parameters=True):
+    kinds = {}, dict(bucket_cap_mb=SMALL), dict(bucket_cap_mb=SMALL, gradient_as_bucket_view=True), dict(static_graph=True), dict(find_unused_parameters=True)
+    for options in kinds:
         model = DDP(network(), **options)
         losses, given = trained(model, batches, lambda batch: parts(batch, [12 // size] * size)[rank])
         dist.all_reduce(losses, dist.ReduceOp.AVG)
-        assert torch.allclose(losses, expected, atol=1e-12) and torch.allclose(torch.tensor(given), torch.tensor(norms), atol=1e-12), (options, losses, expected)
+        assert torch.allclose(losses, expected, atol=1e-12), (options, losses, expected)
+        assert torch.allclose(torch.tensor(given), torch.tensor(norms), atol=1e-12), (options, given, norms)
         assert close(model.parameters(), one.parameters()) and same_everywhere(model.parameters())
 
 

@@ -19,6 +19,7 @@ _PRIVATE = _core._hidden | {
     "ExportedGraph",
     "GraphFunction",
     "SavedTensor",
+    "at_the_end_of_backward",
     "backward",
     "bench_operator",
     "catalogue",

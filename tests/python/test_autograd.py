@@ -181,6 +181,20 @@ def test_hooks_on_tensors():
         torch.ones(1).register_hook(print)
 
 
+def test_hooks_stay_when_the_data_is_another():
+    x, seen = torch.ones(2, requires_grad=True), []
+    handles = [x.register_hook(lambda grad: seen.append("hook")), x.register_post_accumulate_grad_hook(lambda param: seen.append(param is x))]
+    x.data = torch.zeros(3, dtype=torch.float64)
+    (x * 2).sum().backward()
+    assert seen == ["hook", True] and x.grad.tolist() == [2, 2, 2]
+    handles[0].remove()
+    x.data = torch.ones(3, dtype=torch.float64)
+    (x * 2).sum().backward()
+    handles[1].remove()
+    (x * 2).sum().backward()
+    assert seen == ["hook", True, True]
+
+
 def test_post_accumulate_hooks():
     x, seen = leaf(1.0), []
     x.register_post_accumulate_grad_hook(lambda param: seen.append((param is x, param.grad.tolist())))

@@ -2,6 +2,9 @@
 
 import datetime
 import doctest
+import pickle
+import subprocess
+import sys
 
 import pytest
 
@@ -91,8 +94,10 @@ def test_results_need_memory_that_can_be_written(world):
 
 def test_examples():
     from opforge.distributed import _collectives, _state
+    from opforge.distributed.optim import zero_redundancy_optimizer
+    from opforge.nn.parallel import distributed
 
-    for module in _collectives, _state:
+    for module in _collectives, _state, zero_redundancy_optimizer, distributed:
         result = doctest.testmod(module)
         assert result.attempted and not result.failed
 
@@ -100,6 +105,84 @@ def test_examples():
 def test_a_sampler_asks_the_world(world):
     sampler = torch.utils.data.DistributedSampler(range(5), shuffle=False)
     assert list(sampler) == [0, 1, 2, 3, 4] and sampler.num_replicas == 1
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 7, 8, 11])
+@pytest.mark.parametrize("drop_last", [False, True])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_samplers_give_each_rank_as_many(length, drop_last, shuffle):
+    ranks = 4
+    samplers = [torch.utils.data.DistributedSampler(range(length), ranks, rank, shuffle=shuffle, seed=5, drop_last=drop_last) for rank in range(ranks)]
+    each = length // ranks if drop_last else -(-length // ranks)
+    parts = [list(sampler) for sampler in samplers]
+    assert [len(part) for part in parts] == [len(sampler) for sampler in samplers] == [each] * ranks
+    order = [parts[k % ranks][k // ranks] for k in range(each * ranks)]
+    assert set(order[:length]) == set(range(length)) or drop_last
+    assert len(set(order[:length])) == min(length, each * ranks)
+    # What is repeated are the first samples.
+    assert order[length:] == [order[k % length] for k in range(length, len(order))]
+    if not shuffle:
+        assert order[:length] == list(range(min(length, each * ranks)))
+
+
+def test_samplers_draw_another_order_in_another_epoch():
+    sampler = torch.utils.data.DistributedSampler(range(50), 1, 0, seed=5)
+    first = list(sampler)
+    sampler.set_epoch(1)
+    assert first != list(sampler) == list(torch.utils.data.DistributedSampler(range(50), 1, 0, seed=6))
+    sampler.set_epoch(0)
+    assert first == list(sampler)
+
+
+def test_names_of_training_are_found_as_pytorchs():
+    code = """if True:
+        import opforge.as_torch, torch
+        import torch.distributed as dist
+        import torch.distributed.algorithms.ddp_comm_hooks.default_hooks as hooks
+        from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+        from torch.distributed.optim import ZeroRedundancyOptimizer
+        from torch.nn.parallel import DistributedDataParallel
+        from torch.nn.parallel.distributed import DistributedDataParallel as again
+        from torch.utils.data.distributed import DistributedSampler
+        assert hooks is default_hooks and again is DistributedDataParallel is torch.nn.parallel.DistributedDataParallel
+        assert issubclass(ZeroRedundancyOptimizer, torch.optim.Optimizer) and issubclass(again, torch.nn.Module) and dist.GradBucket
+        try:
+            again(torch.nn.Linear(2, 2))
+        except ValueError as error:
+            assert "init_process_group" in str(error)
+    """
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_communication_hooks_by_name(world):
+    from opforge.distributed.algorithms.ddp_comm_hooks import DDPCommHookType, default_hooks, register_ddp_comm_hook
+
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+    with pytest.raises(TypeError, match="DDPCommHookType"):
+        register_ddp_comm_hook(default_hooks.allreduce_hook, model)
+    register_ddp_comm_hook(DDPCommHookType.BF16_COMPRESS, model)
+    model(torch.tensor([[1 + 2**-12, 3.0]])).sum().backward()
+    assert model.module.weight.grad.tolist() == [[1, 3]] and len(DDPCommHookType) == 3
+
+
+def test_models_are_pickled(world):
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1), find_unused_parameters=True)
+    copy = pickle.loads(pickle.dumps(model))
+    copy(torch.ones(1, 2)).sum().backward()
+    assert copy.find_unused_parameters and torch.equal(copy.module.weight, model.module.weight) and copy.module.weight.grad.tolist() == [[1, 1]]
+    optimizer = dist.optim.ZeroRedundancyOptimizer(model.parameters(), torch.optim.SGD, lr=0.1)
+    with pytest.raises(TypeError, match="consolidate_state_dict"):
+        pickle.dumps(optimizer)
+
+
+def test_buckets_are_of_one_dtype_and_of_bounded_size():
+    from opforge.nn.parallel._buckets import buckets_of
+
+    sizes = [(4, torch.float32), (8, torch.float64), (4, torch.float32), (4, torch.float32), (30, torch.float32), (1, torch.float64)]
+    parameters = [torch.zeros(count, dtype=dtype) for count, dtype in sizes]
+    buckets = buckets_of(parameters, 16, 32)
+    assert [(bucket.positions, bucket.is_last) for bucket in buckets] == [([4], False), ([3, 2], False), ([5, 1], False), ([0], True)]
+    assert [bucket.index for bucket in buckets] == [0, 1, 2, 3]
 
 
 def test_errors_have_pytorch_classes():

@@ -1,43 +1,13 @@
 """`opforge.distributed` in programs of several processes, started by MPI's launcher."""
 
-import os
-import pathlib
-import shutil
-import subprocess
 import sys
 import time
 
 import pytest
 
-import opforge
+from launching import ROOT, needs_mpi, run, started
 
-PROGRAMS = pathlib.Path(__file__).parent / "distributed"
-ROOT = pathlib.Path(__file__).parents[2]
-
-
-def launcher():
-    """The folder of an `mpiexec` with the library beside it."""
-    folders = [pathlib.Path(sys.executable).parent, *(ROOT / name / "bin" for name in (".venv", ".venv-mpi"))]
-    on_path = shutil.which("mpiexec")
-    for folder in folders + ([pathlib.Path(on_path).resolve().parent] if on_path else []):
-        if (folder / "mpiexec").exists() and (folder.parent / "lib/libmpi_abi.so.1").exists():
-            return folder
-    return None
-
-
-FOLDER = launcher()
-pytestmark = pytest.mark.skipif(FOLDER is None, reason="no mpiexec with libmpi_abi beside it: pip install mpich")
-
-
-def run(*command):
-    paths = [str(pathlib.Path(opforge.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-    path = os.pathsep.join([str(FOLDER), os.environ["PATH"]])
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "PATH": path}
-    return subprocess.run([str(part) for part in command], env=environment, capture_output=True, text=True, timeout=120)
-
-
-def started(ranks, program, *arguments):
-    return run(FOLDER / "mpiexec", "-n", ranks, sys.executable, PROGRAMS / program, *arguments)
+pytestmark = needs_mpi
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
@@ -51,6 +21,7 @@ FAILING = [
     ("diverged", ["rank 0 called all_reduce(sum) of f32 [2]", "rank 1 called broadcast(root 0)", "failing.py:"]),
     ("shapes", ["all_reduce(sum) of f32 [2]", "all_reduce(sum) of f32 [3]"]),
     ("raises", ["FileNotFoundError: no such file: weights"]),
+    ("raises_under_way", ["FileNotFoundError: no such file: weights"]),
     ("leaves", ["rank 1 called close"]),
     ("stuck", ["rank 0 waited 3s in all_reduce", "for rank 1"]),
     ("interrupted", ["KeyboardInterrupt", "failing.py"]),

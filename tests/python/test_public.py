@@ -9,6 +9,7 @@ from opforge import _core
 
 PRIVATE = {
     "SavedTensor",
+    "at_the_end_of_backward",
     "backward",
     "bench_operator",
     "catalogue",

@@ -24,6 +24,7 @@ from ._collectives import (
     scatter,
 )
 from ._errors import DistBackendError, DistError, DistNetworkError, DistStoreError
+from ._grad_bucket import GradBucket
 from ._messages import P2POp, batch_isend_irecv, irecv, isend, recv, send
 from ._objects import all_gather_object, broadcast_object_list, gather_object, scatter_object_list
 from ._reduce_op import ReduceOp, reduce_op
@@ -46,7 +47,7 @@ from ._state import (
 from ._work import Work
 
 __all__ = """
-DistBackendError DistError DistNetworkError DistStoreError GroupMember P2POp ProcessGroup ReduceOp Work all_gather all_gather_into_tensor
+DistBackendError DistError DistNetworkError DistStoreError GradBucket GroupMember P2POp ProcessGroup ReduceOp Work all_gather all_gather_into_tensor
 all_gather_object all_reduce all_to_all all_to_all_single barrier batch_isend_irecv broadcast broadcast_object_list destroy_process_group gather
 gather_object get_backend get_global_rank get_group_rank get_node_local_rank get_process_group_ranks get_rank get_world_size group
 init_process_group irecv is_available is_backend_available is_gloo_available is_initialized is_mpi_available is_nccl_available
@@ -101,7 +102,7 @@ def __getattr__(name: str):
     """Imports submodules when they are first used."""
     import importlib
 
-    if name in ("device_mesh", "distributed_c10d", "fsdp", "nn", "optim", "rpc", "tensor", "utils", "checkpoint"):
+    if name in ("algorithms", "device_mesh", "distributed_c10d", "fsdp", "nn", "optim", "rpc", "tensor", "utils", "checkpoint"):
         return importlib.import_module(f".{name}", __name__)
     if name in ("DeviceMesh", "init_device_mesh"):
         return getattr(importlib.import_module(".device_mesh", __name__), name)

@@ -35,6 +35,14 @@ def write(tensor, flat):
     tensor.copy_(flat.reshape(tensor.shape))
 
 
+def take(tensor, result, op=ReduceOp.SUM, size=1):
+    """Writes a result that is not in the tensor's own memory, and makes it an average if it is to be one."""
+    if result is not None:
+        tensor.copy_(ended(op, result, size))
+    else:
+        ended(op, tensor.detach(), size)
+
+
 def write_all(tensors, flat):
     """Writes a vector's elements into tensors, one after the other."""
     for tensor, part in zip(tensors, flat.split([tensor.numel() for tensor in tensors]), strict=True):
@@ -47,7 +55,7 @@ def flat(tensors):
 
 
 def all_reduce(tensor, op=ReduceOp.SUM, group=None, async_op=False):
-    """Reduces a tensor over all processes, in place; all get the same bits.
+    """Reduces a tensor over all processes, in place; all get the same bits. What a contiguous tensor holds after an error is undefined.
 
     Raises DTypeError for dtypes that the reduction does not take, NotImplementedError for BAND, BOR, BXOR; DistError if ranks differ or do not come.
 
@@ -62,18 +70,19 @@ def all_reduce(tensor, op=ReduceOp.SUM, group=None, async_op=False):
     if (found := member("all_reduce", group)) is None:
         return None
     check_tensor("all_reduce", "tensor", tensor, is_result=True)
-    request = found._core.all_reduce(tensor, named("all_reduce", op, tensor))
-    return done(Work(request, lambda result: tensor.copy_(ended(op, result, found.size()))), async_op)
+    request = found._core.all_reduce(tensor, named("all_reduce", op, tensor), not async_op)
+    return done(Work(request, lambda result: take(tensor, result, op, found.size()), results=[tensor]), async_op)
 
 
 def broadcast(tensor, src=None, group=None, async_op=False, group_src=None):
-    """Gives all processes the elements of process `src` (its number in the world), in place. Tensors have equally many elements."""
+    """Gives all processes the elements of process `src` (its number in the world), in place. Tensors have equally many elements. What a
+    contiguous tensor holds after an error is undefined."""
     if (found := member("broadcast", group)) is None:
         return None
     root = root_of("broadcast", found, src, group_src)
     check_tensor("broadcast", "tensor", tensor, is_result=found.rank() != root)
-    request = found._core.broadcast(tensor, root)
-    return done(Work(request, None if found.rank() == root else lambda result: tensor.copy_(result)), async_op)
+    request = found._core.broadcast(tensor, root, not async_op)
+    return done(Work(request, None if found.rank() == root else lambda result: take(tensor, result), results=[tensor]), async_op)
 
 
 def reduce(tensor, dst=None, op=ReduceOp.SUM, group=None, async_op=False, group_dst=None):

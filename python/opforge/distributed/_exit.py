@@ -7,6 +7,7 @@ import functools
 import os
 import sys
 
+from .. import _core
 from ._errors import DistError
 from ._state import _world
 
@@ -31,7 +32,10 @@ def _failed(show, kind, error, traceback):
 
 def _leave():
     """Leaves with all ranks and ends MPI. After an error MPI is left as it is: the launcher ends the other processes when this one ends."""
-    if _world.is_failing or os.getpid() != _world.process:
+    if os.getpid() != _world.process:
+        return
+    _core._ProcessGroup.stop()
+    if _world.is_failing:
         return
     group, first = _world.group, _world.first
     _world.group, _world.groups = None, {}

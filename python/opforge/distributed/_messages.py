@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ._collectives import member, root_of, write
 from ._state import get_global_rank
-from ._work import Work, check_tensor
+from ._work import Work, check_tensor, done
 
 
 def _peer(name, found, given, group_given, argument):
@@ -24,36 +24,46 @@ def _tag(name, tag):
 
 def isend(tensor, dst=None, group=None, tag=0, group_dst=None):
     """Begins to send a tensor to process `dst`, its number in the world; a Work. It is the sender's elements of now that arrive."""
-    if (found := member("isend", group)) is None:
-        return None
-    check_tensor("isend", "tensor", tensor)
-    return Work(found._core.send(tensor, _peer("isend", found, dst, group_dst, "dst"), _tag("isend", tag)))
+    work = _sending(tensor, dst, group, tag, group_dst)
+    return None if work is None else done(work, async_op=True)
 
 
 def irecv(tensor, src=None, group=None, tag=0, group_src=None):
     """Begins to receive a tensor from process `src`, its number in the world; a Work. Messages with one tag come in order. Raises
     NotImplementedError without `src`."""
-    if (found := member("irecv", group)) is None:
-        return None
-    check_tensor("irecv", "tensor", tensor, is_result=True)
-    peer = _peer("irecv", found, src, group_src, "src")
-    request = found._core.receive(tensor, peer, _tag("irecv", tag))
-    return Work(request, lambda result: write(tensor, result), get_global_rank(found, peer))
+    work = _receiving(tensor, src, group, tag, group_src)
+    return None if work is None else done(work, async_op=True)
 
 
 def send(tensor, dst=None, group=None, tag=0, group_dst=None):
     """Sends a tensor to process `dst`, its number in the world."""
-    if (work := isend(tensor, dst, group, tag, group_dst)) is not None:
+    if (work := _sending(tensor, dst, group, tag, group_dst)) is not None:
         work.wait()
 
 
 def recv(tensor, src=None, group=None, tag=0, group_src=None) -> int:
     """Receives a tensor from process `src`, and gives its number; -1 if this process is not in the group. Raises DistError if what was sent has another
     dtype or length."""
-    if (work := irecv(tensor, src, group, tag, group_src)) is None:
+    if (work := _receiving(tensor, src, group, tag, group_src)) is None:
         return -1
     work.wait()
     return work.source_rank()
+
+
+def _sending(tensor, dst, group, tag, group_dst):
+    if (found := member("isend", group)) is None:
+        return None
+    check_tensor("isend", "tensor", tensor)
+    return Work(found._core.send(tensor, _peer("isend", found, dst, group_dst, "dst"), _tag("isend", tag)))
+
+
+def _receiving(tensor, src, group, tag, group_src):
+    if (found := member("irecv", group)) is None:
+        return None
+    check_tensor("irecv", "tensor", tensor, is_result=True)
+    peer = _peer("irecv", found, src, group_src, "src")
+    request = found._core.receive(tensor, peer, _tag("irecv", tag))
+    return Work(request, lambda result: write(tensor, result), get_global_rank(found, peer), [tensor])
 
 
 class P2POp:

@@ -9,11 +9,11 @@ from ..autograd import no_grad
 
 
 class Work:
-    """A call under way, as `async_op=True`, `isend` and `irecv` return it. Results are in the tensors once `wait()` has returned, or `is_completed()`
-    has said so; calls go on while a process waits for any."""
+    """A call under way, as `async_op=True`, `isend` and `irecv` return it. It goes on by itself; results are in the tensors once `wait()` has returned,
+    or `is_completed()` has said so."""
 
-    def __init__(self, request, finish=None, source=-1):
-        self._request, self._finish, self._source, self._error = request, finish, source, None
+    def __init__(self, request, finish=None, source=-1, results=()):
+        self._request, self._finish, self._source, self._error, self._results = request, finish, source, None, list(results)
 
     def wait(self, timeout=None) -> bool:
         """Waits until the call is done, at most for `timeout`, a datetime.timedelta. Raises DistError if ranks differ, stop, or do not come."""
@@ -39,6 +39,20 @@ class Work:
     def exception(self):
         """The error of a call that has failed, or None."""
         return self._error if self.is_completed() else None
+
+    def get_future(self):
+        """A Future of the list of the tensors that have the results. What is to follow (`then`) runs when somebody waits for it, or asks whether it
+        is done.
+
+        >>> work.get_future().then(lambda future: future.value()[0]).wait()      # doctest: +SKIP
+        """
+        from ._futures import Deferred
+
+        return Deferred(self._request.test, self._waited)
+
+    def _waited(self):
+        self.wait()
+        return self._results
 
     def source_rank(self) -> int:
         """The rank whose elements were received."""
@@ -73,6 +87,7 @@ class _Works(Work):
 def done(work, async_op):
     """The work if the call is asynchronous; else its end is waited for."""
     if async_op:
+        work._request.release()
         return work
     work.wait()
     return None

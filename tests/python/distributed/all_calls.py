@@ -2,7 +2,10 @@
 
 import datetime
 import os
+import shutil
 import sys
+import tempfile
+import time
 
 import opforge as torch
 import opforge.distributed as dist
@@ -127,6 +130,36 @@ def asynchronous():
     [expect(x, ones(float(k * size), x.numel())) for k, x in enumerate(tensors)]
 
 
+def on_their_own():
+    """Calls go on while nobody waits for them or asks."""
+    name = [None]
+    if rank == 0:
+        folder = tempfile.mkdtemp()
+        name = [os.path.join(folder, "arrived")]
+    dist.broadcast_object_list(name, 0)
+    count = 1_000_000
+    if rank == 0:
+        work = dist.isend(ones(3.0, count), 1)
+        gathered = dist.all_reduce(ones(1.0, count), async_op=True)
+        until = time.monotonic() + 60
+        while not all(os.path.exists(f"{name[0]}{k}") for k in range(1, size)):
+            assert time.monotonic() < until, "a call stands still"
+            time.sleep(0.01)
+        work.wait()
+        gathered.wait()
+        shutil.rmtree(folder)
+    else:
+        got = torch.zeros(count)
+        if rank == 1:
+            dist.recv(got, 0)
+            expect(got[-1:], [3.0])
+        x = ones(1.0, count)
+        future = dist.all_reduce(x, async_op=True).get_future()
+        assert torch.equal(future.then(lambda future: future.value()[0] + 1).wait(), ones(size + 1.0, count)) and future.done()
+        expect(x[:1], [float(size)])
+        open(f"{name[0]}{rank}", "w").close()
+
+
 def groups():
     first = dist.new_group([1, 0])
     last = dist.new_group([size - 1])
@@ -197,7 +230,7 @@ def again():
     expect(x, [float(size)])
 
 
-for check in (reductions, layouts_and_versions, gathers, scattered_reductions_and_exchanges, messages, asynchronous, groups, objects,
+for check in (reductions, layouts_and_versions, gathers, scattered_reductions_and_exchanges, messages, asynchronous, on_their_own, groups, objects,
               wrong_arguments_before_anything_is_sent, again):  # fmt: skip
     check()
 sys.stdout.write(f"rank {rank} of {size}: all is right\n")

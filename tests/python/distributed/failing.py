@@ -15,6 +15,11 @@ if kind == "diverged" and rank == 1:
     dist.broadcast(x, 0)
 elif kind == "raises" and rank == 1:
     raise FileNotFoundError("no such file: weights")
+elif kind == "raises_under_way":
+    works = [dist.all_reduce(torch.ones(1_000_000), async_op=True) for _ in range(5 - rank)]
+    if rank == 1:
+        raise FileNotFoundError("no such file: weights")
+    [work.wait() for work in works]
 elif kind == "leaves" and rank == 1:
     sys.exit(3)
 elif kind == "stuck" and rank == 1:

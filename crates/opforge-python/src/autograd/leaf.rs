@@ -87,7 +87,7 @@ impl PyTensor {
     }
 
     /// The same elements, outside of the graph: backward does not notice what is changed in place through them. Assigning makes the tensor
-    /// stand for other elements; gradient and `requires_grad` stay.
+    /// stand for other elements; gradient, hooks and `requires_grad` stay.
     #[getter]
     fn data(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         Self::wrap(py, self.tensor(py).untracked())
@@ -95,11 +95,12 @@ impl PyTensor {
 
     #[setter]
     fn set_data(&self, py: Python<'_>, data: &Bound<'_, PyTensor>) -> PyResult<()> {
-        let (old, new) = (self.tensor(py), PyTensor::of(data).untracked());
+        let (old, new) = (self.tensor(py), PyTensor::of(data));
         if !old.is_leaf() {
-            self.replace(py, computed_anew(&old, new).or_raise(py)?);
+            self.replace(py, computed_anew(&old, new.untracked()).or_raise(py)?);
             return Ok(());
         }
+        let new = new.untracked_in_place_of(&old);
         new.set_requires_grad(old.requires_grad() && old.is_leaf()).or_raise(py)?;
         if old.shape() == new.shape() && old.dtype() == new.dtype() {
             new.set_grad(old.grad().as_ref()).or_raise(py)?;

@@ -87,6 +87,13 @@ pub fn backward(
     })
 }
 
+/// Has `callback()` called when the outermost backward under way in this thread has added all gradients. A backward that fails drops it.
+#[pyfunction]
+pub fn at_the_end_of_backward(py: Python<'_>, callback: Py<PyAny>) -> PyResult<()> {
+    let call = move || Python::attach(|py| callback.call0(py).map(drop)).map_err(opforge::Error::wrap);
+    autograd::at_the_end(Box::new(call)).or_raise(py)
+}
+
 /// The gradients of the outputs' sum with respect to the inputs, as a tuple; `.grad` stays as it is.
 #[pyfunction]
 #[pyo3(signature = (

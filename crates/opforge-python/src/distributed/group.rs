@@ -7,14 +7,16 @@ use opforge::{DType, Error, Result, Shape, Tensor};
 use opforge_dist::{Buffer, Call, Collective, Engine, Mpi, Place, Reduction};
 use pyo3::prelude::*;
 
-use super::memory::{self, Private};
+use super::memory::{self, Lent};
+use super::progress;
 use super::request::PyCollectiveRequest;
 use super::world::World;
 use crate::error::{OrRaise, raise};
 use crate::front_end;
 use crate::tensor::PyTensor;
 
-/// A group of processes. Its calls read copies of tensors and give results as new ones, and return before they are done.
+/// A group of processes. Its calls return before they are done. They read copies of tensors and give results as new ones; or, asked to be `in_place`,
+/// use the memory of tensors where its layout allows that, and give no result: then nothing else may use these tensors until the call is done.
 #[pyclass(name = "_ProcessGroup", module = "opforge._core", frozen)]
 pub struct PyProcessGroup {
     world: Arc<World>,
@@ -38,8 +40,8 @@ impl PyProcessGroup {
         &self,
         py: Python<'_>,
         plan: Plan<'_>,
-        send: Option<Private>,
-        recv: Option<Private>,
+        send: Option<Lent>,
+        recv: Option<Lent>,
     ) -> PyResult<PyCollectiveRequest> {
         let name = plan.collective.name();
         let place = Place::Text(front_end::place(py).unwrap_or_else(|| "Python".into()));
@@ -56,24 +58,44 @@ impl PyProcessGroup {
 }
 
 /// A call's buffer, and the tensor whose memory it is.
-fn lend(memory: Option<Private>) -> Result<(Buffer, Option<Tensor>)> {
+fn lend(memory: Option<Lent>) -> Result<(Buffer, Option<Tensor>)> {
     let Some(memory) = memory else { return Ok((Buffer::empty(), None)) };
     memory.lend().map(|(buffer, tensor)| (buffer, Some(tensor)))
 }
 
+/// Memory that is read and written.
+struct Both {
+    memory: Lent,
+    tensor: Tensor,
+    /// Whether the memory is the tensor's own.
+    is_own: bool,
+}
+
+fn own_or_copy(py: Python<'_>, op: &'static str, tensor: &Bound<'_, PyTensor>, in_place: bool) -> PyResult<Both> {
+    let own = if in_place { Lent::itself(&PyTensor::of(tensor)) } else { None };
+    match own {
+        Some(memory) => {
+            let tensor = PyTensor::of(tensor);
+            front_end::called(|| memory::check(op, "tensor", &tensor, false)).or_raise(py)?;
+            Ok(Both { memory, tensor, is_own: true })
+        }
+        None => copy(py, op, tensor).map(|(memory, tensor)| Both { memory, tensor, is_own: false }),
+    }
+}
+
 /// A copy of what is sent.
-fn copy(py: Python<'_>, op: &'static str, tensor: &Bound<'_, PyTensor>) -> PyResult<(Private, Tensor)> {
+fn copy(py: Python<'_>, op: &'static str, tensor: &Bound<'_, PyTensor>) -> PyResult<(Lent, Tensor)> {
     let tensor = PyTensor::of(tensor);
     let copy = || {
         memory::check(op, "tensor", &tensor, false)?;
-        Private::copy_of(&tensor)
+        Lent::copy_of(&tensor)
     };
     Ok((front_end::called(copy).or_raise(py)?, tensor))
 }
 
-fn room(py: Python<'_>, counts: &[usize], dtype: DType) -> PyResult<Private> {
+fn room(py: Python<'_>, counts: &[usize], dtype: DType) -> PyResult<Lent> {
     let count = counts.iter().fold(0usize, |sum, &count| sum.saturating_add(count));
-    front_end::called(|| Private::zeros(&[count], dtype)).or_raise(py)
+    front_end::called(|| Lent::zeros(&[count], dtype)).or_raise(py)
 }
 
 fn reduction(py: Python<'_>, op: &'static str, name: &str, dtype: DType) -> PyResult<Reduction> {
@@ -141,18 +163,38 @@ impl PyProcessGroup {
         tensors.into_iter().try_for_each(check).or_raise(py)
     }
 
-    fn all_reduce(&self, py: Python<'_>, tensor: &Bound<'_, PyTensor>, op: &str) -> PyResult<PyCollectiveRequest> {
+    #[pyo3(signature = (tensor, op, in_place = false))]
+    fn all_reduce(
+        &self,
+        py: Python<'_>,
+        tensor: &Bound<'_, PyTensor>,
+        op: &str,
+        in_place: bool,
+    ) -> PyResult<PyCollectiveRequest> {
         let op = reduction(py, "all_reduce", op, PyTensor::of(tensor).dtype())?;
-        let (copy, tensor) = copy(py, "all_reduce", tensor)?;
+        let Both { memory, tensor, is_own } = own_or_copy(py, "all_reduce", tensor, in_place)?;
         let plan = Plan { collective: Collective::AllReduce(op), dtype: tensor.dtype(), dims: tensor.dims() };
-        self.start(py, plan, None, Some(copy))
+        let request = self.start(py, plan, None, Some(memory))?;
+        Ok(if is_own { request.changing(&tensor) } else { request })
     }
 
-    fn broadcast(&self, py: Python<'_>, tensor: &Bound<'_, PyTensor>, root: usize) -> PyResult<PyCollectiveRequest> {
-        let (copy, tensor) = copy(py, "broadcast", tensor)?;
+    #[pyo3(signature = (tensor, root, in_place = false))]
+    fn broadcast(
+        &self,
+        py: Python<'_>,
+        tensor: &Bound<'_, PyTensor>,
+        root: usize,
+        in_place: bool,
+    ) -> PyResult<PyCollectiveRequest> {
+        let Both { memory, tensor, is_own } = own_or_copy(py, "broadcast", tensor, in_place)?;
         let plan =
             Plan { collective: Collective::Broadcast { root }, dtype: tensor.dtype(), dims: &[tensor.elem_count()] };
-        self.start(py, plan, None, Some(copy))
+        let request = self.start(py, plan, None, Some(memory))?;
+        Ok(match is_own {
+            true if self.rank() == root => request.without_result(),
+            true => request.changing(&tensor),
+            false => request,
+        })
     }
 
     /// All ranks' elements, as a vector; `counts` are numbers of elements by rank.
@@ -234,6 +276,12 @@ impl PyProcessGroup {
     /// Waits for all calls of the world that are under way, and leaves together with all its ranks.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.world.close()).or_raise(py)
+    }
+
+    /// Ends the thread that lets calls go on, for good: before the interpreter ends, whose libraries it uses.
+    #[staticmethod]
+    fn stop(py: Python<'_>) {
+        py.detach(progress::stop);
     }
 
     /// Ends MPI, for good.

@@ -7,19 +7,27 @@ use std::sync::Arc;
 use opforge::{DType, Error, Result, Tensor};
 use opforge_core::DeviceLocation;
 use opforge_dist::{Buffer, Reduction};
+use opforge_runtime::vm;
 
-/// A tensor that nobody else has, whose memory a call may use until it is done.
-pub struct Private(Tensor);
+/// A contiguous tensor whose memory a call may use until it is done.
+pub struct Lent(Tensor);
 
-impl Private {
-    /// A contiguous copy, when the elements have been computed.
+impl Lent {
+    /// A contiguous copy that nobody else has.
     pub fn copy_of(tensor: &Tensor) -> Result<Self> {
-        Ok(Private(tensor.detach().copy()?))
+        Ok(Lent(tensor.detach().copy()?))
     }
 
     /// Zeros, for a result.
     pub fn zeros(dims: &[usize], dtype: DType) -> Result<Self> {
-        Ok(Private(Tensor::zeros(dims, dtype, &opforge::Device::Cpu)?.copy()?))
+        Ok(Lent(Tensor::zeros(dims, dtype, &opforge::Device::Cpu)?.copy()?))
+    }
+
+    /// The tensor itself, if a call can use its memory as it is. The caller leaves it alone until the call is done: as with memory that numpy shares,
+    /// what is read or written there meanwhile is undefined.
+    pub fn itself(tensor: &Tensor) -> Option<Self> {
+        let alignment = tensor.dtype().size_in_bytes().min(8);
+        (tensor.is_contiguous() && tensor.storage().is_aligned(alignment)).then(|| Lent(tensor.detach()))
     }
 
     /// The memory, lent to a call; and the tensor, for when the call has given it back.
@@ -27,12 +35,13 @@ impl Private {
         let tensor = self.0;
         let len = tensor.elem_count() * tensor.dtype().size_in_bytes();
         let start = tensor.layout().start_offset() * tensor.dtype().size_in_bytes();
-        let address = tensor.storage().expose()?.as_ptr().wrapping_add(start);
+        vm::wait_for_write(tensor.storage())?;
+        let address = tensor.storage().data()?.as_ptr().wrapping_add(start);
         let address = NonNull::new(address).unwrap_or(NonNull::dangling());
         let owner: Arc<dyn Any + Send + Sync> = Arc::new(tensor.clone());
-        // SAFETY: the tensor is contiguous, so its `len` bytes begin at the address; they are initialised, since `expose` has waited for the copy that
-        // wrote them; `owner` keeps the storage. `copy` gave the tensor memory of its own, and only the request holds the tensor until the buffer is
-        // dropped: `PyCollectiveRequest::result` gives it out afterwards.
+        // SAFETY: the tensor is contiguous, so its `len` bytes begin at the address; they are initialised, since all that writes them has been waited for
+        // (`data` gives zeros otherwise); `owner` keeps the storage. Nobody else uses the memory until the buffer is dropped: `copy` gave the tensor memory
+        // of its own, which `PyCollectiveRequest::result` gives out afterwards, or the caller of `itself` sees to it.
         let buffer = unsafe { Buffer::from_raw(address, len, DeviceLocation::Cpu, owner) };
         Ok((buffer, tensor))
     }

@@ -4,6 +4,7 @@ mod fault;
 mod global;
 mod group;
 mod memory;
+mod progress;
 mod request;
 mod world;
 

@@ -14,7 +14,7 @@ use crate::tensor::PyTensor;
 /// How long a waiting thread goes without looking for signals.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// A collective or a message under way. It goes on while somebody waits for it, or for another call of the same world.
+/// A collective or a message under way. It goes on while somebody waits for it, or for another call of the same world; by itself once it is released.
 #[pyclass(name = "_CollectiveRequest", module = "opforge._core", frozen)]
 pub struct PyCollectiveRequest {
     world: Arc<World>,
@@ -27,10 +27,26 @@ impl PyCollectiveRequest {
     pub fn new(world: Arc<World>, slot: Slot, call: &'static str, result: Option<Tensor>) -> Self {
         PyCollectiveRequest { world, slot, call, result }
     }
+
+    /// Of a call that has no result but what it does to its tensors.
+    pub fn without_result(self) -> Self {
+        PyCollectiveRequest { result: None, ..self }
+    }
+
+    /// Of a call that changes this tensor in place.
+    pub fn changing(self, tensor: &Tensor) -> Self {
+        tensor.bump_version();
+        self.without_result()
+    }
 }
 
 #[pymethods]
 impl PyCollectiveRequest {
+    /// Lets the call go on by itself from now on, in a thread that all worlds share, where MPI takes calls from any thread.
+    fn release(&self, py: Python<'_>) {
+        py.detach(|| self.world.release());
+    }
+
     /// Whether the call is over, with or without success.
     fn test(&self, py: Python<'_>) -> bool {
         py.detach(|| {
@@ -49,8 +65,10 @@ impl PyCollectiveRequest {
             if py.detach(|| self.world.wait_until(&self.slot, Instant::now() + left)) {
                 return self.result(py);
             }
-            py.check_signals()?;
+            // A call that is given up goes on.
+            py.check_signals().inspect_err(|_| self.world.release())?;
             if let Some(waited) = limit.filter(|limit| begun.elapsed() >= *limit) {
+                self.world.release();
                 return Err(raise(py, &Fault::TimedOut { call: self.call.into(), waited }.into()));
             }
         }

@@ -1,10 +1,13 @@
 //! What the groups of one world share.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use opforge::{Error, Result};
 use opforge_dist::{Costs, Fault, Groups, Guard, Mpi, Request, Settings, Threads, global};
+
+use super::progress;
 
 /// A call under way, or its end.
 pub type Slot = Arc<Mutex<State>>;
@@ -36,6 +39,8 @@ pub struct World {
     pub mpi: Option<&'static Mpi>,
     pub limit: Duration,
     running: Mutex<Vec<Slot>>,
+    /// Threads that wait for a call, and let all go on meanwhile.
+    waiting: AtomicUsize,
 }
 
 impl World {
@@ -43,17 +48,23 @@ impl World {
     pub fn of_mpi(limit: Duration) -> Result<Self> {
         let mpi = Mpi::start()?;
         let guard = Guard::new(mpi.world_within(limit)?, Settings { limit, ..Settings::default() });
-        Ok(World { guard: Arc::new(guard), mpi: Some(mpi), limit, running: Mutex::default() })
+        Ok(World {
+            guard: Arc::new(guard),
+            mpi: Some(mpi),
+            limit,
+            running: Mutex::default(),
+            waiting: AtomicUsize::new(0),
+        })
     }
 
     /// This process alone, without MPI.
     pub fn alone(limit: Duration) -> Result<Self> {
         let engine = Threads::group(1).into_iter().next().ok_or_else(|| Error::msg("a group without a rank"))?;
         let guard = Guard::new(engine, Settings { limit, ..Settings::default() });
-        Ok(World { guard: Arc::new(guard), mpi: None, limit, running: Mutex::default() })
+        Ok(World { guard: Arc::new(guard), mpi: None, limit, running: Mutex::default(), waiting: AtomicUsize::new(0) })
     }
 
-    /// Keeps a call going until it is over, whether somebody waits for it or not.
+    /// Holds a call until it is over, whether somebody waits for it or not.
     pub fn keep(&self, request: Request) -> Slot {
         let mut state = State::Running(request);
         let is_over = state.poll();
@@ -64,18 +75,50 @@ impl World {
         slot
     }
 
-    /// Lets all calls go on; how many are left.
+    /// Lets all calls go on; how many are left. Calls that another thread lets go on are left to it.
     pub fn advance(&self) -> usize {
-        let mut slots = self.slots();
-        slots.retain(|slot| !lock(slot).poll());
-        slots.len()
+        // Others add calls meanwhile: a poll may reduce megabytes.
+        let all = self.slots().clone();
+        let is_over = |slot: &Slot| match slot.try_lock() {
+            Ok(mut state) => state.poll(),
+            Err(TryLockError::Poisoned(state)) => state.into_inner().poll(),
+            Err(TryLockError::WouldBlock) => false,
+        };
+        let over: Vec<Slot> = all.into_iter().filter(is_over).collect();
+        let mut left = self.slots();
+        left.retain(|slot| !over.iter().any(|over| Arc::ptr_eq(over, slot)));
+        left.len()
+    }
+
+    /// Lets go of a call that is over.
+    fn forget(&self, slot: &Slot) {
+        self.slots().retain(|other| !Arc::ptr_eq(other, slot));
+    }
+
+    /// Whether no call is under way.
+    pub fn is_idle(&self) -> bool {
+        self.slots().is_empty()
+    }
+
+    /// Whether somebody waits for a call, and so lets all go on.
+    pub fn is_waited_for(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
+    }
+
+    /// Lets the calls under way go on by themselves, where any thread may use the engine.
+    pub fn release(self: &Arc<Self>) {
+        if self.mpi.is_some_and(Mpi::takes_any_thread) && !self.is_idle() {
+            progress::drive(self);
+        }
     }
 
     /// Lets calls go on until this one is over, or `until`; whether it is over.
     pub fn wait_until(&self, slot: &Slot, until: Instant) -> bool {
+        let _waiting = Waiting::new(&self.waiting);
         let mut round = 0u32;
         loop {
             if lock(slot).poll() {
+                self.forget(slot);
                 return true;
             }
             // The others are looked at now and then.
@@ -113,6 +156,22 @@ impl World {
 
     fn slots(&self) -> std::sync::MutexGuard<'_, Vec<Slot>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A thread that waits, as long as this lives.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Waiting(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

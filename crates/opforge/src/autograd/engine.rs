@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::countdown::Countdown;
+use super::ending::with_endings;
 use super::hooks::{run_after_hooks, run_leaf_hooks};
 use super::reach::Reach;
 use super::slot::Edge;
@@ -39,7 +41,7 @@ pub fn backward(roots: &[(Tensor, Option<Tensor>)], options: BackwardOptions) ->
 /// As [`backward`].
 #[track_caller]
 pub fn leaf_gradients(roots: &[(Tensor, Option<Tensor>)], options: BackwardOptions) -> Result<Vec<(Tensor, Tensor)>> {
-    Ok(Engine::run(roots, options, None)?.leaves.gradients().collect())
+    Ok(Engine::run(roots, options, None, Countdown::default())?.leaves.gradients().collect())
 }
 
 /// The gradients of `sum(root * seed)` with respect to the given tensors, leaves or not; `None` where nothing depends on one. Only what lies
@@ -53,7 +55,7 @@ pub fn grad(
     options: BackwardOptions,
 ) -> Result<Vec<Option<Tensor>>> {
     let reach = Reach::new("grad", roots, inputs)?;
-    let engine = Engine::run(roots, options, Some(&reach))?;
+    let engine = Engine::run(roots, options, Some(&reach), Countdown::default())?;
     keep(engine.retained, options)?;
     let mut found = engine.captured;
     for (leaf, grad) in engine.leaves.gradients() {
@@ -65,7 +67,8 @@ pub fn grad(
 /// Adds the gradients of `sum(root * seed)` to [`Tensor::grad`] of every leaf and of every tensor with [`Tensor::retain_grad`]; or of the
 /// given inputs only, leaves or not. A missing seed stands for one.
 ///
-/// Nothing is added when it fails, but for errors of hooks that run [after](Tensor::register_post_accumulate_grad_hook) that.
+/// Nothing is added when it fails, but to leaves with hooks that run [after](Tensor::register_post_accumulate_grad_hook) that: those get their gradients
+/// as soon as they are complete.
 ///
 /// # Errors
 /// As [`backward`] and [`grad`], and for roots that [`check_roots`] refuses.
@@ -90,12 +93,15 @@ pub fn accumulate(
     for input in inputs.unwrap_or_default() {
         input.retain_grad()?;
     }
-    let Engine { leaves, retained, .. } = Engine::run(roots, options, reach.as_ref())?;
-    keep(retained, options)?;
-    let _mode = GradMode::set(options.create_graph);
-    let leaves: Vec<Tensor> =
-        (leaves.gradients()).map(|(leaf, grad)| leaf.add_grad(grad).map(|()| leaf)).collect::<Result<_>>()?;
-    leaves.iter().try_for_each(run_after_hooks)
+    with_endings(|| {
+        let countdown = Countdown::new(roots, reach.as_ref());
+        let Engine { leaves, retained, .. } = Engine::run(roots, options, reach.as_ref(), countdown)?;
+        keep(retained, options)?;
+        let _mode = GradMode::set(options.create_graph);
+        let leaves: Vec<Tensor> =
+            (leaves.gradients()).map(|(leaf, grad)| leaf.add_grad(grad).map(|()| leaf)).collect::<Result<_>>()?;
+        leaves.iter().try_for_each(run_after_hooks)
+    })
 }
 
 /// Adds to the gradients of computed tensors that keep theirs.
@@ -133,6 +139,8 @@ struct Engine<'a> {
     /// By sequence number: the last entry depends on no other.
     queue: BTreeMap<u64, Pending>,
     leaves: Leaves,
+    /// Leaves that get their gradients before the end.
+    countdown: Countdown,
     /// Where gradients are asked for, if not everywhere.
     reach: Option<&'a Reach>,
     /// Gradients of computed tensors that are asked for.
@@ -153,10 +161,12 @@ impl<'a> Engine<'a> {
         roots: &[(Tensor, Option<Tensor>)],
         options: BackwardOptions,
         reach: Option<&'a Reach>,
+        countdown: Countdown,
     ) -> Result<Engine<'a>> {
         let mut engine = Engine {
             queue: BTreeMap::new(),
             leaves: Leaves::default(),
+            countdown,
             reach,
             captured: HashMap::new(),
             retained: Vec::new(),
@@ -198,7 +208,7 @@ impl<'a> Engine<'a> {
                 self.deliver(edge, grad)?;
             }
         }
-        Ok(())
+        self.countdown.completed_by(&node).iter().try_for_each(|leaf| self.leaves.finish(leaf))
     }
 
     fn wants(&self, edge: &Edge) -> bool {
@@ -240,6 +250,14 @@ impl Leaves {
             self.sums.push((leaf.clone(), None));
         }
         add(&mut self.sums[place].1, grad)
+    }
+
+    /// Gives a leaf its gradient, which is complete.
+    fn finish(&mut self, leaf: &Tensor) -> Result<()> {
+        let Some(&place) = self.places.get(&leaf.id()) else { return Ok(()) };
+        let Some(grad) = self.sums[place].1.take() else { return Ok(()) };
+        leaf.add_grad(run_leaf_hooks(leaf, grad)?)?;
+        run_after_hooks(leaf)
     }
 
     fn gradients(self) -> impl Iterator<Item = (Tensor, Tensor)> {

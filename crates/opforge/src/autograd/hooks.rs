@@ -1,6 +1,6 @@
 //! Functions that see gradients as backward finds them.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use super::Node;
@@ -112,6 +112,18 @@ pub(super) fn run_after_hooks(leaf: &Tensor) -> Result<()> {
     hooks.iter().try_for_each(|(_, hook)| hook(leaf))
 }
 
+/// Whether any leaf of the program ever had such a hook.
+static HAS_AFTER_HOOKS: AtomicBool = AtomicBool::new(false);
+
+pub(super) fn may_have_after_hooks() -> bool {
+    HAS_AFTER_HOOKS.load(Ordering::Relaxed)
+}
+
+/// Whether something waits for this leaf's gradient.
+pub(super) fn has_after_hooks(leaf: &Tensor) -> bool {
+    leaf.slot().extra_opt().is_some_and(|extra| !lock(&extra.after).is_empty())
+}
+
 /// Has a tensor that keeps its gradient watch its new origin instead of the old one.
 pub(super) fn move_retained(tensor: &Tensor, old: Option<&Origin>, new: Option<&Origin>) {
     let retains = |extra: &Extra| extra.retains_grad.load(Ordering::Relaxed);
@@ -165,7 +177,8 @@ impl Tensor {
         Ok(HookId { number, node })
     }
 
-    /// Has `hook` called with this leaf whenever [`accumulate`](super::accumulate) has added to its [`Tensor::grad`].
+    /// Has `hook` called with this leaf whenever [`accumulate`](super::accumulate) has added to its [`Tensor::grad`]: as soon as the gradient is
+    /// complete, while backward goes on with what comes before.
     ///
     /// # Errors
     /// For a computed tensor, and one that needs no gradient. Errors of the hook end the backward that calls it.
@@ -175,6 +188,7 @@ impl Tensor {
             Some(Edge::Node(..)) => "post accumulate grad hooks cannot be registered on non-leaf tensors",
             Some(Edge::Leaf(_)) => {
                 let number = next_number();
+                HAS_AFTER_HOOKS.store(true, Ordering::Relaxed);
                 lock(&self.slot().extra().after).push((number, hook));
                 return Ok(HookId { number, node: None });
             }

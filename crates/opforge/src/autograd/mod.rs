@@ -10,7 +10,9 @@
 
 mod backward;
 mod broadcast;
+mod countdown;
 mod elements;
+mod ending;
 mod engine;
 mod function;
 mod grad;
@@ -28,6 +30,7 @@ mod view;
 
 pub use backward::Backward;
 pub use broadcast::sum_to;
+pub use ending::{Ending, at_the_end};
 pub use engine::{BackwardOptions, accumulate, backward, check_roots, grad, leaf_gradients};
 pub use function::{FunctionBackward, SavedTensor, record_function, record_function_in_place};
 pub use grad_fn::GradFn;

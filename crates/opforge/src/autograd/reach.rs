@@ -57,7 +57,7 @@ impl Reach {
 }
 
 /// All nodes that the roots depend on, by sequence number.
-fn ancestors(roots: &[(Tensor, Option<Tensor>)]) -> BTreeMap<u64, Arc<Node>> {
+pub(super) fn ancestors(roots: &[(Tensor, Option<Tensor>)]) -> BTreeMap<u64, Arc<Node>> {
     let mut found = BTreeMap::new();
     let mut open: Vec<Edge> = roots.iter().filter_map(|(root, _)| root.edge()).collect();
     while let Some(edge) = open.pop() {

@@ -42,10 +42,13 @@ pub(crate) struct Slot {
 pub(crate) struct Extra {
     pub(super) grad: Mutex<Option<Tensor>>,
     pub(super) retains_grad: AtomicBool,
-    /// A leaf's hooks; those of computed tensors are with the nodes that computed them.
-    pub(super) hooks: Mutex<Vec<(u64, Arc<Hook>)>>,
-    pub(super) after: Mutex<Vec<(u64, Arc<AfterHook>)>>,
+    /// A leaf's hooks, which other leaves may share; those of computed tensors are with the nodes that computed them.
+    pub(super) hooks: Numbered<Hook>,
+    pub(super) after: Numbered<AfterHook>,
 }
+
+/// Hooks with the numbers of their registrations.
+type Numbered<H> = Arc<Mutex<Vec<(u64, Arc<H>)>>>;
 
 /// Locks what no panic leaves half done.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -134,6 +137,14 @@ impl Slot {
 
     pub(super) fn extra(&self) -> &Extra {
         self.extra.get_or_init(Box::default)
+    }
+
+    /// Shares the hooks of another place, from now on. Does nothing in a place that has something of its own.
+    pub(super) fn share_hooks(&self, other: &Slot) {
+        if let Some(Extra { hooks, after, .. }) = other.extra_opt() {
+            let shared = Extra { hooks: hooks.clone(), after: after.clone(), ..Extra::default() };
+            let _ = self.extra.set(Box::new(shared));
+        }
     }
 
     pub(super) fn extra_opt(&self) -> Option<&Extra> {

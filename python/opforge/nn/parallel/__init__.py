@@ -1,8 +1,8 @@
-"""Modules on several devices. There is the CPU alone: `DataParallel` runs its module, as PyTorch's does there; process groups are not there."""
+"""Modules on several devices or processes. There is the CPU alone: `DataParallel` runs its module, as PyTorch's does there;
+`DistributedDataParallel` trains one by several processes."""
 
 from __future__ import annotations
 
-from ..._absent import absent_class
 from ..modules.module import Module
 
 __all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
@@ -25,4 +25,11 @@ def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, mo
     return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))
 
 
-DistributedDataParallel = absent_class("torch.nn.parallel.DistributedDataParallel", "opforge has no process groups", Module)
+def __getattr__(name):
+    """Imports `DistributedDataParallel`, and process groups with it, when it is first used."""
+    if name != "DistributedDataParallel":
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    from .distributed import DistributedDataParallel
+
+    globals()[name] = DistributedDataParallel
+    return DistributedDataParallel

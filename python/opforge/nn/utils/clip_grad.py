@@ -26,7 +26,10 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
 
 
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
-    """Scales all gradients, in place, so that their norm together is at most `max_norm`; returns the norm before."""
+    """Scales all gradients, in place, so that their norm together is at most `max_norm`; returns the norm before.
+
+    After the backward of a `DistributedDataParallel` model gradients are averages over all ranks, the same on each: so are the norm and the scale.
+    """
     parameters = [parameters] if isinstance(parameters, _C.Tensor) else list(parameters)
     total = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(parameters, max_norm, total)

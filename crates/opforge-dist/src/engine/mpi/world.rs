@@ -232,6 +232,17 @@ impl Mpi {
         check(&self.functions, function, code)
     }
 
+    /// Whether any thread may use engines: the library gave at least `MPI_THREAD_SERIALIZED`.
+    ///
+    /// ```no_run
+    /// # use opforge_dist::Mpi;
+    /// println!("{}", if Mpi::start()?.takes_any_thread() { "any thread" } else { "this thread alone" });
+    /// # Ok::<(), opforge_core::Error>(())
+    /// ```
+    pub fn takes_any_thread(&self) -> bool {
+        self.thread_level >= abi::THREAD_SERIALIZED
+    }
+
     pub(super) fn is_multiple(&self) -> bool {
         self.thread_level == abi::THREAD_MULTIPLE
     }

@@ -1,8 +1,0 @@
-"""Optimizers whose state is spread over processes, which need process groups."""
-
-from __future__ import annotations
-
-from .._absent import absent_names
-from . import _REASON
-
-globals().update(absent_names(__name__, _REASON, classes="DistributedOptimizer PostLocalSGDOptimizer ZeroRedundancyOptimizer"))

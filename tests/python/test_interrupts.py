@@ -34,6 +34,7 @@ LONG = {
 SCRIPT = """
 import os, resource, signal, sys, threading, time
 import opforge as torch
+import opforge.nn
 
 # Where tests run in the background, the signal is ignored from the start.
 signal.signal(signal.SIGINT, signal.default_int_handler)

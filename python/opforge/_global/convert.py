@@ -47,7 +47,7 @@ def to_global(self, placement=None, sbp=None):
     >>> torch.distributed.init_process_group(world_size=1, rank=0)
     >>> x = torch.ones(2, 3).to_global(torch.placement("cpu", [0]), torch.sbp.split(0))
     >>> x.shape, x.sbp
-    (torch.Size([2, 3]), (opforge.sbp.split(dim=0),))
+    (Size([2, 3]), (opforge.sbp.split(dim=0),))
     >>> torch.distributed.destroy_process_group()
     """
     old = parts(self)

@@ -93,11 +93,14 @@ def test_results_need_memory_that_can_be_written(world):
 
 
 def test_examples():
-    from opforge.distributed import _collectives, _state
+    from opforge import sbp
+    from opforge._global import convert, placement
+    from opforge.distributed import _collectives, _state, device_mesh
     from opforge.distributed.optim import zero_redundancy_optimizer
+    from opforge.distributed.tensor import parallel
     from opforge.nn.parallel import distributed
 
-    for module in _collectives, _state, zero_redundancy_optimizer, distributed:
+    for module in _collectives, _state, zero_redundancy_optimizer, distributed, sbp, convert, placement, device_mesh, parallel:
         result = doctest.testmod(module)
         assert result.attempted and not result.failed
 

@@ -1,0 +1,1 @@
+"""What is done with gradients instead of averaging them."""

@@ -23,6 +23,7 @@ impl BinaryFn for Sub {
 
 impl Binary for Sub {
     const NAME: &'static str = "sub";
+    const OF_NUMBERS: bool = true;
     const SAVES: Saves = Saves::NOTHING;
 
     fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {

@@ -102,6 +102,4 @@ def sym_ite(b, t, f):
 
 def _has_compatible_shallow_copy_type(input, from_) -> bool:
     """Whether `input.data = from_` keeps a tensor what it is: both are dense."""
-    from . import _core
-
     return isinstance(input, _core.Tensor) and isinstance(from_, _core.Tensor)

@@ -59,9 +59,8 @@ impl PyGradFn {
     /// The operators whose results this one read, and which of their outputs.
     #[getter]
     fn next_functions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let wrap = |(call, output): (Option<GradFn>, usize)| {
-            Ok((call.map(|call| Self::wrap(py, call)).transpose()?, output))
-        };
+        let wrap =
+            |(call, output): (Option<GradFn>, usize)| Ok((call.map(|call| Self::wrap(py, call)).transpose()?, output));
         PyTuple::new(py, self.0.next_functions().into_iter().map(wrap).collect::<PyResult<Vec<_>>>()?)
     }
 

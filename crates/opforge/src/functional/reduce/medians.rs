@@ -147,7 +147,10 @@ fn of_all(input: &Tensor, along: fn(&Tensor, i64, bool) -> Result<(Tensor, Tenso
 #[track_caller]
 fn shared(input: &Tensor, value: &Tensor) -> Result<Tensor> {
     let equal = f::eq(input.into(), value.into())?;
-    let equal = f::logical_or((&equal).into(), (&f::logical_and((&f::isnan(input)?).into(), (&f::isnan(value)?).into())?).into())?;
+    let equal = f::logical_or(
+        (&equal).into(),
+        (&f::logical_and((&f::isnan(input)?).into(), (&f::isnan(value)?).into())?).into(),
+    )?;
     f::amax(&f::where_cond(&equal, input.into(), f64::NEG_INFINITY.into())?, None, false)
 }
 

@@ -98,3 +98,8 @@ def sym_not(a):
 def sym_ite(b, t, f):
     """`t` if `b` else `f`."""
     return t if b else f
+
+
+def _has_compatible_shallow_copy_type(input, from_) -> bool:
+    """Whether `input.data = from_` keeps a tensor what it is: both are dense."""
+    return isinstance(input, _core.Tensor) and isinstance(from_, _core.Tensor)

@@ -46,7 +46,7 @@ _LAZY = {
     "_global.placement": "placement",
     "_assertions": """
         _assert _assert_async _check _check_index _check_is_size _check_not_implemented _check_tensor_all
-        _check_tensor_all_with _check_type _check_value _check_with
+        _check_tensor_all_with _check_type _check_value _check_with _has_compatible_shallow_copy_type
         _shape_as_tensor sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum
     """,
     "_functional.control": "cond while_loop",

@@ -259,9 +259,16 @@ def _shown_property(descriptor):
         return handle_torch_function(descriptor.__get__, (self,), self)
 
     def set_value(self, value):
-        descriptor.__set__(self, value)
+        if not _core._watching()[1]:
+            return descriptor.__set__(self, value)
+        return handle_torch_function(descriptor.__set__, (self,), self, value)
 
-    return property(get, set_value, functools.partial(descriptor.__delete__), descriptor.__doc__)
+    def delete(self):
+        if not _core._watching()[1]:
+            return descriptor.__delete__(self)
+        return handle_torch_function(descriptor.__delete__, (self,), self)
+
+    return property(get, set_value, delete, descriptor.__doc__)
 
 
 def _show_methods(cls):

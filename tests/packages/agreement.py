@@ -49,7 +49,7 @@ def verdict(theirs, ours) -> Verdict:
         return Verdict(problem=str(ours), is_wrong=True)
     if set(theirs) != set(ours):
         return Verdict(problem=f"other results: {sorted(set(theirs) ^ set(ours))[:3]}", is_wrong=True)
-    floor = FLOOR * max((numpy.abs(array).max() for array in theirs.values() if array.size and array.dtype.kind in "fc"), default=0)
+    floor = FLOOR * max((_largest(array) for array in theirs.values() if array.dtype.kind in "fc"), default=0)
     worst, place = max(((_apart(theirs[name], ours[name], floor), name) for name in theirs), default=(0.0, ""))
     if worst > TOLERANCE:
         return Verdict(worst, f"differs by {worst:.1e} in {place}", is_wrong=True)
@@ -57,15 +57,20 @@ def verdict(theirs, ours) -> Verdict:
 
 
 def _apart(a, b, floor) -> float:
-    """The largest difference as a part of the largest number; infinite for other shapes, dtypes or whole numbers."""
+    """The largest difference as a part of the largest number; infinite for other shapes, dtypes, whole numbers, infinities or NaN."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return float("inf")
     if a.dtype.kind not in "fc":
         return 0.0 if numpy.array_equal(a, b) else float("inf")
-    if not numpy.array_equal(numpy.isfinite(a), numpy.isfinite(b)):
+    a_finite, b_finite = numpy.isfinite(a), numpy.isfinite(b)
+    if not numpy.array_equal(a_finite, b_finite) or not numpy.array_equal(a[~a_finite], b[~b_finite], equal_nan=True):
         return float("inf")
-    a, b = (numpy.where(numpy.isfinite(array), array, 0) for array in (a, b))
-    return float(numpy.abs(a - b).max() / max(numpy.abs(a).max(), floor, 1e-12)) if a.size else 0.0
+    return _largest(numpy.where(a_finite, a, 0) - numpy.where(b_finite, b, 0)) / max(_largest(a), floor, 1e-12)
+
+
+def _largest(array) -> float:
+    """The largest magnitude of the numbers that are finite."""
+    return float(numpy.abs(numpy.where(numpy.isfinite(array), array, 0)).max()) if array.size else 0.0
 
 
 def document(found) -> str:

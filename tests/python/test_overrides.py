@@ -275,3 +275,26 @@ def test_graphs_are_not_made_of_such_calls():
     with Counting() as mode:
         double(torch.ones(2))
     assert "torch.Tensor.mul" in mode.seen
+
+
+def test_subclasses_see_what_is_assigned_to_properties():
+    class Around(torch.nn.Parameter):
+        """A parameter whose properties are those of another."""
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            args = [arg.inner if isinstance(arg, Around) else arg for arg in args]
+            return func(*args, **(kwargs or {}))
+
+    outer, inner = Around(torch.zeros(1)), torch.ones(2, requires_grad=True)
+    outer.__dict__["inner"] = inner
+    (inner * 3).sum().backward()
+    assert outer.grad.tolist() == [3, 3]
+    outer.grad = None
+    assert inner.grad is None
+    outer.grad = torch.ones(2)
+    assert inner.grad.tolist() == [1, 1]
+    del outer.grad
+    assert inner.grad is None
+    outer.requires_grad = False
+    assert not inner.requires_grad

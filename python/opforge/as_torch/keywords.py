@@ -8,12 +8,15 @@ from __future__ import annotations
 import functools
 
 from .. import _core
+from ..autograd.grad_mode import no_grad
 from .._tensors import layouts as _layouts, typed as _typed
 
 _CREATING = """
 arange bartlett_window blackman_window empty empty_like empty_permuted empty_strided eye from_file full full_like hamming_window hann_window kaiser_window
 linspace logspace ones ones_like rand rand_like randint randint_like randn randn_like randperm range scalar_tensor tril_indices triu_indices zeros zeros_like
 """
+_RANDOM = ("rand", "randn", "rand_like", "randn_like")
+_PARTS = {_core.complex64: _core.float32, _core.complex128: _core.float64}
 _FREQUENCIES = "fftfreq rfftfreq"
 # Functions of `nn.functional` that PyTorch writes in Python, so that packages may give them attributes.
 _WRITTEN = "celu elu hardsigmoid hardswish hardtanh leaky_relu mish relu relu6 selu sigmoid silu tanh"
@@ -30,13 +33,24 @@ def _creates(function):
             raise NotImplementedError(f"{function.__name__}(): layout {layout} (accepted: strided)")
         if names is not None:
             raise NotImplementedError(f"{function.__name__}(): names (opforge's tensors have no named dimensions)")
-        made = function(*args, **options)
+        made = _made(function, args, options)
         if memory_format is None or memory_format is _layouts.preserve_format:
             return made
         leaf = _layouts.laid_in(made.detach(), memory_format)
         return leaf.requires_grad_(made.requires_grad)
 
     return create
+
+
+def _made(function, args, options):
+    """What the function gives; of complex random numbers, of parts that are random. Normal ones have a variance of 1 in all."""
+    part = _PARTS.get(options.get("dtype"))
+    if part is None or function.__name__ not in _RANDOM:
+        return function(*args, **options)
+    leaf = options.pop("requires_grad", False)
+    parts = [function(*args, **{**options, "dtype": part}) for _ in range(2)]
+    scale = 0.5**0.5 if function.__name__.startswith("randn") else 1
+    return _core.view_as_complex(_core.stack(parts, -1) * scale).requires_grad_(leaf)
 
 
 def _converts(method):
@@ -65,6 +79,15 @@ def _meshgrid(*tensors, indexing=None):
     return _core.meshgrid(*tensors, indexing=indexing or "ij")
 
 
+@functools.wraps(_core.Tensor.normal_)
+def _normal_(self, mean=0, std=1, *, generator=None):
+    if not self.is_complex():
+        return _of_tensor.normal_(self, mean, std, generator=generator)
+    with no_grad():
+        parts = _of_tensor.normal_(_core.view_as_real(self.detach()).clone(), 0, std * 0.5**0.5, generator=generator)
+        return self.copy_(_core.view_as_complex(parts) + mean)
+
+
 @functools.wraps(_core.Tensor.contiguous)
 def _contiguous(self, memory_format=None):
     return _of_tensor.contiguous(self) if memory_format is None else _layouts.laid_in(self, memory_format)
@@ -87,7 +110,7 @@ def _type(self, dtype=None, non_blocking=False, **options):
 class _of_tensor:
     """The methods as they are without `import torch`."""
 
-    contiguous, clone = _core.Tensor.contiguous, _core.Tensor.clone
+    contiguous, clone, normal_ = _core.Tensor.contiguous, _core.Tensor.clone, _core.Tensor.normal_
 
 
 def functions(place):
@@ -105,8 +128,10 @@ def extend_modules(place):
 
 
 def extend_tensor():
-    """Has methods of tensors take more keywords."""
+    """Has methods of tensors take more keywords, and the class say that it is PyTorch's: packages for several libraries choose by its module."""
+    _core.Tensor.__module__ = "torch"
     for names, extend in (_NEW, _creates), (_CONVERTING, _converts):
         for name in names.split():
             setattr(_core.Tensor, name, extend(getattr(_core.Tensor, name)))
+    _core.Tensor.normal_ = _normal_
     _core.Tensor.contiguous, _core.Tensor.clone, _core.Tensor.type = _contiguous, _clone, _type

@@ -20,7 +20,7 @@ def leaf_nodes(tensors):
         if node in seen:
             continue
         seen.add(node)
-        if node.variable is not None:
+        if hasattr(node, "variable"):
             found.append(node)
         waiting += [source for source, _ in node.next_functions if source is not None]
     return found

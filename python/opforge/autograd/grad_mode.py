@@ -14,11 +14,15 @@ class _Mode:
     _enabled = False
 
     def __enter__(self):
-        self._before = _core.set_grad_mode(self._enabled)
+        self._before = _core.set_grad_mode(self._records())
         return self
 
     def __exit__(self, *exception):
         _core.set_grad_mode(self._before)
+
+    def _records(self) -> bool:
+        """Whether operators are recorded in the block; in inference mode none are."""
+        return self._enabled and not _inference.mode
 
     def _again(self):
         """A fresh manager of the same mode: calls may be nested."""
@@ -130,7 +134,7 @@ class set_grad_enabled(_Mode):
 
     def __init__(self, mode: bool):
         self._enabled = bool(mode)
-        self._before = _core.set_grad_mode(self._enabled)
+        self._before = _core.set_grad_mode(self._records())
 
     def __enter__(self):
         return self

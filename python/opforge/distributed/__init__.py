@@ -8,6 +8,7 @@ world of one. Ranks agree on each call before they make it: ranks that differ, s
 from __future__ import annotations
 
 from .._absent import absent_names
+from ._backend import Backend
 from ._collectives import (
     all_gather,
     all_gather_into_tensor,
@@ -47,8 +48,8 @@ from ._state import (
 from ._work import Work
 
 __all__ = """
-DistBackendError DistError DistNetworkError DistStoreError GradBucket GroupMember P2POp ProcessGroup ReduceOp Work all_gather all_gather_into_tensor
-all_gather_object all_reduce all_to_all all_to_all_single barrier batch_isend_irecv broadcast broadcast_object_list destroy_process_group gather
+Backend DistBackendError DistError DistNetworkError DistStoreError GradBucket GroupMember P2POp ProcessGroup ReduceOp Work all_gather
+all_gather_into_tensor all_gather_object all_reduce all_to_all all_to_all_single barrier batch_isend_irecv broadcast broadcast_object_list destroy_process_group gather
 gather_object get_backend get_global_rank get_group_rank get_node_local_rank get_process_group_ranks get_rank get_world_size group
 init_process_group irecv is_available is_backend_available is_gloo_available is_initialized is_mpi_available is_nccl_available
 is_torchelastic_launched is_ucc_available is_xccl_available isend monitored_barrier new_group recv reduce reduce_op reduce_scatter
@@ -93,8 +94,11 @@ def is_backend_available(backend) -> bool:
     return str(backend).lower() in ("mpi", "gloo")
 
 
+_SUBMODULES = """
+algorithms checkpoint device_mesh distributed_c10d elastic fsdp launcher nn optim pipelining rpc run tensor utils
+""".split()
 _FUNCTIONS = "all_reduce_coalesced new_subgroups rendezvous"
-_CLASSES = "Backend FileStore HashStore PrefixStore ProcessGroupGloo ProcessGroupNCCL Store TCPStore"
+_CLASSES = "FileStore HashStore PrefixStore ProcessGroupGloo ProcessGroupNCCL Store TCPStore"
 globals().update(absent_names(__name__, _REASON, functions=_FUNCTIONS, classes=_CLASSES))
 
 
@@ -102,7 +106,7 @@ def __getattr__(name: str):
     """Imports submodules when they are first used."""
     import importlib
 
-    if name in ("algorithms", "device_mesh", "distributed_c10d", "fsdp", "nn", "optim", "rpc", "tensor", "utils", "checkpoint"):
+    if name in _SUBMODULES:
         return importlib.import_module(f".{name}", __name__)
     if name in ("DeviceMesh", "init_device_mesh"):
         return getattr(importlib.import_module(".device_mesh", __name__), name)

@@ -13,7 +13,7 @@ class ReduceOp(enum.IntEnum):
     SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM, UNUSED = range(10)
 
 
-reduce_op = ReduceOp
+reduce_op = ReduceOp.RedOpType = ReduceOp
 _NAMES = {ReduceOp.SUM: "sum", ReduceOp.AVG: "sum", ReduceOp.PRODUCT: "product", ReduceOp.MIN: "min", ReduceOp.MAX: "max"}
 
 

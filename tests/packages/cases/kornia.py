@@ -71,7 +71,7 @@ _GEOMETRY = {
     "elastic": lambda x: kornia.geometry.elastic_transform2d(x, models.uniform(2, 2, 24, 32, name="noise")),
 }
 _ENHANCEMENTS = {
-    "adjust": lambda x: kornia.enhance.adjust_hue(kornia.enhance.adjust_gamma(kornia.enhance.adjust_saturation(x, 1.3), 0.8), 0.2),
+    "adjust": lambda x: kornia.enhance.adjust_hue(kornia.enhance.adjust_saturation(kornia.enhance.adjust_gamma(x, 0.8), 1.3), 0.2),
     "sharpness": lambda x: kornia.enhance.sharpness(x, 1.5),
     "zca": lambda x: kornia.enhance.zca_whiten(x.reshape(2 * 3 * 24, 32)[:, :6]),
     "jpeg": lambda x: kornia.enhance.jpeg_codec_differentiable(x[..., :16, :16], torch.tensor([50.0, 80.0])),

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use super::graph::PyGradFn;
 use super::{backward, hooks};
 use crate::error::OrRaise;
-use crate::tensor::PyTensor;
+use crate::tensor::{PyTensor, leaves};
 
 /// Other elements in the place of a tensor that was computed: its gradient goes on to what it was computed from.
 fn computed_anew(old: &Tensor, new: Tensor) -> Result<Tensor> {
@@ -30,14 +30,16 @@ impl PyTensor {
     }
 
     #[setter]
-    fn set_requires_grad(&self, py: Python<'_>, requires_grad: bool) -> PyResult<()> {
-        self.tensor(py).set_requires_grad(requires_grad).or_raise(py)
+    fn set_requires_grad(slf: &Bound<'_, Self>, requires_grad: bool) -> PyResult<()> {
+        PyTensor::of(slf).set_requires_grad(requires_grad).or_raise(slf.py())?;
+        leaves::remember(slf)
     }
 
     /// Makes a leaf collect gradients, or stop doing so; returns the tensor.
     #[pyo3(signature = (requires_grad = true))]
     fn requires_grad_<'py>(slf: &Bound<'py, Self>, requires_grad: bool) -> PyResult<Bound<'py, Self>> {
         PyTensor::of(slf).set_requires_grad(requires_grad).or_raise(slf.py())?;
+        leaves::remember(slf)?;
         Ok(slf.clone())
     }
 
@@ -65,8 +67,8 @@ impl PyTensor {
 
     /// The recorded operator that computed this tensor.
     #[getter]
-    fn grad_fn(&self, py: Python<'_>) -> Option<PyGradFn> {
-        self.tensor(py).grad_fn().map(PyGradFn)
+    fn grad_fn(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.tensor(py).grad_fn().map(|call| PyGradFn::wrap(py, call)).transpose()
     }
 
     /// Which output of `grad_fn` this is.
@@ -94,10 +96,10 @@ impl PyTensor {
     }
 
     #[setter]
-    fn set_data(&self, py: Python<'_>, data: &Bound<'_, PyTensor>) -> PyResult<()> {
-        let (old, new) = (self.tensor(py), PyTensor::of(data));
+    fn set_data(slf: &Bound<'_, Self>, data: &Bound<'_, PyTensor>) -> PyResult<()> {
+        let (py, old, new) = (slf.py(), PyTensor::of(slf), PyTensor::of(data));
         if !old.is_leaf() {
-            self.replace(py, computed_anew(&old, new.untracked()).or_raise(py)?);
+            slf.get().replace(py, computed_anew(&old, new.untracked()).or_raise(py)?);
             return Ok(());
         }
         let new = new.untracked_in_place_of(&old);
@@ -105,8 +107,19 @@ impl PyTensor {
         if old.shape() == new.shape() && old.dtype() == new.dtype() {
             new.set_grad(old.grad().as_ref()).or_raise(py)?;
         }
-        self.replace(py, new);
-        Ok(())
+        slf.get().replace(py, new);
+        leaves::remember(slf)
+    }
+
+    /// Whether this tensor shows elements of another one.
+    fn _is_view(&self, py: Python<'_>) -> bool {
+        self.tensor(py).base().is_some()
+    }
+
+    /// The tensor, itself not a view, whose elements this view shows.
+    #[getter]
+    fn _base(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.tensor(py).base().map(|base| leaves::object(py, base)).transpose()
     }
 
     /// Adds the gradients of this tensor (times `gradient`) to `.grad` of the leaves that it was computed from.

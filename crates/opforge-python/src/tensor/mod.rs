@@ -6,6 +6,7 @@ mod construct;
 mod dlpack;
 mod host;
 mod index;
+pub mod leaves;
 mod numpy;
 mod operators;
 mod pickle;

@@ -51,6 +51,14 @@ impl GradFn {
         }
     }
 
+    /// What no other call or leaf has that is alive: whether it is a leaf, and a number.
+    pub fn key(&self) -> (bool, usize) {
+        match &self.0 {
+            Place::Node(node) => (false, Arc::as_ptr(node).addr()),
+            Place::Leaf(leaf) => (true, leaf.id().number()),
+        }
+    }
+
     /// Whether both are handles of the same call or leaf, as `==` says too.
     pub fn same(&self, other: &GradFn) -> bool {
         match (&self.0, &other.0) {

@@ -20,6 +20,8 @@ pub trait Binary: BinaryFn + Debug + Eq + Hash + Attributes {
     const NAME: &'static str;
     /// What reads the function's operators from text.
     const READERS: &'static [Reader] = &[Reader::of::<BinaryOp<Self>>(), Reader::of::<WithScalar<Self>>()];
+    /// Whether PyTorch's function takes two numbers, as tensors of no dimensions.
+    const OF_NUMBERS: bool = false;
     /// Whether the function is made of steps. Its gradients are 0, without a [`Binary::derivative`].
     const FLAT: bool = false;
     /// Of which operands the function is linear.

@@ -8,7 +8,7 @@ use super::{Binary, BinaryOp, CompareOp, CompareWithScalar, Comparison, Side, Un
 use crate::arguments::{Operand, Rules, default_dtype};
 use crate::dispatch::{Out, dispatch_to, journey};
 use crate::operator::Operator;
-use crate::{DType, Error, Result, Tensor};
+use crate::{DType, Device, Error, Result, Tensor};
 
 /// Applies a binary function.
 #[track_caller]
@@ -26,8 +26,15 @@ pub fn binary_to<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>, rules: Rules, 
         (Operand::Tensor(a), Operand::Tensor(b)) => two_tensors(F::NAME, &BinaryOp(f), a, b, rules, out),
         (Operand::Tensor(t), Operand::Scalar(s)) => tensor_and_number(f, t, s, Side::Right, rules, out),
         (Operand::Scalar(s), Operand::Tensor(t)) => tensor_and_number(f, t, s, Side::Left, rules, out),
-        (Operand::Scalar(_), Operand::Scalar(_)) => Err(two_numbers(F::NAME)),
+        (Operand::Scalar(s), b) => binary_to(f, (&number::<F>(s, rules)?).into(), b, rules, out),
     }
+}
+
+/// A number of two as a tensor, where PyTorch takes two.
+#[track_caller]
+fn number<F: Binary>(s: Scalar, rules: Rules) -> Result<Tensor> {
+    ensure(F::OF_NUMBERS && rules.promote, || two_numbers(F::NAME))?;
+    Tensor::full_scalar(s, (), scalar_type(s.kind(), default_dtype()), &Device::Cpu)
 }
 
 /// Applies a function that only floating-point numbers have: integers and truth values are converted first.
@@ -51,6 +58,9 @@ pub fn binary_float<F: Binary>(f: F, a: Operand<'_>, b: Operand<'_>, out: Out<'_
         }
         (Operand::Tensor(a), b @ Operand::Scalar(_)) => binary_to(f, (&*floating(a)?).into(), b, Rules::TORCH, out),
         (a @ Operand::Scalar(_), Operand::Tensor(b)) => binary_to(f, a, (&*floating(b)?).into(), Rules::TORCH, out),
+        (Operand::Scalar(s), b @ Operand::Scalar(_)) => {
+            binary_float(f, (&number::<F>(s, Rules::TORCH)?).into(), b, out)
+        }
         (a, b) => binary_to(f, a, b, Rules::TORCH, out),
     }
 }

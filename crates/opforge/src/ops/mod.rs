@@ -28,7 +28,7 @@ catalogue! {
         bitwise_right_shift, bitwise_xor, ceil, clamp, copy, copysign, cos, cosh, digamma, div, elu, eq, erf, erfc, erfinv, exp, exp2,
         expm1, floor, floor_divide, fmax, fmin, fmod, frac, gcd, ge, gelu, gt, hardswish, heaviside, hypot, isfinite, isinf, isnan, isneginf,
         isposinf, lcm, le, leaky_relu, lerp, lgamma, log, log10, log1p, log2, logaddexp, logaddexp2, logical_and, logical_not, logical_or,
-        logical_xor, logsigmoid, lt, maximum, minimum, mish, mul, nan_to_num, ne, neg, nextafter, polygamma, pow, recip, relu,
+        logical_xor, logit, logsigmoid, lt, maximum, minimum, mish, mul, nan_to_num, ne, neg, nextafter, polygamma, pow, recip, relu,
         remainder, round, rsqrt, sigmoid, sign, signbit, silu, sin, sinc, sinh, softplus, sqr, sqrt, sub, tan, tanh, to_device, to_dtype, trunc,
         where_cond, xlogy,
     }
@@ -57,7 +57,7 @@ catalogue! {
     }
     /// Functions of mathematical physics and statistics, one element in, one element out.
     special {
-        airy_ai, bessel_j0, bessel_j1, bessel_y0, bessel_y1, erfcx, i0, i0e, i1, i1e, igamma, igammac, log_ndtr, modified_bessel_k0,
+        airy_ai, bessel_j0, bessel_j1, bessel_y0, bessel_y1, entr, erfcx, i0, i0e, i1, i1e, igamma, igammac, log_ndtr, modified_bessel_k0,
         modified_bessel_k1, ndtri, scaled_modified_bessel_k0, scaled_modified_bessel_k1, spherical_bessel_j0, xlog1py, zeta,
     }
     /// Views, which change the layout only, and joins.

@@ -29,6 +29,11 @@ impl TensorId {
         static NEXT: AtomicUsize = AtomicUsize::new(1);
         TensorId(NEXT.fetch_add(1, Ordering::Relaxed))
     }
+
+    /// The number, which no other tensor of the process has.
+    pub fn number(self) -> usize {
+        self.0
+    }
 }
 
 /// An n-dimensional array of one dtype on one device.

@@ -28,6 +28,12 @@ class StateDictType(enum.Enum):
     FULL_STATE_DICT, LOCAL_STATE_DICT, SHARDED_STATE_DICT = range(1, 4)
 
 
+class OptimStateKeyType(enum.Enum):
+    """What states of optimizers would be saved by."""
+
+    PARAM_NAME, PARAM_ID = range(1, 3)
+
+
 class ShardingStrategy(enum.Enum):
     """What would be spread."""
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from ... import sbp as _sbp
+from ..._absent import absent_names
+from .. import _REASON
 
 __all__ = ["Partial", "Placement", "Replicate", "Shard"]
+
+globals().update(absent_names(__name__, _REASON, classes="_MaskPartial _StridedShard"))
 
 _SUMS = {"sum": "sum", "product": "product", "max": "max", "min": "min"}
 

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
-use super::super::{PyTensor, properties};
+use super::super::{PyTensor, leaves, properties};
 use super::{Like, from_data, with_grad};
 use crate::binding;
 use crate::cell::Cell;
@@ -87,7 +87,9 @@ impl PyTensor {
         require_grad: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = cls.py();
-        instance(cls, with_grad(py, data.get().tensor(py).detach(), require_grad)?)
+        let made = instance(cls, with_grad(py, data.get().tensor(py).detach(), require_grad)?)?;
+        leaves::remember(&made)?;
+        Ok(made)
     }
 
     /// The tensor as an instance of a subclass.

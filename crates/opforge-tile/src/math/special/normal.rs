@@ -9,8 +9,9 @@ pub fn erfc_scaled(x: f64) -> f64 {
     let square = x * x;
     if x < 25.0 {
         // With what rounding the square has lost: the exponential makes it large.
-        let lost = if square.is_finite() { libm::fma(x, x, -square) } else { 0.0 };
-        return square.exp() * (1.0 + lost) * libm::erfc(x);
+        let exp = square.exp();
+        let lost = if exp.is_finite() { libm::fma(x, x, -square) } else { 0.0 };
+        return exp * (1.0 + lost) * libm::erfc(x);
     }
     let series = (1..=8).rev().fold(1.0, |sum, k| 1.0 - sum * (f64::from(k) - 0.5) / square);
     0.5 * FRAC_2_SQRT_PI * series / x
@@ -33,7 +34,10 @@ pub fn normal_quantile(p: f64) -> f64 {
     if p == 0.0 {
         return f64::NEG_INFINITY;
     }
-    if p > 0.05 || p.is_nan() || p < 0.0 {
+    if p.is_nan() || p < 0.0 {
+        return f64::NAN;
+    }
+    if p > 0.05 {
         return SQRT_2 * inverse_erf(2.0 * p - 1.0);
     }
     // erfc(x) = 2 p, by Newton's method on the logarithms, from the right of the root: the function is concave.

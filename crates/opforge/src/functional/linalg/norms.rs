@@ -75,10 +75,18 @@ pub fn vector_norm(x: &Tensor, ord: f64, dim: Option<&[i64]>, keepdim: bool, dty
             // Powers overflow half precision before their root would.
             let is_half = matches!(x.dtype(), DType::F16 | DType::BF16);
             let wide = if is_half { x.to_dtype(DType::F32)? } else { x.clone() };
-            let sum = f::sum(&wide.abs()?.powf(ord)?, dim, keepdim, None)?;
-            f::pow((&sum).into(), (1.0 / ord).into())?.to_dtype(x.dtype())
+            let sum = f::sum(&power(&wide.abs()?, ord)?, dim, keepdim, None)?;
+            power(&sum, 1.0 / ord)?.to_dtype(x.dtype())
         }
     }
+}
+
+/// Powers of numbers that are not negative. Zeros have a gradient of 0: that of a power there may be infinite.
+#[track_caller]
+pub(super) fn power(x: &Tensor, exponent: f64) -> Result<Tensor> {
+    let is_zero = f::eq(x.into(), 0.0.into())?;
+    let powers = f::where_cond(&is_zero, 1.0.into(), x.into())?.powf(exponent)?;
+    f::where_cond(&is_zero, 0f64.powf(exponent).into(), (&powers).into())
 }
 
 /// The norm of the matrices that two dimensions hold: of 1 the greatest sum of a column's magnitudes, of infinity that of a row's, of -1 and

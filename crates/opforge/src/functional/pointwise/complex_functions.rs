@@ -95,13 +95,16 @@ impl Parts {
             choose(&f::lt((&size).into(), (least / epsilon).into())?, &one.affine(epsilon.powi(-2), 0.0)?, &one)?;
         let scale = choose(&f::gt((&size).into(), (largest / 4.0).into())?, &one.times(1.0 / 16.0)?, &small)?;
         let (x, y) = (self.re.mul(&scale)?, self.im.mul(&scale)?);
-        let t = x.abs()?.add(&f::hypot((&x).into(), (&y).into())?)?.times(0.5)?.sqrt()?;
+        // Not `abs` and `copysign`: their gradients are 0 at 0.
+        let (side_x, side_y) = (side(&x)?, side(&y)?);
+        let tall = y.mul(&side_y)?;
+        let t = x.mul(&side_x)?.add(&f::hypot((&x).into(), (&y).into())?)?.times(0.5)?.sqrt()?;
         let vanishes = is_zero(&t)?;
         let divisor = choose(&vanishes, &one, &t.times(2.0)?)?;
-        let other = choose(&vanishes, &y.abs()?, &y.abs()?.div(&divisor)?)?;
+        let other = choose(&vanishes, &tall, &tall.div(&divisor)?)?;
         let is_left = f::signbit(&x)?;
         let re = choose(&is_left, &other, &t)?;
-        let im = signed(&choose(&is_left, &t, &other)?, &y)?;
+        let im = choose(&is_left, &t, &other)?.mul(&side_y)?;
         let (back, is_tall) = (f::rsqrt(&scale)?, f::isinf(&y)?);
         Ok(Parts::new(choose(&is_tall, &y.abs()?, &re.mul(&back)?)?, choose(&is_tall, &y, &im.mul(&back)?)?))
     }
@@ -131,13 +134,13 @@ impl Parts {
         let (t, s) = (f::tan(y)?, f::sinh(&near)?);
         let slope = t.sqr()?.affine(1.0, 1.0)?;
         let below = slope.mul(&s.sqr()?)?.affine(1.0, 1.0)?;
-        let re = choose(&is_zero(x)?, x, &slope.mul(&f::cosh(&near)?)?.mul(&s)?.div(&below)?)?;
+        let re = at_zero(x, x, &slope.mul(&f::cosh(&near)?)?.mul(&s)?.div(&below)?)?;
         let is_lost = both(&f::isinf(x)?, &not(&f::isfinite(y)?)?)?;
         let swing = choose(&is_lost, &y.zeros_like()?, &y.sin()?.mul(&y.cos()?)?)?;
         let far = swing.mul(&x.abs()?.times(-2.0)?.exp()?)?.times(4.0)?;
         let sign = signed(&x.ones_like()?, x)?;
         let im = choose(&is_far, &far, &t.div(&below)?)?;
-        Ok(Parts::new(choose(&is_far, &sign, &re)?, choose(&is_zero(y)?, y, &im)?))
+        Ok(Parts::new(choose(&is_far, &sign, &re)?, at_zero(y, y, &im)?))
     }
 
     /// `2 atan2(re sqrt(1 - z), re sqrt(1 + z)) + i asinh(im (conj sqrt(1 + z) sqrt(1 - z)))`.
@@ -209,9 +212,12 @@ impl Parts {
 
     /// `z / |z|`, and 0 for 0.
     pub fn sign(&self) -> Result<Parts> {
-        let size = f::hypot((&self.re).into(), (&self.im).into())?;
-        let size = choose(&is_zero(&size)?, &size.ones_like()?, &size)?;
-        self.map(|part| part.div(&size))
+        let is_flat = both(&is_zero(&self.re)?, &is_zero(&self.im)?)?;
+        // Where the number is 0, parts of another, so that no gradient of `hypot` is NaN.
+        let safe = Parts::new(choose(&is_flat, &self.re.ones_like()?, &self.re)?, self.im.clone());
+        let size = f::hypot((&safe.re).into(), (&safe.im).into())?;
+        let sign = |part: &Tensor, safe: &Tensor| choose(&is_flat, &part.detach(), &safe.div(&size)?);
+        Ok(Parts::new(sign(&self.re, &safe.re)?, sign(&self.im, &safe.im)?))
     }
 
     /// `e^(w log z)`; 1 where `w` is 0, and else 0 where `z` is, if the real part of `w` is positive.
@@ -263,6 +269,16 @@ fn signed(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     f::copysign(a.into(), b.into())
 }
 
+/// 1 or -1, as the sign of `x`, also of 0.
+fn side(x: &Tensor) -> Result<Tensor> {
+    signed(&x.ones_like()?, &x.detach())
+}
+
+/// `value`, and `limit` where it is NaN though `x` is 0: where it is a number, its gradient at 0 is that of a formula.
+fn at_zero(x: &Tensor, limit: &Tensor, value: &Tensor) -> Result<Tensor> {
+    choose(&both(&is_zero(x)?, &f::isnan(value)?)?, limit, value)
+}
+
 fn infinite_as(x: &Tensor) -> Result<Tensor> {
     signed(&x.zeros_like()?.affine(1.0, f64::INFINITY)?, x)
 }
@@ -274,7 +290,8 @@ fn infinity_wins(x: &Tensor, a: &Tensor, b: &Tensor) -> Result<Tensor> {
 
 /// `a b`; 0 where one of them is, whatever the other.
 fn zero_wins(a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    let vanishes = either(&is_zero(a)?, &is_zero(b)?)?;
-    let zero = signed(&a.zeros_like()?, a)?.mul(&signed(&b.ones_like()?, b)?)?;
-    choose(&vanishes, &zero, &a.mul(b)?)
+    let product = a.mul(b)?;
+    let vanishes = both(&f::isnan(&product)?, &either(&is_zero(a)?, &is_zero(b)?)?)?;
+    let zero = signed(&a.zeros_like()?, a)?.mul(&side(b)?)?;
+    choose(&vanishes, &zero, &product)
 }

@@ -8,7 +8,7 @@ use crate::functional as f;
 use crate::ops::prelude::*;
 
 functions! {
-    rsub, bitwise_not, float_power, ldexp, positive, logit, deg2rad, rad2deg, ndtr, entr,
+    rsub, bitwise_not, float_power, ldexp, positive, deg2rad, rad2deg, ndtr,
     clamp_min, clamp_max, where_places, where_method, frexp, mvlgamma,
 }
 
@@ -95,29 +95,6 @@ pub fn positive(input: &Tensor) -> Result<Tensor> {
     if input.dtype() == DType::Bool { Err(Error::UnsupportedDTypeForOp(DType::Bool, OP)) } else { Ok(input.clone()) }
 }
 
-/// `log(x / (1 - x))`, of x between `eps` and `1 - eps` if given.
-///
-/// ```
-/// # use opforge::{Device, Tensor};
-/// let x = Tensor::new(&[0.5f32, 1.0], &Device::Cpu)?;
-/// assert_eq!(opforge::functional::logit(&x, None)?.to_vec1::<f32>()?, [0.0, f32::INFINITY]);
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function(eps = None)]
-#[python(torch, method, in_place, special)]
-pub fn logit(input: &Tensor, eps: Option<f64>) -> Result<Tensor> {
-    let x = f::floating(input)?;
-    let x = match eps {
-        // The bounds may be the wrong way round: then what is below the lower one is raised to it, and all else lowered.
-        Some(eps) => {
-            let lowered = f::clamp_max(&x, (1.0 - eps).into())?;
-            f::where_cond(&f::lt((&*x).into(), eps.into())?, eps.into(), (&lowered).into())?
-        }
-        None => x.into_owned(),
-    };
-    x.div(&x.affine(-1.0, 1.0)?)?.log()
-}
-
 /// Degrees as radians.
 ///
 /// ```
@@ -151,22 +128,6 @@ pub fn rad2deg(input: &Tensor) -> Result<Tensor> {
 #[python(special)]
 pub fn ndtr(input: &Tensor) -> Result<Tensor> {
     f::erfc(&f::floating(input)?.affine(-FRAC_1_SQRT_2, 0.0)?)?.affine(0.5, 0.0)
-}
-
-/// `-x log(x)`, 0 at 0 and minus infinity for negative numbers.
-///
-/// ```
-/// # use opforge::{Device, Tensor};
-/// let x = Tensor::new(&[0f32, 1.0, -1.0], &Device::Cpu)?;
-/// assert_eq!(opforge::functional::entr(&x)?.to_vec1::<f32>()?, [0.0, 0.0, f32::NEG_INFINITY]);
-/// # Ok::<(), opforge::Error>(())
-/// ```
-#[function]
-#[python(special)]
-pub fn entr(input: &Tensor) -> Result<Tensor> {
-    let x = f::floating(input)?;
-    let entropy = f::neg(&f::xlogy((&*x).into(), (&*x).into())?)?;
-    f::where_cond(&x.lt(0.0)?.to_dtype(DType::Bool)?, f64::NEG_INFINITY.into(), (&entropy).into())
 }
 
 /// Each element, but at least `min`.

@@ -139,7 +139,19 @@ fn of_all(input: &Tensor, along: fn(&Tensor, i64, bool) -> Result<(Tensor, Tenso
         let nan = Tensor::full_scalar(Scalar::Float(f64::NAN), (), input.dtype(), input.device())?;
         return f::constant_in(nan, &[input]);
     }
-    Ok(along(&input.flatten_all()?, 0, false)?.0)
+    let found = along(&input.detach().flatten_all()?, 0, false)?.0;
+    if input.requires_grad() { shared(input, &found) } else { Ok(found) }
+}
+
+/// A value that elements have, whose gradient all elements that are equal to it share.
+#[track_caller]
+fn shared(input: &Tensor, value: &Tensor) -> Result<Tensor> {
+    let equal = f::eq(input.into(), value.into())?;
+    let equal = f::logical_or(
+        (&equal).into(),
+        (&f::logical_and((&f::isnan(input)?).into(), (&f::isnan(value)?).into())?).into(),
+    )?;
+    f::amax(&f::where_cond(&equal, input.into(), f64::NEG_INFINITY.into())?, None, false)
 }
 
 /// The element along `dim` at a place that `choose` takes from the order (and the sorted elements), and the place.

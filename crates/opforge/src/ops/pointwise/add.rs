@@ -29,6 +29,7 @@ impl BinaryFn for Add {
 impl Binary for Add {
     const NAME: &'static str = "add";
     const LINEAR: Linearity = Linearity::Jointly;
+    const OF_NUMBERS: bool = true;
     const SAVES: Saves = Saves::NOTHING;
 
     fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {

@@ -28,6 +28,7 @@ impl BinaryFn for Div {
 impl Binary for Div {
     const NAME: &'static str = "div";
     const LINEAR: Linearity = Linearity::InFirst;
+    const OF_NUMBERS: bool = true;
     const READS: [Saves; 2] = [Saves::inputs([1]), Saves::INPUTS];
 
     fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {

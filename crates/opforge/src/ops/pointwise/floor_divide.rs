@@ -36,6 +36,7 @@ impl BinaryFn for FloorDivide {
 
 impl Binary for FloorDivide {
     const NAME: &'static str = "floor_divide";
+    const OF_NUMBERS: bool = true;
     const FLAT: bool = true;
 }
 

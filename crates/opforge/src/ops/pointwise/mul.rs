@@ -28,6 +28,7 @@ impl BinaryFn for Mul {
 impl Binary for Mul {
     const NAME: &'static str = "mul";
     const LINEAR: Linearity = Linearity::InEach;
+    const OF_NUMBERS: bool = true;
     const READS: [Saves; 2] = [Saves::inputs([1]), Saves::inputs([0])];
 
     fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {

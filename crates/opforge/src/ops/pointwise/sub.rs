@@ -24,6 +24,7 @@ impl BinaryFn for Sub {
 impl Binary for Sub {
     const NAME: &'static str = "sub";
     const LINEAR: Linearity = Linearity::Jointly;
+    const OF_NUMBERS: bool = true;
     const SAVES: Saves = Saves::NOTHING;
 
     fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {

@@ -1,6 +1,6 @@
 //! `xlogy(a, b) = a log(b)`, 0 where `a` is 0.
 
-use crate::functional::where_cond;
+use crate::functional::{logical_and, where_cond};
 use crate::ops::prelude::*;
 
 /// The tile function of [`xlogy`](fn@xlogy).
@@ -24,17 +24,18 @@ impl Binary for Xlogy {
     fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
         let (a, b) = (pair.lhs()?, pair.rhs()?);
         match side {
-            Side::Left => pair.grad()?.broadcast_mul(&unless_zero(&a, &b.log()?)?),
+            Side::Left => pair.grad()?.broadcast_mul(&unless_lost(&a, &b, 0.0, &b.log()?)?),
             Side::Right => pair.grad()?.mul(&a.broadcast_div(&b)?),
         }
     }
 }
 
-/// `log`, and 0 where `a` is 0: what makes the gradient of `a log(..)`.
-pub(crate) fn unless_zero(a: &Tensor, log: &Tensor) -> Result<Tensor> {
+/// `log` of `b`, and 0 where `a` is 0 and `b`, at most `bound`, has no finite logarithm: what makes the gradient of `a log(..)`.
+pub(crate) fn unless_lost(a: &Tensor, b: &Tensor, bound: f64, log: &Tensor) -> Result<Tensor> {
     let flat = compare(super::eq::Eq, a.into(), 0.0.into(), Rules::SAME)?;
+    let lost = compare(super::le::Le, b.into(), bound.into(), Rules::SAME)?;
     let zero = Tensor::zeros((), log.dtype(), log.device())?;
-    where_cond(&flat, (&zero).into(), log.into())
+    where_cond(&logical_and((&flat).into(), (&lost).into())?, (&zero).into(), log.into())
 }
 
 /// `input * log(other)`, element by element; 0 where `input` is 0, unless `other` is NaN.

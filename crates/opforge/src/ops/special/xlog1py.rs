@@ -1,7 +1,7 @@
 //! `xlog1py(a, b) = a log(1 + b)`, 0 where `a` is 0.
 
 use crate::functional::log1p;
-use crate::ops::pointwise::xlogy::unless_zero;
+use crate::ops::pointwise::xlogy::unless_lost;
 use crate::ops::prelude::*;
 
 /// The tile function of [`xlog1py`](fn@xlog1py).
@@ -25,7 +25,7 @@ impl Binary for Xlog1py {
     fn derivative(&self, pair: &Pair<'_, '_>, side: Side) -> Result<Tensor> {
         let (a, b) = (pair.lhs()?, pair.rhs()?);
         match side {
-            Side::Left => pair.grad()?.broadcast_mul(&unless_zero(&a, &log1p(&b)?)?),
+            Side::Left => pair.grad()?.broadcast_mul(&unless_lost(&a, &b, -1.0, &log1p(&b)?)?),
             Side::Right => pair.grad()?.mul(&a.broadcast_div(&b.affine(1.0, 1.0)?)?),
         }
     }

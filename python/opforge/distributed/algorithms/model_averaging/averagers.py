@@ -1,0 +1,9 @@
+"""Averages of models: names for programs that import them."""
+
+from __future__ import annotations
+
+from ...._absent import absent_names
+from ... import _REASON
+
+_CLASSES = "ModelAverager PeriodicModelAverager"
+globals().update(absent_names(__name__, _REASON, classes=_CLASSES))

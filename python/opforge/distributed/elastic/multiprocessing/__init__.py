@@ -1,0 +1,1 @@
+"""Processes that come and go."""

@@ -1,0 +1,1 @@
+"""Launchers: `opforge run -n` starts processes."""

@@ -5,6 +5,7 @@ mod common;
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use common::{floats, vec};
 use opforge::functional::{batch_norm, dropout, linear};
@@ -12,17 +13,20 @@ use opforge::{DType, Device, Error, Result, Tensor, safetensors};
 use opforge_graph::{Graph, trace};
 use opforge_runtime::Generator;
 
-/// Parameters and buffers of a network.
-struct Network(Vec<(&'static str, Tensor)>);
+/// Parameters and buffers of a network. It draws from the process's generator, which others leave alone meanwhile.
+struct Network(Vec<(&'static str, Tensor)>, #[allow(dead_code)] MutexGuard<'static, ()>);
+
+static GENERATOR: Mutex<()> = Mutex::new(());
 
 impl Network {
     fn new() -> Network {
-        Network(vec![
+        let tensors = vec![
             ("weight", floats(&[8, 6], 1)),
             ("bias", floats(&[8], 2)),
             ("mean", floats(&[8], 3)),
             ("var", floats(&[8], 4).sqr().unwrap()),
-        ])
+        ];
+        Network(tensors, GENERATOR.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn tensor(&self, name: &str) -> &Tensor {

@@ -1,14 +1,17 @@
 //! What axis maps promise: halves of the inputs give halves, or summands, of the outputs.
 
+use std::panic::Location;
+
 use opforge::declaration::Definition;
-use opforge::operator::{AxisMap, Operator, Role, Tensors};
-use opforge::{DType, Tensor};
+use opforge::dispatch::Prepared;
+use opforge::operator::{AxisMap, Call, Operator, Role, Tensors};
+use opforge::{DType, Meta, Tensor};
 
 use super::data::{Types, epsilon, inputs_in, read_f64, refs, tensors};
 use super::{Report, text};
 
-/// Operators whose attributes hold the whole output's shape, so that the same operator cannot be called on parts.
-const WHOLE_SHAPE: [&str; 4] = ["expand", "reshape", "full", "embed"];
+/// Gradients whose further outputs are sums over chunks of rows, whatever rows a chunk has: what counts is the sum over all chunks.
+const CHUNKED: [&str; 2] = ["layer_norm_grad", "rms_norm_grad"];
 
 /// A call of an operator, or of something that stands for it.
 type Run<'a> = &'a dyn Fn(&[&Tensor]) -> opforge::Result<Tensors>;
@@ -30,14 +33,12 @@ pub fn axis_map(op: &dyn Operator, run: Run<'_>, inputs: &[Tensor]) -> Result<()
     let map = op.axes(&inputs.iter().map(Tensor::meta).collect::<Vec<_>>());
     let whole = run(&refs(inputs)).map_err(text)?;
     well_formed(&map, inputs, &whole)?;
-    if WHOLE_SHAPE.contains(&op.name()) {
-        return Ok(());
-    }
     for (axis, role) in map.roles.iter().enumerate().filter(|(_, role)| **role != Role::Whole) {
-        if let Some(len) = length(&map, axis as u8, inputs).filter(|&n| n >= 2) {
-            let parts = split(run, &map, axis as u8, len, inputs);
+        if can_be_halved(&map, axis as u8, *role, inputs, &whole) {
+            let parts = split(op, run, &map, axis as u8, inputs, &whole);
+            let chunked = CHUNKED.contains(&op.name());
             parts
-                .and_then(|parts| joined(&map, axis as u8, parts, &whole))
+                .and_then(|parts| joined(&map, axis as u8, parts, &whole, chunked))
                 .map_err(|e| format!("axis {axis}, {role:?}: {e}"))?;
         }
     }
@@ -66,9 +67,12 @@ fn well_formed(map: &AxisMap, inputs: &[Tensor], outputs: &[Tensor]) -> Result<(
     Ok(())
 }
 
-fn length(map: &AxisMap, axis: u8, inputs: &[Tensor]) -> Option<usize> {
+/// Whether halves of all dimensions of that name correspond, and one input has such a dimension.
+fn can_be_halved(map: &AxisMap, axis: u8, role: Role, inputs: &[Tensor], outputs: &[Tensor]) -> bool {
     let of = |(names, t): (&_, &Tensor)| place(names, axis).map(|d| t.dims()[d]);
-    map.inputs.iter().zip(inputs).find_map(of)
+    let lengths: Vec<usize> = map.inputs.iter().zip(inputs).filter_map(of).collect();
+    let mut all = map.outputs.iter().zip(outputs).filter_map(of).chain(lengths.iter().copied());
+    lengths.first().is_some_and(|&length| length >= 2) && all.all(|n| role != Role::Blocks || n.is_multiple_of(2))
 }
 
 fn place(names: &smallvec::SmallVec<[Option<u8>; 6]>, axis: u8) -> Option<usize> {
@@ -76,32 +80,69 @@ fn place(names: &smallvec::SmallVec<[Option<u8>; 6]>, axis: u8) -> Option<usize>
 }
 
 /// The results for both halves of the inputs.
-fn split(run: Run<'_>, map: &AxisMap, axis: u8, len: usize, inputs: &[Tensor]) -> Result<[Tensors; 2], String> {
-    let part = |start: usize, n: usize| -> opforge::Result<Tensors> {
+fn split(
+    op: &dyn Operator,
+    run: Run<'_>,
+    map: &AxisMap,
+    axis: u8,
+    inputs: &[Tensor],
+    whole: &[Tensor],
+) -> Result<[Tensors; 2], String> {
+    let part = |second: bool| -> opforge::Result<Tensors> {
+        let half = |n: usize| if second { n / 2..n } else { 0..n / 2 };
         let cut = |(names, t): (&_, &Tensor)| match place(names, axis) {
             // Some operators take row-major tensors only.
-            Some(d) => t.narrow(d, start, n)?.contiguous(),
-            None if start > 0 && map.roles[usize::from(axis)] == Role::SumWith => t.zeros_like(),
+            Some(d) => {
+                let half = half(t.dims()[d]);
+                t.narrow(d, half.start, half.len())?.contiguous()
+            }
+            None if second && map.roles[usize::from(axis)] == Role::SumWith => t.zeros_like(),
             None => Ok(t.clone()),
         };
         let inputs = map.inputs.iter().zip(inputs).map(cut).collect::<opforge::Result<Vec<_>>>()?;
-        run(&refs(&inputs))
+        let meta = |(names, t): (&_, &Tensor)| {
+            let mut dims = t.dims().to_vec();
+            place(names, axis).into_iter().for_each(|d| dims[d] = half(dims[d]).len());
+            Meta::contiguous(t.dtype(), dims)
+        };
+        let outputs: Vec<Meta> = map.outputs.iter().zip(whole).map(meta).collect();
+        let inferred = op.infer(&inputs.iter().map(Tensor::meta).collect::<Vec<_>>());
+        let is_usual = inferred.is_ok_and(|metas| metas.iter().zip(&outputs).all(|(a, b)| a.shape() == b.shape()));
+        // A sample's call may do more, as bringing vectors to one sign.
+        if is_usual { run(&refs(&inputs)) } else { run_on_part(op, &refs(&inputs), &outputs) }
     };
-    Ok([part(0, len / 2).map_err(text)?, part(len / 2, len - len / 2).map_err(text)?])
+    Ok([part(false).map_err(text)?, part(true).map_err(text)?])
+}
+
+/// The operator on parts, whatever it infers of them.
+fn run_on_part(op: &dyn Operator, inputs: &[&Tensor], outputs: &[Meta]) -> opforge::Result<Tensors> {
+    if let [input] = inputs
+        && op.view(input.layout()).is_some()
+        && let Some(layout) = op.view_of_part(input.layout(), outputs[0].shape())
+    {
+        return Ok([Tensor::over_storage(input.storage().clone(), input.dtype(), layout?)?].into_iter().collect());
+    }
+    let call = Call { op, inputs, outputs: None, at: Location::caller() };
+    Prepared::new(&call, &outputs.iter().collect::<Vec<_>>())?.run(&call)
 }
 
 /// Parts of the results make up the whole.
-fn joined(map: &AxisMap, axis: u8, parts: [Tensors; 2], whole: &[Tensor]) -> Result<(), String> {
+fn joined(map: &AxisMap, axis: u8, parts: [Tensors; 2], whole: &[Tensor], chunked: bool) -> Result<(), String> {
     for (i, whole) in whole.iter().enumerate() {
         let joined = match (map.roles[usize::from(axis)], place(&map.outputs[i], axis)) {
             (Role::Sum | Role::SumWith, None) => parts[0][i].add(&parts[1][i]),
             (Role::Product, None) => parts[0][i].mul(&parts[1][i]),
             (Role::Max | Role::Any, None) => parts[0][i].maximum(&parts[1][i]),
             (Role::Min | Role::All, None) => parts[0][i].minimum(&parts[1][i]),
-            (Role::Map | Role::Sum, Some(d)) => Tensor::cat(&[&parts[0][i], &parts[1][i]], d),
+            (Role::Map | Role::Blocks | Role::Sum, Some(d)) => Tensor::cat(&[&parts[0][i], &parts[1][i]], d),
             (role, at) => return Err(format!("{role:?} axis at {at:?} of output {i}")),
         };
-        same(&joined.map_err(text)?, whole).map_err(|e| format!("output {i}: {e}"))?;
+        let joined = joined.map_err(text)?;
+        let (joined, whole) = match chunked && i > 0 {
+            true => (joined.sum(0).map_err(text)?, whole.sum(0).map_err(text)?),
+            false => (joined, whole.clone()),
+        };
+        same(&joined, &whole).map_err(|e| format!("output {i}: {e}"))?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from launching import ROOT, needs_mpi, run, started
+from launching import needs_mpi, programs, run, started
 
 pytestmark = needs_mpi
 
@@ -36,10 +36,10 @@ def test_errors_end_all_ranks(kind, texts):
     assert ended.returncode != 0 and time.monotonic() - begun < 30
     assert "Traceback" in ended.stderr and all(text in ended.stderr for text in texts), ended.stderr
 
-def test_the_documented_program(tmp_path):
-    text = (ROOT / "docs/distributed.md").read_text()
+@pytest.mark.parametrize("title", ["From Python", "Global tensors"])
+def test_the_documented_programs(tmp_path, title):
     program = tmp_path / "train.py"
-    program.write_text(text.partition("```python\n")[2].partition("```")[0])
+    program.write_text(programs("docs/distributed.md", title)[0])
     ended = run(sys.executable, "-m", "opforge", "run", "-n", "3", program)
     assert "init_process_group" in program.read_text() and ended.returncode == 0, ended.stdout + ended.stderr
 

@@ -20,8 +20,11 @@ pub struct EagerLocal;
 
 impl Interpreter for EagerLocal {
     fn interpret(&self, call: &Call<'_>) -> Result<Tensors> {
-        let device = check_devices(call)?;
-        if let Some(carried_out) = by_device(call, device) {
+        let (device, is_chosen) = check_devices(call)?;
+        // Tensors of the CPU meet others in what chooses a device only.
+        if (is_chosen || !device.is_cpu())
+            && let Some(carried_out) = by_device(call, device)
+        {
             return carried_out;
         }
         if let [input] = call.inputs
@@ -70,23 +73,16 @@ impl EagerLocal {
     }
 }
 
-/// What the device does by other means than kernels. Tensors of the CPU may meet one only in what moves them.
-#[inline]
-fn by_device(call: &Call<'_>, device: Device) -> Option<Result<Tensors>> {
-    if device.is_cpu() && call.inputs.iter().all(|input| input.device().is_cpu()) {
-        return None;
-    }
-    ask_devices(call, device)
-}
-
+/// What a device that the call has to do with does by other means than kernels.
 #[cold]
-fn ask_devices(call: &Call<'_>, device: Device) -> Option<Result<Tensors>> {
+fn by_device(call: &Call<'_>, device: Device) -> Option<Result<Tensors>> {
     let all = [device].into_iter().chain(call.inputs.iter().map(|input| *input.device()));
     let added = all.filter(|device| matches!(device, Device::Added(_)));
     added.filter_map(|device| devices::of(device).ok()).find_map(|backend| backend.carry_out(call))
 }
 
 /// The tensors to write: those given, or new ones. Pushed one by one, where they stay: that is half of what collecting them costs.
+#[inline(always)]
 pub(super) fn push_outputs(outputs: &mut Tensors, call: &Call<'_>, metas: &[SharedMeta], device: Device) -> Result<()> {
     match call.outputs {
         Some(given) => given.iter().for_each(|t| outputs.push((*t).clone())),
@@ -99,6 +95,7 @@ pub(super) fn push_outputs(outputs: &mut Tensors, call: &Call<'_>, metas: &[Shar
     Ok(())
 }
 
+#[inline(always)]
 pub(super) fn submit(call: &Call<'_>, carrier: &Carrier, outputs: &Tensors) -> Result<()> {
     with_arguments(call.inputs, |inputs| {
         with_arguments(outputs, |outputs| submit_arguments(call, carrier, inputs, outputs))
@@ -124,7 +121,9 @@ fn submit_arguments(
     }
 }
 
-fn check_devices(call: &Call<'_>) -> Result<Device> {
+/// The device of the outputs, and whether the operator chooses it; else all tensors are there.
+#[inline]
+fn check_devices(call: &Call<'_>) -> Result<(Device, bool)> {
     let chosen = call.op.device();
     let inputs = if chosen.is_some() { &[] } else { call.inputs };
     let outputs = call.outputs.unwrap_or_default();
@@ -133,7 +132,7 @@ fn check_devices(call: &Call<'_>) -> Result<Device> {
     };
     let is_elsewhere = |t: &&&Tensor| *t.device() != device;
     match inputs.iter().find(is_elsewhere).or_else(|| outputs.iter().find(is_elsewhere)) {
-        None => Ok(device),
+        None => Ok((device, chosen.is_some())),
         Some(other) => Err(mismatch(call.op.name(), device, *other.device())),
     }
 }

@@ -199,7 +199,7 @@ fn two_tensors(
     if !rules.broadcast && a.shape() != b.shape() {
         return Err(Error::binary_shapes(name, a.shape(), b.shape()));
     }
-    if (a.rank() == 0) != (b.rank() == 0) && a.device() != b.device() && rules.broadcast {
+    if a.device() != b.device() && (a.rank() == 0) != (b.rank() == 0) && rules.broadcast {
         return together(name, op, a, b, rules, out);
     }
     if a.dtype() == b.dtype() {

@@ -106,6 +106,28 @@ fn writes_into_views_reach_the_whole() {
     }
 }
 
+/// What ranks have of a view that is a copy has strides of its own.
+#[test]
+fn views_of_copies_are_those_of_the_whole() {
+    let program = |x: &Tensor| read(&x.transpose(0, 1)?.narrow(1, 0, 1)?.reshape(8)?.narrow(0, 3, 4)?);
+    let wanted = program(&counted(&[2, 4, 2]).unwrap()).unwrap();
+    for sbp in ["S(0)", "S(1)", "S(2)", "B", "P(sum)"] {
+        let got = same(2, |_| program(&spread(&counted(&[2, 4, 2])?, &format!("cpu[0, 1] [{sbp}]"))?));
+        assert_eq!(got, wanted, "{sbp}");
+    }
+}
+
+/// Such a view shows the storage, whatever its input shows of it.
+#[test]
+fn strided_views_are_of_the_whole() {
+    let program = |x: &Tensor| read(&x.narrow(0, 2, 2)?.narrow(1, 1, 2)?.as_strided((2, 3), &[5, 1], 3)?);
+    let wanted = program(&counted(&[5, 4]).unwrap()).unwrap();
+    for sbp in ["S(0)", "S(1)", "B", "P(sum)"] {
+        let got = same(3, |_| program(&spread(&counted(&[5, 4])?, &format!("cpu[0, 1, 2] [{sbp}]"))?));
+        assert_eq!(got, wanted, "{sbp}");
+    }
+}
+
 #[test]
 fn gradients_of_writes_are_those_of_one_process() {
     let program = |x: &Tensor| -> Result<Vec<f64>> {

@@ -39,7 +39,7 @@ pub(super) fn part_of(tensor: &Tensor, at: &'static Location<'static>) -> Result
 }
 
 /// A tensor over the storage that no view has made, as backward makes of what it has saved: a layout of the whole, which every rank of the placement gets.
-fn unknown(content: &Content, meta: &Meta, at: &'static Location<'static>) -> Result<Shown> {
+pub(super) fn unknown(content: &Content, meta: &Meta, at: &'static Location<'static>) -> Result<Shown> {
     let (part, writes) = (content.part(), content.lock().writes);
     let to = everywhere(part.distribution.placement())?;
     let whole = boxed(&content.world, &content.whole, &part, &to, at)?;

@@ -13,7 +13,7 @@ use opforge::{Error, Layout, Meta, Result, Tensor};
 
 use super::boxing::boxed;
 use super::content::{Content, Origin, Part, Shown};
-use super::read::{everywhere, part_of};
+use super::read::{everywhere, part_of, unknown};
 use super::signature::Kind;
 
 /// Carries out a view.
@@ -22,7 +22,11 @@ pub(super) fn view(call: &Call<'_>, input: &Tensor, layout: Layout) -> Result<Te
     let content = content_of(input)?;
     let meta = outputs[0].meta();
     if content.lock().origin(meta).is_none() {
-        let shown = show(input, call.op, meta, call.at)?;
+        // Where elements of the storage are that the input does not show, the whole knows.
+        let shown = match call.op.views_storage() {
+            true => unknown(content, meta, call.at)?,
+            false => show(input, call.op, meta, call.at)?,
+        };
         content.lock().put(meta.clone(), shown);
     }
     Ok(outputs)
@@ -40,6 +44,7 @@ pub(super) fn show(input: &Tensor, op: &dyn Operator, meta: &Meta, at: &'static 
     let from = [&source.distribution];
     let signature = Kind { world, op, inputs: &[input.meta()], from: &from, to: None, placement }.signature()?;
     let (is_in_place, to) = (signature.inputs[0] == source.distribution, &signature.outputs[0].distribution);
+    let is_shared = is_in_place && matches!(content.lock().origin(input.meta()), Some(Origin::Shared));
     let local = boxed(&content.world, input.meta(), &source, &signature.inputs[0], at)?;
     let position = to.placement().position(content.world.rank());
     let viewed = |(local, position): (Tensor, usize)| {
@@ -47,14 +52,14 @@ pub(super) fn show(input: &Tensor, op: &dyn Operator, meta: &Meta, at: &'static 
         let layout = op
             .view_of_part(local.layout(), &shape)
             .unwrap_or_else(|| Err(Error::value(op.name(), "input", "a part", "an operator that is a view of it")))?;
-        Tensor::over_storage(local.storage().clone(), meta.dtype, layout)
+        let view = Tensor::over_storage(local.storage().clone(), meta.dtype, layout)?;
+        // What is viewed on in the whole is to be viewed on in the part: in memory of the whole by the same strides, in a copy as it is row-major.
+        if is_shared { Ok(view) } else { view.contiguous() }
     };
     let local = local.zip(position).map(viewed).transpose()?;
-    let state = content.lock();
-    let is_shared = is_in_place && matches!(state.origin(input.meta()), Some(Origin::Shared));
     let origin = match is_shared {
         true => Origin::Shared,
-        false => Origin::Copied { by: Some((input.meta().clone(), op.boxed().into())), writes: state.writes },
+        false => Origin::Copied { by: Some((input.meta().clone(), op.boxed().into())), writes: content.lock().writes },
     };
     Ok(Shown { part: Part { distribution: to.clone(), local }, origin })
 }

@@ -56,6 +56,10 @@ impl<V: View> Operator for ViewOp<V> {
         Some(self.0.layout(input))
     }
 
+    fn views_storage(&self) -> bool {
+        V::OF_STORAGE
+    }
+
     fn view_of_part(&self, input: &Layout, part: &Shape) -> Option<Result<Layout>> {
         Some(self.0.layout_of_part(input, part))
     }

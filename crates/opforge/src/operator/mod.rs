@@ -57,6 +57,11 @@ pub trait Operator: OperatorKey + Debug + Send + Sync + 'static {
         None
     }
 
+    /// Whether the view's layout is one of the whole storage, whatever the input shows of it.
+    fn views_storage(&self) -> bool {
+        false
+    }
+
     /// As [`Operator::view`], of a part of the input as [`Operator::axes`] allows it; the result has the shape `part`.
     fn view_of_part(&self, input: &Layout, _part: &Shape) -> Option<Result<Layout>> {
         self.view(input)

@@ -1,9 +1,11 @@
 //! Where a global tensor is: a mesh of ranks.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use opforge_core::{Error, Result};
+use rustc_hash::FxHasher;
 
 /// The kind of the devices that ranks use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -32,11 +34,33 @@ impl fmt::Display for DeviceKind {
 /// assert_eq!(placement.to_string(), "cpu[[0, 1, 2], [4, 5, 6]]");
 /// # Ok::<(), opforge_core::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Placement {
+#[derive(Debug, Clone)]
+pub struct Placement(Arc<Mesh>);
+
+/// What a placement is, shared by all that know it.
+#[derive(Debug, PartialEq, Eq)]
+struct Mesh {
+    /// Of the other fields: placements are compared and looked up at each call, and may have thousands of ranks.
+    digest: u64,
     device: DeviceKind,
-    mesh: Arc<[usize]>,
-    ranks: Arc<[usize]>,
+    dims: Vec<usize>,
+    ranks: Vec<usize>,
+    /// Whether each rank is one more than the one before.
+    consecutive: bool,
+}
+
+impl PartialEq for Placement {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0 == other.0
+    }
+}
+
+impl Eq for Placement {}
+
+impl Hash for Placement {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.0.digest);
+    }
 }
 
 impl Placement {
@@ -60,7 +84,11 @@ impl Placement {
         if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
             return Err(Error::value("placement", "ranks", format!("{ranks:?}"), "each rank once"));
         }
-        Ok(Placement { device, mesh: mesh.into(), ranks: ranks.into() })
+        let mut hasher = FxHasher::default();
+        (device, mesh, ranks).hash(&mut hasher);
+        let consecutive = ranks.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+        let (digest, dims, ranks) = (hasher.finish(), mesh.to_vec(), ranks.to_vec());
+        Ok(Placement(Arc::new(Mesh { digest, device, dims, ranks, consecutive })))
     }
 
     /// Ranks in a row.
@@ -73,45 +101,49 @@ impl Placement {
 
     /// The kind of device.
     pub fn device(&self) -> DeviceKind {
-        self.device
+        self.0.device
     }
 
     /// The mesh's dimensions.
     pub fn mesh(&self) -> &[usize] {
-        &self.mesh
+        &self.0.dims
     }
 
     /// The ranks by position.
     pub fn ranks(&self) -> &[usize] {
-        &self.ranks
+        &self.0.ranks
     }
 
     /// A rank's position, if it is in the mesh.
     pub fn position(&self, rank: usize) -> Option<usize> {
-        self.ranks.iter().position(|&other| other == rank)
+        let ranks = self.ranks();
+        match self.0.consecutive {
+            true => rank.checked_sub(ranks[0]).filter(|&position| position < ranks.len()),
+            false => ranks.iter().position(|&other| other == rank),
+        }
     }
 
     /// A position's coordinate along a dimension.
     pub(crate) fn coordinate(&self, position: usize, dim: usize) -> usize {
-        position / self.stride(dim) % self.mesh[dim]
+        position / self.stride(dim) % self.mesh()[dim]
     }
 
     /// The positions that differ from this one along a dimension only, in order.
     pub(crate) fn along(&self, position: usize, dim: usize) -> impl Iterator<Item = usize> {
         let stride = self.stride(dim);
         let first = position - self.coordinate(position, dim) * stride;
-        (0..self.mesh[dim]).map(move |coordinate| first + coordinate * stride)
+        (0..self.mesh()[dim]).map(move |coordinate| first + coordinate * stride)
     }
 
     fn stride(&self, dim: usize) -> usize {
-        self.mesh[dim + 1..].iter().product()
+        self.mesh()[dim + 1..].iter().product()
     }
 }
 
 impl fmt::Display for Placement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.device)?;
-        nested(f, &self.mesh, &self.ranks)
+        write!(f, "{}", self.device())?;
+        nested(f, self.mesh(), self.ranks())
     }
 }
 
@@ -214,5 +246,15 @@ mod tests {
         assert_eq!(placement.along(4, 0).collect::<Vec<_>>(), [1, 4]);
         assert_eq!(placement.along(4, 1).collect::<Vec<_>>(), [3, 4, 5]);
         assert_eq!((placement.coordinate(4, 0), placement.coordinate(4, 1)), (1, 1));
+    }
+
+    #[test]
+    fn positions_of_ranks() {
+        for ranks in [&[3, 4, 5][..], &[5, 3, 4]] {
+            let placement = Placement::row(DeviceKind::Cpu, ranks).unwrap();
+            let found: Vec<_> = (0..8).map(|rank| placement.position(rank)).collect();
+            let expected: Vec<_> = (0..8).map(|rank| ranks.iter().position(|&other| other == rank)).collect();
+            assert_eq!(found, expected);
+        }
     }
 }

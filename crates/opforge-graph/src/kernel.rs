@@ -119,7 +119,7 @@ impl Graph {
         let node = &self.nodes[number];
         let (inputs, outputs) = (metas(&node.inputs), metas(&node.outputs));
         let lowering = node.op.lower(&inputs, &outputs)?;
-        let flops = flops(&lowering, inputs.first(), outputs[0]);
+        let flops = lowering.work(&inputs, &outputs).flops;
         let kernel = lowering.kernel(node.op.name(), &inputs, &outputs)?;
         let (inputs, outputs) = (accesses(&node.inputs), accesses(&node.outputs));
         Ok(Step { nodes: number..number + 1, kernel, inputs, outputs, flops, apart })
@@ -172,7 +172,7 @@ impl Graph {
         let uses = || nodes.iter().flat_map(|node| node.inputs.iter().chain(&node.outputs));
         let bytes_of = |access: &Access| {
             let of = uses().filter(|x| (x.value, x.byte_offset()) == (access.storage, access.byte_offset));
-            of.map(|x| distinct(&x.meta)).max().unwrap_or(self.values[access.storage].bytes)
+            of.map(|x| distinct_bytes(&x.meta)).max().unwrap_or(self.values[access.storage].bytes)
         };
         let call = |node: &Node| {
             let results: Vec<String> =
@@ -198,20 +198,6 @@ impl Graph {
             }
         }
         lives
-    }
-}
-
-/// The bytes of a tensor's elements, repeated ones once.
-fn distinct(meta: &Meta) -> usize {
-    let dims = meta.dims().iter().zip(meta.layout.stride()).filter(|(_, stride)| **stride != 0);
-    dims.map(|(len, _)| len).product::<usize>() * meta.dtype.size_in_bytes()
-}
-
-/// The multiplications and additions of a product of matrices; of other calls none, which memory holds up.
-fn flops(lowering: &Lowering, left: Option<&&Meta>, output: &Meta) -> usize {
-    match (lowering, left.and_then(|left| left.dims().last())) {
-        (Lowering::Contract(_), Some(depth)) => 2 * depth * output.elem_count(),
-        _ => 0,
     }
 }
 

@@ -76,14 +76,16 @@ pub fn add(backend: &'static dyn Backend) -> Result<Device> {
     Ok(device)
 }
 
-/// What was made beside a tensor of its shape and on its device, where that lies.
-///
-/// # Errors
-/// Those of [`Backend::place_like`].
-pub fn place_like(made: Tensor, model: &Tensor) -> Result<Tensor> {
-    match model.device() {
-        Device::Added(_) if made.device() == model.device() => of(*model.device())?.place_like(made, model),
-        _ => Ok(made),
+impl Tensor {
+    /// The tensor, which was made beside another of its shape and on its device, where that lies.
+    ///
+    /// # Errors
+    /// Those of [`Backend::place_like`].
+    pub(crate) fn placed_like(self, model: &Tensor) -> Result<Tensor> {
+        match model.device() {
+            Device::Added(_) if self.device() == model.device() => of(*model.device())?.place_like(self, model),
+            _ => Ok(self),
+        }
     }
 }
 

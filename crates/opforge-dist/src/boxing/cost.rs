@@ -38,7 +38,7 @@ impl Default for Costs {
 
 impl Costs {
     /// Whether a search by these costs ends.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let links = self.links.iter().chain([&self.across]);
         let numbers = links.flat_map(|link| [link.latency, link.per_byte]).chain([self.copy]);
         match numbers.into_iter().find(|number| !(0.0..f64::INFINITY).contains(number)) {

@@ -1,6 +1,7 @@
 //! Routes from one distribution to another.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use opforge_core::{DType, Result, Shape};
 
@@ -16,10 +17,6 @@ pub struct Step {
     pub from: Distribution,
     /// The distribution after.
     pub to: Distribution,
-    /// Bytes that all ranks together receive.
-    pub bytes: u64,
-    /// Bytes that the rank receives that receives most.
-    pub busiest: u64,
     /// Seconds, by the costs that the plan was made with.
     pub seconds: f64,
 }
@@ -36,13 +33,15 @@ pub struct Step {
 /// assert_eq!(plan.to_string(), "reduce_scatter(sum, axis 0) along 0: 192 bytes");
 /// # Ok::<(), opforge_core::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Plan {
     dtype: DType,
     shape: Shape,
     from: Distribution,
     to: Distribution,
     steps: Vec<Step>,
+    /// The bytes of each step, once they are asked for: every rank's parts are looked at.
+    bytes: OnceLock<Vec<u64>>,
 }
 
 impl Plan {
@@ -57,7 +56,7 @@ impl Plan {
         search::check(dtype, &shape, &to)?;
         let route = search::cheapest(dtype, &shape, &from, &to, costs)?;
         let steps = route.into_iter().map(|(change, from, to)| step(dtype, &shape, change, from, to, costs)).collect();
-        Ok(Plan { dtype, shape, from, to, steps })
+        Ok(Plan { dtype, shape, from, to, steps, bytes: OnceLock::new() })
     }
 
     /// The elements' dtype.
@@ -87,7 +86,18 @@ impl Plan {
 
     /// Bytes that all ranks together receive.
     pub fn bytes(&self) -> u64 {
-        self.steps.iter().map(|step| step.bytes).sum()
+        self.bytes_by_step().iter().sum()
+    }
+
+    /// Of each step, the bytes that all ranks together receive.
+    pub fn bytes_by_step(&self) -> &[u64] {
+        self.bytes.get_or_init(|| self.steps.iter().map(|step| self.received(step)).collect())
+    }
+
+    fn received(&self, step: &Step) -> u64 {
+        let ranks = 0..step.to.placement().ranks().len();
+        let received = |position| cost::received(step.change, &self.shape, &step.from, &step.to, position);
+        ranks.map(received).map(|elements| (elements * self.dtype.size_in_bytes()) as u64).sum()
     }
 
     /// Seconds, by the costs that the plan was made with.
@@ -97,25 +107,18 @@ impl Plan {
 }
 
 fn step(dtype: DType, shape: &Shape, change: Change, from: Distribution, to: Distribution, costs: &Costs) -> Step {
-    let size = dtype.size_in_bytes();
-    let received = |position| (cost::received(change, shape, &from, &to, position) * size) as u64;
-    let ranks = 0..to.placement().ranks().len();
-    let (bytes, busiest) = ranks.map(received).fold((0, 0), |(sum, most), bytes| (sum + bytes, bytes.max(most)));
-    let seconds = costs.seconds(change, size, shape, &from, &to);
-    Step { change, from, to, bytes, busiest, seconds }
-}
-
-impl fmt::Display for Step {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.change)?;
-        if self.change.is_local() { Ok(()) } else { write!(f, ": {} bytes", self.bytes) }
-    }
+    let seconds = costs.seconds(change, dtype.size_in_bytes(), shape, &from, &to);
+    Step { change, from, to, seconds }
 }
 
 /// The steps, with the bytes that all ranks together receive.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let steps: Vec<String> = self.steps.iter().map(Step::to_string).collect();
+        let show = |(step, bytes): (&Step, &u64)| match step.change.is_local() {
+            true => step.change.to_string(),
+            false => format!("{}: {bytes} bytes", step.change),
+        };
+        let steps: Vec<String> = self.steps.iter().zip(self.bytes_by_step()).map(show).collect();
         f.write_str(if steps.is_empty() { "nothing" } else { "" })?;
         f.write_str(&steps.join("; "))
     }

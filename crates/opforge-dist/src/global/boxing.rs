@@ -50,6 +50,10 @@ pub(super) fn boxed(
         return Ok(part.local.clone());
     }
     let plan = plan(world, meta, &part.distribution, to)?;
+    if let Some(ledger) = world.ledger() {
+        ledger.boxed(&plan);
+        return Ok(None);
+    }
     if plan.steps().iter().all(|step| matches!(step.change, Change::Slice { .. })) {
         return part.local.as_ref().map(|local| slice(world, meta, local, &part.distribution, to)).transpose();
     }

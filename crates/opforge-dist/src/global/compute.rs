@@ -29,6 +29,10 @@ pub(super) fn compute(call: &Call<'_>, placement: &Placement) -> Result<Tensors>
     {
         return finish(call, composed?);
     }
+    if let Some(ledger) = world.ledger() {
+        let (work, brought) = signature.work(call, &parts)?;
+        ledger.computed(call, work, brought);
+    }
     let brought = call.inputs.iter().zip(&parts).zip(&signature.inputs);
     let locals = brought.map(|((input, part), to)| boxed(&world, input.meta(), part, to, call.at));
     let locals = locals.collect::<Result<SmallVec<[Option<Tensor>; 3]>>>()?;

@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use super::World;
 use super::device::device_of;
 use crate::Distribution;
+use crate::planner::Held;
 
 /// How a tensor lies, and what this rank has of it; nothing on ranks that are not in the placement.
 #[derive(Clone)]
@@ -43,22 +44,27 @@ pub(crate) struct Content {
     /// The whole, row-major.
     pub whole: Meta,
     state: Mutex<State>,
+    /// The memory of the part, where ranks are simulated.
+    _held: Option<Held>,
 }
 
 pub(super) struct State {
     /// How often elements have been written.
     pub writes: u64,
     shown: FxHashMap<Meta, Shown>,
+    /// The memory of views that are copies, where ranks are simulated.
+    held: FxHashMap<Meta, Held>,
 }
 
 impl Content {
     /// A global tensor like `whole`, which is row-major, on the device of its placement, of which this rank has a part; the part is row-major and no one
     /// else's.
     pub fn tensor(world: &Arc<World>, whole: &Meta, part: Part, device: Device) -> Result<Tensor> {
-        let mut shown = FxHashMap::default();
+        let held = held(world, whole, &part.distribution);
+        let (mut shown, copies) = (FxHashMap::default(), FxHashMap::default());
         shown.insert(whole.clone(), Shown { part, origin: Origin::Shared });
-        let content =
-            Content { world: world.clone(), whole: whole.clone(), state: Mutex::new(State { writes: 0, shown }) };
+        let state = Mutex::new(State { writes: 0, shown, held: copies });
+        let content = Content { world: world.clone(), whole: whole.clone(), state, _held: held };
         let bytes = whole.elem_count() * whole.dtype.size_in_bytes();
         let storage = Storage::scattered(device, bytes, Box::new(content));
         Tensor::over_storage(storage, whole.dtype, whole.layout.clone())
@@ -100,7 +106,15 @@ impl State {
         self.shown.get(meta).map(|shown| &shown.origin)
     }
 
-    pub fn put(&mut self, meta: Meta, shown: Shown) {
+    pub fn put(&mut self, world: &World, meta: Meta, shown: Shown) {
+        if let (Origin::Copied { .. }, Some(held)) = (&shown.origin, held(world, &meta, &shown.part.distribution)) {
+            self.held.insert(meta.clone(), held);
+        }
         self.shown.insert(meta, shown);
     }
+}
+
+/// The memory of the largest part, where ranks are simulated.
+fn held(world: &World, meta: &Meta, distribution: &Distribution) -> Option<Held> {
+    Some(world.ledger()?.hold(distribution.part(meta.shape(), 0).len() * meta.dtype.size_in_bytes()))
 }

@@ -155,6 +155,11 @@ fn uneven(world: &World, local: &Tensor, to: &Distribution, dims: &[Vec<usize>],
     redistribute(&summed, to)
 }
 
+/// A global tensor of which this rank, that is none of the placement's, knows no more than shape and distribution.
+pub(crate) fn unfilled(world: &Arc<World>, meta: &opforge::Meta, to: &Distribution) -> Result<Tensor> {
+    Content::tensor_like(world, meta, Part { distribution: Arc::new(to.clone()), local: None })
+}
+
 /// Carries out [`Enter`].
 pub(super) fn enter(call: &Call<'_>, enter: &Enter) -> Result<Tensor> {
     let (world, input) = (World::current()?, call.inputs[0]);

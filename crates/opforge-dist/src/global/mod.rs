@@ -23,6 +23,7 @@ mod signature;
 mod view;
 mod world;
 
+pub(crate) use convert::unfilled;
 pub use convert::{distribute, distribution_of, from_part, part_of, redistribute};
 pub use device::{device_of, placement_of};
 pub use world::World;

@@ -34,7 +34,7 @@ pub(super) fn part_of(tensor: &Tensor, at: &'static Location<'static>) -> Result
         _ => unknown(content, meta, at)?,
     };
     let part = shown.part.clone();
-    content.lock().put(meta.clone(), shown);
+    content.lock().put(&content.world, meta.clone(), shown);
     Ok(part)
 }
 

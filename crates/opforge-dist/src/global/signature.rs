@@ -1,18 +1,19 @@
 //! How kinds of calls are carried out on parts, found once.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use opforge::dispatch::Prepared;
-use opforge::operator::{Metas, Operator};
-use opforge::{Device, Meta, Result};
+use opforge::operator::{Call, Metas, Operator, Work, distinct_bytes};
+use opforge::{Device, Meta, Result, Tensor};
 use rustc_hash::FxHasher;
 
 use super::World;
 use super::choice::{Case, Cheapest};
+use super::content::Part;
 use super::device::device_of;
 use crate::{Distribution, Placement, Reduction, Sbp};
 
@@ -30,6 +31,8 @@ pub(super) struct Signature {
     pub share: Share,
     /// The operator on this rank's parts, once it has run.
     pub prepared: RefCell<Option<Rc<Prepared>>>,
+    /// [`Signature::work`], once it is known.
+    work: OnceCell<(Work, usize)>,
 }
 
 /// An output of a signature.
@@ -41,6 +44,32 @@ pub(super) struct Output {
     pub part: Meta,
     /// The device of its placement.
     pub device: Device,
+}
+
+impl Signature {
+    /// What the busiest rank computes of a call, and the bytes of the inputs that are brought to it first.
+    pub fn work(&self, call: &Call<'_>, parts: &[Part]) -> Result<(Work, usize)> {
+        if let Some(known) = self.work.get() {
+            return Ok(*known);
+        }
+        let part = |(input, to): (&&Tensor, &Arc<Distribution>)| {
+            Meta::contiguous(input.dtype(), to.part(input.shape(), 0).shape())
+        };
+        let inputs: Vec<Meta> = call.inputs.iter().zip(&self.inputs).map(part).collect();
+        let moved = parts.iter().zip(&self.inputs).zip(&inputs).filter(|((part, to), _)| part.distribution != **to);
+        let brought = moved.map(|(_, meta)| distinct_bytes(meta)).sum();
+        let outputs: Vec<Meta> = self.outputs.iter().map(Output::largest_part).collect();
+        let (inputs, outputs) = (inputs.iter().collect::<Vec<_>>(), outputs.iter().collect::<Vec<_>>());
+        let work = call.op.lower(&inputs, &outputs)?.work(&inputs, &outputs);
+        Ok(*self.work.get_or_init(|| (work, brought)))
+    }
+}
+
+impl Output {
+    /// That of the first rank.
+    fn largest_part(&self) -> Meta {
+        Meta::contiguous(self.whole.dtype, self.distribution.part(self.whole.shape(), 0).shape())
+    }
 }
 
 /// What a rank computes of a call.
@@ -169,6 +198,7 @@ impl Kind<'_> {
             Some(_) if lacking || gives_none => Share::Neutral,
             Some(_) => Share::Parts,
         };
-        Ok(Signature { inputs: brought, outputs, metas, gathers, share, prepared: RefCell::default() })
+        let (prepared, work) = (RefCell::default(), OnceCell::new());
+        Ok(Signature { inputs: brought, outputs, metas, gathers, share, prepared, work })
     }
 }

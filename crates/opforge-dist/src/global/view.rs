@@ -27,7 +27,7 @@ pub(super) fn view(call: &Call<'_>, input: &Tensor, layout: Layout) -> Result<Te
             true => unknown(content, meta, call.at)?,
             false => show(input, call.op, meta, call.at)?,
         };
-        content.lock().put(meta.clone(), shown);
+        content.lock().put(&content.world, meta.clone(), shown);
     }
     Ok(outputs)
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use opforge::{Error, Result};
 
+use crate::planner::Ledger;
 use crate::{Costs, Engine, Groups};
 
 /// The ranks that one program runs on, seen from one of them.
@@ -13,6 +14,8 @@ pub struct World {
     groups: Groups,
     costs: Costs,
     digest: u64,
+    /// What calls cost, where ranks are simulated.
+    ledger: Option<Arc<Ledger>>,
 }
 
 thread_local!(static OF_THREAD: RefCell<Option<Arc<World>>> = const { RefCell::new(None) });
@@ -27,7 +30,13 @@ impl World {
     /// Ranks with other limits and costs.
     pub fn with(groups: Groups, costs: Costs) -> Arc<Self> {
         let digest = costs.digest();
-        Arc::new(World { groups, costs, digest })
+        Arc::new(World { groups, costs, digest, ledger: None })
+    }
+
+    /// Ranks that are simulated: calls are not carried out, but what they cost is added up.
+    pub(crate) fn simulated(groups: Groups, costs: Costs, ledger: Arc<Ledger>) -> Arc<Self> {
+        let digest = costs.digest();
+        Arc::new(World { groups, costs, digest, ledger: Some(ledger) })
     }
 
     /// Runs a program whose tensors on this thread are those of this world's rank.
@@ -68,6 +77,11 @@ impl World {
     /// What boxing costs.
     pub fn costs(&self) -> &Costs {
         &self.costs
+    }
+
+    /// What calls cost, where ranks are simulated.
+    pub(super) fn ledger(&self) -> Option<&Arc<Ledger>> {
+        self.ledger.as_ref()
     }
 
     /// What tells its costs from others.

@@ -35,10 +35,11 @@ impl Tensor {
         Ok(())
     }
 
-    /// Adds to the gradient, in place unless this is recorded.
+    /// Adds to the gradient, in place unless this is recorded. It lies where the tensor does: what ranks have summands of is summed here, once for all who read it.
     ///
     /// Nothing is computed under the lock: whoever waits for it may hold what the computation waits for, such as Python's interpreter lock.
-    pub(super) fn add_grad(&self, mut grad: Tensor) -> Result<()> {
+    pub(super) fn add_grad(&self, grad: Tensor) -> Result<()> {
+        let mut grad = grad.placed_like(self)?;
         let held = &self.slot().extra().grad;
         loop {
             let before = lock(held).clone();

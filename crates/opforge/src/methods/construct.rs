@@ -7,7 +7,6 @@ use opforge_runtime::Storage;
 use opforge_runtime::alloc::Room;
 
 use crate::Tensor;
-use crate::devices::place_like;
 use crate::dispatch::dispatch1;
 use crate::ops::create::full::Full;
 use crate::{DType, Device, Error, Meta, NdArray, Result, Shape, ShapeWithOneHole, WithDType};
@@ -41,13 +40,13 @@ impl Tensor {
     /// Zeros of this tensor's shape, dtype and device.
     #[track_caller]
     pub fn zeros_like(&self) -> Result<Self> {
-        place_like(Self::zeros(self.shape(), self.dtype(), self.device())?, self)
+        Self::zeros(self.shape(), self.dtype(), self.device())?.placed_like(self)
     }
 
     /// Ones of this tensor's shape, dtype and device.
     #[track_caller]
     pub fn ones_like(&self) -> Result<Self> {
-        place_like(Self::ones(self.shape(), self.dtype(), self.device())?, self)
+        Self::ones(self.shape(), self.dtype(), self.device())?.placed_like(self)
     }
 
     /// A tensor of a number, or of nested arrays or vectors up to four deep.

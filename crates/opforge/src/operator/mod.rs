@@ -6,6 +6,7 @@ mod reader;
 mod reduction;
 mod rows;
 mod tile;
+mod work;
 
 use std::any::{Any, TypeId};
 use std::fmt::Debug;
@@ -25,6 +26,7 @@ pub use reader::{Readable, Reader};
 pub use reduction::Reduce;
 pub use rows::Rows;
 pub use tile::Tile;
+pub use work::{Work, distinct_bytes};
 
 use crate::autograd::Backward;
 use crate::{Device, Error, Layout, Meta, Result, Shape, Tensor};

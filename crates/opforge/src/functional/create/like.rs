@@ -1,7 +1,6 @@
 //! New tensors of another tensor's shape.
 
 use crate::arguments::leaf;
-use crate::devices::place_like;
 use crate::ops::prelude::*;
 use crate::ops::random::rand::Rand;
 use crate::ops::random::randint::RandInt;
@@ -72,7 +71,7 @@ pub fn full_like(
     requires_grad: bool,
 ) -> Result<Tensor> {
     let (dtype, device) = like(input, dtype, device);
-    leaf(place_like(Tensor::full_scalar(fill_value, input.shape(), dtype, &device)?, input)?, requires_grad)
+    leaf(Tensor::full_scalar(fill_value, input.shape(), dtype, &device)?.placed_like(input)?, requires_grad)
 }
 
 /// Random numbers, uniform in `[0, 1)`, in the input's shape, with its dtype and device unless others are given.

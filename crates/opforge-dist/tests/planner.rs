@@ -1,0 +1,99 @@
+//! The planner: what it finds for programs whose best plans are known, and that a simulated program spends what a real one does.
+
+use std::time::{Duration, Instant};
+
+use opforge::autograd::BackwardOptions;
+use opforge::{DType, Result, Tensor, functional as f};
+
+use opforge_dist::planner::{Found, Machine, Simulation, Space, Spent, Variable, search};
+use opforge_dist::{Costs, Distribution, Link};
+
+/// Devices of 100 TFLOP/s and 1 TB/s; eight of them with 300 GB/s between each other, and 25 GB/s beyond.
+fn machine() -> Machine {
+    let link = |latency, rate: f64| Link { latency, per_byte: 1.0 / rate };
+    let links = vec![link(10e-6, 25e9), link(5e-6, 300e9)];
+    let costs = Costs { across: links[0], links, copy: 1e-12 };
+    Machine { flops: 1e14, bytes: 1e12, launch: 2e-6, memory: None, costs }
+}
+
+/// A block of a transformer, as GPT-2 has it: samples, positions, width, heads.
+#[derive(Clone, Copy)]
+struct Block([usize; 4]);
+
+impl Block {
+    fn variables(self) -> Vec<Variable> {
+        let [samples, positions, width, _] = self.0;
+        let mut variables = vec![Variable::input("x", (samples, positions, width))];
+        let square = [("q", width, width), ("k", width, width), ("v", width, width), ("o", width, width)];
+        for (name, rows, columns) in square.into_iter().chain([("up", 4 * width, width), ("down", width, 4 * width)]) {
+            variables.push(Variable::weight(format!("{name}.weight"), (rows, columns)));
+            variables.push(Variable::weight(format!("{name}.bias"), rows));
+        }
+        let norms = ["norm1.weight", "norm1.bias", "norm2.weight", "norm2.bias"];
+        variables.extend(norms.map(|name| Variable::weight(name, width)));
+        variables
+    }
+
+    /// The gradients of its weights, for the sum of what it gives.
+    fn step(self, tensors: &[Tensor]) -> Result<Vec<Tensor>> {
+        let [samples, positions, width, heads] = self.0;
+        tensors[1..].iter().try_for_each(|weight| weight.set_requires_grad(true))?;
+        let [x, rest @ ..] = tensors else { unreachable!("variables") };
+        let linear = |x: &Tensor, i: usize| f::linear(x, &rest[2 * i], Some(&rest[2 * i + 1]));
+        let norm = |x: &Tensor, i: usize| {
+            f::layer_norm(x, &[width as i64], Some(&rest[12 + 2 * i]), Some(&rest[13 + 2 * i]), 1e-5)
+        };
+        let split = |x: Tensor| x.reshape((samples, positions, heads, width / heads))?.transpose(1, 2);
+        let y = norm(x, 0)?;
+        let (q, k, v) = (split(linear(&y, 0)?)?, split(linear(&y, 1)?)?, split(linear(&y, 2)?)?);
+        let mixed = f::scaled_dot_product_attention(&q, &k, &v, None, 0.0, true, None, false)?;
+        let x = x.add(&linear(&mixed.transpose(1, 2)?.reshape((samples, positions, width))?, 3)?)?;
+        let x = x.add(&linear(&f::gelu(&linear(&norm(&x, 1)?, 4)?, "tanh")?, 5)?)?;
+        opforge::autograd::accumulate(&[(x.sqr()?.sum_all()?, None)], None, BackwardOptions::default())?;
+        Ok(rest.iter().map(|weight| weight.grad().expect("a gradient")).collect())
+    }
+
+    fn plan(self, machine: &Machine, mesh: &[usize]) -> Result<(Found, Duration)> {
+        let start = Instant::now();
+        let simulation = Simulation::new(machine, mesh)?;
+        let space = Space::new(simulation.placement(), self.variables());
+        let found = search(&simulation, &space, |chosen| {
+            self.simulate(&simulation, &space, chosen)
+        })?;
+        Ok((found, start.elapsed()))
+    }
+
+    fn simulate(self, simulation: &Simulation, space: &Space, chosen: &[Distribution]) -> Result<Spent> {
+        simulation.run(|| {
+            let all = chosen.iter().enumerate();
+            let tensors = all.map(|(i, to)| simulation.tensor(space, i, DType::F32, to)).collect::<Result<Vec<_>>>()?;
+            self.step(&tensors)
+        })?;
+        Ok(simulation.take())
+    }
+}
+
+fn show(found: &Found, took: Duration, space: &[Variable]) {
+    println!("{} tried in {took:?}", found.tried);
+    for (name, planned) in found.usual.iter().map(|(name, planned)| (*name, planned)).chain([("found", &found.best)]) {
+        println!("{name}: {:.3} ms, {} MiB, {:?}", planned.spent.seconds() * 1e3, planned.spent.memory >> 20, planned.spent);
+    }
+    for (variable, to) in space.iter().zip(&found.best.distributions) {
+        println!("  {} {:?}", variable.name, to.sbp());
+    }
+}
+
+#[test]
+fn a_block_is_planned_no_dearer_than_by_hand() -> Result<()> {
+    for (mesh, samples) in [(&[8][..], 8), (&[8, 8], 64), (&[125, 80], 10_000)] {
+        let block = Block([samples, 128, 1024, 16]);
+        let (found, took) = block.plan(&machine(), mesh)?;
+        println!("{mesh:?}");
+        show(&found, took, &block.variables());
+        for (name, by_hand) in &found.usual {
+            assert!(found.best.spent.seconds() <= by_hand.spent.seconds(), "{name} on {mesh:?}");
+        }
+        assert!(found.usual.iter().any(|(name, _)| name.ends_with("columns and rows")));
+    }
+    Ok(())
+}

@@ -57,9 +57,7 @@ impl Block {
         let start = Instant::now();
         let simulation = Simulation::new(machine, mesh)?;
         let space = Space::new(simulation.placement(), self.variables());
-        let found = search(&simulation, &space, |chosen| {
-            self.simulate(&simulation, &space, chosen)
-        })?;
+        let found = search(&simulation, &space, |chosen| self.simulate(&simulation, &space, chosen))?;
         Ok((found, start.elapsed()))
     }
 
@@ -76,7 +74,12 @@ impl Block {
 fn show(found: &Found, took: Duration, space: &[Variable]) {
     println!("{} tried in {took:?}", found.tried);
     for (name, planned) in found.usual.iter().map(|(name, planned)| (*name, planned)).chain([("found", &found.best)]) {
-        println!("{name}: {:.3} ms, {} MiB, {:?}", planned.spent.seconds() * 1e3, planned.spent.memory >> 20, planned.spent);
+        println!(
+            "{name}: {:.3} ms, {} MiB, {:?}",
+            planned.spent.seconds() * 1e3,
+            planned.spent.memory >> 20,
+            planned.spent
+        );
     }
     for (variable, to) in space.iter().zip(&found.best.distributions) {
         println!("  {} {:?}", variable.name, to.sbp());

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use opforge::fusion::{Access, Chain, Fused, Kind, Part};
-use opforge::operator::Lowering;
+use opforge::operator::distinct_bytes;
 use opforge::{Error, Meta, Result};
 use opforge_cpu::program::Place;
 use opforge_cpu::program::sequence::{self, Sequence, Stopwatch};

@@ -28,6 +28,7 @@ from ._errors import DistBackendError, DistError, DistNetworkError, DistStoreErr
 from ._grad_bucket import GradBucket
 from ._messages import P2POp, batch_isend_irecv, irecv, isend, recv, send
 from ._objects import all_gather_object, broadcast_object_list, gather_object, scatter_object_list
+from ._plan import Machine, Plan, Spent, plan
 from ._reduce_op import ReduceOp, reduce_op
 from ._state import (
     GroupMember,
@@ -48,15 +49,15 @@ from ._state import (
 from ._work import Work
 
 __all__ = """
-Backend DistBackendError DistError DistNetworkError DistStoreError GradBucket GroupMember P2POp ProcessGroup ReduceOp Work all_gather
+Backend DistBackendError DistError DistNetworkError DistStoreError GradBucket GroupMember Machine P2POp Plan ProcessGroup ReduceOp Spent Work all_gather
 all_gather_into_tensor all_gather_object all_reduce all_to_all all_to_all_single barrier batch_isend_irecv broadcast broadcast_object_list destroy_process_group gather
 gather_object get_backend get_global_rank get_group_rank get_node_local_rank get_process_group_ranks get_rank get_world_size group
 init_process_group irecv is_available is_backend_available is_gloo_available is_initialized is_mpi_available is_nccl_available
-is_torchelastic_launched is_ucc_available is_xccl_available isend monitored_barrier new_group recv reduce reduce_op reduce_scatter
+is_torchelastic_launched is_ucc_available is_xccl_available isend monitored_barrier new_group plan recv reduce reduce_op reduce_scatter
 reduce_scatter_tensor scatter scatter_object_list send
 """.split()
 
-_REASON = "opforge's process groups have the collective calls and messages of torch.distributed alone"
+_REASON = "opforge's ranks meet over MPI, without stores or groups of another kind"
 
 
 def is_available() -> bool:

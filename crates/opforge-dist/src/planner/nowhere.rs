@@ -33,5 +33,10 @@ impl Engine for Nowhere {
 }
 
 fn no_elements(call: &'static str) -> Error {
-    Error::value(call, "world", "simulated ranks", "a program that needs no elements: tensors are global, and are not read")
+    Error::value(
+        call,
+        "world",
+        "simulated ranks",
+        "a program that needs no elements: tensors are global, and are not read",
+    )
 }

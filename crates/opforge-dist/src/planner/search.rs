@@ -61,7 +61,12 @@ pub fn search(
     let (score, choice) = search.descend(score, choice);
     if score.excess > 0 {
         let (needed, most) = (score.spent.memory, score.spent.memory - score.excess);
-        return Err(Error::value("plan", "memory", format!("{needed} bytes at least"), format!("{most} bytes a device")));
+        return Err(Error::value(
+            "plan",
+            "memory",
+            format!("{needed} bytes at least"),
+            format!("{most} bytes a device"),
+        ));
     }
     let planned = |choice: &Choice, spent| Ok(Planned { distributions: space.distributions(choice)?, spent });
     let usual = ways.iter().filter_map(|(name, choice)| {
@@ -120,7 +125,8 @@ impl<F: FnMut(&[Distribution]) -> Result<Spent>> Search<'_, F> {
     /// Changes one variable at a time; where none helps, two; until nothing helps.
     fn descend(&mut self, mut score: Score, mut choice: Choice) -> (Score, Choice) {
         while self.known.len() < MOST {
-            let better = self.improved(&score, &choice, Self::single).or_else(|| self.improved(&score, &choice, Self::double));
+            let better =
+                self.improved(&score, &choice, Self::single).or_else(|| self.improved(&score, &choice, Self::double));
             let Some(better) = better else { break };
             (score, choice) = better;
         }
@@ -163,7 +169,9 @@ impl<F: FnMut(&[Distribution]) -> Result<Spent>> Search<'_, F> {
         let others = variable + 1..(variable + 1 + NEAR).min(self.space.variables().len());
         let pairs = others.flat_map(|other| {
             let values = self.space.values(variable);
-            values.flat_map(move |first| self.space.values(other).map(move |second| vec![(variable, first), (other, second)]))
+            values.flat_map(move |first| {
+                self.space.values(other).map(move |second| vec![(variable, first), (other, second)])
+            })
         });
         pairs.collect()
     }

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use opforge::{DType, Meta, Tensor};
-use opforge_core::Result;
+use opforge_core::{Result, Shape};
 
 use super::ledger::{Ledger, Spent, Use};
 use super::nowhere::Nowhere;
 use super::{Machine, Space};
 use crate::global::{World, unfilled};
-use crate::{DeviceKind, Distribution, Groups, Placement};
+use crate::{DeviceKind, Distribution, Groups, Placement, Sbp};
 
 /// Simulated devices in a mesh.
 pub struct Simulation {
@@ -53,6 +53,15 @@ impl Simulation {
         let tensor = unfilled(&self.world, &Meta::contiguous(dtype, shape), to)?;
         self.ledger.know(&tensor, variable);
         Ok(tensor)
+    }
+
+    /// A tensor without elements that every device has.
+    ///
+    /// # Errors
+    /// More placements than there may be.
+    pub fn whole(&self, dtype: DType, shape: &Shape) -> Result<Tensor> {
+        let to = Distribution::new(self.placement.clone(), &vec![Sbp::Broadcast; self.placement.mesh().len()])?;
+        unfilled(&self.world, &Meta::contiguous(dtype, shape), &to)
     }
 
     /// Runs a program whose ranks are the simulated ones.

@@ -1,0 +1,203 @@
+"""The planner: how weights and inputs should lie on a mesh of devices."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from .. import _core
+from .._global.placement import placement as _Placement
+from ..sbp import sbp as _Sbp
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What devices and links between them do: `flops` and `bandwidth` (bytes) of a device in a second, the seconds that a call takes besides (`launch`), the bytes
+    that a device has (`memory`, None for as many as it takes), and for each dimension of a mesh `(latency, bandwidth)` of its links: the seconds of a message, and its bytes in
+    a second; the last holds for further dimensions. What is not given is a GPU of a data centre's, with links of 100 GB/s."""
+
+    flops: float = 1e14
+    bandwidth: float = 1e12
+    launch: float = 5e-6
+    memory: int | None = None
+    links: tuple = ((5e-6, 100e9),)
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What the busiest device spends on a step: seconds of calls and of boxing, which do not overlap, and the most bytes that tensors take at one time;
+    the bytes that all devices together receive; how many calls are carried out."""
+
+    compute: float
+    boxing: float
+    moved: int
+    memory: int
+    calls: int
+
+    @property
+    def seconds(self) -> float:
+        """From beginning to end."""
+        return self.compute + self.boxing
+
+    def __str__(self):
+        return f"{_seconds(self.seconds):>10} {_bytes(self.memory):>10} {_bytes(self.moved):>10}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a module's parameters and inputs lie, and what a step takes then. `str` of it is a table, beside the ways that are usual.
+
+    `parameters` has the `sbp` along each dimension of the mesh by name, `inputs` those of the sample's tensors (None for what is no tensor), `usual` what the usual ways take
+    by name, and `tried` how many ways were compared.
+    """
+
+    mesh: tuple
+    spent: Spent
+    parameters: dict
+    inputs: tuple
+    usual: dict = field(repr=False)
+    tried: int = field(repr=False)
+    _shapes: dict = field(repr=False)
+
+    def apply(self, module, ranks=None):
+        """Makes a module's parameters and buffers global as planned, in place, and gives it. From then on local tensors that it is called with, which every
+        rank has whole, are distributed as planned. All ranks call it; `ranks` are those of the mesh, in order: the first ones unless given.
+
+        Raises KeyError for a module with other parameters than the plan's; ValueError for another number of ranks than the mesh has.
+        """
+        count = _product(self.mesh)
+        ranks = list(range(count)) if ranks is None else list(ranks)
+        if len(ranks) != count:
+            raise ValueError(f"Plan.apply: ranks={ranks}, expected {count} of them for a mesh {self.mesh}")
+        place = _Placement("cpu", _nested(ranks, self.mesh))
+        names = {name for name, _ in module.named_parameters()}
+        if names != set(self.parameters):
+            raise KeyError(f"Plan.apply: the module's parameters differ from the plan's in {sorted(names ^ set(self.parameters))}")
+        for name, parameter in module.named_parameters():
+            parameter.data = _distributed(parameter.data, place, self.parameters[name])
+        whole = (_Sbp.broadcast,) * len(self.mesh)
+        for submodule in module.modules():
+            for name, buffer in submodule._buffers.items():
+                if buffer is not None:
+                    submodule._buffers[name] = _distributed(buffer, place, whole)
+        module.register_forward_pre_hook(lambda _, given: tuple(self._input(i, one, place) for i, one in enumerate(given)))
+        return module
+
+    def _input(self, i, given, place):
+        planned = self.inputs[i] if i < len(self.inputs) else None
+        if planned is None or not isinstance(given, _core.Tensor) or given.is_global:
+            return given
+        return _distributed(given, place, planned)
+
+    def __str__(self):
+        lines = [f"mesh {self.mesh}, {self.tried} ways tried", f"{'':32} {'time':>10} {'memory':>10} {'moved':>10}", f"{'this plan':32} {self.spent}"]
+        lines += [f"{name:32} {spent}" for name, spent in self.usual.items()]
+        rows = {f"input {i}": sbp for i, sbp in enumerate(self.inputs) if sbp is not None} | self.parameters
+        width = max(map(len, rows))
+        lines += [""] + [f"{name:{width}} {self._shapes[name]!s:20} {', '.join(map(str, sbp))}" for name, sbp in rows.items()]
+        return "\n".join(lines)
+
+
+def plan(module, mesh, sample, *, loss=None, optimizer=None, machine=None) -> Plan:
+    """Finds how a module's parameters and inputs should lie on a mesh of devices for a training step to take little time, and fit into memory. No devices are
+    needed: the step runs with tensors that have no elements, and what its calls cost is added up by an alpha-beta model of the links and the devices' speed.
+
+    `mesh` is the number of devices along each dimension, or their number; `sample` a tensor or tuple of tensors that the module is called with, whose first dimension
+    counts samples (of a module on the meta device they may be meta tensors); `loss` makes a scalar of what the module gives, which is summed otherwise; `optimizer` makes
+    an optimizer of a list of parameters, whose step is then part of it. Parameters of one shape whose names differ in numbers only lie alike, as those of a stack of layers.
+
+    The step must be one of global tensors: one that reads elements, or makes local tensors beside the given ones, is an error. Every rank finds the same plan by itself.
+
+    Raises ValueError where nothing that was tried fits into `machine.memory`, for a mesh without devices; what the step raises.
+
+    >>> import opforge as torch
+    >>> block = torch.nn.Sequential(torch.nn.Linear(2048, 8192), torch.nn.GELU(), torch.nn.Linear(8192, 2048))
+    >>> plan = torch.distributed.plan(block, mesh=8, sample=torch.empty(16, 2048))
+    >>> [str(sbp) for sbp in plan.parameters["0.weight"]], [str(sbp) for sbp in plan.parameters["2.weight"]]
+    (['S(0)'], ['S(1)'])
+    """
+    machine = Machine() if machine is None else machine
+    mesh = (mesh,) if isinstance(mesh, int) else tuple(mesh)
+    sample = sample if isinstance(sample, (tuple, list)) else (sample,)
+    step = _Step(module, sample, loss, optimizer)
+    rates = (machine.flops, machine.bandwidth, machine.launch)
+    links = [(latency, 1 / bandwidth) for latency, bandwidth in machine.links]
+    planner = _core._Planner(mesh, rates, machine.memory, links, step.variables, step.members)
+    (chosen, figures), usual, tried = planner.search(step)
+    lies = {name: tuple(_Sbp._of(one) for one in chosen[variable]) for name, variable in step.lies.items()}
+    inputs = tuple(lies.get(f"input {i}") for i in range(len(sample)))
+    parameters = {name: sbp for name, sbp in lies.items() if name in step.parameters}
+    usual = {name: Spent(*spent) for name, (_, spent) in usual}
+    return Plan(mesh, Spent(*figures), parameters, inputs, usual, tried, step.shapes)
+
+
+class _Step:
+    """A training step as the search calls it, with the tensors that it needs."""
+
+    def __init__(self, module, sample, loss, optimizer):
+        self.module, self.sample, self.loss, self.optimizer = module, sample, loss or _sum, optimizer
+        self.parameters = dict(module.named_parameters())
+        buffers = dict(module.named_buffers())
+        tensors = {f"input {i}": one for i, one in enumerate(sample) if isinstance(one, _core.Tensor)} | self.parameters | buffers
+        self.names = list(tensors)
+        self.shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
+        self.variables, self.members, self.lies = [], [], {}
+        numbers = {}
+        for name, tensor in tensors.items():
+            variable = None
+            if name not in buffers:
+                key = name if name.startswith("input ") else (re.sub(r"\d+", "#", name), self.shapes[name])
+                variable = numbers.setdefault(key, len(numbers))
+                if variable == len(self.variables):
+                    self.variables.append((name, list(self.shapes[name]), name.startswith("input ")))
+                self.lies[name] = variable
+            self.members.append((tensor.dtype, list(self.shapes[name]), variable))
+
+    def __call__(self, tensors):
+        from ..func import functional_call
+
+        named = dict(zip(self.names, tensors))
+        given = [named.pop(f"input {i}", one) for i, one in enumerate(self.sample)]
+        trained = [named[name].requires_grad_(parameter.requires_grad) for name, parameter in self.parameters.items()]
+        self.loss(functional_call(self.module, named, tuple(given))).backward()
+        if self.optimizer is not None:
+            self.optimizer([one for one in trained if one.requires_grad]).step()
+
+
+def _sum(given):
+    if isinstance(given, _core.Tensor):
+        return given.sum()
+    parts = given.values() if isinstance(given, dict) else given
+    return sum(_sum(part) for part in parts if not isinstance(part, _core.Tensor) or part.requires_grad)
+
+
+def _distributed(tensor, place, sbp):
+    from .._global.convert import text
+
+    return _core._distribute(tensor, text("Plan.apply", place, sbp))
+
+
+def _product(numbers):
+    product = 1
+    for number in numbers:
+        product *= number
+    return product
+
+
+def _nested(ranks, mesh):
+    if len(mesh) == 1:
+        return ranks
+    size = len(ranks) // mesh[0]
+    return [_nested(ranks[i : i + size], mesh[1:]) for i in range(0, len(ranks), size)]
+
+
+def _seconds(seconds):
+    return f"{seconds * 1e3:.3f} ms" if seconds < 1 else f"{seconds:.3f} s"
+
+
+def _bytes(count):
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if count < 10240:
+            return f"{count:.0f} {unit}"
+        count /= 1024
+    return f"{count:.0f} TiB"

@@ -2,6 +2,7 @@
 
 import datetime
 import doctest
+import json
 import pickle
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 
 import opforge as torch
 import opforge.distributed as dist
+from opforge.profiler._events import FunctionEvents
 
 
 @pytest.fixture
@@ -48,6 +50,27 @@ def test_launchers_that_are_none_of_mpi(monkeypatch):
 def test_no_mpi_is_an_error_that_says_what_helps(monkeypatch):
     monkeypatch.setenv("OPFORGE_MPI", "/nowhere/libmpi_abi.so")
     assert not dist.is_mpi_available()
+
+
+def test_profiles_show_calls_between_processes(world, tmp_path):
+    with torch.profiler.profile() as prof:
+        dist.all_reduce(torch.ones(4))
+        torch.ones(3).exp()
+    averages = {average.key: average for average in prof.key_averages()}
+    assert averages["threads:all_reduce"].is_communication and averages["threads:all_reduce"].share == 0
+    assert prof.key_averages().total_average().count == sum(average.count for average in averages.values()) - 1
+    prof.export_chrome_trace(tmp_path / "trace.json")
+    assert "communication" in {event["tid"] for event in json.loads((tmp_path / "trace.json").read_text())["traceEvents"]}
+    assert prof.events().communication().count == 1 and prof.events().communication().nbytes == 0
+
+
+def test_what_kernels_hide_of_communication():
+    event = lambda start, end, is_call: torch.profiler.FunctionEvent("x", start, end, 1, 8, is_communication=is_call)
+    calls, kernels = [(0, 10), (5, 20), (30, 40)], [(8, 12), (9, 11), (18, 32), (39, 50)]
+    events = FunctionEvents([event(*span, True) for span in calls] + [event(*span, False) for span in kernels])
+    events.append(torch.profiler.FunctionEvent("a range", 0, 50, 1, is_user_annotation=True))
+    assert events.communication() == torch.profiler.Communication(3, 24, 30, (4 + 2 + 2 + 1) / 30)
+    assert FunctionEvents().communication() == torch.profiler.Communication(0, 0, 0, 0.0)
 
 
 def test_a_world_of_one(world):

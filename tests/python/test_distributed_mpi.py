@@ -1,11 +1,12 @@
 """`opforge.distributed` in programs of several processes, started by MPI's launcher."""
 
+import json
 import sys
 import time
 
 import pytest
 
-from launching import needs_mpi, programs, run, started
+from launching import ROOT, needs_mpi, programs, run, started
 
 pytestmark = needs_mpi
 
@@ -36,11 +37,12 @@ def test_errors_end_all_ranks(kind, texts):
     assert ended.returncode != 0 and time.monotonic() - begun < 30
     assert "Traceback" in ended.stderr and all(text in ended.stderr for text in texts), ended.stderr
 
-@pytest.mark.parametrize("title", ["From Python", "Global tensors"])
-def test_the_documented_programs(tmp_path, title):
+
+@pytest.mark.parametrize("title, number", [("From Python", 0), ("From Python", 1), ("Global tensors", 0)])
+def test_the_documented_programs(tmp_path, title, number):
     program = tmp_path / "train.py"
-    program.write_text(programs("docs/distributed.md", title)[0])
-    ended = run(sys.executable, "-m", "opforge", "run", "-n", "3", program)
+    program.write_text(programs("docs/distributed.md", title)[number])
+    ended = run(sys.executable, "-m", "opforge", "run", "-n", "3", program, folder=tmp_path)
     assert "init_process_group" in program.read_text() and ended.returncode == 0, ended.stdout + ended.stderr
 
 
@@ -68,3 +70,13 @@ def test_global_tensors(ranks, program):
     ended = started(ranks, program)
     assert ended.returncode == 0 and ended.stdout.count("all is right") == ranks, ended.stdout + ended.stderr
     assert not ended.stderr, ended.stderr
+
+
+def test_the_demo_trains_on_four_ranks(tmp_path):
+    ended = run(sys.executable, "-m", "opforge", "run", "-n", "4", ROOT / "demo/ranks.py", tmp_path / "ranks.json")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    results = json.loads((tmp_path / "ranks.json").read_text())
+    assert len(results) == 5
+    for result in results:
+        assert result["losses"] == pytest.approx(result["alone"], rel=1e-9) and result["losses"][-1] < result["losses"][0]
+        assert all(rank["bytes"] > 0 and 0 <= rank["hidden"] <= 1 and all(rank["lanes"]) for rank in result["ranks"])

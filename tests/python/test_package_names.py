@@ -157,7 +157,7 @@ def test_the_type_of_tensors_is_the_default_dtype():
 
 
 ABSENT = ["TensorType", "DeviceObjType", "_C.Value", "_C.Graph", "jit._get_trace_graph", "_C._functorch._add_batch_dim", "_functorch.vmap._unwrap_batched"]
-ABSENT += ["utils._python_dispatch.TorchDispatchMode", "distributed._tensor.experimental.implicit_replication", "distributed.tensor.parallel.loss_parallel"]
+ABSENT += ["utils._python_dispatch.TorchDispatchMode", "distributed._tensor.experimental.implicit_replication"]
 ABSENT += ["distributed.fsdp.wrap.wrap", "distributed.checkpoint.state_dict.get_state_dict", "distributed._composable.fsdp.FSDPModule"]
 
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use opforge_core::{Error, Layout, Meta, Result, Shape};
 use opforge_runtime::HostKernel;
-use opforge_tile::forms::{Attention, Contract, Index, Move, Normalize, Part, Random, Recurrent, Sort, Windowed};
+use opforge_tile::forms::{
+    Attention, Contract, Draws, Index, Move, Normalize, Part, Random, Recurrent, Sort, Windowed,
+};
 
 use crate::{attention, conv, copy, index, matmul, norm, overlay, pool, random, recurrent, resample, sort};
 
@@ -56,12 +58,12 @@ pub fn indexed(op: &'static str, form: Index, inputs: &[&Meta], output: &Meta) -
     match form {
         Index::NonZero => index::nonzero(op, x, output),
         Index::Exchange => index::exchange(op, x, output),
-        Index::Gather { axis, on_max } => index::gather(op, x, inputs[1], axis, on_max, output),
-        Index::Scatter { axis, on_max, how } => {
-            index::scatter(op, [x, inputs[1], inputs[2]], axis, on_max, how, output)
+        Index::Gather { axis, indices } => index::gather(op, x, inputs[1], axis, indices, output),
+        Index::Scatter { axis, indices, how } => {
+            index::scatter(op, [x, inputs[1], inputs[2]], axis, indices, how, output)
         }
-        Index::Select { axis, on_max } => index::index_select(op, x, inputs[1], axis, on_max, output),
-        Index::AddSlices { axis, on_max } => index::index_add(op, x, inputs[1], inputs[2], axis, on_max, output),
+        Index::Select { axis, indices } => index::index_select(op, x, inputs[1], axis, indices, output),
+        Index::AddSlices { axis, indices } => index::index_add(op, x, inputs[1], inputs[2], axis, indices, output),
         Index::Get { axis } => index::get(op, x, &inputs[1..], axis, output),
         Index::Put { axis, adds } => {
             let last = inputs.len() - 1;
@@ -117,14 +119,14 @@ pub fn sorted(op: &'static str, form: Sort, inputs: &[&Meta], output: &Meta) -> 
 ///
 /// # Errors
 /// Parameters that are no distribution's, a wrong key, dtypes that the distribution does not have.
-pub fn drawn(op: &'static str, form: Random, inputs: &[&Meta], output: &Meta) -> Result<Arc<dyn HostKernel>> {
-    let key = inputs[0];
-    match form {
-        Random::Uniform { low, high } => random::uniform(op, low.to_f64(), high.to_f64(), key, output),
-        Random::Normal { mean, std } => random::normal(op, mean.to_f64(), std.to_f64(), key, output),
-        Random::Bernoulli { p } => random::bernoulli(op, p.to_f64(), key, output),
-        Random::Integers { low, high } => random::randint(op, low, high, key, output),
-        Random::Poisson => random::poisson(op, key, inputs[1], output),
+pub fn drawn(op: &'static str, form: &Draws, inputs: &[&Meta], output: &Meta) -> Result<Arc<dyn HostKernel>> {
+    let (key, target) = (inputs[0], random::Target { meta: output, portion: form.portion.as_ref() });
+    match form.random {
+        Random::Uniform { low, high } => random::uniform(op, low.to_f64(), high.to_f64(), key, target),
+        Random::Normal { mean, std } => random::normal(op, mean.to_f64(), std.to_f64(), key, target),
+        Random::Bernoulli { p } => random::bernoulli(op, p.to_f64(), key, target),
+        Random::Integers { low, high } => random::randint(op, low, high, key, target),
+        Random::Poisson => random::poisson(op, key, inputs[1], target),
     }
 }
 

@@ -1,13 +1,16 @@
 //! Every operator's samples on global tensors, whatever the distributions of their inputs: one process's values and gradients.
 
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use opforge::autograd::{BackwardOptions, grad};
 use opforge::declaration::{Array, Content, Definition, Sample};
 use opforge::registry::operators;
-use opforge::{DType, Device, Result, Scalar, Tensor};
+use opforge::{DType, Device, Generator, Result, Scalar, Tensor};
 use opforge_dist::global::{World, distribute};
-use opforge_dist::{Distribution, Guard, Reduction, Sbp, Settings, Threads};
+use opforge_dist::{Distribution, Engine, Guard, LIMIT, Mpi, Reduction, Sbp, Settings, Threads};
+
+mod launcher;
 
 /// How many choices of distributions a sample is tried with. `OPFORGE_CHOICES=1000 cargo test --release -p opforge-dist --test samples` tries nearly all.
 static MOST: LazyLock<usize> =
@@ -67,15 +70,21 @@ fn are_near(got: &[Values], wanted: &[Values]) -> bool {
             .all(|(a, b)| (a.0, &a.1) == (b.0, &b.1) && a.2.iter().zip(&b.2).all(|(&x, &y)| is_near(x, y, a.0)))
 }
 
+/// How each input lies along each dimension of the mesh.
+type Choice = Vec<Vec<Sbp>>;
+
+/// What ranks get of a sample under each choice.
+type Tried = Vec<Vec<Result<Vec<Values>>>>;
+
 /// Ways in which inputs may lie: all of them, or so many that are spread over all.
-fn choices(inputs: &[Tensor], dims: usize) -> Vec<Vec<Vec<Sbp>>> {
+fn choices(inputs: &[Tensor], dims: usize, most: usize) -> Vec<Choice> {
     let of = |input: &Tensor| -> Vec<Sbp> {
         let partial = input.dtype().is_float().then_some(Sbp::Partial(Reduction::Sum));
         [Sbp::Broadcast].into_iter().chain((0..input.rank()).map(Sbp::Split)).chain(partial).collect()
     };
     let slots: Vec<Vec<Sbp>> = inputs.iter().flat_map(|input| vec![of(input); dims]).collect();
     let count: usize = slots.iter().map(Vec::len).product();
-    let step = if count <= *MOST { 1 } else { (count / *MOST) | 1 };
+    let step = if count <= most { 1 } else { (count / most) | 1 };
     let nth = |mut n: usize| {
         let mut one = |slot: &Vec<Sbp>| {
             let sbp = slot[n % slot.len()];
@@ -88,37 +97,48 @@ fn choices(inputs: &[Tensor], dims: usize) -> Vec<Vec<Vec<Sbp>>> {
     (0..count).step_by(step).map(nth).collect()
 }
 
-/// What each rank gets of a sample under each choice of distributions, up to the first that fails.
-fn try_choices(
+/// What a rank gets of a sample under each choice, up to the first that fails.
+fn try_on_rank(
+    guard: &Arc<Guard>,
     sample: &Sample,
     mesh: &str,
-    ranks: usize,
     inputs: &[Tensor],
-    all: &[Vec<Vec<Sbp>>],
-) -> Vec<Vec<Result<Vec<Values>>>> {
-    let results = Threads::run(ranks, |engine| {
-        let guard = Arc::new(Guard::new(engine, Settings::default()));
-        let try_one = |sbp: &Vec<Vec<Sbp>>| {
-            let spread = |(input, sbp): (&Tensor, &Vec<Sbp>)| {
-                distribute(&input.detach(), &Distribution::new(mesh.parse()?, sbp)?).map(|t| t.detach())
-            };
-            let given = inputs.iter().zip(sbp).map(spread).collect::<Result<Vec<_>>>()?;
-            with_gradients(sample, &given).and_then(|results| values(&results))
+    all: &[Choice],
+) -> Vec<Result<Vec<Values>>> {
+    let try_one = |sbp: &Choice| {
+        let spread = |(input, sbp): (&Tensor, &Vec<Sbp>)| {
+            distribute(&input.detach(), &Distribution::new(mesh.parse()?, sbp)?).map(|t| t.detach())
         };
-        let mut results = Vec::new();
-        for sbp in all {
-            results.push(World::new(guard.clone()).run(|| try_one(sbp)));
-            if let Some(Err(error)) = results.last() {
-                guard.abort(error);
-                break;
-            }
+        let given = inputs.iter().zip(sbp).map(spread).collect::<Result<Vec<_>>>()?;
+        with_gradients(sample, &given).and_then(|results| values(&results))
+    };
+    let mut results = Vec::new();
+    for sbp in all {
+        results.push(World::new(guard.clone()).run(|| try_one(sbp)));
+        if let Some(Err(error)) = results.last() {
+            guard.abort(error);
+            break;
         }
-        Ok(results)
+    }
+    results
+}
+
+/// As [`try_on_rank`], on ranks that are threads.
+fn try_on_threads(ranks: usize, sample: &Sample, mesh: &str, inputs: &[Tensor], all: &[Choice]) -> Tried {
+    let results = Threads::run(ranks, |engine| {
+        Ok(try_on_rank(&Arc::new(Guard::new(engine, Settings::default())), sample, mesh, inputs, all))
     });
     results.into_iter().map(|rank| rank.unwrap_or_else(|error| vec![Err(error)])).collect()
 }
 
-fn check(definition: &Definition, mesh: &str, ranks: usize, failures: &mut Vec<String>) -> usize {
+/// Holds the samples of an operator, under so many choices each, to what they give alone; how many cases there were.
+fn check(
+    definition: &Definition,
+    mesh: &str,
+    most: usize,
+    failures: &mut Vec<String>,
+    attempt: &dyn Fn(&Sample, &[Tensor], &[Choice]) -> Tried,
+) -> usize {
     let mut cases = 0;
     let real = [DType::F64, DType::F32].into_iter().find(|&dtype| definition.dtypes.contains(dtype));
     let Some(real) = real.or(definition.dtypes.iter().next()) else { return 0 };
@@ -139,9 +159,9 @@ fn check(definition: &Definition, mesh: &str, ranks: usize, failures: &mut Vec<S
             continue; // Drawn at random.
         }
         let dims = mesh.matches("[[").count() + 1;
-        let all = choices(&inputs, dims);
+        let all = choices(&inputs, dims, most);
         cases += all.len();
-        for (rank, results) in try_choices(sample, mesh, ranks, &inputs, &all).into_iter().enumerate() {
+        for (rank, results) in attempt(sample, &inputs, &all).into_iter().enumerate() {
             for (got, sbp) in results.into_iter().zip(&all) {
                 if let Some(wrong) = difference(got, &wanted) {
                     failures.push(format!("{}: {sample:?} {mesh} {sbp:?} rank {rank}: {wrong}", definition.name));
@@ -167,7 +187,9 @@ fn check_all(mesh: &str, ranks: usize) {
     let (only, mut failures, mut cases) = (std::env::var("OPFORGE_OPERATOR").ok(), Vec::new(), 0);
     for definition in operators() {
         if only.as_deref().is_none_or(|only| only == definition.name) {
-            cases += check(definition, mesh, ranks, &mut failures);
+            let attempt =
+                |sample: &Sample, inputs: &[Tensor], all: &[Choice]| try_on_threads(ranks, sample, mesh, inputs, all);
+            cases += check(definition, mesh, *MOST, &mut failures, &attempt);
         }
     }
     assert!(cases > 0 || !failures.is_empty(), "no case was tried");
@@ -192,4 +214,38 @@ fn on_three_ranks() {
 #[test]
 fn on_a_mesh_of_four_ranks() {
     check_all("cpu[[0, 1], [2, 3]]", 4);
+}
+
+/// Ranks that are processes, with their meshes: each tries a third of the operators.
+const PROCESSES: [(usize, &str); 3] = [(2, "cpu[0, 1]"), (3, "cpu[0, 1, 2]"), (4, "cpu[[0, 1], [2, 3]]")];
+
+#[test]
+fn over_mpi() {
+    let Some(launch) = launcher::launcher() else { return };
+    for (ranks, mesh) in PROCESSES {
+        let output = launch.run(ranks, "rank_of_samples", false, Duration::from_secs(120));
+        let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        assert!(output.status.success() && text.matches("1 passed").count() == ranks, "{mesh}: {text}");
+    }
+}
+
+#[test]
+#[ignore = "a rank's program"]
+fn rank_of_samples() {
+    // Ranks are to find the same samples random.
+    Generator::global().manual_seed(5);
+    let mpi = Mpi::start().unwrap();
+    let guard = Arc::new(Guard::new(mpi.world().unwrap(), Settings::default()));
+    let part = PROCESSES.iter().position(|(ranks, _)| *ranks == guard.size()).unwrap();
+    let (mesh, mut failures, mut cases) = (PROCESSES[part].1, Vec::new(), 0);
+    for definition in operators().into_iter().skip(part).step_by(PROCESSES.len()) {
+        let attempt =
+            |sample: &Sample, inputs: &[Tensor], all: &[Choice]| vec![try_on_rank(&guard, sample, mesh, inputs, all)];
+        cases += check(definition, mesh, 2, &mut failures, &attempt);
+        assert!(failures.is_empty(), "{}", failures.join("\n"));
+    }
+    assert!(cases > 100, "only {cases} cases");
+    guard.close().unwrap();
+    drop(guard);
+    mpi.finish(LIMIT).unwrap();
 }

@@ -49,7 +49,7 @@ mod _core {
     use crate::device::{PyDevice, get_default_device, set_default_device};
     #[pymodule_export]
     use crate::distributed::{
-        _Planner, _distribute, _distribution, _from_part, _own_part, _placement_device, _redistribute,
+        _Planner, _distribute, _distribution, _from_part, _make_in, _own_part, _placement_device, _redistribute,
         PyCollectiveRequest, PyProcessGroup,
     };
     #[pymodule_export]

@@ -10,6 +10,7 @@ use std::thread;
 
 use common::*;
 use opforge_core::Error;
+use opforge_runtime::vm::trace::{Communication, Kind};
 use opforge_runtime::vm::{self, RunAhead, Stream, trace, with_stream};
 use opforge_runtime::{Device, Storage, parallel};
 
@@ -197,6 +198,27 @@ fn traces_tell_what_ran_where_and_when() {
     assert!(json.contains(r#""name":"sec\"ond","cat":"kernel","ph":"X","#), "{json}");
     assert_eq!(json.matches("\"ph\"").count(), 2);
     assert_eq!(json.matches('{').count(), json.matches('}').count());
+}
+
+#[test]
+fn traces_tell_of_calls_between_processes() {
+    let _turn = turn();
+    let before = Communication::begin();
+    trace::start();
+    before.end(|| panic!("it began before the recording"));
+    let call = Communication::begin();
+    call.end(|| ("mpi:all_reduce".to_owned(), 64));
+    let late = Communication::begin();
+    let events = trace::stop();
+    late.end(|| panic!("it ended after the recording"));
+    let [event] = &events[..] else { panic!("{events:?}") };
+    assert_eq!((event.kind, &event.op[..], event.bytes), (Kind::Communication, "mpi:all_reduce", 64));
+    assert!(0 < event.start && event.start <= event.end);
+    let mut json = Vec::new();
+    trace::write_chrome(&events, &mut json).unwrap();
+    assert!(
+        String::from_utf8(json).unwrap().contains(r#""cat":"communication","ph":"X","pid":1,"tid":"communication""#)
+    );
 }
 
 #[cfg(unix)]

@@ -1,5 +1,6 @@
 //! Who carries out what operators compute: a backend for each kind of device.
 
+use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
 use opforge_runtime::{HostMemory, Kernel, Memory};
@@ -38,6 +39,11 @@ pub trait Backend: Send + Sync + 'static {
     /// The device's.
     fn place_like(&self, made: Tensor, _model: &Tensor) -> Result<Tensor> {
         Ok(made)
+    }
+
+    /// Has calls of this thread that make tensors of that shape make them where it lies, if they can, until the result is dropped.
+    fn beside(&self, _model: &Tensor) -> Option<Box<dyn Any>> {
+        None
     }
 }
 
@@ -86,6 +92,14 @@ impl Tensor {
             Device::Added(_) if self.device() == model.device() => of(*model.device())?.place_like(self, model),
             _ => Ok(self),
         }
+    }
+}
+
+/// Until the result is dropped, what is to be placed like a tensor may be made there at once ([`Backend::beside`]).
+pub fn beside(model: &Tensor) -> Option<Box<dyn Any>> {
+    match model.device() {
+        Device::Added(_) => of(*model.device()).ok()?.beside(model),
+        _ => None,
     }
 }
 

@@ -27,5 +27,5 @@ def create(name, args, options):
     requires_grad = options.pop("requires_grad", False)
     function = getattr(_core, name, None) or getattr(_core.Tensor, name)
     with no_grad():
-        made = _core._redistribute(function(*args, **options, device=placement.device), distribution)
+        made = _core._make_in(distribution, lambda: function(*args, **options, device=placement.device))
     return made.requires_grad_(requires_grad)

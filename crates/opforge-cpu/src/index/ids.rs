@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use opforge_core::{DType, Error, IntDType, Meta, Result};
 use opforge_runtime::parallel::parallel_for;
 
-use super::OnMax;
+use super::{Indices, OnMax};
 use crate::copy::{Axis, Nest, Shared, byte_steps};
 use crate::simd::{Entry, Isa, Routine, Simd, resolve};
 
@@ -38,14 +38,20 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    pub fn new(op: &'static str, ids: &Meta, len: usize, on_max: OnMax) -> Result<Self> {
+    /// Indices into an axis of so many places, or into that part of a longer one.
+    pub fn new(op: &'static str, ids: &Meta, len: usize, indices: impl Into<Indices>) -> Result<Self> {
         if !ids.dtype.is_int() {
             return Err(Error::dtype(op, "indices", ids.dtype, "an integer dtype"));
         }
         let axes = ids.dims().iter().zip(byte_steps(ids)).map(|(&len, step)| Axis { len, step: [step] });
         let mut nest = Nest::collapse(axes);
         let row = nest.axes.pop().unwrap_or(Axis { len: 1, step: [0] });
-        let reader = Reader { dtype: ids.dtype, len, on_max };
+        let Indices { on_max, part } = indices.into();
+        let (start, whole) = part.map_or((0, len), |part| (part.start, part.whole));
+        if start.checked_add(len).is_none_or(|end| end > whole) {
+            return Err(Error::index(op, "part", format!("{len} from {start} on"), format!("within {whole}")));
+        }
+        let reader = Reader { dtype: ids.dtype, start, len, whole, on_max };
         Ok(Ids { op, nest, row, reader, read: resolve(Isa::current()) })
     }
 
@@ -57,6 +63,7 @@ impl Ids {
     /// One of two loops that read contiguous indices themselves, `i64` or `u32`, the dtypes that programs use.
     pub fn direct<F>(&self, long: F, short: F) -> Option<F> {
         match self.reader {
+            Reader { len, whole, .. } if len != whole => None,
             Reader { dtype: DType::I64, on_max: OnMax::Error, .. } => Some(long),
             Reader { dtype: DType::U32, on_max: OnMax::Error, .. } => Some(short),
             _ => None,
@@ -134,7 +141,7 @@ impl Ids {
         let Some(wrong) = wrong else {
             return Error::value(self.op, "index", "changed while it was read", "indices that stay as they are");
         };
-        let (op, size) = (self.op, self.reader.len);
+        let (op, size) = (self.op, self.reader.whole);
         match (usize::try_from(wrong), size) {
             (Ok(index), _) => Error::InvalidIndex { op, index, size },
             (Err(_), 0) => Error::index(op, "index", wrong, "none, for the axis is empty"),
@@ -169,11 +176,13 @@ pub(super) unsafe fn each_position<I: IntDType>(
     true
 }
 
-/// Reads indices of a dtype into an axis of a length.
+/// Reads indices of a dtype into an axis of `whole` places, of which this one has the `len` from `start` on.
 #[derive(Clone)]
 struct Reader {
     dtype: DType,
+    start: usize,
     len: usize,
+    whole: usize,
     on_max: OnMax,
 }
 
@@ -184,12 +193,14 @@ impl Reader {
     /// `n` indices are readable, and so many positions can be written.
     #[inline(always)]
     unsafe fn convert<I: IntDType>(&self, at: *const u8, step: isize, n: usize, into: *mut usize) -> bool {
-        let (len, skip) = (self.len, self.on_max == OnMax::Skip);
+        let (start, len, whole, skip) = (self.start, self.len, self.whole, self.on_max == OnMax::Skip);
         // Without a choice inside, so that it is compiled to vectors.
         let position = |id: I| {
             let is_skip = skip & (id == I::max_value());
             let place = if id < I::zero() { NEGATIVE } else { id.as_usize() };
-            (if is_skip { SKIP } else { place }, (place < len) | is_skip)
+            // Before the part it is larger than any length.
+            let here = place.wrapping_sub(start);
+            (if is_skip | (here >= len) { SKIP } else { here }, (place < whole) | is_skip)
         };
         let mut ok = true;
         // SAFETY: `i` is below `n`, the number of readable indices, which are aligned.

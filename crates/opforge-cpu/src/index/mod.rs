@@ -27,7 +27,7 @@ pub use exchange::exchange;
 use gather::Gather;
 use ids::Ids;
 pub use nonzero::nonzero;
-pub use opforge_tile::forms::{Combine, OnMax};
+pub use opforge_tile::forms::{Combine, Indices, OnMax};
 use scatter::{Loops, Scatter};
 pub use tuples::{get, put};
 
@@ -42,7 +42,7 @@ pub fn index_select(
     input: &Meta,
     ids: &Meta,
     axis: usize,
-    on_max: OnMax,
+    indices: impl Into<Indices>,
     output: &Meta,
 ) -> Result<Arc<dyn HostKernel>> {
     check_axis(op, axis, input)?;
@@ -59,7 +59,7 @@ pub fn index_select(
     let id_steps = along(&vec![0; before.len()], &id_steps, &vec![0; after.len()]);
     let axis_step = input_steps[axis];
     let input_steps = along(&input_steps[..axis], &vec![0; ids.rank()], &input_steps[axis + 1..]);
-    let ids = Ids::new(op, ids, input.dims()[axis], on_max)?;
+    let ids = Ids::new(op, ids, input.dims()[axis], indices)?;
     Ok(Arc::new(Gather::new(ids, &id_steps, axis_step, &input_steps, output)))
 }
 
@@ -74,7 +74,7 @@ pub fn gather(
     input: &Meta,
     ids: &Meta,
     axis: usize,
-    on_max: OnMax,
+    indices: impl Into<Indices>,
     output: &Meta,
 ) -> Result<Arc<dyn HostKernel>> {
     check_axis(op, axis, input)?;
@@ -86,7 +86,7 @@ pub fn gather(
     let id_steps = steps(ids);
     let mut input_steps = steps(input);
     let axis_step = std::mem::take(&mut input_steps[axis]);
-    let ids = Ids::new(op, ids, input.dims()[axis], on_max)?;
+    let ids = Ids::new(op, ids, input.dims()[axis], indices)?;
     Ok(Arc::new(Gather::new(ids, &id_steps, axis_step, &input_steps, output)))
 }
 
@@ -102,13 +102,13 @@ pub fn scatter(
     op: &'static str,
     [base, ids, src]: [&Meta; 3],
     axis: usize,
-    on_max: OnMax,
+    indices: impl Into<Indices>,
     how: Combine,
     output: &Meta,
 ) -> Result<Arc<dyn HostKernel>> {
     check_scatter(op, base, ids, src, axis, output)?;
     let loops = Loops::along(ids.dims(), &steps(ids), src, axis, output);
-    let ids = Ids::new(op, ids, base.dims()[axis], on_max)?;
+    let ids = Ids::new(op, ids, base.dims()[axis], indices)?;
     Ok(Arc::new(Scatter::of(op, ids, loops, base.dims()[axis], base, how, output)?))
 }
 
@@ -124,7 +124,7 @@ pub fn index_add(
     ids: &Meta,
     src: &Meta,
     axis: usize,
-    on_max: OnMax,
+    indices: impl Into<Indices>,
     output: &Meta,
 ) -> Result<Arc<dyn HostKernel>> {
     check_axis(op, axis, base)?;
@@ -137,7 +137,7 @@ pub fn index_add(
     let mut id_steps: Steps = SmallVec::from_elem(0, dims.len());
     id_steps[axis] = steps(ids)[0];
     let loops = Loops::along(&dims, &id_steps, src, axis, output);
-    let ids = Ids::new(op, ids, base.dims()[axis], on_max)?;
+    let ids = Ids::new(op, ids, base.dims()[axis], indices)?;
     Ok(Arc::new(Scatter::of(op, ids, loops, base.dims()[axis], base, Combine::Add, output)?))
 }
 

@@ -1,11 +1,12 @@
 //! Random tensors. An element depends only on the seed, the offset and its index, hence not on the number of threads.
 //!
 //! The kernels' first input, and but for Poisson's rates the only one, is the key: a `u64` tensor `[seed, offset]`. Different offsets are independent streams, so a caller numbers its
-//! draws. Outputs are contiguous.
+//! draws. Outputs are contiguous; one that is a part of a tensor gets what the whole has there.
 
 mod draw;
 mod philox;
 mod poisson;
+mod target;
 #[cfg(test)]
 mod tests;
 
@@ -21,9 +22,11 @@ use crate::copy::Shared;
 use crate::simd::convert::{NarrowBf16, NarrowF16};
 use crate::simd::{Entry, Isa, Routine, Simd, resolve};
 pub use poisson::poisson;
+pub use target::Target;
 
 use draw::{Bernoulli, Draw, GROUP, Integers, Normal, Uniform};
 use philox::{Blocks, LANES};
+use target::Runs;
 
 /// The kernel that fills a float tensor uniformly from `[low, high)`; from `low` alone if they are equal.
 ///
@@ -31,18 +34,24 @@ use philox::{Blocks, LANES};
 ///
 /// # Errors
 /// Bounds that are not finite, in the wrong order or too far apart; a dtype that is not a float; a wrong key or output.
-pub fn uniform(op: &'static str, low: f64, high: f64, key: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
-    check(op, key, output)?;
+pub fn uniform<'a>(
+    op: &'static str,
+    low: f64,
+    high: f64,
+    key: &Meta,
+    target: impl Into<Target<'a>>,
+) -> Result<Arc<dyn HostKernel>> {
+    let (output, runs) = check(op, key, target.into())?;
     if !(low <= high && (high - low).is_finite()) {
         return Err(Error::value(op, "low, high", format!("{low}, {high}"), "finite bounds in order"));
     }
     match output.dtype {
-        DType::F16 => single::<f16>(op, low, high, output),
-        DType::BF16 => single::<bf16>(op, low, high, output),
-        DType::F32 => single::<f32>(op, low, high, output),
+        DType::F16 => single::<f16>(op, low, high, output, runs),
+        DType::BF16 => single::<bf16>(op, low, high, output, runs),
+        DType::F32 => single::<f32>(op, low, high, output, runs),
         DType::F64 => {
             let top = if low < high { high.next_down() } else { high };
-            Ok(Random::<_, f64>::kernel(Uniform { low, width: high - low, top }, output))
+            Ok(Random::<_, f64>::kernel(Uniform { low, width: high - low, top }, output, runs))
         }
         other => Err(Error::UnsupportedDTypeForOp(other, op)),
     }
@@ -54,6 +63,7 @@ fn single<T: Output<f32> + WithDType + NextDown>(
     low: f64,
     high: f64,
     output: &Meta,
+    runs: Runs,
 ) -> Result<Arc<dyn HostKernel>> {
     let width = (high - low) as f32;
     if !(low as f32).is_finite() || !width.is_finite() || !T::from_f64(high).to_f64().is_finite() {
@@ -62,7 +72,7 @@ fn single<T: Output<f32> + WithDType + NextDown>(
     let nearest = T::from_f64(high);
     let top = if low < high && nearest.to_f64() >= high { nearest.next_down() } else { nearest };
     let top = (top.to_f64() as f32).max(low as f32);
-    Ok(Random::<_, T>::kernel(Uniform { low: low as f32, width, top }, output))
+    Ok(Random::<_, T>::kernel(Uniform { low: low as f32, width, top }, output, runs))
 }
 
 trait NextDown {
@@ -96,17 +106,23 @@ next_down_of_half!(f16, bf16);
 ///
 /// # Errors
 /// A mean or deviation that is not finite; a negative deviation; a dtype that is not a float; a wrong key or output.
-pub fn normal(op: &'static str, mean: f64, std: f64, key: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
-    check(op, key, output)?;
+pub fn normal<'a>(
+    op: &'static str,
+    mean: f64,
+    std: f64,
+    key: &Meta,
+    target: impl Into<Target<'a>>,
+) -> Result<Arc<dyn HostKernel>> {
+    let (output, runs) = check(op, key, target.into())?;
     if !(mean.is_finite() && std.is_finite() && std >= 0.0) {
         return Err(Error::value(op, "mean, std", format!("{mean}, {std}"), "finite numbers, std not negative"));
     }
     let draw = Normal { mean: mean as f32, std: std as f32 };
     match output.dtype {
-        DType::F16 => Ok(Random::<_, f16>::kernel(draw, output)),
-        DType::BF16 => Ok(Random::<_, bf16>::kernel(draw, output)),
-        DType::F32 => Ok(Random::<_, f32>::kernel(draw, output)),
-        DType::F64 => Ok(Random::<_, f64>::kernel(Normal { mean, std }, output)),
+        DType::F16 => Ok(Random::<_, f16>::kernel(draw, output, runs)),
+        DType::BF16 => Ok(Random::<_, bf16>::kernel(draw, output, runs)),
+        DType::F32 => Ok(Random::<_, f32>::kernel(draw, output, runs)),
+        DType::F64 => Ok(Random::<_, f64>::kernel(Normal { mean, std }, output, runs)),
         other => Err(Error::UnsupportedDTypeForOp(other, op)),
     }
 }
@@ -115,8 +131,13 @@ pub fn normal(op: &'static str, mean: f64, std: f64, key: &Meta, output: &Meta) 
 ///
 /// # Errors
 /// A probability outside of 0 to 1; complex numbers, and dtypes that are only stored; a wrong key or output.
-pub fn bernoulli(op: &'static str, p: f64, key: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
-    check(op, key, output)?;
+pub fn bernoulli<'a>(
+    op: &'static str,
+    p: f64,
+    key: &Meta,
+    target: impl Into<Target<'a>>,
+) -> Result<Arc<dyn HostKernel>> {
+    let (output, runs) = check(op, key, target.into())?;
     if !(0.0..=1.0).contains(&p) {
         return Err(Error::value(op, "p", p, "a probability from 0 to 1"));
     }
@@ -133,10 +154,10 @@ pub fn bernoulli(op: &'static str, p: f64, key: &Meta, output: &Meta) -> Result<
         _ => 1u64,
     };
     Ok(match output.dtype.size_in_bytes() {
-        1 => Random::<_, u8>::kernel(Bernoulli { threshold, one: one as u8 }, output),
-        2 => Random::<_, u16>::kernel(Bernoulli { threshold, one: one as u16 }, output),
-        4 => Random::<_, u32>::kernel(Bernoulli { threshold, one: one as u32 }, output),
-        _ => Random::<_, u64>::kernel(Bernoulli { threshold, one }, output),
+        1 => Random::<_, u8>::kernel(Bernoulli { threshold, one: one as u8 }, output, runs),
+        2 => Random::<_, u16>::kernel(Bernoulli { threshold, one: one as u16 }, output, runs),
+        4 => Random::<_, u32>::kernel(Bernoulli { threshold, one: one as u32 }, output, runs),
+        _ => Random::<_, u64>::kernel(Bernoulli { threshold, one }, output, runs),
     })
 }
 
@@ -144,8 +165,14 @@ pub fn bernoulli(op: &'static str, p: f64, key: &Meta, output: &Meta) -> Result<
 ///
 /// # Errors
 /// An empty range, or one beyond the dtype's; bool and complex numbers; a wrong key or output.
-pub fn randint(op: &'static str, low: i64, high: i64, key: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
-    check(op, key, output)?;
+pub fn randint<'a>(
+    op: &'static str,
+    low: i64,
+    high: i64,
+    key: &Meta,
+    target: impl Into<Target<'a>>,
+) -> Result<Arc<dyn HostKernel>> {
+    let (output, runs) = check(op, key, target.into())?;
     let dtype = output.dtype;
     if !dtype.is_int() && !dtype.is_float() {
         return Err(Error::UnsupportedDTypeForOp(dtype, op));
@@ -157,22 +184,24 @@ pub fn randint(op: &'static str, low: i64, high: i64, key: &Meta, output: &Meta)
     let count = high.wrapping_sub(low) as u64;
     // Integers of one width have the same low bits, with a sign or without.
     Ok(match (dtype, dtype.size_in_bytes()) {
-        (DType::F16, _) => integers(low, count, |i| f16::from_scalar(Scalar::Int(i)), output),
-        (DType::BF16, _) => integers(low, count, |i| bf16::from_scalar(Scalar::Int(i)), output),
-        (DType::F32, _) => integers(low, count, |i| i as f32, output),
-        (DType::F64, _) => integers(low, count, |i| i as f64, output),
-        (_, 1) => integers(low, count, |i| i as u8, output),
-        (_, 2) => integers(low, count, |i| i as u16, output),
-        (_, 4) => integers(low, count, |i| i as u32, output),
-        _ => integers(low, count, |i| i as u64, output),
+        (DType::F16, _) => integers(low, count, |i| f16::from_scalar(Scalar::Int(i)), output, runs),
+        (DType::BF16, _) => integers(low, count, |i| bf16::from_scalar(Scalar::Int(i)), output, runs),
+        (DType::F32, _) => integers(low, count, |i| i as f32, output, runs),
+        (DType::F64, _) => integers(low, count, |i| i as f64, output, runs),
+        (_, 1) => integers(low, count, |i| i as u8, output, runs),
+        (_, 2) => integers(low, count, |i| i as u16, output, runs),
+        (_, 4) => integers(low, count, |i| i as u32, output, runs),
+        _ => integers(low, count, |i| i as u64, output, runs),
     })
 }
 
-fn integers<T: Element>(low: i64, count: u64, convert: fn(i64) -> T, output: &Meta) -> Arc<dyn HostKernel> {
-    Random::<_, T>::kernel(Integers { low, count, convert }, output)
+fn integers<T: Element>(low: i64, count: u64, convert: fn(i64) -> T, output: &Meta, runs: Runs) -> Arc<dyn HostKernel> {
+    Random::<_, T>::kernel(Integers { low, count, convert }, output, runs)
 }
 
-fn check(op: &'static str, key: &Meta, output: &Meta) -> Result<()> {
+/// The output, and which elements of the whole it has.
+fn check<'a>(op: &'static str, key: &Meta, target: Target<'a>) -> Result<(&'a Meta, Runs)> {
+    let output = target.meta;
     if key.dtype != DType::U64 {
         return Err(Error::dtype(op, "key", key.dtype, DType::U64));
     }
@@ -182,7 +211,7 @@ fn check(op: &'static str, key: &Meta, output: &Meta) -> Result<()> {
     if !output.layout.is_contiguous() {
         return Err(Error::shape(op, "output", format!("{:?}", output.layout), "a contiguous layout"));
     }
-    Ok(())
+    Ok((output, target.runs(op)?))
 }
 
 /// A type that values of `V` are stored as.
@@ -216,7 +245,7 @@ impl Output<f32> for bf16 {
     }
 }
 
-/// Fills a tensor of `T` with draws. Element `i` comes from group `i / COUNT` of blocks.
+/// Fills a tensor of `T` with draws. Element `i` of the whole comes from group `i / COUNT` of blocks.
 struct Random<D: Draw, T: Output<D::Value>> {
     len: usize,
     fill: Entry<Fill<D, T>>,
@@ -224,8 +253,8 @@ struct Random<D: Draw, T: Output<D::Value>> {
 }
 
 impl<D: Draw, T: Output<D::Value>> Random<D, T> {
-    fn kernel(draw: D, output: &Meta) -> Arc<dyn HostKernel> {
-        let draw = Fill { draw, output: PhantomData };
+    fn kernel(draw: D, output: &Meta, runs: Runs) -> Arc<dyn HostKernel> {
+        let draw = Fill { draw, runs, output: PhantomData };
         Arc::new(Random { len: output.elem_count(), fill: resolve::<Fill<D, T>>(Isa::current()), draw })
     }
 }
@@ -250,11 +279,13 @@ impl<D: Draw, T: Output<D::Value>> HostKernel for Random<D, T> {
 
 struct Fill<D, T> {
     draw: D,
+    /// The places of the output's elements in the whole.
+    runs: Runs,
     output: PhantomData<fn() -> T>,
 }
 
 impl<D: Draw, T: Output<D::Value>> Routine for Fill<D, T> {
-    /// Seed and offset, the elements to fill (from the start of a group on), the first element of the tensor.
+    /// Seed and offset, the elements to fill, the first element of the output.
     type Args = ([u64; 2], Range<usize>, *mut T);
     type Output = ();
 
@@ -262,15 +293,20 @@ impl<D: Draw, T: Output<D::Value>> Routine for Fill<D, T> {
     unsafe fn run<S: Simd>(&self, ([seed, offset], elements, out): Self::Args) {
         let mut words = [[0; LANES]; 4];
         let mut values = [D::Value::default(); GROUP];
-        let mut at = elements.start;
+        // Short runs share groups.
+        let (mut at, mut drawn) = (elements.start, None);
         while at < elements.end {
-            let group = (at / D::COUNT) as u64;
-            // SAFETY: there is room for the words, and the processor supports the level.
-            unsafe { S::call(&Blocks, (seed, offset, group * LANES as u64, &raw mut words)) };
-            self.draw.draw(&words, &mut values);
-            let count = D::COUNT.min(elements.end - at);
+            let (place, left) = self.runs.place(at);
+            let (group, first) = ((place / D::COUNT) as u64, place % D::COUNT);
+            if drawn != Some(group) {
+                // SAFETY: there is room for the words, and the processor supports the level.
+                unsafe { S::call(&Blocks, (seed, offset, group * LANES as u64, &raw mut words)) };
+                self.draw.draw(&words, &mut values);
+                drawn = Some(group);
+            }
+            let count = (D::COUNT - first).min(left).min(elements.end - at);
             // SAFETY: within the elements that the caller vouches for.
-            unsafe { T::put::<S>(&values[..count], out.add(at)) };
+            unsafe { T::put::<S>(&values[first..first + count], out.add(at)) };
             at += count;
         }
     }

@@ -7,6 +7,7 @@ use opforge_runtime::HostKernel;
 
 use super::check;
 use super::philox::{LANES, Words, blocks};
+use super::target::{Runs, Target};
 use crate::copy::Shared;
 use crate::loops::fallible::try_parallel_for;
 
@@ -17,8 +18,13 @@ const LARGE: f64 = 10.0;
 ///
 /// # Errors
 /// A wrong key; other dtypes, layouts and shapes. Running it: a rate that is negative, infinite or NaN.
-pub fn poisson(op: &'static str, key: &Meta, rates: &Meta, output: &Meta) -> Result<Arc<dyn HostKernel>> {
-    check(op, key, output)?;
+pub fn poisson<'a>(
+    op: &'static str,
+    key: &Meta,
+    rates: &Meta,
+    target: impl Into<Target<'a>>,
+) -> Result<Arc<dyn HostKernel>> {
+    let (output, runs) = check(op, key, target.into())?;
     for meta in [rates, output] {
         if meta.dtype != DType::F64 {
             return Err(Error::dtype(op, "input, output", meta.dtype, DType::F64));
@@ -27,12 +33,13 @@ pub fn poisson(op: &'static str, key: &Meta, rates: &Meta, output: &Meta) -> Res
     if rates.shape() != output.shape() || !rates.layout.is_contiguous() {
         return Err(Error::shapes(op, rates.shape(), output.shape(), "contiguous rates of the output's shape"));
     }
-    Ok(Arc::new(Poisson { op, len: output.elem_count() }))
+    Ok(Arc::new(Poisson { op, len: output.elem_count(), runs }))
 }
 
 struct Poisson {
     op: &'static str,
     len: usize,
+    runs: Runs,
 }
 
 impl HostKernel for Poisson {
@@ -47,7 +54,7 @@ impl HostKernel for Poisson {
                 if !(rate >= 0.0 && rate.is_finite()) {
                     return Err(Error::value(self.op, "input", rate, "finite rates of 0 or more"));
                 }
-                let mut units = Units::new(seed, offset, i as u64);
+                let mut units = Units::new(seed, offset, self.runs.place(i).0 as u64);
                 let count = if rate < LARGE { counted(rate, &mut units) } else { rejected(rate, &mut units) };
                 // SAFETY: as above.
                 unsafe { out.get().add(i).write(count) };

@@ -3,7 +3,8 @@
 use super::philox::blocks;
 use super::*;
 use draw::{ln, sin_cos_turns};
-use opforge_core::ErrorKind;
+use opforge_core::{ErrorKind, Shape};
+use opforge_tile::forms::Portion;
 use philox::philox;
 
 fn key() -> Meta {
@@ -282,5 +283,73 @@ fn poisson_refuses_what_is_no_rate() {
         let result =
             unsafe { kernel.run(&[numbers.as_ptr().cast(), (&raw const rate).cast()], &[(&raw mut out).cast()]) };
         assert!(result.is_err());
+    }
+}
+
+/// Parts of a shape: those that start and end a third of the way, empty ones, and the whole.
+fn portions(whole: &[usize]) -> Vec<Portion> {
+    let ranges = |length: usize| [0..length, 0..length / 3, length / 3..length, length..length];
+    let mut all = vec![vec![]];
+    for &length in whole {
+        let longer = |begun: &Vec<Range<usize>>| ranges(length).map(|range| [&begun[..], &[range]].concat());
+        all = all.iter().flat_map(longer).collect();
+    }
+    all.into_iter().map(|ranges| Portion { whole: Shape::from_dims(whole), ranges }).collect()
+}
+
+fn elements(part: &Portion) -> Vec<usize> {
+    let dims = part.whole.dims();
+    let is_inside = |&i: &usize| {
+        let mut rest = i;
+        part.ranges.iter().zip(dims).rev().all(|(range, &length)| {
+            let at = rest % length;
+            rest /= length;
+            range.contains(&at)
+        })
+    };
+    (0..part.whole.elem_count()).filter(is_inside).collect()
+}
+
+#[test]
+fn parts_have_what_the_whole_has_there() {
+    type Draws = fn(Target<'_>) -> Result<Arc<dyn HostKernel>>;
+    let kernels: [(DType, Draws); 6] = [
+        (DType::F32, |t| uniform("uniform", -1.0, 2.0, &key(), t)),
+        (DType::F64, |t| uniform("uniform", -1.0, 2.0, &key(), t)),
+        (DType::F32, |t| normal("normal", 0.0, 1.0, &key(), t)),
+        (DType::F64, |t| normal("normal", 0.0, 1.0, &key(), t)),
+        (DType::F64, |t| bernoulli("bernoulli", 0.4, &key(), t)),
+        (DType::F32, |t| randint("randint", 0, 1000, &key(), t)),
+    ];
+    fn check<T: Element + PartialEq + std::fmt::Debug>(make: Draws, whole: &[usize]) {
+        let drawn = |portion: Option<&Portion>, dims: Vec<usize>| {
+            let meta = Meta::contiguous(T::DTYPE, &dims[..]);
+            run::<T>(&*make(Target { meta: &meta, portion }).unwrap(), 5, 9, meta.elem_count())
+        };
+        let all = drawn(None, whole.to_vec());
+        for part in portions(whole) {
+            let dims = part.ranges.iter().map(ExactSizeIterator::len).collect();
+            let wanted: Vec<T> = elements(&part).into_iter().map(|i| all[i]).collect();
+            assert_eq!(drawn(Some(&part), dims), wanted, "{part:?}");
+        }
+    }
+    for (dtype, make) in kernels {
+        for whole in [&[1000][..], &[7, 300], &[130, 5], &[9, 4, 70], &[6, 6, 3, 2]] {
+            match dtype {
+                DType::F64 => check::<f64>(make, whole),
+                _ => check::<f32>(make, whole),
+            }
+        }
+    }
+}
+
+#[test]
+fn parts_must_be_within_the_whole_and_like_the_output() {
+    let meta = Meta::contiguous(DType::F32, [2, 3]);
+    for ranges in [vec![0..2, 1..3], vec![3..5, 0..3], vec![0..2], vec![0..2, 0..3, 0..1]] {
+        let portion = Portion { whole: [4, 3].into(), ranges };
+        let target = Target { meta: &meta, portion: Some(&portion) };
+        let error = uniform("uniform", 0.0, 1.0, &key(), target).err().unwrap();
+        assert_eq!(error.kind(), ErrorKind::Shape, "{portion:?}");
     }
 }

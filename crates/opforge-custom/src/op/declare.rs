@@ -260,13 +260,17 @@ impl CustomOp {
     /// independent, `&[('k', Role::Sum)]`. A `.` is a dimension that takes no part.
     ///
     /// # Errors
-    /// For a text without an arrow, or with something else than letters.
+    /// For a text without an arrow, or with something else than letters; roles whose parts must know where they lie in the whole.
     pub fn axes(self, text: &str, roles: &[(char, Role)]) -> Result<Self> {
         let is_valid = |(left, right): (&str, &str)| {
             [left, right].iter().all(|side| side.chars().all(|c| c.is_alphabetic() || c == ',' || c == '.'))
         };
         if !text.split_once("->").is_some_and(is_valid) {
             return Err(self.invalid("axes", format!("{text:?}"), "letters for dimensions, such as \"mk,kn->mn\""));
+        }
+        if let Some((letter, role)) = roles.iter().find(|(_, role)| role.needs_place()) {
+            let given = format!("{letter:?} as {role:?}");
+            return Err(self.invalid("axes", given, "roles whose parts need not know where they lie"));
         }
         let axes = (text.to_owned(), roles.to_vec());
         Ok(self.changed(|spec| spec.axes = Some(axes)))

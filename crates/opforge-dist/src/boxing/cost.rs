@@ -56,6 +56,11 @@ impl Costs {
         hasher.finish()
     }
 
+    /// Seconds that a byte takes along a dimension of a mesh.
+    pub(crate) fn per_byte(&self, dim: usize) -> f64 {
+        self.link(Some(dim)).per_byte
+    }
+
     fn link(&self, dim: Option<usize>) -> Link {
         let of = |dim: usize| self.links.get(dim).or(self.links.last()).copied();
         dim.and_then(of).unwrap_or(self.across)

@@ -170,6 +170,25 @@ pub struct Call {
     pub place: Place,
 }
 
+impl Call {
+    /// The bytes that a rank of a group gets from others. A guard's records do not count; an all-reduce counts as a reduce-scatter and an all-gather.
+    pub fn received(&self, rank: usize, size: usize) -> usize {
+        let others = size.saturating_sub(1);
+        let from_others =
+            |counts: &[usize]| counts.iter().sum::<usize>() - counts.get(rank).copied().unwrap_or_default();
+        let elements = match &self.collective {
+            Collective::AllReduce(_) => return 2 * (self.recv.len() - self.recv.len() / size.max(1)),
+            Collective::Broadcast { root } => return if *root == rank { 0 } else { self.recv.len() },
+            Collective::Receive { from, .. } => return if *from == rank { 0 } else { self.recv.len() },
+            Collective::AllGather { counts } => from_others(counts),
+            Collective::AllToAll { recv, .. } => from_others(recv),
+            Collective::ReduceScatter { counts, .. } => counts.get(rank).copied().unwrap_or_default() * others,
+            Collective::Send { .. } | Collective::Barrier => 0,
+        };
+        elements * self.dtype.size_in_bytes()
+    }
+}
+
 impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.collective.name())?;

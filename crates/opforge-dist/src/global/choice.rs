@@ -40,6 +40,8 @@ pub(super) struct Cheapest {
     pub outputs: Vec<Arc<Distribution>>,
     /// Whether a dimension that lies apart is brought together because the operator needs it whole.
     pub gathers: bool,
+    /// Whether parts are to know where they lie in the whole.
+    pub needs_place: bool,
 }
 
 impl Case<'_> {
@@ -76,7 +78,8 @@ impl Case<'_> {
             None => to,
         });
         let outputs = outputs.collect();
-        Ok(Cheapest { gathers: self.gathers(&map, &inputs), inputs, outputs })
+        let needs_place = map.roles.iter().any(|role| role.needs_place());
+        Ok(Cheapest { gathers: self.gathers(&map, &inputs), needs_place, inputs, outputs })
     }
 
     /// What may be done along a dimension of the mesh; first, nothing split.
@@ -128,8 +131,8 @@ impl Case<'_> {
         };
         let result = match role {
             Role::Whole => return None,
-            Role::Map | Role::Blocks => None,
-            Role::Sum | Role::SumWith => Some(Reduction::Sum),
+            Role::Map | Role::Placed | Role::Blocks => None,
+            Role::Sum | Role::SumWith | Role::Lookup => Some(Reduction::Sum),
             Role::Product => Some(Reduction::Product),
             Role::Max => Some(Reduction::Max),
             Role::Min => Some(Reduction::Min),
@@ -195,18 +198,32 @@ impl Case<'_> {
         Distribution::new(self.placement.clone(), &sbp)
     }
 
-    /// Seconds of boxing.
+    /// Seconds of boxing: of inputs, of outputs that must be elsewhere, and of what becomes partial, which is to be reduced in the end.
     fn cost(&self, combination: &[&Choice], costs: &mut Memo) -> Result<f64> {
         let mut sum = 0.0;
         for (i, (meta, from)) in self.inputs.iter().zip(self.from).enumerate() {
             let to = self.distribution(combination, |choice| choice.inputs[i])?;
             sum += costs.of(self.world, i, meta, from, &to)?;
         }
-        for (i, (meta, to)) in self.outputs.iter().zip(self.to.unwrap_or_default()).enumerate() {
+        for (i, meta) in self.outputs.iter().enumerate() {
             let from = self.distribution(combination, |choice| choice.outputs[i])?;
-            sum += costs.of(self.world, self.inputs.len() + i, meta, &from, to)?;
+            match self.to {
+                Some(to) => sum += costs.of(self.world, self.inputs.len() + i, meta, &from, to[i])?,
+                None => sum += self.reducing(combination, i, meta, &from),
+            }
         }
         Ok(sum)
+    }
+
+    /// Seconds in which the bytes arrive that reduce an output along dimensions of the mesh where no input is partial. Rounds do not count: it may become
+    /// one with others.
+    fn reducing(&self, combination: &[&Choice], output: usize, meta: &Meta, from: &Distribution) -> f64 {
+        let is_partial = |sbp: &Sbp| matches!(sbp, Sbp::Partial(_));
+        let becomes = |choice: &Choice| is_partial(&choice.outputs[output]) && !choice.inputs.iter().any(is_partial);
+        let bytes = (from.part(meta.shape(), 0).len() * meta.dtype.size_in_bytes()) as f64;
+        let dims = combination.iter().zip(self.placement.mesh()).enumerate().filter(|(_, (choice, _))| becomes(choice));
+        dims.map(|(dim, (_, &ranks))| self.world.costs().per_byte(dim) * bytes * (ranks - 1) as f64 / ranks as f64)
+            .sum()
     }
 
     /// Whether an input's dimension was split, is not any more, and its axis may not be.

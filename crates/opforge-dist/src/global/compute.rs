@@ -5,14 +5,14 @@ use std::rc::Rc;
 use opforge::dispatch::{Prepared, check_destination};
 use opforge::operator::{Call, Tensors};
 use opforge::{Device, Meta, Result, Tensor, no_grad};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
-use super::World;
 use super::boxing::{boxed, nothing};
 use super::content::{Content, Part};
 use super::read::part_of;
 use super::signature::{Kind, Output, Share, Signature};
 use super::view::write;
+use super::{World, beside};
 use crate::{Placement, Sbp};
 
 type Parts = SmallVec<[Part; 3]>;
@@ -62,8 +62,12 @@ fn parts_of(call: &Call<'_>, tensors: &[&Tensor]) -> Result<Parts> {
 
 fn signature_of(call: &Call<'_>, world: &World, parts: &Parts, placement: &Placement) -> Result<Rc<Signature>> {
     let given = call.outputs.map(|given| parts_of(call, given)).transpose()?;
-    let to: Option<SmallVec<[_; 3]>> =
-        given.as_ref().map(|given| given.iter().map(|part| &part.distribution).collect());
+    let model = beside::model(call, placement);
+    let to: Option<SmallVec<[_; 3]>> = match (&given, &model) {
+        (Some(given), _) => Some(given.iter().map(|part| &part.distribution).collect()),
+        (None, Some(model)) => Some(smallvec![model]),
+        (None, None) => None,
+    };
     let from: SmallVec<[_; 3]> = parts.iter().map(|part| &part.distribution).collect();
     let inputs: SmallVec<[&Meta; 3]> = call.inputs.iter().map(|input| input.meta()).collect();
     Kind { world, op: call.op, inputs: &inputs, from: &from, to: to.as_deref(), placement }.signature()
@@ -99,7 +103,7 @@ fn run_on(call: &Call<'_>, signature: &Signature, locals: &[Tensor]) -> Result<T
         Some(prepared) => prepared,
         None => {
             let metas: Vec<&Meta> = signature.outputs.iter().map(|output| &output.part).collect();
-            let prepared = Rc::new(Prepared::new(&local, &metas)?);
+            let prepared = Rc::new(Prepared::of_parts(&local, &metas, signature.place.as_ref())?);
             signature.prepared.replace(Some(prepared.clone()));
             prepared
         }

@@ -10,6 +10,7 @@ use opforge::operator::{Call, Lowering, Tensors};
 use opforge::{Device, Error, Meta, Result, Tensor};
 use opforge_runtime::{Kernel, Memory};
 
+use super::beside::Beside;
 use super::content::Content;
 use super::{convert, interpreter, operators, read};
 use crate::Placement;
@@ -103,6 +104,11 @@ impl Backend for OfPlacement {
 
     fn place_like(&self, made: Tensor, model: &Tensor) -> Result<Tensor> {
         operators::redistribute(&made, &operators::of_gradient(&*convert::distribution(model)?)?)
+    }
+
+    fn beside(&self, model: &Tensor) -> Option<Box<dyn Any>> {
+        let to = operators::of_gradient(&*convert::distribution(model).ok()?).ok()?;
+        Some(Box::new(Beside::begin(Arc::new(to), Some(model.shape().clone()))))
     }
 
     fn carry_out(&self, call: &Call<'_>) -> Option<Result<Tensors>> {

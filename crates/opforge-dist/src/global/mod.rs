@@ -10,6 +10,7 @@
 //! ```
 //! All ranks of a world run the same program and make the same calls, those that are not in a tensor's placement too.
 
+mod beside;
 mod boxing;
 mod choice;
 mod compute;
@@ -23,6 +24,7 @@ mod signature;
 mod view;
 mod world;
 
+pub use beside::make_in;
 pub(crate) use convert::unfilled;
 pub use convert::{distribute, distribution_of, from_part, part_of, redistribute};
 pub use device::{device_of, placement_of};

@@ -7,8 +7,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use opforge::dispatch::Prepared;
-use opforge::operator::{Call, Metas, Operator, Work, distinct_bytes};
+use opforge::operator::{Call, Metas, Operator, Place, Work, distinct_bytes};
 use opforge::{Device, Meta, Result, Tensor};
+use opforge_tile::forms::Portion;
 use rustc_hash::FxHasher;
 
 use super::World;
@@ -29,6 +30,8 @@ pub(super) struct Signature {
     pub gathers: bool,
     /// What this rank computes.
     pub share: Share,
+    /// Where its parts lie in the whole, for operators whose elements depend on that.
+    pub place: Option<Place>,
     /// The operator on this rank's parts, once it has run.
     pub prepared: RefCell<Option<Rc<Prepared>>>,
     /// [`Signature::work`], once it is known.
@@ -173,7 +176,7 @@ impl Kind<'_> {
     fn find(&self) -> Result<Signature> {
         let Kind { world, op, inputs, from, to, placement } = *self;
         let metas = op.infer(inputs)?;
-        let Cheapest { inputs: brought, outputs, gathers } =
+        let Cheapest { inputs: brought, outputs, gathers, needs_place } =
             Case { world, op, inputs, from, outputs: &metas, to, placement }.cheapest()?;
         let position = placement.position(world.rank());
         let part = |meta: &Meta, distribution: &Distribution| {
@@ -181,6 +184,14 @@ impl Kind<'_> {
             Meta::contiguous(meta.dtype, shape)
         };
         let device = device_of(placement)?;
+        let portion = |position: usize, meta: &Meta, distribution: &Distribution| Portion {
+            whole: meta.shape().clone(),
+            ranges: distribution.part(meta.shape(), position).ranges().to_vec(),
+        };
+        let place = position.filter(|_| needs_place).map(|position| Place {
+            inputs: inputs.iter().zip(&brought).map(|(meta, to)| portion(position, meta, to)).collect(),
+            outputs: metas.iter().zip(&outputs).map(|(meta, to)| portion(position, meta, to)).collect(),
+        });
         let output = |(meta, distribution): (&Meta, Arc<Distribution>)| {
             let whole = Meta::contiguous(meta.dtype, meta.shape());
             Output { part: part(meta, &distribution), whole, distribution, device }
@@ -199,6 +210,6 @@ impl Kind<'_> {
             Some(_) => Share::Parts,
         };
         let (prepared, work) = (RefCell::default(), OnceCell::new());
-        Ok(Signature { inputs: brought, outputs, metas, gathers, share, prepared, work })
+        Ok(Signature { inputs: brought, outputs, metas, gathers, share, place, prepared, work })
     }
 }

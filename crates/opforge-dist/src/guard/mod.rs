@@ -3,6 +3,7 @@
 mod collective;
 mod entry;
 mod fingerprint;
+mod measured;
 mod message;
 mod record;
 mod shared;
@@ -19,6 +20,7 @@ use crate::engine::{Call, Collective, Engine, LIMIT, MAX_TAG, Request, check, po
 use collective::Guarded;
 use entry::Entry;
 use fingerprint::Fingerprint;
+use measured::Measure;
 use message::Message;
 use shared::Shared;
 
@@ -142,9 +144,9 @@ impl Guard {
             let accepted = format!("0 to {}", Self::MAX_TAG);
             return Err(Error::value(call.collective.name(), "tag", tag, accepted));
         }
-        let name = call.to_string();
+        let (name, measure) = (call.to_string(), Measure::begin(self, &call));
         let message = Message::start(self.shared.clone(), self.inner.clone(), call, &self.members, peer, tag)?;
-        Ok(Request::new(name, message))
+        Ok(Request::new(name, measure.of(message)))
     }
 }
 
@@ -182,8 +184,9 @@ impl Engine for Guard {
             _ => {
                 let number = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
                 let fingerprint = Fingerprint::of(&call, &self.members, number, self.shared.settings.same_place);
+                let measure = Measure::begin(self, &call);
                 let entry = Entry::of(call, fingerprint, self.inner.clone(), self.members.clone());
-                Ok(Request::new(entry.text(), Guarded::start(self.shared.clone(), entry)?))
+                Ok(Request::new(entry.text(), measure.of(Guarded::start(self.shared.clone(), entry)?)))
             }
         }
     }

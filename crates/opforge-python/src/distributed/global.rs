@@ -54,3 +54,23 @@ pub fn _placement_device(py: Python<'_>, placement: &str) -> PyResult<PyDevice> 
     let placement: Placement = placement.parse().or_raise(py)?;
     global::device_of(&placement).map(PyDevice::from).or_raise(py)
 }
+
+/// What a function makes on a placement, in a distribution: by parts, where that can be.
+#[pyfunction]
+pub fn _make_in(py: Python<'_>, distribution: &str, function: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    let distribution: Distribution = distribution.parse().or_raise(py)?;
+    let mut raised = None;
+    let mut make = || {
+        let made = function.call0().and_then(|made| Ok(PyTensor::of(made.cast::<PyTensor>()?).clone()));
+        made.map_err(|error| {
+            let text = error.to_string();
+            raised = Some(error);
+            opforge::Error::msg(text)
+        })
+    };
+    let made = front_end::called(|| global::make_in(&distribution, &mut make));
+    match raised {
+        Some(error) => Err(error),
+        None => PyTensor::wrap(py, made.or_raise(py)?),
+    }
+}

@@ -11,17 +11,28 @@ use super::deps::Ticket;
 use super::state::Queued;
 use crate::storage::Storage;
 
-/// One instruction's way through the VM. Times are in nanoseconds since an arbitrary moment.
+/// What an event is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// An instruction of the VM.
+    Kernel,
+    /// A call between processes ([`Communication`]).
+    Communication,
+}
+
+/// One instruction's way through the VM, or a call between processes. Times are in nanoseconds since an arbitrary moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Event {
-    /// The operator.
+    /// What it is.
+    pub kind: Kind,
+    /// The operator, or the call.
     pub op: String,
-    /// The stream's [id](super::Stream::id).
+    /// The stream's [id](super::Stream::id); 0 for calls between processes.
     pub stream: u32,
-    /// The number of the instruction on its stream.
+    /// The number of the instruction on its stream; 0 for calls between processes.
     pub seq: u64,
-    /// A number for the thread that ran it, from 1.
+    /// A number for the thread that ran it, or saw its end, from 1.
     pub thread: u32,
     /// When it was submitted.
     pub issued: u64,
@@ -29,7 +40,7 @@ pub struct Event {
     pub start: u64,
     /// When its kernel had ended.
     pub end: u64,
-    /// The bytes of its outputs' storages.
+    /// The bytes of its outputs' storages; those that came from other processes.
     pub bytes: usize,
     /// The number of the first instruction of those that ran as one kernel with it, if others did; the kernel's time is shared out among them.
     pub program: Option<u64>,
@@ -112,7 +123,8 @@ impl Span {
             let issued = if instruction.issued == OFF { begin } else { instruction.issued };
             let op = instruction.op.clone().into_owned();
             let (stream, program, end) = (first.stream, Some(first.seq), at(before));
-            let event = Event { op, stream, seq, thread: thread(), issued, start, end, bytes, program };
+            let (kind, thread) = (Kind::Kernel, thread());
+            let event = Event { kind, op, stream, seq, thread, issued, start, end, bytes, program };
             events().push(event);
         }
     }
@@ -122,8 +134,34 @@ impl Span {
         let issued = if issued == OFF { self.0 } else { issued };
         let Ticket { stream, seq } = ticket;
         let (op, thread, start, end) = (op.to_owned(), thread(), self.0, clock());
-        let event = Event { op, stream, seq, thread, issued, start, end, bytes, program: None };
+        let event = Event { kind: Kind::Kernel, op, stream, seq, thread, issued, start, end, bytes, program: None };
         events().push(event);
+    }
+}
+
+/// A call between processes, being measured: what goes on beside the VM.
+#[derive(Debug)]
+pub struct Communication(Moment);
+
+impl Communication {
+    /// Begins to measure, if somebody is recording.
+    #[inline]
+    pub fn begin() -> Self {
+        Communication(now())
+    }
+
+    /// Records the call's end, with its name and the bytes that it brought, if somebody is recording since its beginning.
+    #[inline]
+    pub fn end(&self, what: impl FnOnce() -> (String, usize)) {
+        if self.0 != OFF && now() != OFF {
+            self.record(what());
+        }
+    }
+
+    #[cold]
+    fn record(&self, (op, bytes): (String, usize)) {
+        let (kind, thread, start, end) = (Kind::Communication, thread(), self.0, clock());
+        events().push(Event { kind, op, stream: 0, seq: 0, thread, issued: start, start, end, bytes, program: None });
     }
 }
 
@@ -134,17 +172,21 @@ fn thread() -> u32 {
     NUMBER.with(|number| *number)
 }
 
-/// Writes events in Chrome's trace format (JSON), which Perfetto and chrome://tracing show: one row a thread.
+/// Writes events in Chrome's trace format (JSON), which Perfetto and chrome://tracing show: one row a thread, and one of calls between processes.
 pub fn write_chrome(events: &[Event], mut out: impl Write) -> io::Result<()> {
     out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
     for (i, event) in events.iter().enumerate() {
-        let Event { op, stream, seq, thread, issued, start, end, bytes, program } = event;
+        let Event { kind, op, stream, seq, thread, issued, start, end, bytes, program } = event;
+        let (category, row) = match kind {
+            Kind::Kernel => ("kernel", thread.to_string()),
+            Kind::Communication => ("communication", "\"communication\"".to_owned()),
+        };
         let program = program.map_or(String::new(), |first| format!(",\"program\":{first}"));
         let comma = if i == 0 { "" } else { "," };
         let (begin, duration, waited) = (micros(*start), micros(end - start), micros(start.saturating_sub(*issued)));
         write!(
             out,
-            "{comma}\n{{\"name\":\"{}\",\"cat\":\"kernel\",\"ph\":\"X\",\"pid\":1,\"tid\":{thread},\"ts\":{begin},\"dur\":{duration},\
+            "{comma}\n{{\"name\":\"{}\",\"cat\":\"{category}\",\"ph\":\"X\",\"pid\":1,\"tid\":{row},\"ts\":{begin},\"dur\":{duration},\
              \"args\":{{\"stream\":{stream},\"seq\":{seq},\"bytes\":{bytes},\"waited_us\":{waited}{program}}}}}",
             escape(op)
         )?;

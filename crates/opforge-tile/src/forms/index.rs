@@ -2,6 +2,8 @@
 
 use opforge_macros::Attributes;
 
+use super::Segment;
+
 /// Elements at places that integers name: read, or written over a copy of the first input. Inputs are that input, the indices and, for writing, what is
 /// written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -10,15 +12,15 @@ pub enum Index {
     Gather {
         /// Along which axis.
         axis: usize,
-        /// What the largest index means.
-        on_max: OnMax,
+        /// What indices mean.
+        indices: Indices,
     },
     /// Elements written to, in order: `out[.., ids[.., i, ..], ..]` from `src[.., i, ..]`.
     Scatter {
         /// Along which axis.
         axis: usize,
-        /// What the largest index means.
-        on_max: OnMax,
+        /// What indices mean.
+        indices: Indices,
         /// How they meet what is there.
         how: Combine,
     },
@@ -26,15 +28,15 @@ pub enum Index {
     Select {
         /// Along which axis.
         axis: usize,
-        /// What the largest index means.
-        on_max: OnMax,
+        /// What indices mean.
+        indices: Indices,
     },
     /// Slices added: `out[.., ids[i], ..] += src[.., i, ..]`.
     AddSlices {
         /// Along which axis.
         axis: usize,
-        /// What the largest index means.
-        on_max: OnMax,
+        /// What indices mean.
+        indices: Indices,
     },
     /// The places of true elements in row-major order, `[count, rank]`; there is no second input.
     NonZero,
@@ -69,6 +71,21 @@ pub enum Combine {
     Least,
     /// The greatest of them.
     Greatest,
+}
+
+/// What indices into an axis mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Indices {
+    /// What the largest one means.
+    pub on_max: OnMax,
+    /// The longer axis that they count along, if the axis is a part of one: where they name a place outside of the part, nothing is there, as [`OnMax::Skip`] has it.
+    pub part: Option<Segment>,
+}
+
+impl From<OnMax> for Indices {
+    fn from(on_max: OnMax) -> Self {
+        Indices { on_max, part: None }
+    }
 }
 
 /// What an index means that is the largest value of its dtype.

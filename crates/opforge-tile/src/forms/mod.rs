@@ -6,6 +6,7 @@ mod fourier;
 mod index;
 mod network;
 mod norm;
+mod portion;
 mod window;
 
 use opforge_core::{Layout, Scalar};
@@ -13,9 +14,10 @@ use opforge_macros::Attributes;
 
 pub use dense::Dense;
 pub use fourier::{Fourier, Spectrum};
-pub use index::{Combine, Index, OnMax};
+pub use index::{Combine, Index, Indices, OnMax};
 pub use network::{Attention, CellKind, Recurrent};
 pub use norm::{Normalize, Over};
+pub use portion::{Portion, Segment};
 pub use window::{
     Average, Divisor, Filter, Geometry, MAX_SPATIAL, Part, Stretch, Stretches, Window, Windowed, Windows,
 };
@@ -128,6 +130,21 @@ pub enum Move {
         /// The part, within the output's memory.
         place: Layout,
     },
+}
+
+/// Numbers drawn at random, or those of a part of the tensor: each depends on its place in the whole alone.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Draws {
+    /// What is drawn.
+    pub random: Random,
+    /// The part, where it is not the whole.
+    pub portion: Option<Portion>,
+}
+
+impl From<Random> for Draws {
+    fn from(random: Random) -> Self {
+        Draws { random, portion: None }
+    }
 }
 
 /// Numbers drawn at random. The first input is the key, `[seed, offset]` in u64. Of a stream of Philox4x32-10 with the seed as its key, and as its counter a number of 64

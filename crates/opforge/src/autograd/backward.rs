@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use super::node::{Node, Saved};
 use super::reach::Reach;
+use super::slot::Edge;
 use crate::{Device, Error, Meta, Result, Tensor};
 
 /// What an operator's backward sees: the outputs' gradients, and what the operator asked to be saved.
@@ -69,6 +70,28 @@ impl Backward<'_> {
     /// The number of outputs.
     pub fn output_count(&self) -> usize {
         self.node.outputs.len()
+    }
+
+    /// Zeros like input `i`, for a gradient to be written into. They lie where it does, if it is a leaf or its call has kept it.
+    pub fn zeros(&self, i: usize) -> Result<Tensor> {
+        let meta = self.input_meta(i);
+        let is_like = |model: &Tensor| model.shape() == meta.shape() && model.dtype() == meta.dtype;
+        let model = match self.device() {
+            Device::Added(_) => self.model(i).filter(is_like),
+            _ => None,
+        };
+        match model {
+            Some(model) => model.detach().zeros_like(),
+            None => Tensor::zeros(meta.shape(), meta.dtype, self.device()),
+        }
+    }
+
+    /// Input `i`, if it is at hand, whatever elements it has by now.
+    fn model(&self, i: usize) -> Option<Tensor> {
+        match self.node.edges.get(i)?.as_ref()? {
+            Edge::Leaf(leaf) => Some(leaf.clone()),
+            Edge::Node(node, output) => node.kept_output(*output),
+        }
     }
 
     /// Whether the gradient of input `i` is wanted.

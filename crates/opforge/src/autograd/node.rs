@@ -146,6 +146,13 @@ impl Node {
         })
     }
 
+    /// An output as it is now, if the call has kept it for its own backward and that has not been.
+    pub(super) fn kept_output(&self, i: usize) -> Option<Tensor> {
+        let saved = lock(&self.saved);
+        let elements = saved.as_ref()?.outputs.get(i)?.as_ref()?;
+        Some(elements.tensor(self.outputs[i].clone(), Slot::default()))
+    }
+
     /// The saved elements, if nobody changed them since.
     fn unchanged<'a>(&self, saved: &'a [Option<Elements>], which: &str, i: usize) -> Result<&'a Elements> {
         let elements = saved.get(i).and_then(Option::as_ref).ok_or_else(|| self.not_saved(which, i))?;

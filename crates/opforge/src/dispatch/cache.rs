@@ -13,7 +13,7 @@ use rustc_hash::FxHasher;
 use super::{Call, fuser};
 use crate::devices;
 use crate::fusion::{Kind, Part};
-use crate::operator::{Lowering, Operator};
+use crate::operator::{Lowering, Operator, Place};
 use crate::tensor::SharedMeta;
 use crate::{Error, Meta, Result, Tensor};
 
@@ -47,16 +47,21 @@ impl Plan {
     pub(super) fn carrier(&self, call: &Call<'_>) -> Result<&Carrier> {
         match self.carrier.get() {
             Some(carrier) => Ok(carrier),
-            None => self.prepare(call),
+            None => self.prepare(call, None),
         }
     }
 
+    /// Makes ready to carry out a call: of parts that lie there in the whole, if a place is given.
     #[cold]
-    fn prepare(&self, call: &Call<'_>) -> Result<&Carrier> {
+    pub(super) fn prepare(&self, call: &Call<'_>, place: Option<&Place>) -> Result<&Carrier> {
         let inputs: SmallVec<[&Meta; 4]> = call.inputs.iter().map(|t| t.meta()).collect();
         let outputs: SmallVec<[&Meta; 2]> = self.outputs.iter().map(|meta| &**meta).collect();
         let mut kind = None;
-        let mut kernel: Arc<dyn Kernel> = match call.op.lower(&inputs, &outputs)? {
+        let lowering = match place {
+            Some(place) => call.op.lower_part(&inputs, &outputs, place),
+            None => call.op.lower(&inputs, &outputs),
+        };
+        let mut kernel: Arc<dyn Kernel> = match lowering? {
             Lowering::Transfer => Arc::new(transfer(call, &outputs)?),
             lowering => {
                 kind = Kind::of(call.op, &lowering, &inputs, &outputs).filter(|_| self.device == Device::Cpu);

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use super::cache::{Plan, are_like};
 use super::local::{push_outputs, submit};
-use crate::operator::{Call, Tensors};
+use crate::operator::{Call, Place, Tensors};
 use crate::tensor::SharedMeta;
 use crate::{Device, Error, Meta, Result, Tensor};
 
@@ -33,8 +33,16 @@ impl Prepared {
     /// # Errors
     /// Those of [`Operator::lower`](crate::operator::Operator::lower) and of the kernel's preparation.
     pub fn new(call: &Call<'_>, outputs: &[&Meta]) -> Result<Self> {
+        Self::of_parts(call, outputs, None)
+    }
+
+    /// As [`Prepared::new`], of parts that lie there in the whole.
+    ///
+    /// # Errors
+    /// As [`Prepared::new`], of [`Operator::lower_part`](crate::operator::Operator::lower_part).
+    pub fn of_parts(call: &Call<'_>, outputs: &[&Meta], place: Option<&Place>) -> Result<Self> {
         let plan = Plan::of_outputs(outputs, Device::Cpu);
-        plan.carrier(call)?;
+        plan.prepare(call, place)?;
         Ok(Prepared { inputs: call.inputs.iter().map(|input| input.shared_meta().clone()).collect(), plan })
     }
 

@@ -3,12 +3,13 @@
 use std::fmt::Debug;
 use std::hash::Hash;
 
-use opforge_tile::forms::Random;
+use opforge_tile::forms::{Draws, Random};
 use smallvec::{SmallVec, smallvec};
 
 use super::Plain;
+use crate::devices::beside;
 use crate::dispatch::dispatch1;
-use crate::operator::{Attributes, AxisMap, Lowering, Metas, Reader};
+use crate::operator::{Attributes, Axis, AxisMap, Lowering, Metas, Place, Reader, Role};
 use crate::{DType, Device, Generator, Meta, Result, Shape, Tensor};
 
 /// A distribution of random numbers.
@@ -42,13 +43,20 @@ impl<D: Distribution> Plain for DrawOp<D> {
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        // Elements depend on their place in the whole.
-        let none = |rank| SmallVec::from_elem(None, rank);
-        AxisMap { inputs: vec![none(inputs[0].rank())], outputs: vec![none(self.shape.rank())], roles: SmallVec::new() }
+        let rank = self.shape.rank();
+        AxisMap {
+            inputs: vec![SmallVec::from_elem(None, inputs[0].rank())],
+            outputs: vec![(0..rank).map(|d| Some(d as Axis)).collect()],
+            roles: SmallVec::from_elem(Role::Placed, rank),
+        }
     }
 
     fn form(&self) -> Lowering {
-        Lowering::Random(self.distribution.form())
+        Lowering::Random(self.distribution.form().into())
+    }
+
+    fn form_of_part(&self, place: &Place) -> Lowering {
+        Lowering::Random(Draws { random: self.distribution.form(), portion: place.of_output(0).cloned() })
     }
 }
 
@@ -67,4 +75,16 @@ pub fn draw<D: Distribution>(
     let key = generator.unwrap_or(Generator::global()).next_key();
     let key = Tensor::from_vec(key.to_vec(), 2, device)?;
     dispatch1(&DrawOp { distribution, shape: shape.clone(), dtype }, &[&key])
+}
+
+/// As [`draw`], of a tensor's shape and device, where that lies.
+#[track_caller]
+pub(crate) fn draw_like<D: Distribution>(
+    distribution: D,
+    like: &Tensor,
+    dtype: DType,
+    generator: Option<&Generator>,
+) -> Result<Tensor> {
+    let _beside = beside(like);
+    draw(distribution, like.shape(), dtype, like.device(), generator)?.placed_like(like)
 }

@@ -41,6 +41,14 @@ pub(crate) fn along_axes(inputs: &[&Meta], dim: usize) -> AxisMap {
     AxisMap { inputs: vec![shared; inputs.len()], outputs, roles: SmallVec::from_elem(Role::Map, rank) }
 }
 
+/// As [`along_axes`], of an operator that writes along the dimension of its first input: into what a part has of it.
+pub(crate) fn written_axes(inputs: &[&Meta], dim: usize) -> AxisMap {
+    let mut map = along_axes(inputs, dim);
+    map.inputs[0][dim] = Some(dim as Axis);
+    map.outputs[0][dim] = Some(dim as Axis);
+    map.with_roles(&[dim], Role::Placed)
+}
+
 /// A gradient with zeros appended, up to the shape of the source, of which the index may have used only the beginning.
 #[track_caller]
 pub(crate) fn widen(grad: &Tensor, source: &Meta) -> Result<Tensor> {

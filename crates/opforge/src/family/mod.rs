@@ -23,6 +23,7 @@ pub(crate) use binary::pair_samples;
 pub use binary::{Binary, BinaryOp, Pair, Side, WithScalar, binary_samples};
 pub(crate) use checks::{check_dim, check_dtypes, check_float, ensure, wrong_shape};
 pub use compare::{CompareOp, CompareWithScalar, Comparison, Test, TestOp, compare_samples, test_samples};
+pub(crate) use draw::draw_like;
 pub use draw::{Distribution, DrawOp, draw};
 pub use pairs::{binary, binary_float, binary_to, compare, compare_to, unary_float, unary_promoted};
 pub(crate) use pairs::{common_dtype, converted, dtype_with, fit, floating, pair, promote_all};

@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use crate::autograd::Backward;
 use crate::dispatch::dispatch;
-use crate::operator::{Attributes, AxisMap, Grads, Linearity, Lowering, Metas, Operator, Saves, Tensors, arity};
+use crate::operator::{Attributes, AxisMap, Grads, Linearity, Lowering, Metas, Operator, Place, Saves, Tensors, arity};
 use crate::{Error, Meta, Result, Tensor};
 
 /// An operator whose name and number of inputs are constants, and whose form does not depend on the inputs' metas. Whatever implements this is an
@@ -37,6 +37,10 @@ pub trait Plain: Debug + Clone + Eq + Hash + Attributes + Send + Sync + 'static 
     }
     /// What is computed.
     fn form(&self) -> Lowering;
+    /// See [`Operator::lower_part`].
+    fn form_of_part(&self, _place: &Place) -> Lowering {
+        self.form()
+    }
     /// The inputs' gradients from the outputs', made of operators; only asked of differentiable operators.
     fn backward(&self, _ctx: &Backward<'_>) -> Result<Grads> {
         Err(Error::autograd(Self::NAME, "gradient", "requested", "an operator that defines backward"))
@@ -67,6 +71,10 @@ impl<P: Plain> Operator for P {
 
     fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
         Ok(self.form())
+    }
+
+    fn lower_part(&self, _: &[&Meta], _: &[&Meta], place: &Place) -> Result<Lowering> {
+        Ok(self.form_of_part(place))
     }
 
     fn saves(&self) -> Saves {

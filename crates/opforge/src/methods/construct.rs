@@ -7,6 +7,7 @@ use opforge_runtime::Storage;
 use opforge_runtime::alloc::Room;
 
 use crate::Tensor;
+use crate::devices::beside;
 use crate::dispatch::dispatch1;
 use crate::ops::create::full::Full;
 use crate::{DType, Device, Error, Meta, NdArray, Result, Shape, ShapeWithOneHole, WithDType};
@@ -40,12 +41,14 @@ impl Tensor {
     /// Zeros of this tensor's shape, dtype and device.
     #[track_caller]
     pub fn zeros_like(&self) -> Result<Self> {
+        let _beside = beside(self);
         Self::zeros(self.shape(), self.dtype(), self.device())?.placed_like(self)
     }
 
     /// Ones of this tensor's shape, dtype and device.
     #[track_caller]
     pub fn ones_like(&self) -> Result<Self> {
+        let _beside = beside(self);
         Self::ones(self.shape(), self.dtype(), self.device())?.placed_like(self)
     }
 

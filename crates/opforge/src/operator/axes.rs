@@ -12,6 +12,10 @@ pub enum Role {
     Map,
     /// Summed over: parts of the inputs give outputs whose sum is the whole output. Outputs with the axis are independent along it.
     Sum,
+    /// As [`Role::Map`], where elements depend on their place in the whole, as drawn ones do: [`Operator::lower_part`](super::Operator::lower_part) tells what parts have.
+    Placed,
+    /// As [`Role::Sum`], of what is looked up along the axis: [`Operator::lower_part`](super::Operator::lower_part) gives zeros for what other parts have.
+    Lookup,
     /// As [`Role::Sum`], where inputs without the axis are summands, as the bias of a product is: one part has them, the others zeros.
     SumWith,
     /// Parts of the inputs give outputs whose product is the whole output.
@@ -33,7 +37,12 @@ pub enum Role {
 impl Role {
     /// Whether parts of the inputs give outputs that are to be combined.
     pub fn combines(self) -> bool {
-        !matches!(self, Role::Map | Role::Blocks | Role::Whole)
+        !matches!(self, Role::Map | Role::Placed | Role::Blocks | Role::Whole)
+    }
+
+    /// Whether parts are to know where they lie in the whole.
+    pub fn needs_place(self) -> bool {
+        matches!(self, Role::Placed | Role::Lookup)
     }
 }
 

@@ -7,8 +7,7 @@ use opforge_core::Scalar;
 use opforge_cpu::{arange, dense, elementwise, forms, fourier, reduce, scan};
 use opforge_runtime::HostKernel;
 use opforge_tile::forms::{
-    Attention, Contract, Dense, Fourier, Index, Move, Normalize, Random, Recurrent, Scan, Search, Sort, Spread,
-    Windowed,
+    Attention, Contract, Dense, Draws, Fourier, Index, Move, Normalize, Recurrent, Scan, Search, Sort, Spread, Windowed,
 };
 
 use super::{Reduce, Rows, Tile};
@@ -60,7 +59,7 @@ pub enum Lowering {
     /// Fourier transforms of lines.
     Fourier(Fourier),
     /// Numbers drawn at random.
-    Random(Random),
+    Random(Draws),
     /// The input's bytes on another device, which interpreters copy there; both tensors are contiguous.
     Transfer,
     /// A kernel of the CPU, of which nothing else is known: that of an operator that users bring.
@@ -95,7 +94,7 @@ impl Lowering {
             Lowering::Sort(form) => forms::sorted(op, form, inputs, output),
             Lowering::Dense(form) => dense::dense(op, form, inputs, outputs),
             Lowering::Fourier(form) => fourier::fourier(op, form, inputs[0], output),
-            Lowering::Random(form) => forms::drawn(op, form, inputs, output),
+            Lowering::Random(form) => forms::drawn(op, &form, inputs, output),
             Lowering::Opaque(kernel) => Ok(kernel),
         }
     }

@@ -2,6 +2,7 @@
 
 mod axes;
 mod lowering;
+mod place;
 mod reader;
 mod reduction;
 mod rows;
@@ -22,6 +23,7 @@ pub use axes::{Axis, AxisMap, Linearity, Role};
 pub use lowering::Lowering;
 pub use opforge_core::term::Attributes;
 pub use opforge_macros::Attributes;
+pub use place::Place;
 pub use reader::{Readable, Reader};
 pub use reduction::Reduce;
 pub use rows::Rows;
@@ -76,6 +78,11 @@ pub trait Operator: OperatorKey + Debug + Send + Sync + 'static {
     ///
     /// A kernel in it must be prepared for exactly these metas: interpreters run it on memory of these layouts.
     fn lower(&self, inputs: &[&Meta], outputs: &[&Meta]) -> Result<Lowering>;
+
+    /// As [`Operator::lower`], of parts that lie there in the whole: for operators whose elements depend on that.
+    fn lower_part(&self, inputs: &[&Meta], outputs: &[&Meta], _place: &Place) -> Result<Lowering> {
+        self.lower(inputs, outputs)
+    }
 
     /// Which tensors [`Operator::backward`] reads. What is not named is not kept alive.
     fn saves(&self) -> Saves {

@@ -4,8 +4,9 @@ use std::panic::Location;
 
 use opforge::declaration::Definition;
 use opforge::dispatch::Prepared;
-use opforge::operator::{AxisMap, Call, Operator, Role, Tensors};
+use opforge::operator::{AxisMap, Call, Operator, Place, Role, Tensors};
 use opforge::{DType, Meta, Tensor};
+use opforge_tile::forms::Portion;
 
 use super::data::{Types, epsilon, inputs_in, read_f64, refs, tensors};
 use super::{Report, text};
@@ -88,6 +89,7 @@ fn split(
     inputs: &[Tensor],
     whole: &[Tensor],
 ) -> Result<[Tensors; 2], String> {
+    let wholes = inputs;
     let part = |second: bool| -> opforge::Result<Tensors> {
         let half = |n: usize| if second { n / 2..n } else { 0..n / 2 };
         let cut = |(names, t): (&_, &Tensor)| match place(names, axis) {
@@ -108,14 +110,33 @@ fn split(
         let outputs: Vec<Meta> = map.outputs.iter().zip(whole).map(meta).collect();
         let inferred = op.infer(&inputs.iter().map(Tensor::meta).collect::<Vec<_>>());
         let is_usual = inferred.is_ok_and(|metas| metas.iter().zip(&outputs).all(|(a, b)| a.shape() == b.shape()));
+        let needs_place = map.roles[usize::from(axis)].needs_place();
         // A sample's call may do more, as bringing vectors to one sign.
-        if is_usual { run(&refs(&inputs)) } else { run_on_part(op, &refs(&inputs), &outputs) }
+        if is_usual && !needs_place {
+            return run(&refs(&inputs));
+        }
+        let portion = |(names, whole): (&_, &Tensor)| Portion {
+            whole: whole.shape().clone(),
+            ranges: (0..whole.rank())
+                .map(|d| if place(names, axis) == Some(d) { half(whole.dims()[d]) } else { 0..whole.dims()[d] })
+                .collect(),
+        };
+        let there = Place {
+            inputs: map.inputs.iter().zip(wholes).map(portion).collect(),
+            outputs: map.outputs.iter().zip(whole).map(portion).collect(),
+        };
+        run_on_part(op, &refs(&inputs), &outputs, needs_place.then_some(&there))
     };
     Ok([part(false).map_err(text)?, part(true).map_err(text)?])
 }
 
 /// The operator on parts, whatever it infers of them.
-fn run_on_part(op: &dyn Operator, inputs: &[&Tensor], outputs: &[Meta]) -> opforge::Result<Tensors> {
+fn run_on_part(
+    op: &dyn Operator,
+    inputs: &[&Tensor],
+    outputs: &[Meta],
+    place: Option<&Place>,
+) -> opforge::Result<Tensors> {
     if let [input] = inputs
         && op.view(input.layout()).is_some()
         && let Some(layout) = op.view_of_part(input.layout(), outputs[0].shape())
@@ -123,18 +144,20 @@ fn run_on_part(op: &dyn Operator, inputs: &[&Tensor], outputs: &[Meta]) -> opfor
         return Ok([Tensor::over_storage(input.storage().clone(), input.dtype(), layout?)?].into_iter().collect());
     }
     let call = Call { op, inputs, outputs: None, at: Location::caller() };
-    Prepared::new(&call, &outputs.iter().collect::<Vec<_>>())?.run(&call)
+    Prepared::of_parts(&call, &outputs.iter().collect::<Vec<_>>(), place)?.run(&call)
 }
 
 /// Parts of the results make up the whole.
 fn joined(map: &AxisMap, axis: u8, parts: [Tensors; 2], whole: &[Tensor], chunked: bool) -> Result<(), String> {
     for (i, whole) in whole.iter().enumerate() {
         let joined = match (map.roles[usize::from(axis)], place(&map.outputs[i], axis)) {
-            (Role::Sum | Role::SumWith, None) => parts[0][i].add(&parts[1][i]),
+            (Role::Sum | Role::SumWith | Role::Lookup, None) => parts[0][i].add(&parts[1][i]),
             (Role::Product, None) => parts[0][i].mul(&parts[1][i]),
             (Role::Max | Role::Any, None) => parts[0][i].maximum(&parts[1][i]),
             (Role::Min | Role::All, None) => parts[0][i].minimum(&parts[1][i]),
-            (Role::Map | Role::Blocks | Role::Sum, Some(d)) => Tensor::cat(&[&parts[0][i], &parts[1][i]], d),
+            (Role::Map | Role::Placed | Role::Blocks | Role::Sum, Some(d)) => {
+                Tensor::cat(&[&parts[0][i], &parts[1][i]], d)
+            }
             (role, at) => return Err(format!("{role:?} axis at {at:?} of output {i}")),
         };
         let joined = joined.map_err(text)?;

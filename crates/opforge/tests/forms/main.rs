@@ -116,7 +116,7 @@ fn draws_follow_from_their_key() {
     let (shape, dtype) = ([3, 50].into(), DType::F64);
     fn draws<D: Distribution>(distribution: D, key: &Tensor, shape: &Shape, dtype: DType) {
         let op = DrawOp { distribution, shape: shape.clone(), dtype };
-        let wanted = random::random(&distribution.form(), key, shape.dims()).unwrap();
+        let wanted = random::random(&distribution.form().into(), key, shape.dims()).unwrap();
         let found = read_f64(&dispatch(&op, &[key]).unwrap()[0]).unwrap();
         for (found, wanted) in found.iter().zip(wanted.data) {
             assert!((found - wanted).abs() <= 1e-12, "{distribution:?}: {found}, not {wanted}");

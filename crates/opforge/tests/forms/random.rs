@@ -2,7 +2,7 @@
 
 use opforge::Tensor;
 use opforge::declaration::Array;
-use opforge_tile::forms::Random;
+use opforge_tile::forms::{Draws, Random};
 
 /// Blocks of a group.
 const LANES: usize = 16;
@@ -25,7 +25,8 @@ fn word([seed, offset]: [u64; 2], group: usize, lane: usize, w: usize) -> u64 {
 }
 
 /// The draws of f64; none where rates decide how many words are taken.
-pub fn random(form: &Random, key: &Tensor, shape: &[usize]) -> Option<Array> {
+pub fn random(form: &Draws, key: &Tensor, shape: &[usize]) -> Option<Array> {
+    let Draws { random: form, portion: None } = form else { return None };
     let key = <[u64; 2]>::try_from(key.to_vec1::<u64>().expect("a key")).expect("seed and offset");
     // Element `i` of draws that take two words each; whole groups of first pairs come before those of second pairs.
     let pair = |i: usize| (i / (2 * LANES), i % LANES, i / LANES % 2);

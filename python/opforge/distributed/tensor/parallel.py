@@ -6,17 +6,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 
 from ... import _core
-from ..._absent import absent_names
-from .. import _REASON
 from ._dtensor import DTensor, _mesh, distribute_module, distribute_tensor, redistribute
 from .placement_types import Replicate, Shard
 
-__all__ = ["ColwiseParallel", "ParallelStyle", "PrepareModuleInput", "PrepareModuleOutput", "RowwiseParallel", "SequenceParallel", "parallelize_module"]
+__all__ = [
+    "ColwiseParallel", "ParallelStyle", "PrepareModuleInput", "PrepareModuleOutput", "RowwiseParallel", "SequenceParallel", "loss_parallel", "parallelize_module",
+]  # fmt: skip
 
-globals().update(absent_names(__name__, _REASON, functions="loss_parallel"))
+
+@contextlib.contextmanager
+def loss_parallel():
+    """A context in which cross entropies of logits that are split by classes are computed by parts. They always are: nothing is different.
+
+    >>> import opforge
+    >>> with loss_parallel():
+    ...     loss = opforge.nn.functional.cross_entropy(opforge.zeros(2, 4), opforge.tensor([1, 2]))
+    """
+    yield
 
 
 class ParallelStyle:

@@ -1,6 +1,7 @@
 //! New tensors of another tensor's shape.
 
 use crate::arguments::leaf;
+use crate::devices::beside;
 use crate::ops::prelude::*;
 use crate::ops::random::rand::Rand;
 use crate::ops::random::randint::RandInt;
@@ -71,6 +72,7 @@ pub fn full_like(
     requires_grad: bool,
 ) -> Result<Tensor> {
     let (dtype, device) = like(input, dtype, device);
+    let _beside = beside(input);
     leaf(Tensor::full_scalar(fill_value, input.shape(), dtype, &device)?.placed_like(input)?, requires_grad)
 }
 
@@ -88,7 +90,9 @@ pub fn rand_like(
     requires_grad: bool,
 ) -> Result<Tensor> {
     let (dtype, device) = like(input, dtype, device);
-    leaf(draw(Rand::of(0.0, 1.0), input.shape(), dtype, &device, generator.as_ref())?, requires_grad)
+    let _beside = beside(input);
+    let drawn = draw(Rand::of(0.0, 1.0), input.shape(), dtype, &device, generator.as_ref())?;
+    leaf(drawn.placed_like(input)?, requires_grad)
 }
 
 /// Random numbers, normal with mean 0 and standard deviation 1, in the input's shape, with its dtype and device unless others are given.
@@ -105,7 +109,9 @@ pub fn randn_like(
     requires_grad: bool,
 ) -> Result<Tensor> {
     let (dtype, device) = like(input, dtype, device);
-    leaf(draw(Randn::of(0.0, 1.0), input.shape(), dtype, &device, generator.as_ref())?, requires_grad)
+    let _beside = beside(input);
+    let drawn = draw(Randn::of(0.0, 1.0), input.shape(), dtype, &device, generator.as_ref())?;
+    leaf(drawn.placed_like(input)?, requires_grad)
 }
 
 /// Random integers from `low` to before `high` in the input's shape, with its dtype and device unless others are given.
@@ -124,7 +130,9 @@ pub fn randint_like(
     requires_grad: bool,
 ) -> Result<Tensor> {
     let (dtype, device) = like(input, dtype, device);
-    leaf(draw(RandInt { low, high }, input.shape(), dtype, &device, generator.as_ref())?, requires_grad)
+    let _beside = beside(input);
+    let drawn = draw(RandInt { low, high }, input.shape(), dtype, &device, generator.as_ref())?;
+    leaf(drawn.placed_like(input)?, requires_grad)
 }
 
 /// [`randint_like`] from 0.

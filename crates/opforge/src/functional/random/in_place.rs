@@ -145,7 +145,7 @@ pub fn random(input: &Tensor, from: i64, to: Option<i64>, generator: Option<Gene
 
 #[track_caller]
 fn like<D: Distribution>(input: &Tensor, distribution: D, generator: Option<Generator>) -> Result<Tensor> {
-    draw(distribution, input.shape(), input.dtype(), input.device(), generator.as_ref())
+    draw_like(distribution, input, input.dtype(), generator.as_ref())
 }
 
 fn positive(op: &'static str, param: &'static str, given: f64) -> Result<()> {

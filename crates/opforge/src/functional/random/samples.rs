@@ -158,7 +158,7 @@ pub fn multinomial(
 #[track_caller]
 fn standard(op: &'static str, like: &Tensor, generator: Option<Generator>) -> Result<Tensor> {
     check_float(op, "mean, std", like)?;
-    draw(Randn::of(0.0, 1.0), like.shape(), like.dtype(), like.device(), generator.as_ref())
+    draw_like(Randn::of(0.0, 1.0), like, like.dtype(), generator.as_ref())
 }
 
 /// Refuses rows that are no weights, or have fewer than `least` that are not zero. Weights on the meta device cannot be looked at.
@@ -207,6 +207,6 @@ fn with_replacement(weights: &Tensor, samples: usize, generator: Option<Generato
 /// Draws of the exponential distribution with rate 1: `-log(1 - u)`.
 #[track_caller]
 pub(crate) fn exponential_like(like: &Tensor, generator: Option<&Generator>) -> Result<Tensor> {
-    let uniform = draw(Rand::of(0.0, 1.0), like.shape(), like.dtype(), like.device(), generator)?;
+    let uniform = draw_like(Rand::of(0.0, 1.0), like, like.dtype(), generator)?;
     f::log1p(&uniform.neg()?)?.neg()
 }

@@ -1,6 +1,6 @@
 //! `gather(x, dim, index)`: the elements that an index tensor of the result's shape names along a dimension.
 
-use opforge_tile::forms::{Index, OnMax};
+use opforge_tile::forms::{Index, Indices, OnMax, Segment};
 
 use crate::family::index::{along_axes, check_along};
 use crate::functional::atleast_1d;
@@ -15,6 +15,14 @@ pub struct Gather {
     pub on_max: OnMax,
 }
 
+impl Gather {
+    /// Along a dimension that is a part of a longer one, if one is given.
+    fn within(&self, part: Option<Segment>) -> Lowering {
+        let indices = Indices { on_max: self.on_max, part };
+        Lowering::Index(Index::Gather { axis: self.dim, indices })
+    }
+}
+
 impl Plain for Gather {
     const NAME: &'static str = "gather";
     const INPUTS: usize = 2;
@@ -26,17 +34,22 @@ impl Plain for Gather {
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        along_axes(inputs, self.dim)
+        let mut map = along_axes(inputs, self.dim);
+        map.inputs[0][self.dim] = Some(self.dim as Axis);
+        map.with_roles(&[self.dim], Role::Lookup)
     }
 
     fn form(&self) -> Lowering {
-        Lowering::Index(Index::Gather { axis: self.dim, on_max: self.on_max })
+        self.within(None)
+    }
+
+    fn form_of_part(&self, place: &Place) -> Lowering {
+        self.within(place.of_input(0, self.dim))
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
         let x = ctx.when(0, || {
-            let meta = ctx.input_meta(0);
-            let zeros = Tensor::zeros(meta.shape(), meta.dtype, ctx.device())?;
+            let zeros = ctx.zeros(0)?;
             let op = super::scatter_add::ScatterAdd { dim: self.dim, on_max: self.on_max };
             dispatch1(&op, &[&zeros, &ctx.input(1)?, &ctx.grad(0)?])
         })?;

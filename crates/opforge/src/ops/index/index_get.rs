@@ -41,8 +41,7 @@ impl Operator for IndexGet {
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
         let x = ctx.when(0, || {
-            let meta = ctx.input_meta(0);
-            let zeros = Tensor::zeros(meta.shape(), meta.dtype, ctx.device())?;
+            let zeros = ctx.zeros(0)?;
             let ids = (1..=self.count).map(|i| ctx.input(i)).collect::<Result<Vec<_>>>()?;
             super::index_put::put(&zeros, self.dim, &ids, &ctx.grad(0)?, true)
         })?;

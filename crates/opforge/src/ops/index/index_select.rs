@@ -1,6 +1,6 @@
 //! `index_select(x, dim, ids)`: elements along a dimension, by index.
 
-use opforge_tile::forms::{Index, OnMax};
+use opforge_tile::forms::{Index, Indices, OnMax, Segment};
 
 use crate::arguments::with_dimension;
 use crate::family::index::check_ids;
@@ -13,6 +13,14 @@ pub struct IndexSelect {
     pub dim: usize,
     /// What the largest index of its dtype means.
     pub on_max: OnMax,
+}
+
+impl IndexSelect {
+    /// Along a dimension that is a part of a longer one, if one is given.
+    fn within(&self, part: Option<Segment>) -> Lowering {
+        let indices = Indices { on_max: self.on_max, part };
+        Lowering::Index(Index::Select { axis: self.dim, indices })
+    }
 }
 
 impl Plain for IndexSelect {
@@ -38,18 +46,22 @@ impl Plain for IndexSelect {
             outputs: vec![names(0..self.dim).chain(names(x..x + ids)).chain(names(self.dim + 1..x)).collect()],
             roles: SmallVec::from_elem(Role::Map, x + ids),
         }
-        .with_roles(&[self.dim], Role::Whole)
+        .with_roles(&[self.dim], Role::Lookup)
     }
 
     fn form(&self) -> Lowering {
-        Lowering::Index(Index::Select { axis: self.dim, on_max: self.on_max })
+        self.within(None)
+    }
+
+    fn form_of_part(&self, place: &Place) -> Lowering {
+        self.within(place.of_input(0, self.dim))
     }
 
     /// The gradient's slices are added at their indices.
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
         let x = ctx.when(0, || {
             let (meta, grad, ids) = (ctx.input_meta(0), ctx.grad(0)?, ctx.input(1)?);
-            let zeros = Tensor::zeros(meta.shape(), meta.dtype, ctx.device())?;
+            let zeros = ctx.zeros(0)?;
             let (before, after) = (&meta.dims()[..self.dim], &meta.dims()[self.dim + 1..]);
             let flat: Shape = before.iter().chain([&ids.elem_count()]).chain(after).copied().collect();
             let op = super::index_add::IndexAdd { dim: self.dim, on_max: self.on_max };

@@ -1,8 +1,8 @@
 //! `scatter_add(x, dim, index, src)`: `src` added at the places that an index tensor names.
 
-use opforge_tile::forms::{Combine, Index, OnMax};
+use opforge_tile::forms::{Combine, Index, Indices, OnMax, Segment};
 
-use crate::family::index::{along_axes, check_scatter, widen};
+use crate::family::index::{check_scatter, widen, written_axes};
 use crate::functional::along_dimension;
 use crate::ops::prelude::*;
 
@@ -13,6 +13,14 @@ pub struct ScatterAdd {
     pub dim: usize,
     /// What the largest index of its dtype means.
     pub on_max: OnMax,
+}
+
+impl ScatterAdd {
+    /// Along a dimension that is a part of a longer one, if one is given.
+    fn within(&self, part: Option<Segment>) -> Lowering {
+        let indices = Indices { on_max: self.on_max, part };
+        Lowering::Index(Index::Scatter { axis: self.dim, indices, how: Combine::Add })
+    }
 }
 
 impl Plain for ScatterAdd {
@@ -27,11 +35,15 @@ impl Plain for ScatterAdd {
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        along_axes(inputs, self.dim)
+        written_axes(inputs, self.dim)
     }
 
     fn form(&self) -> Lowering {
-        Lowering::Index(Index::Scatter { axis: self.dim, on_max: self.on_max, how: Combine::Add })
+        self.within(None)
+    }
+
+    fn form_of_part(&self, place: &Place) -> Lowering {
+        self.within(place.of_input(0, self.dim))
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

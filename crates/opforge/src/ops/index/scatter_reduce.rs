@@ -1,10 +1,10 @@
 //! `scatter_reduce(x, dim, index, src)`: `src` combined with what is at the places that an index tensor names.
 
-use opforge_tile::forms::{Combine, Index, OnMax};
+use opforge_tile::forms::{Combine, Index, Indices, OnMax, Segment};
 
 use super::gather::Gather;
 use super::scatter_add::ScatterAdd;
-use crate::family::index::{along_axes, check_scatter, widen};
+use crate::family::index::{check_scatter, widen, written_axes};
 use crate::functional as f;
 use crate::functional::along_dimension;
 use crate::ops::prelude::*;
@@ -16,6 +16,14 @@ pub struct ScatterReduce {
     pub dim: usize,
     /// How values are combined.
     pub how: Combine,
+}
+
+impl ScatterReduce {
+    /// Along a dimension that is a part of a longer one, if one is given.
+    fn within(&self, part: Option<Segment>) -> Lowering {
+        let indices = Indices { on_max: OnMax::Error, part };
+        Lowering::Index(Index::Scatter { axis: self.dim, indices, how: self.how })
+    }
 }
 
 impl Plain for ScatterReduce {
@@ -30,11 +38,15 @@ impl Plain for ScatterReduce {
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        along_axes(inputs, self.dim)
+        written_axes(inputs, self.dim)
     }
 
     fn form(&self) -> Lowering {
-        Lowering::Index(Index::Scatter { axis: self.dim, on_max: OnMax::Error, how: self.how })
+        self.within(None)
+    }
+
+    fn form_of_part(&self, place: &Place) -> Lowering {
+        self.within(place.of_input(0, self.dim))
     }
 
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {

@@ -9,6 +9,7 @@ use crate::autograd::{is_grad_enabled, no_grad};
 use crate::dispatch::check_writable;
 use crate::family::channel_affine::{ChannelAffine, channel_affine};
 use crate::ops::prelude::*;
+use crate::ops::reduce::var::widened;
 
 /// The operator of [`batch_norm`] in training: `x [batch, channels, ..]`, then the weight and the bias where there are any. Its outputs are the
 /// result and, a number a channel, the mean and the variance of the population.
@@ -46,6 +47,22 @@ impl Operator for BatchNorm {
         Ok(Lowering::Normalize(Normalize::Sets { over: Over::Batch, eps: self.eps }))
     }
 
+    fn decompose(&self, inputs: &[&Tensor]) -> Option<Result<Tensors>> {
+        let composed = || {
+            let x = widened(inputs[0])?;
+            let (offset, mean, var) = centered(&x)?;
+            let mut y = offset.broadcast_mul(&var.affine(1.0, self.eps.to_f64())?.sqrt()?.recip()?)?;
+            if let Some(weight) = inputs.get(1) {
+                y = y.broadcast_mul(&along(&widened(weight)?, x.rank())?)?;
+            }
+            if let Some(bias) = inputs.get(2) {
+                y = y.broadcast_add(&along(&widened(bias)?, x.rank())?)?;
+            }
+            Ok(smallvec![y.to_dtype(inputs[0].dtype())?, mean.flatten_all()?, var.flatten_all()?])
+        };
+        Some(composed())
+    }
+
     fn differentiable_outputs(&self) -> u32 {
         0b1
     }
@@ -81,20 +98,36 @@ pub(super) fn along(t: &Tensor, rank: usize) -> Result<Tensor> {
     t.reshape((0..rank).map(|d| if d == 1 { t.elem_count() } else { 1 }).collect::<Vec<_>>())
 }
 
+/// The mean of each channel, in dimensions of length 1 beside its own.
+#[track_caller]
+fn channel_mean(t: &Tensor) -> Result<Tensor> {
+    let dims = others(t);
+    let count = dims.iter().map(|&d| t.dims()[d]).product::<usize>() as f64;
+    t.sum_keepdim(dims)?.affine(1.0 / count, 0.0)
+}
+
+/// How far elements are from their channel's mean, that mean, and the variance.
+#[track_caller]
+fn centered(x: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
+    let mean = channel_mean(x)?;
+    let offset = x.broadcast_sub(&mean)?;
+    let var = channel_mean(&offset.sqr()?)?;
+    Ok((offset, mean, var))
+}
+
 /// The gradients of `x`, weight and bias made of operators, so that they can be differentiated again.
 #[track_caller]
 fn composed_grads(x: &Tensor, grad: &Tensor, weight: Option<&Tensor>, eps: f64) -> Result<Grads> {
-    let dims = others(x);
-    let count = dims.iter().map(|&d| x.dims()[d]).product::<usize>() as f64;
-    let mean = |t: &Tensor| t.sum_keepdim(dims.clone())?.affine(1.0 / count, 0.0);
-    let offset = x.broadcast_sub(&mean(x)?)?;
-    let rstd = mean(&offset.sqr()?)?.affine(1.0, eps)?.sqrt()?.recip()?;
+    let (offset, _, var) = centered(x)?;
+    let rstd = var.affine(1.0, eps)?.sqrt()?.recip()?;
     let normal = offset.broadcast_mul(&rstd)?;
-    let inner = grad.broadcast_sub(&mean(grad)?)?.sub(&normal.broadcast_mul(&mean(&grad.mul(&normal)?)?)?)?;
+    let slope = channel_mean(&grad.mul(&normal)?)?;
+    let inner = grad.broadcast_sub(&channel_mean(grad)?)?.sub(&normal.broadcast_mul(&slope)?)?;
     let mut by_x = inner.broadcast_mul(&rstd)?;
     if let Some(weight) = weight {
         by_x = by_x.broadcast_mul(&along(weight, x.rank())?)?;
     }
+    let dims = others(x);
     Ok(smallvec![Some(by_x), Some(normal.mul(grad)?.sum(dims.clone())?), Some(grad.sum(dims)?)])
 }
 
@@ -125,6 +158,17 @@ impl Operator for BatchNormGrad {
 
     fn lower(&self, _: &[&Meta], _: &[&Meta]) -> Result<Lowering> {
         Ok(Lowering::Normalize(Normalize::SetsGradient { over: Over::Batch, eps: self.eps }))
+    }
+
+    fn decompose(&self, inputs: &[&Tensor]) -> Option<Result<Tensors>> {
+        let composed = || {
+            let weight = inputs.get(4).map(|weight| widened(weight)).transpose()?;
+            let grads = composed_grads(&widened(inputs[0])?, &widened(inputs[1])?, weight.as_ref(), self.eps.to_f64())?;
+            let mut grads: Tensors = grads.into_iter().flatten().collect();
+            grads[0] = grads[0].to_dtype(inputs[0].dtype())?;
+            Ok(grads)
+        };
+        Some(composed())
     }
 }
 

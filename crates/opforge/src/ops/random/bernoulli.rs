@@ -23,7 +23,7 @@ impl Distribution for Bernoulli {
 /// Ones with probability `p`, else zeros, like a tensor.
 #[track_caller]
 pub(crate) fn mask(p: f64, like: &Tensor, generator: Option<&Generator>) -> Result<Tensor> {
-    draw(Bernoulli { p: Scalar::Float(p) }, like.shape(), like.dtype(), like.device(), generator)
+    draw_like(Bernoulli { p: Scalar::Float(p) }, like, like.dtype(), generator)
 }
 
 /// Ones and zeros, of the input's shape and dtype: each is 1 with the probability that the input holds there.
@@ -41,7 +41,7 @@ pub(crate) fn mask(p: f64, like: &Tensor, generator: Option<&Generator>) -> Resu
 #[operator(DTypes::FLOATS, samples, Bernoulli)]
 pub fn bernoulli(input: &Tensor, generator: Option<Generator>) -> Result<Tensor> {
     check_float(OP, "input", input)?;
-    let uniform = draw(Rand::of(0.0, 1.0), input.shape(), DType::F32, input.device(), generator.as_ref())?;
+    let uniform = draw_like(Rand::of(0.0, 1.0), input, DType::F32, generator.as_ref())?;
     let ones = uniform.lt(&input.detach().to_dtype(DType::F32)?)?.to_dtype(input.dtype())?;
     crate::functional::constant_in(ones, &[input])
 }

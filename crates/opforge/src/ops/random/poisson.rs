@@ -1,6 +1,6 @@
 //! `poisson(rates)`: numbers of events.
 
-use opforge_tile::forms::Random;
+use opforge_tile::forms::{Draws, Random};
 
 use crate::ops::prelude::*;
 
@@ -18,14 +18,21 @@ impl Plain for Poisson {
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
-        // Elements depend on their place in the whole.
-        let none = |rank| SmallVec::from_elem(None, rank);
         let rank = inputs[1].rank();
-        AxisMap { inputs: vec![none(inputs[0].rank()), none(rank)], outputs: vec![none(rank)], roles: SmallVec::new() }
+        let names: SmallVec<[Option<Axis>; 6]> = (0..rank).map(|d| Some(d as Axis)).collect();
+        AxisMap {
+            inputs: vec![SmallVec::from_elem(None, inputs[0].rank()), names.clone()],
+            outputs: vec![names],
+            roles: SmallVec::from_elem(Role::Placed, rank),
+        }
     }
 
     fn form(&self) -> Lowering {
-        Lowering::Random(Random::Poisson)
+        Lowering::Random(Random::Poisson.into())
+    }
+
+    fn form_of_part(&self, place: &Place) -> Lowering {
+        Lowering::Random(Draws { random: Random::Poisson, portion: place.of_output(0).cloned() })
     }
 }
 

@@ -71,7 +71,7 @@ impl Tensor {
     /// For bounds that are not finite or not in order.
     #[track_caller]
     pub fn rand_like(&self, low: f64, high: f64) -> Result<Tensor> {
-        draw(Rand::of(low, high), self.shape(), self.dtype(), self.device(), None)
+        draw_like(Rand::of(low, high), self, self.dtype(), None)
     }
 }
 

@@ -71,7 +71,7 @@ impl Tensor {
     /// For a mean or deviation that is not finite, and a negative deviation.
     #[track_caller]
     pub fn randn_like(&self, mean: f64, std: f64) -> Result<Tensor> {
-        draw(Randn::of(mean, std), self.shape(), self.dtype(), self.device(), None)
+        draw_like(Randn::of(mean, std), self, self.dtype(), None)
     }
 }
 

@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use opforge_core::{DType, Meta, Scalar};
-use opforge_trace::{Expression, Op, bits};
+use opforge_trace::{Expression, Node, Op, bits};
 
-use crate::kernel::{Block, Buffer, INDEX, Id, Kernel, Loop, Node, Shared, Source, Statement, Variable};
+use crate::kernel::{self, Block, Buffer, INDEX, Id, Kernel, Loop, Shared, Source, Statement, Variable};
+use crate::lower::Target;
 use crate::program::{Fault, Launch, Place};
 use crate::tensor::Tensor;
 use crate::value::{Array, Value, Var};
@@ -15,8 +16,7 @@ use crate::value::{Array, Value, Var};
 /// A kernel that is being written.
 pub(crate) struct Code {
     state: RefCell<State>,
-    /// Whether multiply-add rounds once.
-    pub fused: bool,
+    target: Target,
     /// How many faults the program has already.
     faults_before: usize,
 }
@@ -34,9 +34,14 @@ struct State {
 }
 
 impl Code {
-    pub fn new(fused: bool, faults_before: usize) -> Self {
+    pub fn new(target: Target, faults_before: usize) -> Self {
         let state = State { blocks: vec![Block::new()], ..State::default() };
-        Code { state: RefCell::new(state), fused, faults_before }
+        Code { state: RefCell::new(state), target, faults_before }
+    }
+
+    /// Whether multiply-add rounds once.
+    pub fn fused(&self) -> bool {
+        self.target.fused
     }
 
     /// The launch of what was written, and the faults it may find.
@@ -47,14 +52,14 @@ impl Code {
         (Launch { kernel: Arc::new(kernel), places, parameters, count }, faults)
     }
 
-    fn node(&self, node: Node) -> Id {
+    fn node(&self, node: kernel::Node) -> Id {
         let values = &mut self.state.borrow_mut().kernel.values;
         values.push(node);
         Id(values.len() as u32 - 1)
     }
 
     fn value(&self, dtype: DType, source: Source, operands: &[Id]) -> Value<'_> {
-        Value { code: self, id: self.node(Node { dtype, source, operands: operands.to_vec() }) }
+        Value { code: self, id: self.node(kernel::Node { dtype, source, operands: operands.to_vec() }) }
     }
 
     /// A value that is there from here on.
@@ -269,14 +274,22 @@ impl Code {
     /// The results of an expression, and where it has none.
     pub fn apply<'a>(&'a self, of: &Expression, inputs: &[Value<'a>]) -> (Vec<Value<'a>>, Option<Value<'a>>) {
         let mut values: Vec<Option<Value<'a>>> = vec![None; of.nodes().len()];
-        for (i, (node, used)) in of.nodes().iter().zip(of.used()).enumerate().filter(|(_, (_, used))| *used) {
-            debug_assert!(used);
+        let rounded = if self.target.reorders { rounded(of) } else { vec![false; of.nodes().len()] };
+        for (i, (node, _)) in of.nodes().iter().zip(of.used()).enumerate().filter(|(_, (_, used))| *used) {
             values[i] = Some(match node.op {
                 Op::Input(k) => inputs[k],
                 Op::Constant(bits) => self.constant_bits(bits, node.dtype),
+                // What is known is no operation: compilers of WGSL refuse some of constants.
+                Op::Abs if magnitude(of, node).is_some() => {
+                    self.constant_bits(magnitude(of, node).unwrap_or_default(), node.dtype)
+                }
                 op => {
                     let operands = node.operands.iter().filter_map(|id| values[id.number()]).map(|value| value.id);
-                    self.defined(node.dtype, Source::Compute(op), &operands.collect::<Vec<_>>())
+                    let value = self.defined(node.dtype, Source::Compute(op), &operands.collect::<Vec<_>>());
+                    match rounded[i] {
+                        true => self.defined(node.dtype, Source::Kept, &[value.id]),
+                        false => value,
+                    }
                 }
             });
         }
@@ -288,4 +301,26 @@ impl Code {
     pub fn call<'a>(&'a self, of: &Expression, inputs: &[Value<'a>]) -> Value<'a> {
         self.apply(of, inputs).0[0]
     }
+}
+
+/// The bits of a constant's magnitude.
+fn magnitude(of: &Expression, node: &Node) -> Option<u64> {
+    match (of.node(*node.operands.first()?).op, node.dtype) {
+        (Op::Constant(bits), DType::F32) => Some(bits & 0x7fff_ffff),
+        (Op::Constant(bits), DType::F64) => Some(bits & (u64::MAX >> 1)),
+        _ => None,
+    }
+}
+
+/// Which sums something that was added is taken away from again, to see how they were rounded: `(x + c) - c` is not `x`.
+fn rounded(of: &Expression) -> Vec<bool> {
+    let mut rounded = vec![false; of.nodes().len()];
+    let is_sum = |node: &Node| node.dtype.is_float() && matches!(node.op, Op::Add | Op::Sub);
+    for node in of.nodes().iter().filter(|node| is_sum(node)) {
+        for (one, other) in [(0, 1), (1, 0)] {
+            let (sum, other) = (node.operands[one], node.operands[other]);
+            rounded[sum.number()] |= is_sum(of.node(sum)) && of.node(sum).operands.contains(&other);
+        }
+    }
+    rounded
 }

@@ -26,6 +26,8 @@ pub enum Source {
     Read(usize),
     /// The element of an array of the group at the operand.
     LoadShared(usize),
+    /// The operand, of which compilers may not know how it was made.
+    Kept,
     /// The index of the loop that has the value.
     Index,
 }

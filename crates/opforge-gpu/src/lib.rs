@@ -9,11 +9,11 @@
 //!
 //! let x = Meta::contiguous(DType::F32, 1000);
 //! let lowering = UnaryOp(Relu).lower(&[&x], &[&x])?;
-//! let target = Target { device: "cuda:0", fused: true, doubles: true };
+//! let target = Target { device: "cuda:0", fused: true, reorders: false, doubles: true };
 //! let program = program_of(&target, "relu", &lowering, &[&x], &[&x])?;
 //! let [launch] = &program.launches[..] else { panic!("one launch is enough") };
 //! assert_eq!(launch.count, 1000);
-//! assert!(print::cuda(&launch.kernel, "relu")?.contains("kernel(const float *b0, float *b1"));
+//! assert!(print::cuda(&launch.kernel, "relu", target.device)?.contains("kernel(const float *b0, float *b1"));
 //! # Ok::<(), opforge::Error>(())
 //! ```
 

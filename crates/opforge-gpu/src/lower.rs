@@ -14,6 +14,8 @@ pub struct Target {
     pub device: &'static str,
     /// Whether multiply-add rounds once.
     pub fused: bool,
+    /// Whether compilers may compute sums in another order than they are written, as those of WGSL may.
+    pub reorders: bool,
     /// Whether kernels may compute in f64 what is not of that dtype.
     pub doubles: bool,
 }
@@ -99,7 +101,7 @@ impl<'a> Call<'a> {
     /// A program of one launch.
     pub fn one(&self, write: impl FnOnce(&Code) -> Result<()>) -> Result<Program> {
         let mut program = Program::default();
-        program.launch(self.target.fused, write)?;
+        program.launch(self.target, write)?;
         Ok(program)
     }
 }

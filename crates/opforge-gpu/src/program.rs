@@ -6,6 +6,7 @@ use opforge_core::{DType, Error, Result};
 
 use crate::code::Code;
 use crate::kernel::Kernel;
+use crate::lower::Target;
 
 /// A piece of memory that a launch is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -78,12 +79,12 @@ pub struct Program {
 }
 
 impl Program {
-    /// Adds a launch of the kernel that `write` writes. `fused` is whether multiply-add rounds once.
+    /// Adds a launch of the kernel that `write` writes.
     ///
     /// # Errors
     /// Those of `write`.
-    pub(crate) fn launch(&mut self, fused: bool, write: impl FnOnce(&Code) -> Result<()>) -> Result<()> {
-        let code = Code::new(fused, self.faults.len());
+    pub(crate) fn launch(&mut self, target: &Target, write: impl FnOnce(&Code) -> Result<()>) -> Result<()> {
+        let code = Code::new(*target, self.faults.len());
         write(&code)?;
         let (launch, faults) = code.finish();
         self.launches.push(launch);

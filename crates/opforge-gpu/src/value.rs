@@ -75,7 +75,7 @@ impl<'a> Value<'a> {
     }
     /// `self * a + b`, rounded as the target does.
     pub fn mul_add(self, a: Value<'a>, b: Value<'a>) -> Value<'a> {
-        if self.code.fused && self.dtype().is_float() {
+        if self.code.fused() && self.dtype().is_float() {
             self.op(Op::MulAdd, self.dtype(), &[a, b])
         } else {
             self * a + b

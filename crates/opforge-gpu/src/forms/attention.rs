@@ -57,7 +57,7 @@ pub(crate) fn attention(call: &Call<'_>, form: &Attention) -> Result<Program> {
 
 impl Pass<'_> {
     fn launch(&self, program: &mut Program, write: impl FnOnce(&Code)) -> Result<()> {
-        program.launch(self.call.target.fused, |k| {
+        program.launch(self.call.target, |k| {
             write(k);
             Ok(())
         })

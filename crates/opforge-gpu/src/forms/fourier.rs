@@ -21,7 +21,7 @@ pub(crate) fn fourier(call: &Call<'_>, form: &Fourier) -> Result<Program> {
     // Cosines, then sines.
     let waves: Vec<f64> = angles.clone().map(f64::cos).chain(angles.map(f64::sin)).collect();
     let table = program.table(dtype, &waves);
-    program.launch(call.target.fused, |k| {
+    program.launch(call.target, |k| {
         let (x, y) = (k.input(0, input), k.output(0, output));
         let waves = k.strided(table, dtype, &[2, n], &[n, 1], false);
         let (length, zero) = (k.size(n), k.constant(0.0, dtype));

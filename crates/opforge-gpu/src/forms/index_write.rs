@@ -40,7 +40,7 @@ pub(crate) fn write(call: &Call<'_>, form: &Written) -> Result<Program> {
     };
     let (from, to, all) = (seen(source), seen(output), seen(base));
     let mut program = Program::default();
-    program.launch(call.target.fused, |k| {
+    program.launch(call.target, |k| {
         let x = k.strided(Place::Input(0), all.0, &all.1, &all.2, false);
         let y = k.strided(Place::Output(0), to.0, &to.1, &to.2, true);
         k.each_of(&to.1, |at| y.store(at, x.load(at)));
@@ -58,7 +58,7 @@ pub(crate) fn write(call: &Call<'_>, form: &Written) -> Result<Program> {
     let (axis, taken) = (form.axis, ids.len());
     let lengths = &base.dims()[axis..axis + taken];
     let beside = [&visited[..axis], &visited[axis + along..]].concat();
-    program.launch(call.target.fused, |k| {
+    program.launch(call.target, |k| {
         let y = k.strided(Place::Output(0), to.0, &to.1, &to.2, true);
         let source = k.strided(Place::Input(last), from.0, &from.1, &from.2, false);
         let ids = ids.iter().enumerate().map(|(i, meta)| k.input(i + 1, meta)).collect::<Vec<Tensor<'_>>>();

@@ -84,7 +84,7 @@ fn copy(
     first: usize,
 ) -> Result<()> {
     let (dims, steps) = collapsed(dims, &[from.1, to]);
-    program.launch(call.target.fused, |k| {
+    program.launch(call.target, |k| {
         let x = k.strided(from.0, dtype, &dims, &steps[0], false);
         let y = k.strided(Place::Output(0), dtype, &dims, &steps[1], true);
         let first = k.size(first);
@@ -95,7 +95,7 @@ fn copy(
 
 fn clear(call: &Call<'_>, program: &mut Program, y: &Words) -> Result<()> {
     let (dims, steps) = collapsed(&y.dims, &[&y.stride]);
-    program.launch(call.target.fused, |k| {
+    program.launch(call.target, |k| {
         let y = k.strided(Place::Output(0), y.dtype, &dims, &steps[0], true);
         k.each_of(&dims, |at| y.store(at, k.constant(0i64, y.dtype)));
         Ok(())

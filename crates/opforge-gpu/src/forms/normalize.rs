@@ -97,7 +97,7 @@ fn rows_gradient(call: &Call<'_>, centered: bool) -> Result<Program> {
     let others = Lines::others(x, axis);
     let rows: usize = others.iter().product();
     let mut program = Program::default();
-    program.launch(call.target.fused, |k| {
+    program.launch(call.target, |k| {
         let of = Gradient::new(k, call, axis, centered);
         let weight = call.inputs.get(of.inputs).map(|meta| k.input(of.inputs, meta));
         let dx = Lines::new(k, Place::Output(0), call.outputs[0], axis);
@@ -169,7 +169,7 @@ impl<'a> Gradient<'a> {
 fn parameter_sums(call: &Call<'_>, program: &mut Program, axis: usize, centered: bool, rows: usize) -> Result<()> {
     let (chunks, columns) = (call.outputs[1].dims()[0], call.inputs[0].dims()[axis]);
     let dtype = call.outputs[1].dtype.compute();
-    program.launch(call.target.fused, |k| {
+    program.launch(call.target, |k| {
         let of = Gradient::new(k, call, axis, centered);
         let sums = call.outputs.iter().enumerate().skip(1).map(|(i, meta)| k.output(i, meta));
         let sums: Vec<_> = sums.collect();

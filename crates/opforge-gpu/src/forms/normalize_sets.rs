@@ -159,7 +159,7 @@ pub(super) fn sets_gradient(call: &Call<'_>, over: Over, eps: f64) -> Result<Pro
     let dtype = call.inputs[0].dtype.compute();
     let sets = Sets::new(call.inputs[0], over);
     let mut program = Program::default();
-    program.launch(call.target.fused, |k| {
+    program.launch(call.target, |k| {
         let (of, from) = (sets.written(k), Gradient::new(k, call, eps));
         let weight = call.inputs.get(4).map(|meta| flat(k, Place::Input(4), meta));
         let dx = k.output(0, call.outputs[0]);
@@ -190,7 +190,7 @@ fn parameters_gradient(call: &Call<'_>, program: &mut Program, sets: &Sets, eps:
     let plane: usize = sets.plane.iter().product();
     let (slots, len) = if whole { (sets.channels, sets.batch * plane) } else { (sets.batch * sets.channels, plane) };
     let dtype = call.outputs[1].dtype.compute();
-    program.launch(call.target.fused, |k| {
+    program.launch(call.target, |k| {
         let (of, from) = (sets.written(k), Gradient::new(k, call, eps));
         let sums = call.outputs.iter().enumerate().skip(1).map(|(i, meta)| flat(k, Place::Output(i), meta));
         let sums: Vec<_> = sums.collect();

@@ -53,7 +53,7 @@ pub(crate) fn recurrent(call: &Call<'_>, form: &Recurrent) -> Result<Program> {
 
 impl Cell<'_> {
     fn launch(&self, program: &mut Program, write: impl FnOnce(&Code)) -> Result<()> {
-        program.launch(self.call.target.fused, |k| {
+        program.launch(self.call.target, |k| {
             write(k);
             Ok(())
         })

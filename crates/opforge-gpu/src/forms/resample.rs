@@ -19,7 +19,7 @@ pub(crate) fn resample(call: &Call<'_>, how: &Stretches, spatial: usize, gradien
     let dtype = output.dtype.compute();
     let mut program = Program::default();
     let places = [program.indices(&tables.indices), program.table(dtype, &tables.weights)];
-    program.launch(call.target.fused, |k| {
+    program.launch(call.target, |k| {
         write(k, &tables, places, [input, output], spatial);
         Ok(())
     })?;

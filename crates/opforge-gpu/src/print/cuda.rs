@@ -17,11 +17,12 @@ pub fn cuda_prelude() -> String {
 }
 
 /// The kernel as `extern "C" __global__ void kernel`: its arguments are the buffers, a struct of 32-bit parameters, and, where it [can fail](Kernel::can_fail),
-/// three words of status. Blocks have [`LANES`] threads; any number of them does it all. [`cuda_prelude`] stands before it. `op` is for errors.
+/// three words of status. Blocks have [`LANES`] threads; any number of them does it all. [`cuda_prelude`] stands before it; it is compiled with
+/// `--fmad=false`, since additions and products are rounded one by one. `op` and `device` are for errors.
 ///
 /// # Errors
 /// [`Error::Device`] for functions that CUDA lacks.
-pub fn cuda(kernel: &Kernel, op: &'static str) -> Result<String> {
+pub fn cuda(kernel: &Kernel, op: &'static str, device: &'static str) -> Result<String> {
     let mut arguments = Vec::new();
     for (i, buffer) in kernel.buffers.iter().enumerate() {
         arguments.push(format!("{}{} *b{i}", if buffer.written { "" } else { "const " }, stored(buffer.dtype)));
@@ -44,11 +45,12 @@ pub fn cuda(kernel: &Kernel, op: &'static str) -> Result<String> {
     for (i, variable) in kernel.variables.iter().enumerate().filter(|(_, variable)| variable.of_lanes) {
         let _ = writeln!(text, "    {} v{i};", c_type(variable.dtype));
     }
-    Ok(text + &body(kernel, &Cuda { op })? + "}\n")
+    Ok(text + &body(kernel, &Cuda { op, device })? + "}\n")
 }
 
 struct Cuda {
     op: &'static str,
+    device: &'static str,
 }
 
 /// CUDA's own function of f64 for an intrinsic.
@@ -66,6 +68,14 @@ fn intrinsic(name: &str) -> Option<&'static str> {
         "bessel_j1" => "j1",
         "bessel_y0" => "y0",
         "bessel_y1" => "y1",
+        "sin" => "sin",
+        "cos" => "cos",
+        "erf" => "erf",
+        "hypot" => "hypot",
+        "log2" => "log2",
+        "log10" => "log10",
+        "pow" => "pow",
+        "normal_tail" => "normal_tail",
         _ => return None,
     })
 }
@@ -79,7 +89,7 @@ impl Language for Cuda {
     }
     fn operation(&self, op: &Op, dtype: DType, of: DType, operands: &[&str]) -> Result<String> {
         let Op::Call(name, _) = op else { return Ok(c_operation(op, dtype, of, operands)) };
-        let lacks = || Error::device(self.op, "function", *name, "functions that CUDA has");
+        let lacks = || Error::device(self.op, "function", *name, format!("functions that CUDA has on {}", self.device));
         Ok(format!("{}({})", intrinsic(name).ok_or_else(lacks)?, operands.join(", ")))
     }
     fn load(&self, number: usize, buffer: &Buffer, index: &str) -> Result<String> {

@@ -13,6 +13,10 @@ pub(super) trait Language {
     fn declaration(&self, dtype: DType, name: &str, value: &str) -> String;
     /// An operation on names: its result's dtype, and that of its first operand.
     fn operation(&self, op: &Op, dtype: DType, of: DType, operands: &[&str]) -> Result<String>;
+    /// A value of which compilers do not know how it was made.
+    fn kept(&self, _: DType, value: &str) -> String {
+        value.to_owned()
+    }
     /// An element of a buffer, widened.
     fn load(&self, number: usize, buffer: &Buffer, index: &str) -> Result<String>;
     /// The statement that writes an element, rounded.

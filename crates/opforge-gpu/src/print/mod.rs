@@ -9,6 +9,7 @@ mod wgsl;
 mod wgsl_helpers;
 mod wgsl_memory;
 mod wgsl_operations;
+mod wgsl_waves;
 
 pub use c::{c, c_prelude};
 pub use cuda::{cuda, cuda_prelude};
@@ -64,7 +65,7 @@ impl<L: Language> Printer<'_, L> {
         match node.source {
             Source::Compute(op @ Op::Constant(_)) => self.language.operation(&op, node.dtype, node.dtype, &[]),
             Source::Parameter(k) => Ok(self.language.parameter(k)),
-            Source::Index => Ok(format!("i{}", id.0)),
+            Source::Index => Ok(format!("n{}", id.0)),
             _ => Ok(format!("t{}", id.0)),
         }
     }
@@ -75,7 +76,7 @@ impl<L: Language> Printer<'_, L> {
 
     fn variable(&self, number: usize) -> String {
         let lane = self.lane.filter(|_| self.kernel.variables[number].of_lanes);
-        self.language.variable(number, lane.map(|id| format!("i{}", id.0)))
+        self.language.variable(number, lane.map(|id| format!("n{}", id.0)))
     }
 
     /// What a value is.
@@ -89,6 +90,7 @@ impl<L: Language> Printer<'_, L> {
                 self.language.operation(&op, node.dtype, of, &operands)
             }
             Source::Load(buffer) => self.language.load(buffer, &self.kernel.buffers[buffer], &operands[0]),
+            Source::Kept => Ok(self.language.kept(node.dtype, &operands[0])),
             Source::Read(variable) => Ok(self.variable(variable)),
             Source::LoadShared(array) => Ok(format!("s{array}[{}]", operands[0])),
             Source::Parameter(_) | Source::Index => self.name(id),

@@ -17,14 +17,19 @@ pub const STATUS_BINDING: u32 = 31;
 
 /// The kernel as a WGSL module with the entry point `main`: in group 0 the buffers, each as a whole, by their numbers, and the status, three words, where it
 /// [can fail](Kernel::can_fail); in group 1 a uniform buffer of words, four a vector: for each buffer the element that counts as its first, then the
-/// parameters. Groups have [`LANES`] threads; they may be in rows (y) of any length. `op` is for errors.
+/// parameters, then 0. Groups have [`LANES`] threads; they may be in rows (y) of any length. `op` and `device` are for errors.
 ///
 /// All buffers are writable: one may be bound twice, as an input and as an output.
 ///
 /// # Errors
 /// [`Error::Device`](opforge_core::Error::Device) for functions that WGSL lacks.
-pub fn wgsl(kernel: &Kernel, op: &'static str) -> Result<String> {
-    let language = Wgsl { op, buffers: kernel.buffers.len(), helpers: Helpers::default() };
+pub fn wgsl(kernel: &Kernel, op: &'static str, device: &'static str) -> Result<String> {
+    let language = Wgsl {
+        call: (op, device),
+        buffers: kernel.buffers.len(),
+        zero: kernel.buffers.len() + kernel.parameters,
+        helpers: Helpers::default(),
+    };
     let body = body(kernel, &language)?;
     let mut text = String::new();
     for (i, buffer) in kernel.buffers.iter().enumerate() {
@@ -35,7 +40,7 @@ pub fn wgsl(kernel: &Kernel, op: &'static str) -> Result<String> {
         let of = "var<storage, read_write> status: array<atomic<u32>>";
         let _ = writeln!(text, "@group(0) @binding({STATUS_BINDING}) {of};");
     }
-    let vectors = (kernel.buffers.len() + kernel.parameters).div_ceil(4).max(1);
+    let vectors = (kernel.buffers.len() + kernel.parameters + 1).div_ceil(4);
     let _ = writeln!(text, "@group(1) @binding(0) var<uniform> p: array<vec4<u32>, {vectors}>;");
     for (i, shared) in kernel.shared.iter().enumerate() {
         let _ = writeln!(text, "var<workgroup> s{i}: array<{}, {}>;", ty(shared.dtype), shared.len);
@@ -54,8 +59,11 @@ pub fn wgsl(kernel: &Kernel, op: &'static str) -> Result<String> {
 }
 
 struct Wgsl {
-    op: &'static str,
+    /// The operator, and the device, for errors.
+    call: (&'static str, &'static str),
     buffers: usize,
+    /// The word that is always 0, which compilers do not know.
+    zero: usize,
     helpers: Helpers,
 }
 
@@ -72,7 +80,11 @@ impl Language for Wgsl {
         format!("var {name}: {} = {value};", ty(dtype))
     }
     fn operation(&self, op: &Op, dtype: DType, of: DType, operands: &[&str]) -> Result<String> {
-        operation(&self.helpers, self.op, op, dtype, of, operands)
+        operation(&self.helpers, self.call, op, dtype, of, operands)
+    }
+    fn kept(&self, dtype: DType, value: &str) -> String {
+        let (zero, name) = (word(self.zero), if dtype == DType::F64 { "kept_f64" } else { "kept_f32" });
+        self.helpers.call(name, &[value, &zero])
     }
     fn load(&self, number: usize, buffer: &Buffer, index: &str) -> Result<String> {
         Ok(load(&self.helpers, number, buffer, &format!("{index} + {}", word(number))))

@@ -3,6 +3,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
+use super::wgsl_waves::{REDUCED, wave};
+
 /// The functions that were called.
 #[derive(Default)]
 pub(super) struct Helpers(RefCell<BTreeSet<String>>);
@@ -19,6 +21,7 @@ impl Helpers {
         let mut names = self.0.borrow().clone();
         let also = |name: &str| match name {
             "fmod_f64" => Some("f32_of_bits".to_owned()),
+            "sin_f64" | "cos_f64" => Some("reduced_f64".to_owned()),
             name => name.strip_prefix("gcd_").map(|ty| format!("rem_{ty}")),
         };
         let more: Vec<String> = names.iter().filter_map(|name| also(name)).collect();
@@ -36,6 +39,10 @@ fn definition(name: &str) -> String {
         "f32_of_bf16" => return "fn f32_of_bf16(h: u32) -> f32 { return bitcast<f32>(h << 16u); }\n".to_owned(),
         "bf16_of_f32" => return BF16_OF_F32.to_owned(),
         "fmod_f64" => return FMOD.to_owned(),
+        "sin_f64" | "cos_f64" => return wave(name, name == "cos_f64"),
+        "reduced_f64" => return REDUCED.to_owned(),
+        "kept_f32" => return KEPT.replace("{float}", "f32").replace("{bits}", "u32"),
+        "kept_f64" => return KEPT.replace("{float}", "f64").replace("{bits}", "u64"),
         _ => {}
     }
     if let Some((to, from)) = name.split_once("_of_") {
@@ -112,6 +119,9 @@ fn saturating(to: &str, from: &str) -> String {
         end.exp2()
     )
 }
+
+/// Additions of numbers that round may not be taken back by who compiles them.
+const KEPT: &str = "fn kept_{float}(x: {float}, zero: u32) -> {float} { return bitcast<{float}>(bitcast<{bits}>(x) ^ {bits}(zero)); }\n";
 
 const F32_OF_F16: &str = "fn f32_of_f16(h: u32) -> f32 {
     let sign = (h & 0x8000u) << 16u; let exponent = (h >> 10u) & 31u; let mantissa = h & 0x3ffu;

@@ -29,10 +29,10 @@ pub(super) fn narrow(dtype: DType, value: &str) -> String {
     }
 }
 
-/// An operation on names: its result's dtype, and that of its first operand. `operator` is for errors.
+/// An operation on names: its result's dtype, and that of its first operand. The operator and the device are for errors.
 pub(super) fn operation(
     helpers: &Helpers,
-    operator: &'static str,
+    (operator, device): (&'static str, &'static str),
     op: &Op,
     dtype: DType,
     of: DType,
@@ -87,9 +87,12 @@ pub(super) fn operation(
         Op::Select => format!("select({}, {}, {})", x[2], x[1], x[0]),
         Op::Convert => converted(helpers, x[0], of, dtype),
         Op::Reinterpret => format!("bitcast<{}>({})", ty(dtype), x[0]),
+        Op::Call("sin", _) => helpers.call("sin_f64", x),
+        Op::Call("cos", _) => helpers.call("cos_f64", x),
         Op::Call("fmod", _) => helpers.call("fmod_f64", x),
         Op::Call(name, _) => {
-            return Err(Error::device(operator, "function", *name, "functions that WGSL can be given"));
+            let accepted = format!("functions that WGSL can be given on {device}");
+            return Err(Error::device(operator, "function", *name, accepted));
         }
     })
 }

@@ -8,7 +8,7 @@ OPERATOR_FILES = $(wildcard crates/opforge/src/ops/*/*.rs)
 VENV = .venv
 BIN = $(CURDIR)/$(VENV)/bin
 
-.PHONY: demo test bench lint fmt doc loom memcheck callgrind fuzz tools develop wheel generate check-generated test-python compare-mindspore compare-packages
+.PHONY: demo test test-wgpu bench lint fmt doc loom memcheck callgrind fuzz tools develop wheel generate check-generated test-python compare-mindspore compare-packages
 
 demo: develop
 	$(CARGO) run --release --quiet --package opforge-demo
@@ -21,6 +21,15 @@ test: tools lint doc
 	$(CARGO) test --package opforge-cpu --package opforge-python --release --quiet
 	$(MAKE) --no-print-directory develop
 	$(MAKE) --no-print-directory --jobs 2 --output-sync test-python loom callgrind
+
+# Operators on this machine's GPU by wgpu, or on Mesa's software Vulkan (Debian's mesa-vulkan-drivers), which needs none; with a word where there is no driver.
+# Not part of `test`: wgpu takes minutes to build.
+WGPU = --manifest-path crates/opforge-wgpu/Cargo.toml
+test-wgpu: tools
+	$(CARGO) fmt $(WGPU) --check
+	$(CARGO) clippy $(WGPU) --target-dir target --all-targets --quiet -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc $(WGPU) --target-dir target --no-deps --quiet
+	$(CARGO) test $(WGPU) --target-dir target --quiet
 
 # Against candle, PyTorch and ONNX Runtime, which get an environment of their own; writes bench/RESULTS.md.
 bench: wheel bench/.venv/ready

@@ -110,56 +110,55 @@ impl Expression {
         texts
     }
 
-    /// How often each node is used by those that are needed.
-    fn uses(&self) -> Vec<usize> {
-        let mut uses = vec![0; self.nodes.len()];
-        for id in self.results.iter().chain(&self.failure) {
-            uses[id.0 as usize] += 1;
-        }
-        for (i, node) in self.nodes.iter().enumerate().rev() {
-            if uses[i] > 0 {
-                node.operands.iter().for_each(|id| uses[id.0 as usize] += 1);
-            }
-        }
-        uses
-    }
-
     /// A node's value, from those of its operands.
     fn text(&self, node: &Node, texts: &[Option<Text>]) -> Text {
-        let operand =
-            |k: usize| texts[node.operands[k].0 as usize].as_ref().expect("operands of what is used are used");
+        if let Op::Input(i) = node.op {
+            return Text::tight(self.argument(i));
+        }
+        let operands = node.operands.iter().map(|id| texts[id.0 as usize].as_ref());
+        let operands: Vec<&Text> = operands.map(|text| text.expect("operands of what is used are used")).collect();
         let of = node.operands.first().map_or(node.dtype, |&id| self.node(id).dtype);
-        match spelling(&node.op, node.dtype, of) {
-            Spelling::Argument(i) => Text::tight(self.argument(i)),
-            Spelling::Constant(text) => text,
-            Spelling::Call(name) => {
-                let arguments: Vec<&str> = (0..node.operands.len()).map(|k| &*operand(k).text).collect();
-                Text::tight(format!("{name}({})", arguments.join(", ")))
-            }
-            Spelling::Prefix(sign) => {
-                Text { text: format!("{sign}{}", operand(0).inside(Binds::Sign)), binds: Binds::Sign }
-            }
-            Spelling::Infix(operator, binds) => {
-                Text { text: format!("{} {operator} {}", operand(0).under(binds), operand(1).inside(binds)), binds }
-            }
-            // What C itself needs no parentheses for, readers do.
-            Spelling::Shift(operator, count) => {
-                Text { text: format!("{} {operator} {count}", operand(0).inside(Binds::Product)), binds: Binds::Shift }
-            }
-            Spelling::Logic(operator, binds, within) => {
-                Text { text: format!("{} {operator} {}", operand(0).inside(within), operand(1).inside(within)), binds }
-            }
-            Spelling::Choice => {
-                let [condition, a, b] = [0, 1, 2].map(|k| operand(k).inside(Binds::Choice));
-                Text { text: format!("{condition} ? {a} : {b}"), binds: Binds::Choice }
-            }
+        operation(&node.op, node.dtype, of, &operands)
+    }
+}
+
+/// An operation in C whose result is of one dtype, and whose first operand is of another: an expression of operands that are names, or
+/// whatever needs no parentheses. What [`Expression::to_c`] asks for must stand before it. There are no arguments by number.
+pub fn c_operation(op: &Op, dtype: DType, of: DType, operands: &[&str]) -> String {
+    let operands: Vec<Text> = operands.iter().map(|&text| Text::tight(text)).collect();
+    operation(op, dtype, of, &operands.iter().collect::<Vec<_>>()).text
+}
+
+/// An operation on values.
+fn operation(op: &Op, dtype: DType, of: DType, operands: &[&Text]) -> Text {
+    match spelling(op, dtype, of) {
+        Spelling::Constant(text) => text,
+        Spelling::Call(name) => {
+            let arguments: Vec<&str> = operands.iter().map(|operand| &*operand.text).collect();
+            Text::tight(format!("{name}({})", arguments.join(", ")))
+        }
+        Spelling::Prefix(sign) => {
+            Text { text: format!("{sign}{}", operands[0].inside(Binds::Sign)), binds: Binds::Sign }
+        }
+        Spelling::Infix(operator, binds) => {
+            Text { text: format!("{} {operator} {}", operands[0].under(binds), operands[1].inside(binds)), binds }
+        }
+        // What C itself needs no parentheses for, readers do.
+        Spelling::Shift(operator, count) => {
+            Text { text: format!("{} {operator} {count}", operands[0].inside(Binds::Product)), binds: Binds::Shift }
+        }
+        Spelling::Logic(operator, binds, within) => {
+            Text { text: format!("{} {operator} {}", operands[0].inside(within), operands[1].inside(within)), binds }
+        }
+        Spelling::Choice => {
+            let [condition, a, b] = [0, 1, 2].map(|k| operands[k].inside(Binds::Choice));
+            Text { text: format!("{condition} ? {a} : {b}"), binds: Binds::Choice }
         }
     }
 }
 
 /// How C writes an operation.
 enum Spelling {
-    Argument(usize),
     Constant(Text),
     Call(String),
     Prefix(String),
@@ -180,7 +179,7 @@ fn spelling(op: &Op, dtype: DType, of: DType) -> Spelling {
     let logic = |operator| Spelling::Logic(operator, Binds::Logic, Binds::Logic);
     let bits = |operator| Spelling::Logic(operator, Binds::Bits, Binds::Bits);
     match op {
-        Op::Input(i) => Spelling::Argument(*i),
+        Op::Input(i) => Spelling::Constant(Text::tight(format!("x{i}"))),
         Op::Constant(bits) => Spelling::Constant(constant(*bits, dtype)),
         Op::Neg if plain => Spelling::Prefix("-".to_owned()),
         Op::Neg => prelude("neg"),
@@ -268,7 +267,8 @@ fn unsigned(value: u64, suffix: &str) -> String {
     if value < 4096 { format!("{value}{suffix}") } else { format!("{value:#x}{suffix}") }
 }
 
-fn c_type(dtype: DType) -> &'static str {
+/// What C calls a dtype that is computed in.
+pub fn c_type(dtype: DType) -> &'static str {
     match dtype {
         DType::Bool => "bool",
         DType::U8 => "uint8_t",

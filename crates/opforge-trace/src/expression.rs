@@ -7,6 +7,13 @@ use opforge_tile::{Intrinsic, Of1, Of2};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id(pub(crate) u32);
 
+impl Id {
+    /// The node's place in [`Expression::nodes`].
+    pub fn number(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// An intrinsic's code.
 #[derive(Debug, Clone, Copy)]
 pub enum Function {
@@ -163,6 +170,25 @@ impl Expression {
         self.failure
     }
 
+    /// Whether each node is one that results, or the failure, are made of.
+    pub fn used(&self) -> Vec<bool> {
+        self.uses().into_iter().map(|uses| uses > 0).collect()
+    }
+
+    /// How often each node is used by those that are needed.
+    pub(crate) fn uses(&self) -> Vec<usize> {
+        let mut uses = vec![0; self.nodes.len()];
+        for id in self.results.iter().chain(&self.failure) {
+            uses[id.0 as usize] += 1;
+        }
+        for (i, node) in self.nodes.iter().enumerate().rev() {
+            if uses[i] > 0 {
+                node.operands.iter().for_each(|id| uses[id.0 as usize] += 1);
+            }
+        }
+        uses
+    }
+
     /// The functions that it calls by name.
     pub fn intrinsics(&self) -> impl Iterator<Item = (&'static str, Function)> {
         self.nodes.iter().filter_map(|node| match node.op {
@@ -186,8 +212,8 @@ impl Expression {
     }
 }
 
-/// The bits of a number as an element of a dtype.
-pub(crate) fn bits(value: Scalar, dtype: DType) -> u64 {
+/// The bits of a number as an element of a dtype that is computed in.
+pub fn bits(value: Scalar, dtype: DType) -> u64 {
     match (dtype, value) {
         (DType::F32, _) => (value.to_f64() as f32).to_bits().into(),
         (DType::F64, _) => value.to_f64().to_bits(),

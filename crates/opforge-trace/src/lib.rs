@@ -31,8 +31,8 @@ mod reduction;
 mod rows;
 mod symbol;
 
-pub use c::C_PRELUDE;
-pub use expression::{Expression, Function, Id, Node, Op};
+pub use c::{C_PRELUDE, c_operation, c_type};
+pub use expression::{Expression, Function, Id, Node, Op, bits};
 pub use families::{binary, cast, choose, compare, ternary, test, unary, update};
 pub use reduction::{Reduction, reduce, reduce_truth};
 pub use rows::{Pass, Passes, rows};

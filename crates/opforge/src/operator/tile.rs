@@ -24,9 +24,9 @@ trait TileFn: Send + Sync {
     fn trace(&self, operands: &[DType], fused: bool) -> Option<Expression>;
     /// The CPU's kernel over operands of the outputs' shape.
     fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>>;
-    /// Whether some elements of a dtype have no result.
-    fn refuses_elements(&self, _dtype: DType) -> bool {
-        false
+    /// Where some elements of a dtype have no result: the argument, and what is accepted of it.
+    fn failure(&self, _dtype: DType) -> Option<(&'static str, &'static str)> {
+        None
     }
 }
 
@@ -84,7 +84,12 @@ impl Tile {
 
     /// Whether some elements of a dtype have no result, so that the kernel fails.
     pub fn refuses_elements(&self, dtype: DType) -> bool {
-        self.function.refuses_elements(dtype)
+        self.failure(dtype).is_some()
+    }
+
+    /// Where some elements of a dtype have no result: the argument, and what is accepted of it.
+    pub fn failure(&self, dtype: DType) -> Option<(&'static str, &'static str)> {
+        self.function.failure(dtype)
     }
 
     /// The kernel of the CPU.
@@ -145,8 +150,8 @@ impl<F: BinaryFn> TileFn for Binary<F> {
     fn kernel(&self, op: &'static str, operands: &[&Meta], outputs: &[&Meta]) -> Result<Arc<dyn HostKernel>> {
         elementwise::binary(op, self.0, operands[0], operands[1], outputs[0])
     }
-    fn refuses_elements(&self, dtype: DType) -> bool {
-        F::INT_FAILURE.is_some() && !dtype.is_float()
+    fn failure(&self, dtype: DType) -> Option<(&'static str, &'static str)> {
+        F::INT_FAILURE.filter(|_| !dtype.is_float())
     }
 }
 

@@ -1,0 +1,182 @@
+//! Elements read from places that integers name.
+
+use opforge_core::{DType, Error, Meta, Result};
+use opforge_tile::forms::{Combine, Index, OnMax};
+
+use crate::code::Code;
+use crate::kernel::INDEX;
+use crate::lower::Call;
+use crate::program::{Fault, Place, Program};
+use crate::tensor::Tensor;
+use crate::value::Value;
+
+use super::index_write::{self, Written};
+use super::moved::Words;
+
+pub(crate) fn index(call: &Call<'_>, form: &Index) -> Result<Program> {
+    match *form {
+        Index::Gather { axis, on_max } => read(call, Named::Elements, axis, on_max),
+        Index::Select { axis, on_max } => read(call, Named::Slices, axis, on_max),
+        Index::Get { axis } => read(call, Named::Tuples, axis, OnMax::Error),
+        Index::Scatter { axis, on_max, how } => {
+            index_write::write(call, &Written { named: Named::Elements, axis, on_max, how })
+        }
+        Index::AddSlices { axis, on_max } => {
+            index_write::write(call, &Written { named: Named::Slices, axis, on_max, how: Combine::Add })
+        }
+        Index::Put { axis, adds } => {
+            let how = if adds { Combine::Add } else { Combine::Set };
+            index_write::write(call, &Written { named: Named::Tuples, axis, on_max: OnMax::Error, how })
+        }
+        Index::NonZero => nonzero(call),
+        Index::Exchange => exchange(call),
+    }
+}
+
+/// What indices name.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Named {
+    /// An element each, along the axis.
+    Elements,
+    /// A slice each, along the axis.
+    Slices,
+    /// A slice a tuple, along several axes; negative ones count from the end.
+    Tuples,
+}
+
+/// An index of a dtype as a position in an axis, and whether it stands for a place there. What stands for none, and is not to be skipped, fails.
+pub(crate) fn position<'a>(
+    k: &'a Code,
+    id: Value<'a>,
+    len: usize,
+    on_max: OnMax,
+    from_end: bool,
+) -> (Value<'a>, Value<'a>) {
+    // Of 32 bits where they are enough, so that most indices need no wider integers.
+    let (dtype, wide) = (id.dtype(), id.dtype().size_in_bytes() == 8);
+    let compared = if wide {
+        dtype
+    } else if dtype.is_signed() {
+        DType::I32
+    } else {
+        DType::U32
+    };
+    let (x, zero, length) = (id.to(compared), k.constant(0i64, compared), k.parameter(len as u32).to(compared));
+    let mut place = x;
+    if from_end && dtype.is_signed() {
+        place = x.lt(zero).choose(x + length, x);
+    }
+    let mut inside = place.lt(length);
+    if dtype.is_signed() {
+        inside = inside & zero.le(place);
+    }
+    let skipped = (on_max == OnMax::Skip).then(|| x.equals(k.constant_bits(greatest(dtype), compared)));
+    let wrong = skipped.map_or(!inside, |skipped| !inside & !skipped);
+    let fault = if from_end { Fault::FromEnd(len) } else { Fault::Index(len) };
+    k.fail(wrong, fault, if compared == DType::I32 { id.to(DType::I32) } else { x });
+    (place.to(INDEX), inside)
+}
+
+/// The bits of a dtype's largest integer.
+fn greatest(dtype: DType) -> u64 {
+    let bits = 8 * dtype.size_in_bytes() as u32 - u32::from(dtype.is_signed());
+    u64::MAX >> (64 - bits)
+}
+
+/// Indices must be integers.
+pub(crate) fn check_indices(call: &Call<'_>, ids: &[&Meta]) -> Result<()> {
+    match ids.iter().find(|ids| !ids.dtype.is_int()) {
+        Some(ids) => Err(Error::dtype(call.op, "indices", ids.dtype, "an integer dtype")),
+        None => Ok(()),
+    }
+}
+
+/// The indices of what is read or written, from where it stands: positions in the axes they name, and whether there is such a place.
+pub(crate) fn positions<'a>(
+    k: &'a Code,
+    ids: &[Tensor<'a>],
+    named: Named,
+    on_max: OnMax,
+    lengths: &[usize],
+    at: &[Value<'a>],
+    axis: usize,
+) -> (Vec<Value<'a>>, Value<'a>) {
+    let (mut places, mut inside) = (Vec::new(), k.constant(true, DType::Bool));
+    for (ids, &len) in ids.iter().zip(lengths) {
+        let own = match named {
+            Named::Elements => &at[..ids.dims.len()],
+            Named::Slices => &at[axis..axis + ids.dims.len()],
+            Named::Tuples => &at[axis..axis + 1],
+        };
+        let (place, here) = position(k, ids.load(own), len, on_max, named == Named::Tuples);
+        places.push(place);
+        inside = inside & here;
+    }
+    (places, inside)
+}
+
+fn read(call: &Call<'_>, named: Named, axis: usize, on_max: OnMax) -> Result<Program> {
+    let (input, ids) = (call.inputs[0], &call.inputs[1..]);
+    check_indices(call, ids)?;
+    let (x, y) = (Words::of(input), Words::of(call.outputs[0]));
+    let taken = if named == Named::Slices { ids[0].rank() } else { 1 };
+    let lengths = &input.dims()[axis..axis + ids.len()];
+    call.one(|k| {
+        let of = k.strided(Place::Input(0), x.dtype, &x.dims, &x.stride, false);
+        let to = k.strided(Place::Output(0), y.dtype, &y.dims, &y.stride, true);
+        let ids: Vec<Tensor<'_>> = ids.iter().enumerate().map(|(i, meta)| k.input(i + 1, meta)).collect();
+        k.each_of(&y.dims, |at| {
+            let (places, inside) = positions(k, &ids, named, on_max, lengths, at, axis);
+            let from = [&at[..axis], &places, &at[axis + taken..]].concat();
+            let element = k.var(k.constant(0i64, x.dtype));
+            k.when(inside, || element.set(of.load(&from)));
+            to.store(at, element.get());
+        });
+        Ok(())
+    })
+}
+
+/// One thread goes through all elements: places are in order.
+fn nonzero(call: &Call<'_>) -> Result<Program> {
+    let (input, output) = (call.inputs[0], call.outputs[0]);
+    call.real(&[input])?;
+    call.one(|k| {
+        let (x, y) = (k.input(0, input), k.output(0, output));
+        k.each(1, |_| {
+            let (count, most) = (k.var(k.index(0)), k.size(output.dims()[0]));
+            k.repeat(k.size(input.elem_count()), |i| {
+                let (at, n) = (k.unravelled(i, &x.dims), count.get());
+                k.when(x.load(&at).to(DType::Bool) & n.lt(most), || {
+                    for (d, &place) in at.iter().enumerate() {
+                        y.store(&[n, k.index(d)], place.to(y.dtype.compute()));
+                    }
+                    count.set(n + 1);
+                });
+            });
+        });
+        Ok(())
+    })
+}
+
+fn exchange(call: &Call<'_>) -> Result<Program> {
+    let (input, output) = (call.inputs[0], call.outputs[0]);
+    let (lead, rows) = output.dims().split_at(output.rank() - 1);
+    call.one(|k| {
+        let (pivots, order) = (k.input(0, input), k.output(0, output));
+        let dtype = order.dtype.compute();
+        k.each_of(lead, |at| {
+            let place = |i| order.place(&[at, &[i]].concat());
+            k.repeat(k.size(rows[0]), |i| order.store_at(place(i), i.to(dtype)));
+            k.repeat(pivots.last(1), |step| {
+                let other = pivots.load(&[at, &[step]].concat()) - k.constant(1i64, DType::I32);
+                let (other, inside) = position(k, other, rows[0], OnMax::Error, false);
+                k.when(inside, || {
+                    let (own, others) = (order.load_at(place(step)), order.load_at(place(other)));
+                    order.store_at(place(step), others);
+                    order.store_at(place(other), own);
+                });
+            });
+        });
+        Ok(())
+    })
+}

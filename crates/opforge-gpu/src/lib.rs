@@ -1,0 +1,32 @@
+//! GPU kernels of what operators compute: [`program_of`] turns an operator's [`Lowering`](opforge::operator::Lowering) into launches of small
+//! typed kernels ([`Kernel`]), which print as C, CUDA C and WGSL ([`print`]).
+//!
+//! Mathematics is not stated here again: tile functions, reducers and functions of rows are traced (`opforge-trace`), forms are read as they are.
+//!
+//! ```
+//! use opforge::{DType, Meta, ops::pointwise::relu::Relu, operator::Operator, family::UnaryOp};
+//! use opforge_gpu::{Target, print, program_of};
+//!
+//! let x = Meta::contiguous(DType::F32, 1000);
+//! let lowering = UnaryOp(Relu).lower(&[&x], &[&x])?;
+//! let target = Target { device: "cuda:0", fused: true, reorders: false, doubles: true };
+//! let program = program_of(&target, "relu", &lowering, &[&x], &[&x])?;
+//! let [launch] = &program.launches[..] else { panic!("one launch is enough") };
+//! assert_eq!(launch.count, 1000);
+//! assert!(print::cuda(&launch.kernel, "relu", target.device)?.contains("kernel(const float *b0, float *b1"));
+//! # Ok::<(), opforge::Error>(())
+//! ```
+
+mod code;
+mod forms;
+pub mod kernel;
+mod lower;
+pub mod print;
+mod program;
+mod team;
+mod tensor;
+mod value;
+
+pub use kernel::Kernel;
+pub use lower::{Target, program_of};
+pub use program::{Fault, Launch, Memory, Place, Program};

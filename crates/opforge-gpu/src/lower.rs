@@ -1,0 +1,107 @@
+//! From what an operator computes to a program.
+
+use opforge::operator::Lowering;
+use opforge_core::{DType, Error, Meta, Result};
+
+use crate::code::Code;
+use crate::forms;
+use crate::program::Program;
+
+/// What kernels are for.
+#[derive(Debug, Clone, Copy)]
+pub struct Target {
+    /// What the device is called, for errors.
+    pub device: &'static str,
+    /// Whether multiply-add rounds once.
+    pub fused: bool,
+    /// Whether compilers may compute sums in another order than they are written, as those of WGSL may.
+    pub reorders: bool,
+    /// Whether kernels may compute in f64 what is not of that dtype.
+    pub doubles: bool,
+}
+
+/// A call that a program is made for.
+#[derive(Clone, Copy)]
+pub(crate) struct Call<'a> {
+    pub target: &'a Target,
+    pub op: &'static str,
+    pub inputs: &'a [&'a Meta],
+    pub outputs: &'a [&'a Meta],
+}
+
+/// The launches that compute `outputs` from `inputs` as an operator says.
+///
+/// # Errors
+/// [`Error::Device`] for what has no kernel yet, naming operator and device; what the operator's own kernel refuses.
+pub fn program_of(
+    target: &Target,
+    op: &'static str,
+    lowering: &Lowering,
+    inputs: &[&Meta],
+    outputs: &[&Meta],
+) -> Result<Program> {
+    let call = &Call { target, op, inputs, outputs };
+    call.check_sizes()?;
+    match lowering {
+        Lowering::Fill(value) => forms::fill::fill(call, *value),
+        Lowering::Range { start, step } => forms::fill::range(call, *start, *step),
+        Lowering::Tile(tile) => forms::tile::tile(call, tile),
+        Lowering::Reduce(reduce) => forms::reduce::reduce(call, reduce),
+        Lowering::Spread(form) => forms::spread::spread(call, form),
+        Lowering::Search(form) => forms::search::search(call, form),
+        Lowering::Scan(form) => forms::scan::scan(call, form),
+        Lowering::Rows(rows) => forms::rows::rows(call, rows),
+        Lowering::Normalize(form) => forms::normalize::normalize(call, form),
+        Lowering::Contract(form) => forms::contract::contract(call, form),
+        Lowering::Attention(form) => forms::attention::attention(call, form),
+        Lowering::Recurrent(form) => forms::recurrent::recurrent(call, form),
+        Lowering::Move(form) => forms::moved::moved(call, form),
+        Lowering::Index(form) => forms::index::index(call, form),
+        Lowering::Windowed(form) => forms::windowed::windowed(call, form),
+        Lowering::Sort(form) => forms::sort::sort(call, form),
+        Lowering::Fourier(form) => forms::fourier::fourier(call, form),
+        Lowering::Random(form) => forms::random::random(call, form),
+        Lowering::Dense(form) => Err(call.refuse("form", format!("{form:?}"), "no factorisations of matrices")),
+        Lowering::View(_) | Lowering::Transfer => Err(call.refuse("form", "a view or a copy", "what has a kernel")),
+        Lowering::Opaque(_) => Err(call.refuse("form", "a kernel of the CPU", "what says what it computes")),
+    }
+}
+
+impl<'a> Call<'a> {
+    /// The error for what has no kernel.
+    pub fn refuse(&self, argument: &'static str, given: impl Into<String>, accepted: &str) -> Error {
+        Error::device(self.op, argument, given.into(), format!("{accepted} on {}", self.target.device))
+    }
+
+    /// Indices are of 32 bits, positions before the beginning wrap.
+    fn check_sizes(&self) -> Result<()> {
+        const MOST: usize = 1 << 31;
+        // Elements are addressed as words of four bytes at least.
+        let bytes = |meta: &&&Meta| meta.layout.span().saturating_mul(meta.dtype.size_in_bytes().div_ceil(4)) >= MOST;
+        match self.inputs.iter().chain(self.outputs).find(bytes) {
+            Some(meta) => Err(self.refuse("input", format!("{:?}", meta.layout), "fewer than 2^31 elements")),
+            None => Ok(()),
+        }
+    }
+
+    /// Fails unless elements of these tensors can be computed with.
+    pub fn real(&self, metas: &[&Meta]) -> Result<()> {
+        let other = |meta: &&&Meta| meta.dtype.is_complex() || meta.dtype.is_storage_only();
+        match metas.iter().find(other) {
+            Some(meta) => Err(self.refuse("dtype", meta.dtype.as_str(), "real numbers of 16 bits or more")),
+            None => Ok(()),
+        }
+    }
+
+    /// The dtype for what should be more exact than single precision, where the target has one.
+    pub fn wide(&self, dtype: DType) -> DType {
+        if self.target.doubles && dtype.is_float() { DType::F64 } else { dtype.compute() }
+    }
+
+    /// A program of one launch.
+    pub fn one(&self, write: impl FnOnce(&Code) -> Result<()>) -> Result<Program> {
+        let mut program = Program::default();
+        program.launch(self.target, write)?;
+        Ok(program)
+    }
+}

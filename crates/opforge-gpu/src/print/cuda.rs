@@ -1,0 +1,134 @@
+//! Kernels in CUDA C, for NVRTC.
+
+use std::fmt::Write;
+
+use opforge_core::{DType, Error, Result};
+use opforge_trace::{C_PRELUDE, Op, c_operation, c_type};
+
+use super::body;
+use super::c::{counted, narrowed, stored, widened};
+use super::language::Language;
+use crate::kernel::{Buffer, Kernel, LANES};
+
+/// What kernels call: no headers, which NVRTC does not need.
+pub fn cuda_prelude() -> String {
+    let own = C_PRELUDE.lines().filter(|line| !line.starts_with("#include")).collect::<Vec<_>>().join("\n");
+    format!("{}\n{own}\n{}\n{}", include_str!("cuda.h"), include_str!("halves.h"), include_str!("cuda_fail.h"))
+}
+
+/// The kernel as `extern "C" __global__ void kernel`: its arguments are the buffers, a struct of 32-bit parameters, and, where it [can fail](Kernel::can_fail),
+/// three words of status. Blocks have [`LANES`] threads; any number of them does it all. [`cuda_prelude`] stands before it; it is compiled with
+/// `--fmad=false`, since additions and products are rounded one by one. `op` and `device` are for errors.
+///
+/// # Errors
+/// [`Error::Device`] for functions that CUDA lacks.
+pub fn cuda(kernel: &Kernel, op: &'static str, device: &'static str) -> Result<String> {
+    let mut arguments = Vec::new();
+    for (i, buffer) in kernel.buffers.iter().enumerate() {
+        arguments.push(format!("{}{} *b{i}", if buffer.written { "" } else { "const " }, stored(buffer.dtype)));
+    }
+    if kernel.parameters > 0 {
+        arguments.push("const Parameters p".to_owned());
+    }
+    if kernel.can_fail() {
+        arguments.push("uint32_t *status".to_owned());
+    }
+    let mut text = String::new();
+    if kernel.parameters > 0 {
+        let _ = writeln!(text, "struct Parameters {{ uint32_t of[{}]; }};\n", kernel.parameters);
+    }
+    let _ =
+        writeln!(text, "extern \"C\" __global__ void __launch_bounds__({LANES}) kernel({}) {{", arguments.join(", "));
+    for (i, shared) in kernel.shared.iter().enumerate() {
+        let _ = writeln!(text, "    __shared__ {} s{i}[{}];", c_type(shared.dtype), shared.len);
+    }
+    for (i, variable) in kernel.variables.iter().enumerate().filter(|(_, variable)| variable.of_lanes) {
+        let _ = writeln!(text, "    {} v{i};", c_type(variable.dtype));
+    }
+    Ok(text + &body(kernel, &Cuda { op, device })? + "}\n")
+}
+
+struct Cuda {
+    op: &'static str,
+    device: &'static str,
+}
+
+/// CUDA's own function of f64 for an intrinsic.
+fn intrinsic(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "erfc" => "erfc",
+        "erf_inv" => "erfinv",
+        "erfcx" => "erfcx",
+        "lgamma" => "lgamma",
+        "ndtri" => "normcdfinv",
+        "fmod" => "fmod",
+        "bessel_i0" => "cyl_bessel_i0",
+        "bessel_i1" => "cyl_bessel_i1",
+        "bessel_j0" => "j0",
+        "bessel_j1" => "j1",
+        "bessel_y0" => "y0",
+        "bessel_y1" => "y1",
+        "sin" => "sin",
+        "cos" => "cos",
+        "erf" => "erf",
+        "hypot" => "hypot",
+        "log2" => "log2",
+        "log10" => "log10",
+        "pow" => "pow",
+        "normal_tail" => "normal_tail",
+        _ => return None,
+    })
+}
+
+impl Language for Cuda {
+    fn constant(&self, dtype: DType, name: &str, value: &str) -> String {
+        format!("const {} {name} = {value};", c_type(dtype))
+    }
+    fn declaration(&self, dtype: DType, name: &str, value: &str) -> String {
+        format!("{} {name} = {value};", c_type(dtype))
+    }
+    fn operation(&self, op: &Op, dtype: DType, of: DType, operands: &[&str]) -> Result<String> {
+        let Op::Call(name, _) = op else { return Ok(c_operation(op, dtype, of, operands)) };
+        let lacks = || Error::device(self.op, "function", *name, format!("functions that CUDA has on {}", self.device));
+        Ok(format!("{}({})", intrinsic(name).ok_or_else(lacks)?, operands.join(", ")))
+    }
+    fn load(&self, number: usize, buffer: &Buffer, index: &str) -> Result<String> {
+        Ok(widened(buffer.dtype, format!("b{number}[{index}]")))
+    }
+    fn store(&self, number: usize, buffer: &Buffer, index: &str, value: &str) -> Result<String> {
+        Ok(format!("b{number}[{index}] = {};", narrowed(buffer.dtype, value)))
+    }
+    fn fail(&self, condition: &str, fault: u32, found: &str, _: DType) -> String {
+        format!("if ({condition}) fail(status, {fault}u, (int64_t){found});")
+    }
+    fn parameter(&self, number: usize) -> String {
+        format!("p.of[{number}]")
+    }
+    fn variable(&self, number: usize, _: Option<String>) -> String {
+        format!("v{number}")
+    }
+    fn counted(&self, index: &str, first: Option<&str>, count: &str, step: Option<&str>) -> String {
+        counted(index, first, count, step)
+    }
+    fn forever(&self) -> &'static str {
+        "for (;;)"
+    }
+    fn thread(&self) -> Option<&'static str> {
+        Some("blockIdx.x * blockDim.x + threadIdx.x")
+    }
+    fn threads(&self) -> Option<&'static str> {
+        Some("gridDim.x * blockDim.x")
+    }
+    fn group(&self) -> Option<&'static str> {
+        Some("blockIdx.x")
+    }
+    fn groups(&self) -> Option<&'static str> {
+        Some("gridDim.x")
+    }
+    fn lane(&self) -> Option<&'static str> {
+        Some("threadIdx.x")
+    }
+    fn barrier(&self) -> &'static str {
+        "__syncthreads();"
+    }
+}

@@ -75,7 +75,7 @@ class Plan:
             raise KeyError(f"Plan.apply: the module's parameters differ from the plan's in {sorted(names ^ set(self.parameters))}")
         for name, parameter in module.named_parameters():
             parameter.data = _distributed(parameter.data, place, self.parameters[name])
-        whole = (_Sbp.broadcast,) * len(self.mesh)
+        whole = (_Sbp._of("B"),) * len(self.mesh)
         for submodule in module.modules():
             for name, buffer in submodule._buffers.items():
                 if buffer is not None:

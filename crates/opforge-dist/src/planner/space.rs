@@ -69,13 +69,15 @@ impl Space {
         std::iter::once(Sbp::Broadcast).chain((0..rank).map(Sbp::Split))
     }
 
-    /// Whether no rank's part of a variable is empty.
+    /// Whether no rank's part of a variable is empty, and one rank alone has none.
     pub(super) fn takes(&self, variable: usize, sbp: &[Sbp]) -> bool {
         let dims = self.variables[variable].shape.dims();
-        (0..dims.len()).all(|axis| {
-            let split = sbp.iter().zip(self.placement.mesh()).filter(|(sbp, _)| **sbp == Sbp::Split(axis));
-            split.map(|(_, &parts)| parts).product::<usize>() <= dims[axis].max(1)
-        })
+        let alone = sbp.iter().zip(self.placement.mesh()).any(|(sbp, &ranks)| ranks == 1 && *sbp != Sbp::Broadcast);
+        !alone
+            && (0..dims.len()).all(|axis| {
+                let split = sbp.iter().zip(self.placement.mesh()).filter(|(sbp, _)| **sbp == Sbp::Split(axis));
+                split.map(|(_, &parts)| parts).product::<usize>() <= dims[axis].max(1)
+            })
     }
 
     /// Splits a variable along a dimension of the mesh, if it is long enough.

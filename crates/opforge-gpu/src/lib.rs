@@ -1,5 +1,5 @@
 //! GPU kernels of what operators compute: [`program_of`] turns an operator's [`Lowering`](opforge::operator::Lowering) into launches of small
-//! typed kernels ([`Kernel`]), which print as C, CUDA C and WGSL ([`print`]).
+//! typed kernels ([`Kernel`]), which print as C, CUDA C and WGSL ([`mod@print`]).
 //!
 //! Mathematics is not stated here again: tile functions, reducers and functions of rows are traced (`opforge-trace`), forms are read as they are.
 //!

@@ -196,6 +196,23 @@ fn long_tensors_take_many_groups() -> Result<()> {
     Ok(())
 }
 
+/// Calls whose rows groups share, and products by tiles.
+#[path = "../../opforge-gpu/tests/calls/long.rs"]
+mod long;
+
+#[test]
+fn groups_share_what_is_long() -> Result<()> {
+    let Some(device) = gpu() else { return Ok(()) };
+    for dtype in [DType::F32, DType::F16] {
+        let values = |device: &Device| -> Result<Vec<Values>> {
+            let all = long::calls(dtype, device)?;
+            all.iter().map(|t| Ok((t.dtype(), t.dims().to_vec(), t.to_scalars()?))).collect()
+        };
+        assert_eq!(difference(&values(&device)?, &values(&Device::Cpu)?), None, "{dtype}");
+    }
+    Ok(())
+}
+
 #[test]
 fn what_is_found_in_elements_and_what_there_is_too_little_of_are_errors() -> Result<()> {
     let Some(device) = gpu() else { return Ok(()) };

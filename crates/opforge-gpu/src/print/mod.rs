@@ -1,6 +1,6 @@
 //! Kernels as source text.
 //!
-//! All three languages have the same statements, in braces; what differs is a [`Language`]. Every value has a name, so that operations are printed one by one.
+//! All three languages have the same statements, in braces; what differs is a `Language`. Every value has a name, so that operations are printed one by one.
 
 mod c;
 mod cuda;

@@ -2,6 +2,10 @@
 #![allow(dead_code)]
 
 mod bytes;
+/// An operator's file as anybody would write it.
+#[path = "../../../opforge/tests/fixtures/cube.rs"]
+mod cube;
+mod long;
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -10,7 +14,7 @@ use opforge::autograd::{BackwardOptions, grad};
 use opforge::declaration::{Array, Content, Definition, Sample};
 use opforge::dispatch::{Call, EAGER, Interpreter, interpreted_by};
 use opforge::operator::{Lowering, Operator, Tensors};
-use opforge::registry::operators;
+use opforge::registry::{operators, register};
 use opforge::{DType, Device, Layout, Meta, Result, Tensor};
 
 pub use bytes::Bytes;
@@ -89,8 +93,11 @@ pub fn transposed(shape: &[usize]) -> Vec<usize> {
     shape.iter().map(step).collect()
 }
 
+/// A call that was made: its operator, and its inputs.
+type Made = (Box<dyn Operator>, Vec<(Meta, Bytes)>);
+
 thread_local! {
-    static CALLS: RefCell<Vec<(Box<dyn Operator>, Vec<(Meta, Bytes)>)>> = const { RefCell::new(Vec::new()) };
+    static CALLS: RefCell<Vec<Made>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Notes every call before it is carried out.
@@ -147,11 +154,16 @@ fn calls(
     special: Option<f64>,
     seen: &mut HashSet<u64>,
 ) -> Vec<Case> {
-    CALLS.take();
     // What fails has made calls nevertheless.
-    let _ = interpreted_by(&Recorder, || run(sample, dtype, special));
     let label = format!("{} of {dtype}{}", definition.name, special.map_or(String::new(), |x| format!(" with {x}")));
-    let case = |(op, inputs): (Box<dyn Operator>, Vec<(Meta, Bytes)>)| {
+    recorded(&label, special.is_some(), seen, || drop(run(sample, dtype, special)))
+}
+
+/// The calls that a function makes and that were not seen before.
+fn recorded(label: &str, special: bool, seen: &mut HashSet<u64>, run: impl FnOnce()) -> Vec<Case> {
+    CALLS.take();
+    interpreted_by(&Recorder, run);
+    let case = |(op, inputs): Made| {
         let metas: Vec<&Meta> = inputs.iter().map(|(meta, _)| meta).collect();
         let outputs = op.infer(&metas).ok()?.to_vec();
         let kernel = op.view(&metas.first().map_or(Layout::contiguous(()), |meta| meta.layout.clone())).is_none();
@@ -159,7 +171,7 @@ fn calls(
         let content: Vec<&[u8]> = inputs.iter().map(|(_, bytes)| bytes.bytes()).collect();
         let new = kernel && made && seen.insert(hash(&(format!("{op:?} {metas:?}"), content)));
         let name = format!("{label}: {op:?} of {metas:?}");
-        new.then_some(Case { name, op, inputs, outputs, special: special.is_some() })
+        new.then_some(Case { name, op, inputs, outputs, special })
     };
     CALLS.take().into_iter().filter_map(case).collect()
 }
@@ -178,6 +190,8 @@ fn dtypes() -> Vec<DType> {
 
 /// All of them, in several dtypes, for f32 with numbers that are none too.
 pub fn all() -> Vec<Case> {
+    // One from elsewhere is an operator as any other. Another test of this process may have added it.
+    let _ = register(&cube::DEFINITION);
     let (mut cases, mut seen, dtypes) = (Vec::new(), HashSet::new(), dtypes());
     for definition in operators() {
         for sample in (definition.samples)() {
@@ -190,6 +204,11 @@ pub fn all() -> Vec<Case> {
                 }
             }
         }
+    }
+    for dtype in [DType::F32, DType::F16] {
+        let run =
+            || drop(long::calls(dtype, &Device::Cpu).unwrap_or_else(|error| panic!("long calls of {dtype}: {error}")));
+        cases.extend(recorded(&format!("long calls of {dtype}"), false, &mut seen, run));
     }
     cases
 }

@@ -77,6 +77,9 @@ pub fn search(
     Ok(Found { best: planned(&choice, score.spent)?, usual, tried: search.known.len() })
 }
 
+/// Variables, each with how it is to lie along a dimension of the mesh.
+type Change = Vec<(usize, Sbp)>;
+
 /// How good a choice is: first by the memory that it lacks, then by time, then by memory.
 #[derive(Clone, Copy)]
 struct Score {
@@ -138,12 +141,12 @@ impl<F: FnMut(&[Distribution]) -> Result<Spent>> Search<'_, F> {
         &mut self,
         score: &Score,
         choice: &Choice,
-        changes: fn(&Self, usize, usize) -> Vec<Vec<(usize, Sbp)>>,
+        changes: fn(&Self, usize) -> Vec<Change>,
     ) -> Option<(Score, Choice)> {
         let (mut best, mut found) = (*score, None::<Choice>);
         for variable in 0..choice.len() {
             for dim in 0..self.space.dims() {
-                for change in changes(self, variable, dim) {
+                for change in changes(self, variable) {
                     if self.known.len() >= MOST {
                         break;
                     }
@@ -161,11 +164,11 @@ impl<F: FnMut(&[Distribution]) -> Result<Spent>> Search<'_, F> {
         found.map(|found| (best, found))
     }
 
-    fn single(&self, variable: usize, _: usize) -> Vec<Vec<(usize, Sbp)>> {
+    fn single(&self, variable: usize) -> Vec<Change> {
         self.space.values(variable).map(|sbp| vec![(variable, sbp)]).collect()
     }
 
-    fn double(&self, variable: usize, _: usize) -> Vec<Vec<(usize, Sbp)>> {
+    fn double(&self, variable: usize) -> Vec<Change> {
         let others = variable + 1..(variable + 1 + NEAR).min(self.space.variables().len());
         let pairs = others.flat_map(|other| {
             let values = self.space.values(variable);

@@ -64,7 +64,7 @@ def test_the_command_starts_processes(tmp_path):
     assert missing.returncode == 2 and "there is no file" in missing.stderr
 
 
-@pytest.mark.parametrize("program", ["dtensor.py", "global_tensors.py", "global_training.py", "planned.py"])
+@pytest.mark.parametrize("program", ["dtensor.py", "global_tensors.py", "global_training.py", "placed.py", "planned.py"])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 def test_global_tensors(ranks, program):
     ended = started(ranks, program)

@@ -73,6 +73,9 @@ fn are_near(got: &[Values], wanted: &[Values]) -> bool {
 /// How each input lies along each dimension of the mesh.
 type Choice = Vec<Vec<Sbp>>;
 
+/// Tries a sample with these inputs under each choice.
+type Attempt<'a> = &'a dyn Fn(&Sample, &[Tensor], &[Choice]) -> Tried;
+
 /// What ranks get of a sample under each choice.
 type Tried = Vec<Vec<Result<Vec<Values>>>>;
 
@@ -132,13 +135,7 @@ fn try_on_threads(ranks: usize, sample: &Sample, mesh: &str, inputs: &[Tensor], 
 }
 
 /// Holds the samples of an operator, under so many choices each, to what they give alone; how many cases there were.
-fn check(
-    definition: &Definition,
-    mesh: &str,
-    most: usize,
-    failures: &mut Vec<String>,
-    attempt: &dyn Fn(&Sample, &[Tensor], &[Choice]) -> Tried,
-) -> usize {
+fn check(definition: &Definition, mesh: &str, most: usize, failures: &mut Vec<String>, attempt: Attempt<'_>) -> usize {
     let mut cases = 0;
     let real = [DType::F64, DType::F32].into_iter().find(|&dtype| definition.dtypes.contains(dtype));
     let Some(real) = real.or(definition.dtypes.iter().next()) else { return 0 };

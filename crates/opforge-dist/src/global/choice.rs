@@ -215,15 +215,19 @@ impl Case<'_> {
         Ok(sum)
     }
 
-    /// Seconds in which the bytes arrive that reduce an output along dimensions of the mesh where no input is partial. Rounds do not count: it may become
-    /// one with others.
+    /// Seconds in which the bytes arrive that reduce an output along dimensions of the mesh where no input was partial before. Rounds do not count: it may be
+    /// added to others first.
     fn reducing(&self, combination: &[&Choice], output: usize, meta: &Meta, from: &Distribution) -> f64 {
         let is_partial = |sbp: &Sbp| matches!(sbp, Sbp::Partial(_));
-        let becomes = |choice: &Choice| is_partial(&choice.outputs[output]) && !choice.inputs.iter().any(is_partial);
+        let was_partial = |dim: usize| self.from.iter().any(|from| from.sbp().get(dim).is_some_and(is_partial));
         let bytes = (from.part(meta.shape(), 0).len() * meta.dtype.size_in_bytes()) as f64;
-        let dims = combination.iter().zip(self.placement.mesh()).enumerate().filter(|(_, (choice, _))| becomes(choice));
-        dims.map(|(dim, (_, &ranks))| self.world.costs().per_byte(dim) * bytes * (ranks - 1) as f64 / ranks as f64)
-            .sum()
+        let seconds = |(dim, (choice, &ranks)): (usize, (&&Choice, &usize))| match is_partial(&choice.outputs[output])
+            && !was_partial(dim)
+        {
+            true => self.world.costs().per_byte(dim) * bytes * (ranks - 1) as f64 / ranks as f64,
+            false => 0.0,
+        };
+        combination.iter().zip(self.placement.mesh()).enumerate().map(seconds).sum()
     }
 
     /// Whether an input's dimension was split, is not any more, and its axis may not be.

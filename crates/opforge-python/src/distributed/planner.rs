@@ -19,6 +19,9 @@ type Figures = (f64, f64, u64, usize, usize);
 /// How each variable lies along each dimension of the mesh, and what that takes.
 type Way = (Vec<Vec<String>>, Figures);
 
+/// The best way, the usual ones by name, and how many were tried.
+type Ways = (Way, Vec<(&'static str, Way)>, usize);
+
 /// A tensor of the step: its dtype and shape, and the number of the variable that says how it lies; without one, it is broadcast.
 type Member<D> = (D, Vec<usize>, Option<usize>);
 
@@ -55,8 +58,8 @@ impl _Planner {
         Ok(_Planner { simulation, space, members })
     }
 
-    /// Searches with a step that is called with the members; the best way, the usual ones by name, and how many were tried.
-    fn search(&self, py: Python<'_>, step: Bound<'_, PyAny>) -> PyResult<(Way, Vec<(&'static str, Way)>, usize)> {
+    /// Searches with a step that is called with the members.
+    fn search(&self, py: Python<'_>, step: Bound<'_, PyAny>) -> PyResult<Ways> {
         let raised: RefCell<Option<PyErr>> = RefCell::new(None);
         let evaluate = |chosen: &[Distribution]| -> Result<Spent> {
             if raised.borrow().as_ref().is_some_and(|error| !error.is_instance_of::<PyException>(py)) {

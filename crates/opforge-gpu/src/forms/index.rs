@@ -1,7 +1,7 @@
 //! Elements read from places that integers name.
 
 use opforge_core::{DType, Error, Meta, Result};
-use opforge_tile::forms::{Combine, Index, OnMax};
+use opforge_tile::forms::{Combine, Index, Indices, OnMax};
 
 use crate::code::Code;
 use crate::kernel::INDEX;
@@ -14,14 +14,20 @@ use super::index_write::{self, Written};
 use super::moved::Words;
 
 pub(crate) fn index(call: &Call<'_>, form: &Index) -> Result<Program> {
+    let whole = |indices: Indices| match indices.part {
+        None => Ok(indices.on_max),
+        Some(_) => Err(call.refuse("form", "indices into a longer axis", "indices into the axis")),
+    };
     match *form {
-        Index::Gather { axis, on_max } => read(call, Named::Elements, axis, on_max),
-        Index::Select { axis, on_max } => read(call, Named::Slices, axis, on_max),
+        Index::Gather { axis, indices } => read(call, Named::Elements, axis, whole(indices)?),
+        Index::Select { axis, indices } => read(call, Named::Slices, axis, whole(indices)?),
         Index::Get { axis } => read(call, Named::Tuples, axis, OnMax::Error),
-        Index::Scatter { axis, on_max, how } => {
+        Index::Scatter { axis, indices, how } => {
+            let on_max = whole(indices)?;
             index_write::write(call, &Written { named: Named::Elements, axis, on_max, how })
         }
-        Index::AddSlices { axis, on_max } => {
+        Index::AddSlices { axis, indices } => {
+            let on_max = whole(indices)?;
             index_write::write(call, &Written { named: Named::Slices, axis, on_max, how: Combine::Add })
         }
         Index::Put { axis, adds } => {

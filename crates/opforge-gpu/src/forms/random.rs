@@ -2,7 +2,7 @@
 
 use opforge::operator::Lowering;
 use opforge_core::{DType, Result, bf16, f16};
-use opforge_tile::forms::Random;
+use opforge_tile::forms::{self, Random};
 
 use crate::code::Code;
 use crate::kernel::INDEX;
@@ -16,12 +16,16 @@ use super::math::{cos, log, sin};
 /// Blocks of a group.
 const LANES: usize = 16;
 
-pub(crate) fn random(call: &Call<'_>, form: &Random) -> Result<Program> {
-    if *form == Random::Poisson {
+pub(crate) fn random(call: &Call<'_>, form: &forms::Draws) -> Result<Program> {
+    if form.portion.is_some() {
+        return Err(call.refuse("form", "draws of a part", "draws of the whole"));
+    }
+    let drawn = form.random;
+    if drawn == Random::Poisson {
         return Err(call.refuse("form", "Poisson", "uniform, normal, Bernoulli and integer draws"));
     }
     // Whether the parameters are a distribution's is for the operator's own kernel to say.
-    Lowering::Random(*form).kernel(call.op, call.inputs, call.outputs)?;
+    Lowering::Random(form.clone()).kernel(call.op, call.inputs, call.outputs)?;
     let output = call.outputs[0];
     let dtype = output.dtype.compute();
     call.one(|k| {
@@ -30,7 +34,7 @@ pub(crate) fn random(call: &Call<'_>, form: &Random) -> Result<Program> {
         let y = k.strided(Place::Output(0), output.dtype, &[output.elem_count()], &[1], true);
         k.each(output.elem_count(), |i| {
             let draws = Draws { k, key: &key, i };
-            let value = match *form {
+            let value = match drawn {
                 Random::Uniform { low, high } => draws.uniform(low.to_f64(), high.to_f64(), output.dtype),
                 Random::Normal { mean, std } => draws.normal(mean.to_f64(), std.to_f64(), dtype),
                 Random::Bernoulli { p } => draws.bernoulli(p.to_f64(), dtype),

@@ -246,6 +246,18 @@ class _ProcessGroup:
     def stop() -> None: ...
     def finish(self) -> None: ...
 
+@final
+class _Planner:
+    def __new__(
+        cls,
+        mesh: Sequence[_int],
+        machine: tuple[_float, _float, _float],
+        memory: _int | None,
+        links: Sequence[tuple[_float, _float]],
+        variables: Sequence[tuple[str, Sequence[_int], _bool]],
+        members: Sequence[tuple[_dtype, Sequence[_int], _int | None]],
+    ) -> Self: ...
+    def search(self, step: Callable[[list[Tensor]], None]) -> tuple[Any, Any, _int]: ...
 
 class CustomOp:
     def __new__(cls, func: str | Callable[..., Any], **options: Any) -> Self: ...

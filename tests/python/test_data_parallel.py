@@ -53,3 +53,8 @@ def test_the_documented_programs(tmp_path, number):
 def test_the_figures_are_measured():
     ended = run(sys.executable, "-m", "opforge", "run", "-n", "2", ROOT / "bench/python/data_parallel.py", "--small")
     assert ended.returncode == 0 and "hidden" in ended.stdout, ended.stdout + ended.stderr
+
+
+def test_the_benchmark_of_global_calls_runs():
+    ended = run(sys.executable, "-m", "opforge", "run", "-n", "2", ROOT / "bench/python/global_calls.py", "--small")
+    assert ended.returncode == 0 and ended.stdout.count("P(sum) to B") == 2, ended.stdout + ended.stderr

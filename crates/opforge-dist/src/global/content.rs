@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opforge::operator::Operator;
-use opforge::{Device, Meta, Result, Tensor};
+use opforge::{Device, Error, Meta, Result, Tensor};
 use opforge_runtime::Storage;
 use rustc_hash::FxHashMap;
 
@@ -79,6 +79,14 @@ impl Content {
     /// The content of a tensor's storage, if that is global.
     pub fn of(tensor: &Tensor) -> Option<&Content> {
         tensor.storage().content()?.downcast_ref()
+    }
+
+    /// The content of the storage of a tensor that must be global.
+    ///
+    /// # Errors
+    /// A local tensor.
+    pub fn required(tensor: &Tensor) -> Result<&Content> {
+        Self::of(tensor).ok_or_else(|| Error::device("global", "input", tensor.device(), "a placement"))
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {

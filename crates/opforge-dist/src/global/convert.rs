@@ -23,8 +23,7 @@ pub fn distribution_of(tensor: &Tensor) -> Result<Option<Arc<Distribution>>> {
 }
 
 pub(super) fn distribution(tensor: &Tensor) -> Result<Arc<Distribution>> {
-    let none = || Error::device("global", "input", tensor.device(), "a placement");
-    distribution_of(tensor)?.ok_or_else(none)
+    read_part(tensor, Location::caller()).map(|part| part.distribution)
 }
 
 /// This rank's part of a global tensor as a local tensor, in the same memory where the tensor is no copy itself; without elements on ranks that have none.
@@ -209,7 +208,7 @@ fn as_first(
 /// Carries out [`operators::Leave`].
 pub(super) fn leave(call: &Call<'_>, leave: &operators::Leave) -> Result<Tensor> {
     let input = call.inputs[0];
-    let (content, part) = (content_of(input)?, read_part(input, call.at)?);
+    let (content, part) = (Content::required(input)?, read_part(input, call.at)?);
     let local = boxed(&content.world, input.meta(), &part, &leave.from, call.at)?;
     match local {
         Some(local) => Tensor::over_storage(local.storage().clone(), local.dtype(), local.layout().clone()),
@@ -220,7 +219,7 @@ pub(super) fn leave(call: &Call<'_>, leave: &operators::Leave) -> Result<Tensor>
 /// Carries out a change of distribution, into memory of its own.
 pub(super) fn box_to(call: &Call<'_>, to: &Distribution) -> Result<Tensor> {
     let input = call.inputs[0];
-    let (content, part) = (content_of(input)?, read_part(input, call.at)?);
+    let (content, part) = (Content::required(input)?, read_part(input, call.at)?);
     let local = boxed(&content.world, input.meta(), &part, to, call.at)?;
     let own = |local: Tensor| match &part.local {
         Some(old) if old.shares_storage(&local) => local.copy(),
@@ -240,10 +239,6 @@ pub(super) fn broadcast(call: &Call<'_>, placement: &Placement) -> Result<Tensor
 /// All elements of a global tensor, on another device of every rank.
 pub(super) fn whole(call: &Call<'_>, to: Device) -> Result<Tensor> {
     let input = call.inputs[0];
-    let (content, part) = (content_of(input)?, read_part(input, call.at)?);
+    let (content, part) = (Content::required(input)?, read_part(input, call.at)?);
     to_all(&content.world, input.meta(), &part, call.at)?.copy()?.to_device(&to)
-}
-
-fn content_of(tensor: &Tensor) -> Result<&Content> {
-    Content::of(tensor).ok_or_else(|| Error::device("global", "input", tensor.device(), "a placement"))
 }

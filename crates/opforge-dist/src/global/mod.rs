@@ -8,7 +8,8 @@
 //!                                       boxing      inputs are brought there
 //!                                       compute     the operator runs on parts, as a local call
 //! ```
-//! All ranks of a world run the same program and make the same calls, those that are not in a tensor's placement too.
+//! All ranks of a world run the same program and make the same calls, those that are not in a tensor's placement too; reading elements is for the placement's
+//! ranks alone.
 
 mod beside;
 mod boxing;

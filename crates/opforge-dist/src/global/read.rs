@@ -16,8 +16,7 @@ use crate::{Distribution, Placement, Sbp};
 /// # Errors
 /// A tensor that is not global; those of boxing.
 pub(super) fn part_of(tensor: &Tensor, at: &'static Location<'static>) -> Result<Part> {
-    let content =
-        Content::of(tensor).ok_or_else(|| Error::device("global", "input", tensor.device(), "a placement"))?;
+    let content = Content::required(tensor)?;
     let meta = tensor.meta();
     let (shown, origin) = {
         let state = content.lock();

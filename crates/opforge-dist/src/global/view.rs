@@ -19,7 +19,7 @@ use super::signature::Kind;
 /// Carries out a view.
 pub(super) fn view(call: &Call<'_>, input: &Tensor, layout: Layout) -> Result<Tensors> {
     let outputs = view_of(call, input, layout)?;
-    let content = content_of(input)?;
+    let content = Content::required(input)?;
     let meta = outputs[0].meta();
     if content.lock().origin(meta).is_none() {
         // Where elements of the storage are that the input does not show, the whole knows.
@@ -32,13 +32,9 @@ pub(super) fn view(call: &Call<'_>, input: &Tensor, layout: Layout) -> Result<Te
     Ok(outputs)
 }
 
-fn content_of(tensor: &Tensor) -> Result<&Content> {
-    Content::of(tensor).ok_or_else(|| Error::device("global", "input", tensor.device(), "a placement"))
-}
-
 /// What ranks have of a view of a tensor.
 pub(super) fn show(input: &Tensor, op: &dyn Operator, meta: &Meta, at: &'static Location<'static>) -> Result<Shown> {
-    let content = content_of(input)?;
+    let content = Content::required(input)?;
     let source = part_of(input, at)?;
     let (world, placement) = (&*content.world, source.distribution.placement());
     let from = [&source.distribution];
@@ -66,7 +62,7 @@ pub(super) fn show(input: &Tensor, op: &dyn Operator, meta: &Meta, at: &'static 
 
 /// Writes new elements, distributed as `part` says, into a tensor.
 pub(super) fn write(tensor: &Tensor, part: &Part, at: &'static Location<'static>) -> Result<()> {
-    let content = content_of(tensor)?;
+    let content = Content::required(tensor)?;
     let old = part_of(tensor, at)?;
     let is_shared = matches!(content.lock().origin(tensor.meta()), Some(Origin::Shared));
     if is_shared {

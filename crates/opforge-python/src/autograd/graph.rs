@@ -1,3 +1,5 @@
+//! `grad_fn`: the recorded operators behind a tensor, as objects of Python's.
+
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use opforge::autograd::GradFn;

@@ -1,3 +1,5 @@
+//! How a tensor prints.
+
 use opforge::display::{self, Style};
 use opforge::{DType, Tensor};
 use opforge_dist::{Distribution, global};

@@ -1,3 +1,5 @@
+//! What a backward for some tensors only has to visit.
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! Axis maps: which dimensions of inputs and outputs are the same axis, and what splitting it means.
+
 use smallvec::SmallVec;
 
 use crate::Meta;

@@ -1,12 +1,16 @@
 //! The planner: what it finds for programs whose best plans are known, and that a simulated program spends what a real one does.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use opforge::autograd::BackwardOptions;
-use opforge::{DType, Result, Tensor, functional as f};
-
+use opforge::{DType, Device, Result, Tensor, functional as f};
+use opforge_dist::global::{World, distribute};
 use opforge_dist::planner::{Found, Machine, Simulation, Space, Spent, Variable, search};
-use opforge_dist::{Costs, Distribution, Link};
+use opforge_dist::{
+    Call, Collective, Costs, Distribution, Engine, Groups, Guard, Link, Request, Settings, Threads, balanced,
+};
 
 /// Devices of 100 TFLOP/s and 1 TB/s; eight of them with 300 GB/s between each other, and 25 GB/s beyond.
 fn machine() -> Machine {
@@ -97,6 +101,85 @@ fn a_block_is_planned_no_dearer_than_by_hand() -> Result<()> {
             assert!(found.best.spent.seconds() <= by_hand.spent.seconds(), "{name} on {mesh:?}");
         }
         assert!(found.usual.iter().any(|(name, _)| name.ends_with("columns and rows")));
+    }
+    Ok(())
+}
+
+/// An engine that counts the bytes that its rank receives.
+#[derive(Debug)]
+struct Counting {
+    inner: Arc<dyn Engine>,
+    received: Arc<AtomicU64>,
+}
+
+impl Engine for Counting {
+    fn name(&self) -> &'static str {
+        self.inner.name()
+    }
+
+    fn rank(&self) -> usize {
+        self.inner.rank()
+    }
+
+    fn size(&self) -> usize {
+        self.inner.size()
+    }
+
+    fn subgroup(&self, ranks: &[usize]) -> Result<Arc<dyn Engine>> {
+        Ok(Arc::new(Counting { inner: self.inner.subgroup(ranks)?, received: self.received.clone() }))
+    }
+
+    fn start(&self, call: Call) -> Result<Request> {
+        let (rank, size, others) = (self.rank(), call.dtype.size_in_bytes(), self.size() - 1);
+        let but_own = |counts: &[usize]| counts.iter().sum::<usize>() - counts[rank];
+        let elements = match &call.collective {
+            Collective::AllReduce(_) => {
+                let all = call.recv.len() / size;
+                let own = balanced(all, others + 1, rank).len();
+                others * own + all - own
+            }
+            Collective::ReduceScatter { counts, .. } => others * counts[rank],
+            Collective::AllGather { counts } => but_own(counts),
+            Collective::AllToAll { recv, .. } => but_own(recv),
+            // What ranks agree on when tensors become global.
+            _ => 0,
+        };
+        self.received.fetch_add((elements * size) as u64, Ordering::Relaxed);
+        self.inner.start(call)
+    }
+}
+
+/// Bytes that all of four ranks receive in a step of a block whose tensors lie so.
+fn moved(block: Block, costs: &Costs, chosen: &[Distribution]) -> Result<u64> {
+    let received = Threads::run(4, |engine| {
+        let guard: Arc<dyn Engine> = Arc::new(Guard::new(engine, Settings::default()));
+        let received = Arc::new(AtomicU64::new(0));
+        let counting = Arc::new(Counting { inner: guard, received: received.clone() });
+        World::with(Groups::new(counting), costs.clone()).run(|| {
+            let variables = block.variables();
+            let place = |(variable, to): (&Variable, &Distribution)| {
+                distribute(&Tensor::ones(&variable.shape, DType::F32, &Device::Cpu)?, to)
+            };
+            let tensors = variables.iter().zip(chosen).map(place).collect::<Result<Vec<_>>>()?;
+            let before = received.load(Ordering::Relaxed);
+            block.step(&tensors)?;
+            Ok::<u64, opforge::Error>(received.load(Ordering::Relaxed) - before)
+        })
+    });
+    received.into_iter().sum()
+}
+
+#[test]
+fn ranks_receive_the_bytes_that_were_planned() -> Result<()> {
+    let (block, machine) = (Block([6, 4, 16, 4]), machine());
+    for mesh in [&[4][..], &[2, 2]] {
+        let (found, _) = block.plan(&machine, mesh)?;
+        for (name, planned) in
+            found.usual.iter().map(|(name, planned)| (*name, planned)).chain([("found", &found.best)])
+        {
+            let received = moved(block, &machine.costs, &planned.distributions)?;
+            assert_eq!(received, planned.spent.moved, "{name} on {mesh:?}");
+        }
     }
     Ok(())
 }

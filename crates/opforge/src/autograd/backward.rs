@@ -1,3 +1,5 @@
+//! What an operator's backward sees of its call, and of the gradients that reach it.
+
 use std::sync::Arc;
 
 use super::node::{Node, Saved};

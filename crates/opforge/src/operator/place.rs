@@ -1,3 +1,5 @@
+//! Where parts of tensors lie in the whole.
+
 use opforge_tile::forms::{Portion, Segment};
 
 /// Where parts of an operator's inputs and outputs lie in the whole, for operators whose elements depend on that ([`Role::Placed`](super::Role::Placed),

@@ -48,6 +48,16 @@ impl Region {
         Region(self.0.iter().zip(&other.0).map(common).collect())
     }
 
+    /// Whether parts, one after the other, are this region's elements in row-major order.
+    pub(crate) fn is_row_by_row<'a>(&self, parts: impl Iterator<Item = &'a Region>) -> bool {
+        let Some(rows) = self.0.first() else { return false };
+        let mut parts = parts.filter(|part| !part.is_empty());
+        let end = parts.try_fold(rows.start, |row, part| {
+            (part.0[0].start == row && part.0[1..] == self.0[1..]).then_some(part.0[0].end)
+        });
+        end == Some(rows.end)
+    }
+
     /// Calls with the places, in elements, at which runs of `part` begin in this region and in another, and the runs' length. Both regions hold
     /// `part`, row by row.
     fn runs(&self, other: &Region, part: &Region, mut copy: impl FnMut(usize, usize, usize)) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use opforge::autograd::{BackwardOptions, grad};
 use opforge::{D, Device, Result, Tensor};
 use opforge_dist::global::{World, distribute, redistribute};
-use opforge_dist::{Distribution, Guard, Settings, Threads};
+use opforge_dist::{Distribution, Engine, Guard, Settings, Threads};
 use proptest::prelude::*;
 
 /// One step: what is done with the last tensors, and numbers that choose dimensions and places.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use opforge_core::Result;
+use opforge_core::{Error, Result};
 use smallvec::SmallVec;
 
 use crate::device::Device;
@@ -27,6 +27,12 @@ pub trait Kernel: Send + Sync + 'static {
 
     /// A rough estimate of the time of one run, in nanoseconds (on one core): the VM runs short kernels on the calling thread.
     fn duration(&self) -> u64;
+
+    /// What is called instead of [`Kernel::launch`] for a queued call that is not carried out: what it reads is unusable, or nobody waits for it any
+    /// more. For kernels that others outside of the VM wait for.
+    fn forgo(&self, reason: &Error) {
+        let _ = reason;
+    }
 }
 
 /// Where a kernel runs.

@@ -1,12 +1,13 @@
 //! Carrying out a plan on parts.
 
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use opforge_core::{DType, Error, Result, Shape};
 
-use super::identity::identities;
+use super::identity::filled;
 use super::{Change, Plan, Step, moves};
 use crate::distribution::copy;
 use crate::engine::{Call, Collective, Engine, LIMIT, Place};
@@ -84,17 +85,86 @@ impl Plan {
     /// # Ok::<(), opforge_core::Error>(())
     /// ```
     pub fn execute(&self, groups: &Groups, part: Option<Buffer>, place: &Place) -> Result<Option<Buffer>> {
+        Ok(self.run(groups, part.map(Part::Own), &mut None, place)?.map(Part::into_buffer))
+    }
+
+    /// The same into memory of the new part's size, from memory that is only read.
+    pub(crate) fn execute_into(
+        &self,
+        groups: &Groups,
+        part: Option<Buffer>,
+        target: Option<Buffer>,
+        place: &Place,
+    ) -> Result<()> {
+        let mut room = target;
+        let made = self.run(groups, part.map(Part::Lent), &mut room, place)?;
+        match (made, room) {
+            (Some(made), Some(mut target)) => Ok(target.bytes_mut()?.copy_from_slice(made.bytes()?)),
+            _ => Ok(()),
+        }
+    }
+
+    /// `room` is taken where the last step makes something new.
+    fn run(
+        &self,
+        groups: &Groups,
+        part: Option<Part>,
+        room: &mut Option<Buffer>,
+        place: &Place,
+    ) -> Result<Option<Part>> {
         let rank = groups.world.rank();
         let position = self.from().placement().position(rank);
         let bytes =
             position.map(|position| self.from().part(self.shape(), position).len() * self.dtype().size_in_bytes());
-        if part.as_ref().map(Buffer::len) != bytes {
+        let given = part.as_ref().map(|part| part.len());
+        if given != bytes {
             let show = |bytes: Option<usize>| bytes.map_or("nothing".to_owned(), |bytes| format!("{bytes} bytes"));
-            return Err(Error::shape("boxing", "part", show(part.as_ref().map(Buffer::len)), show(bytes)));
+            return Err(Error::shape("boxing", "part", show(given), show(bytes)));
         }
         let run = Run { groups, dtype: self.dtype(), shape: self.shape(), place, rank };
-        self.steps().iter().try_fold(part, |part, step| run.step(step, part))
+        let Some((last, first)) = self.steps().split_last() else { return Ok(part) };
+        let part = first.iter().try_fold(part, |part, step| run.step(step, part, &mut None))?;
+        run.step(last, part, room)
     }
+}
+
+/// A part on its way: in memory of its own, or in somebody's, which is only read.
+enum Part {
+    Own(Buffer),
+    Lent(Buffer),
+}
+
+impl Part {
+    fn into_buffer(self) -> Buffer {
+        let (Part::Own(buffer) | Part::Lent(buffer)) = self;
+        buffer
+    }
+
+    /// The elements in memory that may be written.
+    fn into_own(self, room: &mut Option<Buffer>) -> Result<Buffer> {
+        match self {
+            Part::Own(buffer) => Ok(buffer),
+            Part::Lent(buffer) => {
+                let mut own = room_of(room, buffer.len())?;
+                own.bytes_mut()?.copy_from_slice(buffer.bytes()?);
+                Ok(own)
+            }
+        }
+    }
+}
+
+impl Deref for Part {
+    type Target = Buffer;
+
+    fn deref(&self) -> &Buffer {
+        let (Part::Own(buffer) | Part::Lent(buffer)) = self;
+        buffer
+    }
+}
+
+/// The room that is given, else a new one.
+fn room_of(room: &mut Option<Buffer>, bytes: usize) -> Result<Buffer> {
+    room.take_if(|room| room.len() == bytes).map_or_else(|| Buffer::zeros(bytes), Ok)
 }
 
 /// A plan under way at one rank.
@@ -107,9 +177,9 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn step(&self, step: &Step, part: Option<Buffer>) -> Result<Option<Buffer>> {
+    fn step(&self, step: &Step, part: Option<Part>, room: &mut Option<Buffer>) -> Result<Option<Part>> {
         if step.change == Change::Move {
-            return self.exchange(step, part);
+            return self.exchange(step, part, room);
         }
         let (Some(position), Some(part), Some(dim)) =
             (step.from.placement().position(self.rank), part, step.change.dim())
@@ -117,15 +187,18 @@ impl Run<'_> {
             return Ok(None);
         };
         let here = Here { run: self, step, position, dim };
-        Ok(Some(match step.change {
-            Change::AllReduce { op, .. } => here.all_reduce(op, part)?,
-            Change::ReduceScatter { op, .. } => here.reduce_scatter(op, &part)?,
-            Change::AllGather { .. } => here.all_gather(part)?,
-            Change::Slice { .. } => here.cut(&part, Buffer::zeros(here.after(position).len() * self.size())?)?,
-            Change::Pad { op, .. } => here.cut(&part, identities(self.dtype, op, here.after(position).len())?)?,
-            Change::Mask { op, .. } => here.mask(op, part)?,
-            Change::AllToAll { .. } | Change::Move => return self.exchange(step, Some(part)),
-        }))
+        let new = |room: &mut Option<Buffer>| room_of(room, here.after(position).len() * self.size());
+        let made = match step.change {
+            Change::AllReduce { op, .. } => here.all_reduce(op, part.into_own(room)?)?,
+            Change::ReduceScatter { op, .. } => here.reduce_scatter(op, part, new(room)?)?,
+            Change::AllGather { .. } => here.all_gather(part, new(room)?)?,
+            Change::Slice { .. } => here.cut(&part, new(room)?)?,
+            Change::Pad { op, .. } => here.cut(&part, filled(self.dtype, op, new(room)?)?)?,
+            Change::Mask { op, .. } if here.is_masked(op) => filled(self.dtype, op, new(room)?)?,
+            Change::Mask { .. } => return Ok(Some(part)),
+            Change::AllToAll { .. } | Change::Move => return self.exchange(step, Some(part), room),
+        };
+        Ok(Some(Part::Own(made)))
     }
 
     fn size(&self) -> usize {
@@ -139,7 +212,7 @@ impl Run<'_> {
     }
 
     /// Every rank gets what it lacks from ranks that have it.
-    fn exchange(&self, step: &Step, part: Option<Buffer>) -> Result<Option<Buffer>> {
+    fn exchange(&self, step: &Step, part: Option<Part>, room: &mut Option<Buffer>) -> Result<Option<Part>> {
         let (from, to) = (&step.from, &step.to);
         let ranks = match step.change.dim().zip(from.placement().position(self.rank)) {
             Some((dim, position)) => {
@@ -169,7 +242,8 @@ impl Run<'_> {
         let arrived = self.call(&ranks, collective, [send, recv])?;
         let Some(position) = to.placement().position(self.rank) else { return Ok(None) };
         let new = to.part(self.shape, position);
-        self.unpack(&new, &arrived, &received, Buffer::zeros(new.len() * self.size())?).map(Some)
+        let target = room_of(room, new.len() * self.size())?;
+        Ok(Some(Part::Own(self.unpack(&new, &arrived, &received, target)?)))
     }
 
     /// Parts of a region, one after the other.
@@ -230,21 +304,26 @@ impl Here<'_> {
         self.call(Collective::AllReduce(op), [Buffer::empty(), part])
     }
 
-    fn reduce_scatter(&self, op: Reduction, part: &Buffer) -> Result<Buffer> {
+    fn reduce_scatter(&self, op: Reduction, part: Part, recv: Buffer) -> Result<Buffer> {
         let parts: Vec<_> = self.members().into_iter().map(|member| Some(self.after(member))).collect();
         let counts: Vec<usize> = parts.iter().flatten().map(Region::len).collect();
-        let send = self.run.pack(&self.before(self.position), part, &parts)?;
-        let recv = Buffer::zeros(self.after(self.position).len() * self.run.size())?;
+        let before = self.before(self.position);
+        let send = match before.is_row_by_row(parts.iter().flatten()) {
+            true => part.into_buffer(),
+            false => self.run.pack(&before, &part, &parts)?,
+        };
         self.call(Collective::ReduceScatter { op, counts }, [send, recv])
     }
 
-    fn all_gather(&self, part: Buffer) -> Result<Buffer> {
+    fn all_gather(&self, part: Part, target: Buffer) -> Result<Buffer> {
         let parts: Vec<_> = self.members().into_iter().map(|member| Some(self.before(member))).collect();
         let counts: Vec<usize> = parts.iter().flatten().map(Region::len).collect();
-        let new = self.after(self.position);
-        let bytes = new.len() * self.run.size();
-        let arrived = self.call(Collective::AllGather { counts }, [part, Buffer::zeros(bytes)?])?;
-        self.run.unpack(&new, &arrived, &parts, Buffer::zeros(bytes)?)
+        let (new, send) = (self.after(self.position), part.into_buffer());
+        if new.is_row_by_row(parts.iter().flatten()) {
+            return self.call(Collective::AllGather { counts }, [send, target]);
+        }
+        let arrived = self.call(Collective::AllGather { counts }, [send, Buffer::zeros(target.len())?])?;
+        self.run.unpack(&new, &arrived, &parts, target)
     }
 
     /// What the new part has of the old one, in a buffer of the new part's size.
@@ -254,11 +333,9 @@ impl Here<'_> {
         Ok(target)
     }
 
-    fn mask(&self, op: Reduction, part: Buffer) -> Result<Buffer> {
+    /// Whether this position's part becomes one that changes nothing.
+    fn is_masked(&self, op: Reduction) -> bool {
         let adds = matches!(op, Reduction::Sum | Reduction::Product);
-        match adds && self.step.from.placement().coordinate(self.position, self.dim) > 0 {
-            true => identities(self.run.dtype, op, self.before(self.position).len()),
-            false => Ok(part),
-        }
+        adds && self.step.from.placement().coordinate(self.position, self.dim) > 0
     }
 }

@@ -9,8 +9,15 @@ use crate::{Buffer, Reduction};
 /// # Errors
 /// A reduction that does not take the dtype; out of memory.
 pub(crate) fn identities(dtype: DType, op: Reduction, len: usize) -> Result<Buffer> {
+    filled(dtype, op, Buffer::zeros(len.saturating_mul(dtype.size_in_bytes()))?)
+}
+
+/// A buffer full of the element that changes nothing.
+///
+/// # Errors
+/// A reduction that does not take the dtype.
+pub(super) fn filled(dtype: DType, op: Reduction, mut buffer: Buffer) -> Result<Buffer> {
     let element = identity(dtype, op)?;
-    let mut buffer = Buffer::zeros(len.saturating_mul(element.len()))?;
     buffer.bytes_mut()?.chunks_exact_mut(element.len()).for_each(|place| place.copy_from_slice(&element));
     Ok(buffer)
 }

@@ -12,7 +12,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Instant;
 
-use opforge_core::{DeviceLocation, Result};
+use opforge_core::{DeviceLocation, Error, Result};
 
 pub use call::{Call, Collective, Place, Reduction};
 pub(crate) use check::{MAX_TAG, check, position};
@@ -56,6 +56,31 @@ pub trait Engine: Send + Sync + Debug {
     /// # Errors
     /// Buffers that do not go with the counts, a dtype that the reduction does not take, ranks that the group does not have; failures of the engine.
     fn start(&self, call: Call) -> Result<Request>;
+
+    /// Tells all ranks that this one stops after an error of its own, where the engine can: of a [`crate::Guard`], who waits for it gets an error that
+    /// shows it, and it makes no further calls.
+    ///
+    /// ```
+    /// use opforge_dist::{Collectives, Engine, Fault, Guard, LIMIT, Settings, Threads};
+    ///
+    /// let ranks = Threads::run(2, |engine| {
+    ///     let guard = Guard::new(engine, Settings::default());
+    ///     if guard.rank() == 1 {
+    ///         guard.abort(&opforge_core::Error::msg("no such file: weights"));
+    ///         return Ok(());
+    ///     }
+    ///     guard.barrier()?.wait(LIMIT).map(drop)
+    /// });
+    /// assert!(ranks[0].as_ref().unwrap_err().to_string().contains("no such file: weights"));
+    /// ```
+    fn abort(&self, error: &Error) {
+        let _ = error;
+    }
+
+    /// Whether any thread may make calls, or only the one that started the engine.
+    fn takes_any_thread(&self) -> bool {
+        true
+    }
 
     /// Counts what has arrived at this rank, where the engine knows it.
     fn news(&self) -> u64 {

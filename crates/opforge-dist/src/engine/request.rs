@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use opforge_core::{Error, Result};
+use opforge_runtime::checkpoint;
 
 use crate::{Buffer, Fault};
 
@@ -101,6 +102,8 @@ impl Request {
     pub fn wait_until(&mut self, until: Instant) -> Result<bool> {
         let mut round = 0;
         loop {
+            // Of a kernel, nobody may wait any more.
+            checkpoint();
             if self.test()? {
                 return Ok(true);
             }

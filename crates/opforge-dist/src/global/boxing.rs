@@ -7,8 +7,8 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use opforge::{DType, Layout, Meta, Result, Shape, Tensor};
 use opforge_runtime::{Storage, vm};
 
-use super::World;
 use super::content::Part;
+use super::{World, queued};
 use crate::boxing::identities;
 use crate::{Buffer, Change, Distribution, Place, Plan, Reduction};
 
@@ -56,6 +56,9 @@ pub(super) fn boxed(
     }
     if plan.steps().iter().all(|step| matches!(step.change, Change::Slice { .. })) {
         return part.local.as_ref().map(|local| slice(world, meta, local, &part.distribution, to)).transpose();
+    }
+    if let Some(stream) = world.stream() {
+        return queued::execute(world.groups(), stream, &plan, part.local.as_ref(), at);
     }
     let buffer = part.local.as_ref().map(buffer).transpose()?;
     let moved = plan.execute(world.groups(), buffer, &Place::Rust(at))?;

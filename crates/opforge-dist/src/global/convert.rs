@@ -88,7 +88,7 @@ fn all_dims(world: &World, tensor: &Tensor, at: &'static Location<'static>) -> R
     let recv = crate::Buffer::zeros(world.size() * rank * size_of::<i64>())?;
     let collective = Collective::AllGather { counts: vec![rank; world.size()] };
     let call = Collect { collective, dtype: DType::I64, shape: rank.into(), send, recv, place: Place::Rust(at) };
-    let all = world.groups().call(world.groups().world(), call)?.to_vec::<i64>()?;
+    let all = world.call(world.groups().world(), call)?.to_vec::<i64>()?;
     Ok((0..world.size()).map(|i| all[i * rank..(i + 1) * rank].iter().map(|&n| n as usize).collect()).collect())
 }
 
@@ -202,7 +202,7 @@ fn as_first(
     let (dtype, shape) = (local.dtype(), local.shape().clone());
     let (collective, recv, place) = (Collective::Broadcast { root: 0 }, buffer(local)?, Place::Rust(at));
     let call = Collect { collective, dtype, shape: shape.clone(), send: crate::Buffer::empty(), recv, place };
-    boxing::tensor(world.groups().call(&world.groups().of(&ranks)?, call)?, dtype, shape)
+    boxing::tensor(world.call(&world.groups().of(&ranks)?, call)?, dtype, shape)
 }
 
 /// Carries out [`operators::Leave`].

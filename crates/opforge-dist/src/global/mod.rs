@@ -20,6 +20,7 @@ mod convert;
 mod device;
 mod interpreter;
 mod operators;
+mod queued;
 mod read;
 mod signature;
 mod view;

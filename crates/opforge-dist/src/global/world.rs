@@ -4,16 +4,20 @@ use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opforge::{Error, Result};
+use opforge_runtime::vm::Stream;
 
+use crate::engine::Call;
 use crate::planner::Ledger;
-use crate::{Costs, Engine, Groups};
+use crate::{Buffer, Costs, Engine, Groups};
 
 /// The ranks that one program runs on, seen from one of them.
 #[derive(Debug)]
 pub struct World {
-    groups: Groups,
+    groups: Arc<Groups>,
     costs: Costs,
     digest: u64,
+    /// Where parts are brought from rank to rank; none where the thread of the program has to do it.
+    stream: Option<Stream>,
     /// What calls cost, where ranks are simulated.
     ledger: Option<Arc<Ledger>>,
 }
@@ -29,14 +33,14 @@ impl World {
 
     /// Ranks with other limits and costs.
     pub fn with(groups: Groups, costs: Costs) -> Arc<Self> {
-        let digest = costs.digest();
-        Arc::new(World { groups, costs, digest, ledger: None })
+        let stream = groups.world().takes_any_thread().then(Stream::new);
+        Arc::new(World { digest: costs.digest(), groups: Arc::new(groups), costs, stream, ledger: None })
     }
 
     /// Ranks that are simulated: calls are not carried out, but what they cost is added up.
     pub(crate) fn simulated(groups: Groups, costs: Costs, ledger: Arc<Ledger>) -> Arc<Self> {
         let digest = costs.digest();
-        Arc::new(World { groups, costs, digest, ledger: Some(ledger) })
+        Arc::new(World { groups: Arc::new(groups), costs, digest, stream: None, ledger: Some(ledger) })
     }
 
     /// Runs a program whose tensors on this thread are those of this world's rank.
@@ -69,9 +73,28 @@ impl World {
         })
     }
 
-    /// The groups of its ranks.
-    pub fn groups(&self) -> &Groups {
+    /// The groups of its ranks. Calls of theirs come after those of global tensors once these have ended: [`World::settle`].
+    pub fn groups(&self) -> &Arc<Groups> {
         &self.groups
+    }
+
+    /// The stream on which parts are brought from rank to rank, if it is not the caller's.
+    pub(super) fn stream(&self) -> Option<&Stream> {
+        self.stream.as_ref()
+    }
+
+    /// Waits until all parts that are on their way have arrived, so that calls of engines come after them on every rank. What failed is said to those who
+    /// read it.
+    pub fn settle(&self) {
+        if let Some(stream) = &self.stream {
+            let _ = stream.synchronize();
+        }
+    }
+
+    /// Makes a call of a group, after those of global tensors, and waits for it.
+    pub(super) fn call(&self, group: &Arc<dyn Engine>, call: Call) -> Result<Buffer> {
+        self.settle();
+        self.groups.call(group, call)
     }
 
     /// What boxing costs.

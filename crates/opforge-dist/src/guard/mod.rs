@@ -99,25 +99,6 @@ impl Guard {
         Guard { shared, inner: world, members, calls: AtomicU64::new(0) }
     }
 
-    /// Tells all ranks that this one stops after an error of its own: who waits for it gets an error that shows it. It makes no further calls.
-    ///
-    /// ```
-    /// use opforge_dist::{Collectives, Engine, Fault, Guard, LIMIT, Settings, Threads};
-    ///
-    /// let ranks = Threads::run(2, |engine| {
-    ///     let guard = Guard::new(engine, Settings::default());
-    ///     if guard.rank() == 1 {
-    ///         guard.abort(&opforge_core::Error::msg("no such file: weights"));
-    ///         return Ok(());
-    ///     }
-    ///     guard.barrier()?.wait(LIMIT).map(drop)
-    /// });
-    /// assert!(ranks[0].as_ref().unwrap_err().to_string().contains("no such file: weights"));
-    /// ```
-    pub fn abort(&self, error: &Error) {
-        self.shared.lock().fail(&self.shared, error.clone());
-    }
-
     /// Leaves together with all ranks of the world, so that no message is under way any more.
     ///
     /// # Errors
@@ -189,6 +170,14 @@ impl Engine for Guard {
                 Ok(Request::new(entry.text(), measure.of(Guarded::start(self.shared.clone(), entry)?)))
             }
         }
+    }
+
+    fn abort(&self, error: &Error) {
+        self.shared.lock().fail(&self.shared, error.clone());
+    }
+
+    fn takes_any_thread(&self) -> bool {
+        self.inner.takes_any_thread() && self.shared.world.takes_any_thread()
     }
 
     fn news(&self) -> u64 {

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use super::memory::{self, Lent};
 use super::progress;
 use super::request::PyCollectiveRequest;
-use super::world::World;
+use super::world::{self, World};
 use crate::error::{OrRaise, raise};
 use crate::front_end;
 use crate::tensor::PyTensor;
@@ -49,6 +49,7 @@ impl PyProcessGroup {
             let (send, _) = lend(send)?;
             let (recv, result) = lend(recv)?;
             let Plan { collective, dtype, dims } = plan;
+            world::settle();
             let call = Call { collective, dtype, shape: Shape::from_dims(dims), send, recv, place };
             Ok((self.world.keep(self.engine().start(call)?), result))
         };
@@ -134,7 +135,11 @@ impl PyProcessGroup {
 
     /// A group of some of this group's ranks, which all call it and no others.
     fn subgroup(&self, py: Python<'_>, ranks: Vec<usize>) -> PyResult<Self> {
-        let part = py.detach(|| self.engine().subgroup(&ranks)).or_raise(py)?;
+        let make = || {
+            world::settle();
+            self.engine().subgroup(&ranks)
+        };
+        let part = py.detach(make).or_raise(py)?;
         Ok(PyProcessGroup { world: self.world.clone(), part: Some(part) })
     }
 

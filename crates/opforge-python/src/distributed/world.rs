@@ -141,6 +141,7 @@ impl World {
 
     /// Waits for all calls, then leaves together with all ranks.
     pub fn close(&self) -> Result<()> {
+        settle();
         global::World::set(None);
         let until = Instant::now() + self.limit;
         let mut round = 0;
@@ -156,6 +157,13 @@ impl World {
 
     fn slots(&self) -> std::sync::MutexGuard<'_, Vec<Slot>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Lets what global tensors have under way end first: ranks make their calls in one order.
+pub fn settle() {
+    if let Ok(world) = global::World::current() {
+        world.settle();
     }
 }
 

@@ -43,6 +43,11 @@ impl Failure {
         failure
     }
 
+    /// The error, for others than the user.
+    pub fn error(&self) -> &Error {
+        &self.error
+    }
+
     /// The error, to be given to the user.
     pub fn deliver(&self) -> Error {
         self.observed.store(true, Ordering::Relaxed);

@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 
+use opforge_core::Error;
 use smallvec::SmallVec;
 
 use super::buffer::{Buffer, Content, Instruction};
@@ -102,7 +103,8 @@ impl Vm {
         let flag = stream.flag.clone();
         let Instruction { op, at, kernel, inputs, mut outputs, content, issued, .. } = instruction;
         let mut failure = state.poison(&inputs, &outputs, content);
-        let is_origin = failure.is_none() && !abandoned && !state.is_interrupted(ticket);
+        let is_wanted = !abandoned && !state.is_interrupted(ticket);
+        let is_origin = failure.is_none() && is_wanted;
         drop(state);
         if is_origin {
             let span = super::trace::begin();
@@ -112,6 +114,9 @@ impl Vm {
             let result = unsafe { with_flag(&*flag, run) };
             span.end(&op, ticket, issued, &outputs);
             failure = result.err().map(|error| Failure::new(op, at, error));
+        } else {
+            let reason = failure.as_ref().filter(|_| is_wanted).map_or(Error::Interrupted, |failure| failure.error().clone());
+            let _ = catch_unwind(AssertUnwindSafe(|| kernel.forgo(&reason)));
         }
         // What is not needed any more is freed before the next instruction looks for memory.
         drop_quietly((kernel, inputs));

@@ -93,6 +93,10 @@ impl Engine for MpiEngine {
         let name = call.to_string();
         Ok(Request::new(name, Calling::start(self, call)?))
     }
+
+    fn takes_any_thread(&self) -> bool {
+        self.mpi.takes_any_thread()
+    }
 }
 
 impl fmt::Debug for MpiEngine {

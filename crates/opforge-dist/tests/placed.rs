@@ -8,7 +8,10 @@ use opforge::functional as f;
 use opforge::{DType, Device, Generator, Result, Tensor};
 use opforge_dist::global::{World, device_of, distribute, distribution_of, make_in};
 use opforge_dist::{Distribution, Engine, Guard, Settings, Threads};
-use opforge_runtime::vm::trace::{self, Event, Kind};
+use opforge_runtime::vm::{
+    self,
+    trace::{self, Event, Kind},
+};
 
 /// Recordings are of the whole process.
 fn turn() -> MutexGuard<'static, ()> {
@@ -100,6 +103,7 @@ fn recorded(ranks: usize, program: impl Fn() -> Result<()> + Sync) -> Vec<Event>
         Ok(())
     });
     on(ranks, |_| program());
+    vm::synchronize().expect("no failure");
     trace::stop()
 }
 

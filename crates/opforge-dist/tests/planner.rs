@@ -161,8 +161,11 @@ fn moved(block: Block, costs: &Costs, chosen: &[Distribution]) -> Result<u64> {
                 distribute(&Tensor::ones(&variable.shape, DType::F32, &Device::Cpu)?, to)
             };
             let tensors = variables.iter().zip(chosen).map(place).collect::<Result<Vec<_>>>()?;
+            let world = World::current()?;
+            world.settle();
             let before = received.load(Ordering::Relaxed);
             block.step(&tensors)?;
+            world.settle();
             Ok::<u64, opforge::Error>(received.load(Ordering::Relaxed) - before)
         })
     });

@@ -33,6 +33,11 @@ pub trait Kernel: Send + Sync + 'static {
     fn forgo(&self, reason: &Error) {
         let _ = reason;
     }
+
+    /// Whether it makes calls between processes and waits for them: recordings show those, instead of the kernel.
+    fn is_communication(&self) -> bool {
+        false
+    }
 }
 
 /// Where a kernel runs.

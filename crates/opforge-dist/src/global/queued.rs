@@ -87,6 +87,10 @@ impl Kernel for Boxing {
         1_000_000_000
     }
 
+    fn is_communication(&self) -> bool {
+        true
+    }
+
     fn forgo(&self, reason: &Error) {
         self.groups.world().abort(reason);
     }

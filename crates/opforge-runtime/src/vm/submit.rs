@@ -122,7 +122,9 @@ impl Vm {
         // SAFETY: the kernel was prepared for these tensors, and what `issue` notes keeps others from their storages until the end.
         let run = || unsafe { run::run(call.op, slot, &**call.kernel, call.inputs, call.outputs) };
         let result = patience::run_apart(duration, run);
-        span.end(call.op, ticket, span.start(), call.outputs);
+        if !call.kernel.is_communication() {
+            span.end(call.op, ticket, span.start(), call.outputs);
+        }
         let mut state = self.lock();
         state.note_outcome(call, &result);
         self.end(state, slot, true);

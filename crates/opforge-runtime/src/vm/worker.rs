@@ -112,7 +112,9 @@ impl Vm {
             let run = || unsafe { run::run_queued(&op, slot, &*kernel, &inputs, &outputs) };
             // SAFETY: this function holds the flag.
             let result = unsafe { with_flag(&*flag, run) };
-            span.end(&op, ticket, issued, &outputs);
+            if !kernel.is_communication() {
+                span.end(&op, ticket, issued, &outputs);
+            }
             failure = result.err().map(|error| Failure::new(op, at, error));
         } else {
             let reason = failure.as_ref().filter(|_| is_wanted).map_or(Error::Interrupted, |failure| failure.error().clone());

@@ -26,6 +26,9 @@ FAILING = [
     ("leaves", ["rank 1 called close"]),
     ("stuck", ["rank 0 waited 3s in all_reduce", "for rank 1"]),
     ("interrupted", ["KeyboardInterrupt", "failing.py"]),
+    ("interrupted_global", ["KeyboardInterrupt", "failing.py"]),
+    ("part_fails", ["ZeroDivisionError"]),
+    ("diverged_global", ["rank 0 called all_reduce(sum) of f32 [2]", "rank 1 called"]),
     ("caught", ["it has failed earlier"]),
 ]
 

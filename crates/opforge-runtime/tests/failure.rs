@@ -3,13 +3,13 @@
 
 mod common;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::sync::atomic::AtomicU64;
 
 use common::*;
 use opforge_core::{Error, ErrorKind};
 use opforge_runtime::vm::{self, Content, Stream, with_stream};
-use opforge_runtime::{Kernel, Storage};
+use opforge_runtime::{Argument, Context, Kernel, Storage};
 
 fn failing(cost: u64) -> Arc<dyn Kernel> {
     kernel(cost, |_, _| Err(Error::index("gather", "index", 7, "0 to 3")))
@@ -201,4 +201,41 @@ fn a_panicking_owner_does_not_end_the_worker() {
     assert_eq!(value(&out).unwrap(), 6);
     with_stream(&stream, || submit("next", &sum(QUEUED, 1), &[&out], &out)).unwrap();
     assert_eq!(value(&out).unwrap(), 7);
+}
+
+/// Notes why it was not carried out.
+struct Forgone(Arc<Mutex<Vec<String>>>);
+
+impl Kernel for Forgone {
+    unsafe fn launch(&self, _: &Context, _: &[Argument<'_>], _: &[Argument<'_>]) -> Result<()> {
+        panic!("its input is unusable");
+    }
+
+    fn duration(&self) -> u64 {
+        QUEUED
+    }
+
+    fn forgo(&self, reason: &Error) {
+        self.0.lock().unwrap().push(reason.to_string());
+    }
+}
+
+#[test]
+fn a_kernel_hears_why_it_is_not_carried_out() {
+    let (a, b, reasons) = (storage(), storage(), Arc::default());
+    let forgone: Arc<dyn Kernel> = Arc::new(Forgone(Arc::clone(&reasons)));
+    let gate = Gate::default();
+    let late = {
+        let gate = gate.clone();
+        kernel(QUEUED, move |_, _| {
+            gate.pass();
+            Err(Error::index("gather", "index", 7, "0 to 3"))
+        })
+    };
+    with_stream(&Stream::new(), || submit("gather", &late, &[], &a)).unwrap();
+    with_stream(&Stream::new(), || submit("send", &forgone, &[&a], &b)).unwrap();
+    gate.open();
+    assert!(error_of(&b).to_string().contains("gather"));
+    let reasons = reasons.lock().unwrap();
+    assert!(matches!(&reasons[..], [reason] if reason.contains("gather")), "{reasons:?}");
 }

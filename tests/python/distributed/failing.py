@@ -8,6 +8,21 @@ import time
 import opforge as torch
 import opforge.distributed as dist
 
+
+def whole(part):
+    """The sum of both ranks' parts, which are on their way when this returns."""
+    ranks = torch.placement("cpu", [0, 1])
+    return part.to_global(placement=ranks, sbp=torch.sbp.partial_sum).to_global(sbp=torch.sbp.broadcast).to_local()
+
+
+def interrupt_rank_0():
+    """As Ctrl-C does, while this rank waits; the other does not come."""
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    if rank == 1:
+        time.sleep(60)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+
+
 dist.init_process_group(timeout=datetime.timedelta(seconds=3))
 rank, kind = dist.get_rank(), sys.argv[1]
 x = torch.ones(2 + (kind == "shapes" and rank))
@@ -25,12 +40,19 @@ elif kind == "leaves" and rank == 1:
 elif kind == "stuck" and rank == 1:
     time.sleep(60)
 elif kind == "interrupted":
-    # As Ctrl-C does, while this rank waits.
-    signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    interrupt_rank_0()
+elif kind == "interrupted_global":
+    y = x.to_global(placement=torch.placement("cpu", [0, 1]), sbp=torch.sbp.partial_sum)
+    interrupt_rank_0()
+    print(y.to_global(sbp=torch.sbp.broadcast).sum().item())
+elif kind == "part_fails":
     if rank == 1:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        time.sleep(60)
+        slow = torch.ones(700, 700)
+        slow @ slow @ slow
+    print(whole(torch.ones(2, dtype=torch.int64) % (1 - rank)))
+elif kind == "diverged_global":
+    y = whole(x)
+    print(whole(y) if rank else dist.all_reduce(y))
 elif kind == "caught":
     try:
         dist.all_reduce(x) if rank else dist.barrier()

@@ -3,8 +3,8 @@
 
 mod common;
 
-use std::sync::{Arc, Mutex};
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 
 use common::*;
 use opforge_core::{Error, ErrorKind};

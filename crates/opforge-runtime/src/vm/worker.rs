@@ -117,7 +117,8 @@ impl Vm {
             }
             failure = result.err().map(|error| Failure::new(op, at, error));
         } else {
-            let reason = failure.as_ref().filter(|_| is_wanted).map_or(Error::Interrupted, |failure| failure.error().clone());
+            let reason =
+                failure.as_ref().filter(|_| is_wanted).map_or(Error::Interrupted, |failure| failure.error().clone());
             let _ = catch_unwind(AssertUnwindSafe(|| kernel.forgo(&reason)));
         }
         // What is not needed any more is freed before the next instruction looks for memory.

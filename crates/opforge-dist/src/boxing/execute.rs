@@ -98,10 +98,10 @@ impl Plan {
     ) -> Result<()> {
         let mut room = target;
         let made = self.run(groups, part.map(Part::Lent), &mut room, place)?;
-        match (made, room) {
-            (Some(made), Some(mut target)) => Ok(target.bytes_mut()?.copy_from_slice(made.bytes()?)),
-            _ => Ok(()),
+        if let (Some(made), Some(mut target)) = (made, room) {
+            target.bytes_mut()?.copy_from_slice(made.bytes()?);
         }
+        Ok(())
     }
 
     /// `room` is taken where the last step makes something new.

@@ -57,6 +57,15 @@ x = torch.arange(20.0).reshape(5, 4).to_global(row, sbp.broadcast).to_global(sbp
 for square, lies in (whole_square, sbp.broadcast), (parted_square, sbp.split(0)):
     assert torch.equal(square(x).cpu(), whole * whole) and (size == 1 or square(x).sbp == (lies,)), square(x).sbp
 
+# Parts on their way, and calls on local tensors between them, come in one order.
+sums, works = [], []
+for count in 1, 1000, 300_000, 2:
+    sums.append(torch.ones(count).to_global(row, sbp.partial_sum).to_global(sbp=sbp.broadcast))
+    works.append((torch.ones(count), dist.all_reduce(local := torch.ones(count), async_op=True), local))
+for got, (ones, work, local) in zip(sums, works):
+    work.wait()
+    assert torch.equal(got.to_local(), ones * size) and torch.equal(local, ones * size)
+
 # Modules.
 torch.manual_seed(1)
 layer = torch.nn.Linear(4, 3)

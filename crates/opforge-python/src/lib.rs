@@ -49,8 +49,8 @@ mod _core {
     use crate::device::{PyDevice, get_default_device, set_default_device};
     #[pymodule_export]
     use crate::distributed::{
-        _Planner, _distribute, _distribution, _from_part, _make_in, _own_part, _placement_device, _redistribute,
-        PyCollectiveRequest, PyProcessGroup,
+        _Planner, _distribute, _distribution, _from_part, _is_global, _lay, _make_in, _own_part, _placement_device,
+        _redistribute, PyCollectiveRequest, PyProcessGroup,
     };
     #[pymodule_export]
     use crate::dtype::{PyDType, get_default_dtype, set_default_dtype};

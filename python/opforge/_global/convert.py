@@ -76,12 +76,12 @@ def _sbp(self):
 
 def is_global(self):
     """Whether ranks have parts of the tensor."""
-    return _core._distribution(self) is not None
+    return _core._is_global(self)
 
 
 def is_local(self):
     """Whether the tensor is this process's alone."""
-    return _core._distribution(self) is None
+    return not _core._is_global(self)
 
 
 placement, sbp = property(_placement), property(_sbp)

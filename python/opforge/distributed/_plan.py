@@ -1,13 +1,14 @@
-"""The planner: how weights and inputs should lie on a mesh of devices."""
+"""The planner: how weights, inputs and what modules compute of them should lie on a mesh of devices."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 from .. import _core
 from .._global.placement import placement as _Placement
 from ..sbp import sbp as _Sbp
+from ._plan_step import Step as _Step
+from ._plan_step import laid as _laid
 
 
 @dataclass(frozen=True)
@@ -45,23 +46,25 @@ class Spent:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a module's parameters and inputs lie, and what a step takes then. `str` of it is a table, beside the ways that are usual.
+    """How a module's parameters and inputs lie, and what its submodules give, and what a step takes then. `str` of it is a table, beside the ways that are usual.
 
-    `parameters` has the `sbp` along each dimension of the mesh by name, `inputs` those of the sample's tensors (None for what is no tensor), `usual` what the usual ways take
-    by name, and `tried` how many ways were compared.
+    `parameters` has the `sbp` along each dimension of the mesh by name, `inputs` those of the sample's tensors (None for what is no tensor), `activations` those of what
+    submodules give, by their names, where that is decided (None along dimensions where it lies as it comes), `usual` what the usual ways take by name, and `tried` how
+    many ways were compared.
     """
 
     mesh: tuple
     spent: Spent
     parameters: dict
     inputs: tuple
+    activations: dict
     usual: dict = field(repr=False)
     tried: int = field(repr=False)
     _shapes: dict = field(repr=False)
 
     def apply(self, module, ranks=None):
         """Makes a module's parameters and buffers global as planned, in place, and gives it. From then on local tensors that it is called with, which every
-        rank has whole, are distributed as planned. All ranks call it; `ranks` are those of the mesh, in order: the first ones unless given.
+        rank has whole, are distributed as planned, and what its submodules give is brought into the planned distribution. All ranks call it; `ranks` are those of the mesh, in order: the first ones unless given.
 
         Raises KeyError for a module with other parameters than the plan's; ValueError for another number of ranks than the mesh has.
         """
@@ -80,6 +83,9 @@ class Plan:
             for name, buffer in submodule._buffers.items():
                 if buffer is not None:
                     submodule._buffers[name] = _distributed(buffer, place, whole)
+        for name, lies in self.activations.items():
+            lies = [one and str(one) for one in lies]
+            module.get_submodule(name).register_forward_hook(lambda _, given, made, lies=lies: _laid(made, lies))
         module.register_forward_pre_hook(lambda _, given: tuple(self._input(i, one, place) for i, one in enumerate(given)))
         return module
 
@@ -93,18 +99,20 @@ class Plan:
         lines = [f"mesh {self.mesh}, {self.tried} ways tried", f"{'':32} {'time':>10} {'memory':>10} {'moved':>10}", f"{'this plan':32} {self.spent}"]
         lines += [f"{name:32} {spent}" for name, spent in self.usual.items()]
         rows = {f"input {i}": sbp for i, sbp in enumerate(self.inputs) if sbp is not None} | self.parameters
+        rows |= {f"{name}()": lies for name, lies in self.activations.items()}
         width = max(map(len, rows))
-        lines += [""] + [f"{name:{width}} {self._shapes[name]!s:20} {', '.join(map(str, sbp))}" for name, sbp in rows.items()]
+        lines += [""] + [f"{name:{width}} {self._shapes[name]!s:20} {', '.join(_text(one) for one in lies)}" for name, lies in rows.items()]
         return "\n".join(lines)
 
 
 def plan(module, mesh, sample, *, loss=None, optimizer=None, machine=None) -> Plan:
-    """Finds how a module's parameters and inputs should lie on a mesh of devices for a training step to take little time, and fit into memory. No devices are
+    """Finds how a module's parameters and inputs, and what its submodules give, should lie on a mesh of devices for a training step to take little time, and fit into memory. No devices are
     needed: the step runs with tensors that have no elements, and what its calls cost is added up by an alpha-beta model of the links and the devices' speed.
 
     `mesh` is the number of devices along each dimension, or their number; `sample` a tensor or tuple of tensors that the module is called with, whose first dimension
     counts samples (of a module on the meta device they may be meta tensors); `loss` makes a scalar of what the module gives, which is summed otherwise; `optimizer` makes
-    an optimizer of a list of parameters, whose step is then part of it. Parameters of one shape whose names differ in numbers only lie alike, as those of a stack of layers.
+    an optimizer of a list of parameters, whose step is then part of it. Parameters and submodules of one shape whose names differ in numbers only lie alike, as those of a stack
+    of layers.
 
     The step must be one of global tensors: one that reads elements, or makes local tensors beside the given ones, is an error. Every rank finds the same plan by itself.
 
@@ -119,62 +127,28 @@ def plan(module, mesh, sample, *, loss=None, optimizer=None, machine=None) -> Pl
     machine = Machine() if machine is None else machine
     mesh = (mesh,) if isinstance(mesh, int) else tuple(mesh)
     sample = sample if isinstance(sample, (tuple, list)) else (sample,)
-    step = _Step(module, sample, loss, optimizer)
     rates = (machine.flops, machine.bandwidth, machine.launch)
     links = [(latency, 1 / bandwidth) for latency, bandwidth in machine.links]
-    planner = _core._Planner(mesh, rates, machine.memory, links, step.variables, step.members)
-    (chosen, figures), usual, tried = planner.search(step)
-    lies = {name: tuple(_Sbp._of(one) for one in chosen[variable]) for name, variable in step.lies.items()}
+    step = _Step(module, sample, loss, optimizer)
+    planner = lambda: _core._Planner(mesh, rates, machine.memory, links, step.variables, step.members)
+    step.find_activations(planner())
+    (chosen, figures), usual, tried = planner().search(step)
+    lies = {name: tuple(one and _Sbp._of(one) for one in chosen[variable]) for name, variable in step.lies.items()}
     inputs = tuple(lies.get(f"input {i}") for i in range(len(sample)))
     parameters = {name: sbp for name, sbp in lies.items() if name in step.parameters}
+    activations = {name: lies[f"{name}()"] for name in step.activations if any(lies[f"{name}()"])}
     usual = {name: Spent(*spent) for name, (_, spent) in usual}
-    return Plan(mesh, Spent(*figures), parameters, inputs, usual, tried, step.shapes)
-
-
-class _Step:
-    """A training step as the search calls it, with the tensors that it needs."""
-
-    def __init__(self, module, sample, loss, optimizer):
-        self.module, self.sample, self.loss, self.optimizer = module, sample, loss or _sum, optimizer
-        self.parameters = dict(module.named_parameters())
-        buffers = dict(module.named_buffers())
-        tensors = {f"input {i}": one for i, one in enumerate(sample) if isinstance(one, _core.Tensor)} | self.parameters | buffers
-        self.names = list(tensors)
-        self.shapes = {name: tuple(tensor.shape) for name, tensor in tensors.items()}
-        self.variables, self.members, self.lies = [], [], {}
-        numbers = {}
-        for name, tensor in tensors.items():
-            variable = None
-            if name not in buffers:
-                key = name if name.startswith("input ") else (re.sub(r"\d+", "#", name), self.shapes[name])
-                variable = numbers.setdefault(key, len(numbers))
-                if variable == len(self.variables):
-                    self.variables.append((name, list(self.shapes[name]), name.startswith("input ")))
-                self.lies[name] = variable
-            self.members.append((tensor.dtype, list(self.shapes[name]), variable))
-
-    def __call__(self, tensors):
-        from ..func import functional_call
-
-        named = dict(zip(self.names, tensors))
-        given = [named.pop(f"input {i}", one) for i, one in enumerate(self.sample)]
-        trained = [named[name].requires_grad_(parameter.requires_grad) for name, parameter in self.parameters.items()]
-        self.loss(functional_call(self.module, named, tuple(given))).backward()
-        if self.optimizer is not None:
-            self.optimizer([one for one in trained if one.requires_grad]).step()
-
-
-def _sum(given):
-    if isinstance(given, _core.Tensor):
-        return given.sum()
-    parts = given.values() if isinstance(given, dict) else given
-    return sum(_sum(part) for part in parts if not isinstance(part, _core.Tensor) or part.requires_grad)
+    return Plan(mesh, Spent(*figures), parameters, inputs, activations, usual, tried, step.shapes)
 
 
 def _distributed(tensor, place, sbp):
     from .._global.convert import text
 
     return _core._distribute(tensor, text("Plan.apply", place, sbp))
+
+
+def _text(one):
+    return "as it comes" if one is None else str(one)
 
 
 def _product(numbers):

@@ -14,9 +14,14 @@ use super::read::{everywhere, part_of as read_part, to_all};
 use super::{World, boxing};
 use crate::{Call as Collect, Collective, Distribution, Place, Placement, Sbp};
 
+/// Whether ranks have parts of a tensor.
+pub fn is_global(tensor: &Tensor) -> bool {
+    Content::of(tensor).is_some()
+}
+
 /// How a global tensor is distributed; `None` for a local one.
 pub fn distribution_of(tensor: &Tensor) -> Result<Option<Arc<Distribution>>> {
-    if Content::of(tensor).is_none() {
+    if !is_global(tensor) {
         return Ok(None);
     }
     read_part(tensor, Location::caller()).map(|part| Some(part.distribution))

@@ -28,6 +28,6 @@ mod world;
 
 pub use beside::make_in;
 pub(crate) use convert::unfilled;
-pub use convert::{distribute, distribution_of, from_part, part_of, redistribute};
+pub use convert::{distribute, distribution_of, from_part, is_global, part_of, redistribute};
 pub use device::{device_of, placement_of};
 pub use world::World;

@@ -5,21 +5,21 @@ use std::collections::HashMap;
 use opforge_core::{Error, Result};
 
 use super::ledger::Spent;
-use super::space::Choice;
+use super::space::{Choice, Lies};
 use super::usual::usual;
 use super::{Simulation, Space};
-use crate::{Distribution, Sbp};
+use crate::Sbp;
 
 /// Programs that are tried at most.
-const MOST: usize = 2000;
+const MOST: usize = 3000;
 /// How far apart, in the order of variables, two of them are that change together: weights that follow each other are split so that what lies between needs no boxing.
 const NEAR: usize = 3;
 
-/// Distributions of all variables, and what the program spends with them.
+/// How all variables lie, and what the program spends then.
 #[derive(Debug, Clone)]
 pub struct Planned {
     /// Of each variable.
-    pub distributions: Vec<Distribution>,
+    pub lies: Vec<Lies>,
     /// By the busiest device.
     pub spent: Spent,
 }
@@ -35,18 +35,14 @@ pub struct Found {
     pub tried: usize,
 }
 
-/// Finds distributions of a space's variables with which a program takes little time, and no more memory than the machine has. `evaluate` runs the program
-/// in the simulation with tensors of these distributions, and takes what was spent.
+/// Finds how a space's variables should lie for a program to take little time, and no more memory than the machine has. `evaluate` runs the program
+/// in the simulation with tensors that lie so, [lays](super::lay) its activations so, and takes what was spent.
 ///
 /// The same program on the same machine gives the same plan: every rank may search for itself.
 ///
 /// # Errors
 /// The program's, if it fails with every one of the [usual](Found::usual) ways; no way among those tried that fits into memory.
-pub fn search(
-    simulation: &Simulation,
-    space: &Space,
-    evaluate: impl FnMut(&[Distribution]) -> Result<Spent>,
-) -> Result<Found> {
+pub fn search(simulation: &Simulation, space: &Space, evaluate: impl FnMut(&[Lies]) -> Result<Spent>) -> Result<Found> {
     let mut search =
         Search { space, memory: simulation.machine().memory, evaluate, known: HashMap::new(), failure: None };
     simulation.uses();
@@ -68,17 +64,15 @@ pub fn search(
             format!("{most} bytes a device"),
         ));
     }
-    let planned = |choice: &Choice, spent| Ok(Planned { distributions: space.distributions(choice)?, spent });
-    let usual = ways.iter().filter_map(|(name, choice)| {
-        let score = (*search.known.get(choice)?)?;
-        Some(planned(choice, score.spent).map(|planned| (*name, planned)))
+    let usual = ways.into_iter().filter_map(|(name, lies)| {
+        let score = (*search.known.get(&lies)?)?;
+        Some((name, Planned { lies, spent: score.spent }))
     });
-    let usual = usual.collect::<Result<_>>()?;
-    Ok(Found { best: planned(&choice, score.spent)?, usual, tried: search.known.len() })
+    Ok(Found { usual: usual.collect(), best: Planned { lies: choice, spent: score.spent }, tried: search.known.len() })
 }
 
 /// Variables, each with how it is to lie along a dimension of the mesh.
-type Change = Vec<(usize, Sbp)>;
+type Change = Vec<(usize, Option<Sbp>)>;
 
 /// How good a choice is: first by the memory that it lacks, then by time, then by memory.
 #[derive(Clone, Copy)]
@@ -108,13 +102,12 @@ struct Search<'a, F> {
     failure: Option<Error>,
 }
 
-impl<F: FnMut(&[Distribution]) -> Result<Spent>> Search<'_, F> {
+impl<F: FnMut(&[Lies]) -> Result<Spent>> Search<'_, F> {
     fn score(&mut self, choice: &Choice) -> Option<Score> {
         if let Some(known) = self.known.get(choice) {
             return *known;
         }
-        let spent = self.space.distributions(choice).and_then(|distributions| (self.evaluate)(&distributions));
-        let score = match spent {
+        let score = match (self.evaluate)(choice) {
             Ok(spent) => Some(Score { excess: self.memory.map_or(0, |most| spent.memory.saturating_sub(most)), spent }),
             Err(error) => {
                 self.failure = Some(error);

@@ -46,11 +46,11 @@ impl Simulation {
     /// A tensor without elements, as a variable of a space.
     ///
     /// # Errors
-    /// A distribution that does not go with the variable's shape; more placements than there may be.
-    pub fn tensor(&self, space: &Space, variable: usize, dtype: DType, to: &Distribution) -> Result<Tensor> {
-        let shape = &space.variables()[variable].shape;
+    /// Those of [`Space::distribution`]; what does not go with the variable's shape; more placements than there may be.
+    pub fn tensor(&self, space: &Space, variable: usize, dtype: DType, lies: &[Option<Sbp>]) -> Result<Tensor> {
+        let (shape, to) = (&space.variables()[variable].shape, space.distribution(lies)?);
         to.check(shape)?;
-        let tensor = unfilled(&self.world, &Meta::contiguous(dtype, shape), to)?;
+        let tensor = unfilled(&self.world, &Meta::contiguous(dtype, shape), &to)?;
         self.ledger.know(&tensor, variable);
         Ok(tensor)
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::Space;
 use super::ledger::Use;
-use super::space::Choice;
+use super::space::{Choice, Kind};
 
 /// The usual ways, by name.
 pub(super) fn usual(space: &Space, uses: &[Use]) -> Vec<(&'static str, Choice)> {
@@ -26,7 +26,7 @@ pub(super) fn usual(space: &Space, uses: &[Use]) -> Vec<(&'static str, Choice)> 
 /// Samples are split along dimensions of the mesh.
 fn data(space: &Space, dims: &[usize]) -> Choice {
     let mut choice = space.whole();
-    let inputs = (0..choice.len()).filter(|&variable| space.variables()[variable].is_input);
+    let inputs = (0..choice.len()).filter(|&variable| space.variables()[variable].kind == Kind::Input);
     inputs.for_each(|input| dims.iter().for_each(|&dim| space.split(&mut choice, input, dim, 0)));
     choice
 }
@@ -34,7 +34,7 @@ fn data(space: &Space, dims: &[usize]) -> Choice {
 /// Samples are split, and each weight along its first dimension, to be brought together where it is used.
 fn weights(space: &Space, dims: &[usize]) -> Choice {
     let mut choice = data(space, dims);
-    let weights = (0..choice.len()).filter(|&variable| !space.variables()[variable].is_input);
+    let weights = (0..choice.len()).filter(|&variable| space.variables()[variable].kind == Kind::Weight);
     weights.for_each(|weight| dims.iter().for_each(|&dim| space.split(&mut choice, weight, dim, 0)));
     choice
 }

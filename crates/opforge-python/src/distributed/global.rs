@@ -1,6 +1,7 @@
 //! Global tensors. A distribution is its text, `cpu[0, 1] [S(0)]`: what `placement` and `sbp` of the package are made of.
 
-use opforge_dist::{Distribution, Placement, global};
+use opforge_dist::planner::{Lies, lay};
+use opforge_dist::{Distribution, Placement, Sbp, global};
 use pyo3::prelude::*;
 
 use crate::device::PyDevice;
@@ -32,6 +33,21 @@ pub fn _from_part(py: Python<'_>, tensor: &Bound<'_, PyTensor>, distribution: &s
 #[pyfunction]
 pub fn _redistribute(py: Python<'_>, tensor: &Bound<'_, PyTensor>, distribution: &str) -> PyResult<Py<PyAny>> {
     convert(py, tensor, distribution, global::redistribute)
+}
+
+/// A global tensor brought into a distribution along those dimensions of the mesh for which an sbp is given.
+#[pyfunction]
+pub fn _lay(py: Python<'_>, tensor: &Bound<'_, PyTensor>, lies: Vec<Option<String>>) -> PyResult<Py<PyAny>> {
+    let parsed = lies.iter().map(|sbp| sbp.as_deref().map(str::parse::<Sbp>).transpose());
+    let lies: Lies = parsed.collect::<opforge::Result<_>>().or_raise(py)?;
+    let tensor = PyTensor::of(tensor);
+    PyTensor::wrap(py, front_end::attempt(|| lay(&tensor, &lies)).or_raise(py)?)
+}
+
+/// Whether ranks have parts of a tensor.
+#[pyfunction]
+pub fn _is_global(tensor: &Bound<'_, PyTensor>) -> bool {
+    global::is_global(&PyTensor::of(tensor))
 }
 
 /// This rank's part of a global tensor.

@@ -10,7 +10,9 @@ mod request;
 mod world;
 
 pub use fault::class_of_fault;
-pub use global::{_distribute, _distribution, _from_part, _make_in, _own_part, _placement_device, _redistribute};
+pub use global::{
+    _distribute, _distribution, _from_part, _is_global, _lay, _make_in, _own_part, _placement_device, _redistribute,
+};
 pub use group::PyProcessGroup;
 pub use planner::_Planner;
 pub use request::PyCollectiveRequest;

@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 
 use opforge::{DType, Error, Result, Shape, Tensor};
-use opforge_dist::planner::{self, Machine, Planned, Simulation, Space, Spent, Variable};
-use opforge_dist::{Costs, Distribution, Link};
-use pyo3::exceptions::PyException;
+use opforge_dist::planner::{self, Kind, Lies, Machine, Planned, Simulation, Space, Spent, Variable};
+use opforge_dist::{Costs, Link, Sbp};
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
@@ -16,8 +16,8 @@ use crate::tensor::PyTensor;
 
 /// Seconds of calls and of boxing, bytes that all devices receive, the most bytes that tensors took, and the number of calls.
 type Figures = (f64, f64, u64, usize, usize);
-/// How each variable lies along each dimension of the mesh, and what that takes.
-type Way = (Vec<Vec<String>>, Figures);
+/// How each variable lies along each dimension of the mesh (`None`: as it comes), and what that takes.
+type Way = (Vec<Vec<Option<String>>>, Figures);
 
 /// The best way, the usual ones by name, and how many were tried.
 type Ways = (Way, Vec<(&'static str, Way)>, usize);
@@ -43,7 +43,7 @@ impl _Planner {
         machine: (f64, f64, f64),
         memory: Option<usize>,
         links: Vec<(f64, f64)>,
-        variables: Vec<(String, Vec<usize>, bool)>,
+        variables: Vec<(String, Vec<usize>, String)>,
         members: Vec<Member<Bound<'_, PyDType>>>,
     ) -> PyResult<Self> {
         let members = members.into_iter().map(|(dtype, shape, variable)| (dtype.get().0, shape, variable)).collect();
@@ -51,17 +51,25 @@ impl _Planner {
         let (flops, bytes, launch) = machine;
         let costs = Costs { links, copy: 1.0 / bytes, ..Costs::default() };
         let simulation = Simulation::new(&Machine { flops, bytes, launch, memory, costs }, &mesh).or_raise(py)?;
-        let variables = variables.into_iter();
-        let variables =
-            variables.map(|(name, shape, is_input)| Variable { name, shape: Shape::from_dims(&shape), is_input });
-        let space = Space::new(simulation.placement(), variables.collect());
+        let variable = |(name, shape, kind): (String, Vec<usize>, String)| {
+            Ok(Variable { name, shape: Shape::from_dims(&shape), kind: kind_of(&kind)? })
+        };
+        let variables = variables.into_iter().map(variable).collect::<PyResult<_>>()?;
+        let space = Space::new(simulation.placement(), variables);
         Ok(_Planner { simulation, space, members })
     }
 
-    /// Searches with a step that is called with the members.
+    /// Calls a step with the members, nothing split.
+    fn run(&self, py: Python<'_>, step: Bound<'_, PyAny>) -> PyResult<()> {
+        let whole =
+            vec![vec![Some(Sbp::Broadcast); self.simulation.placement().mesh().len()]; self.space.variables().len()];
+        self.simulation.run(|| self.evaluate(py, &step, &whole))
+    }
+
+    /// Searches with a step that is called with the members, and how each variable is to lie.
     fn search(&self, py: Python<'_>, step: Bound<'_, PyAny>) -> PyResult<Ways> {
         let raised: RefCell<Option<PyErr>> = RefCell::new(None);
-        let evaluate = |chosen: &[Distribution]| -> Result<Spent> {
+        let evaluate = |chosen: &[Lies]| -> Result<Spent> {
             if raised.borrow().as_ref().is_some_and(|error| !error.is_instance_of::<PyException>(py)) {
                 return Err(Error::msg("the search was interrupted"));
             }
@@ -86,7 +94,7 @@ impl _Planner {
 }
 
 impl _Planner {
-    fn evaluate(&self, py: Python<'_>, step: &Bound<'_, PyAny>, chosen: &[Distribution]) -> PyResult<()> {
+    fn evaluate(&self, py: Python<'_>, step: &Bound<'_, PyAny>, chosen: &[Lies]) -> PyResult<()> {
         let member = |(dtype, shape, variable): &Member<DType>| -> PyResult<Py<PyAny>> {
             let made = || -> Result<Tensor> {
                 match variable {
@@ -97,12 +105,24 @@ impl _Planner {
             PyTensor::wrap(py, front_end::attempt(made).or_raise(py)?)
         };
         let members = self.members.iter().map(member).collect::<PyResult<Vec<_>>>()?;
-        step.call1((PyList::new(py, members)?,)).map(drop)
+        step.call1((PyList::new(py, members)?, texts(chosen))).map(drop)
     }
 }
 
+fn kind_of(name: &str) -> PyResult<Kind> {
+    match name {
+        "input" => Ok(Kind::Input),
+        "weight" => Ok(Kind::Weight),
+        "activation" => Ok(Kind::Activation),
+        _ => Err(PyValueError::new_err(format!("plan: kind={name}, expected input, weight or activation"))),
+    }
+}
+
+fn texts(all: &[Lies]) -> Vec<Vec<Option<String>>> {
+    all.iter().map(|lies| lies.iter().map(|sbp| sbp.map(|sbp| sbp.to_string())).collect()).collect()
+}
+
 fn way(planned: &Planned) -> Way {
-    let sbp = |to: &Distribution| to.sbp().iter().map(ToString::to_string).collect();
     let Spent { compute, boxing, moved, memory, calls } = planned.spent;
-    (planned.distributions.iter().map(sbp).collect(), (compute, boxing, moved, memory, calls))
+    (texts(&planned.lies), (compute, boxing, moved, memory, calls))
 }

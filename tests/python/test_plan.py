@@ -96,6 +96,21 @@ def test_steps_that_cannot_be_planned_say_why():
         dist.plan(nn.Linear(4, 4), 2, x, machine=dist.Machine(flops=0))
 
 
+def test_a_graph_has_its_own_loss():
+    class Step(nn.Graph):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def build(self, x):
+            return self.layer(x).sum().backward()
+
+    plan = dist.plan(Step(), 2, torch.ones(4, 4))
+    assert set(plan.parameters) == {"layer.weight", "layer.bias"}
+    with pytest.raises(TypeError, match="loss"):
+        dist.plan(Step(), 2, torch.ones(4, 4), loss=torch.sum)
+
+
 def test_a_plan_is_for_its_module():
     plan = dist.plan(nn.Linear(4, 4), 2, torch.ones(4, 4))
     with pytest.raises(KeyError, match="weight"):

@@ -8,6 +8,7 @@ from .. import _core
 from .._global.placement import placement as _Placement
 from ..sbp import sbp as _Sbp
 from ._plan_step import Step as _Step
+from ._plan_step import as_module as _as_module
 from ._plan_step import laid as _laid
 
 
@@ -63,7 +64,7 @@ class Plan:
     _shapes: dict = field(repr=False)
 
     def apply(self, module, ranks=None):
-        """Makes a module's parameters and buffers global as planned, in place, and gives it. From then on local tensors that it is called with, which every
+        """Makes a module's or a graph's parameters and buffers global as planned, in place, and gives it. From then on local tensors that it is called with, which every
         rank has whole, are distributed as planned, and what its submodules give is brought into the planned distribution. All ranks call it; `ranks` are those of the mesh, in order: the first ones unless given.
 
         Raises KeyError for a module with other parameters than the plan's; ValueError for another number of ranks than the mesh has.
@@ -73,20 +74,21 @@ class Plan:
         if len(ranks) != count:
             raise ValueError(f"Plan.apply: ranks={ranks}, expected {count} of them for a mesh {self.mesh}")
         place = _Placement("cpu", _nested(ranks, self.mesh))
-        names = {name for name, _ in module.named_parameters()}
+        whole = _as_module(module)
+        names = {name for name, _ in whole.named_parameters()}
         if names != set(self.parameters):
             raise KeyError(f"Plan.apply: the module's parameters differ from the plan's in {sorted(names ^ set(self.parameters))}")
-        for name, parameter in module.named_parameters():
+        for name, parameter in whole.named_parameters():
             parameter.data = _distributed(parameter.data, place, self.parameters[name])
-        whole = (_Sbp._of("B"),) * len(self.mesh)
-        for submodule in module.modules():
+        everywhere = (_Sbp._of("B"),) * len(self.mesh)
+        for submodule in whole.modules():
             for name, buffer in submodule._buffers.items():
                 if buffer is not None:
-                    submodule._buffers[name] = _distributed(buffer, place, whole)
+                    submodule._buffers[name] = _distributed(buffer, place, everywhere)
         for name, lies in self.activations.items():
             lies = [one and str(one) for one in lies]
-            module.get_submodule(name).register_forward_hook(lambda _, given, made, lies=lies: _laid(made, lies))
-        module.register_forward_pre_hook(lambda _, given: tuple(self._input(i, one, place) for i, one in enumerate(given)))
+            whole.get_submodule(name).register_forward_hook(lambda _, given, made, lies=lies: _laid(made, lies))
+        whole.register_forward_pre_hook(lambda _, given: tuple(self._input(i, one, place) for i, one in enumerate(given)))
         return module
 
     def _input(self, i, given, place):
@@ -108,6 +110,8 @@ class Plan:
 def plan(module, mesh, sample, *, loss=None, optimizer=None, machine=None) -> Plan:
     """Finds how a module's parameters and inputs, and what its submodules give, should lie on a mesh of devices for a training step to take little time, and fit into memory. No devices are
     needed: the step runs with tensors that have no elements, and what its calls cost is added up by an alpha-beta model of the links and the devices' speed.
+
+    `module` may be an `nn.Graph` too: the step is its `build` then, which calls `backward` itself, with the given optimizer's.
 
     `mesh` is the number of devices along each dimension, or their number; `sample` a tensor or tuple of tensors that the module is called with, whose first dimension
     counts samples (of a module on the meta device they may be meta tensors); `loss` makes a scalar of what the module gives, which is summed otherwise; `optimizer` makes

@@ -8,14 +8,19 @@ from .. import _core
 
 
 class Step:
-    """A step of a module on a sample, whose `loss` is made of what the module gives (its sum without one), and which ends with an optimizer's step if there is one.
+    """A step of a module on a sample, whose `loss` is made of what the module gives (its sum without one); or of an `nn.Graph`, which differentiates by itself. It ends with an
+    optimizer's step if there is one.
 
     `variables` are what the planner decides on: name, shape and kind; `lies` the number of the variable that a tensor lies as, by name, with `()` behind the names of
     submodules for what these give; `members` the tensors that a call gets, in order: dtype, shape, and the variable, which buffers have none of.
     """
 
     def __init__(self, module, sample, loss, optimizer):
-        self.module, self.sample, self.loss, self.optimizer = module, sample, loss or _sum, optimizer
+        self.module, self.sample, self.optimizer = as_module(module), sample, optimizer
+        is_graph, module = self.module is not module, self.module
+        if is_graph and loss is not None:
+            raise TypeError("plan: a graph has its own loss, loss= is for modules")
+        self.loss = None if is_graph else loss or _sum
         self.parameters = dict(module.named_parameters())
         buffers = dict(module.named_buffers())
         tensors = {f"input {i}": one for i, one in enumerate(sample) if isinstance(one, _core.Tensor)} | self.parameters | buffers
@@ -52,7 +57,9 @@ class Step:
         decided = {name: those for name, those in decided.items() if any(those)}
         modules = [(name, self.module.get_submodule(name)) for name in decided]
         with _Hooks(modules, lambda name, one: laid(one, decided[name])):
-            self.loss(functional_call(self.module, named, tuple(given))).backward()
+            made = functional_call(self.module, named, tuple(given))
+            if self.loss is not None:
+                self.loss(made).backward()
         if self.optimizer is not None:
             self.optimizer([one for one in trained if one.requires_grad]).step()
 
@@ -63,6 +70,13 @@ class Step:
         if variable == len(self.variables):
             self.variables.append((name, list(self.shapes[name]), kind))
         self.lies[name] = variable
+
+
+def as_module(module):
+    """A module, or that of an `nn.Graph`."""
+    from ..graph import Graph
+
+    return module.as_module() if isinstance(module, Graph) else module
 
 
 class _Hooks:

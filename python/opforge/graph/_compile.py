@@ -82,6 +82,9 @@ class _Compiled:
         return (structure.key, now, _core.get_default_dtype(), str(_core.get_default_device()), _intercept.thread.cast), modules
 
     def _first_call(self, known, tensors, structure, args, kwargs):
+        if any(tensor.is_global for tensor in tensors):
+            known.insert(0, (None, None))
+            return self._as_it_is(args, kwargs, "it is called with global tensors, whose calls run one by one")
         results = None
 
         def function(tensors):
@@ -93,7 +96,9 @@ class _Compiled:
         try:
             program = trace(function, tensors, False)
         except (_core.OpforgeError, NoStructure, NotAGraph) as error:
-            if isinstance(error, _core.OpforgeError) and _UNKNOWN not in str(error):
+            # On tensors of other devices, global ones among them, the function says itself what is wrong, if anything is.
+            may_run = isinstance(error, _core.DeviceError) or _UNKNOWN in str(error)
+            if isinstance(error, _core.OpforgeError) and not may_run:
                 raise
             known.insert(0, (None, None))
             return self._as_it_is(args, kwargs, str(error))

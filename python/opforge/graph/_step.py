@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from .._calls import intercept as _intercept
 from ..nn.modules.module import Module
 from ._compile import kept, trace
@@ -13,7 +15,8 @@ class Graph:
     """A step of training or of inference. Subclasses assign modules and optimizers in `__init__`, and write `build`.
 
     `build` is run once for each kind of arguments, in order to write down what it calls. It may call `backward()` of a loss; then each call of the
-    graph computes the gradients anew, and the optimizers take their steps. Results carry no gradients.
+    graph computes the gradients anew, and the optimizers take their steps. Results carry no gradients. A step on global tensors runs call by call: what is one
+    kernel is then what each rank's calls on its parts become.
 
     >>> class Step(opforge.nn.Graph):
     ...     def __init__(self):
@@ -33,6 +36,7 @@ class Graph:
         self._optimizers = []
         self._programs = {}
         self._debug = debug
+        self._whole = None
 
     def build(self, *args, **kwargs):
         """The step. Subclasses write it."""
@@ -54,6 +58,13 @@ class Graph:
             if isinstance(value, Module):
                 yield from value.modules()
 
+    def as_module(self):
+        """A module whose forward is `build`, and whose submodules are those of the graph by the names of their attributes. Its hooks see the graph's steps on global
+        tensors; `opforge.distributed.plan` uses it."""
+        if self._whole is None:
+            self._whole = (_Whole(self),)
+        return self._whole[0]
+
     def state_dict(self):
         """The states of modules and optimizers, by the names of their attributes."""
         modules = {name: value.state_dict() for name, value in vars(self).items() if isinstance(value, Module)}
@@ -69,11 +80,14 @@ class Graph:
 
     def __call__(self, *args, **kwargs):
         tensors, structure = flatten((args, kwargs))
-        now, modules = state([*watched(self.build), *self._parameters()])
+        parameters = self._parameters()
+        if any(tensor.is_global for tensor in [*tensors, *parameters]):
+            return self._call_by_call(args, kwargs, parameters)
+        now, modules = state([*watched(self.build), *parameters])
         known = kept(self._programs, (structure.key, now, _intercept.thread.cast), modules)
         found = next((entry for entry in known if entry[0].accepts(tensors)), None)
         if found is None:
-            found = self._trace(tensors, structure)
+            found = self._trace(tensors, structure, parameters)
             known.insert(0, found)
         program, results, parameters = found
         values = program(tensors)
@@ -81,11 +95,7 @@ class Graph:
         for parameter, gradient in zip(parameters, reversed(gradients)):
             parameter.grad = gradient
         if parameters:
-            for optimizer, schedule in self._optimizers:
-                optimizer.step()
-                optimizer.zero_grad()
-                if schedule is not None:
-                    schedule.step()
+            self._optimize()
         return results.build(values)
 
     def explain(self):
@@ -98,10 +108,24 @@ class Graph:
         groups = (group for optimizer, _ in self._optimizers for group in optimizer.param_groups)
         return [*(found | {id(p): p for group in groups for p in group["params"]}).values()]
 
-    def _trace(self, tensors, structure):
+    def _optimize(self):
+        for optimizer, schedule in self._optimizers:
+            optimizer.step()
+            optimizer.zero_grad()
+            if schedule is not None:
+                schedule.step()
+
+    def _call_by_call(self, args, kwargs, parameters):
+        with _without_gradients(parameters) as before:
+            flat, results = flatten(self.as_module()(*args, **kwargs))
+            touched = {id(parameter): parameter.grad for parameter in parameters if parameter.grad is not None}
+            before.update(touched)
+        if touched:
+            self._optimize()
+        return results.build([tensor.detach() for tensor in flat])
+
+    def _trace(self, tensors, structure, parameters):
         results, touched = None, []
-        parameters = self._parameters()
-        before = [parameter.grad for parameter in parameters]
 
         def step(tensors):
             nonlocal results
@@ -110,13 +134,30 @@ class Graph:
             touched.extend(parameter for parameter in parameters if parameter.grad is not None)
             return [tensor.detach() for tensor in flat] + [parameter.grad for parameter in touched]
 
-        try:
-            for parameter in parameters:
-                parameter.grad = None
+        with _without_gradients(parameters):
             program = trace(step, tensors, True)
-        finally:
-            for parameter, gradient in zip(parameters, before):
-                parameter.grad = gradient
         if self._debug:
             print(program)
         return program, results, touched
+
+
+class _Whole(Module):
+    def __init__(self, graph):
+        super().__init__()
+        self.forward = graph.build
+        for name, value in vars(graph).items():
+            if isinstance(value, Module):
+                self.add_module(name, value)
+
+
+@contextlib.contextmanager
+def _without_gradients(parameters):
+    """Takes gradients away meanwhile. They are given back by the parameters' ids, as the mapping that is entered has them in the end."""
+    before = {id(parameter): parameter.grad for parameter in parameters}
+    try:
+        for parameter in parameters:
+            parameter.grad = None
+        yield before
+    finally:
+        for parameter in parameters:
+            parameter.grad = before[id(parameter)]

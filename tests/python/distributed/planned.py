@@ -2,6 +2,8 @@
 
 import dataclasses
 
+import pytest
+
 import opforge as torch
 import opforge.distributed as dist
 from opforge import nn
@@ -51,4 +53,30 @@ for lies in (split(0), split(1)), (torch.sbp.broadcast, split(0)), (split(1), No
         model.get_submodule(name).register_forward_hook(lambda _, given, made, name=name: seen.update({name: made.sbp}))
     check(decided, model, step(model, x))
     assert all(one is None or seen[name] == (one,) for name, one in zip("02", lies)), (seen, lies)
+
+
+class Training(nn.Graph):
+    """A step that differentiates, and trains, by itself."""
+
+    def __init__(self):
+        super().__init__()
+        self.model = network()
+        self.add_optimizer(torch.optim.SGD(self.model.parameters(), lr=0.5))
+
+    def build(self, x):
+        return step(self.model, x)
+
+
+alone, trained = Training(), Training()
+plan = dist.plan(Training(), size, x, machine=machines[0], optimizer=torch.optim.SGD)
+plan.apply(trained)
+for _ in range(3):
+    expected, found = alone(x).item(), trained(x).item()
+    assert abs(expected - found) < 1e-6, (expected, found)
+assert all(mine.sbp == plan.parameters[f"model.{name}"] for name, mine in trained.model.named_parameters())
+
+# A function of global tensors gives what it gives without being compiled, and says that it is no graph.
+with pytest.warns(UserWarning, match="global tensors"):
+    found = torch.compile(lambda x: x.sin().sum())(x.to_global(torch.placement("cpu", range(size)), torch.sbp.broadcast))
+assert torch.equal(found.to_local(), x.sin().sum())
 print("all is right", flush=True)

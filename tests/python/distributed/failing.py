@@ -50,6 +50,12 @@ elif kind == "part_fails":
         slow = torch.ones(700, 700)
         slow @ slow @ slow
     print(whole(torch.ones(2, dtype=torch.int64) % (1 - rank)))
+elif kind in ("no_memory", "no_memory_for_a_part"):
+    y = torch.ones(1 << 20).to_global(placement=torch.placement("cpu", [0, 1]), sbp=torch.sbp.split(0))
+    if rank == 1:
+        torch._core.set_memory_limit(torch._core.memory_allocated() + (1 << 19))
+    y = y * 2 if kind == "no_memory_for_a_part" else y.to_global(sbp=torch.sbp.broadcast)
+    print(y.sum().to_global(sbp=torch.sbp.broadcast).item())
 elif kind == "diverged_global":
     y = whole(x)
     print(whole(y) if rank else dist.all_reduce(y))

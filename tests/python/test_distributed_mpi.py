@@ -28,7 +28,7 @@ FAILING = [
     ("interrupted", ["KeyboardInterrupt", "failing.py"]),
     ("interrupted_global", ["KeyboardInterrupt", "failing.py"]),
     ("part_fails", ["rank 1 stopped after an error: invalid argument in remainder", "called all_reduce(sum) of i64 [2]"]),
-    ("no_memory", ["rank 1 stopped after an error: out of memory", "OutOfMemoryError"]),
+    ("no_memory", ["rank 1 stopped after an error: OutOfMemoryError: out of memory"]),
     ("no_memory_for_a_part", ["rank 1", "OutOfMemoryError"]),
     ("diverged_global", ["rank 0 called all_reduce(sum) of f32 [2]", "rank 1 called"]),
     ("caught", ["it has failed earlier"]),

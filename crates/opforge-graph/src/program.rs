@@ -3,15 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use opforge::dispatch::{dispatch, dispatch_into};
+use opforge::dispatch::{arranged, dispatch, dispatch_into};
 use opforge::{DType, Device, Error, Layout, Meta, Result, Tensor, no_grad};
 use opforge_cpu::program::sequence::Stopwatch;
-use opforge_runtime::{Generator, Storage};
+use opforge_runtime::{Generator, Prepack, Storage};
 
 use crate::graph::{Graph, Origin, Use};
 use crate::inside::{Passing, Stage};
 use crate::kernel::Carried;
-use crate::packed::Packed;
 use crate::run::{GRAPH, Run};
 
 /// A graph that has been made ready to run.
@@ -37,7 +36,7 @@ enum Given {
     Input { value: usize, number: usize, bytes: usize },
     Captured { value: usize, bytes: Tensor },
     Key { value: usize },
-    Packed { value: usize, packed: Arc<Packed> },
+    Packed { value: usize, weight: Tensor, prepack: Arc<Prepack> },
 }
 
 impl Given {
@@ -115,7 +114,8 @@ impl Graph {
                     return Err(Error::msg("only what was captured is packed"));
                 };
                 let (start, all) = (packing.weight.byte_offset(), self.values[packing.weight.value].bytes);
-                Given::Packed { value, packed: packing.of(flat(captured.storage()?, start, all - start)?) }
+                let weight = flat(captured.storage()?, start, all - start)?;
+                Given::Packed { value, weight, prepack: packing.prepack.clone() }
             }
             Origin::Made => return Err(Error::msg("a program is not given what it makes")),
         })
@@ -196,7 +196,7 @@ impl Program {
                 flat(argument.storage(), start, *bytes)
             }
             Given::Captured { bytes, .. } => Ok(bytes.clone()),
-            Given::Packed { packed, .. } => packed.tensor(),
+            Given::Packed { weight, prepack, .. } => arranged(weight, prepack),
             Given::Key { .. } => {
                 let key = Tensor::from_vec(Generator::global().next_key().to_vec(), 2, &Device::Cpu)?;
                 flat(key.storage(), 0, key.storage().nbytes())

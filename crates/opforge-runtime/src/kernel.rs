@@ -28,6 +28,11 @@ pub trait Kernel: Send + Sync + 'static {
     /// A rough estimate of the time of one run, in nanoseconds (on one core): the VM runs short kernels on the calling thread.
     fn duration(&self) -> u64;
 
+    /// How an input that stays the same from run to run may be arranged beforehand, where that saves time.
+    fn arranging(&self) -> Option<Prepack> {
+        None
+    }
+
     /// What is called instead of [`Kernel::launch`] for a queued call that is not carried out: what it reads is unusable, or nobody waits for it any
     /// more. For kernels that others outside of the VM wait for.
     fn forgo(&self, reason: &Error) {
@@ -90,7 +95,7 @@ pub trait HostKernel: Kernel {
     /// As [`Kernel::duration`].
     fn cost(&self) -> u64;
 
-    /// How an input that stays the same from run to run may be arranged beforehand, where that saves time.
+    /// As [`Kernel::arranging`].
     fn prepack(&self) -> Option<Prepack> {
         None
     }
@@ -118,6 +123,10 @@ impl<K: HostKernel> Kernel for K {
 
     fn duration(&self) -> u64 {
         self.cost()
+    }
+
+    fn arranging(&self) -> Option<Prepack> {
+        self.prepack()
     }
 }
 

@@ -4,8 +4,8 @@ use std::any::Any;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::ptr::{self, NonNull};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use opforge_core::{Element, Error, Result};
 
@@ -33,6 +33,8 @@ pub struct Storage {
     pub(crate) queued: AtomicU32,
     /// Guarded by the VM's lock.
     pub(crate) deps: Guarded<Deps>,
+    /// What is kept with the content by those who made it of the content.
+    derived: OnceLock<Box<dyn Any + Send + Sync>>,
     tiny: Tiny,
 }
 
@@ -138,6 +140,7 @@ impl Storage {
             uncounted: AtomicU64::new(0),
             queued: AtomicU32::new(0),
             deps: Guarded::new(Deps::default()),
+            derived: OnceLock::new(),
             tiny: Tiny(UnsafeCell::new([0; Tiny::SIZE])),
         };
         Arc::new(storage)
@@ -194,6 +197,12 @@ impl Storage {
     /// Counts an in-place change that [`Storage::version`] is not to show.
     pub fn bump_changes(&self) {
         self.uncounted.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// A place for what is made of the content and is to end with it; [`Storage::changes`] tells whether it is still true.
+    #[inline]
+    pub fn derived(&self) -> &OnceLock<Box<dyn Any + Send + Sync>> {
+        &self.derived
     }
 
     /// Whether nobody else holds the storage but instructions that wait for their turn: what is submitted next is the next to use it.

@@ -9,7 +9,7 @@ use opforge_tile::math;
 use super::Sizes;
 use super::mask::HeadMask;
 use crate::matmul::operand::{Accumulator, Operand};
-use crate::matmul::{Args, Kernels, Matrix, pack};
+use crate::matmul::{Ahead, Args, Kernels, Matrix, pack};
 use crate::simd::{Entry, Float, FloatElem, Isa, Routine, Simd, Vector, resolve};
 
 /// What attention is computed in: f32 or f64.
@@ -180,11 +180,12 @@ impl<T: Element> Strips<T> {
         let (height, width) = (self.height(), self.width());
         for i in (0..a.count).step_by(height) {
             let kernel = self.kernels.get(height.min(a.count - i), columns);
+            let packed = a.at.wrapping_add(i * a.length);
             // SAFETY: packed rows lie in strips of the kernel's height, `length` for each row before `i`; `b` has `depth` rows, `c` those of the strip.
             unsafe {
                 kernel(&Args {
                     depth,
-                    a: a.at.add(i * a.length),
+                    a: packed,
                     b,
                     b_row: width,
                     b_offsets: std::ptr::null(),
@@ -192,6 +193,7 @@ impl<T: Element> Strips<T> {
                     c_row: width,
                     columns,
                     add,
+                    ahead: Ahead::nothing(packed),
                 });
             }
         }

@@ -1,7 +1,7 @@
 //! Products of packed blocks.
 
 use crate::matmul::operand::Accumulator;
-use crate::matmul::{Args, Kernels};
+use crate::matmul::{Ahead, Args, Kernels};
 
 /// Depth of a packed block at most.
 pub(super) const DEPTH: usize = 256;
@@ -45,11 +45,12 @@ impl<F> Product<F> {
         for j in (0..self.columns).step_by(width) {
             for i in (0..self.rows).step_by(height) {
                 let (rows, columns) = (height.min(self.rows - i), width.min(self.columns - j));
+                let a = self.a.wrapping_add(i * self.a_depth + self.from * rows);
                 // SAFETY: strip `i` and panel `j` are within `a` and `b`, and `rows` x `columns` are left of `c`.
                 unsafe {
                     kernels.get(rows, columns)(&Args {
                         depth: self.depth,
-                        a: self.a.add(i * self.a_depth + self.from * rows),
+                        a,
                         b: self.b.add(j * self.depth),
                         b_row: width,
                         b_offsets: std::ptr::null(),
@@ -57,6 +58,7 @@ impl<F> Product<F> {
                         c_row: self.c_row,
                         columns,
                         add: self.add,
+                        ahead: Ahead::nothing(a),
                     });
                 }
             }

@@ -14,8 +14,8 @@ use super::geometry::Lengths;
 use super::panel::{Runs, panels_len, position};
 use super::product::{COLUMNS, PRODUCTS, Product, Total, block_depth};
 use super::slab::Read;
-use crate::matmul::Args;
 use crate::matmul::operand::{Operand, add_to_totals, round_totals};
+use crate::matmul::{Ahead, Args};
 use crate::simd::stored::{VectorOf, lie, load_as, store_strided};
 use crate::simd::{Float, Routine, Simd, Vector};
 
@@ -202,9 +202,10 @@ impl<'a, E: Element> Part<'a, E> {
                     for i in (0..rows).step_by(height) {
                         let rows = height.min(rows - i);
                         for (run, offsets) in offsets.chunks(RUN).enumerate() {
+                            let a = a.wrapping_add(i * deep + run * RUN * rows);
                             kernels.get_indirect(rows, columns)(&Args {
                                 depth: offsets.len(),
-                                a: a.add(i * deep + run * RUN * rows),
+                                a,
                                 b: b.add(j * steps[2]),
                                 b_row: 0,
                                 b_offsets: offsets.as_ptr(),
@@ -212,6 +213,7 @@ impl<'a, E: Element> Part<'a, E> {
                                 c_row: plane,
                                 columns,
                                 add: run > 0 || spec.bias,
+                                ahead: Ahead::nothing(a),
                             });
                         }
                     }

@@ -9,14 +9,13 @@ use opforge_core::Result;
 use opforge_runtime::parallel::num_threads;
 use opforge_runtime::{HostKernel, Prepack, checkpoint};
 
-use super::micro::{Args, Kernels};
+use super::micro::{Ahead, Args, Kernels};
 use super::pack::{Matrix, pack, pack_strips};
 use super::prepack::{self, Strips};
 use super::problem::Problem;
 use crate::copy::Shared;
 use crate::loops::fallible::try_parallel_for;
 use crate::matmul::operand::{Accumulator, Operand, add_to_totals, round_totals};
-use crate::memory::prefetch::prefetch;
 use crate::memory::scratch::with_scratch;
 
 /// The deepest block.
@@ -334,18 +333,20 @@ impl<T: Operand> Tile<'_, T> {
         for (strip, j) in (0..columns).step_by(width).enumerate() {
             let next = b.at.wrapping_add((strip + 1) * b.strip);
             let has_next = self.gemm.packed.is_some() && j + width < columns;
-            for i in (0..rows).step_by(height) {
-                if has_next {
-                    // A packed weight comes from memory: a part of its next strip is asked for at each meeting of rows and this one.
-                    let part = (width * depth).div_ceil(meetings);
-                    prefetch(next.wrapping_add(i / height * part).cast(), part * size_of::<T::Acc>());
-                }
+            for (meeting, i) in (0..rows).step_by(height).enumerate() {
+                let a = a.wrapping_add(i * depth);
+                // A packed weight comes from memory: a part of its next strip is asked for at each meeting of rows and this one.
+                let step = width.div_ceil(meetings);
+                let ahead = match has_next {
+                    true => Ahead { at: next.wrapping_add(meeting * step * depth), step },
+                    false => Ahead::nothing(a),
+                };
                 let columns = width.min(columns - j);
                 // SAFETY: all within the blocks; the kernels were chosen for this CPU.
                 unsafe {
                     kernels.get(height.min(rows - i), columns)(&Args {
                         depth,
-                        a: a.add(i * depth),
+                        a,
                         b: b.at.add(strip * b.strip),
                         b_row: b.row,
                         b_offsets: std::ptr::null(),
@@ -353,6 +354,7 @@ impl<T: Operand> Tile<'_, T> {
                         c_row: c.row,
                         columns,
                         add: c.add,
+                        ahead,
                     });
                 }
             }

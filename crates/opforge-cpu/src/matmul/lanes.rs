@@ -103,25 +103,25 @@ pub(super) mod x86 {
     use super::Lanes;
     use std::arch::x86_64::*;
 
-    /// A float register with fused multiply-add.
+    /// A float register with fused multiply-add, and masks of its first lanes.
     macro_rules! lanes {
-        ($ty:ty, $element:ty, $count:literal, $splat:ident, $load:ident, $store:ident, $fma:ident, $add:ident
-            $(, $mask:ty, $load_first:ident, $store_first:ident)?) => {
+        ($ty:ty, $element:ty, $count:literal, $splat:ident, $load:ident, $store:ident, $fma:ident, $add:ident,
+            $first:ident, $load_first:ident, $store_first:ident) => {
             impl Lanes for $ty {
-                $(#[inline(always)]
+                #[inline(always)]
                 unsafe fn load_first(p: *const $element, n: usize) -> Self {
                     // SAFETY: lanes that are masked off are not accessed.
-                    unsafe { $load_first(((1u32 << n) - 1) as $mask, p) }
+                    unsafe { $load_first($first(n), p) }
                 }
                 #[inline(always)]
                 unsafe fn store_first(self, p: *mut $element, n: usize, add: bool) {
-                    let mask = ((1u32 << n) - 1) as $mask;
                     // SAFETY: lanes that are masked off are not accessed.
                     unsafe {
+                        let mask = $first(n);
                         let sum = if add { $add(self, $load_first(mask, p)) } else { self };
                         $store_first(p, mask, sum);
                     }
-                })?
+                }
                 type Element = $element;
                 const COUNT: usize = $count;
                 #[inline(always)]
@@ -161,7 +161,7 @@ pub(super) mod x86 {
         _mm512_storeu_ps,
         _mm512_fmadd_ps,
         _mm512_add_ps,
-        __mmask16,
+        first_16,
         _mm512_maskz_loadu_ps,
         _mm512_mask_storeu_ps
     );
@@ -174,10 +174,70 @@ pub(super) mod x86 {
         _mm512_storeu_pd,
         _mm512_fmadd_pd,
         _mm512_add_pd,
-        __mmask8,
+        first_8,
         _mm512_maskz_loadu_pd,
         _mm512_mask_storeu_pd
     );
-    lanes!(__m256, f32, 8, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_fmadd_ps, _mm256_add_ps);
-    lanes!(__m256d, f64, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_fmadd_pd, _mm256_add_pd);
+    lanes!(
+        __m256,
+        f32,
+        8,
+        _mm256_set1_ps,
+        _mm256_loadu_ps,
+        _mm256_storeu_ps,
+        _mm256_fmadd_ps,
+        _mm256_add_ps,
+        first_of_8,
+        load_masked_ps,
+        _mm256_maskstore_ps
+    );
+    lanes!(
+        __m256d,
+        f64,
+        4,
+        _mm256_set1_pd,
+        _mm256_loadu_pd,
+        _mm256_storeu_pd,
+        _mm256_fmadd_pd,
+        _mm256_add_pd,
+        first_of_4,
+        load_masked_pd,
+        _mm256_maskstore_pd
+    );
+
+    /// Masks of the first `n` lanes, fewer than there are.
+    #[inline(always)]
+    fn first_16(n: usize) -> __mmask16 {
+        (1 << n) - 1
+    }
+    #[inline(always)]
+    fn first_8(n: usize) -> __mmask8 {
+        (1 << n) - 1
+    }
+    /// # Safety
+    /// This and the next: the CPU has AVX2.
+    #[inline(always)]
+    unsafe fn first_of_8(n: usize) -> __m256i {
+        // SAFETY: the CPU has AVX2.
+        unsafe { _mm256_cmpgt_epi32(_mm256_set1_epi32(n as i32), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)) }
+    }
+    #[inline(always)]
+    unsafe fn first_of_4(n: usize) -> __m256i {
+        // SAFETY: the CPU has AVX2.
+        unsafe { _mm256_cmpgt_epi64(_mm256_set1_epi64x(n as i64), _mm256_setr_epi64x(0, 1, 2, 3)) }
+    }
+    /// Loads with the mask first, as AVX-512's.
+    ///
+    /// # Safety
+    /// This and the next: the CPU has AVX2, and the lanes of the mask are readable.
+    #[inline(always)]
+    unsafe fn load_masked_ps(mask: __m256i, p: *const f32) -> __m256 {
+        // SAFETY: lanes that are masked off are not accessed.
+        unsafe { _mm256_maskload_ps(p, mask) }
+    }
+    #[inline(always)]
+    unsafe fn load_masked_pd(mask: __m256i, p: *const f64) -> __m256d {
+        // SAFETY: lanes that are masked off are not accessed.
+        unsafe { _mm256_maskload_pd(p, mask) }
+    }
 }

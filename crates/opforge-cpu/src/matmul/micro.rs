@@ -3,6 +3,7 @@
 use super::lanes::{Array, Lanes};
 use super::small::{self, InPlace, InPlaceKernel};
 use crate::matmul::operand::{Accumulator, Compensated};
+use crate::memory::prefetch::prefetch;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::Isa;
 
@@ -22,6 +23,23 @@ pub(crate) struct Args<E> {
     pub columns: usize,
     /// Whether to add to `c` what it holds.
     pub add: bool,
+    /// What is asked for meanwhile.
+    pub ahead: Ahead<E>,
+}
+
+/// Memory that will be read next: some elements of it are asked for at each step of the depth, which costs less than all at once.
+#[derive(Clone, Copy)]
+pub(crate) struct Ahead<E> {
+    pub at: *const E,
+    /// Elements from step to step.
+    pub step: usize,
+}
+
+impl<E> Ahead<E> {
+    /// Nothing but what is in a cache already.
+    pub fn nothing(near: *const E) -> Self {
+        Ahead { at: near, step: 0 }
+    }
 }
 
 /// # Safety
@@ -37,7 +55,7 @@ pub(crate) struct Kernels<E: 'static> {
     table: &'static [&'static [MicroKernel<E>]],
     /// The same, for rows of `b` at offsets.
     indirect: &'static [&'static [MicroKernel<E>]],
-    /// The same, for operands where they lie.
+    /// The same, for operands where they lie; empty where the compiler makes no vectors of such loops.
     in_place: &'static [&'static [InPlaceKernel<E>]],
 }
 
@@ -65,6 +83,10 @@ impl<E> Kernels<E> {
     pub(super) fn get_in_place(&self, rows: usize, columns: usize) -> InPlaceKernel<E> {
         self.in_place[(columns - 1) / self.lanes][rows - 1]
     }
+    /// Whether there are kernels that read operands where they lie.
+    pub(super) fn are_in_place(&self) -> bool {
+        !self.in_place.is_empty()
+    }
     /// Columns of one register.
     pub(crate) fn lanes(&self) -> usize {
         self.lanes
@@ -76,10 +98,16 @@ impl<E> Kernels<E> {
 #[inline(always)]
 unsafe fn micro<L: Lanes, const MR: usize, const NV: usize, const INDIRECT: bool>(args: &Args<L::Element>) {
     let (mut a, mut b) = (args.a, args.b);
+    let mut ahead = args.ahead.at;
+    for i in 0..MR {
+        prefetch(args.c.wrapping_add(i * args.c_row).cast(), NV * size_of::<L>());
+    }
     // SAFETY: all offsets are within what the arguments promise.
     unsafe {
         let mut sums = [[L::splat(L::Element::default()); NV]; MR];
         for p in 0..args.depth {
+            prefetch(ahead.cast(), 1);
+            ahead = ahead.wrapping_add(args.ahead.step);
             if INDIRECT {
                 b = args.b.add(*args.b_offsets.add(p));
             }
@@ -140,8 +168,8 @@ pub(super) unsafe fn store_part<L: Lanes, const NV: usize>(
     }
 }
 
-/// The table of kernels of some lanes, compiled with some attributes: for each width in registers, the numbers of rows.
-macro_rules! kernels {
+/// The table of packed operands' kernels of some lanes, compiled with some attributes: for each width in registers, the numbers of rows.
+macro_rules! packed_kernels {
     ([$($attribute:tt)*] $element:ty, $lanes:ty, $($nv:literal: [$($mr:literal)*]),*) => {{
         /// # Safety
         /// As [`MicroKernel`].
@@ -150,18 +178,28 @@ macro_rules! kernels {
             // SAFETY: the pointers are as the arguments describe; this entry's attributes enable the instructions of its lanes.
             unsafe { micro::<$lanes, MR, NV, INDIRECT>(args) }
         }
+        Kernels {
+            lanes: <$lanes as Lanes>::COUNT,
+            in_place: &[],
+            table: const { &[$(&[$(entry::<$nv, $mr, false> as MicroKernel<$element>),*]),*] },
+            indirect: const { &[$(&[$(entry::<$nv, $mr, true> as MicroKernel<$element>),*]),*] },
+        }
+    }};
+}
+
+/// The same, and those of operands where they lie.
+macro_rules! kernels {
+    ([$($attribute:tt)*] $element:ty, $lanes:ty, $($nv:literal: [$($mr:literal)*]),*) => {{
         /// # Safety
         /// As [`InPlaceKernel`].
         $($attribute)*
-        unsafe fn in_place<const NV: usize, const MR: usize>(args: &InPlace<$element>) {
-            // SAFETY: as for `entry`.
+        unsafe fn entry<const NV: usize, const MR: usize>(args: &InPlace<$element>) {
+            // SAFETY: the pointers are as the arguments describe; this entry's attributes enable the instructions of its lanes.
             unsafe { small::micro::<$lanes, MR, NV>(args) }
         }
         Kernels {
-            lanes: <$lanes as Lanes>::COUNT,
-            in_place: const { &[$(&[$(in_place::<$nv, $mr> as InPlaceKernel<$element>),*]),*] },
-            table: const { &[$(&[$(entry::<$nv, $mr, false> as MicroKernel<$element>),*]),*] },
-            indirect: const { &[$(&[$(entry::<$nv, $mr, true> as MicroKernel<$element>),*]),*] },
+            in_place: const { &[$(&[$(entry::<$nv, $mr> as InPlaceKernel<$element>),*]),*] },
+            ..packed_kernels!([$($attribute)*] $element, $lanes, $($nv: [$($mr)*]),*)
         }
     }};
 }
@@ -248,13 +286,13 @@ macro_rules! integer {
                 #[cfg(target_arch = "x86_64")]
                 {
                     if Isa::current() >= Isa::Avx512 {
-                        return kernels!([#[target_feature(enable = "avx512bw,avx512dq")]] $ty, Array<$ty, $lanes>, 1: [1 2 3 4]);
+                        return packed_kernels!([#[target_feature(enable = "avx512bw,avx512dq")]] $ty, Array<$ty, $lanes>, 1: [1 2 3 4]);
                     }
                     if Isa::current() >= Isa::Avx2 {
-                        return kernels!([#[target_feature(enable = "avx2")]] $ty, Array<$ty, $lanes>, 1: [1 2 3 4]);
+                        return packed_kernels!([#[target_feature(enable = "avx2")]] $ty, Array<$ty, $lanes>, 1: [1 2 3 4]);
                     }
                 }
-                kernels!([] $ty, Array<$ty, $lanes>, 1: [1 2 3 4])
+                packed_kernels!([] $ty, Array<$ty, $lanes>, 1: [1 2 3 4])
             }
         })*
     };

@@ -20,7 +20,7 @@ use opforge_runtime::HostKernel;
 use crate::matmul::operand::Operand;
 use gemm::Gemm;
 use gemv::Gemv;
-pub(crate) use micro::{Args, Kernels};
+pub(crate) use micro::{Ahead, Args, Kernels};
 pub(crate) use pack::{Matrix, pack, pack_strips};
 use problem::Problem;
 use small::Small;

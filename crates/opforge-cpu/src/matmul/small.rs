@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use opforge_core::Result;
+use opforge_runtime::parallel::num_threads;
 use opforge_runtime::{HostKernel, checkpoint};
 
 use super::lanes::Lanes;
@@ -18,10 +19,16 @@ const MAX_OPERAND: usize = 1 << 14;
 /// The largest depth: sums are made at once.
 const MAX_DEPTH: usize = 256;
 
-/// Whether a product is small, and rows of `b` are contiguous.
+/// Whether a product is small, rows of `b` are contiguous, and vectors have kernels for it.
 pub(super) fn fits<T: Operand>(problem: &Problem) -> bool {
     let Problem { m, n, k, bias, b, .. } = problem;
-    T::EXACT && bias.is_none() && b.1 == 1 && *k <= MAX_DEPTH && m * k <= MAX_OPERAND && k * n <= MAX_OPERAND
+    T::EXACT
+        && T::Acc::kernels().are_in_place()
+        && bias.is_none()
+        && b.1 == 1
+        && *k <= MAX_DEPTH
+        && m * k <= MAX_OPERAND
+        && k * n <= MAX_OPERAND
 }
 
 /// What a micro-kernel computes of operands where they lie: `c[i][j] = sum over p of a[i][p] b[p][j]`, for as many rows as it has and `columns` columns.
@@ -78,7 +85,12 @@ unsafe fn sums<L: Lanes, const MR: usize, const NV: usize, const WHOLE: bool>(ar
             }
         }
         for (i, line) in sums.into_iter().enumerate() {
-            store_part(line, args.c.add(i * args.c_row), args.columns, false);
+            let c = args.c.add(i * args.c_row);
+            if WHOLE {
+                line.into_iter().enumerate().for_each(|(v, sum)| sum.store(c.add(v * L::COUNT)));
+            } else {
+                store_part(line, c, args.columns, false);
+            }
         }
     }
 }
@@ -96,10 +108,24 @@ impl<T: Operand> Small<T> {
         Small { problem, kernels: T::Acc::kernels(), marker: PhantomData }
     }
 
+    /// The rows of a task: all of a product's, where there are products for every thread.
+    fn rows(&self) -> usize {
+        let strips = self.problem.m.div_ceil(self.kernels.rows());
+        let parts = num_threads().div_ceil(self.problem.batches()).min(self.elements() / work::GRAIN);
+        strips.div_ceil(parts.clamp(1, strips)) * self.kernels.rows()
+    }
+
+    /// The work of a product, in [elements](work) of a plain loop.
+    fn elements(&self) -> usize {
+        self.problem.m * self.problem.n * self.problem.k / 16
+    }
+
+    /// Computes `m` rows of a product.
+    ///
     /// # Safety
-    /// The pointers are those of a product's matrices.
-    unsafe fn product(&self, a: *const T::Acc, b: *const T::Acc, c: *mut T::Acc) {
-        let Problem { m, n, k, a: a_strides, b: (b_row, _), .. } = self.problem;
+    /// The pointers are those of a product's matrices, from the first of these rows on.
+    unsafe fn product(&self, m: usize, a: *const T::Acc, b: *const T::Acc, c: *mut T::Acc) {
+        let Problem { n, k, a: a_strides, b: (b_row, _), .. } = self.problem;
         let (height, width) = (self.kernels.rows(), self.kernels.width());
         for j in (0..n).step_by(width) {
             let columns = width.min(n - j);
@@ -125,18 +151,22 @@ impl<T: Operand> Small<T> {
 
 impl<T: Operand> HostKernel for Small<T> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
-        let Problem { m, n, k, .. } = self.problem;
+        let Problem { m, n, a: (a_row, _), .. } = self.problem;
         // Elements are their own accumulators.
         let [a, b] = [0, 1].map(|i| Shared(inputs[i].cast::<T::Acc>()));
         let c = Shared(outputs[0].cast::<T::Acc>());
-        try_parallel_for(self.problem.batches(), work::grain(m * n * k / 16), |batches| {
-            for batch in batches {
+        let rows = self.rows();
+        let parts = m.div_ceil(rows);
+        try_parallel_for(self.problem.batches() * parts, work::grain(self.elements() / parts), |tasks| {
+            for task in tasks {
                 checkpoint();
+                let (batch, first) = (task / parts, task % parts * rows);
                 let (from_a, from_b) = self.problem.offsets(batch);
-                // SAFETY: the offsets are those of the batch's matrices, and each product has its own part of the output.
+                // SAFETY: the offsets are those of the batch's matrices, and each task has rows of its own in the output.
                 unsafe {
-                    let c = c.get().wrapping_add(batch * m * n);
-                    self.product(a.get().wrapping_add(from_a), b.get().wrapping_add(from_b), c);
+                    let c = c.get().wrapping_add((batch * m + first) * n);
+                    let a = a.get().wrapping_add(from_a + first * a_row);
+                    self.product(rows.min(m - first), a, b.get().wrapping_add(from_b), c);
                 }
             }
             Ok(())

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 
 use rustc_hash::FxHasher;
 
+use super::arranged::Arranging;
 use super::{Call, fuser};
 use crate::devices;
 use crate::fusion::{Kind, Part};
@@ -30,6 +31,15 @@ pub(super) struct Carrier {
     pub(super) kernel: Arc<dyn Kernel>,
     /// What it computes, where it may become part of a program.
     pub(super) part: Option<Arc<vm::Part>>,
+    /// Where the kernel gains from an arranged input.
+    pub(super) arranging: Option<Box<Arranging>>,
+}
+
+impl Carrier {
+    /// That of a kernel alone.
+    pub(super) fn plain(kernel: Arc<dyn Kernel>) -> Self {
+        Carrier { kernel, part: None, arranging: None }
+    }
 }
 
 /// Kernels that take less, in nanoseconds, are run as they are: what passes between them is in a cache anyway.
@@ -76,7 +86,8 @@ impl Plan {
             fuser::start();
             Arc::new(Part::new(call.op, kind, &inputs, &outputs)) as Arc<vm::Part>
         });
-        Ok(self.carrier.get_or_init(|| Carrier { kernel, part }))
+        let arranging = kernel.arranging().map(|prepack| Box::new(Arranging::new(prepack)));
+        Ok(self.carrier.get_or_init(|| Carrier { kernel, part, arranging }))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The interpreter that runs calls here and now.
 
 use std::borrow::Cow;
+use std::panic::Location;
 
 use smallvec::{SmallVec, smallvec};
 
@@ -8,7 +9,7 @@ use opforge_runtime::vm::{self, Content};
 use opforge_runtime::{Argument, Device, Storage};
 
 use super::cache::{self, Carrier};
-use super::{Call, Interpreter, inplace, journey};
+use super::{Call, Interpreter, arranged, inplace, journey};
 use crate::autograd::no_grad;
 use crate::devices;
 use crate::operator::Tensors;
@@ -97,24 +98,41 @@ pub(super) fn push_outputs(outputs: &mut Tensors, call: &Call<'_>, metas: &[Shar
 
 #[inline(always)]
 pub(super) fn submit(call: &Call<'_>, carrier: &Carrier, outputs: &Tensors) -> Result<()> {
+    match &carrier.arranging {
+        None => submit_plain(call, carrier, outputs),
+        Some(way) => arranged::submit(call, carrier, way, outputs),
+    }
+}
+
+/// Submits a call with its inputs as they are.
+#[inline(always)]
+pub(super) fn submit_plain(call: &Call<'_>, carrier: &Carrier, outputs: &Tensors) -> Result<()> {
+    let (named, content) = ((call.op.name(), call.at), content(call));
     with_arguments(call.inputs, |inputs| {
-        with_arguments(outputs, |outputs| submit_arguments(call, carrier, inputs, outputs))
+        with_arguments(outputs, |outputs| submit_arguments(named, carrier, content, inputs, outputs))
     })
 }
 
+/// What a call's outputs held before.
+#[inline(always)]
+pub(super) fn content(call: &Call<'_>) -> Content {
+    if call.outputs.is_some() { Content::Changed } else { Content::New }
+}
+
+/// Hands a kernel over to the VM, under a name and the place of the call. The carrier is one of a plan for arguments of these metas.
 #[inline(never)]
-fn submit_arguments(
-    call: &Call<'_>,
+pub(super) fn submit_arguments(
+    (op, at): (&'static str, &'static Location<'static>),
     carrier: &Carrier,
+    content: Content,
     inputs: &[Argument<'_>],
     outputs: &[Argument<'_>],
 ) -> Result<()> {
-    let op = Cow::Borrowed(call.op.name());
-    let Carrier { kernel, part } = carrier;
-    let content = if call.outputs.is_some() { Content::Changed } else { Content::New };
-    let instruction = vm::Call { op: &op, at: call.at, kernel, part: part.as_ref(), inputs, outputs, content };
+    let op = Cow::Borrowed(op);
+    let Carrier { kernel, part, .. } = carrier;
+    let instruction = vm::Call { op: &op, at, kernel, part: part.as_ref(), inputs, outputs, content };
     // SAFETY: the kernel was prepared for the tensors' metas (the plan is keyed by them), and a tensor's layout spans no more than its
-    // storage. New outputs share memory with nothing; given ones passed `check_aliases`.
+    // storage. New outputs share memory with nothing; given ones passed `check_aliases`. An arranged input has the bytes that its kernel names.
     #[allow(unsafe_code)]
     unsafe {
         vm::submit(&instruction)
@@ -176,7 +194,7 @@ fn with_arguments<T: AsRef<Tensor>, R>(tensors: &[T], f: impl FnOnce(&[Argument<
 }
 
 #[inline]
-fn argument(tensor: &Tensor) -> Argument<'_> {
+pub(super) fn argument(tensor: &Tensor) -> Argument<'_> {
     Argument::new(tensor.storage(), tensor.layout().start_offset() * tensor.dtype().size_in_bytes())
 }
 

@@ -5,6 +5,7 @@
 //! ```
 //! An interpreter for lazy graphs or for tensors spread over processes takes the place of [`EagerLocal`]; operators do not notice.
 
+mod arranged;
 mod autograd;
 mod cache;
 mod destination;
@@ -18,6 +19,7 @@ use std::cell::Cell;
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
+pub use arranged::arranged;
 pub use autograd::Autograd;
 pub use destination::{Destination, Out, dispatch_to, write_to};
 pub use inplace::check_destination;

@@ -13,6 +13,7 @@ static NUM_THREADS: AtomicUsize = AtomicUsize::new(0);
 /// The most threads that work on one loop, its caller included.
 ///
 /// At first the number in the environment variable `OPFORGE_NUM_THREADS`, else the cores that this process may use.
+#[inline]
 pub fn num_threads() -> usize {
     match NUM_THREADS.load(Ordering::Relaxed) {
         0 => {

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use opforge_core::Result;
 use opforge_runtime::{HostKernel, checkpoint};
 
-use super::Sizes;
 use super::mask::Mask;
 use super::strip::{Element, Packed, State, Strips, reach};
+use super::{Heads, Sizes};
 use crate::copy::Shared;
 use crate::loops::fallible::try_parallel_for;
 use crate::loops::work;
-use crate::matmul::{Matrix, pack_strips};
+use crate::matmul::{Matrix, Packing, pack_strips};
 use crate::memory::scratch::with_scratch;
 
 /// Keys of a block: a strip's scores of them fill the half of a first-level cache or little more.
@@ -24,6 +24,7 @@ const TASKS: usize = 16;
 /// See [`attention`](super::attention).
 pub(super) struct Forward<T: Element> {
     sizes: Sizes,
+    inputs: [Heads; 3],
     mask: Option<Mask<T>>,
     strips: Strips<T>,
     /// Queries of a task, and tasks of a head.
@@ -32,12 +33,13 @@ pub(super) struct Forward<T: Element> {
 }
 
 impl<T: Element> Forward<T> {
-    pub fn prepare(sizes: Sizes, mask: Option<Mask<T>>) -> Arc<dyn HostKernel> {
+    /// The kernel for inputs whose rows are contiguous.
+    pub fn prepare(sizes: Sizes, inputs: [Heads; 3], mask: Option<Mask<T>>) -> Arc<dyn HostKernel> {
         let strips = Strips::new(&sizes, mask.is_some());
         let parts = TASKS.div_ceil(sizes.heads.max(1));
         let queries = sizes.queries.div_ceil(parts).min(QUERIES).next_multiple_of(strips.width()).max(1);
         let parts = sizes.queries.div_ceil(queries);
-        Arc::new(Forward { sizes, mask, strips, queries, parts })
+        Arc::new(Forward { sizes, inputs, mask, strips, queries, parts })
     }
 
     /// Attends to all keys of a head for some of its queries, with working memory at `room`.
@@ -48,7 +50,7 @@ impl<T: Element> Forward<T> {
         &self,
         head: usize,
         first: usize,
-        [q, k, v]: [*const T; 3],
+        [q, k, v]: [Matrix<T>; 3],
         mask: *const u8,
         y: *mut T,
         room: *mut T,
@@ -69,16 +71,15 @@ impl<T: Element> Forward<T> {
         // values.
         unsafe {
             for strip in 0..strips {
-                let from = Matrix { at: q, row: width, column: 1 }.from(first + strip * self.strips.width(), 0);
+                let from = q.from(first + strip * self.strips.width(), 0);
                 self.strips.begin(from, columns(strip), how.scale.to_f64(), &state(strip));
             }
             let seen = if how.causal { keys.min(reach(first + rows)) } else { keys };
             for start in (0..seen).step_by(KEYS) {
                 checkpoint();
                 let count = KEYS.min(seen - start);
-                pack_strips(Matrix { at: k, row: width, column: 1 }.from(start, 0), count, width, height, packed_keys);
-                let values = Matrix { at: v, row: size, column: 1 }.from(start, 0).transposed();
-                pack_strips(values, size, count, height, packed_values);
+                pack_strips(Packing::SINGLE, k.from(start, 0), count, width, height, packed_keys);
+                pack_strips(Packing::SINGLE, v.from(start, 0).transposed(), size, count, height, packed_values);
                 for strip in 0..strips {
                     let query = first + strip * self.strips.width();
                     let block = Packed {
@@ -123,15 +124,12 @@ impl<T: Element> HostKernel for Forward<T> {
             with_scratch(self.room() * size_of::<T>(), |room| {
                 for task in tasks {
                     let (head, part) = (task / self.parts, task % self.parts);
-                    let (own, shared) = (head * queries, head / group * keys);
-                    let from = [
-                        q.get().wrapping_add(own * width),
-                        k.get().wrapping_add(shared * width),
-                        v.get().wrapping_add(shared * size),
-                    ];
+                    let [own, keys, values] = &self.inputs;
+                    let shared = head / group;
+                    let from = [own.head(q.get(), head), keys.head(k.get(), shared), values.head(v.get(), shared)];
                     // SAFETY: these are the head's matrices, tasks write disjoint rows, and the room is this thread's.
                     unsafe {
-                        let to = y.get().wrapping_add(own * size);
+                        let to = y.get().wrapping_add(head * queries * size);
                         self.task(head, part * self.queries, from, mask.get(), to, room.cast());
                     }
                 }

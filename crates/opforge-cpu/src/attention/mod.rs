@@ -15,11 +15,13 @@ use opforge_runtime::alloc::check_available;
 
 use crate::copy::Plan;
 use crate::loops::staged::with_contiguous;
+use crate::matmul::Matrix;
 use backward::Gradients;
 use few::{Few, are_few};
 use forward::Forward;
 use mask::Mask;
 pub use opforge_tile::forms::Attention;
+use smallvec::SmallVec;
 use strip::Element;
 
 /// The kernel for `softmax(q k^T scale) v`.
@@ -37,15 +39,26 @@ pub fn attention(
     output: &Meta,
 ) -> Result<Arc<dyn HostKernel>> {
     let sizes = Sizes::new(op, how, inputs, output)?;
-    with_contiguous(&inputs, |_| match output.dtype {
-        DType::F32 => forward::<f32>(op, sizes, Mask::of(op, &sizes, inputs[0], mask)?),
-        DType::F64 => forward::<f64>(op, sizes, Mask::of(op, &sizes, inputs[0], mask)?),
+    match output.dtype {
+        DType::F32 => forward::<f32>(op, sizes, inputs, Mask::of(op, &sizes, inputs[0], mask)?),
+        DType::F64 => forward::<f64>(op, sizes, inputs, Mask::of(op, &sizes, inputs[0], mask)?),
         other => Err(Error::UnsupportedDTypeForOp(other, op)),
-    })
+    }
 }
 
-fn forward<T: Element>(op: &'static str, sizes: Sizes, mask: Option<Mask<T>>) -> Result<Arc<dyn HostKernel>> {
-    if are_few(&sizes) { Few::prepare(op, sizes, mask) } else { Ok(Forward::prepare(sizes, mask)) }
+fn forward<T: Element>(
+    op: &'static str,
+    sizes: Sizes,
+    inputs: [&Meta; 3],
+    mask: Option<Mask<T>>,
+) -> Result<Arc<dyn HostKernel>> {
+    if are_few(&sizes) {
+        with_contiguous(&inputs, |_| Few::prepare(op, sizes, mask))
+    } else if inputs.iter().all(|input| Heads::of(input).column == 1) {
+        Ok(Forward::prepare(sizes, inputs.map(Heads::of), mask))
+    } else {
+        with_contiguous(&inputs, |flat| Ok(Forward::prepare(sizes, [0, 1, 2].map(|i| Heads::of(flat[i])), mask)))
+    }
 }
 
 /// The kernel for the gradients of [`attention`] with respect to q, k and v, its outputs, contiguous and like them; the scores are computed
@@ -71,6 +84,33 @@ pub fn attention_gradients(
         DType::F64 => Gradients::<f64>::prepare(op, sizes, Mask::of(op, &sizes, q, mask)?),
         other => Err(Error::UnsupportedDTypeForOp(other, op)),
     })
+}
+
+/// Where the heads of an input `[.., rows, columns]` lie; strides are in elements.
+struct Heads {
+    /// The length and stride of each leading dimension.
+    lead: SmallVec<[(usize, usize); 4]>,
+    row: usize,
+    column: usize,
+}
+
+impl Heads {
+    fn of(input: &Meta) -> Self {
+        let (dims, strides) = (input.dims(), input.layout.stride());
+        let rows = dims.len() - 2;
+        let lead = dims[..rows].iter().copied().zip(strides[..rows].iter().copied()).collect();
+        Heads { lead, row: strides[rows], column: strides[rows + 1] }
+    }
+
+    /// A head's matrix.
+    fn head<T>(&self, first: *const T, mut head: usize) -> Matrix<T> {
+        let mut offset = 0;
+        for (len, stride) in self.lead.iter().rev() {
+            offset += head % len * stride;
+            head /= len;
+        }
+        Matrix { at: first.wrapping_add(offset), row: self.row, column: self.column }
+    }
 }
 
 #[derive(Debug, Clone, Copy)]

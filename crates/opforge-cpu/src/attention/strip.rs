@@ -1,4 +1,4 @@
-//! Attention of a strip of queries, whose number is the width of a matrix product's micro-kernel. Scores are made turned, a row a key, so that lanes are
+//! Attention of a strip of queries, as many as a matrix product's micro-kernel has columns. Scores are made turned, a row a key, so that lanes are
 //! queries and the weights need no packing for their product with the values. Their softmax is carried along from block to block of keys (Milakov and
 //! Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et al., "FlashAttention", 2022).
 
@@ -19,6 +19,8 @@ impl<T: FloatElem + Accumulator + Operand<Acc = T>> Element for T {}
 /// How strips are computed.
 pub(super) struct Strips<T: Element> {
     kernels: Kernels<T>,
+    /// Queries of a strip: one register of them, where a head has no more.
+    width: usize,
     carry: Entry<Carry<T>>,
     divide: Entry<Divide<T>>,
     /// Of a key and of a value.
@@ -77,8 +79,10 @@ struct Rows<T> {
 
 impl<T: Element> Strips<T> {
     pub fn new(sizes: &Sizes, masked: bool) -> Self {
+        let kernels = T::kernels();
         Strips {
-            kernels: T::kernels(),
+            kernels,
+            width: if sizes.queries <= kernels.lanes() { kernels.lanes() } else { kernels.width() },
             carry: resolve(Isa::current()),
             divide: resolve(Isa::current()),
             lengths: [sizes.width, sizes.size],
@@ -89,7 +93,7 @@ impl<T: Element> Strips<T> {
 
     /// Queries of a strip.
     pub fn width(&self) -> usize {
-        self.kernels.width()
+        self.width
     }
 
     /// Rows of packed keys and values that lie together.

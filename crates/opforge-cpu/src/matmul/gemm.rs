@@ -2,7 +2,6 @@
 //! first-level cache, then blocks of `a` that fit the second level, and runs a micro-kernel on every pair of strips (Goto and van de Geijn,
 //! "Anatomy of high-performance matrix multiplication", 2008). The depth is never split between tasks, so results do not depend on them.
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use opforge_core::Result;
@@ -10,7 +9,7 @@ use opforge_runtime::parallel::num_threads;
 use opforge_runtime::{HostKernel, Prepack, checkpoint};
 
 use super::micro::{Ahead, Args, Kernels};
-use super::pack::{Matrix, pack, pack_strips};
+use super::pack::{Matrix, Packing, pack_strips};
 use super::prepack::{self, Strips};
 use super::problem::Problem;
 use crate::copy::Shared;
@@ -44,12 +43,12 @@ struct Grid {
 pub(super) struct Gemm<T: Operand> {
     problem: Problem,
     kernels: Kernels<T::Acc>,
+    packing: Packing<T>,
     grid: Grid,
     /// The depth of every block but the last.
     depth: usize,
     /// How `b` is packed, where it is given packed.
     packed: Option<Strips>,
-    marker: PhantomData<T>,
 }
 
 impl<T: Operand> Gemm<T> {
@@ -60,17 +59,24 @@ impl<T: Operand> Gemm<T> {
 
     /// The same, divided for a number of threads.
     pub fn with_threads(problem: Problem, threads: usize) -> Self {
-        let kernels = T::Acc::kernels();
+        let (kernels, packing) = T::for_products();
         let grid = Grid::choose::<T>(&problem, &kernels, threads, PACK);
-        let depth = problem.k.div_ceil(problem.k.div_ceil(DEPTH).max(1)).max(1);
-        Gemm { problem, kernels, grid, depth, packed: None, marker: PhantomData }
+        let depth = problem.k.div_ceil(problem.k.div_ceil(DEPTH).max(1)).max(1).next_multiple_of(packing.unit);
+        Gemm { problem, kernels, packing, grid, depth, packed: None }
     }
 
     /// The kernel that reads `b` packed, as [`prepack::pack`] packs it.
     fn reading(&self, strips: Strips) -> Self {
         let grid = Grid::choose::<T>(&self.problem, &self.kernels, Self::threads(&self.problem), 0);
-        let (problem, kernels) = (self.problem.clone(), self.kernels);
-        Gemm { problem, kernels, grid, depth: self.depth, packed: Some(strips), marker: PhantomData }
+        let Gemm { problem, kernels, packing, depth, .. } = self;
+        Gemm {
+            problem: problem.clone(),
+            kernels: *kernels,
+            packing: *packing,
+            grid,
+            depth: *depth,
+            packed: Some(strips),
+        }
     }
 
     fn threads(problem: &Problem) -> usize {
@@ -245,10 +251,10 @@ impl<T: Operand> Tile<'_, T> {
                     let block = self.block(p, start, deep, count, b_pack);
                     for i in (0..self.rows).step_by(ROWS) {
                         let rows = ROWS.min(self.rows - i);
-                        pack_strips(self.a.from(i, p), rows, deep, kernels.rows(), a_pack);
+                        pack_strips(self.gemm.packing, self.a.from(i, p), rows, deep, kernels.rows(), a_pack);
                         let add = !begins(p, depth) || p == 0 && self.bias.is_some();
                         let c = Output { sums: sums.add(i * sums_row), row: sums_row, add };
-                        self.multiply(a_pack, &block, deep, rows, count, c);
+                        self.multiply(a_pack, &block, self.gemm.packing.rows(deep), rows, count, c);
                     }
                     let next = p + deep;
                     if in_totals && (next == self.gemm.problem.k || begins(next, depth)) {
@@ -301,20 +307,21 @@ impl<T: Operand> Tile<'_, T> {
     /// # Safety
     /// `b` is valid for `depth x columns`, `packed` for as many in whole strips.
     unsafe fn pack_b(&self, b: Matrix<T>, depth: usize, columns: usize, packed: *mut T::Acc) -> Block<T::Acc> {
-        let kernels = &self.gemm.kernels;
+        let Gemm { kernels, packing, .. } = self.gemm;
         let width = kernels.width();
         let few_uses = self.rows <= STRIPS_IN_PLACE * kernels.rows();
         if T::EXACT && b.column == 1 && columns.is_multiple_of(kernels.lanes) && few_uses {
             return Block { at: b.at.cast(), strip: width, row: b.row };
         }
+        let rows = packing.rows(depth);
         for j in (0..columns).step_by(width) {
-            // SAFETY: strips begin at `j`, below `columns`: `b` has the rest of them, and `packed` whole strips of `width * depth`.
-            unsafe { pack(b.from(0, j), depth, width.min(columns - j), packed.add(j * depth), width) };
+            // SAFETY: strips begin at `j`, below `columns`: `b` has the rest of them, and `packed` whole strips of `width * rows`.
+            unsafe { (packing.pack)(b.from(0, j), depth, width.min(columns - j), packed.add(j * rows), width) };
         }
-        Block { at: packed, strip: width * depth, row: width }
+        Block { at: packed, strip: width * rows, row: width }
     }
 
-    /// Multiplies a packed block of `a` with one of `b`.
+    /// Multiplies a packed block of `a` with one of `b`, of `depth` packed rows.
     ///
     /// # Safety
     /// The blocks hold `rows x depth` and `depth x columns` elements, the output `rows x columns`.

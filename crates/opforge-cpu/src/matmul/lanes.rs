@@ -102,6 +102,7 @@ impl<E: Accumulator, const N: usize> Lanes for Array<E, N> {
 pub(super) mod x86 {
     use super::Lanes;
     use std::arch::x86_64::*;
+    use std::mem::transmute;
 
     /// A float register with fused multiply-add, and masks of its first lanes.
     macro_rules! lanes {
@@ -204,6 +205,46 @@ pub(super) mod x86 {
         load_masked_pd,
         _mm256_maskstore_pd
     );
+
+    /// Sums in f32, and what they are made of: pairs of bf16, as large as an f32.
+    #[derive(Clone, Copy)]
+    pub(in crate::matmul) struct Pairs(__m512);
+
+    impl Lanes for Pairs {
+        type Element = f32;
+        const COUNT: usize = 16;
+        #[inline(always)]
+        unsafe fn splat(value: f32) -> Self {
+            // SAFETY: the CPU has AVX-512.
+            Pairs(unsafe { _mm512_set1_ps(value) })
+        }
+        #[inline(always)]
+        unsafe fn load(p: *const f32) -> Self {
+            // SAFETY: 16 elements are readable at `p`, and the CPU has AVX-512.
+            Pairs(unsafe { _mm512_loadu_ps(p) })
+        }
+        #[inline(always)]
+        unsafe fn store(self, p: *mut f32) {
+            // SAFETY: 16 elements are writable at `p`, and the CPU has AVX-512.
+            unsafe { _mm512_storeu_ps(p, self.0) }
+        }
+        /// Adds both products of each pair.
+        #[inline(always)]
+        unsafe fn mul_add(self, a: Self, b: Self) -> Self {
+            // SAFETY: the CPU has AVX512-BF16; a register of pairs has the bits of one of f32.
+            Pairs(unsafe { _mm512_dpbf16_ps(b.0, transmute::<__m512, __m512bh>(self.0), transmute(a.0)) })
+        }
+        #[inline(always)]
+        unsafe fn plus(self, b: Self) -> Self {
+            // SAFETY: the CPU has AVX-512.
+            Pairs(unsafe { _mm512_add_ps(self.0, b.0) })
+        }
+        #[inline(always)]
+        unsafe fn store_first(self, p: *mut f32, n: usize, add: bool) {
+            // SAFETY: as for a register of sums alone.
+            unsafe { self.0.store_first(p, n, add) }
+        }
+    }
 
     /// Masks of the first `n` lanes, fewer than there are.
     #[inline(always)]

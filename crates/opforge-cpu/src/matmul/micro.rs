@@ -258,6 +258,15 @@ macro_rules! float {
 float!(f32, __m512, __m256, 4, f64: |total, sum| *total += f64::from(sum), |total, other| *total += other, |total| total as f32);
 float!(f64, __m512d, __m256d, 2, Compensated: Compensated::add, Compensated::join, Compensated::get);
 
+/// The micro-kernels of [`pairs`](super::pairs), for processors with AVX512-BF16.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn bf16_pairs() -> Kernels<f32> {
+    packed_kernels!(
+        [#[target_feature(enable = "avx512f,avx512bf16")]] f32, super::lanes::x86::Pairs,
+        1: [1 2 3 4 5 6 7 8 9 10 11 12], 2: [1 2 3 4 5 6 7 8 9 10 11 12]
+    )
+}
+
 macro_rules! integer {
     ($($ty:ty: $lanes:literal),*) => {
         $(impl Accumulator for $ty {

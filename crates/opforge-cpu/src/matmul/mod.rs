@@ -6,6 +6,7 @@ mod lanes;
 mod micro;
 pub(crate) mod operand;
 mod pack;
+mod pairs;
 mod prepack;
 mod problem;
 mod small;
@@ -21,7 +22,7 @@ use crate::matmul::operand::Operand;
 use gemm::Gemm;
 use gemv::Gemv;
 pub(crate) use micro::{Ahead, Args, Kernels};
-pub(crate) use pack::{Matrix, pack, pack_strips};
+pub(crate) use pack::{Matrix, Packing, pack, pack_strips};
 use problem::Problem;
 use small::Small;
 

@@ -2,7 +2,7 @@
 
 use opforge_core::{bf16, f16};
 
-use crate::matmul::Kernels;
+use super::{Kernels, Packing, pairs};
 
 /// The type in which products are summed.
 pub(crate) trait Accumulator: Copy + Default + Send + Sync + 'static {
@@ -75,6 +75,10 @@ pub(crate) trait Operand: Copy + Send + Sync + 'static {
     const EXACT: bool;
     fn widen(self) -> Self::Acc;
     fn narrow(sum: Self::Acc) -> Self;
+    /// The micro-kernels of large products, and how operands are packed for them.
+    fn for_products() -> (Kernels<Self::Acc>, Packing<Self>) {
+        (Self::Acc::kernels(), Packing::SINGLE)
+    }
 }
 
 macro_rules! own_accumulator {
@@ -101,6 +105,12 @@ impl Operand for bf16 {
     #[inline(always)]
     fn narrow(sum: f32) -> bf16 {
         bf16::from_f32(sum)
+    }
+    fn for_products() -> (Kernels<f32>, Packing<bf16>) {
+        match pairs::kernels() {
+            Some(kernels) => (kernels, Packing { pack: pairs::pack_pairs, unit: 2 }),
+            None => (f32::kernels(), Packing::SINGLE),
+        }
     }
 }
 

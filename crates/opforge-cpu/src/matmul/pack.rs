@@ -22,6 +22,35 @@ impl<T> Matrix<T> {
     }
 }
 
+/// Packs as [`pack`] does.
+type Pack<T> = unsafe fn(Matrix<T>, usize, usize, *mut <T as Operand>::Acc, usize);
+
+/// How operands of products are packed.
+pub(crate) struct Packing<T: Operand> {
+    pub pack: Pack<T>,
+    /// Neighbours along the depth that a packed element holds.
+    pub unit: usize,
+}
+
+impl<T: Operand> Packing<T> {
+    /// Each element by itself.
+    pub const SINGLE: Self = Packing { pack, unit: 1 };
+
+    /// Rows of a panel of so much depth.
+    #[inline]
+    pub fn rows(self, depth: usize) -> usize {
+        depth.div_ceil(self.unit)
+    }
+}
+
+impl<T: Operand> Clone for Packing<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T: Operand> Copy for Packing<T> {}
+
 /// Copies `depth` rows of a matrix's first `count` columns to `panel`, `width` elements a row; the rest of each row is set to zero.
 ///
 /// # Safety
@@ -50,8 +79,9 @@ pub(crate) unsafe fn pack<T: Operand>(from: Matrix<T>, depth: usize, count: usiz
 /// Packs a matrix of `rows x depth` in strips of `height` rows, the last of them of as many as there are: for each strip the columns, in order.
 ///
 /// # Safety
-/// The matrix is readable for `rows x depth`, `packed` writable for as many elements.
+/// The matrix is readable for `rows x depth`, `packed` writable for as many elements, or pairs of them.
 pub(crate) unsafe fn pack_strips<T: Operand>(
+    packing: Packing<T>,
     from: Matrix<T>,
     rows: usize,
     depth: usize,
@@ -60,8 +90,9 @@ pub(crate) unsafe fn pack_strips<T: Operand>(
 ) {
     for i in (0..rows).step_by(height) {
         let height = height.min(rows - i);
-        // SAFETY: rows `i..i + height` are of the matrix; `packed` has `depth` for each row, those before `i` first.
-        unsafe { pack(from.from(i, 0).transposed(), depth, height, packed.add(i * depth), height) };
+        let to = packed.wrapping_add(i * packing.rows(depth));
+        // SAFETY: rows `i..i + height` are of the matrix; `packed` has the panel's rows for each of them, those before `i` first.
+        unsafe { (packing.pack)(from.from(i, 0).transposed(), depth, height, to, height) };
     }
 }
 

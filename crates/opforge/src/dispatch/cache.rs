@@ -5,6 +5,7 @@ use std::hash::Hasher;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use opforge_runtime::parallel::num_threads;
 use opforge_runtime::{Device, Kernel, NoKernel, Transfer, vm};
 use smallvec::SmallVec;
 
@@ -120,8 +121,14 @@ const SETS: usize = 256;
 /// The entries of a set, the newest first: so many calls whose hashes agree do not drive each other out.
 const WAYS: usize = 4;
 
+/// Entries of kernels that share their work among so many threads.
+struct Cache {
+    threads: usize,
+    entries: Vec<Option<Entry>>,
+}
+
 thread_local! {
-    static CACHE: RefCell<Vec<Option<Entry>>> = const { RefCell::new(Vec::new()) };
+    static CACHE: RefCell<Cache> = const { RefCell::new(Cache { threads: 0, entries: Vec::new() }) };
 }
 
 /// The plan for a call, from the cache or made now; whether it was found comes with it.
@@ -155,7 +162,10 @@ fn first_of_set(hash: u64) -> usize {
 fn find(hash: u64, call: &Call<'_>, device: Device) -> Option<Rc<Plan>> {
     let first = first_of_set(hash);
     CACHE.with_borrow(|cache| {
-        let mut set = cache.get(first..first + WAYS)?.iter().flatten();
+        let mut set = cache.entries.get(first..first + WAYS)?.iter().flatten();
+        if cache.threads != num_threads() {
+            return None;
+        }
         set.find(|entry| entry.hash == hash && entry.is_of(call, device)).map(|entry| entry.plan.clone())
     })
 }
@@ -172,11 +182,13 @@ fn remember(hash: u64, call: &Call<'_>, device: Device) -> Result<Rc<Plan>> {
     };
     let first = first_of_set(hash);
     CACHE.with_borrow_mut(|cache| {
-        if cache.is_empty() {
-            cache.resize_with(SETS * WAYS, || None);
+        let threads = num_threads();
+        if cache.threads != threads {
+            *cache = Cache { threads, entries: Vec::new() };
+            cache.entries.resize_with(SETS * WAYS, || None);
         }
-        cache[first..first + WAYS].rotate_right(1);
-        cache[first] = Some(entry);
+        cache.entries[first..first + WAYS].rotate_right(1);
+        cache.entries[first] = Some(entry);
     });
     Ok(plan)
 }

@@ -1,0 +1,58 @@
+//! Products of bf16 by AVX-512's dot products of pairs: twice the multiplications of f32's instructions. A packed element, as large as an f32, holds two
+//! neighbours along the depth. Sums are f32; subnormal numbers count as zero there, as in other libraries that use these instructions.
+
+use opforge_core::bf16;
+
+use super::micro::Kernels;
+use super::pack::{Matrix, pack};
+use crate::simd::Isa;
+
+/// The micro-kernels for packed pairs, where the processor has the instructions.
+pub(super) fn kernels() -> Option<Kernels<f32>> {
+    #[cfg(target_arch = "x86_64")]
+    if Isa::current() >= Isa::Avx512 && std::arch::is_x86_feature_detected!("avx512bf16") {
+        return Some(super::micro::bf16_pairs());
+    }
+    None
+}
+
+/// As [`pack`] of `depth` rows in pairs: row `2p` and row `2p + 1` are a row of the panel. After an odd depth comes a row of zeros.
+///
+/// # Safety
+/// The matrix is readable for `depth x count`, the panel writable for half of the depth, rounded up, times `width` elements; `count <= width`.
+pub(super) unsafe fn pack_pairs(from: Matrix<bf16>, depth: usize, count: usize, panel: *mut f32, width: usize) {
+    let panel = panel.cast::<u32>();
+    let (whole, odd) = (depth / 2, depth % 2);
+    // SAFETY: pairs below `whole` are rows of the matrix and of the panel, and so is the row after them of an odd depth.
+    unsafe {
+        if from.row == 1 && from.column.is_multiple_of(2) {
+            let pairs = Matrix { at: from.at.cast::<u32>(), row: 1, column: from.column / 2 };
+            pack(pairs, whole, count, panel, width);
+        } else {
+            for p in 0..whole {
+                interleave(from.from(2 * p, 0), count, panel.add(p * width), width);
+            }
+        }
+        if odd == 1 {
+            for j in 0..width {
+                let last = if j < count { from.from(depth - 1, j).at.read().to_bits() } else { 0 };
+                panel.add(whole * width + j).write(last.into());
+            }
+        }
+    }
+}
+
+/// Writes the first `count` pairs of two rows, and zeros up to `width`.
+///
+/// # Safety
+/// The rows have `count` elements, the panel `width`.
+unsafe fn interleave(rows: Matrix<bf16>, count: usize, panel: *mut u32, width: usize) {
+    // SAFETY: `j` is below the rows' `count`, then below the panel's `width`.
+    unsafe {
+        for j in 0..count {
+            let [first, second] = [0, 1].map(|p| u32::from(rows.from(p, j).at.read().to_bits()));
+            panel.add(j).write(first | second << 16);
+        }
+        std::slice::from_raw_parts_mut(panel.add(count), width - count).fill(0);
+    }
+}

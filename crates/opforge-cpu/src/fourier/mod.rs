@@ -1,4 +1,6 @@
 //! Fourier transforms of lines, by `rustfft` and `realfft`: pure Rust, any length in `n log n` operations. A line is worked on by one thread.
+//!
+//! Complex numbers are pairs of real ones here, as in all kernels that compute.
 
 mod line;
 mod plan;

@@ -1,5 +1,7 @@
 //! C functions that the interpreter calls without packing arguments into tuples. Such a function gets no data of its own, so there is one for
 //! every slot of a table: the slot's number is compiled into it.
+//!
+//! Custom operators alone are called with packed arguments, as their parameters are known at run time only.
 
 use std::any::Any;
 use std::ffi::CString;

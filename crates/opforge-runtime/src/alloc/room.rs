@@ -1,4 +1,7 @@
 //! Vectors in memory of the allocator.
+//!
+//! Memory whose size users choose is the allocator's: results, working memory of kernels and their tables are counted and held to the limit, and too
+//! little of it is an error.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};

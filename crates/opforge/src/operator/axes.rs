@@ -1,4 +1,8 @@
 //! Axis maps: which dimensions of inputs and outputs are the same axis, and what splitting it means.
+//!
+//! As in einsum, axes have names. Splitting, fusion and distribution derive from the maps, and tests check them by splitting every sample. Operators
+//! that hold global shapes run on parts too: what they lower to follows from the outputs' metas (`dispatch/prepared.rs`), and views are told the
+//! shape of their part.
 
 use smallvec::SmallVec;
 

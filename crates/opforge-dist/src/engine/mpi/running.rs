@@ -1,4 +1,7 @@
 //! One operation of MPI under way, with the memory that it uses.
+//!
+//! A request owns its buffers. Where somebody gives up waiting, MPI may still write to them: they are left to the engine, which keeps them until MPI
+//! is done.
 
 use std::ffi::{c_int, c_void};
 use std::sync::{Arc, Mutex, PoisonError};

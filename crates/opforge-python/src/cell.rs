@@ -1,3 +1,5 @@
+//! A cell whose lock is the interpreter's.
+
 use std::cell::UnsafeCell;
 
 use pyo3::Python;

@@ -1,3 +1,5 @@
+//! Stochastic gradient descent.
+
 use opforge::functional::sgd_step;
 use opforge::{Error, GradStore, Result, Tensor, Var};
 

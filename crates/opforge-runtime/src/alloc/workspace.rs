@@ -1,3 +1,5 @@
+//! Working memory of a kernel, given back when it is dropped.
+
 use std::ptr::NonNull;
 
 use opforge_core::Result;

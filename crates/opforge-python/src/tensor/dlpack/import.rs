@@ -1,3 +1,5 @@
+//! Tensors taken over from other libraries' DLPack capsules.
+
 use std::ptr::NonNull;
 
 use opforge::{DType, Error, Layout, Result, Shape, Tensor};

@@ -1,4 +1,4 @@
-//! Whether two layouts over one storage meet.
+//! How two layouts over one storage relate: identical, disjoint, overlapping, or not known.
 
 use crate::Layout;
 

@@ -1,4 +1,4 @@
-//! How variables start.
+//! How variables are initialised.
 
 use opforge::{DType, Device, Result, Shape, Tensor, Var};
 

@@ -1,4 +1,4 @@
-//! The order of rows that exchanges of rows make.
+//! The permutation of rows that the exchanges of an LU factorisation make.
 
 use std::sync::Arc;
 

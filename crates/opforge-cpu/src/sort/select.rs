@@ -1,4 +1,4 @@
-//! The first few of an order, without sorting the rest.
+//! The first few elements of an order (top-k), without sorting the rest.
 
 use opforge_core::Result;
 use opforge_runtime::HostKernel;

@@ -1,4 +1,4 @@
-//! Transposed convolutions, which make inputs larger.
+//! Transposed convolutions.
 
 use opforge::functional as f;
 use opforge::{Module, Result, Tensor};

@@ -1,4 +1,4 @@
-//! A window of the last steps, which later ones overwrite in turn.
+//! A cache of the last steps, as a ring buffer.
 
 use opforge::{Device, Error, Result, Tensor};
 

@@ -1,4 +1,4 @@
-//! Windows of the last steps, of several sequences that go on independently.
+//! Ring buffers of the last steps, for several sequences that advance independently.
 
 use opforge::{DType, Device, Error, Result, Tensor};
 

@@ -145,7 +145,7 @@ impl<T: Copy> Deref for Room<T> {
 impl<T: Copy> DerefMut for Room<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as above; it is borrowed exclusively.
+        // SAFETY: the block holds `len` elements that have been written; the vector owns it and is borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.first().as_ptr(), self.len) }
     }
 }

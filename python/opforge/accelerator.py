@@ -1,4 +1,4 @@
-"""What programs ask about the machine's accelerator. There is none: see `_accelerators`."""
+"""What programs ask about the machine's accelerator. There is none: see `_absent/accelerators.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs ask about Apple's GPUs before they use them. This build has no kernels for them: see `_accelerators`."""
+"""What programs ask about Apple's GPUs before they use them. This build has no kernels for them: see `_absent/accelerators.py`."""
 
 from __future__ import annotations
 

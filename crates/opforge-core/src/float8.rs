@@ -2,6 +2,9 @@
 //! ("FP8 formats for deep learning", 2022, arXiv:2209.05433).
 //!
 //! Arithmetic on single numbers goes by way of f32; tensors of them are only stored and converted.
+//!
+//! So [`DType::is_float`](crate::DType::is_float) is false of them: kernels refuse them unless they move bytes whatever these mean, as operators
+//! declared for all dtypes do. Casts and equality go through f32, and promotion has no answer for them.
 
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Rem, RemAssign, Sub, SubAssign};
 

@@ -1,4 +1,4 @@
-//! Names of places where devices are.
+//! Where devices are, as errors and programs name them.
 
 /// Where a device is, as errors and programs name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,3 +1,5 @@
+//! A tensor without its data: dtype and layout.
+
 use crate::{DType, Layout, Shape};
 
 /// What is known of a tensor without its data: element type and layout. Inference maps the inputs' metas to the outputs'.

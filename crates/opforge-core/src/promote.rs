@@ -1,3 +1,5 @@
+//! Type promotion: the dtype of the result of operands of several dtypes.
+
 use crate::{DType, Kind};
 
 /// The smallest dtype that both promote to, as PyTorch and the array API define it.

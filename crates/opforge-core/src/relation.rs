@@ -1,8 +1,8 @@
-//! Whether two layouts over one storage meet.
+//! How two layouts over one storage relate: identical, disjoint, overlapping, or not known.
 
 use crate::Layout;
 
-/// How two layouts over one storage lie to each other.
+/// How two layouts over one storage relate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LayoutRelation {
     /// Each element is at the same place in both.
@@ -45,7 +45,7 @@ fn gcd(a: usize, b: usize) -> usize {
 }
 
 impl Layout {
-    /// How this layout lies to another one over the same storage. Exact for layouts without gaps and for those of one step; views of a part in several
+    /// How this layout relates to another one over the same storage. Exact for layouts without gaps and for those of one step; views of a part in several
     /// dimensions may be [`LayoutRelation::Unknown`].
     ///
     /// ```

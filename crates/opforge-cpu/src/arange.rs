@@ -1,4 +1,4 @@
-//! Numbers at equal distances.
+//! Ranges: `start + i step`.
 
 use std::sync::Arc;
 

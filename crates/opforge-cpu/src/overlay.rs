@@ -1,4 +1,4 @@
-//! A number or a tensor everywhere, with another tensor in the place of a part.
+//! Tensors filled with zeros, or with the elements of another tensor, over which a third one is written in a part: padding and `slice_scatter`.
 
 use std::sync::Arc;
 

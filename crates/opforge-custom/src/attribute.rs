@@ -196,7 +196,7 @@ impl Copied {
 
 // SAFETY: the pointers lead into vectors that the value owns and never changes.
 unsafe impl Send for Attributes {}
-// SAFETY: as above.
+// SAFETY: nothing is changed through the pointers, which lead into vectors that the value owns.
 unsafe impl Sync for Attributes {}
 
 impl Attributes {

@@ -57,7 +57,7 @@ pub(crate) struct Library {
 
 // SAFETY: the addresses are of functions, and the library stays open.
 unsafe impl Send for Library {}
-// SAFETY: as above; what may be called at the same time is the callers' business.
+// SAFETY: the addresses do not change, and the library stays open; what may be called at the same time is the callers' business.
 unsafe impl Sync for Library {}
 
 impl Library {

@@ -153,7 +153,8 @@ impl Buffer {
     /// The memory is not the host's.
     pub fn bytes_mut(&mut self) -> Result<&mut [u8]> {
         self.check_host()?;
-        // SAFETY: as in `bytes`, and the buffer is borrowed exclusively.
+        // SAFETY: `len` initialised bytes of the host are at the address as long as the owner lives, only this buffer uses them, and it is borrowed
+        // exclusively.
         Ok(unsafe { std::slice::from_raw_parts_mut(self.address.as_ptr(), self.len) })
     }
 

@@ -234,7 +234,7 @@ fn rank_with_an_mpi_of_others() -> Result<()> {
     let file = std::path::Path::new(&std::env::var_os("OPFORGE_MPI").unwrap()).join("libmpi_abi.so.1");
     // SAFETY: it is the MPI library that this test was started with, and MPI's functions have these signatures.
     let library = unsafe { libloading::Library::new(file) }.unwrap();
-    // SAFETY: as above; null stands for the program's arguments.
+    // SAFETY: MPI's function has this signature; null stands for the program's arguments.
     assert_eq!(unsafe { library.get::<Init>(b"MPI_Init").unwrap()(std::ptr::null(), std::ptr::null()) }, 0);
     let mpi = Mpi::start()?;
     assert!(mpi.describe().ends_with("threads: single"), "{}", mpi.describe());
@@ -245,7 +245,7 @@ fn rank_with_an_mpi_of_others() -> Result<()> {
     mpi.finish(LIMIT)?;
     // It was not ours to finish.
     world.barrier()?.wait(LIMIT)?;
-    // SAFETY: as above; no call is under way.
+    // SAFETY: MPI's function has this signature; no call is under way.
     assert_eq!(unsafe { library.get::<Finalize>(b"MPI_Finalize").unwrap()() }, 0);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Writing kernels: values that note what is done to them, and blocks that closures fill.
+//! A builder of kernels: values record what is done to them, and closures fill blocks of statements.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

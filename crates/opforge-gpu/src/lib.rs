@@ -3,6 +3,11 @@
 //!
 //! Mathematics is not stated here again: tile functions, reducers and functions of rows are traced (`opforge-trace`), forms are read as they are.
 //!
+//! A form's file writes a kernel with values that record what is done to them (`code.rs`, `value.rs`); the kernel is a value itself (`kernel.rs`).
+//! Sizes and strides are parameters, so that equal texts are compiled once. What the lanes of a group do between two barriers is a statement of its
+//! own: C, which has one thread, runs a group as loops, and tests run every kernel that way. Sums have one order, and nothing is added up by atomics.
+//! Where compilers of WGSL may simplify, as in `(x + c) - c`, the operand is hidden from them ([`Source::Kept`](kernel::Source::Kept)).
+//!
 //! ```
 //! use opforge::{DType, Meta, ops::pointwise::relu::Relu, operator::Operator, family::UnaryOp};
 //! use opforge_gpu::{Target, print, program_of};

@@ -1,4 +1,4 @@
-//! From what an operator computes to a program.
+//! From a lowering to a program.
 
 use opforge::operator::Lowering;
 use opforge_core::{DType, Error, Meta, Result};

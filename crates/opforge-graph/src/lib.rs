@@ -22,6 +22,10 @@
 //!
 //! [`Graph::compile`] leaves out what nobody reads ([`passes`]), joins calls that go together ([`opforge::fusion`]), and lays what passes between
 //! them into one piece of memory ([`memory`]). A [`Program`] is one instruction of the VM.
+//!
+//! A graph is the VM's queue, written down: its values are storages, and its calls read and write layouts of them, as instructions do. So views and
+//! changes in place need no representation of their own. In programs that record gradients a traced function is one node ([`Function`]), whose
+//! backward is the program of the traced gradient.
 
 mod draw;
 pub mod function;

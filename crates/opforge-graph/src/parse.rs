@@ -1,4 +1,5 @@
-//! Graphs from text: each call is written down as a trace writes it, and so is checked as one.
+//! Graphs from text. Each call is written down as a trace writes it: inference, places and changes in place are checked by what checks eager calls,
+//! and nothing that a text claims is allocated.
 
 use std::collections::BTreeSet;
 use std::panic::Location;

@@ -1,4 +1,5 @@
-//! Graphs in directories: their text, and what they captured.
+//! Graphs in directories: their text, and what they captured, by name, as a file of safetensors. `opforge.export` adds the structure of arguments and
+//! results, as JSON.
 
 use std::collections::HashMap;
 use std::fs;

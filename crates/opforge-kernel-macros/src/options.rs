@@ -1,3 +1,5 @@
+//! The options of the attribute `#[kernel(..)]`, parsed.
+
 use syn::parse::{Parse, ParseStream};
 use syn::{Error, Ident, LitStr, Path, Result, Token};
 

@@ -87,14 +87,14 @@ impl<'a> Reader<'a> {
     fn list<T>(&self, getter: impl Fn(&Api) -> ListGetter<T>) -> Option<&'a [T]> {
         let Extra { at, api } = self.attributes.extra;
         let (mut values, mut count) = (ptr::null(), 0);
-        // SAFETY: as above; lists live as long as `extra`, which outlives the attributes.
+        // SAFETY: the name ends with a zero, and there are places for both results; lists live as long as `extra`, which outlives the attributes.
         unsafe { (getter(api)(at, self.name.as_ptr(), &mut values, &mut count) == 0).then(|| list(values, count)) }
     }
 
     fn rows<T>(&self, getter: impl Fn(&Api) -> RowsGetter<T>) -> Option<Vec<&'a [T]>> {
         let Extra { at, api } = self.attributes.extra;
         let (mut values, mut offsets, mut rows) = (ptr::null(), ptr::null(), 0);
-        // SAFETY: as above; there is an offset more than rows, and rows lie between them.
+        // SAFETY: the name ends with a zero, and there are places for the results; there is an offset more than rows, and rows lie between them.
         unsafe {
             if getter(api)(at, self.name.as_ptr(), &mut values, &mut offsets, &mut rows) != 0 {
                 return None;

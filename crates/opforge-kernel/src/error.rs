@@ -1,3 +1,5 @@
+//! The error of a kernel.
+
 use std::fmt;
 
 /// What went wrong, as a text for whoever called the operator.

@@ -1,3 +1,5 @@
+//! What inference functions see, and what they return.
+
 use crate::raw::{Arrays, Info};
 use crate::{Attributes, DType, Error, Result};
 

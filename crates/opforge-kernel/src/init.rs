@@ -1,3 +1,5 @@
+//! What initialisation functions see.
+
 use crate::raw::{Arrays, Info};
 use crate::{Attributes, Element, Result};
 

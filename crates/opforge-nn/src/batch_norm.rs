@@ -5,7 +5,7 @@ use opforge::{Error, ModuleT, Result, Tensor};
 
 use crate::{Init, VarBuilder};
 
-/// How a [`BatchNorm`] is made.
+/// The options of a [`BatchNorm`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BatchNormConfig {
     /// Added to the variance.
@@ -30,7 +30,7 @@ impl From<f64> for BatchNormConfig {
     }
 }
 
-/// Brings each channel of `[batch, channels, ..]` to mean 0 and variance 1, then scales and shifts it. Training takes mean and variance of the batch and
+/// Normalises each channel of `[batch, channels, ..]` to mean 0 and variance 1, then scales and shifts it. Training takes mean and variance of the batch and
 /// moves the running ones, in place; otherwise the running ones are taken.
 #[derive(Debug, Clone)]
 pub struct BatchNorm {

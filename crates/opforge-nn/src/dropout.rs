@@ -1,4 +1,4 @@
-//! Elements set to zero at random.
+//! Dropout: elements set to zero at random.
 
 use opforge::{ModuleT, Result, Tensor};
 

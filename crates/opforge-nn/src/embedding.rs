@@ -1,4 +1,4 @@
-//! Vectors that stand for integers.
+//! Embeddings: a learned vector for each integer.
 
 use opforge::{Module, Result, Tensor};
 

@@ -1,4 +1,4 @@
-//! Numbers as vectors.
+//! One-hot encoding.
 
 use opforge::{DType, Error, Result, Tensor, WithDType};
 

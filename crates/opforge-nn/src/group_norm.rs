@@ -5,7 +5,7 @@ use opforge::{Error, Module, Result, Tensor};
 
 use crate::{Init, VarBuilder};
 
-/// Brings groups of the channels of `[batch, channels, ..]`, each of one batch element, to mean 0 and variance 1, then scales and shifts each channel.
+/// Normalises groups of the channels of `[batch, channels, ..]`, each of one batch element, to mean 0 and variance 1, then scales and shifts each channel.
 #[derive(Debug, Clone)]
 pub struct GroupNorm {
     weight: Tensor,

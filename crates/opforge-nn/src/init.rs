@@ -1,4 +1,4 @@
-//! How variables start.
+//! How variables are initialised.
 
 use opforge::{DType, Device, Result, Shape, Tensor, Var};
 
@@ -32,7 +32,7 @@ pub enum NormalOrUniform {
     Uniform,
 }
 
-/// What follows the layer.
+/// The activation that follows the layer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[allow(missing_docs)]
 pub enum NonLinearity {
@@ -57,7 +57,7 @@ impl NonLinearity {
     }
 }
 
-/// How a variable starts.
+/// How a variable is initialised.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Init {
     /// One number everywhere.
@@ -89,16 +89,16 @@ impl Default for Init {
 }
 
 impl Init {
-    /// Kaiming by the inputs, for a relu, uniform.
+    /// Kaiming initialisation by fan-in, for relu, uniform.
     pub const DEFAULT_KAIMING_UNIFORM: Init = Init::kaiming(NormalOrUniform::Uniform);
-    /// Kaiming by the inputs, for a relu, normal.
+    /// Kaiming initialisation by fan-in, for relu, normal.
     pub const DEFAULT_KAIMING_NORMAL: Init = Init::kaiming(NormalOrUniform::Normal);
 
     const fn kaiming(dist: NormalOrUniform) -> Init {
         Init::Kaiming { dist, fan: FanInOut::FanIn, non_linearity: NonLinearity::ReLU }
     }
 
-    /// A variable that starts so.
+    /// A variable that is initialised so.
     ///
     /// # Errors
     /// For dtypes that are not floats, unless the start is a constant that they can hold.

@@ -5,12 +5,12 @@ use opforge::{D, Module, Result, Tensor};
 
 use crate::{Init, VarBuilder};
 
-/// How a [`LayerNorm`] is made.
+/// The options of a [`LayerNorm`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LayerNormConfig {
     /// Added to the variance.
     pub eps: f64,
-    /// Whether the mean is taken away; without, the norm is that of the root mean square.
+    /// Whether the mean is subtracted; without, the norm is that of the root mean square.
     pub remove_mean: bool,
     /// Whether there is a bias.
     pub affine: bool,
@@ -28,7 +28,7 @@ impl From<f64> for LayerNormConfig {
     }
 }
 
-/// Brings the last dimension to mean 0 and variance 1, then scales and shifts it: `(x - mean) / sqrt(var + eps) * weight + bias`. Weight and bias are vectors
+/// Normalises the last dimension to mean 0 and variance 1, then scales and shifts it: `(x - mean) / sqrt(var + eps) * weight + bias`. Weight and bias are vectors
 /// of the last dimension's length, or broadcast with the input.
 #[derive(Debug, Clone)]
 pub struct LayerNorm {
@@ -49,7 +49,7 @@ impl LayerNorm {
         LayerNorm { weight, bias: None, remove_mean: true, eps }
     }
 
-    /// By the root mean square: without taking the mean away, and without bias.
+    /// By the root mean square: without subtracting the mean, and without bias.
     pub fn rms_norm(weight: Tensor, eps: f64) -> Self {
         LayerNorm { weight, bias: None, remove_mean: false, eps }
     }
@@ -69,7 +69,7 @@ impl LayerNorm {
         self.eps
     }
 
-    /// Whether the mean is taken away.
+    /// Whether the mean is subtracted.
     pub fn remove_mean(&self) -> bool {
         self.remove_mean
     }

@@ -1,4 +1,4 @@
-//! Products with the weights of experts that tokens are sent to (mixture of experts).
+//! Mixture of experts: products with the weights of the experts that tokens are routed to.
 
 use std::sync::Arc;
 

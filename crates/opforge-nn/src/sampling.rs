@@ -1,4 +1,4 @@
-//! Classes drawn by their scores.
+//! Random classes by their logits (Gumbel softmax).
 
 use opforge::{Dim, Result, Tensor};
 

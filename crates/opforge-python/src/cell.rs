@@ -1,3 +1,5 @@
+//! A cell whose lock is the interpreter's.
+
 use std::cell::UnsafeCell;
 
 use pyo3::Python;
@@ -23,7 +25,7 @@ impl<T: Clone> Cell<T> {
     }
 
     pub fn set(&self, _: Python<'_>, value: T) {
-        // SAFETY: as for `get`. The old value is dropped after the new one is in place, since dropping may run other code.
+        // SAFETY: the token says that no other thread is here. The old value is dropped after the new one is in place, since dropping may run other code.
         let old = unsafe { std::mem::replace(&mut *self.0.get(), value) };
         drop(old);
     }

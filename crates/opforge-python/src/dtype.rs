@@ -1,3 +1,5 @@
+//! Dtypes as Python objects.
+
 use opforge::functional::default_dtype;
 use opforge::{DType, Error};
 use opforge_core::Kind;

@@ -50,6 +50,7 @@
 //! |---|---|
 //! | `OPFORGE_NUM_THREADS` | threads of [`parallel::parallel_for`], the caller included; else all cores that the process may use |
 //! | `OPFORGE_SYNC` | anything but 0: every call returns when its kernel has run ([`vm::set_sync`]) |
+//! | `OPFORGE_FUSE` | 0: calls that wait in a queue are never run as one kernel ([`vm::set_fusing`]) |
 
 pub mod alloc;
 mod device;

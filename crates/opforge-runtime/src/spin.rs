@@ -1,4 +1,7 @@
-//! Waiting awake: to sleep and to be woken takes tens of microseconds, longer than most of what is waited for.
+//! Waiting awake: to sleep and to be woken takes tens of microseconds, longer than most of what is waited for, and longer than most kernels take.
+//!
+//! Hence short kernels run on the thread that calls (`vm/submit.rs`), whoever waits is awake at first (`vm/machine.rs`), and helper threads that have
+//! worked look out for the next loop for a while (`parallel/pool.rs`). Nobody spins where nothing runs.
 
 use std::time::{Duration, Instant};
 

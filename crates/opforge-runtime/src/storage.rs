@@ -46,7 +46,7 @@ impl Tiny {
     const SIZE: usize = 64;
 }
 
-// SAFETY: as for any storage's memory, the VM orders the accesses.
+// SAFETY: the bytes are reached through the storage's address only, and the VM orders the accesses to a storage.
 unsafe impl Sync for Tiny {}
 
 enum Owner {
@@ -95,7 +95,7 @@ impl Storage {
     pub fn from_room<T: Element>(values: Room<T>) -> Arc<Self> {
         let mut values = values;
         let (data, nbytes) = (values.as_mut_ptr(), size_of_val(&values[..]));
-        // SAFETY: as above; the room owns its block wherever its head is moved to.
+        // SAFETY: the room owns its block wherever its head is moved to, elements have no padding (`Element`), and nothing else uses it.
         unsafe { Self::from_raw(NonNull::new_unchecked(data).cast(), nbytes, false, Box::new(values)) }
     }
 

@@ -245,7 +245,7 @@ mod fork {
         }
         // SAFETY: our own child, which hangs.
         unsafe { libc::kill(child, libc::SIGKILL) };
-        // SAFETY: as above.
+        // SAFETY: waits for our own child, which has been killed.
         unsafe { libc::waitpid(child, &mut status, 0) };
         false
     }

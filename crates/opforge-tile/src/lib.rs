@@ -5,6 +5,11 @@
 //! (`opforge-cpu`), and traced, with symbols that write down what is done to them (`opforge-trace`). What is no function of elements is stated as
 //! plain data: [`forms`].
 //!
+//! Hence comparisons give masks, of integers too; a fast path is [`Float::select_rarely`], which a trace holds as a choice; and what is computed lane
+//! by lane in f64 is an [`Intrinsic`] with a name. A trace is told whether multiply-add rounds once ([`Float::fused`]). `opforge/tests/trace`
+//! compiles the C of every tile function and reduction of the registry, in every dtype, and expects the bits that the kernels give on each
+//! instruction set.
+//!
 //! ```
 //! use opforge_tile::{Float, Int, UnaryFn, math};
 //!

@@ -1,4 +1,8 @@
 //! Who carries out what operators compute: a backend for each kind of device.
+//!
+//! A backend is memory, copies and kernels. Nothing above the kernels follows an address of a device's memory: kernels get storages and offsets, only
+//! those of the CPU get addresses, and the host reads another device's storage by a copy. `tests/devices.rs` brings a device whose addresses lead
+//! nowhere and expects the CPU's values and gradients.
 
 use std::any::Any;
 use std::sync::{Arc, OnceLock};

@@ -1,3 +1,5 @@
+//! Modules: functions of one tensor, under candle's names.
+
 use crate::{Result, Tensor};
 
 /// A function of one tensor, usually with parameters of its own: a layer, a model.

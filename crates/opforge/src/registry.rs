@@ -1,4 +1,5 @@
-//! All operators and functions there are.
+//! All operators and functions there are: the built-in ones, from the one list in `ops/mod.rs`, and those that join at run time by [`register`].
+//! Tests, fuzzing and benchmarks go through the registry, so that they cover what is added.
 
 use std::collections::HashMap;
 use std::sync::{OnceLock, RwLock};

@@ -59,19 +59,19 @@ impl Memory for Mirror {
     }
 
     unsafe fn clear(&self, to: *mut u8, nbytes: usize) -> Result<()> {
-        // SAFETY: by the contract.
+        // SAFETY: `to` is valid for `nbytes` bytes of a block of `allocate`, as `Memory::clear` demands, whose real address this is.
         unsafe { real(to).write_bytes(0, nbytes) };
         Ok(())
     }
 
     unsafe fn upload(&self, from: &[u8], to: *mut u8) -> Result<()> {
-        // SAFETY: by the contract.
+        // SAFETY: `to` is valid for as many bytes of a block of `allocate`, as `Memory::upload` demands, whose real address this is.
         unsafe { real(to).copy_from_nonoverlapping(from.as_ptr(), from.len()) };
         Ok(())
     }
 
     unsafe fn download(&self, from: *const u8, to: &mut [u8]) -> Result<()> {
-        // SAFETY: by the contract.
+        // SAFETY: `from` is valid for as many bytes of a block of `allocate`, as `Memory::download` demands, whose real address this is.
         unsafe { to.as_mut_ptr().copy_from_nonoverlapping(real(from), to.len()) };
         Ok(())
     }
@@ -86,7 +86,7 @@ impl Kernel for Mirrored {
         let inputs: Vec<*const u8> =
             inputs.iter().map(|x| Ok(real(x.to_read()?).cast_const())).collect::<Result<_>>()?;
         let outputs: Vec<*mut u8> = outputs.iter().map(|x| Ok(real(x.to_write()?))).collect::<Result<_>>()?;
-        // SAFETY: by the contract, at the real addresses.
+        // SAFETY: arguments are as `launch` demands, for the kernel within; these are their real addresses.
         unsafe { self.0.run(&inputs, &outputs) }
     }
 

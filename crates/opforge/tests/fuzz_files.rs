@@ -49,7 +49,7 @@ unsafe impl GlobalAlloc for Watching {
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         REQUESTED.fetch_max(size, Ordering::Relaxed);
-        // SAFETY: as for `dealloc`; the caller promises that the size is not zero.
+        // SAFETY: `at` came from the system's allocator with this layout, as all of this one's memory does; the caller promises that the size is not zero.
         unsafe { System.realloc(at, layout, size) }
     }
 }

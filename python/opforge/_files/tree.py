@@ -8,6 +8,8 @@ Containers, and values that JSON lacks, are objects of one key, which says what 
                                    and "view": [dtype, offset, size, stride] for a part of the tensor of that name
     {"meta": [dtype, size]}        a tensor without elements
     {"float": "nan"}               also "complex", "bytes" (base64), "dtype", "device"
+
+It is the metadata of a safetensors file, so files hold no code: what has no such form is refused, or pickled when the caller asks for that.
 """
 
 from __future__ import annotations

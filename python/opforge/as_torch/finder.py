@@ -1,4 +1,8 @@
-"""The import hook: finds `torch` and `torch.x.y`, and says which version of it is installed."""
+"""The import hook: finds `torch` and `torch.x.y`, and says which version of it is installed.
+
+PyTorch's modules are opforge's: a module is the same object under both names, so that nothing exists twice. What a name promises and opforge lacks is
+an error at use (`_absent`), never a made-up value.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Hooks of what backward needs: `saved_tensors_hooks` and what is made of it."""
+"""Hooks of what backward needs: `saved_tensors_hooks` and what is made of it.
+
+Nodes of the core do not show what they save, so a recorded call within a block keeps its packed arguments, and is made again in backward.
+"""
 
 from __future__ import annotations
 

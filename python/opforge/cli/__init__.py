@@ -29,4 +29,4 @@ def main(argv=None) -> int:
 
 
 class UsageError(Exception):
-    """Arguments that cannot be meant."""
+    """Arguments that are wrong, or make no sense together."""

@@ -1,4 +1,4 @@
-"""What programs ask about CUDA before they use it. This build has none: see `_accelerators`."""
+"""What programs ask about CUDA before they use it. This build has none: see `_absent/accelerators.py`."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def is_available() -> bool:
 
 
 def is_mpi_available() -> bool:
-    """Whether an MPI library with the standard ABI is found, as `pip install mpich` brings it. It is looked for, and not begun."""
+    """Whether an MPI library with the standard ABI is found, as `pip install mpich` brings it. It is looked for, but not started."""
     from .. import _core
 
     return _core._ProcessGroup.is_mpi_found()

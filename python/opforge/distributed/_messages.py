@@ -23,7 +23,7 @@ def _tag(name, tag):
 
 
 def isend(tensor, dst=None, group=None, tag=0, group_dst=None):
-    """Begins to send a tensor to process `dst`, its number in the world; a Work. It is the sender's elements of now that arrive."""
+    """Begins to send a tensor to process `dst`, its number in the world; a Work. The elements at the time of this call are sent."""
     work = _sending(tensor, dst, group, tag, group_dst)
     return None if work is None else done(work, async_op=True)
 

@@ -1,4 +1,7 @@
-"""Gradients of functions: what `GradOperation`, `grad` and `value_and_grad` are made of."""
+"""Gradients of functions: what `GradOperation`, `grad` and `value_and_grad` are made of.
+
+Differentiation is a function here: nothing is recorded outside of one, and parameters are variables within it only.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Calls with sparse tensors among their arguments: each goes to the rule of its name, and is an error if there is none."""
+"""Calls with sparse tensors among their arguments: each goes to the rule of its name, and is an error if there is none.
+
+Rules are made of calls on indices, values and dense parts, so that gradients, dtypes and checks are those of dense tensors.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
 //! Errors: what was wrong with a call, by class.
+//!
+//! Errors have candle's names where candle has one: programs match their fields, and `known.rs` gives each the operator, what was given and what is
+//! accepted, as all other errors have them. Shapes in errors are boxed: a [`Result`] is as large as its largest error, and every call of an operator
+//! passes several on.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -8,6 +8,10 @@
 //! ```
 //!
 //! Floats are written with as many digits as tell them from all others; NaN with bits of its own is `nan(bits)`.
+//!
+//! An operator's text is its type's name with its fields. The one parser knows no operator: `#[derive(Attributes)]` makes both directions,
+//! `#[operator(dtypes, samples, Types)]` enters the operators of a file, those of its gradient too, into the registry's table, and tests look for
+//! operators that are missing there.
 
 mod attributes;
 mod parse;

@@ -1,4 +1,7 @@
 //! Attention, `softmax(q k^T scale) v`, by blocks whose scores stay in a cache: no more of the score matrix is ever there.
+//!
+//! It goes by strips of queries as wide as a micro-kernel (`strip.rs`), past blocks of keys; one or two queries of many keys are products with a
+//! vector (`few.rs`). The gradient is made of kernels for blocks of queries, which compute the scores again (`backward.rs`).
 
 mod backward;
 mod few;

@@ -67,7 +67,7 @@ impl<E: Element> WeightGradient<E> {
     /// [`WeightGradient::dots`] of `R` output channels and `T` taps at a time. Where there are fewer left, the last are computed repeatedly.
     ///
     /// # Safety
-    /// As that.
+    /// As for [`WeightGradient::dots`], of these channels and taps.
     #[inline(always)]
     unsafe fn dots_by<S: Simd, const R: usize, const T: usize>(
         &self,

@@ -1,4 +1,7 @@
-//! Lines whose every so many-th elements lie next to each other, so that what windows with a stride read does too.
+//! Lines of input de-interleaved by the stride of a window: part `r` holds the positions `r`, `r + stride`, `r + 2 stride`, ..
+//!
+//! Neighbouring windows with a stride read every `stride`-th element. In a de-interleaved line these lie next to each other, so that convolutions and
+//! pooling load whole vectors.
 
 use crate::matmul::operand::{Accumulator, Operand};
 use crate::simd::stored::{StoredFloat, VectorOf, load_strided};

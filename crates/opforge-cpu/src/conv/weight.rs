@@ -119,7 +119,7 @@ impl<E: Element> WeightGradient<E> {
                         // SAFETY: each chunk has `elements()` sums, `deep` of them for each row; no other range has this row.
                         sum = sum.plus(unsafe { *sums.get().add(chunk * self.elements() + row * deep + q) });
                     }
-                    // SAFETY: as above.
+                    // SAFETY: the output has an element for each row, channel and tap; no other range has this row.
                     unsafe { *weight.get().add(row * deep + read.channel * taps + read.k) = E::narrow(sum) };
                 }
             }

@@ -1,4 +1,4 @@
-//! Tensors one after the other.
+//! Concatenation and stacking: tensors copied one after the other.
 
 use std::sync::Arc;
 

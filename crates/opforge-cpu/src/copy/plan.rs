@@ -154,11 +154,11 @@ impl Loops {
 pub(crate) struct Shared<T>(pub T);
 // SAFETY: a pointer is a number; whoever dereferences it answers for races.
 unsafe impl<T> Send for Shared<*const T> {}
-// SAFETY: as above.
+// SAFETY: a pointer is a number; whoever dereferences it answers for races.
 unsafe impl<T> Sync for Shared<*const T> {}
-// SAFETY: as above.
+// SAFETY: a pointer is a number; whoever dereferences it answers for races.
 unsafe impl<T> Send for Shared<*mut T> {}
-// SAFETY: as above.
+// SAFETY: a pointer is a number; whoever dereferences it answers for races.
 unsafe impl<T> Sync for Shared<*mut T> {}
 
 impl<T: Copy> Shared<T> {

@@ -1,4 +1,4 @@
-//! Matrices' triangles, zeros elsewhere.
+//! Lower and upper triangles of matrices (`tril`, `triu`), with zeros elsewhere.
 
 use std::sync::Arc;
 

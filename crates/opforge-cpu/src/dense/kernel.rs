@@ -189,12 +189,12 @@ impl<T: Real> HostKernel for DenseKernel<T> {
                     unsafe { place.write(targets[*i].get().cast::<T>(), index, numbers, |x| x) };
                 }
                 for ((i, place), numbers) in self.complex.iter().zip(&results.complex) {
-                    // SAFETY: as above.
+                    // SAFETY: the place is the output's, of complex numbers; each matrix of the batch has a part of it of its own.
                     unsafe { place.write(targets[*i].get().cast::<Complex<T>>(), index, numbers, |x| x) };
                 }
                 if let Some((i, dtype, place)) = &self.integers {
                     let target = targets[*i].get();
-                    // SAFETY: as above.
+                    // SAFETY: the place is the output's, of this dtype; each matrix of the batch has a part of it of its own.
                     unsafe {
                         match dtype {
                             DType::I32 => place.write(target.cast::<i32>(), index, &results.integers, |x| x as i32),

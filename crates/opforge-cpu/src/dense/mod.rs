@@ -1,6 +1,9 @@
 //! Factorisations of matrices and what follows from them, one for each of a batch: faer's algorithms over memory of any strides.
 //!
 //! A matrix is worked on by one thread, so that results do not depend on how many there are; the matrices of a batch are shared out.
+//!
+//! faer is pure Rust, so there is nothing to install. Vectors of `svd` and `eigh` and rows of `R` have signs of faer's choice; samples compare them
+//! without signs (`Sample::up_to_sign`).
 
 mod eigen;
 mod exp;

@@ -1,3 +1,5 @@
+//! Cholesky's factorisation, and solutions by triangular matrices.
+
 use faer::dyn_stack::MemStack;
 use faer::linalg::cholesky::llt::factor::{LltError, LltRegularization, cholesky_in_place, cholesky_in_place_scratch};
 use faer::linalg::triangular_solve::{

@@ -210,7 +210,7 @@ struct Pointers<const K: usize> {
 }
 // SAFETY: pointers are numbers; the blocks that threads write through them are disjoint.
 unsafe impl<const K: usize> Send for Pointers<K> {}
-// SAFETY: as above.
+// SAFETY: pointers are numbers; the blocks that threads write through them are disjoint.
 unsafe impl<const K: usize> Sync for Pointers<K> {}
 
 impl<const K: usize> Pointers<K> {

@@ -1,3 +1,5 @@
+//! The nested loops of an elementwise kernel, from the layouts of its tensors.
+
 use opforge_core::Meta;
 use smallvec::SmallVec;
 

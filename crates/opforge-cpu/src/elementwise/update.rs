@@ -114,10 +114,10 @@ impl<E: StoredFloat, const N: usize, F: UpdateFn<N>> Routine for Pass<E, N, F> {
                 // SAFETY: `n` elements from `at` on are within each tensor.
                 values[i] = unsafe { load::<E, S>(changed[i].add(at), n) };
             }
-            // SAFETY: as above.
+            // SAFETY: `n` elements from `at` on are within the tensor that is only read.
             let values = self.f.float(values, unsafe { load::<E, S>(read.add(at), n) });
             for i in 0..N {
-                // SAFETY: as above.
+                // SAFETY: `n` elements from `at` on are within each output, and no other range writes them.
                 unsafe {
                     if n == lanes {
                         E::store::<S>(values[i], outputs[i].add(at));

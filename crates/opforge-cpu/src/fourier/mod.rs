@@ -1,4 +1,6 @@
 //! Fourier transforms of lines, by `rustfft` and `realfft`: pure Rust, any length in `n log n` operations. A line is worked on by one thread.
+//!
+//! Complex numbers are pairs of real ones here, as in all kernels that compute.
 
 mod line;
 mod plan;
@@ -84,7 +86,7 @@ impl<T: Real> HostKernel for Transform<T> {
                     // SAFETY: the offset is that of a line within the input, of whose layout the line was made.
                     unsafe { self.from.read(src.get().offset(from), self.plan.entry(&mut room)) };
                     self.plan.carry_out(&mut room);
-                    // SAFETY: likewise of the output, whose lines do not overlap and are written by one thread each.
+                    // SAFETY: the offset is that of a line within the output, whose lines do not overlap and are written by one thread each.
                     unsafe { self.to.write(self.plan.result(&mut room), self.factor, dst.get().offset(to)) };
                 });
             })

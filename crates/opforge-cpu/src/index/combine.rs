@@ -1,4 +1,4 @@
-//! How values for one place become one.
+//! How values that are written to one index are combined: sums, products, extremes.
 
 use opforge_core::{Complex, WithDType, bf16, f16};
 

@@ -1,4 +1,4 @@
-//! The order of rows that exchanges of rows make.
+//! The permutation of rows that the exchanges of an LU factorisation make.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ impl HostKernel for Exchange {
         }
         // SAFETY: the metas that `exchange` checked say so.
         let pivots = unsafe { std::slice::from_raw_parts(inputs[0].cast::<i32>(), batch * steps) };
-        // SAFETY: as above, and the elements are written before they are read.
+        // SAFETY: the output holds `batch * rows` numbers, as `exchange` checked; they are written before they are read, and the input is other memory.
         let orders = unsafe {
             let at = outputs[0].cast::<i64>();
             (0..batch * rows).for_each(|i| at.add(i).write((i % rows) as i64));

@@ -1,4 +1,7 @@
 //! Indices as kernels read them: once, checked, and as positions.
+//!
+//! Memory of numpy may change while a kernel runs. So what decides where is read or written is read once, into a copy, then checked, then used, and
+//! what is written is bounded by what was counted. For the same reason a byte of a bool is true unless it is 0, and is never a Rust `bool`.
 
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};

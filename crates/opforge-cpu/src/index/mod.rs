@@ -1,4 +1,4 @@
-//! Reading and writing at places that other tensors name.
+//! Indexing kernels: reading and writing at indices that other tensors hold.
 //!
 //! Indices may be of any integer dtype; one that is negative or beyond the axis is an [`Error::Index`]. Each is checked when it is read. Where a
 //! tensor is changed in place all are checked before anything is written; a new one is then of no use.

@@ -280,7 +280,7 @@ impl Scatter {
     /// [`Scatter::rows`], all with the same indices; those of which there are many through totals, if there are any.
     ///
     /// # Safety
-    /// As that.
+    /// As for [`Scatter::rows`].
     unsafe fn alike_rows(
         &self,
         ids: *const u8,

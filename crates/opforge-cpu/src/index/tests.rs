@@ -423,7 +423,7 @@ fn indices_that_change_meanwhile() {
 #[test]
 fn masks_that_change_meanwhile() {
     let mask: Vec<u8> = vec![0; 1000];
-    // SAFETY: as in the test above.
+    // SAFETY: the mask has as many bytes, which are used through this alone while others write to them.
     let bytes = unsafe { std::slice::from_raw_parts(mask.as_ptr().cast(), mask.len()) };
     let (few, many) = ([[1, 0, 0, 0, 0, 0, 0, 0]], [1, 1, 1, 1, 1, 1, 1, 255]);
     let kernel = nonzero("n", &Meta::contiguous(DType::Bool, 1000), &Meta::contiguous(DType::I64, [125, 1])).unwrap();

@@ -1,4 +1,4 @@
-//! Kernels whose tables take long to make.
+//! Kernels with tables that grow with the user's sizes, such as the taps of a filter: long ones are made by the first run, which can be interrupted.
 
 use std::sync::{Arc, OnceLock};
 

@@ -1,4 +1,4 @@
-//! Registers of accumulators, of any element type.
+//! Registers of accumulators, for the micro-kernels of any element type.
 
 use std::mem::MaybeUninit;
 

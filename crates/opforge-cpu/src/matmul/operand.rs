@@ -1,4 +1,10 @@
 //! Element types of products and sums: what they are widened to, and how many sums are added.
+//!
+//! Sums of many floats are sums of sums: kernels add blocks of at most some thousand terms in the type of the elements (or a wider one, for half
+//! precision), and the blocks' sums in a [`Total`](Accumulator::Total), f64 or compensated f64, or as a tree (`reduce/cascade.rs`). So errors do not
+//! grow with the number of terms, whatever the layout; `testing/sums.rs` and `tests/python/test_sums.py` hold the kernels to that. Still one running
+//! sum: additions at indices that each line has of its own, where few of many places get most of them, additions of complex numbers at indices, and
+//! antialiased filters.
 
 use opforge_core::{bf16, f16};
 

@@ -1,3 +1,5 @@
+//! Pooling beside plain loops over all windows.
+
 use opforge_core::{DType, Meta};
 use opforge_runtime::parallel::set_num_threads;
 

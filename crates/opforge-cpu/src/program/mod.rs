@@ -3,6 +3,9 @@
 //! The calls' common loops are cut into blocks. Each call has a kernel prepared for tensors of a block's size: where a tensor lies in memory,
 //! with the strides that it has there; where it only passes from one call to the next, in working memory. No code is made at run time, and a
 //! block's elements are computed by the loops that compute whole tensors.
+//!
+//! A reduction of all elements may follow the calls. It is computed by the parts in which its kernel always computes ([`ReduceKernel::parts`]), so
+//! the bits are the same too.
 
 pub mod sequence;
 #[cfg(test)]

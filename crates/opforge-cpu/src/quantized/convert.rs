@@ -57,7 +57,7 @@ impl<F: Packing> Routine for Unpack<F> {
     unsafe fn run<S: Simd>(&self, job: Job) {
         let mut block = Block::new();
         for task in job.tasks {
-            // SAFETY: as for packing, with the tensors' parts exchanged.
+            // SAFETY: tasks are blocks, of which the kernel's constructor found as many in both tensors; each task has its own, and writes its floats only.
             let (bytes, values) = unsafe {
                 let values = job.outputs[0].cast::<f32>().add(task * F::LEN);
                 let bytes = job.inputs[0].add(task * F::BYTES);

@@ -2,6 +2,9 @@
 //!
 //! Layouts and formulas are those of ggml's documentation of its types (`docs/gguf.md` and the type list of the ggml project). All of them are
 //! one thing when they are read, `block::Block`: small integers, which are scaled in groups of 16.
+//!
+//! A type says how it is packed and read (`plain.rs`, `super_blocks.rs`), and how vectors read its integers (`product/`): there are two vector loops,
+//! for blocks of 32 and of 256 elements. Products are of integers, with rows that are rounded to 8 bits on the way (`factor.rs`).
 
 mod block;
 mod convert;

@@ -1,3 +1,5 @@
+//! Distributions: how random words become numbers.
+
 use super::philox::{LANES, Words};
 
 /// The most values that the words of one group of blocks give.

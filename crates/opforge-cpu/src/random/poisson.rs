@@ -56,7 +56,7 @@ impl HostKernel for Poisson {
                 }
                 let mut units = Units::new(seed, offset, self.runs.place(i).0 as u64);
                 let count = if rate < LARGE { counted(rate, &mut units) } else { rejected(rate, &mut units) };
-                // SAFETY: as above.
+                // SAFETY: the output has `len` elements, and no other range writes element `i`.
                 unsafe { out.get().add(i).write(count) };
             }
             Ok(())

@@ -279,7 +279,7 @@ fn poisson_refuses_what_is_no_rate() {
     let kernel = poisson("poisson", &key(), &meta, &meta).unwrap();
     for rate in [-1.0, f64::NAN, f64::INFINITY] {
         let (numbers, mut out) = ([0u64; 2], 0.0);
-        // SAFETY: as above, one element.
+        // SAFETY: the key holds two numbers, rate and output are one f64 each, as the metas say.
         let result =
             unsafe { kernel.run(&[numbers.as_ptr().cast(), (&raw const rate).cast()], &[(&raw mut out).cast()]) };
         assert!(result.is_err());

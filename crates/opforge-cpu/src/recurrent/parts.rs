@@ -1,4 +1,4 @@
-//! A batch in parts: its rows do not know each other, so that a thread takes some of them through all steps, without waiting for others.
+//! A batch in parts: its rows are independent, so that a thread takes some of them through all steps without waiting for others.
 
 use std::ops::Range;
 use std::sync::Arc;

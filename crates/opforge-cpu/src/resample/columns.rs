@@ -1,4 +1,4 @@
-//! One line of elements from another.
+//! One resampled line: tables of positions and weights, arranged for vectors.
 
 use std::marker::PhantomData;
 

@@ -1,4 +1,4 @@
-//! Where new elements lie among the old ones of a dimension, and what they take of them.
+//! Interpolation filters: which elements of a dimension each new element is made of, with which weights.
 
 use opforge_core::Result;
 use opforge_runtime::checkpoint;

@@ -1,4 +1,4 @@
-//! New elements that are weighted sums of old ones.
+//! Resampling of lines as weighted sums: linear, cubic and antialiased filters.
 
 use std::sync::Arc;
 

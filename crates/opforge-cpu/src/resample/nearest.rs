@@ -1,4 +1,4 @@
-//! New elements that are old ones as they are.
+//! Nearest-neighbour resampling: each new element is a copy of an old one.
 
 use std::marker::PhantomData;
 use std::sync::Arc;

@@ -3,6 +3,10 @@
 //! A loop is written once, as a [`Routine`] generic over the instruction set `S`; [`resolve`] compiles it for each set with the right target
 //! features and hands out the entry for the set in use. Kernels resolve while they are prepared and call the pointer when they run.
 //!
+//! An operator's file states `fn float<V: Float>(x: V) -> V` once; it is compiled for f32 and f64, as AVX-512, AVX2 and portable code (NEON on
+//! aarch64), and f16 and bf16 are widened when they are loaded and rounded when they are stored. Functions of integers are compiled portably only:
+//! eight types make code large, and memory is the limit.
+//!
 //! ```
 //! use opforge_cpu::simd::{Float, FloatElem, Isa, Routine, Simd, Vector, resolve};
 //! use std::marker::PhantomData;

@@ -160,17 +160,17 @@ pub(crate) fn each_vector(len: usize, lanes: usize, mut f: impl FnMut(usize, usi
     }
 }
 
-/// How a vector's elements lie: a whole vector or part of one, next to each other, or apart. Told by constants, so that loops are compiled for it.
+/// How a vector's elements are stored: as a whole contiguous vector, as part of one, or strided. A constant, so that loops are compiled for each.
 pub(crate) mod lie {
     pub const WHOLE: u8 = 0;
     pub const PART: u8 = 1;
     pub const APART: u8 = 2;
 }
 
-/// [`load_strided`], for elements that lie as `HOW` tells.
+/// [`load_strided`], for elements that are stored as `HOW`, one of the constants of [`lie`], says.
 ///
 /// # Safety
-/// As that; the elements lie so.
+/// As for [`load_strided`]; with `WHOLE`, `n` is the number of lanes and `stride` is 1, with `PART`, `stride` is 1.
 #[inline(always)]
 pub(crate) unsafe fn load_as<S: Simd, E: StoredFloat, const HOW: u8>(
     ptr: *const E,

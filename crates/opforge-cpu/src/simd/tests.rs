@@ -248,13 +248,13 @@ fn half_precision_converts_like_the_scalar_types() {
         // SAFETY: the level is supported, and every pointer is to as many elements as said.
         unsafe { resolve::<WidenF16>(isa)(&WidenF16, (halves.as_ptr(), wide.as_mut_ptr(), 65536)) };
         assert!(wide.iter().zip(&halves).all(|(w, h)| *w == h.to_f32() || w.is_nan() && h.is_nan()));
-        // SAFETY: as above.
+        // SAFETY: the level is supported, and both vectors have 65536 elements.
         unsafe { resolve::<WidenBf16>(isa)(&WidenBf16, (brains.as_ptr(), wide.as_mut_ptr(), 65536)) };
         assert!(wide.iter().zip(&brains).all(|(w, b)| *w == b.to_f32() || w.is_nan() && b.is_nan()));
-        // SAFETY: as above.
+        // SAFETY: the level is supported, and both vectors have as many elements.
         unsafe { resolve::<NarrowF16>(isa)(&NarrowF16, (floats.as_ptr(), f16s.as_mut_ptr(), floats.len())) };
         assert!(f16s.iter().zip(&floats).all(|(h, f)| *h == f16::from_f32(*f) || h.is_nan() && f.is_nan()));
-        // SAFETY: as above.
+        // SAFETY: the level is supported, and both vectors have as many elements.
         unsafe { resolve::<NarrowBf16>(isa)(&NarrowBf16, (floats.as_ptr(), bf16s.as_mut_ptr(), floats.len())) };
         assert!(bf16s.iter().zip(&floats).all(|(b, f)| *b == bf16::from_f32(*f) || b.is_nan() && f.is_nan()));
     }
@@ -274,7 +274,7 @@ fn floats_of_8_bits_convert_like_the_scalar_types() {
                 assert!(wide.iter().zip(&small).all(same), "{isa:?}, {len} elements");
             }
             let mut narrow = vec![of(0); floats.len()];
-            // SAFETY: as above, of as many elements as there are floats.
+            // SAFETY: the level is supported, and both vectors have as many elements as there are floats.
             unsafe {
                 resolve::<NarrowF8<T>>(isa)(
                     &NarrowF8(PhantomData),

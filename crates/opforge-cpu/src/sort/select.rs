@@ -1,4 +1,4 @@
-//! The first few of an order, without sorting the rest.
+//! The first few elements of an order (top-k), without sorting the rest.
 
 use opforge_core::Result;
 use opforge_runtime::HostKernel;
@@ -71,7 +71,7 @@ impl HostKernel for Select {
         parallel_for(rows, grain(ELEMENT * parts * order.count), |range| {
             let mut row = range.start;
             order.nest.for_each(range, |[_, d]| {
-                // SAFETY: as above; rows of the output are disjoint.
+                // SAFETY: every row has left `parts * count` pairs at its place, the offset is within the output, and rows of the output are disjoint.
                 unsafe {
                     (ways.finish)(order, found.get().add(row * row_bytes), parts * order.count, dst.get().offset(d));
                 }

@@ -1,3 +1,5 @@
+//! Sorting and selection beside a plain stable sort, in every dtype and layout.
+
 use super::*;
 use crate::testing::{Array, layouts, noise, run};
 

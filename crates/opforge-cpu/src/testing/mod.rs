@@ -88,7 +88,7 @@ fn set<T: Element>(storage: &mut [u64], index: usize, value: f64) {
 }
 
 fn get<T: Element>(storage: &[u64], index: usize) -> f64 {
-    // SAFETY: as in `set`; every element has been written.
+    // SAFETY: the storage holds whole elements of any type up to 8 bytes, all of them initialised; `index` is checked against its size.
     unsafe {
         assert!((index + 1) * size_of::<T>() <= size_of_val(storage));
         storage.as_ptr().cast::<T>().add(index).read().to_scalar().to_f64()

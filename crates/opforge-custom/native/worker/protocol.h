@@ -1,6 +1,7 @@
 // The language between a process and its worker, the process in which a library's functions run apart. src/isolate/ is the other side.
 //
-// The worker is started with the socket as standard input and the region, a file that both map, as standard output; worker.cc has its arguments. It answers one request at a time, in order, and ends when the socket does, or the parent.
+// The worker is started with the socket as standard input and the region, a file that it maps and the parent reads and writes, as standard output;
+// worker.cc has its arguments. It answers one request at a time, in order, and ends when the socket does, or the parent.
 //
 // A message is two words, kind (0 in an answer) and length in bytes of what follows, and then that. A word is 8 bytes as the machine has them.
 // A text is a word with its length in bytes, the bytes, and zeros up to the next word, at least one. A list is a word with its length, then

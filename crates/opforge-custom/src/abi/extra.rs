@@ -155,7 +155,7 @@ impl Extra {
         arrays: &mut Arrays,
     ) -> (Outcome, Vec<Inferred>) {
         let ((ndims, shapes, _), extra) = (arrays.parts(), self.object.as_ptr());
-        // SAFETY: as in `call_infer`.
+        // SAFETY: an open library's function of this type; the bridge throws nothing, writes the outcome, and gives `receive` its vector.
         unsafe {
             received(|to, out| opforge_call_infer_shape(function, several, ndims, shapes, extra, receive, to, out))
         }
@@ -175,7 +175,7 @@ impl Extra {
         let (inputs, given) = (inputs.as_ptr(), inputs.len());
         let (mut types, mut count) = ([0; TYPE_CAPACITY], 0);
         let (found, capacity, extra) = (types.as_mut_ptr(), types.len(), self.object.as_ptr());
-        // SAFETY: as in `call_infer`.
+        // SAFETY: an open library's function of this type; the bridge throws nothing, writes the outcome, and no more than `capacity` types.
         let outcome = unsafe {
             RawOutcome::of(|out| {
                 count = opforge_call_infer_type(function, several, inputs, given, extra, found, capacity, out);

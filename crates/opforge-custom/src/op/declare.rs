@@ -175,7 +175,8 @@ impl CustomOp {
         }))
     }
 
-    /// For an isolated operator: what its process could do to others although it should not, and why that cannot be prevented; `None` where it can.
+    /// For an isolated operator: what its process could do to other processes, and why this system cannot prevent it; `None` where it
+    /// prevents all.
     pub fn isolation_gaps(&self) -> Option<String> {
         match &self.spec.body {
             Body::Kernel(runner) => runner.gaps(),

@@ -1,3 +1,5 @@
+//! The gradient of a custom operator: by another operator, or by a function.
+
 use std::sync::Arc;
 
 use opforge::autograd::Backward;

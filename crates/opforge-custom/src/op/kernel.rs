@@ -1,4 +1,4 @@
-//! Custom operators as kernels.
+//! Custom operators as kernels. An operator is initialised once for each signature, and the prepared operator is used by one thread at a time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};

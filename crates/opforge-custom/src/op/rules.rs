@@ -1,3 +1,5 @@
+//! Declared rules by which the shapes and dtypes of outputs follow from those of inputs.
+
 use std::fmt;
 use std::sync::Arc;
 

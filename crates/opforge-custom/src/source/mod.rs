@@ -1,5 +1,8 @@
 //! From `path:Name` to a library that may be opened: sources are compiled, and whatever is opened is a private copy of what was checked.
 //!
+//! Copies lie in a cache under names that follow from their content, where the loader finds them: a changed source is new code, never a library that
+//! is loaded already.
+//!
 //! ```text
 //! locate      opens the file once and checks where it really is (allow)
 //!   source    compile: command line (flags), compiler (toolchain), child process (run), diagnostics (report)

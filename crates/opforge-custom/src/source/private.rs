@@ -1,4 +1,5 @@
-//! Files and folders that only this user can have written.
+//! Files and folders that only this user can have written, whatever the umask. Where others could exchange the cache's folder, it is held open and
+//! reached by its descriptor.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;

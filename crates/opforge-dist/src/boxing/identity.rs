@@ -1,4 +1,4 @@
-//! Elements that change nothing in a reduction.
+//! Neutral elements of reductions.
 
 use opforge_core::{Complex, DType, Element, Error, Result, Scalar, bf16, f16};
 

@@ -1,4 +1,4 @@
-//! Calls by name.
+//! The calls of engines as methods: `all_reduce`, `all_gather` and so on.
 
 use opforge_core::{DType, Result, Shape};
 

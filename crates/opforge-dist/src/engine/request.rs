@@ -1,4 +1,4 @@
-//! Calls under way.
+//! Requests: calls under way, and waiting for them.
 
 use std::fmt;
 use std::time::{Duration, Instant};

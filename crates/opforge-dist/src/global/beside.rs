@@ -1,4 +1,4 @@
-//! Where tensors are wanted that calls make of nothing, as zeros and draws: they are made there in parts, instead of whole on every rank.
+//! Wanted distributions, for tensors that calls make of no tensor (zeros, random draws): ranks make their parts there, instead of all of it.
 
 use std::cell::RefCell;
 use std::sync::Arc;

@@ -74,7 +74,7 @@ impl Kernel for Boxing {
             // SAFETY: the VM keeps others from these tensors, which are as the plan has them, until this returns; when a request is given up, the result is
             // unusable, and the plan only reads its part.
             let from = from.and_then(|(part, address)| unsafe { self.part(self.plan.from(), part, address) });
-            // SAFETY: as above.
+            // SAFETY: the VM lets nobody else use the output until this returns; when a request is given up, the result is unusable.
             let to = to.and_then(|(part, address)| unsafe { self.part(self.plan.to(), part, address) });
             self.plan.execute_into(&self.groups, from, to, &self.place)
         })();

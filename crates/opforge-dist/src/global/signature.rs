@@ -1,4 +1,6 @@
-//! How kinds of calls are carried out on parts, found once.
+//! How kinds of calls are carried out on parts, found once for each: what the operator's axes allow along each dimension of the mesh (`choice.rs`),
+//! compared by what boxing costs. Where an operator needs an axis whole that is split, it may say how other operators do the same
+//! ([`Operator::decompose`]).
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;

@@ -1,4 +1,5 @@
-//! Calls in recordings of what ran when.
+//! Calls in recordings of what ran when. The VM's recorder (`opforge_runtime::vm::trace`) shows kernels and communication on one clock, so that their
+//! overlap can be read off; the guard does the recording, as all calls of all engines go through it.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! Simulated ranks, seen from outside of all of them.
+//! The engine of simulated ranks, seen from a rank that is none of them: it moves nothing.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! One number everywhere, and numbers at equal distances.
+//! Constants and ranges.
 
 use opforge_core::{DType, Kind, Result, Scalar};
 

@@ -1,4 +1,4 @@
-//! Fourier transforms: sums of waves, an element of the result a thread.
+//! Fourier transforms as plain sums: a thread for each element of the result.
 
 use std::f64::consts::TAU;
 

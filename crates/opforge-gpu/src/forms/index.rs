@@ -1,4 +1,4 @@
-//! Elements read from places that integers name.
+//! Elements read at integer indices.
 
 use opforge_core::{DType, Error, Meta, Result};
 use opforge_tile::forms::{Combine, Index, Indices, OnMax};

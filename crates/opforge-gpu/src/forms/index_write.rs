@@ -1,4 +1,4 @@
-//! Elements written to places that integers name: a thread for each line of places, in order, so that results are the same at every run.
+//! Elements written at integer indices: a thread for each line of indices, in order, so that results are the same at every run.
 
 use opforge_core::{DType, Result};
 use opforge_tile::forms::{Combine, OnMax};

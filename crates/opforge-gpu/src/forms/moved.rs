@@ -1,4 +1,4 @@
-//! Elements moved as they are, as words of at most four bytes: every dtype is moved alike.
+//! Elements moved unchanged, as words of at most four bytes, whatever the dtype.
 
 use opforge_core::{DType, Meta, Result};
 use opforge_tile::forms::Move;

@@ -1,4 +1,4 @@
-//! Elements of rows less their mean over their deviation, and what it takes to learn by them.
+//! Normalisation of rows (layer and RMS norm), and its gradients.
 
 use opforge_core::{DType, Meta, Result};
 use opforge_tile::forms::Normalize;

@@ -1,4 +1,4 @@
-//! Elements of sets less their mean over their deviation: channels of a batch, groups of channels.
+//! Normalisation of sets of elements (batch and group norm), and its gradients.
 
 use opforge_core::{Meta, Result};
 use opforge_tile::forms::Over;

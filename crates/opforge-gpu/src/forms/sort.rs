@@ -1,4 +1,4 @@
-//! Places in sorted order.
+//! Sorting by counting, and search in sorted numbers: a thread for each element.
 
 use opforge_core::{DType, Result};
 use opforge_tile::forms::Sort;

@@ -1,4 +1,4 @@
-//! Sine and cosine of large numbers in WGSL, which has none of f64.
+//! Sine and cosine of large arguments in WGSL, which has no f64.
 
 /// `sin_f64` or `cos_f64`, of numbers beyond 1e5: others have better ways. The polynomials are fdlibm's.
 pub(super) fn wave(name: &str, cosine: bool) -> String {

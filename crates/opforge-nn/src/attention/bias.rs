@@ -32,7 +32,7 @@ impl Band {
     }
 
     /// The bias `[heads, queries, keys]`, or truth values `[queries, keys]` where there are no slopes; none where everything counts alike.
-    /// A slope is what a step away from a query's place costs its head.
+    /// A slope is a head's ALiBi penalty for each step of distance.
     pub fn bias(&self, slopes: Option<&[f32]>) -> Result<Option<Tensor>> {
         let pairs = || (0..self.queries).flat_map(|query| (0..self.keys).map(move |key| (query, key)));
         let Some(slopes) = slopes else {

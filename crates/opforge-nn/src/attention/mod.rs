@@ -63,7 +63,7 @@ impl AttnMask {
     }
 }
 
-/// Attention by what the kernels are called in candle.
+/// Attention under the names of candle's kernels.
 pub mod cpu_flash {
     pub use super::dense::flash_attn;
 

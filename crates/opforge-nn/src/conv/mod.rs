@@ -12,12 +12,12 @@ macro_rules! layer {
         }
 
         impl $name {
-            /// Of these parameters.
+            /// A layer of these parameters.
             pub fn new(weight: Tensor, bias: Option<Tensor>, config: $config) -> Self {
                 $name { weight, bias, config }
             }
 
-            /// How windows move.
+            /// Stride, padding, dilation and groups.
             pub fn config(&self) -> &$config {
                 &self.config
             }
@@ -56,7 +56,7 @@ pub use transposed::{
 
 use crate::{BatchNorm, Init, VarBuilder};
 
-/// How a window moves over its input.
+/// Stride, padding, dilation and groups of a convolution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Conv1dConfig {
     /// Zeros added at both ends.

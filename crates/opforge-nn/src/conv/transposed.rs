@@ -1,4 +1,4 @@
-//! Transposed convolutions, which make inputs larger.
+//! Transposed convolutions.
 
 use opforge::functional as f;
 use opforge::{Module, Result, Tensor};
@@ -6,7 +6,7 @@ use opforge::{Module, Result, Tensor};
 use super::{bound_of_fan, parameters, to_i64};
 use crate::VarBuilder;
 
-/// How the windows of a [`ConvTranspose1d`] lie on its result.
+/// Stride, paddings, dilation and groups of a [`ConvTranspose1d`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConvTranspose1dConfig {
     /// Elements cut off at both ends.

@@ -1,4 +1,4 @@
-//! Keys and values in tensors that are made anew at each step.
+//! A cache whose tensors are concatenated anew at each step.
 
 use opforge::{Result, Tensor};
 

@@ -1,4 +1,4 @@
-//! Room for a sequence that grows, as attention keeps its keys and values.
+//! Caches of attention's keys and values, for a sequence that grows.
 
 mod concat;
 mod interleaved;

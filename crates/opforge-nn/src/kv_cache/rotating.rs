@@ -1,8 +1,8 @@
-//! A window of the last steps, which later ones overwrite in turn.
+//! A cache of the last steps, as a ring buffer.
 
 use opforge::{Device, Error, Result, Tensor};
 
-/// A tensor with room for `max_seq_len` along one dimension, where what comes later overwrites what came first.
+/// A ring buffer with room for `max_seq_len` along one dimension: later elements overwrite the first ones.
 #[derive(Debug, Clone)]
 pub struct RotatingCache {
     /// Made at the first append, which knows the other dimensions.
@@ -26,7 +26,7 @@ impl RotatingCache {
         self.offset
     }
 
-    /// The dimension that is full at some time.
+    /// The dimension that grows.
     pub fn dim(&self) -> usize {
         self.dim
     }
@@ -46,7 +46,7 @@ impl RotatingCache {
         &self.all_data
     }
 
-    /// What it holds, in the order of places.
+    /// The elements held, in the order of the buffer.
     ///
     /// # Errors
     /// None that appending would not have met.
@@ -60,7 +60,7 @@ impl RotatingCache {
         (self.offset, self.current_seq_len, self.all_data) = (0, 0, None);
     }
 
-    /// Appends the elements of `src`. Gives what attention is to see: all that the cache holds, or `src` where that alone fills it.
+    /// Appends the elements of `src`. Returns what attention is to see: all that the cache holds, or `src` where that alone fills it.
     ///
     /// # Errors
     /// When dtype or other dimensions are not those of earlier ones, and for a cache without room.
@@ -105,7 +105,7 @@ impl RotatingCache {
         Ok(self.all_data.insert(Tensor::zeros(dims, src.dtype(), src.device())?).clone())
     }
 
-    /// The places in the sequence of all that [`RotatingCache::append`] gives once `seq_len` more are appended.
+    /// The positions in the sequence of the elements that [`RotatingCache::append`] returns once `seq_len` more are appended.
     pub fn positions(&self, seq_len: usize) -> Vec<usize> {
         let (end, room) = (self.current_seq_len + seq_len, self.max_seq_len);
         if seq_len >= room {
@@ -119,8 +119,8 @@ impl RotatingCache {
         (0..room).map(|i| end - next + i - if i < next { 0 } else { room }).collect()
     }
 
-    /// Which of what [`RotatingCache::append`] gives once `seq_len` more are appended each of these must not see: 1 for later ones, and for those more than
-    /// `max_seq_len` before it; `[seq_len, given]`. `None` for a single one, which sees all.
+    /// The mask `[seq_len, given]` of the next `seq_len` elements over what [`RotatingCache::append`] will return: 1 for what an element must not see, which is
+    /// later elements, and those more than `max_seq_len` before it. `None` for a single element, which sees all.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].

@@ -1,4 +1,4 @@
-//! Windows of the last steps, of several sequences that go on independently.
+//! Ring buffers of the last steps, for several sequences that advance independently.
 
 use opforge::{DType, Device, Error, Result, Tensor};
 
@@ -20,7 +20,7 @@ impl IndicesAndMask {
     }
 }
 
-/// The keys and values of an attention layer, `[batch, heads, context, width]`; what comes later overwrites what came first.
+/// The keys and values of an attention layer, `[batch, heads, context, width]`; later steps overwrite the first ones.
 #[derive(Debug, Clone)]
 pub struct ScatteredKvCache {
     k: Tensor,
@@ -55,7 +55,7 @@ impl ScatteredKvCache {
     }
 }
 
-/// Makes caches for sequences that go on independently, and knows how long each is.
+/// Makes caches for sequences that advance independently, and knows how long each is.
 #[derive(Debug, Clone)]
 pub struct ScatteredCacheBuilder {
     context: usize,

@@ -7,7 +7,7 @@ use opforge::{Device, Error, GradStore, Result, Tensor, Var};
 
 use super::{Optimizer, trainable};
 
-/// The numbers of [`AdamW`].
+/// The hyperparameters of [`AdamW`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ParamsAdamW {
     /// The learning rate.
@@ -28,7 +28,7 @@ impl Default for ParamsAdamW {
     }
 }
 
-/// The numbers of [`Adam`].
+/// The hyperparameters of [`Adam`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ParamsAdam {
     /// The learning rate.
@@ -139,17 +139,17 @@ impl AdamW {
         Self::new(vars, ParamsAdamW { lr, ..ParamsAdamW::default() })
     }
 
-    /// The numbers.
+    /// The hyperparameters.
     pub fn params(&self) -> &ParamsAdamW {
         &self.params
     }
 
-    /// Sets the numbers.
+    /// Sets the hyperparameters.
     pub fn set_params(&mut self, params: ParamsAdamW) {
         self.params = params;
     }
 
-    /// What it remembers of the steps so far, to be saved beside the variables: names begin with `optimizer.`.
+    /// The state of the steps so far, to be saved beside the variables: names begin with `optimizer.`.
     ///
     /// # Errors
     /// Where there is no memory.
@@ -157,7 +157,7 @@ impl AdamW {
         self.state.named()
     }
 
-    /// Goes on from what [`AdamW::state`] gave for variables of the same shapes, in the same order; tensors of other names are left alone.
+    /// Loads what [`AdamW::state`] gave for variables of the same shapes, in the same order; tensors of other names are left alone.
     ///
     /// # Errors
     /// For tensors that are missing, or of other shapes and dtypes; then nothing has changed.
@@ -203,12 +203,12 @@ impl Adam {
         Self::new(vars, ParamsAdam { lr, ..ParamsAdam::default() })
     }
 
-    /// The numbers.
+    /// The hyperparameters.
     pub fn params(&self) -> &ParamsAdam {
         &self.params
     }
 
-    /// What it remembers of the steps so far, to be saved beside the variables: names begin with `optimizer.`.
+    /// The state of the steps so far, to be saved beside the variables: names begin with `optimizer.`.
     ///
     /// # Errors
     /// Where there is no memory.
@@ -216,7 +216,7 @@ impl Adam {
         self.state.named()
     }
 
-    /// Goes on from what [`Adam::state`] gave for variables of the same shapes, in the same order; tensors of other names are left alone.
+    /// Loads what [`Adam::state`] gave for variables of the same shapes, in the same order; tensors of other names are left alone.
     ///
     /// # Errors
     /// For tensors that are missing, or of other shapes and dtypes; then nothing has changed.

@@ -1,9 +1,11 @@
+//! Stochastic gradient descent.
+
 use opforge::functional::sgd_step;
 use opforge::{Error, GradStore, Result, Tensor, Var};
 
 use super::{Optimizer, trainable};
 
-/// The numbers of [`SGD`].
+/// The hyperparameters of [`SGD`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ParamsSGD {
     /// The learning rate.
@@ -46,7 +48,7 @@ impl SGD {
         Ok(sgd)
     }
 
-    /// The numbers.
+    /// The hyperparameters.
     pub fn params(&self) -> &ParamsSGD {
         &self.params
     }

@@ -193,7 +193,7 @@ impl<B: Backend> VarBuilderArgs<'_, B> {
         VarBuilderArgs { backend: Arc::new(backend), path: Vec::new(), dtype, device: *device, borrowed: PhantomData }
     }
 
-    /// The builder with a further prefix, which a dot parts from what follows.
+    /// The builder with a further prefix, which is separated by a dot from what follows.
     pub fn pp<S: ToString>(&self, prefix: S) -> Self {
         let mut pushed = self.clone();
         pushed.path.push(prefix.to_string());

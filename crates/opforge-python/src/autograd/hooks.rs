@@ -1,3 +1,5 @@
+//! Hooks on tensors, and the handles that remove them.
+
 use std::sync::Arc;
 
 use opforge::autograd::HookId;

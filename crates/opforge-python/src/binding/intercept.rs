@@ -1,5 +1,5 @@
 //! Calls that Python wants to see before they run: all of a thread that is in a mode (`autocast`, `TorchFunctionMode`), and those with an argument
-//! whose class has a `__torch_function__`. What becomes of them is decided by the package (`_intercept.py`).
+//! whose class has a `__torch_function__`. What becomes of them is decided by the package (`_calls/intercept.py`).
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};

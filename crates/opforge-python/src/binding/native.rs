@@ -1,5 +1,7 @@
 //! C functions that the interpreter calls without packing arguments into tuples. Such a function gets no data of its own, so there is one for
 //! every slot of a table: the slot's number is compiled into it.
+//!
+//! Custom operators alone are called with packed arguments, as their parameters are known at run time only.
 
 use std::any::Any;
 use std::ffi::CString;
@@ -123,7 +125,8 @@ pub fn new_method<'py>(
     entry: &'static Entry,
 ) -> PyResult<Bound<'py, PyAny>> {
     let definition = definition(name, doc, METHOD_POINTERS[occupy(&METHODS, entry)?]);
-    // SAFETY: as for `new_function`; the interpreter checks that receivers are instances of the class.
+    // SAFETY: the definition lives forever, and the function pointer has the signature that the flags announce; the interpreter checks that receivers are
+    // instances.
     unsafe {
         let object = ffi::PyDescr_NewMethod(class.as_type_ptr(), definition);
         Bound::from_owned_ptr_or_err(class.py(), object)

@@ -1,4 +1,5 @@
-//! Memory of tensors for collectives.
+//! Memory of tensors for collectives. They work on copies: whatever the program does with its tensors meanwhile, MPI reads and writes memory of its
+//! own. Only `all_reduce` and `broadcast` of contiguous tensors that are waited for at once use the tensors' own memory.
 
 use std::any::Any;
 use std::ptr::NonNull;

@@ -1,4 +1,8 @@
-//! The thread that lets calls go on while nobody waits for them: MPI moves bytes, and opforge reduces them, only while they are asked.
+//! The thread that lets calls go on while nobody waits for them.
+//!
+//! MPI moves bytes, and opforge reduces them, only while they are asked to. Engines stay without threads; one thread of the extension serves all
+//! groups. It starts with the first call that nobody waits for, sleeps when there is none, leaves a world alone while somebody waits for its calls,
+//! and is joined before the interpreter ends.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread::JoinHandle;

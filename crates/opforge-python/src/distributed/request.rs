@@ -1,4 +1,4 @@
-//! Calls under way.
+//! Requests of collectives, as Python objects.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

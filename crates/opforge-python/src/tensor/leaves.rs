@@ -1,4 +1,4 @@
-//! The objects of leaves: who walks a graph finds the program's own.
+//! The Python objects of leaf tensors, so that walking a graph gives the program's own objects.
 
 use opforge::Tensor;
 use pyo3::prelude::*;

@@ -1,3 +1,5 @@
+//! The allocator's blocks: slabs for small ones, mappings for large ones, and those that are free.
+
 use std::collections::{BTreeMap, HashMap};
 use std::ptr::NonNull;
 

@@ -1,4 +1,7 @@
 //! Vectors in memory of the allocator.
+//!
+//! Memory whose size users choose is the allocator's: results, working memory of kernels and their tables are counted and held to the limit, and too
+//! little of it is an error.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -142,7 +145,7 @@ impl<T: Copy> Deref for Room<T> {
 impl<T: Copy> DerefMut for Room<T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [T] {
-        // SAFETY: as above; it is borrowed exclusively.
+        // SAFETY: the block holds `len` elements that have been written; the vector owns it and is borrowed exclusively.
         unsafe { std::slice::from_raw_parts_mut(self.first().as_ptr(), self.len) }
     }
 }

@@ -131,7 +131,7 @@ mod huge {
             touch(page(1), PAGE)
         });
         let fast = [0, size / SLAB - 1].into_iter().all(|index| {
-            // SAFETY: as above.
+            // SAFETY: pages of the block, which nobody uses yet.
             unsafe {
                 advise(page(index), SLAB);
                 touch(page(index), SLAB) <= small

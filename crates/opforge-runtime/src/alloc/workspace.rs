@@ -1,3 +1,5 @@
+//! Working memory of a kernel, given back when it is dropped.
+
 use std::ptr::NonNull;
 
 use opforge_core::Result;
@@ -10,7 +12,7 @@ pub struct Workspace {
 
 // SAFETY: the block is owned, and an address may be used from any thread.
 unsafe impl Send for Workspace {}
-// SAFETY: as above; sharing it hands out the address only.
+// SAFETY: the block is owned, and sharing the workspace hands out its address only.
 unsafe impl Sync for Workspace {}
 
 impl Workspace {

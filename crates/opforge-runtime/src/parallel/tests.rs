@@ -1,3 +1,5 @@
+//! Parallel loops: every range once, nested loops, panics, many callers.
+
 use super::*;
 use std::panic::catch_unwind;
 use std::sync::Mutex;

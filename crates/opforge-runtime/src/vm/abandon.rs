@@ -1,4 +1,6 @@
-//! What a call that failed leaves behind: instructions whose results nobody can ask for are not run.
+//! What a call that failed leaves behind: instructions whose results nobody can ask for are taken back, so that what follows does not wait for them.
+//!
+//! Only instructions of the same call of the front end (the same line) count. What a program drops itself is run.
 
 use std::collections::{HashMap, HashSet};
 use std::ptr;

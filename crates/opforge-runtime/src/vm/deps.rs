@@ -96,7 +96,7 @@ pub(crate) struct Guarded<T>(UnsafeCell<T>);
 
 // SAFETY: the value is only reached through `&mut Token`, of which there is one: one thread at a time, synchronised by the VM's lock.
 unsafe impl<T: Send> Sync for Guarded<T> {}
-// SAFETY: as for the value itself.
+// SAFETY: it holds nothing but the value, which may be sent.
 unsafe impl<T: Send> Send for Guarded<T> {}
 
 impl<T> Guarded<T> {

@@ -1,6 +1,8 @@
 //! Calls that wait in a queue, run as one kernel.
 //!
-//! The VM knows which calls wait, and whose results nobody holds but other waiting calls; a [`Fuser`] knows what they compute.
+//! When long kernels are queued, the VM shows a [`Fuser`] which calls wait, and which of their results nobody holds but other waiting calls; the
+//! fuser knows what they compute (`opforge::fusion`). Results have the bits of single calls. If the kernel fails, the calls run one by one, so that
+//! the error is the right call's.
 
 use std::any::Any;
 use std::collections::HashMap;

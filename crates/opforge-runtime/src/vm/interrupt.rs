@@ -1,4 +1,8 @@
 //! What becomes of instructions when whoever waited for one gave up.
+//!
+//! The rule is in the crate's documentation, under "Interrupts". It follows that Ctrl-C in a training loop loses no parameter: an optimizer's step
+//! changes memory with content, so it is finished. A kernel that cannot stop (faer's factorisations) goes on in the background. A front end that is
+//! interrupted while nobody waits leaves the queue as it is, for whoever waits next.
 
 use std::sync::atomic::Ordering;
 

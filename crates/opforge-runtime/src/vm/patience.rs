@@ -1,4 +1,7 @@
 //! How the host waits, and what a front end in another language does meanwhile.
+//!
+//! Waiting is the front end's business: Python's lets go of the interpreter's lock and lets signals through (`opforge-python/src/front_end.rs`). A
+//! thread that waits therefore never runs a long kernel itself, for it could not be called off.
 
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};

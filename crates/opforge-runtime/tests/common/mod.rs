@@ -24,7 +24,7 @@ impl<F: Fn(&[u64], &mut u64) -> Result<()> + Send + Sync + 'static> HostKernel f
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         // SAFETY: all tests use storages of at least 8 bytes from the allocator.
         let inputs: Vec<u64> = inputs.iter().map(|data| unsafe { data.cast::<u64>().read() }).collect();
-        // SAFETY: as above.
+        // SAFETY: all tests use storages of at least 8 bytes from the allocator, and outputs that are no inputs.
         let out = unsafe { &mut *outputs[0].cast::<u64>() };
         (self.0)(&inputs, out)
     }

@@ -1,4 +1,4 @@
-//! Reading and writing at places that integers name.
+//! Reading and writing at integer indices.
 
 use opforge_macros::Attributes;
 

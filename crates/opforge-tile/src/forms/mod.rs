@@ -1,5 +1,5 @@
-//! What operators compute that is no function of single elements, as plain values: whoever carries it out reads them. Inputs and outputs are numbered
-//! as the operator's; indices count from 0, and `out[.., i, ..]` has `i` along the axis that is spoken of.
+//! Forms: what operators compute beyond functions of single elements, as plain data that each backend reads. Inputs and outputs are numbered as the
+//! operator's; indices count from 0, and `out[.., i, ..]` has `i` along the axis that is spoken of.
 
 mod dense;
 mod fourier;

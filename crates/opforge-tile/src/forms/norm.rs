@@ -1,4 +1,4 @@
-//! Elements less their mean over their deviation, and what it takes to learn by them.
+//! Normalisation: elements less their mean, divided by their standard deviation; and its gradients.
 //!
 //! Statistics, and sums that gradients of parameters are made of, are f64 for f64 and f32 for all other floats.
 

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use crate::{Device, Error, Result};
 
-/// Where new tensors go.
+/// The device of new tensors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DefaultDevice {
     /// A device that is there.

@@ -1,8 +1,8 @@
-//! Where candle and PyTorch part ways.
+//! Where the conventions of candle and PyTorch differ.
 
 use crate::DType;
 
-/// How a function treats operands that differ, and what its truth values and indices are made of: where candle and PyTorch part ways.
+/// How a function treats operands that differ, and what its truth values and indices are made of: the conventions in which candle and PyTorch differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
     /// Whether shapes are stretched to each other.

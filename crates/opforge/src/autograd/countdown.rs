@@ -1,4 +1,8 @@
 //! When gradients of leaves are complete while a backward still runs.
+//!
+//! Where leaves have hooks that run after their gradient is stored (`register_post_accumulate_grad_hook`), backward counts the edges that lead to
+//! them. It stores such a gradient, and calls the hook, when the last edge has delivered. So `DistributedDataParallel` sends gradients while backward
+//! goes on. All other gradients are stored at the end, when nothing can fail any more.
 
 use std::collections::HashMap;
 

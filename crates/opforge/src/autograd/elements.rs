@@ -1,4 +1,7 @@
 //! Elements as the graph keeps them for backward: at a version, without their tensor's place in the graph.
+//!
+//! Changes in place by anybody but the call itself (`record.rs`, `preserve.rs`) are found by comparing versions, and are an error of backward. Only
+//! `x.data`, [`Tensor::untracked`], has a version of its own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

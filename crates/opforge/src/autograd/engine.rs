@@ -45,7 +45,7 @@ pub fn leaf_gradients(roots: &[(Tensor, Option<Tensor>)], options: BackwardOptio
 }
 
 /// The gradients of `sum(root * seed)` with respect to the given tensors, leaves or not; `None` where nothing depends on one. Only what lies
-/// between the roots and these tensors is visited, and freed. Leaves [`Tensor::grad`] of leaves alone.
+/// between the roots and these tensors is visited, and freed. It does not change [`Tensor::grad`] of leaves.
 ///
 /// # Errors
 /// As [`backward`]; for an input that needs no gradient.

@@ -1,4 +1,6 @@
 //! `.grad`: the gradient that a tensor keeps, and how backward adds to it.
+//!
+//! A gradient is kept without a copy where nobody else sees its memory; instructions that wait to read it do not count (`Storage::is_unshared`).
 
 use super::is_grad_enabled;
 use super::slot::lock;

@@ -109,8 +109,8 @@ impl Tensor {
         Ok(())
     }
 
-    /// The gradients of this tensor's sum with respect to the variables it was computed from. A tensor outside of the graph has the only one, of
-    /// ones.
+    /// The gradients of this tensor's sum with respect to the variables it was computed from. Of a tensor outside of the graph there is only
+    /// its own, of ones.
     ///
     /// # Errors
     /// When the graph was already freed by an earlier backward, a saved tensor was changed in place, or an operator has no gradient.

@@ -1,3 +1,5 @@
+//! Whether calls of this thread are recorded for backward.
+
 use std::cell::Cell;
 
 thread_local! {

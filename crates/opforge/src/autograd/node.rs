@@ -1,4 +1,8 @@
 //! Recorded calls, and what they keep for backward.
+//!
+//! A node holds elements and edges, never the tensors that its call read or wrote: graphs would be reference cycles. Backward makes tensors again
+//! from storage, version and edge when it asks for them. Leaves alone are held, since their gradients live with them; so a gradient that was recorded
+//! with `create_graph` and is kept in `.grad` is a cycle until it is cleared.
 
 use std::cell::RefCell;
 use std::panic::Location;

@@ -1,4 +1,4 @@
-//! Memory that is about to be overwritten by the result of calls that saved it.
+//! In-place forms of compositions: memory that is about to be overwritten by the result of calls that saved it. They hold a copy from then on.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! What a backward for some tensors only has to visit.
+//! What a backward for some tensors only has to visit: the nodes on the way to them are marked first, in ascending order, and all others are left
+//! alone.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

@@ -1,4 +1,7 @@
 //! Recording a call: what backward needs of it, kept before it runs, and the node that its outputs get after.
+//!
+//! Before a recorded call writes over an input, what backward will read of that input is copied, and no more than the inputs that need a gradient ask
+//! for ([`Operator::saves_for`](crate::operator::Operator::saves_for)).
 
 use smallvec::SmallVec;
 

@@ -1,3 +1,5 @@
+//! Gradients by tensor.
+
 use std::collections::HashMap;
 
 use crate::{Result, Tensor, TensorId};

@@ -1,3 +1,5 @@
+//! Parameters: tensors that collect gradients and whose value can be replaced.
+
 use std::ops::Deref;
 
 use crate::{DType, Device, Element, Error, FloatDType, NdArray, Result, Shape, ShapeWithOneHole, Tensor};

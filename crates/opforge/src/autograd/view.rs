@@ -3,6 +3,8 @@
 //! A view remembers its base: the tensor, itself not a view, whose elements it shows. A recorded in-place call on a view gives the base a new
 //! origin, [`Action::Overwrite`], which passes the gradient of the part to the written value and that of the rest to what
 //! the base was before. Every view that finds its base's history moved on takes a new origin from there: [`Action::Show`].
+//!
+//! What is not a view pays a comparison with null for this.
 
 use smallvec::smallvec;
 

@@ -56,22 +56,22 @@ pub trait BackendStorage: Sized {
     /// As [`Tensor::to_dtype`].
     ///
     /// # Errors
-    /// As there; a layout beyond the storage.
+    /// Those of the method; a layout beyond the storage.
     fn to_dtype(&self, layout: &Layout, dtype: DType) -> Result<Self>;
     /// As [`Tensor::affine`].
     ///
     /// # Errors
-    /// As there; a layout beyond the storage.
+    /// Those of the method; a layout beyond the storage.
     fn affine(&self, layout: &Layout, mul: f64, add: f64) -> Result<Self>;
     /// As [`Tensor::powf`].
     ///
     /// # Errors
-    /// As there; a layout beyond the storage.
+    /// Those of the method; a layout beyond the storage.
     fn powf(&self, layout: &Layout, exponent: f64) -> Result<Self>;
     /// As [`Tensor::elu`].
     ///
     /// # Errors
-    /// As there; a layout beyond the storage.
+    /// Those of the method; a layout beyond the storage.
     fn elu(&self, layout: &Layout, alpha: f64) -> Result<Self>;
     /// The reduction along these dimensions; positions along a single one.
     ///
@@ -81,22 +81,22 @@ pub trait BackendStorage: Sized {
     /// As [`Tensor::cmp`].
     ///
     /// # Errors
-    /// As there; a layout beyond the storage.
+    /// Those of the method; a layout beyond the storage.
     fn cmp(&self, op: CmpOp, rhs: &Self, lhs_l: &Layout, rhs_l: &Layout) -> Result<Self>;
     /// As [`Tensor::where_cond`].
     ///
     /// # Errors
-    /// As there; a layout beyond the storage.
+    /// Those of the method; a layout beyond the storage.
     fn where_cond(&self, layout: &Layout, t: &Self, t_l: &Layout, f: &Self, f_l: &Layout) -> Result<Self>;
     /// As [`Tensor::index_select`].
     ///
     /// # Errors
-    /// As there; a layout beyond the storage.
+    /// Those of the method; a layout beyond the storage.
     fn index_select(&self, ids: &Self, layout: &Layout, ids_l: &Layout, dim: usize) -> Result<Self>;
     /// As [`Tensor::gather`].
     ///
     /// # Errors
-    /// As there; a layout beyond the storage.
+    /// Those of the method; a layout beyond the storage.
     fn gather(&self, layout: &Layout, ids: &Self, ids_l: &Layout, dim: usize) -> Result<Self>;
     /// The products of `b` matrices `[m, k]` and `[k, n]`, for `(b, m, n, k)`.
     ///

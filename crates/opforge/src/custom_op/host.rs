@@ -1,4 +1,4 @@
-//! Between tensors and vectors on the host.
+//! Copies between tensors and vectors on the host.
 
 use opforge_core::{Hosted, with_storage};
 use opforge_runtime::{Storage as Memory, vm};

@@ -1,6 +1,8 @@
 //! Operators that a program defines itself, under candle's names: a function of storages and layouts, and a gradient.
 //!
-//! They run on the calling thread, on copies of the elements.
+//! They run on the calling thread, on copies of the elements: candle's storages are vectors, which programs read and make. What candle's programs
+//! compute with storages, without tensors, is computed by tensors over them. Devices that this build lacks are types without values
+//! ([`CudaStorage`]), so that programs may name them.
 //!
 //! ```
 //! use opforge::{CpuStorage, CustomOp1, Device, Layout, Result, Shape, Tensor, cpu_backend, map_dtype};

@@ -209,7 +209,7 @@ impl Sample {
         Sample { finite: true, ..self }
     }
 
-    /// The same sample, of an operator whose algorithm, not whose definition, says which results NaN and infinities reach; some they do.
+    /// The same sample, of an operator where the algorithm, not the definition, decides which results NaN and infinities spread to; they spread to some.
     pub fn spreading(self) -> Self {
         Sample { spreads: true, ..self }
     }

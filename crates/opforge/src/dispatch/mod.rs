@@ -3,7 +3,8 @@
 //! ```text
 //! dispatch -> Autograd { EagerLocal }      records, then runs at once on this process's device
 //! ```
-//! An interpreter for lazy graphs or for tensors spread over processes takes the place of [`EagerLocal`]; operators do not notice.
+//! A traced graph has another interpreter (`opforge-graph`). Calls on tensors that are spread over processes are carried out by their device's backend
+//! ([`Backend::carry_out`](crate::devices::Backend::carry_out)), which [`EagerLocal`] asks first. Operators do not notice.
 
 mod arranged;
 mod autograd;
@@ -40,7 +41,7 @@ pub trait Interpreter: Send + Sync {
 /// What carries calls out unless another is asked to: it records, and runs at once on this process's device.
 pub static EAGER: Autograd<EagerLocal> = Autograd { inner: EagerLocal };
 
-/// Carries the call out with the thread's interpreter. Local tensors are the only kind so far; the choice by kind of tensor stands here.
+/// Carries the call out with the thread's interpreter.
 #[inline(always)]
 fn interpret(call: &Call<'_>) -> Result<Tensors> {
     match INTERPRETER.get() {

@@ -1,4 +1,4 @@
-//! What operators share that are told places by a tensor of integers.
+//! What operators with a tensor of indices share.
 
 use smallvec::{SmallVec, smallvec};
 

@@ -1,3 +1,5 @@
+//! Files written as a whole: under another name first, then renamed.
+
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;

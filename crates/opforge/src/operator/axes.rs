@@ -1,4 +1,8 @@
 //! Axis maps: which dimensions of inputs and outputs are the same axis, and what splitting it means.
+//!
+//! As in einsum, axes have names. Splitting, fusion and distribution derive from the maps, and tests check them by splitting every sample. Operators
+//! that hold global shapes run on parts too: what they lower to follows from the outputs' metas (`dispatch/prepared.rs`), and views are told the
+//! shape of their part.
 
 use smallvec::SmallVec;
 
@@ -22,13 +26,13 @@ pub enum Role {
     SumWith,
     /// Parts of the inputs give outputs whose product is the whole output.
     Product,
-    /// As [`Role::Product`], of greatest elements.
+    /// As [`Role::Product`], with the maximum in place of the product.
     Max,
-    /// As [`Role::Product`], of least elements.
+    /// As [`Role::Product`], with the minimum.
     Min,
-    /// As [`Role::Product`], of disjunctions.
+    /// As [`Role::Product`], with `or`.
     Any,
-    /// As [`Role::Product`], of conjunctions.
+    /// As [`Role::Product`], with `and`.
     All,
     /// Independent in blocks: dimensions of this name may differ in length, and parts correspond where each of the lengths is divided evenly.
     Blocks,

@@ -1,4 +1,8 @@
 //! What an operator computes, as a value: interpreters read it, and make kernels of it.
+//!
+//! A tile function, a reduction and a function of rows can be traced (`opforge-trace`); a form (`opforge_tile::forms`) is plain data.
+//! [`Lowering::Opaque`] is a kernel of which nothing else is known: that of operators that users bring, and of quantized blocks. `tests/forms` reads
+//! forms naively in f64, knowing nothing else, and expects what the kernels give for every call that samples and their gradients make.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -32,13 +36,13 @@ pub enum Lowering {
     Reduce(Reduce),
     /// The variance along axes, or its root.
     Spread(Spread),
-    /// Where an element is found along an axis.
+    /// The index of an extreme element along an axis.
     Search(Search),
     /// Running results along an axis.
     Scan(Scan),
     /// Passes over rows.
     Rows(Rows),
-    /// Elements less their mean over their deviation, and the gradient of that.
+    /// Normalisation: elements less their mean, divided by their standard deviation; and its gradient.
     Normalize(Normalize),
     /// Products of matrices.
     Contract(Contract),
@@ -48,11 +52,11 @@ pub enum Lowering {
     Recurrent(Recurrent),
     /// Elements moved as they are.
     Move(Move),
-    /// Elements read from, or written to, places that integers name.
+    /// Elements read or written at integer indices: gather, scatter and their like.
     Index(Index),
-    /// Elements made of those under windows.
+    /// Convolutions, pooling and resampling: elements made of those under windows.
     Windowed(Windowed),
-    /// Places of elements in sorted order.
+    /// The indices that sort, and search in sorted numbers.
     Sort(Sort),
     /// Factorisations, inverses and functions of matrices.
     Dense(Dense),

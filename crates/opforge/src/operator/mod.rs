@@ -1,4 +1,8 @@
 //! What an operator is: the trait that each file under [`crate::ops`] implements.
+//!
+//! An operator is a value whose fields are its attributes. The value's equality and hash are the key of the inference cache; a node of the autograd
+//! graph, and a node of a traced graph, own a copy. [Families](crate::family) fill in most of the trait, or [`Plain`](crate::family::Plain) where
+//! constants and a form say all.
 
 mod axes;
 mod lowering;

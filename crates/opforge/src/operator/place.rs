@@ -1,4 +1,7 @@
 //! Where parts of tensors lie in the whole.
+//!
+//! Random draws, and indices into a dimension that is split, lower to forms with the part in them. So their bits are those of one process, and
+//! nothing is made whole to be cut, or sent to be looked up.
 
 use opforge_tile::forms::{Portion, Segment};
 

@@ -1,4 +1,7 @@
 //! The operators, a file each, by family; and the one list that names them all.
+//!
+//! Operators that only gradients call are not in the list: a test (`tests/gradient_operators.rs`) records what the backward passes of the samples
+//! dispatch, and holds those operators to what every operator promises.
 
 pub(crate) mod extreme;
 pub mod prelude;
@@ -35,9 +38,9 @@ catalogue! {
     /// Elements that other tensors name.
     index { argsort, embedding, gather, index_add, index_get, index_put, index_select, nonzero, scatter, scatter_add, scatter_reduce,
         searchsorted, sort }
-    /// Sums of waves.
+    /// Fourier transforms.
     fourier { dft }
-    /// Sums of products.
+    /// Linear algebra: products, factorisations and solutions of systems.
     linalg {
         cholesky, cholesky_ex, eig, eigh, eigvals, eigvalsh, linear, lstsq, lu_factor, lu_permutation, matmul, matrix_exp, pinv, qr,
         slogdet, solve, solve_triangular, svd, svdvals,

@@ -59,7 +59,7 @@ impl QMatMul {
         linear(&xs.to_dtype(DType::F16)?, &self.dequantize_f16()?, None)?.to_dtype(xs.dtype())
     }
 
-    /// Rows of the weight that integers name: see [`QTensor::embedding`].
+    /// The rows of the weight at integer indices: see [`QTensor::embedding`].
     ///
     /// # Errors
     /// As [`QTensor::embedding`].

@@ -150,7 +150,7 @@ impl QTensor {
         self.dequantize(device)?.to_dtype(DType::F16)
     }
 
-    /// Rows of a matrix, in f32: those that integers name, each in place of its integer.
+    /// The rows of a matrix at integer indices, in f32, each in place of its index.
     ///
     /// # Errors
     /// For tensors that are no matrices, and indices out of range.

@@ -1,3 +1,5 @@
+//! Numbers, nested arrays, slices and vectors that tensors can be made of.
+
 use opforge_core::{Complex, Element, F8E4M3, F8E5M2, bf16, f16};
 
 use crate::{Error, Result, Shape};

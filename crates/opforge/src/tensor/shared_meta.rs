@@ -1,4 +1,5 @@
-//! A [`Meta`] as tensors share it.
+//! A [`Meta`] as tensors share it. Dtype, shape and strides of a tensor never change, so the results of a plan, what recorded calls remember and
+//! detached tensors all point at one, which carries its hash. The inference cache tells most calls apart by these addresses.
 
 use std::hash::Hasher;
 use std::ops::Deref;

@@ -1,4 +1,4 @@
-"""The averaging of gradients over processes while backward runs."""
+"""The averaging of gradients over processes while backward runs, by hooks that are called as soon as a gradient is complete."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ __all__ = ["DistributedSampler"]
 
 
 class DistributedSampler(Sampler):
-    """The samples of process `rank` of `num_replicas`: every so many-th one, of an order drawn from `seed` and the epoch if `shuffle`.
+    """The samples of process `rank` of `num_replicas`: every `num_replicas`-th one, of an order drawn from `seed` and the epoch if `shuffle`.
 
     Processes get as many each: some samples twice, or with `drop_last` not all of them. Numbers that are not given are those of `distributed`, which
     must be initialized then.

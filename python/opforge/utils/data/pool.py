@@ -1,4 +1,7 @@
-"""The iterator of a loader with workers."""
+"""The iterator of a loader with workers.
+
+Workers share nothing with the loader but a socket each: there are no locks, queues or threads that a killed process could leave in a bad state.
+"""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ pub(super) trait Dots: Packing + Sized {
     /// # Safety
     /// `row` and `x` have so many blocks, those of `x` with [`Self::sums`]; the processor supports the level, which the caller's code is made for.
     unsafe fn dots<S: Simd, const R: usize>(row: *const u8, blocks: usize, x: [Row; R]) -> [f32; R] {
-        // SAFETY: the caller's.
+        // SAFETY: `row` and `x` have `blocks` blocks, which is all that the function demands.
         unsafe { portable::dots::<Self, R>(row, blocks, x) }
     }
 }

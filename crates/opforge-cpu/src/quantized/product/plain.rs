@@ -94,7 +94,7 @@ macro_rules! by_quants {
 
             #[inline(always)]
             unsafe fn dots<S: Simd, const R: usize>(row: *const u8, blocks: usize, x: [Row; R]) -> [f32; R] {
-                // SAFETY: the caller's; the level includes FMA and F16C.
+                // SAFETY: `row` and `x` have `blocks` blocks, as `Dots::dots` demands; from AVX2 on the level includes the FMA and F16C of `dots`.
                 unsafe {
                     match S::ISA >= Isa::Avx2 {
                         true => dots::<Self, R>(row, blocks, x),
@@ -136,7 +136,7 @@ unsafe fn dots<F: Quants, const R: usize>(row: *const u8, blocks: usize, x: [Row
 /// As [`dots`]; the rows have more blocks than `b`.
 #[inline(always)]
 unsafe fn add_block<F: Quants, const R: usize>(row: *const u8, b: usize, x: &[Row; R], sums: &mut [__m256; R]) {
-    // SAFETY: the caller's; vectors are read as far as blocks reach, without alignment.
+    // SAFETY: `row` and `x` have more blocks than `b`; vectors are read as far as blocks reach, without alignment; the code is made for AVX2.
     unsafe {
         let bytes = row.add(b * F::BYTES);
         let (quants, scale) = (F::quants(bytes), half(bytes));
@@ -169,7 +169,7 @@ unsafe fn products(a: __m256i, b: __m256i) -> __m256i {
 /// Sums of four products each, of signed integers, those of `b` from -127 on.
 #[inline(always)]
 pub(super) unsafe fn signed_products(a: __m256i, b: __m256i) -> __m256i {
-    // SAFETY: as above: two products are at most 128 * 127 each.
+    // SAFETY: the caller's code is made for AVX2. Sums of two products are at most 2 * 127 * 128, less than 2^15.
     unsafe { products(_mm256_abs_epi8(a), _mm256_sign_epi8(b, a)) }
 }
 

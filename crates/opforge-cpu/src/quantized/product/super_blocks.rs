@@ -154,7 +154,7 @@ macro_rules! by_lines {
 
             #[inline(always)]
             unsafe fn dots<S: Simd, const R: usize>(row: *const u8, blocks: usize, x: [Row; R]) -> [f32; R] {
-                // SAFETY: the caller's; the level includes FMA and F16C.
+                // SAFETY: `row` and `x` have `blocks` blocks, as `Dots::dots` demands; from AVX2 on the level includes the FMA and F16C of `$dots`.
                 unsafe {
                     match S::ISA >= Isa::Avx2 {
                         true => $dots::<$($parameter),*>(row, blocks, x),
@@ -228,7 +228,7 @@ unsafe fn products<F: Lines, const R: usize>(
     b: usize,
     x: &[Row; R],
 ) -> [__m256i; R] {
-    // SAFETY: the caller's.
+    // SAFETY: block `b` is at `bytes`, and each of `x` has integers for it, as `dots` demands; its code is made for AVX2.
     unsafe {
         let mut sums = [_mm256_setzero_si256(); R];
         for line in 0..8 {
@@ -254,7 +254,7 @@ unsafe fn wide_products<F: Lines, const R: usize>(
     b: usize,
     x: &[Row; R],
 ) -> [__m256i; R] {
-    // SAFETY: the caller's.
+    // SAFETY: block `b` is at `bytes`, and each of `x` has integers for it, as `dots` demands; here the code is made for AVX-512.
     unsafe {
         let mut sums = [_mm512_setzero_si512(); R];
         for pair in 0..4 {
@@ -281,7 +281,7 @@ unsafe fn wide_products<F: Lines, const R: usize>(
 /// As [`Dots::dots`], of AVX2.
 #[inline(always)]
 unsafe fn signed_dots<F: Packing, const R: usize>(row: *const u8, blocks: usize, x: [Row; R]) -> [f32; R] {
-    // SAFETY: as above.
+    // SAFETY: `row` and `x` have `blocks` blocks, each of 256 signed bytes, as `Dots::dots` demands; the code is made for AVX2.
     unsafe {
         let mut sums = [_mm256_setzero_ps(); R];
         for b in 0..blocks {

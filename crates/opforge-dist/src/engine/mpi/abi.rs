@@ -14,7 +14,7 @@ pub(super) struct Handle(*mut c_void);
 
 // SAFETY: a handle is a name, which MPI alone follows; who may call MPI from which thread is `Mpi::enter`'s business.
 unsafe impl Send for Handle {}
-// SAFETY: as above.
+// SAFETY: a handle is a name, which MPI alone follows; who may call MPI from which thread is `Mpi::enter`'s business.
 unsafe impl Sync for Handle {}
 
 const fn handle(value: usize) -> Handle {

@@ -1,4 +1,4 @@
-//! A rank that is a process.
+//! The engine of a rank that is a process.
 
 use std::ffi::c_int;
 use std::fmt;

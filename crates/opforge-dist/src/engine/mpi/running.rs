@@ -1,4 +1,7 @@
 //! One operation of MPI under way, with the memory that it uses.
+//!
+//! A request owns its buffers. Where somebody gives up waiting, MPI may still write to them: they are left to the engine, which keeps them until MPI
+//! is done.
 
 use std::ffi::{c_int, c_void};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -131,7 +134,7 @@ impl Abandoned {
     pub fn is_done(&mut self, mpi: &Mpi) -> bool {
         let mut flag = 0;
         let mut status: Status = [0; 8];
-        // SAFETY: as in `Running::test`; the caller has entered MPI.
+        // SAFETY: the request and the places for results are this call's own, and `_held` keeps the operation's memory; the caller has entered MPI.
         let code = unsafe { (mpi.functions.test)(&mut self.request, &mut flag, &mut status) };
         code == abi::SUCCESS && flag != 0
     }

@@ -1,3 +1,5 @@
+//! Reductions of ranks' elements: integers wrap, half precision rounds once, NaN stays, complex numbers and truth values.
+
 use super::*;
 
 fn bytes<T: opforge_core::Element>(values: &[T]) -> crate::Buffer {

@@ -1,3 +1,5 @@
+//! Tensors shown to others by the buffer protocol.
+
 use std::ffi::{c_int, c_void};
 use std::ptr;
 

@@ -1,3 +1,5 @@
+//! Memory of other objects, held by the buffer protocol.
+
 use std::ffi::CStr;
 use std::ptr::NonNull;
 use std::sync::Arc;

@@ -1,3 +1,5 @@
+//! Numbers collected for a new tensor, in the narrowest kind that holds them all.
+
 use opforge::{Complex, DType, Device, Scalar, Tensor};
 use opforge_core::{Kind, promote};
 

@@ -1,3 +1,5 @@
+//! Errors of data that is to become a tensor, with the place in the nested lists.
+
 use std::fmt::Write;
 
 use opforge::Error;

@@ -1,3 +1,5 @@
+//! Nested sequences of numbers, walked once for their shape and elements.
+
 use opforge::{DType, Scalar, Tensor};
 use opforge_core::MAX_RANK;
 use pyo3::prelude::*;

@@ -1,3 +1,5 @@
+//! Tensors given to other libraries, as DLPack capsules.
+
 use std::ffi::c_void;
 
 use opforge::{Error, Tensor};

@@ -1,3 +1,5 @@
+//! Tensors taken over from other libraries' DLPack capsules.
+
 use std::ptr::NonNull;
 
 use opforge::{DType, Error, Layout, Result, Shape, Tensor};
@@ -17,7 +19,7 @@ struct Owner<M: Exchange>(NonNull<M>);
 
 // SAFETY: DLPack lets the deleter be called on any thread; nothing else is done with the structure after its import.
 unsafe impl<M: Exchange> Send for Owner<M> {}
-// SAFETY: as above.
+// SAFETY: nothing is done with the structure through a shared reference.
 unsafe impl<M: Exchange> Sync for Owner<M> {}
 
 impl<M: Exchange> Drop for Owner<M> {

@@ -1,3 +1,5 @@
+//! Conversions from dynamic values to the Rust types of parameters.
+
 use opforge_core::Scalar;
 
 use super::{Type, Value};

@@ -1,3 +1,5 @@
+//! Where Python shows a declared function, and under what names.
+
 /// Where Python shows a function, and under what names. Declared as `#[python(torch, method, name = "..", results(a, b))]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Faces {

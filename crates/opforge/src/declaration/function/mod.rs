@@ -1,4 +1,9 @@
 //! Functions as data: the signature that a function's file declares once, for bindings, stubs and reference pages.
+//!
+//! The attribute `#[function]` (crate `opforge-macros`) leaves an ordinary Rust function as it is and puts its signature beside it, as a
+//! [`Function`]. `#[operator]` adds the operator's entry in the registry, and `#[unary]` makes both of a block that implements `Unary`. The Python
+//! binding, its stubs, the reference and the catalogue are made from these values, and no declared function is bound by hand. Compositions
+//! (`functional/`, a folder a subject) are declared in the same way; each of their files lists its own.
 
 mod argument;
 mod declare;

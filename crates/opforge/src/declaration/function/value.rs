@@ -1,3 +1,5 @@
+//! Types of parameters, and dynamic values of them.
+
 use opforge_core::Scalar;
 
 use crate::{DType, Device, Generator, Tensor};

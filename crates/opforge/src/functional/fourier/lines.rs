@@ -1,4 +1,4 @@
-//! What all transforms are made of: lines along one dimension, cut or filled to a length, and what sums are multiplied by.
+//! What all transforms are made of: lines along one dimension, cut or padded to a length, and the normalising factors.
 
 use crate::functional as f;
 use crate::functional::{complex_dtype, view_as_complex, view_as_real};

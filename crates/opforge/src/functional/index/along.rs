@@ -1,4 +1,4 @@
-//! Scalars where a function wants dimensions.
+//! Scalars in functions that index along a dimension: they count as tensors of one element.
 
 use crate::functional::constant_in;
 use crate::{Result, Tensor};

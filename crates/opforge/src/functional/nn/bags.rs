@@ -1,4 +1,4 @@
-//! Sums of rows of tables, and products of pairs of vectors.
+//! Embedding bags (sums, means or maxima of rows of a table), and bilinear products.
 
 use crate::functional as f;
 use crate::ops::prelude::*;

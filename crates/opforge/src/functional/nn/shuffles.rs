@@ -1,4 +1,4 @@
-//! Points of images moved into channels and back, and channels mixed.
+//! Pixel shuffles, which move elements between channels and space, and channel shuffles.
 
 use crate::functional as f;
 use crate::ops::prelude::*;

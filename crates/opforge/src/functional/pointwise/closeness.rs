@@ -1,4 +1,4 @@
-//! Questions about tensors whose answer is not a tensor.
+//! Comparisons of whole tensors (`equal`, `allclose`), and of elements within tolerances.
 
 use crate::functional as f;
 use crate::ops::prelude::*;

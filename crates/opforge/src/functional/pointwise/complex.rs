@@ -1,5 +1,6 @@
-//! Complex numbers as pairs of real ones: what is computed of them is composed of operators on their parts, and so are the gradients. A gradient's
-//! parts are the derivatives by the number's parts: that by the conjugate, twice, of Wirtinger's.
+//! Complex numbers as pairs of real ones. Kernels only move them; functions of them are composed of functions of their parts, which are views. So
+//! gradients follow from those of real numbers, by PyTorch's convention: the derivative by the real part and, times i, that by the imaginary part
+//! (twice Wirtinger's derivative by the conjugate).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Random tensors that other tensors describe.
+//! Random draws whose probabilities, means or deviations are tensors.
 
 use crate::arguments::{leaf, size_to_shape};
 use crate::functional as f;

@@ -1,4 +1,4 @@
-//! Differences of neighbours, and sums of areas between them.
+//! Finite differences, and integrals by the trapezoidal rule.
 
 use crate::functional as f;
 use crate::ops::prelude::*;

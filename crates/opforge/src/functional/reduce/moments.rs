@@ -1,4 +1,4 @@
-//! Means, deviations and sums with exceptions.
+//! Means, variances and sums: with their combinations, without NaN, as covariances.
 
 use crate::functional as f;
 use crate::ops::prelude::*;

@@ -1,4 +1,4 @@
-//! Slopes of functions that samples tell.
+//! Numerical gradients: slopes of functions that are given by samples.
 
 use crate::functional as f;
 use crate::ops::prelude::*;

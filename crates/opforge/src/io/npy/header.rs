@@ -1,3 +1,5 @@
+//! Headers of `.npy` files, read, checked and written.
+
 use super::FORMAT;
 use super::dict::{Entry, parse_dict};
 use crate::io::bytes::Claim;

@@ -1,3 +1,5 @@
+//! Printed elements in nested brackets.
+
 use super::Style;
 
 /// Texts of one width, set in nested brackets.

@@ -1,3 +1,5 @@
+//! How the numbers of one tensor are written: digits, and scientific notation or not, as PyTorch chooses.
+
 use super::{PrinterOptions, Style};
 
 /// How all floats of one tensor are written. The choice is PyTorch's (`torch/_tensor_str.py`).

@@ -1,3 +1,5 @@
+//! Options of printing, for the whole process.
+
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How much is printed, and how exactly.

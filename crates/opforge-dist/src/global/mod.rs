@@ -11,6 +11,7 @@
 //! All ranks of a world run the same program and make the same calls, those that are not in a tensor's placement too; reading elements is for the placement's
 //! ranks alone.
 
+mod allowed;
 mod beside;
 mod boxing;
 mod choice;
@@ -26,6 +27,7 @@ mod signature;
 mod view;
 mod world;
 
+pub use allowed::{Choice, choices};
 pub use beside::make_in;
 pub(crate) use convert::unfilled;
 pub use convert::{distribute, distribution_of, from_part, is_global, part_of, redistribute};

@@ -30,6 +30,6 @@ mod world;
 pub use allowed::{Choice, choices};
 pub use beside::make_in;
 pub(crate) use convert::unfilled;
-pub use convert::{distribute, distribution_of, from_part, is_global, part_of, redistribute};
+pub use convert::{distribute, distribution_of, from_part, is_global, part_of, redistribute, whole_over};
 pub use device::{device_of, placement_of};
 pub use world::World;

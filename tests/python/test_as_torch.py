@@ -63,6 +63,14 @@ def test_the_command_runs_a_module(tmp_path):
     assert done.stdout.split() == ["torch", "y"], done.stderr
 
 
+@pytest.mark.parametrize("line, error", [("open('none')", "FileNotFoundError"), ("opforge.ones(2) @ opforge.ones(3)", "opforge.ShapeError")])
+def test_errors_of_a_program_are_its_own(tmp_path, line, error):
+    program = tmp_path / "program.py"
+    program.write_text(f"import opforge\n{line}\n")
+    done = subprocess.run([sys.executable, "-m", "opforge", "run", program], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 1 and "Traceback" in done.stderr and 'program.py", line 2' in done.stderr and error in done.stderr, done.stderr
+
+
 def test_modules_are_opforges_and_run_once(tmp_path):
     program = """
 import opforge.as_torch, opforge, sys

@@ -1,74 +1,18 @@
 //! Every operator's samples on global tensors, whatever the distributions of their inputs: one process's values and gradients.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use opforge::autograd::{BackwardOptions, grad};
-use opforge::declaration::{Array, Content, Definition, Sample};
+use opforge::declaration::{Definition, Sample};
 use opforge::registry::operators;
-use opforge::{DType, Device, Generator, Result, Scalar, Tensor};
+use opforge::{Generator, Result, Tensor};
 use opforge_dist::global::{World, distribute};
 use opforge_dist::{Distribution, Engine, Guard, LIMIT, Mpi, Reduction, Sbp, Settings, Threads};
 
 mod launcher;
+mod sampling;
 
-/// How many choices of distributions a sample is tried with. `OPFORGE_CHOICES=1000 cargo test --release -p opforge-dist --test samples` tries nearly all.
-static MOST: LazyLock<usize> =
-    LazyLock::new(|| std::env::var("OPFORGE_CHOICES").ok().and_then(|text| text.parse().ok()).unwrap_or(3));
-
-fn tensor(array: &Array, real: DType) -> Tensor {
-    let dtype = match array.content {
-        Content::Real => real,
-        Content::Index => DType::I64,
-        Content::Truth => DType::Bool,
-    };
-    Tensor::from_vec(array.data.clone(), &array.shape[..], &Device::Cpu).unwrap().to_dtype(dtype).unwrap()
-}
-
-/// The outputs, and the gradients of the sum of the real ones with respect to real inputs.
-fn with_gradients(sample: &Sample, given: &[Tensor]) -> Result<Vec<Tensor>> {
-    for x in given.iter().filter(|x| sample.smooth && x.dtype().is_float()) {
-        x.set_requires_grad(true)?;
-    }
-    let mut results: Vec<Tensor> = sample.call(&given.iter().collect::<Vec<_>>())?.into_vec();
-    let roots: Vec<(Tensor, Option<Tensor>)> = results
-        .iter()
-        .filter(|y| y.requires_grad() && y.dtype().is_float())
-        .map(|y| Ok((y.clone(), Some(y.ones_like()?))))
-        .collect::<Result<_>>()?;
-    let leaves: Vec<&Tensor> = given.iter().filter(|x| x.requires_grad()).collect();
-    if !roots.is_empty() {
-        results.extend(grad(&roots, &leaves, BackwardOptions::default())?.into_iter().flatten());
-    }
-    results.iter().map(|result| result.detach().to_device(&Device::Cpu)).collect()
-}
-
-type Values = (DType, Vec<usize>, Vec<Scalar>);
-
-fn values(tensors: &[Tensor]) -> Result<Vec<Values>> {
-    tensors.iter().map(|t| Ok((t.dtype(), t.dims().to_vec(), t.to_scalars()?))).collect()
-}
-
-fn is_near(a: Scalar, b: Scalar, dtype: DType) -> bool {
-    let tolerance = match dtype {
-        DType::F64 | DType::C128 => 1e-9,
-        DType::F16 | DType::BF16 => 2e-2,
-        _ => 1e-4,
-    };
-    let near = |a: f64, b: f64| a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= tolerance * (1.0 + b.abs());
-    match (a, b) {
-        (Scalar::Float(a), Scalar::Float(b)) => near(a, b),
-        (a, b) => format!("{a:?}") == format!("{b:?}"),
-    }
-}
-
-fn are_near(got: &[Values], wanted: &[Values]) -> bool {
-    got.len() == wanted.len()
-        && got
-            .iter()
-            .zip(wanted)
-            .all(|(a, b)| (a.0, &a.1) == (b.0, &b.1) && a.2.iter().zip(&b.2).all(|(&x, &y)| is_near(x, y, a.0)))
-}
+use sampling::{MOST, Values, alone, difference, real_of, spread_over, values, with_gradients};
 
 /// How each input lies along each dimension of the mesh.
 type Choice = Vec<Vec<Sbp>>;
@@ -87,7 +31,6 @@ fn choices(inputs: &[Tensor], dims: usize, most: usize) -> Vec<Choice> {
     };
     let slots: Vec<Vec<Sbp>> = inputs.iter().flat_map(|input| vec![of(input); dims]).collect();
     let count: usize = slots.iter().map(Vec::len).product();
-    let step = if count <= most { 1 } else { (count / most) | 1 };
     let nth = |mut n: usize| {
         let mut one = |slot: &Vec<Sbp>| {
             let sbp = slot[n % slot.len()];
@@ -97,7 +40,7 @@ fn choices(inputs: &[Tensor], dims: usize, most: usize) -> Vec<Choice> {
         let all: Vec<Sbp> = slots.iter().map(&mut one).collect();
         all.chunks(dims).map(<[Sbp]>::to_vec).collect()
     };
-    (0..count).step_by(step).map(nth).collect()
+    spread_over(count, most).map(nth).collect()
 }
 
 /// What a rank gets of a sample under each choice, up to the first that fails.
@@ -137,24 +80,16 @@ fn try_on_threads(ranks: usize, sample: &Sample, mesh: &str, inputs: &[Tensor], 
 /// Holds the samples of an operator, under so many choices each, to what they give alone; how many cases there were.
 fn check(definition: &Definition, mesh: &str, most: usize, failures: &mut Vec<String>, attempt: Attempt<'_>) -> usize {
     let mut cases = 0;
-    let real = [DType::F64, DType::F32].into_iter().find(|&dtype| definition.dtypes.contains(dtype));
-    let Some(real) = real.or(definition.dtypes.iter().next()) else { return 0 };
+    let Some(real) = real_of(definition) else { return 0 };
     for sample in (definition.samples)().iter().filter(|sample| !sample.inputs.is_empty()) {
-        let inputs: Vec<Tensor> = sample.inputs.iter().map(|array| tensor(array, real)).collect();
-        let alone = || {
-            let own: Vec<Tensor> = inputs.iter().map(Tensor::detach).collect();
-            with_gradients(sample, &own).and_then(|results| values(&results))
-        };
-        let (wanted, again) = match (alone(), alone()) {
-            (Ok(wanted), Ok(again)) => (wanted, again),
-            (Err(error), _) | (_, Err(error)) => {
+        let (inputs, wanted) = match alone(sample, real) {
+            Ok(Some(known)) => known,
+            Ok(None) => continue,
+            Err(error) => {
                 failures.push(format!("{}: {sample:?} alone: {error}", definition.name));
                 continue;
             }
         };
-        if !are_near(&wanted, &again) {
-            continue; // Drawn at random.
-        }
         let dims = mesh.matches("[[").count() + 1;
         let all = choices(&inputs, dims, most);
         cases += all.len();
@@ -167,17 +102,6 @@ fn check(definition: &Definition, mesh: &str, most: usize, failures: &mut Vec<St
         }
     }
     cases
-}
-
-fn difference(got: Result<Vec<Values>>, wanted: &[Values]) -> Option<String> {
-    let got = match got {
-        Ok(got) if are_near(&got, wanted) => return None,
-        Ok(got) => got,
-        Err(error) => return Some(error.to_string()),
-    };
-    let differs = got.iter().zip(wanted).position(|(a, b)| !are_near(std::slice::from_ref(a), std::slice::from_ref(b)));
-    let show = |all: &[Values]| differs.map(|i| format!("{:?}", all[i]));
-    Some(format!("result {differs:?} is {:.1000?}, not {:.1000?}", show(&got), show(wanted)))
 }
 
 fn check_all(mesh: &str, ranks: usize) {

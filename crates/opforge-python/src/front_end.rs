@@ -86,7 +86,7 @@ fn apart(f: &mut (dyn FnMut() + Send)) {
 }
 
 /// Where in Python the current call was made.
-fn caller() -> Option<Arc<str>> {
+pub fn caller() -> Option<Arc<str>> {
     if let Some(place) = BEHALF.with_borrow(Clone::clone) {
         return Some(place);
     }

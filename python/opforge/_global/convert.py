@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from .. import _core
+from ..sbp import broadcast as _broadcast
 from ..sbp import sbp as _Sbp
+from ..sbp import split as _split
 from .placement import placement as _Placement
 
 
@@ -72,6 +76,18 @@ def _placement(self):
 def _sbp(self):
     """How a global tensor lies along each dimension of its placement, as a tuple. RuntimeError for a local one."""
     return _known(self, "sbp")[1]
+
+
+def shared(tensor):
+    """A global tensor, split where it is broadcast: along its first dimension of which all those ranks get a part, else along its longest. Numbers stay as they are.
+    Raises RuntimeError for a local tensor."""
+    place, lies = _known(tensor, "to_global")
+    ranks = math.prod(count for count, one in zip(place.shape, lies) if one == _broadcast)
+    if not tensor.ndim or ranks == 1:
+        return tensor
+    long_enough = (dim for dim, length in enumerate(tensor.shape) if length >= ranks)
+    dim = next(long_enough, max(range(tensor.ndim), key=lambda dim: tensor.shape[dim]))
+    return tensor.to_global(sbp=[_split(dim) if one == _broadcast else one for one in lies])
 
 
 def is_global(self):

@@ -22,10 +22,12 @@ def main(argv=None) -> int:
     from .. import CustomOpError, OpforgeError
 
     try:
-        return args.run(args)
+        done = args.run(args)
     except (OpforgeError, OSError, UsageError) as error:
         print(f"opforge: {error}", file=sys.stderr)
         return 1 if isinstance(error, CustomOpError) else 2
+    # A program of the user's, whose errors are shown as Python shows them.
+    return done() if callable(done) else done
 
 
 class UsageError(Exception):

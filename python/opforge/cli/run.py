@@ -23,24 +23,30 @@ def add_to(commands) -> None:
     parser.set_defaults(run=run)
 
 
-def run(args) -> int:
-    """Runs the program as Python would; in several processes if that is asked for."""
+def run(args):
+    """The program as Python would run it, to be called; or, where processes are asked for, their exit status."""
     from .launch import launch, name_ranks
 
+    if not args.module and not os.path.exists(args.program):
+        raise FileNotFoundError(f"run: there is no file {args.program}")
     if args.processes is not None:
         return _run_several(args, launch)
     name_ranks()
     from .. import as_torch  # noqa: F401  its import is what it does
 
     sys.argv = [args.program, *args.arguments]
-    if args.module:
-        sys.path.insert(0, os.getcwd())
-        runpy.run_module(args.program, run_name="__main__", alter_sys=True)
-        return 0
-    if not os.path.exists(args.program):
-        raise FileNotFoundError(f"run: there is no file {args.program}")
-    sys.path.insert(0, os.path.dirname(os.path.abspath(args.program)))
-    runpy.run_path(args.program, run_name="__main__")
+    sys.path.insert(0, os.getcwd() if args.module else os.path.dirname(os.path.abspath(args.program)))
+    return lambda: _run_here(args)
+
+
+def _run_here(args) -> int:
+    from .launch import noted
+
+    with noted():
+        if args.module:
+            runpy.run_module(args.program, run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(args.program, run_name="__main__")
     return 0
 
 
@@ -49,6 +55,4 @@ def _run_several(args, launch) -> int:
 
     if args.processes < 1:
         raise UsageError(f"run: -n {args.processes}, expected at least 1")
-    if not args.module and not os.path.exists(args.program):
-        raise FileNotFoundError(f"run: there is no file {args.program}")
     return launch(args.processes, [*(["-m"] if args.module else []), args.program, *args.arguments])

@@ -50,7 +50,8 @@ def custom_op(func, function=None, /, *, mutates_args=(), schema=None, name=None
     - `attributes`: a dict of values; `positional`: names of attributes that calls give by position behind the tensors.
     - `accepts`: combinations of dtypes of inputs and outputs, such as [(float32, float32, float32)]; None is any dtype.
     - `gradient`: another custom operator, of inputs, outputs and the outputs' gradients, which returns the inputs' gradients.
-    - `axes`: how axes flow, such as "mk,kn->mn", with `roles={"k": "sum"}`: how the operator may be split.
+    - `axes`: how axes flow, such as "mk,kn->mn", with `roles={"k": "sum"}`: how the operator may be split. Roles are map (unless given), sum, product, max, min, any, all
+      and whole; a dimension that is a dot, and everything without `axes`, is needed whole.
     - `effects`: whether calls do more than compute.
     - `isolate`: whether it runs in a process of its own, so that no mistake of its harms this process. It may take `timeout` seconds and allocate
       `memory` bytes (the memory limit, unless given) besides the tensors; it can send no signals and reach no other process's memory. What it could

@@ -58,6 +58,29 @@ torch.manual_seed(4)
 assert drawn.is_leaf and torch.equal(drawn.full_tensor(), torch.randn(5))
 assert not hasattr(whole, "placements") and not hasattr(whole, "device_mesh")
 
+# What was reported of PyTorch's (github.com/pytorch/pytorch/issues/NUMBER), with the shapes of the reports.
+REPORTED = [
+    (179502, (12, 8), Shard(1), lambda x: x.view(-1, 6)),
+    (143372, (6, 256), Shard(0), lambda x: x.view(-1)),
+    (162692, (3, 4), Shard(0), torch.mean),
+    (162692, (1, 4), Shard(0), torch.mean),
+    (163193, (10, 1), Shard(0), lambda x: x.sum() + 10),
+    (153603, (3,), Shard(0), lambda x: torch.stack([x.mean() * i for i in range(1, 4)])),
+    (147180, (9, 8), Shard(0), lambda x: x.sum(0) * -5 + x.sum(0) * 2),
+    (147570, (9, 8), Shard(0), lambda x: x.clone().view(72)[2:7].zero_()),
+]
+for number, shape, placement, f in REPORTED:
+    local = torch.randn(shape)
+    got, wanted = f(distribute_tensor(local, mesh, [placement])), f(local)
+    assert got.shape == wanted.shape and torch.allclose(got.full_tensor(), wanted, atol=1e-5), (number, got, wanted)
+changed = distribute_tensor(torch.ones(9, 8), mesh, [Shard(0)])
+changed.view(72)[2:7] = 0.0  # 147570: through a view
+assert changed.full_tensor().sum() == 72 - 5
+ragged = DTensor.from_local(torch.full((2, 2 + rank), float(rank)), mesh, [Shard(1)])  # 144109: parts that are not balanced
+assert torch.equal(ragged.full_tensor(), torch.cat([torch.full((2, 2 + one), float(one)) for one in range(size)], 1))
+uneven = distribute_tensor(torch.arange(50.0).reshape(5, 10), mesh, [Shard(0)])  # 103306: of 5 rows on 4 ranks
+assert uneven.redistribute(placements=[Replicate()]).to_local().shape == (5, 10)
+
 
 class Block(nn.Module):
     def __init__(self):

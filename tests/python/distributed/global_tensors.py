@@ -1,5 +1,7 @@
 """Global tensors, as every rank of a program sees them."""
 
+import copy
+import pickle
 import sys
 
 import opforge as torch
@@ -32,6 +34,22 @@ assert joined.shape == (size * (size + 1) // 2, 2)
 assert torch.equal(part.grad, torch.full((rank + 1, 2), 3.0))
 assert torch.equal(torch.full((2,), rank + 1.0).to_global(row, sbp.partial_sum).cpu(), torch.full((2,), size * (size + 1) / 2))
 assert joined.to_local().shape[0] == joined.to_global(sbp=sbp.split(0)).to_local().shape[0]
+
+# Copies lie as the tensor does, and each process pickles what it has.
+x = torch.arange(20.0, placement=row, sbp=sbp.broadcast).reshape(5, 4).to_global(sbp=sbp.split(0)).detach()
+for copied in copy.copy(x), copy.deepcopy(x), copy.deepcopy(torch.nn.Parameter(x)).data:
+    assert copied.sbp == (sbp.split(0),) and torch.equal(copied.cpu(), whole), copied
+rows = x[1:3]
+once, again = copy.deepcopy([x, rows])
+again.zero_()
+assert torch.equal(once[1:3].cpu(), torch.zeros(2, 4)) and torch.equal(x.cpu(), whole)
+assert torch.equal(pickle.loads(pickle.dumps(x.to_local())), x.to_local())
+try:
+    pickle.dumps(x)
+except torch.DeviceError as error:
+    assert "to_local" in str(error), error
+else:
+    raise AssertionError("a pickle of parts that are elsewhere")
 
 # Random numbers do not depend on how tensors lie.
 draws = []

@@ -30,6 +30,8 @@ def train(place=lambda model, x, y: (model, x, y), optimizer=torch.optim.AdamW):
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         losses.append(loss.item())
+    lies = [(parameter, optimizer.state[parameter].get("exp_avg")) for parameter in model.parameters() if parameter.is_global]
+    assert all(state is None or state.sbp == parameter.sbp for parameter, state in lies)
     return losses
 
 
@@ -48,12 +50,28 @@ def spread(batch, weights, mesh):
 row = torch.placement.all()
 tensor = {"0.weight": sbp.split(0), "0.bias": sbp.split(0), "3.weight": sbp.split(1)}
 plans = {"data": spread(sbp.split(0), {}, row), "tensor": spread(sbp.broadcast, tensor, row)}
-plans["zero"] = spread(sbp.split(0), {name: sbp.split(0) for name, _ in network().named_parameters()}, row)
+
+
+def share(model, x, y):
+    """Data are split, and each rank has a part of every parameter, its gradient and the optimizer's states."""
+    model.to_global(row, sbp.broadcast, zero=True)
+    assert size == 1 or all(parameter.sbp == (sbp.split(0),) for parameter in model.parameters())
+    return model, x.to_global(row, sbp.broadcast).to_global(sbp=sbp.split(0)), y.to_global(row, sbp.broadcast).to_global(sbp=sbp.split(0))
+
+
+plans["zero"] = share
 if size == 4:
     mesh = torch.placement("cpu", [[0, 1], [2, 3]])
     both = {name: [sbp.broadcast, how] for name, how in tensor.items()}
     plans["both"] = spread([sbp.split(0), sbp.broadcast], both, mesh)
 
+    def share_both(model, x, y):
+        """Both, where the ranks that have the same parts share them."""
+        placed = plans["both"](model, x, y)
+        assert model.to_global(zero=True)[0].weight.sbp == (sbp.split(0), sbp.split(0))
+        return placed
+
+    plans["both, zero"] = share_both
 
 
 def train_in_stages():

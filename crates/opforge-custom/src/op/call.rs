@@ -9,7 +9,7 @@ use opforge::operator::{AxisMap, Grads, Lowering, Metas, Operator, Saves};
 use opforge::{Error, Meta, Result};
 use smallvec::SmallVec;
 
-use super::kernel::CustomKernel;
+use super::kernel::{Changed, CustomKernel};
 use super::staging::Staging;
 use super::{Body, Spec};
 use crate::attribute::Attributes;
@@ -93,8 +93,13 @@ impl Operator for Call {
             outputs: &known,
             aliases: &aliases,
         })?;
-        let bytes = given.iter().chain(&made).map(|meta| meta.elem_count() * meta.dtype.size_in_bytes()).sum();
-        Ok(Lowering::Opaque(Arc::new(CustomKernel::new(prepared, staging, declared, bytes))))
+        let bytes = |meta: &Meta| meta.elem_count() * meta.dtype.size_in_bytes();
+        let changed = |(output, input): (usize, Option<usize>)| {
+            input.map(|input| Changed { output, input, bytes: bytes(&made[output]) })
+        };
+        let changed = spec.changes.aliases(declared).enumerate().filter_map(changed).collect();
+        let total = given.iter().chain(&made).map(bytes).sum();
+        Ok(Lowering::Opaque(Arc::new(CustomKernel::new(prepared, staging, declared, changed, total))))
     }
 
     fn saves(&self) -> Saves {

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use opforge::Result;
 use opforge_runtime::HostKernel;
+use smallvec::SmallVec;
 
 use super::staging::Staging;
 use crate::runner::Prepared;
@@ -17,9 +18,17 @@ pub(super) struct CustomKernel {
     staging: Option<Staging>,
     /// How many outputs the library knows; further ones are inputs that it changes.
     outputs: usize,
+    changed: Vec<Changed>,
     cost: AtomicU64,
     /// How often the cost may still be corrected.
     trials: AtomicU64,
+}
+
+/// An output that is an input which the library changes.
+pub(super) struct Changed {
+    pub output: usize,
+    pub input: usize,
+    pub bytes: usize,
 }
 
 /// Kernels of unknown code never run under the VM's lock: the least cost of one that does not, in nanoseconds.
@@ -30,7 +39,13 @@ const BYTES_PER_NANOSECOND: u64 = 4;
 const TRIALS: u64 = 8;
 
 impl CustomKernel {
-    pub fn new(prepared: Box<dyn Prepared>, staging: Option<Staging>, outputs: usize, bytes: usize) -> Self {
+    pub fn new(
+        prepared: Box<dyn Prepared>,
+        staging: Option<Staging>,
+        outputs: usize,
+        changed: Vec<Changed>,
+        bytes: usize,
+    ) -> Self {
         let in_process = prepared.runs_here();
         let guess = LEAST_COST + bytes as u64 / BYTES_PER_NANOSECOND;
         CustomKernel {
@@ -39,7 +54,25 @@ impl CustomKernel {
             prepared: Mutex::new(prepared),
             staging,
             outputs,
+            changed,
         }
+    }
+
+    /// The inputs, where what is changed is the output: where an output is other memory than its input, as parts of a tensor on several ranks are, it becomes a copy of that
+    /// first.
+    ///
+    /// # Safety
+    /// As for [`HostKernel::run`], of contiguous tensors.
+    unsafe fn to_change(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> SmallVec<[*const u8; 4]> {
+        let mut given = SmallVec::from_slice(inputs);
+        for &Changed { output, input, bytes } in &self.changed {
+            if !std::ptr::eq(outputs[output], inputs[input]) {
+                // SAFETY: both have so many bytes, and an output that is not the very same view as an input shares no memory with it.
+                unsafe { std::ptr::copy_nonoverlapping(inputs[input], outputs[output], bytes) };
+                given[input] = outputs[output].cast_const();
+            }
+        }
+        given
     }
 
     #[cold]
@@ -57,12 +90,14 @@ impl CustomKernel {
 impl HostKernel for CustomKernel {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: tensors are as `run` demands, or contiguous copies of them; outputs beyond the library's are inputs that it changes.
-        let mut run = || unsafe {
-            match &self.staging {
-                None => prepared.run(inputs, &outputs[..self.outputs]),
-                Some(staging) => staging.run(inputs, outputs, |i, o| prepared.run(i, &o[..self.outputs])),
-            }
+        let mut known = |inputs: &[*const u8], outputs: &[*mut u8]| {
+            // SAFETY: tensors are as `run` demands, or contiguous copies of them; outputs beyond the library's are inputs that it changes.
+            unsafe { prepared.run(&self.to_change(inputs, outputs), &outputs[..self.outputs]) }
+        };
+        let mut run = || match &self.staging {
+            None => known(inputs, outputs),
+            // SAFETY: the tensors are as `run` demands.
+            Some(staging) => unsafe { staging.run(inputs, outputs, &mut known) },
         };
         match self.trials.load(Ordering::Relaxed) {
             0 => run(),

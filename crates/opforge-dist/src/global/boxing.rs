@@ -10,7 +10,7 @@ use opforge_runtime::{Storage, vm};
 use super::content::Part;
 use super::{World, queued};
 use crate::boxing::identities;
-use crate::{Buffer, Change, Distribution, Place, Plan, Reduction};
+use crate::{Buffer, Change, Distribution, Plan, Reduction};
 
 /// What a route depends on, costs by their digest.
 #[derive(PartialEq, Eq, Hash)]
@@ -58,10 +58,10 @@ pub(super) fn boxed(
         return part.local.as_ref().map(|local| slice(world, meta, local, &part.distribution, to)).transpose();
     }
     if let Some(stream) = world.stream() {
-        return queued::execute(world.groups(), stream, &plan, part.local.as_ref(), at);
+        return queued::execute(world, stream, &plan, part.local.as_ref(), at);
     }
     let buffer = part.local.as_ref().map(buffer).transpose()?;
-    let moved = plan.execute(world.groups(), buffer, &Place::Rust(at))?;
+    let moved = plan.execute(world.groups(), buffer, &world.place(at))?;
     let Some((moved, position)) = moved.zip(to.placement().position(world.rank())) else { return Ok(None) };
     tensor(moved, meta.dtype, to.part(meta.shape(), position).shape()).map(Some)
 }

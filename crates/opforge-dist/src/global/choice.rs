@@ -1,26 +1,18 @@
-//! What an operator's axes allow, and which of that is cheapest.
+//! Which of the choices that an operator's axes allow is cheapest.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use opforge::operator::{AxisMap, Linearity, Operator, Role};
+use opforge::operator::{AxisMap, Operator, Role};
 use opforge::{Meta, Result};
 
 use super::World;
+use super::allowed::{Allowed, Choice};
 use super::boxing::plan;
 use crate::{Distribution, Placement, Reduction, Sbp};
 
 /// Combinations along the dimensions of a mesh that are compared; of more, the best along each dimension alone.
 const COMPARED: usize = 512;
-
-/// Along one dimension of the mesh, what an operator takes and gives.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Choice {
-    inputs: Vec<Sbp>,
-    outputs: Vec<Sbp>,
-    /// Lengths that are to be divided evenly.
-    even: Vec<usize>,
-}
 
 /// A call with its tensors as they lie.
 pub(super) struct Case<'a> {
@@ -49,7 +41,10 @@ impl Case<'_> {
     /// order.
     pub fn cheapest(&self) -> Result<Cheapest> {
         let map = self.op.axes(self.inputs);
-        let choices = self.choices(&map);
+        // Nothing becomes partial that is not: to split or to broadcast it is cheaper in the end.
+        let is_partial = |op: Reduction| self.from.iter().any(|from| from.sbp().contains(&Sbp::Partial(op)));
+        let choices =
+            Allowed { op: self.op, map: &map, inputs: self.inputs, outputs: self.outputs }.choices(is_partial);
         let mut costs = Memo::default();
         let dims = self.placement.mesh().len();
         let best_few = self.best_few(&choices, &mut costs)?;
@@ -82,90 +77,6 @@ impl Case<'_> {
         Ok(Cheapest { gathers: self.gathers(&map, &inputs), needs_place, inputs, outputs })
     }
 
-    /// What may be done along a dimension of the mesh; first, nothing split.
-    fn choices(&self, map: &AxisMap) -> Vec<Choice> {
-        let all = |sbp: Sbp| Choice {
-            inputs: vec![sbp; self.inputs.len()],
-            outputs: vec![sbp; self.outputs.len()],
-            even: vec![],
-        };
-        let mut choices = vec![all(Sbp::Broadcast)];
-        if self.op.has_effects() {
-            return choices;
-        }
-        choices.extend((0..map.roles.len()).filter_map(|axis| self.along(map, axis)));
-        let takes = |choice: &Choice| {
-            let pairs = self.inputs.iter().copied().zip(&choice.inputs).chain(self.outputs.iter().zip(&choice.outputs));
-            pairs.into_iter().all(|(meta, sbp)| !matches!(sbp, Sbp::Partial(op) if !op.takes(meta.dtype)))
-        };
-        let sum = Sbp::Partial(Reduction::Sum);
-        let only = |i: usize| {
-            let mut choice = all(Sbp::Broadcast);
-            choice.inputs[i] = sum;
-            Choice { outputs: vec![sum; self.outputs.len()], ..choice }
-        };
-        // Nothing becomes partial that is not: to split or to broadcast it is cheaper in the end.
-        let is_partial = |op: Reduction| self.from.iter().any(|from| from.sbp().contains(&Sbp::Partial(op)));
-        match self.op.linearity() {
-            _ if !is_partial(Reduction::Sum) => {}
-            Linearity::None => {}
-            Linearity::Jointly => choices.push(all(sum)),
-            Linearity::InEach => choices.extend((0..self.inputs.len()).map(only)),
-            Linearity::InFirst => choices.push(only(0)),
-        }
-        if let [input] = self.inputs
-            && self.op.view(&input.layout).is_some()
-        {
-            choices.extend(Reduction::ALL.into_iter().filter(|&op| is_partial(op)).map(|op| all(Sbp::Partial(op))));
-        }
-        choices.retain(takes);
-        choices
-    }
-
-    /// What splitting an axis means for each tensor, if it may be split.
-    fn along(&self, map: &AxisMap, axis: usize) -> Option<Choice> {
-        let role = map.roles[axis];
-        let lacking = match role {
-            Role::SumWith => Sbp::Partial(Reduction::Sum),
-            _ => Sbp::Broadcast,
-        };
-        let result = match role {
-            Role::Whole => return None,
-            Role::Map | Role::Placed | Role::Blocks => None,
-            Role::Sum | Role::SumWith | Role::Lookup => Some(Reduction::Sum),
-            Role::Product => Some(Reduction::Product),
-            Role::Max => Some(Reduction::Max),
-            Role::Min => Some(Reduction::Min),
-            Role::Any => Some(Reduction::Any),
-            Role::All => Some(Reduction::All),
-        };
-        // Where the one dimension of that name is; a name that stands twice in a tensor cannot be split.
-        let place = |names: &[Option<u8>]| -> Option<Option<usize>> {
-            let mut places = (0..names.len()).filter(|&d| names[d].map(usize::from) == Some(axis));
-            let first = places.next();
-            places.next().is_none().then_some(first)
-        };
-        let inputs = map.inputs.iter().map(|names| place(names)).collect::<Option<Vec<_>>>()?;
-        let outputs = map.outputs.iter().map(|names| place(names)).collect::<Option<Vec<_>>>()?;
-        let metas = || self.inputs.iter().copied().chain(self.outputs);
-        let lengths: Vec<usize> =
-            inputs.iter().chain(&outputs).zip(metas()).filter_map(|(d, meta)| Some(meta.dims()[(*d)?])).collect();
-        if role != Role::Blocks && lengths.windows(2).any(|pair| pair[0] != pair[1]) {
-            return None;
-        }
-        let split = |d: &Option<usize>| d.map_or(lacking, Sbp::Split);
-        let given = |d: &Option<usize>| match (result, d) {
-            (None | Some(Reduction::Sum), Some(d)) => Some(Sbp::Split(*d)),
-            (Some(op), None) => Some(Sbp::Partial(op)),
-            _ => None,
-        };
-        Some(Choice {
-            inputs: inputs.iter().map(split).collect(),
-            outputs: outputs.iter().map(given).collect::<Option<_>>()?,
-            even: if role == Role::Blocks { lengths } else { vec![] },
-        })
-    }
-
     /// The choices to combine: all of them, or those that cost least along each dimension of the mesh alone.
     fn best_few<'c>(&self, choices: &'c [Choice], costs: &mut Memo) -> Result<Vec<&'c Choice>> {
         let dims = self.placement.mesh().len();
@@ -188,8 +99,7 @@ impl Case<'_> {
     fn is_even(&self, combination: &[&Choice]) -> bool {
         combination.iter().all(|choice| {
             let same = combination.iter().zip(self.placement.mesh()).filter(|(other, _)| *other == choice);
-            let parts: usize = same.map(|(_, &ranks)| ranks).product();
-            choice.even.iter().all(|length| length.is_multiple_of(parts))
+            choice.divides_into(same.map(|(_, &ranks)| ranks).product())
         })
     }
 

@@ -6,17 +6,24 @@ use std::sync::Arc;
 use opforge::dispatch::dispatch1;
 use opforge::operator::Call;
 use opforge::{DType, Device, Error, Result, Shape, Tensor};
+use opforge_runtime::Storage;
 
 use super::boxing::{boxed, buffer};
 use super::content::{Content, Part};
 use super::operators::{self, Enter};
 use super::read::{everywhere, part_of as read_part, to_all};
 use super::{World, boxing};
-use crate::{Call as Collect, Collective, Distribution, Place, Placement, Sbp};
+use crate::{Call as Collect, Collective, Distribution, Placement, Sbp};
 
 /// Whether ranks have parts of a tensor.
 pub fn is_global(tensor: &Tensor) -> bool {
     Content::of(tensor).is_some()
+}
+
+/// The row-major tensor to which a storage belongs, if that is global: others over it are its views.
+pub fn whole_over(storage: &Arc<Storage>) -> Option<Result<Tensor>> {
+    let whole = &storage.content()?.downcast_ref::<Content>()?.whole;
+    Some(Tensor::over_storage(storage.clone(), whole.dtype, whole.layout.clone()))
 }
 
 /// How a global tensor is distributed; `None` for a local one.
@@ -92,7 +99,7 @@ fn all_dims(world: &World, tensor: &Tensor, at: &'static Location<'static>) -> R
     let (rank, send) = (own.len(), crate::Buffer::of(&own)?);
     let recv = crate::Buffer::zeros(world.size() * rank * size_of::<i64>())?;
     let collective = Collective::AllGather { counts: vec![rank; world.size()] };
-    let call = Collect { collective, dtype: DType::I64, shape: rank.into(), send, recv, place: Place::Rust(at) };
+    let call = Collect { collective, dtype: DType::I64, shape: rank.into(), send, recv, place: world.place(at) };
     let all = world.call(world.groups().world(), call)?.to_vec::<i64>()?;
     Ok((0..world.size()).map(|i| all[i * rank..(i + 1) * rank].iter().map(|&n| n as usize).collect()).collect())
 }
@@ -205,7 +212,7 @@ fn as_first(
         return Ok(local.clone());
     }
     let (dtype, shape) = (local.dtype(), local.shape().clone());
-    let (collective, recv, place) = (Collective::Broadcast { root: 0 }, buffer(local)?, Place::Rust(at));
+    let (collective, recv, place) = (Collective::Broadcast { root: 0 }, buffer(local)?, world.place(at));
     let call = Collect { collective, dtype, shape: shape.clone(), send: crate::Buffer::empty(), recv, place };
     boxing::tensor(world.call(&world.groups().of(&ranks)?, call)?, dtype, shape)
 }

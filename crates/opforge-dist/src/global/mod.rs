@@ -11,6 +11,7 @@
 //! All ranks of a world run the same program and make the same calls, those that are not in a tensor's placement too; reading elements is for the placement's
 //! ranks alone.
 
+mod allowed;
 mod beside;
 mod boxing;
 mod choice;
@@ -26,8 +27,9 @@ mod signature;
 mod view;
 mod world;
 
+pub use allowed::{Choice, choices};
 pub use beside::make_in;
 pub(crate) use convert::unfilled;
-pub use convert::{distribute, distribution_of, from_part, is_global, part_of, redistribute};
+pub use convert::{distribute, distribution_of, from_part, is_global, part_of, redistribute, whole_over};
 pub use device::{device_of, placement_of};
 pub use world::World;

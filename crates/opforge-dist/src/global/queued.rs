@@ -8,22 +8,23 @@ use opforge::{Device, Error, Layout, Result, Tensor};
 use opforge_runtime::vm::{self, Stream};
 use opforge_runtime::{Argument, Context, DeviceLocation, Kernel, Storage};
 
+use super::World;
 use crate::{Buffer, Groups, Place, Plan};
 
 /// Has a plan carried out on a stream once `local` is computed; all ranks do so in the same order. The new part, for whoever waits for it.
 pub(super) fn execute(
-    groups: &Arc<Groups>,
+    world: &World,
     stream: &Stream,
     plan: &Arc<Plan>,
     local: Option<&Tensor>,
     at: &'static Location<'static>,
 ) -> Result<Option<Tensor>> {
     let local = local.map(Tensor::contiguous).transpose()?;
-    let position = plan.to().placement().position(groups.world().rank());
+    let (groups, position) = (world.groups().clone(), plan.to().placement().position(world.rank()));
     let new = position.map(|position| room(plan, position)).transpose()?;
     let [inputs, outputs] = [&local, &new].map(|part| part.iter().map(argument).collect::<Vec<_>>());
     let kernel: Arc<dyn Kernel> =
-        Arc::new(Boxing { groups: groups.clone(), plan: plan.clone(), place: Place::Rust(at) });
+        Arc::new(Boxing { groups: groups.clone(), plan: plan.clone(), place: world.place(at) });
     let (op, content) = ("boxing".into(), vm::Content::New);
     let call = vm::Call { op: &op, at, kernel: &kernel, part: None, inputs: &inputs, outputs: &outputs, content };
     // SAFETY: the kernel takes the elements of this part, which is dense, and writes those of a new one.

@@ -1,6 +1,7 @@
 //! The ranks that a thread's program runs on.
 
 use std::cell::RefCell;
+use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use opforge::{Error, Result};
@@ -8,7 +9,7 @@ use opforge_runtime::vm::Stream;
 
 use crate::engine::Call;
 use crate::planner::Ledger;
-use crate::{Buffer, Costs, Engine, Groups};
+use crate::{Buffer, Costs, Engine, Groups, Place};
 
 /// The ranks that one program runs on, seen from one of them.
 #[derive(Debug)]
@@ -16,11 +17,16 @@ pub struct World {
     groups: Arc<Groups>,
     costs: Costs,
     digest: u64,
+    /// Where the program is, in another language.
+    front_end: Option<FrontEnd>,
     /// Where parts are brought from rank to rank; none where the thread of the program has to do it.
     stream: Option<Stream>,
     /// What calls cost, where ranks are simulated.
     ledger: Option<Arc<Ledger>>,
 }
+
+/// The line of a program in another language that makes the current call, if it was made there.
+type FrontEnd = fn() -> Option<Arc<str>>;
 
 thread_local!(static OF_THREAD: RefCell<Option<Arc<World>>> = const { RefCell::new(None) });
 static OF_PROCESS: Mutex<Option<Arc<World>>> = Mutex::new(None);
@@ -33,14 +39,23 @@ impl World {
 
     /// Ranks with other limits and costs.
     pub fn with(groups: Groups, costs: Costs) -> Arc<Self> {
+        Arc::new(Self::made(groups, costs, None))
+    }
+
+    /// Ranks of a program in another language, which says where it makes a call: ranks show each other that place.
+    pub fn of_front_end(groups: Groups, costs: Costs, place: fn() -> Option<Arc<str>>) -> Arc<Self> {
+        Arc::new(Self::made(groups, costs, Some(place)))
+    }
+
+    fn made(groups: Groups, costs: Costs, front_end: Option<FrontEnd>) -> Self {
         let stream = groups.world().takes_any_thread().then(Stream::new);
-        Arc::new(World { digest: costs.digest(), groups: Arc::new(groups), costs, stream, ledger: None })
+        World { digest: costs.digest(), groups: Arc::new(groups), costs, front_end, stream, ledger: None }
     }
 
     /// Ranks that are simulated: calls are not carried out, but what they cost is added up.
     pub(crate) fn simulated(groups: Groups, costs: Costs, ledger: Arc<Ledger>) -> Arc<Self> {
         let digest = costs.digest();
-        Arc::new(World { groups: Arc::new(groups), costs, digest, stream: None, ledger: Some(ledger) })
+        Arc::new(World { groups: Arc::new(groups), costs, digest, front_end: None, stream: None, ledger: Some(ledger) })
     }
 
     /// Runs a program whose tensors on this thread are those of this world's rank.
@@ -95,6 +110,11 @@ impl World {
     pub(super) fn call(&self, group: &Arc<dyn Engine>, call: Call) -> Result<Buffer> {
         self.settle();
         self.groups.call(group, call)
+    }
+
+    /// Where the program makes the current call: in another language, else there in Rust.
+    pub(super) fn place(&self, at: &'static Location<'static>) -> Place {
+        self.front_end.and_then(|place| place()).map_or(Place::Rust(at), Place::Text)
     }
 
     /// What boxing costs.

@@ -208,16 +208,26 @@ fn accepted(combination: &Bound<'_, PyAny>) -> PyResult<Vec<Option<DType>>> {
     combination.try_iter()?.map(|item| one(item?)).collect()
 }
 
+/// What parts of an operator's inputs may make of its outputs, by name.
+const ROLES: [(&str, Role); 8] = [
+    ("map", Role::Map),
+    ("sum", Role::Sum),
+    ("product", Role::Product),
+    ("max", Role::Max),
+    ("min", Role::Min),
+    ("any", Role::Any),
+    ("all", Role::All),
+    ("whole", Role::Whole),
+];
+
 /// `{"k": "sum"}` as the roles of axes.
 fn roles(object: Option<Bound<'_, PyAny>>) -> PyResult<Vec<(char, Role)>> {
     let Some(object) = object else { return Ok(Vec::new()) };
     let role = |(letter, role): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
-        let role = match role.extract::<String>()?.as_str() {
-            "map" => Role::Map,
-            "sum" => Role::Sum,
-            "whole" => Role::Whole,
-            other => return Err(PyValueError::new_err(format!("roles: {other:?} (accepted: map, sum, whole)"))),
-        };
+        let name = role.extract::<String>()?;
+        let known = ROLES.iter().find(|(known, _)| *known == name).map(|(_, role)| *role);
+        let accepted = || ROLES.map(|(name, _)| name).join(", ");
+        let role = known.ok_or_else(|| PyValueError::new_err(format!("roles: {name:?} (accepted: {})", accepted())))?;
         Ok((letter.extract::<char>()?, role))
     };
     object.cast_into::<PyDict>()?.iter().map(role).collect()

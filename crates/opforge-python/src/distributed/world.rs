@@ -8,6 +8,7 @@ use opforge::{Error, Result};
 use opforge_dist::{Costs, Fault, Groups, Guard, Mpi, Request, Settings, Threads, global};
 
 use super::progress;
+use crate::front_end;
 
 /// A call under way, or its end.
 pub type Slot = Arc<Mutex<State>>;
@@ -136,7 +137,7 @@ impl World {
     /// Makes it the world of global tensors.
     pub fn enter(&self) {
         let groups = Groups::new(self.guard.clone()).with_limit(self.limit.saturating_mul(2));
-        global::World::set(Some(global::World::with(groups, Costs::default())));
+        global::World::set(Some(global::World::of_front_end(groups, Costs::default(), front_end::caller)));
     }
 
     /// Waits for all calls, then leaves together with all ranks.

@@ -9,6 +9,7 @@ use super::PyTensor;
 use crate::device;
 use crate::dtype;
 use crate::error::{OrRaise, raise};
+use crate::front_end;
 
 /// What `to` is asked for.
 #[derive(Default)]
@@ -66,7 +67,7 @@ impl Target {
 /// What `f` makes of the tensor: the receiver itself if nothing had to be done.
 fn changed(slf: &Bound<'_, PyTensor>, f: impl FnOnce(&Tensor) -> opforge::Result<Tensor>) -> PyResult<Py<PyAny>> {
     let tensor = PyTensor::of(slf);
-    let result = f(&tensor).or_raise(slf.py())?;
+    let result = front_end::attempt(|| f(&tensor)).or_raise(slf.py())?;
     if result.id() == tensor.id() { Ok(slf.clone().into_any().unbind()) } else { PyTensor::wrap(slf.py(), result) }
 }
 

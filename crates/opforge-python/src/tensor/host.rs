@@ -8,6 +8,7 @@ use pyo3::types::{PyInt, PyList};
 use super::{PyTensor, construct};
 use crate::binding;
 use crate::error::{OrRaise, raise};
+use crate::front_end;
 
 /// The one element of a tensor.
 pub fn item(py: Python<'_>, tensor: &Tensor) -> PyResult<Scalar> {
@@ -19,7 +20,7 @@ fn only(py: Python<'_>, tensor: &Tensor, op: &'static str, accepted: &str) -> Py
         let given = format!("a tensor of {} elements", tensor.elem_count());
         return Err(raise(py, &Error::value(op, "input", given, accepted)));
     }
-    Ok(tensor.to_scalars().or_raise(py)?.remove(0))
+    Ok(front_end::attempt(|| tensor.to_scalars()).or_raise(py)?.remove(0))
 }
 
 fn nested<'py>(py: Python<'py>, dims: &[usize], elements: &[Scalar]) -> PyResult<Bound<'py, PyAny>> {
@@ -52,7 +53,7 @@ impl PyTensor {
     /// The elements as nested lists.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let tensor = self.tensor(py).detach();
-        let elements = tensor.to_scalars().or_raise(py)?;
+        let elements = front_end::attempt(|| tensor.to_scalars()).or_raise(py)?;
         nested(py, tensor.dims(), &elements)
     }
 

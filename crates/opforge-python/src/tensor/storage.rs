@@ -3,7 +3,8 @@
 use std::ffi::c_int;
 use std::sync::Arc;
 
-use opforge::{DType, Device, Layout, Tensor};
+use opforge::{DType, Device, Error, Layout, Tensor};
+use opforge_dist::global;
 use opforge_runtime::Storage;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -11,7 +12,7 @@ use pyo3::sync::PyOnceLock;
 
 use super::{PyTensor, buffer, construct};
 use crate::device::PyDevice;
-use crate::error::OrRaise;
+use crate::error::{OrRaise, raise};
 
 /// Memory without a dtype. Tensors that share memory have the same storage object as long as it is in use.
 #[pyclass(name = "UntypedStorage", module = "opforge", frozen, weakref)]
@@ -95,9 +96,10 @@ impl PyStorage {
         false
     }
 
-    /// The same bytes in memory of their own.
+    /// The same bytes in memory of their own; of a global tensor, in the same parts.
     fn clone<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyStorage>> {
-        object(py, self.bytes().and_then(|bytes| bytes.copy()).or_raise(py)?.storage())
+        let all = global::whole_over(&self.0).unwrap_or_else(|| self.bytes());
+        object(py, all.and_then(|all| all.copy()).or_raise(py)?.storage())
     }
 
     fn __deepcopy__<'py>(&self, py: Python<'py>, _memo: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyStorage>> {
@@ -111,6 +113,10 @@ impl PyStorage {
         let storage = &slf.get().0;
         if storage.device().is_meta() {
             return Ok((class, (storage.nbytes(), "meta").into_pyobject(py)?.into_any()));
+        }
+        if global::whole_over(storage).is_some() {
+            let accepted = "a local tensor: to_local() gives this rank's part, cpu() everything";
+            return Err(raise(py, &Error::device("pickle", "tensor", storage.device(), accepted)));
         }
         let bytes = if protocol >= 5 {
             py.import("pickle")?.getattr("PickleBuffer")?.call1((slf,))?

@@ -41,6 +41,15 @@ def _addindent(text, spaces):
     return text.replace("\n", "\n" + " " * spaces)
 
 
+def _replace_data(parameter, fn):
+    """Replaces a parameter's data, and its gradient's, by `fn` of it."""
+    with no_grad():
+        grad = parameter.grad
+        parameter.data = fn(parameter.data)
+        if grad is not None:
+            parameter.grad = fn(grad)
+
+
 class Module(Hooks, StateDict, Traversal):
     """A computation with parameters, buffers and modules of its own; subclasses write `__init__` and `forward`.
 
@@ -224,13 +233,8 @@ class Module(Hooks, StateDict, Traversal):
         for module in self.children() if recurse else ():
             module._apply(fn)
         for parameter in self._parameters.values():
-            if parameter is None:
-                continue
-            with no_grad():
-                grad = parameter.grad
-                parameter.data = fn(parameter.data)
-                if grad is not None:
-                    parameter.grad = fn(grad)
+            if parameter is not None:
+                _replace_data(parameter, fn)
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
@@ -252,9 +256,20 @@ class Module(Hooks, StateDict, Traversal):
 
         return self._apply(convert)
 
-    def to_global(self, placement=None, sbp=None):
-        """Makes every parameter and buffer a global tensor: see `Tensor.to_global`. With `sbp.broadcast` they become those of the first rank."""
-        return self._apply(lambda tensor: tensor.to_global(placement, sbp))
+    def to_global(self, placement=None, sbp=None, *, zero=False):
+        """Makes every parameter and buffer a global tensor: see `Tensor.to_global`. With `sbp.broadcast` they become those of the first rank.
+
+        With `zero=True` ranks that would all have a parameter share it: each has a part, of its gradient and its optimizer's states too, and it is gathered where it is
+        used. Without `placement` and `sbp` that is done to a module that is global already.
+        """
+        if not (zero and placement is None and sbp is None):
+            self._apply(lambda tensor: tensor.to_global(placement, sbp))
+        if zero:
+            from ..._global.convert import shared
+
+            for parameter in self.parameters():
+                _replace_data(parameter, shared)
+        return self
 
     def to_empty(self, *, device, recurse=True):
         """Moves to a device without copying values."""

@@ -8,7 +8,7 @@ OPERATOR_FILES = $(wildcard crates/opforge/src/ops/*/*.rs)
 VENV = .venv
 BIN = $(CURDIR)/$(VENV)/bin
 
-.PHONY: demo test test-wgpu bench lint fmt doc loom memcheck callgrind fuzz tools develop wheel generate check-generated test-python compare-mindspore compare-packages
+.PHONY: demo test test-wgpu bench lint fmt doc loom memcheck callgrind fuzz tools develop wheel generate check-generated test-python compare-mindspore compare-packages compare-pytorch
 
 demo: develop
 	$(CARGO) run --release --quiet --package opforge-demo
@@ -62,6 +62,11 @@ bench/.venv-packages/ready: tests/packages/requirements.txt
 	$(PYTHON) -m venv bench/.venv-packages
 	bench/.venv-packages/bin/pip install --quiet --requirement tests/packages/requirements.txt
 	@touch $@
+
+# Calls drawn from a seed on PyTorch and on opforge, for minutes: `make compare-pytorch COMPARE="--seed 2 --minutes 30"`.
+COMPARE ?= --seed 1 --minutes 5
+compare-pytorch: develop bench/.venv/ready
+	$(BIN)/python tests/python/differential bench/.venv/bin/python $(COMPARE)
 
 # The operators' files are named by the catalogue's macro, where `cargo fmt` does not look.
 fmt:

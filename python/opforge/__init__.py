@@ -38,7 +38,7 @@ from ._calls import subclass as _subclass  # noqa: E402, F401  these give the cl
 from ._tensors import format as _format, methods as _methods  # noqa: E402, F401
 from ._calls.functions import (  # noqa: E402
     bartlett_window, blackman_window, broadcast_shapes, from_file, hamming_window, hann_window, hash_tensor, histogramdd, is_same_size, kaiser_window, lu,
-    pca_lowrank, scalar_tensor, svd_lowrank, tensordot,
+    in_place as _in_place, pca_lowrank, scalar_tensor, svd_lowrank, tensordot,
 )  # fmt: skip
 from .random import manual_seed, seed, set_rng_state  # noqa: E402
 
@@ -48,7 +48,7 @@ abs acos acosh addmv arccos arccosh arcsin arcsinh arctan arctanh asin asinh ata
 erf erfc exp exp2 expm1 fill fix floor frac gcd i0 index_put lcm ldexp log log10 log1p log2 logit nan_to_num neg negative rad2deg reciprocal relu round
 rsqrt sigmoid sin sinc sinh sqrt square tan tanh trunc xlogy zero
 """
-globals().update({f"{name}_": getattr(_core.Tensor, f"{name}_") for name in _IN_PLACE.split()})
+globals().update({f"{name}_": _in_place(f"{name}_") for name in _IN_PLACE.split()})
 
 from ._tensors import attributes as _tensor_attributes  # noqa: E402, F401  it gives them to the class
 

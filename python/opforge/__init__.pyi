@@ -43,10 +43,13 @@ from ._core import UnsupportedError as UnsupportedError
 from ._core import UntypedStorage as UntypedStorage
 from ._core import __version__ as __version__
 from ._core import abs as abs
+from ._calls.functions import abs_ as abs_
 from ._core import absolute as absolute
 from . import accelerator as accelerator
 from ._core import acos as acos
+from ._calls.functions import acos_ as acos_
 from ._core import acosh as acosh
+from ._calls.functions import acosh_ as acosh_
 from ._core import adaptive_avg_pool1d as adaptive_avg_pool1d
 from ._core import adaptive_max_pool1d as adaptive_max_pool1d
 from ._core import add as add
@@ -55,6 +58,7 @@ from ._core import addcdiv as addcdiv
 from ._core import addcmul as addcmul
 from ._core import addmm as addmm
 from ._core import addmv as addmv
+from ._calls.functions import addmv_ as addmv_
 from ._core import addr as addr
 from ._core import adjoint as adjoint
 from ._functional.layers import affine_grid_generator as affine_grid_generator
@@ -72,12 +76,18 @@ from ._core import any as any
 from . import ao as ao
 from ._core import arange as arange
 from ._core import arccos as arccos
+from ._calls.functions import arccos_ as arccos_
 from ._core import arccosh as arccosh
+from ._calls.functions import arccosh_ as arccosh_
 from ._core import arcsin as arcsin
+from ._calls.functions import arcsin_ as arcsin_
 from ._core import arcsinh as arcsinh
+from ._calls.functions import arcsinh_ as arcsinh_
 from ._core import arctan as arctan
 from ._core import arctan2 as arctan2
+from ._calls.functions import arctan_ as arctan_
 from ._core import arctanh as arctanh
+from ._calls.functions import arctanh_ as arctanh_
 from ._settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from ._core import argmax as argmax
 from ._core import argmin as argmin
@@ -91,10 +101,14 @@ from ._core import as_tensor as as_tensor
 from . import as_torch as as_torch
 from ._core import asarray as asarray
 from ._core import asin as asin
+from ._calls.functions import asin_ as asin_
 from ._core import asinh as asinh
+from ._calls.functions import asinh_ as asinh_
 from ._core import atan as atan
 from ._core import atan2 as atan2
+from ._calls.functions import atan_ as atan_
 from ._core import atanh as atanh
+from ._calls.functions import atanh_ as atanh_
 from ._core import atleast_1d as atleast_1d
 from ._core import atleast_2d as atleast_2d
 from ._core import atleast_3d as atleast_3d
@@ -134,6 +148,7 @@ from ._core import cat as cat
 from ._core import cdist as cdist
 from ._core import cdouble as cdouble
 from ._core import ceil as ceil
+from ._calls.functions import ceil_ as ceil_
 from ._core import celu as celu
 from .nn.functional import celu_ as celu_
 from ._core import cfloat as cfloat
@@ -146,10 +161,14 @@ from ._core import cholesky_inverse as cholesky_inverse
 from ._core import cholesky_solve as cholesky_solve
 from ._core import chunk as chunk
 from ._core import clamp as clamp
+from ._calls.functions import clamp_ as clamp_
 from ._core import clamp_max as clamp_max
+from ._calls.functions import clamp_max_ as clamp_max_
 from ._core import clamp_min as clamp_min
+from ._calls.functions import clamp_min_ as clamp_min_
 from .amp.autocast_mode import clear_autocast_cache as clear_autocast_cache
 from ._core import clip as clip
+from ._calls.functions import clip_ as clip_
 from ._core import clone as clone
 from ._core import column_stack as column_stack
 from ._core import combinations as combinations
@@ -176,7 +195,9 @@ from ._core import convolution as convolution
 from ._core import copysign as copysign
 from ._core import corrcoef as corrcoef
 from ._core import cos as cos
+from ._calls.functions import cos_ as cos_
 from ._core import cosh as cosh
+from ._calls.functions import cosh_ as cosh_
 from ._functional.layers import cosine_embedding_loss as cosine_embedding_loss
 from ._core import cosine_similarity as cosine_similarity
 from ._core import count_nonzero as count_nonzero
@@ -194,7 +215,9 @@ from . import custom as custom
 from .custom.operator import custom_op as custom_op
 from ._core import default_generator as default_generator
 from ._core import deg2rad as deg2rad
+from ._calls.functions import deg2rad_ as deg2rad_
 from ._core import det as det
+from ._calls.functions import detach_ as detach_
 from ._functional.copies import detach_copy as detach_copy
 from ._core import device as device
 from ._core import diag as diag
@@ -231,12 +254,17 @@ from .autograd.grad_mode import enable_grad as enable_grad
 from ._core import eq as eq
 from ._core import equal as equal
 from ._core import erf as erf
+from ._calls.functions import erf_ as erf_
 from ._core import erfc as erfc
+from ._calls.functions import erfc_ as erfc_
 from ._core import erfinv as erfinv
 from ._core import exp as exp
 from ._core import exp2 as exp2
+from ._calls.functions import exp2_ as exp2_
+from ._calls.functions import exp_ as exp_
 from ._functional.copies import expand_copy as expand_copy
 from ._core import expm1 as expm1
+from ._calls.functions import expm1_ as expm1_
 from . import export as export
 from ._core import eye as eye
 from ._core import feature_alpha_dropout as feature_alpha_dropout
@@ -245,8 +273,10 @@ from ._core import feature_dropout as feature_dropout
 from ._functional.layers import feature_dropout_ as feature_dropout_
 from . import fft as fft
 from ._functional.memory import fill as fill
+from ._calls.functions import fill_ as fill_
 from ._core import finfo as finfo
 from ._core import fix as fix
+from ._calls.functions import fix_ as fix_
 from ._core import flatten as flatten
 from ._core import flip as flip
 from ._core import fliplr as fliplr
@@ -259,12 +289,14 @@ from ._core import float8_e4m3fn as float8_e4m3fn
 from ._core import float8_e5m2 as float8_e5m2
 from ._core import float_power as float_power
 from ._core import floor as floor
+from ._calls.functions import floor_ as floor_
 from ._core import floor_divide as floor_divide
 from ._core import fmax as fmax
 from ._core import fmin as fmin
 from ._core import fmod as fmod
 from .random import fork_rng as fork_rng
 from ._core import frac as frac
+from ._calls.functions import frac_ as frac_
 from ._core import frexp as frexp
 from ._functional.layers import frobenius_norm as frobenius_norm
 from ._core import from_dlpack as from_dlpack
@@ -279,6 +311,7 @@ from . import futures as futures
 from . import fx as fx
 from ._core import gather as gather
 from ._core import gcd as gcd
+from ._calls.functions import gcd_ as gcd_
 from ._core import ge as ge
 from ._functional.factors import geqrf as geqrf
 from ._core import ger as ger
@@ -321,6 +354,7 @@ from ._core import hstack as hstack
 from . import hub as hub
 from ._core import hypot as hypot
 from ._core import i0 as i0
+from ._calls.functions import i0_ as i0_
 from ._core import igamma as igamma
 from ._core import igammac as igammac
 from ._core import iinfo as iinfo
@@ -330,6 +364,7 @@ from ._core import index_add as index_add
 from ._core import index_copy as index_copy
 from ._core import index_fill as index_fill
 from ._core import index_put as index_put
+from ._calls.functions import index_put_ as index_put_
 from ._core import index_reduce as index_reduce
 from ._core import index_select as index_select
 from ._core import inf as inf
@@ -381,7 +416,9 @@ from ._core import kthvalue as kthvalue
 from ._core import layer_norm as layer_norm
 from ._tensors.layouts import layout as layout
 from ._core import lcm as lcm
+from ._calls.functions import lcm_ as lcm_
 from ._core import ldexp as ldexp
+from ._calls.functions import ldexp_ as ldexp_
 from ._core import le as le
 from ._core import lerp as lerp
 from ._core import less as less
@@ -394,8 +431,12 @@ from .serialization import load as load
 from .custom.inline import load_inline as load_inline
 from ._core import log as log
 from ._core import log10 as log10
+from ._calls.functions import log10_ as log10_
 from ._core import log1p as log1p
+from ._calls.functions import log1p_ as log1p_
 from ._core import log2 as log2
+from ._calls.functions import log2_ as log2_
+from ._calls.functions import log_ as log_
 from ._core import log_softmax as log_softmax
 from ._core import logaddexp as logaddexp
 from ._core import logaddexp2 as logaddexp2
@@ -406,6 +447,7 @@ from ._core import logical_not as logical_not
 from ._core import logical_or as logical_or
 from ._core import logical_xor as logical_xor
 from ._core import logit as logit
+from ._calls.functions import logit_ as logit_
 from ._core import logspace as logspace
 from ._core import logsumexp as logsumexp
 from ._core import long as long
@@ -457,6 +499,7 @@ from ._core import mv as mv
 from ._core import mvlgamma as mvlgamma
 from ._core import nan as nan
 from ._core import nan_to_num as nan_to_num
+from ._calls.functions import nan_to_num_ as nan_to_num_
 from ._core import nanmean as nanmean
 from ._core import nanmedian as nanmedian
 from ._core import nanquantile as nanquantile
@@ -470,7 +513,9 @@ from ._functional.layers import native_group_norm as native_group_norm
 from ._functional.layers import native_layer_norm as native_layer_norm
 from ._core import ne as ne
 from ._core import neg as neg
+from ._calls.functions import neg_ as neg_
 from ._core import negative as negative
+from ._calls.functions import negative_ as negative_
 from . import nested as nested
 from ._core import nextafter as nextafter
 from . import nn as nn
@@ -518,6 +563,7 @@ from ._core import quantile as quantile
 from . import quantization as quantization
 from . import quasirandom as quasirandom
 from ._core import rad2deg as rad2deg
+from ._calls.functions import rad2deg_ as rad2deg_
 from ._core import rand as rand
 from ._core import rand_like as rand_like
 from ._core import randint as randint
@@ -530,7 +576,9 @@ from ._functional.memory import range as range
 from ._core import ravel as ravel
 from ._core import real as real
 from ._core import reciprocal as reciprocal
+from ._calls.functions import reciprocal_ as reciprocal_
 from ._core import relu as relu
+from ._calls.functions import relu_ as relu_
 from ._core import remainder as remainder
 from ._core import renorm as renorm
 from ._core import repeat_interleave as repeat_interleave
@@ -549,10 +597,12 @@ from ._core import rnn_tanh_cell as rnn_tanh_cell
 from ._core import roll as roll
 from ._core import rot90 as rot90
 from ._core import round as round
+from ._calls.functions import round_ as round_
 from ._core import row_stack as row_stack
 from ._functional.layers import rrelu as rrelu
 from ._functional.layers import rrelu_ as rrelu_
 from ._core import rsqrt as rsqrt
+from ._calls.functions import rsqrt_ as rsqrt_
 from ._core import rsub as rsub
 from .serialization import save as save
 from . import sbp as sbp
@@ -593,12 +643,16 @@ from ._settings import set_warn_always as set_warn_always
 from ._core import sgn as sgn
 from ._core import short as short
 from ._core import sigmoid as sigmoid
+from ._calls.functions import sigmoid_ as sigmoid_
 from ._core import sign as sign
 from . import signal as signal
 from ._core import signbit as signbit
 from ._core import sin as sin
+from ._calls.functions import sin_ as sin_
 from ._core import sinc as sinc
+from ._calls.functions import sinc_ as sinc_
 from ._core import sinh as sinh
+from ._calls.functions import sinh_ as sinh_
 from ._functional.copies import slice_copy as slice_copy
 from ._functional.copies import slice_inverse as slice_inverse
 from ._core import slice_scatter as slice_scatter
@@ -617,7 +671,9 @@ from ._functional.copies import split_copy as split_copy
 from ._core import split_with_sizes as split_with_sizes
 from ._functional.copies import split_with_sizes_copy as split_with_sizes_copy
 from ._core import sqrt as sqrt
+from ._calls.functions import sqrt_ as sqrt_
 from ._core import square as square
+from ._calls.functions import square_ as square_
 from ._core import squeeze as squeeze
 from ._functional.copies import squeeze_copy as squeeze_copy
 from ._core import stack as stack
@@ -642,7 +698,9 @@ from ._functional.copies import t_copy as t_copy
 from ._core import take as take
 from ._core import take_along_dim as take_along_dim
 from ._core import tan as tan
+from ._calls.functions import tan_ as tan_
 from ._core import tanh as tanh
+from ._calls.functions import tanh_ as tanh_
 from ._core import tensor as tensor
 from ._core import tensor_split as tensor_split
 from ._calls.functions import tensordot as tensordot
@@ -665,6 +723,7 @@ from ._core import triu as triu
 from ._core import triu_indices as triu_indices
 from ._core import true_divide as true_divide
 from ._core import trunc as trunc
+from ._calls.functions import trunc_ as trunc_
 from ._tensors.typed import typename as typename
 from . import types as types
 from ._core import uint16 as uint16
@@ -701,70 +760,11 @@ from ._core import vstack as vstack
 from ._core import where as where
 from ._functional.control import while_loop as while_loop
 from ._core import xlogy as xlogy
+from ._calls.functions import xlogy_ as xlogy_
 from . import xpu as xpu
+from ._calls.functions import zero_ as zero_
 from ._core import zeros as zeros
 from ._core import zeros_like as zeros_like
 
-abs_ = Tensor.abs_
-acos_ = Tensor.acos_
-acosh_ = Tensor.acosh_
-addmv_ = Tensor.addmv_
-arccos_ = Tensor.arccos_
-arccosh_ = Tensor.arccosh_
-arcsin_ = Tensor.arcsin_
-arcsinh_ = Tensor.arcsinh_
-arctan_ = Tensor.arctan_
-arctanh_ = Tensor.arctanh_
-asin_ = Tensor.asin_
-asinh_ = Tensor.asinh_
-atan_ = Tensor.atan_
-atanh_ = Tensor.atanh_
-ceil_ = Tensor.ceil_
-clamp_ = Tensor.clamp_
-clamp_max_ = Tensor.clamp_max_
-clamp_min_ = Tensor.clamp_min_
-clip_ = Tensor.clip_
-cos_ = Tensor.cos_
-cosh_ = Tensor.cosh_
-deg2rad_ = Tensor.deg2rad_
 detach = Tensor.detach
-detach_ = Tensor.detach_
-erf_ = Tensor.erf_
-erfc_ = Tensor.erfc_
-exp2_ = Tensor.exp2_
-exp_ = Tensor.exp_
-expm1_ = Tensor.expm1_
-fill_ = Tensor.fill_
-fix_ = Tensor.fix_
-floor_ = Tensor.floor_
-frac_ = Tensor.frac_
-gcd_ = Tensor.gcd_
-i0_ = Tensor.i0_
-index_put_ = Tensor.index_put_
-lcm_ = Tensor.lcm_
-ldexp_ = Tensor.ldexp_
-log10_ = Tensor.log10_
-log1p_ = Tensor.log1p_
-log2_ = Tensor.log2_
-log_ = Tensor.log_
-logit_ = Tensor.logit_
-nan_to_num_ = Tensor.nan_to_num_
-neg_ = Tensor.neg_
-negative_ = Tensor.negative_
 newaxis: None
-rad2deg_ = Tensor.rad2deg_
-reciprocal_ = Tensor.reciprocal_
-relu_ = Tensor.relu_
-round_ = Tensor.round_
-rsqrt_ = Tensor.rsqrt_
-sigmoid_ = Tensor.sigmoid_
-sin_ = Tensor.sin_
-sinc_ = Tensor.sinc_
-sinh_ = Tensor.sinh_
-sqrt_ = Tensor.sqrt_
-square_ = Tensor.square_
-tan_ = Tensor.tan_
-tanh_ = Tensor.tanh_
-trunc_ = Tensor.trunc_
-xlogy_ = Tensor.xlogy_
-zero_ = Tensor.zero_

@@ -54,13 +54,35 @@ ROWS = [
     gives(lambda: torch.tensor([1, 0], dtype=torch.uint8).all(), 0, torch.uint8),
     gives(lambda: torch.tensor([1.5], dtype=torch.float16).ldexp(torch.tensor([2])), [6.0], torch.float16),
     gives(lambda: F.poisson_nll_loss(torch.tensor([0, 1]), torch.tensor([1, 2]), reduction="sum"), math.e - 1),
+    gives(lambda: F.conv1d(torch.tensor([[[100, 100, 1]]], dtype=torch.int8), torch.ones(1, 1, 2, dtype=torch.int8)), [[[-56, 101]]], torch.int8),
+    gives(lambda: F.conv_transpose1d(torch.tensor([[[1, 2]]]), torch.tensor([[[1, 10]]]), torch.tensor([1])), [[[2, 13, 21]]], torch.int64),
+    # Truth over no dimensions is each element's; a sum of truths is whether one is true.
+    gives(lambda: X.any(dim=[]), [[True, True], [True, True]], torch.bool),
+    gives(lambda: torch.all(ZERO.expand(1), dim=(), keepdim=True), [False], torch.bool),
+    gives(lambda: I.sum(0, dtype=torch.bool), [True, True], torch.bool),
     # Factors of integers are whole; negative ones of unsigned numbers wrap.
     gives(lambda: torch.addmv(torch.tensor([8, 9]), I, torch.tensor([1, 1]), beta=0.5, alpha=2.5), [6, 14], torch.int64),
     gives(lambda: torch.add(BYTES, BYTES, alpha=-3), [252, 0], torch.uint8),
     gives(lambda: torch.sub(BYTES, BYTES, alpha=-1), [4, 0], torch.uint8),
+    gives(lambda: torch.tensor([2, 3, 1, -1, 0]) ** torch.tensor([-1, -2, -1, -3, -1]), [0, 0, 1, -1, 0], torch.int64),
+    gives(lambda: torch.pow(2, torch.tensor([-1, 3], dtype=torch.int8)), [0, 8], torch.int8),
+    gives(lambda: F.threshold(I, 1.5, 0.5), [[0, 2], [3, 4]], torch.int64),
+    gives(lambda: F.hardtanh(I, -0.5, 2.5), [[1, 2], [2, 2]], torch.int64),
+    gives(lambda: F.mse_loss(I, I + 2, weight=torch.tensor([[1.0, 2.0], [0.5, 0.5]])), 4.0),
+    gives(lambda: F.l1_loss(I, I + I, weight=I), 3.0),
+    gives(lambda: F.binary_cross_entropy_with_logits(torch.full((2,), 100.0, dtype=torch.bfloat16), torch.zeros(2)), 100.0),
     # Bounds of whole ranges are whole.
     gives(lambda: torch.linspace(4.3, 0, 5, dtype=torch.int64), [4, 3, 2, 1, 0], torch.int64),
     gives(lambda: torch.logspace(0, 1.2, 2, dtype=torch.int64), [1, 10], torch.int64),
+    # An infinity or a large number elsewhere changes nothing; without degrees of freedom a variance is infinite.
+    gives(lambda: torch.var(torch.tensor([[1.0, 2.0], [1.0, math.inf]]), 1), [0.5, math.nan]),
+    gives(lambda: torch.std(torch.tensor([[1.0, 3.0], [3e38, -3e38]]), 1, correction=0), [1.0, 3e38]),
+    gives(lambda: torch.var(X[0], correction=5), math.inf),
+    gives(lambda: torch.gradient(torch.tensor([1.0, math.nan, 5.0, 6.0]))[0], [math.nan, 2.0, math.nan, 1.0]),
+    gives(lambda: torch.isclose(torch.tensor([0, 7], dtype=torch.uint64), torch.tensor([1, 1], dtype=torch.uint64), rtol=1.0), [True, False], torch.bool),
+    # As many matrices as rows are a batch, not vectors.
+    gives(lambda: torch.linalg.inv(torch.stack([2 * torch.eye(2), torch.eye(2)])), [[[0.5, 0.0], [0.0, 0.5]], [[1.0, 0.0], [0.0, 1.0]]]),
+    gives(lambda: torch.linalg.inv_ex(torch.stack([2 * torch.eye(2), torch.eye(2)]))[0], [[[0.5, 0.0], [0.0, 0.5]], [[1.0, 0.0], [0.0, 1.0]]]),
     # Arguments that may be None, or of several kinds.
     gives(lambda: X.var(dim=None, correction=None), 35 / 12),
     gives(lambda: torch.std_mean(X, dim=None, correction=None)[1], 2.75),
@@ -71,6 +93,11 @@ ROWS = [
     gives(lambda: torch.diff(X, 0, prepend=X), [[1.0, 2.0], [3.0, 5.0]]),
     gives(lambda: F.linear(X, torch.tensor([1.0, -1.0])), [-1.0, -2.0]),
     gives(lambda: torch.corrcoef(X[:1]), 1.0),
+    gives(lambda: torch.sin_(input=torch.zeros(1)), [0.0]),
+    gives(lambda: torch.clamp_(input=torch.ones(1), max=0.5), [0.5]),
+    gives(lambda: F.linear(X, X, torch.tensor(1.0)), [[6.0, 14.0], [14.0, 35.0]]),
+    gives(lambda: torch.adjoint(S), 2.0),
+    gives(lambda: torch.linalg.matrix_rank(X, tol=torch.tensor([0.1, 5.0])), [2, 1], torch.int64),
     gives(lambda: torch.take_along_dim(X, torch.tensor([[-1], [0]]), 1), [[2.0], [3.0]]),
     gives(lambda: F.normalize(X, p=-1.0, dim=1), [[1.5, 3.0], [1.6, 8 / 3]]),
     gives(lambda: torch.tensor([100.0, 100.0], dtype=torch.float16).norm(p=3), 126.0, torch.float16),
@@ -105,7 +132,13 @@ ROWS = [
 def test_result_is_that_of_pytorch(call, wanted):
     result = call()
     assert (result.dtype, result.shape) == (wanted.dtype, wanted.shape)
-    assert torch.allclose(result, wanted, rtol=1e-4 if wanted.dtype is torch.float32 else 1e-2, atol=1e-6), result
+    assert torch.allclose(result, wanted, rtol=1e-4 if wanted.dtype is torch.float32 else 1e-2, atol=1e-6, equal_nan=True), result
+
+
+def test_a_bias_alone_has_a_gradient():
+    bias = torch.zeros(4, requires_grad=True)
+    F.group_norm(torch.arange(24.0).reshape(2, 4, 3), 2, bias=bias).sum().backward()
+    assert bias.grad.tolist() == [6.0] * 4
 
 
 def test_augmented_operators_write_in_place():

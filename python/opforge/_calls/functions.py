@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import math
 import mmap
 import os
@@ -10,6 +11,17 @@ from typing import NamedTuple
 
 from .. import _core
 from .._tensors.size import Size
+
+
+def in_place(name):
+    """A method of tensors as a function, whose first argument may be named `input`."""
+    method = getattr(_core.Tensor, name)
+
+    @functools.wraps(method)
+    def function(input, *args, **kwargs):
+        return method(input, *args, **kwargs)
+
+    return function
 
 
 def tensordot(a, b, dims=2, *, out=None):

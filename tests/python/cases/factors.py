@@ -143,6 +143,8 @@ CASES = [
     *(holds("svd", vectors(a), a) for a in (A, TALL, WIDE, DEFICIENT)),
     *(holds("svd", vectors(a), a, full_matrices=False) for a in (TALL, WIDE, EMPTY)),
     *(holds("svd_v", vectors(a, turned=True), a) for a in (TALL, WIDE)),
+    holds("svd_by", vectors(A), A, driver=None),
+    case("svdvals_by", lambda a, driver: np.linalg.svd(a, compute_uv=False), A, driver=None, half=False),
     *(case("svdvals", lambda a: np.linalg.svd(a, compute_uv=False), a, half=False) for a in (A, TALL, WIDE)),
     holds("eigh", eigen, S),
     holds("eigh", eigen, np.triu(S), "U"),

@@ -88,6 +88,7 @@ def unique_consecutive(x, return_counts=False):
 
 CASES = [
     case("gather", lambda x, dim, i: np.take_along_axis(x, i, dim), X, 0, PLACES),
+    case("gather_as", lambda x, dim, i, sparse_grad: np.take_along_axis(x, i, dim), X, 0, PLACES, sparse_grad=True),
     case("gather", lambda x, dim, i: np.take_along_axis(x, i, dim), X, 1, PLACES[:, :2].repeat(2, 0)[:3]),
     case("take_along_dim", lambda x, i, dim: np.take_along_axis(x, i, dim), X, PLACES, dim=0),
     case("take_along_dim", lambda x, i: x.ravel()[i], X, np.array([11, 0])),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +20,8 @@ PATHS = {"torch": "torch", "nn": "torch.nn.functional", "linalg": "torch.linalg"
 # What numpy calls parameters.
 SYNONYMS = {"dim": "axis", "keepdim": "keepdims", "input": "x", "other": "x2"}
 PROPER = {synonym: name for name, synonym in SYNONYMS.items()}
+# A sample call's arguments made otherwise: of a function by its name.
+Change = Callable[[Draw, str, list[Argument]], list[Argument]]
 # Arguments that functions change though their names do not end in `_`.
 CHANGED = {
     "batch_norm": ("running_mean", "running_var"),
@@ -145,10 +148,10 @@ def sample(case: Case) -> list[Argument] | None:
     return None if any(v is None for v, _ in values) else [Argument(v, k) for v, k in values]
 
 
-def vary(draw: Draw, name: str, arguments: list[Argument]) -> list[Argument]:
+def vary(draw: Draw, name: str, arguments: list[Argument], changes: tuple[Change, ...] | None = None) -> list[Argument]:
     """A sample call made otherwise, in one to three ways or not at all."""
     for _ in range(draw.pick.choice((0, 1, 1, 2, 3))):
-        arguments = draw.pick.choice(CHANGES)(draw, name, list(arguments))
+        arguments = draw.pick.choice(changes or CHANGES)(draw, name, list(arguments))
     return [replace(a, value=mapped(a.value, lambda array: draw.vary(array, 0.1))) for a in arguments]
 
 
@@ -270,6 +273,8 @@ def _out(draw: Draw, name: str, arguments: list[Argument]) -> list[Argument]:
     return [*arguments, Argument(out, "out", changed=True, returned=True)]
 
 
+# Those after which most calls are still ones that users make.
+PLAUSIBLE = (_one, _option, _option, _fewer, _dtype, _dtype, _dtype, _elements, _elements, _length, _length, _rank, _same)
 CHANGES = (_one, _one, _option, _option, _fewer, _wrong, _number, _number, _dtype, _dtype, _elements, _elements, _length, _length, _rank, _same, _out)
 
 

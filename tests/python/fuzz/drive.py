@@ -15,7 +15,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, Any
 
 from .calls import Call
 
@@ -32,17 +32,22 @@ FINE = ("fine", "refused", "interrupted", "unbuilt")
 @dataclass(frozen=True)
 class Outcome:
     kind: str
-    text: str = ""
+    # What is known of it; an observation where that is what the child tells.
+    text: Any = ""
 
     @property
     def failed(self) -> bool:
         return self.kind not in FINE
 
 
+COMMAND = [sys.executable, str(pathlib.Path(__file__).with_name("child.py")), str(MEMORY)]
+
+
 class Child:
-    def __init__(self) -> None:
+    """A process that runs programs, by default on opforge alone."""
+
+    def __init__(self, command: list[str] = COMMAND) -> None:
         self.errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the child)
-        command = [sys.executable, str(pathlib.Path(__file__).with_name("child.py")), str(MEMORY)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, bufsize=0, env=QUIET)
         self.unread = b""
         self.selector = selectors.DefaultSelector()

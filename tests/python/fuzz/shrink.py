@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
 
 from .calls import Call
 from .drive import Child, Outcome, alone, line_of
@@ -31,13 +32,17 @@ class Shrinker:
             self.child = None
         return outcome
 
+    def candidates(self, call: Call) -> Iterator[Call]:
+        """Simpler calls that are tried for a call."""
+        return call.simpler()
+
     def shrink(self, call: Call, outcome: Outcome, seconds: float) -> tuple[Call, Outcome]:
         """The simplest call found in that time."""
         deadline, known = time.monotonic() + seconds, cause(outcome)
-        simpler = call.simpler()
+        simpler = self.candidates(call)
         while time.monotonic() < deadline and (candidate := next(simpler, None)):
             if cause(found := self.outcome(candidate)) == known:
-                call, outcome, simpler = candidate, found, candidate.simpler()
+                call, outcome, simpler = candidate, found, self.candidates(candidate)
         if self.child:
             self.child.close()
             self.child = None

@@ -195,12 +195,18 @@ def _overlapping(array: Array) -> str:
     return f"{array.flat((reach,))}.as_strided({array.shape}, {(1,) * len(array.shape)})"
 
 
+def _expanded(array: Array) -> str:
+    """Equal along the last dimension, which is one place in memory."""
+    return f"{array.flat((*array.shape[:-1], 1))}.expand({', '.join(map(str, array.shape))})"
+
+
 LAYOUTS = {
     "plain": lambda array: array.flat(array.shape),
     "transposed": _transposed,
     "strided": lambda array: f"{array.flat((*array.shape[:-1], 2 * array.shape[-1]))}[..., ::2]",
     "offset": lambda array: f"{array.flat((2, *array.shape))}[1]",
     "overlapping": _overlapping,
+    "expanded": _expanded,
 }
 
 GRADS = {"": "", "leaf": ".requires_grad_()", "result": ".requires_grad_().clone()", "view": ".requires_grad_().unsqueeze(0)[0]"}

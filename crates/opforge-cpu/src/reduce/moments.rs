@@ -8,6 +8,7 @@ use crate::simd::stored::{StoredFloat, VectorOf, store_strided};
 use crate::simd::{Float, Simd, Vector};
 use opforge_core::{DType, Error, Meta, Result, bf16, f16};
 use opforge_runtime::HostKernel;
+use opforge_runtime::alloc::Room;
 use opforge_tile::forms::Spread;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -67,7 +68,13 @@ impl<E: StoredFloat> HostKernel for Guarded<E> {
             if results.chunks(256).all(finite) {
                 return Ok(());
             }
-            self.shrinking.run(inputs, outputs)
+            let plain = Room::copied(results)?;
+            self.shrinking.run(inputs, outputs)?;
+            let results = std::slice::from_raw_parts_mut(outputs[0].cast::<E>(), self.outputs);
+            // Squares of numbers that are small already have vanished.
+            let better = |(shrunk, plain): &(&mut E, &E)| plain.to_f64().is_finite() || shrunk.to_f64().is_nan();
+            results.iter_mut().zip(&*plain).filter(better).for_each(|(result, plain)| *result = *plain);
+            Ok(())
         }
     }
 

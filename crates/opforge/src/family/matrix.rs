@@ -74,7 +74,8 @@ pub(crate) fn identity(like: &Tensor, n: usize) -> Result<Tensor> {
 
 /// The default of relative tolerances, numpy's: the dtype's epsilon times the longer side.
 pub(crate) fn default_rtol(a: &Tensor) -> f64 {
-    let epsilon = if a.dtype() == crate::DType::F64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
+    let wide = matches!(a.dtype(), crate::DType::F64 | crate::DType::C128);
+    let epsilon = if wide { f64::EPSILON } else { f64::from(f32::EPSILON) };
     let side = a.dims().iter().rev().take(2).max().copied().unwrap_or(0);
     epsilon * side as f64
 }

@@ -15,7 +15,7 @@ mod constant_in;
 mod create;
 mod fourier;
 mod index;
-mod linalg;
+pub(crate) mod linalg;
 pub(crate) mod nn;
 mod pointwise;
 mod random;

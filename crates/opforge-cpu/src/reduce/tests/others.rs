@@ -179,6 +179,19 @@ fn moments_of_large_numbers() {
     }
 }
 
+/// Whatever overflows elsewhere; that of too few is infinite.
+#[test]
+fn moments_of_small_numbers_beside_large_ones() {
+    let input = Array::contiguous(DType::F32, &[3, 2], |i| [1.0, 3.0, 1e30, -1e30, 1.0, f64::INFINITY][i]);
+    let output = Meta::contiguous(DType::F32, 3);
+    for (correction, expected) in [(0.0, 1.0), (5.0, f64::INFINITY)] {
+        let form = Spread { axes: vec![1], correction: Scalar::Float(correction), root: false };
+        let kernel = spread("var", &form, &input.meta, &output).expect("a valid reduction");
+        let found = run(&*kernel, &[&input], std::slice::from_ref(&output))[0].values();
+        assert!(found[0] == expected && found[1] == f64::INFINITY && found[2].is_nan(), "{found:?}");
+    }
+}
+
 /// A byte of a bool that is neither 0 nor 1, as other libraries may leave there, is true.
 #[test]
 fn any_byte_but_zero_is_true() {

@@ -7,7 +7,18 @@ use crate::ops::shape::slice::Slice;
 
 functions! {
     index_put_in_place, masked_fill, masked_select, masked_scatter, argwhere, nonzero_tuple, nonzero_as,
-    scatter_value, index_fill, index_copy, take, put, take_along_dim, one_hot, select_scatter, slice_scatter,
+    gather_as, scatter_value, index_fill, index_copy, take, put, take_along_dim, one_hot, select_scatter, slice_scatter,
+}
+
+/// [`gather`](fn@crate::functional::gather), whose gradient is dense whatever `sparse_grad` says.
+///
+/// # Errors
+/// As [`gather`](fn@crate::functional::gather).
+#[function(*, sparse_grad)]
+#[python(torch, method, name = "gather")]
+pub fn gather_as(input: &Tensor, dim: i64, index: &Tensor, sparse_grad: bool) -> Result<Tensor> {
+    let _ = sparse_grad;
+    f::gather(input, dim, index)
 }
 
 /// [`index_put`](fn@crate::functional::index_put) in place; gives the changed tensor.

@@ -61,7 +61,8 @@ pub fn pairwise_distance(x1: &Tensor, x2: &Tensor, p: f64, eps: f64, keepdim: bo
         return pairwise_distance(&x1.reshape(1)?, &x2.reshape(1)?, p, eps, false);
     }
     let last = f::existing_dim(OP, &x1, -1)?;
-    p_norm(&f::floating(&x1.sub(&x2)?)?.affine(1.0, eps)?, p, last, keepdim)
+    let difference = f::sub((&x1).into(), (&x2).into(), Scalar::Int(1))?;
+    p_norm(&f::add((&difference).into(), eps.into(), Scalar::Int(1))?, p, last, keepdim)
 }
 
 /// The distances, norms of order `p`, between all rows of `x1` (`[.., n, width]`) and of `x2` (`[.., m, width]`): `[.., n, m]`. Leading

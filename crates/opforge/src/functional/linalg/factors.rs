@@ -9,7 +9,7 @@ use crate::ops::prelude::*;
 
 functions! {
     lu, lu_unpack, lu_factor_ex, lu_solve, lu_solve_data, inv_ex, solve_ex, cholesky_solve, cholesky_inverse, svd_v,
-    qr_some,
+    qr_some, svd_by, svdvals_by,
 }
 
 /// `P`, `L` and `U` with `A = P L U` for each matrix: a permutation, a lower triangle with ones on its diagonal, an upper triangle.
@@ -128,7 +128,8 @@ pub fn lu_solve_data(b: &Tensor, LU_data: &Tensor, LU_pivots: &Tensor) -> Result
 #[python(linalg, results(inverse, info))]
 pub fn inv_ex(A: &Tensor, check_errors: bool) -> Result<(Tensor, Tensor)> {
     let n = square(OP, A.meta())?;
-    solve_ex(A, &identity(A, n)?, true, check_errors)
+    // Of the input's rank: `solve_ex` takes what has one dimension less for vectors.
+    solve_ex(A, &identity(A, n)?.broadcast_as(A.shape())?, true, check_errors)
 }
 
 /// The `X` with `A X = B`, or `X A = B` if not `left`, and an i32: 0, or the place, counted from 1, of the first 0 on the diagonal of `A`'s
@@ -164,7 +165,7 @@ pub fn solve_ex(A: &Tensor, B: &Tensor, left: bool, check_errors: bool) -> Resul
 #[function(upper = false)]
 #[python(torch, method)]
 pub fn cholesky_solve(B: &Tensor, L: &Tensor, upper: bool) -> Result<Tensor> {
-    let turned = f::transpose(L, -2, -1)?;
+    let turned = f::adjoint(L)?;
     let (lower, higher) = if upper { (&turned, L) } else { (L, &turned) };
     f::solve_triangular(higher, &f::solve_triangular(lower, B, false, true, false)?, true, true, false)
 }
@@ -231,4 +232,30 @@ pub(crate) fn check_info(op: &'static str, info: &Tensor, accepted: &'static str
         )),
         None => Ok(()),
     }
+}
+
+/// [`svd`](fn@crate::functional::svd), where a `driver` may be named on GPUs.
+///
+/// # Errors
+/// As [`svd`](fn@crate::functional::svd), and for a driver.
+#[function(full_matrices = true, *, driver)]
+#[python(linalg, name = "svd", results(U, S, Vh))]
+pub fn svd_by(A: &Tensor, full_matrices: bool, driver: Option<&str>) -> Result<(Tensor, Tensor, Tensor)> {
+    no_driver(OP, driver)?;
+    f::svd(A, full_matrices)
+}
+
+/// [`svdvals`](fn@crate::functional::svdvals), where a `driver` may be named on GPUs.
+///
+/// # Errors
+/// As [`svdvals`](fn@crate::functional::svdvals), and for a driver.
+#[function(*, driver)]
+#[python(linalg, name = "svdvals")]
+pub fn svdvals_by(A: &Tensor, driver: Option<&str>) -> Result<Tensor> {
+    no_driver(OP, driver)?;
+    f::svdvals(A)
+}
+
+fn no_driver(op: &'static str, driver: Option<&str>) -> Result<()> {
+    driver.map_or(Ok(()), |driver| Err(Error::value(op, "driver", driver, "None: drivers are algorithms of GPUs")))
 }

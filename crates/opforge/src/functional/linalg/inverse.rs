@@ -49,7 +49,8 @@ pub fn logdet(input: &Tensor) -> Result<Tensor> {
 #[function]
 pub fn inverse(input: &Tensor) -> Result<Tensor> {
     let n = square(OP, input.meta())?;
-    f::solve(input, &Tensor::eye(n, input.dtype(), input.device())?, true)
+    // Of the input's rank: `solve` takes what has one dimension less for vectors.
+    f::solve(input, &Tensor::eye(n, input.dtype(), input.device())?.broadcast_as(input.shape())?, true)
 }
 
 /// As [`inverse`].

@@ -4,6 +4,7 @@ mod addmm;
 mod chains;
 mod distance;
 mod einsum;
+pub(crate) mod embedding;
 mod factors;
 mod inverse;
 mod norms;

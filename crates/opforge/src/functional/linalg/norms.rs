@@ -216,7 +216,7 @@ pub fn renorm(input: &Tensor, p: f64, dim: i64, maxnorm: f64) -> Result<Tensor> 
     // As PyTorch has it, a little less than the quotient.
     let scaled = norm.affine(1.0, 1e-7)?.recip()?.affine(maxnorm, 0.0)?;
     let factor = f::where_cond(&f::gt((&norm).into(), maxnorm.into())?, (&scaled).into(), 1.0.into())?;
-    input.broadcast_mul(&factor)
+    f::mul(input.into(), (&factor).into())
 }
 
 /// What a function makes of the singular values of the matrices in two dimensions.

@@ -2,7 +2,7 @@
 #![allow(non_snake_case, reason = "parameters are named as in Python")]
 
 use crate::autograd::{is_grad_enabled, no_grad, record_function};
-use crate::family::matrix::{matrices, number_each, rtol_or_default, square};
+use crate::family::matrix::{matrices, rtol_or_default, square};
 use crate::functional as f;
 use crate::ops::prelude::*;
 
@@ -34,9 +34,13 @@ pub fn matrix_rank(
     if m.min(n) == 0 {
         return Tensor::zeros(lead, DType::I64, A.device());
     }
-    let relative = number_each(OP, A, rtol_or_default(A, &atol, rtol))?;
-    let absolute = number_each(OP, A, atol.unwrap_or(0.0.into()))?;
-    let limit = absolute.maximum(&relative.mul(&f::amax(&values, Some(&[-1]), false)?)?)?;
+    let number = |x: Operand<'_>| match x {
+        Operand::Scalar(x) => Tensor::full_scalar(x, (), values.dtype(), A.device()),
+        Operand::Tensor(t) => t.to_dtype(values.dtype()),
+    };
+    let relative = number(rtol_or_default(A, &atol, rtol))?;
+    let largest = f::amax(&values, Some(&[-1]), false)?.broadcast_mul(&relative)?;
+    let limit = largest.broadcast_maximum(&number(atol.unwrap_or(0.0.into()))?)?;
     f::sum(&f::gt((&values).into(), (&limit.unsqueeze(limit.rank())?).into())?, Some(&[-1]), false, None)
 }
 

@@ -84,7 +84,12 @@ pub fn prelu(input: &Tensor, weight: &Tensor) -> Result<Tensor> {
 #[function(min_val = -1.0, max_val = 1.0)]
 #[python(nn, inplace)]
 pub fn hardtanh(input: &Tensor, min_val: f64, max_val: f64) -> Result<Tensor> {
-    limited(input, min_val, max_val)
+    limited(input, whole_for(input, min_val), whole_for(input, max_val))
+}
+
+/// A number as an element of the input's dtype is: of integers without its fraction.
+fn whole_for(input: &Tensor, number: f64) -> f64 {
+    if input.dtype().is_int() { number.trunc() } else { number }
 }
 
 /// `min(max(x, 0), 6)`.
@@ -171,7 +176,7 @@ pub fn tanhshrink(input: &Tensor) -> Result<Tensor> {
 #[python(nn)]
 pub fn softsign(input: &Tensor) -> Result<Tensor> {
     let x = f::floating(input)?;
-    x.div(&x.abs()?.affine(1.0, 1.0)?)
+    f::div((&*x).into(), (&f::abs(&x)?.affine(1.0, 1.0)?).into(), None)
 }
 
 /// `x` where it is above the threshold, else `value`. NaN stays NaN.
@@ -185,6 +190,7 @@ pub fn softsign(input: &Tensor) -> Result<Tensor> {
 #[function]
 #[python(torch, nn, inplace)]
 pub fn threshold(input: &Tensor, threshold: f64, value: f64) -> Result<Tensor> {
+    let (threshold, value) = (whole_for(input, threshold), whole_for(input, value));
     f::fit(OP, Scalar::Float(threshold), input.dtype())?;
     let value = Tensor::full_scalar(Scalar::Float(value), input.shape(), input.dtype(), input.device())?;
     input.le(threshold)?.where_cond(&value, input)

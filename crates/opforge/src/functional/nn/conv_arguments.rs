@@ -3,6 +3,7 @@
 use opforge_tile::forms::{Geometry, MAX_SPATIAL, Part, Window};
 
 use crate::family::window::{PerDim, per_dim, span, window_count, windows};
+use crate::functional::{self as f, Parts};
 use crate::ops::nn::convolution::Convolution;
 use crate::ops::prelude::*;
 
@@ -48,6 +49,23 @@ impl Arguments {
         weight: &Tensor,
         bias: Option<&Tensor>,
     ) -> Result<Tensor> {
+        let dtype = input.dtype();
+        if weight.dtype() == dtype && bias.is_none_or(|bias| bias.dtype() == dtype) {
+            if dtype.is_complex() {
+                let each = |x: &Tensor, w: &Tensor| self.call(part, lengths, x, w, None);
+                let sums = Parts::of(input)?.product(&Parts::of(weight)?, each)?.join()?;
+                let Some(bias) = bias else { return Ok(sums) };
+                let bias = bias.reshape([&[bias.elem_count()][..], &vec![1; self.spatial][..]].concat())?;
+                return f::add((&sums).into(), (&bias).into(), Scalar::Int(1));
+            }
+            if dtype.is_int() {
+                // Exact as long as sums are less than 2^53.
+                let wide = |t: &Tensor| t.to_dtype(DType::F64);
+                let bias = bias.map(wide).transpose()?;
+                let sums = self.call(part, lengths, &wide(input)?, &wide(weight)?, bias.as_ref())?;
+                return sums.to_dtype(DType::I64)?.to_dtype(dtype);
+            }
+        }
         let op = Convolution { geometry: self.geometry, part, lengths };
         let inputs: SmallVec<[&Tensor; 3]> = [input, weight].into_iter().chain(bias).collect();
         dispatch1(&op, &inputs)

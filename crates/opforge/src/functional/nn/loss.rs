@@ -179,8 +179,8 @@ pub fn binary_cross_entropy_with_logits(
     pos_weight: Option<&Tensor>,
 ) -> Result<Tensor> {
     same_shapes(OP, input, target)?;
-    let target = target.to_dtype(input.dtype())?;
-    let log = f::logsigmoid(input)?;
+    let (input, target) = f::pair(OP, input, target)?;
+    let log = f::logsigmoid(&input)?;
     let of_ones = match pos_weight {
         None => log.clone(),
         Some(weight) => {
@@ -188,7 +188,7 @@ pub fn binary_cross_entropy_with_logits(
             log.broadcast_mul(&factor)?
         }
     };
-    let loss = target.affine(-1.0, 1.0)?.broadcast_mul(input)?.broadcast_sub(&of_ones)?;
+    let loss = target.affine(-1.0, 1.0)?.broadcast_mul(&input)?.broadcast_sub(&of_ones)?;
     reduced(OP, weighted(loss, weight)?, reduction)
 }
 
@@ -313,8 +313,9 @@ fn same_shapes(op: &'static str, input: &Tensor, target: &Tensor) -> Result<()> 
 fn weighted_mean(op: &'static str, loss: Tensor, weight: Option<&Tensor>, reduction: &str) -> Result<Tensor> {
     match weight {
         Some(weight) if reduction == "mean" => {
-            let weight = &weight.to_dtype(loss.dtype())?.broadcast_as(loss.shape())?;
-            loss.mul(weight)?.sum_all()?.div(&weight.sum_all()?)
+            let total = f::sum(&weight.broadcast_as(loss.shape())?, None, false, None)?;
+            let sum = f::sum(&weighted(loss, Some(weight))?, None, false, None)?;
+            f::div((&sum).into(), (&total).into(), None)
         }
         weight => reduced(op, weighted(loss, weight)?, reduction),
     }
@@ -324,7 +325,7 @@ fn weighted_mean(op: &'static str, loss: Tensor, weight: Option<&Tensor>, reduct
 pub(super) fn weighted(loss: Tensor, weight: Option<&Tensor>) -> Result<Tensor> {
     match weight {
         None => Ok(loss),
-        Some(weight) => loss.broadcast_mul(&weight.to_dtype(loss.dtype())?),
+        Some(weight) => f::mul((&loss).into(), weight.into()),
     }
 }
 

@@ -111,7 +111,7 @@ pub fn imag(input: &Tensor) -> Result<Tensor> {
 }
 
 /// The dtype of a complex dtype's parts.
-fn part_dtype(dtype: DType) -> Option<DType> {
+pub(crate) fn part_dtype(dtype: DType) -> Option<DType> {
     match dtype {
         DType::C64 => Some(DType::F32),
         DType::C128 => Some(DType::F64),

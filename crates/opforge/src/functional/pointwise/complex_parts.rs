@@ -88,7 +88,7 @@ pub fn angle(input: &Tensor) -> Result<Tensor> {
 /// The conjugates of the transposed matrices.
 ///
 /// # Errors
-/// For fewer than two dimensions.
+/// For one dimension.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -101,7 +101,8 @@ pub fn angle(input: &Tensor) -> Result<Tensor> {
 pub fn adjoint(input: &Tensor) -> Result<Tensor> {
     let rank = input.rank();
     match rank {
-        0 | 1 => Err(wrong_shape(OP, "input", input.shape(), "at least two dimensions")),
+        0 => conj(input),
+        1 => Err(wrong_shape(OP, "input", input.shape(), "none or at least two dimensions")),
         _ => conj(&input.transpose(rank - 2, rank - 1)?),
     }
 }

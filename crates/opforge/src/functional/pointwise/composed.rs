@@ -48,7 +48,7 @@ pub fn bitwise_not(input: &Tensor) -> Result<Tensor> {
     }
 }
 
-/// `input` to the power `exponent`, both in f64.
+/// `input` to the power `exponent`, both in f64, or in c128 if one is complex.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -58,12 +58,15 @@ pub fn bitwise_not(input: &Tensor) -> Result<Tensor> {
 /// ```
 #[function]
 pub fn float_power(input: Operand, exponent: Operand) -> Result<Tensor> {
+    let complex = [input, exponent].iter().any(|operand| match operand {
+        Operand::Tensor(t) => t.dtype().is_complex(),
+        Operand::Scalar(number) => number.kind() == opforge_core::Kind::Complex,
+    });
+    let wide = |t: &Tensor| t.to_dtype(if complex { DType::C128 } else { DType::F64 });
     match (input, exponent) {
-        (Operand::Tensor(a), Operand::Tensor(b)) => {
-            f::pow((&a.to_dtype(DType::F64)?).into(), (&b.to_dtype(DType::F64)?).into())
-        }
-        (Operand::Tensor(a), b) => f::pow((&a.to_dtype(DType::F64)?).into(), b),
-        (a, Operand::Tensor(b)) => f::pow(a, (&b.to_dtype(DType::F64)?).into()),
+        (Operand::Tensor(a), Operand::Tensor(b)) => f::pow((&wide(a)?).into(), (&wide(b)?).into()),
+        (Operand::Tensor(a), b) => f::pow((&wide(a)?).into(), b),
+        (a, Operand::Tensor(b)) => f::pow(a, (&wide(b)?).into()),
         (a, b) => f::pow(a, b),
     }
 }

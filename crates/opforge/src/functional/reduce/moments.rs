@@ -1,6 +1,6 @@
 //! Means, variances and sums: with their combinations, without NaN, as covariances.
 
-use crate::functional as f;
+use crate::functional::{self as f, Parts, part_dtype};
 use crate::ops::prelude::*;
 
 functions! {
@@ -189,8 +189,9 @@ pub fn cov(input: &Tensor, correction: f64, fweights: Option<&Tensor>, aweights:
     let x = floating(input)?;
     let rows = if x.rank() < 2 { x.reshape((1, x.elem_count()))? } else { x.into_owned() };
     let Some(weights) = observation_weights(&rows, fweights, aweights)? else {
-        let centred = rows.broadcast_sub(&rows.mean_keepdim(1)?)?;
-        let count = Tensor::full_scalar((rows.dims()[1] as f64 - correction).into(), (), rows.dtype(), rows.device())?;
+        let centred = f::sub((&rows).into(), (&f::mean(&rows, Some(&[1]), true, None)?).into(), Scalar::Int(1))?;
+        let real = part_dtype(rows.dtype()).unwrap_or(rows.dtype());
+        let count = Tensor::full_scalar((rows.dims()[1] as f64 - correction).into(), (), real, rows.device())?;
         return covariance(input, &centred, &centred, &count);
     };
     let total = weights.sum_all()?;
@@ -210,11 +211,13 @@ pub fn cov(input: &Tensor, correction: f64, fweights: Option<&Tensor>, aweights:
 pub fn corrcoef(input: &Tensor) -> Result<Tensor> {
     let covariance = cov(input, 1.0, None, None)?;
     if covariance.rank() == 0 {
-        return covariance.div(&covariance);
+        return f::div((&covariance).into(), (&covariance).into(), None);
     }
-    let deviation = f::diagonal(&covariance, 0, 0, 1)?.sqrt()?;
-    let scaled = covariance.broadcast_div(&deviation.unsqueeze(1)?)?.broadcast_div(&deviation)?;
-    scaled.clamp(-1.0, 1.0)
+    let deviation = f::real(&f::diagonal(&covariance, 0, 0, 1)?)?.sqrt()?;
+    let scaled = f::div((&covariance).into(), (&deviation.unsqueeze(1)?).into(), None)?;
+    let scaled = f::div((&scaled).into(), (&deviation).into(), None)?;
+    let bounded = |x: &Tensor| x.clamp(-1.0, 1.0);
+    if scaled.dtype().is_complex() { Parts::of(&scaled)?.map(bounded)?.join() } else { bounded(&scaled) }
 }
 
 /// The product of both kinds of weights, a number for each column of `rows`, in its dtype.
@@ -235,7 +238,8 @@ fn observation_weights(rows: &Tensor, whole: Option<&Tensor>, other: Option<&Ten
 /// The products of the rows of `a` and `b` over `count`, or 0 if that is negative; a number for a single row.
 #[track_caller]
 fn covariance(input: &Tensor, a: &Tensor, b: &Tensor, count: &Tensor) -> Result<Tensor> {
-    let products = a.matmul(&b.t()?)?.broadcast_div(&f::clamp(count, Some(0.0.into()), None)?)?;
+    let products = f::matmul(a, &f::adjoint(b)?)?;
+    let products = f::div((&products).into(), (&f::clamp(count, Some(0.0.into()), None)?).into(), None)?;
     if input.rank() < 2 || input.dims()[0] == 1 { products.reshape(()) } else { Ok(products) }
 }
 

@@ -22,7 +22,7 @@ functions! { gradient, gradient_spaced, gradient_at }
 pub fn gradient(input: &Tensor, spacing: Option<f64>, dim: Option<&[i64]>, edge_order: i64) -> Result<Vec<Tensor>> {
     let dims = dims(input, dim)?;
     let even = vec![spacing.unwrap_or(1.0); dims.len()];
-    slopes(input, &dims, edge_order, |k, axis| steps(input, axis, even[k]))
+    slopes(input, &dims, edge_order, true, |k, axis| steps(input, axis, even[k]))
 }
 
 /// As [`gradient`], with a distance for each dimension.
@@ -34,7 +34,7 @@ pub fn gradient(input: &Tensor, spacing: Option<f64>, dim: Option<&[i64]>, edge_
 pub fn gradient_spaced(input: &Tensor, spacing: &[f64], dim: Option<&[i64]>, edge_order: i64) -> Result<Vec<Tensor>> {
     let dims = dims(input, dim)?;
     as_many(spacing.len(), dims.len())?;
-    slopes(input, &dims, edge_order, |k, axis| steps(input, axis, spacing[k]))
+    slopes(input, &dims, edge_order, true, |k, axis| steps(input, axis, spacing[k]))
 }
 
 /// As [`gradient`], with the samples' coordinates, a vector for each dimension.
@@ -46,7 +46,7 @@ pub fn gradient_spaced(input: &Tensor, spacing: &[f64], dim: Option<&[i64]>, edg
 pub fn gradient_at(input: &Tensor, spacing: &[Tensor], dim: Option<&[i64]>, edge_order: i64) -> Result<Vec<Tensor>> {
     let dims = dims(input, dim)?;
     as_many(spacing.len(), dims.len())?;
-    slopes(input, &dims, edge_order, |k, axis| {
+    slopes(input, &dims, edge_order, false, |k, axis| {
         let at = &spacing[k];
         if at.rank() != 1 || at.elem_count() != input.dims()[axis] {
             return Err(Error::shapes(OP, input.shape(), at.shape(), "a vector of as many coordinates as samples"));
@@ -74,12 +74,13 @@ fn steps(input: &Tensor, axis: usize, spacing: f64) -> Result<Tensor> {
     Tensor::full_scalar(spacing.into(), count, f::floating(input)?.dtype(), input.device())
 }
 
-/// The slopes along dimensions, by the distances between neighbours along each.
+/// The slopes along dimensions, by the distances between neighbours along each, which may all be `even`.
 #[track_caller]
 fn slopes(
     input: &Tensor,
     dims: &[usize],
     edge_order: i64,
+    even: bool,
     steps: impl Fn(usize, usize) -> Result<Tensor>,
 ) -> Result<Vec<Tensor>> {
     ensure(matches!(edge_order, 1 | 2), || Error::value("gradient", "edge_order", edge_order, "1 or 2"))?;
@@ -89,11 +90,11 @@ fn slopes(
         return Err(wrong_shape("gradient", "input", input.shape(), accepted));
     }
     let x = f::floating(input)?;
-    dims.iter().enumerate().map(|(k, &axis)| slope(&x, axis, &steps(k, axis)?, edge_order == 2)).collect()
+    dims.iter().enumerate().map(|(k, &axis)| slope(&x, axis, &steps(k, axis)?, even, edge_order == 2)).collect()
 }
 
 /// Source: Fornberg, "Generation of Finite Difference Formulas on Arbitrarily Spaced Grids" (1988), for two and three points.
-fn slope(x: &Tensor, axis: usize, steps: &Tensor, from_two: bool) -> Result<Tensor> {
+fn slope(x: &Tensor, axis: usize, steps: &Tensor, even: bool, from_two: bool) -> Result<Tensor> {
     let n = x.dims()[axis];
     let mut along = vec![1; x.rank()];
     along[axis] = n - 1;
@@ -114,9 +115,13 @@ fn slope(x: &Tensor, axis: usize, steps: &Tensor, from_two: bool) -> Result<Tens
     if n == 2 {
         return f::cat(&[first, last], axis as i64);
     }
-    // The slope at a point is that of the secants beside it, weighted by each other's length.
+    // The slope at a point is that of the secants beside it, weighted by each other's length; of even ones without the point itself, which may be NaN.
     let beside = |t: &Tensor, k: usize| t.narrow(axis, k, n - 2);
     let (left, right) = (beside(&steps, 0)?, beside(&steps, 1)?);
-    let sum = beside(&secants, 0)?.broadcast_mul(&right)?.add(&beside(&secants, 1)?.broadcast_mul(&left)?)?;
-    f::cat(&[first, sum.broadcast_div(&left.add(&right)?)?, last], axis as i64)
+    let rise = if even {
+        beside(x, 2)?.sub(&beside(x, 0)?)?
+    } else {
+        beside(&secants, 0)?.broadcast_mul(&right)?.add(&beside(&secants, 1)?.broadcast_mul(&left)?)?
+    };
+    f::cat(&[first, rise.broadcast_div(&left.add(&right)?)?, last], axis as i64)
 }

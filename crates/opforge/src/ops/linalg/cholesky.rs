@@ -5,6 +5,7 @@ use opforge_tile::forms::Dense;
 use super::solve_triangular::triangular;
 use crate::family::matrix::{identity, product, square, turned};
 use crate::functional as f;
+use crate::functional::linalg::embedding::{embedded_hermitian, extracted};
 use crate::ops::prelude::*;
 
 /// The operator of [`cholesky`]: the lower factor.
@@ -45,7 +46,7 @@ pub(super) fn gradient(factor: &Tensor, grad: &Tensor) -> Result<Tensor> {
     inner.add(&inner.t()?)?.affine(0.5, 0.0)
 }
 
-/// The lower triangular `L` with `A = L L^T`, of each positive definite matrix; with `upper` its transpose. Only the lower triangle of `A` is
+/// The lower triangular `L` with `A = L L^H`, of each positive definite matrix; with `upper` its adjoint. Only the lower triangle of `A` is
 /// read.
 ///
 /// # Errors
@@ -61,8 +62,13 @@ pub(super) fn gradient(factor: &Tensor, grad: &Tensor) -> Result<Tensor> {
 #[python(torch, method, linalg)]
 #[operator(DTypes::of(&[DType::F32, DType::F64]), samples, Cholesky)]
 pub fn cholesky(input: &Tensor, upper: bool) -> Result<Tensor> {
-    let factor = dispatch1(&Cholesky, &[input])?;
-    if upper { f::transpose(&factor, -2, -1) } else { Ok(factor) }
+    let factor = if input.dtype().is_complex() {
+        square(OP, input.meta())?;
+        extracted(&dispatch1(&Cholesky, &[&embedded_hermitian(input)?])?)?
+    } else {
+        dispatch1(&Cholesky, &[input])?
+    };
+    if upper { f::adjoint(&factor) } else { Ok(factor) }
 }
 
 /// The factors of matrices and, of each, 0 or the order of the first leading minor that is not positive definite, with NaN as the factor.

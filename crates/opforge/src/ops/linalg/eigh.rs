@@ -58,6 +58,7 @@ impl Plain for Eigh {
                 values.unsqueeze(rank - 2)?.broadcast_sub(&values.unsqueeze(rank - 1)?)?.broadcast_add(&identity)?;
             let turn = vectors.t()?.matmul(&ctx.grad(1)?)?.div(&apart)?;
             inner = inner.add(&turn.broadcast_mul(&identity.affine(-1.0, 1.0)?)?)?;
+            inner = inner.add(&inner.t()?)?.affine(0.5, 0.0)?;
         }
         Ok(smallvec![Some(vectors.matmul(&inner)?.matmul(&vectors.t()?)?)])
     }

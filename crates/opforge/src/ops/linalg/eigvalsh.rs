@@ -5,6 +5,7 @@ use opforge_tile::forms::Dense;
 
 use super::eigh::{self, eigh};
 use crate::family::matrix::{self, batch_axes, square, turned};
+use crate::functional::linalg::embedding::{embedded_hermitian, halved};
 use crate::ops::prelude::*;
 
 /// The operator of [`eigvalsh`]: `[.., n, n]` to `[.., n]`.
@@ -55,6 +56,10 @@ impl Plain for EigValsH {
 #[python(linalg)]
 #[operator(DTypes::of(&[DType::F32, DType::F64]), samples, EigValsH)]
 pub fn eigvalsh(A: &Tensor, UPLO: &str) -> Result<Tensor> {
+    if A.dtype().is_complex() {
+        square(OP, A.meta())?;
+        return halved(&eigvalsh(&embedded_hermitian(A)?, UPLO)?);
+    }
     dispatch1(&EigValsH { upper: eigh::is_upper(OP, UPLO)? }, &[A])
 }
 

@@ -73,7 +73,7 @@ impl Operator for Linear {
     }
 }
 
-/// `input weight^T + bias` over the last dimension: `input` is `[.., k]`, `weight` `[n, k]`, `bias` `[n]`, the result `[.., n]`; or `weight`
+/// `input weight^T + bias` over the last dimension: `input` is `[.., k]`, `weight` `[n, k]`, `bias` `[n]` or one number, the result `[.., n]`; or `weight`
 /// `[k]`, `bias` a scalar, and the result `[..]`. All of one dtype.
 ///
 /// # Errors
@@ -95,7 +95,14 @@ pub fn linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<
         let y = f::matmul(input, weight)?;
         return bias.map_or(Ok(y.clone()), |bias| y.broadcast_add(bias));
     }
+    if [input, weight].iter().any(|t| t.dtype().is_complex()) {
+        let y = f::matmul(input, &f::transpose(weight, -2, -1)?)?;
+        return bias.map_or(Ok(y.clone()), |bias| f::add((&y).into(), bias.into(), Scalar::Int(1)));
+    }
     match bias {
+        Some(bias) if bias.elem_count() == 1 && bias.rank() < 2 => {
+            dispatch1(&Linear, &[input, weight, &bias.broadcast_as(&weight.dims()[..1])?])
+        }
         Some(bias) => dispatch1(&Linear, &[input, weight, bias]),
         None => dispatch1(&Linear, &[input, weight]),
     }

@@ -4,6 +4,7 @@
 use opforge_tile::forms::Dense;
 
 use crate::family::matrix::{batch_axes, square};
+use crate::functional::linalg::embedding::{embedded, extracted};
 use crate::ops::prelude::*;
 
 /// The operator of [`matrix_exp`].
@@ -54,6 +55,10 @@ impl Plain for MatrixExp {
 #[python(torch, method, linalg)]
 #[operator(DTypes::of(&[DType::F32, DType::F64]), samples, MatrixExp)]
 pub fn matrix_exp(input: &Tensor) -> Result<Tensor> {
+    if input.dtype().is_complex() {
+        square(OP, input.meta())?;
+        return extracted(&matrix_exp(&embedded(input)?)?);
+    }
     dispatch1(&MatrixExp, &[input])
 }
 

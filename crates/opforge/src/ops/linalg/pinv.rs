@@ -4,6 +4,7 @@
 use opforge_tile::forms::Dense;
 
 use crate::family::matrix::{batch_axes, matrices, number_each, product, rtol_or_default, sample, square, turned};
+use crate::functional::linalg::embedding::{embedded, embedded_hermitian, extracted};
 use crate::ops::prelude::*;
 
 /// The operator of [`pinv`]: `A`, `[.., m, n]`, and absolute and relative tolerances, `[..]`, to `[.., n, m]`.
@@ -88,6 +89,10 @@ impl Plain for PInv {
 #[operator(DTypes::of(&[DType::F32, DType::F64]), samples, PInv)]
 pub fn pinv(A: &Tensor, atol: Option<Operand<'_>>, rtol: Option<Operand<'_>>, hermitian: bool) -> Result<Tensor> {
     matrices(OP, A.meta())?;
+    if A.dtype().is_complex() {
+        let a = if hermitian { embedded_hermitian(A)? } else { embedded(A)? };
+        return extracted(&pinv(&a, atol, Some(rtol_or_default(A, &atol, rtol)), hermitian)?);
+    }
     let rtol = number_each(OP, A, rtol_or_default(A, &atol, rtol))?;
     let atol = number_each(OP, A, atol.unwrap_or(0.0.into()))?;
     dispatch1(&PInv { hermitian }, &[A, &atol, &rtol])

@@ -4,7 +4,7 @@
 use opforge_tile::forms::Dense;
 
 use crate::family::matrix::{over_batch, right_hand_side, solve_axes, square};
-use crate::functional as f;
+use crate::functional::{self as f, Parts};
 use crate::ops::prelude::*;
 
 /// The operator of [`solve`]: `A` is `[.., n, n]`, `B` `[.., n, k]`, with equal leading dimensions.
@@ -71,6 +71,9 @@ pub fn solve(A: &Tensor, B: &Tensor, left: bool) -> Result<Tensor> {
         return f::transpose(&x, -2, -1);
     }
     let (a, b) = over_batch(OP, A, B)?;
+    if a.dtype().is_complex() && a.dtype() == b.dtype() {
+        return Parts::of(&a)?.solve(&Parts::of(&b)?)?.join();
+    }
     solved(&a, &b)
 }
 

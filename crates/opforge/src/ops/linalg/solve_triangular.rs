@@ -77,6 +77,12 @@ pub fn solve_triangular(A: &Tensor, B: &Tensor, upper: bool, left: bool, unitria
         return f::transpose(&solve_triangular(&a, &b, !upper, true, unitriangular)?, -2, -1);
     }
     let (a, b) = over_batch(OP, A, B)?;
+    if a.dtype().is_complex() && a.dtype() == b.dtype() {
+        let triangle = if upper { f::triu(&a, 0)? } else { f::tril(&a, 0)? };
+        let ones = Tensor::ones(&a.dims()[..a.rank() - 1], a.dtype(), a.device())?;
+        let triangle = if unitriangular { f::diagonal_scatter(&triangle, &ones, 0, -2, -1)? } else { triangle };
+        return f::solve(&triangle, &b, true);
+    }
     triangular(&a, &b, upper, unitriangular)
 }
 

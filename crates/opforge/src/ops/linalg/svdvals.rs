@@ -5,6 +5,7 @@ use opforge_tile::forms::Dense;
 
 use super::svd::svd;
 use crate::family::matrix::{batch_axes, matrices, reference_svd, sample};
+use crate::functional::linalg::embedding::{embedded, halved};
 use crate::ops::prelude::*;
 
 /// The operator of [`svdvals`]: `[.., m, n]` to `[.., min(m, n)]`.
@@ -50,6 +51,10 @@ impl Plain for SvdVals {
 #[python(linalg)]
 #[operator(DTypes::of(&[DType::F32, DType::F64]), samples, SvdVals)]
 pub fn svdvals(A: &Tensor) -> Result<Tensor> {
+    if A.dtype().is_complex() {
+        matrices(OP, A.meta())?;
+        return halved(&svdvals(&embedded(A)?)?);
+    }
     dispatch1(&SvdVals, &[A])
 }
 

@@ -75,9 +75,9 @@ impl Operator for GroupNorm {
             let inputs: SmallVec<[&Tensor; 5]> = [&x, &grad, &mean, &var].into_iter().chain(&weight).collect();
             let [by_x, dw, db] = <[Tensor; 3]>::try_from(dispatch(&GroupNormGrad(self.clone()), &inputs)?.into_vec())
                 .expect("three outputs");
-            let over_batch = |sums: Tensor| ctx.when(1, || sums.sum(0)?.to_dtype(x.dtype()));
+            let over_batch = |input, sums: Tensor| ctx.when(input, || sums.sum(0)?.to_dtype(x.dtype()));
             if ctx.input_count() > 1 {
-                smallvec![Some(by_x), over_batch(dw)?, over_batch(db)?]
+                smallvec![Some(by_x), over_batch(1, dw)?, over_batch(2, db)?]
             } else {
                 smallvec![Some(by_x)]
             }

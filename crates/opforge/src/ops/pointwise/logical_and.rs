@@ -1,5 +1,6 @@
 //! `logical_and(a, b)`: whether both are true; what is not zero is true.
 
+use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// The tile function of [`logical_and`].
@@ -19,6 +20,11 @@ impl CompareFn for LogicalAnd {
 
 impl Comparison for LogicalAnd {
     const NAME: &'static str = "logical_and";
+
+    fn complex(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        let (a, b) = (f::ne(a.into(), 0.0.into())?, f::ne(b.into(), 0.0.into())?);
+        logical_and((&a).into(), (&b).into())
+    }
 }
 
 /// Whether both are true (not zero), element by element. NaN counts as true.

@@ -1,5 +1,6 @@
 //! `logical_or(a, b)`: whether either is true; what is not zero is true.
 
+use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// The tile function of [`logical_or`].
@@ -19,6 +20,11 @@ impl CompareFn for LogicalOr {
 
 impl Comparison for LogicalOr {
     const NAME: &'static str = "logical_or";
+
+    fn complex(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        let (a, b) = (f::ne(a.into(), 0.0.into())?, f::ne(b.into(), 0.0.into())?);
+        logical_or((&a).into(), (&b).into())
+    }
 }
 
 /// Whether either is true (not zero), element by element. NaN counts as true.

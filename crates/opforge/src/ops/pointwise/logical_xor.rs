@@ -1,5 +1,6 @@
 //! `logical_xor(a, b)`: whether exactly one is true; what is not zero is true.
 
+use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// The tile function of [`logical_xor`].
@@ -19,6 +20,11 @@ impl CompareFn for LogicalXor {
 
 impl Comparison for LogicalXor {
     const NAME: &'static str = "logical_xor";
+
+    fn complex(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        let (a, b) = (f::ne(a.into(), 0.0.into())?, f::ne(b.into(), 0.0.into())?);
+        logical_xor((&a).into(), (&b).into())
+    }
 }
 
 /// Whether exactly one is true (not zero), element by element. NaN counts as true.

@@ -1,5 +1,6 @@
 //! `nan_to_num(x)`: finite numbers in the place of NaN and infinities.
 
+use crate::functional::{Parts, part_dtype};
 use crate::ops::prelude::*;
 
 /// The tile function of [`nan_to_num`](fn@nan_to_num).
@@ -35,6 +36,10 @@ impl Unary for NanToNum {
         let grad = ctx.grad(0)?;
         super::isfinite::isfinite(&ctx.input(0)?)?.where_cond(&grad, &grad.zeros_like()?)
     }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        Parts::of(input)?.map(|part| unary(*self, part))?.join()
+    }
 }
 
 /// NaN and infinities replaced by numbers: 0, and the dtype's greatest and least, unless given.
@@ -49,7 +54,7 @@ impl Unary for NanToNum {
 #[python(torch, method, in_place)]
 #[operator(DTypes::NUMERIC, samples, NanToNum)]
 pub fn nan_to_num(input: &Tensor, nan: Option<f64>, posinf: Option<f64>, neginf: Option<f64>) -> Result<Tensor> {
-    let greatest = super::clamp::greatest_finite(input.dtype());
+    let greatest = super::clamp::greatest_finite(part_dtype(input.dtype()).unwrap_or(input.dtype()));
     let number = |given: Option<f64>, default: f64| Scalar::Float(given.unwrap_or(default));
     let (nan, posinf, neginf) = (number(nan, 0.0), number(posinf, greatest), number(neginf, -greatest));
     if input.dtype() == DType::Bool {

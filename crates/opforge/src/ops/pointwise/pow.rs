@@ -1,6 +1,6 @@
 //! `pow(a, b)`: `a` to the power `b`.
 
-use crate::functional::Parts;
+use crate::functional::{self as f, Parts};
 use crate::ops::prelude::*;
 
 /// The tile function of [`pow`].
@@ -56,12 +56,12 @@ impl Binary for Pow {
     }
 }
 
-/// `input` to the power `exponent`, element by element. Integers wrap; a negative exponent of integers is an error.
+/// `input` to the power `exponent`, element by element. Integers wrap; those to negative powers are 0, but 1 and -1.
 ///
 /// Shapes are broadcast and dtypes promoted; a number adapts to the tensor's dtype.
 ///
 /// # Errors
-/// For shapes that do not broadcast, and numbers that the dtype cannot hold.
+/// For shapes that do not broadcast, numbers that the dtype cannot hold, and a negative number as the exponent of integers.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -83,8 +83,43 @@ pub fn pow(input: Operand, exponent: Operand) -> Result<Tensor> {
             }
             None => binary_to(Pow, input, exponent, Rules::TORCH, out),
         },
+        (base, Operand::Tensor(exponent)) if is_signed(exponent.dtype()) && is_whole(base) => {
+            whole_power(base, exponent)
+        }
         _ => binary_to(Pow, input, exponent, Rules::TORCH, out),
     }
+}
+
+fn is_signed(dtype: DType) -> bool {
+    matches!(dtype, DType::I8 | DType::I16 | DType::I32 | DType::I64)
+}
+
+fn is_whole(operand: Operand<'_>) -> bool {
+    match operand {
+        Operand::Tensor(t) => t.dtype().is_int(),
+        Operand::Scalar(number) => number.kind() == opforge_core::Kind::Int,
+    }
+}
+
+/// Powers of integers whose exponents may be negative: those are 0, but of 1 and -1, whose powers depend on whether the exponent is odd.
+#[track_caller]
+fn whole_power(base: Operand, exponent: &Tensor) -> Result<Tensor> {
+    let negative = f::lt(exponent.into(), 0i64.into())?;
+    let odd = f::bitwise_and(exponent.into(), 1i64.into())?;
+    let instead = f::where_cond(&negative, (&odd).into(), exponent.into())?;
+    let power = binary(Pow, base, (&instead).into(), Rules::TORCH)?;
+    let fraction = match base {
+        Operand::Scalar(number) if number.to_f64().abs() == 1.0 => return Ok(power),
+        Operand::Scalar(_) => negative,
+        Operand::Tensor(base) => {
+            let mut unit = f::eq(base.into(), 1i64.into())?;
+            if is_signed(base.dtype()) {
+                unit = f::logical_or((&unit).into(), (&f::eq(base.into(), (-1i64).into())?).into())?;
+            }
+            f::logical_and((&negative).into(), (&f::logical_not(&unit)?).into())?
+        }
+    };
+    f::where_cond(&fraction, 0i64.into(), (&power).into())
 }
 
 /// Powers that are faster without logarithms. Integers stay with whole exponents.

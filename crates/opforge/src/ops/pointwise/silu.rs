@@ -1,5 +1,6 @@
 //! `silu(x)`: `x * sigmoid(x)`.
 
+use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// The tile function of [`silu`].
@@ -32,6 +33,10 @@ impl Unary for Silu {
         // x s (1 - s) is inf * 0 at infinite x; its limit is 0.
         let bend = s * (V::splat(1.0) - s);
         s + V::select(bend.eq(V::splat(0.0)), bend, x * bend)
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        f::mul(input.into(), (&f::sigmoid(input)?).into())
     }
 }
 

@@ -1,5 +1,6 @@
 //! `sinc(x) = sin(pi x) / (pi x)`.
 
+use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// `sin(pi x) / (pi x)`, 1 at 0, element by element.
@@ -31,6 +32,14 @@ impl Unary for Sinc {
         let angle = safe.affine(std::f64::consts::PI, 0.0)?;
         let slope = angle.cos()?.sub(&angle.sin()?.div(&angle)?)?.div(&safe)?;
         flat.where_cond(&x.zeros_like()?, &ctx.grad(0)?.mul(&slope)?)
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        let flat = f::eq(input.into(), 0.0.into())?;
+        let safe = f::where_cond(&flat, 1.0.into(), input.into())?;
+        let angle = f::mul((&safe).into(), std::f64::consts::PI.into())?;
+        let quotient = f::div((&f::sin(&angle)?).into(), (&angle).into(), None)?;
+        f::where_cond(&flat, 1.0.into(), (&quotient).into())
     }
 }
 

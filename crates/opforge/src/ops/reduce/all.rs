@@ -32,6 +32,20 @@ impl<const ALL: bool> Reduction for Truth<ALL> {
     }
 }
 
+/// The truth over dimensions, all of them without `dim`: unlike other reductions, over none if the list is empty.
+#[track_caller]
+pub(super) fn truth_over<const ALL: bool>(
+    truth: Truth<ALL>,
+    input: &Tensor,
+    dim: Option<&[i64]>,
+    keepdim: bool,
+) -> Result<Tensor> {
+    match dim {
+        Some([]) => dispatch1(&ReduceOp { reduction: truth, axes: Axes::default(), keepdim }, &[input]),
+        _ => reduce_over(truth, input, dim, keepdim),
+    }
+}
+
 /// Whether all elements are true (not zero; NaN is not) over dimensions, all of them without `dim`, as bool, of u8 as u8. Of no elements it is true.
 ///
 /// ```
@@ -46,7 +60,7 @@ pub fn all(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor>
     if input.dtype().is_complex() {
         return all(&f::ne(input.into(), 0.0.into())?, dim, keepdim);
     }
-    reduce_over(Truth::<true>, input, dim, keepdim)
+    truth_over(Truth::<true>, input, dim, keepdim)
 }
 
 fn samples() -> Vec<Sample> {

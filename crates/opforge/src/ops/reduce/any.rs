@@ -1,6 +1,6 @@
 //! `any(x, dims)`: whether any element is true over dimensions.
 
-use super::all::Truth;
+use super::all::{Truth, truth_over};
 use crate::functional as f;
 use crate::ops::prelude::*;
 
@@ -18,7 +18,7 @@ pub fn any(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor>
     if input.dtype().is_complex() {
         return any(&f::ne(input.into(), 0.0.into())?, dim, keepdim);
     }
-    reduce_over(Truth::<false>, input, dim, keepdim)
+    truth_over(Truth::<false>, input, dim, keepdim)
 }
 
 fn samples() -> Vec<Sample> {

@@ -4,7 +4,7 @@ use opforge_tile::Reducer;
 
 use super::sum::Sum;
 use super::var::widened;
-use crate::functional::reduced;
+use crate::functional::{self as f, reduced};
 use crate::ops::prelude::*;
 
 /// The mathematics of [`norm2`]: the square root of the sum of squares.
@@ -65,6 +65,11 @@ impl Reduction for Norm2 {
 #[operator(DTypes::FLOATS, samples, Norm2)]
 pub fn norm2(input: &Tensor, dim: Option<&[i64]>, keepdim: bool) -> Result<Tensor> {
     let axes = reduce_dims("norm", input, dim)?;
+    if input.dtype().is_complex() {
+        let dims: Vec<i64> = axes.to_vec().into_iter().chain([input.rank()]).map(|d| d as i64).collect();
+        let length = norm2(&f::view_as_real(input)?, Some(&dims), keepdim)?;
+        return if keepdim { length.squeeze(input.rank()) } else { Ok(length) };
+    }
     dispatch1(&ReduceOp { reduction: Norm2, axes, keepdim }, &[input])
 }
 

@@ -4,6 +4,7 @@ use opforge_tile::forms::Spread;
 
 use super::var::{variance, widened};
 use crate::family::reduce_dims;
+use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// The mathematics of [`std()`]: the square root of [`Var`](super::var::Var).
@@ -52,6 +53,9 @@ impl Reduction for Std {
 #[function(dim = None, *, correction = None, keepdim = false)]
 #[operator(DTypes::FLOATS, samples, Std)]
 pub fn std(input: &Tensor, dim: Option<&[i64]>, correction: Option<f64>, keepdim: bool) -> Result<Tensor> {
+    if input.dtype().is_complex() {
+        return f::var(input, dim, correction, keepdim)?.sqrt();
+    }
     let axes = reduce_dims(OP, input, dim)?;
     dispatch1(
         &ReduceOp { reduction: Std { correction: Scalar::Float(correction.unwrap_or(1.0)) }, axes, keepdim },

@@ -4,7 +4,7 @@ use opforge_tile::{Integers, Reducer};
 
 use crate::Dims;
 use crate::arguments::accumulation_dtype;
-use crate::functional::reduced;
+use crate::functional::{self as f, reduced};
 use crate::ops::prelude::*;
 
 /// The mathematics of [`sum`]. Rounding errors grow with the logarithm of the number of elements; f16 and bf16 accumulate in f32.
@@ -60,6 +60,10 @@ impl Reduction for Sum {
 #[function(dim = None, keepdim = false, *, dtype = None)]
 #[operator(DTypes::REAL, samples, Sum)]
 pub fn sum(input: &Tensor, dim: Option<&[i64]>, keepdim: bool, dtype: Option<DType>) -> Result<Tensor> {
+    if dtype == Some(DType::Bool) {
+        let dim = dim.filter(|dim| !dim.is_empty());
+        return f::any(&f::ne(input.into(), 0i64.into())?, dim, keepdim);
+    }
     // What is summed in this dtype anyway need not be converted before.
     let dtype = dtype.filter(|&dtype| dtype != accumulation_dtype(input.dtype()));
     let input = dtype.map_or_else(|| Ok(input.clone()), |dtype| input.to_dtype(dtype))?;

@@ -5,7 +5,7 @@ use opforge_tile::forms::Spread;
 use super::sum::Sum;
 use crate::Dim;
 use crate::family::reduce_dims;
-use crate::functional::reduced;
+use crate::functional::{Parts, reduced};
 use crate::ops::prelude::*;
 
 /// The mathematics of [`var`]: the sum of squared distances from the mean over `count - correction`.
@@ -52,7 +52,7 @@ pub(super) fn variance(x: &Tensor, axes: Axes, keepdim: bool, correction: f64) -
 }
 
 /// The variance over dimensions, all of them without `dim`: squared distances from the mean, summed over `count - correction`, which is 1 if not given. NaN where
-/// that is not positive.
+/// that is not positive. Of complex numbers, the sum of their parts' variances.
 ///
 /// Parts are combined without cancellation (Chan, Golub and LeVeque, 1979).
 ///
@@ -65,6 +65,10 @@ pub(super) fn variance(x: &Tensor, axes: Axes, keepdim: bool, correction: f64) -
 #[function(dim = None, *, correction = None, keepdim = false)]
 #[operator(DTypes::FLOATS, samples, Var)]
 pub fn var(input: &Tensor, dim: Option<&[i64]>, correction: Option<f64>, keepdim: bool) -> Result<Tensor> {
+    if input.dtype().is_complex() {
+        let Parts { re, im } = Parts::of(input)?;
+        return var(&re, dim, correction, keepdim)?.add(&var(&im, dim, correction, keepdim)?);
+    }
     let axes = reduce_dims(OP, input, dim)?;
     dispatch1(
         &ReduceOp { reduction: Var { correction: Scalar::Float(correction.unwrap_or(1.0)) }, axes, keepdim },

@@ -232,7 +232,10 @@ pub(super) mod x86 {
         #[inline(always)]
         unsafe fn mul_add(self, a: Self, b: Self) -> Self {
             // SAFETY: the CPU has AVX512-BF16; a register of pairs has the bits of one of f32.
-            Pairs(unsafe { _mm512_dpbf16_ps(b.0, transmute::<__m512, __m512bh>(self.0), transmute(a.0)) })
+            unsafe {
+                let [x, y] = [self.0, a.0].map(|pairs| transmute::<__m512, __m512bh>(pairs));
+                Pairs(_mm512_dpbf16_ps(b.0, x, y))
+            }
         }
         #[inline(always)]
         unsafe fn plus(self, b: Self) -> Self {

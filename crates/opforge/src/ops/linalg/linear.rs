@@ -100,7 +100,7 @@ pub fn linear(input: &Tensor, weight: &Tensor, bias: Option<&Tensor>) -> Result<
         return bias.map_or(Ok(y.clone()), |bias| f::add((&y).into(), bias.into(), Scalar::Int(1)));
     }
     match bias {
-        Some(bias) if bias.elem_count() == 1 && bias.rank() < 2 => {
+        Some(bias) if bias.elem_count() == 1 && bias.rank() < 2 && weight.rank() == 2 => {
             dispatch1(&Linear, &[input, weight, &bias.broadcast_as(&weight.dims()[..1])?])
         }
         Some(bias) => dispatch1(&Linear, &[input, weight, bias]),

@@ -56,6 +56,9 @@ ROWS = [
     gives(lambda: F.poisson_nll_loss(torch.tensor([0, 1]), torch.tensor([1, 2]), reduction="sum"), math.e - 1),
     gives(lambda: F.conv1d(torch.tensor([[[100, 100, 1]]], dtype=torch.int8), torch.ones(1, 1, 2, dtype=torch.int8)), [[[-56, 101]]], torch.int8),
     gives(lambda: F.conv_transpose1d(torch.tensor([[[1, 2]]]), torch.tensor([[[1, 10]]]), torch.tensor([1])), [[[2, 13, 21]]], torch.int64),
+    gives(lambda: F.conv1d(torch.tensor([[[2**40 + 3, -5]]]), torch.tensor([[[2**20 + 1, 7]]]), torch.tensor([1])), [[[(2**40 + 3) * (2**20 + 1) - 34]]], torch.int64),
+    gives(lambda: F.conv1d(torch.tensor([[[2**62, -(2**61) + 1]]]), torch.tensor([[[4, 8]]])), [[[8]]], torch.int64),
+    gives(lambda: F.conv1d(torch.tensor([[[2**31 - 1, -(2**31)]]], dtype=torch.int32), torch.tensor([[[3, -1]]], dtype=torch.int32)), [[[-3]]], torch.int32),
     # Truth over no dimensions is each element's; a sum of truths is whether one is true.
     gives(lambda: X.any(dim=[]), [[True, True], [True, True]], torch.bool),
     gives(lambda: torch.all(ZERO.expand(1), dim=(), keepdim=True), [False], torch.bool),

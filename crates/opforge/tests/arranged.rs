@@ -74,10 +74,22 @@ fn a_weight_too_large_for_its_share_is_read_as_it_is() {
     alloc::set_limit(limit);
 }
 
+fn many_weights_of_one_storage_are_kept_in_part() {
+    let (x, all) = (floats((8, 256), 3), floats((100 * 128, 256), 1));
+    let before = in_use();
+    let weights: Vec<Tensor> = (0..100).map(|i| all.narrow(0, 128 * i, 128).unwrap()).collect();
+    for weight in weights.iter().cycle().take(300) {
+        assert_eq!(product(&x, weight), by_a_new_weight(&x, weight));
+    }
+    weights.iter().for_each(|weight| (0..2).for_each(|_| drop(product(&x, weight))));
+    assert!(in_use() < before + all.storage().nbytes() / 4, "as many as there are weights");
+}
+
 /// One test: they look at memory that all have.
 #[test]
 fn packed_weights() {
     changes_are_seen();
     memory_is_that_of_weights_used_twice_and_ends_with_them();
+    many_weights_of_one_storage_are_kept_in_part();
     a_weight_too_large_for_its_share_is_read_as_it_is();
 }

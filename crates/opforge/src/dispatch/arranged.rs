@@ -1,5 +1,5 @@
 //! Inputs that kernels read arranged, as products read packed weights: an arrangement is made at the second use of the same elements, and stays
-//! with their storage until they change. It is a copy, so all of them together have a share of the memory at most.
+//! with their storage until they change. It is a copy, so eager calls make no more while all of them take their share of the memory.
 
 use std::panic::Location;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,6 +17,8 @@ use crate::{DType, Device, Layout, Result, Tensor};
 
 /// The part of the memory limit that arrangements may take.
 const SHARE: usize = 8;
+/// Arrangements of one storage, which may be the memory of many weights.
+const MOST: usize = 16;
 /// The bytes that they take.
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
 
@@ -93,7 +95,8 @@ fn at_second_use(input: &Tensor, way: &Arranging, at: &'static Location<'static>
         Found::Made(tensor) => Some(tensor),
         Found::New => None,
         Found::Used => {
-            let has_room = IN_USE.load(Ordering::Relaxed).saturating_add(way.prepack.bytes) <= alloc::limit() / SHARE;
+            let taken = IN_USE.load(Ordering::Relaxed).saturating_add(way.prepack.bytes);
+            let has_room = taken <= alloc::limit() / SHARE;
             let made = has_room.then(|| make(input, way.prepack.bytes, &way.pack, at).ok())??;
             keep(storage, place, &way.prepack, changes, &made);
             Some(made)
@@ -105,6 +108,7 @@ fn at_second_use(input: &Tensor, way: &Arranging, at: &'static Location<'static>
 ///
 /// # Errors
 /// Where there is no memory for it.
+#[track_caller]
 pub fn arranged(input: &Tensor, prepack: &Prepack) -> Result<Tensor> {
     let (storage, place) = (input.storage(), argument(input).byte_offset);
     let changes = storage.changes();
@@ -124,6 +128,9 @@ pub fn arranged(input: &Tensor, prepack: &Prepack) -> Result<Tensor> {
 fn find(storage: &Arc<Storage>, byte_offset: usize, prepack: &Prepack, changes: u64) -> Found {
     with_kept(storage, |kept| {
         let Some(found) = kept.iter_mut().find(|a| a.is_of(byte_offset, prepack)) else {
+            if kept.len() == MOST {
+                kept.remove(0);
+            }
             kept.push(Arrangement { byte_offset, kind: prepack.arrangement, changes, made: None });
             return Found::New;
         };

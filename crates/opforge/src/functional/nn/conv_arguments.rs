@@ -59,16 +59,53 @@ impl Arguments {
                 return f::add((&sums).into(), (&bias).into(), Scalar::Int(1));
             }
             if dtype.is_int() {
-                // Exact as long as sums are less than 2^53.
-                let wide = |t: &Tensor| t.to_dtype(DType::F64);
-                let bias = bias.map(wide).transpose()?;
-                let sums = self.call(part, lengths, &wide(input)?, &wide(weight)?, bias.as_ref())?;
-                return sums.to_dtype(DType::I64)?.to_dtype(dtype);
+                return self.call_whole(part, lengths, input, weight, bias);
             }
         }
         let op = Convolution { geometry: self.geometry, part, lengths };
         let inputs: SmallVec<[&Tensor; 3]> = [input, weight].into_iter().chain(bias).collect();
         dispatch1(&op, &inputs)
+    }
+
+    /// The call for integers, whose sums wrap: their digits of 16 bits are convolved in f64, where sums of 2^21 products of two are exact.
+    #[track_caller]
+    fn call_whole(
+        &self,
+        part: Part,
+        lengths: PerDim,
+        input: &Tensor,
+        weight: &Tensor,
+        bias: Option<&Tensor>,
+    ) -> Result<Tensor> {
+        const BITS: i64 = 16;
+        let products = weight.elem_count() / weight.dims()[0].min(weight.dims()[1]).max(1);
+        ensure(products <= 1 << 21, || {
+            Error::value(self.op, "weight", format!("{products} integers for a sum"), "at most 2097152")
+        })?;
+        let dtype = input.dtype();
+        let count = dtype.size_in_bytes().div_ceil(2) as i64;
+        let digits = |t: &Tensor| -> Result<Vec<Tensor>> {
+            let wide = t.to_dtype(DType::I64)?;
+            let digit = |i: i64| {
+                let rest = f::bitwise_right_shift((&wide).into(), (BITS * i).into())?;
+                f::bitwise_and((&rest).into(), ((1 << BITS) - 1).into())?.to_dtype(DType::F64)
+            };
+            (0..count).map(digit).collect()
+        };
+        let (inputs, weights) = (digits(input)?, digits(weight)?);
+        let mut sums = match bias {
+            Some(bias) => {
+                bias.to_dtype(DType::I64)?.reshape([&[bias.elem_count()][..], &vec![1; self.spatial][..]].concat())?
+            }
+            None => Tensor::zeros((), DType::I64, input.device())?,
+        };
+        for (i, x) in inputs.iter().enumerate() {
+            for (j, w) in weights[..weights.len() - i].iter().enumerate() {
+                let digit = self.call(part, lengths, x, w, None)?.to_dtype(DType::I64)?;
+                sums = f::bitwise_left_shift((&digit).into(), (BITS * (i + j) as i64).into())?.broadcast_add(&sums)?;
+            }
+        }
+        sums.to_dtype(dtype)
     }
 
     /// Lengths from a rule for each spatial dimension, told the input's and the kernel's.

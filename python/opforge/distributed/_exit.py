@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import os
 import sys
+import time
 
 from .. import _core
 from ._errors import DistError
 from ._state import _world
+
+# Seconds that a rank stays after its error: launchers end all others when one has gone, and these have their own errors to show first.
+_GRACE = 1.0
 
 
 @functools.cache
@@ -26,7 +31,10 @@ def _failed(show, kind, error, traceback):
     sys.stderr.flush()
     group = _world.group
     if group is not None and not _world.is_failing and os.getpid() == _world.process:
+        _world.is_failing = True
         group._core.abort(f"{kind.__name__}: {error}"[:300])
+        with contextlib.suppress(KeyboardInterrupt):
+            time.sleep(_GRACE)
     _world.is_failing = True
 
 

@@ -235,6 +235,42 @@ def test_numbers_that_a_function_names_are_seen_as_they_are():
     assert compiled_module(x).tolist() == [0.0, 0.0] and compiled(x).tolist() == [1.5, 1.5]
 
 
+class Holder:
+    """An object of a user's, with what it holds."""
+
+    def __init__(self, **held):
+        self.__dict__.update(held)
+
+
+def test_what_objects_hold_is_seen_as_it_is():
+    """A module's mode, and attributes of objects, were those of the first call where the object was an argument or what a function names."""
+    x, holder, calls = torch.ones(3), Holder(weight=torch.ones(3), factor=2, inner=Holder(parts=[torch.zeros(3)])), []
+
+    def f(held, x):
+        calls.append(1)
+        return held.weight * x * held.factor + held.inner.parts[0]
+
+    of_argument = torch.compile(f)
+    named = torch.compile(lambda x: f(holder, x))
+    for change in (
+        lambda: None,
+        lambda: None,
+        lambda: setattr(holder, "weight", torch.full((3,), 5.0)),
+        lambda: setattr(holder, "factor", 2.0),
+        lambda: holder.inner.parts.__setitem__(0, torch.arange(3.0)),
+        lambda: holder.weight.add_(1),
+    ):
+        change()
+        expected = holder.weight * x * holder.factor + holder.inner.parts[0]
+        assert torch.equal(of_argument(holder, x), expected) and torch.equal(named(x), expected)
+    assert len(calls) == 8
+
+    model, run = nn.Dropout(0.5), torch.compile(lambda models, x: models["first"](x))
+    for training in (False, True, False):
+        model.train(training)
+        assert torch.equal(run({"first": model}, torch.ones(1000)), torch.ones(1000)) is not training
+
+
 def test_the_oldest_kinds_of_calls_are_forgotten():
     global FACTOR
 

@@ -247,7 +247,7 @@ impl Storage {
 
     /// As [`Storage::data`] for a kernel that writes first: memory that is reserved now may hold anything.
     #[inline]
-    pub(crate) fn data_for_output(&self) -> Result<NonNull<u8>> {
+    pub fn data_for_output(&self) -> Result<NonNull<u8>> {
         match NonNull::new(self.data.load(Ordering::Acquire)) {
             Some(data) => Ok(data),
             None => self.reserve(false),

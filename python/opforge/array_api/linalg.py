@@ -8,7 +8,6 @@ from opforge import _core
 from opforge._core import is_complex
 from opforge._core import linalg as _linalg
 
-from . import _complex_matrices as _complex
 from ._operands import place, places, promoted
 from .linear_algebra import matmul, matrix_transpose, tensordot, vecdot
 from .manipulation import broadcast_shapes
@@ -43,9 +42,6 @@ class SVDResult(NamedTuple):
 
 def cholesky(x, /, *, upper=False):
     """The triangular factor of a positive definite matrix: `x = L L^H`, or `U^H U` with `upper=True`."""
-    if is_complex(x):
-        lower = _complex.cholesky(x)
-        return lower.mH if upper else lower
     return _linalg.cholesky(x, upper=upper)
 
 
@@ -61,9 +57,6 @@ def cross(x1, x2, /, *, axis=-1):
 
 def det(x, /):
     """The determinant."""
-    if is_complex(x):
-        sign, size = slogdet(x)
-        return sign * _core.exp(size)
     return _linalg.det(x)
 
 
@@ -74,36 +67,32 @@ def diagonal(x, /, *, offset=0):
 
 def eig(x, /):
     """The eigenvalues and eigenvectors, as complex numbers."""
-    return EigResult(*(_complex.eig(x) if is_complex(x) else _linalg.eig(x)))
+    return EigResult(*_linalg.eig(x))
 
 
 def eigh(x, /):
     """The eigenvalues and eigenvectors of a symmetric or Hermitian matrix."""
-    return EigResult(*(_complex.eigh(x) if is_complex(x) else _linalg.eigh(x)))
+    return EigResult(*_linalg.eigh(x))
 
 
 def eigvals(x, /):
     """The eigenvalues, as complex numbers."""
-    return _complex.eig(x)[0] if is_complex(x) else _linalg.eigvals(x)
+    return _linalg.eigvals(x)
 
 
 def eigvalsh(x, /):
     """The eigenvalues of a symmetric or Hermitian matrix."""
-    return _complex.eigvalsh(x) if is_complex(x) else _linalg.eigvalsh(x)
+    return _linalg.eigvalsh(x)
 
 
 def inv(x, /):
     """The inverse."""
-    return _complex.inv(x) if is_complex(x) else _linalg.inv(x)
+    return _linalg.inv(x)
 
 
 def matrix_norm(x, /, *, keepdims=False, ord="fro"):
     """A norm of matrices: `'fro'`, `'nuc'`, 1, -1, 2, -2, inf or -inf."""
-    if is_complex(x) and ord in ("nuc", 2, -2):
-        values = svdvals(x)
-        norm = values.sum(-1) if ord == "nuc" else values[..., 0 if ord == 2 else -1]
-        return norm[..., None, None] if keepdims else norm
-    return _linalg.matrix_norm(x.abs() if is_complex(x) else x, ord, keepdim=keepdims)
+    return _linalg.matrix_norm(x, ord, keepdim=keepdims)
 
 
 def matrix_power(x, n, /):
@@ -113,7 +102,7 @@ def matrix_power(x, n, /):
 
 def matrix_rank(x, /, *, rtol=None):
     """How many singular values are above `rtol` times the largest."""
-    return _core.sum(_is_above(svdvals(x), x, rtol), -1) if is_complex(x) else _linalg.matrix_rank(x, rtol=rtol)
+    return _linalg.matrix_rank(x, rtol=rtol)
 
 
 def outer(x1, x2, /):
@@ -123,36 +112,17 @@ def outer(x1, x2, /):
 
 def pinv(x, /, *, rtol=None):
     """The pseudo-inverse, for which singular values up to `rtol` times the largest are 0."""
-    if not is_complex(x):
-        return _linalg.pinv(x, rtol=rtol)
-    u, s, vh = svd(x, full_matrices=False)
-    inverse = _core.where(_is_above(s, x, rtol), 1 / s, _core.zeros_like(s)).to(x.dtype)
-    return _core.matmul(vh.mH * inverse.unsqueeze(-2), u.mH)
-
-
-def _is_above(values, x, rtol):
-    """Which singular values of `x` count: those above `rtol` times the largest, or the rounding errors of its size."""
-    if rtol is None:
-        rtol = max(x.shape[-2:]) * _core.finfo(values.dtype).eps
-    elif isinstance(rtol, _core.Tensor):
-        rtol = rtol.unsqueeze(-1)
-    return values > rtol * values[..., :1]
+    return _linalg.pinv(x, rtol=rtol)
 
 
 def qr(x, /, *, mode="reduced"):
     """`Q` with orthonormal columns and the triangular `R` whose product is `x`; square `Q` with `mode='complete'`."""
-    if not is_complex(x):
-        return QRResult(*_linalg.qr(x, mode))
-    if mode not in ("reduced", "complete"):
-        raise ValueError(f"qr: mode {mode!r}, expected 'reduced' or 'complete'")
-    q, r, _ = _complex.qr(x)
-    k = min(x.shape[-2:]) if mode == "reduced" else x.shape[-2]
-    return QRResult(q[..., :k], r[..., :k, :])
+    return QRResult(*_linalg.qr(x, mode))
 
 
 def slogdet(x, /):
     """The sign of the determinant and the logarithm of its absolute value."""
-    return SlogdetResult(*(_complex.slogdet(x) if is_complex(x) else _linalg.slogdet(x)))
+    return SlogdetResult(*_linalg.slogdet(x))
 
 
 def solve(x1, x2, /):
@@ -160,19 +130,18 @@ def solve(x1, x2, /):
     x1, x2 = promoted(x1, x2)
     if x2.ndim == 1:
         return solve(x1, x2.unsqueeze(-1)).squeeze(-1)
-    solution = _complex.solve if is_complex(x1) else _linalg.solve
     stacks = broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
-    return solution(x1.expand(*stacks, *x1.shape[-2:]), x2.expand(*stacks, *x2.shape[-2:]))
+    return _linalg.solve(x1.expand(*stacks, *x1.shape[-2:]), x2.expand(*stacks, *x2.shape[-2:]))
 
 
 def svd(x, /, *, full_matrices=True):
     """`U`, the singular values `S` in descending order, and `Vh`, whose product is `x`."""
-    return SVDResult(*(_complex.svd(x, full_matrices) if is_complex(x) else _linalg.svd(x, full_matrices)))
+    return SVDResult(*_linalg.svd(x, full_matrices))
 
 
 def svdvals(x, /):
     """The singular values, in descending order."""
-    return _complex.svdvals(x) if is_complex(x) else _linalg.svdvals(x)
+    return _linalg.svdvals(x)
 
 
 def trace(x, /, *, offset=0, dtype=None):

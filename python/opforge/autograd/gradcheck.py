@@ -38,7 +38,22 @@ def _numerical(function, inputs, place, eps):
 
 def _outputs(function, inputs):
     outputs = _tensors(function(*inputs))
-    return [o for o in outputs if isinstance(o, _core.Tensor) and o.is_floating_point()]
+    return [o for o in outputs if isinstance(o, _core.Tensor) and (o.is_floating_point() or o.is_complex())]
+
+
+def _is_complex(value):
+    return isinstance(value, _core.Tensor) and value.is_complex()
+
+
+def _over_reals(function, inputs):
+    """The same function of real tensors, complex ones as pairs of parts, and its inputs: gradients of complex tensors are those of the parts."""
+    pairs = [_is_complex(x) for x in inputs]
+
+    def of_parts(*arguments):
+        outputs = _tensors(function(*[_core.view_as_complex(x) if pair else x for x, pair in zip(arguments, pairs)]))
+        return [_core.view_as_real(o) if _is_complex(o) else o for o in outputs]
+
+    return of_parts, [_core.view_as_real(x.detach()).requires_grad_(x.requires_grad) if pair else x for x, pair in zip(inputs, pairs)]
 
 
 def _analytical(output, source):
@@ -53,8 +68,9 @@ def _analytical(output, source):
 
 
 def gradcheck(function, inputs, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, **_options) -> bool:
-    """Compares the gradients of `function(*inputs)` with central differences, for inputs that require gradients (float64 is advised)."""
-    inputs = _tensors(inputs)
+    """Compares the gradients of `function(*inputs)` with central differences, for inputs that require gradients (float64 or complex128 is
+    advised)."""
+    function, inputs = _over_reals(function, _tensors(inputs))
     if not _differentiable(inputs):
         raise ValueError("gradcheck expects at least one input tensor that requires grad")
     with enable_grad():

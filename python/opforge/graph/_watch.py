@@ -1,13 +1,16 @@
-"""What functions read besides their arguments, as far as it can be found: modules, tensors, numbers and strings."""
+"""What functions read besides tensors that they are given, as far as it can be found: modules, tensors, numbers and strings."""
 
 from __future__ import annotations
 
 import functools
+import sys
 import types
 
 from .. import _core
 from ..nn.modules.module import Module
 
+# Classes of objects that hold tensors under names of their own, and of an object its children and its tensors.
+_HOLDERS = {Module: lambda module: (module._modules.values(), (*module._parameters.values(), *module._buffers.values()))}
 # How many functions and containers are looked into, one inside of the other, and how long those containers are at most.
 _DEPTH = 4
 _LENGTH = 256
@@ -15,13 +18,32 @@ _LENGTH = 256
 _PLAIN = frozenset({bool, int, float, complex, str, type(None)})
 
 
-def watched(function):
-    """The modules, tensors, numbers and strings that a function is, is bound to, has in its closure, its defaults, or its code names as globals. Lists
-    are looked into for modules and tensors.
+def watch(kind, parts):
+    """Has objects of a class watched as modules are: `parts` gives one's children of such classes, and its tensors."""
+    _HOLDERS[kind] = parts
+
+
+def watched(function, arguments=()):
+    """The modules, tensors, numbers and strings that a function is, is bound to, has in its closure, its defaults, or its code names as globals, and
+    that objects among its arguments hold, which are no tensors themselves. Lists are looked into for modules and tensors.
     """
-    found = []
-    _find(function, _DEPTH, set(), found)
+    found, seen = [], set()
+    _find(function, _DEPTH, seen, found)
+    for value in _objects(arguments):
+        _find(value, _DEPTH, seen, found)
     return found
+
+
+def _objects(value):
+    """What arguments are besides tensors, and values that are told from others by themselves."""
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        if type(value) not in _PLAIN and not isinstance(value, _core.Tensor):
+            yield value
+        return
+    for item in value:
+        yield from _objects(item)
 
 
 def _find(value, depth, seen, found, plain=True):
@@ -29,12 +51,15 @@ def _find(value, depth, seen, found, plain=True):
         if plain:
             found.append(value)
         return
-    if id(value) in seen or depth == 0:
+    if id(value) in seen:
         return
-    seen.add(id(value))
-    if isinstance(value, (Module, _core.Tensor)):
+    if isinstance(value, (*_HOLDERS, _core.Tensor)):
+        seen.add(id(value))
         found.append(value)
         return
+    if depth == 0:
+        return
+    seen.add(id(value))
     # Numbers in lists are what functions note, rather than what they compute with.
     for part in _parts(value):
         _find(part, depth - 1, seen, found, plain and not isinstance(value, list))
@@ -48,14 +73,15 @@ def _parts(value):
         yield from (*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values())
     elif isinstance(value, types.MethodType):
         yield value.__func__
-        own = value.__self__
-        yield from [own] if isinstance(own, Module) else getattr(own, "__dict__", {}).values()
+        yield value.__self__
     elif isinstance(value, functools.partial):
         yield from (value.func, *value.args, *value.keywords.values())
     elif isinstance(value, (list, tuple)) and len(value) <= _LENGTH:
         yield from value
     elif isinstance(value, dict) and len(value) <= _LENGTH:
         yield from value.values()
+    elif not isinstance(value, (type, types.ModuleType)) and type(value).__module__.partition(".")[0] not in sys.stdlib_module_names:
+        yield from getattr(value, "__dict__", {}).values()
 
 
 def state(roots):
@@ -64,7 +90,7 @@ def state(roots):
     """
     modules, tensors, plain, seen = [], [], [], set()
     for root in roots:
-        if isinstance(root, Module):
+        if isinstance(root, tuple(_HOLDERS)):
             _collect(root, modules, tensors, seen)
         elif isinstance(root, _core.Tensor):
             tensors.append(root)
@@ -83,8 +109,8 @@ def _collect(module, modules, tensors, seen):
         return
     seen.add(id(module))
     modules.append(module)
-    tensors.extend(tensor for tensor in module._parameters.values() if tensor is not None)
-    tensors.extend(tensor for tensor in module._buffers.values() if tensor is not None)
-    for child in module._modules.values():
+    children, own = next(parts for kind, parts in _HOLDERS.items() if isinstance(module, kind))(module)
+    tensors.extend(tensor for tensor in own if tensor is not None)
+    for child in children:
         if child is not None:
             _collect(child, modules, tensors, seen)

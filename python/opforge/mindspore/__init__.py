@@ -17,6 +17,7 @@ from .context import get_current_device as get_current_device
 from .context import set_context as set_context
 from .context import set_device as set_device
 from .dtype import *  # noqa: F403
+from .jit import jit as jit
 from .ops import grad as grad
 from .ops import value_and_grad as value_and_grad
 from .parameter import Parameter as Parameter

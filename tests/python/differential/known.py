@@ -27,7 +27,7 @@ class Known:
 GRADIENT = "gradient|second gradient"
 KNOWN = [
     # Of the table in docs/pytorch.md.
-    Known("det|linalg_det|logdet|slogdet", GRADIENT, "ingular|inv", "gradients of det at singular matrices are an error"),
+    Known("logdet|slogdet", GRADIENT, "ingular|inv", "gradients of logarithms of determinants at singular matrices are an error"),
     Known("amax|amin", GRADIENT, "NaN|infinity", "infinite gradients go to the extremes alone"),
     Known("cdist|pdist", GRADIENT, "numbers", "ties of p=inf share gradients"),
     Known("scatter_reduce|index_reduce", GRADIENT, "numbers", "include_self=False leaves self out"),

@@ -2,48 +2,65 @@
 
 use faer::diag::DiagMut;
 use faer::dyn_stack::MemStack;
-use faer::linalg::evd::{ComputeEigenvectors, evd_real, evd_scratch, self_adjoint_evd, self_adjoint_evd_scratch};
+use faer::linalg::evd::{
+    ComputeEigenvectors, evd_cplx, evd_real, evd_scratch, self_adjoint_evd, self_adjoint_evd_scratch,
+};
+use faer::traits::RealField;
 use faer::{MatRef, Par};
 use num_complex::Complex;
 use opforge_runtime::alloc::Room;
 
 use super::Failure;
+use super::number::{Number, finite, memory, zeros};
 use super::place::matrix;
-use super::real::{Real, finite, memory, zeros};
 
-/// Eigenvalues in ascending order and, if wanted, eigenvectors, of the symmetric matrix that one triangle tells.
-pub(super) fn symmetric<T: Real>(
+/// Eigenvalues in ascending order and, if wanted, eigenvectors, of the Hermitian matrix that one triangle tells.
+pub(super) fn symmetric<T: Number>(
     a: MatRef<'_, T>,
     upper: bool,
     values: &mut [T],
-    vectors: Option<&mut Room<T>>,
+    mut vectors: Option<&mut Room<T>>,
 ) -> Result<(), Failure> {
     let n = a.nrows();
     if n == 0 {
         return Ok(());
     }
+    // Transposed, a Hermitian matrix is its conjugate: its vectors are the conjugates of those of the matrix.
     let lower = if upper { a.transpose() } else { a };
-    if (0..n).any(|j| (j..n).any(|i| !lower.get(i, j).to_f64().is_finite())) {
+    if (0..n).any(|j| (j..n).any(|i| !lower.get(i, j).has_value())) {
         return Err(Failure::NotFinite);
     }
     let compute = if vectors.is_some() { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No };
     let mut room = memory(self_adjoint_evd_scratch::<T>(n, compute, Par::Seq, Default::default()))?;
-    let (values, vectors) = (DiagMut::from_slice_mut(values), vectors.map(|v| matrix(v, n)));
-    self_adjoint_evd(lower, values, vectors, Par::Seq, MemStack::new(&mut room), Default::default())
-        .map_err(|_| Failure::NotConverged)
+    let basis = vectors.as_deref_mut().map(|v| matrix(v, n));
+    let (values, stack) = (DiagMut::from_slice_mut(values), MemStack::new(&mut room));
+    self_adjoint_evd(lower, values, basis, Par::Seq, stack, Default::default()).map_err(|_| Failure::NotConverged)?;
+    if let Some(vectors) = vectors.filter(|_| upper && !T::IS_REAL) {
+        vectors.iter_mut().for_each(|x| *x = x.conjugate());
+    }
+    Ok(())
 }
 
-/// Eigenvalues and, if wanted, eigenvectors of any square matrix; of two conjugates, one follows the other.
-pub(super) fn general<T: Real>(
+/// Eigenvalues and, if wanted, eigenvectors of any square matrix; of a real one's two conjugates, one follows the other.
+pub(super) fn general<T: Number>(
     a: MatRef<'_, T>,
-    values: &mut [Complex<T>],
-    vectors: Option<&mut Room<Complex<T>>>,
+    values: &mut [Complex<f64>],
+    vectors: Option<&mut Room<Complex<f64>>>,
 ) -> Result<(), Failure> {
-    let n = a.nrows();
-    if n == 0 {
+    if a.nrows() == 0 {
         return Ok(());
     }
     finite(a)?;
+    T::eigen(a, values, vectors)
+}
+
+/// As [`Number::eigen`], of real matrices.
+pub(super) fn of_real<T: Number + RealField>(
+    a: MatRef<'_, T>,
+    values: &mut [Complex<f64>],
+    vectors: Option<&mut Room<Complex<f64>>>,
+) -> Result<(), Failure> {
+    let n = a.nrows();
     let compute = if vectors.is_some() { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No };
     let mut room = memory(evd_scratch::<T>(n, ComputeEigenvectors::No, compute, Par::Seq, Default::default()))?;
     let (mut re, mut im) = (zeros(n)?, zeros(n)?);
@@ -52,7 +69,10 @@ pub(super) fn general<T: Real>(
     let [of_re, of_im] = [&mut re, &mut im].map(|part| DiagMut::from_slice_mut(part));
     evd_real(a, of_re, of_im, None, basis, Par::Seq, MemStack::new(&mut room), Default::default())
         .map_err(|_| Failure::NotConverged)?;
-    values.iter_mut().zip(re.iter().zip(&im[..])).for_each(|(value, (&re, &im))| *value = Complex { re, im });
+    values
+        .iter_mut()
+        .zip(re.iter().zip(&im[..]))
+        .for_each(|(value, (re, im))| *value = Complex::new(re.real(), im.real()));
     if let Some(vectors) = vectors {
         unpack(&columns, &im, vectors);
     }
@@ -61,21 +81,41 @@ pub(super) fn general<T: Real>(
 
 /// Eigenvectors of length 1 from columns that hold a vector each, or, side by side, the real and the imaginary part of the first of two
 /// conjugates.
-fn unpack<T: Real>(columns: &[T], im: &[T], vectors: &mut [Complex<T>]) {
+fn unpack<T: Number>(columns: &[T], im: &[T], vectors: &mut [Complex<f64>]) {
     let n = im.len();
     let mut j = 0;
     while j < n {
-        let pair = im[j].to_f64() != 0.0 && j + 1 < n;
-        let at = |i: usize| (columns[j * n + i].to_f64(), if pair { columns[(j + 1) * n + i].to_f64() } else { 0.0 });
+        let pair = im[j].real() != 0.0 && j + 1 < n;
+        let at = |i: usize| (columns[j * n + i].real(), if pair { columns[(j + 1) * n + i].real() } else { 0.0 });
         let length = (0..n).map(at).map(|(re, im)| re * re + im * im).sum::<f64>().sqrt();
         for i in 0..n {
             let (re, im) = at(i);
-            let unit = Complex { re: T::of(re / length), im: T::of(im / length) };
+            let unit = Complex::new(re, im) / length;
             vectors[j * n + i] = unit;
             if pair {
-                vectors[(j + 1) * n + i] = Complex { re: unit.re, im: T::of(-im / length) };
+                vectors[(j + 1) * n + i] = unit.conj();
             }
         }
         j += if pair { 2 } else { 1 };
     }
+}
+
+/// As [`Number::eigen`], of complex matrices.
+pub(super) fn of_complex(
+    a: MatRef<'_, Complex<f64>>,
+    values: &mut [Complex<f64>],
+    mut vectors: Option<&mut Room<Complex<f64>>>,
+) -> Result<(), Failure> {
+    let n = a.nrows();
+    let compute = if vectors.is_some() { ComputeEigenvectors::Yes } else { ComputeEigenvectors::No };
+    let need = evd_scratch::<Complex<f64>>(n, ComputeEigenvectors::No, compute, Par::Seq, Default::default());
+    let mut room = memory(need)?;
+    let (values, basis) = (DiagMut::from_slice_mut(values), vectors.as_deref_mut().map(|v| matrix(v, n)));
+    evd_cplx(a, values, None, basis, Par::Seq, MemStack::new(&mut room), Default::default())
+        .map_err(|_| Failure::NotConverged)?;
+    for vector in vectors.into_iter().flat_map(|vectors| vectors.chunks_exact_mut(n)) {
+        let length = vector.iter().map(|x| x.norm_sqr()).sum::<f64>().sqrt();
+        vector.iter_mut().for_each(|x| *x /= length);
+    }
+    Ok(())
 }

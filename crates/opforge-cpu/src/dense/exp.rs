@@ -5,8 +5,8 @@ use faer::{Accum, MatRef, Par};
 
 use super::Failure;
 use super::lu;
+use super::number::{Number, copied, is_finite, zeros};
 use super::place::matrix;
-use super::real::{Real, copied, is_finite, zeros};
 
 /// Up to this 1-norm the approximant is exact to rounding in f64, and in f32 all the more (Higham, "The scaling and squaring method for the
 /// matrix exponential revisited", 2005).
@@ -32,12 +32,12 @@ const PADE: [f64; 14] = [
 
 /// By the diagonal Padé approximant of degree 13 of a power of two's part of the matrix, squared as often as it was halved. NaN if the matrix
 /// is not finite.
-pub(super) fn exp<T: Real>(a: MatRef<'_, T>, result: &mut [T]) -> Result<(), Failure> {
+pub(super) fn exp<T: Number>(a: MatRef<'_, T>, result: &mut [T]) -> Result<(), Failure> {
     let n = a.nrows();
     if n == 0 {
         return Ok(());
     }
-    let norm = (0..n).map(|j| a.col(j).iter().map(|x| x.to_f64().abs()).sum()).fold(0.0, f64::max);
+    let norm = (0..n).map(|j| a.col(j).iter().map(|x| x.magnitude()).sum()).fold(0.0, f64::max);
     if !is_finite(a) || !norm.is_finite() {
         result.fill(T::of(f64::NAN));
         return Ok(());
@@ -55,13 +55,13 @@ pub(super) fn exp<T: Real>(a: MatRef<'_, T>, result: &mut [T]) -> Result<(), Fai
     Ok(())
 }
 
-fn multiply<T: Real>(a: &[T], b: &[T], n: usize, product: &mut [T]) {
+fn multiply<T: Number>(a: &[T], b: &[T], n: usize, product: &mut [T]) {
     let of = |x| MatRef::from_column_major_slice(x, n, n);
     matmul(matrix(product, n), Accum::Replace, of(a), of(b), T::of(1.0), Par::Seq);
 }
 
 /// `(V - U)^-1 (V + U)` with `U` the odd and `V` the even powers.
-fn pade<T: Real>(a: &[T], n: usize, result: &mut [T]) -> Result<(), Failure> {
+fn pade<T: Number>(a: &[T], n: usize, result: &mut [T]) -> Result<(), Failure> {
     let len = n * n;
     let (mut a2, mut a4, mut a6, mut part, mut odd, mut even) =
         (zeros(len)?, zeros(len)?, zeros(len)?, zeros(len)?, zeros(len)?, zeros(len)?);

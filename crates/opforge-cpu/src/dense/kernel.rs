@@ -1,7 +1,7 @@
 //! The kernel of routines that work on one matrix of a batch at a time.
 
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use faer::MatRef;
 use num_complex::Complex;
@@ -11,9 +11,9 @@ use opforge_runtime::alloc::Room;
 use opforge_runtime::parallel::parallel_for;
 use smallvec::SmallVec;
 
+use super::number::{Number, zeros};
 use super::place::Place;
-use super::real::{Real, zeros};
-use super::{Dense, Failure, eigen, exp, lu, qr, spectral, triangular};
+use super::{Dense, Failure, FirstFailure, eigen, exp, lu, qr, spectral, triangular};
 use crate::copy::Shared;
 use crate::loops::work::grain;
 
@@ -23,11 +23,93 @@ const OPERATIONS: usize = 6;
 /// What a routine computes of one matrix, column by column: outputs of numbers, of complex ones, and that of integers if there is one.
 pub(super) struct Results<T> {
     pub numbers: SmallVec<[Room<T>; 3]>,
-    pub complex: SmallVec<[Room<Complex<T>>; 2]>,
+    pub complex: SmallVec<[Room<Complex<f64>>; 2]>,
     pub integers: Room<i64>,
 }
 
-pub(super) fn prepare<T: Real>(
+/// How numbers lie in tensors.
+pub(super) trait Stored: Copy + Send + Sync + 'static {
+    /// What is computed with.
+    type Number: Number;
+    /// What is real also of complex matrices.
+    type Part: Copy;
+    /// A matrix as it is computed with, in `room` if that is something else.
+    fn matrix<'a>(
+        a: MatRef<'a, Self>,
+        room: &'a mut Option<Room<Self::Number>>,
+    ) -> Result<MatRef<'a, Self::Number>, Failure>;
+    fn number(x: Self::Number) -> Self;
+    fn part(x: Self::Number) -> Self::Part;
+    /// Complex numbers of such parts.
+    type Complex: Copy;
+    fn complex(x: Complex<f64>) -> Self::Complex;
+}
+
+macro_rules! stored_as_computed {
+    ($($t:ty, $part:ty, |$x:ident| $of:expr;)*) => {$(
+        impl Stored for $t {
+            type Number = $t;
+            type Part = $part;
+            type Complex = Complex<$part>;
+            fn matrix<'a>(a: MatRef<'a, $t>, _: &'a mut Option<Room<$t>>) -> Result<MatRef<'a, $t>, Failure> {
+                Ok(a)
+            }
+            fn number(x: $t) -> $t {
+                x
+            }
+            fn part($x: $t) -> $part {
+                $of
+            }
+            fn complex(x: Complex<f64>) -> Complex<$part> {
+                Complex::new(x.re as $part, x.im as $part)
+            }
+        }
+    )*};
+}
+stored_as_computed! {
+    f32, f32, |x| x;
+    f64, f64, |x| x;
+    Complex<f64>, f64, |x| x.re;
+}
+
+impl Stored for Complex<f32> {
+    type Number = Complex<f64>;
+    type Part = f32;
+    type Complex = Complex<f32>;
+    fn matrix<'a>(
+        a: MatRef<'a, Self>,
+        room: &'a mut Option<Room<Complex<f64>>>,
+    ) -> Result<MatRef<'a, Complex<f64>>, Failure> {
+        let rows = a.nrows();
+        let wide = room.insert(zeros(rows * a.ncols())?);
+        for (j, column) in wide.chunks_exact_mut(rows.max(1)).enumerate() {
+            column
+                .iter_mut()
+                .enumerate()
+                .for_each(|(i, x)| *x = Complex::new(a[(i, j)].re.into(), a[(i, j)].im.into()));
+        }
+        Ok(MatRef::from_column_major_slice(wide, rows, a.ncols()))
+    }
+    fn number(x: Complex<f64>) -> Self {
+        Complex::new(x.re as f32, x.im as f32)
+    }
+    fn part(x: Complex<f64>) -> f32 {
+        x.re as f32
+    }
+    fn complex(x: Complex<f64>) -> Self {
+        Self::number(x)
+    }
+}
+
+/// What becomes of computed numbers in an output.
+#[derive(Clone, Copy)]
+enum Written {
+    AsTheyAre,
+    Conjugates,
+    RealParts,
+}
+
+pub(super) fn prepare<S: Stored>(
     op: &'static str,
     what: Dense,
     inputs: &[&Meta],
@@ -35,22 +117,29 @@ pub(super) fn prepare<T: Real>(
 ) -> Result<Arc<dyn HostKernel>> {
     let a = inputs[0];
     let lead = a.rank() - 2;
-    let mut numbers = SmallVec::<[(usize, Place); 3]>::new();
+    let is_spectrum = matches!(what, Dense::Eig | Dense::Eigenvalues);
+    let mut numbers = SmallVec::<[(usize, Place, Written); 3]>::new();
     let mut complex = SmallVec::<[(usize, Place); 2]>::new();
     let mut integers = None;
     for (i, output) in outputs.iter().enumerate() {
         let place = Place::new(output, lead);
         match output.dtype {
-            dtype if dtype == a.dtype => {
-                // faer gives V, and columns are contiguous in what it works on.
-                numbers.push((i, if what == Dense::Svd && i == 2 { place.transposed() } else { place }));
-            }
-            dtype if dtype.is_complex() && dtype.size_in_bytes() == 2 * size_of::<T>() => complex.push((i, place)),
             DType::I32 | DType::I64 => integers = Some((i, output.dtype, place)),
+            dtype if is_spectrum && dtype.is_complex() && dtype.size_in_bytes() == size_of::<S::Complex>() => {
+                complex.push((i, place));
+            }
+            // faer gives V, and columns are contiguous in what it works on.
+            dtype if dtype == a.dtype && what == Dense::Svd && i == 2 => {
+                numbers.push((i, place.transposed(), Written::Conjugates));
+            }
+            dtype if dtype == a.dtype && !is_spectrum => numbers.push((i, place, Written::AsTheyAre)),
+            dtype if !dtype.is_complex() && a.dtype.is_complex() && dtype.size_in_bytes() == size_of::<S::Part>() => {
+                numbers.push((i, place, Written::RealParts));
+            }
             other => return Err(Error::dtypes(op, a.dtype, other)),
         }
     }
-    Ok(Arc::new(DenseKernel::<T> {
+    Ok(Arc::new(DenseKernel::<S> {
         op,
         what,
         batch: a.dims()[..lead].iter().product(),
@@ -62,21 +151,21 @@ pub(super) fn prepare<T: Real>(
     }))
 }
 
-struct DenseKernel<T> {
+struct DenseKernel<S> {
     op: &'static str,
     what: Dense,
     batch: usize,
     inputs: SmallVec<[Place; 3]>,
-    /// Which outputs hold numbers of the inputs' dtype, and where.
-    numbers: SmallVec<[(usize, Place); 3]>,
-    /// Which outputs hold complex numbers, and where.
+    /// Which outputs hold numbers, or parts of them, and where.
+    numbers: SmallVec<[(usize, Place, Written); 3]>,
+    /// Which outputs hold eigenvalues and eigenvectors of general matrices, and where.
     complex: SmallVec<[(usize, Place); 2]>,
     /// Which output holds integers.
     integers: Option<(usize, DType, Place)>,
-    element: PhantomData<T>,
+    element: PhantomData<S>,
 }
 
-impl<T: Real> DenseKernel<T> {
+impl<S: Stored> DenseKernel<S> {
     /// Operations for one matrix, roughly, with what it takes to come to it.
     fn work(&self) -> usize {
         let (m, n) = (self.inputs[0].rows, self.inputs[0].columns);
@@ -90,15 +179,36 @@ impl<T: Real> DenseKernel<T> {
         (m * n).saturating_mul(times * m.min(n) + columns).saturating_add(50)
     }
 
-    fn room(&self) -> Result<Results<T>, Failure> {
-        let numbers = self.numbers.iter().map(|(_, place)| zeros(place.len())).collect::<Result<_, Failure>>()?;
+    fn room(&self) -> Result<Results<S::Number>, Failure> {
+        let numbers = self.numbers.iter().map(|(_, place, _)| zeros(place.len())).collect::<Result<_, Failure>>()?;
         let complex = self.complex.iter().map(|(_, place)| Room::filled(place.len(), Complex::default()));
         let integers = Room::filled(self.integers.as_ref().map_or(0, |(.., place)| place.len()), 0)?;
         Ok(Results { numbers, complex: complex.collect::<Result<_>>()?, integers })
     }
 
-    fn compute(&self, inputs: &[MatRef<'_, T>], results: &mut Results<T>) -> Result<(), Failure> {
+    /// What is computed of one matrix of the batch.
+    ///
+    /// # Safety
+    /// The sources are valid for reads of the inputs' tensors.
+    unsafe fn one(
+        &self,
+        sources: &[Shared<*const u8>],
+        index: usize,
+        results: &mut Results<S::Number>,
+    ) -> Result<(), Failure> {
+        let mut rooms = [const { None }; 3];
+        let mut matrices = SmallVec::<[MatRef<'_, S::Number>; 3]>::new();
+        for ((place, source), room) in self.inputs.iter().zip(sources).zip(&mut rooms) {
+            // SAFETY: the place was made of the input's layout.
+            let stored = unsafe { place.read(source.get().cast::<S>(), index) };
+            matrices.push(S::matrix(stored, room)?);
+        }
+        self.compute(&matrices, results)
+    }
+
+    fn compute(&self, inputs: &[MatRef<'_, S::Number>], results: &mut Results<S::Number>) -> Result<(), Failure> {
         let a = inputs[0];
+        let number = |i: usize| inputs[i][(0, 0)].real();
         match self.what {
             Dense::Cholesky => match triangular::cholesky(a, &mut results.numbers[0])? {
                 0 => Ok(()),
@@ -108,11 +218,16 @@ impl<T: Real> DenseKernel<T> {
                 let order = triangular::cholesky(a, &mut results.numbers[0])?;
                 results.integers[0] = order as i64;
                 if order > 0 {
-                    results.numbers[0].fill(T::of(f64::NAN));
+                    results.numbers[0].fill(Number::of(f64::NAN));
                 }
                 Ok(())
             }
-            Dense::LogDet => lu::log_determinant(a, &mut results.numbers[0]),
+            Dense::LogDet => {
+                let [sign_and_log, itself] = &mut results.numbers[..] else {
+                    unreachable!("sign and logarithm, and itself")
+                };
+                lu::log_determinant(a, sign_and_log, itself)
+            }
             Dense::Solve => lu::solve(a, inputs[1], &mut results.numbers[0]),
             Dense::Lu => lu::factor(a, &mut results.numbers[0], &mut results.integers),
             Dense::Triangular { upper, unit } => {
@@ -139,16 +254,12 @@ impl<T: Real> DenseKernel<T> {
                 eigen::general(a, values, Some(vectors))
             }
             Dense::Eigenvalues => eigen::general(a, &mut results.complex[0], None),
-            Dense::PseudoInverse { hermitian } => spectral::pseudo_inverse(
-                a,
-                hermitian,
-                *inputs[1].get(0, 0),
-                *inputs[2].get(0, 0),
-                &mut results.numbers[0],
-            ),
+            Dense::PseudoInverse { hermitian } => {
+                spectral::pseudo_inverse(a, hermitian, number(1), number(2), &mut results.numbers[0])
+            }
             Dense::LeastSquares => {
                 let (x, values) = results.numbers.split_first_mut().expect("X");
-                let rank = spectral::least_squares(a, inputs[1], *inputs[2].get(0, 0), x, values.first_mut())?;
+                let rank = spectral::least_squares(a, inputs[1], number(2), x, values.first_mut())?;
                 results.integers[0] = rank as i64;
                 Ok(())
             }
@@ -157,40 +268,39 @@ impl<T: Real> DenseKernel<T> {
     }
 }
 
-impl<T: Real> HostKernel for DenseKernel<T> {
+impl<S: Stored> HostKernel for DenseKernel<S> {
     unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
         let sources: SmallVec<[Shared<*const u8>; 3]> = inputs.iter().map(|&input| Shared(input)).collect();
         let targets: SmallVec<[Shared<*mut u8>; 3]> = outputs.iter().map(|&output| Shared(output)).collect();
-        // The first matrix that has no result, whichever thread comes upon it.
-        let failed: Mutex<Option<(usize, Failure)>> = Mutex::new(None);
-        let fail = |index: usize, failure: Failure| {
-            let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
-            if failed.is_none_or(|(first, _)| index < first) {
-                *failed = Some((index, failure));
-            }
-        };
+        let failed = FirstFailure::default();
         parallel_for(self.batch, grain(self.work() / OPERATIONS), |range| {
             let mut results = match self.room() {
                 Ok(results) => results,
-                Err(failure) => return fail(range.start, failure),
+                Err(failure) => return failed.note(range.start, failure),
             };
             for index in range {
                 // SAFETY: the sources are the inputs, of whose layouts the places were made, and outlive the matrices.
-                let matrix = |(place, source): (&Place, &Shared<*const u8>)| unsafe {
-                    place.read(source.get().cast::<T>(), index)
-                };
-                let matrices: SmallVec<[MatRef<'_, T>; 3]> = self.inputs.iter().zip(&sources).map(matrix).collect();
-                if let Err(failure) = self.compute(&matrices, &mut results) {
-                    fail(index, failure);
+                let outcome = unsafe { self.one(&sources, index, &mut results) };
+                if let Err(failure) = outcome {
+                    failed.note(index, failure);
                     continue;
                 }
-                for ((i, place), numbers) in self.numbers.iter().zip(&results.numbers) {
+                for ((i, place, written), numbers) in self.numbers.iter().zip(&results.numbers) {
+                    let target = targets[*i].get();
                     // SAFETY: the place is the output's; each matrix of the batch has a part of it of its own.
-                    unsafe { place.write(targets[*i].get().cast::<T>(), index, numbers, |x| x) };
+                    unsafe {
+                        match written {
+                            Written::AsTheyAre => place.write(target.cast::<S>(), index, numbers, S::number),
+                            Written::Conjugates => {
+                                place.write(target.cast::<S>(), index, numbers, |x| S::number(x.conjugate()));
+                            }
+                            Written::RealParts => place.write(target.cast::<S::Part>(), index, numbers, S::part),
+                        }
+                    }
                 }
                 for ((i, place), numbers) in self.complex.iter().zip(&results.complex) {
                     // SAFETY: the place is the output's, of complex numbers; each matrix of the batch has a part of it of its own.
-                    unsafe { place.write(targets[*i].get().cast::<Complex<T>>(), index, numbers, |x| x) };
+                    unsafe { place.write(targets[*i].get().cast::<S::Complex>(), index, numbers, S::complex) };
                 }
                 if let Some((i, dtype, place)) = &self.integers {
                     let target = targets[*i].get();
@@ -204,10 +314,7 @@ impl<T: Real> HostKernel for DenseKernel<T> {
                 }
             }
         });
-        match failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            None => Ok(()),
-            Some((index, failure)) => Err(failure.error(self.op, index)),
-        }
+        failed.outcome(self.op)
     }
 
     fn cost(&self) -> u64 {

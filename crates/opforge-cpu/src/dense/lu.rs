@@ -7,8 +7,8 @@ use faer::linalg::lu::partial_pivoting::factor::{lu_in_place, lu_in_place_scratc
 use faer::{MatRef, Par};
 use opforge_runtime::alloc::Room;
 
+use super::number::{Number, copied, memory};
 use super::place::matrix;
-use super::real::{Real, copied, memory};
 use super::{Failure, small, triangular};
 
 /// Columns one after another, and an order of rows.
@@ -48,7 +48,7 @@ impl<T: Copy, const N: usize> DerefMut for Few<T, N> {
 }
 
 /// Overwrites `A`, whose columns have `m` elements, with `L` and `U`. The rows in their new order, and how many exchanges made it.
-fn factor_in_place<T: Real>(a: &mut [T], m: usize) -> Result<(Rows, usize), Failure> {
+fn factor_in_place<T: Number>(a: &mut [T], m: usize) -> Result<(Rows, usize), Failure> {
     let mut rows = Rows::filled(m, 0)?;
     let n = a.len().checked_div(m).unwrap_or(0);
     if m.min(n) <= small::ROWS {
@@ -56,7 +56,7 @@ fn factor_in_place<T: Real>(a: &mut [T], m: usize) -> Result<(Rows, usize), Fail
         return Ok((rows, exchanges));
     }
     let kept = copied(matrix(a, m).as_ref())?;
-    let finite = |a: &[T]| a.iter().all(|x| x.to_f64().is_finite());
+    let finite = |a: &[T]| a.iter().all(|x| x.has_value());
     let mut places = Rows::filled(m, 0)?;
     let mut room = memory(lu_in_place_scratch::<usize, T>(m, n, Par::Seq, Default::default()))?;
     let stack = MemStack::new(&mut room);
@@ -72,20 +72,27 @@ fn factor_in_place<T: Real>(a: &mut [T], m: usize) -> Result<(Rows, usize), Fail
 }
 
 /// The elements of `A`, column by column.
-fn columns<T: Real>(a: MatRef<'_, T>) -> Result<Columns<T>, Failure> {
-    let mut columns = Columns::filled(a.nrows() * a.ncols(), T::of(0.0))?;
-    matrix(&mut columns, a.nrows()).copy_from(a);
+fn columns<T: Number>(a: MatRef<'_, T>) -> Result<Columns<T>, Failure> {
+    let (m, n) = (a.nrows(), a.ncols());
+    let mut columns = Columns::filled(m * n, T::of(0.0))?;
+    if m * n > INLINE {
+        matrix(&mut columns, m).copy_from(a);
+    } else {
+        columns.chunks_exact_mut(m.max(1)).enumerate().for_each(|(j, column)| {
+            column.iter_mut().enumerate().for_each(|(i, x)| *x = a[(i, j)]);
+        });
+    }
     Ok(columns)
 }
 
 /// `L` and `U` in one matrix, and the row that each step exchanged its own with, counted from 1. NaN if `A`
 /// is not finite.
-pub(super) fn factor<T: Real>(a: MatRef<'_, T>, both: &mut [T], pivots: &mut [i64]) -> Result<(), Failure> {
+pub(super) fn factor<T: Number>(a: MatRef<'_, T>, both: &mut [T], pivots: &mut [i64]) -> Result<(), Failure> {
     if both.is_empty() {
         return Ok(());
     }
     matrix(both, a.nrows()).copy_from(a);
-    if both.iter().any(|x| !x.to_f64().is_finite()) {
+    if !both.iter().all(|x| x.has_value()) {
         both.fill(T::of(f64::NAN));
         pivots.iter_mut().enumerate().for_each(|(step, pivot)| *pivot = step as i64 + 1);
         return Ok(());
@@ -103,21 +110,28 @@ pub(super) fn factor<T: Real>(a: MatRef<'_, T>, both: &mut [T], pivots: &mut [i6
     Ok(())
 }
 
-/// `[sign, log |det|]`.
-pub(super) fn log_determinant<T: Real>(a: MatRef<'_, T>, result: &mut [T]) -> Result<(), Failure> {
+/// `[sign, log |det|]`, and the determinant itself.
+pub(super) fn log_determinant<T: Number>(
+    a: MatRef<'_, T>,
+    sign_and_log: &mut [T],
+    itself: &mut [T],
+) -> Result<(), Failure> {
     let mut both = columns(a)?;
     let (_, exchanges) = factor_in_place(&mut both, a.nrows())?;
-    let (mut sign, mut log) = (if exchanges % 2 == 0 { 1.0 } else { -1.0 }, 0.0);
-    for pivot in both.iter().step_by(a.nrows() + 1).map(|pivot| pivot.to_f64()) {
-        sign *= if pivot == 0.0 { 0.0 } else { pivot.signum() };
-        log += pivot.abs().ln();
+    let (mut sign, mut log) = (T::of(if exchanges % 2 == 0 { 1.0 } else { -1.0 }), 0.0);
+    let mut determinant = sign;
+    for &pivot in both.iter().step_by(a.nrows() + 1) {
+        sign *= pivot.sign();
+        log += pivot.magnitude().ln();
+        determinant *= pivot;
     }
-    result.copy_from_slice(&[T::of(sign), T::of(log)]);
+    sign_and_log.copy_from_slice(&[sign, T::of(log)]);
+    itself[0] = determinant;
     Ok(())
 }
 
 /// `X` of `A X = B`.
-pub(super) fn solve<T: Real>(a: MatRef<'_, T>, b: MatRef<'_, T>, x: &mut [T]) -> Result<(), Failure> {
+pub(super) fn solve<T: Number>(a: MatRef<'_, T>, b: MatRef<'_, T>, x: &mut [T]) -> Result<(), Failure> {
     let n = a.nrows();
     if n == 0 {
         return Ok(());

@@ -2,31 +2,34 @@
 //!
 //! A matrix is worked on by one thread, so that results do not depend on how many there are; the matrices of a batch are shared out.
 //!
-//! faer is pure Rust, so there is nothing to install. Vectors of `svd` and `eigh` and rows of `R` have signs of faer's choice; samples compare them
+//! faer is pure Rust, so there is nothing to install. Of complex matrices, adjoints (`^H`) stand for transposes (`^T`). Vectors of `svd` and `eigh` and rows of `R` have signs of faer's choice; samples compare them
 //! without signs (`Sample::up_to_sign`).
 
 mod eigen;
 mod exp;
 mod kernel;
+mod lanes;
 mod lu;
+mod number;
 mod place;
 mod qr;
-mod real;
 mod small;
 mod spectral;
 #[cfg(test)]
 mod tests;
 mod triangular;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use num_complex::Complex;
 use opforge_core::{DType, Error, Meta, Result};
 use opforge_runtime::HostKernel;
 
 pub use opforge_tile::forms::Dense;
 
 /// The kernel that computes `what` of every matrix of a batch: dimensions before an input's last two, of `A` and of everything else.
-/// Inputs are f32 or f64; outputs that count are integers, and [`Dense::Eig`]'s complex. Strides are free, but outputs may not overlap themselves.
+/// Inputs are f32, f64, c64 or c128; outputs that count are integers, [`Dense::Eig`]'s complex, and singular values and eigenvalues of Hermitian
+/// matrices real. Strides are free, but outputs may not overlap themselves.
 ///
 /// # Errors
 /// Other dtypes, and fewer dimensions than two in `A`. Running fails for a matrix that has no result.
@@ -42,9 +45,33 @@ pub fn dense(op: &'static str, what: Dense, inputs: &[&Meta], outputs: &[&Meta])
         return Err(Error::value(op, "output", format!("{:?}", output.layout), "a layout without overlaps"));
     }
     match a.dtype {
-        DType::F32 => kernel::prepare::<f32>(op, what, inputs, outputs),
-        DType::F64 => kernel::prepare::<f64>(op, what, inputs, outputs),
+        DType::F32 => lanes::prepare::<f32>(op, what, inputs, outputs)
+            .map_or_else(|| kernel::prepare::<f32>(op, what, inputs, outputs), Ok),
+        DType::F64 => lanes::prepare::<f64>(op, what, inputs, outputs)
+            .map_or_else(|| kernel::prepare::<f64>(op, what, inputs, outputs), Ok),
+        DType::C64 => kernel::prepare::<Complex<f32>>(op, what, inputs, outputs),
+        DType::C128 => kernel::prepare::<Complex<f64>>(op, what, inputs, outputs),
         other => Err(Error::UnsupportedDTypeForOp(other, op)),
+    }
+}
+
+/// The first matrix of a batch that has no result, whichever thread comes upon it.
+#[derive(Default)]
+struct FirstFailure(Mutex<Option<(usize, Failure)>>);
+
+impl FirstFailure {
+    fn note(&self, index: usize, failure: Failure) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.is_none_or(|(first, _)| index < first) {
+            *known = Some((index, failure));
+        }
+    }
+
+    fn outcome(self, op: &'static str) -> Result<()> {
+        match self.0.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            None => Ok(()),
+            Some((index, failure)) => Err(failure.error(op, index)),
+        }
     }
 }
 

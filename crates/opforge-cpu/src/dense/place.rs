@@ -32,7 +32,7 @@ impl Place {
     }
 
     /// The offset of a batch's matrix.
-    fn offset(&self, mut index: usize) -> usize {
+    pub fn offset(&self, mut index: usize) -> usize {
         let Some(((_, first), rest)) = self.lead.split_first() else { return 0 };
         let mut offset = 0;
         for &(len, stride) in rest.iter().rev() {
@@ -40,6 +40,12 @@ impl Place {
             index /= len;
         }
         offset + index * first
+    }
+
+    /// The offset of an element in its matrix.
+    #[inline(always)]
+    pub fn within(&self, i: usize, j: usize) -> isize {
+        i as isize * self.row + j as isize * self.column
     }
 
     /// # Safety

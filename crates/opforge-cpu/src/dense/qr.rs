@@ -8,11 +8,11 @@ use faer::linalg::householder::{
     apply_block_householder_sequence_transpose_on_the_left_in_place_with_conj as apply_transposed,
 };
 use faer::linalg::qr::no_pivoting::factor::{qr_in_place, qr_in_place_scratch, recommended_block_size};
-use faer::{Conj, MatRef, Par};
+use faer::{Conj, MatMut, MatRef, Par};
 use opforge_runtime::alloc::Room;
 
+use super::number::{Number, copied, finite, is_finite, memory, zeros};
 use super::place::matrix;
-use super::real::{Real, copied, finite, is_finite, memory, zeros};
 use super::{Failure, triangular};
 
 /// `A = Q R`: `R` on and above the diagonal of a matrix, and reflections whose product is `Q` below it.
@@ -23,7 +23,7 @@ struct Reflections<T> {
     block: usize,
 }
 
-impl<T: Real> Reflections<T> {
+impl<T: Number> Reflections<T> {
     /// Of a matrix with elements.
     fn new(a: MatRef<'_, T>) -> Result<Self, Failure> {
         let (rows, n) = (a.nrows(), a.ncols());
@@ -41,18 +41,18 @@ impl<T: Real> Reflections<T> {
         both.subrows(0, both.nrows().min(both.ncols()))
     }
 
-    /// Overwrites `X` with `Q X` or `Q^T X`.
-    fn apply(&self, x: &mut [T], transposed: bool) -> Result<(), Failure> {
+    /// Overwrites `X` with `Q X` or `Q^H X`.
+    fn apply(&self, x: &mut [T], adjoint: bool) -> Result<(), Failure> {
         let size = self.coefficients.len() / self.block;
         let basis = MatRef::from_column_major_slice(&self.both[..self.rows * size], self.rows, size);
         let coefficients = MatRef::from_column_major_slice(&self.coefficients, self.block, size);
         let x = matrix(x, self.rows);
         let (m, block, columns) = (self.rows, self.block, x.ncols());
-        let need = if transposed { apply_transposed_scratch::<T> } else { apply_scratch::<T> };
+        let need = if adjoint { apply_transposed_scratch::<T> } else { apply_scratch::<T> };
         let mut room = memory(need(m, block, columns))?;
         let stack = MemStack::new(&mut room);
-        match transposed {
-            true => apply_transposed(basis, coefficients, Conj::No, x, Par::Seq, stack),
+        match adjoint {
+            true => apply_transposed(basis, coefficients, Conj::Yes, x, Par::Seq, stack),
             false => apply(basis, coefficients, Conj::No, x, Par::Seq, stack),
         }
         Ok(())
@@ -60,7 +60,7 @@ impl<T: Real> Reflections<T> {
 }
 
 /// `R` and, if wanted, `Q`: reduced or complete, as the rooms' sizes say. Both are NaN if `A` is not finite.
-pub(super) fn factor<T: Real>(a: MatRef<'_, T>, q: Option<&mut Room<T>>, r: &mut [T]) -> Result<(), Failure> {
+pub(super) fn factor<T: Number>(a: MatRef<'_, T>, q: Option<&mut Room<T>>, r: &mut [T]) -> Result<(), Failure> {
     let (m, n) = (a.nrows(), a.ncols());
     let size = m.min(n);
     r.fill(T::of(0.0));
@@ -80,26 +80,65 @@ pub(super) fn factor<T: Real>(a: MatRef<'_, T>, q: Option<&mut Room<T>>, r: &mut
     for j in 0..n {
         (0..size.min(j + 1)).for_each(|i| r[(i, j)] = upper[(i, j)]);
     }
-    let Some(q) = q else { return Ok(()) };
+    let Some(q) = q else {
+        if !T::IS_REAL {
+            make_diagonal_real(r, None, size);
+        }
+        return Ok(());
+    };
     identity(q, m);
-    factors.apply(q, false)
+    factors.apply(q, false)?;
+    if !T::IS_REAL {
+        make_diagonal_real(r, Some(matrix(q, m)), size);
+    }
+    Ok(())
+}
+
+/// Turns the rows of `R`, and the columns of `Q` with them, so that the diagonal of `R` is real, as LAPACK's is.
+fn make_diagonal_real<T: Number>(mut r: MatMut<'_, T>, mut q: Option<MatMut<'_, T>>, size: usize) {
+    for i in 0..size {
+        let magnitude = r[(i, i)].magnitude();
+        if magnitude == 0.0 {
+            continue;
+        }
+        let angle = r[(i, i)] / T::of(magnitude);
+        r.as_mut().row_mut(i).iter_mut().for_each(|x| *x = angle.conjugate() * *x);
+        r[(i, i)] = T::of(magnitude);
+        if let Some(q) = &mut q {
+            q.as_mut().col_mut(i).iter_mut().for_each(|x| *x *= angle);
+        }
+    }
+}
+
+/// The conjugates of the transposed matrix.
+fn adjoint<T: Number>(a: MatRef<'_, T>) -> Result<Room<T>, Failure> {
+    let mut turned = copied(a.transpose())?;
+    turned.iter_mut().for_each(|x| *x = x.conjugate());
+    Ok(turned)
 }
 
 /// The first columns of the identity.
-fn identity<T: Real>(q: &mut [T], rows: usize) {
+fn identity<T: Number>(q: &mut [T], rows: usize) {
     q.fill(T::of(0.0));
     q.iter_mut().step_by(rows + 1).for_each(|x| *x = T::of(1.0));
 }
 
 /// The shortest `X` with the least `|A X - B|`, if `B` is finite and all singular values of `A` are sure to be above `r` times the largest; whether
 /// that is so.
-pub(super) fn least_squares<T: Real>(a: MatRef<'_, T>, b: MatRef<'_, T>, r: T, x: &mut [T]) -> Result<bool, Failure> {
+pub(super) fn least_squares<T: Number>(
+    a: MatRef<'_, T>,
+    b: MatRef<'_, T>,
+    r: f64,
+    x: &mut [T],
+) -> Result<bool, Failure> {
     finite(a)?;
     let tall = a.nrows() >= a.ncols();
     let size = a.nrows().min(a.ncols());
-    let factors = Reflections::new(if tall { a } else { a.transpose() })?;
+    let turned = if tall { None } else { Some(adjoint(a)?) };
+    let factors =
+        Reflections::new(turned.as_ref().map_or(a, |turned| MatRef::from_column_major_slice(turned, a.ncols(), size)))?;
     let upper = factors.upper();
-    let sure = is_finite(b) && condition(upper)? * r.to_f64() < 1.0;
+    let sure = is_finite(b) && condition(upper)? * r < 1.0;
     if !sure {
         return Ok(false);
     }
@@ -111,7 +150,7 @@ pub(super) fn least_squares<T: Real>(a: MatRef<'_, T>, b: MatRef<'_, T>, r: T, x
         }
         triangular::in_place(upper, x, true, false);
     } else {
-        triangular::in_place(upper.transpose(), &mut given, false, false);
+        triangular::in_place(MatRef::from_column_major_slice(&adjoint(upper)?, size, size), &mut given, false, false);
         for (x, given) in x.chunks_exact_mut(a.ncols()).zip(given.chunks_exact(size)) {
             x[..size].copy_from_slice(given);
         }
@@ -122,12 +161,12 @@ pub(super) fn least_squares<T: Real>(a: MatRef<'_, T>, b: MatRef<'_, T>, r: T, x
 
 /// At least the ratio of the largest to the smallest singular value of a triangular matrix: the product of its and its inverse's Frobenius norms.
 /// NaN or infinite if it has no inverse.
-fn condition<T: Real>(upper: MatRef<'_, T>) -> Result<f64, Failure> {
+fn condition<T: Number>(upper: MatRef<'_, T>) -> Result<f64, Failure> {
     let n = upper.nrows();
     let mut inverse = zeros(n * n)?;
     identity(&mut inverse, n);
     triangular::in_place(upper, &mut inverse, true, false);
-    let square = |x: &T| x.to_f64().powi(2);
+    let square = |x: &T| x.square();
     let own: f64 = (0..n).map(|j| upper.col(j).subrows(0, j + 1).iter().map(square).sum::<f64>()).sum();
     Ok((own * inverse.iter().map(square).sum::<f64>()).sqrt())
 }

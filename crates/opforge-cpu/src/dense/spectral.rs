@@ -7,12 +7,12 @@ use faer::linalg::svd::{ComputeSvdVectors, svd_scratch};
 use faer::{Accum, MatRef, Par};
 use opforge_runtime::alloc::Room;
 
+use super::number::{Number, finite, memory, zeros};
 use super::place::matrix;
-use super::real::{Real, finite, memory, zeros};
 use super::{Failure, eigen, qr};
 
 /// Singular values in descending order and, if wanted, `U` and `V`, thin or full as the rooms' sizes say.
-pub(super) fn svd<T: Real>(
+pub(super) fn svd<T: Number>(
     a: MatRef<'_, T>,
     values: &mut [T],
     vectors: Option<(&mut Room<T>, &mut Room<T>)>,
@@ -34,7 +34,7 @@ pub(super) fn svd<T: Real>(
         .map_err(|_| Failure::NotConverged)
 }
 
-/// `U`, `S` and `V` with `A = U S V^T`.
+/// `U`, `S` and `V` with `A = U S V^H`.
 struct Parts<T> {
     u: Room<T>,
     s: Room<T>,
@@ -42,7 +42,7 @@ struct Parts<T> {
 }
 
 /// `U` and `V` thin, the diagonal in any order and of any sign.
-fn parts<T: Real>(a: MatRef<'_, T>, hermitian: bool) -> Result<Parts<T>, Failure> {
+fn parts<T: Number>(a: MatRef<'_, T>, hermitian: bool) -> Result<Parts<T>, Failure> {
     let (m, n) = (a.nrows(), a.ncols());
     let size = m.min(n);
     let mut parts = Parts { u: zeros(m * size)?, s: zeros(size)?, v: zeros(n * size)? };
@@ -55,7 +55,7 @@ fn parts<T: Real>(a: MatRef<'_, T>, hermitian: bool) -> Result<Parts<T>, Failure
     Ok(parts)
 }
 
-impl<T: Real> Parts<T> {
+impl<T: Number> Parts<T> {
     /// Divides the columns of `V` by the values; those up to a limit make zeros: `absolute`, or `relative` times
     /// the largest. How many are above it.
     fn divide(&mut self, absolute: f64, relative: f64) -> usize {
@@ -63,24 +63,24 @@ impl<T: Real> Parts<T> {
         let rows = self.v.len().checked_div(self.s.len()).unwrap_or(0);
         let mut rank = 0;
         for (column, s) in self.v.chunks_mut(rows.max(1)).zip(&self.s[..]) {
-            let kept = s.to_f64().abs() > absolute && s.to_f64().abs() > relative;
+            let kept = s.real().abs() > absolute && s.real().abs() > relative;
             rank += usize::from(kept);
-            column.iter_mut().for_each(|x| *x = if kept { T::of(x.to_f64() / s.to_f64()) } else { T::of(0.0) });
+            column.iter_mut().for_each(|x| *x = if kept { *x / *s } else { T::of(0.0) });
         }
         rank
     }
 
     fn largest(&self) -> f64 {
-        self.s.iter().fold(0.0, |largest, s| s.to_f64().abs().max(largest))
+        self.s.iter().fold(0.0, |largest, s| s.real().abs().max(largest))
     }
 }
 
 /// The pseudo-inverse; values up to `max(a, r * largest)` count as 0.
-pub(super) fn pseudo_inverse<T: Real>(
+pub(super) fn pseudo_inverse<T: Number>(
     a: MatRef<'_, T>,
     hermitian: bool,
-    absolute: T,
-    relative: T,
+    absolute: f64,
+    relative: f64,
     inverse: &mut [T],
 ) -> Result<(), Failure> {
     let (m, n) = (a.nrows(), a.ncols());
@@ -88,17 +88,17 @@ pub(super) fn pseudo_inverse<T: Real>(
         return Ok(());
     }
     let mut parts = parts(a, hermitian)?;
-    parts.divide(absolute.to_f64(), relative.to_f64());
+    parts.divide(absolute, relative);
     let (u, v) = (matrix(&mut parts.u, m), matrix(&mut parts.v, n));
-    matmul(matrix(inverse, n), Accum::Replace, v.as_ref(), u.transpose(), T::of(1.0), Par::Seq);
+    matmul(matrix(inverse, n), Accum::Replace, v.as_ref(), u.as_ref().adjoint(), T::of(1.0), Par::Seq);
     Ok(())
 }
 
 /// The shortest `X` with the least `|A X - B|` and, if wanted, `A`'s singular values; its rank, values up to `r * largest` not counted.
-pub(super) fn least_squares<T: Real>(
+pub(super) fn least_squares<T: Number>(
     a: MatRef<'_, T>,
     b: MatRef<'_, T>,
-    relative: T,
+    relative: f64,
     x: &mut [T],
     values: Option<&mut Room<T>>,
 ) -> Result<usize, Failure> {
@@ -112,11 +112,11 @@ pub(super) fn least_squares<T: Real>(
     }
     let mut parts = parts(a, false)?;
     values.into_iter().for_each(|values| values.copy_from_slice(&parts.s));
-    let rank = parts.divide(0.0, relative.to_f64());
+    let rank = parts.divide(0.0, relative);
     let (u, v) = (matrix(&mut parts.u, m), matrix(&mut parts.v, n));
     let mut inner = zeros(m.min(n) * b.ncols())?;
     let mut inner = matrix(&mut inner, m.min(n));
-    matmul(inner.as_mut(), Accum::Replace, u.transpose(), b, T::of(1.0), Par::Seq);
+    matmul(inner.as_mut(), Accum::Replace, u.as_ref().adjoint(), b, T::of(1.0), Par::Seq);
     matmul(matrix(x, n), Accum::Replace, v.as_ref(), inner.as_ref(), T::of(1.0), Par::Seq);
     Ok(rank)
 }

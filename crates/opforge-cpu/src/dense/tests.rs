@@ -3,6 +3,7 @@
 use opforge_core::{DType, Layout, Meta, Result};
 
 use super::*;
+use crate::simd::{Isa, with_isa};
 use crate::testing::{Array, epsilon, layouts, noise, run};
 
 /// A row-major matrix of a batch.
@@ -181,9 +182,58 @@ fn the_lower_factor_multiplies_back() -> Result<()> {
 #[test]
 fn determinants_of_singular_matrices_are_zero() -> Result<()> {
     let a = Array::new(DType::F64, Layout::contiguous((3, 3)), |x| [1.0, 2.0, 3.0, 2.0, 4.0, 6.0, 0.0, 0.0, 1.0][x]);
-    let out = Meta::contiguous(DType::F64, 2);
-    let kernel = dense("test", Dense::LogDet, &[&a.meta], &[&out])?;
-    assert_eq!(run(&*kernel, &[&a], std::slice::from_ref(&out))[0].values(), [0.0, f64::NEG_INFINITY]);
+    let outputs = [Meta::contiguous(DType::F64, 2), Meta::contiguous(DType::F64, ())];
+    let kernel = dense("test", Dense::LogDet, &[&a.meta], &[&outputs[0], &outputs[1]])?;
+    let found = run(&*kernel, &[&a], &outputs);
+    assert_eq!((found[0].values(), found[1].values()), (vec![0.0, f64::NEG_INFINITY], vec![0.0]));
+    Ok(())
+}
+
+#[test]
+fn matrices_side_by_side_are_as_alone() -> Result<()> {
+    for (n, batch) in (1..=9).flat_map(|n| [1, 3, 4, 17, 40].map(|batch| (n, batch))) {
+        let element = |x: usize| noise(x) + if (x % (n * n)).is_multiple_of(n + 1) { 0.55 } else { 0.03 };
+        let a = Array::new(DType::F64, Layout::contiguous((batch, n, n)), element);
+        let definite = |x: usize| {
+            let (b, i, j) = (x / (n * n), x / n % n, x % n);
+            let product: f64 = (0..n).map(|k| element((b * n + i) * n + k) * element((b * n + j) * n + k)).sum();
+            if i < j { 7.0 } else { product + if i == j { 0.1 } else { 0.0 } }
+        };
+        let d = Array::new(DType::F64, Layout::contiguous((batch, n, n)), definite);
+        let b = Array::new(DType::F64, Layout::contiguous((batch, n, 3)), |x| noise(x + 5));
+        let same = |what, inputs: &[&Array], outputs: &[Meta]| -> Result<()> {
+            let metas: Vec<&Meta> = inputs.iter().map(|input| &input.meta).collect();
+            let to: Vec<&Meta> = outputs.iter().collect();
+            let values = |kernel: Arc<dyn HostKernel>| -> Vec<f64> {
+                run(&*kernel, inputs, outputs).iter().flat_map(Array::values).collect()
+            };
+            let found = values(dense("test", what, &metas, &to)?);
+            let alone = values(kernel::prepare::<f64>("test", what, &metas, &to)?);
+            for (x, y) in found.iter().zip(&alone) {
+                assert!(x == y || (x - y).abs() <= 1e-8 * (1.0 + y.abs()), "{what:?} of {batch} x {n}: {x} and {y}");
+            }
+            Ok(())
+        };
+        let of = |dims: &[usize]| Meta::contiguous(DType::F64, dims);
+        same(Dense::LogDet, &[&a], &[of(&[batch, 2]), of(&[batch])])?;
+        same(Dense::Solve, &[&a, &b], &[of(&[batch, n, 3])])?;
+        same(Dense::Cholesky, &[&d], &[of(&[batch, n, n])])?;
+    }
+    Ok(())
+}
+
+#[test]
+fn the_first_matrix_without_a_result_is_named() -> Result<()> {
+    for isa in Isa::supported() {
+        let a = Array::new(DType::F32, Layout::contiguous((40, 2, 2)), |x| {
+            if x / 4 == 23 || x / 4 == 31 { 1.0 } else { [2.0, 1.0, 0.0, 3.0][x % 4] }
+        });
+        let kernel = with_isa(isa, || dense("test", Dense::Solve, &[&a.meta, &a.meta], &[&a.meta]))?;
+        let mut room = vec![0u8; 640];
+        // SAFETY: 40 matrices of four f32 each.
+        let outcome = unsafe { kernel.run(&[a.ptr(), a.ptr()], &[room.as_mut_ptr()]) };
+        assert!(outcome.is_err_and(|e| e.to_string().contains("matrix 23")));
+    }
     Ok(())
 }
 

@@ -8,12 +8,12 @@ use faer::linalg::triangular_solve::{
 };
 use faer::{MatRef, Par};
 
+use super::number::{Number, memory};
 use super::place::matrix;
-use super::real::{Real, memory};
 use super::{Failure, small};
 
 /// The lower factor; 0, or the order of the leading minor that is not positive.
-pub(super) fn cholesky<T: Real>(a: MatRef<'_, T>, factor: &mut [T]) -> Result<usize, Failure> {
+pub(super) fn cholesky<T: Number>(a: MatRef<'_, T>, factor: &mut [T]) -> Result<usize, Failure> {
     let n = a.nrows();
     if n <= small::ROWS {
         for (j, column) in factor.chunks_exact_mut(n.max(1)).enumerate() {
@@ -37,7 +37,7 @@ pub(super) fn cholesky<T: Real>(a: MatRef<'_, T>, factor: &mut [T]) -> Result<us
 }
 
 /// `X` of `A X = B` with the lower or the upper triangle of `A`.
-pub(super) fn solve<T: Real>(a: MatRef<'_, T>, b: MatRef<'_, T>, upper: bool, unit: bool, x: &mut [T]) {
+pub(super) fn solve<T: Number>(a: MatRef<'_, T>, b: MatRef<'_, T>, upper: bool, unit: bool, x: &mut [T]) {
     if x.is_empty() {
         return;
     }
@@ -46,7 +46,7 @@ pub(super) fn solve<T: Real>(a: MatRef<'_, T>, b: MatRef<'_, T>, upper: bool, un
 }
 
 /// As [`solve`], with `X` in place of `B`.
-pub(super) fn in_place<T: Real>(a: MatRef<'_, T>, x: &mut [T], upper: bool, unit: bool) {
+pub(super) fn in_place<T: Number>(a: MatRef<'_, T>, x: &mut [T], upper: bool, unit: bool) {
     if a.nrows() <= small::ROWS {
         return small::triangular(a, x, upper, unit);
     }

@@ -1,6 +1,8 @@
 //! Matrices in memory, copied into panels that micro-kernels read in order.
 
+use crate::copy::tile::Tile;
 use crate::matmul::operand::Operand;
+use crate::memory::prefetch::prefetch;
 
 /// A matrix in memory: element `[i, j]` is at `i * row + j * column`, in elements.
 #[derive(Clone, Copy, Debug)]
@@ -108,20 +110,53 @@ unsafe fn rows<T: Operand, const W: usize>(from: Matrix<T>, depth: usize, panel:
     }
 }
 
-/// Rows and columns of a tile that is transposed at once.
+/// Rows and columns of a tile that is transposed at once, at least.
 const TILE: usize = 4;
+/// Bytes of a run that are asked for before it is read: runs are short, and the processor does not see where the next one begins.
+const AHEAD: usize = 256;
 
 /// Packs a matrix whose columns are contiguous, by tiles: the last ones of rows and columns overlap those before them.
 ///
 /// # Safety
 /// As [`pack`], for at least a tile.
 unsafe fn tiles<T: Operand>(from: Matrix<T>, depth: usize, count: usize, panel: *mut T::Acc, width: usize) {
+    let wide = Tile::new(size_of::<T>());
+    if T::EXACT && wide.side > TILE && depth >= wide.side && count >= wide.side {
+        // SAFETY: as the caller says, for at least a wide tile.
+        return unsafe { wide_tiles(&wide, from, depth, count, panel, width) };
+    }
     for j in (0..count).step_by(TILE) {
         let j = j.min(count - TILE);
         for p in (0..depth).step_by(TILE) {
             let p = p.min(depth - TILE);
             // SAFETY: a tile from `p` and `j` on is within depth x count.
             unsafe { tile(from.at.add(p + j * from.column), from.column, panel.add(p * width + j), width) };
+        }
+    }
+}
+
+/// As [`tiles`], of elements that stay as they are, by the widest tiles of the machine.
+///
+/// # Safety
+/// As [`pack`], for at least such a tile.
+unsafe fn wide_tiles<T: Operand>(
+    tile: &Tile,
+    from: Matrix<T>,
+    depth: usize,
+    count: usize,
+    panel: *mut T::Acc,
+    width: usize,
+) {
+    let (side, size) = (tile.side, size_of::<T>());
+    let (src_step, dst_step) = ((from.column * size) as isize, (width * size) as isize);
+    for j in (0..count).step_by(side) {
+        let j = j.min(count - side);
+        for p in (0..depth).step_by(side) {
+            let p = p.min(depth - side);
+            let src = from.at.wrapping_add(p + j * from.column).cast::<u8>();
+            (0..side).for_each(|i| prefetch(src.wrapping_offset(i as isize * src_step + AHEAD as isize), 1));
+            // SAFETY: a tile from `p` and `j` on is within depth x count; elements are copied as they are.
+            unsafe { (tile.full)(src, src_step, panel.add(p * width + j).cast(), dst_step) };
         }
     }
 }

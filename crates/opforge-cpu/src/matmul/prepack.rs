@@ -60,7 +60,8 @@ impl<T: Operand> HostKernel for Packer<T> {
         let (across, down) = (n.div_ceil(width), k.div_ceil(depth));
         parallel_for(across * down, 8, |range| {
             for strip in range {
-                let (p, j) = (strip / across * depth, strip % across * width);
+                // Blocks of the same columns follow each other: a weight's columns lie in memory one after the other.
+                let (p, j) = (strip % down * depth, strip / down * width);
                 checkpoint();
                 let b = Matrix { at: from.get(), row: self.b.0, column: self.b.1 }.from(p, j);
                 let to = to.get().wrapping_add(self.strips.at(p, j));

@@ -22,8 +22,8 @@ const SERIAL: usize = 2 * ELEMENTS * GRAIN;
 const MANY_TASKS: usize = 16;
 /// Partial results of all tasks together, at most.
 const MOST_PARTS: usize = 64;
-/// Units of a part of a single row: few enough that what computes their elements has them in a cache.
-const ROW_PART: usize = 8;
+/// Units of a part of a single row: few enough that what computes their elements has them in the first cache, in 16 KiB of f32.
+const ROW_PART: usize = 4;
 
 /// How much there is to do. A *task* makes one output, or a tile of them; it is made of *units* (blocks or rows).
 pub(super) struct Load {

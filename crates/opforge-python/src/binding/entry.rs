@@ -1,12 +1,13 @@
 //! One Python name: its overloads, its in-place form, and `out=`.
 
 use std::collections::HashMap;
+use std::ffi::CString;
 
 use opforge::declaration::Value;
-use opforge::functional::{check_write_back, in_place, write_back};
+use opforge::functional::{check_destination, in_place, write_back};
 use opforge::{Error, Tensor};
 use opforge_runtime::vm;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyNotImplemented, PyTuple};
@@ -180,8 +181,8 @@ fn wrong_out(name: &str, out: &Bound<'_, PyAny>, accepted: &str) -> PyErr {
     PyTypeError::new_err(format!("{name}(): argument 'out' must be {accepted}, not {}", describe(out.as_borrowed())))
 }
 
-/// Writes results into the tensors given as `out`: one, or a tuple of as many. An empty one takes the result's shape. Nothing is written unless
-/// all can be. `views` says whether results may be views, which are copied.
+/// Writes results into the tensors given as `out`: one, or a tuple of as many. One of another shape takes the result's, with a warning unless it is
+/// empty. Nothing is written unless all can be. `views` says whether results may be views, which are copied.
 fn write_out(
     py: Python<'_>,
     name: &'static str,
@@ -200,8 +201,9 @@ fn write_out(
     let pairs = pairs.into_iter().map(|(out, result)| tensors(name, out, &result)).collect::<PyResult<Vec<_>>>()?;
     for (out, result) in &pairs {
         let out = out.get().tensor(py);
-        if !takes_shape(&out, result) {
-            check_write_back(name, &out, result).or_raise(py)?;
+        check_destination(name, &out, result).or_raise(py)?;
+        if out.shape() != result.shape() && out.elem_count() > 0 {
+            warn_of_shape(py, name, &out, result)?;
         }
     }
     pairs.into_iter().try_for_each(|(out, result)| write_one(py, name, out.get(), result, views))
@@ -219,13 +221,19 @@ fn tensors<'py>(
     Ok((out, result))
 }
 
-fn takes_shape(out: &Tensor, result: &Tensor) -> bool {
-    out.elem_count() == 0 && out.shape() != result.shape()
+#[cold]
+fn warn_of_shape(py: Python<'_>, name: &str, out: &Tensor, result: &Tensor) -> PyResult<()> {
+    let text = format!(
+        "{name}: `out` of shape {:?} takes the result's, {:?}: give an empty tensor to say so",
+        out.shape(),
+        result.shape()
+    );
+    PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(text)?, 1)
 }
 
 fn write_one(py: Python<'_>, name: &'static str, out: &PyTensor, result: Tensor, views: bool) -> PyResult<()> {
     let destination = out.tensor(py);
-    if !takes_shape(&destination, &result) {
+    if destination.shape() == result.shape() {
         return write_back(name, &destination, &result).or_raise(py);
     }
     let is_other = result.dtype() != destination.dtype();

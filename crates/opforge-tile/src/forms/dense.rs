@@ -8,7 +8,7 @@ pub enum Dense {
     /// As [`Dense::Cholesky`] with a second output: 0, or the order of the leading minor that is not positive and `L`
     /// NaN. It never fails.
     CholeskyInfo,
-    /// `[sign, log]` of the determinant: 0 and minus infinity of a singular matrix.
+    /// `[sign, log]` of the determinant, and itself: 0 and minus infinity, and 0, of a singular matrix.
     LogDet,
     /// `X` of `A X = B`; the second input is `B`, `[n, k]`.
     Solve,

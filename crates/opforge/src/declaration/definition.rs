@@ -45,6 +45,8 @@ impl DTypes {
     pub const REAL: DTypes = DTypes::NUMERIC.and(DTypes::of(&[DType::Bool]));
     /// Every dtype that is computed in.
     pub const COMPUTED: DTypes = DTypes::REAL.and(DTypes::of(&[DType::C64, DType::C128]));
+    /// What matrices are factored in: f32, f64, c64, c128.
+    pub const FACTORED: DTypes = DTypes::of(&[DType::F32, DType::F64, DType::C64, DType::C128]);
     /// Every dtype, those that are [only stored](DType::is_storage_only) too: the operator only moves elements.
     pub const ALL: DTypes = DTypes::of(&DType::ALL);
 

@@ -194,9 +194,14 @@ impl Sample {
         Sample { computes: true, ..self }
     }
 
-    /// The dtypes that the call takes, of those that some call of its operator takes.
+    /// The dtypes that the call takes, of those that some call of its operator takes. Samples of factorisations are of real matrices: what is computed of
+    /// complex ones does not follow from theirs, as linear functions do.
     pub fn dtypes(&self, operator: DTypes) -> DTypes {
-        if self.computes { operator.common(DTypes::COMPUTED) } else { operator }
+        match operator {
+            DTypes::FACTORED => operator.common(DTypes::REAL),
+            _ if self.computes => operator.common(DTypes::COMPUTED),
+            _ => operator,
+        }
     }
 
     /// The same sample, whose reference holds for matrices of full rank only.

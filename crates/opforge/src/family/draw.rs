@@ -7,6 +7,7 @@ use opforge_tile::forms::{Draws, Random};
 use smallvec::{SmallVec, smallvec};
 
 use super::Plain;
+use super::matrix::real_dtype;
 use crate::devices::beside;
 use crate::dispatch::dispatch1;
 use crate::operator::{Attributes, Axis, AxisMap, Lowering, Metas, Place, Reader, Role};
@@ -20,6 +21,10 @@ pub trait Distribution: Copy + Debug + Eq + Hash + Attributes + Send + Sync + 's
     const READERS: &'static [Reader] = &[Reader::of::<DrawOp<Self>>()];
     /// What is drawn, by a key as [`Generator::next_key`] gives it.
     fn form(&self) -> Random;
+    /// The distribution of each part of a complex number; none if there are no complex numbers of it.
+    fn of_parts(&self) -> Option<Self> {
+        None
+    }
 }
 
 /// The operator of a [`Distribution`]. Its input is the draw's key, so that equal operators draw anew.
@@ -72,6 +77,10 @@ pub fn draw<D: Distribution>(
     device: &Device,
     generator: Option<&Generator>,
 ) -> Result<Tensor> {
+    if let Some(parts) = distribution.of_parts().filter(|_| dtype.is_complex()) {
+        let pairs = [shape.dims(), &[2]].concat().into();
+        return draw(parts, &pairs, real_dtype(dtype), device, generator)?.bits_as(dtype)?.squeeze(shape.rank());
+    }
     let key = generator.unwrap_or(Generator::global()).next_key();
     let key = Tensor::from_vec(key.to_vec(), 2, device)?;
     dispatch1(&DrawOp { distribution, shape: shape.clone(), dtype }, &[&key])

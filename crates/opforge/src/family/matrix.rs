@@ -6,7 +6,7 @@ use super::{check_dtypes, wrong_shape};
 use crate::arguments::Operand;
 use crate::declaration::Array;
 use crate::operator::{Axis, AxisMap, Role};
-use crate::{Error, Meta, Result, Shape, Tensor};
+use crate::{DType, Error, Meta, Result, Shape, Tensor};
 
 /// The lengths before the last two, the rows and the columns.
 pub(crate) fn matrices<'a>(op: &'static str, a: &'a Meta) -> Result<(&'a [usize], usize, usize)> {
@@ -72,9 +72,18 @@ pub(crate) fn identity(like: &Tensor, n: usize) -> Result<Tensor> {
     Tensor::eye(n, like.dtype(), like.device())
 }
 
+/// The dtype of what is real also of complex matrices: singular values and those of Hermitian matrices.
+pub(crate) fn real_dtype(dtype: DType) -> DType {
+    match dtype {
+        DType::C64 => DType::F32,
+        DType::C128 => DType::F64,
+        other => other,
+    }
+}
+
 /// The default of relative tolerances, numpy's: the dtype's epsilon times the longer side.
 pub(crate) fn default_rtol(a: &Tensor) -> f64 {
-    let wide = matches!(a.dtype(), crate::DType::F64 | crate::DType::C128);
+    let wide = matches!(a.dtype(), DType::F64 | DType::C128);
     let epsilon = if wide { f64::EPSILON } else { f64::from(f32::EPSILON) };
     let side = a.dims().iter().rev().take(2).max().copied().unwrap_or(0);
     epsilon * side as f64

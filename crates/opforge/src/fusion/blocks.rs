@@ -169,7 +169,7 @@ fn step(
     let count = link.part.inputs.len();
     let mut operands = SmallVec::<[Operand; 4]>::new();
     for (i, ((&access, meta), dims)) in link.accesses.iter().zip(link.part.metas()).zip(&link.dims).enumerate() {
-        let place = places.of(access, (meta, dims), (i >= count).then_some(number), sizes);
+        let place = places.of(access, (meta, dims), (i >= count).then_some((number, link)), sizes);
         let steps = chain.loops.iter().map(|class| match place {
             Place::Local(_) => 0,
             _ => (stride(chain, meta, dims, *class) * sizes.of(*class) * meta.dtype.size_in_bytes()) as isize,
@@ -238,15 +238,42 @@ impl Places<'_> {
         output.or_else(|| self.locals.get(&access.storage).map(|local| Place::Local(local.offset)))
     }
 
-    /// Where a tensor lies, of a call that reads it or, if a number is given, the call of this number that writes it.
-    fn of(&mut self, access: Access, (meta, dims): (&Meta, &Dims), writer: Option<usize>, sizes: &Sizes<'_>) -> Place {
+    /// Where an operand lies that a call may write over, with a result of these axes and bytes: one that no later call reads.
+    fn overwritten(
+        &self,
+        (number, link): (usize, &Link<'_>),
+        axes: &[Class],
+        bytes: usize,
+        sizes: &Sizes<'_>,
+    ) -> Option<usize> {
+        let reads = || link.accesses[..link.part.inputs.len()].iter().zip(&link.dims).enumerate();
+        let is_same = |dims: &Dims| dims.iter().map(|class| sizes.chain.axes.root(*class)).eq(axes.iter().copied());
+        let place = |storage: usize| {
+            let local = self.locals.get(&storage).filter(|local| local.bytes == bytes && local.axes == axes)?;
+            let mut own = reads().filter(|(_, (access, _))| access.storage == storage);
+            let ends = self.last_read.get(&storage) == Some(&number);
+            let all_same = own.all(|(i, (_, dims))| link.part.op.overwrites(i) && is_same(dims));
+            (ends && all_same).then_some(local.offset)
+        };
+        reads().find_map(|(_, (access, _))| place(access.storage))
+    }
+
+    /// Where a tensor lies, of a call that reads it or, if one is given, the call with its number that writes it.
+    fn of(
+        &mut self,
+        access: Access,
+        (meta, dims): (&Meta, &Dims),
+        writer: Option<(usize, &Link<'_>)>,
+        sizes: &Sizes<'_>,
+    ) -> Place {
         if let Some(place) = self.known(access) {
             return place;
         }
-        if let Some(number) = writer.filter(|_| !(self.wanted)(access.storage)) {
-            let axes = dims.iter().map(|&class| sizes.chain.axes.root(class)).collect();
+        if let Some(writer) = writer.filter(|_| !(self.wanted)(access.storage)) {
+            let axes: Vec<Class> = dims.iter().map(|&class| sizes.chain.axes.root(class)).collect();
             let bytes = (sizes.dims(dims).elem_count() * meta.dtype.size_in_bytes()).next_multiple_of(ALIGNMENT);
-            let offset = self.room(bytes, number);
+            let own = self.overwritten(writer, &axes, bytes, sizes);
+            let offset = own.unwrap_or_else(|| self.room(bytes, writer.0));
             self.locals.insert(access.storage, Local { offset, bytes, axes });
             return Place::Local(offset);
         }

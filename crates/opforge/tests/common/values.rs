@@ -1,6 +1,6 @@
 //! Results against references.
 
-use opforge::declaration::{Array, Content, Definition, Sample};
+use opforge::declaration::{Array, Content, DTypes, Definition, Sample};
 use opforge::operator::Tensors;
 use opforge::{DType, ErrorKind};
 
@@ -23,18 +23,15 @@ pub fn values(definition: &Definition, report: &mut Report) {
     }
 }
 
-/// Functions that compose results for complex matrices of real ones, which their operators refuse.
-const OF_COMPLEX_MATRICES: [&str; 3] = ["cholesky", "eigvalsh", "pinv"];
-
 /// Any other dtype is refused, whether in all inputs or in one.
 pub fn refused_dtypes(definition: &Definition, report: &mut Report) {
     for sample in (definition.samples)() {
         refused_mixtures(definition, &sample, report);
         let base = definition.dtypes.iter().find(|d| d.is_float()).unwrap_or(DType::F32);
         let contents: Vec<Content> = sample.inputs.iter().map(|a| a.content).collect();
-        let composes = sample.operator().is_none() && OF_COMPLEX_MATRICES.contains(&definition.name);
         for dtype in DType::ALL {
-            let taken = sample.dtypes(definition.dtypes).contains(dtype) || composes && dtype.is_complex();
+            let factored = definition.dtypes == DTypes::FACTORED && dtype.is_complex();
+            let taken = factored || sample.dtypes(definition.dtypes).contains(dtype);
             if contents.contains(&Content::Real) && !taken {
                 report.case(definition, &sample, format_args!("{dtype}"), || refused(&sample, Types::real(dtype)));
             }

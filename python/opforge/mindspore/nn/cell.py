@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from inspect import signature
 
+from ...graph._watch import watch
 from ..gradient import WithBprop
 from ..parameter import UNNAMED, Parameter
 from ..tensor import Tensor
@@ -177,6 +178,9 @@ class Cell:
         if not lines:
             return f"{self.cls_name}({extra})"
         return "\n  ".join([f"{self.cls_name}({extra}", *lines]) + "\n)"
+
+
+watch(Cell, lambda cell: (cell._cells.values(), cell._params.values()))
 
 
 def _forget(cell, name):

@@ -77,7 +77,7 @@ pub fn lu_factor_ex(A: &Tensor, pivot: bool, check_errors: bool) -> Result<(Tens
 }
 
 /// The `X` with `A X = B`, or `X A = B` if not `left`, of the matrices whose factors [`lu_factor`](fn@crate::functional::lu_factor) gave; of
-/// their transposes if `adjoint`. Leading dimensions are broadcast. Singular matrices give infinities and NaN.
+/// their adjoints if `adjoint`. Leading dimensions are broadcast. Singular matrices give infinities and NaN.
 ///
 /// # Errors
 /// For shapes that do not go together.
@@ -95,15 +95,14 @@ pub fn lu_solve(LU: &Tensor, pivots: &Tensor, B: &Tensor, left: bool, adjoint: b
     let n = square(OP, LU.meta())?;
     matrices(OP, B.meta())?;
     if !left {
-        let x = lu_solve(LU, pivots, &f::transpose(B, -2, -1)?, true, !adjoint)?;
-        return f::transpose(&x, -2, -1);
+        return f::adjoint(&lu_solve(LU, pivots, &f::adjoint(B)?, true, !adjoint)?);
     }
     let order = f::lu_permutation(pivots, n)?;
     let (both, b) = over_batch(OP, LU, B)?;
     let order = order.broadcast_as(&both.dims()[..both.rank() - 1])?;
     if adjoint {
-        let upper = triangular(&both.t()?, &b, false, false)?;
-        return reordered(&triangular(&both.t()?, &upper, true, true)?, &order, true);
+        let both = f::adjoint(&both)?;
+        return reordered(&triangular(&both, &triangular(&both, &b, false, false)?, true, true)?, &order, true);
     }
     let lower = triangular(&both, &reordered(&b, &order, false)?, false, true)?;
     triangular(&both, &lower, true, false)
@@ -181,7 +180,7 @@ pub fn cholesky_inverse(L: &Tensor, upper: bool) -> Result<Tensor> {
     cholesky_solve(&identity(L, n)?, L, upper)
 }
 
-/// `U`, `S` and `V` with `A = U diag(S) V^T`: see [`svd`](fn@crate::functional::svd), whose vectors are full if not `some`. Without
+/// `U`, `S` and `V` with `A = U diag(S) V^H`: see [`svd`](fn@crate::functional::svd), whose vectors are full if not `some`. Without
 /// `compute_uv` the vectors are zeros.
 ///
 /// # Errors
@@ -195,7 +194,7 @@ pub fn svd_v(input: &Tensor, some: bool, compute_uv: bool) -> Result<(Tensor, Te
         return Ok((zeros(m)?, f::svdvals(input)?, zeros(n)?));
     }
     let (u, s, vh) = f::svd(input, !some)?;
-    Ok((u, s, f::transpose(&vh, -2, -1)?))
+    Ok((u, s, f::adjoint(&vh)?))
 }
 
 /// `Q` and `R`: see [`qr`](fn@crate::functional::qr), reduced if `some`, else complete.

@@ -3,14 +3,15 @@
 
 use crate::family::matrix::square;
 use crate::functional as f;
+use crate::ops::linalg::slogdet::determinants;
 use crate::ops::prelude::*;
 
 functions! { det, logdet, inverse, inv }
 
-/// The determinant of each matrix. A singular matrix has the determinant 0, and no gradient.
+/// The determinant of each matrix, the product of the pivots of Gauss's elimination.
 ///
 /// # Errors
-/// For matrices that are not square, and dtypes other than f32 and f64.
+/// For matrices that are not square, and dtypes other than f32, f64, c64 and c128.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -21,24 +22,27 @@ functions! { det, logdet, inverse, inv }
 #[function]
 #[python(torch, method, linalg)]
 pub fn det(input: &Tensor) -> Result<Tensor> {
-    let (sign, log) = f::slogdet(input)?;
-    sign.mul(&log.exp()?)
+    let [_, determinant] = determinants(input)?;
+    Ok(determinant)
 }
 
-/// The logarithm of each matrix's determinant: NaN of a negative one.
+/// The logarithm of each matrix's determinant: NaN of a negative one; of complex matrices the principal one.
 ///
 /// # Errors
-/// For matrices that are not square, and dtypes other than f32 and f64.
+/// For matrices that are not square, and dtypes other than f32, f64, c64 and c128.
 #[function]
 pub fn logdet(input: &Tensor) -> Result<Tensor> {
     let (sign, log) = f::slogdet(input)?;
+    if sign.dtype().is_complex() {
+        return f::complex(&log, &f::angle(&sign)?);
+    }
     f::where_cond(&f::lt((&sign).into(), 0.0.into())?, f64::NAN.into(), (&log).into())
 }
 
 /// The inverse of each matrix.
 ///
 /// # Errors
-/// For matrices that are not square or have no inverse, and dtypes other than f32 and f64.
+/// For matrices that are not square or have no inverse, and dtypes other than f32, f64, c64 and c128.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};

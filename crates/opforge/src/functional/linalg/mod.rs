@@ -4,7 +4,6 @@ mod addmm;
 mod chains;
 mod distance;
 mod einsum;
-pub(crate) mod embedding;
 mod factors;
 mod inverse;
 mod norms;

@@ -13,7 +13,7 @@ functions! { matrix_rank, polar_factors, matrix_sqrth, matrix_rank_above, pinv_a
 /// read.
 ///
 /// # Errors
-/// For fewer than two dimensions, NaN and infinities, and dtypes other than f32 and f64.
+/// For fewer than two dimensions, NaN and infinities, and dtypes other than f32, f64, c64 and c128.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -44,10 +44,10 @@ pub fn matrix_rank(
     f::sum(&f::gt((&values).into(), (&limit.unsqueeze(limit.rank())?).into())?, Some(&[-1]), false, None)
 }
 
-/// `U` with orthonormal columns and a symmetric positive semidefinite `H` with `A = U H`, of matrices with at least as many rows as columns.
+/// `U` with orthonormal columns and a Hermitian positive semidefinite `H` with `A = U H`, of matrices with at least as many rows as columns.
 ///
 /// # Errors
-/// For more columns than rows, NaN and infinities, and dtypes other than f32 and f64.
+/// For more columns than rows, NaN and infinities, and dtypes other than f32, f64, c64 and c128.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -62,7 +62,7 @@ pub fn polar_factors(A: &Tensor) -> Result<(Tensor, Tensor)> {
     let (_, m, n) = matrices(OP, A.meta())?;
     ensure(m >= n, || wrong_shape(OP, "A", A.shape(), "at least as many rows as columns"))?;
     let (u, s, vh) = f::svd(A, false)?;
-    let stretch = vh.t()?.matmul(&vh.broadcast_mul(&s.unsqueeze(s.rank())?)?)?;
+    let stretch = f::adjoint(&vh)?.matmul(&vh.broadcast_mul(&s.to_dtype(vh.dtype())?.unsqueeze(s.rank())?)?)?;
     Ok((u.matmul(&vh)?, stretch))
 }
 
@@ -84,7 +84,8 @@ pub fn matrix_sqrth(A: &Tensor) -> Result<Tensor> {
     let (root, roots, vectors) = no_grad(|| {
         let (values, vectors) = f::eigh(A, "L")?;
         let roots = values.sqrt()?;
-        let root = vectors.broadcast_mul(&roots.unsqueeze(roots.rank() - 1)?)?.matmul(&vectors.t()?)?;
+        let roots = roots.to_dtype(vectors.dtype())?;
+        let root = vectors.broadcast_mul(&roots.unsqueeze(roots.rank() - 1)?)?.matmul(&f::adjoint(&vectors)?)?;
         Ok::<_, Error>((root, roots, vectors))
     })?;
     if !is_grad_enabled() || !A.requires_grad() {
@@ -100,7 +101,7 @@ pub fn matrix_sqrth(A: &Tensor) -> Result<Tensor> {
             return Err(Error::autograd(OP, "A", "changed in place since", "the matrices that the root is of"));
         }
         let (values, vectors) = f::eigh(&a, "L")?;
-        Ok(vec![Some(root_gradient(grad, &values.sqrt()?, &vectors)?)])
+        Ok(vec![Some(root_gradient(grad, &values.sqrt()?.to_dtype(vectors.dtype())?, &vectors)?)])
     };
     Ok(record_function(OP, &[A], &[root], &[true], Arc::new(backward))?.remove(0))
 }
@@ -138,7 +139,7 @@ pub fn pinverse(input: &Tensor, rcond: f64) -> Result<Tensor> {
 /// least, and the reverse, of any matrix; else see [`matrix_norm`](fn@crate::functional::matrix_norm_of). Infinite of singular matrices.
 ///
 /// # Errors
-/// For another `p`, matrices that are not square where `p` is neither 2 nor -2, and dtypes other than f32 and f64.
+/// For another `p`, matrices that are not square where `p` is neither 2 nor -2, and dtypes other than f32, f64, c64 and c128.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -175,10 +176,10 @@ pub fn cond_named(A: &Tensor, p: &str) -> Result<Tensor> {
 /// The gradient of `A` by that of its root `X`, whose eigenvalues and eigenvectors are given: the symmetric `S` with `X S + S X = G`.
 #[track_caller]
 fn root_gradient(grad: &Tensor, roots: &Tensor, vectors: &Tensor) -> Result<Tensor> {
-    let grad = grad.add(&grad.t()?)?.affine(0.5, 0.0)?;
+    let (grad, adjoint) = (grad.add(&f::adjoint(grad)?)?.affine(0.5, 0.0)?, f::adjoint(vectors)?);
     let (row, column) = (roots.unsqueeze(roots.rank() - 1)?, roots.unsqueeze(roots.rank())?);
-    let turned = vectors.t()?.matmul(&grad)?.matmul(vectors)?;
-    vectors.matmul(&turned.div(&row.broadcast_add(&column)?)?)?.matmul(&vectors.t()?)
+    let turned = adjoint.matmul(&grad)?.matmul(vectors)?;
+    vectors.matmul(&turned.div(&row.broadcast_add(&column)?)?)?.matmul(&adjoint)
 }
 
 /// A norm times the inverse's norm, infinite for singular matrices.

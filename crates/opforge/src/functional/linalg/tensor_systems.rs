@@ -104,7 +104,7 @@ pub fn vander(x: &Tensor, N: Option<i64>, increasing: bool) -> Result<Tensor> {
     if increasing { Ok(powers) } else { f::flip(&powers, &[1]) }
 }
 
-/// The first columns of the product of Householder's reflections `I - tau_i v_i v_i^T`; below its diagonal, which counts as ones, each
+/// The first columns of the product of Householder's reflections `I - tau_i v_i v_i^H`; below its diagonal, which counts as ones, each
 /// column of `A`, `[.., m, n]`, is a `v_i`. `tau` is `[.., k]` with `k <= n <= m`.
 ///
 /// # Errors
@@ -131,7 +131,7 @@ pub fn householder_product(A: &Tensor, tau: &Tensor) -> Result<Tensor> {
     let mut product = ones.broadcast_as(A.shape())?;
     for i in (0..tau.dims()[row]).rev() {
         let v = vectors.narrow(column, i, 1)?;
-        let along = v.t()?.matmul(&product)?.broadcast_mul(&tau.narrow(row, i, 1)?.unsqueeze(column)?)?;
+        let along = f::adjoint(&v)?.matmul(&product)?.broadcast_mul(&tau.narrow(row, i, 1)?.unsqueeze(column)?)?;
         product = product.sub(&v.matmul(&along)?)?;
     }
     Ok(product)

@@ -172,11 +172,6 @@ impl Parts {
         Ok(Parts { re: self.re.clone(), im: self.im.neg()? })
     }
 
-    /// Conjugates of the transposed matrices.
-    pub fn adjoint(&self) -> Result<Parts> {
-        self.map(|part| f::transpose(part, -2, -1))?.conj()
-    }
-
     pub fn add(&self, other: &Parts) -> Result<Parts> {
         Ok(Parts { re: self.re.broadcast_add(&other.re)?, im: self.im.broadcast_add(&other.im)? })
     }
@@ -221,15 +216,5 @@ impl Parts {
         let zero = f::logical_and((&self.re.eq(0.0)?).into(), (&self.im.eq(0.0)?).into())?;
         let re = f::where_cond(&zero, 1.0.into(), (&self.re).into())?;
         f::where_cond(&zero, 0.0.into(), (&f::hypot((&re).into(), (&self.im).into())?).into())
-    }
-
-    /// `A^-1 B`: the solution of twice as many real equations, `[[re, -im], [im, re]]`.
-    pub fn solve(&self, other: &Parts) -> Result<Parts> {
-        let (row, column, n) = (self.re.rank() - 2, self.re.rank() - 1, other.re.dims()[self.re.rank() - 2]);
-        let cat = |a: &Tensor, b: &Tensor, dim| Tensor::cat(&[a, b], dim);
-        let upper = cat(&self.re, &self.im.neg()?, column)?;
-        let both = cat(&upper, &cat(&self.im, &self.re, column)?, row)?;
-        let x = f::solve(&both, &cat(&other.re, &other.im, row)?, true)?;
-        Ok(Parts { re: x.narrow(row, 0, n)?, im: x.narrow(row, n, n)? })
     }
 }

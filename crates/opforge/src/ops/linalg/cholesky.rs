@@ -5,7 +5,6 @@ use opforge_tile::forms::Dense;
 use super::solve_triangular::triangular;
 use crate::family::matrix::{identity, product, square, turned};
 use crate::functional as f;
-use crate::functional::linalg::embedding::{embedded_hermitian, extracted};
 use crate::ops::prelude::*;
 
 /// The operator of [`cholesky`]: the lower factor.
@@ -35,22 +34,22 @@ impl Plain for Cholesky {
     }
 }
 
-/// `L^-T phi(L^T G) L^-1`, made symmetric; `phi` takes the lower triangle with half of the diagonal (Murray, "Differentiation of the Cholesky
+/// `L^-H phi(L^H G) L^-1`, made Hermitian; `phi` takes the lower triangle with half of the diagonal (Murray, "Differentiation of the Cholesky
 /// decomposition", 2016).
 pub(super) fn gradient(factor: &Tensor, grad: &Tensor) -> Result<Tensor> {
-    let (upper, n) = (factor.t()?, factor.dims()[factor.rank() - 1]);
-    let ones = Tensor::tril2(n, grad.dtype(), grad.device())?;
+    let (upper, n) = (f::adjoint(factor)?, factor.dims()[factor.rank() - 1]);
+    let whole = upper.matmul(grad)?;
     let halves = Tensor::eye(n, grad.dtype(), grad.device())?.affine(0.5, 0.0)?;
-    let phi = upper.matmul(grad)?.broadcast_mul(&ones.sub(&halves)?)?;
-    let inner = triangular(&upper, &triangular(&upper, &phi, true, false)?.t()?, true, false)?;
-    inner.add(&inner.t()?)?.affine(0.5, 0.0)
+    let phi = f::tril(&whole, 0)?.sub(&whole.broadcast_mul(&halves)?)?;
+    let inner = triangular(&upper, &f::adjoint(&triangular(&upper, &phi, true, false)?)?, true, false)?;
+    inner.add(&f::adjoint(&inner)?)?.affine(0.5, 0.0)
 }
 
 /// The lower triangular `L` with `A = L L^H`, of each positive definite matrix; with `upper` its adjoint. Only the lower triangle of `A` is
 /// read.
 ///
 /// # Errors
-/// For matrices that are not square or not positive definite, those with NaN among them, and dtypes other than f32 and f64.
+/// For matrices that are not square or not positive definite, those with NaN among them, and dtypes other than f32, f64, c64 and c128.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -60,14 +59,9 @@ pub(super) fn gradient(factor: &Tensor, grad: &Tensor) -> Result<Tensor> {
 /// ```
 #[function(*, upper = false)]
 #[python(torch, method, linalg)]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, Cholesky)]
+#[operator(DTypes::FACTORED, samples, Cholesky)]
 pub fn cholesky(input: &Tensor, upper: bool) -> Result<Tensor> {
-    let factor = if input.dtype().is_complex() {
-        square(OP, input.meta())?;
-        extracted(&dispatch1(&Cholesky, &[&embedded_hermitian(input)?])?)?
-    } else {
-        dispatch1(&Cholesky, &[input])?
-    };
+    let factor = dispatch1(&Cholesky, &[input])?;
     if upper { f::adjoint(&factor) } else { Ok(factor) }
 }
 
@@ -92,7 +86,7 @@ pub(super) fn definite_sample(
     name: &'static str,
     factor: impl Fn(&Tensor) -> Result<Tensor> + Send + Sync + 'static,
 ) -> Sample {
-    let call = move |x: &[&Tensor]| factor(&x[0].matmul(&x[0].t()?)?.broadcast_add(&identity(x[0], 3)?)?);
+    let call = move |x: &[&Tensor]| factor(&x[0].matmul(&f::adjoint(x[0])?)?.broadcast_add(&identity(x[0], 3)?)?);
     Sample::composed(name, call, vec![Array::spread(&[2, 3, 3], -1.0..1.0)], |x| {
         let mut definite = product(&x[0], &turned(&x[0]));
         definite.data.iter_mut().enumerate().filter(|(at, _)| at % 9 % 4 == 0).for_each(|(_, x)| *x += 1.0);

@@ -41,7 +41,7 @@ impl Plain for CholeskyEx {
 /// finite, is NaN.
 ///
 /// # Errors
-/// For matrices that are not square, and dtypes other than f32 and f64; with `check_errors`, for those not positive definite.
+/// For matrices that are not square, and dtypes other than f32, f64, c64 and c128; with `check_errors`, for those not positive definite.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -52,13 +52,13 @@ impl Plain for CholeskyEx {
 /// ```
 #[function(*, upper = false, check_errors = false)]
 #[python(linalg, results(L, info))]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, CholeskyEx)]
+#[operator(DTypes::FACTORED, samples, CholeskyEx)]
 pub fn cholesky_ex(input: &Tensor, upper: bool, check_errors: bool) -> Result<(Tensor, Tensor)> {
     let [factor, info] = outputs(&CholeskyEx, &[input])?;
     if check_errors {
         f::check_info(OP, &info, "positive definite matrices")?;
     }
-    Ok((if upper { f::transpose(&factor, -2, -1)? } else { factor }, info))
+    Ok((if upper { f::adjoint(&factor)? } else { factor }, info))
 }
 
 /// A positive definite matrix and one whose minors are until the last; only their lower triangles tell.

@@ -3,6 +3,7 @@
 
 use opforge_tile::forms::Dense;
 
+use super::solve::solved;
 use crate::family::matrix::{batch_axes, identity, product, square};
 use crate::functional as f;
 use crate::functional::{Parts, complex_dtype};
@@ -14,7 +15,7 @@ pub struct Eig;
 
 /// The complex dtype of a matrix's eigenvalues.
 pub(super) fn complex(op: &'static str, a: &Meta) -> Result<DType> {
-    complex_dtype(a.dtype).ok_or(Error::UnsupportedDTypeForOp(a.dtype, op))
+    if a.dtype.is_complex() { Ok(a.dtype) } else { complex_dtype(a.dtype).ok_or(Error::UnsupportedDTypeForOp(a.dtype, op)) }
 }
 
 impl Plain for Eig {
@@ -40,24 +41,20 @@ impl Plain for Eig {
     /// the conjugate transpose, `'` the conjugate (Boeddeker et al., "On the computation of complex-valued gradients", 2017, 4.77; what is
     /// subtracted keeps the vectors' length).
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
-        let (values, vectors) = (Parts::of(&ctx.output(0)?)?, Parts::of(&ctx.output(1)?)?);
-        let (rank, adjoint) = (vectors.re.rank(), vectors.adjoint()?);
-        let mut inner = Parts::of(&ctx.grad(0)?)?.map(|part| f::diag_embed(part, 0, -2, -1))?;
+        let (values, vectors) = (ctx.output(0)?, ctx.output(1)?);
+        let (rank, adjoint) = (vectors.rank(), f::adjoint(&vectors)?);
+        let mut inner = f::diag_embed(&ctx.grad(0)?, 0, -2, -1)?;
         if let Some(grad) = ctx.grad_opt(1) {
-            let identity = identity(&values.re, values.re.dims()[rank - 2])?;
-            let turned = adjoint.matmul(&Parts::of(grad)?)?;
-            let along = f::diagonal(&turned.re, 0, -2, -1)?.unsqueeze(rank - 2)?;
-            let stretch = adjoint.matmul(&vectors.map(|part| part.broadcast_mul(&along))?)?;
-            let (of_columns, of_rows) =
-                (values.map(|l| l.unsqueeze(rank - 2))?, values.map(|l| l.unsqueeze(rank - 1))?);
-            let Parts { re, im } = of_columns.sub(&of_rows)?.conj()?;
-            let apart = Parts { re: re.broadcast_add(&identity)?, im };
-            let beside = turned.sub(&stretch)?.div(&apart)?;
-            let outside = identity.affine(-1.0, 1.0)?;
-            let beside = beside.map(|part| part.broadcast_mul(&outside))?;
-            inner = inner.add(&beside)?;
+            let identity = identity(&values, values.dims()[rank - 2])?;
+            let turned = adjoint.matmul(grad)?;
+            let along = f::real(&f::diagonal(&turned, 0, -2, -1)?)?.unsqueeze(rank - 2)?.to_dtype(values.dtype())?;
+            let stretch = adjoint.matmul(&vectors.broadcast_mul(&along)?)?;
+            let apart = values.unsqueeze(rank - 2)?.broadcast_sub(&values.unsqueeze(rank - 1)?)?;
+            let beside = turned.sub(&stretch)?.div(&f::conj(&apart)?.broadcast_add(&identity)?)?;
+            inner = inner.add(&beside.broadcast_mul(&identity.affine(-1.0, 1.0)?)?)?;
         }
-        Ok(smallvec![Some(adjoint.solve(&inner.matmul(&adjoint)?)?.re)])
+        let whole = solved(&adjoint, &inner.matmul(&adjoint)?)?;
+        Ok(smallvec![Some(if ctx.input_meta(0).dtype.is_complex() { whole } else { f::real(&whole)? })])
     }
 }
 
@@ -67,7 +64,7 @@ impl Plain for Eig {
 /// There is a gradient where the values differ; through the vectors only of what does not depend on those factors.
 ///
 /// # Errors
-/// For matrices that are not square, NaN and infinities, and dtypes other than f32 and f64.
+/// For matrices that are not square, NaN and infinities, and dtypes other than f32, f64, c64 and c128.
 ///
 /// ```
 /// # use opforge::{Complex, Device, Tensor};
@@ -79,7 +76,7 @@ impl Plain for Eig {
 /// ```
 #[function]
 #[python(linalg, results(eigenvalues, eigenvectors))]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, Eig)]
+#[operator(DTypes::FACTORED, samples, Eig)]
 pub fn eig(A: &Tensor) -> Result<(Tensor, Tensor)> {
     outputs(&Eig, &[A]).map(Into::into)
 }

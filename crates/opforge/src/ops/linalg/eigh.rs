@@ -3,7 +3,7 @@
 
 use opforge_tile::forms::Dense;
 
-use crate::family::matrix::{batch_axes, identity, reference_svd, sample, square, turned};
+use crate::family::matrix::{batch_axes, identity, real_dtype, reference_svd, sample, square, turned};
 use crate::functional as f;
 use crate::ops::prelude::*;
 
@@ -35,7 +35,8 @@ impl Plain for Eigh {
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
         let a = inputs[0];
         square(Self::NAME, a)?;
-        Ok(smallvec![Meta::contiguous(a.dtype, &a.dims()[..a.rank() - 1]), Meta::contiguous(a.dtype, a.shape())])
+        let values = Meta::contiguous(real_dtype(a.dtype), &a.dims()[..a.rank() - 1]);
+        Ok(smallvec![values, Meta::contiguous(a.dtype, a.shape())])
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
@@ -46,31 +47,33 @@ impl Plain for Eigh {
         Lowering::Dense(Dense::Eigh { upper: self.upper })
     }
 
-    /// `V (diag(g) + V^T G / E) V^T` with `E_ij = l_j - l_i` beside the diagonal (Giles, "An extended collection of matrix derivative results",
+    /// `V (diag(g) + V^H G / E) V^H` with `E_ij = l_j - l_i` beside the diagonal (Giles, "An extended collection of matrix derivative results",
     /// 2008, 3.1).
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
         let (values, vectors) = (ctx.output(0)?, ctx.output(1)?);
         let (n, rank) = (values.dims()[values.rank() - 1], vectors.rank());
-        let mut inner = f::diag_embed(&ctx.grad(0)?, 0, -2, -1)?;
+        let (adjoint, of) = (f::adjoint(&vectors)?, |x: &Tensor| x.to_dtype(vectors.dtype()));
+        let mut inner = f::diag_embed(&of(&ctx.grad(0)?)?, 0, -2, -1)?;
         if ctx.grad_opt(1).is_some() {
             let identity = identity(&values, n)?;
             let apart =
                 values.unsqueeze(rank - 2)?.broadcast_sub(&values.unsqueeze(rank - 1)?)?.broadcast_add(&identity)?;
-            let turn = vectors.t()?.matmul(&ctx.grad(1)?)?.div(&apart)?;
-            inner = inner.add(&turn.broadcast_mul(&identity.affine(-1.0, 1.0)?)?)?;
-            inner = inner.add(&inner.t()?)?.affine(0.5, 0.0)?;
+            let turn = adjoint.matmul(&ctx.grad(1)?)?.div(&of(&apart)?)?;
+            inner = inner.add(&turn.broadcast_mul(&of(&identity.affine(-1.0, 1.0)?)?)?)?;
+            inner = inner.add(&f::adjoint(&inner)?)?.affine(0.5, 0.0)?;
         }
-        Ok(smallvec![Some(vectors.matmul(&inner)?.matmul(&vectors.t()?)?)])
+        Ok(smallvec![Some(vectors.matmul(&inner)?.matmul(&adjoint)?)])
     }
 }
 
-/// The eigenvalues of each symmetric matrix, in ascending order, and orthonormal eigenvectors in columns. Only the triangle that `UPLO` names
-/// is read: `"L"` or `"U"`. The vectors are unique up to signs if the values differ.
+/// The eigenvalues of each symmetric or Hermitian matrix, real and in ascending order, and orthonormal eigenvectors in columns. Only the triangle
+/// that `UPLO` names is read: `"L"` or `"U"`. The vectors are unique up to signs, complex ones up to factors of magnitude 1, if the values differ; there
+/// is a gradient of what does not depend on those.
 ///
 /// The gradient is that of a symmetric matrix; through the vectors it is finite only where the values differ.
 ///
 /// # Errors
-/// For matrices that are not square, NaN and infinities, and dtypes other than f32 and f64.
+/// For matrices that are not square, NaN and infinities, and dtypes other than f32, f64, c64 and c128.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -82,7 +85,7 @@ impl Plain for Eigh {
 /// ```
 #[function(UPLO = "L")]
 #[python(linalg, results(eigenvalues, eigenvectors))]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, Eigh)]
+#[operator(DTypes::FACTORED, samples, Eigh)]
 pub fn eigh(A: &Tensor, UPLO: &str) -> Result<(Tensor, Tensor)> {
     outputs(&Eigh { upper: is_upper(OP, UPLO)? }, &[A]).map(Into::into)
 }
@@ -108,7 +111,7 @@ pub(super) fn symmetric_sample(
     call: impl Fn(&Tensor) -> Result<Tensor> + Send + Sync + 'static,
     pick: fn([Array; 2]) -> Array,
 ) -> Sample {
-    let call = move |x: &[&Tensor]| call(&x[0].add(&x[0].t()?)?);
+    let call = move |x: &[&Tensor]| call(&x[0].add(&f::adjoint(x[0])?)?);
     let sum = |a: &Array| Array::from_fn(&a.shape, |i| a.at(i) + a.at(&[i[0], i[2], i[1]]));
     Sample::composed(name, call, vec![sample(3, 3)], move |x| pick(reference(&sum(&x[0])))).finite().full_rank()
 }

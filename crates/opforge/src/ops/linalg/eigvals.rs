@@ -33,7 +33,7 @@ impl Plain for EigVals {
 /// The eigenvalues of each square matrix, complex and in no order, but conjugates side by side. There is a gradient where they differ.
 ///
 /// # Errors
-/// For matrices that are not square, NaN and infinities, and dtypes other than f32 and f64.
+/// For matrices that are not square, NaN and infinities, and dtypes other than f32, f64, c64 and c128.
 ///
 /// ```
 /// # use opforge::{Complex, Device, Tensor};
@@ -43,7 +43,7 @@ impl Plain for EigVals {
 /// ```
 #[function]
 #[python(linalg)]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, EigVals)]
+#[operator(DTypes::FACTORED, samples, EigVals)]
 pub fn eigvals(A: &Tensor) -> Result<Tensor> {
     // The gradient needs the vectors too.
     if A.requires_grad() && is_grad_enabled() { Ok(eig(A)?.0) } else { dispatch1(&EigVals, &[A]) }

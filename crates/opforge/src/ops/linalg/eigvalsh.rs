@@ -4,8 +4,8 @@
 use opforge_tile::forms::Dense;
 
 use super::eigh::{self, eigh};
-use crate::family::matrix::{self, batch_axes, square, turned};
-use crate::functional::linalg::embedding::{embedded_hermitian, halved};
+use crate::family::matrix::{self, batch_axes, real_dtype, square, turned};
+use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// The operator of [`eigvalsh`]: `[.., n, n]` to `[.., n]`.
@@ -21,7 +21,7 @@ impl Plain for EigValsH {
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
         square(Self::NAME, inputs[0])?;
-        Ok(smallvec![Meta::contiguous(inputs[0].dtype, &inputs[0].dims()[..inputs[0].rank() - 1])])
+        Ok(smallvec![Meta::contiguous(real_dtype(inputs[0].dtype), &inputs[0].dims()[..inputs[0].rank() - 1])])
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
@@ -32,19 +32,19 @@ impl Plain for EigValsH {
         Lowering::Dense(Dense::EigenvaluesSymmetric { upper: self.upper })
     }
 
-    /// `V diag(g) V^T`.
+    /// `V diag(g) V^H`.
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
         let (_, vectors) = eigh(&ctx.input(0)?, eigh::triangle(self.upper))?;
-        let scaled = vectors.broadcast_mul(&ctx.grad(0)?.unsqueeze(vectors.rank() - 2)?)?;
-        Ok(smallvec![Some(scaled.matmul(&vectors.t()?)?)])
+        let scaled = vectors.broadcast_mul(&ctx.grad(0)?.to_dtype(vectors.dtype())?.unsqueeze(vectors.rank() - 2)?)?;
+        Ok(smallvec![Some(scaled.matmul(&f::adjoint(&vectors)?)?)])
     }
 }
 
-/// The eigenvalues of each symmetric matrix, in ascending order. Only the triangle that `UPLO` names is read: `"L"` or `"U"`. The gradient is
+/// The eigenvalues of each symmetric or Hermitian matrix, in ascending order. Only the triangle that `UPLO` names is read: `"L"` or `"U"`. The gradient is
 /// that of a symmetric matrix.
 ///
 /// # Errors
-/// For matrices that are not square, NaN and infinities, and dtypes other than f32 and f64.
+/// For matrices that are not square, NaN and infinities, and dtypes other than f32, f64, c64 and c128.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -54,12 +54,8 @@ impl Plain for EigValsH {
 /// ```
 #[function(UPLO = "L")]
 #[python(linalg)]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, EigValsH)]
+#[operator(DTypes::FACTORED, samples, EigValsH)]
 pub fn eigvalsh(A: &Tensor, UPLO: &str) -> Result<Tensor> {
-    if A.dtype().is_complex() {
-        square(OP, A.meta())?;
-        return halved(&eigvalsh(&embedded_hermitian(A)?, UPLO)?);
-    }
     dispatch1(&EigValsH { upper: eigh::is_upper(OP, UPLO)? }, &[A])
 }
 

@@ -4,7 +4,7 @@
 use opforge_tile::forms::Dense;
 
 use super::pinv::{gradient, pinv};
-use crate::family::matrix::{batch_axes, default_rtol, matrices, number_each, over_batch, sample};
+use crate::family::matrix::{batch_axes, default_rtol, matrices, number_each, over_batch, real_dtype, sample};
 use crate::functional as f;
 use crate::ops::prelude::*;
 
@@ -35,7 +35,7 @@ impl Plain for LstSq {
         check_dtypes(Self::NAME, a, tolerance)?;
         let of = |last: &[usize]| Meta::contiguous(a.dtype, [lead, last].concat());
         let mut outputs = smallvec![of(&[n, b.dims()[lead.len() + 1]]), Meta::contiguous(DType::I64, lead)];
-        outputs.extend(self.values.then(|| of(&[m.min(n)])));
+        outputs.extend(self.values.then(|| Meta { dtype: real_dtype(a.dtype), ..of(&[m.min(n)]) }));
         Ok(outputs)
     }
 
@@ -51,8 +51,8 @@ impl Plain for LstSq {
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
         let (a, b, tolerance, grad) = (ctx.input(0)?, ctx.input(1)?, ctx.input(2)?, ctx.grad(0)?);
         let inverse = pinv(&a, None, Some((&tolerance).into()), false)?;
-        let of_a = ctx.when(0, || gradient(&a, &inverse, &grad.matmul(&b.t()?)?))?;
-        let of_b = ctx.when(1, || inverse.t()?.matmul(&grad))?;
+        let of_a = ctx.when(0, || gradient(&a, &inverse, &grad.matmul(&f::adjoint(&b)?)?))?;
+        let of_b = ctx.when(1, || f::adjoint(&inverse)?.matmul(&grad))?;
         Ok(smallvec![of_a, of_b, None])
     }
 }
@@ -67,7 +67,7 @@ impl Plain for LstSq {
 /// values of both. These two solve by QR where the rank is full beyond doubt, else as the others, by singular values.
 ///
 /// # Errors
-/// For shapes that do not go together, another driver, NaN and infinities, and dtypes other than f32 and f64.
+/// For shapes that do not go together, another driver, NaN and infinities, and dtypes other than f32, f64, c64 and c128.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -80,7 +80,7 @@ impl Plain for LstSq {
 /// ```
 #[function(rcond = None, *, driver = None)]
 #[python(linalg, results(solution, residuals, rank, singular_values))]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, LstSq)]
+#[operator(DTypes::FACTORED, samples, LstSq)]
 pub fn lstsq(
     A: &Tensor,
     B: &Tensor,
@@ -107,9 +107,9 @@ pub fn lstsq(
     };
     let full = m > n && driver != "gelsy" && (driver == "gels" || full_rank()?);
     let residuals =
-        if full { f::sum(&a.matmul(&x)?.sub(&b)?.sqr()?, Some(&[-2]), false, None)? } else { none(a.dtype())? };
+        if full { f::sum(&a.matmul(&x)?.sub(&b)?.abs()?.sqr()?, Some(&[-2]), false, None)? } else { none(real_dtype(a.dtype()))? };
     let rank = if driver == "gels" { none(DType::I64)? } else { rank };
-    let values = values.map_or_else(|| none(a.dtype()), Ok)?;
+    let values = values.map_or_else(|| none(real_dtype(a.dtype())), Ok)?;
     Ok((x, residuals, rank, values))
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn triangles(both: &Tensor) -> Result<(Tensor, Tensor)> {
     Ok((lower, f::triu(&both.narrow(row, 0, k)?, 0)?))
 }
 
-/// The square part's gradient is `L^-T phi U^-T`, with `phi` the lower triangle of `L^T G` below the diagonal and the upper one of `G U^T`; what
+/// The square part's gradient is `L^-H phi U^-H`, with `phi` the lower triangle of `L^H G` below the diagonal and the upper one of `G U^H`; what
 /// is wider or taller follows from `U2 = L^-1 A2` or `L2 = A2 U^-1`. The rows are then put back.
 fn gradient(both: &Tensor, order: &Tensor, grad: &Tensor) -> Result<Tensor> {
     let (_, m, n) = matrices("lu", both.meta())?;
@@ -41,11 +41,12 @@ fn gradient(both: &Tensor, order: &Tensor, grad: &Tensor) -> Result<Tensor> {
     let (lower, upper) = triangles(&square)?;
     let (right, of_right) = (part(both, (0, k), (k, n))?, part(grad, (0, k), (k, n))?);
     let (below, of_below) = (part(both, (k, m), (0, k))?, part(grad, (k, m), (0, k))?);
-    let below_diagonal = lower.t()?.matmul(&f::tril(&of_square, -1)?)?.sub(&of_right.matmul(&right.t()?)?)?;
-    let above = f::triu(&of_square, 0)?.matmul(&upper.t()?)?.sub(&below.t()?.matmul(&of_below)?)?;
+    let lower_adjoint = f::adjoint(&lower)?;
+    let below_diagonal = lower_adjoint.matmul(&f::tril(&of_square, -1)?)?.sub(&of_right.matmul(&f::adjoint(&right)?)?)?;
+    let above = f::triu(&of_square, 0)?.matmul(&f::adjoint(&upper)?)?.sub(&f::adjoint(&below)?.matmul(&of_below)?)?;
     let phi = f::tril(&below_diagonal, -1)?.add(&f::triu(&above, 0)?)?;
-    let from_left = |x: &Tensor| triangular(&lower.t()?, x, true, true);
-    let from_right = |x: &Tensor| triangular(&upper, &x.t()?, true, false)?.t();
+    let from_left = |x: &Tensor| triangular(&lower_adjoint, x, true, true);
+    let from_right = |x: &Tensor| f::adjoint(&triangular(&upper, &f::adjoint(x)?, true, false)?);
     let mut of_a = from_left(&from_right(&phi)?)?;
     if n > k {
         of_a = Tensor::cat(&[&of_a, &from_left(&of_right)?], column)?;
@@ -87,7 +88,7 @@ impl Plain for LuFactor {
 /// matrix with NaN or infinities are NaN.
 ///
 /// # Errors
-/// For fewer than two dimensions, `pivot` false, and dtypes other than f32 and f64.
+/// For fewer than two dimensions, `pivot` false, and dtypes other than f32, f64, c64 and c128.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -99,7 +100,7 @@ impl Plain for LuFactor {
 /// ```
 #[function(*, pivot = true)]
 #[python(linalg, results(LU, pivots))]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, LuFactor)]
+#[operator(DTypes::FACTORED, samples, LuFactor)]
 pub fn lu_factor(A: &Tensor, pivot: bool) -> Result<(Tensor, Tensor)> {
     ensure(pivot, || Error::value(OP, "pivot", false, "true"))?;
     outputs(&LuFactor, &[A]).map(Into::into)

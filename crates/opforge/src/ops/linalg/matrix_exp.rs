@@ -4,7 +4,7 @@
 use opforge_tile::forms::Dense;
 
 use crate::family::matrix::{batch_axes, square};
-use crate::functional::linalg::embedding::{embedded, extracted};
+use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// The operator of [`matrix_exp`].
@@ -28,9 +28,9 @@ impl Plain for MatrixExp {
         Lowering::Dense(Dense::Exp)
     }
 
-    /// The derivative in a direction is a block of `exp([A^T, G; 0, A^T])` (Mathias, "A chain rule for matrix functions", 1996).
+    /// The derivative in a direction is a block of `exp([A^H, G; 0, A^H])` (Mathias, "A chain rule for matrix functions", 1996).
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
-        let (a, grad) = (ctx.input(0)?.t()?, ctx.grad(0)?);
+        let (a, grad) = (f::adjoint(&ctx.input(0)?)?, ctx.grad(0)?);
         let (n, row) = (a.dims()[a.rank() - 1], a.rank() - 2);
         let above = Tensor::cat(&[&a, &grad], row + 1)?;
         let below = Tensor::cat(&[&a.zeros_like()?, &a], row + 1)?;
@@ -42,7 +42,7 @@ impl Plain for MatrixExp {
 /// The exponential of each square matrix, `I + A + A^2 / 2 + A^3 / 6 + ..`; NaN of one with NaN or infinities.
 ///
 /// # Errors
-/// For matrices that are not square, and dtypes other than f32 and f64.
+/// For matrices that are not square, and dtypes other than f32, f64, c64 and c128.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -53,12 +53,8 @@ impl Plain for MatrixExp {
 /// ```
 #[function]
 #[python(torch, method, linalg)]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, MatrixExp)]
+#[operator(DTypes::FACTORED, samples, MatrixExp)]
 pub fn matrix_exp(input: &Tensor) -> Result<Tensor> {
-    if input.dtype().is_complex() {
-        square(OP, input.meta())?;
-        return extracted(&matrix_exp(&embedded(input)?)?);
-    }
     dispatch1(&MatrixExp, &[input])
 }
 

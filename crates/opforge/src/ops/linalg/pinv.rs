@@ -4,7 +4,7 @@
 use opforge_tile::forms::Dense;
 
 use crate::family::matrix::{batch_axes, matrices, number_each, product, rtol_or_default, sample, square, turned};
-use crate::functional::linalg::embedding::{embedded, embedded_hermitian, extracted};
+use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// The operator of [`pinv`]: `A`, `[.., m, n]`, and absolute and relative tolerances, `[..]`, to `[.., n, m]`.
@@ -17,7 +17,7 @@ pub struct PInv {
 /// The gradient of `A` from that of its pseudo-inverse `P` (Golub and Pereyra, "The differentiation of pseudo-inverses and nonlinear least
 /// squares problems", 1973, (4.12)).
 pub(super) fn gradient(a: &Tensor, p: &Tensor, grad: &Tensor) -> Result<Tensor> {
-    let (pt, gt) = (p.t()?, grad.t()?);
+    let (pt, gt) = (f::adjoint(p)?, f::adjoint(grad)?);
     let within = pt.matmul(grad)?.matmul(&pt)?;
     // What A's range, and that of its rows, leave over.
     let left = gt.matmul(p)?.matmul(&pt)?;
@@ -57,10 +57,10 @@ impl Plain for PInv {
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
         let (p, grad) = (ctx.output(0)?, ctx.grad(0)?);
         let of_a = if self.hermitian {
-            let lower = crate::functional::tril(&ctx.input(0)?, 0)?;
-            let a = lower.add(&crate::functional::tril(&ctx.input(0)?, -1)?.t()?)?;
+            let lower = f::tril(&ctx.input(0)?, 0)?;
+            let a = lower.add(&f::adjoint(&f::tril(&ctx.input(0)?, -1)?)?)?;
             let whole = gradient(&a, &p, &grad)?;
-            whole.add(&whole.t()?)?.affine(0.5, 0.0)?
+            whole.add(&f::adjoint(&whole)?)?.affine(0.5, 0.0)?
         } else {
             gradient(&ctx.input(0)?, &p, &grad)?
         };
@@ -75,7 +75,7 @@ impl Plain for PInv {
 /// The gradient is that of matrices of the same rank.
 ///
 /// # Errors
-/// For fewer than two dimensions, NaN and infinities, and dtypes other than f32 and f64.
+/// For fewer than two dimensions, NaN and infinities, and dtypes other than f32, f64, c64 and c128.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -86,13 +86,9 @@ impl Plain for PInv {
 /// ```
 #[function(*, atol = None, rtol = None, hermitian = false)]
 #[python(linalg)]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, PInv)]
+#[operator(DTypes::FACTORED, samples, PInv)]
 pub fn pinv(A: &Tensor, atol: Option<Operand<'_>>, rtol: Option<Operand<'_>>, hermitian: bool) -> Result<Tensor> {
     matrices(OP, A.meta())?;
-    if A.dtype().is_complex() {
-        let a = if hermitian { embedded_hermitian(A)? } else { embedded(A)? };
-        return extracted(&pinv(&a, atol, Some(rtol_or_default(A, &atol, rtol)), hermitian)?);
-    }
     let rtol = number_each(OP, A, rtol_or_default(A, &atol, rtol))?;
     let atol = number_each(OP, A, atol.unwrap_or(0.0.into()))?;
     dispatch1(&PInv { hermitian }, &[A, &atol, &rtol])
@@ -113,7 +109,7 @@ fn reference(a: &Array) -> Array {
 fn samples() -> Vec<Sample> {
     let of = |a: Array, hermitian: bool, reference: fn(&Array) -> Array| {
         let call = move |x: &[&Tensor]| match hermitian {
-            true => pinv(&x[0].add(&x[0].t()?)?, None, None, true),
+            true => pinv(&x[0].add(&f::adjoint(x[0])?)?, None, None, true),
             false => pinv(x[0], None, None, false),
         };
         Sample::composed("pinv", call, vec![a], move |x| reference(&x[0])).finite().full_rank()

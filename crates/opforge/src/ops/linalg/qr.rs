@@ -26,9 +26,9 @@ pub struct Qr {
     pub mode: Mode,
 }
 
-/// `X R^T` is `Y`: from the right, by the transposed system.
+/// `X R^H` is `Y`: from the right, by the adjoint system.
 fn divided(y: &Tensor, r: &Tensor) -> Result<Tensor> {
-    triangular(r, &y.t()?, true, false)?.t()
+    f::adjoint(&triangular(r, &f::adjoint(y)?, true, false)?)
 }
 
 /// The gradient of `A` from those of `Q` and `R` (Walter and Lehmann, "Algorithmic differentiation of linear algebra functions", 2018, for as
@@ -43,10 +43,13 @@ fn gradient(q: &Tensor, r: &Tensor, of_q: Option<&Tensor>, of_r: Option<&Tensor>
     if n > k {
         // The other columns are Q times theirs of R, so Q gets a gradient through them.
         let columns = q.matmul(&r.narrow(last, k, n - k)?)?;
-        of_q = of_q.add(&columns.matmul(&rest.t()?)?)?;
+        of_q = of_q.add(&columns.matmul(&f::adjoint(&rest)?)?)?;
     }
-    let m = square.matmul(&of_square.t()?)?.sub(&of_q.t()?.matmul(q)?)?;
-    let mirrored = f::tril(&m, 0)?.add(&f::tril(&m, -1)?.t()?)?;
+    let m = square.matmul(&f::adjoint(&of_square)?)?.sub(&f::adjoint(&of_q)?.matmul(q)?)?;
+    // R's diagonal is real: what its gradient has of an imaginary part counts for nothing.
+    let diagonal = f::diag_embed(&f::real(&f::diagonal(&m, 0, -2, -1)?)?.to_dtype(m.dtype())?, 0, -2, -1)?;
+    let below = f::tril(&m, -1)?;
+    let mirrored = below.add(&f::adjoint(&below)?)?.add(&diagonal)?;
     let of_columns = divided(&of_q.add(&q.matmul(&mirrored)?)?, &square)?;
     if n > k { Tensor::cat(&[&of_columns, &q.matmul(&rest)?], last) } else { Ok(of_columns) }
 }
@@ -105,7 +108,7 @@ impl Operator for Qr {
 /// `"complete"` of more rows than columns.
 ///
 /// # Errors
-/// For fewer than two dimensions, another mode, and dtypes other than f32 and f64.
+/// For fewer than two dimensions, another mode, and dtypes other than f32, f64, c64 and c128.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -117,7 +120,7 @@ impl Operator for Qr {
 /// ```
 #[function(mode = "reduced")]
 #[python(linalg, results(Q, R))]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, Qr)]
+#[operator(DTypes::FACTORED, samples, Qr)]
 pub fn qr(A: &Tensor, mode: &str) -> Result<(Tensor, Tensor)> {
     let mode = match mode {
         "reduced" => Mode::Reduced,

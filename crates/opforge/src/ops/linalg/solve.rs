@@ -4,7 +4,7 @@
 use opforge_tile::forms::Dense;
 
 use crate::family::matrix::{over_batch, right_hand_side, solve_axes, square};
-use crate::functional::{self as f, Parts};
+use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// The operator of [`solve`]: `A` is `[.., n, n]`, `B` `[.., n, k]`, with equal leading dimensions.
@@ -35,10 +35,10 @@ impl Plain for Solve {
         Lowering::Dense(Dense::Solve)
     }
 
-    /// `A^-T G` for B, and minus that times `X^T` for A.
+    /// `A^-H G` for B, and minus that times `X^H` for A.
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
-        let of_b = solved(&ctx.input(0)?.t()?, &ctx.grad(0)?)?;
-        let of_a = ctx.when(0, || of_b.matmul(&ctx.output(0)?.t()?)?.neg())?;
+        let of_b = solved(&f::adjoint(&ctx.input(0)?)?, &ctx.grad(0)?)?;
+        let of_a = ctx.when(0, || of_b.matmul(&f::adjoint(&ctx.output(0)?)?)?.neg())?;
         Ok(smallvec![of_a, Some(of_b)])
     }
 }
@@ -47,7 +47,7 @@ impl Plain for Solve {
 /// less than `A` holds vectors.
 ///
 /// # Errors
-/// For matrices that are not square or have no inverse, and dtypes other than f32 and f64.
+/// For matrices that are not square or have no inverse, and dtypes other than f32, f64, c64 and c128.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -58,7 +58,7 @@ impl Plain for Solve {
 /// ```
 #[function(*, left = true)]
 #[python(linalg)]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, Solve)]
+#[operator(DTypes::FACTORED, samples, Solve)]
 pub fn solve(A: &Tensor, B: &Tensor, left: bool) -> Result<Tensor> {
     square(OP, A.meta())?;
     let vectors = B.rank() == 1 || (B.rank() + 1 == A.rank() && B.dims() == &A.dims()[..A.rank() - 1]);
@@ -71,9 +71,6 @@ pub fn solve(A: &Tensor, B: &Tensor, left: bool) -> Result<Tensor> {
         return f::transpose(&x, -2, -1);
     }
     let (a, b) = over_batch(OP, A, B)?;
-    if a.dtype().is_complex() && a.dtype() == b.dtype() {
-        return Parts::of(&a)?.solve(&Parts::of(&b)?)?.join();
-    }
     solved(&a, &b)
 }
 

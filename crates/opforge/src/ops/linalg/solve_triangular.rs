@@ -42,9 +42,9 @@ impl Plain for SolveTriangular {
 
     /// As of `solve`; of `A` the triangle that is read.
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
-        let of_b = triangular(&ctx.input(0)?.t()?, &ctx.grad(0)?, !self.upper, self.unit)?;
+        let of_b = triangular(&f::adjoint(&ctx.input(0)?)?, &ctx.grad(0)?, !self.upper, self.unit)?;
         let of_a = ctx.when(0, || {
-            let whole = of_b.matmul(&ctx.output(0)?.t()?)?.neg()?;
+            let whole = of_b.matmul(&f::adjoint(&ctx.output(0)?)?)?.neg()?;
             let inside = i64::from(self.unit);
             if self.upper { f::triu(&whole, inside) } else { f::tril(&whole, -inside) }
         })?;
@@ -57,7 +57,7 @@ impl Plain for SolveTriangular {
 /// NaN.
 ///
 /// # Errors
-/// For matrices that are not square, shapes that do not go together, and dtypes other than f32 and f64.
+/// For matrices that are not square, shapes that do not go together, and dtypes other than f32, f64, c64 and c128.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -68,7 +68,7 @@ impl Plain for SolveTriangular {
 /// ```
 #[function(*, upper, left = true, unitriangular = false)]
 #[python(linalg)]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, SolveTriangular)]
+#[operator(DTypes::FACTORED, samples, SolveTriangular)]
 pub fn solve_triangular(A: &Tensor, B: &Tensor, upper: bool, left: bool, unitriangular: bool) -> Result<Tensor> {
     square(OP, A.meta())?;
     ensure(B.rank() >= 2, || wrong_shape(OP, "B", B.shape(), "matrices: at least two dimensions"))?;
@@ -77,12 +77,6 @@ pub fn solve_triangular(A: &Tensor, B: &Tensor, upper: bool, left: bool, unitria
         return f::transpose(&solve_triangular(&a, &b, !upper, true, unitriangular)?, -2, -1);
     }
     let (a, b) = over_batch(OP, A, B)?;
-    if a.dtype().is_complex() && a.dtype() == b.dtype() {
-        let triangle = if upper { f::triu(&a, 0)? } else { f::tril(&a, 0)? };
-        let ones = Tensor::ones(&a.dims()[..a.rank() - 1], a.dtype(), a.device())?;
-        let triangle = if unitriangular { f::diagonal_scatter(&triangle, &ones, 0, -2, -1)? } else { triangle };
-        return f::solve(&triangle, &b, true);
-    }
     triangular(&a, &b, upper, unitriangular)
 }
 

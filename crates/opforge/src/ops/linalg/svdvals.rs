@@ -4,8 +4,7 @@
 use opforge_tile::forms::Dense;
 
 use super::svd::svd;
-use crate::family::matrix::{batch_axes, matrices, reference_svd, sample};
-use crate::functional::linalg::embedding::{embedded, halved};
+use crate::family::matrix::{batch_axes, matrices, real_dtype, reference_svd, sample};
 use crate::ops::prelude::*;
 
 /// The operator of [`svdvals`]: `[.., m, n]` to `[.., min(m, n)]`.
@@ -18,7 +17,7 @@ impl Plain for SvdVals {
 
     fn infer(&self, inputs: &[&Meta]) -> Result<Metas> {
         let (lead, m, n) = matrices(Self::NAME, inputs[0])?;
-        Ok(smallvec![Meta::contiguous(inputs[0].dtype, [lead, &[m.min(n)]].concat())])
+        Ok(smallvec![Meta::contiguous(real_dtype(inputs[0].dtype), [lead, &[m.min(n)]].concat())])
     }
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
@@ -29,17 +28,17 @@ impl Plain for SvdVals {
         Lowering::Dense(Dense::SingularValues)
     }
 
-    /// `U diag(g) V^T`.
+    /// `U diag(g) V^H`.
     fn backward(&self, ctx: &Backward<'_>) -> Result<Grads> {
         let (u, _, vh) = svd(&ctx.input(0)?, false)?;
-        Ok(smallvec![Some(u.broadcast_mul(&ctx.grad(0)?.unsqueeze(u.rank() - 2)?)?.matmul(&vh)?)])
+        Ok(smallvec![Some(u.broadcast_mul(&ctx.grad(0)?.to_dtype(u.dtype())?.unsqueeze(u.rank() - 2)?)?.matmul(&vh)?)])
     }
 }
 
 /// The singular values of each matrix, in descending order.
 ///
 /// # Errors
-/// For fewer than two dimensions, NaN and infinities, and dtypes other than f32 and f64.
+/// For fewer than two dimensions, NaN and infinities, and dtypes other than f32, f64, c64 and c128.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -49,12 +48,8 @@ impl Plain for SvdVals {
 /// ```
 #[function]
 #[python(linalg)]
-#[operator(DTypes::of(&[DType::F32, DType::F64]), samples, SvdVals)]
+#[operator(DTypes::FACTORED, samples, SvdVals)]
 pub fn svdvals(A: &Tensor) -> Result<Tensor> {
-    if A.dtype().is_complex() {
-        matrices(OP, A.meta())?;
-        return halved(&svdvals(&embedded(A)?)?);
-    }
     dispatch1(&SvdVals, &[A])
 }
 

@@ -1,5 +1,6 @@
 //! `affine(x, mul, add)`: `x * mul + add` by two numbers.
 
+use crate::functional::Parts;
 use crate::ops::prelude::*;
 
 /// The tile function of [`affine`]; the numbers are in the tensor's dtype.
@@ -30,6 +31,11 @@ impl Unary for Affine {
 
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         ctx.grad(0)?.affine(self.mul.to_f64(), 0.0)
+    }
+
+    fn complex(&self, input: &Tensor) -> Result<Tensor> {
+        let (mul, Parts { re, im }) = (self.mul.to_f64(), Parts::of(input)?);
+        Parts { re: re.affine(mul, self.add.to_f64())?, im: im.affine(mul, 0.0)? }.join()
     }
 }
 

@@ -1,5 +1,6 @@
 //! `logaddexp(a, b) = log(e^a + e^b)`.
 
+use crate::functional as f;
 use crate::ops::prelude::*;
 
 /// The tile function of [`logaddexp`](fn@logaddexp).
@@ -25,6 +26,14 @@ impl Binary for Logaddexp {
         let (a, b) = (pair.lhs()?, pair.rhs()?);
         let gap = if side == Side::Left { a.broadcast_sub(&b)? } else { b.broadcast_sub(&a)? };
         pair.grad()?.mul(&gap.sigmoid()?)
+    }
+
+    /// As of real numbers, from the one with the greater real part.
+    fn complex(&self, a: &Tensor, b: &Tensor) -> Result<Tensor> {
+        let swap = f::lt((&f::real(a)?).into(), (&f::real(b)?).into())?;
+        let greatest = f::where_cond(&swap, b.into(), a.into())?;
+        let least = f::where_cond(&swap, a.into(), b.into())?;
+        greatest.add(&least.sub(&greatest)?.exp()?.affine(1.0, 1.0)?.log()?)
     }
 }
 

@@ -21,6 +21,10 @@ impl Distribution for Rand {
     fn form(&self) -> Random {
         Random::Uniform { low: self.low, high: self.high }
     }
+
+    fn of_parts(&self) -> Option<Self> {
+        Some(*self)
+    }
 }
 
 impl Rand {
@@ -31,10 +35,11 @@ impl Rand {
 }
 
 /// Random numbers, uniform in `[0, 1)`, of the default dtype unless `dtype` says otherwise. The same seed and calls give the same numbers on
-/// any number of threads (Philox 4x32-10; Salmon and others, "Parallel Random Numbers: As Easy as 1, 2, 3", 2011).
+/// any number of threads (Philox 4x32-10; Salmon and others, "Parallel Random Numbers: As Easy as 1, 2, 3", 2011). Both parts of complex numbers are
+/// such numbers.
 ///
 /// # Errors
-/// For dtypes other than floats.
+/// For dtypes of integers.
 ///
 /// ```
 /// let x = opforge::functional::rand(&[2, 3], None, None, None, false)?;

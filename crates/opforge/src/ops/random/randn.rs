@@ -1,5 +1,7 @@
 //! `randn(size)`: random numbers, normal with mean 0 and standard deviation 1.
 
+use std::f64::consts::FRAC_1_SQRT_2;
+
 use opforge_tile::forms::Random;
 
 use crate::FloatDType;
@@ -21,6 +23,11 @@ impl Distribution for Randn {
     fn form(&self) -> Random {
         Random::Normal { mean: self.mean, std: self.std }
     }
+
+    /// Both parts have half of the variance.
+    fn of_parts(&self) -> Option<Self> {
+        (self.mean.to_f64() == 0.0).then(|| Randn::of(0.0, self.std.to_f64() * FRAC_1_SQRT_2))
+    }
 }
 
 impl Randn {
@@ -31,10 +38,11 @@ impl Randn {
 }
 
 /// Random numbers, normal with mean 0 and standard deviation 1, of the default dtype unless `dtype` says otherwise. The same seed and calls give the same numbers on
-/// any number of threads (Philox 4x32-10; Salmon and others, "Parallel Random Numbers: As Easy as 1, 2, 3", 2011).
+/// any number of threads (Philox 4x32-10; Salmon and others, "Parallel Random Numbers: As Easy as 1, 2, 3", 2011). Of complex numbers each part has
+/// half of the variance.
 ///
 /// # Errors
-/// For dtypes other than floats.
+/// For dtypes of integers.
 ///
 /// ```
 /// let x = opforge::functional::randn(&[2, 3], None, None, None, false)?;

@@ -1,0 +1,140 @@
+//! What matrices are made of in factorisations, and their working memory.
+
+use std::mem::MaybeUninit;
+
+use faer::MatRef;
+use faer::dyn_stack::StackReq;
+use faer::traits::ComplexField;
+use num_complex::Complex;
+use opforge_runtime::alloc::{ALIGNMENT, Room};
+use opforge_runtime::checkpoint;
+
+use super::{Failure, eigen};
+use crate::loops::work::LOOK;
+
+/// f32, f64 or c128. c64 is computed in c128: factorisations of its own would double their code.
+pub(super) trait Number: ComplexField + Copy + Default + Send + Sync + 'static {
+    /// A real number.
+    fn of(x: f64) -> Self;
+    /// The parts.
+    fn parts(self) -> (f64, f64);
+    fn conjugate(self) -> Self;
+    /// Eigenvalues and, if wanted, eigenvectors of length 1 of any square matrix of finite numbers that is not empty.
+    fn eigen(
+        a: MatRef<'_, Self>,
+        values: &mut [Complex<f64>],
+        vectors: Option<&mut Room<Complex<f64>>>,
+    ) -> Result<(), Failure>;
+
+    fn real(self) -> f64 {
+        self.parts().0
+    }
+
+    /// The sum of the parts' magnitudes, by which LAPACK chooses pivots.
+    fn size(self) -> f64 {
+        let (re, im) = self.parts();
+        re.abs() + im.abs()
+    }
+
+    fn square(self) -> f64 {
+        let (re, im) = self.parts();
+        re * re + im * im
+    }
+
+    fn magnitude(self) -> f64 {
+        let (re, im) = self.parts();
+        if Self::IS_REAL { re.abs() } else { re.hypot(im) }
+    }
+
+    /// The number of magnitude 1, or 0, in its direction; NaN of NaN.
+    fn sign(self) -> Self {
+        let (re, _) = self.parts();
+        match self.magnitude() {
+            0.0 => Self::of(0.0),
+            _ if Self::IS_REAL => Self::of(re.signum()),
+            magnitude => self / Self::of(magnitude),
+        }
+    }
+
+    fn has_value(self) -> bool {
+        let (re, im) = self.parts();
+        re.is_finite() && im.is_finite()
+    }
+}
+
+macro_rules! real {
+    ($($t:ident)*) => {$(
+        impl Number for $t {
+            fn of(x: f64) -> $t {
+                x as $t
+            }
+            fn parts(self) -> (f64, f64) {
+                (self.into(), 0.0)
+            }
+            fn conjugate(self) -> $t {
+                self
+            }
+            fn eigen(
+                a: MatRef<'_, $t>,
+                values: &mut [Complex<f64>],
+                vectors: Option<&mut Room<Complex<f64>>>,
+            ) -> Result<(), Failure> {
+                eigen::of_real(a, values, vectors)
+            }
+        }
+    )*};
+}
+real!(f32 f64);
+
+impl Number for Complex<f64> {
+    fn of(x: f64) -> Self {
+        Complex::new(x, 0.0)
+    }
+    fn parts(self) -> (f64, f64) {
+        (self.re, self.im)
+    }
+    fn conjugate(self) -> Self {
+        self.conj()
+    }
+    fn eigen(a: MatRef<'_, Self>, values: &mut [Self], vectors: Option<&mut Room<Self>>) -> Result<(), Failure> {
+        eigen::of_complex(a, values, vectors)
+    }
+}
+
+/// Room for `len` numbers, zeros.
+pub(super) fn zeros<T: Number>(len: usize) -> Result<Room<T>, Failure> {
+    Ok(Room::filled(len, T::of(0.0))?)
+}
+
+/// A matrix's elements, column by column.
+pub(super) fn copied<T: Number>(a: MatRef<'_, T>) -> Result<Room<T>, Failure> {
+    let mut room = zeros(a.nrows() * a.ncols())?;
+    super::place::matrix(&mut room, a.nrows()).copy_from(a);
+    Ok(room)
+}
+
+/// Working memory, aligned as all of the allocator's is.
+pub(super) fn memory(need: StackReq) -> Result<Room<MaybeUninit<u8>>, Failure> {
+    debug_assert!(need.align_bytes() <= ALIGNMENT);
+    Ok(Room::filled(need.size_bytes(), MaybeUninit::uninit())?)
+}
+
+/// Whether there is neither NaN nor infinity, which the iterations cannot bear.
+pub(super) fn is_finite<T: Number>(a: MatRef<'_, T>) -> bool {
+    let (m, n) = (a.nrows(), a.ncols());
+    if m == 0 || n == 0 {
+        return true;
+    }
+    let (rows, columns) = (m.min(LOOK), (LOOK / m).max(1));
+    (0..n).step_by(columns).all(|j| {
+        (0..m).step_by(rows).all(|i| {
+            checkpoint();
+            a.submatrix(i, j, rows.min(m - i), columns.min(n - j)).is_all_finite()
+        })
+    })
+}
+
+/// Fails unless the matrix [is finite](is_finite).
+pub(super) fn finite<T: Number>(a: MatRef<'_, T>) -> Result<(), Failure> {
+    if is_finite(a) { Ok(()) } else { Err(Failure::NotFinite) }
+}

@@ -1,5 +1,6 @@
 //! A traced function as part of programs that record gradients: one program forwards, one backwards.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use opforge::autograd::{BackwardOptions, SavedTensor, is_grad_enabled, leaf_gradients, record_function};
@@ -7,6 +8,7 @@ use opforge::{DType, Error, Meta, Result, Tensor, TensorId};
 
 use crate::graph::{Graph, Origin, Use};
 use crate::program::{Options, Program};
+use crate::recompute::recomputed;
 use crate::trace::{calls, further_argument, trace_all};
 
 const GRAPH: &str = "graph";
@@ -159,14 +161,18 @@ fn split(graph: Graph, traced: Traced) -> Result<(Graph, Backward)> {
     let mut backward = backward.without_common_calls().without_dead_code();
 
     let made_before = |value: usize| graph.nodes.iter().flat_map(|node| &node.outputs).any(|y| y.value == value);
-    let read = |value: usize| {
+    let reads = |backward: &Graph, value: usize| {
         let inputs = backward.nodes.iter().flat_map(|node| &node.inputs);
         inputs.chain(&backward.outputs).any(|x| x.value == value)
     };
-    let values = || 0..backward.values.len();
-    let saved: Vec<usize> =
-        values().filter(|&value| backward.is_made(value) && read(value) && made_before(value)).collect();
-    let captured = values().filter(|&value| read(value)).filter_map(|value| match &backward.values[value].origin {
+    let count = backward.values.len();
+    let is_needed = |value: &usize| backward.is_made(*value) && reads(&backward, *value) && made_before(*value);
+    let needed: BTreeSet<usize> = (0..count).filter(is_needed).collect();
+    let (again, calls) = recomputed(&graph, &needed)?;
+    backward = backward.with_calls(calls);
+    let read = |value: usize| reads(&backward, value);
+    let saved: Vec<usize> = needed.difference(&again).copied().collect();
+    let captured = (0..count).filter(|&value| read(value)).filter_map(|value| match &backward.values[value].origin {
         Origin::Captured(captured) => captured.tensor().cloned(),
         _ => None,
     });

@@ -152,7 +152,7 @@ impl Graph {
     }
 
     /// Whether a value was made by the traced function from numbers of its own: nobody else holds it.
-    fn is_constant(&self, value: usize) -> bool {
+    pub(crate) fn is_constant(&self, value: usize) -> bool {
         matches!(&self.values[value].origin, Origin::Captured(Captured { tensor: Some(tensor), .. }) if tensor.is_unshared())
     }
 

@@ -215,7 +215,7 @@ fn calls(steps: &[Step], places: &[Place]) -> Vec<sequence::Call> {
     steps.iter().map(call).collect()
 }
 
-fn part(node: &Node) -> Result<Option<Part>> {
+pub(crate) fn part(node: &Node) -> Result<Option<Part>> {
     let (inputs, outputs) = (metas(&node.inputs), metas(&node.outputs));
     let lowering = node.op.lower(&inputs, &outputs)?;
     let kind = Kind::of(&*node.op, &lowering, &inputs, &outputs);

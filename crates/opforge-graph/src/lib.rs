@@ -20,13 +20,14 @@
 //!
 //! A graph has a text ([`text`]), which [`Graph::parse`] reads, and can be saved with what it captured: [`Graph::save`], [`Graph::load`].
 //!
-//! [`Graph::compile`] leaves out what nobody reads ([`passes`]), joins calls that go together ([`opforge::fusion`]), and lays what passes between
+//! [`Graph::compile`] leaves out what nobody reads ([`passes`]), makes calls that give the same in each run once (`constants`), joins calls that go together ([`opforge::fusion`]), and lays what passes between
 //! them into one piece of memory ([`memory`]). A [`Program`] is one instruction of the VM.
 //!
 //! A graph is the VM's queue, written down: its values are storages, and its calls read and write layouts of them, as instructions do. So views and
 //! changes in place need no representation of their own. In programs that record gradients a traced function is one node ([`Function`]), whose
-//! backward is the program of the traced gradient.
+//! backward is the program of the traced gradient (`recompute` says what it makes again).
 
+mod constants;
 mod draw;
 pub mod function;
 pub mod graph;
@@ -38,6 +39,7 @@ pub mod packed;
 mod parse;
 pub mod passes;
 pub mod program;
+mod recompute;
 mod run;
 mod save;
 pub mod text;

@@ -55,6 +55,8 @@ pub struct Options {
     pub dead_code: bool,
     /// Equal calls are made once.
     pub common_calls: bool,
+    /// Calls of the traced function's own numbers are made when the program is: as much memory as their results, up to 4 MiB each.
+    pub constants: bool,
     /// Calls that go together are one kernel.
     pub fusion: bool,
     /// Products of few rows keep weights that no call changes as their kernels read them: as much memory again as the weights.
@@ -63,7 +65,8 @@ pub struct Options {
 
 impl Options {
     /// Everything.
-    pub const ALL: Options = Options { dead_code: true, common_calls: true, fusion: true, prepacking: true };
+    pub const ALL: Options =
+        Options { dead_code: true, common_calls: true, constants: true, fusion: true, prepacking: true };
 }
 
 impl Default for Options {
@@ -87,6 +90,7 @@ impl Graph {
     /// As [`Graph::compile`].
     pub fn compile_with(self, options: Options) -> Result<Program> {
         let graph = if options.common_calls { self.without_common_calls() } else { self };
+        let graph = if options.constants { graph.without_constant_calls()? } else { graph };
         let graph = if options.dead_code { graph.without_dead_code() } else { graph };
         graph.prepare(options)
     }

@@ -38,6 +38,44 @@ fn what_is_changed_in_place_is_changed_by_each_run() {
     }
 }
 
+/// Masks and tables of positions are made with the program; arguments, parameters and random numbers are not.
+#[test]
+fn calls_on_own_numbers_are_made_once() {
+    let weight = Var::from_tensor(&floats(&[1, 8], 3)).unwrap();
+    let f = |x: &[Tensor]| {
+        let mask = opforge::functional::tril(&Tensor::ones((8, 8), DType::F32, &Device::Cpu)?, 0)?;
+        let table = Tensor::arange(0f32, 8.0, &Device::Cpu)?.affine(0.1, 1.0)?.exp()?.sin()?;
+        let own = Tensor::new(&[[2f32, 1.0, 0.0, 1.0, 5.0, 1.0, 1.0, 4.0]], &Device::Cpu)?.sqr()?;
+        let noise = Tensor::rand(0f32, 1.0, (1, 8), &Device::Cpu)?.affine(0.0, 1.0)?;
+        let y = x[0].matmul(&mask)?.broadcast_mul(&table)?.broadcast_mul(&own)?.broadcast_mul(&noise)?;
+        Ok(vec![y.broadcast_mul(&weight.as_tensor().sqr()?)?, own.affine(1.0, 0.0)?])
+    };
+    let x = floats(&[4, 8], 1);
+    let calls = |constants: bool| {
+        let program = trace(&[&x], f).unwrap().compile_with(Options { constants, ..Options::ALL }).unwrap();
+        let calls: Vec<String> = program.stages().iter().flat_map(|stage| stage.calls.clone()).collect();
+        for seed in [3, 4] {
+            weight.set(&floats(&[1, 8], seed)).unwrap();
+            let (found, expected) = (program.run(&[&x]).unwrap(), f(&[x.clone()]).unwrap());
+            assert!(found.iter().zip(&expected).all(|(a, b)| vec(a) == vec(b)));
+            // Results are memory of their own.
+            found[1].mul_(&found[1]).unwrap();
+        }
+        calls
+    };
+    let (with, without) = (calls(true), calls(false));
+    let named = |calls: &[String], name: &str| calls.iter().filter(|call| call.split(' ').next() == Some(name)).count();
+    for name in ["exp", "sin", "tril"] {
+        assert_eq!(
+            (named(&with, name), named(&without, name)),
+            (0, without.len().min(1)),
+            "{name}: {with:?}, {without:?}"
+        );
+    }
+    assert_eq!((named(&with, "sqr"), named(&without, "sqr")), (1, 2));
+    assert_eq!(named(&with, "rand"), 1);
+}
+
 #[test]
 fn a_trace_draws_no_random_numbers() {
     let generator = opforge_runtime::Generator::global();
@@ -271,7 +309,7 @@ proptest! {
     #[test]
     fn random_graphs(
         choices in prop::collection::vec((any::<u8>(), any::<usize>(), any::<usize>()), 1..14),
-        dead_code: bool, common_calls: bool, fusion: bool, prepacking: bool,
+        dead_code: bool, common_calls: bool, constants: bool, fusion: bool, prepacking: bool,
     ) {
         let given = [floats(&[48, 48], 1), floats(&[48, 48], 2), floats(&[1, 48], 3)];
         let program = |x: &[Tensor]| {
@@ -286,7 +324,7 @@ proptest! {
         let references: Vec<&Tensor> = given.iter().collect();
         let eager = program(&given).unwrap();
         let graph = trace(&references, program).unwrap();
-        let lazy = graph.compile_with(Options { dead_code, common_calls, fusion, prepacking }).unwrap().run(&references).unwrap();
+        let lazy = graph.compile_with(Options { dead_code, common_calls, constants, fusion, prepacking }).unwrap().run(&references).unwrap();
         for (a, b) in lazy.iter().zip(&eager) {
             prop_assert_eq!(a.dims(), b.dims());
             let bits = |t: &Tensor| vec(t).into_iter().map(f32::to_bits).collect::<Vec<u32>>();

@@ -238,21 +238,22 @@ impl Places<'_> {
         output.or_else(|| self.locals.get(&access.storage).map(|local| Place::Local(local.offset)))
     }
 
-    /// Where an operand lies that a call may write over, with a result of these axes and bytes: one that no later call reads.
+    /// Where an operand lies that a call may write over, with a result of these axes and this size of an element: one that no later call reads.
     fn overwritten(
         &self,
         (number, link): (usize, &Link<'_>),
         axes: &[Class],
-        bytes: usize,
+        size: usize,
         sizes: &Sizes<'_>,
     ) -> Option<usize> {
         let reads = || link.accesses[..link.part.inputs.len()].iter().zip(&link.dims).enumerate();
         let is_same = |dims: &Dims| dims.iter().map(|class| sizes.chain.axes.root(*class)).eq(axes.iter().copied());
         let place = |storage: usize| {
-            let local = self.locals.get(&storage).filter(|local| local.bytes == bytes && local.axes == axes)?;
+            let local = self.locals.get(&storage).filter(|local| local.axes == axes)?;
             let mut own = reads().filter(|(_, (access, _))| access.storage == storage);
             let ends = self.last_read.get(&storage) == Some(&number);
-            let all_same = own.all(|(i, (_, dims))| link.part.op.overwrites(i) && is_same(dims));
+            let is_as_large = |i: usize| link.part.inputs[i].dtype.size_in_bytes() == size;
+            let all_same = own.all(|(i, (_, dims))| link.part.op.overwrites(i) && is_same(dims) && is_as_large(i));
             (ends && all_same).then_some(local.offset)
         };
         reads().find_map(|(_, (access, _))| place(access.storage))
@@ -272,7 +273,7 @@ impl Places<'_> {
         if let Some(writer) = writer.filter(|_| !(self.wanted)(access.storage)) {
             let axes: Vec<Class> = dims.iter().map(|&class| sizes.chain.axes.root(class)).collect();
             let bytes = (sizes.dims(dims).elem_count() * meta.dtype.size_in_bytes()).next_multiple_of(ALIGNMENT);
-            let own = self.overwritten(writer, &axes, bytes, sizes);
+            let own = self.overwritten(writer, &axes, meta.dtype.size_in_bytes(), sizes);
             let offset = own.unwrap_or_else(|| self.room(bytes, writer.0));
             self.locals.insert(access.storage, Local { offset, bytes, axes });
             return Place::Local(offset);

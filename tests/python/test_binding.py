@@ -225,3 +225,14 @@ def test_exceptions_derive_from_what_programs_catch(name):
     error = getattr(torch, name)
     assert issubclass(error, torch.OpforgeError) and error.__doc__ and error.__module__ == "opforge"
     assert all(issubclass(error, base) for base in BASES[name])
+
+
+def test_what_is_made_of_numbers_takes_the_dtype_of_its_destination():
+    for make in (torch.zeros, torch.ones, torch.empty):
+        for destination in (torch.empty(0, dtype=torch.int16), torch.empty(2, dtype=torch.int16)):
+            assert make(2, out=destination) is destination and destination.dtype == torch.int16 and destination.shape == (2,)
+    for values in ([torch.ones(2)], (torch.ones(2),)):
+        with pytest.raises(torch.DTypeError, match="casts to the destination"):
+            torch.cat(values, out=torch.empty(2, dtype=torch.int16))
+    with pytest.raises(torch.DTypeError, match="casts to the destination"):
+        torch.add(torch.ones(2), 1, out=torch.empty(0, dtype=torch.int16))

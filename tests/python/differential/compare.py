@@ -118,6 +118,9 @@ def _gradients(theirs: dict[str, Any], ours: dict[str, Any], order: str, room: R
         yield Difference(kind, "there is none")
     if names[0] not in theirs or names[0] not in ours:
         return
+    if len(theirs[names[0]]) != len(ours[names[0]]):
+        yield Difference(kind, "of other tensors", f"{len(theirs[names[0]])}, here {len(ours[names[0]])}")
+        return
     for a, b in zip(theirs[names[0]], ours[names[0]], strict=True):
         # What no path reaches is None or zeros.
         zero = [not np.any(_array(x)) for x in (a, b) if x is not None]

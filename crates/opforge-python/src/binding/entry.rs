@@ -10,7 +10,7 @@ use opforge_runtime::vm;
 use pyo3::exceptions::{PyTypeError, PyUserWarning};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyNotImplemented, PyTuple};
+use pyo3::types::{PyDict, PyList, PyNotImplemented, PyTuple};
 
 use super::bind::{Arguments, Values};
 use super::mismatch::{Mismatch, describe, explain};
@@ -147,6 +147,7 @@ impl Entry {
             return Ok(result);
         }
         let views = self.overloads.iter().any(|signature| signature.function.view);
+        let result = if is_made_of_tensors(&args) { result } else { in_dtype_of(py, out.bind(py), result)? };
         match write_out(py, self.name, out.bind(py), result.bind(py), views) {
             Ok(()) => Ok(out),
             Err(error) => {
@@ -174,6 +175,23 @@ fn create_global(py: Python<'_>, name: &str, args: &Arguments<'_, '_>) -> PyResu
     args.named().try_for_each(|(key, value)| named.set_item(key, value))?;
     let create = py.import("opforge._global.create")?.getattr("create")?;
     Ok(create.call1((name, positional, named))?.unbind())
+}
+
+/// Whether a tensor, or a list or tuple of some, is among the arguments.
+fn is_made_of_tensors(args: &Arguments<'_, '_>) -> bool {
+    let holds = |value: Borrowed<'_, '_, PyAny>| {
+        let is_sequence = value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>();
+        let mut items = value.try_iter().ok().filter(|_| is_sequence).into_iter().flatten().flatten();
+        value.is_instance_of::<PyTensor>() || items.any(|item| item.is_instance_of::<PyTensor>())
+    };
+    (0..args.count()).any(|i| holds(args.at(i))) || args.named().any(|(_, value)| holds(value))
+}
+
+/// What a function made of numbers alone, in the dtype of its destination.
+fn in_dtype_of(py: Python<'_>, out: &Bound<'_, PyAny>, result: Py<PyAny>) -> PyResult<Py<PyAny>> {
+    let (Ok(out), Ok(own)) = (out.cast::<PyTensor>(), result.bind(py).cast::<PyTensor>()) else { return Ok(result) };
+    let cast = own.get().tensor(py).to_dtype(out.get().tensor(py).dtype()).or_raise(py)?;
+    results::object(py, cast.into(), None)
 }
 
 #[cold]

@@ -15,7 +15,11 @@ pub struct Eig;
 
 /// The complex dtype of a matrix's eigenvalues.
 pub(super) fn complex(op: &'static str, a: &Meta) -> Result<DType> {
-    if a.dtype.is_complex() { Ok(a.dtype) } else { complex_dtype(a.dtype).ok_or(Error::UnsupportedDTypeForOp(a.dtype, op)) }
+    if a.dtype.is_complex() {
+        Ok(a.dtype)
+    } else {
+        complex_dtype(a.dtype).ok_or(Error::UnsupportedDTypeForOp(a.dtype, op))
+    }
 }
 
 impl Plain for Eig {

@@ -106,8 +106,11 @@ pub fn lstsq(
         Ok(full.iter().all(|&full| full))
     };
     let full = m > n && driver != "gelsy" && (driver == "gels" || full_rank()?);
-    let residuals =
-        if full { f::sum(&a.matmul(&x)?.sub(&b)?.abs()?.sqr()?, Some(&[-2]), false, None)? } else { none(real_dtype(a.dtype()))? };
+    let residuals = if full {
+        f::sum(&a.matmul(&x)?.sub(&b)?.abs()?.sqr()?, Some(&[-2]), false, None)?
+    } else {
+        none(real_dtype(a.dtype()))?
+    };
     let rank = if driver == "gels" { none(DType::I64)? } else { rank };
     let values = values.map_or_else(|| none(real_dtype(a.dtype())), Ok)?;
     Ok((x, residuals, rank, values))

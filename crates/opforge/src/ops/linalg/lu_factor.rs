@@ -42,7 +42,8 @@ fn gradient(both: &Tensor, order: &Tensor, grad: &Tensor) -> Result<Tensor> {
     let (right, of_right) = (part(both, (0, k), (k, n))?, part(grad, (0, k), (k, n))?);
     let (below, of_below) = (part(both, (k, m), (0, k))?, part(grad, (k, m), (0, k))?);
     let lower_adjoint = f::adjoint(&lower)?;
-    let below_diagonal = lower_adjoint.matmul(&f::tril(&of_square, -1)?)?.sub(&of_right.matmul(&f::adjoint(&right)?)?)?;
+    let below_diagonal =
+        lower_adjoint.matmul(&f::tril(&of_square, -1)?)?.sub(&of_right.matmul(&f::adjoint(&right)?)?)?;
     let above = f::triu(&of_square, 0)?.matmul(&f::adjoint(&upper)?)?.sub(&f::adjoint(&below)?.matmul(&of_below)?)?;
     let phi = f::tril(&below_diagonal, -1)?.add(&f::triu(&above, 0)?)?;
     let from_left = |x: &Tensor| triangular(&lower_adjoint, x, true, true);

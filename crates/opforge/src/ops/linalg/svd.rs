@@ -52,9 +52,8 @@ impl Plain for Svd {
         // Each vector's part that stays among the others: skew(X^H G), divided by differences of squares.
         let among = |turn: &Tensor| turn.sub(&f::adjoint(turn)?)?.mul(&beside);
         // And the part that leaves their space.
-        let beyond = |vectors: &Tensor, grad: &Tensor, turn: &Tensor| {
-            grad.sub(&vectors.matmul(turn)?)?.broadcast_div(&row)
-        };
+        let beyond =
+            |vectors: &Tensor, grad: &Tensor, turn: &Tensor| grad.sub(&vectors.matmul(turn)?)?.broadcast_div(&row);
         let mut inner = f::diag_embed(&of(&ctx.grad(1)?)?, 0, -2, -1)?;
         let mut outer = None;
         if ctx.grad_opt(0).is_some() {

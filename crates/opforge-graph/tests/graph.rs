@@ -56,7 +56,7 @@ fn calls_on_own_numbers_are_made_once() {
         let calls: Vec<String> = program.stages().iter().flat_map(|stage| stage.calls.clone()).collect();
         for seed in [3, 4] {
             weight.set(&floats(&[1, 8], seed)).unwrap();
-            let (found, expected) = (program.run(&[&x]).unwrap(), f(&[x.clone()]).unwrap());
+            let (found, expected) = (program.run(&[&x]).unwrap(), f(std::slice::from_ref(&x)).unwrap());
             assert!(found.iter().zip(&expected).all(|(a, b)| vec(a) == vec(b)));
             // Results are memory of their own.
             found[1].mul_(&found[1]).unwrap();

@@ -95,6 +95,7 @@ mod _core {
         module.add("default_generator", PyGenerator(opforge::Generator::default()))?;
         crate::error::add_to(module)?;
         crate::dtype::add_to(module)?;
+        crate::tensor::install_exchange(module.py())?;
         crate::binding::add_to(module)
     }
 }

@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 use crate::cell::Cell;
 
 pub use construct::{as_tensor, asarray, frombuffer, tensor};
-pub use dlpack::from_dlpack;
+pub use dlpack::{from_dlpack, install as install_exchange};
 pub use host::item;
 pub use numpy::from_numpy;
 pub use pickle::_rebuild_tensor;

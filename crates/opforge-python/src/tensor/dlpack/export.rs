@@ -21,9 +21,9 @@ struct Owner {
 }
 
 /// # Safety
-/// `managed` came from [`capsule`], and nobody uses it any more.
+/// `managed` came from [`managed`], and nobody uses it any more.
 unsafe extern "C" fn delete<M: Exchange>(managed: *mut M) {
-    // SAFETY: both were made by `Box::into_raw` in `capsule`; the caller's promise.
+    // SAFETY: both were made by `Box::into_raw` in `managed`; the caller's promise.
     unsafe {
         let managed = Box::from_raw(managed);
         drop(Box::from_raw(managed.content().context.cast::<Owner>()));
@@ -40,10 +40,10 @@ unsafe extern "C" fn destroy<M: Exchange>(capsule: *mut ffi::PyObject) {
     }
 }
 
-/// A capsule with a tensor, which whoever takes it over deletes.
-fn capsule<M: Exchange>(py: Python<'_>, tensor: &Tensor, flags: u64) -> PyResult<Py<PyAny>> {
+/// A structure with a tensor, which whoever gets it deletes.
+pub(super) fn managed<M: Exchange>(tensor: &Tensor, flags: u64) -> opforge::Result<*mut M> {
     let offset = tensor.layout().start_offset() * tensor.dtype().size_in_bytes();
-    let data = tensor.storage().expose().or_raise(py)?.as_ptr().wrapping_add(offset);
+    let data = tensor.storage().expose()?.as_ptr().wrapping_add(offset);
     let signed = |list: &[usize]| -> Vec<i64> { list.iter().map(|&n| n as i64).collect() };
     let mut owner =
         Box::new(Owner { _tensor: tensor.clone(), shape: signed(tensor.dims()), strides: signed(tensor.stride()) });
@@ -56,7 +56,12 @@ fn capsule<M: Exchange>(py: Python<'_>, tensor: &Tensor, flags: u64) -> PyResult
         strides: owner.strides.as_mut_ptr(),
         byte_offset: 0,
     };
-    let managed = Box::into_raw(Box::new(M::new(described, Box::into_raw(owner).cast(), delete::<M>, flags)));
+    Ok(Box::into_raw(Box::new(M::new(described, Box::into_raw(owner).cast(), delete::<M>, flags))))
+}
+
+/// A capsule with a tensor, which whoever takes it over deletes.
+fn capsule<M: Exchange>(py: Python<'_>, tensor: &Tensor, flags: u64) -> PyResult<Py<PyAny>> {
+    let managed = managed::<M>(tensor, flags).or_raise(py)?;
     // SAFETY: the name is static; on failure, nobody else has the structure.
     unsafe {
         let capsule = ffi::PyCapsule_New(managed.cast(), M::NAME.as_ptr(), Some(destroy::<M>));
@@ -68,7 +73,7 @@ fn capsule<M: Exchange>(py: Python<'_>, tensor: &Tensor, flags: u64) -> PyResult
 }
 
 /// Refuses what DLPack has no words for.
-fn check(py: Python<'_>, tensor: &Tensor, stream: bool, device: Option<(i32, i32)>) -> PyResult<()> {
+pub(super) fn check(py: Python<'_>, tensor: &Tensor, stream: bool, device: Option<(i32, i32)>) -> PyResult<()> {
     if tensor.requires_grad() {
         return Err(PyBufferError::new_err("Can't export tensors that require gradient, use tensor.detach()"));
     }

@@ -45,14 +45,23 @@ fn invalid(argument: &'static str, given: impl std::fmt::Display, accepted: impl
     Error::value("from_dlpack", argument, given, accepted)
 }
 
+/// Lengths or strides.
+///
 /// # Safety
-/// `shape` and `strides` are null or point to `ndim` numbers.
-unsafe fn claim(tensor: &DlTensor) -> Result<Claim> {
-    let DlTensor { data, device, ndim, dtype, shape, strides, byte_offset } = tensor;
-    if device.kind != CPU {
-        let given = format!("device ({}, {})", device.kind, device.id);
-        return Err(Error::device("from_dlpack", "ext_tensor", given, "(1, 0), the CPU"));
-    }
+/// The list has so many numbers.
+unsafe fn list(list: *mut i64, rank: usize) -> Result<Vec<usize>> {
+    // SAFETY: the caller's promise.
+    let list = if rank == 0 { &[] } else { unsafe { std::slice::from_raw_parts(list, rank) } };
+    let whole = list.iter().map(|&n| usize::try_from(n).ok()).collect::<Option<_>>();
+    whole.ok_or_else(|| invalid("ext_tensor", format!("lengths or strides {list:?}"), "numbers of at least 0"))
+}
+
+/// What a description says of elements, checked.
+///
+/// # Safety
+/// `shape` is null or points to `ndim` numbers.
+pub(super) unsafe fn dtype_and_shape(tensor: &DlTensor) -> Result<(DType, Shape)> {
+    let DlTensor { ndim, dtype, shape, .. } = tensor;
     let rank = usize::try_from(*ndim).ok().filter(|&rank| rank <= MAX_RANK);
     let rank = rank.ok_or_else(|| Error::shape("from_dlpack", "ndim", ndim, format!("0 to {MAX_RANK}")))?;
     let accepted = "bool, ints, floats, bfloat16 and complex numbers of this library's sizes, one lane";
@@ -60,17 +69,30 @@ unsafe fn claim(tensor: &DlTensor) -> Result<Claim> {
     if rank > 0 && shape.is_null() {
         return Err(invalid("shape", "null", "a length for each dimension"));
     }
-    let list = |list: *mut i64| -> Result<Vec<usize>> {
-        // SAFETY: a list that is asked for is not null, hence of `ndim` numbers.
-        let list = if rank == 0 { &[] } else { unsafe { std::slice::from_raw_parts(list, rank) } };
-        let whole = list.iter().map(|&n| usize::try_from(n).ok()).collect::<Option<_>>();
-        whole.ok_or_else(|| invalid("ext_tensor", format!("lengths or strides {list:?}"), "numbers of at least 0"))
-    };
-    let shape = Shape::from(list(*shape)?);
+    // SAFETY: not null, hence as many numbers as there are dimensions.
+    let shape = Shape::from(unsafe { list(*shape, rank) }?);
     shape.check("from_dlpack", dtype.size_in_bytes())?;
+    Ok((dtype, shape))
+}
+
+/// # Safety
+/// `shape` and `strides` are null or point to `ndim` numbers.
+unsafe fn claim(tensor: &DlTensor) -> Result<Claim> {
+    let DlTensor { data, device, strides, byte_offset, .. } = tensor;
+    if device.kind != CPU {
+        let given = format!("device ({}, {})", device.kind, device.id);
+        return Err(Error::device("from_dlpack", "ext_tensor", given, "(1, 0), the CPU"));
+    }
+    // SAFETY: the caller's promise.
+    let (dtype, shape) = unsafe { dtype_and_shape(tensor) }?;
     let dense = strides.is_null() || shape.elem_count() == 0;
-    let layout =
-        if dense { Layout::contiguous(shape) } else { Layout::new(shape, list(*strides)?.into(), 0, "from_dlpack")? };
+    let layout = if dense {
+        Layout::contiguous(shape)
+    } else {
+        // SAFETY: not null, hence as many numbers as there are dimensions.
+        let strides = unsafe { list(*strides, shape.rank()) }?;
+        Layout::new(shape, strides.into(), 0, "from_dlpack")?
+    };
     let nbytes = layout.span() * dtype.size_in_bytes();
     let data = usize::try_from(*byte_offset).ok().map(|offset| data.cast::<u8>().wrapping_add(offset));
     let data = data.filter(|data| !data.is_null() && !tensor.data.is_null()).and_then(NonNull::new);
@@ -86,7 +108,25 @@ fn take<M: Exchange>(capsule: &Bound<'_, PyCapsule>) -> PyResult<Tensor> {
     // SAFETY: the name is the capsule's.
     let pointer = unsafe { ffi::PyCapsule_GetPointer(capsule.as_ptr(), M::NAME.as_ptr()) };
     let managed = NonNull::new(pointer.cast::<M>()).ok_or_else(|| PyErr::fetch(py))?;
-    // SAFETY: a capsule of this name holds such a structure.
+    // SAFETY: a capsule of this name holds such a structure; it is no longer the capsule's under its other name, which is static.
+    unsafe {
+        adopt(py, managed, || match ffi::PyCapsule_SetName(capsule.as_ptr(), M::USED.as_ptr()) {
+            0 => Ok(()),
+            _ => Err(PyErr::fetch(py)),
+        })
+    }
+}
+
+/// The tensor of a structure, which is the tensor's once `release` has taken it from whoever has it. Without success nothing is taken.
+///
+/// # Safety
+/// The structure is valid, and nobody else's after `release`.
+pub(super) unsafe fn adopt<M: Exchange>(
+    py: Python<'_>,
+    managed: NonNull<M>,
+    release: impl FnOnce() -> PyResult<()>,
+) -> PyResult<Tensor> {
+    // SAFETY: the caller's promise.
     let structure = unsafe { managed.as_ref() }.content();
     if let Some(version) = structure.version.filter(|version| version.major != VERSION.major) {
         let given = format!("version {}.{}", version.major, version.minor);
@@ -99,10 +139,7 @@ fn take<M: Exchange>(capsule: &Bound<'_, PyCapsule>) -> PyResult<Tensor> {
         return Err(raise(py, &invalid("data", "memory that is not aligned", accepted)));
     }
     let read_only = structure.read_only;
-    // SAFETY: a capsule, and a static name.
-    if unsafe { ffi::PyCapsule_SetName(capsule.as_ptr(), M::USED.as_ptr()) } != 0 {
-        return Err(PyErr::fetch(py));
-    }
+    release()?;
     // SAFETY: the structure promises memory for the elements of the layout until it is deleted, which the owner does, and whether they may be
     // written. Kernels and others take turns: `Storage::expose`.
     let storage = unsafe { Storage::from_raw(data, nbytes, read_only, Box::new(Owner(managed))) };

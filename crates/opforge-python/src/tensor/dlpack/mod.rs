@@ -1,6 +1,7 @@
 //! DLPack: tensors of other libraries as ours and ours as theirs, sharing memory.
 
 mod abi;
+mod exchange;
 mod export;
 mod import;
 
@@ -9,6 +10,7 @@ use pyo3::prelude::*;
 
 use super::{PyTensor, construct};
 use crate::error::OrRaise;
+pub use exchange::install;
 pub use import::import;
 
 /// A tensor over the memory of another library's: of an object with `__dlpack__`, or of a capsule. `copy=True` copies it.

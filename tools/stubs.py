@@ -141,7 +141,9 @@ def unknown(name: str, value: object) -> list[str]:
     if isinstance(value, (types.GetSetDescriptorType, property)):
         return ["@property", f"def {name}(self) -> Any: ..."]
     if not callable(value) and not hasattr(value, "__get__"):
-        return [f"{name}: {annotation(type(value).__name__)}"]
+        # The class of capsules has a name only from Python 3.13 on.
+        kind = type(value).__name__
+        return [f"{name}: {'Any' if kind == 'PyCapsule' else annotation(kind)}"]
     decorator = ["@staticmethod"] if isinstance(value, staticmethod) else []
     decorator = ["@classmethod"] if isinstance(value, (classmethod, types.ClassMethodDescriptorType)) else decorator
     try:

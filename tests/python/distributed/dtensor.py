@@ -136,7 +136,7 @@ for wrong, error in [
     (lambda: distribute_tensor(whole, mesh, [Shard(2)]), IndexError),
     (lambda: distribute_tensor(whole, mesh, [Shard(0)] * 2), ValueError),
     (lambda: distribute_tensor(whole, mesh, ["S"]), TypeError),
-    (lambda: whole.full_tensor(), RuntimeError),
+    (lambda: whole.full_tensor(), AttributeError),
     (lambda: init_device_mesh("cpu", (size + 1,)), ValueError),
     (lambda: Partial("avg"), NotImplementedError),
     (lambda: parallelize_module(Block(), mesh, {"norm": ColwiseParallel()}), NotImplementedError),

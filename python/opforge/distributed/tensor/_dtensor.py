@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from ... import _core
 from ..._global import convert as _convert
 from ...autograd.grad_mode import no_grad
@@ -73,10 +75,15 @@ def redistribute(self, device_mesh=None, placements=None, *, async_op=False):
     return _core._redistribute(self, _text("redistribute", mesh, old if placements is None else placements, self.dim()))
 
 
-def full_tensor(self, *, grad_placements=None):
-    """All of it, as a local tensor on every rank of the mesh. Raises RuntimeError for a local tensor."""
-    _convert._known(self, "full_tensor")
+def _full_tensor(self, *, grad_placements=None):
     return self.to("cpu")
+
+
+def _bound_full_tensor(self):
+    """`full_tensor()`: all of it, as a local tensor on every rank of the mesh. Local tensors have no such attribute, by which packages tell them."""
+    if _convert.parts(self) is None:
+        raise AttributeError("'Tensor' object has no attribute 'full_tensor': it is local")
+    return functools.partial(_full_tensor, self)
 
 
 def _device_mesh(self):
@@ -93,7 +100,7 @@ def _placements(self):
     return tuple(of_sbp(one) for one in found[1])
 
 
-device_mesh, placements = property(_device_mesh), property(_placements)
+device_mesh, placements, full_tensor = property(_device_mesh), property(_placements), property(_bound_full_tensor)
 
 
 def _creating(name):

@@ -27,4 +27,5 @@ packages="$*"
 suite opforge-core --lib --tests
 suite opforge-runtime --lib --test vm --test failure --test alloc -- --skip address_space --skip system_may_refuse
 suite opforge-cpu --lib -- arange:: copy::
-suite opforge --test spine --test new_operator
+suite opforge --test new_operator
+suite opforge --test tensors -- spine::

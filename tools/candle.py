@@ -11,7 +11,7 @@ import tomllib
 
 ROOT = pathlib.Path(__file__).parents[1]
 NAMES = pathlib.Path(__file__).with_name("candle_names.toml")
-TEST = "crates/opforge-nn/tests/candle_items.rs"
+TEST = "crates/opforge-nn/tests/candle/items.rs"
 PAGE = "docs/candle.md"
 
 INTRODUCTION = """\
@@ -27,7 +27,7 @@ candle-core = { package = "opforge", version = "0.1" }
 candle-nn = { package = "opforge-nn", version = "0.1" }
 ```
 
-[`candle_program.rs`](../crates/opforge-nn/tests/candle_program.rs) is such a program: it trains a convolutional network, saves it, reads it and quantizes its last
+[`candle/program.rs`](../crates/opforge-nn/tests/candle/program.rs) is such a program: it trains a convolutional network, saves it, reads it and quantizes its last
 layer.
 
 ## Where values differ

@@ -126,6 +126,14 @@ def test_reflections():
     close(torch.ormqr(packed, tau, a, transpose=True)[:3], packed[:3].triu())
 
 
+@pytest.mark.parametrize("scale", [1e-20, 1.0, 1e20])
+def test_gradients_of_determinants_at_any_scale(scale):
+    a = torch.tensor([[3.0, 2, 1], [2, 4, 2], [1, 2, 1]], dtype=torch.float64) * scale
+    (found,) = torch.autograd.grad(L.det(a.requires_grad_()), a)
+    adjugate = np.array([[0, 0, 0], [0, 2, -4], [0, -4, 8]])
+    np.testing.assert_allclose(found.numpy() / scale**2, adjugate, atol=1e-13)
+
+
 WEIGHTS = torch.tensor(RANDOM.normal(size=(6, 6)))
 
 
@@ -221,7 +229,8 @@ def test_complex_draws(dtype):
     u = torch.rand(1000, dtype=dtype)
     assert u.dtype == dtype and 0 <= u.imag.min().item() < u.imag.max().item() < 1 and not torch.equal(u.real, u.imag)
     assert torch.randn_like(z).shape == z.shape and torch.rand_like(u).dtype == dtype
-    assert abs(z.normal_(3.0, 2.0).mean().item() - 3) < 0.1
+    for drawn_again in (z.normal_(3.0, 2.0), torch.normal(3.0, 2.0, (20000,), dtype=dtype)):
+        assert abs(drawn_again.mean().item() - 3) < 0.1 and abs(drawn_again.imag.var().item() - 2) < 0.1
 
 
 def test_sums_of_exponentials():

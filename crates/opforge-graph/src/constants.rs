@@ -1,12 +1,14 @@
 //! Calls that give the same in each run, made once: what a traced function computes of numbers of its own, such as masks and tables of positions.
 
+use std::sync::Arc;
+
 use opforge::dispatch::dispatch;
 use opforge::operator::{Lowering, Tensors};
 use opforge::{Meta, Result, Tensor, no_grad};
 use opforge_runtime::Storage;
-use std::sync::Arc;
 
 use crate::graph::{Captured, Graph, Node, Origin, Use};
+use crate::kernel::metas;
 
 /// Results of more bytes are computed in each run: they would take memory for as long as the program is there.
 const MOST: usize = 4 << 20;
@@ -18,10 +20,7 @@ impl Graph {
     /// # Errors
     /// What operators refuse of these tensors.
     pub fn without_constant_calls(mut self) -> Result<Graph> {
-        let mut writes = vec![0usize; self.values.len()];
-        self.nodes.iter().flat_map(|node| &node.outputs).for_each(|output| writes[output.value] += 1);
-        let mut returned = vec![false; self.values.len()];
-        self.outputs.iter().for_each(|output| returned[output.value] = true);
+        let (writes, returned) = (self.writes(), self.marks(&self.outputs));
         let own = |value: usize| self.is_constant(value) && writes[value] == 0;
         let mut known: Vec<Option<Arc<Storage>>> =
             (0..self.values.len()).map(|value| own(value).then(|| self.captured(value)).flatten()).collect();
@@ -76,10 +75,7 @@ enum Kind {
 
 /// None of a call that may give something else each time.
 fn kind(node: &Node) -> Result<Option<Kind>> {
-    let metas = |uses: &[Use]| uses.iter().map(|x| x.meta.clone()).collect::<Vec<Meta>>();
-    let (inputs, outputs) = (metas(&node.inputs), metas(&node.outputs));
-    let lowering = node.op.lower(&inputs.iter().collect::<Vec<_>>(), &outputs.iter().collect::<Vec<_>>())?;
-    Ok(match lowering {
+    Ok(match node.op.lower(&metas(&node.inputs), &metas(&node.outputs))? {
         _ if node.op.has_effects() => None,
         Lowering::Random(_) | Lowering::Opaque(_) | Lowering::Transfer | Lowering::View(_) => None,
         Lowering::Fill(_) | Lowering::Range { .. } => Some(Kind::Filled),

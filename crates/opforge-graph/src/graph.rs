@@ -178,6 +178,20 @@ impl Graph {
         self
     }
 
+    /// How many calls write each value.
+    pub(crate) fn writes(&self) -> Vec<usize> {
+        let mut writes = vec![0; self.values.len()];
+        self.nodes.iter().flat_map(|node| &node.outputs).for_each(|output| writes[output.value] += 1);
+        writes
+    }
+
+    /// For each value, whether one of these tensors is of it.
+    pub(crate) fn marks<'a>(&self, uses: impl IntoIterator<Item = &'a Use>) -> Vec<bool> {
+        let mut marks = vec![false; self.values.len()];
+        uses.into_iter().for_each(|x| marks[x.value] = true);
+        marks
+    }
+
     /// Whether a value is memory that the graph makes for itself.
     pub(crate) fn is_made(&self, value: usize) -> bool {
         matches!(self.values[value].origin, Origin::Made)

@@ -81,13 +81,6 @@ impl Graph {
         Ok(Carried { kernel, given, made, changed, stages, passing, memory, watch })
     }
 
-    /// For each value, whether one of these tensors is of it.
-    fn marks<'a>(&self, uses: impl IntoIterator<Item = &'a Use>) -> Vec<bool> {
-        let mut marks = vec![false; self.values.len()];
-        uses.into_iter().for_each(|x| marks[x.value] = true);
-        marks
-    }
-
     /// The error of a step, as that of the first of its calls: the others of a program cannot fail.
     fn blame(&self, steps: &[Step]) -> impl Fn(usize, Error) -> Error + Send + Sync + 'static {
         let first = |step: &Step| (self.nodes[step.nodes.start].op.name(), self.nodes[step.nodes.start].at);
@@ -201,7 +194,7 @@ impl Graph {
     }
 }
 
-fn metas(uses: &[Use]) -> Vec<&Meta> {
+pub(crate) fn metas(uses: &[Use]) -> Vec<&Meta> {
     uses.iter().map(|x| &x.meta).collect()
 }
 

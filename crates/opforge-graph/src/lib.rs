@@ -20,8 +20,9 @@
 //!
 //! A graph has a text ([`text`]), which [`Graph::parse`] reads, and can be saved with what it captured: [`Graph::save`], [`Graph::load`].
 //!
-//! [`Graph::compile`] leaves out what nobody reads ([`passes`]), makes calls that give the same in each run once (`constants`), joins calls that go together ([`opforge::fusion`]), and lays what passes between
-//! them into one piece of memory ([`memory`]). A [`Program`] is one instruction of the VM.
+//! [`Graph::compile`] leaves out what nobody reads ([`passes`]), makes calls that give the same in each run once (`constants`), joins calls that
+//! go together ([`opforge::fusion`]), and lays what passes between them into one piece of memory ([`memory`]). A [`Program`] is one instruction of the
+//! VM.
 //!
 //! A graph is the VM's queue, written down: its values are storages, and its calls read and write layouts of them, as instructions do. So views and
 //! changes in place need no representation of their own. In programs that record gradients a traced function is one node ([`Function`]), whose

@@ -27,10 +27,7 @@ impl Graph {
 
     /// Makes equal calls on equal tensors one, as long as nobody writes what they read or made. Results that are memory of their own stay that.
     pub fn without_common_calls(mut self) -> Graph {
-        let mut writes = vec![0usize; self.values.len()];
-        for output in self.nodes.iter().flat_map(|node| &node.outputs) {
-            writes[output.value] += 1;
-        }
+        let writes = self.writes();
         let made: Vec<bool> = (0..self.values.len()).map(|value| self.is_made(value)).collect();
         let is_constant = |value: usize| writes[value] == usize::from(made[value]);
         let mut replaced: Vec<usize> = (0..self.values.len()).collect();

@@ -14,8 +14,7 @@ use crate::kernel::part;
 /// # Errors
 /// What operators refuse of these tensors.
 pub(crate) fn recomputed(graph: &Graph, kept: &BTreeSet<usize>) -> Result<(BTreeSet<usize>, Vec<Node>)> {
-    let mut writes = vec![0usize; graph.values.len()];
-    graph.nodes.iter().flat_map(|node| &node.outputs).for_each(|output| writes[output.value] += 1);
+    let (writes, returned) = (graph.writes(), graph.marks(&graph.outputs));
     let is_made_once = |value: usize| graph.is_made(value) && writes[value] == 1;
     // What functions of single elements make of kept values, directly or not.
     let mut derived = BTreeSet::new();
@@ -27,8 +26,7 @@ pub(crate) fn recomputed(graph: &Graph, kept: &BTreeSet<usize>) -> Result<(BTree
             derived.insert(output.value);
         }
     }
-    let returned = |value: &usize| graph.outputs.iter().any(|output| output.value == *value);
-    let again: BTreeSet<usize> = kept.intersection(&derived).copied().filter(|value| !returned(value)).collect();
+    let again: BTreeSet<usize> = kept.intersection(&derived).copied().filter(|&value| !returned[value]).collect();
     let (mut wanted, mut calls) = (again.clone(), Vec::new());
     for node in graph.nodes.iter().rev().filter(|node| node.outputs.len() == 1) {
         if !wanted.contains(&node.outputs[0].value) {

@@ -21,6 +21,20 @@ _PLAIN = frozenset({bool, int, float, complex, str, type(None)})
 def watch(kind, parts):
     """Has objects of a class watched as modules are: `parts` gives one's children of such classes, and its tensors."""
     _HOLDERS[kind] = parts
+    _holder.cache_clear()
+
+
+# Looked up for each object in each call: of some hundred classes the answers are kept.
+@functools.lru_cache(256)
+def _holder(kind):
+    """How objects of a class are taken apart, if they hold tensors under names of their own."""
+    return next((_HOLDERS[base] for base in kind.__mro__ if base in _HOLDERS), None)
+
+
+@functools.lru_cache(256)
+def _is_of_users(kind):
+    """Whether a class is neither Python's own nor one of classes or modules, whose attributes are not looked into."""
+    return not issubclass(kind, (type, types.ModuleType)) and kind.__module__.partition(".")[0] not in sys.stdlib_module_names
 
 
 def watched(function, arguments=()):
@@ -53,7 +67,7 @@ def _find(value, depth, seen, found, plain=True):
         return
     if id(value) in seen:
         return
-    if isinstance(value, (*_HOLDERS, _core.Tensor)):
+    if isinstance(value, _core.Tensor) or _holder(type(value)):
         seen.add(id(value))
         found.append(value)
         return
@@ -80,7 +94,7 @@ def _parts(value):
         yield from value
     elif isinstance(value, dict) and len(value) <= _LENGTH:
         yield from value.values()
-    elif not isinstance(value, (type, types.ModuleType)) and type(value).__module__.partition(".")[0] not in sys.stdlib_module_names:
+    elif _is_of_users(type(value)):
         yield from getattr(value, "__dict__", {}).values()
 
 
@@ -90,10 +104,10 @@ def state(roots):
     """
     modules, tensors, plain, seen = [], [], [], set()
     for root in roots:
-        if isinstance(root, tuple(_HOLDERS)):
-            _collect(root, modules, tensors, seen)
-        elif isinstance(root, _core.Tensor):
+        if isinstance(root, _core.Tensor):
             tensors.append(root)
+        elif _holder(type(root)):
+            _collect(root, modules, tensors, seen)
         else:
             plain.append((type(root), root))
     attributes = tuple((id(module), *_attributes(module)) for module in modules)
@@ -109,7 +123,7 @@ def _collect(module, modules, tensors, seen):
         return
     seen.add(id(module))
     modules.append(module)
-    children, own = next(parts for kind, parts in _HOLDERS.items() if isinstance(module, kind))(module)
+    children, own = _holder(type(module))(module)
     tensors.extend(tensor for tensor in own if tensor is not None)
     for child in children:
         if child is not None:

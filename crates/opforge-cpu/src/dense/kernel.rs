@@ -27,77 +27,54 @@ pub(super) struct Results<T> {
     pub integers: Room<i64>,
 }
 
-/// How numbers lie in tensors.
+/// How numbers lie in tensors: as they are computed with, but for c64.
 pub(super) trait Stored: Copy + Send + Sync + 'static {
     /// What is computed with.
     type Number: Number;
-    /// What is real also of complex matrices.
-    type Part: Copy;
+    /// Its parts, and what is real also of complex matrices.
+    type Part: Copy + 'static;
     /// A matrix as it is computed with, in `room` if that is something else.
     fn matrix<'a>(
         a: MatRef<'a, Self>,
         room: &'a mut Option<Room<Self::Number>>,
     ) -> Result<MatRef<'a, Self::Number>, Failure>;
     fn number(x: Self::Number) -> Self;
-    fn part(x: Self::Number) -> Self::Part;
-    /// Complex numbers of such parts.
-    type Complex: Copy;
-    fn complex(x: Complex<f64>) -> Self::Complex;
+    fn part(x: f64) -> Self::Part;
 }
 
-macro_rules! stored_as_computed {
-    ($($t:ty, $part:ty, |$x:ident| $of:expr;)*) => {$(
-        impl Stored for $t {
-            type Number = $t;
-            type Part = $part;
-            type Complex = Complex<$part>;
-            fn matrix<'a>(a: MatRef<'a, $t>, _: &'a mut Option<Room<$t>>) -> Result<MatRef<'a, $t>, Failure> {
-                Ok(a)
-            }
-            fn number(x: $t) -> $t {
-                x
-            }
-            fn part($x: $t) -> $part {
-                $of
-            }
-            fn complex(x: Complex<f64>) -> Complex<$part> {
-                Complex::new(x.re as $part, x.im as $part)
-            }
-        }
-    )*};
-}
-stored_as_computed! {
-    f32, f32, |x| x;
-    f64, f64, |x| x;
-    Complex<f64>, f64, |x| x.re;
+impl<T: Number> Stored for T {
+    type Number = T;
+    type Part = T::Part;
+    fn matrix<'a>(a: MatRef<'a, T>, _: &'a mut Option<Room<T>>) -> Result<MatRef<'a, T>, Failure> {
+        Ok(a)
+    }
+    fn number(x: T) -> T {
+        x
+    }
+    fn part(x: f64) -> T::Part {
+        T::part(x)
+    }
 }
 
 impl Stored for Complex<f32> {
     type Number = Complex<f64>;
     type Part = f32;
-    type Complex = Complex<f32>;
     fn matrix<'a>(
         a: MatRef<'a, Self>,
         room: &'a mut Option<Room<Complex<f64>>>,
     ) -> Result<MatRef<'a, Complex<f64>>, Failure> {
-        let rows = a.nrows();
-        let wide = room.insert(zeros(rows * a.ncols())?);
-        for (j, column) in wide.chunks_exact_mut(rows.max(1)).enumerate() {
-            column
-                .iter_mut()
-                .enumerate()
-                .for_each(|(i, x)| *x = Complex::new(a[(i, j)].re.into(), a[(i, j)].im.into()));
+        let (rows, wide) = (a.nrows(), |x: Complex<f32>| Complex::new(x.re.into(), x.im.into()));
+        let columns = room.insert(zeros(rows * a.ncols())?);
+        for (j, column) in columns.chunks_exact_mut(rows.max(1)).enumerate() {
+            column.iter_mut().enumerate().for_each(|(i, x)| *x = wide(a[(i, j)]));
         }
-        Ok(MatRef::from_column_major_slice(wide, rows, a.ncols()))
+        Ok(MatRef::from_column_major_slice(columns, rows, a.ncols()))
     }
     fn number(x: Complex<f64>) -> Self {
         Complex::new(x.re as f32, x.im as f32)
     }
-    fn part(x: Complex<f64>) -> f32 {
-        x.re as f32
-    }
-    fn complex(x: Complex<f64>) -> Self {
-        Self::number(x)
+    fn part(x: f64) -> f32 {
+        x as f32
     }
 }
 
@@ -125,7 +102,7 @@ pub(super) fn prepare<S: Stored>(
         let place = Place::new(output, lead);
         match output.dtype {
             DType::I32 | DType::I64 => integers = Some((i, output.dtype, place)),
-            dtype if is_spectrum && dtype.is_complex() && dtype.size_in_bytes() == size_of::<S::Complex>() => {
+            dtype if is_spectrum && dtype.is_complex() && dtype.size_in_bytes() == 2 * size_of::<S::Part>() => {
                 complex.push((i, place));
             }
             // faer gives V, and columns are contiguous in what it works on.
@@ -294,13 +271,16 @@ impl<S: Stored> HostKernel for DenseKernel<S> {
                             Written::Conjugates => {
                                 place.write(target.cast::<S>(), index, numbers, |x| S::number(x.conjugate()));
                             }
-                            Written::RealParts => place.write(target.cast::<S::Part>(), index, numbers, S::part),
+                            Written::RealParts => {
+                                place.write(target.cast::<S::Part>(), index, numbers, |x| S::part(x.real()))
+                            }
                         }
                     }
                 }
+                let complex = |x: Complex<f64>| Complex { re: S::part(x.re), im: S::part(x.im) };
                 for ((i, place), numbers) in self.complex.iter().zip(&results.complex) {
                     // SAFETY: the place is the output's, of complex numbers; each matrix of the batch has a part of it of its own.
-                    unsafe { place.write(targets[*i].get().cast::<S::Complex>(), index, numbers, S::complex) };
+                    unsafe { place.write(targets[*i].get().cast::<Complex<S::Part>>(), index, numbers, complex) };
                 }
                 if let Some((i, dtype, place)) = &self.integers {
                     let target = targets[*i].get();

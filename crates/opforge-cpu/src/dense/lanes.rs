@@ -1,6 +1,8 @@
 //! Small matrices, a vector of them at once: a lane is a matrix. Pivots are found lane by lane, rows exchanged under a mask. One matrix at a time,
 //! what prepares each takes several times as long as what is computed.
 
+use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::Arc;
 
 use opforge_core::{Meta, Result};
@@ -17,7 +19,7 @@ use crate::simd::{Float, FloatElem, Prepared, Routine, Simd, Vector, VectorMask}
 
 /// Matrices of up to this many rows, and columns of `B`.
 const ROWS: usize = 8;
-/// Below this many matrices only those of half as many rows fill too few lanes to lose nothing.
+/// Fewer matrices than this leave most lanes empty: they are taken only with up to half as many rows.
 const BATCH: usize = 4;
 /// The elements of a matrix, and the lanes of a vector, at most.
 const LEN: usize = ROWS * ROWS;
@@ -48,7 +50,7 @@ pub(super) fn prepare<E: FloatElem>(
         op,
         batch,
         work,
-        routine: Prepared::new(Several::<E> { what, n, columns, places, element: std::marker::PhantomData }),
+        routine: Prepared::new(Several::<E> { what, n, columns, places, element: PhantomData }),
     }))
 }
 
@@ -64,7 +66,7 @@ struct LanesKernel {
 struct Job {
     inputs: [*const u8; 2],
     outputs: [*mut u8; 2],
-    matrices: std::ops::Range<usize>,
+    matrices: Range<usize>,
 }
 
 impl HostKernel for LanesKernel {
@@ -100,7 +102,7 @@ struct Several<E> {
     n: usize,
     columns: usize,
     places: Places,
-    element: std::marker::PhantomData<E>,
+    element: PhantomData<E>,
 }
 
 impl<E: FloatElem> Routine for Several<E> {

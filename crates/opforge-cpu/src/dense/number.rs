@@ -14,8 +14,11 @@ use crate::loops::work::LOOK;
 
 /// f32, f64 or c128. c64 is computed in c128: factorisations of its own would double their code.
 pub(super) trait Number: ComplexField + Copy + Default + Send + Sync + 'static {
+    /// f32 or f64.
+    type Part: Copy + 'static;
     /// A real number.
     fn of(x: f64) -> Self;
+    fn part(x: f64) -> Self::Part;
     /// The parts.
     fn parts(self) -> (f64, f64);
     fn conjugate(self) -> Self;
@@ -65,7 +68,11 @@ pub(super) trait Number: ComplexField + Copy + Default + Send + Sync + 'static {
 macro_rules! real {
     ($($t:ident)*) => {$(
         impl Number for $t {
+            type Part = $t;
             fn of(x: f64) -> $t {
+                x as $t
+            }
+            fn part(x: f64) -> $t {
                 x as $t
             }
             fn parts(self) -> (f64, f64) {
@@ -87,8 +94,12 @@ macro_rules! real {
 real!(f32 f64);
 
 impl Number for Complex<f64> {
+    type Part = f64;
     fn of(x: f64) -> Self {
         Complex::new(x, 0.0)
+    }
+    fn part(x: f64) -> f64 {
+        x
     }
     fn parts(self) -> (f64, f64) {
         (self.re, self.im)

@@ -24,11 +24,11 @@ struct Reflections<T> {
 }
 
 impl<T: Number> Reflections<T> {
-    /// Of a matrix with elements.
-    fn new(a: MatRef<'_, T>) -> Result<Self, Failure> {
-        let (rows, n) = (a.nrows(), a.ncols());
+    /// Of a matrix with elements, columns of so many `rows`, in whose place they are.
+    fn new(mut both: Room<T>, rows: usize) -> Result<Self, Failure> {
+        let n = both.len() / rows;
         let block = recommended_block_size::<T>(rows, n);
-        let (mut both, mut coefficients) = (copied(a)?, zeros(block * rows.min(n))?);
+        let mut coefficients = zeros(block * rows.min(n))?;
         let mut room = memory(qr_in_place_scratch::<T>(rows, n, block, Par::Seq, Default::default()))?;
         let (reflections, factors) = (matrix(&mut both, rows), matrix(&mut coefficients, block));
         qr_in_place(reflections, factors, Par::Seq, MemStack::new(&mut room), Default::default());
@@ -75,21 +75,21 @@ pub(super) fn factor<T: Number>(a: MatRef<'_, T>, q: Option<&mut Room<T>>, r: &m
         q.into_iter().for_each(|q| q.fill(T::of(f64::NAN)));
         return Ok(());
     }
-    let factors = Reflections::new(a)?;
+    let factors = Reflections::new(copied(a)?, m)?;
     let upper = factors.upper();
     for j in 0..n {
         (0..size.min(j + 1)).for_each(|i| r[(i, j)] = upper[(i, j)]);
     }
-    let Some(q) = q else {
-        if !T::IS_REAL {
-            make_diagonal_real(r, None, size);
+    let q = match q {
+        None => None,
+        Some(q) => {
+            identity(q, m);
+            factors.apply(q, false)?;
+            Some(matrix(q, m))
         }
-        return Ok(());
     };
-    identity(q, m);
-    factors.apply(q, false)?;
     if !T::IS_REAL {
-        make_diagonal_real(r, Some(matrix(q, m)), size);
+        make_diagonal_real(r, q, size);
     }
     Ok(())
 }
@@ -110,11 +110,11 @@ fn make_diagonal_real<T: Number>(mut r: MatMut<'_, T>, mut q: Option<MatMut<'_, 
     }
 }
 
-/// The conjugates of the transposed matrix.
-fn adjoint<T: Number>(a: MatRef<'_, T>) -> Result<Room<T>, Failure> {
-    let mut turned = copied(a.transpose())?;
-    turned.iter_mut().for_each(|x| *x = x.conjugate());
-    Ok(turned)
+/// Each number's conjugate in its place; of real ones, themselves.
+fn conjugate<T: Number>(x: &mut [T]) {
+    if !T::IS_REAL {
+        x.iter_mut().for_each(|x| *x = x.conjugate());
+    }
 }
 
 /// The first columns of the identity.
@@ -134,9 +134,11 @@ pub(super) fn least_squares<T: Number>(
     finite(a)?;
     let tall = a.nrows() >= a.ncols();
     let size = a.nrows().min(a.ncols());
-    let turned = if tall { None } else { Some(adjoint(a)?) };
-    let factors =
-        Reflections::new(turned.as_ref().map_or(a, |turned| MatRef::from_column_major_slice(turned, a.ncols(), size)))?;
+    let mut both = copied(if tall { a } else { a.transpose() })?;
+    if !tall {
+        conjugate(&mut both);
+    }
+    let factors = Reflections::new(both, a.nrows().max(a.ncols()))?;
     let upper = factors.upper();
     let sure = is_finite(b) && condition(upper)? * r < 1.0;
     if !sure {
@@ -150,7 +152,10 @@ pub(super) fn least_squares<T: Number>(
         }
         triangular::in_place(upper, x, true, false);
     } else {
-        triangular::in_place(MatRef::from_column_major_slice(&adjoint(upper)?, size, size), &mut given, false, false);
+        // `R^H y = b` is the conjugate of a system of `R^T`, which is read where it lies.
+        conjugate(&mut given);
+        triangular::in_place(upper.transpose(), &mut given, false, false);
+        conjugate(&mut given);
         for (x, given) in x.chunks_exact_mut(a.ncols()).zip(given.chunks_exact(size)) {
             x[..size].copy_from_slice(given);
         }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::CString;
 
 use opforge::declaration::Value;
-use opforge::functional::{check_destination, in_place, write_back};
+use opforge::functional::{check_out, in_place, write_back};
 use opforge::{Error, Tensor};
 use opforge_runtime::vm;
 use pyo3::exceptions::{PyTypeError, PyUserWarning};
@@ -219,7 +219,7 @@ fn write_out(
     let pairs = pairs.into_iter().map(|(out, result)| tensors(name, out, &result)).collect::<PyResult<Vec<_>>>()?;
     for (out, result) in &pairs {
         let out = out.get().tensor(py);
-        check_destination(name, &out, result).or_raise(py)?;
+        check_out(name, &out, result).or_raise(py)?;
         if out.shape() != result.shape() && out.elem_count() > 0 {
             warn_of_shape(py, name, &out, result)?;
         }

@@ -21,8 +21,8 @@ pub trait Distribution: Copy + Debug + Eq + Hash + Attributes + Send + Sync + 's
     const READERS: &'static [Reader] = &[Reader::of::<DrawOp<Self>>()];
     /// What is drawn, by a key as [`Generator::next_key`] gives it.
     fn form(&self) -> Random;
-    /// The distribution of each part of a complex number; none if there are no complex numbers of it.
-    fn of_parts(&self) -> Option<Self> {
+    /// The distributions of a complex number's real and imaginary part; none if there are no complex numbers of it.
+    fn of_parts(&self) -> Option<[Self; 2]> {
         None
     }
 }
@@ -78,8 +78,8 @@ pub fn draw<D: Distribution>(
     generator: Option<&Generator>,
 ) -> Result<Tensor> {
     if let Some(parts) = distribution.of_parts().filter(|_| dtype.is_complex()) {
-        let pairs = [shape.dims(), &[2]].concat().into();
-        return draw(parts, &pairs, real_dtype(dtype), device, generator)?.bits_as(dtype)?.squeeze(shape.rank());
+        let [re, im] = parts.map(|part| draw(part, shape, real_dtype(dtype), device, generator));
+        return Tensor::stack(&[re?, im?], shape.rank())?.bits_as(dtype)?.squeeze(shape.rank());
     }
     let key = generator.unwrap_or(Generator::global()).next_key();
     let key = Tensor::from_vec(key.to_vec(), 2, device)?;

@@ -1,7 +1,7 @@
 //! What an operator computes, as a value: interpreters read it, and make kernels of it.
 //!
 //! A tile function, a reduction and a function of rows can be traced (`opforge-trace`); a form (`opforge_tile::forms`) is plain data.
-//! [`Lowering::Opaque`] is a kernel of which nothing else is known: that of operators that users bring, and of quantized blocks. `tests/forms` reads
+//! [`Lowering::Opaque`] is a kernel of which nothing else is known: that of operators that users bring, and of quantized blocks. `tests/operators/forms` reads
 //! forms naively in f64, knowing nothing else, and expects what the kernels give for every call that samples and their gradients make.
 
 use std::fmt::Debug;

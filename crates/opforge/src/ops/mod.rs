@@ -1,6 +1,6 @@
 //! The operators, a file each, by family; and the one list that names them all.
 //!
-//! Operators that only gradients call are not in the list: a test (`tests/gradient_operators.rs`) records what the backward passes of the samples
+//! Operators that only gradients call are not in the list: a test (`tests/operators/gradients.rs`) records what the backward passes of the samples
 //! dispatch, and holds those operators to what every operator promises.
 
 pub(crate) mod extreme;

@@ -1,7 +1,7 @@
 //! Wrong arguments, by class: each gives a typed error that names the operator, the argument, what was given and what is accepted. Nothing
 //! panics, and nothing is computed silently.
 //!
-//! Memory beyond the limit is in `tests/memory.rs`, misuse of gradients in `tests/autograd.rs`.
+//! Memory beyond the limit is in `tests/memory.rs`, misuse of gradients in `tests/autograd/leaves.rs`.
 
 #[path = "../common/mod.rs"]
 mod common;

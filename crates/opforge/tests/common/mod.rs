@@ -27,16 +27,16 @@ pub type Check = fn(&Definition, &mut Report);
 macro_rules! each_check {
     ($make:ident) => {
         $make! {
-            values_agree_with_references_in_every_dtype => common::values::values;
-            other_dtypes_are_refused => common::values::refused_dtypes;
-            nan_and_infinities_agree_with_references => common::values::special_numbers;
-            gradients_agree_with_differences => common::gradients::gradients;
-            second_derivatives_agree_with_differences => common::gradients::second_derivatives;
-            layouts_do_not_matter => common::layouts::layouts;
-            empty_inputs_give_the_inferred_result_or_an_error => common::empty::empty;
-            inference_and_the_meta_device_agree_with_results => common::meta::meta;
-            writing_in_place_is_the_same_or_refused => common::aliasing::in_place;
-            axis_maps_keep_their_promises => common::axes::axis_maps;
+            values_agree_with_references_in_every_dtype => crate::common::values::values;
+            other_dtypes_are_refused => crate::common::values::refused_dtypes;
+            nan_and_infinities_agree_with_references => crate::common::values::special_numbers;
+            gradients_agree_with_differences => crate::common::gradients::gradients;
+            second_derivatives_agree_with_differences => crate::common::gradients::second_derivatives;
+            layouts_do_not_matter => crate::common::layouts::layouts;
+            empty_inputs_give_the_inferred_result_or_an_error => crate::common::empty::empty;
+            inference_and_the_meta_device_agree_with_results => crate::common::meta::meta;
+            writing_in_place_is_the_same_or_refused => crate::common::aliasing::in_place;
+            axis_maps_keep_their_promises => crate::common::axes::axis_maps;
         }
     };
 }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 from ... import _core
 from ..._global import convert as _convert
 from ...autograd.grad_mode import no_grad
@@ -75,32 +73,26 @@ def redistribute(self, device_mesh=None, placements=None, *, async_op=False):
     return _core._redistribute(self, _text("redistribute", mesh, old if placements is None else placements, self.dim()))
 
 
-def _full_tensor(self, *, grad_placements=None):
-    return self.to("cpu")
+def _of_global(name, get):
+    """An attribute that only global tensors have, by which packages tell them: `get` makes it of placement and sbp, after the tensor."""
+
+    def found(self):
+        parts = _convert.parts(self)
+        if parts is None:
+            raise AttributeError(f"'Tensor' object has no attribute '{name}': it is local")
+        return get(self, *parts)
+
+    return property(found, doc=get.__doc__)
 
 
-def _bound_full_tensor(self):
-    """`full_tensor()`: all of it, as a local tensor on every rank of the mesh. Local tensors have no such attribute, by which packages tell them."""
-    if _convert.parts(self) is None:
-        raise AttributeError("'Tensor' object has no attribute 'full_tensor': it is local")
-    return functools.partial(_full_tensor, self)
+def _full_tensor(self, _placement, _sbp):
+    """`full_tensor()`: all of it, as a local tensor on every rank of the mesh."""
+    return lambda *, grad_placements=None: self.to("cpu")
 
 
-def _device_mesh(self):
-    found = _convert.parts(self)
-    if found is None:
-        raise AttributeError("'Tensor' object has no attribute 'device_mesh': it is local")
-    return DeviceMesh(found[0].type, found[0].ranks)
-
-
-def _placements(self):
-    found = _convert.parts(self)
-    if found is None:
-        raise AttributeError("'Tensor' object has no attribute 'placements': it is local")
-    return tuple(of_sbp(one) for one in found[1])
-
-
-device_mesh, placements, full_tensor = property(_device_mesh), property(_placements), property(_bound_full_tensor)
+device_mesh = _of_global("device_mesh", lambda _, placement, sbp: DeviceMesh(placement.type, placement.ranks))
+placements = _of_global("placements", lambda _, placement, sbp: tuple(of_sbp(one) for one in sbp))
+full_tensor = _of_global("full_tensor", _full_tensor)
 
 
 def _creating(name):

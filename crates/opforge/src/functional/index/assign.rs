@@ -77,14 +77,14 @@ pub fn check_write_back(op: &'static str, destination: &Tensor, result: &Tensor)
     ensure(result.shape() == destination.shape(), || {
         wrong_shape(op, "out", result.shape(), format!("a result of the destination's shape {:?}", destination.shape()))
     })?;
-    check_destination(op, destination, result)
+    check_out(op, destination, result)
 }
 
 /// As [`check_write_back`], where the destination takes the result's shape.
 ///
 /// # Errors
 /// Other dtypes, and destinations that cannot be written.
-pub fn check_destination(op: &'static str, destination: &Tensor, result: &Tensor) -> Result<()> {
+pub fn check_out(op: &'static str, destination: &Tensor, result: &Tensor) -> Result<()> {
     check_writable(op, "out", destination)?;
     if result.dtype().kind() > destination.dtype().kind() && destination.dtype().kind() < Kind::Complex {
         let accepted = format!("a dtype that casts to the destination's {}", destination.dtype().long_name());

@@ -39,9 +39,6 @@ pub fn uniform(input: &Tensor, from: f64, to: f64, generator: Option<Generator>)
 #[function(mean = 0.0, std = 1.0, *, generator = None)]
 #[python(in_place, name = "normal")]
 pub fn normal_like(input: &Tensor, mean: f64, std: f64, generator: Option<Generator>) -> Result<Tensor> {
-    if input.dtype().is_complex() {
-        return like(input, Randn::of(0.0, std), generator)?.affine(1.0, mean);
-    }
     like(input, Randn::of(mean, std), generator)
 }
 

@@ -53,15 +53,17 @@ fn of_sign_and_logarithm(a: &Tensor, both: &Tensor, grad: &Tensor) -> Result<Ten
     solved(&f::adjoint(a)?, &identity)?.broadcast_mul(&slope)
 }
 
-/// `det' A^-H` times the gradient, also of singular matrices: in their factors a pivot of 0 is the least that leaves all digits to the product, in which it
-/// comes once as a factor and once as a divisor.
+/// `det' A^-H` times the gradient. Of singular matrices a pivot of 0 becomes a rounding error of the largest element: it is a factor of the
+/// determinant and a divisor in the inverse, so that the product is as near to the adjugate as rounding allows.
 fn of_determinant(a: &Tensor, grad: &Tensor) -> Result<Tensor> {
     let (n, rank) = (a.dims()[a.rank() - 1], a.rank());
+    if n == 0 {
+        return a.zeros_like();
+    }
     let (both, pivots) = f::lu_factor(a, true)?;
     let diagonal = f::diagonal(&both, 0, -2, -1)?;
-    let tiny = if real_dtype(a.dtype()) == DType::F64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
     let none = f::eq((&diagonal).into(), 0.0.into())?;
-    let kept = f::where_cond(&none, tiny.into(), (&diagonal).into())?;
+    let kept = f::where_cond(&none, (&rounding_error(&a.detach())?).into(), (&diagonal).into())?;
     let both = both.add(&f::diag_embed(&kept.sub(&diagonal)?, 0, -2, -1)?)?;
     let steps = Tensor::arange(1i32, n as i32 + 1, a.device())?;
     let exchanged = f::ne((&pivots).into(), (&steps).into())?.to_dtype(both.dtype())?;
@@ -70,6 +72,14 @@ fn of_determinant(a: &Tensor, grad: &Tensor) -> Result<Tensor> {
     let slope = f::conj(&determinant)?.mul(grad)?.unsqueeze(rank - 2)?.unsqueeze(rank - 1)?;
     let identity = identity(a, n)?.broadcast_as(a.shape())?;
     f::lu_solve(&both, &pivots, &identity, true, true)?.broadcast_mul(&slope)
+}
+
+/// The largest element of each matrix times the dtype's epsilon, `[.., 1]`; of zeros, epsilon.
+fn rounding_error(matrices: &Tensor) -> Result<Tensor> {
+    let epsilon = if real_dtype(matrices.dtype()) == DType::F64 { f64::EPSILON } else { f64::from(f32::EPSILON) };
+    let largest = f::amax(&matrices.abs()?, Some(&[-2, -1]), false)?;
+    let scale = f::where_cond(&f::eq((&largest).into(), 0.0.into())?, 1.0.into(), (&largest).into())?;
+    scale.affine(epsilon, 0.0)?.to_dtype(matrices.dtype())?.unsqueeze(largest.rank())
 }
 
 /// The operator's outputs.

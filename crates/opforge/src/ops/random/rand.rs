@@ -22,8 +22,8 @@ impl Distribution for Rand {
         Random::Uniform { low: self.low, high: self.high }
     }
 
-    fn of_parts(&self) -> Option<Self> {
-        Some(*self)
+    fn of_parts(&self) -> Option<[Self; 2]> {
+        Some([*self; 2])
     }
 }
 

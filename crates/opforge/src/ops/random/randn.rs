@@ -24,9 +24,10 @@ impl Distribution for Randn {
         Random::Normal { mean: self.mean, std: self.std }
     }
 
-    /// Both parts have half of the variance.
-    fn of_parts(&self) -> Option<Self> {
-        (self.mean.to_f64() == 0.0).then(|| Randn::of(0.0, self.std.to_f64() * FRAC_1_SQRT_2))
+    /// Both parts have half of the variance; the mean is real.
+    fn of_parts(&self) -> Option<[Self; 2]> {
+        let std = self.std.to_f64() * FRAC_1_SQRT_2;
+        Some([Randn::of(self.mean.to_f64(), std), Randn::of(0.0, std)])
     }
 }
 

@@ -1,10 +1,8 @@
 //! What is timed, and how the table reads; no test depends on times.
 
-mod checked;
-
 use std::time::Duration;
 
-use checked::kernel;
+use crate::checked::kernel;
 use opforge_custom::ShapeRule;
 use opforge_custom::bench::{Options, bench};
 

@@ -1,8 +1,6 @@
 //! Gradients of custom operators.
 
-mod common;
-
-use common::{CPU, error, op, vector};
+use crate::common::{CPU, error, op, vector};
 use opforge::autograd::{BackwardOptions, grad};
 use opforge::{DType, Result, Tensor, Var};
 use opforge_custom::{CustomOp, Gradient, ShapeRule};

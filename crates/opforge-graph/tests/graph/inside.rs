@@ -1,8 +1,6 @@
 //! What programs tell of themselves.
 
-mod common;
-
-use common::{floats, vec};
+use crate::common::{floats, vec};
 use opforge_graph::inside::{Apart, Limits};
 use opforge_graph::{Options, Program, trace};
 

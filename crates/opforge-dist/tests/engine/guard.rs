@@ -7,8 +7,6 @@ use std::time::{Duration, Instant};
 use opforge_core::{DType, Result};
 use opforge_dist::{Buffer, Collectives, Engine, Fault, Guard, LIMIT, Reduction, Settings, Threads};
 
-mod common;
-
 /// Short, for ranks that do not come; long enough for those that do.
 const SOON: Duration = Duration::from_millis(300);
 
@@ -39,7 +37,7 @@ fn sum(engine: &dyn Engine, values: &[f32]) -> Result<Vec<f32>> {
 #[test]
 fn what_agrees_runs() {
     for ranks in 1..=3 {
-        for result in guarded(ranks, LIMIT, |guard| common::everything(&guard).and_then(|()| guard.close())) {
+        for result in guarded(ranks, LIMIT, |guard| crate::common::everything(&guard).and_then(|()| guard.close())) {
             result.unwrap_or_else(|error| panic!("{ranks} ranks: {error}"));
         }
     }
@@ -50,7 +48,7 @@ fn records_may_go_by_another_engine() {
     let results = Threads::run(3, |engine| {
         let data = engine.subgroup(&[0, 1, 2])?;
         let guard = Guard::with_records(data, engine, Settings::default())?;
-        common::everything(&guard)?;
+        crate::common::everything(&guard)?;
         guard.close()
     });
     results.into_iter().for_each(|result| result.unwrap());
@@ -71,7 +69,7 @@ fn another_operation_shows_both_sides_on_both_ranks() {
         0 => sum(&guard, &[1.0]).map(drop),
         _ => guard.broadcast(Buffer::of(&[1f32])?, DType::F32, 0)?.wait(LIMIT).map(drop),
     });
-    let here = |call: &str| call.contains("tests/guard.rs") && call.contains("f32 [1]");
+    let here = |call: &str| call.contains("engine/guard.rs") && call.contains("f32 [1]");
     let (rank, call, other, other_call) = sides(fault(&results[0]));
     assert!((rank, other) == (0, 1) && call.starts_with("all_reduce(sum)") && here(call), "{call}");
     assert!(other_call.starts_with("broadcast(root 0)") && here(other_call), "{other_call}");

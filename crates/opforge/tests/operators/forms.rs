@@ -1,8 +1,5 @@
 //! Operators state what they compute: whoever reads no more than that, naively and in f64, finds what their kernels find.
 
-#[path = "../common/mod.rs"]
-#[macro_use]
-mod common;
 mod index;
 mod moved;
 mod networks;
@@ -14,9 +11,9 @@ mod windows;
 
 use std::collections::BTreeSet;
 
-use common::Report;
-use common::data::{read_f64, refs};
-use common::recorded::{Recorded, alike, recorded};
+use crate::common::Report;
+use crate::common::data::{read_f64, refs};
+use crate::common::recorded::{Recorded, alike, recorded};
 use opforge::declaration::Array;
 use opforge::dispatch::dispatch;
 use opforge::family::{Distribution, DrawOp};
@@ -65,7 +62,7 @@ fn added_up(found: Vec<f64>, wanted: usize) -> Vec<f64> {
 
 fn check(call: &Recorded, lowering: &Lowering, outputs: &[Meta]) -> Result<bool, String> {
     let Some(wanted) = read(lowering, call, outputs) else { return Ok(false) };
-    let found = dispatch(&*call.op, &refs(&call.inputs)).map_err(common::text)?;
+    let found = dispatch(&*call.op, &refs(&call.inputs)).map_err(crate::common::text)?;
     for (found, wanted) in found.iter().zip(&wanted) {
         let near =
             |(a, b): (&f64, &f64)| a == b || (a.is_nan() && b.is_nan()) || (a - b).abs() <= 1e-9 * (1.0 + b.abs());

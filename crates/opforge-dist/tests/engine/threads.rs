@@ -5,12 +5,10 @@ use std::time::{Duration, Instant};
 use opforge_core::{DType, Error};
 use opforge_dist::{Buffer, Collectives, Engine, Fault, LIMIT, Reduction, Threads};
 
-mod common;
-
 #[test]
 fn every_call_in_every_dtype() {
     for ranks in 1..=4 {
-        for result in Threads::run(ranks, |engine| common::everything(&*engine)) {
+        for result in Threads::run(ranks, |engine| crate::common::everything(&*engine)) {
             result.unwrap_or_else(|error| panic!("{ranks} ranks: {error}"));
         }
     }

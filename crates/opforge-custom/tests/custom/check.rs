@@ -1,11 +1,9 @@
 //! The checker finds every planted defect, and nothing in correct kernels.
 
-mod checked;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use checked::kernel;
+use crate::checked::kernel;
 
 use opforge::DType;
 use opforge_custom::check::{Options, Probe, Reference, Report, check};

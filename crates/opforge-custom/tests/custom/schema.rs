@@ -1,8 +1,6 @@
 //! Declarations: attributes at the call, changes in place, functions as operators.
 
-mod common;
-
-use common::{CPU, error, fails, op, vector};
+use crate::common::{CPU, error, fails, op, vector};
 use opforge::{DType, Device, Result, Tensor, Var};
 use opforge_custom::{Attribute, CustomOp, ShapeRule};
 

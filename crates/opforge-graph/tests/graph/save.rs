@@ -1,13 +1,11 @@
 //! Graphs that are saved and loaded, and what is refused.
 
-mod common;
-
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
-use common::{floats, vec};
+use crate::common::{floats, vec};
 use opforge::functional::{batch_norm, dropout, linear};
 use opforge::{DType, Device, Error, Result, Tensor, safetensors};
 use opforge_graph::{Graph, trace};
@@ -15,8 +13,6 @@ use opforge_runtime::Generator;
 
 /// Parameters and buffers of a network. It draws from the process's generator, which others leave alone meanwhile.
 struct Network(Vec<(&'static str, Tensor)>, #[allow(dead_code)] MutexGuard<'static, ()>);
-
-static GENERATOR: Mutex<()> = Mutex::new(());
 
 impl Network {
     fn new() -> Network {
@@ -26,7 +22,7 @@ impl Network {
             ("mean", floats(&[8], 3)),
             ("var", floats(&[8], 4).sqr().unwrap()),
         ];
-        Network(tensors, GENERATOR.lock().unwrap_or_else(PoisonError::into_inner))
+        Network(tensors, crate::generator())
     }
 
     fn tensor(&self, name: &str) -> &Tensor {

@@ -65,7 +65,7 @@ fn tables() -> String {
 
 #[test]
 fn the_documentation_has_the_planners_table() {
-    let page = include_str!("../../../docs/distributed.md");
+    let page = include_str!("../../../../docs/distributed.md");
     let tables = tables();
     assert!(page.contains(&tables), "docs/distributed.md should have:\n\n{tables}");
 }

@@ -1,4 +1,4 @@
-//! Names of candle-core beside those of `candle_programs.rs`: what each gives, by values worked out by hand.
+//! Names of candle-core beside those of `programs.rs`: what each gives, by values worked out by hand.
 
 use std::sync::Arc;
 

@@ -4,9 +4,7 @@ use opforge_core::{DType, Shape};
 use opforge_dist::{Change, Costs, Distribution, Plan, Reduction, Sbp};
 use proptest::prelude::*;
 
-mod definition;
-
-use definition::{Pair, Tensor, check_all, distribution};
+use crate::definition::{Pair, Tensor, check_all, distribution};
 
 const SUM: Sbp = Sbp::Partial(Reduction::Sum);
 const MAX: Sbp = Sbp::Partial(Reduction::Max);

@@ -1,8 +1,6 @@
 //! Traced functions in programs that record gradients.
 
-mod common;
-
-use common::{floats, vec};
+use crate::common::{floats, vec};
 use opforge::{Result, Tensor, Var, no_grad};
 use opforge_graph::Function;
 

@@ -60,7 +60,7 @@ fn a_graph_serves_one_backward_unless_retained() {
     }
     y.backward().unwrap();
     let error = y.backward().unwrap_err();
-    assert_eq!(kind_naming(&error, &["sqr", "retain_graph", "autograd.rs"]), ErrorKind::Autograd);
+    assert_eq!(kind_naming(&error, &["sqr", "retain_graph", "gradients.rs"]), ErrorKind::Autograd);
 }
 
 #[test]

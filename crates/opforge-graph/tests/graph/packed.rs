@@ -1,8 +1,6 @@
 //! Weights that programs keep packed are those of the model at every run.
 
-mod common;
-
-use common::{floats, vec};
+use crate::common::{floats, vec};
 use opforge::{DType, Device, Result, Tensor, no_grad};
 use opforge_graph::{Options, Program, trace};
 

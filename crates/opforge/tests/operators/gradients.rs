@@ -1,17 +1,14 @@
 //! The operators that only gradients call, and so no sample does: found by recording what the samples' backward passes call, and held to what every
 //! operator promises.
 
-#[macro_use]
-mod common;
-
 use std::any::TypeId;
 use std::collections::BTreeSet;
 use std::fs;
 
-use common::axes::axis_map;
-use common::data::{read_f64, refs};
-use common::recorded::{Recorded, alike, recorded};
-use common::{Report, text};
+use crate::common::axes::axis_map;
+use crate::common::data::{read_f64, refs};
+use crate::common::recorded::{Recorded, alike, recorded};
+use crate::common::{Report, text};
 use opforge::declaration::{Definition, Sample};
 use opforge::dispatch::{dispatch, dispatch_into};
 use opforge::operator::{Operator, Tensors};
@@ -76,8 +73,8 @@ fn axis_maps_keep_their_promises() {
 fn texts_are_read_as_they_were_written() {
     check("text", |call| {
         let text = call.op.term().to_string();
-        let term = Parser::new(&text, "operator").term().map_err(common::text)?;
-        let read = read_operator(&term).map_err(common::text)?;
+        let term = Parser::new(&text, "operator").term().map_err(crate::common::text)?;
+        let read = read_operator(&term).map_err(crate::common::text)?;
         if read.same(&*call.op) { Ok(()) } else { Err(format!("{text} was read as {read:?}")) }
     });
 }

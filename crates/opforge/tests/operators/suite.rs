@@ -1,15 +1,12 @@
 //! Every operator of the registry against every check.
 
-#[macro_use]
-mod common;
-
 use opforge::declaration::Content;
 
 macro_rules! suite {
     ($($name:ident => $check:path;)*) => {
         $(#[test]
         fn $name() {
-            common::check_all($check);
+            crate::common::check_all($check);
         })*
     };
 }

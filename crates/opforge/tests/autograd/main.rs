@@ -1,0 +1,7 @@
+//! Gradients: how calls are recorded, and what backward passes give.
+
+mod endings;
+mod functions;
+mod gradients;
+mod leaves;
+mod views;

@@ -1,0 +1,11 @@
+//! What tensors of several kinds are, and functions that are made of several operators.
+
+mod attention;
+mod complex;
+mod destination;
+mod float8;
+mod functions;
+mod indexing;
+mod quantized;
+mod recurrent;
+mod spine;

@@ -85,26 +85,3 @@ fn what_would_be_wrong_is_refused() {
     };
     assert!(Function::trace(&[&x], known).is_err(), "its elements alone are known to the graph");
 }
-
-/// Functions of single elements are made again, and kept memory is that of what they are made of.
-#[test]
-fn what_is_cheap_is_not_kept_between_the_programs() {
-    let [w, v] = [floats(&[64, 512], 1), floats(&[512, 8], 2)].map(|t| Var::from_tensor(&t).unwrap());
-    let x = floats(&[2048, 64], 3);
-    let f = |x: &Tensor| x.matmul(&w)?.gelu()?.affine(2.0, 1.0)?.matmul(&v);
-    let function = Function::trace(&[&x], |x| Ok(vec![f(&x[0])?])).unwrap();
-    let kept = |call: &dyn Fn() -> Result<Tensor>| {
-        opforge_runtime::vm::synchronize().unwrap();
-        let before = opforge_runtime::alloc::stats().in_use;
-        let result = call().unwrap();
-        opforge_runtime::vm::synchronize().unwrap();
-        let kept = opforge_runtime::alloc::stats().in_use - before;
-        let gradients = result.sum_all().unwrap().backward().unwrap();
-        (kept, [&w, &v].map(|leaf| vec(gradients.get(leaf).unwrap())))
-    };
-    let (eager, expected) = kept(&|| f(&x));
-    let (lazy, found) = kept(&|| Ok(function.call(&[&x])?.remove(0)));
-    let hidden = 2048 * 512 * 4;
-    assert!(eager > 2 * hidden && lazy < hidden + hidden / 2, "kept {lazy} bytes, {eager} in eager code");
-    assert_eq!(found, expected);
-}

@@ -10,8 +10,9 @@ use opforge_runtime::parallel::{num_threads, parallel_for};
 use super::Element;
 use super::MAX_SPATIAL;
 use super::geometry::{Lengths, Sizes};
-use super::panel::panels_len;
-use super::phase::Phase;
+use super::panel::{SLACK, panels_len};
+use super::phase::{Phase, counts};
+use super::piece::Targets;
 use super::product::{COLUMNS, DEPTH, PRODUCTS, Total, block_depth};
 use super::slab::{Blocks, Read};
 use crate::copy::Shared;
@@ -65,42 +66,55 @@ impl Spec {
     }
 }
 
-/// A phase, planned.
-pub(super) struct Plan {
+/// A system of sums, planned.
+pub(super) struct System {
     pub phase: Phase,
-    pub blocks: Blocks,
     pub reads: Vec<Read>,
     /// Where each target position's row of `reads` finds its weight, from the row's first.
     pub weights: Vec<usize>,
-    /// Elements of packed weights before this phase's.
+    /// Elements of packed weights before this system's.
     pub packed: usize,
-    /// Whether sums are made where they stay: the targets are all of the target's positions, in order, and not rounded.
-    pub in_place: bool,
-    /// Whether there is so much to sum that sums enter totals.
-    pub in_totals: bool,
-    /// If the slab is multiplied as it is, without panels: where each read is. For sums that stay where they are made, and lines of targets that
-    /// fill registers well.
-    pub offsets: Option<Vec<usize>>,
-    /// The first task of this phase, and the target channels of a task.
-    pub first_task: usize,
-    pub rows: usize,
 }
 
-impl Plan {
-    /// Elements of working memory: the slab, and panels and sums or a row of weights.
-    fn room<F: Accumulator>(&self, kernels: &Kernels<F>, direct: bool) -> usize {
-        let columns = COLUMNS.min(self.blocks.targets.iter().product());
-        let depth = block_depth(self.reads.len());
-        // Totals are aligned by themselves.
-        let total = if self.in_totals { size_of::<Total<F>>() / size_of::<F>() } else { 0 };
-        let sums = if self.in_place { 0 } else { self.rows * columns * (1 + total) + 2 };
-        self.blocks.elements + if direct { self.reads.len() } else { panels_len(kernels, depth, columns) + sums }
+/// How a slab is multiplied as it is: for sums that stay where they are made, and lines of targets that fill registers well.
+pub(super) struct InPlace {
+    /// Where each read is.
+    pub offsets: Vec<usize>,
+    /// Whether a plane's lines are one, with what the slab has between them.
+    pub joined: bool,
+}
+
+impl InPlace {
+    /// Fewer reads are not worth what joined lines take to be divided again.
+    const READS: usize = 64;
+
+    fn new(system: &System, blocks: &Blocks, lanes: usize) -> Option<InPlace> {
+        let [_, rows, line] = blocks.targets_of(0, counts(&system.phase));
+        let lanes_of = |len: usize| len.next_multiple_of(lanes);
+        let apart = rows * lanes_of(line);
+        let together = lanes_of((rows - 1) * blocks.steps()[1] + line);
+        let joined = blocks.step[1] == 1 && system.reads.len() >= InPlace::READS && 20 * together <= 19 * apart;
+        let fills = 4 * apart.min(if joined { together } else { apart }) <= 5 * rows * line;
+        fills.then(|| InPlace { offsets: system.reads.iter().map(|r| r.at).collect(), joined })
     }
 }
 
 pub(super) struct Correlation<E: Element> {
     pub spec: Spec,
-    pub plans: Vec<Plan>,
+    pub blocks: Blocks,
+    /// In the order of their first targets. So many together fill lines, in which their targets alternate.
+    pub systems: Vec<System>,
+    pub alternating: usize,
+    /// Whether the targets are all of the target's positions, in order; and sums are made where they stay, as they are not rounded.
+    pub whole: bool,
+    pub in_place: bool,
+    /// Whether there is so much to sum that sums enter totals.
+    pub in_totals: bool,
+    /// If the slab is multiplied as it is, without panels.
+    pub slab: Option<InPlace>,
+    /// Images, and target channels, of a task.
+    pub images: usize,
+    pub rows: usize,
     tasks: usize,
     /// Elements of all packed weights, and of a task's working memory.
     packed: usize,
@@ -111,35 +125,83 @@ pub(super) struct Correlation<E: Element> {
 
 impl<E: Element> Correlation<E> {
     pub fn prepare(spec: Spec, phases: Vec<Phase>) -> Result<Arc<dyn HostKernel>> {
-        let kernels = <E::Compute as Accumulator>::kernels();
-        let images = spec.batch * spec.channels.groups;
+        let (kernels, channels) = (<E::Compute as Accumulator>::kernels(), spec.channels);
         let threads = if spec.work < MIN_SHARED_WORK { 1 } else { num_threads() };
-        let least = if threads == 1 { 1 } else { (4 * threads).div_ceil(images.max(1)) };
-        let (mut plans, mut tasks, mut packed) = (Vec::with_capacity(phases.len()), 0, 0);
-        for phase in phases {
-            if phase.iter().any(|line| line.count == 0) {
-                continue;
-            }
-            let blocks = Blocks::new(spec.op, &phase, [spec.channels.source, least], spec.source, E::EXACT, false)?;
+        let least = if threads == 1 { 1 } else { (4 * threads).div_ceil((spec.batch * channels.groups).max(1)) };
+        let blocks = Blocks::new(spec.op, &phases, [channels.source, least], spec.source, E::EXACT, false)?;
+        let (mut systems, mut packed) = (Vec::with_capacity(phases.len()), 0);
+        for phase in phases.into_iter().filter(|phase| phase.iter().all(|line| line.count > 0)) {
             let reads = blocks.reads(&phase, spec.k)?;
-            let weights = reads.iter().map(|r| r.channel * spec.channels.weight[2] + r.k).collect();
-            let whole = |d: usize| phase[d].gap == 1 && phase[d].count == spec.target[d];
-            let rows = rows_of_task(spec.channels.target, kernels.rows(), least.div_ceil(blocks.count));
-            let per_image = blocks.count * spec.channels.target.div_ceil(rows);
-            let in_totals = reads.len() > PRODUCTS * DEPTH;
-            let in_place = E::EXACT && (0..MAX_SPATIAL).all(whole) && !in_totals;
-            let line = phase[MAX_SPATIAL - 1].count;
-            let fills = 5 * line >= 4 * line.next_multiple_of(kernels.lanes());
-            let offsets = (in_place && fills && blocks.is_copied()).then(|| reads.iter().map(|r| r.at).collect());
-            let plan =
-                Plan { in_place, in_totals, offsets, first_task: tasks, packed, rows, weights, reads, blocks, phase };
-            tasks += images * per_image;
-            packed += spec.channels.groups * spec.channels.target * plan.reads.len();
-            plans.push(plan);
+            let weights = reads.iter().map(|r| r.channel * channels.weight[2] + r.k).collect();
+            systems.push(System { phase, reads, weights, packed });
+            packed += channels.groups * channels.target * systems[systems.len() - 1].reads.len();
         }
-        let room = plans.iter().map(|p: &Plan| p.room(&kernels, is_direct(&spec))).max().unwrap_or(0);
+        let firsts = |system: &System| [0, 1].map(|d: usize| system.phase[d].first);
+        let alternating = systems.iter().take_while(|system| firsts(system) == firsts(&systems[0])).count();
+        let rows = rows_of_task(channels.target, kernels.rows(), least.div_ceil(blocks.count));
+        let whole = |phase: &Phase| (0..MAX_SPATIAL).all(|d| phase[d].gap == 1 && phase[d].count == spec.target[d]);
+        let whole = systems.len() == 1 && whole(&systems[0].phase);
+        let in_totals = systems.iter().any(|system| system.reads.len() > PRODUCTS * DEPTH);
+        let in_place = E::EXACT && whole && !in_totals;
+        let slab = match in_place && blocks.is_copied() {
+            true => InPlace::new(&systems[0], &blocks, kernels.lanes()),
+            false => None,
+        };
+        let images = match is_direct(&spec) || slab.is_some() || blocks.count > 1 {
+            true => 1,
+            false => images_of_task(&spec, &systems, kernels.lanes(), threads),
+        };
+        let parts = blocks.count * channels.target.div_ceil(rows);
+        let tasks = if systems.is_empty() { 0 } else { spec.batch.div_ceil(images) * channels.groups * parts };
         let entry = resolve::<Self>(Isa::current());
-        Ok(Arc::new(Correlation { spec, plans, tasks, packed, kernels, entry, room }))
+        let in_place = in_place && images == 1;
+        let mut correlation = Correlation {
+            spec,
+            blocks,
+            systems,
+            alternating,
+            whole,
+            in_place,
+            in_totals,
+            slab,
+            images,
+            rows,
+            tasks,
+            packed,
+            room: 0,
+            kernels,
+            entry,
+        };
+        correlation.room = correlation.needed();
+        Ok(Arc::new(correlation))
+    }
+
+    /// The targets of a block of some images: systems that fill lines together.
+    pub fn targets(&self, block: usize, images: usize) -> impl Iterator<Item = Targets<'_>> {
+        let blocks = &self.blocks;
+        self.systems.chunks(self.alternating.max(1)).map(move |systems| Targets { systems, blocks, block, images })
+    }
+
+    /// Elements of working memory: the slabs, and panels and sums or a row of weights.
+    fn needed(&self) -> usize {
+        let slabs = self.images * self.blocks.elements;
+        let deep = self.systems.iter().map(|system| system.reads.len()).max().unwrap_or(0);
+        if is_direct(&self.spec) {
+            return slabs + deep;
+        }
+        let (mut most, mut all) = (0, 0);
+        for targets in self.targets(0, self.images) {
+            let first = targets.first();
+            most = targets.columns(&first).fold(most, usize::max);
+            all = all.max(targets.columns(&first).sum());
+        }
+        // Totals are aligned by themselves.
+        let total = if self.in_totals { size_of::<Total<E::Compute>>() / size_of::<E::Compute>() } else { 0 };
+        let sums = if self.in_place { 0 } else { self.rows * (all + most * total) + 2 };
+        if self.slab.is_some() {
+            return slabs + self.rows * self.kernels.width() + SLACK;
+        }
+        slabs + panels_len(&self.kernels, block_depth(deep), most) + sums
     }
 
     /// Packs all weights, strip by strip.
@@ -151,19 +213,19 @@ impl<E: Element> Correlation<E> {
         let (weight, to) = (Shared(weight), Shared(packed.as_ptr().cast::<E::Compute>()));
         let (channels, height) = (&self.spec.channels, self.kernels.rows());
         let strips = channels.target.div_ceil(height);
-        let jobs = self.plans.len() * channels.groups * strips;
+        let jobs = self.systems.len() * channels.groups * strips;
         let grain = if self.packed < 1 << 15 { jobs } else { jobs.div_ceil(4 * num_threads()) };
         parallel_for(jobs, grain, |range| {
             for job in range {
-                let (plan, i) = (&self.plans[job / strips / channels.groups], job % strips * height);
+                let (system, i) = (&self.systems[job / strips / channels.groups], job % strips * height);
                 let group = job / strips % channels.groups;
                 let rows = height.min(channels.target - i);
                 let [by_group, by_row, _] = channels.weight;
                 // SAFETY: strips are disjoint parts of the packed weights, and rows are within the weight.
                 unsafe {
                     let from = weight.get().add(group * by_group + i * by_row);
-                    let at = plan.packed + (group * channels.target + i) * plan.reads.len();
-                    pack_strip(from, by_row, rows, &plan.weights, to.get().add(at));
+                    let at = system.packed + (group * channels.target + i) * system.reads.len();
+                    pack_strip(from, by_row, rows, &system.weights, to.get().add(at));
                 }
             }
         });
@@ -179,6 +241,19 @@ pub(super) fn is_direct(spec: &Spec) -> bool {
 /// Target channels of a task: a multiple of `height`, so that there are about `parts` tasks.
 fn rows_of_task(channels: usize, height: usize, parts: usize) -> usize {
     channels.div_ceil(parts.max(1)).next_multiple_of(height).max(height)
+}
+
+/// Images of a task, whose positions are columns side by side: the fewest that leave few lanes empty, and no thread without work.
+fn images_of_task(spec: &Spec, systems: &[System], lanes: usize, threads: usize) -> usize {
+    let positions = systems.iter().map(|system| counts(&system.phase).iter().product::<usize>());
+    // The vectors that the busiest thread computes for a row.
+    let vectors = |images: usize| {
+        let tasks = spec.batch.div_ceil(images) * spec.channels.groups;
+        tasks.div_ceil(threads) * positions.clone().map(|n| (images * n).div_ceil(lanes)).sum::<usize>()
+    };
+    let most = (COLUMNS / positions.clone().max().unwrap_or(COLUMNS).max(1)).clamp(1, spec.batch.max(1));
+    let least = (1..=most).map(vectors).min().unwrap_or(0);
+    (1..=most).find(|&images| 10 * vectors(images) <= 11 * least).unwrap_or(1)
 }
 
 /// Packs some rows of the weights.

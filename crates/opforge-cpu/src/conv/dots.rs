@@ -48,7 +48,7 @@ impl<E: Element> WeightGradient<E> {
             slab,
             y: y.wrapping_add(self.first_target(block)),
             plane: self.sizes.y.iter().product(),
-            targets: self.blocks.targets_of(block, self.axis_targets),
+            targets: self.blocks.targets_of(block, self.sizes.y),
             steps: self.blocks.steps(),
         };
         // As many sums at a time as there are registers for.

@@ -8,6 +8,7 @@ mod dots;
 mod geometry;
 mod panel;
 mod phase;
+mod piece;
 mod product;
 mod slab;
 pub(crate) mod split;

@@ -41,14 +41,15 @@ impl Runs {
         self.count += 1;
     }
 
-    /// Of `count` target positions from `first` on, row-major in `targets`.
+    /// Of `count` targets from the `first` on, of images of `targets` that are `steps.0` apart.
     #[inline(always)]
-    pub fn of_targets(first: usize, count: usize, targets: Lengths, steps: Lengths) -> Self {
+    pub fn of_targets(first: usize, count: usize, targets: Lengths, steps: (usize, Lengths)) -> Self {
+        let (image, steps) = steps;
         let mut runs = Runs::none();
         let mut to = 0;
         while to < count {
             let [a, b, c] = position(first + to, targets);
-            let from = a * steps[0] + b * steps[1] + c * steps[2];
+            let from = a / targets[0] * image + a % targets[0] * steps[0] + b * steps[1] + c * steps[2];
             let len = if steps[2] == 1 { (targets[2] - c).min(count - to) } else { 1 };
             runs.push(from, to, len);
             to += len;
@@ -94,7 +95,7 @@ impl Runs {
     }
 }
 
-/// The position with a number in row-major order.
+/// The position with a number in row-major order; along the first dimension it may be one of a further image.
 #[inline(always)]
 pub(super) fn position(i: usize, lengths: Lengths) -> Lengths {
     let (line, c) = (i / lengths[2], i % lengths[2]);

@@ -53,6 +53,11 @@ impl Line {
 /// A line for each spatial dimension.
 pub(super) type Phase = [Line; MAX_SPATIAL];
 
+/// How many targets there are along each dimension.
+pub(super) fn counts(phase: &Phase) -> Lengths {
+    std::array::from_fn(|d| phase[d].count)
+}
+
 /// The one system of a convolution.
 pub(super) fn forward(geometry: &Geometry, sizes: &Sizes) -> Phase {
     std::array::from_fn(|d| Line::forward(&geometry.windows[d], sizes.k[d], sizes.y[d]))

@@ -6,7 +6,7 @@ use opforge_runtime::alloc::check_available;
 use super::Element;
 use super::MAX_SPATIAL;
 use super::geometry::Lengths;
-use super::phase::{Phase, each_tap};
+use super::phase::{Phase, Tap, each_tap};
 use crate::conv::split::Split;
 use crate::matmul::{Matrix, pack};
 use crate::simd::Simd;
@@ -14,15 +14,13 @@ use crate::simd::Simd;
 /// Target positions that a task should have, where there are as many.
 const TARGETS: usize = 1024;
 
-/// How a phase's targets are divided into blocks along one dimension, and what of the source a block needs.
+/// How the targets of one or several systems are divided into blocks along one dimension, and what of the source a block needs.
 #[derive(Debug, Clone)]
 pub(super) struct Blocks {
     /// The dimension, the targets of a block along it, and the number of blocks.
     pub axis: usize,
     pub len: usize,
     pub count: usize,
-    /// Targets of a whole block along each dimension.
-    pub targets: Lengths,
     /// How far source positions move from target to target.
     pub step: Lengths,
     /// The source position of the slab's first element, for block 0.
@@ -42,37 +40,35 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// The division of a phase's targets into at least about `least` blocks.
+    /// The division into at least about `least` blocks of targets of systems whose sources move by the same steps.
     ///
     /// # Errors
     /// When a slab's elements cannot be counted.
     pub fn new(
         op: &'static str,
-        phase: &Phase,
+        phases: &[Phase],
         [channels, least]: [usize; 2],
         source: Lengths,
         exact: bool,
         channels_last: bool,
     ) -> Result<Self> {
-        let counts: Lengths = std::array::from_fn(|d| phase[d].count);
-        let axis = counts.iter().position(|&n| n > 1).unwrap_or(MAX_SPATIAL - 1);
-        let inner: usize = counts[axis + 1..].iter().product::<usize>().max(1);
-        let total = counts[axis].max(1);
+        let all: Lengths = std::array::from_fn(|d| phases.iter().map(|phase| phase[d].count).max().unwrap_or(0));
+        let axis = all.iter().position(|&n| n > 1).unwrap_or(MAX_SPATIAL - 1);
+        let inner: usize = all[axis + 1..].iter().product::<usize>().max(1);
+        let total = all[axis].max(1);
         let wanted = (total * inner).div_ceil(TARGETS).max(least.min((total * inner).div_ceil(64)));
         let len = total.div_ceil(wanted.clamp(1, total));
-        let mut targets = counts;
-        targets[axis] = len.min(counts[axis]);
-        let step: Lengths = std::array::from_fn(|d| phase[d].step);
-        let span = |d: usize| {
-            let at = phase[d].taps.iter().map(|tap| tap.at);
-            (at.clone().min().unwrap_or(0), at.max().unwrap_or(0))
-        };
+        let mut targets = all;
+        targets[axis] = len.min(all[axis]);
+        let step: Lengths = std::array::from_fn(|d| phases.first().map_or(1, |phase| phase[d].step));
+        let taps = |d: usize| phases.iter().flat_map(move |phase| &phase[d].taps).map(|tap: &Tap| tap.at);
+        let spans: [_; MAX_SPATIAL] = std::array::from_fn(|d| (taps(d).min().unwrap_or(0), taps(d).max().unwrap_or(0)));
         let reach = |d: usize, targets: Lengths| targets[d].saturating_sub(1) * step[d];
-        let origin = std::array::from_fn(|d| span(d).0);
-        let extent = std::array::from_fn(|d| reach(d, targets) + (span(d).1 - span(d).0) as usize + 1);
-        let inside = |d: usize| span(d).0 >= 0 && reach(d, counts) as isize + span(d).1 < source[d] as isize;
+        let origin = spans.map(|(first, _)| first);
+        let extent = std::array::from_fn(|d| reach(d, targets) + (spans[d].1 - spans[d].0) as usize + 1);
+        let inside = |d: usize| spans[d].0 >= 0 && reach(d, all) as isize + spans[d].1 < source[d] as isize;
         let last = MAX_SPATIAL - 1;
-        let adjacent = step[last] == 1 || phase[last].taps.len() <= 1;
+        let adjacent = step[last] == 1 || phases.iter().all(|phase| phase[last].taps.len() <= 1);
         let in_place = exact && !channels_last && adjacent && (0..MAX_SPATIAL).all(inside);
         let count = total.div_ceil(len);
         let split = Split::new(extent[last], if in_place || channels_last { 1 } else { step[last] });
@@ -86,7 +82,6 @@ impl Blocks {
             axis,
             len,
             count,
-            targets,
             step,
             origin,
             extent,
@@ -150,11 +145,10 @@ impl Blocks {
         })
     }
 
-    /// The targets of a block along each dimension.
-    pub fn targets_of(&self, block: usize, counts: usize) -> Lengths {
-        let mut targets = self.targets;
-        targets[self.axis] = self.len.min(counts - block * self.len);
-        targets
+    /// The targets of a block along each dimension, of so many in all.
+    pub fn targets_of(&self, block: usize, mut counts: Lengths) -> Lengths {
+        counts[self.axis] = self.len.min(counts[self.axis].saturating_sub(block * self.len));
+        counts
     }
 
     /// The slab of a block: the source itself, or `room` filled from it. `source` points to the first of the channels.

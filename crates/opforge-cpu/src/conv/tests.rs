@@ -36,6 +36,14 @@ const CASES: &[Case] = &[
     case(2, 3, 1, 1, &[[9, 3, 3, 1, 2], [70, 5, 3, 2, 2]], true),
     case(2, 1, 7, 9, &[[9, 3, 2, 1, 1], [41, 4, 2, 1, 3]], true),
     case(2, 4, 1, 1, &[[30, 7, 30, 0, 1]], false),
+    // Lines that are joined: some end within a register block, some at its end; and planes of them.
+    case(2, 1, 9, 5, &[[20, 3, 1, 1, 1], [20, 3, 1, 1, 1]], true),
+    case(1, 2, 8, 15, &[[9, 3, 1, 1, 1], [56, 3, 1, 1, 1]], false),
+    case(1, 1, 8, 4, &[[3, 2, 1, 1, 1], [7, 3, 1, 1, 1], [18, 3, 1, 1, 1]], true),
+    case(1, 1, 33, 3, &[[5, 3, 2, 2, 1], [5, 3, 1, 2, 1]], true),
+    // Images side by side, in the source and in slabs, with more of them than fit.
+    case(19, 1, 6, 7, &[[5, 1, 1, 0, 1], [5, 1, 1, 0, 1]], true),
+    case(13, 2, 5, 4, &[[13, 3, 2, 1, 1], [13, 3, 2, 1, 1]], false),
 ];
 
 const fn case(

@@ -30,12 +30,13 @@ const CHUNKS: usize = 8;
 const MAX_SUMS: usize = 1 << 20;
 /// Products that are added to one sum before it enters a total: errors grow with their number. Totals take memory, and most have fewer.
 const PRODUCTS: usize = 1024;
-/// Columns of a task at least, where there are as many.
-const MIN_COLUMNS: usize = 128;
+/// Bytes of a task's sums at most, about.
+const SUMS: usize = 384 << 10;
+/// What a task does besides, in columns' time.
+const TASK: usize = 32;
 
 pub(super) struct WeightGradient<E: Element> {
     pub(super) sizes: Sizes,
-    pub(super) axis_targets: usize,
     pub(super) blocks: Blocks,
     pub(super) reads: Vec<Read>,
     /// Images of a chunk, and chunks.
@@ -63,33 +64,33 @@ impl<E: Element> Clone for Tensors<E> {
 }
 impl<E: Element> Copy for Tensors<E> {}
 
+/// Columns of a task, a multiple of `width`, where `tasks` share none of these rows and columns: those by which the busiest thread is done first, as
+/// long as a task's sums stay in its processor's cache.
+fn columns_of_task<F>([rows, columns]: [usize; 2], tasks: usize, width: usize) -> usize {
+    let of = |parts: usize| columns.div_ceil(parts).next_multiple_of(width).max(width);
+    let time = |parts: &usize| {
+        let each = of(*parts);
+        (tasks * columns.div_ceil(each)).div_ceil(num_threads()) * (each + TASK)
+    };
+    let least = (rows * columns * size_of::<F>()).div_ceil(SUMS).max(1);
+    of((least..=least.max(CHUNKS.div_ceil(tasks.max(1)))).min_by_key(time).unwrap_or(1))
+}
+
 impl<E: Element> WeightGradient<E> {
     pub fn prepare(op: &'static str, sizes: Sizes, phase: Phase) -> Result<Arc<dyn HostKernel>> {
         let kernels = <E::Compute as Accumulator>::kernels();
-        let blocks = Blocks::new(op, &phase, [sizes.inputs, 1], sizes.x, E::EXACT, sizes.inputs > 1)?;
+        let blocks =
+            Blocks::new(op, std::slice::from_ref(&phase), [sizes.inputs, 1], sizes.x, E::EXACT, sizes.inputs > 1)?;
         let reads = blocks.reads(&phase, sizes.k)?;
         let elements = (sizes.groups * sizes.outputs * reads.len()).max(1);
         let chunks = (MAX_SUMS / elements).clamp(1, CHUNKS).min(sizes.batch.max(1));
         let images = sizes.batch.div_ceil(chunks).max(1);
         let chunks = sizes.batch.div_ceil(images);
-        let wanted = CHUNKS.div_ceil((chunks * sizes.groups).max(1));
-        let parts = wanted.min(reads.len().div_ceil(MIN_COLUMNS)).max(1);
-        let columns = reads.len().div_ceil(parts).next_multiple_of(kernels.width());
-        let parts = reads.len().div_ceil(columns.max(1));
+        let columns =
+            columns_of_task::<E::Compute>([sizes.outputs, reads.len()], chunks * sizes.groups, kernels.width());
+        let parts = reads.len().div_ceil(columns);
         let entry = resolve::<Self>(Isa::current());
-        let axis_targets = phase[blocks.axis].count;
-        Ok(Arc::new(WeightGradient {
-            sizes,
-            axis_targets,
-            blocks,
-            reads,
-            images,
-            chunks,
-            columns,
-            parts,
-            kernels,
-            entry,
-        }))
+        Ok(Arc::new(WeightGradient { sizes, blocks, reads, images, chunks, columns, parts, kernels, entry }))
     }
 
     /// Totals of a task: none if there are few products to each sum.
@@ -113,14 +114,22 @@ impl<E: Element> WeightGradient<E> {
         let grain = (1usize << 14).div_ceil((deep * self.chunks).max(1));
         parallel_for(rows, grain, |range| {
             for row in range {
-                for (q, read) in self.reads.iter().enumerate() {
-                    let mut sum = E::Compute::default();
-                    for chunk in 0..self.chunks {
-                        // SAFETY: each chunk has `elements()` sums, `deep` of them for each row; no other range has this row.
-                        sum = sum.plus(unsafe { *sums.get().add(chunk * self.elements() + row * deep + q) });
-                    }
-                    // SAFETY: the output has an element for each row, channel and tap; no other range has this row.
-                    unsafe { *weight.get().add(row * deep + read.channel * taps + read.k) = E::narrow(sum) };
+                let chunk = |chunk: usize| sums.get().wrapping_add(chunk * self.elements() + row * deep);
+                // SAFETY: each chunk has `elements()` sums, `deep` of them for each row, and the output an element for each read of each row;
+                // no other range has this row.
+                let (sum, to) = unsafe {
+                    (
+                        slice::from_raw_parts_mut(chunk(0), deep),
+                        slice::from_raw_parts_mut(weight.get().add(row * deep), deep),
+                    )
+                };
+                for number in 1..self.chunks {
+                    // SAFETY: as above, and apart from the first chunk's.
+                    let further = unsafe { slice::from_raw_parts(chunk(number), deep) };
+                    sum.iter_mut().zip(further).for_each(|(sum, &x)| *sum = sum.plus(x));
+                }
+                for (read, &sum) in self.reads.iter().zip(&*sum) {
+                    to[read.channel * taps + read.k] = E::narrow(sum);
                 }
             }
         });
@@ -245,7 +254,7 @@ impl<E: Element> WeightGradient<E> {
         sums: &mut Sums<E::Compute>,
         room: *mut E::Compute,
     ) {
-        let targets = self.blocks.targets_of(block, self.axis_targets);
+        let targets = self.blocks.targets_of(block, self.sizes.y);
         let all: usize = targets.iter().product();
         let y = y.wrapping_add(self.first_target(block));
         let a_room = room.wrapping_add(panels_len(&self.kernels, DEPTH, self.columns));

@@ -267,10 +267,9 @@ impl<T: Operand> Tile<'_, T> {
                     round_totals(totals, std::slice::from_raw_parts_mut(sums, c_size));
                 }
                 if !in_output {
-                    self.each_sum(sums, sums_row, count, |sum, j| {
-                        let i = sum.offset_from_unsigned(sums) / sums_row;
-                        *c.add(i * n + j) = T::narrow(*sum);
-                    });
+                    for i in 0..self.rows {
+                        T::narrow_all(sums.add(i * sums_row), c.add(i * n), count);
+                    }
                 }
             }
         })

@@ -23,6 +23,8 @@ use sums::{dots, strip};
 const STRIP: usize = 4096;
 /// Bytes of the matrix that a thread reads at a time.
 const CHUNK: usize = 256 << 10;
+/// Dot products that are divided into chunks, where there are fewer: others are shared whole.
+const DOTS: usize = 8;
 /// The most chunks that a sum is divided into, and the fewest terms of one.
 const CHUNKS: usize = 32;
 const TERMS: usize = 16;
@@ -64,7 +66,8 @@ impl<T: Operand> Gemv<T> {
         let along_outputs = row == 1 && column != 1;
         let whole = if along_outputs { STRIP } else { 16 };
         let part = (CHUNK / per_output).max(1).next_multiple_of(whole).min(len);
-        let divides = along_outputs && len < 2 * STRIP && problem.batches() == 1;
+        let few = if along_outputs { 2 * STRIP } else { DOTS };
+        let divides = len < few && problem.batches() == 1;
         let chunks = per_output.saturating_mul(len) / CHUNK;
         let chunks = if divides { chunks.min(problem.k / TERMS).clamp(1, CHUNKS) } else { 1 };
         Gemv { problem, len, part, chunks, compute: compute_for_this_cpu::<T>() }
@@ -95,7 +98,8 @@ impl<T: Operand> Gemv<T> {
         let totals = Workspace::new(self.chunks * len * size_of::<Total<T>>())?;
         let vectors = self.vectors(inputs, y, 0);
         let whole = Shared(from_ref(&vectors));
-        let (terms, to) = (k.div_ceil(self.chunks), Shared(totals.as_ptr().cast::<Total<T>>()));
+        let terms = k.div_ceil(self.chunks).next_multiple_of(sums::SUMS);
+        let to = Shared(totals.as_ptr().cast::<Total<T>>());
         try_parallel_for(self.chunks, 1, |mut chunks| {
             chunks.try_for_each(|chunk| {
                 let terms = (chunk * terms).min(k)..((chunk + 1) * terms).min(k);
@@ -223,7 +227,9 @@ unsafe fn compute<T: Operand, const FMA: bool>(v: &Vectors<T>, range: Range<usiz
     // SAFETY: the vectors are as described; a part of the vector fits the working memory, as does a strip of outputs.
     unsafe {
         let room = Working::<T>::of(memory);
-        if v.k <= depth {
+        // A vector as it is computed with is read where it lies.
+        let lies = T::EXACT && v.x_step == 1;
+        if v.k <= depth && !lies {
             v.widen(0, v.k, room.x);
         }
         let mut start = range.start;
@@ -235,10 +241,11 @@ unsafe fn compute<T: Operand, const FMA: bool>(v: &Vectors<T>, range: Range<usiz
             loop {
                 checkpoint();
                 let n = depth.min(v.k - p);
-                if v.k > depth {
+                if v.k > depth && !lies {
                     v.widen(p, n, room.x);
                 }
-                let x = std::slice::from_raw_parts(room.x, n);
+                let x = if lies { v.x.add(p).cast::<T::Acc>() } else { room.x.cast_const() };
+                let x = std::slice::from_raw_parts(x, n);
                 if along_outputs {
                     strip::<T, FMA>(v, x, p, start, sums);
                 } else {

@@ -9,6 +9,8 @@
 use opforge_core::{bf16, f16};
 
 use super::{Kernels, Packing, pairs};
+use crate::simd::convert::{NarrowBf16, NarrowF16};
+use crate::simd::{Isa, resolve};
 
 /// The type in which products are summed.
 pub(crate) trait Accumulator: Copy + Default + Send + Sync + 'static {
@@ -81,6 +83,16 @@ pub(crate) trait Operand: Copy + Send + Sync + 'static {
     const EXACT: bool;
     fn widen(self) -> Self::Acc;
     fn narrow(sum: Self::Acc) -> Self;
+    /// Rounds `n` sums.
+    ///
+    /// # Safety
+    /// There are as many sums, and room for as many elements.
+    unsafe fn narrow_all(sums: *const Self::Acc, to: *mut Self, n: usize) {
+        for i in 0..n {
+            // SAFETY: as the caller promises.
+            unsafe { to.add(i).write(Self::narrow(*sums.add(i))) };
+        }
+    }
     /// The micro-kernels of large products, and how operands are packed for them.
     fn for_products() -> (Kernels<Self::Acc>, Packing<Self>) {
         (Self::Acc::kernels(), Packing::SINGLE)
@@ -112,6 +124,10 @@ impl Operand for bf16 {
     fn narrow(sum: f32) -> bf16 {
         bf16::from_f32(sum)
     }
+    unsafe fn narrow_all(sums: *const f32, to: *mut bf16, n: usize) {
+        // SAFETY: as the caller promises; the entry is for this CPU.
+        unsafe { resolve::<NarrowBf16>(Isa::current())(&NarrowBf16, (sums, to, n)) }
+    }
     fn for_products() -> (Kernels<f32>, Packing<bf16>) {
         match pairs::kernels() {
             Some(kernels) => (kernels, Packing { pack: pairs::pack_pairs, unit: 2 }),
@@ -135,6 +151,10 @@ impl Operand for f16 {
     #[inline(always)]
     fn narrow(sum: f32) -> f16 {
         f16::from_f32(sum)
+    }
+    unsafe fn narrow_all(sums: *const f32, to: *mut f16, n: usize) {
+        // SAFETY: as the caller promises; the entry is for this CPU.
+        unsafe { resolve::<NarrowF16>(Isa::current())(&NarrowF16, (sums, to, n)) }
     }
 }
 

@@ -19,7 +19,7 @@ pub(super) fn kernels() -> Option<Kernels<f32>> {
 /// As [`pack`] of `depth` rows in pairs: row `2p` and row `2p + 1` are a row of the panel. After an odd depth comes a row of zeros.
 ///
 /// # Safety
-/// The matrix is readable for `depth x count`, the panel writable for half of the depth, rounded up, times `width` elements; `count <= width`.
+/// The matrix is readable for `depth x count`, the panel writable for half of the depth, rounded up, times `width` elements; `count <= width`. The processor has AVX-512.
 pub(super) unsafe fn pack_pairs(from: Matrix<bf16>, depth: usize, count: usize, panel: *mut f32, width: usize) {
     let panel = panel.cast::<u32>();
     let (whole, odd) = (depth / 2, depth % 2);
@@ -30,7 +30,8 @@ pub(super) unsafe fn pack_pairs(from: Matrix<bf16>, depth: usize, count: usize, 
             pack(pairs, whole, count, panel, width);
         } else {
             for p in 0..whole {
-                interleave(from.from(2 * p, 0), count, panel.add(p * width), width);
+                interleave(from.from(2 * p, 0), count, panel.add(p * width));
+                std::slice::from_raw_parts_mut(panel.add(p * width + count), width - count).fill(0);
             }
         }
         if odd == 1 {
@@ -42,17 +43,43 @@ pub(super) unsafe fn pack_pairs(from: Matrix<bf16>, depth: usize, count: usize, 
     }
 }
 
-/// Writes the first `count` pairs of two rows, and zeros up to `width`.
+/// Writes the first `count` pairs of two rows.
 ///
 /// # Safety
-/// The rows have `count` elements, the panel `width`.
-unsafe fn interleave(rows: Matrix<bf16>, count: usize, panel: *mut u32, width: usize) {
-    // SAFETY: `j` is below the rows' `count`, then below the panel's `width`.
+/// The rows and the panel have as many elements; the processor has AVX-512.
+unsafe fn interleave(rows: Matrix<bf16>, count: usize, panel: *mut u32) {
+    let mut done = 0;
+    // SAFETY: as the caller promises; `j` is below `count`.
     unsafe {
-        for j in 0..count {
+        #[cfg(target_arch = "x86_64")]
+        if rows.column == 1 {
+            done = vectors(rows.at.cast(), rows.at.add(rows.row).cast(), count, panel);
+        }
+        for j in done..count {
             let [first, second] = [0, 1].map(|p| u32::from(rows.from(p, j).at.read().to_bits()));
             panel.add(j).write(first | second << 16);
         }
-        std::slice::from_raw_parts_mut(panel.add(count), width - count).fill(0);
     }
+}
+
+/// Writes the pairs of two contiguous rows, as far as they fill vectors; says how many.
+///
+/// # Safety
+/// As [`interleave`].
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+unsafe fn vectors(first: *const u16, second: *const u16, count: usize, panel: *mut u32) -> usize {
+    use std::arch::x86_64::{
+        _mm256_loadu_si256, _mm512_cvtepu16_epi32, _mm512_or_si512, _mm512_slli_epi32, _mm512_storeu_si512,
+    };
+    const LANES: usize = 16;
+    for j in (0..count / LANES * LANES).step_by(LANES) {
+        // SAFETY: `LANES` elements are left of both rows and of the panel.
+        unsafe {
+            let first = _mm512_cvtepu16_epi32(_mm256_loadu_si256(first.add(j).cast()));
+            let second = _mm512_cvtepu16_epi32(_mm256_loadu_si256(second.add(j).cast()));
+            _mm512_storeu_si512(panel.add(j).cast(), _mm512_or_si512(first, _mm512_slli_epi32::<16>(second)));
+        }
+    }
+    count / LANES * LANES
 }

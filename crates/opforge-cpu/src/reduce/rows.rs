@@ -15,7 +15,7 @@ use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// Elements accumulated in line before the result enters a cascade.
-pub(super) const BLOCK: usize = 1024;
+pub(super) const BLOCK: usize = 2048;
 /// Blocks after which a fold looks whether it is to stop.
 const BLOCKS: usize = LOOK / BLOCK;
 /// No vector has more lanes.

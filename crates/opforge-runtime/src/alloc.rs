@@ -1,7 +1,7 @@
 //! The caching allocator of tensor memory.
 //!
-//! Small blocks (up to 256 KiB) are cut from slabs of 2 MiB and recycled by size class; large ones are mapped one by one and recycled by
-//! best fit. Freed memory is kept for the next request until [`empty_cache`] is called or the [`limit`] is reached. All memory is
+//! Small blocks (up to 256 KiB) are cut from slabs of 2 MiB and recycled by size class; large ones are cut from mappings of up to 32 MiB, so that they
+//! lie in huge pages, and recycled by best fit. Freed memory is kept for the next request until [`empty_cache`] is called or the [`limit`] is reached. All memory is
 //! initialised: zero when it comes from the system, the remains of earlier data when it is recycled.
 
 mod heap;

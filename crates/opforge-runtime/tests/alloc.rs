@@ -84,11 +84,23 @@ fn blocks_are_aligned_and_apart() {
     for storage in &storages {
         let alignment = match storage.nbytes() {
             ..=64 => 16,
-            nbytes if nbytes >= 2 * MIB => 2 * MIB,
+            nbytes if nbytes > 256 << 10 => 4096,
             _ => alloc::ALIGNMENT,
         };
         assert!(address(storage).is_multiple_of(alignment), "{} bytes", storage.nbytes());
     }
+}
+
+/// New memory comes in huge pages, which such blocks alone would not fill.
+#[cfg(unix)]
+#[test]
+fn large_blocks_lie_side_by_side() {
+    let _turn = turn();
+    alloc::empty_cache();
+    let storages: Vec<_> = (0..8).map(|_| reserved(300_000).unwrap()).collect();
+    let addresses: Vec<usize> = storages.iter().map(|storage| address(storage)).collect();
+    let adjacent = addresses.windows(2).filter(|pair| pair[1] == pair[0] + (320 << 10)).count();
+    assert!(adjacent >= 6, "{addresses:x?}");
 }
 
 #[test]

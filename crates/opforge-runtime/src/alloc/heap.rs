@@ -6,6 +6,7 @@ use std::ptr::NonNull;
 use opforge_core::{Error, Result};
 
 use super::size::{CLASSES, MAX_SMALL, SLAB, class_of, class_size, large_size};
+use super::system::Reserve;
 use super::{ALIGNMENT, Stats, system};
 
 /// The address of a block; blocks of one size are interchangeable.
@@ -16,6 +17,8 @@ pub(crate) struct Heap {
     /// Free small blocks by class, the last freed (the hottest) at the end.
     small: [Vec<Block>; CLASSES],
     slabs: Vec<Slab>,
+    /// What large blocks are cut from.
+    reserve: Reserve,
     /// Free large blocks by size.
     large: BTreeMap<usize, Vec<Block>>,
     /// The sizes of all large blocks in use, by address.
@@ -41,6 +44,7 @@ impl Heap {
         Heap {
             small: [const { Vec::new() }; CLASSES],
             slabs: Vec::new(),
+            reserve: Reserve::new(),
             large: BTreeMap::new(),
             large_in_use: BTreeMap::new(),
             mapped: 0,
@@ -110,7 +114,7 @@ impl Heap {
     fn cut(&mut self, size: usize, limit: usize) -> Option<Block> {
         let room = self.slabs.last().is_some_and(|slab| slab.cut + size <= SLAB);
         if !room {
-            let start = self.map(SLAB, limit)?;
+            let start = self.map(SLAB, limit, |_| system::map(SLAB))?;
             self.slabs.push(Slab { start, cut: 0 });
         }
         let slab = self.slabs.last_mut()?;
@@ -135,7 +139,7 @@ impl Heap {
                 self.stats.reused += 1;
                 found
             }
-            None => (self.map(wanted, limit)?, wanted),
+            None => (self.map(wanted, limit, |heap| heap.reserve.cut(wanted))?, wanted),
         };
         self.large_in_use.insert(block.addr().get(), size);
         Some((block, size))
@@ -160,20 +164,21 @@ impl Heap {
         size
     }
 
-    /// Maps memory; gives up the cache first where the limit or the system asks for it.
-    fn map(&mut self, size: usize, limit: usize) -> Option<Block> {
+    /// New memory; gives up the cache first where the limit or the system asks for it.
+    fn map(&mut self, size: usize, limit: usize, new: impl Fn(&mut Heap) -> Option<Block>) -> Option<Block> {
         if self.mapped.saturating_add(size) > limit {
             self.empty_cache();
         }
-        let block = system::map(size).or_else(|| {
+        let block = new(self).or_else(|| {
             self.empty_cache();
-            system::map(size)
+            new(self)
         })?;
         self.mapped += size;
         Some(block)
     }
 
     pub(super) fn empty_cache(&mut self) {
+        self.reserve.give_back();
         for (size, blocks) in std::mem::take(&mut self.large) {
             self.mapped -= size * blocks.len();
             // SAFETY: free blocks, mapped with this size.

@@ -76,6 +76,60 @@ unsafe fn unmap_range(start: *mut u8, size: usize) {
     }
 }
 
+/// Mapped memory that large blocks are cut from, front to back: blocks of less than a huge page, and the ends of others, then lie in huge pages too.
+/// Each block is returned by itself.
+pub(super) struct Reserve {
+    next: usize,
+    end: usize,
+    /// Bytes of the next mapping: programs that need little take little.
+    growth: usize,
+}
+
+impl Reserve {
+    const LEAST: usize = 2 * SLAB;
+    const MOST: usize = 16 * SLAB;
+
+    pub(super) const fn new() -> Self {
+        Reserve { next: 0, end: 0, growth: Reserve::LEAST }
+    }
+
+    /// `size` bytes of zeros, whole pages. `None` when the system refuses.
+    #[cfg(unix)]
+    pub(super) fn cut(&mut self, size: usize) -> Option<NonNull<u8>> {
+        if self.end - self.next < size {
+            let Some(start) = map(self.growth.max(size.checked_next_multiple_of(SLAB)?)) else {
+                return map(size);
+            };
+            self.give_back();
+            self.next = start.expose_provenance().get();
+            self.end = self.next + self.growth.max(size.next_multiple_of(SLAB));
+            self.growth = (2 * self.growth).min(Reserve::MOST);
+        }
+        let block = NonNull::new(std::ptr::with_exposed_provenance_mut(self.next));
+        self.next += size;
+        block
+    }
+
+    /// Returns what was not cut to the system.
+    #[cfg(unix)]
+    pub(super) fn give_back(&mut self) {
+        let rest = std::ptr::with_exposed_provenance_mut(self.next);
+        // SAFETY: whole pages of a mapping, of which no block was cut.
+        unsafe { unmap_range(rest, self.end - self.next) };
+        self.end = self.next;
+    }
+
+    /// As [`map`]: parts of blocks cannot be returned here.
+    #[cfg(not(unix))]
+    pub(super) fn cut(&mut self, size: usize) -> Option<NonNull<u8>> {
+        map(size)
+    }
+
+    /// There is nothing to return.
+    #[cfg(not(unix))]
+    pub(super) fn give_back(&mut self) {}
+}
+
 /// Has a block backed by huge pages where they are faster.
 ///
 /// # Safety

@@ -201,7 +201,7 @@ impl<E: Element> Correlation<E> {
         if self.slab.is_some() {
             return slabs + self.rows * self.kernels.width() + SLACK;
         }
-        slabs + panels_len(&self.kernels, block_depth(deep), most) + sums
+        slabs + panels_len(&self.kernels, deepest_block(&self.systems), most) + sums
     }
 
     /// Packs all weights, strip by strip.
@@ -231,6 +231,11 @@ impl<E: Element> Correlation<E> {
         });
         Ok(packed)
     }
+}
+
+/// The depth of the deepest block of any of the systems; the one with the most reads may have others.
+pub(super) fn deepest_block(systems: &[System]) -> usize {
+    systems.iter().map(|system| block_depth(system.reads.len())).max().unwrap_or(0)
 }
 
 /// Whether there are too few target channels for packing to pay.

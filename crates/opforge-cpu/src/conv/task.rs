@@ -9,7 +9,7 @@ use opforge_runtime::checkpoint;
 
 use super::Element;
 use super::MAX_SPATIAL;
-use super::correlate::{Correlation, InPlace, System, Tensors, is_direct};
+use super::correlate::{Correlation, InPlace, System, Tensors, deepest_block, is_direct};
 use super::geometry::Lengths;
 use super::panel::{Runs, panels_len, position};
 use super::phase::counts;
@@ -180,10 +180,9 @@ impl<'a, E: Element> Part<'a, E> {
         let correlation = self.correlation;
         let plane: usize = correlation.spec.target.iter().product();
         let (rows, most) = (self.channels.len(), targets.columns(piece).max().unwrap_or(0));
-        let deep = targets.systems.iter().map(|system| system.reads.len()).max().unwrap_or(0);
         // SAFETY: the room holds a panel for each read, then `rows * columns` sums of each system and the totals of one.
         unsafe {
-            let all = room.add(panels_len(&correlation.kernels, block_depth(deep), most));
+            let all = room.add(panels_len(&correlation.kernels, deepest_block(targets.systems), most));
             let totals = all.wrapping_add(rows * targets.columns(piece).sum::<usize>()).cast::<u8>();
             let totals: *mut Total<E::Compute> =
                 totals.wrapping_add(totals.align_offset(align_of::<Total<E::Compute>>())).cast();

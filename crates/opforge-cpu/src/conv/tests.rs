@@ -44,6 +44,8 @@ const CASES: &[Case] = &[
     // Images side by side, in the source and in slabs, with more of them than fit.
     case(19, 1, 6, 7, &[[5, 1, 1, 0, 1], [5, 1, 1, 0, 1]], true),
     case(13, 2, 5, 4, &[[13, 3, 2, 1, 1], [13, 3, 2, 1, 1]], false),
+    // Systems of a transpose of which the one with fewer reads has deeper blocks.
+    case(2, 1, 9, 33, &[[9, 3, 1, 1, 1], [49, 5, 2, 1, 1]], true),
 ];
 
 const fn case(
@@ -240,4 +242,41 @@ fn windows_beyond_the_address_space_are_refused() {
     assert!(!refused(1, 0, 1, 1));
     assert!(refused(0, 0, 1, 1) && refused(1, 0, 0, 1) && refused(1, 0, 1, 0) && refused(1, 0, 1, 2));
     assert!(refused(usize::MAX, 0, 1, 1) && refused(1, usize::MAX, 1, 1) && refused(1, 0, usize::MAX / 2, 1));
+}
+
+/// Shapes drawn at random: working memory is divided between slabs, panels and sums in ways that depend on all lengths.
+#[test]
+fn drawn_shapes_agree_with_loops() {
+    let mut state = 11u64;
+    let mut draw = |among: &[usize]| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        among[(state >> 33) as usize % among.len()]
+    };
+    let mut drawn = 0;
+    while drawn < 80 {
+        let spatial: Vec<[usize; 5]> = (0..draw(&[1, 2, 2, 3]))
+            .map(|_| {
+                [
+                    draw(&[1, 5, 7, 9, 14, 18, 24, 40]),
+                    draw(&[1, 2, 3, 5]),
+                    draw(&[1, 1, 2, 3]),
+                    draw(&[0, 1, 2]),
+                    draw(&[1, 1, 2]),
+                ]
+            })
+            .collect();
+        let fits = |&[x, k, _, padding, dilation]: &[usize; 5]| x + 2 * padding > dilation * (k - 1);
+        let channels = [draw(&[1, 3, 8, 33]), draw(&[1, 2, 5, 31])];
+        let work = spatial.iter().map(|s| s[0] * s[1]).product::<usize>() * channels[0] * channels[1];
+        if !spatial.iter().all(fits) || work > 4_000_000 {
+            continue;
+        }
+        let (batch, groups) = (draw(&[1, 2, 9]), draw(&[1, 1, 2]));
+        let case = case(batch, groups, channels[0], channels[1], spatial.leak(), draw(&[0, 1]) == 1);
+        for computed in ALL {
+            let reference = reference(&case, computed, DType::F32, 0);
+            check(&case, computed, &reference.inputs, &reference);
+        }
+        drawn += 1;
+    }
 }

@@ -3,7 +3,8 @@
 
 use super::Element;
 use super::geometry::Lengths;
-use super::weight::{Sums, WeightGradient};
+use super::sums::Sums;
+use super::weight::WeightGradient;
 use crate::matmul::operand::Accumulator;
 use crate::simd::stored::{VectorOf, lie, load_as};
 use crate::simd::{Float, Simd, Vector};

@@ -12,6 +12,7 @@ mod piece;
 mod product;
 mod slab;
 pub(crate) mod split;
+mod sums;
 mod task;
 #[cfg(test)]
 mod tests;

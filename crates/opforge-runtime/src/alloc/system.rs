@@ -163,9 +163,9 @@ mod huge {
     /// How long small pages take, for as many bytes as a huge one.
     static SMALL: OnceLock<Duration> = OnceLock::new();
 
-    /// Blocks to come that are not looked at, since huge pages were slow.
+    /// Mappings to come that are not looked at, since huge pages were slow: of 128 MiB or more.
     static SKIPPED: AtomicU32 = AtomicU32::new(0);
-    const SKIP: u32 = 16;
+    const SKIP: u32 = 4;
 
     /// Whether a block's huge pages are there sooner than small ones: tells from its first and its last, which are touched.
     ///

@@ -129,13 +129,7 @@ impl<E: Element> Correlation<E> {
         let threads = if spec.work < MIN_SHARED_WORK { 1 } else { num_threads() };
         let least = if threads == 1 { 1 } else { (4 * threads).div_ceil((spec.batch * channels.groups).max(1)) };
         let blocks = Blocks::new(spec.op, &phases, [channels.source, least], spec.source, E::EXACT, false)?;
-        let (mut systems, mut packed) = (Vec::with_capacity(phases.len()), 0);
-        for phase in phases.into_iter().filter(|phase| phase.iter().all(|line| line.count > 0)) {
-            let reads = blocks.reads(&phase, spec.k)?;
-            let weights = reads.iter().map(|r| r.channel * channels.weight[2] + r.k).collect();
-            systems.push(System { phase, reads, weights, packed });
-            packed += channels.groups * channels.target * systems[systems.len() - 1].reads.len();
-        }
+        let (systems, packed) = systems(&spec, &blocks, phases)?;
         let firsts = |system: &System| [0, 1].map(|d: usize| system.phase[d].first);
         let alternating = systems.iter().take_while(|system| firsts(system) == firsts(&systems[0])).count();
         let rows = rows_of_task(channels.target, kernels.rows(), least.div_ceil(blocks.count));
@@ -143,25 +137,20 @@ impl<E: Element> Correlation<E> {
         let whole = systems.len() == 1 && whole(&systems[0].phase);
         let in_totals = systems.iter().any(|system| system.reads.len() > PRODUCTS * DEPTH);
         let in_place = E::EXACT && whole && !in_totals;
-        let slab = match in_place && blocks.is_copied() {
-            true => InPlace::new(&systems[0], &blocks, kernels.lanes()),
-            false => None,
-        };
-        let images = match is_direct(&spec) || slab.is_some() || blocks.count > 1 {
-            true => 1,
-            false => images_of_task(&spec, &systems, kernels.lanes(), threads),
-        };
+        let is_slab = in_place && blocks.is_copied();
+        let slab = is_slab.then(|| InPlace::new(&systems[0], &blocks, kernels.lanes())).flatten();
+        let alone = is_direct(&spec) || slab.is_some() || blocks.count > 1;
+        let images = if alone { 1 } else { images_of_task(&spec, &systems, kernels.lanes(), threads) };
         let parts = blocks.count * channels.target.div_ceil(rows);
         let tasks = if systems.is_empty() { 0 } else { spec.batch.div_ceil(images) * channels.groups * parts };
         let entry = resolve::<Self>(Isa::current());
-        let in_place = in_place && images == 1;
         let mut correlation = Correlation {
             spec,
             blocks,
             systems,
             alternating,
             whole,
-            in_place,
+            in_place: in_place && images == 1,
             in_totals,
             slab,
             images,
@@ -231,6 +220,20 @@ impl<E: Element> Correlation<E> {
         });
         Ok(packed)
     }
+}
+
+/// The systems that make anything, and the elements of all their packed weights.
+fn systems(spec: &Spec, blocks: &Blocks, phases: Vec<Phase>) -> Result<(Vec<System>, usize)> {
+    let (channels, mut packed) = (&spec.channels, 0);
+    let mut systems = Vec::with_capacity(phases.len());
+    for phase in phases.into_iter().filter(|phase| phase.iter().all(|line| line.count > 0)) {
+        let reads = blocks.reads(&phase, spec.k)?;
+        let weights = reads.iter().map(|r| r.channel * channels.weight[2] + r.k).collect();
+        let size = channels.groups * channels.target * reads.len();
+        systems.push(System { phase, reads, weights, packed });
+        packed += size;
+    }
+    Ok((systems, packed))
 }
 
 /// The depth of the deepest block of any of the systems; the one with the most reads may have others.

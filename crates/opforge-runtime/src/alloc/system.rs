@@ -97,12 +97,11 @@ impl Reserve {
     #[cfg(unix)]
     pub(super) fn cut(&mut self, size: usize) -> Option<NonNull<u8>> {
         if self.end - self.next < size {
-            let Some(start) = map(self.growth.max(size.checked_next_multiple_of(SLAB)?)) else {
-                return map(size);
-            };
+            let length = self.growth.max(size.checked_next_multiple_of(SLAB)?);
+            let Some(start) = map(length) else { return map(size) };
             self.give_back();
             self.next = start.expose_provenance().get();
-            self.end = self.next + self.growth.max(size.next_multiple_of(SLAB));
+            self.end = self.next + length;
             self.growth = (2 * self.growth).min(Reserve::MOST);
         }
         let block = NonNull::new(std::ptr::with_exposed_provenance_mut(self.next));

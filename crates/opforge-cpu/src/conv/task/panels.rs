@@ -14,8 +14,15 @@ use crate::conv::piece::{Piece, Targets};
 use crate::conv::product::{PRODUCTS, Product, Total, block_depth};
 use crate::conv::slab::Read;
 use crate::conv::{Element, MAX_SPATIAL};
-use crate::matmul::operand::{add_to_totals, round_totals};
+use crate::matmul::operand::{Accumulator, add_to_totals, round_totals};
 use crate::simd::Simd;
+
+/// Where sums go, in rows for the channels, `row` apart; and their totals, if there are any.
+struct Sums<C: Accumulator> {
+    at: *mut C,
+    row: usize,
+    totals: *mut Total<C>,
+}
 
 impl<E: Element> Part<'_, E> {
     /// A piece by packed weights times panels: each system's sums after the other's, then whole lines.
@@ -46,21 +53,22 @@ impl<E: Element> Part<'_, E> {
                 if correlation.in_place {
                     let at = self.place(system, position(numbers.start, targets.of(system)));
                     let to = self.target(0, self.channels.start).add(at).cast();
-                    return self.sums::<S>(system, targets.of(system), numbers, slab, room, (to, plane), totals);
+                    let made = Sums { at: to, row: plane, totals };
+                    return self.sums::<S>(system, targets.of(system), numbers, slab, room, made);
                 }
-                self.sums::<S>(system, targets.of(system), numbers, slab, room, (sums, columns), totals);
+                let made = Sums { at: sums, row: columns, totals };
+                self.sums::<S>(system, targets.of(system), numbers, slab, room, made);
                 sums = sums.add(rows * columns);
             }
             self.finish::<S>(targets, piece, all);
         }
     }
 
-    /// The sums of a system's targets, given by their numbers, in rows for the channels: where they begin, and how far apart they are.
+    /// The sums of a system's targets, given by their numbers.
     ///
     /// # Safety
     /// As [`Part::products`]; the sums are writable, and the totals for as many, if there are any.
     #[inline(always)]
-    #[allow(clippy::too_many_arguments)]
     unsafe fn sums<S: Simd>(
         &self,
         system: &System,
@@ -68,8 +76,7 @@ impl<E: Element> Part<'_, E> {
         numbers: Range<usize>,
         slab: *const E::Compute,
         room: *mut E::Compute,
-        (c, c_row): (*mut E::Compute, usize),
-        totals: *mut Total<E::Compute>,
+        Sums { at: c, row: c_row, totals }: Sums<E::Compute>,
     ) {
         let (correlation, deep, rows) = (self.correlation, system.reads.len(), self.channels.len());
         let (depth, columns, in_totals) = (block_depth(deep), numbers.len(), correlation.in_totals);

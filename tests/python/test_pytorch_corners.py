@@ -1,7 +1,10 @@
 """Corners of PyTorch's semantics: each row is a call and what PyTorch 2.15 gives for it."""
 
+import copy
 import math
+import pickle
 
+import numpy as np
 import pytest
 
 import opforge as torch
@@ -245,3 +248,25 @@ def test_householder_products_of_tall_matrices_need_no_square_ones():
 def test_the_inverse_of_a_vector_is_a_shape_error():
     with pytest.raises(torch.ShapeError, match="square"):
         torch.linalg.inv(torch.ones(1).expand(2**20))
+
+
+def test_equal_compares_numbers_of_two_dtypes():
+    x = torch.tensor([1, 2])
+    assert torch.equal(x, torch.tensor([1.0, 2.0])) and not torch.equal(x, torch.tensor([1.0, 2.5]))
+    assert torch.equal(torch.empty(8, 0, dtype=torch.int64), torch.empty(8, 0)) and not torch.equal(x, x[:1])
+
+
+def test_the_adjoint_of_a_complex_number_is_its_conjugate():
+    x = torch.tensor(1.09 - 0.57j)
+    assert x.H.item() == x.mH.item() == x.adjoint().item() == x.item().conjugate()
+
+
+def test_parts_of_shapes_are_shapes():
+    shape = torch.empty(2, 3, 4).shape
+    for part in (shape[:2], shape[::-1], shape[5:], shape[:], shape + (1,)):
+        assert type(part) is torch.Size and part.numel() == int(np.prod(part))
+    assert shape[1] == shape[-2] == 3 and shape[1:] == (3, 4) and hash(shape) == hash((2, 3, 4))
+    assert pickle.loads(pickle.dumps(shape)) == copy.deepcopy(shape) == shape and type(copy.copy(shape)) is torch.Size
+    for wrong in (3, "a", 1.0, None):
+        with pytest.raises((IndexError, TypeError)):
+            shape[wrong]

@@ -58,16 +58,21 @@ impl HostKernel for Arange {
     }
 }
 
-/// The integers, signed or not, of one size.
-trait Truncate {
+/// Elements that are computed from a common first: as many multiples of the step are known.
+const BLOCK: usize = 64;
+
+/// The integers, signed or not, of one size: all of them wrap, and what is cut off of a wider one does not change the rest.
+trait Truncate: Copy {
     /// The lowest bits.
     fn truncate(value: i64) -> Self;
+    fn plus(self, other: Self) -> Self;
 }
 
 macro_rules! truncate {
     ($($ty:ty),*) => {
         $(impl Truncate for $ty {
             fn truncate(value: i64) -> Self { value as $ty }
+            fn plus(self, other: Self) -> Self { self.wrapping_add(other) }
         })*
     };
 }
@@ -77,10 +82,12 @@ truncate!(u8, u16, u32, u64);
 /// `at` points to the first element of a tensor of `T` that has these elements.
 unsafe fn integers<T: Truncate>(start: Scalar, step: Scalar, first: usize, at: *mut u8, n: usize) {
     let (start, step) = (start.to_i64(), step.to_i64());
-    for i in first..first + n {
-        let value = start.wrapping_add(step.wrapping_mul(i as i64));
-        // SAFETY: `first + n` is at most the tensor's length, and `i` below it.
-        unsafe { at.cast::<T>().add(i).write(T::truncate(value)) };
+    let multiples: [T; BLOCK] = std::array::from_fn(|i| T::truncate(step.wrapping_mul(i as i64)));
+    // SAFETY: the tensor has the elements, which are written before anything is read.
+    let elements = unsafe { std::slice::from_raw_parts_mut(at.cast::<T>().add(first), n) };
+    for (block, elements) in elements.chunks_mut(BLOCK).enumerate() {
+        let begin = T::truncate(start.wrapping_add(step.wrapping_mul((first + block * BLOCK) as i64)));
+        elements.iter_mut().zip(&multiples).for_each(|(element, multiple)| *element = begin.plus(*multiple));
     }
 }
 
@@ -88,9 +95,15 @@ unsafe fn integers<T: Truncate>(start: Scalar, step: Scalar, first: usize, at: *
 /// As [`integers`].
 unsafe fn floats<T: WithDType>(start: Scalar, step: Scalar, first: usize, at: *mut u8, n: usize) {
     let (start, step) = (start.to_f64(), step.to_f64());
-    for i in first..first + n {
-        // SAFETY: the tensor of `T` has the elements `first..first + n`, of which `i` is one.
-        unsafe { at.cast::<T>().add(i).write(T::from_f64(start + i as f64 * step)) };
+    let numbers: [f64; BLOCK] = std::array::from_fn(|i| i as f64);
+    // SAFETY: the tensor of `T` has the elements, which are written before anything is read.
+    let elements = unsafe { std::slice::from_raw_parts_mut(at.cast::<T>().add(first), n) };
+    for (block, elements) in elements.chunks_mut(BLOCK).enumerate() {
+        // Whole numbers: their sums are exact.
+        let begin = (first + block * BLOCK) as f64;
+        for (element, number) in elements.iter_mut().zip(&numbers) {
+            *element = T::from_f64(start + (begin + number) * step);
+        }
     }
 }
 

@@ -92,6 +92,7 @@ mod _core {
         for (name, value) in [("inf", f64::INFINITY), ("nan", f64::NAN), ("pi", PI), ("e", E)] {
             module.add(name, value)?;
         }
+        module.add("_Shape", crate::tensor::shape_class(module.py())?)?;
         module.add("default_generator", PyGenerator(opforge::Generator::default()))?;
         crate::error::add_to(module)?;
         crate::dtype::add_to(module)?;

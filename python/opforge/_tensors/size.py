@@ -1,8 +1,10 @@
 """The class of tensors' shapes."""
 
+from .._core import _Shape
 
-class Size(tuple):
-    """A shape: a tuple of lengths."""
+
+class Size(_Shape):
+    """A shape: a tuple of lengths, of which a slice is a shape too."""
 
     __slots__ = ()
 
@@ -18,7 +20,3 @@ class Size(tuple):
 
     def __add__(self, other):
         return Size(tuple.__add__(self, tuple(other)))
-
-    def __getitem__(self, index):
-        item = tuple.__getitem__(self, index)
-        return Size(item) if isinstance(index, slice) else item

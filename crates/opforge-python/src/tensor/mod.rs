@@ -12,6 +12,7 @@ mod operators;
 mod pickle;
 mod properties;
 mod repr;
+mod size;
 mod storage;
 
 use opforge::Tensor;
@@ -24,7 +25,7 @@ pub use dlpack::{from_dlpack, install as install_exchange};
 pub use host::item;
 pub use numpy::from_numpy;
 pub use pickle::_rebuild_tensor;
-pub use properties::set_size_class;
+pub use size::{base as shape_class, set_size_class};
 pub use storage::PyStorage;
 
 /// A tensor: elements of one dtype in a shape, on a device. The methods are the declared functions'; see `opforge.Tensor.add` and so on.

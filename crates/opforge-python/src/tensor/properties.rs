@@ -3,35 +3,13 @@
 use opforge::{Error, Tensor};
 use opforge_core::Kind;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyTuple, PyType};
+use pyo3::types::PyTuple;
 
 use super::PyTensor;
+use super::size::size;
 use crate::device::PyDevice;
 use crate::dtype::{self, PyDType};
 use crate::error::OrRaise;
-
-/// The class of shapes, a tuple with `numel`, which the package defines.
-static SIZE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-
-/// Makes the class of shapes known.
-#[pyfunction]
-pub fn set_size_class(py: Python<'_>, class: Py<PyType>) {
-    let _ = SIZE.set(py, class);
-}
-
-fn size<'py>(py: Python<'py>, dims: &[usize]) -> PyResult<Bound<'py, PyAny>> {
-    let dims = PyTuple::new(py, dims)?;
-    match SIZE.get(py) {
-        Some(class) => class.bind(py).call1((dims,)),
-        None => Ok(dims.into_any()),
-    }
-}
-
-/// Whether an object is a shape.
-pub fn is_size(object: &Bound<'_, PyAny>) -> bool {
-    SIZE.get(object.py()).is_some_and(|class| object.is_instance(class.bind(object.py())).unwrap_or(false))
-}
 
 impl PyTensor {
     /// The place of a dimension; a scalar has none, though most functions take it as a vector of one element.
@@ -215,8 +193,7 @@ impl PyTensor {
     fn adjoint(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
         let tensor = self.tensor(py);
         match tensor.rank() {
-            0 => Self::wrap(py, tensor.clone()),
-            2 => Self::wrap(py, opforge::functional::adjoint(&tensor).or_raise(py)?),
+            0 | 2 => Self::wrap(py, opforge::functional::adjoint(&tensor).or_raise(py)?),
             _ => Err(Error::shape("H", "self", format!("{:?}", tensor.shape()), "a matrix")).or_raise(py),
         }
     }

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
-use super::super::{PyTensor, leaves, properties};
+use super::super::{PyTensor, leaves, size};
 use super::{Like, from_data, with_grad};
 use crate::binding;
 use crate::cell::Cell;
@@ -29,7 +29,7 @@ fn construct(args: &Bound<'_, PyTuple>, like: Like) -> PyResult<Tensor> {
         return Ok(tensor.get().tensor(py).detach());
     }
     let size = match &only {
-        Some(only) if properties::is_size(only) => only.cast::<PyTuple>()?.clone(),
+        Some(only) if size::is_size(only) => only.cast::<PyTuple>()?.clone(),
         _ => args.clone(),
     };
     let lengths = size.iter().map(|length| binding::int(length.as_borrowed())).collect::<Option<Vec<i64>>>();

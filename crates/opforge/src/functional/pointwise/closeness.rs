@@ -5,7 +5,7 @@ use crate::ops::prelude::*;
 
 functions! { equal, isclose, allclose }
 
-/// Whether two tensors have the same shape, dtype and elements. NaN equals nothing.
+/// Whether two tensors have the same shape and elements, which are compared in the dtype that both are promoted to. NaN equals nothing.
 ///
 /// ```
 /// # use opforge::{Device, Tensor};
@@ -16,11 +16,12 @@ functions! { equal, isclose, allclose }
 /// ```
 #[function]
 pub fn equal(input: &Tensor, other: &Tensor) -> Result<bool> {
-    if input.shape() != other.shape() || input.dtype() != other.dtype() {
+    if input.shape() != other.shape() {
         return Ok(false);
     }
     truth(&f::all(&f::eq(input.into(), other.into())?, None, false)?)
 }
+
 /// Whether elements are equal to within `atol + rtol * |other|`. Infinities are close to themselves, NaN only with `equal_nan`.
 ///
 /// # Errors

@@ -10,20 +10,31 @@ def cases(torch):
     return {name: Case(step(torch)) for name, step in STEPS.items()} | encoders(torch)
 
 
-def training(torch, model, loss, optimizer):
-    def step():
-        optimizer.zero_grad()
-        loss(model).backward()
-        optimizer.step()
+def training(model, loss, optimizer):
+    """A step, of the model as it is or compiled: how the model is run is an argument."""
 
-    return step
+    def kind(run):
+        running = run(model)
+
+        def step():
+            optimizer.zero_grad()
+            loss(running).backward()
+            optimizer.step()
+
+        return step
+
+    return kind
+
+
+def as_it_is(model):
+    return model
 
 
 def mlp(torch):
     nn = torch.nn
     model = nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 10))
     x, labels = torch.randn(128, 784), torch.randint(0, 10, (128,))
-    return training(torch, model, lambda m: nn.functional.cross_entropy(m(x), labels), torch.optim.SGD(model.parameters(), lr=0.01))
+    return training(model, lambda m: nn.functional.cross_entropy(m(x), labels), torch.optim.SGD(model.parameters(), lr=0.01))
 
 
 def cnn(torch):
@@ -33,13 +44,13 @@ def cnn(torch):
         nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(32 * 64, 10),
     )
     x, labels = torch.randn(32, 3, 32, 32), torch.randint(0, 10, (32,))
-    return training(torch, model, lambda m: nn.functional.cross_entropy(m(x), labels), torch.optim.Adam(model.parameters(), lr=1e-3))
+    return training(model, lambda m: nn.functional.cross_entropy(m(x), labels), torch.optim.Adam(model.parameters(), lr=1e-3))
 
 
 def block(torch):
     model = torch.nn.TransformerEncoderLayer(384, 12, 1536, batch_first=True, dropout=0.0)
     x = torch.randn(4, 64, 384)
-    return training(torch, model, lambda m: m(x).square().mean(), torch.optim.AdamW(model.parameters(), lr=1e-4))
+    return training(model, lambda m: m(x).square().mean(), torch.optim.AdamW(model.parameters(), lr=1e-4))
 
 
 def unet(torch):
@@ -68,15 +79,18 @@ def unet(torch):
             return self.out(y)
 
     model, x = UNet(), torch.randn(4, 3, 64, 64)
-    return training(torch, model, lambda m: nn.functional.mse_loss(m(x), x), torch.optim.Adam(model.parameters(), lr=1e-3))
+    return training(model, lambda m: nn.functional.mse_loss(m(x), x), torch.optim.Adam(model.parameters(), lr=1e-3))
 
 
-STEPS = {
+MODELS = {
     "training step, MLP 784-512-10, SGD": mlp,
     "training step, CNN, Adam": cnn,
     "training step, transformer block 384": block,
     "training step, UNet 64x64": unet,
 }
+
+STEPS = {name: lambda torch, model=model: model(torch)(as_it_is) for name, model in MODELS.items()}
+STEPS |= {f"{name}, compiled": lambda torch, model=model: model(torch)(torch.compile) for name, model in MODELS.items()}
 
 
 def encoders(torch):

@@ -27,7 +27,7 @@ pub struct Stage {
 /// Why a call is not carried out together with those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Apart {
-    /// The call is not made of single elements or of rows: a product or a gather, for example.
+    /// The call is not made of single elements or of rows: a convolution or a gather, for example.
     Whole(&'static str),
     /// The call before it is such.
     AfterWhole(&'static str),

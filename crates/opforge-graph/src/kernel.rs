@@ -97,7 +97,11 @@ impl Graph {
         let mut steps = Vec::new();
         let mut start = 0;
         while start < self.nodes.len() {
-            let step = if options.fusion { self.joined(&parts, start)? } else { self.single(start, Some(Apart::Off))? };
+            let step = if options.fusion {
+                self.joined(&parts, start, options.prepacking)?
+            } else {
+                self.single(start, Some(Apart::Off))?
+            };
             start = step.nodes.end;
             steps.push(if options.prepacking { self.prepacked(step) } else { step });
         }
@@ -118,8 +122,8 @@ impl Graph {
         Ok(Step { nodes: number..number + 1, kernel, inputs, outputs, flops, apart })
     }
 
-    /// As many calls as go together from this one on.
-    fn joined(&self, parts: &[Option<Part>], start: usize) -> Result<Step> {
+    /// As many calls as go together from this one on; a product's weight is packed, where that is wanted.
+    fn joined(&mut self, parts: &[Option<Part>], start: usize, prepacking: bool) -> Result<Step> {
         let own = self.nodes[start].op.name();
         let (mut chain, mut apart) = (Chain::default(), None);
         for (node, part) in self.nodes.iter().zip(parts).skip(start) {
@@ -132,7 +136,7 @@ impl Graph {
                 break;
             }
         }
-        if let Some(step) = self.fused(&chain, start) {
+        if let Some(step) = self.fused(&chain, start, prepacking) {
             return Ok(Step { apart, ..step });
         }
         // Where the chain has not even begun, what ended it was this call.
@@ -145,18 +149,20 @@ impl Graph {
     }
 
     /// The kernel of a chain of calls; none of fewer than two, and of those that no kernel can be made for.
-    fn fused(&self, chain: &Chain<'_>, start: usize) -> Option<Step> {
+    fn fused(&mut self, chain: &Chain<'_>, start: usize, prepacking: bool) -> Option<Step> {
         let end = start + chain.len();
         if chain.len() < 2 {
             return None;
         }
+        let prepack = if prepacking { chain.prepack().ok()? } else { None };
+        let arranged = prepack.as_ref().and_then(|prepack| Some((prepack, self.packed(start, prepack)?)));
         let read_later =
             |value: usize| self.nodes[end..].iter().flat_map(|node| &node.inputs).any(|x| x.value == value);
         let wanted = |value: usize| {
             !self.is_made(value) || read_later(value) || self.outputs.iter().any(|output| output.value == value)
         };
-        let Fused { kernel, inputs, outputs } = chain.fuse(wanted).ok()?;
-        Some(Step { nodes: start..end, kernel, inputs, outputs, flops: 0, apart: None })
+        let Fused { kernel, inputs, outputs } = chain.fuse_arranged(wanted, arranged).ok()?;
+        Some(Step { nodes: start..end, kernel, inputs, outputs, flops: chain.flops(), apart: None })
     }
 
     /// What a step is, for those who look inside.

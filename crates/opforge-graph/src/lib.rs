@@ -20,7 +20,7 @@
 //!
 //! A graph has a text ([`text`]), which [`Graph::parse`] reads, and can be saved with what it captured: [`Graph::save`], [`Graph::load`].
 //!
-//! [`Graph::compile`] leaves out what nobody reads ([`passes`]), makes calls that give the same in each run once (`constants`), joins calls that
+//! [`Graph::compile`] leaves out what nobody reads ([`passes`]) and what is there already ([`laws`]), makes calls that give the same in each run once (`constants`), joins calls that
 //! go together ([`opforge::fusion`]), and lays what passes between them into one piece of memory ([`memory`]). A [`Program`] is one instruction of the
 //! VM.
 //!
@@ -34,6 +34,7 @@ pub mod function;
 pub mod graph;
 pub mod inside;
 mod kernel;
+pub mod laws;
 pub mod memory;
 mod owner;
 pub mod packed;

@@ -1,7 +1,5 @@
 //! Weights that a program's products read packed: arranged once, and anew when they have changed ([`opforge::dispatch::arranged`]).
 
-use std::sync::Arc;
-
 use opforge::fusion::Access;
 use opforge_runtime::Prepack;
 
@@ -12,7 +10,7 @@ use crate::kernel::Step;
 #[derive(Clone)]
 pub struct Packing {
     pub(crate) weight: Use,
-    pub(crate) prepack: Arc<Prepack>,
+    pub(crate) prepack: Prepack,
 }
 
 impl std::fmt::Debug for Packing {
@@ -24,10 +22,18 @@ impl std::fmt::Debug for Packing {
 impl Graph {
     /// The step with a packed weight in place of one that was captured and that no call changes, where its kernel gains from that.
     pub(crate) fn prepacked(&mut self, mut step: Step) -> Step {
-        let Some(prepack) = step.kernel.prepack().map(Arc::new) else {
-            return step;
-        };
-        let weight = &self.nodes[step.nodes.start].inputs[prepack.input];
+        if let Some(prepack) = step.kernel.prepack()
+            && let Some(access) = self.packed(step.nodes.start, &prepack)
+        {
+            step.inputs[prepack.input] = access;
+            step.kernel = prepack.kernel;
+        }
+        step
+    }
+
+    /// Where an input of a call lies arranged, if it was captured and no call changes it.
+    pub(crate) fn packed(&mut self, node: usize, prepack: &Prepack) -> Option<Access> {
+        let weight = self.nodes[node].inputs[prepack.input].clone();
         // What others may change unseen would be arranged for each run.
         let is_known = match &self.values[weight.value].origin {
             Origin::Captured(captured) => captured.storage().is_ok_and(|storage| !storage.is_exposed()),
@@ -35,12 +41,10 @@ impl Graph {
         };
         let is_written = || self.nodes.iter().flat_map(|node| &node.outputs).any(|x| x.value == weight.value);
         if !is_known || is_written() {
-            return step;
+            return None;
         }
-        let origin = Origin::Packed(Packing { weight: weight.clone(), prepack: prepack.clone() });
-        step.inputs[prepack.input] = Access { storage: self.values.len(), byte_offset: 0 };
-        step.kernel = prepack.kernel.clone();
-        self.values.push(Value { bytes: prepack.bytes, origin });
-        step
+        self.values
+            .push(Value { bytes: prepack.bytes, origin: Origin::Packed(Packing { weight, prepack: prepack.clone() }) });
+        Some(Access { storage: self.values.len() - 1, byte_offset: 0 })
     }
 }

@@ -36,7 +36,7 @@ enum Given {
     Input { value: usize, number: usize, bytes: usize },
     Captured { value: usize, bytes: Tensor },
     Key { value: usize },
-    Packed { value: usize, weight: Tensor, prepack: Arc<Prepack> },
+    Packed { value: usize, weight: Tensor, prepack: Prepack },
 }
 
 impl Given {
@@ -53,6 +53,8 @@ impl Given {
 pub struct Options {
     /// Calls whose results nobody reads are left out.
     pub dead_code: bool,
+    /// Calls whose results are there already are left out: copies, what the call before did undone.
+    pub laws: bool,
     /// Equal calls are made once.
     pub common_calls: bool,
     /// Calls of the traced function's own numbers are made when the program is: as much memory as their results, up to 4 MiB each.
@@ -66,7 +68,7 @@ pub struct Options {
 impl Options {
     /// Everything.
     pub const ALL: Options =
-        Options { dead_code: true, common_calls: true, constants: true, fusion: true, prepacking: true };
+        Options { dead_code: true, laws: true, common_calls: true, constants: true, fusion: true, prepacking: true };
 }
 
 impl Default for Options {
@@ -89,7 +91,8 @@ impl Graph {
     /// # Errors
     /// As [`Graph::compile`].
     pub fn compile_with(self, options: Options) -> Result<Program> {
-        let graph = if options.common_calls { self.without_common_calls() } else { self };
+        let graph = if options.laws { self.without_redundant_calls() } else { self };
+        let graph = if options.common_calls { graph.without_common_calls() } else { graph };
         let graph = if options.constants { graph.without_constant_calls()? } else { graph };
         let graph = if options.dead_code { graph.without_dead_code() } else { graph };
         graph.prepare(options)

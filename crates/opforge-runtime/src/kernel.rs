@@ -99,9 +99,37 @@ pub trait HostKernel: Kernel {
     fn prepack(&self) -> Option<Prepack> {
         None
     }
+
+    /// The kernel as one that others can follow rectangle by rectangle of its output, while that is in a cache.
+    fn rectangles(&self) -> Option<&dyn Rectangles> {
+        None
+    }
 }
 
+/// A kernel whose output, as a contiguous matrix, comes into being rectangle by rectangle.
+pub trait Rectangles {
+    /// Rows and columns of the output.
+    fn shape(&self) -> [usize; 2];
+
+    /// The rows and columns that rectangles have, the largest of both first.
+    fn sizes(&self) -> Vec<[usize; 2]>;
+
+    /// As [`HostKernel::run`]. Whenever the elements of a rectangle are there, calls `then` on the thread that made them, with where it begins and
+    /// how many rows and columns it has. Together they are the output, and none overlaps another.
+    ///
+    /// # Errors
+    /// The kernel's, and that of `then`.
+    ///
+    /// # Safety
+    /// As [`HostKernel::run`]. `then` may change the rectangle: the kernel neither reads nor writes it afterwards.
+    unsafe fn run_then(&self, inputs: &[*const u8], outputs: &[*mut u8], then: Then<'_>) -> Result<()>;
+}
+
+/// What is done with a rectangle: where it begins, and its rows and columns.
+pub type Then<'a> = &'a (dyn Fn([usize; 2], [usize; 2]) -> Result<()> + Sync);
+
 /// An input arranged once, as a kernel works on it, for all runs in which it holds the same elements.
+#[derive(Clone)]
 pub struct Prepack {
     /// Which input.
     pub input: usize,

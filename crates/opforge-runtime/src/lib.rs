@@ -71,7 +71,7 @@ pub use device::{CudaDevice, Device, MetalDevice};
 pub use file::MappedFile;
 pub use generator::Generator;
 pub use interrupt::checkpoint;
-pub use kernel::{Argument, Context, HostKernel, Kernel, NoKernel, Prepack};
+pub use kernel::{Argument, Context, HostKernel, Kernel, NoKernel, Prepack, Rectangles, Then};
 pub use memory::{HostMemory, Memory};
 pub use opforge_core::DeviceLocation;
 pub use storage::Storage;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use opforge_core::Result;
 use opforge_runtime::parallel::num_threads;
-use opforge_runtime::{HostKernel, Prepack, checkpoint};
+use opforge_runtime::{HostKernel, Prepack, Rectangles, Then, checkpoint};
 
 use super::micro::{Ahead, Args, Kernels};
 use super::pack::{Matrix, Packing, pack_strips};
@@ -27,6 +27,8 @@ const ROWS: usize = 240;
 const COLUMNS: usize = 1152;
 /// `b` is read in place where a task has at most this many strips of rows to use it for.
 const STRIPS_IN_PLACE: usize = 2;
+/// Strips of columns of a rectangle that others follow: with [`ROWS`] rows it fits the second level of cache.
+const STRIPS_FOLLOWED: usize = 8;
 /// Multiplications below which a product is not shared among threads.
 const MIN_SHARED_WORK: usize = 1 << 20;
 
@@ -85,7 +87,7 @@ impl<T: Operand> Gemm<T> {
 
     /// # Safety
     /// The pointers are valid for the problem; `c` for its part that is the task.
-    unsafe fn task(&self, inputs: &[*const u8], c: *mut T, task: usize) -> Result<()> {
+    unsafe fn task(&self, inputs: &[*const u8], c: *mut T, task: usize, then: Option<Then<'_>>) -> Result<()> {
         let (p, grid) = (&self.problem, &self.grid);
         let (batch, tile) = (task / grid.tasks, task % grid.tasks);
         let (i, j) = (tile / grid.across * grid.rows, tile % grid.across * grid.columns);
@@ -104,7 +106,9 @@ impl<T: Operand> Gemm<T> {
             b,
             bias: bias.map(|bias| bias.from(0, j)),
             c: c.wrapping_add((batch * p.m + i) * p.n + j),
+            at: [batch * p.m + i, j],
             rows: grid.rows.min(p.m - i),
+            then,
         };
         let columns = grid.columns.min(p.n - j);
         for start in (0..columns).step_by(COLUMNS) {
@@ -113,14 +117,14 @@ impl<T: Operand> Gemm<T> {
         }
         Ok(())
     }
-}
 
-impl<T: Operand> HostKernel for Gemm<T> {
-    unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
+    /// # Safety
+    /// As [`HostKernel::run`], and as [`Rectangles::run_then`] if something follows.
+    unsafe fn tasks(&self, inputs: &[*const u8], outputs: &[*mut u8], then: Option<Then<'_>>) -> Result<()> {
         let tasks = self.grid.tasks * self.problem.batches();
         if tasks == 1 {
             // SAFETY: the pointers are those of the problem, and the only task's part of the output is all of it.
-            return unsafe { self.task(inputs, outputs[0].cast(), 0) };
+            return unsafe { self.task(inputs, outputs[0].cast(), 0, then) };
         }
         let mut pointers = [Shared(std::ptr::null()); 3];
         for (shared, &input) in pointers.iter_mut().zip(inputs) {
@@ -131,8 +135,15 @@ impl<T: Operand> HostKernel for Gemm<T> {
         try_parallel_for(tasks, grain, |range| {
             let inputs = pointers.map(Shared::get);
             // SAFETY: tasks write disjoint parts of the output.
-            range.into_iter().try_for_each(|task| unsafe { self.task(&inputs, c.get(), task) })
+            range.into_iter().try_for_each(|task| unsafe { self.task(&inputs, c.get(), task, then) })
         })
+    }
+}
+
+impl<T: Operand> HostKernel for Gemm<T> {
+    unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { self.tasks(inputs, outputs, None) }
     }
 
     fn cost(&self) -> u64 {
@@ -149,6 +160,37 @@ impl<T: Operand> HostKernel for Gemm<T> {
         let (pack, kernel) = (prepack::pack::<T>(strips, self.problem.b), Arc::new(self.reading(strips)));
         Some(Prepack { input: 1, pack, bytes, arrangement, kernel })
     }
+
+    fn rectangles(&self) -> Option<&dyn Rectangles> {
+        (self.problem.k > 0).then_some(self)
+    }
+}
+
+impl<T: Operand> Rectangles for Gemm<T> {
+    fn shape(&self) -> [usize; 2] {
+        [self.problem.batches() * self.problem.m, self.problem.n]
+    }
+
+    fn sizes(&self) -> Vec<[usize; 2]> {
+        let (grid, width) = (&self.grid, self.kernels.width());
+        let rows = lengths(&lengths(&[self.problem.m], grid.rows), ROWS);
+        let columns = lengths(&lengths(&[self.problem.n], grid.columns), COLUMNS);
+        let columns = lengths(&columns, STRIPS_FOLLOWED * width);
+        rows.iter().flat_map(|&rows| columns.iter().map(move |&columns| [rows, columns])).collect()
+    }
+
+    unsafe fn run_then(&self, inputs: &[*const u8], outputs: &[*mut u8], then: Then<'_>) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { self.tasks(inputs, outputs, Some(then)) }
+    }
+}
+
+/// The lengths of the pieces that these lengths are cut into by `size`, the longest first.
+fn lengths(of: &[usize], size: usize) -> Vec<usize> {
+    let mut all: Vec<usize> = of.iter().flat_map(|&len| [len.min(size), len % size]).filter(|&len| len > 0).collect();
+    all.sort_unstable_by(|a, b| b.cmp(a));
+    all.dedup();
+    all
 }
 
 /// What packing costs, in multiplications an element.
@@ -192,7 +234,11 @@ struct Tile<'a, T: Operand> {
     b: Right<T>,
     bias: Option<Matrix<T>>,
     c: *mut T,
+    /// Where `c` begins in the output.
+    at: [usize; 2],
     rows: usize,
+    /// What is done with what is finished.
+    then: Option<Then<'a>>,
 }
 
 /// A task's columns of `b`.
@@ -212,6 +258,13 @@ struct Block<E> {
     /// From strip to strip, and from row to row of a strip.
     strip: usize,
     row: usize,
+}
+
+impl<E> Block<E> {
+    /// The block from a strip on.
+    fn from(&self, strip: usize) -> Block<E> {
+        Block { at: self.at.wrapping_add(strip * self.strip), ..*self }
+    }
 }
 
 impl<T: Operand> Tile<'_, T> {
@@ -249,14 +302,23 @@ impl<T: Operand> Tile<'_, T> {
                     }
                     let deep = depth.min(self.gemm.problem.k - p);
                     let block = self.block(p, start, deep, count, b_pack);
+                    let next = p + deep;
+                    let is_finished = in_output && next == self.gemm.problem.k;
                     for i in (0..self.rows).step_by(ROWS) {
                         let rows = ROWS.min(self.rows - i);
                         pack_strips(self.gemm.packing, self.a.from(i, p), rows, deep, kernels.rows(), a_pack);
                         let add = !begins(p, depth) || p == 0 && self.bias.is_some();
-                        let c = Output { sums: sums.add(i * sums_row), row: sums_row, add };
-                        self.multiply(a_pack, &block, self.gemm.packing.rows(deep), rows, count, c);
+                        let multiply = |j: usize, columns: usize| {
+                            let c = Output { sums: sums.add(i * sums_row + j), row: sums_row, add };
+                            let block = block.from(j / width);
+                            self.multiply(a_pack, &block, self.gemm.packing.rows(deep), rows, columns, c);
+                        };
+                        if is_finished {
+                            self.each_rectangle(i, start, count, multiply)?;
+                        } else {
+                            multiply(0, count);
+                        }
                     }
-                    let next = p + deep;
                     if in_totals && (next == self.gemm.problem.k || begins(next, depth)) {
                         let totals = std::slice::from_raw_parts_mut(totals, c_size);
                         add_to_totals(std::slice::from_raw_parts(sums, c_size), totals, false);
@@ -267,11 +329,30 @@ impl<T: Operand> Tile<'_, T> {
                     round_totals(totals, std::slice::from_raw_parts_mut(sums, c_size));
                 }
                 if !in_output {
-                    for i in 0..self.rows {
-                        T::narrow_all(sums.add(i * sums_row), c.add(i * n), count);
+                    for i in (0..self.rows).step_by(ROWS) {
+                        for i in i..self.rows.min(i + ROWS) {
+                            T::narrow_all(sums.add(i * sums_row), c.add(i * n), count);
+                        }
+                        self.each_rectangle(i, start, count, |_, _| ())?;
                     }
                 }
+                Ok(())
             }
+        })?
+    }
+
+    /// Finishes columns `start .. start + count` of the block of rows that begins with `i`, by `finish` with the first column, from `start` on, and
+    /// how many: all, or as many at a time as others follow.
+    fn each_rectangle(&self, i: usize, start: usize, count: usize, finish: impl Fn(usize, usize)) -> Result<()> {
+        let Some(then) = self.then else {
+            finish(0, count);
+            return Ok(());
+        };
+        let most = STRIPS_FOLLOWED * self.gemm.kernels.width();
+        (0..count).step_by(most).try_for_each(|j| {
+            let columns = most.min(count - j);
+            finish(j, columns);
+            then([self.at[0] + i, self.at[1] + start + j], [ROWS.min(self.rows - i), columns])
         })
     }
 

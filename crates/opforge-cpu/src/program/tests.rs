@@ -32,7 +32,7 @@ fn operand(place: Place, step: isize) -> Operand {
 
 /// `(x + x) + y` of 10 floats, in blocks of 4.
 fn steps() -> Vec<Step> {
-    let kernels = || (sum(4), Some(sum(2)));
+    let kernels = || smallvec![sum(4), sum(2)];
     let (x, y, local) = (operand(Place::Input(0), 16), operand(Place::Input(1), 16), operand(Place::Local(0), 0));
     vec![
         Step { kernels: kernels(), inputs: smallvec![x.clone(), x], outputs: smallvec![local.clone()] },
@@ -91,7 +91,7 @@ fn a_total_has_the_bits_of_the_whole_reduction() {
         let step = (parts.elements * 4) as isize;
         let (x_block, local) = (operand(Place::Input(0), step), operand(Place::Local(0), 0));
         let step = Step {
-            kernels: (sum(parts.elements), (last > 0).then(|| sum(last))),
+            kernels: [parts.elements, last].into_iter().filter(|&len| len > 0).map(sum).collect(),
             inputs: smallvec![x_block.clone(), x_block],
             outputs: smallvec![local.clone()],
         };

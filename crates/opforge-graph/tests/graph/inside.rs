@@ -1,6 +1,7 @@
 //! What programs tell of themselves.
 
 use crate::common::{floats, vec};
+use opforge::fusion::Obstacle;
 use opforge_graph::inside::{Apart, Limits};
 use opforge_graph::{Options, Program, trace};
 
@@ -20,12 +21,13 @@ fn kernels_are_told_with_what_they_touch_and_why_they_are_several() {
     let stages = program.stages();
     assert_eq!(stages[0].calls, ["affine f32[64, 48]", "tanh f32[64, 48]"]);
     assert_eq!((stages[0].bytes, stages[0].flops), (2 * 64 * 48 * 4, 0));
-    assert_eq!(stages[0].apart, Some(Apart::Whole("matmul")));
-    assert_eq!((stages[1].bytes, stages[1].flops), ((2 * 64 * 48 + 64 * 64) * 4, 2 * 64 * 64 * 48));
-    assert_eq!(stages[1].apart, Some(Apart::AfterWhole("matmul")));
+    assert_eq!(stages[0].apart, Some(Apart::Obstacle("matmul", Obstacle::Product)));
+    assert_eq!(stages[1].calls, ["matmul f32[64, 64]", "relu f32[64, 64]", "exp f32[64, 64]"]);
+    assert_eq!((stages[1].bytes, stages[1].flops), ((64 * 48 + 64 * 64) * 4, 2 * 64 * 64 * 48));
+    assert_eq!(stages[1].apart, Some(Apart::Obstacle("sum", Obstacle::AfterProduct)));
     assert_eq!(stages.last().unwrap().apart, None);
     let text = program.explain();
-    for part in ["kernel 0: 2 calls, 24.6 KB", "then another, for matmul is not computed by single elements or rows"] {
+    for part in ["kernel 0: 2 calls, 24.6 KB", "then another, for matmul: it is a product of matrices"] {
         assert!(text.contains(part), "{text}");
     }
 }

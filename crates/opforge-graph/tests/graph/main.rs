@@ -2,8 +2,10 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod followed;
 mod function;
 mod inside;
+mod laws;
 mod packed;
 mod passes;
 mod save;

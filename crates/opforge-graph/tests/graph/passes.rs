@@ -278,7 +278,7 @@ fn graphs_are_printed() {
 
 fn step((kind, a, b): (u8, usize, usize), pool: &[Tensor]) -> Result<Tensor> {
     let (x, y) = (&pool[a % pool.len()], &pool[b % pool.len()]);
-    match kind % 12 {
+    match kind % 14 {
         0 => x.broadcast_add(y),
         1 => x.broadcast_mul(y),
         2 => x.sqr(),
@@ -294,6 +294,8 @@ fn step((kind, a, b): (u8, usize, usize), pool: &[Tensor]) -> Result<Tensor> {
             copy.mul_(&x.affine(0.0, 2.0)?)?;
             Ok(copy)
         }
+        11 => x.neg()?.neg(),
+        12 => x.copy()?.to_dtype(DType::F64)?.to_dtype(DType::F32),
         _ => x.broadcast_lt(y)?.where_cond(&x.broadcast_add(y)?, &x.broadcast_sub(y)?),
     }
 }
@@ -303,7 +305,7 @@ proptest! {
     #[test]
     fn random_graphs(
         choices in prop::collection::vec((any::<u8>(), any::<usize>(), any::<usize>()), 1..14),
-        dead_code: bool, common_calls: bool, constants: bool, fusion: bool, prepacking: bool,
+        dead_code: bool, laws: bool, common_calls: bool, constants: bool, fusion: bool, prepacking: bool,
     ) {
         let given = [floats(&[48, 48], 1), floats(&[48, 48], 2), floats(&[1, 48], 3)];
         let program = |x: &[Tensor]| {
@@ -318,7 +320,7 @@ proptest! {
         let references: Vec<&Tensor> = given.iter().collect();
         let eager = program(&given).unwrap();
         let graph = trace(&references, program).unwrap();
-        let lazy = graph.compile_with(Options { dead_code, common_calls, constants, fusion, prepacking }).unwrap().run(&references).unwrap();
+        let lazy = graph.compile_with(Options { dead_code, laws, common_calls, constants, fusion, prepacking }).unwrap().run(&references).unwrap();
         for (a, b) in lazy.iter().zip(&eager) {
             prop_assert_eq!(a.dims(), b.dims());
             let bits = |t: &Tensor| vec(t).into_iter().map(f32::to_bits).collect::<Vec<u32>>();

@@ -75,7 +75,9 @@ impl Plan {
         let mut kernel: Arc<dyn Kernel> = match lowering? {
             Lowering::Transfer => Arc::new(transfer(call, &outputs)?),
             lowering => {
-                kind = Kind::of(call.op, &lowering, &inputs, &outputs).filter(|_| self.device == Device::Cpu);
+                // A product that is called does not wait for what may follow.
+                let joins = |kind: &Kind| self.device == Device::Cpu && *kind != Kind::Product;
+                kind = Kind::of(call.op, &lowering, &inputs, &outputs).filter(joins);
                 devices::of(self.device)?.kernel(call.op.name(), lowering, &inputs, &outputs)?
             }
         };

@@ -5,7 +5,9 @@ use std::hash::Hash;
 
 use crate::autograd::Backward;
 use crate::dispatch::dispatch;
-use crate::operator::{Attributes, AxisMap, Grads, Linearity, Lowering, Metas, Operator, Place, Saves, Tensors, arity};
+use crate::operator::{
+    Attributes, AxisMap, Grads, Law, Linearity, Lowering, Metas, Operator, Place, Saves, Tensors, arity,
+};
 use crate::{Error, Meta, Result, Tensor};
 
 /// An operator whose name and number of inputs are constants, and whose form does not depend on the inputs' metas. Whatever implements this is an
@@ -29,6 +31,10 @@ pub trait Plain: Debug + Clone + Eq + Hash + Attributes + Send + Sync + 'static 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap;
     /// See [`Operator::decompose`].
     fn decompose(&self, _inputs: &[&Tensor]) -> Option<Result<Tensors>> {
+        None
+    }
+    /// See [`Operator::law`].
+    fn law(&self, _input: &Meta, _before: Option<(&dyn Operator, &Meta)>) -> Option<Law> {
         None
     }
     /// See [`Operator::linearity`].
@@ -59,6 +65,10 @@ impl<P: Plain> Operator for P {
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
         Plain::axes(self, inputs)
+    }
+
+    fn law(&self, input: &Meta, before: Option<(&dyn Operator, &Meta)>) -> Option<Law> {
+        Plain::law(self, input, before)
     }
 
     fn linearity(&self) -> Linearity {

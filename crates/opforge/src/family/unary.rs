@@ -11,7 +11,9 @@ use super::Plain;
 use crate::autograd::{Backward, is_grad_enabled};
 use crate::declaration::{Array, DTypes, Sample};
 use crate::dispatch::{Out, dispatch_to, dispatch1};
-use crate::operator::{Attributes, AxisMap, Grads, Linearity, Lowering, Metas, Reader, Saves, Tile};
+use crate::operator::{
+    Attributes, AxisMap, Grads, Law, Linearity, Lowering, Metas, Operator, Reader, Repeats, Saves, Tile,
+};
 use crate::{DType, Error, Layout, Meta, Result, Tensor};
 
 /// A function of one tensor, element by element, that keeps the dtype. Its file gives the tile function ([`UnaryFn`]) and the derivative.
@@ -24,6 +26,8 @@ pub trait Unary: UnaryFn + Debug + Eq + Hash + Attributes {
     const FLAT: bool = false;
     /// Whether the function of a sum is the sum of the functions.
     const LINEAR: bool = false;
+    /// What the function is of its own results, bit for bit.
+    const REPEATS: Repeats = Repeats::New;
     /// What the derivative reads.
     const SAVES: Saves = if Self::FLAT { Saves::NOTHING } else { Saves::INPUTS };
     /// Whether [`Unary::slope`] or [`Unary::gradient`] is given.
@@ -144,6 +148,15 @@ impl<F: Unary> Plain for UnaryOp<F> {
 
     fn axes(&self, inputs: &[&Meta]) -> AxisMap {
         AxisMap::pointwise(inputs, inputs[0].rank())
+    }
+
+    fn law(&self, input: &Meta, before: Option<(&dyn Operator, &Meta)>) -> Option<Law> {
+        let (op, first) = before?;
+        match F::REPEATS {
+            Repeats::New => None,
+            Repeats::Same => op.same(self).then_some(Law::Input),
+            Repeats::Undone => (op.same(self) && first.dtype == input.dtype).then_some(Law::InputBefore),
+        }
     }
 
     fn linearity(&self) -> Linearity {

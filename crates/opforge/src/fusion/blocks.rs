@@ -22,9 +22,9 @@ pub(super) const LARGEST: usize = 1 << 20;
 const ALIGNMENT: usize = 64;
 
 /// The length of a block along each loop: those of the outer ones are 1.
-struct Sizes<'a> {
-    chain: &'a Chain<'a>,
-    of: HashMap<Class, usize>,
+pub(super) struct Sizes<'a> {
+    pub chain: &'a Chain<'a>,
+    pub of: HashMap<Class, usize>,
 }
 
 impl Sizes<'_> {
@@ -80,12 +80,14 @@ fn choose<'a>(chain: &'a Chain<'a>) -> Sizes<'a> {
 }
 
 /// Where the tensors of a program lie.
-struct Places<'a> {
+pub(super) struct Places<'a> {
     wanted: &'a dyn Fn(usize) -> bool,
-    inputs: Vec<Access>,
-    outputs: Vec<Access>,
+    pub inputs: Vec<Access>,
+    pub outputs: Vec<Access>,
+    /// What lies in another tensor's place, an output's.
+    pub stand_in: Option<(Access, Place)>,
     locals: HashMap<usize, Local>,
-    local_bytes: usize,
+    pub local_bytes: usize,
     /// The number of the last call that reads each storage.
     last_read: HashMap<usize, usize>,
 }
@@ -108,7 +110,7 @@ pub(super) fn fuse(chain: &Chain<'_>, wanted: &dyn Fn(usize) -> bool) -> Result<
     let elements = kernel.parts().ok_or_else(apart)?.elements;
     let parts = chain.links.iter().map(|link| link.part.flattened(input.elem_count()));
     let parts = parts.collect::<Option<Vec<Part>>>().ok_or_else(apart)?;
-    let flat = chain.flattened(&parts).map_err(|_| apart())?;
+    let flat = Chain::with_parts(&chain.links, &parts).map_err(|_| apart())?;
     let sizes = Sizes { chain: &flat, of: flat.loops.iter().map(|&class| (class, elements)).collect() };
     assemble(&flat, &sizes, Some((total, kernel)), wanted)
 }
@@ -124,29 +126,14 @@ fn assemble(
     let blocks = |(len, size): (usize, usize)| Loop { blocks: len.div_ceil(size), ragged: !len.is_multiple_of(size) };
     let loops: SmallVec<[Loop; 4]> = chain.loops.iter().map(cut).map(blocks).collect();
     let ragged = chain.loops.iter().zip(&loops).find(|(_, l)| l.ragged);
-    let last = ragged.map(|(class, _)| {
+    let mut all = vec![Sizes { chain, of: sizes.of.clone() }];
+    all.extend(ragged.map(|(class, _)| {
         let mut of = sizes.of.clone();
         of.insert(*class, chain.axes.len(*class) % sizes.of(*class));
         Sizes { chain, of }
-    });
-    let reads = |(number, link): (usize, &Link<'_>)| {
-        let read = link.accesses[..link.part.inputs.len()].iter().map(|access| access.storage);
-        read.map(|storage| (storage, number)).collect::<Vec<_>>()
-    };
-    let total_reads = total.as_ref().map(|(link, _)| (link.accesses[0].storage, chain.links.len()));
-    let last_read = chain.links.iter().enumerate().flat_map(reads).chain(total_reads).collect();
-    let (locals, local_bytes) = (HashMap::new(), 0);
-    let mut places = Places { wanted, inputs: vec![], outputs: vec![], locals, local_bytes, last_read };
-    // What is written is told from what is only read by all calls together.
-    let writes = |link: &Link<'_>| link.accesses[link.part.inputs.len()..].to_vec();
-    for access in chain.links.iter().flat_map(writes) {
-        if wanted(access.storage) && !places.outputs.contains(&access) {
-            places.outputs.push(access);
-        }
-    }
-    let numbered = chain.links.iter().enumerate();
-    let steps = numbered.map(|(number, link)| step(chain, (number, link), sizes, last.as_ref(), &mut places));
-    let steps = steps.collect::<Result<Vec<Step>>>()?;
+    }));
+    let mut places = Places::new(chain, total.as_ref().map(|(link, _)| link.accesses[0]), wanted);
+    let steps = steps(chain, &all, sizes, &mut places)?;
     let total = total.map(|(link, kernel)| {
         let place = places.known(link.accesses[0])?;
         places.outputs.push(link.accesses[1]);
@@ -159,27 +146,35 @@ fn assemble(
     Ok(Fused { kernel, inputs: places.inputs, outputs: places.outputs })
 }
 
+/// The calls, with kernels for blocks of each of these sizes, the largest first. A step along a loop is of as many elements as `steps` says.
+pub(super) fn steps(
+    chain: &Chain<'_>,
+    sizes: &[Sizes<'_>],
+    steps: &Sizes<'_>,
+    places: &mut Places<'_>,
+) -> Result<Vec<Step>> {
+    chain.links.iter().enumerate().map(|link| step(chain, link, (sizes, steps), places)).collect()
+}
+
 fn step(
     chain: &Chain<'_>,
     (number, link): (usize, &Link<'_>),
-    sizes: &Sizes<'_>,
-    last: Option<&Sizes<'_>>,
+    (sizes, steps): (&[Sizes<'_>], &Sizes<'_>),
     places: &mut Places<'_>,
 ) -> Result<Step> {
     let count = link.part.inputs.len();
     let mut operands = SmallVec::<[Operand; 4]>::new();
     for (i, ((&access, meta), dims)) in link.accesses.iter().zip(link.part.metas()).zip(&link.dims).enumerate() {
-        let place = places.of(access, (meta, dims), (i >= count).then_some((number, link)), sizes);
+        let place = places.of(access, (meta, dims), (i >= count).then_some((number, link)), &sizes[0]);
         let steps = chain.loops.iter().map(|class| match place {
             Place::Local(_) => 0,
-            _ => (stride(chain, meta, dims, *class) * sizes.of(*class) * meta.dtype.size_in_bytes()) as isize,
+            _ => (stride(chain, meta, dims, *class) * steps.of(*class) * meta.dtype.size_in_bytes()) as isize,
         });
         operands.push(Operand { place, steps: steps.collect() });
     }
-    let whole = kernel(link, sizes, places)?;
-    let last = last.map(|sizes| kernel(link, sizes, places)).transpose()?;
+    let kernels = sizes.iter().map(|sizes| kernel(link, sizes, places)).collect::<Result<_>>()?;
     let outputs = operands.drain(count..).collect();
-    Ok(Step { kernels: (whole, last), inputs: operands.into_iter().collect(), outputs })
+    Ok(Step { kernels, inputs: operands.into_iter().collect(), outputs })
 }
 
 /// How far a tensor moves along an axis, in elements.
@@ -217,7 +212,25 @@ impl Local {
     }
 }
 
-impl Places<'_> {
+impl<'a> Places<'a> {
+    /// Places for the calls of a chain and for what is read after them. What is written is told from what is only read by all calls together.
+    pub fn new(chain: &Chain<'_>, read_after: Option<Access>, wanted: &'a dyn Fn(usize) -> bool) -> Self {
+        let reads = |(number, link): (usize, &Link<'_>)| {
+            let read = link.accesses[..link.part.inputs.len()].iter().map(|access| access.storage);
+            read.map(|storage| (storage, number)).collect::<Vec<_>>()
+        };
+        let after = read_after.map(|access| (access.storage, chain.links.len()));
+        let last_read = chain.links.iter().enumerate().flat_map(reads).chain(after).collect();
+        let mut outputs = Vec::new();
+        for access in chain.links.iter().flat_map(|link| &link.accesses[link.part.inputs.len()..]) {
+            if wanted(access.storage) && !outputs.contains(access) {
+                outputs.push(*access);
+            }
+        }
+        let (inputs, locals) = (Vec::new(), HashMap::new());
+        Places { wanted, inputs, outputs, stand_in: None, locals, local_bytes: 0, last_read }
+    }
+
     /// Room for what a call writes: where something as large lay that no call reads any more, so that few cache lines are touched; else a new one.
     fn room(&mut self, bytes: usize, number: usize) -> usize {
         let last = |storage: &usize| self.last_read.get(storage).copied().unwrap_or(usize::MAX);
@@ -234,6 +247,9 @@ impl Places<'_> {
 
     /// Where something lies that a call writes.
     fn known(&self, access: Access) -> Option<Place> {
+        if let Some((_, place)) = self.stand_in.filter(|(own, _)| *own == access) {
+            return Some(place);
+        }
         let output = self.outputs.iter().position(|known| *known == access).map(Place::Output);
         output.or_else(|| self.locals.get(&access.storage).map(|local| Place::Local(local.offset)))
     }
@@ -278,10 +294,15 @@ impl Places<'_> {
             self.locals.insert(access.storage, Local { offset, bytes, axes });
             return Place::Local(offset);
         }
+        Place::Input(self.input(access))
+    }
+
+    /// The number of an input.
+    pub fn input(&mut self, access: Access) -> usize {
         let known = self.inputs.iter().position(|known| *known == access);
-        Place::Input(known.unwrap_or_else(|| {
+        known.unwrap_or_else(|| {
             self.inputs.push(access);
             self.inputs.len() - 1
-        }))
+        })
     }
 }

@@ -3,12 +3,12 @@
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
-use opforge_runtime::HostKernel;
+use opforge_runtime::{HostKernel, Prepack};
 use smallvec::SmallVec;
 
 use super::axes::{Axes, Class, Dims};
-use super::blocks;
 use super::part::{Kind, Part};
+use super::{blocks, followed};
 use crate::{Meta, Result};
 
 /// A tensor of a call as a place in memory.
@@ -31,6 +31,10 @@ pub enum Obstacle {
     Total,
     /// What has to be computed at once does not fit a cache.
     LargeBlock,
+    /// It is a product of matrices, which only begins a kernel.
+    Product,
+    /// It comes after a product of matrices, and is no function of single elements of its result.
+    AfterProduct,
 }
 
 impl Display for Obstacle {
@@ -42,6 +46,10 @@ impl Display for Obstacle {
                 "it combines all elements, and not those that an earlier call makes, or comes after such a call"
             }
             Obstacle::LargeBlock => "what would have to be computed at once does not fit a cache",
+            Obstacle::Product => "it is a product of matrices, which only begins a kernel",
+            Obstacle::AfterProduct => {
+                "it comes after a product of matrices, and is no function of single elements of its result"
+            }
         })
     }
 }
@@ -77,6 +85,13 @@ pub(super) struct Link<'a> {
     pub dims: Vec<Dims>,
 }
 
+impl Link<'_> {
+    /// Where its first output is.
+    pub fn result(&self) -> Access {
+        self.accesses[self.part.inputs.len()]
+    }
+}
+
 /// A tensor that a call has read or written.
 #[derive(Clone)]
 struct Seen {
@@ -95,6 +110,8 @@ impl<'a> Chain<'a> {
         let accesses: SmallVec<[Access; 4]> = inputs.iter().chain(outputs).copied().collect();
         match (part.kind, &self.total) {
             (_, Some(_)) => return Err(Obstacle::Total),
+            (Kind::Product, None) if !self.links.is_empty() => return Err(Obstacle::Product),
+            (_, None) if self.begins_with_product() => self.check_follower(part, inputs, outputs)?,
             (Kind::Total, None) => return self.push_total(Link { part, accesses, dims: Vec::new() }),
             _ => {}
         }
@@ -105,6 +122,10 @@ impl<'a> Chain<'a> {
         }
         longer.links.push(Link { part, accesses, dims });
         longer.loops = longer.common_loops();
+        if longer.begins_with_product() {
+            *self = longer;
+            return Ok(());
+        }
         if longer.loops.is_empty() {
             longer.join_last_two();
             longer.loops = longer.common_loops();
@@ -131,14 +152,43 @@ impl<'a> Chain<'a> {
         Ok(())
     }
 
-    /// The same calls of tensors of one dimension, for a chain that ends with a reduction of all elements.
-    pub(super) fn flattened(&self, parts: &'a [Part]) -> std::result::Result<Chain<'a>, Obstacle> {
+    /// Whether the first call is a product.
+    pub(super) fn begins_with_product(&self) -> bool {
+        self.links.first().is_some_and(|link| link.part.kind == Kind::Product)
+    }
+
+    /// Whether a call may follow a product: element by element of its result, and of nothing that the product reads.
+    fn check_follower(&self, part: &Part, inputs: &[Access], outputs: &[Access]) -> std::result::Result<(), Obstacle> {
+        let product = &self.links[0];
+        let shape = &product.part.outputs[0];
+        let columns = shape.dims().last().copied().unwrap_or(1).max(1);
+        let matrix = [shape.elem_count() / columns, columns];
+        let made = product.result();
+        let continues = self.links.len() > 1 || inputs.contains(&made);
+        let is_whole = part.outputs.iter().all(|output| output.elem_count() == shape.elem_count());
+        if part.of_matrix(matrix).is_none() || !continues || !is_whole {
+            return Err(Obstacle::AfterProduct);
+        }
+        let changes = |output: &Access| product.accesses.iter().any(|access| access.storage == output.storage);
+        let other_view = |input: &Access| input.storage == made.storage && *input != made;
+        if outputs.iter().any(changes) || inputs.iter().any(other_view) { Err(Obstacle::OtherView) } else { Ok(()) }
+    }
+
+    /// The same calls of tensors of other shapes: of one dimension, for a chain that ends with a reduction of all elements; of matrices, for those that
+    /// follow a product.
+    pub(super) fn with_parts(links: &[Link<'_>], parts: &'a [Part]) -> std::result::Result<Chain<'a>, Obstacle> {
         let mut flat = Chain::default();
-        for (link, part) in self.links.iter().zip(parts) {
+        for (link, part) in links.iter().zip(parts) {
             let (inputs, outputs) = link.accesses.split_at(part.inputs.len());
             flat.push(part, inputs, outputs)?;
         }
         Ok(flat)
+    }
+
+    /// Multiplications and additions of the product that the chain begins with, or none: those of other calls are little work.
+    pub fn flops(&self) -> usize {
+        let product = self.links.first().filter(|_| self.begins_with_product());
+        product.map_or(0, |link| link.part.flops())
     }
 
     /// How many calls there are.
@@ -156,7 +206,27 @@ impl<'a> Chain<'a> {
     /// # Errors
     /// Those of making kernels for blocks.
     pub fn fuse(&self, wanted: impl Fn(usize) -> bool) -> Result<Fused> {
+        self.fuse_arranged(wanted, None)
+    }
+
+    /// As [`Chain::fuse`], where the operand of the product that the chain begins with lies arranged elsewhere.
+    ///
+    /// # Errors
+    /// As [`Chain::fuse`].
+    pub fn fuse_arranged(&self, wanted: impl Fn(usize) -> bool, arranged: Option<(&Prepack, Access)>) -> Result<Fused> {
+        if self.begins_with_product() {
+            return followed::fuse(self, &wanted, arranged);
+        }
         blocks::fuse(self, &wanted)
+    }
+
+    /// How an operand of the product that the chain begins with may be arranged beforehand.
+    ///
+    /// # Errors
+    /// Those of making the product's kernel.
+    pub fn prepack(&self) -> Result<Option<Prepack>> {
+        let product = self.links.first().filter(|_| self.begins_with_product());
+        Ok(product.map(|link| link.part.kernel()).transpose()?.and_then(|kernel| kernel.prepack()))
     }
 
     /// Notes an access; one of memory that is written must have the same axes as those before it.

@@ -1,10 +1,13 @@
 //! A call that may become part of a program.
 
+use std::sync::Arc;
+
+use opforge_runtime::HostKernel;
 use opforge_tile::forms::{Move, Normalize};
 use smallvec::SmallVec;
 
-use crate::Meta;
 use crate::operator::{Lowering, Metas, Operator, Reduce};
+use crate::{Meta, Result, Shape};
 
 /// Rows of reductions up to this length are folded by one thread whatever else there is, so that blocks of them have the bits of the whole.
 const LONGEST_ROW: usize = 1 << 15;
@@ -33,6 +36,8 @@ pub enum Kind {
     Rows,
     /// All elements combined to one, the sum for example. It ends a program.
     Total,
+    /// A product of matrices, which functions of single elements may follow. It begins a program.
+    Product,
 }
 
 impl Kind {
@@ -50,6 +55,7 @@ impl Kind {
                 let has_rows = |input: &&&Meta| input.rank() == outputs[0].rank();
                 row(inputs.iter().filter(has_rows).all(|input| ends_with(input, rows.axis)))
             }
+            Lowering::Contract(_) => Some(Kind::Product),
             Lowering::Normalize(Normalize::Rows { .. } | Normalize::RootMeanSquare { .. }) => Some(Kind::Rows),
             _ => None,
         }
@@ -70,14 +76,47 @@ impl Part {
 
     /// The same function of `len` elements that lie one after the other, if each tensor is so many such elements, or one.
     pub(super) fn flattened(&self, len: usize) -> Option<Part> {
-        let flat = |meta: &Meta| match meta.elem_count() {
-            count if count == len && meta.layout.is_contiguous() => Some(Meta::contiguous(meta.dtype, len)),
-            1 => Some(Meta::contiguous(meta.dtype, ())),
+        self.reshaped(|meta| match meta.elem_count() {
+            count if count == len && meta.layout.is_contiguous() => Some(Shape::from(len)),
+            1 => Some(Shape::from(())),
             _ => None,
-        };
-        let inputs = self.inputs.iter().map(flat).collect::<Option<_>>()?;
-        let outputs = self.outputs.iter().map(flat).collect::<Option<_>>()?;
+        })
+    }
+
+    /// The same function of a matrix, if each tensor is that matrix, row by row; one row that is repeated; or one element.
+    pub(super) fn of_matrix(&self, [rows, columns]: [usize; 2]) -> Option<Part> {
+        self.reshaped(|meta| {
+            let is_contiguous = meta.layout.is_contiguous();
+            let (lead, last) = meta.dims().split_at(meta.rank().saturating_sub(1));
+            let mut lead = lead.iter().zip(meta.layout.stride());
+            let repeats = lead.all(|(&len, &stride)| len == 1 || stride == 0);
+            let is_row = last == [columns] && meta.layout.stride().last() == Some(&1) && repeats;
+            match meta.elem_count() {
+                count if count == rows * columns && is_contiguous => Some(Shape::from((rows, columns))),
+                1 => Some(Shape::from(())),
+                _ => is_row.then(|| Shape::from(columns)),
+            }
+        })
+    }
+
+    /// The same function of contiguous tensors of other shapes, of single elements.
+    fn reshaped(&self, shape: impl Fn(&Meta) -> Option<Shape>) -> Option<Part> {
+        let reshaped = |meta: &Meta| Some(Meta::contiguous(meta.dtype, shape(meta)?));
+        let inputs = self.inputs.iter().map(reshaped).collect::<Option<_>>()?;
+        let outputs = self.outputs.iter().map(reshaped).collect::<Option<_>>()?;
         (self.kind == Kind::Map).then(|| Part { op: self.op.boxed(), kind: Kind::Map, inputs, outputs })
+    }
+
+    /// The kernel of the whole call.
+    pub(super) fn kernel(&self) -> Result<Arc<dyn HostKernel>> {
+        let (inputs, outputs): (Vec<&Meta>, Vec<&Meta>) = (self.inputs.iter().collect(), self.outputs.iter().collect());
+        self.op.lower(&inputs, &outputs)?.kernel(self.op.name(), &inputs, &outputs)
+    }
+
+    /// The multiplications and additions of the whole call.
+    pub(super) fn flops(&self) -> usize {
+        let (inputs, outputs): (Vec<&Meta>, Vec<&Meta>) = (self.inputs.iter().collect(), self.outputs.iter().collect());
+        self.op.lower(&inputs, &outputs).map_or(0, |lowering| lowering.work(&inputs, &outputs).flops)
     }
 }
 

@@ -5,6 +5,7 @@
 //! constants and a form say all.
 
 mod axes;
+mod law;
 mod lowering;
 mod place;
 mod reader;
@@ -24,6 +25,7 @@ use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 
 pub use axes::{Axis, AxisMap, Linearity, Role};
+pub use law::{Law, Repeats};
 pub use lowering::Lowering;
 pub use opforge_core::term::Attributes;
 pub use opforge_macros::Attributes;
@@ -127,6 +129,12 @@ pub trait Operator: OperatorKey + Debug + Send + Sync + 'static {
     /// Of which inputs that are sums the outputs are the sums of what each summand gives.
     fn linearity(&self) -> Linearity {
         Linearity::None
+    }
+
+    /// Which tensor the result equals, bit for bit, that is there anyway: if the only input is of this meta, and was made by `before` from a tensor of
+    /// the other one.
+    fn law(&self, _input: &Meta, _before: Option<(&dyn Operator, &Meta)>) -> Option<Law> {
+        None
     }
 
     /// The same results by operators whose axes may be split where this one needs them whole: what is done with parts that lie apart.

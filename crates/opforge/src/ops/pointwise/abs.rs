@@ -16,6 +16,7 @@ use crate::ops::prelude::*;
 #[unary(samples = -3.0..3.0, reference = f64::abs)]
 #[python(torch, method, in_place)]
 impl Unary for Abs {
+    const REPEATS: Repeats = Repeats::Same;
     const INT: bool = true;
 
     #[inline(always)]

@@ -19,6 +19,10 @@ impl Plain for Copy {
         AxisMap::pointwise(inputs, inputs[0].rank())
     }
 
+    fn law(&self, input: &Meta, _: Option<(&dyn Operator, &Meta)>) -> Option<Law> {
+        input.layout.is_contiguous().then_some(Law::Input)
+    }
+
     fn linearity(&self) -> Linearity {
         Linearity::Jointly
     }

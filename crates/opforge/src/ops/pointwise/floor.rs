@@ -15,6 +15,7 @@ use crate::ops::prelude::*;
 #[unary(samples = -3.0..3.0, reference = f64::floor)]
 #[python(torch, method, in_place)]
 impl Unary for Floor {
+    const REPEATS: Repeats = Repeats::Same;
     const INT: bool = true;
     const FLAT: bool = true;
 

@@ -18,6 +18,7 @@ use crate::ops::prelude::*;
 impl Unary for Neg {
     const INT: bool = true;
     const LINEAR: bool = true;
+    const REPEATS: Repeats = Repeats::Undone;
     const SAVES: Saves = Saves::NOTHING;
 
     #[inline(always)]

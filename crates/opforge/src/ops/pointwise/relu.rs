@@ -15,6 +15,7 @@ use crate::ops::prelude::*;
 #[unary(samples = -3.0..3.0, reference = |x| if x <= 0.0 { 0.0 } else { x })]
 #[python(torch, method, in_place, nn)]
 impl Unary for Relu {
+    const REPEATS: Repeats = Repeats::Same;
     const INT: bool = true;
     const SAVES: Saves = Saves::OUTPUTS;
     const FUSED: bool = true;

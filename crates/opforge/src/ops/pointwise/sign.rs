@@ -16,6 +16,7 @@ use crate::ops::prelude::*;
 #[unary(samples = -3.0..3.0, reference = |x| f64::from(i8::from(x > 0.0) - i8::from(x < 0.0)))]
 #[python(torch, method, in_place)]
 impl Unary for Sign {
+    const REPEATS: Repeats = Repeats::Same;
     const INT: bool = true;
     const BOOL: bool = true;
     const FLAT: bool = true;

@@ -20,6 +20,14 @@ impl Plain for ToDType {
         AxisMap::pointwise(inputs, inputs[0].rank())
     }
 
+    /// A dtype that holds all of another's numbers gives them back.
+    fn law(&self, input: &Meta, before: Option<(&dyn Operator, &Meta)>) -> Option<Law> {
+        let (_, first) = before.filter(|(op, _)| op.as_any().is::<ToDType>())?;
+        let (narrow, wide) = (first.dtype, input.dtype);
+        let alike = narrow.is_float() && wide.is_float() || narrow.is_int() && wide.is_int();
+        (self.dtype == narrow && alike && opforge_core::promote(narrow, wide) == Some(wide)).then_some(Law::InputBefore)
+    }
+
     fn form(&self) -> Lowering {
         Lowering::Tile(Tile::cast(self.dtype))
     }

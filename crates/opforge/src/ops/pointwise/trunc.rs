@@ -13,6 +13,7 @@ use crate::ops::prelude::*;
 #[unary(samples = -3.0..3.0, reference = f64::trunc)]
 #[python(torch, method, in_place)]
 impl Unary for Trunc {
+    const REPEATS: Repeats = Repeats::Same;
     const INT: bool = true;
     const FLAT: bool = true;
 

@@ -1,0 +1,78 @@
+//! A product, and calls of single elements after it: they run on each rectangle of its output while that is in a cache, on the thread that made it.
+
+use std::sync::Arc;
+
+use opforge_core::{Error, Result};
+use opforge_runtime::HostKernel;
+use opforge_runtime::parallel::num_threads;
+use smallvec::SmallVec;
+
+use super::steps::{Place, Rooms, Step, Tensors, check, run_steps, tensors};
+
+/// The first call of a [`Followed`].
+pub struct Product {
+    /// Its kernel, one with [rectangles](HostKernel::rectangles).
+    pub kernel: Arc<dyn HostKernel>,
+    /// Which inputs of the whole it reads.
+    pub inputs: SmallVec<[usize; 3]>,
+    /// Which output it writes. A later call may write over what it has read there.
+    pub output: usize,
+}
+
+/// The whole: its calls after the product have kernels for each of [`sizes`](opforge_runtime::Rectangles::sizes), and operands' steps are by a row and by a column.
+pub struct Followed {
+    product: Product,
+    steps: Vec<Step>,
+    sizes: Vec<[usize; 2]>,
+    local_bytes: usize,
+    tensors: (usize, usize),
+    cost: u64,
+}
+
+impl Followed {
+    /// The kernel of these calls, with so much working memory.
+    ///
+    /// # Errors
+    /// Kernels without rectangles, operands without two steps, and rectangles that no kernel is given for.
+    pub fn new(product: Product, steps: Vec<Step>, local_bytes: usize) -> Result<Self> {
+        let Some(rectangles) = product.kernel.rectangles() else {
+            return Err(Error::value("program", "product", "another kernel", "one with rectangles"));
+        };
+        let (sizes, shape) = (rectangles.sizes(), rectangles.shape());
+        let operands = || steps.iter().flat_map(|step| step.inputs.iter().chain(&step.outputs));
+        if operands().any(|operand| operand.steps.len() != 2) {
+            return Err(Error::value("program", "steps", "another number", "one by a row and one by a column"));
+        }
+        if sizes.is_empty() || steps.iter().any(|step| step.kernels.len() != sizes.len()) {
+            return Err(Error::value("program", "kernels", "others", "one for each size of a rectangle"));
+        }
+        let own = product.inputs.iter().map(|&i| Place::Input(i)).chain([Place::Output(product.output)]);
+        let tensors = tensors(operands().map(|operand| operand.place).chain(own));
+        let area = |[rows, columns]: [usize; 2]| (rows * columns) as u64;
+        let calls: u64 = steps.iter().map(|step| step.kernels[0].cost()).sum();
+        let cost = product.kernel.cost() + calls.saturating_mul(area(shape).div_ceil(area(sizes[0]).max(1)));
+        Ok(Followed { product, steps, sizes, local_bytes, tensors, cost })
+    }
+}
+
+impl HostKernel for Followed {
+    unsafe fn run(&self, inputs: &[*const u8], outputs: &[*mut u8]) -> Result<()> {
+        check((inputs.len(), outputs.len()), self.tensors)?;
+        let rooms = Rooms::new(num_threads(), self.local_bytes)?;
+        let tensors = Tensors { inputs, outputs };
+        let then = |at: [usize; 2], size: [usize; 2]| {
+            let known = self.sizes.iter().position(|known| *known == size);
+            let size = known.ok_or_else(|| Error::msg("a rectangle of a size that was not announced"))?;
+            // SAFETY: the kernels are for rectangles of this size, of the caller's tensors; no other thread has this room or this rectangle.
+            rooms.with(|local| unsafe { run_steps(&self.steps, size, &tensors, local, &at) })
+        };
+        let own: SmallVec<[*const u8; 4]> = self.product.inputs.iter().map(|&i| inputs[i]).collect();
+        let rectangles = self.product.kernel.rectangles().expect("it had them when this was made");
+        // SAFETY: the tensors are the caller's, those that the product's kernel was prepared for.
+        unsafe { rectangles.run_then(&own, &[outputs[self.product.output]], &then) }
+    }
+
+    fn cost(&self) -> u64 {
+        self.cost
+    }
+}

@@ -473,3 +473,31 @@ def test_programs_tell_of_themselves():
         warnings.simplefilter("ignore")
         with pytest.raises(RuntimeError, match="runs as it is"):
             reads.profile(x)
+
+
+@pytest.mark.parametrize("first_apart", [True, False])
+def test_arguments_that_share_what_is_changed_run_call_by_call(first_apart):
+    def f(x, y):
+        before = y.exp()
+        x.add_(1.0)
+        return before, y.exp()
+
+    compiled = torch.compile(f)
+    pairs = [lambda z: (z, z), lambda z: (z[:3], z[1:4]), lambda z: (z[:3], z[3:]), lambda z: (z[:3].clone(), z[:3])]
+    for pair in pairs if not first_apart else reversed(pairs):
+        z, other = torch.arange(6.0), torch.arange(6.0)
+        for found, expected in zip(compiled(*pair(z)), f(*pair(other))):
+            assert torch.equal(found, expected)
+        assert torch.equal(z, other)
+
+
+def test_a_function_changes_a_tensor_of_its_own_that_is_its_argument_too():
+    total = torch.zeros(3)
+
+    @torch.compile
+    def f(x):
+        total.add_(1.0)
+        return x * 2
+
+    assert f(torch.ones(3)).tolist() == [2.0] * 3 and total.tolist() == [1.0] * 3
+    assert f(total).tolist() == [4.0] * 3 and total.tolist() == [2.0] * 3

@@ -160,25 +160,22 @@ fn split(graph: Graph, traced: Traced) -> Result<(Graph, Backward)> {
     let backward = Graph { values, nodes, inputs: Vec::new(), outputs: gradients };
     let mut backward = backward.without_common_calls().without_dead_code();
 
-    let made_before = |value: usize| graph.nodes.iter().flat_map(|node| &node.outputs).any(|y| y.value == value);
-    let reads = |backward: &Graph, value: usize| {
-        let inputs = backward.nodes.iter().flat_map(|node| &node.inputs);
-        inputs.chain(&backward.outputs).any(|x| x.value == value)
-    };
+    let made_before = graph.marks(graph.nodes.iter().flat_map(|node| &node.outputs));
     let count = backward.values.len();
-    let is_needed = |value: &usize| backward.is_made(*value) && reads(&backward, *value) && made_before(*value);
+    let read = backward.read();
+    let is_needed = |value: &usize| backward.is_made(*value) && read[*value] && made_before[*value];
     let needed: BTreeSet<usize> = (0..count).filter(is_needed).collect();
     let (again, calls) = recomputed(&graph, &needed)?;
     backward = backward.with_calls(calls);
-    let read = |value: usize| reads(&backward, value);
+    let read = backward.read();
     let saved: Vec<usize> = needed.difference(&again).copied().collect();
-    let captured = (0..count).filter(|&value| read(value)).filter_map(|value| match &backward.values[value].origin {
+    let captured = (0..count).filter(|&value| read[value]).filter_map(|value| match &backward.values[value].origin {
         Origin::Captured(captured) => captured.tensor().cloned(),
         _ => None,
     });
     let captured: Vec<Tensor> = captured.collect();
     let arguments: Vec<usize> =
-        graph.inputs.iter().enumerate().filter(|(_, input)| read(input.value)).map(|(number, _)| number).collect();
+        graph.inputs.iter().enumerate().filter(|(_, input)| read[input.value]).map(|(number, _)| number).collect();
 
     let flat = |value: &usize| Use { value: *value, meta: Meta::contiguous(DType::U8, graph.values[*value].bytes) };
     let saved: Vec<Use> = saved.iter().map(flat).collect();

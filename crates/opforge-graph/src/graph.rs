@@ -192,6 +192,29 @@ impl Graph {
         marks
     }
 
+    /// For each value, whether a call reads it or it is a result.
+    pub(crate) fn read(&self) -> Vec<bool> {
+        self.marks(self.nodes.iter().flat_map(|node| &node.inputs).chain(&self.outputs))
+    }
+
+    /// For each value the number of the last call that reads it: beyond all calls for results, none for what nobody reads.
+    pub(crate) fn last_reads(&self) -> Vec<Option<usize>> {
+        let mut last = vec![None; self.values.len()];
+        for (number, node) in self.nodes.iter().enumerate() {
+            node.inputs.iter().for_each(|input| last[input.value] = Some(number));
+        }
+        self.outputs.iter().for_each(|output| last[output.value] = Some(self.nodes.len()));
+        last
+    }
+
+    /// Lets go of captured memory that no call uses.
+    pub(crate) fn forget_unused(&mut self) {
+        let calls = self.nodes.iter().flat_map(|node| node.inputs.iter().chain(&node.outputs));
+        let used = self.marks(calls.chain(&self.inputs).chain(&self.outputs));
+        let unused = self.values.iter_mut().zip(used).filter(|(_, used)| !used);
+        unused.for_each(|(value, _)| value.origin = Origin::Made);
+    }
+
     /// Whether a value is memory that the graph makes for itself.
     pub(crate) fn is_made(&self, value: usize) -> bool {
         matches!(self.values[value].origin, Origin::Made)

@@ -44,6 +44,15 @@ pub(crate) struct Step {
     apart: Option<Apart>,
 }
 
+/// What calls are joined by.
+struct Joining {
+    /// The calls that can be part of a program.
+    parts: Vec<Option<Part>>,
+    last_reads: Vec<Option<usize>>,
+    /// Whether weights of products are packed.
+    prepacking: bool,
+}
+
 impl Graph {
     /// The kernel of all calls, as the options want it.
     pub(crate) fn carried(&mut self, options: Options) -> Result<Carried> {
@@ -94,14 +103,12 @@ impl Graph {
     /// The kernels, each of as many calls as go together.
     fn steps(&mut self, options: Options) -> Result<Vec<Step>> {
         let parts = self.nodes.iter().map(part).collect::<Result<Vec<Option<Part>>>>()?;
+        let joining = Joining { parts, last_reads: self.last_reads(), prepacking: options.prepacking };
         let mut steps = Vec::new();
         let mut start = 0;
         while start < self.nodes.len() {
-            let step = if options.fusion {
-                self.joined(&parts, start, options.prepacking)?
-            } else {
-                self.single(start, Some(Apart::Off))?
-            };
+            let step =
+                if options.fusion { self.joined(&joining, start)? } else { self.single(start, Some(Apart::Off))? };
             start = step.nodes.end;
             steps.push(if options.prepacking { self.prepacked(step) } else { step });
         }
@@ -122,8 +129,9 @@ impl Graph {
         Ok(Step { nodes: number..number + 1, kernel, inputs, outputs, flops, apart })
     }
 
-    /// As many calls as go together from this one on; a product's weight is packed, where that is wanted.
-    fn joined(&mut self, parts: &[Option<Part>], start: usize, prepacking: bool) -> Result<Step> {
+    /// As many calls as go together from this one on.
+    fn joined(&mut self, joining: &Joining, start: usize) -> Result<Step> {
+        let parts = &joining.parts;
         let own = self.nodes[start].op.name();
         let (mut chain, mut apart) = (Chain::default(), None);
         for (node, part) in self.nodes.iter().zip(parts).skip(start) {
@@ -136,7 +144,7 @@ impl Graph {
                 break;
             }
         }
-        if let Some(step) = self.fused(&chain, start, prepacking) {
+        if let Some(step) = self.fused(&chain, start, joining) {
             return Ok(Step { apart, ..step });
         }
         // Where the chain has not even begun, what ended it was this call.
@@ -149,18 +157,14 @@ impl Graph {
     }
 
     /// The kernel of a chain of calls; none of fewer than two, and of those that no kernel can be made for.
-    fn fused(&mut self, chain: &Chain<'_>, start: usize, prepacking: bool) -> Option<Step> {
+    fn fused(&mut self, chain: &Chain<'_>, start: usize, joining: &Joining) -> Option<Step> {
         let end = start + chain.len();
         if chain.len() < 2 {
             return None;
         }
-        let prepack = if prepacking { chain.prepack().ok()? } else { None };
+        let prepack = if joining.prepacking { chain.prepack().ok()? } else { None };
         let arranged = prepack.as_ref().and_then(|prepack| Some((prepack, self.packed(start, prepack)?)));
-        let read_later =
-            |value: usize| self.nodes[end..].iter().flat_map(|node| &node.inputs).any(|x| x.value == value);
-        let wanted = |value: usize| {
-            !self.is_made(value) || read_later(value) || self.outputs.iter().any(|output| output.value == value)
-        };
+        let wanted = |value: usize| !self.is_made(value) || joining.last_reads[value].is_some_and(|last| last >= end);
         let Fused { kernel, inputs, outputs } = chain.fuse_arranged(wanted, arranged).ok()?;
         Some(Step { nodes: start..end, kernel, inputs, outputs, flops: chain.flops(), apart: None })
     }

@@ -16,8 +16,8 @@ use crate::run::{GRAPH, Run};
 /// A graph that has been made ready to run.
 pub struct Program {
     operator: Run,
-    inputs: Vec<Use>,
-    outputs: Vec<Use>,
+    /// As it was before calls were joined.
+    graph: Graph,
     /// What the kernel reads or changes that is not its own, in its order.
     given: Vec<Given>,
     /// What it changes, by numbers of `given`; those are its last outputs.
@@ -28,7 +28,6 @@ pub struct Program {
     passing: Vec<Passing>,
     memory: usize,
     watch: Arc<Stopwatch>,
-    text: String,
 }
 
 /// Memory that a run is given.
@@ -99,14 +98,13 @@ impl Graph {
     }
 
     fn prepare(mut self, options: Options) -> Result<Program> {
-        let text = self.to_string();
         let Carried { kernel, given, made, changed, stages, passing, memory, watch } = self.carried(options)?;
         let bytes = |value: &usize| self.values[*value].bytes;
         let outputs = made.iter().map(bytes).chain(changed.iter().map(|&number| bytes(&given[number])));
         let operator = Run::new(kernel, given.iter().map(bytes).collect(), outputs.collect(), changed.clone());
         let given = given.into_iter().map(|value| self.given(value)).collect::<Result<Vec<Given>>>()?;
-        let (inputs, outputs) = (self.inputs, self.outputs);
-        Ok(Program { operator, inputs, outputs, given, changed, made, stages, passing, memory, watch, text })
+        self.forget_unused();
+        Ok(Program { operator, graph: self, given, changed, made, stages, passing, memory, watch })
     }
 
     /// What a run is given as this value, which it does not make.
@@ -144,7 +142,7 @@ impl Program {
         let given = self.given.iter().map(|given| self.bytes_of(given, arguments)).collect::<Result<Vec<Tensor>>>()?;
         let inputs: Vec<&Tensor> = given.iter().collect();
         let made = no_grad(|| self.launch(&inputs))?;
-        self.outputs.iter().map(|output| self.result(output, &given, &made, arguments)).collect()
+        self.graph.outputs.iter().map(|output| self.result(output, &given, &made, arguments)).collect()
     }
 
     /// Whether arguments have the shapes, dtypes and strides that the program was made for.
@@ -158,7 +156,23 @@ impl Program {
                 && (a.elem_count() == 0 || strides.all(|((len, a), b)| *len == 1 || a == b))
                 && given.device().is_cpu()
         };
-        self.inputs.len() == arguments.len() && self.inputs.iter().zip(arguments).all(same)
+        self.graph.inputs.len() == arguments.len() && self.graph.inputs.iter().zip(arguments).all(same)
+    }
+
+    /// Whether memory that a run changes is that of several of these arguments, or of one and of something captured. One kernel cannot run then, which
+    /// knows each piece of memory by one name: [`Program::run`] refuses it. Calls one by one can.
+    pub fn shares_changed(&self, arguments: &[&Tensor]) -> bool {
+        if self.changed.is_empty() {
+            return false;
+        }
+        let storage = |given: &Given| match given {
+            Given::Input { number, .. } => Some(Arc::as_ptr(arguments[*number].storage())),
+            Given::Captured { bytes, .. } => Some(Arc::as_ptr(bytes.storage())),
+            Given::Key { .. } | Given::Packed { .. } => None,
+        };
+        let storages: Vec<_> = self.given.iter().map(storage).collect();
+        let is_shared = |&i: &usize| storages.iter().filter(|other| **other == storages[i]).count() > 1;
+        self.changed.iter().any(is_shared)
     }
 
     /// The kernels, in order.
@@ -192,7 +206,7 @@ impl Program {
             metas.iter().map(|m| format!("{}{:?}", m.dtype, m.dims())).collect::<Vec<_>>().join(", ")
         };
         let given = text(arguments.iter().map(|t| t.meta()).collect());
-        Err(Error::value(GRAPH, "arguments", given, text(self.inputs.iter().map(|x| &x.meta).collect())))
+        Err(Error::value(GRAPH, "arguments", given, text(self.graph.inputs.iter().map(|x| &x.meta).collect())))
     }
 
     fn bytes_of(&self, given: &Given, arguments: &[&Tensor]) -> Result<Tensor> {
@@ -233,7 +247,7 @@ impl Program {
         if let Some(i) = self.made.iter().position(|&value| value == output.value) {
             return Tensor::over_storage(made[i].storage().clone(), output.meta.dtype, layout);
         }
-        let known = self.inputs.iter().position(|input| input.value == output.value);
+        let known = self.graph.inputs.iter().position(|input| input.value == output.value);
         if let Some(number) = known {
             let argument = arguments[number];
             let start = argument.layout().start_offset() + layout.start_offset();
@@ -249,6 +263,6 @@ impl Program {
 impl std::fmt::Display for Program {
     /// The graph as it was before calls were joined.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.text)
+        self.graph.fmt(f)
     }
 }

@@ -82,6 +82,13 @@ impl PyGraphFunction {
         })
     }
 
+    /// Whether a run would change memory that several of these tensors, or one and something that the function has of its own, share: only calls one
+    /// by one can.
+    fn shares_changed(&self, arguments: &Bound<'_, PyList>) -> PyResult<bool> {
+        let arguments = tensors(arguments)?;
+        Ok(self.0.program().shares_changed(&arguments.iter().collect::<Vec<&Tensor>>()))
+    }
+
     /// The results.
     fn __call__<'py>(&self, py: Python<'py>, arguments: &Bound<'py, PyList>) -> PyResult<Bound<'py, PyList>> {
         let arguments = tensors(arguments)?;

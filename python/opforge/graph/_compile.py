@@ -74,7 +74,7 @@ class _Compiled:
             if program is None:
                 return self._function(*args, **kwargs)
             if program.accepts(tensors):
-                return results.build(program(tensors))
+                return self._run(program, results, tensors, args, kwargs)
         return self._first_call(known, tensors, structure, args, kwargs)
 
     def _key(self, structure, args, kwargs):
@@ -104,6 +104,12 @@ class _Compiled:
             return self._as_it_is(args, kwargs, str(error))
         known.insert(0, (program, results))
         del known[_MOST:]
+        return self._run(program, results, tensors, args, kwargs)
+
+    def _run(self, program, results, tensors, args, kwargs):
+        # Calls one by one see through each tensor what they change through another of the same memory.
+        if program.shares_changed(tensors):
+            return self._function(*args, **kwargs)
         return results.build(program(tensors))
 
     def _as_it_is(self, args, kwargs, reason):
@@ -232,6 +238,8 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="inductor", mo
     each call. Parameters, buffers and modes of modules, their attributes that are numbers or strings, and tensors, numbers and strings are seen as they
     are at each call if they are the function's own, in its closure, its defaults, or globals that it names: others in their place are another kind of
     call. What else the function reads, numbers in lists for example, is that of the first call.
+
+    A call whose arguments share memory that it changes, with each other or with tensors of the function's own, runs as it is.
 
     A function that reads elements, as `item()` and conditions on tensors do, or sets the state of random numbers, runs as it is, with a warning; with `fullgraph=True` that is an error.
     `dynamic`, `backend`, `mode` and `options` are what PyTorch's programs give: there is one way to compile here, and any shape is quick.

@@ -89,12 +89,14 @@ class Graph:
         if found is None:
             found = self._trace(tensors, structure, parameters)
             known.insert(0, found)
-        program, results, parameters = found
+        program, results, touched = found
+        if program.shares_changed(tensors):
+            return self._call_by_call(args, kwargs, parameters)
         values = program(tensors)
-        gradients = [values.pop() for _ in parameters]
-        for parameter, gradient in zip(parameters, reversed(gradients)):
+        gradients = [values.pop() for _ in touched]
+        for parameter, gradient in zip(touched, reversed(gradients)):
             parameter.grad = gradient
-        if parameters:
+        if touched:
             self._optimize()
         return results.build(values)
 

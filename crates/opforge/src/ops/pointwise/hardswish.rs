@@ -26,12 +26,13 @@ impl Unary for Hardswish {
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         let (x, grad) = (ctx.input(0)?, ctx.grad(0)?);
         let bent = grad.mul(&x.affine(1.0 / 3.0, 0.5)?)?;
-        x.le(-3.0)?.where_cond(&grad.zeros_like()?, &x.lt(3.0)?.where_cond(&bent, &grad)?)
+        // NaN has a gradient of NaN.
+        x.le(-3.0)?.where_cond(&grad.zeros_like()?, &x.ge(3.0)?.where_cond(&grad, &bent)?)
     }
 
     #[inline(always)]
     fn gradient<V: Float>(self, x: V, grad: V) -> V {
         let bent = grad * (x / V::splat(3.0) + V::splat(0.5));
-        V::select(x.le(V::splat(-3.0)), V::splat(0.0), V::select(x.lt(V::splat(3.0)), bent, grad))
+        V::select(x.le(V::splat(-3.0)), V::splat(0.0), V::select(x.ge(V::splat(3.0)), grad, bent))
     }
 }

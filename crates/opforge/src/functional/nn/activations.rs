@@ -24,11 +24,10 @@ functions! {
 #[python(torch, nn, inplace)]
 pub fn celu(input: &Tensor, alpha: f64) -> Result<Tensor> {
     ensure(alpha != 0.0, || Error::value(OP, "alpha", alpha, "a number other than 0"))?;
-    // NaN, too, is bent: so it has a gradient of NaN.
-    let rises = input.gt(0.0)?;
+    let bends = input.le(0.0)?;
     let bent =
-        f::expm1(&rises.where_cond(&input.zeros_like()?, input)?.affine(1.0 / alpha, 0.0)?)?.affine(alpha, 0.0)?;
-    rises.where_cond(input, &bent)
+        f::expm1(&bends.where_cond(input, &input.zeros_like()?)?.affine(1.0 / alpha, 0.0)?)?.affine(alpha, 0.0)?;
+    bends.where_cond(&bent, input)
 }
 
 /// `scale * elu(x, alpha)` with the constants that keep mean 0 and variance 1 through layers. Source: Klambauer and others,

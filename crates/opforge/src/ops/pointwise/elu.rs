@@ -28,8 +28,7 @@ impl Unary for Elu {
         let (x, grad) = (ctx.input(0)?, ctx.grad(0)?);
         // No larger than 0, where the exponential would overflow in the part that is not chosen.
         let bent = x.minimum(0.0)?.exp()?.affine(self.alpha.to_f64(), 0.0)?.mul(&grad)?;
-        // NaN has a gradient of NaN.
-        x.gt(0.0)?.where_cond(&grad, &bent)
+        x.le(0.0)?.where_cond(&bent, &grad)
     }
 }
 

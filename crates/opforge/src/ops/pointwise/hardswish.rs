@@ -26,13 +26,12 @@ impl Unary for Hardswish {
     fn derivative(&self, ctx: &Backward<'_>) -> Result<Tensor> {
         let (x, grad) = (ctx.input(0)?, ctx.grad(0)?);
         let bent = grad.mul(&x.affine(1.0 / 3.0, 0.5)?)?;
-        // NaN has a gradient of NaN.
-        x.le(-3.0)?.where_cond(&grad.zeros_like()?, &x.ge(3.0)?.where_cond(&grad, &bent)?)
+        x.le(-3.0)?.where_cond(&grad.zeros_like()?, &x.lt(3.0)?.where_cond(&bent, &grad)?)
     }
 
     #[inline(always)]
     fn gradient<V: Float>(self, x: V, grad: V) -> V {
         let bent = grad * (x / V::splat(3.0) + V::splat(0.5));
-        V::select(x.le(V::splat(-3.0)), V::splat(0.0), V::select(x.ge(V::splat(3.0)), grad, bent))
+        V::select(x.le(V::splat(-3.0)), V::splat(0.0), V::select(x.lt(V::splat(3.0)), bent, grad))
     }
 }

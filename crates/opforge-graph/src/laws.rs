@@ -20,7 +20,9 @@ impl Graph {
             let found = known(&node, |value| maker[value].map(|number| &kept[number]));
             let found = found.filter(|(output, x)| {
                 let stay = made[output.value] && is_constant(output.value) && is_constant(x.value);
-                stay && (!returned[output.value] || made[x.value] && !returned[x.value])
+                // A result does not keep more memory than its own.
+                let as_large = self.values[x.value].bytes == self.values[output.value].bytes;
+                stay && (!returned[output.value] || made[x.value] && !returned[x.value] && as_large)
             });
             if let Some((output, x)) = found {
                 replaced[output.value] = x.value;

@@ -22,31 +22,31 @@ const DEPTH: usize = 256;
 /// Depth that is summed before it enters totals, where there is more of it: errors grow with the number of additions to one sum.
 const MAX_DEPTH: usize = 64 * DEPTH;
 /// Rows of a block of `a`; a multiple of every micro-kernel's.
-const ROWS: usize = 240;
+pub(super) const ROWS: usize = 240;
 /// Columns of a block of `b`; a multiple of every micro-kernel's.
-const COLUMNS: usize = 1152;
+pub(super) const COLUMNS: usize = 1152;
 /// `b` is read in place where a task has at most this many strips of rows to use it for.
 const STRIPS_IN_PLACE: usize = 2;
 /// Strips of columns of a rectangle that others follow: with [`ROWS`] rows it fits the second level of cache.
-const STRIPS_FOLLOWED: usize = 8;
+pub(super) const STRIPS_FOLLOWED: usize = 8;
 /// Multiplications below which a product is not shared among threads.
 const MIN_SHARED_WORK: usize = 1 << 20;
 
 /// The output's division into tasks of `rows x columns`.
 #[derive(Clone, Copy, Debug)]
-struct Grid {
-    rows: usize,
-    columns: usize,
+pub(super) struct Grid {
+    pub rows: usize,
+    pub columns: usize,
     /// Tasks along the columns, and in all of one product.
     across: usize,
     tasks: usize,
 }
 
 pub(super) struct Gemm<T: Operand> {
-    problem: Problem,
-    kernels: Kernels<T::Acc>,
+    pub(super) problem: Problem,
+    pub(super) kernels: Kernels<T::Acc>,
     packing: Packing<T>,
-    grid: Grid,
+    pub(super) grid: Grid,
     /// The depth of every block but the last.
     depth: usize,
     /// How `b` is packed, where it is given packed.
@@ -120,7 +120,7 @@ impl<T: Operand> Gemm<T> {
 
     /// # Safety
     /// As [`HostKernel::run`], and as [`Rectangles::run_then`] if something follows.
-    unsafe fn tasks(&self, inputs: &[*const u8], outputs: &[*mut u8], then: Option<Then<'_>>) -> Result<()> {
+    pub(super) unsafe fn tasks(&self, inputs: &[*const u8], outputs: &[*mut u8], then: Option<Then<'_>>) -> Result<()> {
         let tasks = self.grid.tasks * self.problem.batches();
         if tasks == 1 {
             // SAFETY: the pointers are those of the problem, and the only task's part of the output is all of it.
@@ -164,33 +164,6 @@ impl<T: Operand> HostKernel for Gemm<T> {
     fn rectangles(&self) -> Option<&dyn Rectangles> {
         (self.problem.k > 0).then_some(self)
     }
-}
-
-impl<T: Operand> Rectangles for Gemm<T> {
-    fn shape(&self) -> [usize; 2] {
-        [self.problem.batches() * self.problem.m, self.problem.n]
-    }
-
-    fn sizes(&self) -> Vec<[usize; 2]> {
-        let (grid, width) = (&self.grid, self.kernels.width());
-        let rows = lengths(&lengths(&[self.problem.m], grid.rows), ROWS);
-        let columns = lengths(&lengths(&[self.problem.n], grid.columns), COLUMNS);
-        let columns = lengths(&columns, STRIPS_FOLLOWED * width);
-        rows.iter().flat_map(|&rows| columns.iter().map(move |&columns| [rows, columns])).collect()
-    }
-
-    unsafe fn run_then(&self, inputs: &[*const u8], outputs: &[*mut u8], then: Then<'_>) -> Result<()> {
-        // SAFETY: as the caller promises.
-        unsafe { self.tasks(inputs, outputs, Some(then)) }
-    }
-}
-
-/// The lengths of the pieces that these lengths are cut into by `size`, the longest first.
-fn lengths(of: &[usize], size: usize) -> Vec<usize> {
-    let mut all: Vec<usize> = of.iter().flat_map(|&len| [len.min(size), len % size]).filter(|&len| len > 0).collect();
-    all.sort_unstable_by(|a, b| b.cmp(a));
-    all.dedup();
-    all
 }
 
 /// What packing costs, in multiplications an element.

@@ -10,6 +10,7 @@ mod pack;
 mod pairs;
 mod prepack;
 mod problem;
+mod rectangles;
 mod small;
 #[cfg(test)]
 mod tests;

@@ -102,6 +102,15 @@ fn copies_that_stay_as_they_are() {
     assert_eq!(calls(&x, |x| x.neg()?.narrow(0, 1, 2)?.neg()?.exp()), 3);
 }
 
+/// A copy of a part is there to let go of the rest.
+#[test]
+fn a_result_keeps_no_more_memory_than_its_own() {
+    let x = floats(&[100, 6], 1);
+    let graph = trace(&[&x], |x| Ok(vec![x[0].exp()?.narrow(0, 0, 2)?.copy()?]));
+    let result = graph.unwrap().compile().unwrap().run(&[&x]).unwrap().remove(0);
+    assert_eq!(result.storage().nbytes(), 2 * 6 * 4);
+}
+
 /// Two results are two, though one is a copy of the other.
 #[test]
 fn results_stay_apart() {

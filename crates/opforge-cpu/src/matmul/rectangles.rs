@@ -1,0 +1,34 @@
+//! The rectangles in which a blocked product makes its output, for those who follow.
+
+use opforge_core::Result;
+use opforge_runtime::{Rectangles, Then};
+
+use super::gemm::{COLUMNS, Gemm, ROWS, STRIPS_FOLLOWED};
+use super::operand::Operand;
+
+impl<T: Operand> Rectangles for Gemm<T> {
+    fn shape(&self) -> [usize; 2] {
+        [self.problem.batches() * self.problem.m, self.problem.n]
+    }
+
+    fn sizes(&self) -> Vec<[usize; 2]> {
+        let (grid, width) = (&self.grid, self.kernels.width());
+        let rows = lengths(&lengths(&[self.problem.m], grid.rows), ROWS);
+        let columns = lengths(&lengths(&[self.problem.n], grid.columns), COLUMNS);
+        let columns = lengths(&columns, STRIPS_FOLLOWED * width);
+        rows.iter().flat_map(|&rows| columns.iter().map(move |&columns| [rows, columns])).collect()
+    }
+
+    unsafe fn run_then(&self, inputs: &[*const u8], outputs: &[*mut u8], then: Then<'_>) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { self.tasks(inputs, outputs, Some(then)) }
+    }
+}
+
+/// The lengths of the pieces that these lengths are cut into by `size`, the longest first.
+fn lengths(of: &[usize], size: usize) -> Vec<usize> {
+    let mut all: Vec<usize> = of.iter().flat_map(|&len| [len.min(size), len % size]).filter(|&len| len > 0).collect();
+    all.sort_unstable_by(|a, b| b.cmp(a));
+    all.dedup();
+    all
+}

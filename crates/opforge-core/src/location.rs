@@ -6,7 +6,7 @@
 pub enum DeviceLocation {
     /// Main memory.
     Cpu,
-    /// A CUDA device; there are none in this build.
+    /// A CUDA device.
     Cuda {
         /// Its number.
         gpu_id: usize,

@@ -11,6 +11,14 @@ use crate::memory::{HostMemory, Memory};
 /// The devices that backends have brought, in the order of their numbers.
 static ADDED: [OnceLock<&'static dyn Memory>; Device::MOST_ADDED] = [const { OnceLock::new() }; Device::MOST_ADDED];
 
+/// Who opens CUDA devices, and counts them: see [`Device::bring_cuda`].
+struct CudaDevices {
+    open: fn(usize) -> Result<Device>,
+    count: fn() -> usize,
+}
+
+static CUDA: OnceLock<CudaDevices> = OnceLock::new();
+
 /// Where a tensor's data is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
@@ -22,13 +30,13 @@ pub enum Device {
     Meta,
     /// The device that a backend has [added](Device::add) under this number.
     Added(u8),
-    /// A CUDA device; there are none in this build.
+    /// candle's variant for CUDA devices; those of `opforge-cuda` are [`Device::Added`], which [`Device::is_cuda`] tells.
     Cuda(CudaDevice),
     /// A Metal device; there are none in this build.
     Metal(MetalDevice),
 }
 
-/// A CUDA device. There are none in this build, so nothing is of this type.
+/// candle's handle of a CUDA device. Nothing is of this type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CudaDevice {}
 
@@ -103,32 +111,41 @@ impl Device {
     pub fn is_meta(&self) -> bool {
         matches!(self, Device::Meta)
     }
-    /// Whether this is a CUDA device. There are none in this build.
+    /// Whether this is a CUDA device.
     pub fn is_cuda(&self) -> bool {
-        false
+        self.cuda_number().is_some()
+    }
+    fn cuda_number(&self) -> Option<usize> {
+        self.name().strip_prefix("cuda:")?.parse().ok()
     }
     /// Whether this is a Metal device. There are none in this build.
     pub fn is_metal(&self) -> bool {
         false
     }
+    /// Says who opens CUDA devices and counts them, for [`Device::new_cuda`] and [`Device::cuda_if_available`]; the first to say so is asked.
+    pub fn bring_cuda(open: fn(usize) -> Result<Device>, count: fn() -> usize) {
+        // The second is no other one in a program that has one crate for them.
+        let _ = CUDA.set(CudaDevices { open, count });
+    }
     /// The CUDA device of that number.
     ///
     /// # Errors
-    /// [`Error::Device`]: this build has no CUDA.
-    pub fn new_cuda(_ordinal: usize) -> Result<Self> {
-        Err(Error::NotCompiledWithCudaSupport)
+    /// [`Error::NotCompiledWithCudaSupport`] where nobody [brings](Device::bring_cuda) them, as `opforge_cuda::bring` does; [`Error::Device`] where there is
+    /// none, or no driver.
+    pub fn new_cuda(ordinal: usize) -> Result<Self> {
+        CUDA.get().map_or(Err(Error::NotCompiledWithCudaSupport), |cuda| (cuda.open)(ordinal))
     }
-    /// As [`Device::new_cuda`], with a stream of its own.
+    /// As [`Device::new_cuda`]: every device has a stream of its own.
     ///
     /// # Errors
-    /// [`Error::Device`]: this build has no CUDA.
-    pub fn new_cuda_with_stream(_ordinal: usize) -> Result<Self> {
-        Err(Error::NotCompiledWithCudaSupport)
+    /// As there.
+    pub fn new_cuda_with_stream(ordinal: usize) -> Result<Self> {
+        Self::new_cuda(ordinal)
     }
-    /// This device as a CUDA device.
+    /// This device as candle's handle of one.
     ///
     /// # Errors
-    /// [`Error::Device`]: this build has no CUDA.
+    /// [`Error::NotCompiledWithCudaSupport`]: there are no such handles.
     pub fn as_cuda_device(&self) -> Result<&CudaDevice> {
         Err(Error::NotCompiledWithCudaSupport)
     }
@@ -143,12 +160,16 @@ impl Device {
     pub fn with_context<R>(&self, f: impl FnOnce() -> R) -> R {
         f()
     }
-    /// The CUDA device of that number where there is one, else the CPU.
+    /// The CUDA device of that number where somebody [brings](Device::bring_cuda) them and there are any, else the CPU.
     ///
     /// # Errors
-    /// None in this build.
-    pub fn cuda_if_available(_ordinal: usize) -> Result<Self> {
-        Ok(Device::Cpu)
+    /// Those of [`Device::new_cuda`], where there are some.
+    pub fn cuda_if_available(ordinal: usize) -> Result<Self> {
+        if Self::cuda_count() > 0 { Self::new_cuda(ordinal) } else { Ok(Device::Cpu) }
+    }
+    /// How many CUDA devices there are: 0 where nobody [brings](Device::bring_cuda) them.
+    pub fn cuda_count() -> usize {
+        CUDA.get().map_or(0, |cuda| (cuda.count)())
     }
     /// The Metal device of that number.
     ///
@@ -169,7 +190,10 @@ impl Device {
         match self {
             Device::Cpu => DeviceLocation::Cpu,
             Device::Meta => DeviceLocation::Meta,
-            Device::Added(id) => DeviceLocation::Added { id: (*id).into() },
+            Device::Added(id) => match self.cuda_number() {
+                Some(gpu_id) => DeviceLocation::Cuda { gpu_id },
+                None => DeviceLocation::Added { id: (*id).into() },
+            },
             Device::Cuda(none) => match *none {},
             Device::Metal(none) => match *none {},
         }

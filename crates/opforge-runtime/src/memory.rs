@@ -54,6 +54,14 @@ pub trait Memory: Send + Sync + 'static {
     /// `from` is valid for as many bytes of a block, which nobody else writes meanwhile.
     unsafe fn download(&self, from: *const u8, to: &mut [u8]) -> Result<()>;
 
+    /// Waits until everything that was issued to the device has run; where calls return when it has, there is nothing to wait for.
+    ///
+    /// # Errors
+    /// What the device failed of meanwhile.
+    fn wait(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Writes the bytes of a storage whose content has [no one address](crate::Storage::scattered).
     ///
     /// # Errors

@@ -46,9 +46,9 @@ impl BarrierPool {
     }
 }
 
-/// Whether tensors can be on a CUDA device: this build has none.
+/// Whether tensors can be on a CUDA device: where somebody [brings](crate::Device::bring_cuda) them, and there are any.
 pub fn cuda_is_available() -> bool {
-    false
+    crate::Device::cuda_count() > 0
 }
 
 /// Whether tensors can be on a Metal device: this build has none.

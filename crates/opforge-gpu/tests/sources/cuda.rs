@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
+use opforge_cuda::Compiler;
 use opforge_gpu::{Target, print};
 
-use super::nvrtc::Nvrtc;
 use super::sources;
 
 const TARGET: Target = Target { device: "cuda", fused: true, reorders: false, doubles: true };
@@ -20,13 +20,9 @@ fn every_kernel_compiles_as_cuda() {
     let (texts, refused) = sources(TARGET, |kernel, op| print::cuda(kernel, op, TARGET.device));
     eprintln!("{} kernels in CUDA C; functions that it lacks: {:?}", texts.len(), refused.keys().collect::<Vec<_>>());
     assert!(texts.len() > 1500, "only {} kernels", texts.len());
-    let nvrtc = match Nvrtc::load() {
-        Ok(nvrtc) => nvrtc,
-        Err(missing) => {
-            return eprintln!(
-                "skipped: NVRTC was not found ({missing}); `pip install nvidia-cuda-nvrtc-cu12` brings it"
-            );
-        }
+    let compiler = match Compiler::get() {
+        Ok(compiler) => compiler,
+        Err(missing) => return eprintln!("skipped: {missing}"),
     };
     let whole = std::env::var("OPFORGE_NVRTC").is_ok_and(|text| text == "all");
     let mut texts: Vec<(String, String)> = texts.into_iter().collect();
@@ -45,10 +41,10 @@ fn every_kernel_compiles_as_cuda() {
         });
         let source = format!("{}\n{}", print::cuda_prelude(), kernels.collect::<String>());
         for architecture in ["sm_80", "sm_90"] {
-            match nvrtc.compile(&source, architecture) {
-                Ok(nbytes) => assert!(nbytes > 1000, "{nbytes} bytes are no program"),
-                Err(log) => {
-                    faults.insert(part[0].1.clone(), format!("{architecture}: {log}"));
+            match compiler.compile("test", &source, architecture) {
+                Ok(code) => assert!(code.len() > 1000, "{} bytes are no program", code.len()),
+                Err(error) => {
+                    faults.insert(part[0].1.clone(), error.to_string());
                 }
             }
         }

@@ -3,7 +3,6 @@
 #[path = "../calls/mod.rs"]
 mod calls;
 mod cuda;
-mod nvrtc;
 mod wgsl;
 
 use std::collections::{BTreeMap, HashMap};

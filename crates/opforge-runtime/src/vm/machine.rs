@@ -9,6 +9,7 @@ use opforge_core::Result;
 use super::deps::{Slot, Ticket};
 use super::interrupt::LONG;
 use super::state::State;
+use crate::device::Device;
 use crate::sync::{self, Condvar, Mutex, MutexGuard};
 
 /// How long who waits is awake: most of what is waited for is over by then.
@@ -175,13 +176,14 @@ impl Vm {
     }
 }
 
-/// Waits for all instructions issued so far, on all streams.
+/// Waits for all instructions issued so far, on all streams, and for the devices that carry them out.
 ///
 /// # Errors
 /// A failure of a queued instruction that has not been delivered before: the first of the first stream that has one. Synchronising gives
 /// each failure once; reading the instruction's outputs gives it again.
 pub fn synchronize() -> Result<()> {
-    Vm::global().synchronize(None)
+    Vm::global().synchronize(None)?;
+    Device::added().try_for_each(|device| device.memory()?.wait())
 }
 
 /// How far instructions may be queued ahead of their execution; beyond it, submitting waits.

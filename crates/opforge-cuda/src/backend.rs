@@ -1,0 +1,57 @@
+//! The backend: a GPU's memory and kernels.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+
+use opforge::devices::Backend;
+use opforge::operator::Lowering;
+use opforge::{Meta, Result};
+use opforge_gpu::{Target, program_of};
+use opforge_runtime::{Kernel, Memory};
+
+use crate::gpu::Gpu;
+use crate::kernel::Prepared;
+use crate::module::Function;
+
+/// A GPU that carries operators out.
+pub(crate) struct Cuda {
+    pub gpu: &'static Gpu,
+    target: Target,
+    compiled: Mutex<HashMap<Arc<str>, Function>>,
+}
+
+impl Cuda {
+    pub fn new(gpu: &'static Gpu) -> Self {
+        // CUDA's compilers keep to the order of sums, and multiply-add is theirs.
+        let target = Target { device: gpu.name, fused: true, reorders: false, doubles: true };
+        Cuda { gpu, target, compiled: Mutex::default() }
+    }
+
+    /// Loaded kernels by their text.
+    pub fn compiled(&self) -> MutexGuard<'_, HashMap<Arc<str>, Function>> {
+        self.compiled.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+/// A backend that lives as long as the program, as devices do.
+#[derive(Clone, Copy)]
+pub(crate) struct Added(pub &'static Cuda);
+
+impl Backend for Added {
+    fn memory(&self) -> &dyn Memory {
+        self.0
+    }
+
+    fn kernel(
+        &self,
+        op: &'static str,
+        lowering: Lowering,
+        inputs: &[&Meta],
+        outputs: &[&Meta],
+    ) -> Result<Arc<dyn Kernel>> {
+        let program = program_of(&self.0.target, op, &lowering, inputs, outputs)?;
+        let functions = program.launches.iter().map(|launch| self.0.function(op, &launch.kernel));
+        let functions = functions.collect::<Result<Vec<_>>>()?;
+        Ok(Arc::new(Prepared { on: self.0.gpu, op, program, functions, tables: OnceLock::new() }))
+    }
+}

@@ -1,0 +1,136 @@
+//! Programs as kernels of the runtime.
+
+use std::ffi::{c_uint, c_void};
+use std::ptr;
+use std::sync::OnceLock;
+
+use opforge_core::Result;
+use opforge_gpu::kernel::LANES;
+use opforge_gpu::{Launch, Memory, Place, Program};
+use opforge_runtime::{Argument, Context, Kernel, vm};
+
+use crate::driver::Address;
+use crate::gpu::Gpu;
+use crate::memory::Block;
+use crate::module::Function;
+
+/// Blocks of a launch at most: more work is shared by these.
+const MOST_BLOCKS: usize = 1 << 16;
+
+/// A program with its compiled kernels.
+pub(crate) struct Prepared {
+    pub on: &'static Gpu,
+    pub op: &'static str,
+    pub program: Program,
+    /// One a launch.
+    pub functions: Vec<Function>,
+    /// The program's tables, which the first run uploads.
+    pub tables: OnceLock<Vec<Option<Block>>>,
+}
+
+impl Prepared {
+    fn tables(&self) -> Result<&[Option<Block>]> {
+        if let Some(tables) = self.tables.get() {
+            return Ok(tables);
+        }
+        let upload = |memory: &Memory| match memory {
+            Memory::Space(_) => Ok(None),
+            Memory::Table(bytes) => Block::of(self.on, self.op, bytes).map(Some),
+        };
+        let tables = self.program.scratch.iter().map(upload).collect::<Result<Vec<_>>>()?;
+        Ok(self.tables.get_or_init(|| tables))
+    }
+
+    /// Memory of the program's own: spaces, which this run has, and tables.
+    fn own(&self) -> Result<(Vec<Block>, Vec<Address>)> {
+        if self.program.scratch.is_empty() {
+            return Ok((Vec::new(), Vec::new()));
+        }
+        let (mut spaces, mut addresses) = (Vec::new(), Vec::new());
+        for (memory, table) in self.program.scratch.iter().zip(self.tables()?) {
+            addresses.push(match (memory, table) {
+                (_, Some(table)) => table.at,
+                (Memory::Space(nbytes), None) => {
+                    spaces.push(Block::new(self.on, *nbytes)?);
+                    spaces[spaces.len() - 1].at
+                }
+                (Memory::Table(bytes), None) => {
+                    spaces.push(Block::of(self.on, self.op, bytes)?);
+                    spaces[spaces.len() - 1].at
+                }
+            });
+        }
+        Ok((spaces, addresses))
+    }
+
+    /// Hands a launch over to the GPU.
+    ///
+    /// # Safety
+    /// Addresses are those of tensors that the program was made for, and of its own memory.
+    unsafe fn issue(
+        &self,
+        (launch, function): (&Launch, Function),
+        memory: [&[Address]; 3],
+        status: Option<Address>,
+    ) -> Result<()> {
+        let of = |place: &Place| match *place {
+            Place::Input(i) => memory[0][i],
+            Place::Output(i) => memory[1][i],
+            Place::Scratch(i) => memory[2][i],
+        };
+        let mut addresses: Vec<Address> = launch.places.iter().map(of).collect();
+        let mut status = status.filter(|_| launch.kernel.can_fail());
+        let mut arguments: Vec<*mut c_void> = addresses.iter_mut().map(|at| (&raw mut *at).cast()).collect();
+        // The driver reads the arguments before it returns, and writes none.
+        if !launch.parameters.is_empty() {
+            arguments.push(launch.parameters.as_ptr().cast_mut().cast());
+        }
+        if let Some(status) = &mut status {
+            arguments.push((&raw mut *status).cast());
+        }
+        let blocks = if launch.kernel.is_of_groups() { launch.count } else { launch.count.div_ceil(LANES) };
+        let (blocks, lanes) = (blocks.clamp(1, MOST_BLOCKS) as c_uint, LANES as c_uint);
+        // SAFETY: there are as many arguments as the kernel's text has, of its types; the memory is the caller's.
+        self.on.checked(self.op, unsafe {
+            let launch = self.on.driver.launch;
+            launch(function.0, blocks, 1, 1, lanes, 1, 1, 0, self.on.stream, arguments.as_mut_ptr(), ptr::null_mut())
+        })
+    }
+
+    /// Issues all launches, and waits for those that may fail.
+    ///
+    /// # Safety
+    /// As [`Kernel::launch`].
+    unsafe fn run(&self, inputs: &[Address], outputs: &[Address]) -> Result<()> {
+        self.on.enter(self.op)?;
+        let (_spaces, own) = self.own()?;
+        let fails = self.program.launches.iter().any(|launch| launch.kernel.can_fail());
+        let status = fails.then(|| Block::zeros(self.on, self.op, 12)).transpose()?;
+        for (launch, function) in self.program.launches.iter().zip(&self.functions) {
+            // SAFETY: the addresses are those of the caller's tensors and of the program's memory.
+            unsafe { self.issue((launch, *function), [inputs, outputs, &own], status.as_ref().map(|block| block.at))? };
+        }
+        if let Some(status) = status {
+            let words = status.words(self.op)?;
+            return self.program.check(self.op, words);
+        }
+        // An error is then this call's.
+        if vm::is_sync() { self.on.wait(self.op) } else { Ok(()) }
+    }
+}
+
+impl Kernel for Prepared {
+    unsafe fn launch(&self, _: &Context, inputs: &[Argument<'_>], outputs: &[Argument<'_>]) -> Result<()> {
+        let read = |x: &Argument<'_>| x.to_read().map(|at| at.addr() as Address);
+        let write = |y: &Argument<'_>| y.to_write().map(|at| at.addr() as Address);
+        let inputs = inputs.iter().map(read).collect::<Result<Vec<_>>>()?;
+        let outputs = outputs.iter().map(write).collect::<Result<Vec<_>>>()?;
+        // SAFETY: arguments are as `launch` demands.
+        unsafe { self.run(&inputs, &outputs) }
+    }
+
+    fn duration(&self) -> u64 {
+        // What a launch takes until it is handed over.
+        3_000 * self.program.launches.len() as u64
+    }
+}

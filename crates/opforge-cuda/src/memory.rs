@@ -1,0 +1,138 @@
+//! Memory of a GPU, by the driver's pool, and copies from and to the host.
+
+use std::ptr::NonNull;
+
+use opforge_core::{Error, Result};
+use opforge_runtime::Memory;
+
+use crate::backend::Cuda;
+use crate::driver::{Address, OUT_OF_MEMORY};
+use crate::gpu::Gpu;
+
+fn address(of: *const u8) -> Address {
+    of.addr() as Address
+}
+
+impl Gpu {
+    /// A block of so many bytes.
+    fn block(&self, nbytes: usize) -> Result<Address> {
+        let mut at = 0;
+        // SAFETY: the driver writes an address.
+        let mut allocate = || unsafe { (self.driver.allocate)(&mut at, nbytes.max(1), self.stream) };
+        let mut code = allocate();
+        if code == OUT_OF_MEMORY {
+            // What is kept may be in pieces.
+            self.trim()?;
+            code = allocate();
+        }
+        match code {
+            0 => Ok(at),
+            OUT_OF_MEMORY => {
+                let usage = self.usage()?;
+                Err(Error::OutOfMemory { requested: nbytes, in_use: usage.allocated, limit: usage.total })
+            }
+            code => Err(self.checked("allocate", code).err().unwrap_or_else(|| Error::msg("no memory"))),
+        }
+    }
+}
+
+/// A block of memory, which is freed when what was issued has used it.
+pub(crate) struct Block {
+    on: &'static Gpu,
+    pub at: Address,
+}
+
+impl Block {
+    pub fn new(on: &'static Gpu, nbytes: usize) -> Result<Block> {
+        Ok(Block { on, at: on.block(nbytes)? })
+    }
+
+    /// A block of these bytes.
+    pub fn of(on: &'static Gpu, op: &'static str, bytes: &[u8]) -> Result<Block> {
+        let block = Block::new(on, bytes.len())?;
+        // SAFETY: the block has as many bytes.
+        on.checked(op, unsafe { (on.driver.upload)(block.at, bytes.as_ptr().cast(), bytes.len(), on.stream) })?;
+        on.wait(op)?;
+        Ok(block)
+    }
+
+    /// A block of zeros.
+    pub fn zeros(on: &'static Gpu, op: &'static str, nbytes: usize) -> Result<Block> {
+        let block = Block::new(on, nbytes)?;
+        // SAFETY: the block has as many bytes.
+        on.checked(op, unsafe { (on.driver.clear)(block.at, 0, nbytes, on.stream) })?;
+        Ok(block)
+    }
+
+    /// The first three words, when everything that was issued has run.
+    pub fn words(&self, op: &'static str) -> Result<[u32; 3]> {
+        let mut words = [0u32; 3];
+        let (to, nbytes) = (words.as_mut_ptr().cast(), size_of_val(&words));
+        // SAFETY: the block was made of as many bytes.
+        self.on.checked(op, unsafe { (self.on.driver.download)(to, self.at, nbytes, self.on.stream) })?;
+        self.on.wait(op)?;
+        Ok(words)
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: the block was allocated in the same stream. The driver may have ended before a thread that drops one: that is no matter then.
+        unsafe {
+            if self.on.enter("free").is_ok() {
+                (self.on.driver.free)(self.at, self.on.stream);
+            }
+        }
+    }
+}
+
+impl Memory for Cuda {
+    fn name(&self) -> &str {
+        self.gpu.name
+    }
+
+    fn allocate(&self, nbytes: usize) -> Result<NonNull<u8>> {
+        self.gpu.enter("allocate")?;
+        let at = self.gpu.block(nbytes)?;
+        NonNull::new(std::ptr::without_provenance_mut(at as usize)).ok_or_else(|| Error::msg("cuda: no address"))
+    }
+
+    unsafe fn free(&self, block: NonNull<u8>, _: usize) {
+        drop(Block { on: self.gpu, at: address(block.as_ptr()) });
+    }
+
+    unsafe fn clear(&self, to: *mut u8, nbytes: usize) -> Result<()> {
+        self.gpu.enter("clear")?;
+        if nbytes == 0 {
+            return Ok(());
+        }
+        // SAFETY: so many bytes are the caller's.
+        self.gpu.checked("clear", unsafe { (self.gpu.driver.clear)(address(to), 0, nbytes, self.gpu.stream) })
+    }
+
+    unsafe fn upload(&self, from: &[u8], to: *mut u8) -> Result<()> {
+        if from.is_empty() {
+            return Ok(());
+        }
+        self.gpu.enter("upload")?;
+        let (at, stream) = (from.as_ptr().cast(), self.gpu.stream);
+        // SAFETY: so many bytes are the caller's.
+        self.gpu.checked("upload", unsafe { (self.gpu.driver.upload)(address(to), at, from.len(), stream) })?;
+        self.gpu.wait("upload")
+    }
+
+    unsafe fn download(&self, from: *const u8, to: &mut [u8]) -> Result<()> {
+        if to.is_empty() {
+            return Ok(());
+        }
+        self.gpu.enter("download")?;
+        let (at, stream) = (to.as_mut_ptr().cast(), self.gpu.stream);
+        // SAFETY: so many bytes are the caller's.
+        self.gpu.checked("download", unsafe { (self.gpu.driver.download)(at, address(from), to.len(), stream) })?;
+        self.gpu.wait("download")
+    }
+
+    fn wait(&self) -> Result<()> {
+        self.gpu.wait("synchronize")
+    }
+}
